@@ -1,0 +1,2 @@
+//! The `assetc` executable.
+fn main() {}

@@ -1,0 +1,90 @@
+//! A picture in memory: RGBA, top row first, straight alpha, 8 or 16 bits a channel.
+
+/// The texels of an [`Image`], four channels each, in the depth the source had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Texels {
+    /// Eight bits a channel.
+    Rgba8(Vec<u8>),
+    /// Sixteen bits a channel, full range (65535 is one).
+    Rgba16(Vec<u16>),
+}
+
+/// A picture: at least one texel, and exactly `width * height` of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    width: u32,
+    height: u32,
+    texels: Texels,
+}
+
+impl Image {
+    /// Makes an image, or `None` when a side is zero or the number of values is not `width * height * 4`.
+    pub fn new(width: u32, height: u32, texels: Texels) -> Option<Image> {
+        let values = match &texels {
+            Texels::Rgba8(v) => v.len(),
+            Texels::Rgba16(v) => v.len(),
+        };
+        let wanted = (width as usize).checked_mul(height as usize)?.checked_mul(4)?;
+        (width > 0 && height > 0 && values == wanted).then_some(Image { width, height, texels })
+    }
+
+    /// Texels in a row.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Number of rows.
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// The texels, top row first.
+    pub fn texels(&self) -> &Texels {
+        &self.texels
+    }
+
+    /// The image at eight bits a channel; sixteen-bit values are rounded to the nearest, not truncated.
+    pub fn into_rgba8(self) -> Vec<u8> {
+        match self.texels {
+            Texels::Rgba8(v) => v,
+            Texels::Rgba16(v) => v.into_iter().map(narrow).collect(),
+        }
+    }
+
+    /// Whether any texel is not fully opaque.
+    pub fn has_alpha(&self) -> bool {
+        match &self.texels {
+            Texels::Rgba8(v) => v.chunks_exact(4).any(|t| t[3] != u8::MAX),
+            Texels::Rgba16(v) => v.chunks_exact(4).any(|t| t[3] != u16::MAX),
+        }
+    }
+}
+
+/// The nearest eight-bit value of a sixteen-bit one: 65535 / 255 = 257, so a plain shift would be biased.
+pub fn narrow(value: u16) -> u8 {
+    ((u32::from(value) + 128) / 257) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_must_agree() {
+        assert!(Image::new(2, 1, Texels::Rgba8(vec![0; 8])).is_some());
+        assert!(Image::new(2, 1, Texels::Rgba8(vec![0; 7])).is_none());
+        assert!(Image::new(0, 1, Texels::Rgba8(vec![])).is_none());
+        assert!(Image::new(u32::MAX, u32::MAX, Texels::Rgba16(vec![])).is_none());
+    }
+
+    #[test]
+    fn narrowing_rounds_to_nearest_and_inverts_widening() {
+        for v in 0..=255u16 {
+            assert_eq!(narrow(v * 257), v as u8);
+        }
+        for v in 0..=u16::MAX {
+            let nearest = (f64::from(v) / 257.0).round() as u8;
+            assert_eq!(narrow(v), nearest, "{v}");
+        }
+    }
+}
