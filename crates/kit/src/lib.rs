@@ -4,6 +4,7 @@
 //! Nothing in here prints, exits, or looks at environment variables or the current directory.
 
 pub mod diag;
+pub mod glob;
 pub mod path;
 
 pub use diag::{Diag, Severity};

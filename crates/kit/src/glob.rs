@@ -1,0 +1,418 @@
+//! Globs over `/`-separated paths: one matcher, two dialects.
+//!
+//! - [`Dialect::Assetc`]: `*` is any run of characters, `/` included; `?` is one character; nothing else is
+//!   special.
+//! - [`Dialect::Pak`]: `*`, `?` and `[..]` stop at `/`; `**` as a whole component is zero or more directories,
+//!   and at the end everything below.
+//!
+//! Both match the whole path, case-sensitively, on every platform. A pattern becomes a list of tokens, and a
+//! path is matched by following all the ways through the tokens at once. The cost is at most tokens × characters,
+//! so no pattern can be made to hang.
+
+use std::fmt;
+
+/// Longest accepted pattern in bytes: no path is longer on the systems we know, and it bounds a match.
+pub const MAX_PATTERN: usize = 4096;
+
+/// What the special characters of a pattern mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// `*` spans `/`, `?` is one character.
+    Assetc,
+    /// `*`, `?` and `[..]` stop at `/`, `**` spans directories.
+    Pak,
+}
+
+/// A compiled pattern.
+#[derive(Clone, Debug)]
+pub struct Glob {
+    pattern: Box<str>,
+    /// What every match starts with, compared before anything else.
+    prefix: Box<str>,
+    /// The rest of the pattern.
+    tokens: Box<[Token]>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Token {
+    Char(char),
+    /// One character; `/` only if `slash`.
+    One {
+        slash: bool,
+    },
+    /// One character in (or, if `negated`, outside) the ranges; never `/`.
+    Class {
+        negated: bool,
+        ranges: Box<[(char, char)]>,
+    },
+    /// Any number of characters; `/` only if `slash`.
+    Run {
+        slash: bool,
+    },
+    /// Any number of directories, each with the `/` after it.
+    Dirs,
+}
+
+/// Why a pattern is refused, and where in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GlobError {
+    /// The character it is about, counted from 1.
+    pub position: usize,
+    /// What is wrong there.
+    pub reason: GlobReason,
+}
+
+/// What can be wrong with a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GlobReason {
+    /// A `[` without its `]`.
+    UnclosedClass,
+    /// A range whose ends are the wrong way round.
+    BackwardRange(char, char),
+    /// A `**` that shares its component with something else.
+    PartialStars,
+    /// More than [`MAX_PATTERN`] bytes.
+    TooLong,
+}
+
+impl fmt::Display for GlobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.reason {
+            GlobReason::UnclosedClass => f.write_str("'[' is never closed")?,
+            GlobReason::BackwardRange(from, to) => write!(f, "the range '{from}-{to}' is backwards")?,
+            GlobReason::PartialStars => f.write_str("'**' must be a whole component, as in 'a/**/b'")?,
+            GlobReason::TooLong => write!(f, "longer than {MAX_PATTERN} bytes")?,
+        }
+        write!(f, " (character {})", self.position)
+    }
+}
+
+impl std::error::Error for GlobError {}
+
+impl Glob {
+    /// Compiles a pattern. In assetc's dialect only its length can be wrong.
+    pub fn new(pattern: &str, dialect: Dialect) -> Result<Glob, GlobError> {
+        if pattern.len() > MAX_PATTERN {
+            return Err(GlobError { position: 1, reason: GlobReason::TooLong });
+        }
+        let chars: Vec<char> = pattern.chars().collect();
+        let tokens = match dialect {
+            Dialect::Assetc => assetc_tokens(&chars),
+            Dialect::Pak => pak_tokens(&chars)?,
+        };
+        let literal = tokens.iter().take_while(|t| matches!(t, Token::Char(_))).count();
+        let prefix: String = chars[..literal].iter().collect();
+        Ok(Glob { pattern: pattern.into(), prefix: prefix.into(), tokens: tokens[literal..].into() })
+    }
+
+    /// The pattern as it was written.
+    pub fn pattern(&self) -> &str {
+        &self.pattern
+    }
+
+    /// Whether the whole of `path` matches.
+    pub fn matches(&self, path: &str) -> bool {
+        let Some(rest) = path.strip_prefix(&*self.prefix) else { return false };
+        // One bit per place in the pattern; the last place is the end. Most patterns need no allocation.
+        let words = self.tokens.len() / 64 + 1;
+        match words {
+            1 => self.follow(rest, &mut [0], &mut [0]),
+            _ => self.follow(rest, &mut vec![0; words], &mut vec![0; words]),
+        }
+    }
+
+    /// Keeps the set of places that the text so far can have reached, one character at a time.
+    fn follow<'a>(&self, text: &str, mut now: &'a mut [u64], mut next: &'a mut [u64]) -> bool {
+        self.enter(now, 0);
+        for c in text.chars() {
+            next.fill(0);
+            for word in 0..now.len() {
+                let mut bits = now[word];
+                while bits != 0 {
+                    let place = word * 64 + bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    self.step(next, place, c);
+                }
+            }
+            std::mem::swap(&mut now, &mut next);
+            if now.iter().all(|&word| word == 0) {
+                return false;
+            }
+        }
+        now[self.tokens.len() / 64] >> (self.tokens.len() % 64) & 1 == 1
+    }
+
+    /// Adds a place, and those after it that need no character.
+    fn enter(&self, set: &mut [u64], mut place: usize) {
+        loop {
+            set[place / 64] |= 1 << (place % 64);
+            match self.tokens.get(place) {
+                Some(Token::Run { .. } | Token::Dirs) => place += 1,
+                _ => return,
+            }
+        }
+    }
+
+    /// Adds where `c` leads from `place`.
+    fn step(&self, next: &mut [u64], place: usize, c: char) {
+        match self.tokens.get(place) {
+            Some(Token::Run { slash }) if *slash || c != '/' => self.enter(next, place),
+            Some(Token::Dirs) => {
+                // Still inside the run; it may end only where a directory does.
+                next[place / 64] |= 1 << (place % 64);
+                if c == '/' {
+                    self.enter(next, place + 1);
+                }
+            }
+            Some(token) if token.is(c) => self.enter(next, place + 1),
+            _ => {}
+        }
+    }
+}
+
+impl Token {
+    /// Whether a token for one character takes this one.
+    fn is(&self, c: char) -> bool {
+        match self {
+            Token::Char(own) => *own == c,
+            Token::One { slash } => *slash || c != '/',
+            Token::Class { negated, ranges } => {
+                c != '/' && ranges.iter().any(|&(from, to)| from <= c && c <= to) != *negated
+            }
+            Token::Run { .. } | Token::Dirs => false,
+        }
+    }
+}
+
+fn assetc_tokens(chars: &[char]) -> Vec<Token> {
+    let mut tokens = Vec::with_capacity(chars.len());
+    for &c in chars {
+        tokens.push(match c {
+            '*' if tokens.last() == Some(&Token::Run { slash: true }) => continue,
+            '*' => Token::Run { slash: true },
+            '?' => Token::One { slash: true },
+            c => Token::Char(c),
+        });
+    }
+    tokens
+}
+
+fn pak_tokens(chars: &[char]) -> Result<Vec<Token>, GlobError> {
+    let mut tokens = Vec::with_capacity(chars.len());
+    let mut at = 0;
+    while let Some(&c) = chars.get(at) {
+        let (token, len) = match c {
+            '*' if chars.get(at + 1) == Some(&'*') => deep(chars, at)?,
+            '*' => (Token::Run { slash: false }, 1),
+            '?' => (Token::One { slash: false }, 1),
+            '[' => class(chars, at)?,
+            c => (Token::Char(c), 1),
+        };
+        // `**/**/` says no more than `**/`.
+        if !(token == Token::Dirs && tokens.last() == Some(&Token::Dirs)) {
+            tokens.push(token);
+        }
+        at += len;
+    }
+    Ok(tokens)
+}
+
+/// `**` at `at`, with the `/` after it.
+fn deep(chars: &[char], at: usize) -> Result<(Token, usize), GlobError> {
+    let starts = at == 0 || chars[at - 1] == '/';
+    match chars.get(at + 2) {
+        Some('/') if starts => Ok((Token::Dirs, 3)),
+        None if starts => Ok((Token::Run { slash: true }, 2)),
+        _ => Err(GlobError { position: at + 1, reason: GlobReason::PartialStars }),
+    }
+}
+
+/// `[..]` at `at`: a `]` right after the opening stands for itself, as does a `-` at either end.
+fn class(chars: &[char], at: usize) -> Result<(Token, usize), GlobError> {
+    let negated = matches!(chars.get(at + 1), Some('!' | '^'));
+    let first = at + 1 + usize::from(negated);
+    let close = (first + 1..chars.len())
+        .find(|&i| chars[i] == ']')
+        .ok_or(GlobError { position: at + 1, reason: GlobReason::UnclosedClass })?;
+    let mut ranges = Vec::new();
+    let mut i = first;
+    while i < close {
+        let from = chars[i];
+        if i + 2 < close && chars[i + 1] == '-' {
+            let to = chars[i + 2];
+            if from > to {
+                return Err(GlobError { position: i + 1, reason: GlobReason::BackwardRange(from, to) });
+            }
+            ranges.push((from, to));
+            i += 3;
+        } else {
+            ranges.push((from, from));
+            i += 1;
+        }
+    }
+    Ok((Token::Class { negated, ranges: ranges.into() }, close + 1 - at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(dialect: Dialect, pattern: &str, yes: &[&str], no: &[&str]) {
+        let glob = Glob::new(pattern, dialect).unwrap();
+        assert_eq!(glob.pattern(), pattern);
+        for path in yes {
+            assert!(glob.matches(path), "{pattern:?} must match {path:?}");
+        }
+        for path in no {
+            assert!(!glob.matches(path), "{pattern:?} must not match {path:?}");
+        }
+    }
+
+    #[test]
+    fn assetc_stars_span_directories_and_nothing_else_is_special() {
+        let check = |pattern, yes: &[&str], no: &[&str]| check(Dialect::Assetc, pattern, yes, no);
+        check("ui/*", &["ui/a.png", "ui/x/y.png", "ui/"], &["ui", "UI/a.png", "xui/a.png"]);
+        check("*.n.png", &["a.n.png", "a/b/c.n.png", ".n.png"], &["a.png", "a.n.png.bak", "anXpng"]);
+        check("a?c", &["abc", "a/c", "aäc"], &["ac", "abbc"]);
+        check("**", &["", "a/b"], &[]);
+        check("[ab]", &["[ab]"], &["a", "b"]);
+        check("{a,b}\\*", &["{a,b}\\", "{a,b}\\x"], &["a"]);
+        check("", &[""], &["a"]);
+        check("a", &["a"], &["", "aa", "b"]);
+    }
+
+    #[test]
+    fn pak_stops_at_slashes() {
+        let check = |pattern, yes: &[&str], no: &[&str]| check(Dialect::Pak, pattern, yes, no);
+        check("ui/*.png", &["ui/a.png", "ui/.png"], &["ui/x/a.png", "ui/a.jpg", "a.png"]);
+        check("a?c", &["abc", "aäc"], &["a/c"]);
+        check("[a-c][!x][^y]", &["bzz", "a!^"], &["dzz", "bxz", "bzy", "b/z"]);
+        check("[]x]", &["]", "x"], &["["]);
+        check("[!]]", &["x"], &["]", "/"]);
+        check("[a-][-b]", &["--", "ab"], &["bb"]);
+        check("a[.-0]b", &["a.b", "a0b"], &["a/b"]);
+        check("[*]", &["*"], &["a"]);
+    }
+
+    #[test]
+    fn pak_double_stars_span_directories() {
+        let check = |pattern, yes: &[&str], no: &[&str]| check(Dialect::Pak, pattern, yes, no);
+        check("bitmap/**/*.png", &["bitmap/a.png", "bitmap/x/y/a.png"], &["bitmap/a.jpg", "x/bitmap/a.png"]);
+        check("**/a", &["a", "x/a", "x/y/a"], &["xa", "x/ya", "a/x"]);
+        check("a/**", &["a/b", "a/b/c"], &["a", "ab/c"]);
+        check("**", &["a", "a/b"], &[]);
+        check("a/**/**/b", &["a/b", "a/x/y/b"], &["a/xb", "ab"]);
+        check("**/x/**/y", &["x/y", "q/x/r/s/y"], &["xy", "x/ay", "qx/y"]);
+    }
+
+    #[test]
+    fn bad_patterns_say_where() {
+        let bad = |pattern: &str| Glob::new(pattern, Dialect::Pak).unwrap_err();
+        assert_eq!(bad("ab[c"), GlobError { position: 3, reason: GlobReason::UnclosedClass });
+        assert_eq!(bad("[]").position, 1);
+        assert_eq!(bad("[!]").reason, GlobReason::UnclosedClass);
+        assert_eq!(bad("äb[z-a]"), GlobError { position: 4, reason: GlobReason::BackwardRange('z', 'a') });
+        assert_eq!(bad("a**"), GlobError { position: 2, reason: GlobReason::PartialStars });
+        assert_eq!(bad("x/**a").position, 3);
+        assert_eq!(bad("***").reason, GlobReason::PartialStars);
+        assert_eq!(bad("ab[c").to_string(), "'[' is never closed (character 3)");
+        for dialect in [Dialect::Assetc, Dialect::Pak] {
+            assert!(Glob::new(&"a".repeat(MAX_PATTERN), dialect).is_ok());
+            assert_eq!(
+                Glob::new(&"a".repeat(MAX_PATTERN + 1), dialect).unwrap_err().reason,
+                GlobReason::TooLong
+            );
+        }
+    }
+
+    /// A matcher that backtracks would need longer than the age of the universe for these.
+    #[test]
+    fn many_stars_on_a_long_path_stay_cheap() {
+        for (dialect, part) in [(Dialect::Assetc, "a*"), (Dialect::Pak, "a*"), (Dialect::Pak, "**/*a*/")] {
+            let glob = Glob::new(&(part.repeat(300) + "b"), dialect).unwrap();
+            assert!(!glob.matches(&"a".repeat(20_000)));
+            assert!(!glob.matches(&"a/".repeat(10_000)));
+            let found = part.replace("**/*a*", "a").replace('*', "x").repeat(300) + "b";
+            assert!(glob.matches(&found), "{part}");
+        }
+    }
+
+    /// The definition, written as plainly as it can be, straight from the text of the pattern.
+    fn naive(dialect: Dialect, p: &[char], t: &[char]) -> bool {
+        let pak = dialect == Dialect::Pak;
+        match p {
+            [] => t.is_empty(),
+            ['*', '*'] if pak => true,
+            ['*', '*', '/', rest @ ..] if pak => {
+                naive(dialect, rest, t)
+                    || (0..t.len()).any(|i| t[i] == '/' && naive(dialect, rest, &t[i + 1..]))
+            }
+            ['*', rest @ ..] => {
+                naive(dialect, rest, t)
+                    || t.first().is_some_and(|&c| !(pak && c == '/')) && naive(dialect, p, &t[1..])
+            }
+            ['?', rest @ ..] => {
+                t.first().is_some_and(|&c| !(pak && c == '/')) && naive(dialect, rest, &t[1..])
+            }
+            ['[', rest @ ..] if pak => {
+                let negated = matches!(rest[0], '!' | '^');
+                let body = &rest[usize::from(negated)..];
+                let close = 1 + body[1..].iter().position(|&c| c == ']').unwrap();
+                let Some(&c) = t.first() else { return false };
+                let mut within = false;
+                let mut i = 0;
+                while i < close {
+                    let ranged = i + 2 < close && body[i + 1] == '-';
+                    let last = if ranged { body[i + 2] } else { body[i] };
+                    within |= (body[i]..=last).contains(&c);
+                    i += if ranged { 3 } else { 1 };
+                }
+                c != '/' && within != negated && naive(dialect, &body[close + 1..], &t[1..])
+            }
+            [c, rest @ ..] => t.first() == Some(c) && naive(dialect, rest, &t[1..]),
+        }
+    }
+
+    /// The pattern with each wildcard replaced by something it may stand for: mostly a match, and never by luck.
+    fn likely_match(pattern: &str, filler: &[String]) -> String {
+        let mut fill = filler.iter().cycle();
+        pattern
+            .chars()
+            .map(|c| if c == '*' { fill.next().cloned().unwrap_or_default() } else { c.into() })
+            .collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn agrees_with_the_definition(
+            pattern in "([ab/]|\\*|\\?|\\*\\*/|/\\*\\*/|\\[[!^]?[ab\\]/-]{1,3}\\]){0,8}(/\\*\\*)?",
+            path in "[ab/\\]-]{0,10}",
+            filler in prop::collection::vec("[ab/]{0,3}", 1..4),
+        ) {
+            for dialect in [Dialect::Assetc, Dialect::Pak] {
+                let Ok(glob) = Glob::new(&pattern, dialect) else { continue };
+                let p: Vec<char> = pattern.chars().collect();
+                for path in [path.clone(), likely_match(&pattern, &filler)] {
+                    let t: Vec<char> = path.chars().collect();
+                    prop_assert_eq!(glob.matches(&path), naive(dialect, &p, &t), "{} {:?} {}", pattern, dialect, path);
+                }
+            }
+        }
+
+        #[test]
+        fn any_text_is_a_pattern_or_an_error(pattern in ".{0,40}", path in ".{0,40}") {
+            for dialect in [Dialect::Assetc, Dialect::Pak] {
+                match Glob::new(&pattern, dialect) {
+                    Ok(glob) => { glob.matches(&path); }
+                    Err(error) => {
+                        prop_assert_eq!(dialect, Dialect::Pak);
+                        prop_assert!(error.position >= 1 && error.position <= pattern.chars().count());
+                    }
+                }
+            }
+        }
+    }
+}
