@@ -3,9 +3,27 @@
 //!
 //! Nothing in here prints, exits, or looks at environment variables or the current directory.
 
+pub mod cache;
+pub mod cook;
 pub mod diag;
+pub mod fs;
 pub mod glob;
+pub mod hash;
+pub mod mem;
 pub mod path;
+pub mod real;
+pub mod record;
+pub mod run;
+pub mod stale;
+mod walk;
+pub mod wire;
 
+pub use cache::{Cache, Records};
+pub use cook::Cook;
 pub use diag::{Diag, Severity};
+pub use fs::{Entry, Fs, Stamp, Tree};
+pub use hash::Hash;
 pub use path::RelPath;
+pub use real::Real;
+pub use run::{Done, Event, Events, Plan, State, Task, run};
+pub use stale::{Why, World};

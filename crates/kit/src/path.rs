@@ -44,11 +44,16 @@ impl RelPath {
     /// Takes a normalised path as it is.
     pub fn new(path: impl Into<Box<str>>) -> Result<RelPath, BadPath> {
         let path = path.into();
+        RelPath::check(&path)?;
+        Ok(RelPath(path))
+    }
+
+    /// Whether a text is a relative path, without making one.
+    pub fn check(path: &str) -> Result<(), BadPath> {
         if path.starts_with('/') {
             return Err(BadPath::Absolute);
         }
-        path.split('/').try_for_each(check_component)?;
-        Ok(RelPath(path))
+        path.split('/').try_for_each(check_component)
     }
 
     /// This path and one more component, or several joined by `/`.
@@ -110,8 +115,8 @@ fn check_component(part: &str) -> Result<(), BadPath> {
     match part {
         "" | "." => Err(BadPath::Empty),
         ".." => Err(BadPath::Escapes),
-        _ => match part.chars().find(|c| matches!(c, '\\' | ':') || c.is_control()) {
-            Some(c) => Err(BadPath::Character(c)),
+        _ => match part.bytes().find(|b| matches!(b, b'\\' | b':' | 0..=0x1f | 0x7f)) {
+            Some(b) => Err(BadPath::Character(b.into())),
             None => Ok(()),
         },
     }

@@ -1,0 +1,141 @@
+//! The only window a cook has: it reads sources, emits outputs and warns through [`Cook`], and everything it
+//! saw is recorded on the way.
+
+use crate::fs::{Entry, Fs, Staged, Stamp, Tree};
+use crate::hash::Hash;
+use crate::record::{Input, Seen};
+use crate::{Diag, RelPath};
+use std::collections::BTreeMap;
+use std::io;
+
+/// A file that was changed less than this before it was read may be changed again without its stamp telling:
+/// clocks of file systems tick every 1–10 ms.
+pub const RACY_NS: i64 = 20_000_000;
+
+/// How often a source that changes while it is read is tried again.
+const TRIES: usize = 3;
+
+/// An output that waits to be given its name.
+pub(crate) struct Emitted {
+    pub(crate) path: RelPath,
+    pub(crate) staged: Staged,
+    pub(crate) hash: Hash,
+}
+
+/// What one cook may do, and the record of what it did.
+pub struct Cook<'a> {
+    source: &'a RelPath,
+    src: &'a dyn Fs,
+    tree: &'a Tree,
+    out: &'a dyn Fs,
+    inputs: BTreeMap<RelPath, Seen>,
+    pub(crate) emitted: Vec<Emitted>,
+    pub(crate) warnings: Vec<Diag>,
+}
+
+impl<'a> Cook<'a> {
+    /// A window for one source: reads come from `src`, whose files are listed in `tree`, and outputs go to `out`.
+    pub fn new(source: &'a RelPath, src: &'a dyn Fs, tree: &'a Tree, out: &'a dyn Fs) -> Cook<'a> {
+        Cook { source, src, tree, out, inputs: BTreeMap::new(), emitted: vec![], warnings: vec![] }
+    }
+
+    /// The file or directory that is cooked.
+    pub fn source(&self) -> &'a RelPath {
+        self.source
+    }
+
+    /// The bytes of a file that has to be there.
+    pub fn read(&mut self, path: &RelPath) -> Result<Vec<u8>, Diag> {
+        self.read_opt(path)?.ok_or_else(|| Diag::error("file-missing", "there is no such file").path(path))
+    }
+
+    /// The bytes of a file, or `None` when nothing is there.
+    pub fn read_opt(&mut self, path: &RelPath) -> Result<Option<Vec<u8>>, Diag> {
+        for _ in 0..TRIES {
+            let before = self.src.stamp(path).map_err(|e| unreadable(path, &e))?;
+            let Some(stamp) = before else {
+                self.saw(path, Seen::Absent)?;
+                return Ok(None);
+            };
+            let read = self.src.read(path);
+            let now_ns = self.src.now_ns();
+            let after = self.src.stamp(path).map_err(|e| unreadable(path, &e))?;
+            if after != before {
+                continue;
+            }
+            let bytes = read.map_err(|e| unreadable(path, &e))?;
+            self.saw(path, seen_file(stamp, now_ns, Hash::of(&bytes)))?;
+            return Ok(Some(bytes));
+        }
+        Err(Diag::error("source-changing", "it changes while it is read")
+            .path(path)
+            .hint("build again when it rests"))
+    }
+
+    /// The direct children of a directory, by name.
+    pub fn list(&mut self, dir: &RelPath) -> Result<Vec<&'a Entry>, Diag> {
+        self.saw(dir, Seen::Listing(listing(self.tree, dir)))?;
+        Ok(self.tree.children(dir).collect())
+    }
+
+    /// Writes an output; it gets its name when the whole cook has succeeded.
+    pub fn emit(&mut self, path: &RelPath, bytes: &[u8]) -> Result<(), Diag> {
+        if self.emitted.iter().any(|e| &e.path == path) {
+            return Err(Diag::error("output-conflict", format!("it writes {path} twice")).path(self.source));
+        }
+        let staged = self.out.stage(&mut |file| file.write_all(bytes)).map_err(|e| unwritable(path, &e))?;
+        self.emitted.push(Emitted { path: path.clone(), staged, hash: Hash::of(bytes) });
+        Ok(())
+    }
+
+    /// Says something about the source, now and whenever its cached result is used.
+    pub fn warn(&mut self, mut warning: Diag) {
+        if warning.path.is_empty() {
+            warning.path = self.source.to_string();
+        }
+        self.warnings.push(warning);
+    }
+
+    /// A file that is read twice has to be the same both times, or the record would lie about one of them.
+    fn saw(&mut self, path: &RelPath, seen: Seen) -> Result<(), Diag> {
+        let same = |old: &Seen| match (old, &seen) {
+            (Seen::File { hash: a, .. }, Seen::File { hash: b, .. }) => a == b,
+            (a, b) => *a == b.clone(),
+        };
+        match self.inputs.get(path) {
+            Some(old) if !same(old) => Err(Diag::error("source-changing", "it changes while it is read")
+                .path(path)
+                .hint("build again when it rests")),
+            Some(_) => Ok(()),
+            None => {
+                self.inputs.insert(path.clone(), seen);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn inputs(&self) -> Vec<Input<'static>> {
+        self.inputs.iter().map(|(path, seen)| Input { path: path.to_string().into(), seen: *seen }).collect()
+    }
+}
+
+/// What was seen of a file, with the mark of one that was too young to trust its stamp.
+pub(crate) fn seen_file(stamp: Stamp, now_ns: i64, hash: Hash) -> Seen {
+    Seen::File { stamp, racy: stamp.changed_ns.saturating_add(RACY_NS) >= now_ns, hash }
+}
+
+/// The hash of a directory's names and kinds.
+pub(crate) fn listing(tree: &Tree, dir: &RelPath) -> Hash {
+    let kind = |e: &Entry| if e.file.is_some() { "f" } else { "d" };
+    let fields: Vec<String> =
+        tree.children(dir).map(|e| format!("{}{}", kind(e), e.path.file_name())).collect();
+    Hash::of_fields(fields.iter().map(|f| f.as_bytes()))
+}
+
+pub(crate) fn unreadable(path: &RelPath, error: &io::Error) -> Diag {
+    Diag::error("unreadable", format!("cannot read it: {error}")).path(path)
+}
+
+pub(crate) fn unwritable(path: &RelPath, error: &io::Error) -> Diag {
+    Diag::error("unwritable", format!("cannot write it: {error}")).path(path)
+}

@@ -1,0 +1,162 @@
+//! The outside world, as the engine may know it: one tree of files with stamps, atomic writes, one log.
+//!
+//! There are two implementations: [`crate::real::Real`] over a directory on disk, and [`crate::mem::Mem`] for
+//! tests, which logs what is read and injects faults. All paths are relative to the root that the file system
+//! was made for, and none leaves it.
+
+use crate::{Diag, RelPath};
+use std::any::Any;
+use std::io;
+
+/// What tells at a glance that a file did not change.
+///
+/// `mtime_ns` and `len` catch ordinary edits; `changed_ns` (the inode's change time where the platform has
+/// one, else the modification time again) also catches an edit whose modification time was set back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stamp {
+    /// Time of the last modification, in nanoseconds since the epoch.
+    pub mtime_ns: i64,
+    /// Time of the last change of content or metadata, in nanoseconds since the epoch.
+    pub changed_ns: i64,
+    /// Size in bytes.
+    pub len: u64,
+}
+
+/// A file or a directory of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it is.
+    pub path: RelPath,
+    /// The stamp of a file, or `None` for a directory.
+    pub file: Option<Stamp>,
+}
+
+/// All files and directories below a root as they were at one time, sorted by path.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    entries: Vec<Entry>,
+    /// What could not be taken into the tree: links that lead out, names that are not UTF-8, unreadable
+    /// directories.
+    pub problems: Vec<Diag>,
+}
+
+impl Tree {
+    /// Sorts the entries into a tree.
+    pub fn new(mut entries: Vec<Entry>, mut problems: Vec<Diag>) -> Tree {
+        entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        problems.sort_unstable_by(|a, b| (&a.path, &a.code).cmp(&(&b.path, &b.code)));
+        Tree { entries, problems }
+    }
+
+    /// All entries, by path.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// All files, by path.
+    pub fn files(&self) -> impl Iterator<Item = (&RelPath, Stamp)> {
+        self.entries.iter().filter_map(|e| Some((&e.path, e.file?)))
+    }
+
+    /// The entry at a path.
+    pub fn get(&self, path: &str) -> Option<&Entry> {
+        let index = self.entries.binary_search_by(|e| e.path.as_str().cmp(path)).ok()?;
+        Some(&self.entries[index])
+    }
+
+    /// The stamp of the file at a path, or `None` when there is none.
+    pub fn stamp(&self, path: &str) -> Option<Stamp> {
+        self.get(path)?.file
+    }
+
+    /// Everything below a directory, at any depth.
+    pub fn below(&self, dir: &RelPath) -> &[Entry] {
+        let prefix = format!("{dir}/");
+        let start = self.entries.partition_point(|e| e.path.as_str() < prefix.as_str());
+        let rest = &self.entries[start..];
+        &rest[..rest.partition_point(|e| e.path.as_str().starts_with(&prefix))]
+    }
+
+    /// The direct children of a directory.
+    pub fn children(&self, dir: &RelPath) -> impl Iterator<Item = &Entry> {
+        let skip = dir.as_str().len() + 1;
+        self.below(dir).iter().filter(move |e| !e.path.as_str()[skip..].contains('/'))
+    }
+}
+
+/// A file that is written but not yet visible under its name; it disappears when dropped.
+pub struct Staged(pub(crate) Box<dyn Any + Send>);
+
+/// Fills a staged file, piece by piece, so that no file has to fit into memory.
+pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>;
+
+/// A tree of files below a root.
+pub trait Fs: Sync {
+    /// The whole tree. A directory other than the root that holds a file named `boundary` belongs to someone
+    /// else and is left out, with all that is in it.
+    fn walk(&self, boundary: Option<&str>) -> io::Result<Tree>;
+
+    /// The bytes of a regular file; never a device, a pipe, or a file that a link reaches outside the root.
+    fn read(&self, path: &RelPath) -> io::Result<Vec<u8>>;
+
+    /// At most the first `len` bytes of a regular file.
+    fn peek(&self, path: &RelPath, len: usize) -> io::Result<Vec<u8>>;
+
+    /// The stamp of a regular file, or `None` when nothing is there.
+    fn stamp(&self, path: &RelPath) -> io::Result<Option<Stamp>>;
+
+    /// The time now, on the clock that stamps are taken from.
+    fn now_ns(&self) -> i64;
+
+    /// Writes a file under a temporary name.
+    fn stage(&self, fill: Fill<'_>) -> io::Result<Staged>;
+
+    /// Makes staged files durable, then gives each its name, replacing what was there. A file fails alone.
+    fn publish(&self, batch: Vec<(Staged, RelPath)>) -> Vec<io::Result<Stamp>>;
+
+    /// Removes a file, if it is there, and the directories that this leaves empty.
+    fn remove(&self, path: &RelPath) -> io::Result<()>;
+
+    /// Opens the log of this tree for one owner, creating it, and waits for another owner to let go after
+    /// calling `waiting` once.
+    fn open_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Box<dyn Log>>;
+
+    /// Reads the log while no owner writes to it; empty when there is none.
+    fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Vec<u8>>;
+}
+
+/// A file that grows at its end, held by one owner until dropped.
+pub trait Log: Send {
+    /// All of it.
+    fn read(&mut self) -> io::Result<Vec<u8>>;
+    /// Cuts it off after `len` bytes.
+    fn truncate(&mut self, len: u64) -> io::Result<()>;
+    /// Adds to its end.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Replaces it as a whole, at once.
+    fn replace(&mut self, bytes: &[u8]) -> io::Result<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(paths: &[&str]) -> Tree {
+        let stamp = Stamp { mtime_ns: 0, changed_ns: 0, len: 0 };
+        let entry = |p: &&str| match p.strip_suffix('/') {
+            Some(dir) => Entry { path: RelPath::new(dir).unwrap(), file: None },
+            None => Entry { path: RelPath::new(*p).unwrap(), file: Some(stamp) },
+        };
+        Tree::new(paths.iter().map(entry).collect(), vec![])
+    }
+
+    #[test]
+    fn children_and_descendants_are_told_from_namesakes() {
+        let tree = tree(&["a/", "a/y/", "a/y/z", "a/x", "a.b", "a0", "b"]);
+        let dir = RelPath::new("a").unwrap();
+        let names = |it: &mut dyn Iterator<Item = &Entry>| it.map(|e| e.path.to_string()).collect::<Vec<_>>();
+        assert_eq!(names(&mut tree.below(&dir).iter()), ["a/x", "a/y", "a/y/z"]);
+        assert_eq!(names(&mut tree.children(&dir)), ["a/x", "a/y"]);
+        assert!(tree.stamp("a").is_none() && tree.get("a").is_some() && tree.get("c").is_none());
+    }
+}

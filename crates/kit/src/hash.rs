@@ -1,0 +1,57 @@
+//! Content hashes: SHA-256, so that a key means the same on every machine and on servers that are not ours.
+
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+/// The SHA-256 of some bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hash(pub [u8; 32]);
+
+impl Hash {
+    /// Hashes a whole buffer.
+    pub fn of(bytes: &[u8]) -> Hash {
+        Hash(Sha256::digest(bytes).into())
+    }
+
+    /// Hashes a list of fields so that no two lists collide by shifting bytes from one field to the next.
+    pub fn of_fields<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Hash {
+        let mut sha = Sha256::new();
+        for field in fields {
+            sha.update((field.len() as u64).to_le_bytes());
+            sha.update(field);
+        }
+        Hash(sha.finalize().into())
+    }
+}
+
+/// Sixty-four hexadecimal digits.
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_sha_256() {
+        // FIPS 180-2, appendix B.1.
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(Hash::of(b"abc").to_string(), abc);
+    }
+
+    #[test]
+    fn fields_do_not_run_into_each_other() {
+        let hash = |fields: &[&[u8]]| Hash::of_fields(fields.iter().copied());
+        assert_ne!(hash(&[b"ab", b"c"]), hash(&[b"a", b"bc"]));
+        assert_ne!(hash(&[b"a"]), hash(&[b"a", b""]));
+    }
+}

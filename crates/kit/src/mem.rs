@@ -1,0 +1,230 @@
+//! A file system in memory for tests: it logs reads, has a clock of its own, and fails where it is told to.
+
+use crate::RelPath;
+use crate::fs::{Entry, Fill, Fs, Log, Staged, Stamp, Tree};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What is done to a [`Mem`], as its fault hook sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// A file is read.
+    Read,
+    /// A file is written under a temporary name.
+    Stage,
+    /// A staged file gets its name.
+    Publish,
+    /// A file is removed.
+    Remove,
+    /// The log is changed.
+    Log,
+}
+
+/// Decides whether an operation fails.
+pub type Fault = Box<dyn FnMut(Op, &str) -> Option<io::Error> + Send>;
+
+#[derive(Default)]
+struct State {
+    files: BTreeMap<RelPath, (Vec<u8>, Stamp)>,
+    now_ns: i64,
+    reads: Vec<String>,
+    fault: Option<Fault>,
+}
+
+impl State {
+    fn check(&mut self, op: Op, path: &str) -> io::Result<()> {
+        match self.fault.as_mut().and_then(|fault| fault(op, path)) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn put(&mut self, path: RelPath, bytes: Vec<u8>) -> Stamp {
+        let stamp = Stamp { mtime_ns: self.now_ns, changed_ns: self.now_ns, len: bytes.len() as u64 };
+        self.files.insert(path, (bytes, stamp));
+        stamp
+    }
+}
+
+/// A tree of files in memory; clones share it.
+#[derive(Clone, Default)]
+pub struct Mem(Arc<Mutex<State>>);
+
+impl Mem {
+    /// An empty tree, its clock at one second.
+    pub fn new() -> Mem {
+        let mem = Mem::default();
+        mem.tick(1_000_000_000);
+        mem
+    }
+
+    /// Lets time pass.
+    pub fn tick(&self, ns: i64) {
+        self.state().now_ns += ns;
+    }
+
+    /// Writes a file now.
+    ///
+    /// # Panics
+    /// When `path` is not a relative path.
+    pub fn put(&self, path: &str, bytes: impl Into<Vec<u8>>) {
+        let path = RelPath::new(path).expect("a relative path");
+        self.state().put(path, bytes.into());
+    }
+
+    /// Sets a file's modification time, as `touch` does.
+    pub fn touch(&self, path: &str, mtime_ns: i64) {
+        let mut state = self.state();
+        let now_ns = state.now_ns;
+        if let Some((_, stamp)) = state.files.get_mut(path) {
+            *stamp = Stamp { mtime_ns, changed_ns: now_ns, ..*stamp };
+        }
+    }
+
+    /// The bytes of a file, unlogged.
+    pub fn get(&self, path: &str) -> Option<Vec<u8>> {
+        self.state().files.get(path).map(|(bytes, _)| bytes.clone())
+    }
+
+    /// Removes a file, unlogged.
+    pub fn delete(&self, path: &str) {
+        self.state().files.remove(path);
+    }
+
+    /// Every file with its bytes.
+    pub fn snapshot(&self) -> BTreeMap<String, Vec<u8>> {
+        self.state().files.iter().map(|(path, (bytes, _))| (path.to_string(), bytes.clone())).collect()
+    }
+
+    /// The paths read since the last call, in order.
+    pub fn take_reads(&self) -> Vec<String> {
+        std::mem::take(&mut self.state().reads)
+    }
+
+    /// Lets a hook decide from now on which operations fail.
+    pub fn inject(&self, fault: Option<Fault>) {
+        self.state().fault = fault;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn missing() -> io::Error {
+    io::ErrorKind::NotFound.into()
+}
+
+impl Fs for Mem {
+    fn walk(&self, boundary: Option<&str>) -> io::Result<Tree> {
+        let state = self.state();
+        let foreign: Vec<RelPath> = (state.files.keys())
+            .filter(|p| Some(p.file_name()) == boundary)
+            .filter_map(RelPath::parent)
+            .collect();
+        let ours = |p: &RelPath| !foreign.iter().any(|dir| p == dir || p.is_under(dir));
+        let mut dirs = BTreeSet::new();
+        let mut entries = Vec::new();
+        for (path, (_, stamp)) in state.files.iter().filter(|(p, _)| ours(p)) {
+            entries.push(Entry { path: path.clone(), file: Some(*stamp) });
+            let mut dir = path.parent();
+            while let Some(path) = dir {
+                dir = path.parent();
+                dirs.insert(path);
+            }
+        }
+        entries.extend(dirs.into_iter().map(|path| Entry { path, file: None }));
+        Ok(Tree::new(entries, vec![]))
+    }
+
+    fn read(&self, path: &RelPath) -> io::Result<Vec<u8>> {
+        let mut state = self.state();
+        state.reads.push(path.to_string());
+        state.check(Op::Read, path.as_str())?;
+        state.files.get(path).map(|(bytes, _)| bytes.clone()).ok_or_else(missing)
+    }
+
+    fn peek(&self, path: &RelPath, len: usize) -> io::Result<Vec<u8>> {
+        let state = self.state();
+        let (bytes, _) = state.files.get(path).ok_or_else(missing)?;
+        Ok(bytes[..bytes.len().min(len)].to_vec())
+    }
+
+    fn stamp(&self, path: &RelPath) -> io::Result<Option<Stamp>> {
+        Ok(self.state().files.get(path).map(|(_, stamp)| *stamp))
+    }
+
+    fn now_ns(&self) -> i64 {
+        self.state().now_ns
+    }
+
+    fn stage(&self, fill: Fill<'_>) -> io::Result<Staged> {
+        self.state().check(Op::Stage, "")?;
+        let mut bytes = Vec::new();
+        fill(&mut bytes)?;
+        Ok(Staged(Box::new(bytes)))
+    }
+
+    fn publish(&self, batch: Vec<(Staged, RelPath)>) -> Vec<io::Result<Stamp>> {
+        let publish = |(staged, path): (Staged, RelPath)| {
+            let mut state = self.state();
+            state.check(Op::Publish, path.as_str())?;
+            let bytes = staged.0.downcast::<Vec<u8>>().map_err(|_| missing())?;
+            Ok(state.put(path, *bytes))
+        };
+        batch.into_iter().map(publish).collect()
+    }
+
+    fn remove(&self, path: &RelPath) -> io::Result<()> {
+        let mut state = self.state();
+        state.check(Op::Remove, path.as_str())?;
+        state.files.remove(path);
+        Ok(())
+    }
+
+    fn open_log(&self, name: &RelPath, _waiting: &dyn Fn()) -> io::Result<Box<dyn Log>> {
+        self.state()
+            .files
+            .entry(name.clone())
+            .or_insert_with(|| (vec![], Stamp { mtime_ns: 0, changed_ns: 0, len: 0 }));
+        Ok(Box::new(MemLog { mem: self.clone(), name: name.clone() }))
+    }
+
+    fn read_log(&self, name: &RelPath, _waiting: &dyn Fn()) -> io::Result<Vec<u8>> {
+        Ok(self.get(name.as_str()).unwrap_or_default())
+    }
+}
+
+struct MemLog {
+    mem: Mem,
+    name: RelPath,
+}
+
+impl MemLog {
+    fn change(&self, change: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        let mut state = self.mem.state();
+        state.check(Op::Log, self.name.as_str())?;
+        let (bytes, _) = state.files.get_mut(&self.name).ok_or_else(missing)?;
+        change(bytes);
+        Ok(())
+    }
+}
+
+impl Log for MemLog {
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        self.mem.get(self.name.as_str()).ok_or_else(missing)
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        self.change(|bytes| bytes.truncate(len as usize))
+    }
+
+    fn append(&mut self, more: &[u8]) -> io::Result<()> {
+        self.change(|bytes| bytes.extend_from_slice(more))
+    }
+
+    fn replace(&mut self, new: &[u8]) -> io::Result<()> {
+        self.change(|bytes| *bytes = new.to_vec())
+    }
+}

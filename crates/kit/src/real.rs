@@ -1,0 +1,293 @@
+//! A directory on disk as a [`Fs`].
+//!
+//! Files appear by rename only: they are written under a temporary name in the root, made durable in a batch,
+//! then renamed. The log is held by an advisory lock that ends with the process, so a killed run never blocks
+//! the next one, and whoever gets the lock sweeps up what the last owner left under temporary names.
+
+use crate::fs::{Fill, Fs, Log, Staged, Stamp, Tree};
+use crate::{RelPath, walk};
+use rayon::prelude::*;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// How every temporary name starts. Such names are never part of a tree.
+pub const TEMPORARY: &str = ".kiln-";
+
+/// The largest source that is read: whole files are held in memory.
+const LARGEST: u64 = 4 << 30;
+
+/// A directory on disk.
+pub struct Real {
+    root: PathBuf,
+    prefix: String,
+    next: AtomicU64,
+}
+
+impl Real {
+    /// Opens an existing directory.
+    pub fn open(root: &Path) -> io::Result<Real> {
+        Real::named(root, "tmp")
+    }
+
+    /// Opens a directory in which temporary files carry a name of their own, so that whoever sweeps after
+    /// other temporaries there does not take these.
+    pub fn named(root: &Path, name: &str) -> io::Result<Real> {
+        let root = fs::canonicalize(root)?;
+        if !root.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, "not a directory"));
+        }
+        Ok(Real { root, prefix: format!("{TEMPORARY}{name}."), next: AtomicU64::new(0) })
+    }
+
+    /// The directory, without links or dots in its path.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Removes what a killed run left under temporary names. Only the owner of the log may call this.
+    pub fn sweep(&self) -> io::Result<()> {
+        for item in fs::read_dir(&self.root)? {
+            let item = item?;
+            if item.file_name().to_string_lossy().starts_with(&self.prefix) {
+                gone_is_fine(fs::remove_file(item.path()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn temporary(&self) -> PathBuf {
+        let n = self.next.fetch_add(1, Ordering::Relaxed);
+        self.root.join(format!("{}{:x}-{:x}.{n}", self.prefix, std::process::id(), now_ns()))
+    }
+
+    /// Opens a regular file that lies inside the root, through whatever links.
+    fn open_inside(&self, path: &RelPath) -> io::Result<File> {
+        let full = fs::canonicalize(path.below(&self.root))?;
+        if !full.starts_with(&self.root) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "a link leads outside the tree"));
+        }
+        // Asked before opening: opening a pipe would wait for its other end.
+        if !fs::metadata(&full)?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        File::open(full)
+    }
+
+    fn place(&self, pending: &Pending, path: &RelPath) -> io::Result<Stamp> {
+        let target = path.below(&self.root);
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        if let Err(error) = fs::rename(&pending.path, &target) {
+            // A directory that has become empty may stand where a file is wanted now.
+            fs::remove_dir(&target).map_err(|_| error)?;
+            fs::rename(&pending.path, &target)?;
+        }
+        Ok(walk::stamp(&fs::symlink_metadata(&target)?))
+    }
+}
+
+/// A file under its temporary name.
+struct Pending {
+    path: PathBuf,
+    file: File,
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // After a rename there is nothing under this name any more.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Fs for Real {
+    fn walk(&self, boundary: Option<&str>) -> io::Result<Tree> {
+        walk::walk(&self.root, TEMPORARY, boundary)
+    }
+
+    fn read(&self, path: &RelPath) -> io::Result<Vec<u8>> {
+        let file = self.open_inside(path)?;
+        let len = file.metadata()?.len();
+        if len > LARGEST {
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("{len} bytes; at most {LARGEST} are read"),
+            ));
+        }
+        let mut bytes = Vec::with_capacity(len as usize);
+        file.take(LARGEST).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn peek(&self, path: &RelPath, len: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.open_inside(path)?.take(len as u64).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn stamp(&self, path: &RelPath) -> io::Result<Option<Stamp>> {
+        match fs::metadata(path.below(&self.root)) {
+            Ok(meta) if meta.is_file() => Ok(Some(walk::stamp(&meta))),
+            Ok(_) => Ok(None),
+            Err(e) if absent(&e) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn now_ns(&self) -> i64 {
+        now_ns()
+    }
+
+    fn stage(&self, fill: Fill<'_>) -> io::Result<Staged> {
+        let path = self.temporary();
+        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        let mut pending = Pending { path, file };
+        fill(&mut pending.file)?;
+        Ok(Staged(Box::new(pending)))
+    }
+
+    fn publish(&self, batch: Vec<(Staged, RelPath)>) -> Vec<io::Result<Stamp>> {
+        // Flushed side by side, the batch costs the disk about one flush; then the names change, in order.
+        let flushed: Vec<_> = batch
+            .into_par_iter()
+            .map(|(staged, path)| {
+                let pending = staged.0.downcast::<Pending>().map_err(|_| io::ErrorKind::InvalidInput)?;
+                pending.file.sync_data()?;
+                Ok((pending, path))
+            })
+            .collect();
+        flushed
+            .into_iter()
+            .map(|ready: io::Result<_>| ready.and_then(|(pending, path)| self.place(&pending, &path)))
+            .collect()
+    }
+
+    fn remove(&self, path: &RelPath) -> io::Result<()> {
+        gone_is_fine(fs::remove_file(path.below(&self.root)))?;
+        let mut dir = path.parent();
+        while let Some(empty) = dir {
+            if fs::remove_dir(empty.below(&self.root)).is_err() {
+                break;
+            }
+            dir = empty.parent();
+        }
+        Ok(())
+    }
+
+    fn open_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Box<dyn Log>> {
+        let path = name.below(&self.root);
+        let mut told = false;
+        loop {
+            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    if !std::mem::replace(&mut told, true) {
+                        waiting();
+                    }
+                    file.lock()?;
+                }
+                Err(TryLockError::Error(e)) => return Err(e),
+            }
+            // The last owner may have replaced the file while we waited: then this lock is on the old one.
+            if same_file(&file, &path)? {
+                self.sweep()?;
+                return Ok(Box::new(RealLog { file, path, temporary: self.temporary() }));
+            }
+        }
+    }
+
+    fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Vec<u8>> {
+        let file = match File::open(name.below(&self.root)) {
+            Ok(file) => file,
+            Err(e) if absent(&e) => return Ok(vec![]),
+            Err(e) => return Err(e),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                waiting();
+                file.lock_shared()?;
+            }
+            Err(TryLockError::Error(e)) => return Err(e),
+        }
+        // What was read from a file that its owner then replaced is old, but whole.
+        let mut bytes = Vec::new();
+        (&file).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+struct RealLog {
+    file: File,
+    path: PathBuf,
+    temporary: PathBuf,
+}
+
+impl Log for RealLog {
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        self.file.set_len(len)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.seek(SeekFrom::End(0))?;
+        self.file.write_all(bytes)
+    }
+
+    fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&self.temporary)?;
+        // Locked before it has the name that others open, so that ownership has no gap.
+        file.lock()?;
+        let written = file.write_all(bytes).and_then(|()| file.sync_data());
+        if let Err(error) = written.and_then(|()| fs::rename(&self.temporary, &self.path)) {
+            let _ = fs::remove_file(&self.temporary);
+            return Err(error);
+        }
+        self.file = file;
+        Ok(())
+    }
+}
+
+/// Whether an open file is still the one that a path names.
+#[cfg(unix)]
+fn same_file(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let open = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(named) => Ok((open.dev(), open.ino()) == (named.dev(), named.ino())),
+        Err(e) if absent(&e) => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// Elsewhere an open file cannot be replaced, so the one that is locked is the one that is named.
+#[cfg(not(unix))]
+fn same_file(_file: &File, path: &Path) -> io::Result<bool> {
+    Ok(path.exists())
+}
+
+fn now_ns() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64)
+}
+
+/// Whether an error says that nothing is there: no such file, or a file where a directory would have to be.
+fn absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(e) if absent(&e) => Ok(()),
+        other => other,
+    }
+}

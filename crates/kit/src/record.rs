@@ -1,0 +1,216 @@
+//! What the journal remembers of one source: what its cook depended on, what it wrote and what it said.
+
+use crate::fs::Stamp;
+use crate::hash::Hash;
+use crate::wire::{Reader, Writer};
+use crate::{Diag, RelPath, Severity};
+use std::borrow::Cow;
+
+/// What a cook saw at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// A file with this content.
+    File {
+        /// The stamp it had before it was read.
+        stamp: Stamp,
+        /// Whether it was so young when it was read that a later edit could carry the same stamp.
+        racy: bool,
+        /// The hash of its bytes.
+        hash: Hash,
+    },
+    /// Nothing: looking in vain is a dependency too.
+    Absent,
+    /// A directory with these names in it.
+    Listing(Hash),
+}
+
+/// One thing that a cook depended on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input<'a> {
+    /// Where, relative to the source root.
+    pub path: Cow<'a, str>,
+    /// What was there.
+    pub seen: Seen,
+}
+
+/// One file that a cook wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output<'a> {
+    /// Where, relative to the output root.
+    pub path: Cow<'a, str>,
+    /// The stamp it had when it was in place.
+    pub stamp: Stamp,
+    /// The hash of its bytes.
+    pub hash: Hash,
+}
+
+/// Everything the journal remembers of one source; borrowed from the journal, or owned after a cook.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// The recipe, its version and the resolved settings, as lines of text.
+    pub fingerprint: Cow<'a, str>,
+    /// Why it was built.
+    pub why: Cow<'a, str>,
+    /// What the cook depended on.
+    pub inputs: Vec<Input<'a>>,
+    /// What it wrote.
+    pub outputs: Vec<Output<'a>>,
+    /// What the tool wants back on a hit.
+    pub payload: Cow<'a, [u8]>,
+    /// What is said again on a hit.
+    pub warnings: Vec<Diag>,
+}
+
+impl<'a> Record<'a> {
+    /// The record as bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut w = Writer::new();
+        w.text(&self.fingerprint);
+        w.text(&self.why);
+        w.count(self.inputs.len());
+        for input in &self.inputs {
+            w.text(&input.path);
+            match &input.seen {
+                Seen::File { stamp, racy, hash } => {
+                    w.u8(if *racy { 1 } else { 0 });
+                    put_stamp(&mut w, *stamp);
+                    w.raw(&hash.0);
+                }
+                Seen::Absent => w.u8(2),
+                Seen::Listing(hash) => {
+                    w.u8(3);
+                    w.raw(&hash.0);
+                }
+            }
+        }
+        w.count(self.outputs.len());
+        for output in &self.outputs {
+            w.text(&output.path);
+            put_stamp(&mut w, output.stamp);
+            w.raw(&output.hash.0);
+        }
+        w.bytes(&self.payload);
+        w.count(self.warnings.len());
+        for diag in &self.warnings {
+            w.u8(diag.severity as u8);
+            for text in [&*diag.code, &diag.path, &diag.at, &diag.message, &diag.hint] {
+                w.text(text);
+            }
+        }
+        w.finish()
+    }
+
+    /// The record, independent of the journal it was read from.
+    pub fn into_owned(self) -> Record<'static> {
+        let own = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
+        Record {
+            fingerprint: own(self.fingerprint),
+            why: own(self.why),
+            inputs: self.inputs.into_iter().map(|i| Input { path: own(i.path), seen: i.seen }).collect(),
+            outputs: self
+                .outputs
+                .into_iter()
+                .map(|o| Output { path: own(o.path), stamp: o.stamp, hash: o.hash })
+                .collect(),
+            payload: Cow::Owned(self.payload.into_owned()),
+            warnings: self.warnings,
+        }
+    }
+
+    /// Reads a record back; `None` when the bytes are none.
+    pub fn decode(bytes: &'a [u8]) -> Option<Record<'a>> {
+        let mut r = Reader::new(bytes);
+        let record = Record {
+            fingerprint: r.text()?.into(),
+            why: r.text()?.into(),
+            inputs: list(&mut r, get_input)?,
+            outputs: list(&mut r, |r| {
+                Some(Output { path: get_path(r)?, stamp: get_stamp(r)?, hash: Hash(r.array()?) })
+            })?,
+            payload: r.bytes()?.into(),
+            warnings: list(&mut r, get_diag)?,
+        };
+        r.is_empty().then_some(record)
+    }
+}
+
+fn list<'a, T>(r: &mut Reader<'a>, mut item: impl FnMut(&mut Reader<'a>) -> Option<T>) -> Option<Vec<T>> {
+    let count = r.count()?;
+    (0..count).map(|_| item(r)).collect()
+}
+
+fn get_input<'a>(r: &mut Reader<'a>) -> Option<Input<'a>> {
+    let path = get_path(r)?;
+    let seen = match r.u8()? {
+        racy @ 0..=1 => Seen::File { racy: racy == 1, stamp: get_stamp(r)?, hash: Hash(r.array()?) },
+        2 => Seen::Absent,
+        3 => Seen::Listing(Hash(r.array()?)),
+        _ => return None,
+    };
+    Some(Input { path, seen })
+}
+
+/// A path as it was recorded. It is checked again: it decides which files are deleted.
+fn get_path<'a>(r: &mut Reader<'a>) -> Option<Cow<'a, str>> {
+    let path = r.text()?;
+    RelPath::check(path).ok()?;
+    Some(path.into())
+}
+
+fn get_diag(r: &mut Reader<'_>) -> Option<Diag> {
+    let severity = match r.u8()? {
+        0 => Severity::Warning,
+        1 => Severity::Error,
+        _ => return None,
+    };
+    let mut text = || r.text().map(str::to_owned);
+    Some(Diag { severity, code: text()?.into(), path: text()?, at: text()?, message: text()?, hint: text()? })
+}
+
+fn put_stamp(w: &mut Writer, stamp: Stamp) {
+    w.i64(stamp.mtime_ns);
+    w.i64(stamp.changed_ns);
+    w.u64(stamp.len);
+}
+
+fn get_stamp(r: &mut Reader<'_>) -> Option<Stamp> {
+    Some(Stamp { mtime_ns: r.i64()?, changed_ns: r.i64()?, len: r.u64()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn survives_a_round_trip_and_no_prefix_passes_for_whole() {
+        let stamp = Stamp { mtime_ns: -5, changed_ns: 6, len: 7 };
+        let record = Record {
+            fingerprint: "texture 1\ncompress=true".into(),
+            why: "new".into(),
+            inputs: vec![
+                Input { path: "a.png".into(), seen: Seen::File { stamp, racy: true, hash: Hash::of(b"a") } },
+                Input { path: "b".into(), seen: Seen::Absent },
+                Input { path: "c".into(), seen: Seen::Listing(Hash::of(b"c")) },
+            ],
+            outputs: vec![Output { path: "a.ktx2".into(), stamp, hash: Hash::of(b"o") }],
+            payload: b"rows".into(),
+            warnings: vec![Diag::warning("odd", "very").path("a.png").at("3").hint("mend it")],
+        };
+        let bytes = record.encode();
+        assert_eq!(Record::decode(&bytes).as_ref(), Some(&record));
+        for end in 0..bytes.len() {
+            assert_eq!(Record::decode(&bytes[..end]), None);
+        }
+    }
+
+    #[test]
+    fn a_path_that_leaves_the_root_is_not_believed() {
+        let output = Output {
+            path: "../x".into(),
+            stamp: Stamp { mtime_ns: 0, changed_ns: 0, len: 0 },
+            hash: Hash::of(b""),
+        };
+        let record = Record { outputs: vec![output], ..Record::default() };
+        assert_eq!(Record::decode(&record.encode()), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! A parallel walk over a directory on disk that yields every file with its stamp, in one `stat` each.
+//!
+//! Links to files inside the root count as files; links to directories, links that lead out or nowhere, and
+//! names that are no [`RelPath`] are reported and left out. Devices, pipes and sockets are passed over.
+
+use crate::fs::{Entry, Stamp, Tree};
+use crate::{Diag, RelPath};
+use std::fs::{self, DirEntry, Metadata};
+use std::io;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::UNIX_EPOCH;
+
+/// Walks everything below `root`, which must be canonical. Names that start with `hidden` are left out, and so
+/// is a directory below the root that holds a file named `boundary`.
+pub(crate) fn walk(root: &Path, hidden: &str, boundary: Option<&str>) -> io::Result<Tree> {
+    let found = Found { root, hidden, boundary, parts: Mutex::default(), problems: Mutex::default() };
+    let top = fs::read_dir(root)?.collect::<io::Result<Vec<_>>>()?;
+    rayon::scope(|scope| found.visit(scope, None, top));
+    let parts = found.parts.into_inner().unwrap_or_default();
+    Ok(Tree::new(parts.into_iter().flatten().collect(), found.problems.into_inner().unwrap_or_default()))
+}
+
+struct Found<'a> {
+    root: &'a Path,
+    hidden: &'a str,
+    boundary: Option<&'a str>,
+    /// One list a directory, so that the lock is taken once for many files.
+    parts: Mutex<Vec<Vec<Entry>>>,
+    problems: Mutex<Vec<Diag>>,
+}
+
+impl<'a> Found<'a> {
+    fn visit<'s>(&'s self, scope: &rayon::Scope<'s>, dir: Option<RelPath>, listing: Vec<DirEntry>) {
+        let mut entries = Vec::with_capacity(listing.len());
+        for item in listing {
+            let Some(name) = item.file_name().to_str().map(str::to_owned) else {
+                self.problem("path-not-utf8", &item, "its name is not UTF-8: left out", "rename it");
+                continue;
+            };
+            if name.starts_with(self.hidden) {
+                continue;
+            }
+            let path = match &dir {
+                Some(dir) => dir.join(&name),
+                None => RelPath::new(name),
+            };
+            match path {
+                Ok(path) => self.entry(scope, &item, path, &mut entries),
+                Err(bad) => {
+                    self.problem("path-not-portable", &item, &format!("left out: {bad}"), "rename it");
+                }
+            }
+        }
+        if let Ok(mut parts) = self.parts.lock() {
+            parts.push(entries);
+        }
+    }
+
+    fn entry<'s>(
+        &'s self,
+        scope: &rayon::Scope<'s>,
+        item: &DirEntry,
+        path: RelPath,
+        entries: &mut Vec<Entry>,
+    ) {
+        let meta = match item.metadata() {
+            Ok(meta) => meta,
+            // Gone since it was listed: the tree is as if the walk had come a moment later.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return,
+            Err(e) => return self.problem("unreadable", item, &e.to_string(), ""),
+        };
+        if meta.is_file() {
+            entries.push(Entry { path, file: Some(stamp(&meta)) });
+        } else if meta.is_dir() {
+            scope.spawn(move |scope| self.directory(scope, path));
+        } else if meta.is_symlink() {
+            match self.follow(item) {
+                Ok(meta) if meta.is_file() => entries.push(Entry { path, file: Some(stamp(&meta)) }),
+                Ok(_) => self.problem(
+                    "link-ignored",
+                    item,
+                    "a link to a directory is not followed",
+                    "copy it, or point `input` at it",
+                ),
+                Err(why) => self.problem(
+                    "link-ignored",
+                    item,
+                    &why,
+                    "only links to files inside the tree are followed",
+                ),
+            }
+        }
+    }
+
+    fn directory<'s>(&'s self, scope: &rayon::Scope<'s>, path: RelPath) {
+        let full = path.below(self.root);
+        let listing = match fs::read_dir(&full).and_then(|dir| dir.collect::<io::Result<Vec<_>>>()) {
+            Ok(listing) => listing,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return,
+            Err(e) => {
+                let diag = Diag::error("unreadable", e.to_string()).path(&path);
+                return self.problems.lock().map(|mut p| p.push(diag)).unwrap_or_default();
+            }
+        };
+        if self.boundary.is_some_and(|name| listing.iter().any(|item| item.file_name() == name)) {
+            return;
+        }
+        if let Ok(mut parts) = self.parts.lock() {
+            parts.push(vec![Entry { path: path.clone(), file: None }]);
+        }
+        self.visit(scope, Some(path), listing);
+    }
+
+    /// The file that a link leads to, if that is inside the root.
+    fn follow(&self, link: &DirEntry) -> Result<Metadata, String> {
+        let target = fs::canonicalize(link.path()).map_err(|e| format!("the link leads nowhere: {e}"))?;
+        if !target.starts_with(self.root) {
+            return Err("the link leads outside the tree".to_owned());
+        }
+        fs::metadata(target).map_err(|e| e.to_string())
+    }
+
+    fn problem(&self, code: &'static str, item: &DirEntry, message: &str, hint: &str) {
+        let full = item.path();
+        let path = full.strip_prefix(self.root).unwrap_or(&full).to_string_lossy().into_owned();
+        let diag = match code {
+            "unreadable" => Diag::error("unreadable", message),
+            code => Diag::warning(code, message),
+        };
+        if let Ok(mut problems) = self.problems.lock() {
+            problems.push(diag.path(path).hint(hint));
+        }
+    }
+}
+
+/// The stamp of a file, from what `stat` says.
+pub(crate) fn stamp(meta: &Metadata) -> Stamp {
+    let mtime_ns = match meta.modified() {
+        Ok(time) => match time.duration_since(UNIX_EPOCH) {
+            Ok(after) => after.as_nanos() as i64,
+            Err(before) => -(before.duration().as_nanos() as i64),
+        },
+        Err(_) => 0,
+    };
+    #[cfg(unix)]
+    let changed_ns = {
+        use std::os::unix::fs::MetadataExt;
+        meta.ctime() * 1_000_000_000 + meta.ctime_nsec()
+    };
+    #[cfg(not(unix))]
+    let changed_ns = mtime_ns;
+    Stamp { mtime_ns, changed_ns, len: meta.len() }
+}

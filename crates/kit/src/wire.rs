@@ -1,0 +1,156 @@
+//! The few primitives that the journal's records are written with: little-endian integers and length-prefixed
+//! bytes. Reading never trusts a length and never panics; `None` means the bytes are not what was written.
+
+/// Appends values to a buffer.
+#[derive(Default)]
+pub struct Writer(Vec<u8>);
+
+impl Writer {
+    /// An empty buffer.
+    pub fn new() -> Writer {
+        Writer::default()
+    }
+
+    /// One byte.
+    pub fn u8(&mut self, value: u8) {
+        self.0.push(value);
+    }
+
+    /// Four bytes.
+    pub fn u32(&mut self, value: u32) {
+        self.raw(&value.to_le_bytes());
+    }
+
+    /// Eight bytes.
+    pub fn u64(&mut self, value: u64) {
+        self.raw(&value.to_le_bytes());
+    }
+
+    /// Eight bytes, signed.
+    pub fn i64(&mut self, value: i64) {
+        self.raw(&value.to_le_bytes());
+    }
+
+    /// A count of what follows.
+    ///
+    /// # Panics
+    /// When there are more than `u32::MAX` items, which no record comes near.
+    pub fn count(&mut self, count: usize) {
+        self.u32(u32::try_from(count).expect("fewer than 2^32 items in a record"));
+    }
+
+    /// Bytes with their length.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.count(bytes.len());
+        self.raw(bytes);
+    }
+
+    /// Text with its length.
+    pub fn text(&mut self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+
+    /// Bytes whose length the reader knows.
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// What was written.
+    pub fn finish(self) -> Vec<u8> {
+        self.0
+    }
+}
+
+/// Takes values from the front of a slice.
+#[derive(Clone, Copy)]
+pub struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// Reads from the start of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Reader<'a> {
+        Reader(bytes)
+    }
+
+    /// One byte.
+    pub fn u8(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    /// Four bytes.
+    pub fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    /// Eight bytes.
+    pub fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// Eight bytes, signed.
+    pub fn i64(&mut self) -> Option<i64> {
+        self.array().map(i64::from_le_bytes)
+    }
+
+    /// A count of items that take at least one byte each: never more than the bytes that are left.
+    pub fn count(&mut self) -> Option<usize> {
+        let count = self.u32()? as usize;
+        (count <= self.0.len()).then_some(count)
+    }
+
+    /// Bytes with their length.
+    pub fn bytes(&mut self) -> Option<&'a [u8]> {
+        let len = self.u32()? as usize;
+        let (head, tail) = self.0.split_at_checked(len)?;
+        self.0 = tail;
+        Some(head)
+    }
+
+    /// Text with its length.
+    pub fn text(&mut self) -> Option<&'a str> {
+        std::str::from_utf8(self.bytes()?).ok()
+    }
+
+    /// Bytes of a known length.
+    pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, tail) = self.0.split_first_chunk::<N>()?;
+        self.0 = tail;
+        Some(*head)
+    }
+
+    /// Whether everything was read.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_was_written_and_refuses_every_prefix() {
+        let mut w = Writer::new();
+        w.u8(7);
+        w.u64(u64::MAX - 1);
+        w.i64(-3);
+        w.text("grey");
+        w.bytes(&[1, 2]);
+        let bytes = w.finish();
+        let read = |bytes| -> Option<(u8, u64, i64, String, Vec<u8>)> {
+            let mut r = Reader::new(bytes);
+            let all = (r.u8()?, r.u64()?, r.i64()?, r.text()?.to_owned(), r.bytes()?.to_vec());
+            r.is_empty().then_some(all)
+        };
+        assert_eq!(read(&bytes), Some((7, u64::MAX - 1, -3, "grey".to_owned(), vec![1, 2])));
+        for end in 0..bytes.len() {
+            assert_eq!(read(&bytes[..end]), None, "{end}");
+        }
+    }
+
+    #[test]
+    fn a_count_is_not_believed_beyond_the_bytes_there_are() {
+        let mut w = Writer::new();
+        w.u32(u32::MAX);
+        assert_eq!(Reader::new(&w.finish()).count(), None);
+    }
+}
