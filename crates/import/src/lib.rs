@@ -1,1 +1,47 @@
-//! Placeholder head, replaced as the crate is written.
+//! Source files of games into the neutral model of `kiln-ir`.
+//!
+//! Importers are pure: bytes in, a model and warnings out. They read no files and know no paths, so a
+//! [`Diag`] from here names a place in the file at most; the caller adds the path. Whatever the bytes are, the
+//! answer is a model or an error, within memory that the file's length or the caller's limits bound.
+
+pub mod cube;
+pub mod faces;
+pub mod image;
+
+use kiln_kit::Diag;
+
+/// What an importer made of a source, and what in it deserves a look.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported<T> {
+    /// The model.
+    pub value: T,
+    /// Findings that did not prevent it, in the order of the file.
+    pub warnings: Vec<Diag>,
+}
+
+/// What is wrong with a source of any kind before its format is looked at: nothing in it, or a stand-in that
+/// Git LFS left where the content was not fetched.
+fn absent(bytes: &[u8]) -> Option<Diag> {
+    if bytes.is_empty() {
+        return Some(Diag::error("file-empty", "the file is empty").hint("export or download it again"));
+    }
+    bytes.starts_with(b"version https://git-lfs.github.com/spec").then(|| {
+        Diag::error("lfs-pointer", "this is a Git LFS pointer, not the content it stands for")
+            .hint("fetch the content: git lfs pull")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absent_content_is_told_from_bad_content() {
+        assert_eq!(absent(b"").unwrap().code, "file-empty");
+        let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n";
+        let diag = absent(pointer).unwrap();
+        assert_eq!(diag.code, "lfs-pointer");
+        assert!(diag.hint.contains("git lfs pull"));
+        assert_eq!(absent(b"version 1"), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! Colour lookup tables in `.cube` text (Adobe Cube LUT Specification 1.0) into [`Lut`].
+//!
+//! Read are `TITLE`, `LUT_3D_SIZE`, `DOMAIN_MIN`, `DOMAIN_MAX`, comments, and `LUT_3D_INPUT_RANGE`, which other
+//! programs write for the domain. CRLF and a byte order mark are tolerated; unknown keywords are skipped with
+//! a warning. Refused: one-dimensional tables, text that is not UTF-8, values that are not finite, and any
+//! number of entries other than the cube of the size. Every error names its line.
+
+use std::fmt::Display;
+
+use kiln_ir::Lut;
+use kiln_kit::Diag;
+
+use crate::Imported;
+
+/// Unknown lines are named up to this number and counted beyond it.
+const MOST_NAMED: usize = 8;
+
+/// The shortest entry: `0 0 0` and the end of its line.
+const SHORTEST_ENTRY: usize = 6;
+
+/// Parses a table.
+pub fn import(bytes: &[u8]) -> Result<Imported<Lut>, Diag> {
+    if let Some(diag) = crate::absent(bytes) {
+        return Err(diag);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|e| {
+        let line = bytes[..e.valid_up_to()].split(|&byte| byte == b'\n').count();
+        Diag::error("cube-encoding", format!("byte {:#04x} is not UTF-8 text", bytes[e.valid_up_to()]))
+            .at(format_args!("line {line}"))
+            .hint("save it as UTF-8; if it is not text at all, export it again")
+    })?;
+    let mut parser = Parser::default();
+    for (index, line) in text.trim_start_matches('\u{FEFF}').lines().enumerate() {
+        parser.line = index + 1;
+        parser.read(line.trim(), bytes.len()).map_err(|d| d.at(format_args!("line {}", index + 1)))?;
+    }
+    let last = parser.line;
+    parser.finish().map_err(|d| d.at(format_args!("line {last}")))
+}
+
+#[derive(Default)]
+struct Parser {
+    line: usize,
+    size: Option<u32>,
+    /// The lower and the upper bound, each with the line that set it.
+    domain: [Option<([f32; 3], usize)>; 2],
+    rgb: Vec<[f32; 3]>,
+    warnings: Vec<Diag>,
+    unknown: usize,
+}
+
+impl Parser {
+    fn read(&mut self, line: &str, file_len: usize) -> Result<(), Diag> {
+        let (word, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
+        let rest = rest.trim_start();
+        match word {
+            "" | "TITLE" => Ok(()),
+            _ if word.starts_with('#') => Ok(()),
+            "LUT_3D_SIZE" => self.set_size(rest, file_len),
+            "LUT_1D_SIZE" => Err(Diag::error("cube-1d", "a one-dimensional table is not supported")
+                .hint("export it as a three-dimensional table")),
+            "DOMAIN_MIN" => self.set_domain(0, numbers(rest)?),
+            "DOMAIN_MAX" => self.set_domain(1, numbers(rest)?),
+            "LUT_3D_INPUT_RANGE" => {
+                let [low, high] = numbers(rest)?;
+                self.set_domain(0, [low; 3])?;
+                self.set_domain(1, [high; 3])
+            }
+            _ if word.starts_with(|c: char| c.is_alphabetic() || c == '_')
+                && word.parse::<f32>().is_err() =>
+            {
+                self.skip(word);
+                Ok(())
+            }
+            _ => self.push(line),
+        }
+    }
+
+    fn set_size(&mut self, text: &str, file_len: usize) -> Result<(), Diag> {
+        if self.size.is_some() {
+            return Err(syntax("LUT_3D_SIZE stands here for the second time"));
+        }
+        let size = text.parse().ok().filter(|size| Lut::SIZES.contains(size)).ok_or_else(|| {
+            let (low, high) = Lut::SIZES.into_inner();
+            let message = format!("LUT_3D_SIZE is {}, and it must be {low} to {high}", excerpt(text));
+            Diag::error("cube-size", message).hint("export the table with 33 or 65 steps")
+        })?;
+        // Believed only as far as the file could hold that many entries.
+        self.rgb.reserve(entries(size).min(file_len / SHORTEST_ENTRY));
+        self.size = Some(size);
+        Ok(())
+    }
+
+    fn set_domain(&mut self, bound: usize, values: [f32; 3]) -> Result<(), Diag> {
+        if self.domain[bound].is_some() {
+            return Err(syntax("this bound of the domain was set before"));
+        }
+        self.domain[bound] = Some((values, self.line));
+        Ok(())
+    }
+
+    fn skip(&mut self, word: &str) {
+        self.unknown += 1;
+        if self.unknown <= MOST_NAMED {
+            let message = format!("keyword {} is not known and was skipped", excerpt(word));
+            self.warnings.push(Diag::warning("cube-keyword", message).at(format_args!("line {}", self.line)));
+        }
+    }
+
+    fn push(&mut self, line: &str) -> Result<(), Diag> {
+        let entry = numbers(line)?;
+        let size = self.size.ok_or_else(|| no_size("entries start before LUT_3D_SIZE"))?;
+        if self.rgb.len() == entries(size) {
+            return Err(wrong_count(size, "this line is one too many"));
+        }
+        self.rgb.push(entry);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Imported<Lut>, Diag> {
+        let size = self.size.ok_or_else(|| no_size("there is no LUT_3D_SIZE"))?;
+        if self.rgb.len() != entries(size) {
+            return Err(wrong_count(size, format_args!("the file has {}", self.rgb.len())));
+        }
+        let [low, high] = self.domain;
+        let (low, high) = (low.map_or([0.0; 3], |d| d.0), high.map_or([1.0; 3], |d| d.0));
+        if (0..3).any(|c| low[c] >= high[c]) {
+            return Err(syntax(format_args!(
+                "the domain ends at {high:?}, which is not above its start {low:?}"
+            )));
+        }
+        if let Some((_, line)) = self.domain.into_iter().flatten().next()
+            && (low, high) != ([0.0; 3], [1.0; 3])
+        {
+            let message = format!("the table is for colours from {low:?} to {high:?}, not from 0 to 1");
+            let hint = "scale colours into that range before the lookup, or export the table for 0 to 1";
+            self.warnings
+                .push(Diag::warning("cube-domain", message).at(format_args!("line {line}")).hint(hint));
+        }
+        if self.unknown > MOST_NAMED {
+            let message = format!("{} more unknown keywords were skipped", self.unknown - MOST_NAMED);
+            self.warnings.push(Diag::warning("cube-keyword", message));
+        }
+        let value = Lut::new(size, [low, high], self.rgb).ok_or_else(|| syntax("the table is not valid"))?;
+        Ok(Imported { value, warnings: self.warnings })
+    }
+}
+
+/// The number of entries in a table of an admitted size.
+fn entries(size: u32) -> usize {
+    (size as usize).pow(3)
+}
+
+/// Exactly `N` finite numbers.
+fn numbers<const N: usize>(text: &str) -> Result<[f32; N], Diag> {
+    let mut words = text.split_ascii_whitespace();
+    let mut values = [0.0; N];
+    for value in &mut values {
+        let word = words.next().ok_or_else(|| {
+            syntax(format_args!("{N} numbers are expected, and this line has fewer: {}", excerpt(text)))
+        })?;
+        *value = word.parse().ok().filter(|v: &f32| v.is_finite()).ok_or_else(|| {
+            syntax(format_args!("{} is not a finite number", excerpt(word)))
+                .hint("numbers are written as 0.5 or 5e-1")
+        })?;
+    }
+    match words.next() {
+        None => Ok(values),
+        Some(word) => Err(syntax(format_args!("{N} numbers are expected, and {} follows", excerpt(word)))),
+    }
+}
+
+fn syntax(message: impl Display) -> Diag {
+    Diag::error("cube-syntax", message.to_string())
+}
+
+fn no_size(message: &str) -> Diag {
+    Diag::error("cube-size", message).hint("the table needs a line such as LUT_3D_SIZE 33 before its entries")
+}
+
+fn wrong_count(size: u32, found: impl Display) -> Diag {
+    let message = format!("LUT_3D_SIZE {size} needs {} entries, and {found}", entries(size));
+    Diag::error("cube-count", message).hint("the file is cut off or its size is wrong: export it again")
+}
+
+/// The offending text, quoted and of bounded length.
+fn excerpt(text: &str) -> String {
+    const MOST: usize = 40;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}

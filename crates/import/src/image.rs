@@ -1,0 +1,279 @@
+//! Pictures into [`Image`]: PNG, JPEG, TGA, BMP and WebP.
+//!
+//! The content decides the format, not the file's name; TGA, which has no signature, is the one that needs the
+//! name. Grey becomes R = G = B, palettes and colour keys become colours and alpha, sixteen bits stay sixteen.
+//! Colour profiles and gamma are ignored: texels are taken as the numbers they are.
+//!
+//! A picture with an EXIF orientation is turned upright, because that is how every viewer shows it, with a
+//! warning, because not every modelling tool does. Of an animation the first picture is taken, with a warning.
+//!
+//! Refused, before texels are allocated: sides and sizes beyond [`Limits`], and dimensions that the file is far
+//! too short for. Refused too: truncated and damaged files, where the format can tell.
+
+mod bmp;
+mod jpeg;
+mod png;
+mod tga;
+mod webp;
+
+use ::image::metadata::Orientation;
+use ::image::{DynamicImage, ImageBuffer, ImageDecoder, ImageError};
+use kiln_ir::{Image, Texels};
+use kiln_kit::Diag;
+
+use crate::Imported;
+
+/// The extensions of pictures, in lower case and without the dot.
+pub const IMAGE_EXTENSIONS: &[&str] = &["png", "jpg", "jpeg", "tga", "bmp", "webp"];
+
+/// What is too large to be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest side, in texels.
+    pub max_side: u32,
+    /// The most that the texels may take, in bytes. A decoder may need two or three times that for a while.
+    pub max_bytes: u64,
+}
+
+/// 16384 texels a side, which is what graphics hardware takes, and one GiB, which is that square in eight bits.
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { max_side: 16384, max_bytes: 1 << 30 }
+    }
+}
+
+impl Limits {
+    /// The number of bytes of `width` x `height` texels with `channel_bytes` a channel, if they may be decoded.
+    fn admit(&self, width: u32, height: u32, channel_bytes: u32) -> Result<usize, Diag> {
+        let refuse = |limit: String| {
+            Err(Diag::error("image-too-large", format!("{width}x{height} texels, {limit}"))
+                .hint("scale the picture down; if it should not be that large, the file is damaged"))
+        };
+        if width == 0 || height == 0 {
+            return Err(corrupt(format!("{width}x{height} texels")));
+        }
+        if width.max(height) > self.max_side {
+            return refuse(format!("and a side may have {} at most", self.max_side));
+        }
+        let bytes = u64::from(width) * u64::from(height) * 4 * u64::from(channel_bytes);
+        match usize::try_from(bytes) {
+            Ok(bytes_here) if bytes <= self.max_bytes => Ok(bytes_here),
+            _ => refuse(format!("{bytes} bytes decoded, and {} are allowed", self.max_bytes)),
+        }
+    }
+}
+
+/// The formats that are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Png,
+    Jpeg,
+    Tga,
+    Bmp,
+    WebP,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Png => "PNG",
+            Kind::Jpeg => "JPEG",
+            Kind::Tga => "TGA",
+            Kind::Bmp => "BMP",
+            Kind::WebP => "WebP",
+        }
+    }
+
+    /// What a file with this extension ought to be.
+    fn of_extension(extension: &str) -> Option<Kind> {
+        let is = |known: &str| extension.trim_start_matches('.').eq_ignore_ascii_case(known);
+        match IMAGE_EXTENSIONS.iter().copied().find(|known| is(known))? {
+            "png" => Some(Kind::Png),
+            "jpg" | "jpeg" => Some(Kind::Jpeg),
+            "tga" => Some(Kind::Tga),
+            "bmp" => Some(Kind::Bmp),
+            "webp" => Some(Kind::WebP),
+            _ => None,
+        }
+    }
+
+    /// What the first bytes say. No signature can be mistaken for a TGA header, whose second byte is 0 or 1.
+    fn of_content(bytes: &[u8], named: Option<Kind>) -> Option<Kind> {
+        match bytes {
+            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(Kind::Png),
+            [0xFF, 0xD8, 0xFF, ..] => Some(Kind::Jpeg),
+            [b'B', b'M', ..] => Some(Kind::Bmp),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Kind::WebP),
+            _ if named == Some(Kind::Tga) && tga::plausible(bytes) => Some(Kind::Tga),
+            _ => None,
+        }
+    }
+}
+
+/// Decodes a picture. `extension` is that of the file's name (any case, with or without the dot, or empty).
+pub fn import(bytes: &[u8], extension: &str, limits: &Limits) -> Result<Imported<Image>, Diag> {
+    if let Some(diag) = crate::absent(bytes) {
+        return Err(diag);
+    }
+    let named = Kind::of_extension(extension);
+    let kind = Kind::of_content(bytes, named).ok_or_else(|| unknown(bytes))?;
+    let mut warnings = Vec::new();
+    if let Some(named) = named
+        && named != kind
+    {
+        let (is, said) = (kind.name(), named.name());
+        let message = format!("this is a {is} file, though its extension says {said}; decoded as {is}");
+        warnings.push(Diag::warning("image-extension", message).hint("rename it or save it again"));
+    }
+    let value = match kind {
+        Kind::Png => png::import(bytes, limits, &mut warnings),
+        Kind::Jpeg => jpeg::import(bytes, limits, &mut warnings),
+        Kind::Tga => tga::import(bytes, limits),
+        Kind::Bmp => bmp::import(bytes, limits),
+        Kind::WebP => webp::import(bytes, limits, &mut warnings),
+    }?;
+    Ok(Imported { value, warnings })
+}
+
+/// Width and height as the header states them, from the first bytes of a file (64 KiB are plenty): an estimate
+/// of the work to come, believed by nobody.
+pub fn probe(prefix: &[u8], extension: &str) -> Option<(u32, u32)> {
+    match Kind::of_content(prefix, Kind::of_extension(extension))? {
+        Kind::Png => png::probe(prefix),
+        Kind::Jpeg => jpeg::probe(prefix),
+        Kind::Tga => tga::probe(prefix),
+        Kind::Bmp => bmp::probe(prefix),
+        Kind::WebP => webp::probe(prefix),
+    }
+}
+
+fn unknown(bytes: &[u8]) -> Diag {
+    let head = &bytes[..bytes.len().min(32)];
+    let is = |magic: &[u8]| head.starts_with(magic);
+    let found = if is(b"GIF8") {
+        "a GIF".to_string()
+    } else if is(b"II*\0") || is(b"MM\0*") {
+        "a TIFF".to_string()
+    } else if is(b"8BPS") {
+        "a Photoshop document".to_string()
+    } else if is(b"DDS ") {
+        "a DDS texture".to_string()
+    } else if is(b"\xABKTX ") {
+        "a KTX texture".to_string()
+    } else if is(b"v/1\x01") {
+        "an OpenEXR picture".to_string()
+    } else if is(b"#?RADIANCE") || is(b"#?RGBE") {
+        "a Radiance HDR picture".to_string()
+    } else if head.get(4..8) == Some(b"ftyp") {
+        "an AVIF, HEIF or other ISO media file".to_string()
+    } else {
+        match std::str::from_utf8(head).map_err(|e| e.valid_up_to()) {
+            Ok(text) => format!("text that starts with {text:?}"),
+            // A character cut by the end of the excerpt is still text.
+            Err(valid) if valid + 4 > head.len() && valid > 8 => {
+                format!("text that starts with {:?}", String::from_utf8_lossy(&head[..valid]))
+            }
+            Err(_) => {
+                let hex: Vec<String> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+                format!("unknown content that starts with {}", hex.join(" "))
+            }
+        }
+    };
+    Diag::error("image-unknown", format!("not a picture that can be read: {found}"))
+        .hint("supported are PNG, JPEG, BMP and WebP by content, and TGA by extension and content")
+}
+
+fn corrupt(what: impl std::fmt::Display) -> Diag {
+    Diag::error("image-corrupt", format!("the file is damaged: {what}")).hint("export or download it again")
+}
+
+fn truncated(what: impl std::fmt::Display) -> Diag {
+    Diag::error("image-truncated", format!("the file ends too early: {what}"))
+        .hint("export or download it again")
+}
+
+fn unsupported(what: impl std::fmt::Display, hint: &str) -> Diag {
+    Diag::error("image-unsupported", format!("this kind of picture is not supported: {what}")).hint(hint)
+}
+
+fn animated(what: impl std::fmt::Display) -> Diag {
+    Diag::warning("image-animated", format!("{what}; only the first picture is used"))
+        .hint("save the picture you want as a still image")
+}
+
+/// Width, height and texels.
+type Decoded = (u32, u32, Texels);
+
+/// What one of the decoders of the `image` crate gives, if the dimensions that it has read by now are admitted.
+fn decode(decoder: impl ImageDecoder, limits: &Limits) -> Result<Decoded, Diag> {
+    let (width, height) = decoder.dimensions();
+    limits.admit(width, height, 1)?;
+    let colour = decoder.color_type();
+    if colour.bytes_per_pixel() != colour.channel_count() {
+        return Err(unsupported(format!("{colour:?}"), "save it with eight bits a channel"));
+    }
+    let bytes = usize::try_from(decoder.total_bytes()).map_err(corrupt)?;
+    let mut samples = vec![0; bytes];
+    decoder.read_image(&mut samples).map_err(explain)?;
+    Ok((width, height, Texels::Rgba8(to_rgba(samples, colour.channel_count().into(), u8::MAX))))
+}
+
+/// Says what an error of the `image` crate means.
+fn explain(error: ImageError) -> Diag {
+    match error {
+        ImageError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => truncated(e),
+        ImageError::Unsupported(e) => unsupported(e, "save it in a common variant, or as PNG"),
+        e => corrupt(e),
+    }
+}
+
+/// Grey, grey with alpha, RGB or RGBA samples as RGBA.
+fn to_rgba<T: Copy>(samples: Vec<T>, channels: usize, opaque: T) -> Vec<T> {
+    let texels: Vec<[T; 4]> = match channels {
+        1 => samples.iter().map(|&l| [l, l, l, opaque]).collect(),
+        2 => samples.as_chunks().0.iter().map(|&[l, a]| [l, l, l, a]).collect(),
+        3 => samples.as_chunks().0.iter().map(|&[r, g, b]| [r, g, b, opaque]).collect(),
+        _ => return samples,
+    };
+    texels.into_flattened()
+}
+
+/// The image of what a decoder gave, turned the way its EXIF block (a TIFF header and what follows) says.
+fn upright(picture: Decoded, exif: Option<&[u8]>, warnings: &mut Vec<Diag>) -> Result<Image, Diag> {
+    let (width, height, texels) = picture;
+    let orientation = exif.and_then(Orientation::from_exif_chunk).unwrap_or(Orientation::NoTransforms);
+    if orientation == Orientation::NoTransforms {
+        return whole((width, height, texels));
+    }
+    let tag = orientation.to_exif();
+    let message = format!("turned upright as its EXIF orientation {tag} says; other tools may not do so");
+    warnings.push(Diag::warning("image-orientation", message).hint("save it upright and without the tag"));
+    let buffer = match texels {
+        Texels::Rgba8(v) => ImageBuffer::from_raw(width, height, v).map(DynamicImage::ImageRgba8),
+        Texels::Rgba16(v) => ImageBuffer::from_raw(width, height, v).map(DynamicImage::ImageRgba16),
+    };
+    let mut buffer = buffer.ok_or_else(unfilled)?;
+    buffer.apply_orientation(orientation);
+    let (width, height) = (buffer.width(), buffer.height());
+    match buffer {
+        DynamicImage::ImageRgba16(b) => whole((width, height, Texels::Rgba16(b.into_raw()))),
+        b => whole((width, height, Texels::Rgba8(b.into_rgba8().into_raw()))),
+    }
+}
+
+/// The image of what a decoder gave; it gave as much as it said, or it lied.
+fn whole((width, height, texels): Decoded) -> Result<Image, Diag> {
+    Image::new(width, height, texels).ok_or_else(unfilled)
+}
+
+fn unfilled() -> Diag {
+    corrupt("the texels do not fill the picture")
+}
+
+fn le16(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?).into())
+}
+
+fn le32(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
