@@ -1,0 +1,228 @@
+//! Little-endian numbers in byte slices: the cursor that every reader walks with, and the records that every
+//! reader and writer shares.
+//!
+//! A record is a run of fields with no padding between them. Declaring it once with [`record!`] gives its
+//! reader, its writer and the layout that a test compares with the tables in `docs/formats/`.
+
+use crate::Error;
+
+// All formats are little-endian and meant to be used in place, so a big-endian machine is refused as a whole
+// rather than served by readers that work for some fields and not for mapped arrays.
+#[cfg(not(target_endian = "little"))]
+compile_error!("Kiln's formats are little-endian and used in place: big-endian targets are not supported");
+
+/// A value with a fixed size on disk.
+pub(crate) trait Le: Sized {
+    /// The value in the first bytes, or `None` when there are too few.
+    fn get(bytes: &[u8]) -> Option<Self>;
+
+    /// The value in an error message.
+    fn number(self) -> u64;
+
+    /// Appends the value.
+    #[cfg(feature = "tools")]
+    fn put(self, out: &mut alloc::vec::Vec<u8>);
+}
+
+macro_rules! number {
+    ($($ty:ty)*) => {$(
+        impl Le for $ty {
+            fn get(bytes: &[u8]) -> Option<Self> {
+                bytes.first_chunk().map(|b| <$ty>::from_le_bytes(*b))
+            }
+
+            fn number(self) -> u64 {
+                self.into()
+            }
+
+            #[cfg(feature = "tools")]
+            fn put(self, out: &mut alloc::vec::Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+        }
+    )*};
+}
+
+number! { u8 u16 u32 u64 }
+
+impl<const N: usize> Le for [u8; N] {
+    fn get(bytes: &[u8]) -> Option<Self> {
+        bytes.first_chunk().copied()
+    }
+
+    fn number(self) -> u64 {
+        self.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+    }
+
+    #[cfg(feature = "tools")]
+    fn put(self, out: &mut alloc::vec::Vec<u8>) {
+        out.extend_from_slice(&self);
+    }
+}
+
+/// Declares a record: fields in file order, nothing between them.
+macro_rules! record {
+    ($(#[$meta:meta])* struct $name:ident { $($field:ident: $ty:ty,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(C, packed)]
+        pub(crate) struct $name { $(pub(crate) $field: $ty,)* }
+
+        impl $name {
+            /// Bytes on disk.
+            #[allow(dead_code, reason = "some records are only read in passing without `tools`")]
+            pub(crate) const SIZE: usize = size_of::<Self>();
+
+            /// What the document's table must say.
+            #[cfg(feature = "tools")]
+            pub(crate) const LAYOUT: $crate::Layout = $crate::Layout {
+                name: stringify!($name),
+                size: Self::SIZE,
+                fields: &[$($crate::Field {
+                    name: stringify!($field),
+                    offset: core::mem::offset_of!($name, $field),
+                    size: size_of::<$ty>(),
+                },)*],
+            };
+
+            pub(crate) fn read(from: &mut $crate::bytes::Reader<'_>) -> Result<Self, $crate::Error> {
+                Ok(Self { $($field: from.get(stringify!($field))?,)* })
+            }
+
+            /// Fails at the first field that differs; `at` is where this record was read.
+            #[allow(dead_code, reason = "most records are checked field by field")]
+            pub(crate) fn must_equal(self, expected: Self, at: u64) -> Result<(), $crate::Error> {
+                $(if self.$field != expected.$field {
+                    return Err($crate::Error::Mismatch {
+                        at: at + core::mem::offset_of!($name, $field) as u64,
+                        field: stringify!($field),
+                        found: $crate::bytes::Le::number(self.$field),
+                        expected: $crate::bytes::Le::number(expected.$field),
+                    });
+                })*
+                Ok(())
+            }
+
+            #[cfg(feature = "tools")]
+            pub(crate) fn put(self, out: &mut alloc::vec::Vec<u8>) {
+                $($crate::bytes::Le::put(self.$field, out);)*
+            }
+        }
+    };
+}
+pub(crate) use record;
+
+/// A place in a file. Every read is checked against the end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Reader { bytes, at: 0 }
+    }
+
+    /// A reader that starts inside the file; past the end it can read nothing.
+    pub(crate) fn starting(bytes: &'a [u8], at: usize) -> Self {
+        Reader { bytes, at }
+    }
+
+    /// Bytes from the start of the file.
+    pub(crate) fn at(&self) -> u64 {
+        self.at as u64
+    }
+
+    pub(crate) fn get<T: Le>(&mut self, field: &'static str) -> Result<T, Error> {
+        let value = self.bytes.get(self.at..).and_then(T::get);
+        let value = value.ok_or_else(|| self.truncated(field, size_of::<T>() as u64))?;
+        self.at += size_of::<T>();
+        Ok(value)
+    }
+
+    pub(crate) fn take(&mut self, len: u64, field: &'static str) -> Result<&'a [u8], Error> {
+        let end = usize::try_from(len).ok().and_then(|len| self.at.checked_add(len));
+        let taken = end.and_then(|end| Some((end, self.bytes.get(self.at..end)?)));
+        let (end, taken) = taken.ok_or_else(|| self.truncated(field, len))?;
+        self.at = end;
+        Ok(taken)
+    }
+
+    pub(crate) fn text(&mut self, len: u64, field: &'static str) -> Result<&'a str, Error> {
+        let at = self.at();
+        core::str::from_utf8(self.take(len, field)?).map_err(|_| Error::Text { at, field })
+    }
+
+    /// Fails unless everything was read.
+    pub(crate) fn finish(&self) -> Result<(), Error> {
+        match self.bytes.len() - self.at.min(self.bytes.len()) {
+            0 => Ok(()),
+            extra => Err(Error::Trailing { at: self.at(), extra: extra as u64 }),
+        }
+    }
+
+    fn truncated(&self, field: &'static str, needed: u64) -> Error {
+        Error::Truncated { at: self.at(), field, needed, len: self.bytes.len() as u64 }
+    }
+}
+
+/// `len` bytes at `offset`, or `None` when they are not all there.
+pub(crate) fn slice(bytes: &[u8], offset: u64, len: u64) -> Option<&[u8]> {
+    let start = usize::try_from(offset).ok()?;
+    bytes.get(start..start.checked_add(usize::try_from(len).ok()?)?)
+}
+
+/// The next multiple of `to`, which is not zero.
+pub(crate) fn align(at: u64, to: u64) -> Option<u64> {
+    at.checked_next_multiple_of(to)
+}
+
+/// Fails at the first byte of `bytes[start..end]` that is not zero.
+pub(crate) fn zeroed(bytes: &[u8], start: u64, end: u64) -> Result<(), Error> {
+    let gap = slice(bytes, start, end.saturating_sub(start)).unwrap_or_default();
+    match gap.iter().position(|&b| b != 0) {
+        None => Ok(()),
+        Some(i) => {
+            Err(Error::Value { at: start + i as u64, field: "padding", found: gap[i].into(), expected: "0" })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_stop_at_the_end() {
+        let mut reader = Reader::new(&[1, 0, 2, 0, 0, 0, 9]);
+        assert_eq!(reader.get::<u16>("a"), Ok(1));
+        assert_eq!(reader.get::<u32>("b"), Ok(2));
+        assert_eq!(reader.finish(), Err(Error::Trailing { at: 6, extra: 1 }));
+        let short = Error::Truncated { at: 6, field: "c", needed: 2, len: 7 };
+        assert_eq!(reader.get::<u16>("c"), Err(short.clone()));
+        assert_eq!(reader.take(2, "c"), Err(short));
+        assert!(reader.take(u64::MAX, "d").is_err());
+        assert_eq!(reader.take(1, "e"), Ok(&[9][..]));
+        assert_eq!(reader.finish(), Ok(()));
+    }
+
+    #[test]
+    fn a_reader_past_the_end_reads_nothing() {
+        let mut reader = Reader::starting(&[1], 5);
+        assert!(reader.get::<u8>("a").is_err());
+        assert!(reader.take(0, "a").is_err());
+        assert_eq!(reader.finish(), Ok(()));
+    }
+
+    #[test]
+    fn ranges_do_not_wrap() {
+        assert_eq!(slice(&[1, 2, 3], 1, 2), Some(&[2, 3][..]));
+        assert_eq!(slice(&[1, 2, 3], 3, 0), Some(&[][..]));
+        assert_eq!(slice(&[1, 2, 3], 2, 2), None);
+        assert_eq!(slice(&[1, 2, 3], u64::MAX, 2), None);
+        assert_eq!(slice(&[1, 2, 3], 2, u64::MAX), None);
+        assert_eq!(align(u64::MAX, 16), None);
+        assert_eq!(align(17, 16), Some(32));
+    }
+}

@@ -1,0 +1,503 @@
+//! `.hman`: the manifest that turns the hash of an asset reference into the path of a runtime file.
+//!
+//! Implements `docs/formats/hman.md`. Refuses entries out of order, unknown kinds and colour spaces, paths that
+//! could leave the runtime root, and bytes after the last entry; the writer also refuses two paths under one
+//! hash, since neither could be found by it.
+
+use core::mem::offset_of;
+
+use crate::bytes::{Reader, record};
+use crate::hpack::PackKind;
+use crate::{Error, Format, paths, table::sealed::Sealed};
+#[cfg(feature = "tools")]
+use crate::{Fact, Layout, Lookup, Problem, refs};
+#[cfg(feature = "tools")]
+use alloc::{string::String, vec::Vec};
+
+/// The first bytes of a manifest.
+pub const MAGIC: [u8; 4] = *b"HMAN";
+/// The only version there is.
+pub const VERSION: u32 = 1;
+
+record! {
+    /// The start of the file.
+    struct Header {
+        magic: [u8; 4],
+        version: u32,
+        count: u32,
+        reserved: u32,
+    }
+}
+
+record! {
+    /// The start of an entry; the path follows it.
+    struct Record {
+        hash: u64,
+        kind: u8,
+        colorspace: u8,
+        path_len: u16,
+    }
+}
+
+/// What an entry points at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A `.ktx2` file.
+    Texture = 0,
+    /// Reserved.
+    Mesh = 1,
+    /// Reserved.
+    Material = 2,
+    /// Reserved.
+    Lut = 3,
+}
+
+impl Kind {
+    /// All kinds, in order of their numbers.
+    pub const ALL: [Kind; 4] = [Kind::Texture, Kind::Mesh, Kind::Material, Kind::Lut];
+
+    /// Its name, in lower case.
+    pub const fn name(self) -> &'static str {
+        ["texture", "mesh", "material", "lut"][self as usize]
+    }
+}
+
+/// How the colours of a texture are stored. For other kinds it is `Linear`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Colorspace {
+    /// As they are: data, normals, linear light.
+    Linear = 0,
+    /// With the sRGB transfer function.
+    Srgb = 1,
+}
+
+impl Colorspace {
+    /// Both, in order of their numbers.
+    pub const ALL: [Colorspace; 2] = [Colorspace::Linear, Colorspace::Srgb];
+
+    /// Its name, as people write it.
+    pub const fn name(self) -> &'static str {
+        ["linear", "sRGB"][self as usize]
+    }
+}
+
+/// One line of a manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// The hash by which other files refer to it.
+    pub hash: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// How its colours are stored.
+    pub colorspace: Colorspace,
+    /// Where it is, relative to the runtime root.
+    pub path: &'a str,
+}
+
+/// A manifest that was read: all entries are known to be sound.
+#[derive(Clone, Copy, Debug)]
+pub struct HmanView<'a> {
+    bytes: &'a [u8],
+    count: u32,
+}
+
+impl<'a> HmanView<'a> {
+    /// Checks the whole file.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
+        let mut reader = Reader::new(bytes);
+        let header = Header::read(&mut reader)?;
+        if header.magic != MAGIC {
+            return Err(Error::Magic { found: header.magic, format: "hman" });
+        }
+        let bad = |at: usize, field, found: u32, expected| {
+            Err(Error::Value { at: at as u64, field, found: found.into(), expected })
+        };
+        if header.version != VERSION {
+            return bad(offset_of!(Header, version), "version", header.version, "1");
+        }
+        if header.reserved != 0 {
+            return bad(offset_of!(Header, reserved), "reserved", header.reserved, "0");
+        }
+        let mut last: Option<(u64, &str)> = None;
+        for _ in 0..header.count {
+            let at = reader.at();
+            let entry = read_entry(&mut reader)?;
+            if last.is_some_and(|last| last >= (entry.hash, entry.path)) {
+                return Err(Error::Order { at, field: "hash and path" });
+            }
+            last = Some((entry.hash, entry.path));
+        }
+        reader.finish()?;
+        Ok(HmanView { bytes, count: header.count })
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether it lists nothing.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The entries, by ascending hash.
+    pub fn entries(&self) -> Entries<'a> {
+        Entries { reader: Reader::starting(self.bytes, Header::SIZE), left: self.count }
+    }
+
+    /// The entry with this hash. Entries vary in length, so this walks them: an engine that looks up many
+    /// fills a map from [`entries`](Self::entries) once.
+    pub fn find(&self, hash: u64) -> Option<Entry<'a>> {
+        self.entries().find(|entry| entry.hash >= hash).filter(|entry| entry.hash == hash)
+    }
+}
+
+/// The entries of a manifest; see [`HmanView::entries`].
+#[derive(Clone, Debug)]
+pub struct Entries<'a> {
+    reader: Reader<'a>,
+    left: u32,
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        self.left = self.left.checked_sub(1)?;
+        read_entry(&mut self.reader).ok()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+}
+
+impl ExactSizeIterator for Entries<'_> {}
+
+fn read_entry<'a>(reader: &mut Reader<'a>) -> Result<Entry<'a>, Error> {
+    let at = reader.at();
+    let record = Record::read(reader)?;
+    let bad = |offset: usize, field, found: u8, expected| Error::Value {
+        at: at + offset as u64,
+        field,
+        found: found.into(),
+        expected,
+    };
+    let kind = Kind::ALL.get(usize::from(record.kind));
+    let colorspace = Colorspace::ALL.get(usize::from(record.colorspace));
+    let path_at = reader.at();
+    let path = reader.text(record.path_len.into(), "path")?;
+    paths::check(path).map_err(|why| Error::Path { at: path_at, why })?;
+    Ok(Entry {
+        hash: record.hash,
+        kind: *kind.ok_or(bad(offset_of!(Record, kind), "kind", record.kind, "at most 3"))?,
+        colorspace: *colorspace.ok_or(bad(
+            offset_of!(Record, colorspace),
+            "colorspace",
+            record.colorspace,
+            "0 or 1",
+        ))?,
+        path,
+    })
+}
+
+/// The bytes of a manifest of these entries, which may come in any order. Entries that are equal in all parts
+/// collapse into one.
+#[cfg(feature = "tools")]
+pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, Error> {
+    let mut entries = entries.to_vec();
+    entries.sort_by_key(|e| (e.hash, e.path, e.kind as u8, e.colorspace as u8));
+    entries.dedup();
+    for pair in entries.windows(2) {
+        if pair[0].hash == pair[1].hash {
+            let (first, second) = (String::from(pair[0].path), String::from(pair[1].path));
+            return Err(if first == second {
+                Error::Conflict { path: first }
+            } else {
+                Error::Collision { hash: pair[0].hash, first, second }
+            });
+        }
+    }
+    let count = u32::try_from(entries.len()).map_err(|_| Error::TooLarge {
+        field: "count",
+        found: entries.len() as u64,
+        max: u32::MAX.into(),
+    })?;
+    let mut out = Vec::new();
+    Header { magic: MAGIC, version: VERSION, count, reserved: 0 }.put(&mut out);
+    for entry in &entries {
+        paths::check(entry.path).map_err(|why| Error::BadPath { path: entry.path.into(), why })?;
+        Record {
+            hash: entry.hash,
+            kind: entry.kind as u8,
+            colorspace: entry.colorspace as u8,
+            path_len: paths::len_u16(entry.path)?,
+        }
+        .put(&mut out);
+        out.extend_from_slice(entry.path.as_bytes());
+    }
+    Ok(out)
+}
+
+/// The row of the format table.
+#[derive(Clone, Copy, Debug)]
+pub struct HMan;
+
+impl Sealed for HMan {}
+
+impl Format for HMan {
+    fn name(&self) -> &'static str {
+        "hman"
+    }
+
+    fn ext(&self) -> &'static str {
+        "hman"
+    }
+
+    fn title(&self) -> &'static str {
+        "manifests"
+    }
+
+    fn pack_kind(&self) -> PackKind {
+        PackKind::Manifest
+    }
+
+    fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
+        HmanView::read(bytes).map(drop)
+    }
+
+    #[cfg(feature = "tools")]
+    fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
+        let view = HmanView::read(bytes)?;
+        let [textures, meshes, materials, luts] = kinds(&view);
+        let srgb = srgb(&view);
+        write!(
+            out,
+            "v{VERSION} | {} entries | kind: {textures} texture/{meshes} mesh/{materials} material/{luts} lut \
+             | colorspace: {srgb} sRGB/{} linear",
+            view.len(),
+            view.len() as u64 - srgb,
+        )?;
+        Ok(())
+    }
+
+    #[cfg(feature = "tools")]
+    fn facts(&self, bytes: &[u8], each: &mut dyn FnMut(&'static str, Fact<'_>)) -> Result<(), Error> {
+        let view = HmanView::read(bytes)?;
+        let [textures, meshes, materials, luts] = kinds(&view);
+        let srgb = srgb(&view);
+        each("version", Fact::Number(VERSION.into()));
+        each("entries", Fact::Total(view.len() as u64));
+        each("texture_entries", Fact::Number(textures));
+        each("mesh_entries", Fact::Number(meshes));
+        each("material_entries", Fact::Number(materials));
+        each("lut_entries", Fact::Number(luts));
+        each("srgb_entries", Fact::Number(srgb));
+        each("linear_entries", Fact::Number(view.len() as u64 - srgb));
+        Ok(())
+    }
+
+    #[cfg(feature = "tools")]
+    fn dump(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
+        let view = HmanView::read(bytes)?;
+        writeln!(out, "hman v{VERSION}, {} entries", view.len())?;
+        for e in view.entries() {
+            writeln!(out, "{:#018x} {} {} {:?}", e.hash, e.kind.name(), e.colorspace.name(), e.path)?;
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "tools")]
+    fn layouts(&self) -> &'static [Layout] {
+        &[Header::LAYOUT, Record::LAYOUT]
+    }
+
+    #[cfg(feature = "tools")]
+    fn cross(
+        &self,
+        _path: &str,
+        bytes: &[u8],
+        at: &dyn Lookup,
+        bad: &mut dyn FnMut(Problem),
+    ) -> Result<(), Error> {
+        let mut last: Option<Entry<'_>> = None;
+        for entry in HmanView::read(bytes)?.entries() {
+            let Entry { hash, path, .. } = entry;
+            if at.size(path).is_none() {
+                bad(Problem {
+                    code: "manifest-missing-file",
+                    message: alloc::format!("entry {hash:#018x} -> missing file {path:?}"),
+                    hint: "build again: the file was deleted, or the manifest is from another build",
+                });
+            }
+            let expected = refs::hash_runtime_path(path);
+            if hash != expected {
+                bad(Problem {
+                    code: "manifest-wrong-hash",
+                    message: alloc::format!("entry {hash:#018x} -> {path:?}, whose hash is {expected:#018x}"),
+                    hint: "build again: the manifest was damaged or written by something else",
+                });
+            }
+            if let Some(last) = last.filter(|last| last.hash == hash) {
+                bad(Problem {
+                    code: "manifest-ambiguous-hash",
+                    message: alloc::format!("entry {hash:#018x} -> both {:?} and {path:?}", last.path),
+                    hint: "rename one of the two sources",
+                });
+            }
+            last = Some(entry);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(feature = "tools")]
+fn kinds(view: &HmanView<'_>) -> [u64; 4] {
+    Kind::ALL.map(|kind| view.entries().filter(|e| e.kind == kind).count() as u64)
+}
+
+#[cfg(feature = "tools")]
+fn srgb(view: &HmanView<'_>) -> u64 {
+    view.entries().filter(|e| e.colorspace == Colorspace::Srgb).count() as u64
+}
+
+#[cfg(all(test, feature = "tools"))]
+mod tests {
+    use super::*;
+    use alloc::{borrow::Cow, string::ToString, vec};
+
+    fn texture(path: &str) -> Entry<'_> {
+        let hash = refs::hash_runtime_path(path);
+        Entry { hash, kind: Kind::Texture, colorspace: Colorspace::Srgb, path }
+    }
+
+    #[test]
+    fn bytes_are_as_documented() {
+        let entries = [
+            Entry { colorspace: Colorspace::Linear, ..texture("court/tex_0.ktx2") },
+            texture("court/tex_1.ktx2"),
+            texture("court/tex_1.ktx2"),
+        ];
+        let mut expected = b"HMAN\x01\0\0\0\x02\0\0\0\0\0\0\0".to_vec();
+        expected.extend(b"\x06\x94\x04\x97\xa2\xc3\x44\xad\x00\x01\x10\x00court/tex_1.ktx2");
+        expected.extend(b"\xb9\x95\x04\x97\xa2\xc4\x44\xad\x00\x00\x10\x00court/tex_0.ktx2");
+        assert_eq!(write(&entries).unwrap(), expected);
+    }
+
+    #[test]
+    fn lookups() {
+        let bytes = write(&[texture("b.ktx2"), texture("a.ktx2"), texture("c.ktx2")]).unwrap();
+        let view = HmanView::read(&bytes).unwrap();
+        assert_eq!((view.len(), view.is_empty(), view.entries().len()), (3, false, 3));
+        for entry in view.entries() {
+            assert_eq!(view.find(entry.hash), Some(entry));
+        }
+        assert_eq!(view.find(0), None);
+        assert_eq!(view.find(u64::MAX), None);
+        assert!(HmanView::read(&write(&[]).unwrap()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_written() {
+        let lower = Entry { path: "a/x.ktx2", ..texture("A/x.ktx2") };
+        let error = write(&[lower, texture("A/x.ktx2")]).unwrap_err().to_string();
+        assert!(error.contains("\"A/x.ktx2\" and \"a/x.ktx2\""), "{error}");
+        let linear = Entry { colorspace: Colorspace::Linear, ..texture("a.ktx2") };
+        assert_eq!(write(&[texture("a.ktx2"), linear]), Err(Error::Conflict { path: "a.ktx2".to_string() }));
+        assert!(matches!(write(&[texture("../a.ktx2")]), Err(Error::BadPath { .. })));
+        assert!(write(&[texture(&"a".repeat(65535))]).is_ok());
+        assert_eq!(
+            write(&[texture(&"a".repeat(65536))]),
+            Err(Error::TooLarge { field: "path_len", found: 65536, max: 65535 })
+        );
+    }
+
+    #[test]
+    fn what_is_not_read() {
+        let good = write(&[texture("a.ktx2"), texture("b.ktx2")]).unwrap();
+        let broken = |at: usize, value: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = value;
+            HmanView::read(&bytes).unwrap_err()
+        };
+        assert_eq!(broken(3, b'T'), Error::Magic { found: *b"HMAT", format: "hman" });
+        assert_eq!(broken(4, 2), Error::Value { at: 4, field: "version", found: 2, expected: "1" });
+        assert_eq!(broken(12, 9), Error::Value { at: 12, field: "reserved", found: 9, expected: "0" });
+        assert_eq!(broken(8, 1), Error::Trailing { at: 34, extra: 18 });
+        assert!(matches!(broken(8, 3), Error::Truncated { at: 52, field: "hash", .. }));
+        assert_eq!(broken(24, 4), Error::Value { at: 24, field: "kind", found: 4, expected: "at most 3" });
+        assert_eq!(broken(25, 2), Error::Value { at: 25, field: "colorspace", found: 2, expected: "0 or 1" });
+        assert_eq!(broken(28, 0xff), Error::Text { at: 28, field: "path" });
+        assert_eq!(broken(28, b'/'), Error::Path { at: 28, why: crate::PathFault::Absolute });
+        assert_eq!(broken(41, 0), Error::Order { at: 34, field: "hash and path" });
+        assert_eq!(HmanView::read(b"HM").unwrap_err().to_string(), {
+            "the file ends at byte 2, but magic at byte 0 needs 4 bytes"
+        });
+    }
+
+    struct Files(&'static [&'static str]);
+
+    impl Lookup for Files {
+        fn size(&self, path: &str) -> Option<u64> {
+            self.0.contains(&path).then_some(0)
+        }
+
+        fn bytes(&self, path: &str) -> Option<Cow<'_, [u8]>> {
+            self.0.contains(&path).then_some(Cow::Borrowed(&[]))
+        }
+    }
+
+    fn codes(manifest: &[u8], files: &'static [&'static str]) -> Vec<&'static str> {
+        let mut codes = vec![];
+        HMan.cross("assets.hman", manifest, &Files(files), &mut |p| codes.push(p.code)).unwrap();
+        codes
+    }
+
+    #[test]
+    fn disagreements_with_the_tree_are_found() {
+        let good = write(&[texture("A/x.ktx2"), texture("b.ktx2")]).unwrap();
+        assert!(codes(&good, &["A/x.ktx2", "b.ktx2"]).is_empty());
+        assert_eq!(codes(&good, &["A/x.ktx2"]), ["manifest-missing-file"]);
+        let wrong = write(&[Entry { hash: 5, ..texture("b.ktx2") }]).unwrap();
+        assert_eq!(codes(&wrong, &["b.ktx2"]), ["manifest-wrong-hash"]);
+
+        // Two paths that differ in case alone share a hash; the writer refuses them, a foreign file may not.
+        let mut twice = write(&[texture("A.ktx2")]).unwrap();
+        let second: Vec<u8> = twice[16..].iter().map(u8::to_ascii_lowercase).collect();
+        twice.extend(second);
+        twice[8] = 2;
+        twice[16 + 18..][..8].copy_from_slice(&refs::hash_asset_ref("a").to_le_bytes());
+        assert_eq!(codes(&twice, &["A.ktx2", "a.ktx2"]), ["manifest-ambiguous-hash"]);
+    }
+
+    #[test]
+    fn described_as_documented() {
+        let bytes = write(&[
+            texture("a.ktx2"),
+            Entry { colorspace: Colorspace::Linear, ..texture("b.ktx2") },
+            Entry { colorspace: Colorspace::Linear, kind: Kind::Lut, ..texture("c.lut.ktx2") },
+        ])
+        .unwrap();
+        let mut text = String::new();
+        HMan.describe(&bytes, &mut text).unwrap();
+        assert_eq!(
+            text,
+            "v1 | 3 entries | kind: 2 texture/0 mesh/0 material/1 lut | colorspace: 1 sRGB/2 linear"
+        );
+        let mut facts = vec![];
+        HMan.facts(&bytes, &mut |name, fact| {
+            if let Fact::Total(n) = fact {
+                facts.push((name, n));
+            }
+        })
+        .unwrap();
+        assert_eq!(facts, [("entries", 3)]);
+        let mut dump = String::new();
+        HMan.dump(&bytes, &mut dump).unwrap();
+        assert_eq!(dump.lines().count(), 4);
+        assert!(dump.contains("lut linear \"c.lut.ktx2\""), "{dump}");
+    }
+}

@@ -1,0 +1,435 @@
+//! `.ktx2`: textures in the KTX 2.0 container, the part of it that Kiln writes.
+//!
+//! Implements `docs/formats/ktx2.md`. Reads 2D textures, arrays, cubemaps and volumes of UASTC, RGBA8 or
+//! half-float RGBA, plain or with Zstandard. Refuses other formats, and any file whose index, descriptor,
+//! metadata or levels are not exactly where and what the header makes them.
+
+mod dfd;
+mod kvd;
+mod shape;
+#[cfg(feature = "tools")]
+mod write;
+mod zstd;
+
+use core::mem::offset_of;
+
+pub use self::kvd::KeyValues;
+pub use self::shape::{Channels, Payload, Shape, Supercompression, Transfer};
+#[cfg(feature = "tools")]
+pub use self::write::{Desc, write};
+
+use crate::bytes::{Reader, align, record, slice, zeroed};
+use crate::hpack::PackKind;
+use crate::{Error, Format, table::sealed::Sealed};
+#[cfg(feature = "tools")]
+use crate::{Fact, Layout, refs};
+
+/// The first bytes of every KTX 2.0 file.
+pub const IDENTIFIER: [u8; 12] = *b"\xabKTX 20\xbb\r\n\x1a\n";
+
+record! {
+    /// The start of the file. The index of levels follows it.
+    struct Header {
+        identifier: [u8; 12],
+        vk_format: u32,
+        type_size: u32,
+        pixel_width: u32,
+        pixel_height: u32,
+        pixel_depth: u32,
+        layer_count: u32,
+        face_count: u32,
+        level_count: u32,
+        supercompression_scheme: u32,
+        dfd_byte_offset: u32,
+        dfd_byte_length: u32,
+        kvd_byte_offset: u32,
+        kvd_byte_length: u32,
+        sgd_byte_offset: u64,
+        sgd_byte_length: u64,
+    }
+}
+
+record! {
+    /// Where a level is; the index lists the largest first, the file holds the smallest first.
+    struct LevelIndex {
+        byte_offset: u64,
+        byte_length: u64,
+        uncompressed_byte_length: u64,
+    }
+}
+
+/// One level of a texture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level<'a> {
+    /// Its size in texels: width, height and depth, each at least one.
+    pub dims: [u32; 3],
+    /// Where its bytes start in the file.
+    pub offset: u64,
+    /// Its bytes as they are stored: one Zstandard frame if the texture is supercompressed. Otherwise, or once
+    /// inflated: layer by layer, face by face, slice by slice, row by row.
+    pub bytes: &'a [u8],
+    /// The length of the level once inflated; that of `bytes` if the texture is not supercompressed.
+    pub uncompressed_len: u64,
+}
+
+/// A texture that was read.
+#[derive(Clone, Copy, Debug)]
+pub struct Ktx2View<'a> {
+    bytes: &'a [u8],
+    key_values: &'a [u8],
+    shape: Shape,
+    level_count: u32,
+    payload: Payload,
+    transfer: Transfer,
+    premultiplied: bool,
+    supercompression: Supercompression,
+    levels_at: u64,
+}
+
+impl<'a> Ktx2View<'a> {
+    /// Checks header, descriptor, metadata and index. What levels hold is left to
+    /// [`verify`](Format::verify).
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
+        let mut reader = Reader::new(bytes);
+        let header = read_header(&mut reader)?;
+        let level_count = header.level_count;
+        let shape = read_shape(&header)?;
+        let supercompression =
+            Supercompression::ALL.into_iter().find(|s| s.scheme() == header.supercompression_scheme);
+        let supercompression = supercompression.ok_or(bad(
+            offset_of!(Header, supercompression_scheme),
+            "supercompression_scheme",
+            header.supercompression_scheme.into(),
+            "0 (none) or 2 (Zstandard)",
+        ))?;
+
+        // The sections follow one another, so each offset has one right value.
+        let index_len = u64::from(level_count) * LevelIndex::SIZE as u64;
+        reader.take(index_len, "level index")?;
+        let dfd_at = reader.at();
+        exactly(
+            offset_of!(Header, dfd_byte_offset),
+            "dfd_byte_offset",
+            header.dfd_byte_offset.into(),
+            dfd_at,
+        )?;
+        let described = dfd::read(&mut reader, header.vk_format, supercompression)?;
+        let dfd_len = reader.at() - dfd_at;
+        exactly(
+            offset_of!(Header, dfd_byte_length),
+            "dfd_byte_length",
+            header.dfd_byte_length.into(),
+            dfd_len,
+        )?;
+        let kvd_at = if header.kvd_byte_length == 0 { 0 } else { reader.at() };
+        exactly(
+            offset_of!(Header, kvd_byte_offset),
+            "kvd_byte_offset",
+            header.kvd_byte_offset.into(),
+            kvd_at,
+        )?;
+        let kvd_at = reader.at();
+        let key_values = reader.take(header.kvd_byte_length.into(), "key/value data")?;
+        kvd::check(key_values, kvd_at)?;
+        exactly(offset_of!(Header, sgd_byte_offset), "sgd_byte_offset", header.sgd_byte_offset, 0)?;
+        exactly(offset_of!(Header, sgd_byte_length), "sgd_byte_length", header.sgd_byte_length, 0)?;
+
+        let payload = described.payload;
+        exactly(
+            offset_of!(Header, type_size),
+            "type_size",
+            header.type_size.into(),
+            payload.type_size().into(),
+        )?;
+        if shape.depth > 0 && matches!(payload, Payload::Uastc { .. }) {
+            let depth = shape.depth.into();
+            return Err(bad(offset_of!(Header, pixel_depth), "pixel_depth", depth, "0 for UASTC"));
+        }
+        let view = Ktx2View {
+            bytes,
+            key_values,
+            shape,
+            level_count,
+            payload,
+            transfer: described.transfer,
+            premultiplied: described.premultiplied,
+            supercompression,
+            levels_at: reader.at(),
+        };
+        view.check_index()?;
+        Ok(view)
+    }
+
+    /// Smallest level first, each at the next aligned place, the largest at the end of the file.
+    fn check_index(&self) -> Result<(), Error> {
+        let len = self.bytes.len() as u64;
+        let mut end = self.levels_at;
+        for level in (0..self.level_count).rev() {
+            let at = level_index_at(level);
+            let index = LevelIndex::read(&mut Reader::starting(self.bytes, at))?;
+            let (offset, size) = (index.byte_offset, index.byte_length);
+            // A level too large for 64 bits cannot be in a file, so no length is right for it.
+            let needed = self.payload.level_len(&self.shape, level).unwrap_or(u64::MAX);
+            let expected = LevelIndex {
+                byte_offset: align(end, self.alignment()).unwrap_or(u64::MAX),
+                byte_length: if self.supercompression == Supercompression::None { needed } else { size },
+                uncompressed_byte_length: needed,
+            };
+            index.must_equal(expected, at as u64)?;
+            let outside = Error::Range { at: at as u64, field: "level", start: offset, size, len };
+            end = offset.checked_add(size).filter(|&end| end <= len).ok_or(outside)?;
+        }
+        match len - end {
+            0 => Ok(()),
+            extra => Err(Error::Trailing { at: end, extra }),
+        }
+    }
+
+    /// Its dimensions, layers and faces.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The number of levels, at least one.
+    pub fn level_count(&self) -> u32 {
+        self.level_count
+    }
+
+    /// How texels are stored.
+    pub fn payload(&self) -> Payload {
+        self.payload
+    }
+
+    /// The `VkFormat` to create the image with; 0 for UASTC, which is transcoded first.
+    pub fn vk_format(&self) -> u32 {
+        self.payload.vk_format(self.transfer)
+    }
+
+    /// How colours are stored; alpha is always linear.
+    pub fn transfer(&self) -> Transfer {
+        self.transfer
+    }
+
+    /// Whether colours are multiplied by alpha.
+    pub fn premultiplied(&self) -> bool {
+        self.premultiplied
+    }
+
+    /// How levels are packed.
+    pub fn supercompression(&self) -> Supercompression {
+        self.supercompression
+    }
+
+    /// A level, 0 being the largest, or `None` when there are not so many.
+    pub fn level(&self, level: u32) -> Option<Level<'a>> {
+        if level >= self.level_count {
+            return None;
+        }
+        let index = LevelIndex::read(&mut Reader::starting(self.bytes, level_index_at(level))).ok()?;
+        Some(Level {
+            dims: self.shape.level_dims(level),
+            offset: index.byte_offset,
+            bytes: slice(self.bytes, index.byte_offset, index.byte_length)?,
+            uncompressed_len: index.uncompressed_byte_length,
+        })
+    }
+
+    /// The levels, largest first.
+    pub fn levels(&self) -> impl DoubleEndedIterator<Item = Level<'a>> + use<'a> {
+        let view = *self;
+        (0..self.level_count).filter_map(move |level| view.level(level))
+    }
+
+    /// The metadata, by ascending key.
+    pub fn key_values(&self) -> KeyValues<'a> {
+        KeyValues::new(self.key_values)
+    }
+
+    /// The metadata under `key`.
+    pub fn value(&self, key: &str) -> Option<&'a [u8]> {
+        self.key_values().find(|(k, _)| *k == key).map(|(_, value)| value)
+    }
+
+    /// The number of texels in all levels, layers and faces.
+    pub fn texels(&self) -> u64 {
+        let level = |level| self.shape.level_texels(level).unwrap_or(u64::MAX);
+        (0..self.level_count).map(level).fold(0, u64::saturating_add)
+    }
+
+    fn alignment(&self) -> u64 {
+        self.payload.alignment(self.supercompression)
+    }
+}
+
+fn level_index_at(level: u32) -> usize {
+    Header::SIZE + level as usize * LevelIndex::SIZE
+}
+
+fn bad(at: usize, field: &'static str, found: u64, expected: &'static str) -> Error {
+    Error::Value { at: at as u64, field, found, expected }
+}
+
+fn exactly(at: usize, field: &'static str, found: u64, expected: u64) -> Result<(), Error> {
+    if found == expected { Ok(()) } else { Err(Error::Mismatch { at: at as u64, field, found, expected }) }
+}
+
+fn read_header(reader: &mut Reader<'_>) -> Result<Header, Error> {
+    let header = Header::read(reader)?;
+    let [a, b, c, d, rest @ ..] = header.identifier;
+    if [a, b, c, d] != IDENTIFIER[..4] {
+        return Err(Error::Magic { found: [a, b, c, d], format: "ktx2" });
+    }
+    if rest != IDENTIFIER[4..] {
+        let found = u64::from_be_bytes(rest);
+        return Err(bad(4, "identifier", found, "that of KTX 2.0"));
+    }
+    Ok(header)
+}
+
+fn read_shape(header: &Header) -> Result<Shape, Error> {
+    let shape = Shape {
+        width: header.pixel_width,
+        height: header.pixel_height,
+        depth: header.pixel_depth,
+        layer_count: header.layer_count,
+        face_count: header.face_count,
+    };
+    let refuse = |at, field, found: u32, expected| Err(bad(at, field, found.into(), expected));
+    if shape.width == 0 {
+        return refuse(offset_of!(Header, pixel_width), "pixel_width", 0, "at least 1");
+    }
+    if shape.height == 0 {
+        return refuse(offset_of!(Header, pixel_height), "pixel_height", 0, "at least 1");
+    }
+    match shape.face_count {
+        1 => {}
+        6 if shape.height != shape.width => {
+            let at = offset_of!(Header, pixel_height);
+            return refuse(at, "pixel_height", shape.height, "the width of a cubemap");
+        }
+        6 if shape.depth != 0 => {
+            return refuse(offset_of!(Header, pixel_depth), "pixel_depth", shape.depth, "0 for a cubemap");
+        }
+        6 => {}
+        found => return refuse(offset_of!(Header, face_count), "face_count", found, "1 or 6"),
+    }
+    if shape.depth != 0 && shape.layer_count != 0 {
+        return refuse(offset_of!(Header, layer_count), "layer_count", shape.layer_count, "0 for a volume");
+    }
+    let levels = header.level_count;
+    if levels == 0 || levels > shape.max_levels() {
+        let expected = "at least 1, and no more than halvings down to one texel";
+        return refuse(offset_of!(Header, level_count), "level_count", levels, expected);
+    }
+    Ok(shape)
+}
+
+/// The row of the format table.
+#[derive(Clone, Copy, Debug)]
+pub struct Ktx2;
+
+impl Sealed for Ktx2 {}
+
+impl Format for Ktx2 {
+    fn name(&self) -> &'static str {
+        "ktx2"
+    }
+
+    fn ext(&self) -> &'static str {
+        "ktx2"
+    }
+
+    fn title(&self) -> &'static str {
+        "textures"
+    }
+
+    fn pack_kind(&self) -> PackKind {
+        PackKind::Texture
+    }
+
+    /// Beyond what [`Ktx2View::read`] checks: that padding is zero, and that each supercompressed level is one
+    /// Zstandard frame of the right content size whose blocks end where the level does.
+    fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
+        let view = Ktx2View::read(bytes)?;
+        let mut end = view.levels_at;
+        for level in view.levels().rev() {
+            zeroed(bytes, end, level.offset)?;
+            end = level.offset + level.bytes.len() as u64;
+            if view.supercompression == Supercompression::Zstd {
+                zstd::check_frame(level.bytes, level.offset, level.uncompressed_len)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "tools")]
+    fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
+        let view = Ktx2View::read(bytes)?;
+        let shape = view.shape;
+        write!(out, "{}x{}", shape.width, shape.height)?;
+        if shape.depth > 0 {
+            write!(out, "x{}", shape.depth)?;
+        }
+        write!(
+            out,
+            " | {} | {} | {} mips | {} faces, {} layers | supercompress: {}",
+            shape.name(),
+            view.payload.name(view.transfer),
+            view.level_count,
+            shape.face_count,
+            shape.layer_count.max(1),
+            view.supercompression.name(),
+        )?;
+        Ok(())
+    }
+
+    #[cfg(feature = "tools")]
+    fn facts(&self, bytes: &[u8], each: &mut dyn FnMut(&'static str, Fact<'_>)) -> Result<(), Error> {
+        let view = Ktx2View::read(bytes)?;
+        let shape = view.shape;
+        each("type", Fact::Text(shape.name()));
+        each("width", Fact::Number(shape.width.into()));
+        each("height", Fact::Number(shape.height.into()));
+        each("depth", Fact::Number(shape.depth.into()));
+        each("layers", Fact::Number(shape.layer_count.max(1).into()));
+        each("faces", Fact::Number(shape.face_count.into()));
+        each("mips", Fact::Number(view.level_count.into()));
+        each("format", Fact::Text(view.payload.name(view.transfer)));
+        each("vk_format", Fact::Number(view.vk_format().into()));
+        each("channels", Fact::Text(view.payload.channels().name()));
+        each("transfer", Fact::Text(view.transfer.name()));
+        each("supercompression", Fact::Text(view.supercompression.name()));
+        let inflated = view.levels().map(|level| level.uncompressed_len).fold(0, u64::saturating_add);
+        each("uncompressed_bytes", Fact::Number(inflated));
+        each("texels", Fact::Total(view.texels()));
+        Ok(())
+    }
+
+    #[cfg(feature = "tools")]
+    fn dump(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
+        let view = Ktx2View::read(bytes)?;
+        writeln!(out, "ktx2 {} {}", view.shape.name(), view.payload.name(view.transfer))?;
+        let Shape { width, height, depth, layer_count, face_count } = view.shape;
+        writeln!(out, "size {width}x{height}x{depth}, {layer_count} layers, {face_count} faces")?;
+        writeln!(out, "channels {}", view.payload.channels().name())?;
+        writeln!(out, "transfer {}", view.transfer.name())?;
+        writeln!(out, "alpha {}", if view.premultiplied { "premultiplied" } else { "straight" })?;
+        writeln!(out, "supercompression {}", view.supercompression.name())?;
+        for (key, value) in view.key_values() {
+            writeln!(out, "{key} \"{}\"", value.escape_ascii())?;
+        }
+        for (i, Level { dims: [w, h, d], offset, bytes, uncompressed_len }) in view.levels().enumerate() {
+            let (len, hash) = (bytes.len(), refs::fnv1a_64(bytes));
+            writeln!(
+                out,
+                "level {i} {w}x{h}x{d} {len} B @{offset}, {uncompressed_len} B inflated, fnv {hash:016x}"
+            )?;
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "tools")]
+    fn layouts(&self) -> &'static [Layout] {
+        &[Header::LAYOUT, LevelIndex::LAYOUT, dfd::Descriptor::LAYOUT, dfd::Sample::LAYOUT]
+    }
+}

@@ -1,0 +1,155 @@
+//! The frame of a supercompressed level, walked without inflating it (RFC 8878, section 3.1.1).
+//!
+//! Refuses a frame without a content size or with another than the level's, with a dictionary, with a block
+//! that cannot be, and bytes after its end. What inflates inside a compressed block is not looked at.
+
+use crate::Error;
+use crate::bytes::Reader;
+
+const MAGIC: u32 = 0xFD2F_B528;
+/// No block inflates to more.
+const BLOCK_MAX: u64 = 128 << 10;
+
+/// Checks that `bytes`, which start at byte `start` of the file, are one frame that holds `content` bytes.
+pub(super) fn check_frame(bytes: &[u8], start: u64, content: u64) -> Result<(), Error> {
+    walk(bytes, start, content).map_err(|error| match error {
+        // The walk sees the level alone; errors speak of the file.
+        Error::Truncated { at, field, needed, len } => {
+            Error::Truncated { at: at + start, field, needed, len: len + start }
+        }
+        Error::Trailing { at, extra } => Error::Trailing { at: at + start, extra },
+        other => other,
+    })
+}
+
+fn walk(bytes: &[u8], start: u64, content: u64) -> Result<(), Error> {
+    let mut reader = Reader::new(bytes);
+    let bad = |at: u64, field, found, expected| Error::Value { at: start + at, field, found, expected };
+
+    let magic: u32 = reader.get("frame magic")?;
+    if magic != MAGIC {
+        return Err(bad(0, "frame magic", magic.into(), "that of a Zstandard frame"));
+    }
+    let descriptor: u8 = reader.get("frame descriptor")?;
+    if descriptor & 0b1000 != 0 {
+        return Err(bad(4, "frame descriptor", descriptor.into(), "without its reserved bit"));
+    }
+    if descriptor & 0b11 != 0 {
+        return Err(bad(4, "frame descriptor", descriptor.into(), "without a dictionary"));
+    }
+    let single_segment = descriptor & 0b10_0000 != 0;
+    if !single_segment {
+        reader.get::<u8>("window descriptor")?;
+    }
+    let at = reader.at();
+    let found = match (descriptor >> 6, single_segment) {
+        (0, false) => return Err(bad(4, "frame descriptor", descriptor.into(), "with a content size")),
+        (0, true) => reader.get::<u8>("content size")?.into(),
+        (1, _) => u64::from(reader.get::<u16>("content size")?) + 256,
+        (2, _) => reader.get::<u32>("content size")?.into(),
+        _ => reader.get::<u64>("content size")?,
+    };
+    if found != content {
+        return Err(Error::Mismatch { at: start + at, field: "content size", found, expected: content });
+    }
+
+    // Raw and repeated blocks say what they inflate to; compressed ones are bounded.
+    let (mut least, mut most) = (0u64, 0u64);
+    loop {
+        let at = reader.at();
+        let [a, b, c]: [u8; 3] = reader.get("block header")?;
+        let header = u32::from_le_bytes([a, b, c, 0]);
+        let size = u64::from(header >> 3);
+        if size > BLOCK_MAX {
+            return Err(bad(at, "block size", size, "at most 131072"));
+        }
+        match header >> 1 & 0b11 {
+            0 => {
+                reader.take(size, "raw block")?;
+                (least, most) = (least + size, most + size);
+            }
+            1 => {
+                reader.take(1, "repeated block")?;
+                (least, most) = (least + size, most + size);
+            }
+            2 => {
+                reader.take(size, "compressed block")?;
+                most += BLOCK_MAX;
+            }
+            kind => return Err(bad(at, "block type", kind.into(), "at most 2")),
+        }
+        if header & 1 != 0 {
+            break;
+        }
+    }
+    if !(least..=most).contains(&content) {
+        return Err(bad(at, "content size", content, "what the blocks can inflate to"));
+    }
+    if descriptor & 0b100 != 0 {
+        reader.take(4, "frame checksum")?;
+    }
+    reader.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Written by the reference implementation: zeros compressed, with a checksum; the same as a stream, which
+    // leaves out the content size; a text too short to compress.
+    const ZEROS: &[u8] = b"\x28\xb5\x2f\xfd\x24\x28\x45\0\0\x10\0\0\x01\0\x1f\x80\x05\x72\xd1\xf1\x2d";
+    const STREAM: &[u8] = b"\x28\xb5\x2f\xfd\x04\x58\x45\0\0\x10\0\0\x01\0\x1f\x80\x05\x72\xd1\xf1\x2d";
+    const HELLO: &[u8] = b"\x28\xb5\x2f\xfd\x20\x0b\x59\0\0hello hello";
+
+    #[test]
+    fn frames_of_the_reference_implementation() {
+        assert_eq!(check_frame(ZEROS, 0, 40), Ok(()));
+        assert_eq!(check_frame(HELLO, 0, 11), Ok(()));
+    }
+
+    #[test]
+    fn what_is_refused() {
+        let hello = |at: usize, value: u8| {
+            let mut bytes = std::vec::Vec::from(HELLO);
+            bytes[at] = value;
+            check_frame(&bytes, 1000, 11).unwrap_err()
+        };
+        let found = 12;
+        assert_eq!(
+            check_frame(HELLO, 1000, found),
+            Err(Error::Mismatch { at: 1005, field: "content size", found: 11, expected: 12 })
+        );
+        assert!(matches!(check_frame(STREAM, 0, 40), Err(Error::Value { field: "frame descriptor", .. })));
+        assert!(matches!(hello(0, 0x29), Error::Value { at: 1000, field: "frame magic", .. }));
+        assert!(matches!(hello(4, 0x21), Error::Value { expected: "without a dictionary", .. }));
+        assert!(matches!(hello(4, 0x28), Error::Value { expected: "without its reserved bit", .. }));
+        assert!(matches!(hello(6, 0x5f), Error::Value { at: 1006, field: "block type", found: 3, .. }));
+        assert!(matches!(hello(8, 0xff), Error::Value { at: 1006, field: "block size", .. }));
+        assert!(matches!(hello(6, 0x51), Error::Value { field: "content size", .. }));
+        assert_eq!(hello(6, 0x61), Error::Truncated { at: 1009, field: "raw block", needed: 12, len: 1020 });
+        // Not the last block, but nothing follows.
+        assert!(matches!(hello(6, 0x58), Error::Truncated { at: 1020, field: "block header", .. }));
+        assert!(matches!(hello(4, 0x24), Error::Truncated { at: 1020, field: "frame checksum", .. }));
+        // A repeated block takes one byte; the other ten are too many.
+        assert_eq!(hello(6, 0x5b), Error::Trailing { at: 1010, extra: 10 });
+    }
+
+    #[test]
+    fn every_form_of_the_content_size() {
+        for (descriptor, size, content) in [
+            (0x20u8, &[0u8][..], 0u64),
+            (0x40, &[0xff, 0, 0], 256),
+            (0x60, &[0, 0], 256),
+            (0xa0, &[0, 0, 1, 0], 65536),
+            (0xe0, &[0, 0, 1, 0, 0, 0, 0, 0], 65536),
+        ] {
+            let mut bytes = std::vec::Vec::from(MAGIC.to_le_bytes());
+            bytes.push(descriptor);
+            bytes.extend(size);
+            // One repeated block.
+            bytes.extend(&((content as u32) << 3 | 0b011).to_le_bytes()[..3]);
+            bytes.push(7);
+            assert_eq!(check_frame(&bytes, 0, content), Ok(()), "{descriptor:#x}");
+        }
+    }
+}
