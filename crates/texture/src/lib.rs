@@ -1,1 +1,310 @@
-//! Placeholder head, replaced as the crate is written.
+//! Texture algorithms: pictures in, the levels of a GPU texture out.
+//!
+//! ```text
+//! Image ─ fit to max_size ─┬─ level 0 ────────────────┬─ round ─ swizzle ─ UASTC ─┬─ Zstd ─ Encoded
+//!                          └─ filter ─ level 1 ─ … ───┘                   (or raw)┘
+//! ```
+//!
+//! Colour is filtered in linear light and weighted by alpha, directions are made unit vectors again, everything else
+//! is filtered channel by channel. All work runs in the rayon pool of the caller, and the bytes do not depend on how
+//! many threads that pool has. Nothing here reads files or knows a container: the caller lays the levels out.
+
+mod coverage;
+mod cube;
+mod encode;
+mod kernel;
+mod lut;
+mod mips;
+mod plane;
+mod srgb;
+mod supercompress;
+mod swizzle;
+mod texel;
+mod working_set;
+
+use kiln_ir::{Image, Lut};
+use kiln_uastc::Quality;
+
+use encode::Target;
+use plane::{Flat, Plane};
+use swizzle::Swizzle;
+use texel::Meaning;
+
+pub use lut::LutDepth;
+pub use mips::Mips;
+pub use working_set::working_set;
+
+/// What a picture shows, which decides how it is filtered and which channels are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// sRGB colour with straight alpha.
+    Color,
+    /// Four independent linear channels, such as occlusion, roughness and metalness. Alpha is one of them: it does not
+    /// weigh the others.
+    LinearColor,
+    /// A tangent-space normal map. Encoded as `rg01`: X and Y, from which the reader derives Z.
+    Normal,
+    /// One linear channel, the red one. Encoded as `r001`.
+    Grayscale,
+}
+
+/// How to make a texture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// UASTC blocks; otherwise RGBA8 without a swizzle, the base level exactly as it came.
+    pub compress: bool,
+    /// How many levels.
+    pub mips: Mips,
+    /// The longest side that the base may have; a larger picture is scaled down, keeping its aspect.
+    pub max_size: Option<u32>,
+    /// Effort of the block encoder.
+    pub quality: Quality,
+    /// Rate–distortion trade of the block encoder: larger compresses better and looks worse.
+    pub rdo: Option<f32>,
+    /// Zstandard on every level.
+    pub zstd: bool,
+    /// For cut-outs: the reference of the alpha test. The share of texels that pass it is kept at every level of a
+    /// [`Mode::Color`] picture.
+    pub alpha_coverage: Option<f32>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            compress: true,
+            mips: Mips::Full,
+            max_size: None,
+            quality: Quality::Default,
+            rdo: None,
+            zstd: true,
+            alpha_coverage: None,
+        }
+    }
+}
+
+/// What the bytes of the levels are, before supercompression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// UASTC LDR 4×4 blocks.
+    Uastc {
+        /// Whether any texel at any level is not opaque.
+        alpha: bool,
+    },
+    /// Four bytes a texel.
+    Rgba8,
+    /// Four half floats a texel.
+    Rgba16F,
+}
+
+/// One level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// What is stored: layer by layer, within a layer face by face, within a face slice by slice.
+    pub bytes: Vec<u8>,
+    /// How many bytes that is before supercompression.
+    pub uncompressed_len: u64,
+}
+
+/// A texture, ready for a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoded {
+    /// Texels in a row of the base level.
+    pub width: u32,
+    /// Rows of the base level.
+    pub height: u32,
+    /// Slices of a 3D texture; zero for all others.
+    pub depth: u32,
+    /// Layers of an array; zero for all others.
+    pub layers: u32,
+    /// Six for a cubemap, else one.
+    pub faces: u32,
+    /// Whether colours are sRGB; otherwise all channels are linear.
+    pub srgb: bool,
+    /// What the bytes are.
+    pub texels: Payload,
+    /// Whether every level is a Zstandard frame.
+    pub zstd: bool,
+    /// The levels, largest first.
+    pub levels: Vec<Level>,
+}
+
+/// Why pictures do not make a texture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// An array without layers.
+    Empty,
+    /// A picture whose size is not that of the first.
+    SizeDiffers {
+        /// Its place among the layers or faces.
+        index: usize,
+        /// Its width and height.
+        found: (u32, u32),
+        /// The width and height of the first.
+        expected: (u32, u32),
+    },
+    /// A cubemap's face that is not square.
+    NotSquare {
+        /// Its width and height.
+        found: (u32, u32),
+    },
+    /// The compressor failed, which it does only when memory runs out.
+    Zstd,
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::Empty => write!(f, "an array needs at least one layer"),
+            Error::SizeDiffers { index, found: (w, h), expected: (ew, eh) } => {
+                write!(f, "picture {index} is {w}x{h}, but the first is {ew}x{eh}")
+            }
+            Error::NotSquare { found: (w, h) } => write!(f, "a cubemap's face must be square, not {w}x{h}"),
+            Error::Zstd => write!(f, "Zstandard ran out of memory"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Makes a 2D texture.
+pub fn encode_2d(image: Image, mode: Mode, settings: &Settings) -> Result<Encoded, Error> {
+    texture(vec![vec![image]], mode, settings)
+}
+
+/// Makes an array of 2D textures, which must be of one size.
+pub fn encode_array(layers: Vec<Image>, mode: Mode, settings: &Settings) -> Result<Encoded, Error> {
+    check_sizes(&layers)?;
+    let count = layers.len() as u32;
+    let encoded = texture(layers.into_iter().map(|layer| vec![layer]).collect(), mode, settings)?;
+    Ok(Encoded { layers: count, ..encoded })
+}
+
+/// Makes a cubemap of six equal squares in the order +X −X +Y −Y +Z −Z, oriented as in Vulkan and OpenGL.
+pub fn encode_cube(faces: [Image; 6], mode: Mode, settings: &Settings) -> Result<Encoded, Error> {
+    check_sizes(&faces)?;
+    let found = (faces[0].width(), faces[0].height());
+    if found.0 != found.1 {
+        return Err(Error::NotSquare { found });
+    }
+    Ok(Encoded { faces: 6, ..texture(vec![faces.into()], mode, settings)? })
+}
+
+/// Makes a 3D texture of a lookup table; also says how many values did not fit and were clamped.
+pub fn encode_lut(lut: &Lut, depth: LutDepth, zstd: bool) -> Result<(Encoded, u64), Error> {
+    let (bytes, clamped) = lut::texels(lut, depth);
+    let encoded = Encoded {
+        width: lut.size(),
+        height: lut.size(),
+        depth: lut.size(),
+        layers: 0,
+        faces: 1,
+        srgb: false,
+        texels: match depth {
+            LutDepth::Unorm8 => Payload::Rgba8,
+            LutDepth::Float16 => Payload::Rgba16F,
+        },
+        zstd,
+        levels: supercompress::levels(vec![bytes], zstd)?,
+    };
+    Ok((encoded, clamped))
+}
+
+fn check_sizes(images: &[Image]) -> Result<(), Error> {
+    let size = |image: &Image| (image.width(), image.height());
+    let expected = size(images.first().ok_or(Error::Empty)?);
+    match images.iter().position(|image| size(image) != expected) {
+        Some(index) => Err(Error::SizeDiffers { index, found: size(&images[index]), expected }),
+        None => Ok(()),
+    }
+}
+
+/// Makes a texture of layers of one size, each a single picture or the six faces of a cube.
+fn texture(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Result<Encoded, Error> {
+    let first = layers.first().and_then(|layer| layer.first()).ok_or(Error::Empty)?;
+    let (width, height) = mips::fit(first.width(), first.height(), settings.max_size);
+    let pictures = layers.iter().map(Vec::len).sum::<usize>();
+    let target = target(mode, settings);
+    let mut levels: Vec<Vec<u8>> = (0..settings.mips.levels(width, height))
+        .map(|level| mips::level_size(width, height, level))
+        .map(|(width, height)| Vec::with_capacity(target.encoded_len(width, height) * pictures))
+        .collect();
+    let mut alpha = false;
+    for layer in layers {
+        alpha |= descend(layer, (width, height), mode, settings, &target, &mut levels);
+    }
+    Ok(Encoded {
+        width,
+        height,
+        depth: 0,
+        layers: 0,
+        faces: 1,
+        srgb: mode == Mode::Color,
+        texels: if settings.compress { Payload::Uastc { alpha } } else { Payload::Rgba8 },
+        zstd: settings.zstd,
+        levels: supercompress::levels(levels, settings.zstd)?,
+    })
+}
+
+/// Goes down the levels of one layer and appends each to its level's bytes. Says whether the block encoder saw alpha.
+fn descend(
+    images: Vec<Image>,
+    (width, height): (u32, u32),
+    mode: Mode,
+    settings: &Settings,
+    target: &Target,
+    levels: &mut [Vec<u8>],
+) -> bool {
+    let meaning = meaning(mode, settings, &images);
+    let cutoff = settings.alpha_coverage.filter(|_| meaning == Meaning::Translucent);
+    let shares: Vec<_> =
+        images.iter().map(|image| cutoff.map(|cutoff| (cutoff, coverage::of_image(image, cutoff)))).collect();
+    let mut planes: Vec<Plane> = images.into_iter().map(Plane::Source).collect();
+    let mut alpha = false;
+    for (level, out) in (0..).zip(levels) {
+        let (width, height) = mips::level_size(width, height, level);
+        if planes.iter().any(|plane| (plane.width(), plane.height()) != (width, height)) {
+            planes = smaller(&planes, meaning, width, height);
+        }
+        for (plane, share) in planes.iter().zip(&shares) {
+            let alpha_scale = match (plane, share) {
+                (Plane::Filtered { texels, .. }, Some((cutoff, share))) => {
+                    coverage::scale(texels, *cutoff, *share)
+                }
+                _ => 1.0,
+            };
+            alpha |= encode::append(plane, meaning, alpha_scale, target, out);
+        }
+    }
+    alpha
+}
+
+/// The next level of one picture, or of six faces that look past their edges.
+fn smaller(planes: &[Plane], meaning: Meaning, width: u32, height: u32) -> Vec<Plane> {
+    let shrink = |i: usize| match planes.len() {
+        1 => mips::shrink(&Flat { plane: &planes[i], meaning }, meaning, width, height),
+        _ => mips::shrink(&cube::Face::new(planes, i, meaning, width), meaning, width, height),
+    };
+    (0..planes.len()).map(|i| Plane::Filtered { width, texels: shrink(i) }).collect()
+}
+
+fn meaning(mode: Mode, settings: &Settings, images: &[Image]) -> Meaning {
+    match mode {
+        Mode::Color if images.iter().any(Image::has_alpha) => Meaning::Translucent,
+        Mode::Color => Meaning::Opaque,
+        Mode::LinearColor | Mode::Grayscale => Meaning::Data,
+        Mode::Normal if settings.compress => Meaning::VectorXy,
+        Mode::Normal => Meaning::Vector,
+    }
+}
+
+fn target(mode: Mode, settings: &Settings) -> Target {
+    if !settings.compress {
+        return Target::Raw;
+    }
+    let swizzle = match mode {
+        Mode::Color | Mode::LinearColor => Swizzle::Rgba,
+        Mode::Normal => Swizzle::Rg01,
+        Mode::Grayscale => Swizzle::R001,
+    };
+    Target::Uastc(swizzle, kiln_uastc::Options { quality: settings.quality, rdo: settings.rdo })
+}

@@ -1,0 +1,234 @@
+//! Cubemap faces that agree at their edges: the filter looks past an edge onto the face that continues there.
+//!
+//! Faces come in the order +X −X +Y −Y +Z −Z with the orientation that Vulkan, OpenGL and KTX2 share (Khronos Data
+//! Format, cubemap coordinate transform). Beyond an edge the neighbour is unfolded into the plane of the face, texel
+//! for texel. Beyond a corner no fourth face exists: there the texel is the mean of the two that are reached by
+//! crossing one edge first or the other.
+
+use crate::kernel::{Edge, reach};
+use crate::mips::Rows;
+use crate::plane::Plane;
+use crate::texel::{Meaning, Texel};
+
+type Vec3 = [i64; 3];
+
+/// Where a face looks (`out`), and which way its rows (`right`) and columns (`down`) run.
+#[derive(Clone, Copy)]
+struct Frame {
+    out: Vec3,
+    right: Vec3,
+    down: Vec3,
+}
+
+const fn frame(out: Vec3, right: Vec3, down: Vec3) -> Frame {
+    Frame { out, right, down }
+}
+
+const FACES: [Frame; 6] = [
+    frame([1, 0, 0], [0, 0, -1], [0, -1, 0]),
+    frame([-1, 0, 0], [0, 0, 1], [0, -1, 0]),
+    frame([0, 1, 0], [1, 0, 0], [0, 0, 1]),
+    frame([0, -1, 0], [1, 0, 0], [0, 0, -1]),
+    frame([0, 0, 1], [1, 0, 0], [0, -1, 0]),
+    frame([0, 0, -1], [-1, 0, 0], [0, -1, 0]),
+];
+
+fn times(v: Vec3, k: i64) -> Vec3 {
+    v.map(|c| c * k)
+}
+
+fn sum(a: Vec3, b: Vec3) -> Vec3 {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
+}
+
+fn dot(a: Vec3, b: Vec3) -> i64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// A place on the surface while walking over it: a frame that tilts over each edge, and a texel in it.
+#[derive(Clone, Copy)]
+struct Place {
+    frame: Frame,
+    x: i64,
+    y: i64,
+}
+
+impl Place {
+    /// Tilts the frame over the left or right edge if `x` lies beyond it. What would be beyond the next edge as well
+    /// stops at the last texel.
+    fn cross_x(self, size: i64) -> Place {
+        let Frame { out, right, down } = self.frame;
+        if self.x < 0 {
+            Place { frame: frame(times(right, -1), out, down), x: (self.x + size).max(0), ..self }
+        } else if self.x >= size {
+            Place { frame: frame(right, times(out, -1), down), x: (self.x - size).min(size - 1), ..self }
+        } else {
+            self
+        }
+    }
+
+    /// The same over the upper or lower edge.
+    fn cross_y(self, size: i64) -> Place {
+        let Frame { out, right, down } = self.frame;
+        if self.y < 0 {
+            Place { frame: frame(times(down, -1), right, out), y: (self.y + size).max(0), ..self }
+        } else if self.y >= size {
+            Place { frame: frame(down, right, times(out, -1)), y: (self.y - size).min(size - 1), ..self }
+        } else {
+            self
+        }
+    }
+
+    /// The face and the texel of that face which lie here.
+    fn texel(self, size: i64) -> (usize, u32, u32) {
+        let centred = |v: i64| 2 * v + 1 - size;
+        let point = sum(times(self.frame.right, centred(self.x)), times(self.frame.down, centred(self.y)));
+        let face = FACES.iter().position(|f| f.out == self.frame.out).unwrap_or(0);
+        let along = |axis: Vec3| ((dot(point, axis) + size - 1) / 2) as u32;
+        (face, along(FACES[face].right), along(FACES[face].down))
+    }
+}
+
+/// One face with a border of its neighbours' texels.
+pub(crate) struct Face<'a> {
+    faces: &'a [Plane],
+    face: usize,
+    meaning: Meaning,
+    border: i64,
+}
+
+impl<'a> Face<'a> {
+    /// Face number `face` of six square planes of one size, to be shrunk to `to` texels a side.
+    pub(crate) fn new(faces: &'a [Plane], face: usize, meaning: Meaning, to: u32) -> Face<'a> {
+        Face { faces, face, meaning, border: i64::from(reach(faces[face].width(), to)) }
+    }
+
+    /// The texel at a place of this face's plane that may lie beyond its edges.
+    fn texel(&self, x: i64, y: i64) -> Texel {
+        let size = i64::from(self.width());
+        let here = Place { frame: FACES[self.face], x, y };
+        let one = self.fetch(here.cross_x(size).cross_y(size));
+        if (0..size).contains(&x) || (0..size).contains(&y) {
+            return one;
+        }
+        let other = self.fetch(here.cross_y(size).cross_x(size));
+        std::array::from_fn(|c| (one[c] + other[c]) / 2.0)
+    }
+
+    fn fetch(&self, place: Place) -> Texel {
+        let (face, x, y) = place.texel(i64::from(self.width()));
+        let mut texel = [[0.0; 4]];
+        self.faces[face].read(self.meaning, x, y, &mut texel);
+        texel[0]
+    }
+}
+
+impl Rows for Face<'_> {
+    fn width(&self) -> u32 {
+        self.faces[self.face].width()
+    }
+
+    fn height(&self) -> u32 {
+        self.width()
+    }
+
+    fn edge(&self) -> Edge {
+        Edge::Border
+    }
+
+    fn read(&self, y: usize, out: &mut [Texel]) {
+        let (size, y) = (i64::from(self.width()), y as i64 - self.border);
+        let (left, rest) = out.split_at_mut(self.border as usize);
+        let (middle, right) = rest.split_at_mut(size as usize);
+        let walk = |texels: &mut [Texel], from: i64| {
+            texels.iter_mut().zip(from..).for_each(|(texel, x)| *texel = self.texel(x, y));
+        };
+        walk(left, -self.border);
+        if (0..size).contains(&y) {
+            self.faces[self.face].read(self.meaning, 0, y as u32, middle);
+        } else {
+            walk(middle, 0);
+        }
+        walk(right, size);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kiln_ir::{Image, Texels};
+
+    /// The direction through the centre of a texel, by the table of the Vulkan specification ("Cube Map Face
+    /// Selection"), solved for the direction.
+    fn direction(face: usize, x: u32, y: u32, size: u32) -> [f64; 3] {
+        let s = (f64::from(x) + 0.5) / f64::from(size) * 2.0 - 1.0;
+        let t = (f64::from(y) + 0.5) / f64::from(size) * 2.0 - 1.0;
+        match face {
+            0 => [1.0, -t, -s],
+            1 => [-1.0, -t, s],
+            2 => [s, 1.0, t],
+            3 => [s, -1.0, -t],
+            4 => [s, -t, 1.0],
+            _ => [-s, -t, -1.0],
+        }
+    }
+
+    fn apart(a: [f64; 3], b: [f64; 3]) -> f64 {
+        (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt()
+    }
+
+    #[test]
+    fn the_texel_beyond_an_edge_is_the_nearest_on_the_other_face() {
+        let size = 8;
+        for face in 0..6 {
+            for i in 0..size {
+                for (inner, outer) in [
+                    ((0, i), (-1, i)),
+                    ((size - 1, i), (size, i)),
+                    ((i, 0), (i, -1)),
+                    ((i, size - 1), (i, size)),
+                ] {
+                    let place = Place { frame: FACES[face], x: outer.0, y: outer.1 };
+                    let (other, x, y) = place.cross_x(size).cross_y(size).texel(size);
+                    assert_ne!(other, face);
+                    // Both centres are half a texel from the edge, so that they are this far apart and no farther.
+                    let gap = apart(
+                        direction(face, inner.0 as u32, inner.1 as u32, 8),
+                        direction(other, x, y, 8),
+                    );
+                    assert!((gap - 0.125 * std::f64::consts::SQRT_2).abs() < 1e-12, "{face} {outer:?}: {gap}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn corners_meet_the_two_other_faces() {
+        for face in 0..6 {
+            for (x, y) in [(-1, -1), (-1, 4), (4, -1), (4, 4)] {
+                let here = Place { frame: FACES[face], x, y };
+                let (a, ax, ay) = here.cross_x(4).cross_y(4).texel(4);
+                let (b, bx, by) = here.cross_y(4).cross_x(4).texel(4);
+                assert!(a != b && a != face && b != face);
+                let corner = [x.max(0), y.max(0)].map(|v| v.min(3) as u32);
+                let own = direction(face, corner[0], corner[1], 4);
+                for other in [direction(a, ax, ay, 4), direction(b, bx, by, 4)] {
+                    assert!(apart(own, other) < 0.25 * 1.5);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_border_wider_than_the_face_stays_on_the_cube() {
+        let faces: Vec<Plane> = (0..6u8)
+            .map(|i| Plane::Source(Image::new(1, 1, Texels::Rgba8(vec![i, i, i, 255])).unwrap()))
+            .collect();
+        let face = Face { faces: &faces, face: 0, meaning: Meaning::Data, border: 5 };
+        let mut row = [[0.0; 4]; 11];
+        for y in 0..11 {
+            face.read(y, &mut row);
+            assert!(row.iter().all(|t| (0.0..=5.0 / 255.0).contains(&t[0])));
+        }
+    }
+}

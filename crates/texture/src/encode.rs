@@ -1,0 +1,70 @@
+//! A level's picture to a level's bytes: UASTC blocks, or RGBA as it is.
+//!
+//! Rows are rounded to bytes, swizzled and encoded strip by strip, so that no level is ever held as bytes besides its
+//! result.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::plane::Plane;
+use crate::swizzle::{Swizzle, any_alpha};
+use crate::texel::Meaning;
+
+/// Rows of texels in a strip, eight rows of blocks: half a megabyte of texels at a width of 4096.
+const STRIP: u32 = 32;
+
+/// What a level becomes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    /// UASTC blocks of swizzled texels.
+    Uastc(Swizzle, kiln_uastc::Options),
+    /// Plain texels.
+    Raw,
+}
+
+impl Target {
+    /// The bytes of a picture of this size.
+    pub(crate) fn encoded_len(&self, width: u32, height: u32) -> usize {
+        match self {
+            Target::Uastc(..) => width.div_ceil(4) as usize * height.div_ceil(4) as usize * 16,
+            Target::Raw => width as usize * height as usize * 4,
+        }
+    }
+}
+
+/// Appends one picture to a level's bytes; says whether the block encoder saw a texel that was not opaque.
+pub(crate) fn append(plane: &Plane, meaning: Meaning, alpha_scale: f32, target: &Target, out: &mut Vec<u8>) -> bool {
+    let (width, height) = (plane.width(), plane.height());
+    let start = out.len();
+    out.resize(start + target.encoded_len(width, height), 0);
+    out[start..]
+        .par_chunks_mut(target.encoded_len(width, STRIP))
+        .enumerate()
+        .map_init(Vec::new, |scratch, (i, strip)| {
+            let rows = i as u32 * STRIP..height.min((i as u32 + 1).saturating_mul(STRIP));
+            let read = |bytes: &mut [u8]| plane.bytes(meaning, alpha_scale, rows.clone(), bytes);
+            match target {
+                Target::Raw => {
+                    read(strip);
+                    false
+                }
+                Target::Uastc(swizzle, options) => {
+                    scratch.resize(rows.len() * width as usize * 4, 0);
+                    read(scratch);
+                    swizzle.apply(scratch);
+                    blocks(scratch, width, rows.len() as u32, options, strip);
+                    any_alpha(scratch)
+                }
+            }
+        })
+        .reduce(|| false, |a, b| a | b)
+}
+
+/// Encodes one strip.
+fn blocks(rgba: &[u8], width: u32, height: u32, options: &kiln_uastc::Options, out: &mut [u8]) {
+    let all: Range<u32> = 0..height.div_ceil(4);
+    if let Some(view) = kiln_uastc::View::new(rgba, width, height, width as usize * 4) {
+        kiln_uastc::encode_rows(&view, all, options, out);
+    }
+}

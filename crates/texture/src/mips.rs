@@ -1,0 +1,227 @@
+//! The chain of ever smaller levels: its sizes, and how one level is made from the one before.
+//!
+//! Each level is filtered from the previous one, which is kept in floats and not clamped, so that nothing is lost on
+//! the way down. Work is split into bands of rows; a row's value does not depend on the band it falls in, so that the
+//! result is the same for any number of threads.
+
+use rayon::prelude::*;
+
+use crate::kernel::{Edge, Taps, reach};
+use crate::texel::{Meaning, Texel, VEIL};
+
+/// How many levels to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Mips {
+    /// All, down to 1×1.
+    #[default]
+    Full,
+    /// The base level alone.
+    None,
+    /// At most this many, the base level among them (zero counts as one).
+    Count(u32),
+}
+
+impl Mips {
+    /// The number of levels of a texture whose base is `width` × `height`.
+    pub fn levels(self, width: u32, height: u32) -> u32 {
+        let full = width.max(height).max(1).ilog2() + 1;
+        match self {
+            Mips::Full => full,
+            Mips::None => 1,
+            Mips::Count(n) => n.clamp(1, full),
+        }
+    }
+}
+
+/// The size of a level: halved and rounded down each time, but never nothing.
+pub(crate) fn level_size(width: u32, height: u32, level: u32) -> (u32, u32) {
+    ((width >> level).max(1), (height >> level).max(1))
+}
+
+/// The largest size of the same aspect whose longer side is at most `limit`; never larger than the original.
+pub(crate) fn fit(width: u32, height: u32, limit: Option<u32>) -> (u32, u32) {
+    let (longer, limit) = (width.max(height), limit.unwrap_or(u32::MAX).max(1));
+    if longer <= limit {
+        return (width, height);
+    }
+    let scaled = |side: u32| {
+        let rounded = (u64::from(side) * u64::from(limit) + u64::from(longer) / 2) / u64::from(longer);
+        (rounded as u32).max(1)
+    };
+    (scaled(width), scaled(height))
+}
+
+/// Something to filter: rows of texels, perhaps with a border of the neighbours' texels all around.
+pub(crate) trait Rows: Sync {
+    /// Texels in a row, without the border.
+    fn width(&self) -> u32;
+    /// Number of rows, without the border.
+    fn height(&self) -> u32;
+    /// What lies beyond the edges. With [`Edge::Border`], `read` counts from the border's corner and fills whole rows
+    /// of `border + width + border` texels, where the border is as wide as the kernel reaches.
+    fn edge(&self) -> Edge;
+    /// A row, whole.
+    fn read(&self, y: usize, out: &mut [Texel]);
+}
+
+/// Destination rows that one task makes. The rows above and below that two bands both need cost under a tenth at this
+/// height, and a small level still gives several tasks.
+const BAND: usize = 32;
+
+/// `source` at `width` × `height`, which must not exceed its own size.
+pub(crate) fn shrink(source: &impl Rows, meaning: Meaning, width: u32, height: u32) -> Vec<Texel> {
+    let pass = Pass {
+        source,
+        across: Taps::new(source.width(), width, source.edge()),
+        down: Taps::new(source.height(), height, source.edge()),
+        border: match source.edge() {
+            Edge::Clamp => (0, 0),
+            Edge::Border => (reach(source.width(), width), reach(source.height(), height)),
+        },
+    };
+    let row = width as usize;
+    let mut out = vec![[0.0; 4]; row * height as usize];
+    out.par_chunks_mut(row * BAND).enumerate().for_each(|(band, rows)| {
+        pass.filter(band * BAND, rows);
+        if meaning == Meaning::Translucent {
+            pass.settle(band * BAND, rows);
+        }
+    });
+    out
+}
+
+/// One change of size.
+struct Pass<'a, R> {
+    source: &'a R,
+    across: Taps,
+    down: Taps,
+    border: (u32, u32),
+}
+
+impl<R: Rows> Pass<'_, R> {
+    /// A buffer for a row of the source.
+    fn line(&self) -> Vec<Texel> {
+        vec![[0.0; 4]; self.source.width() as usize + 2 * self.border.0 as usize]
+    }
+
+    /// Fills the destination rows from row `top` on: across first, and the narrow rows are kept in a ring as long as
+    /// the kernel is tall.
+    fn filter(&self, top: usize, out: &mut [Texel]) {
+        let width = self.across.len();
+        let slots = self.down.longest();
+        let mut line = self.line();
+        let mut ring = vec![[0.0; 4]; width * slots];
+        let mut next = 0;
+        for (y, out) in out.chunks_exact_mut(width).enumerate() {
+            let (first, weights) = self.down.of(top + y);
+            next = next.max(first);
+            while next < first + weights.len() {
+                self.source.read(next, &mut line);
+                let slot = next % slots * width;
+                self.squeeze(&line, &mut ring[slot..slot + width]);
+                next += 1;
+            }
+            for (weight, row) in weights.iter().zip(first..) {
+                let slot = row % slots * width;
+                let ring = ring[slot..slot + width].as_flattened();
+                out.as_flattened_mut().iter_mut().zip(ring).for_each(|(sum, v)| *sum += weight * v);
+            }
+        }
+    }
+
+    /// Filters one row.
+    fn squeeze(&self, line: &[Texel], out: &mut [Texel]) {
+        for (x, out) in out.iter_mut().enumerate() {
+            let (first, weights) = self.across.of(x);
+            let mut sum = [0.0; 4];
+            for (weight, texel) in weights.iter().zip(&line[first..first + weights.len()]) {
+                for c in 0..4 {
+                    sum[c] += weight * texel[c];
+                }
+            }
+            *out = sum;
+        }
+    }
+
+    /// Where little alpha is left, gives texels the alpha-weighted mean colour of the area they cover.
+    ///
+    /// The kernel's negative lobes may cancel out nearly all of the weight, and a colour divided by what is left would
+    /// be noise. A quarter is well above what the lobes can take away, and a mean cannot overshoot.
+    fn settle(&self, top: usize, out: &mut [Texel]) {
+        const FAINT: f32 = 0.25;
+        let width = self.across.len();
+        let mut line = self.line();
+        let mut sums = vec![[0.0f32; 4]; width];
+        for (y, out) in out.chunks_exact_mut(width).enumerate() {
+            if out.iter().all(|t| t[3] >= FAINT) {
+                continue;
+            }
+            sums.fill([0.0; 4]);
+            for row in covered(top + y, self.down.len(), self.source.height(), self.border.1) {
+                self.source.read(row, &mut line);
+                for (x, sum) in sums.iter_mut().enumerate().filter(|(x, _)| out[*x][3] < FAINT) {
+                    for texel in &line[covered(x, width, self.source.width(), self.border.0)] {
+                        for c in 0..4 {
+                            sum[c] += texel[c];
+                        }
+                    }
+                }
+            }
+            for (texel, sum) in out.iter_mut().zip(&sums).filter(|(t, _)| t[3] < FAINT) {
+                let weight = texel[3].max(VEIL);
+                let ratio = weight / sum[3];
+                *texel = [sum[0] * ratio, sum[1] * ratio, sum[2] * ratio, weight];
+            }
+        }
+    }
+}
+
+/// The source texels that destination texel `i` of `to` overlaps, counted from the border's start.
+fn covered(i: usize, to: usize, from: u32, border: u32) -> std::ops::Range<usize> {
+    let (from, border) = (from as usize, border as usize);
+    border + i * from / to..border + ((i + 1) * from).div_ceil(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn level_counts_and_sizes() {
+        for (w, h, full) in [(1, 1, 1), (2, 1, 2), (5, 3, 3), (256, 256, 9), (1, 1000, 10), (u32::MAX, 1, 32)] {
+            assert_eq!(Mips::Full.levels(w, h), full, "{w}x{h}");
+            assert_eq!(level_size(w, h, full - 1), (1, 1));
+            assert_eq!(Mips::None.levels(w, h), 1);
+            assert_eq!(Mips::Count(0).levels(w, h), 1);
+            assert_eq!(Mips::Count(2).levels(w, h), full.min(2));
+            assert_eq!(Mips::Count(99).levels(w, h), full);
+        }
+        assert_eq!(level_size(5, 3, 1), (2, 1));
+    }
+
+    #[test]
+    fn fitting_keeps_the_aspect() {
+        for (w, h, limit, expected) in [
+            (100, 50, Some(50), (50, 25)),
+            (100, 50, Some(100), (100, 50)),
+            (100, 50, None, (100, 50)),
+            (5000, 1, Some(4096), (4096, 1)),
+            (3, 1000, Some(10), (1, 10)),
+            (10, 10, Some(0), (1, 1)),
+            (u32::MAX, u32::MAX, Some(7), (7, 7)),
+        ] {
+            assert_eq!(fit(w, h, limit), expected, "{w}x{h}");
+        }
+    }
+
+    #[test]
+    fn covered_texels_tile_the_source() {
+        for (from, to) in [(5u32, 2usize), (8, 4), (7, 1), (9, 4)] {
+            assert_eq!(covered(0, to, from, 3).start, 3);
+            assert_eq!(covered(to - 1, to, from, 3).end, 3 + from as usize);
+            for i in 1..to {
+                assert!(covered(i, to, from, 0).start <= covered(i - 1, to, from, 0).end);
+            }
+        }
+    }
+}

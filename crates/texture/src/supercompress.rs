@@ -1,0 +1,47 @@
+//! Zstandard, level by level: one frame each, with its content size in the header, as KTX2 asks for.
+
+use rayon::prelude::*;
+
+use crate::{Error, Level};
+
+/// The compression level.
+const EFFORT: i32 = 6;
+
+/// Turns levels of plain bytes into what is stored, each level on its own thread.
+///
+/// Every level gets a fresh context: the result depends on nothing but its bytes.
+pub(crate) fn levels(plain: Vec<Vec<u8>>, zstd: bool) -> Result<Vec<Level>, Error> {
+    plain
+        .into_par_iter()
+        .map(|bytes| {
+            let uncompressed_len = bytes.len() as u64;
+            let bytes = if zstd { zstd::bulk::compress(&bytes, EFFORT).map_err(|_| Error::Zstd)? } else { bytes };
+            Ok(Level { bytes, uncompressed_len })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_round_trip_and_declare_their_size() {
+        let plain: Vec<Vec<u8>> =
+            [0, 1, 15, 70_000].map(|n: usize| (0..n).map(|i| (i * i / 7) as u8).collect()).to_vec();
+        let stored = levels(plain.clone(), true).unwrap();
+        for (level, plain) in stored.iter().zip(&plain) {
+            assert_eq!(level.uncompressed_len, plain.len() as u64);
+            let declared = zstd::zstd_safe::get_frame_content_size(&level.bytes).unwrap();
+            assert_eq!(declared, Some(plain.len() as u64));
+            assert_eq!(&zstd::bulk::decompress(&level.bytes, plain.len()).unwrap(), plain);
+        }
+        assert!(stored[3].bytes.len() < 70_000);
+    }
+
+    #[test]
+    fn without_zstd_bytes_stay() {
+        let stored = levels(vec![vec![1, 2, 3]], false).unwrap();
+        assert_eq!((stored[0].bytes.as_slice(), stored[0].uncompressed_len), (&[1, 2, 3][..], 3));
+    }
+}

@@ -1,0 +1,31 @@
+//! How much memory a texture takes while it is made, estimated before a pixel is decoded.
+
+use crate::Settings;
+use crate::mips::{fit, level_size};
+
+/// An upper estimate of the bytes in use at the worst moment while `count` pictures (layers or faces) of
+/// `width` × `height` become a texture: the sources (taken to be sixteen bits deep), the levels in floats, the result
+/// and the scratch of every thread of the current pool.
+pub fn working_set(width: u32, height: u32, count: u32, settings: &Settings) -> u64 {
+    let texels = |(w, h): (u32, u32)| u64::from(w).saturating_mul(u64::from(h)).saturating_mul(u64::from(count));
+    let base = fit(width, height, settings.max_size);
+    let source = texels((width, height)).saturating_mul(8);
+    let floats = |size| texels(size).saturating_mul(16);
+    let resized = if base == (width, height) { 0 } else { floats(base) };
+    let levels = settings.mips.levels(base.0, base.1);
+    let next = if levels > 1 { floats(level_size(base.0, base.1, 1)) } else { 0 };
+    let stored: u64 = (0..levels)
+        .map(|level| level_size(base.0, base.1, level))
+        .map(|(w, h)| match settings.compress {
+            true => texels((w.div_ceil(4), h.div_ceil(4))).saturating_mul(16),
+            false => texels((w, h)).saturating_mul(4),
+        })
+        .fold(0, u64::saturating_add);
+    // A thread holds a row in floats, the kernel's ring (four rows' worth) and a strip of 32 rows of bytes.
+    let threads = rayon::current_num_threads() as u64;
+    let scratch = threads.saturating_mul(u64::from(width)).saturating_mul(16 + 64 + 128);
+    let filtering = source.saturating_add(resized).saturating_add(next);
+    // Compressed levels are at most a little longer than plain ones; each thread has a compressor of some megabytes.
+    let compressing = if settings.zstd { stored.saturating_add(stored / 128 + (threads << 23)) } else { 0 };
+    stored.saturating_add(filtering.max(compressing)).saturating_add(scratch).saturating_add(1 << 16)
+}
