@@ -1,1 +1,18 @@
-//! Placeholder head, replaced as the crate is written.
+//! Kiln's asset compiler: a tree of source art into GPU-ready runtime files, incrementally, in parallel and
+//! deterministically.
+//!
+//! [`build`](build::build) is the main loop; [`recipe::RECIPES`] is the table of what can be compiled. The library
+//! prints nothing and reads nothing that it was not given: `kiln-cli` is its command line.
+
+pub mod build;
+pub mod check;
+pub mod clean;
+pub mod config;
+pub mod explain;
+pub mod info;
+pub mod link;
+pub mod pack;
+pub mod plan;
+pub mod recipe;
+mod recipes;
+pub mod runtime;

@@ -29,8 +29,10 @@ pub struct Glob {
     pattern: Box<str>,
     /// What every match starts with, compared before anything else.
     prefix: Box<str>,
-    /// The rest of the pattern.
+    /// What is left of the pattern between the two.
     tokens: Box<[Token]>,
+    /// What every match ends with.
+    suffix: Box<str>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -100,9 +102,15 @@ impl Glob {
             Dialect::Assetc => assetc_tokens(&chars),
             Dialect::Pak => pak_tokens(&chars)?,
         };
-        let literal = tokens.iter().take_while(|t| matches!(t, Token::Char(_))).count();
-        let prefix: String = chars[..literal].iter().collect();
-        Ok(Glob { pattern: pattern.into(), prefix: prefix.into(), tokens: tokens[literal..].into() })
+        let literal = |t: &&Token| matches!(t, Token::Char(_));
+        let head = tokens.iter().take_while(literal).count();
+        let tail = tokens[head..].iter().rev().take_while(literal).count();
+        Ok(Glob {
+            pattern: pattern.into(),
+            prefix: chars[..head].iter().collect(),
+            tokens: tokens[head..tokens.len() - tail].into(),
+            suffix: chars[chars.len() - tail..].iter().collect(),
+        })
     }
 
     /// The pattern as it was written.
@@ -113,7 +121,12 @@ impl Glob {
     /// Whether the whole of `path` matches.
     pub fn matches(&self, path: &str) -> bool {
         let Some(rest) = path.strip_prefix(&*self.prefix) else { return false };
-        // One bit per place in the pattern; the last place is the end. Most patterns need no allocation.
+        let Some(rest) = rest.strip_suffix(&*self.suffix) else { return false };
+        // Most patterns are `ui/*` and `*.n.png`.
+        if *self.tokens == [Token::Run { slash: true }] {
+            return true;
+        }
+        // One bit per place in the pattern; the last place is the end.
         let words = self.tokens.len() / 64 + 1;
         match words {
             1 => self.follow(rest, &mut [0], &mut [0]),

@@ -1,0 +1,207 @@
+//! `assetc.yml`: what to compile, where to, and with which settings. `docs/config/assetc-yml.md` is its document.
+//!
+//! A [`Config`] is read once. [`Config::select_preset`] picks the preset, [`Config::resolver`] then tells the
+//! settings of each source and which layer each came from, and [`Roots`] tells the directories. A file that is
+//! not YAML, or gives a key a value it does not accept, is an error with line and column; a key nobody knows is
+//! a warning with the likely spelling.
+
+mod init;
+mod parse;
+mod resolve;
+mod roots;
+mod settings;
+mod spelling;
+mod values;
+mod yaml;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use kiln_kit::Diag;
+
+pub use init::{STARTER, init};
+pub use resolve::{Layer, Resolved, Resolver, Row};
+pub use roots::Roots;
+pub use settings::{KEYS, Key, LutSettings, MeshSettings, SECTIONS, Settings, TextureSettings};
+pub use spelling::nearest;
+pub use values::{CutOff, Lambda, LutDepth, Mips, Pixels, Quality, Supercompress};
+
+use resolve::Layers;
+use yaml::At;
+
+/// The name of the file.
+pub const FILE_NAME: &str = "assetc.yml";
+const DEFAULT_INPUT: &str = "assets";
+const DEFAULT_OUTPUT: &str = "runtime";
+
+/// A project's configuration.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The file as messages call it.
+    name: String,
+    /// The file itself, if there is one.
+    file: Option<PathBuf>,
+    /// What `input` and `output` are relative to.
+    project: PathBuf,
+    input: Option<Text>,
+    output: Option<Text>,
+    pack: bool,
+    preset: Option<Text>,
+    base: Layers,
+    presets: Vec<Preset>,
+    warnings: Vec<Diag>,
+}
+
+/// A named set of settings that overlays `default`.
+#[derive(Clone, Debug)]
+pub struct Preset {
+    name: String,
+    output: Option<Text>,
+    layers: Layers,
+}
+
+impl Preset {
+    /// What `--preset` calls it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// A text from the file and its place.
+#[derive(Clone, Debug)]
+struct Text {
+    text: String,
+    at: At,
+}
+
+impl Config {
+    /// The defaults, for a project without a file.
+    pub fn built_in(project: &Path) -> Config {
+        Config {
+            name: FILE_NAME.into(),
+            file: None,
+            project: project.to_path_buf(),
+            input: None,
+            output: None,
+            pack: false,
+            preset: None,
+            base: Layers::default(),
+            presets: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The nearest `assetc.yml`, in `start` or a directory above it. `start` is absolute.
+    pub fn find(start: &Path) -> Option<PathBuf> {
+        start.ancestors().map(|dir| dir.join(FILE_NAME)).find(|file| file.is_file())
+    }
+
+    /// Finds and loads the nearest `assetc.yml`; without one, the defaults with `start` as the project. Messages
+    /// call the file by its path from `start`.
+    pub fn discover(start: &Path) -> Result<Config, Diag> {
+        let Some(file) = Config::find(start) else { return Ok(Config::built_in(start)) };
+        let above = start.components().count().saturating_sub(file.components().count() - 1);
+        Config::load(&file, &("../".repeat(above) + FILE_NAME))
+    }
+
+    /// Loads a file, which messages call `name`.
+    pub fn load(file: &Path, name: &str) -> Result<Config, Diag> {
+        let unreadable = |why: &dyn std::fmt::Display| {
+            Diag::error("config-unreadable", format!("cannot be read: {why}")).path(name)
+        };
+        // A directory cannot be read, and reading a pipe might never end.
+        if !std::fs::metadata(file).map_err(|error| unreadable(&error))?.is_file() {
+            return Err(unreadable(&"not a file"));
+        }
+        let mut bytes = Vec::new();
+        std::fs::File::open(file)
+            .and_then(|open| open.take(yaml::MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
+            .map_err(|error| unreadable(&error))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
+                .iter()
+                .filter(|&&byte| byte == b'\n')
+                .count();
+            Diag::error("config-syntax", "not UTF-8").path(name).at(line).hint("save the file as UTF-8")
+        })?;
+        let mut config = Config::parse(&text, name)?;
+        config.project = file.parent().unwrap_or(Path::new("")).to_path_buf();
+        config.file = Some(file.to_path_buf());
+        Ok(config)
+    }
+
+    /// Reads the text of a file, which messages call `name`. Its project is the empty path.
+    pub fn parse(text: &str, name: &str) -> Result<Config, Diag> {
+        parse::parse(text, name).map_err(|diag| diag.path(name))
+    }
+
+    /// The file it was loaded from.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// The directory that `input` and `output` are relative to.
+    pub fn project(&self) -> &Path {
+        &self.project
+    }
+
+    /// `input`, as written.
+    pub fn input(&self) -> &str {
+        self.input.as_ref().map_or(DEFAULT_INPUT, |input| &input.text)
+    }
+
+    /// `output` of the preset or else of the project, as written.
+    pub fn output<'a>(&'a self, preset: Option<&'a Preset>) -> &'a str {
+        self.output_text(preset).map_or(DEFAULT_OUTPUT, |output| &output.text)
+    }
+
+    fn output_text<'a>(&'a self, preset: Option<&'a Preset>) -> Option<&'a Text> {
+        preset.and_then(|preset| preset.output.as_ref()).or(self.output.as_ref())
+    }
+
+    /// Whether every build ends with a pack.
+    pub fn pack(&self) -> bool {
+        self.pack
+    }
+
+    /// The presets, in file order.
+    pub fn presets(&self) -> &[Preset] {
+        &self.presets
+    }
+
+    /// What deserves a look but stops nothing, in file order.
+    pub fn warnings(&self) -> &[Diag] {
+        &self.warnings
+    }
+
+    /// The preset of this name, or without a name the one that `preset:` names, if it does.
+    pub fn select_preset(&self, name: Option<&str>) -> Result<Option<&Preset>, Diag> {
+        let (name, at) = match (name, &self.preset) {
+            (Some(name), _) => (name, String::new()),
+            (None, Some(preset)) => (preset.text.as_str(), preset.at.to_string()),
+            (None, None) => return Ok(None),
+        };
+        if let Some(preset) = self.presets.iter().find(|preset| preset.name == name) {
+            return Ok(Some(preset));
+        }
+        let names: Vec<&str> = self.presets.iter().map(Preset::name).collect();
+        let listed = match names.as_slice() {
+            [] => "none is defined".into(),
+            names => format!("available: {}", names.join(", ")),
+        };
+        let hint = match nearest(name, names) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => String::new(),
+        };
+        let message = format!("unknown preset '{}'; {listed}", yaml::excerpt(name));
+        Err(Diag::error("unknown-preset", message).path(&self.name).at(at).hint(hint))
+    }
+
+    /// What tells the settings of each source, under this preset.
+    pub fn resolver(&self, preset: Option<&Preset>) -> Resolver {
+        Resolver::new(&self.base, preset.map(|preset| (preset.name(), &preset.layers)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+//! The tree of an `assetc.yml` into a [`Config`]: which keys stand where, and what is said about the others.
+//!
+//! A wrong value is an error, a key that nobody reads a warning. Nothing under such a key is looked at.
+
+use std::path::Path;
+
+use kiln_kit::Diag;
+use kiln_kit::glob::{Dialect, Glob};
+
+use super::resolve::{Layers, Rule};
+use super::settings::{KEYS, Overlay, SECTIONS};
+use super::spelling::nearest;
+use super::yaml::{self, Entry, Node, Scalar, Value, excerpt};
+use super::{Config, Preset, Text};
+
+const TOP: &[&str] = &["input", "output", "pack", "preset", "default", "presets"];
+
+pub(super) fn parse(text: &str, name: &str) -> Result<Config, Diag> {
+    let mut reader = Reader { name, warnings: Vec::new() };
+    let mut config = Config { name: name.into(), ..Config::built_in(Path::new("")) };
+    if let Some(root) = yaml::parse(text)? {
+        reader.top(&root, &mut config)?;
+    }
+    config.warnings = reader.warnings;
+    Ok(config)
+}
+
+struct Reader<'a> {
+    name: &'a str,
+    warnings: Vec<Diag>,
+}
+
+impl Reader<'_> {
+    fn top(&mut self, root: &Node, config: &mut Config) -> Result<(), Diag> {
+        for entry in entries(root, "the file")? {
+            let place = entry.key.as_str();
+            match place {
+                "input" => config.input = Some(text(entry, place, "a path")?),
+                "output" => config.output = Some(text(entry, place, "a path")?),
+                "pack" => config.pack = truth(entry)?,
+                "preset" => config.preset = Some(text(entry, place, "the name of a preset")?),
+                "default" => config.base = self.default(&entry.node)?,
+                "presets" => {
+                    for preset in entries(&entry.node, place)? {
+                        config.presets.push(self.preset(preset)?);
+                    }
+                }
+                _ => self.unknown(entry, "", TOP.iter().copied()),
+            }
+        }
+        Ok(())
+    }
+
+    fn default(&mut self, node: &Node) -> Result<Layers, Diag> {
+        let mut layers = Layers::default();
+        for entry in entries(node, "default")? {
+            if !self.layer(entry, "default", &mut layers)? {
+                match entry.key.as_str() {
+                    "output" => {
+                        let hint = "'output' is read at the top level and in presets";
+                        self.warn(entry, "config-ignored-key", "'output' in default is ignored".into(), hint);
+                    }
+                    _ => self.unknown(entry, "default", SECTIONS.iter().copied().chain(["rules"])),
+                }
+            }
+        }
+        Ok(layers)
+    }
+
+    fn preset(&mut self, entry: &Entry) -> Result<Preset, Diag> {
+        let name = &entry.key;
+        if name.is_empty() || name.chars().any(char::is_control) {
+            let message = format!("'{}' cannot be the name of a preset", excerpt(name));
+            return Err(Diag::error("config-bad-value", message).at(entry.at).hint("use a plain word"));
+        }
+        let place = format!("presets.{}", excerpt(name));
+        let mut preset = Preset { name: name.clone(), output: None, layers: Layers::default() };
+        for entry in entries(&entry.node, &place)? {
+            if !self.layer(entry, &place, &mut preset.layers)? {
+                match entry.key.as_str() {
+                    "output" => {
+                        preset.output = Some(text(entry, &format!("{place}.output"), "a path")?);
+                    }
+                    _ => {
+                        let known = SECTIONS.iter().copied().chain(["rules", "output"]);
+                        self.unknown(entry, &place, known);
+                    }
+                }
+            }
+        }
+        Ok(preset)
+    }
+
+    /// What `default` and a preset have in common; `false` if this entry is not part of it.
+    fn layer(&mut self, entry: &Entry, place: &str, layers: &mut Layers) -> Result<bool, Diag> {
+        if entry.key == "rules" {
+            layers.rules = self.rules(&entry.node, &format!("{place}.rules"))?;
+            return Ok(true);
+        }
+        self.section(entry, place, &mut layers.overlay)
+    }
+
+    fn rules(&mut self, node: &Node, place: &str) -> Result<Vec<Rule>, Diag> {
+        let items = match &node.value {
+            Value::Seq(items) => items.as_slice(),
+            Value::Scalar(scalar) if scalar.is_null() => &[],
+            _ => return Err(bad(node, place, "a list of rules, each with its 'match'")),
+        };
+        let mut rules = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            rules.extend(self.rule(index, item, &format!("{place}[{index}]"))?);
+        }
+        Ok(rules)
+    }
+
+    fn rule(&mut self, index: usize, node: &Node, place: &str) -> Result<Option<Rule>, Diag> {
+        let mut overlay = Overlay::default();
+        let mut pattern = None;
+        for entry in entries(node, place)? {
+            match entry.key.as_str() {
+                "match" => pattern = Some(text(entry, &format!("{place}.match"), "a glob")?),
+                _ if self.section(entry, place, &mut overlay)? => {}
+                _ => self.unknown(entry, place, SECTIONS.iter().copied().chain(["match"])),
+            }
+        }
+        let Some(pattern) = pattern else {
+            let message = format!("{place} has no 'match' and is skipped");
+            let hint = "give it a glob over source paths: match: \"ui/*\"";
+            let warning = Diag::warning("config-rule-without-match", message).at(node.at).hint(hint);
+            self.warnings.push(warning.path(self.name));
+            return Ok(None);
+        };
+        let glob = Glob::new(&pattern.text, Dialect::Assetc).map_err(|error| {
+            Diag::error("config-bad-value", format!("{place}.match is not a glob: {error}")).at(pattern.at)
+        })?;
+        Ok(Some(Rule { index, line: node.at.line, glob, overlay }))
+    }
+
+    /// Reads a section such as `texture`; `false` if this entry is none.
+    fn section(&mut self, section: &Entry, place: &str, overlay: &mut Overlay) -> Result<bool, Diag> {
+        if !SECTIONS.contains(&section.key.as_str()) {
+            return Ok(false);
+        }
+        let place = format!("{place}.{}", section.key);
+        for entry in entries(&section.node, &place)? {
+            let known = |key: &super::Key| key.section == section.key;
+            let Some(key) = KEYS.iter().position(|key| known(key) && key.name == entry.key) else {
+                self.unknown(entry, &place, KEYS.iter().filter(|key| known(key)).map(|key| key.name));
+                continue;
+            };
+            let accepted = match &entry.node.value {
+                Value::Scalar(scalar) => overlay.set(key, scalar),
+                _ => false,
+            };
+            if !accepted {
+                return Err(bad(&entry.node, &format!("{place}.{}", entry.key), &KEYS[key].accepts()));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Warns of a key that nobody reads in `place`, which is empty for the top level.
+    fn unknown<'k>(&mut self, entry: &Entry, place: &str, known: impl Iterator<Item = &'k str> + Clone) {
+        let key = entry.key.as_str();
+        let elsewhere = KEYS.iter().find(|k| k.name == key || k.section == key);
+        let hint = match (nearest(key, known.clone()), elsewhere) {
+            (Some(near), _) => format!("did you mean '{near}'?"),
+            _ if TOP.contains(&key) => format!("'{key}' is read at the top level"),
+            (_, Some(found)) if found.name == key => format!("it belongs under '{}:'", found.section),
+            _ if place.is_empty() && (key == "rules" || SECTIONS.contains(&key)) => {
+                "it belongs under 'default:'".into()
+            }
+            _ => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
+        };
+        let place = if place.is_empty() { "at the top level".into() } else { format!("in {place}") };
+        self.warn(entry, "config-unknown-key", format!("unknown key '{}' {place}", excerpt(key)), &hint);
+    }
+
+    fn warn(&mut self, entry: &Entry, code: &'static str, message: String, hint: &str) {
+        self.warnings.push(Diag::warning(code, message).path(self.name).at(entry.at).hint(hint));
+    }
+}
+
+/// The entries of a map; none if there is nothing.
+fn entries<'n>(node: &'n Node, place: &str) -> Result<&'n [Entry], Diag> {
+    match &node.value {
+        Value::Map(entries) => Ok(entries),
+        Value::Scalar(scalar) if scalar.is_null() => Ok(&[]),
+        _ => Err(bad(node, place, "a map of keys and values")),
+    }
+}
+
+fn text(entry: &Entry, place: &str, accepts: &str) -> Result<Text, Diag> {
+    match &entry.node.value {
+        Value::Scalar(scalar) if !scalar.is_null() && !scalar.text.is_empty() => {
+            Ok(Text { text: scalar.text.clone(), at: entry.node.at })
+        }
+        _ => Err(bad(&entry.node, place, accepts)),
+    }
+}
+
+fn truth(entry: &Entry) -> Result<bool, Diag> {
+    use super::values::Value as _;
+    match &entry.node.value {
+        Value::Scalar(scalar) => bool::read(scalar),
+        _ => None,
+    }
+    .ok_or_else(|| bad(&entry.node, &entry.key, &bool::accepts()))
+}
+
+/// A value that its key does not accept.
+fn bad(node: &Node, place: &str, accepts: &str) -> Diag {
+    let message = format!("{place} is {}; accepted: {accepts}", node.describe());
+    let hint = match &node.value {
+        Value::Scalar(scalar) => cure(scalar, accepts),
+        _ => String::new(),
+    };
+    Diag::error("config-bad-value", message).at(node.at).hint(hint)
+}
+
+/// What to write instead, if that can be guessed.
+fn cure(scalar: &Scalar, accepts: &str) -> String {
+    let word = scalar.text.to_lowercase();
+    let truth = ["yes", "no", "on", "off", "y", "n", "true", "false"].contains(&word.as_str());
+    if truth && accepts.contains("`false`") {
+        return match scalar.plain {
+            true => "use true or false".into(),
+            false => "use true or false, without quotes".into(),
+        };
+    }
+    if !scalar.plain && scalar.text.parse::<f32>().is_ok() {
+        return "remove the quotes".into();
+    }
+    let literals = accepts.split('`').skip(1).step_by(2);
+    nearest(&scalar.text, literals).map(|near| format!("did you mean '{near}'?")).unwrap_or_default()
+}

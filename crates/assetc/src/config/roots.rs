@@ -1,0 +1,289 @@
+//! The directories of a build: where sources are read, where results and the pack are written.
+//!
+//! Refused are outputs that would hurt: one that overlaps the input, the root of the file system, the home
+//! directory or the project itself. Directories are compared by what they are, through links and `..`, as far as
+//! they exist.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+use kiln_kit::Diag;
+
+use super::{Config, Preset, Text};
+
+/// Where a build reads and writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Roots {
+    /// The directory of `assetc.yml`; without one, where the search for it began.
+    pub project: PathBuf,
+    /// The source tree.
+    pub input: PathBuf,
+    /// The output directory.
+    pub output: PathBuf,
+    /// The pack, beside the output: `<output>.hpack`.
+    pub pack: PathBuf,
+    input_said: Said,
+    output_said: Said,
+}
+
+/// Who named a directory, for messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Said {
+    path: String,
+    at: String,
+    hint: String,
+}
+
+impl Said {
+    fn by_config(config: &Config, key: &str, text: Option<&Text>) -> Said {
+        let at = text.map(|text| text.at.to_string()).unwrap_or_default();
+        Said { path: config.name.clone(), at, hint: format!("change '{key}:' in {}", config.name) }
+    }
+
+    fn error(&self, code: &'static str, message: String) -> Diag {
+        Diag::error(code, message).path(&self.path).at(&self.at).hint(&self.hint)
+    }
+}
+
+impl Roots {
+    /// The directories under this preset. `output` overrides every other, as `-o` does; it and the project are
+    /// absolute. Nothing needs to exist, and nothing is judged but that an output has a name.
+    pub fn locate(config: &Config, preset: Option<&Preset>, output: Option<&Path>) -> Result<Roots, Diag> {
+        let project = config.project();
+        let input = tidy(&project.join(config.input()));
+        let (output, output_said) = match output {
+            Some(output) => {
+                let hint = "choose another directory with -o".into();
+                (tidy(output), Said { path: String::new(), at: String::new(), hint })
+            }
+            None => {
+                let said = Said::by_config(config, "output", config.output_text(preset));
+                (tidy(&project.join(config.output(preset))), said)
+            }
+        };
+        let (Some(parent), Some(name)) = (output.parent(), output.file_name()) else {
+            let message =
+                format!("the output directory is '{}', the root of the file system", output.display());
+            return Err(output_said.error("output-unsafe", message));
+        };
+        let mut pack_name = OsString::from(name);
+        pack_name.push(".hpack");
+        Ok(Roots {
+            pack: parent.join(pack_name),
+            project: tidy(project),
+            input_said: Said::by_config(config, "input", config.input.as_ref()),
+            input,
+            output,
+            output_said,
+        })
+    }
+
+    /// Whether there is a source tree to read.
+    pub fn check_input(&self) -> Result<(), Diag> {
+        let shown = self.input.display();
+        match std::fs::metadata(&self.input) {
+            Ok(meta) if meta.is_dir() => Ok(()),
+            Ok(_) => {
+                let message = format!("the input '{shown}' is not a directory");
+                Err(self.input_said.error("input-not-a-directory", message))
+            }
+            Err(error) => {
+                let message = format!("the input directory '{shown}' cannot be opened: {error}");
+                let hint = format!("create it and put sources in it, or {}", self.input_said.hint);
+                Err(self.input_said.error("input-missing", message).hint(hint))
+            }
+        }
+    }
+
+    /// Whether the output may be written to. `home` is the user's home directory, if the caller knows it.
+    pub fn check_output(&self, home: Option<&Path>) -> Result<(), Diag> {
+        let (input, output, project) = (real(&self.input), real(&self.output), real(&self.project));
+        let shown = self.output.display();
+        let unsafe_output = |why: &str| {
+            Err(self.output_said.error("output-unsafe", format!("the output directory '{shown}' {why}")))
+        };
+        if output.parent().is_none() {
+            return unsafe_output("is the root of the file system");
+        }
+        if home.is_some_and(|home| real(home).starts_with(&output)) {
+            return unsafe_output("is or contains the home directory");
+        }
+        if project.starts_with(&output) {
+            return unsafe_output("is or contains the project directory");
+        }
+        let overlap = match (output.starts_with(&input), input.starts_with(&output)) {
+            (true, true) => "is the input directory",
+            (true, false) => "lies inside the input directory, so its files would be compiled again",
+            (false, true) => "contains the input directory",
+            (false, false) => "",
+        };
+        if !overlap.is_empty() {
+            let message = format!("the output directory '{shown}' {overlap}");
+            return Err(self.output_said.error("output-overlaps-input", message));
+        }
+        if output.exists() && !output.is_dir() {
+            let message = format!("the output '{shown}' is not a directory");
+            return Err(self.output_said.error("output-not-a-directory", message));
+        }
+        Ok(())
+    }
+}
+
+/// The path without `.`, `..` and needless slashes. A link is followed only where a `..` climbs out of it, so that
+/// names stay as the user gave them.
+fn tidy(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out = real(&out);
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+/// The path with every link followed, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    for existing in path.ancestors() {
+        if let (Ok(found), Ok(rest)) = (existing.canonicalize(), path.strip_prefix(existing)) {
+            return if rest.as_os_str().is_empty() { found } else { found.join(rest) };
+        }
+    }
+    path.to_path_buf()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A project with a source tree in a directory of its own, its path free of links.
+    struct Project(#[allow(dead_code, reason = "kept until the test ends")] tempfile::TempDir, PathBuf);
+
+    impl Project {
+        fn new() -> Project {
+            let dir = tempfile::tempdir().unwrap();
+            let root = dir.path().canonicalize().unwrap().join("game");
+            fs::create_dir_all(root.join("assets")).unwrap();
+            Project(dir, root)
+        }
+
+        fn config(&self, text: &str) -> Config {
+            let file = self.1.join("assetc.yml");
+            fs::write(&file, text).unwrap();
+            Config::load(&file, "assetc.yml").unwrap()
+        }
+
+        fn locate(&self, text: &str, output: Option<&str>) -> Roots {
+            let output = output.map(|output| self.1.join(output));
+            Roots::locate(&self.config(text), None, output.as_deref()).unwrap()
+        }
+
+        /// The code of the refusal, or "".
+        fn check(&self, text: &str, output: Option<&str>) -> String {
+            match self.locate(text, output).check_output(Some(&self.1.join("../home/me"))) {
+                Ok(()) => String::new(),
+                Err(diag) => {
+                    assert!(!diag.hint.is_empty(), "{diag}");
+                    diag.code.into_owned()
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_file_and_the_pack_lies_beside_the_output() {
+        let project = Project::new();
+        let root = &project.1;
+        let roots = project.locate("", None);
+        assert_eq!((&roots.project, roots.input), (root, root.join("assets")));
+        assert_eq!((roots.output, roots.pack), (root.join("runtime"), root.join("runtime.hpack")));
+        for output in ["out/v1.2", "out/v1.2/", "./out/./v1.2/.", "out/x/../v1.2"] {
+            let roots = project.locate(&format!("output: {output}\n"), None);
+            assert_eq!((roots.output, roots.pack), (root.join("out/v1.2"), root.join("out/v1.2.hpack")));
+        }
+        let roots = project.locate("input: ../art\noutput: a\n", Some("b/"));
+        assert_eq!(roots.input, root.parent().unwrap().join("art"));
+        assert_eq!((roots.output, roots.pack), (root.join("b"), root.join("b.hpack")));
+    }
+
+    #[test]
+    fn a_preset_redirects_the_output_also_below_the_base() {
+        let project = Project::new();
+        let config = project.config("presets: {mobile: {output: runtime/mobile}, desktop: }\n");
+        let located = |name| {
+            let preset = config.select_preset(Some(name)).unwrap();
+            let roots = Roots::locate(&config, preset, None).unwrap();
+            roots.check_output(None).unwrap();
+            roots.output
+        };
+        assert_eq!(located("mobile"), project.1.join("runtime/mobile"));
+        assert_eq!(located("desktop"), project.1.join("runtime"));
+    }
+
+    #[test]
+    fn outputs_that_would_hurt_are_refused() {
+        let project = Project::new();
+        let check = |output: &str| project.check(&format!("output: {output}\n"), None);
+        assert_eq!(check("runtime"), "");
+        assert_eq!(check("assets2"), "");
+        assert_eq!(check("assets"), "output-overlaps-input");
+        assert_eq!(check("assets/out"), "output-overlaps-input");
+        assert_eq!(check("runtime/../assets/./x"), "output-overlaps-input");
+        assert_eq!(check("."), "output-unsafe");
+        assert_eq!(check(".."), "output-unsafe");
+        assert_eq!(check("../home/me"), "output-unsafe");
+        assert_eq!(check("../home"), "output-unsafe");
+        assert_eq!(check("../home/me/out"), "");
+        assert_eq!(project.check("", Some(".")), "output-unsafe");
+        assert_eq!(project.check("", Some("assets/x")), "output-overlaps-input");
+        assert_eq!(project.check("input: art/in\noutput: art\n", None), "output-overlaps-input");
+        assert_eq!(project.check("input: .\n", None), "output-overlaps-input");
+        fs::write(project.1.join("file"), "").unwrap();
+        assert_eq!(check("file"), "output-not-a-directory");
+        let root = Roots::locate(&project.config("output: /\n"), None, None).unwrap_err();
+        assert_eq!(
+            (root.code.as_ref(), root.path.as_str(), root.at.as_str()),
+            ("output-unsafe", "assetc.yml", "1:9")
+        );
+        let over = Roots::locate(&project.config(""), None, Some(Path::new("/"))).unwrap_err();
+        assert!(over.hint.contains("-o"), "{over}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_do_not_hide_an_overlap() {
+        let project = Project::new();
+        let link = |to: &str, name: &str| {
+            std::os::unix::fs::symlink(project.1.join(to), project.1.join(name)).unwrap()
+        };
+        let check = |output: &str| project.check(&format!("output: {output}\n"), None);
+        fs::create_dir_all(project.1.join("disk/big")).unwrap();
+        link("assets", "alias");
+        link("/", "top");
+        link("disk/big", "runtime");
+        assert_eq!(check("alias"), "output-overlaps-input");
+        assert_eq!(check("alias/new/deep"), "output-overlaps-input");
+        assert_eq!(check("top"), "output-unsafe");
+        assert_eq!(project.check("input: disk\n", None), "output-overlaps-input");
+        // A `..` climbs out of what the link points to; a name without one stays.
+        assert_eq!(project.locate("output: runtime/../x\n", None).output, project.1.join("disk/x"));
+        assert_eq!(project.locate("", None).pack, project.1.join("runtime.hpack"));
+        assert_eq!(check("runtime"), "");
+    }
+
+    #[test]
+    fn the_input_must_be_a_directory() {
+        let project = Project::new();
+        assert!(project.locate("", None).check_input().is_ok());
+        let missing = project.locate("\ninput: art\n", None).check_input().unwrap_err();
+        assert_eq!((missing.code.as_ref(), missing.at.as_str()), ("input-missing", "2:8"));
+        assert!(missing.message.contains("art") && missing.hint.contains("create it"), "{missing}");
+        let file = project.locate("input: assetc.yml\n", None).check_input().unwrap_err();
+        assert_eq!(file.code, "input-not-a-directory");
+    }
+}

@@ -1,0 +1,317 @@
+//! The types that settings can have, how each is written in `assetc.yml`, and what each accepts.
+//!
+//! A [`Value`] is read from one scalar and shown as text that reads back as the same value. That text enters
+//! cache keys, so two ways to write one value (`mips: false`, `mips: 1`) show as one.
+
+use super::yaml::Scalar;
+
+/// A type of setting.
+pub(super) trait Value: Clone {
+    /// Reads it; `None` if the scalar is not one.
+    fn read(scalar: &Scalar) -> Option<Self>;
+    /// Its one canonical text.
+    fn show(&self) -> String;
+    /// What it accepts, for messages and documentation: ``` `true`, `false` ```.
+    fn accepts() -> String;
+}
+
+impl Value for bool {
+    fn read(scalar: &Scalar) -> Option<bool> {
+        match plain(scalar)? {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        }
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+
+    fn accepts() -> String {
+        "`true`, `false`".into()
+    }
+}
+
+/// `false` or a value.
+impl<T: Value> Value for Option<T> {
+    fn read(scalar: &Scalar) -> Option<Option<T>> {
+        match bool::read(scalar) {
+            Some(false) => Some(None),
+            _ => T::read(scalar).map(Some),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.as_ref().map_or_else(|| false.show(), T::show)
+    }
+
+    fn accepts() -> String {
+        format!("`false`, {}", T::accepts())
+    }
+}
+
+/// How many levels a texture has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mips {
+    /// `true`: down to one texel.
+    Full,
+    /// `<count>`: this many at most, the first included; at least one. `false` is one.
+    Levels(u32),
+}
+
+impl Mips {
+    /// No image needs more: the full chain of the largest 32-bit size.
+    const MAX_LEVELS: u32 = 32;
+
+    /// How many of a full chain of `full` levels to make.
+    pub fn of(self, full: u32) -> u32 {
+        match self {
+            Mips::Full => full,
+            Mips::Levels(count) => count.min(full),
+        }
+    }
+}
+
+impl Value for Mips {
+    fn read(scalar: &Scalar) -> Option<Mips> {
+        match bool::read(scalar) {
+            Some(true) => Some(Mips::Full),
+            Some(false) => Some(Mips::Levels(1)),
+            None => whole(scalar).filter(|n| (1..=Mips::MAX_LEVELS).contains(n)).map(Mips::Levels),
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Mips::Full => true.show(),
+            Mips::Levels(1) => false.show(),
+            Mips::Levels(count) => count.to_string(),
+        }
+    }
+
+    fn accepts() -> String {
+        format!("`true`, `false`, a count from 1 to {}", Mips::MAX_LEVELS)
+    }
+}
+
+/// A length of an image in texels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pixels(u32);
+
+impl Pixels {
+    const MAX: u32 = 65_536;
+
+    /// From 1 to 65536.
+    pub fn new(pixels: u32) -> Option<Pixels> {
+        (1..=Pixels::MAX).contains(&pixels).then_some(Pixels(pixels))
+    }
+
+    /// The number, at least 1.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl Value for Pixels {
+    fn read(scalar: &Scalar) -> Option<Pixels> {
+        whole(scalar).and_then(Pixels::new)
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn accepts() -> String {
+        format!("pixels from 1 to {}", Pixels::MAX)
+    }
+}
+
+/// The weight of size against error in rate-distortion optimisation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lambda(f32);
+
+impl Lambda {
+    /// Only error counts: the optimisation is off.
+    pub const OFF: Lambda = Lambda(0.0);
+
+    /// Any finite number that is not negative.
+    pub fn new(lambda: f32) -> Option<Lambda> {
+        // Minus zero becomes zero, so that they share one text.
+        (lambda.is_finite() && lambda >= 0.0).then_some(Lambda(lambda + 0.0))
+    }
+
+    /// The number: finite, 0 or more.
+    pub fn get(self) -> f32 {
+        self.0
+    }
+}
+
+impl Value for Lambda {
+    fn read(scalar: &Scalar) -> Option<Lambda> {
+        number(scalar).and_then(Lambda::new)
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn accepts() -> String {
+        "a number, 0 or more".into()
+    }
+}
+
+/// The alpha at which a cut-out material keeps a texel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CutOff(f32);
+
+impl CutOff {
+    /// From 0 to 1.
+    pub fn new(alpha: f32) -> Option<CutOff> {
+        (0.0..=1.0).contains(&alpha).then_some(CutOff(alpha + 0.0))
+    }
+
+    /// The number, from 0 to 1.
+    pub fn get(self) -> f32 {
+        self.0
+    }
+}
+
+impl Value for CutOff {
+    fn read(scalar: &Scalar) -> Option<CutOff> {
+        number(scalar).and_then(CutOff::new)
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn accepts() -> String {
+        "a cut-off from 0 to 1".into()
+    }
+}
+
+/// Settings that are one word of a few.
+macro_rules! words {
+    ($( #[doc = $doc:literal] $Name:ident { $( #[doc = $word_doc:literal] $Word:ident = $text:literal, )+ } )+) => { $(
+        #[doc = $doc]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $Name { $( #[doc = $word_doc] $Word, )+ }
+
+        impl Value for $Name {
+            fn read(scalar: &Scalar) -> Option<$Name> {
+                match scalar.text.as_str() {
+                    $( $text => Some($Name::$Word), )+
+                    _ => None,
+                }
+            }
+
+            fn show(&self) -> String {
+                match self { $( $Name::$Word => $text.into(), )+ }
+            }
+
+            fn accepts() -> String {
+                [$( concat!("`", $text, "`") ),+].join(", ")
+            }
+        }
+    )+ };
+}
+
+words! {
+    /// How long the block encoder searches.
+    Quality {
+        /// For quick iteration.
+        Fast = "fast",
+        /// For every day.
+        Default = "default",
+        /// For the build that ships.
+        High = "high",
+    }
+    /// What packs the levels of a texture.
+    Supercompress {
+        /// Zstandard.
+        Zstd = "zstd",
+        /// Nothing.
+        None = "none",
+    }
+    /// What a texel of a LUT is made of.
+    LutDepth {
+        /// Four bytes.
+        Unorm8 = "unorm8",
+        /// Four half floats, which do not band.
+        Float16 = "float16",
+    }
+}
+
+fn plain(scalar: &Scalar) -> Option<&str> {
+    scalar.plain.then_some(scalar.text.as_str())
+}
+
+fn whole(scalar: &Scalar) -> Option<u32> {
+    plain(scalar).filter(|text| text.bytes().all(|b| b.is_ascii_digit()))?.parse().ok()
+}
+
+fn number(scalar: &Scalar) -> Option<f32> {
+    plain(scalar)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scalar(text: &str) -> Scalar {
+        Scalar { text: text.into(), plain: true }
+    }
+
+    /// Each text reads, and shows as the second, which reads back as the same.
+    fn check<T: Value>(pairs: &[(&str, &str)], refused: &[&str]) {
+        for (text, shown) in pairs {
+            let value = T::read(&scalar(text)).unwrap_or_else(|| panic!("{text:?} is refused"));
+            assert_eq!(value.show(), *shown);
+            assert_eq!(T::read(&scalar(shown)).unwrap().show(), *shown);
+        }
+        for text in refused {
+            assert!(T::read(&scalar(text)).is_none(), "{text:?} is accepted");
+        }
+    }
+
+    #[test]
+    fn what_each_type_accepts() {
+        check::<bool>(&[("true", "true"), ("false", "false")], &["yes", "True", "1", ""]);
+        check::<Mips>(
+            &[("true", "true"), ("false", "false"), ("1", "false"), ("12", "12"), ("032", "32")],
+            &["0", "33", "-1", "+3", "1.5", "full", "99999999999999999999"],
+        );
+        check::<Option<Pixels>>(
+            &[("false", "false"), ("1", "1"), ("65536", "65536")],
+            &["true", "0", "65537", "1k", "1_024", ""],
+        );
+        check::<Lambda>(
+            &[("0", "0"), ("-0", "0"), ("0.5", "0.5"), ("1e-1", "0.1"), ("2", "2")],
+            &["-0.1", "nan", "inf", ".inf", "1e99", "false", ""],
+        );
+        check::<Option<CutOff>>(
+            &[("false", "false"), ("0", "0"), ("0.5", "0.5"), ("1", "1")],
+            &["true", "1.01", "-0.5", "NaN"],
+        );
+        check::<Quality>(&[("fast", "fast"), ("default", "default"), ("high", "high")], &["Fast", ""]);
+        check::<Supercompress>(&[("zstd", "zstd"), ("none", "none")], &["lz4", "false"]);
+        check::<LutDepth>(&[("unorm8", "unorm8"), ("float16", "float16")], &["16"]);
+    }
+
+    #[test]
+    fn a_quoted_text_is_a_word_but_no_number() {
+        let quoted = |text: &str| Scalar { text: text.into(), plain: false };
+        assert_eq!(Quality::read(&quoted("high")), Some(Quality::High));
+        assert_eq!(bool::read(&quoted("true")), None);
+        assert_eq!(Pixels::read(&quoted("64")), None);
+        assert_eq!(Lambda::read(&quoted("1")), None);
+    }
+
+    #[test]
+    fn mips_never_exceed_the_chain() {
+        assert_eq!(Mips::Full.of(11), 11);
+        assert_eq!(Mips::Levels(3).of(11), 3);
+        assert_eq!(Mips::Levels(12).of(4), 4);
+    }
+}
