@@ -191,3 +191,122 @@ fn excerpt(text: &str) -> String {
         None => format!("{text:?}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CORNERS: &str = "0 0 0\n1 0 0\n0 1 0\n1 1 0\n0 0 1\n1 0 1\n0 1 1\n1 1 1\n";
+
+    fn fails(text: &str, code: &str, line: usize, words: &str) {
+        let error = import(text.as_bytes()).expect_err(text);
+        assert_eq!(
+            (error.code.as_ref(), error.at),
+            (code, format!("line {line}")),
+            "{text}: {}",
+            error.message
+        );
+        assert!(error.message.contains(words), "{words} is not in: {}", error.message);
+    }
+
+    #[test]
+    fn red_varies_fastest_and_the_domain_is_zero_to_one() {
+        let found = import(format!("LUT_3D_SIZE 2\n{CORNERS}").as_bytes()).unwrap();
+        assert_eq!(found.warnings, []);
+        assert_eq!(found.value.size(), 2);
+        assert_eq!(found.value.domain(), [[0.0; 3], [1.0; 3]]);
+        assert_eq!(found.value.rgb()[1], [1.0, 0.0, 0.0]);
+        assert_eq!(found.value.rgb()[4], [0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn everything_that_programs_write_is_read() {
+        let plain = import(format!("LUT_3D_SIZE 2\n{CORNERS}").as_bytes()).unwrap();
+        let dressed = format!(
+            "\u{FEFF}# made by hand\nTITLE \"a # b\"\n\n  LUT_3D_SIZE\t 2 \nDOMAIN_MIN 0 0 0\nDOMAIN_MAX 1.0 1 1e0\n#\n{}\n\n",
+            CORNERS.replace("1 1 0", " 1.0\t+1.000000   0e3 ")
+        );
+        assert_eq!(import(dressed.as_bytes()).unwrap(), plain);
+        assert_eq!(import(dressed.replace('\n', "\r\n").as_bytes()).unwrap(), plain);
+        assert_eq!(import(dressed.trim_end().as_bytes()).unwrap(), plain);
+    }
+
+    #[test]
+    fn values_outside_zero_to_one_are_kept() {
+        let text = format!("LUT_3D_SIZE 2\n{}", CORNERS.replacen("0 0 0", "-0.25 1.5 1e-8", 1));
+        assert_eq!(import(text.as_bytes()).unwrap().value.rgb()[0], [-0.25, 1.5, 1e-8]);
+    }
+
+    #[test]
+    fn another_domain_is_kept_with_a_warning() {
+        for (lines, at) in [("DOMAIN_MIN 0 -1 0\nDOMAIN_MAX 2 2 2", "line 1"), ("DOMAIN_MAX 2 2 2", "line 1")]
+        {
+            let found = import(format!("{lines}\nLUT_3D_SIZE 2\n{CORNERS}").as_bytes()).unwrap();
+            assert_eq!(found.value.domain()[1], [2.0; 3]);
+            assert_eq!(found.warnings.len(), 1);
+            assert_eq!((found.warnings[0].code.as_ref(), found.warnings[0].at.as_str()), ("cube-domain", at));
+        }
+        let found =
+            import(format!("LUT_3D_SIZE 2\nLUT_3D_INPUT_RANGE -0.5 1.5\n{CORNERS}").as_bytes()).unwrap();
+        assert_eq!(found.value.domain(), [[-0.5; 3], [1.5; 3]]);
+        assert_eq!(found.warnings[0].at, "line 2");
+    }
+
+    #[test]
+    fn unknown_keywords_are_skipped_with_their_line() {
+        let found = import(format!("LUT_3D_SIZE 2\nLUT_IN_VIDEO_RANGE\n{CORNERS}").as_bytes()).unwrap();
+        assert_eq!(found.warnings.len(), 1);
+        assert_eq!(
+            (found.warnings[0].code.as_ref(), found.warnings[0].at.as_str()),
+            ("cube-keyword", "line 2")
+        );
+        assert!(found.warnings[0].message.contains("LUT_IN_VIDEO_RANGE"));
+        let many = format!("LUT_3D_SIZE 2\n{}{CORNERS}", "WHAT 1\n".repeat(100));
+        let warnings = import(many.as_bytes()).unwrap().warnings;
+        assert_eq!(warnings.len(), MOST_NAMED + 1);
+        assert!(warnings[MOST_NAMED].message.contains("92 more"));
+    }
+
+    #[test]
+    fn errors_name_the_line_and_the_text() {
+        fails("LUT_1D_SIZE 16\n", "cube-1d", 1, "one-dimensional");
+        for size in ["1", "257", "0", "-3", "2.0", "x", "", "99999999999999999999", "2 2"] {
+            fails(&format!("# c\nLUT_3D_SIZE {size}\n"), "cube-size", 2, &format!("{size:?}"));
+        }
+        fails("TITLE \"x\"\n", "cube-size", 1, "no LUT_3D_SIZE");
+        fails("0 0 0\n", "cube-size", 1, "before LUT_3D_SIZE");
+        fails("LUT_3D_SIZE 2\n0 0\n", "cube-syntax", 2, "\"0 0\"");
+        fails("LUT_3D_SIZE 2\n\n0 0 0 0.5\n", "cube-syntax", 3, "\"0.5\"");
+        fails("LUT_3D_SIZE 2\n0 0,5 0\n", "cube-syntax", 2, "\"0,5\"");
+        for value in ["nan", "inf", "-inf", "1e999", "NaN", "0x1"] {
+            fails(&format!("LUT_3D_SIZE 2\n{value} 0 0\n"), "cube-syntax", 2, value);
+            fails(&format!("LUT_3D_SIZE 2\n0 0 {value}\n"), "cube-syntax", 2, value);
+        }
+        fails("LUT_3D_SIZE 2\nLUT_3D_SIZE 2\n", "cube-syntax", 2, "second time");
+        fails("DOMAIN_MAX 1 1 1\nDOMAIN_MAX 1 1 1\n", "cube-syntax", 2, "set before");
+        fails(&format!("LUT_3D_SIZE 2\nDOMAIN_MAX 1 0 1\n{CORNERS}"), "cube-syntax", 10, "not above");
+    }
+
+    #[test]
+    fn the_number_of_entries_must_be_exact() {
+        fails(&format!("LUT_3D_SIZE 3\n{CORNERS}"), "cube-count", 9, "needs 27 entries, and the file has 8");
+        fails(&format!("LUT_3D_SIZE 2\n{CORNERS}0.1 0.1 0.1\n"), "cube-count", 10, "one too many");
+        // A size is no reason to allocate for it.
+        fails("LUT_3D_SIZE 256\n0 0 0\n", "cube-count", 2, "needs 16777216 entries");
+    }
+
+    #[test]
+    fn what_is_not_text_is_refused_with_its_place() {
+        let error = import(b"# fine\nTITLE \"caf\xE9\"\n").unwrap_err();
+        assert_eq!((error.code.as_ref(), error.at.as_str()), ("cube-encoding", "line 2"));
+        assert!(error.message.contains("0xe9"), "{error}");
+        assert_eq!(import(b"").unwrap_err().code, "file-empty");
+        assert_eq!(import(b"version https://git-lfs.github.com/spec/v1\n").unwrap_err().code, "lfs-pointer");
+    }
+
+    #[test]
+    fn long_text_is_cut_in_messages() {
+        let error = import(format!("LUT_3D_SIZE 2\n{}\n", "1é".repeat(500)).as_bytes()).unwrap_err();
+        assert!(error.message.len() < 200, "{error}");
+    }
+}

@@ -18,8 +18,8 @@ use super::{Limits, corrupt, to_rgba, truncated, unsupported, upright};
 #[derive(Debug, Default)]
 struct Markers<'a> {
     frame: Option<Frame>,
-    /// The colour transform of Adobe's segment, and where that segment's name stands.
-    adobe: Option<(u8, usize)>,
+    /// The colour transform of Adobe's segment.
+    adobe: Option<u8>,
     exif: Option<&'a [u8]>,
     /// Whether the end of the image was reached.
     ended: bool,
@@ -61,7 +61,7 @@ impl<'a> Markers<'a> {
                 }
                 0xE1 if found.exif.is_none() => found.exif = segment.strip_prefix(b"Exif\0\0"),
                 0xEE if segment.starts_with(b"Adobe") && segment.len() >= 12 => {
-                    found.adobe = Some((segment[11], at + 2));
+                    found.adobe = Some(segment[11]);
                 }
                 _ => {}
             }
@@ -132,15 +132,15 @@ pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) ->
         return Err(truncated("the end-of-image marker is missing"));
     }
 
-    let transform = markers.adobe.map(|(transform, _)| transform);
-    let image = match (components, transform) {
-        (1, _) | (3, None | Some(1 | 2)) if !frame.named_rgb => decode(bytes, ColorSpace::RGBA, size)?,
-        (3, None | Some(1 | 2)) => to_rgba(decode(bytes, ColorSpace::RGB, size / 4 * 3)?, 3, u8::MAX),
-        (3, Some(0)) => adobe_rgb(bytes, &markers, size)?,
-        (4, Some(2)) => to_rgba(decode(bytes, ColorSpace::RGB, size / 4 * 3)?, 3, u8::MAX),
+    // The decoder goes straight to RGBA from two colour spaces only, and rightly to RGB from two more.
+    let rgb = || Ok(to_rgba(decode(bytes, ColorSpace::RGB, size / 4 * 3)?, 3, u8::MAX));
+    let texels = match (components, markers.adobe) {
+        (3, _) if frame.named_rgb => rgb()?,
+        (1, _) | (3, None | Some(1 | 2)) => decode(bytes, ColorSpace::RGBA, size)?,
+        (3, Some(0)) | (4, Some(2)) => rgb()?,
         (4, None | Some(0)) => ink_to_light(decode(bytes, ColorSpace::CMYK, size)?),
         _ => {
-            let what = format!("JPEG of {components} components with colour transform {transform:?}");
+            let what = format!("JPEG of {components} components with colour transform {:?}", markers.adobe);
             return Err(unsupported(what, common));
         }
     };
@@ -148,7 +148,7 @@ pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) ->
         let message = "a CMYK picture, turned into RGB without regard to its colour profile";
         warnings.push(Diag::warning("image-cmyk", message).hint("save it as RGB to be sure of its colours"));
     }
-    upright((width, height, Texels::Rgba8(image)), markers.exif, warnings)
+    upright((width, height, Texels::Rgba8(texels)), markers.exif, warnings)
 }
 
 /// The samples in the wanted colour space, of which there must be `size`.
@@ -167,16 +167,6 @@ fn decode(bytes: &[u8], wanted: ColorSpace, size: usize) -> Result<Vec<u8>, Diag
     let mut samples = vec![0; size];
     decoder.decode_into(&mut samples).map_err(explain)?;
     Ok(samples)
-}
-
-/// Three components that Adobe's segment declares to be RGB. The decoder takes them for CMYK, so it is given
-/// a copy without that segment's name, and asked for the components as they are.
-fn adobe_rgb(bytes: &[u8], markers: &Markers<'_>, size: usize) -> Result<Vec<u8>, Diag> {
-    let mut copy = bytes.to_vec();
-    if let Some(name) = markers.adobe.and_then(|(_, at)| copy.get_mut(at..at + 5)) {
-        name.fill(b' ');
-    }
-    Ok(to_rgba(decode(&copy, ColorSpace::YCbCr, size / 4 * 3)?, 3, u8::MAX))
 }
 
 /// CMYK as RGBA, in place. The inks are stored inverted: Adobe's programs began that, and all others followed,

@@ -7,7 +7,7 @@ use ::image::codecs::webp::WebPDecoder;
 use kiln_ir::Image;
 use kiln_kit::Diag;
 
-use super::{Limits, animated, decode, explain, le16, le32, upright};
+use super::{Limits, animated, decode, explain, le16, le32, truncated, upright};
 
 pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
     match prefix.get(12..16)? {
@@ -22,6 +22,11 @@ pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
 }
 
 pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) -> Result<Image, Diag> {
+    // The decoder is content as long as the first frame is there.
+    let declared = le32(bytes, 4).unwrap_or_default();
+    if u64::from(declared) + 8 > bytes.len() as u64 {
+        return Err(truncated(format!("{} bytes of {}", bytes.len(), u64::from(declared) + 8)));
+    }
     let mut decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(explain)?;
     if decoder.has_animation() {
         warnings.push(animated("an animated WebP"));

@@ -1,0 +1,271 @@
+//! The other formats, against pictures that another implementation made, and what holds for all of them.
+
+mod support;
+
+use kiln_import::Imported;
+use kiln_import::image::{self, IMAGE_EXTENSIONS, Limits};
+use kiln_ir::Image;
+use support::{extension, file};
+
+fn import(name: &str) -> Imported<Image> {
+    image::import(file(name), extension(name), &Limits::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+fn codes(imported: &Imported<Image>) -> Vec<&str> {
+    imported.warnings.iter().map(|w| w.code.as_ref()).collect()
+}
+
+/// The texel that `data/make.py` puts at x, y.
+fn ramp(x: u32, y: u32) -> [u8; 4] {
+    [x * 50, y * 100, (x + y) * 20, 255 - x * 40].map(|v| v as u8)
+}
+
+/// The whole picture, if its texels are `texel(x, y)` in 5x3.
+fn picture(texel: impl Fn(u32, u32) -> [u8; 4]) -> Vec<u8> {
+    (0..3).flat_map(|y| (0..5).map(move |x| (x, y))).flat_map(|(x, y)| texel(x, y)).collect()
+}
+
+#[test]
+fn lossless_pictures_are_exact() {
+    let opaque = |[r, g, b, _]: [u8; 4]| [r, g, b, 255];
+    let grey = |[r, _, _, a]: [u8; 4]| [r, r, r, a];
+    type Texel = Box<dyn Fn(u32, u32) -> [u8; 4]>;
+    let cases: [(&str, Texel); 12] = [
+        ("rgb.bmp", Box::new(move |x, y| opaque(ramp(x, y)))),
+        ("palette.bmp", Box::new(move |x, y| opaque(ramp(x, y)))),
+        ("bits.bmp", Box::new(move |x, _| if x >= 2 { [255; 4] } else { [0, 0, 0, 255] })),
+        ("rgb.tga", Box::new(move |x, y| opaque(ramp(x, y)))),
+        ("rgba.tga", Box::new(ramp)),
+        ("rgba-rle.tga", Box::new(ramp)),
+        ("grey.tga", Box::new(move |x, y| opaque(grey(ramp(x, y))))),
+        ("grey-alpha-rle.tga", Box::new(move |x, y| grey(ramp(x, y)))),
+        ("palette.tga", Box::new(move |x, y| opaque(ramp(x, y)))),
+        ("rgb.webp", Box::new(move |x, y| opaque(ramp(x, y)))),
+        ("rgba.webp", Box::new(ramp)),
+        ("animated.webp", Box::new(ramp)),
+    ];
+    for (name, texel) in cases {
+        let found = import(name);
+        assert_eq!((found.value.width(), found.value.height()), (5, 3), "{name}");
+        assert_eq!(found.value.into_rgba8(), picture(texel), "{name}");
+    }
+}
+
+#[test]
+fn only_the_first_picture_of_an_animation_is_used_and_that_is_said() {
+    for name in ["animated.webp", "animated.png"] {
+        let found = import(name);
+        assert_eq!(codes(&found), ["image-animated"], "{name}");
+        assert_eq!(found.value.into_rgba8(), picture(ramp), "{name}");
+    }
+    assert_eq!(codes(&import("rgba.webp")), [""; 0]);
+}
+
+#[test]
+fn the_middles_of_lossy_squares_have_their_colours() {
+    let colours = [[200, 40, 30], [40, 180, 60], [30, 60, 220], [230, 220, 90]];
+    let darker = [[160, 32, 24], [32, 144, 48], [24, 48, 176], [184, 176, 72]];
+    // What libjpeg-turbo makes of the samples when they are declared YCCK.
+    let ycck = [[154, 0, 169], [204, 147, 98], [77, 204, 204], [62, 24, 0]];
+    let luma = colours.map(|[r, g, b]: [u32; 3]| [(r * 299 + g * 587 + b * 114 + 500) / 1000; 3]);
+    for (name, colours, off) in [
+        ("rgb.jpg", colours, 2),
+        ("rgb-420.jpg", colours, 2),
+        ("progressive.jpg", colours, 2),
+        ("restarts.jpg", colours, 2),
+        ("kept-rgb.jpg", colours, 2),
+        ("adobe-rgb.jpg", colours, 2),
+        ("grey.jpg", luma, 2),
+        ("cmyk.jpg", darker, 2),
+        ("cmyk-plain.jpg", darker, 2),
+        ("ycck.jpg", ycck, 3),
+        ("lossy.webp", colours, 6),
+        ("lossy-alpha.webp", colours, 6),
+    ] {
+        let found = import(name);
+        let wanted: &[&str] = match name {
+            "cmyk.jpg" | "cmyk-plain.jpg" | "ycck.jpg" => &["image-cmyk"],
+            _ => &[],
+        };
+        assert_eq!(codes(&found), wanted, "{name}");
+        assert_eq!((found.value.width(), found.value.height()), (32, 32), "{name}");
+        let texels = found.value.into_rgba8();
+        for (i, colour) in colours.iter().enumerate() {
+            let (x, y) = (i % 2 * 16 + 8, i / 2 * 16 + 8);
+            let texel = &texels[(y * 32 + x) * 4..][..4];
+            let near = texel.iter().zip(colour).all(|(&t, &c)| u32::from(t).abs_diff(c) <= off);
+            assert!(near, "{name}: {texel:?} is not {colour:?}");
+        }
+        let alphas: Vec<u8> = texels.iter().skip(3).step_by(4).copied().collect();
+        if name == "lossy-alpha.webp" {
+            assert!(alphas[..32].iter().all(|&a| a < 10) && alphas[31 * 32..].iter().all(|&a| a > 245));
+        } else {
+            assert!(alphas.iter().all(|&a| a == 255), "{name}");
+        }
+    }
+}
+
+#[test]
+fn jpeg_detail_agrees_with_libjpeg() {
+    let references: [(&str, &[u8]); 2] = [
+        ("detail.jpg", include_bytes!("data/detail.rgb")),
+        ("detail-420.jpg", include_bytes!("data/detail-420.rgb")),
+    ];
+    for (name, reference) in references {
+        let texels = import(name).value.into_rgba8();
+        let ours = texels.chunks_exact(4).flat_map(|t| &t[..3]);
+        let worst = ours.zip(reference).map(|(a, b)| a.abs_diff(*b)).max();
+        assert!(worst <= Some(3), "{name}: off by {worst:?}");
+    }
+}
+
+/// Vector instructions are chosen at run time; the texels must not depend on the machine.
+#[test]
+fn jpeg_texels_do_not_depend_on_vector_instructions() {
+    use zune_jpeg::JpegDecoder;
+    use zune_jpeg::zune_core::bytestream::ZCursor;
+    use zune_jpeg::zune_core::colorspace::ColorSpace;
+    use zune_jpeg::zune_core::options::DecoderOptions;
+    for name in ["rgb.jpg", "rgb-420.jpg", "grey.jpg", "detail.jpg", "detail-420.jpg"] {
+        let options =
+            DecoderOptions::default().jpeg_set_out_colorspace(ColorSpace::RGBA).set_use_unsafe(false);
+        let scalar = JpegDecoder::new_with_options(ZCursor::new(file(name)), options).decode().unwrap();
+        assert!(import(name).value.into_rgba8() == scalar, "{name}");
+    }
+}
+
+#[test]
+fn pictures_with_an_orientation_are_turned_upright_with_a_warning() {
+    // Orientation 6: the stored left column is the top row of the upright picture, read from below.
+    let turned: Vec<u8> =
+        (0..5).flat_map(|y| (0..3).map(move |x| (x, y))).flat_map(|(x, y)| ramp(y, 2 - x)).collect();
+    for name in ["turned.webp", "turned.png"] {
+        let found = import(name);
+        assert_eq!(codes(&found), ["image-orientation"], "{name}");
+        assert!(found.warnings[0].message.contains("orientation 6"));
+        assert_eq!((found.value.width(), found.value.height()), (3, 5), "{name}");
+        assert_eq!(found.value.into_rgba8(), turned, "{name}");
+    }
+    let found = import("turned.jpg");
+    assert_eq!(codes(&found), ["image-orientation"]);
+    // Bottom left comes to the top left: blue.
+    let texels = found.value.into_rgba8();
+    assert!(texels[(8 * 32 + 8) * 4 + 2] > 200, "{:?}", &texels[(8 * 32 + 8) * 4..][..4]);
+}
+
+#[test]
+fn bitmaps_with_alpha_from_the_top_and_from_the_bottom() {
+    for height in [1i32, 2, -2] {
+        let rows: Vec<[u8; 4]> = (0..height.unsigned_abs() as u8).map(|y| [10 + y, 20, 30, 40 + y]).collect();
+        let mut file = b"BM".to_vec();
+        let size = 14 + 108 + rows.len() as u32 * 4;
+        file.extend([size, 0, 14 + 108, 108, 1].map(u32::to_le_bytes).as_flattened());
+        file.extend(height.to_le_bytes());
+        file.extend([1, 0, 32, 0]);
+        // Bit fields: BGRA in memory.
+        file.extend([3, rows.len() as u32 * 4, 0, 0, 0, 0].map(u32::to_le_bytes).as_flattened());
+        file.extend([0xFF_0000u32, 0xFF00, 0xFF, 0xFF00_0000].map(u32::to_le_bytes).as_flattened());
+        file.resize(14 + 108, 0);
+        let stored: Vec<u8> = rows.iter().flat_map(|&[r, g, b, a]| [b, g, r, a]).collect();
+        file.extend(&stored);
+        let found = image::import(&file, "bmp", &Limits::default()).unwrap();
+        let mut wanted = rows.clone();
+        if height > 0 {
+            wanted.reverse();
+        }
+        assert_eq!(found.value.into_rgba8(), wanted.concat(), "{height}");
+        assert_eq!(image::probe(&file, ""), Some((1, height.unsigned_abs())));
+    }
+}
+
+#[test]
+fn tga_from_every_corner() {
+    for (descriptor, wanted) in
+        [(0x20, [1, 2, 3, 4]), (0x30, [2, 1, 4, 3]), (0x00, [3, 4, 1, 2]), (0x10, [4, 3, 2, 1])]
+    {
+        let mut file = vec![0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2, 0, 8, descriptor];
+        file.extend([1, 2, 3, 4]);
+        let found = image::import(&file, "TGA", &Limits::default()).unwrap().value.into_rgba8();
+        let greys: Vec<u8> = found.iter().step_by(4).copied().collect();
+        assert_eq!(greys, wanted, "{descriptor:#x}");
+    }
+}
+
+#[test]
+fn dimensions_are_probed_from_the_first_bytes() {
+    for (name, bytes) in support::FILES {
+        let wanted = match extension(name) {
+            _ if name.starts_with("detail") => (23, 19),
+            "jpg" => (32, 32),
+            _ if name.starts_with("lossy") => (32, 32),
+            _ => (5, 3),
+        };
+        assert_eq!(image::probe(bytes, extension(name)), Some(wanted), "{name}");
+        for end in 0..bytes.len() {
+            let probed = image::probe(&bytes[..end], extension(name));
+            assert!(probed.is_none() || probed == Some(wanted), "{name} cut to {end}: {probed:?}");
+        }
+    }
+    let tga = file("rgb.tga");
+    assert_eq!(image::probe(tga, "png"), None);
+    assert_eq!(image::probe(b"", "png"), None);
+}
+
+#[test]
+fn the_content_decides_and_a_wrong_extension_is_said() {
+    let found = image::import(file("rgb.jpg"), "png", &Limits::default()).unwrap();
+    assert_eq!(codes(&found), ["image-extension"]);
+    assert!(found.warnings[0].message.contains("JPEG") && found.warnings[0].message.contains("PNG"));
+    for extension in ["jpg", "JPEG", ".Jpg", "", "dat"] {
+        let found = image::import(file("rgb.jpg"), extension, &Limits::default()).unwrap();
+        assert_eq!(codes(&found), [""; 0], "{extension}");
+    }
+    // TGA has no signature.
+    assert_eq!(image::import(file("rgb.tga"), "png", &Limits::default()).unwrap_err().code, "image-unknown");
+}
+
+#[test]
+fn what_is_no_picture_is_named_for_what_it_is() {
+    let cases: [(&[u8], &str, &str); 9] = [
+        (b"", "file-empty", "empty"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "lfs-pointer", "Git LFS"),
+        (b"<!DOCTYPE html><html><body>404", "image-unknown", "<!DOCTYPE html>"),
+        (b"GIF89a......", "image-unknown", "GIF"),
+        (b"8BPS\0\x01", "image-unknown", "Photoshop"),
+        (b"\0\0\0\x1cftypavif", "image-unknown", "AVIF"),
+        (b"\x00\x01\x02\xff\xfe", "image-unknown", "00 01 02 ff fe"),
+        ("Grüße an alle, die dies lesen: üüüü".as_bytes(), "image-unknown", "Grüße"),
+        (b"\x89PNG\r\n", "image-unknown", "89 50 4e 47"),
+    ];
+    for (bytes, code, words) in cases {
+        for extension in IMAGE_EXTENSIONS {
+            let error = image::import(bytes, extension, &Limits::default()).unwrap_err();
+            assert_eq!(error.code, code, "{error}");
+            assert!(error.message.contains(words), "{error}");
+            assert!(!error.hint.is_empty(), "{error}");
+        }
+    }
+}
+
+#[test]
+fn kinds_of_jpeg_that_nobody_uses_are_refused_by_name() {
+    let edited = |edit: fn(&mut [u8])| {
+        let mut bytes = file("rgb.jpg").to_vec();
+        let frame = bytes.windows(2).position(|w| w == [0xFF, 0xC0]).unwrap();
+        edit(&mut bytes[frame..]);
+        image::import(&bytes, "jpg", &Limits::default()).unwrap_err()
+    };
+    let error = edited(|frame| frame[1] = 0xC9);
+    assert_eq!(error.code, "image-unsupported");
+    assert!(error.message.contains("arithmetic"), "{error}");
+    let error = edited(|frame| frame[4] = 12);
+    assert_eq!(error.code, "image-unsupported");
+    assert!(error.message.contains("12 bits"), "{error}");
+    let error = edited(|frame| frame[5..9].copy_from_slice(&[0xFF; 4]));
+    assert_eq!((error.code.as_ref(), error.at.as_str()), ("image-too-large", "SOF"));
+    assert!(error.message.contains("65535x65535"), "{error}");
+    let error = edited(|frame| frame[5..9].copy_from_slice(&[0x40, 0, 0x40, 0]));
+    assert_eq!(error.code, "image-truncated", "{error}");
+    let error = edited(|frame| frame[5..7].fill(0));
+    assert_eq!(error.code, "image-corrupt", "{error}");
+}

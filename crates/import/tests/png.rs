@@ -1,0 +1,146 @@
+//! PNG against an independent writer and an independent reading of the standard.
+
+mod support;
+
+use kiln_import::image::{self, Limits};
+use kiln_ir::Texels;
+use support::{Noise, Png};
+
+/// Every colour type with every depth it may have (PNG, table 11.1).
+const TYPES: [(u8, &[u8]); 5] =
+    [(0, &[1, 2, 4, 8, 16]), (2, &[8, 16]), (3, &[1, 2, 4, 8]), (4, &[8, 16]), (6, &[8, 16])];
+
+fn png(colour: u8, depth: u8, (width, height): (usize, usize), interlaced: bool, keyed: bool) -> Png {
+    let mut noise = Noise(u64::from(colour) << 8 | u64::from(depth));
+    let mut png = Png {
+        width,
+        height,
+        colour,
+        depth,
+        interlaced,
+        palette: Vec::new(),
+        trns: None,
+        samples: Vec::new(),
+    };
+    let bound = if colour == 3 { (1usize << depth).min(200) } else { 1 << depth };
+    png.samples = (0..width * height * png.channels()).map(|_| noise.below(bound) as u16).collect();
+    if colour == 3 {
+        png.palette = (0..bound).map(|_| std::array::from_fn(|_| noise.next() as u8)).collect();
+    }
+    if keyed {
+        png.trns = Some(match colour {
+            // Fewer alphas than colours: the rest is opaque.
+            3 => (0..bound.div_ceil(2)).map(|_| noise.below(256) as u16).collect(),
+            // The colour of a texel in the middle, so that something becomes transparent.
+            _ => png.samples[width * height / 2 * png.channels()..][..png.channels()].to_vec(),
+        });
+    }
+    png
+}
+
+fn check(png: &Png) {
+    let found =
+        image::import(&png.bytes(), "png", &Limits::default()).unwrap_or_else(|e| panic!("{e}: {png:?}"));
+    assert_eq!(found.warnings, []);
+    assert_eq!((found.value.width() as usize, found.value.height() as usize), (png.width, png.height));
+    let texels: Vec<u16> = match found.value.texels() {
+        Texels::Rgba8(v) => {
+            assert_ne!(png.depth, 16, "sixteen bits stay sixteen");
+            v.iter().map(|&v| v.into()).collect()
+        }
+        Texels::Rgba16(v) => {
+            assert_eq!(png.depth, 16, "only sixteen bits are sixteen");
+            v.clone()
+        }
+    };
+    assert_eq!(texels, png.rgba(), "{png:?}");
+}
+
+#[test]
+fn every_colour_type_depth_interlace_and_key() {
+    let sizes = [(1, 1), (2, 1), (1, 5), (3, 3), (7, 5), (8, 8), (9, 17), (33, 2)];
+    for (colour, depths) in TYPES {
+        for &depth in depths {
+            for size in sizes {
+                for interlaced in [false, true] {
+                    check(&png(colour, depth, size, interlaced, false));
+                    if matches!(colour, 0 | 2 | 3) {
+                        check(&png(colour, depth, size, interlaced, true));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_colour_key_makes_something_transparent() {
+    for (colour, depth) in [(0, 1), (0, 4), (0, 16), (2, 8), (2, 16)] {
+        let png = png(colour, depth, (7, 5), false, true);
+        assert!(image::import(&png.bytes(), "png", &Limits::default()).unwrap().value.has_alpha());
+    }
+}
+
+#[test]
+fn a_palette_index_beyond_the_palette_does_not_panic() {
+    let mut png = png(3, 8, (4, 4), false, false);
+    png.samples[5] = 250;
+    let found = image::import(&png.bytes(), "png", &Limits::default());
+    // The standard calls it an error; decoders commonly take black.
+    if let Ok(found) = found {
+        assert_eq!(found.value.into_rgba8()[5 * 4..][..4], [0, 0, 0, 255]);
+    }
+}
+
+#[test]
+fn a_wrong_checksum_in_any_chunk_is_an_error() {
+    let mut file = png(0, 8, (3, 3), false, false).bytes();
+    let end = file.len() - 12;
+    // An ancillary chunk that nobody needs counts as well: the file was damaged.
+    let mut spare = Vec::new();
+    support::chunk(&mut spare, b"teSt", b"payload");
+    file.splice(33..33, spare.iter().copied());
+    assert!(image::import(&file, "png", &Limits::default()).is_ok());
+    for place in [29, 33 + 8 + 7, end + spare.len() - 4, file.len() - 1] {
+        let mut bad = file.clone();
+        bad[place] ^= 1;
+        let error = image::import(&bad, "png", &Limits::default()).unwrap_err();
+        assert_eq!(error.code, "image-corrupt", "{place}: {error}");
+        assert!(error.message.contains("CRC"), "{place}: {error}");
+    }
+}
+
+#[test]
+fn bombs_are_refused_before_texels_exist() {
+    let bomb = |width: u32, height: u32, depth: u8| {
+        let mut file = png(6, 8, (1, 1), false, false).bytes();
+        file[16..20].copy_from_slice(&width.to_be_bytes());
+        file[20..24].copy_from_slice(&height.to_be_bytes());
+        file[24] = depth;
+        support::mend(&mut file);
+        image::import(&file, "png", &Limits::default()).unwrap_err()
+    };
+    let error = bomb(2_000_000_000, 7, 8);
+    assert_eq!((error.code.as_ref(), error.at.as_str()), ("image-too-large", "IHDR"));
+    assert!(error.message.contains("2000000000x7") && error.message.contains("16384"), "{error}");
+    assert!(!error.hint.is_empty());
+    // Sixteen bits take twice as much.
+    let error = bomb(16384, 16384, 16);
+    assert_eq!(error.code, "image-too-large");
+    assert!(error.message.contains("2147483648") && error.message.contains("1073741824"), "{error}");
+    // Within the limits, but a hundred bytes cannot hold it.
+    assert_eq!(bomb(16384, 16384, 8).code, "image-truncated");
+    assert_eq!(bomb(0, 1, 8).code, "image-corrupt");
+
+    let small = Limits { max_side: 100, max_bytes: 400 };
+    let fits = png(0, 8, (100, 1), false, false).bytes();
+    assert!(image::import(&fits, "png", &small).is_ok());
+    assert_eq!(
+        image::import(&png(0, 8, (51, 2), false, false).bytes(), "png", &small).unwrap_err().code,
+        "image-too-large"
+    );
+    assert_eq!(
+        image::import(&png(0, 8, (101, 1), false, false).bytes(), "png", &small).unwrap_err().code,
+        "image-too-large"
+    );
+}
