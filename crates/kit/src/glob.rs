@@ -139,8 +139,8 @@ impl Glob {
         self.enter(now, 0);
         for c in text.chars() {
             next.fill(0);
-            for word in 0..now.len() {
-                let mut bits = now[word];
+            for (word, &bits) in now.iter().enumerate() {
+                let mut bits = bits;
                 while bits != 0 {
                     let place = word * 64 + bits.trailing_zeros() as usize;
                     bits &= bits - 1;

@@ -37,7 +37,7 @@ const DEFAULT_OUTPUT: &str = "runtime";
 /// A project's configuration.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The file as messages call it.
+    /// The file as messages call it; empty if there is none.
     name: String,
     /// The file itself, if there is one.
     file: Option<PathBuf>,
@@ -78,7 +78,7 @@ impl Config {
     /// The defaults, for a project without a file.
     pub fn built_in(project: &Path) -> Config {
         Config {
-            name: FILE_NAME.into(),
+            name: String::new(),
             file: None,
             project: project.to_path_buf(),
             input: None,

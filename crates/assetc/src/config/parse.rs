@@ -13,7 +13,8 @@ use super::spelling::nearest;
 use super::yaml::{self, Entry, Node, Scalar, Value, excerpt};
 use super::{Config, Preset, Text};
 
-const TOP: &[&str] = &["input", "output", "pack", "preset", "default", "presets"];
+/// The keys of the top level.
+pub(super) const TOP: &[&str] = &["input", "output", "pack", "preset", "default", "presets"];
 
 pub(super) fn parse(text: &str, name: &str) -> Result<Config, Diag> {
     let mut reader = Reader { name, warnings: Vec::new() };

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use kiln_kit::Diag;
 
-use super::{Config, Preset, Text};
+use super::{Config, FILE_NAME, Preset, Text};
 
 /// Where a build reads and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,11 @@ struct Said {
 impl Said {
     fn by_config(config: &Config, key: &str, text: Option<&Text>) -> Said {
         let at = text.map(|text| text.at.to_string()).unwrap_or_default();
-        Said { path: config.name.clone(), at, hint: format!("change '{key}:' in {}", config.name) }
+        let hint = match config.name.as_str() {
+            "" => format!("set '{key}:' in an {FILE_NAME}, or start in the project's directory"),
+            name => format!("change '{key}:' in {name}"),
+        };
+        Said { path: config.name.clone(), at, hint }
     }
 
     fn error(&self, code: &'static str, message: String) -> Diag {
@@ -285,5 +289,8 @@ mod tests {
         assert!(missing.message.contains("art") && missing.hint.contains("create it"), "{missing}");
         let file = project.locate("input: assetc.yml\n", None).check_input().unwrap_err();
         assert_eq!(file.code, "input-not-a-directory");
+        let elsewhere = Config::built_in(&project.1.join("nowhere"));
+        let nowhere = Roots::locate(&elsewhere, None, None).unwrap().check_input().unwrap_err();
+        assert!(nowhere.path.is_empty() && nowhere.hint.contains("an assetc.yml"), "{nowhere}");
     }
 }

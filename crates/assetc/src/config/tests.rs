@@ -254,3 +254,63 @@ fn files_that_are_no_text_are_refused() {
     assert_eq!(code(), "config-too-large");
     assert_eq!(Config::load(dir.path(), "x").unwrap_err().code, "config-unreadable");
 }
+
+const DOCUMENT: &str = include_str!("../../../../docs/config/assetc-yml.md");
+
+/// The rows of the table under a heading of the document, without its two head lines.
+fn table(heading: &str) -> Vec<&'static str> {
+    let section = DOCUMENT.split("\n## ").find(|section| section.starts_with(heading)).unwrap();
+    section.lines().filter(|line| line.starts_with('|')).skip(2).collect()
+}
+
+#[test]
+fn the_document_lists_the_settings_and_no_others() {
+    let rows: Vec<String> = KEYS
+        .iter()
+        .map(|key| {
+            let default = key.show(&Settings::default());
+            format!("| `{}.{}` | {} | `{default}` | {} |", key.section, key.name, key.accepts(), key.doc())
+        })
+        .collect();
+    assert_eq!(table("Settings"), rows);
+}
+
+#[test]
+fn the_document_lists_the_project_keys_and_no_others() {
+    let keys: Vec<&str> = table("Project keys").iter().map(|row| row.split('`').nth(1).unwrap()).collect();
+    assert_eq!(keys, parse::TOP);
+}
+
+#[test]
+fn the_examples_of_the_document_are_read_without_a_word() {
+    let examples: Vec<&str> =
+        DOCUMENT.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert_eq!(examples.len(), 3);
+    for example in &examples {
+        parse(example);
+    }
+    let config = parse(examples[2]);
+    let resolver = config.resolver(config.select_preset(Some("ship")).unwrap());
+    assert_eq!(resolver.resolve("hero/face.png").settings.texture.quality, Quality::High);
+    assert_eq!(resolver.resolve("a.png").settings.texture.quality, Quality::Default);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2000))]
+
+    /// Pieces of the language in any order: an answer or an error that names the file, never a panic.
+    #[test]
+    fn no_file_makes_it_panic(pieces in proptest::collection::vec(0..PIECES.len(), 0..30)) {
+        let text: String = pieces.iter().map(|&piece| PIECES[piece]).collect();
+        match Config::parse(&text, "assetc.yml") {
+            Ok(config) => { config.resolver(config.select_preset(None).unwrap_or(None)).resolve("ui/a.png"); }
+            Err(diag) => proptest::prop_assert!(diag.path == "assetc.yml" && !diag.at.is_empty(), "{}", diag),
+        }
+    }
+}
+
+const PIECES: &[&str] = &[
+    "default:", "presets:", "rules:", "match:", "texture:", "mips:", "input:", "output:", "preset:", "a:",
+    "{", "}", "[", "]", ",", " ", "\n", "\n  ", "\n    ", "\n      ", "- ", "true", "3", "0.5", "\"", "'",
+    "*", "&a ", "*a ", "~", "#", "x", "|", ">", "!t ", "---\n", "\t", "?", "<<:", "%",
+];
