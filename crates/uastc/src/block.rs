@@ -1,0 +1,219 @@
+//! A block on its way through the search: its texels, its class, and the best candidate so far.
+
+use crate::fit::Texels;
+use crate::lanes::{Lanes, WIDTH};
+use crate::packing::{Fields, Hints};
+
+/// What sort of texels a block has, which decides the modes worth trying.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// One colour.
+    Solid,
+    /// Opaque, red equal to green and blue.
+    Grey,
+    /// Opaque.
+    Rgb,
+    /// Red equal to green and blue, alpha varies or is not 255.
+    GreyAlpha,
+    /// Anything else.
+    Rgba,
+}
+
+impl Class {
+    /// The class of sixteen RGBA words.
+    pub(crate) fn of(texels: &[u32; 16]) -> Self {
+        let (mut all, mut differ, mut tint) = (u32::MAX, 0, 0);
+        for &texel in texels {
+            all &= texel;
+            differ |= texel ^ texels[0];
+            tint |= (texel ^ (texel >> 8)) & 0xFFFF;
+        }
+        match (differ == 0, all >> 24 == 255, tint == 0) {
+            (true, ..) => Self::Solid,
+            (_, true, true) => Self::Grey,
+            (_, true, false) => Self::Rgb,
+            (_, false, true) => Self::GreyAlpha,
+            (_, false, false) => Self::Rgba,
+        }
+    }
+}
+
+/// A partition pattern and how well lines through its subsets would fit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choice {
+    /// Index among the patterns of its list.
+    pub(crate) pattern: u8,
+    /// Sum of squared distances from the lines.
+    pub(crate) across: f32,
+    /// Sum of squared distances along the lines.
+    pub(crate) along: f32,
+}
+
+impl Choice {
+    /// No pattern yet.
+    pub(crate) const NONE: Self = Self { pattern: 0, across: 1e30, along: 0.0 };
+}
+
+/// One block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    /// RGBA words in raster order.
+    pub(crate) texels: [u32; 16],
+    /// Their class.
+    pub(crate) class: Class,
+    /// What the best candidate costs: its error, and its error as BC7 with less weight.
+    pub(crate) cost: f32,
+    /// The squared error of the best candidate, over all four channels.
+    pub(crate) error: f32,
+    /// The best candidate.
+    pub(crate) fields: Fields,
+    /// Sum of squared distances along and across the principal axis.
+    pub(crate) along: f32,
+    /// See `along`.
+    pub(crate) across: f32,
+    /// The same for the best split in two planes.
+    pub(crate) planes: Choice,
+    /// The most promising patterns of each list (`partitions::TWO`, `THREE`, `TWO_OF_THREE`).
+    pub(crate) choices: [[Choice; 2]; 3],
+}
+
+impl Block {
+    /// A block nothing is known about.
+    pub(crate) const EMPTY: Self = Self {
+        texels: [0; 16],
+        class: Class::Solid,
+        cost: 1e30,
+        error: 1e30,
+        fields: Fields {
+            mode: 0,
+            pattern: 0,
+            channel: 0,
+            endpoints: [0; 18],
+            weights: [0; 32],
+            hints: Hints::NEUTRAL,
+        },
+        along: 0.0,
+        across: 0.0,
+        planes: Choice::NONE,
+        choices: [[Choice::NONE; 2]; 3],
+    };
+
+    /// A block of these texels.
+    pub(crate) fn new(texels: [u32; 16]) -> Self {
+        Self { texels, class: Class::of(&texels), ..Self::EMPTY }
+    }
+}
+
+/// Eight blocks of one class in the lanes. A short batch repeats its last block; what is found for the
+/// repetitions is dropped.
+pub(crate) struct Batch {
+    ids: [usize; WIDTH],
+    count: usize,
+    words: [[u32; WIDTH]; 16],
+}
+
+impl Batch {
+    /// The blocks of at most eight `ids`, of which there is at least one.
+    #[inline(always)]
+    pub(crate) fn new(blocks: &[Block], ids: &[u16]) -> Self {
+        let ids_of = |lane: usize| usize::from(ids[lane.min(ids.len() - 1)]);
+        let mut batch = Self { ids: std::array::from_fn(ids_of), count: ids.len(), words: [[0; WIDTH]; 16] };
+        for (lane, &id) in batch.ids.iter().enumerate() {
+            for (words, &texel) in batch.words.iter_mut().zip(&blocks[id].texels) {
+                words[lane] = texel;
+            }
+        }
+        batch
+    }
+
+    /// Each lane's block, without repetitions.
+    #[inline(always)]
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.ids.into_iter().take(self.count).enumerate()
+    }
+
+    /// A number from each block.
+    #[inline(always)]
+    pub(crate) fn gather<L: Lanes>(&self, blocks: &[Block], get: impl Fn(&Block) -> f32) -> L {
+        L::load(&self.ids.map(|id| get(&blocks[id])))
+    }
+
+    /// A word from each block.
+    #[inline(always)]
+    pub(crate) fn words(&self, blocks: &[Block], get: impl Fn(&Block) -> u32) -> [u32; WIDTH] {
+        self.ids.map(|id| get(&blocks[id]))
+    }
+
+    /// The chosen channels.
+    #[inline(always)]
+    pub(crate) fn channels<L: Lanes, const C: usize>(&self, channels: [u32; C]) -> Texels<L, C> {
+        channels.map(|c| std::array::from_fn(|i| L::byte(&self.words[i], c)))
+    }
+}
+
+/// A candidate for the eight blocks of a batch.
+pub(crate) struct Candidate<'a, L> {
+    /// The mode.
+    pub(crate) mode: u8,
+    /// The pattern of each block.
+    pub(crate) pattern: [u32; WIDTH],
+    /// The channel of the second plane of each block.
+    pub(crate) channel: [u32; WIDTH],
+    /// Endpoint values in the order of [`Fields::endpoints`].
+    pub(crate) endpoints: &'a [L],
+    /// Weight indices of each plane.
+    pub(crate) weights: &'a [[L; 16]],
+    /// The squared error.
+    pub(crate) error: L,
+    /// What selection compares.
+    pub(crate) cost: L,
+}
+
+impl<L: Lanes> Candidate<'_, L> {
+    /// Takes the place of the best candidate wherever it costs less.
+    #[inline(always)]
+    pub(crate) fn offer(&self, blocks: &mut [Block], batch: &Batch) {
+        let best = batch.gather::<L>(blocks, |block| block.cost);
+        let better = L::bits(self.cost.less(best));
+        if better == 0 {
+            return;
+        }
+        let (cost, error) = (self.cost.store(), self.error.store());
+        // Four weights to a word of five bits each: an eighth of the words to hand out.
+        let mut rows = [[[0; WIDTH]; 4]; 2];
+        for (rows, weights) in rows.iter_mut().zip(self.weights) {
+            for (row, w) in rows.iter_mut().zip(weights.chunks_exact(4)) {
+                let pair = |a: L, b: L| a + b * L::splat(32.0);
+                *row = (pair(w[0], w[1]) + pair(w[2], w[3]) * L::splat(1024.0)).to_words();
+            }
+        }
+        let mut endpoints = [[0; WIDTH]; 18];
+        for (words, &value) in endpoints.iter_mut().zip(self.endpoints) {
+            *words = value.to_words();
+        }
+        let planes = self.weights.len();
+        for (lane, id) in batch.lanes() {
+            if better >> lane & 1 == 0 {
+                continue;
+            }
+            let block = &mut blocks[id];
+            block.cost = cost[lane];
+            block.error = error[lane];
+            let fields = &mut block.fields;
+            fields.mode = self.mode;
+            fields.pattern = self.pattern[lane] as u8;
+            fields.channel = self.channel[lane] as u8;
+            for (value, words) in fields.endpoints.iter_mut().zip(&endpoints) {
+                *value = words[lane] as u8;
+            }
+            for (plane, rows) in rows.iter().enumerate().take(planes) {
+                for (y, row) in rows.iter().enumerate() {
+                    for x in 0..4 {
+                        let weight = row[lane] >> (5 * x) & 31;
+                        fields.weights[(y * 4 + x) * planes + plane] = weight as u8;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! Line fitting: endpoints and weights for texels that lie near a line, one line for each subset.
+//!
+//! 1. [`spread`] finds the principal axis of each subset and where each texel falls along it.
+//! 2. [`fit`] rounds these positions to weights, solves for the endpoints by least squares, moves them to the
+//!    lattice ([`nearest_pair`]), projects the texels on the quantised line, and repeats.
+//! 3. [`error`] is the exact squared error of the decoded texels, not an estimate.
+//!
+//! ASTC rounds interpolated values down, after widening endpoints to sixteen bits: a texel between the ends
+//! comes out as `floor(x * 257 / 256 + 1 / 512)`, while both ends come out exactly. Texels between the ends
+//! therefore aim at [`bent`] values, half a step higher.
+
+use crate::lanes::Lanes;
+use crate::lattice::Lattice;
+
+/// Sixteen texels of eight blocks, by channel.
+pub(crate) type Texels<L, const C: usize> = [[L; 16]; C];
+
+/// For every subset but the first, which texels are in it.
+pub(crate) type Members<L> = [[<L as Lanes>::Mask; 16]];
+
+/// Two endpoints.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<L, const C: usize> {
+    /// The end of weight zero.
+    pub(crate) low: [L; C],
+    /// The end of the largest weight.
+    pub(crate) high: [L; C],
+}
+
+/// A candidate for eight blocks: `S` lines and sixteen weight indices.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fitted<L, const C: usize, const S: usize> {
+    /// The endpoints of each subset; every one is a level of the lattice.
+    pub(crate) lines: [Line<L, C>; S],
+    /// The weight index of each texel.
+    pub(crate) weights: [L; 16],
+    /// The squared error of the decoded texels.
+    pub(crate) error: L,
+}
+
+/// Where texels lie along the principal axes of their subsets.
+pub(crate) struct Spread<L, const S: usize> {
+    /// 0 at the first texel along the axis, 1 at the last.
+    pub(crate) position: [L; 16],
+    /// How many texels each subset has.
+    pub(crate) count: [L; S],
+    /// Sum of squared distances from the mean along the axes.
+    pub(crate) along: L,
+    /// Sum of squared distances from the axes.
+    pub(crate) across: L,
+}
+
+/// The first channel counts this often: grey stands for three channels.
+#[inline(always)]
+const fn repeats(channel: usize, grey: usize) -> f32 {
+    if channel == 0 { grey as f32 } else { 1.0 }
+}
+
+/// The size of a unit of a channel in the space where distances are measured.
+#[inline(always)]
+const fn size(channel: usize, grey: usize) -> f32 {
+    const ROOT_3: f32 = 1.732_050_8;
+    if channel == 0 && grey == 3 { ROOT_3 } else { 1.0 }
+}
+
+/// Picks each texel's own subset's value.
+#[inline(always)]
+fn pick<L: Lanes, const S: usize>(values: &[L; S], members: &Members<L>, texel: usize) -> L {
+    let mut value = values[0];
+    for s in 1..S {
+        value = values[s].or(members[s - 1][texel], value);
+    }
+    value
+}
+
+/// Per-subset sums: the first subset's is what the others leave of the total.
+#[inline(always)]
+fn add<L: Lanes, const S: usize>(sums: &mut [L; S], value: L, members: &Members<L>, texel: usize) {
+    sums[0] = sums[0] + value;
+    for s in 1..S {
+        sums[s] = sums[s] + value.only(members[s - 1][texel]);
+    }
+}
+
+#[inline(always)]
+fn settle<L: Lanes, const S: usize>(sums: &mut [L; S]) {
+    for s in 1..S {
+        sums[0] = sums[0] - sums[s];
+    }
+}
+
+/// What a texel between the ends should aim at so that rounding down hits `px`.
+#[inline(always)]
+pub(crate) fn bent<L: Lanes, const C: usize>(px: &Texels<L, C>) -> Texels<L, C> {
+    px.map(|channel| channel.map(|v| v * L::splat(255.0 / 256.0) + L::splat(0.5)))
+}
+
+/// The principal axis of each subset. `G` is how many channels the first one stands for.
+#[inline(always)]
+pub(crate) fn spread<L: Lanes, const C: usize, const S: usize, const G: usize>(
+    px: &Texels<L, C>,
+    members: &Members<L>,
+) -> Spread<L, S> {
+    let mut count = [L::zero(); S];
+    let mut sum = [[L::zero(); S]; C];
+    let mut product = [[[L::zero(); S]; C]; C];
+    for i in 0..16 {
+        // Away from the middle of the range squares stay small, and exact.
+        let p: [L; C] = std::array::from_fn(|c| px[c][i] - L::splat(128.0));
+        add(&mut count, L::splat(1.0), members, i);
+        for a in 0..C {
+            add(&mut sum[a], p[a], members, i);
+            for b in a..C {
+                add(&mut product[a][b], p[a] * p[b], members, i);
+            }
+        }
+    }
+    settle(&mut count);
+    let mut axis = [[L::zero(); S]; C];
+    let mut mean = [[L::zero(); S]; C];
+    let (mut along, mut total) = (L::zero(), L::zero());
+    for a in 0..C {
+        settle(&mut sum[a]);
+        for b in a..C {
+            settle(&mut product[a][b]);
+        }
+    }
+    for s in 0..S {
+        let share = L::splat(1.0) / count[s].max(L::splat(1.0));
+        let mut cov = [[L::zero(); C]; C];
+        for a in 0..C {
+            mean[a][s] = sum[a][s] * share;
+            for b in a..C {
+                let size = L::splat(size(a, G) * size(b, G));
+                cov[a][b] = (product[a][b][s] - mean[a][s] * sum[b][s]) * size;
+                cov[b][a] = cov[a][b];
+            }
+            total = total + cov[a][a];
+        }
+        let (direction, length) = principal(&cov);
+        along = along + length;
+        for c in 0..C {
+            axis[c][s] = direction[c] * L::splat(size(c, G));
+            mean[c][s] = mean[c][s] + L::splat(128.0);
+        }
+    }
+    let mut position = [L::zero(); 16];
+    let mut first = [L::splat(1e9); S];
+    let mut last = [L::splat(-1e9); S];
+    for i in 0..16 {
+        let mut t = L::zero();
+        for c in 0..C {
+            let p = px[c][i] - pick(&mean[c], members, i);
+            t = t + p * pick(&axis[c], members, i);
+        }
+        position[i] = t;
+        for s in 0..S {
+            let (mut low, mut high) = (t, t);
+            if S > 1 {
+                let mine = if s == 0 { none_of::<L, S>(members, i) } else { members[s - 1][i] };
+                low = t.or(mine, first[s]);
+                high = t.or(mine, last[s]);
+            }
+            first[s] = first[s].min(low);
+            last[s] = last[s].max(high);
+        }
+    }
+    let mut scale = [L::zero(); S];
+    for s in 0..S {
+        scale[s] = L::splat(1.0) / (last[s] - first[s]).max(L::splat(1e-6));
+    }
+    for i in 0..16 {
+        position[i] = (position[i] - pick(&first, members, i)) * pick(&scale, members, i);
+    }
+    Spread { position, count, along, across: (total - along).max(L::zero()) }
+}
+
+#[inline(always)]
+fn none_of<L: Lanes, const S: usize>(members: &Members<L>, texel: usize) -> L::Mask {
+    let mut any = members[0][texel];
+    for s in 2..S {
+        any = any | members[s - 1][texel];
+    }
+    !any
+}
+
+/// The direction of the largest spread and the spread along it, by power iteration from the row of the
+/// channel that varies most.
+#[inline(always)]
+pub(crate) fn principal<L: Lanes, const C: usize>(cov: &[[L; C]; C]) -> ([L; C], L) {
+    let mut row = cov[0];
+    let mut most = cov[0][0];
+    for c in 1..C {
+        let more = most.less(cov[c][c]);
+        most = most.max(cov[c][c]);
+        for k in 0..C {
+            row[k] = cov[c][k].or(more, row[k]);
+        }
+    }
+    let mut length = most;
+    let steps = if C == 1 { 0 } else { 3 };
+    for _ in 0..steps {
+        let mut next = [L::zero(); C];
+        let mut peak = L::splat(1e-12);
+        for a in 0..C {
+            for b in 0..C {
+                next[a] = next[a] + cov[a][b] * row[b];
+            }
+            peak = peak.max(next[a].abs());
+        }
+        // Rayleigh quotient of the old direction.
+        let (mut up, mut down) = (L::zero(), L::splat(1e-12));
+        for c in 0..C {
+            up = up + row[c] * next[c];
+            down = down + row[c].squared();
+        }
+        length = up / down;
+        let scale = L::splat(1.0) / peak;
+        row = next.map(|v| v * scale);
+    }
+    if C == 1 {
+        row = [L::splat(1.0); C];
+    }
+    (row, length)
+}
+
+/// A weight index of `N` as 64ths, as ASTC reads it.
+#[inline(always)]
+pub(crate) fn weight<L: Lanes, const N: usize>(index: L) -> L {
+    match N {
+        2 => index * L::splat(64.0),
+        4 => (index * L::splat(21.5)).floor(),
+        8 => (index * L::splat(64.0 / 7.0)).round(),
+        16 => (index * L::splat(4.25)).floor() + L::splat(1.0).only(L::splat(7.5).less(index)),
+        _ => index * L::splat(2.0) + L::splat(2.0).only(L::splat(15.5).less(index)),
+    }
+}
+
+/// What least squares needs of the texels, given their weights.
+struct Sums<L, const C: usize, const S: usize> {
+    weight: [L; S],
+    weight2: [L; S],
+    texel: [[L; S]; C],
+    texel_weight: [[L; S]; C],
+}
+
+#[inline(always)]
+fn sums<L: Lanes, const C: usize, const N: usize, const S: usize>(
+    px: &Texels<L, C>,
+    aim: &Texels<L, C>,
+    members: &Members<L>,
+    index: &[L; 16],
+) -> Sums<L, C, S> {
+    let zero = [L::zero(); S];
+    let mut out = Sums { weight: zero, weight2: zero, texel: [zero; C], texel_weight: [zero; C] };
+    for i in 0..16 {
+        let w = weight::<L, N>(index[i]);
+        add(&mut out.weight, w, members, i);
+        add(&mut out.weight2, w * w, members, i);
+        let inside = L::splat(0.5).less(index[i]) & index[i].less(L::splat(N as f32 - 1.5));
+        for c in 0..C {
+            let target = if N == 2 { px[c][i] } else { aim[c][i].or(inside, px[c][i]) };
+            add(&mut out.texel[c], target, members, i);
+            add(&mut out.texel_weight[c], target * w, members, i);
+        }
+    }
+    settle(&mut out.weight);
+    settle(&mut out.weight2);
+    for c in 0..C {
+        settle(&mut out.texel[c]);
+        settle(&mut out.texel_weight[c]);
+    }
+    out
+}
+
+/// The two levels around a value: the one below (or the last but one) and the next.
+#[inline(always)]
+fn around<L: Lanes>(value: L, lattice: &Lattice) -> (L, L) {
+    if lattice.levels == 256 {
+        let below = value.clamp(0.0, 254.0).floor();
+        return (below, below + L::splat(1.0));
+    }
+    let last = (lattice.levels - 1) as f32;
+    let i = (value * L::splat(last / 255.0)).clamp(0.0, last - 1.0).floor();
+    let level = |i: L| {
+        let upper = L::splat(lattice.upper).only(L::splat((lattice.levels / 2) as f32 - 0.5).less(i));
+        (i * L::splat(lattice.step) + L::splat(lattice.offset) + upper).floor()
+    };
+    (level(i), level(i + L::splat(1.0)))
+}
+
+/// Least squares for one subset, then for each channel the best of the four lattice points around the
+/// solution. The error of a pair is a quadratic form about the solution, so the four cost little.
+#[inline(always)]
+fn solve<L: Lanes, const C: usize, const S: usize>(
+    sums: &Sums<L, C, S>,
+    count: L,
+    s: usize,
+    lattice: &Lattice,
+) -> Line<L, C> {
+    let (w, high2) = (sums.weight[s], sums.weight2[s]);
+    let both = w * L::splat(64.0) - high2;
+    let low2 = count * L::splat(4096.0) - w * L::splat(128.0) + high2;
+    let det = low2 * high2 - both * both;
+    let flat = det.less(L::splat(16_384.0));
+    let scale = L::splat(64.0) / det.max(L::splat(16_384.0));
+    let share = L::splat(1.0) / count.max(L::splat(1.0));
+    let cross = both + both;
+    let mut line = Line { low: [L::zero(); C], high: [L::zero(); C] };
+    for c in 0..C {
+        let at_high = sums.texel_weight[c][s];
+        let at_low = sums.texel[c][s] * L::splat(64.0) - at_high;
+        let mean = sums.texel[c][s] * share;
+        let x = mean.or(flat, (at_low * high2 - at_high * both) * scale);
+        let y = mean.or(flat, (at_high * low2 - at_low * both) * scale);
+        let ((x0, x1), (y0, y1)) = (around(x, lattice), around(y, lattice));
+        (line.low[c], line.high[c]) = nearest_pair([x0 - x, x1 - x], [y0 - y, y1 - y], low2, cross, high2);
+        line.low[c] = x1.or(L::splat(0.5).less(line.low[c]), x0);
+        line.high[c] = y1.or(L::splat(0.5).less(line.high[c]), y0);
+    }
+    line
+}
+
+/// Which of two offsets in x and which of two in y make `a x^2 + b x y + c y^2` smallest, as 0 or 1 each.
+#[inline(always)]
+fn nearest_pair<L: Lanes>(dx: [L; 2], dy: [L; 2], a: L, b: L, c: L) -> (L, L) {
+    let (ax, cy) = (dx.map(|d| a * d * d), dy.map(|d| c * d * d));
+    let bx = dx.map(|d| b * d);
+    let e = |i: usize, j: usize| ax[i] + cy[j] + bx[i] * dy[j];
+    let (e00, e01, e10, e11) = (e(0, 0), e(0, 1), e(1, 0), e(1, 1));
+    let one = L::splat(1.0);
+    let (y0, y1) = (one.only(e01.less(e00)), one.only(e11.less(e10)));
+    let second = e10.min(e11).less(e00.min(e01));
+    (one.only(second), y1.or(second, y0))
+}
+
+/// Weight indices by projection on the lines.
+#[inline(always)]
+fn project<L: Lanes, const C: usize, const N: usize, const S: usize, const G: usize>(
+    aim: &Texels<L, C>,
+    members: &Members<L>,
+    lines: &[Line<L, C>; S],
+) -> [L; 16] {
+    let mut slope = [[L::zero(); S]; C];
+    let mut origin = [L::zero(); S];
+    for s in 0..S {
+        let mut length = L::zero();
+        for c in 0..C {
+            slope[c][s] = (lines[s].high[c] - lines[s].low[c]) * L::splat(repeats(c, G));
+            length = length + slope[c][s] * (lines[s].high[c] - lines[s].low[c]);
+        }
+        let scale = L::splat((N - 1) as f32) / length.max(L::splat(1e-6));
+        for c in 0..C {
+            slope[c][s] = slope[c][s] * scale;
+            origin[s] = origin[s] + lines[s].low[c] * slope[c][s];
+        }
+    }
+    let mut index = [L::zero(); 16];
+    for i in 0..16 {
+        let mut t = aim[0][i] * pick(&slope[0], members, i);
+        for c in 1..C {
+            t = t + aim[c][i] * pick(&slope[c], members, i);
+        }
+        index[i] = (t - pick(&origin, members, i)).round().clamp(0.0, (N - 1) as f32);
+    }
+    index
+}
+
+/// The exact squared error of the decoded texels.
+#[inline(always)]
+fn error<L: Lanes, const C: usize, const N: usize, const S: usize, const G: usize>(
+    px: &Texels<L, C>,
+    members: &Members<L>,
+    lines: &[Line<L, C>; S],
+    index: &[L; 16],
+) -> L {
+    let mut start = [[L::zero(); S]; C];
+    let mut slope = [[L::zero(); S]; C];
+    for c in 0..C {
+        for s in 0..S {
+            start[c][s] = lines[s].low[c] * L::splat(257.0 / 256.0) + L::splat(1.0 / 512.0);
+            slope[c][s] = (lines[s].high[c] - lines[s].low[c]) * L::splat(257.0 / 16_384.0);
+        }
+    }
+    let mut total = [L::zero(); C];
+    for i in 0..16 {
+        let w = weight::<L, N>(index[i]);
+        for c in 0..C {
+            let value = (pick(&start[c], members, i) + pick(&slope[c], members, i) * w).floor();
+            total[c] = total[c] + (px[c][i] - value).squared();
+        }
+    }
+    let mut sum = total[0] * L::splat(G as f32);
+    for c in 1..C {
+        sum = sum + total[c];
+    }
+    sum
+}
+
+/// How hard to try.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tries<'a> {
+    /// By how much of its length the first guess of the line is longer at each end; one try each.
+    pub(crate) stretch: &'a [f32],
+    /// Rounds of least squares for each try.
+    pub(crate) rounds: usize,
+}
+
+/// Fits `S` lines with weights of `N` levels.
+#[inline(always)]
+pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize, const G: usize>(
+    px: &Texels<L, C>,
+    members: &Members<L>,
+    spread: &Spread<L, S>,
+    lattice: &Lattice,
+    tries: Tries<'_>,
+) -> Fitted<L, C, S> {
+    let aim = bent(px);
+    let nothing = Line { low: [L::zero(); C], high: [L::zero(); C] };
+    let mut best = Fitted { lines: [nothing; S], weights: [L::zero(); 16], error: L::splat(1e30) };
+    let last = (N - 1) as f32;
+    for &stretch in tries.stretch {
+        let scale = L::splat(last / (1.0 + 2.0 * stretch));
+        let shift = L::splat(stretch * last / (1.0 + 2.0 * stretch));
+        let mut index = spread.position.map(|t| (t * scale + shift).round().clamp(0.0, last));
+        for _ in 0..tries.rounds {
+            let sums = sums::<L, C, N, S>(px, &aim, members, &index);
+            let lines: [Line<L, C>; S] = std::array::from_fn(|s| solve(&sums, spread.count[s], s, lattice));
+            index = project::<L, C, N, S, G>(&aim, members, &lines);
+            let error = error::<L, C, N, S, G>(px, members, &lines, &index);
+            let better = error.less(best.error);
+            best.error = best.error.min(error);
+            for s in 0..S {
+                for c in 0..C {
+                    best.lines[s].low[c] = lines[s].low[c].or(better, best.lines[s].low[c]);
+                    best.lines[s].high[c] = lines[s].high[c].or(better, best.lines[s].high[c]);
+                }
+            }
+            for i in 0..16 {
+                best.weights[i] = index[i].or(better, best.weights[i]);
+            }
+        }
+    }
+    best
+}

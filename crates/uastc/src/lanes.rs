@@ -1,0 +1,220 @@
+//! Eight numbers at once: the arithmetic that the search is written in.
+//!
+//! The search runs on eight blocks side by side, one block in each lane, and is written once against
+//! [`Lanes`]. There are three implementations: AVX2, SSE4.1 (two halves) and plain arrays for every other
+//! machine. All of them do the same IEEE operations in the same order and none fuses a multiplication with
+//! an addition, so all give the same bits. A lane never looks at another lane, so a block's result does not
+//! depend on its neighbours in the batch.
+
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use std::fmt::Debug;
+use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
+
+/// How many blocks are worked on at once.
+pub(crate) const WIDTH: usize = 8;
+
+/// Eight `f32` lanes. Rounding is exact only below 2^22 in magnitude, which no value here reaches.
+pub(crate) trait Lanes:
+    Copy + Debug + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    /// A yes or no for each lane.
+    type Mask: Copy
+        + Debug
+        + BitAnd<Output = Self::Mask>
+        + BitOr<Output = Self::Mask>
+        + Not<Output = Self::Mask>;
+
+    /// The same number in every lane.
+    fn splat(value: f32) -> Self;
+    /// The lanes from memory.
+    fn load(values: &[f32; WIDTH]) -> Self;
+    /// The lanes to memory.
+    fn store(self) -> [f32; WIDTH];
+    /// Byte `index` of each word, as a number.
+    fn byte(words: &[u32; WIDTH], index: u32) -> Self;
+    /// The lanes as whole numbers; they are not negative.
+    fn to_words(self) -> [u32; WIDTH];
+    /// Bit `index` of each word.
+    fn bit(words: &[u32; WIDTH], index: u32) -> Self::Mask;
+    /// The smaller one.
+    fn min(self, other: Self) -> Self;
+    /// The larger one.
+    fn max(self, other: Self) -> Self;
+    /// Rounds down.
+    fn floor(self) -> Self;
+    /// Rounds to the nearest whole number, ties to even.
+    fn round(self) -> Self;
+    /// The magnitude.
+    fn abs(self) -> Self;
+    /// Which lanes are smaller.
+    fn less(self, other: Self) -> Self::Mask;
+    /// `self` where the mask is set, zero elsewhere.
+    fn only(self, mask: Self::Mask) -> Self;
+    /// `self` where the mask is set, `other` elsewhere.
+    fn or(self, mask: Self::Mask, other: Self) -> Self;
+    /// The mask as bits, lane 0 lowest.
+    fn bits(mask: Self::Mask) -> u32;
+    /// Runs a kernel compiled for these lanes.
+    fn enter<K: Kernel<Self>>(kernel: K) -> K::Output;
+
+    /// Zero in every lane.
+    #[inline(always)]
+    fn zero() -> Self {
+        Self::splat(0.0)
+    }
+
+    /// Whether any lane is set.
+    #[inline(always)]
+    fn any(mask: Self::Mask) -> bool {
+        Self::bits(mask) != 0
+    }
+
+    /// Between two bounds.
+    #[inline(always)]
+    fn clamp(self, low: f32, high: f32) -> Self {
+        self.max(Self::splat(low)).min(Self::splat(high))
+    }
+
+    /// The square.
+    #[inline(always)]
+    fn squared(self) -> Self {
+        self * self
+    }
+}
+
+/// Code that is compiled once for each kind of lanes.
+///
+/// [`Lanes::enter`] calls `run` from a function that has the instruction set switched on. `run` and all it
+/// calls must be inlined into it, or be entered in turn.
+pub(crate) trait Kernel<L: Lanes> {
+    /// What it gives back.
+    type Output;
+    /// Does the work.
+    fn run(self) -> Self::Output;
+}
+
+/// The instruction sets there is code for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// Plain arrays of eight numbers.
+    Portable,
+    /// Two registers of four.
+    #[cfg(target_arch = "x86_64")]
+    Sse41,
+    /// One register of eight.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+}
+
+impl Path {
+    /// Those that this machine can run, slowest first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        #[cfg(target_arch = "x86_64")]
+        let all = [
+            Some(Self::Portable),
+            std::arch::is_x86_feature_detected!("sse4.1").then_some(Self::Sse41),
+            std::arch::is_x86_feature_detected!("avx2").then_some(Self::Avx2),
+        ];
+        #[cfg(not(target_arch = "x86_64"))]
+        let all = [Some(Self::Portable)];
+        all.into_iter().flatten()
+    }
+
+    /// The fastest one that this machine can run.
+    pub(crate) fn best() -> Self {
+        Self::available().last().unwrap_or(Self::Portable)
+    }
+
+    /// Runs `task` with the lanes of this path, or the portable ones if the machine lacks it.
+    pub(crate) fn run<T: Task>(self, task: T) {
+        match self {
+            Self::Portable => task.run::<portable::Array>(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse41 if std::arch::is_x86_feature_detected!("sse4.1") => task.run::<x86::Sse>(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 if std::arch::is_x86_feature_detected!("avx2") => task.run::<x86::Avx>(),
+            #[cfg(target_arch = "x86_64")]
+            _ => task.run::<portable::Array>(),
+        }
+    }
+}
+
+/// Work that does not care for the kind of lanes.
+pub(crate) trait Task {
+    /// Does it with one kind.
+    fn run<L: Lanes>(self);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of every sort that the search meets.
+    fn samples() -> Vec<[f32; WIDTH]> {
+        let mut state = 1u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 14) as f32 - 512.0
+        };
+        let mut all: Vec<_> = (0..200).map(|_| std::array::from_fn(|_| next())).collect();
+        all.push([0.0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, 255.0]);
+        all.push([1e6, -1e6, 1e-20, -1e-20, 3.999_999_8, 4.0, 4.000_000_5, 0.499_999_97]);
+        all
+    }
+
+    struct Compare;
+    impl Task for Compare {
+        fn run<L: Lanes>(self) {
+            L::enter(CompareKernel(std::marker::PhantomData::<L>));
+        }
+    }
+    struct CompareKernel<L>(std::marker::PhantomData<L>);
+    impl<L: Lanes> Kernel<L> for CompareKernel<L> {
+        type Output = ();
+        fn run(self) {
+            let all = samples();
+            for (a, b) in all.iter().zip(all.iter().rev()) {
+                let (x, y) = (L::load(a), L::load(b));
+                let check = |name: &str, got: L, want: &dyn Fn(f32, f32) -> f32| {
+                    let got = got.store();
+                    for i in 0..WIDTH {
+                        let want = want(a[i], b[i]);
+                        assert!(got[i].to_bits() == want.to_bits() || got[i] == want, "{name} {a:?} {b:?}");
+                    }
+                };
+                check("add", x + y, &|a, b| a + b);
+                check("sub", x - y, &|a, b| a - b);
+                check("mul", x * y, &|a, b| a * b);
+                check("div", x / y.abs().max(L::splat(1e-3)), &|a, b| a / b.abs().max(1e-3));
+                check("min", x.min(y), &|a, b| a.min(b));
+                check("max", x.max(y), &|a, b| a.max(b));
+                check("floor", x.floor(), &|a, _| a.floor());
+                check("round", x.round(), &|a, _| a.round_ties_even());
+                check("only", x.only(x.less(y)), &|a, b| if a < b { a } else { 0.0 });
+                check("or", x.or(!x.less(y), y), &|a, b| if a < b { b } else { a });
+                let less: u32 = (0..WIDTH).map(|i| u32::from(a[i] < b[i]) << i).sum();
+                assert_eq!(L::bits(x.less(y)), less);
+                let words: [u32; WIDTH] = std::array::from_fn(|i| a[i].to_bits());
+                for k in 0..4 {
+                    let want = words.map(|w| (w >> (8 * k) & 255) as f32);
+                    assert_eq!(L::byte(&words, k).store(), want);
+                    assert_eq!(L::byte(&words, k).to_words(), want.map(|v| v as u32));
+                }
+                for k in 0..32 {
+                    let want: u32 = (0..WIDTH).map(|i| (words[i] >> k & 1) << i).sum();
+                    assert_eq!(L::bits(L::bit(&words, k)), want);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_path_does_the_same_arithmetic() {
+        for path in Path::available() {
+            path.run(Compare);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The partition patterns of the modes with two or three subsets.
+//!
+//! ASTC names a partition by a seed of ten bits and computes each texel's subset with a hash
+//! (Khronos Data Format 1.3, section 23.21, "Partition Pattern Generation"). UASTC allows only the partitions
+//! that BC7 has too; the UASTC specification lists their seeds. The patterns are computed here from the seeds,
+//! at compile time.
+
+/// One partition of the sixteen texels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Partition {
+    /// The subset of each texel, in raster order.
+    pub(crate) subset: [u8; 16],
+    /// For each subset a bit set of its texels.
+    pub(crate) members: [u16; 3],
+    /// The first texel of each subset: its weight is stored without its top bit, which is zero.
+    pub(crate) anchors: [u8; 3],
+}
+
+/// Seeds of the two-subset patterns that BC7 has as two subsets (modes 2, 4, 9, 16).
+const SEEDS_2: [u16; 30] = [
+    28, 20, 16, 29, 91, 9, 107, 72, 149, 204, 50, 114, 496, 17, 78, 39, 252, 828, 43, 156, 116, 210, 476,
+    273, 684, 359, 246, 195, 694, 524,
+];
+/// Seeds of the three-subset patterns (mode 3).
+const SEEDS_3: [u16; 11] = [260, 74, 32, 156, 183, 15, 745, 0, 335, 902, 254];
+/// Seeds of the two-subset patterns that BC7 has by merging two of three subsets (mode 7).
+const SEEDS_2_OF_3: [u16; 19] =
+    [36, 48, 61, 137, 161, 183, 226, 281, 302, 307, 479, 495, 593, 594, 605, 799, 812, 988, 993];
+
+/// The patterns of modes 2, 4, 9 and 16.
+pub(crate) static TWO: [Partition; 30] = partitions(SEEDS_2, 2);
+/// The patterns of mode 3.
+pub(crate) static THREE: [Partition; 11] = partitions(SEEDS_3, 3);
+/// The patterns of mode 7.
+pub(crate) static TWO_OF_THREE: [Partition; 19] = partitions(SEEDS_2_OF_3, 2);
+/// The only "pattern" of the modes with one subset.
+pub(crate) static WHOLE: Partition =
+    Partition { subset: [0; 16], members: [0xFFFF, 0, 0], anchors: [0, u8::MAX, u8::MAX] };
+
+const fn partitions<const N: usize>(seeds: [u16; N], subsets: u32) -> [Partition; N] {
+    let mut out = [WHOLE_CONST; N];
+    let mut i = 0;
+    while i < N {
+        out[i] = partition(seeds[i] as u32, subsets);
+        i += 1;
+    }
+    out
+}
+
+const WHOLE_CONST: Partition = Partition { subset: [0; 16], members: [0; 3], anchors: [u8::MAX; 3] };
+
+const fn partition(seed: u32, subsets: u32) -> Partition {
+    let mut out = WHOLE_CONST;
+    let mut i = 16;
+    while i > 0 {
+        i -= 1;
+        let subset = select(seed, subsets, (i % 4) as u32, (i / 4) as u32);
+        out.subset[i] = subset;
+        out.members[subset as usize] |= 1 << i;
+        // Texels are visited from the last to the first: what stays is the first.
+        out.anchors[subset as usize] = i as u8;
+    }
+    out
+}
+
+/// The subset of the texel at (`x`, `y`): the specification's `select_partition` for a 4x4 block.
+const fn select(seed: u32, subsets: u32, x: u32, y: u32) -> u8 {
+    // Blocks of fewer than 31 texels use doubled coordinates.
+    let (x, y) = (x * 2, y * 2);
+    let seed = seed + (subsets - 1) * 1024;
+    let hash = hash52(seed);
+    let long = if subsets == 3 { 6 } else { 5 };
+    let short = if seed & 2 != 0 { 4 } else { 5 };
+    let (even, odd) = if seed & 1 != 0 { (short, long) } else { (long, short) };
+    let a = nibble(hash, 0, even) * x + nibble(hash, 4, odd) * y + (hash >> 14);
+    let b = nibble(hash, 8, even) * x + nibble(hash, 12, odd) * y + (hash >> 10);
+    let c = nibble(hash, 16, even) * x + nibble(hash, 20, odd) * y + (hash >> 6);
+    let (a, b, c) = (a & 63, b & 63, if subsets < 3 { 0 } else { c & 63 });
+    if a >= b && a >= c {
+        0
+    } else if b >= c {
+        1
+    } else {
+        2
+    }
+}
+
+/// Four bits of the hash, squared and scaled down: one slope of one subset.
+const fn nibble(hash: u32, at: u32, shift: u32) -> u32 {
+    let value = (hash >> at) & 15;
+    (value * value) >> shift
+}
+
+const fn hash52(seed: u32) -> u32 {
+    let mut p = seed;
+    p ^= p >> 15;
+    p = p.wrapping_sub(p << 17);
+    p = p.wrapping_add(p << 7);
+    p = p.wrapping_add(p << 4);
+    p ^= p >> 5;
+    p = p.wrapping_add(p << 16);
+    p ^= p >> 7;
+    p ^= p >> 3;
+    p ^= p << 6;
+    p ^ (p >> 17)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use basisu::uastc::patterns as theirs;
+
+    fn same(ours: &[Partition], patterns: &[[u8; 16]], anchors: &[[u8; 3]], subsets: usize) {
+        assert_eq!(ours.len(), patterns.len());
+        for (i, partition) in ours.iter().enumerate() {
+            assert_eq!(partition.subset, patterns[i], "pattern {i}");
+            assert_eq!(partition.anchors[..subsets], anchors[i][..subsets], "anchors {i}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_those_of_the_independent_transcoder() {
+        same(&TWO, &theirs::ASTC_BC7_PATTERNS2, &theirs::ASTC_BC7_PATTERN2_ANCHORS, 2);
+        same(&THREE, &theirs::ASTC_BC7_PATTERNS3, &theirs::ASTC_BC7_PATTERN3_ANCHORS, 3);
+        same(&TWO_OF_THREE, &theirs::BC7_3_ASTC2_PATTERNS2, &theirs::BC7_3_ASTC2_PATTERNS2_ANCHORS, 2);
+    }
+
+    #[test]
+    fn members_and_subsets_agree() {
+        for partition in TWO.iter().chain(&THREE).chain(&TWO_OF_THREE).chain([&WHOLE]) {
+            for (i, &subset) in partition.subset.iter().enumerate() {
+                for (s, members) in partition.members.iter().enumerate() {
+                    assert_eq!(members >> i & 1 != 0, s == usize::from(subset));
+                }
+            }
+        }
+    }
+}

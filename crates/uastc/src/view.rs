@@ -1,0 +1,122 @@
+//! Pixels to be encoded, wherever they lie.
+
+/// A rectangle of RGBA texels, eight bits each, in rows that may be further apart than they are long.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    rgba: &'a [u8],
+    width: u32,
+    height: u32,
+    stride: usize,
+}
+
+impl<'a> View<'a> {
+    /// A view of `width` by `height` texels whose rows begin `stride_bytes` apart.
+    ///
+    /// `None` if a side is zero, rows overlap, or `rgba` is too short.
+    #[must_use]
+    pub fn new(rgba: &'a [u8], width: u32, height: u32, stride_bytes: usize) -> Option<Self> {
+        let row = usize::try_from(width).ok()?.checked_mul(4)?;
+        if row == 0 || height == 0 || stride_bytes < row {
+            return None;
+        }
+        let rows_before = usize::try_from(height - 1).ok()?;
+        let end = rows_before.checked_mul(stride_bytes)?.checked_add(row)?;
+        (rgba.len() >= end).then_some(Self { rgba, width, height, stride: stride_bytes })
+    }
+
+    /// A view of texels whose rows follow each other without a gap.
+    #[must_use]
+    pub fn tight(rgba: &'a [u8], width: u32, height: u32) -> Option<Self> {
+        Self::new(rgba, width, height, usize::try_from(width).ok()?.checked_mul(4)?)
+    }
+
+    /// Texels in a row.
+    #[must_use]
+    pub const fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Rows.
+    #[must_use]
+    pub const fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// The sixteen texels of a block as little-endian words. Past the right and bottom edges the last texels
+    /// repeat.
+    pub(crate) fn block(&self, block_x: u32, block_y: u32) -> [u32; 16] {
+        let (x, y) = (block_x as usize * 4, block_y as usize * 4);
+        let (width, height) = (self.width as usize, self.height as usize);
+        let mut out = [0; 16];
+        for (i, texels) in out.chunks_exact_mut(4).enumerate() {
+            let row = &self.rgba[(y + i).min(height - 1) * self.stride..][..width * 4];
+            if let Some(four) = row.get(x * 4..x * 4 + 16) {
+                for (texel, bytes) in texels.iter_mut().zip(four.chunks_exact(4)) {
+                    *texel = word(bytes);
+                }
+            } else {
+                for (j, texel) in texels.iter_mut().enumerate() {
+                    *texel = word(&row[(x + j).min(width - 1) * 4..][..4]);
+                }
+            }
+        }
+        out
+    }
+}
+
+#[inline]
+fn word(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+/// How many blocks cover `texels` texels in one direction.
+#[must_use]
+pub const fn blocks_wide(texels: u32) -> u32 {
+    texels.div_ceil(4)
+}
+
+/// How many rows of blocks cover `texels` rows of texels.
+#[must_use]
+pub const fn blocks_high(texels: u32) -> u32 {
+    texels.div_ceil(4)
+}
+
+/// How many bytes an encoded image of this size takes; `None` if that does not fit a `usize`.
+#[must_use]
+pub fn encoded_len(width: u32, height: u32) -> Option<usize> {
+    let wide = usize::try_from(blocks_wide(width)).ok()?;
+    let high = usize::try_from(blocks_high(height)).ok()?;
+    wide.checked_mul(high)?.checked_mul(crate::BLOCK_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_must_fit_its_bytes() {
+        let bytes = [0; 64];
+        assert!(View::tight(&bytes, 4, 4).is_some());
+        assert!(View::tight(&bytes, 4, 5).is_none());
+        assert!(View::tight(&bytes, 0, 4).is_none());
+        assert!(View::tight(&bytes, 4, 0).is_none());
+        assert!(View::new(&bytes, 4, 2, 48).is_some(), "the last row may end before its stride does");
+        assert!(View::new(&bytes, 4, 2, 49).is_none());
+        assert!(View::new(&bytes, 4, 2, 15).is_none(), "rows overlap");
+        assert!(View::new(&bytes, u32::MAX, u32::MAX, usize::MAX).is_none());
+    }
+
+    #[test]
+    fn edges_repeat() {
+        // Texel (x, y) holds x + 16 y in red.
+        let mut bytes = vec![0; 6 * 5 * 4];
+        for (i, texel) in bytes.chunks_exact_mut(4).enumerate() {
+            texel[0] = (i % 6 + i / 6 * 16) as u8;
+        }
+        let view = View::tight(&bytes, 6, 5).expect("the bytes suffice");
+        let reds = |bx, by| view.block(bx, by).map(|w| w & 255);
+        assert_eq!(reds(0, 0), [0, 1, 2, 3, 16, 17, 18, 19, 32, 33, 34, 35, 48, 49, 50, 51]);
+        assert_eq!(reds(1, 0)[..4], [4, 5, 5, 5]);
+        assert_eq!(reds(1, 1), [68, 69, 69, 69, 68, 69, 69, 69, 68, 69, 69, 69, 68, 69, 69, 69]);
+    }
+}

@@ -1,0 +1,154 @@
+//! The encoder against an independent transcoder: what it writes is legal and decodes to what it meant.
+
+mod kinds;
+
+use kiln_uastc::{
+    BLOCK_BYTES, Options, Path, Quality, View, blocks_high, blocks_wide, decode_block, encode_block,
+    encode_rows, encode_rows_on, encoded_len,
+};
+use kinds::{KINDS, Random, Texels, block, strip};
+
+const QUALITIES: [Quality; 3] = [Quality::Fast, Quality::Default, Quality::High];
+
+fn options(quality: Quality) -> Options {
+    Options { quality, rdo: None }
+}
+
+fn corpus(count: usize, seed: u64) -> Vec<Texels> {
+    let mut random = Random(seed);
+    (0..count).map(|i| block(i as u32 % KINDS, &mut random)).collect()
+}
+
+fn encode(blocks: &[Texels], options: &Options) -> Vec<[u8; BLOCK_BYTES]> {
+    let rgba = strip(blocks);
+    let view = View::tight(&rgba, blocks.len() as u32 * 4, 4).expect("a strip");
+    let mut out = vec![0; blocks.len() * BLOCK_BYTES];
+    encode_rows(&view, 0..1, options, &mut out);
+    out.chunks_exact(BLOCK_BYTES).map(|b| b.try_into().expect("sixteen bytes")).collect()
+}
+
+fn theirs(block: &[u8; 16]) -> Option<Texels> {
+    basisu::uastc::unpack::unpack_uastc(block, false).map(|texels| texels.map(|t| t.c))
+}
+
+fn error(a: &Texels, b: &Texels) -> u32 {
+    a.iter().flatten().zip(b.iter().flatten()).map(|(&x, &y)| u32::from(x.abs_diff(y)).pow(2)).sum()
+}
+
+#[test]
+fn blocks_decode_alike_here_and_there() {
+    let blocks = corpus(24_000, 1);
+    let mut modes = [0u32; 19];
+    for quality in QUALITIES {
+        for (source, encoded) in blocks.iter().zip(encode(&blocks, &options(quality))) {
+            let theirs = theirs(&encoded).expect("a legal block");
+            assert_eq!(decode_block(&encoded), Some(theirs));
+            if source.iter().all(|t| t == &source[0]) {
+                assert_eq!(&theirs, source, "a solid block is exact");
+            }
+            let alpha = |t: &Texels| t.iter().all(|t| t[3] == 255);
+            assert!(!alpha(source) || alpha(&theirs), "opaque blocks stay opaque");
+            modes[usize::from(basisu::uastc::huff_modes::HUFF_MODES[usize::from(encoded[0] & 127)])] += 1;
+        }
+    }
+    assert!(modes.iter().all(|&n| n > 0), "every mode occurs: {modes:?}");
+}
+
+/// Any sixteen bytes: both decoders agree on whether they are a block, and on its texels.
+#[test]
+fn decoders_agree_on_any_bytes() {
+    let mut random = Random(7);
+    for _ in 0..200_000 {
+        let bytes = (u128::from(random.next()) << 64 | u128::from(random.next())).to_le_bytes();
+        assert_eq!(decode_block(&bytes), theirs(&bytes), "{bytes:02x?}");
+    }
+}
+
+#[test]
+fn every_path_gives_the_same_bytes() {
+    let blocks = corpus(4_000, 2);
+    let rgba = strip(&blocks);
+    let view = View::tight(&rgba, blocks.len() as u32 * 4, 4).expect("a strip");
+    for quality in QUALITIES {
+        let mut all = Path::available().map(|path| {
+            let mut out = vec![0; blocks.len() * BLOCK_BYTES];
+            encode_rows_on(path, &view, 0..1, &options(quality), &mut out);
+            (path, out)
+        });
+        let (_, first) = all.next().expect("the portable path");
+        for (path, other) in all {
+            assert!(first == other, "{path:?} differs from the portable path");
+        }
+    }
+}
+
+#[test]
+fn a_block_alone_gives_the_bytes_it_gives_in_company() {
+    let blocks = corpus(2_000, 3);
+    for quality in QUALITIES {
+        let together = encode(&blocks, &options(quality));
+        for (texels, expected) in blocks.iter().zip(together) {
+            assert_eq!(encode_block(texels, &options(quality)), expected);
+        }
+    }
+}
+
+#[test]
+fn strips_and_strides_do_not_matter() {
+    let (width, height, stride) = (150u32, 61u32, 150 * 4 + 12);
+    let mut random = Random(4);
+    let rgba: Vec<u8> = (0..stride * height as usize)
+        .map(|i| ((i / 7) as u8).wrapping_add((random.next() & 15) as u8))
+        .collect();
+    let packed: Vec<u8> = rgba.chunks(stride).flat_map(|row| &row[..width as usize * 4]).copied().collect();
+    let view = View::new(&rgba, width, height, stride).expect("the bytes suffice");
+    let tight = View::tight(&packed, width, height).expect("the bytes suffice");
+    for rdo in [None, Some(1.0)] {
+        let options = Options { quality: Quality::Default, rdo };
+        let mut whole = vec![0; encoded_len(width, height).expect("small")];
+        encode_rows(&tight, 0..blocks_high(height), &options, &mut whole);
+        for rows in [1, 2, 3, 7, 16, 100] {
+            let mut out = vec![0; whole.len()];
+            let row_bytes = blocks_wide(width) as usize * BLOCK_BYTES;
+            for (i, out) in out.chunks_mut(rows * row_bytes).enumerate() {
+                let first = (i * rows) as u32;
+                encode_rows(&view, first..first + rows as u32, &options, out);
+            }
+            assert!(out == whole, "strips of {rows} rows, rdo {rdo:?}");
+        }
+    }
+}
+
+/// More effort must pay on the whole, on every kind of block.
+#[test]
+fn quality_rises_with_effort() {
+    for kind in 0..KINDS {
+        let mut random = Random(u64::from(kind));
+        let blocks: Vec<_> = (0..1_500).map(|_| block(kind, &mut random)).collect();
+        let total = |quality| -> u64 {
+            let encoded = encode(&blocks, &options(quality));
+            let decoded = encoded.iter().map(|b| decode_block(b).expect("legal"));
+            blocks.iter().zip(decoded).map(|(a, b)| u64::from(error(a, &b))).sum()
+        };
+        let [fast, default, high] = QUALITIES.map(total);
+        assert!(default <= fast + fast / 50, "kind {kind}: default {default}, fast {fast}");
+        assert!(high <= default + default / 100, "kind {kind}: high {high}, default {default}");
+    }
+}
+
+#[test]
+fn a_short_buffer_or_a_row_too_far_is_no_harm() {
+    let rgba = [9; 8 * 8 * 4];
+    let view = View::tight(&rgba, 8, 8).expect("the bytes suffice");
+    let mut whole = [0; 64];
+    encode_rows(&view, 0..2, &Options::default(), &mut whole);
+    let mut short = [0; 40];
+    encode_rows(&view, 0..2, &Options::default(), &mut short);
+    assert_eq!(short[..32], whole[..32]);
+    assert_eq!(short[32..], [0; 8]);
+    let mut far = [7; 64];
+    encode_rows(&view, 1..u32::MAX, &Options::default(), &mut far);
+    assert_eq!(far[..32], whole[32..]);
+    assert_eq!(far[32..], [7; 32]);
+    encode_rows(&view, 5..9, &Options::default(), &mut []);
+}
