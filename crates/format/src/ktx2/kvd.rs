@@ -32,11 +32,6 @@ impl<'a> KeyValues<'a> {
         let len: u32 = self.reader.get("key_and_value_length")?;
         let at = self.reader.at();
         let pair = self.reader.take(len.into(), "key and value")?;
-        let padding = u64::from(len.wrapping_neg() % 4);
-        let padding_at = self.reader.at();
-        self.reader.take(padding, "padding")?;
-        zeroed(self.bytes, padding_at, padding_at + padding)?;
-
         let nul = pair.iter().position(|&b| b == 0).filter(|&nul| nul > 0);
         let nul = nul.ok_or(Error::Value {
             at: at - size_of::<u32>() as u64,
@@ -45,6 +40,9 @@ impl<'a> KeyValues<'a> {
             expected: "that of a key, a zero byte and a value",
         })?;
         let key = core::str::from_utf8(&pair[..nul]).map_err(|_| Error::Text { at, field: "key" })?;
+        let padding_at = self.reader.at();
+        self.reader.take(u64::from(len.wrapping_neg() % 4), "padding")?;
+        zeroed(self.bytes, padding_at, self.reader.at())?;
         Ok(Some((key, &pair[nul + 1..])))
     }
 }
