@@ -59,7 +59,8 @@ impl Reader<'_> {
                 match entry.key.as_str() {
                     "output" => {
                         let hint = "'output' is read at the top level and in presets";
-                        self.warn(entry, "config-ignored-key", "'output' in default is ignored".into(), hint);
+                        let warning = Diag::warning("config-ignored-key", "'output' in default is ignored");
+                        self.warn(warning.at(entry.at).hint(hint));
                     }
                     _ => self.unknown(entry, "default", SECTIONS.iter().copied().chain(["rules"])),
                 }
@@ -127,8 +128,7 @@ impl Reader<'_> {
         let Some(pattern) = pattern else {
             let message = format!("{place} has no 'match' and is skipped");
             let hint = "give it a glob over source paths: match: \"ui/*\"";
-            let warning = Diag::warning("config-rule-without-match", message).at(node.at).hint(hint);
-            self.warnings.push(warning.path(self.name));
+            self.warn(Diag::warning("config-rule-without-match", message).at(node.at).hint(hint));
             return Ok(None);
         };
         let glob = Glob::new(&pattern.text, Dialect::Assetc).map_err(|error| {
@@ -174,11 +174,12 @@ impl Reader<'_> {
             _ => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
         };
         let place = if place.is_empty() { "at the top level".into() } else { format!("in {place}") };
-        self.warn(entry, "config-unknown-key", format!("unknown key '{}' {place}", excerpt(key)), &hint);
+        let message = format!("unknown key '{}' {place}", excerpt(key));
+        self.warn(Diag::warning("config-unknown-key", message).at(entry.at).hint(hint));
     }
 
-    fn warn(&mut self, entry: &Entry, code: &'static str, message: String, hint: &str) {
-        self.warnings.push(Diag::warning(code, message).path(self.name).at(entry.at).hint(hint));
+    fn warn(&mut self, warning: Diag) {
+        self.warnings.push(warning.path(self.name));
     }
 }
 

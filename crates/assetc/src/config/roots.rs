@@ -44,8 +44,9 @@ impl Said {
         Said { path: config.name.clone(), at, hint }
     }
 
-    fn error(&self, code: &'static str, message: String) -> Diag {
-        Diag::error(code, message).path(&self.path).at(&self.at).hint(&self.hint)
+    /// The diagnostic with this place and cure.
+    fn mark(&self, diag: Diag) -> Diag {
+        diag.path(&self.path).at(&self.at).hint(&self.hint)
     }
 }
 
@@ -68,7 +69,7 @@ impl Roots {
         let (Some(parent), Some(name)) = (output.parent(), output.file_name()) else {
             let message =
                 format!("the output directory is '{}', the root of the file system", output.display());
-            return Err(output_said.error("output-unsafe", message));
+            return Err(output_said.mark(Diag::error("output-unsafe", message)));
         };
         let mut pack_name = OsString::from(name);
         pack_name.push(".hpack");
@@ -89,12 +90,12 @@ impl Roots {
             Ok(meta) if meta.is_dir() => Ok(()),
             Ok(_) => {
                 let message = format!("the input '{shown}' is not a directory");
-                Err(self.input_said.error("input-not-a-directory", message))
+                Err(self.input_said.mark(Diag::error("input-not-a-directory", message)))
             }
             Err(error) => {
                 let message = format!("the input directory '{shown}' cannot be opened: {error}");
                 let hint = format!("create it and put sources in it, or {}", self.input_said.hint);
-                Err(self.input_said.error("input-missing", message).hint(hint))
+                Err(self.input_said.mark(Diag::error("input-missing", message)).hint(hint))
             }
         }
     }
@@ -104,7 +105,9 @@ impl Roots {
         let (input, output, project) = (real(&self.input), real(&self.output), real(&self.project));
         let shown = self.output.display();
         let unsafe_output = |why: &str| {
-            Err(self.output_said.error("output-unsafe", format!("the output directory '{shown}' {why}")))
+            Err(self
+                .output_said
+                .mark(Diag::error("output-unsafe", format!("the output directory '{shown}' {why}"))))
         };
         if output.parent().is_none() {
             return unsafe_output("is the root of the file system");
@@ -123,11 +126,11 @@ impl Roots {
         };
         if !overlap.is_empty() {
             let message = format!("the output directory '{shown}' {overlap}");
-            return Err(self.output_said.error("output-overlaps-input", message));
+            return Err(self.output_said.mark(Diag::error("output-overlaps-input", message)));
         }
         if output.exists() && !output.is_dir() {
             let message = format!("the output '{shown}' is not a directory");
-            return Err(self.output_said.error("output-not-a-directory", message));
+            return Err(self.output_said.mark(Diag::error("output-not-a-directory", message)));
         }
         Ok(())
     }
