@@ -32,7 +32,7 @@ pub fn import(bytes: &[u8]) -> Result<Imported<Lut>, Diag> {
     let mut parser = Parser::default();
     for (index, line) in text.trim_start_matches('\u{FEFF}').lines().enumerate() {
         parser.line = index + 1;
-        parser.read(line.trim(), bytes.len()).map_err(|d| d.at(format_args!("line {}", index + 1)))?;
+        parser.read(line.trim_ascii(), bytes.len()).map_err(|d| d.at(format_args!("line {}", index + 1)))?;
     }
     let last = parser.line;
     parser.finish().map_err(|d| d.at(format_args!("line {last}")))
@@ -51,6 +51,10 @@ struct Parser {
 
 impl Parser {
     fn read(&mut self, line: &str, file_len: usize) -> Result<(), Diag> {
+        // Nearly all lines are entries.
+        if line.starts_with(|c: char| c.is_ascii_digit()) {
+            return self.push(line);
+        }
         let (word, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
         let rest = rest.trim_start();
         match word {

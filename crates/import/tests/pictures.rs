@@ -81,10 +81,12 @@ fn the_middles_of_lossy_squares_have_their_colours() {
         ("ycck.jpg", ycck, 3),
         ("lossy.webp", colours, 6),
         ("lossy-alpha.webp", colours, 6),
+        ("animated-lossy.webp", colours, 6),
     ] {
         let found = import(name);
         let wanted: &[&str] = match name {
             "cmyk.jpg" | "cmyk-plain.jpg" | "ycck.jpg" => &["image-cmyk"],
+            "animated-lossy.webp" => &["image-animated"],
             _ => &[],
         };
         assert_eq!(codes(&found), wanted, "{name}");
@@ -97,7 +99,7 @@ fn the_middles_of_lossy_squares_have_their_colours() {
             assert!(near, "{name}: {texel:?} is not {colour:?}");
         }
         let alphas: Vec<u8> = texels.iter().skip(3).step_by(4).copied().collect();
-        if name == "lossy-alpha.webp" {
+        if matches!(name, "lossy-alpha.webp" | "animated-lossy.webp") {
             assert!(alphas[..32].iter().all(|&a| a < 10) && alphas[31 * 32..].iter().all(|&a| a > 245));
         } else {
             assert!(alphas.iter().all(|&a| a == 255), "{name}");
@@ -116,6 +118,22 @@ fn jpeg_detail_agrees_with_libjpeg() {
         let ours = texels.chunks_exact(4).flat_map(|t| &t[..3]);
         let worst = ours.zip(reference).map(|(a, b)| a.abs_diff(*b)).max();
         assert!(worst <= Some(3), "{name}: off by {worst:?}");
+    }
+}
+
+/// A frame in a container has its size stated twice, and the decoder believes both.
+#[test]
+fn webp_frames_of_two_sizes_are_refused() {
+    for name in ["animated-lossy.webp", "lossy-alpha.webp"] {
+        let good = file(name);
+        let start = good.windows(3).position(|w| w == [0x9D, 0x01, 0x2A]).unwrap();
+        for sides in [[33u16, 32], [32, 40], [16, 16], [16383, 16383], [0, 0]] {
+            let mut bytes = good.to_vec();
+            bytes[start + 3..start + 7].copy_from_slice(sides.map(u16::to_le_bytes).as_flattened());
+            let limits = Limits { max_side: 64, ..Limits::default() };
+            let error = image::import(&bytes, "webp", &limits).unwrap_err();
+            assert_eq!(error.code, "image-corrupt", "{name} {sides:?}: {error}");
+        }
     }
 }
 
@@ -197,7 +215,7 @@ fn dimensions_are_probed_from_the_first_bytes() {
         let wanted = match extension(name) {
             _ if name.starts_with("detail") => (23, 19),
             "jpg" => (32, 32),
-            _ if name.starts_with("lossy") => (32, 32),
+            _ if name.contains("lossy") => (32, 32),
             _ => (5, 3),
         };
         assert_eq!(image::probe(bytes, extension(name)), Some(wanted), "{name}");

@@ -218,6 +218,7 @@ macro_rules! data {
 
 data![
     "adobe-rgb.jpg",
+    "animated-lossy.webp",
     "animated.png",
     "animated.webp",
     "bits.bmp",
