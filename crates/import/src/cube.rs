@@ -32,10 +32,15 @@ pub fn import(bytes: &[u8]) -> Result<Imported<Lut>, Diag> {
     let mut parser = Parser::default();
     for (index, line) in text.trim_start_matches('\u{FEFF}').lines().enumerate() {
         parser.line = index + 1;
-        parser.read(line.trim_ascii(), bytes.len()).map_err(|d| d.at(format_args!("line {}", index + 1)))?;
+        parser.read(line.trim_ascii(), bytes.len()).map_err(|d| on_line(d, index + 1))?;
     }
     let last = parser.line;
-    parser.finish().map_err(|d| d.at(format_args!("line {last}")))
+    parser.finish().map_err(|d| on_line(d, last))
+}
+
+/// Places a finding that has no better place yet.
+fn on_line(diag: Diag, line: usize) -> Diag {
+    if diag.at.is_empty() { diag.at(format_args!("line {line}")) } else { diag }
 }
 
 #[derive(Default)]
@@ -107,7 +112,7 @@ impl Parser {
         self.unknown += 1;
         if self.unknown <= MOST_NAMED {
             let message = format!("keyword {} is not known and was skipped", excerpt(word));
-            self.warnings.push(Diag::warning("cube-keyword", message).at(format_args!("line {}", self.line)));
+            self.warnings.push(on_line(Diag::warning("cube-keyword", message), self.line));
         }
     }
 
@@ -126,20 +131,17 @@ impl Parser {
         if self.rgb.len() != entries(size) {
             return Err(wrong_count(size, format_args!("the file has {}", self.rgb.len())));
         }
-        let [low, high] = self.domain;
-        let (low, high) = (low.map_or([0.0; 3], |d| d.0), high.map_or([1.0; 3], |d| d.0));
+        let [low, high] = self.domain.map(|bound| bound.map(|(values, _)| values));
+        let (low, high) = (low.unwrap_or([0.0; 3]), high.unwrap_or([1.0; 3]));
+        let set_on = self.domain.iter().flatten().map(|(_, line)| *line).max().unwrap_or(self.line);
         if (0..3).any(|c| low[c] >= high[c]) {
-            return Err(syntax(format_args!(
-                "the domain ends at {high:?}, which is not above its start {low:?}"
-            )));
+            let message = format!("the domain ends at {high:?}, which is not above its start {low:?}");
+            return Err(on_line(syntax(message), set_on));
         }
-        if let Some((_, line)) = self.domain.into_iter().flatten().next()
-            && (low, high) != ([0.0; 3], [1.0; 3])
-        {
+        if (low, high) != ([0.0; 3], [1.0; 3]) {
             let message = format!("the table is for colours from {low:?} to {high:?}, not from 0 to 1");
             let hint = "scale colours into that range before the lookup, or export the table for 0 to 1";
-            self.warnings
-                .push(Diag::warning("cube-domain", message).at(format_args!("line {line}")).hint(hint));
+            self.warnings.push(on_line(Diag::warning("cube-domain", message).hint(hint), set_on));
         }
         if self.unknown > MOST_NAMED {
             let message = format!("{} more unknown keywords were skipped", self.unknown - MOST_NAMED);
@@ -243,7 +245,7 @@ mod tests {
 
     #[test]
     fn another_domain_is_kept_with_a_warning() {
-        for (lines, at) in [("DOMAIN_MIN 0 -1 0\nDOMAIN_MAX 2 2 2", "line 1"), ("DOMAIN_MAX 2 2 2", "line 1")]
+        for (lines, at) in [("DOMAIN_MIN 0 -1 0\nDOMAIN_MAX 2 2 2", "line 2"), ("DOMAIN_MAX 2 2 2", "line 1")]
         {
             let found = import(format!("{lines}\nLUT_3D_SIZE 2\n{CORNERS}").as_bytes()).unwrap();
             assert_eq!(found.value.domain()[1], [2.0; 3]);
@@ -288,7 +290,7 @@ mod tests {
         }
         fails("LUT_3D_SIZE 2\nLUT_3D_SIZE 2\n", "cube-syntax", 2, "second time");
         fails("DOMAIN_MAX 1 1 1\nDOMAIN_MAX 1 1 1\n", "cube-syntax", 2, "set before");
-        fails(&format!("LUT_3D_SIZE 2\nDOMAIN_MAX 1 0 1\n{CORNERS}"), "cube-syntax", 10, "not above");
+        fails(&format!("LUT_3D_SIZE 2\nDOMAIN_MAX 1 0 1\n{CORNERS}"), "cube-syntax", 2, "not above");
     }
 
     #[test]

@@ -147,37 +147,35 @@ pub fn probe(prefix: &[u8], extension: &str) -> Option<(u32, u32)> {
     }
 }
 
+/// What content that cannot be read looks like.
 fn unknown(bytes: &[u8]) -> Diag {
+    const OTHERS: [(&[u8], &str); 9] = [
+        (b"GIF8", "a GIF"),
+        (b"II*\0", "a TIFF"),
+        (b"MM\0*", "a TIFF"),
+        (b"8BPS", "a Photoshop document"),
+        (b"DDS ", "a DDS texture"),
+        (b"\xABKTX ", "a KTX texture"),
+        (b"v/1\x01", "an OpenEXR picture"),
+        (b"#?R", "a Radiance HDR picture"),
+        (b"qoif", "a QOI picture"),
+    ];
     let head = &bytes[..bytes.len().min(32)];
-    let is = |magic: &[u8]| head.starts_with(magic);
-    let found = if is(b"GIF8") {
-        "a GIF".to_string()
-    } else if is(b"II*\0") || is(b"MM\0*") {
-        "a TIFF".to_string()
-    } else if is(b"8BPS") {
-        "a Photoshop document".to_string()
-    } else if is(b"DDS ") {
-        "a DDS texture".to_string()
-    } else if is(b"\xABKTX ") {
-        "a KTX texture".to_string()
-    } else if is(b"v/1\x01") {
-        "an OpenEXR picture".to_string()
-    } else if is(b"#?RADIANCE") || is(b"#?RGBE") {
-        "a Radiance HDR picture".to_string()
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => Some(text),
+        // A character that the end of the excerpt cuts is still text.
+        Err(e) if e.error_len().is_none() => std::str::from_utf8(&head[..e.valid_up_to()]).ok(),
+        Err(_) => None,
+    };
+    let found = if let Some((_, other)) = OTHERS.iter().find(|(magic, _)| head.starts_with(magic)) {
+        other.to_string()
     } else if head.get(4..8) == Some(b"ftyp") {
         "an AVIF, HEIF or other ISO media file".to_string()
+    } else if let Some(text) = text {
+        format!("text that starts with {text:?}")
     } else {
-        match std::str::from_utf8(head).map_err(|e| e.valid_up_to()) {
-            Ok(text) => format!("text that starts with {text:?}"),
-            // A character cut by the end of the excerpt is still text.
-            Err(valid) if valid + 4 > head.len() && valid > 8 => {
-                format!("text that starts with {:?}", String::from_utf8_lossy(&head[..valid]))
-            }
-            Err(_) => {
-                let hex: Vec<String> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-                format!("unknown content that starts with {}", hex.join(" "))
-            }
-        }
+        let hex: Vec<String> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        format!("unknown content that starts with {}", hex.join(" "))
     };
     Diag::error("image-unknown", format!("not a picture that can be read: {found}"))
         .hint("supported are PNG, JPEG, BMP and WebP by content, and TGA by extension and content")
