@@ -1,1 +1,154 @@
-//! placeholder
+//! The documents in `docs/formats/` and the code say the same.
+//!
+//! A section headed `## Name (n bytes)` holds the table of the record of that name; every record has one, and
+//! every row is held to the offset and size that the reader and writer use.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kiln_format::hman::{Colorspace, Kind};
+use kiln_format::hpack::PackKind;
+use kiln_format::ktx2::{Channels, Payload, Supercompression, Transfer};
+use kiln_format::{FORMATS, Layout, refs};
+
+fn documents() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats")
+}
+
+fn document(name: &str) -> String {
+    let path = documents().join(name).with_extension("md");
+    fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// The cells of the rows of the first table after a heading, without head and rule.
+fn table(text: &str, heading: &str) -> Vec<Vec<String>> {
+    let after = text.split_once(&format!("\n## {heading}\n"));
+    let (_, after) = after.unwrap_or_else(|| panic!("no section {heading:?}"));
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|c| c.trim().replace('`', "")).collect();
+    after
+        .lines()
+        .skip_while(|line| !line.starts_with('|'))
+        .take_while(|line| line.starts_with('|'))
+        .skip(2)
+        .map(cells)
+        .collect()
+}
+
+fn numbered(rows: &[Vec<String>]) -> Vec<(usize, &str)> {
+    rows.iter().map(|row| (row[0].parse().unwrap(), row[1].as_str())).collect()
+}
+
+#[test]
+fn every_format_has_a_document_and_every_document_a_format() {
+    let found: BTreeSet<String> = fs::read_dir(documents())
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    let expected: BTreeSet<String> = FORMATS.iter().map(|f| f.name().to_owned()).collect();
+    assert_eq!(found, expected);
+    for format in FORMATS {
+        let title = format!("# `.{}`: ", format.ext());
+        assert!(document(format.name()).starts_with(&title), "{title}");
+    }
+}
+
+#[test]
+fn every_implementation_is_in_the_table() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let implementations: usize = fs::read_dir(source)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        .map(|path| fs::read_to_string(path).unwrap().matches("\nimpl Format for ").count())
+        .sum();
+    assert_eq!(implementations, FORMATS.len());
+}
+
+#[test]
+fn byte_tables_are_the_records() {
+    for format in FORMATS {
+        let text = document(format.name());
+        for Layout { name, size, fields } in format.layouts() {
+            let rows = table(&text, &format!("{name} ({size} bytes)"));
+            let documented: Vec<_> = rows
+                .iter()
+                .map(|row| {
+                    let bytes = bytes_of(&row[3]);
+                    assert_eq!(bytes, row[1].parse().ok(), "{name}: the type of {} is not its size", row[2]);
+                    (row[0].parse().unwrap(), row[1].parse().unwrap(), row[2].as_str())
+                })
+                .collect();
+            let declared: Vec<_> = fields.iter().map(|f| (f.offset, f.size, f.name)).collect();
+            assert_eq!(documented, declared, "{}: {name}", format.name());
+        }
+        let headed = text.lines().filter(|line| line.starts_with("## ") && line.ends_with(" bytes)")).count();
+        assert_eq!(headed, format.layouts().len(), "{}: a table without a record", format.name());
+    }
+}
+
+fn bytes_of(ty: &str) -> Option<usize> {
+    let (number, times) = ty.split_once(" × ").unwrap_or((ty, "1"));
+    let bits: usize = number.strip_prefix('u')?.parse().ok()?;
+    Some(bits / 8 * times.parse::<usize>().ok()?)
+}
+
+#[test]
+fn kinds_of_the_manifest() {
+    let text = document("hman");
+    let rows = table(&text, "Kinds");
+    let kinds = Kind::ALL.map(|kind| (kind as usize, kind.name()));
+    assert_eq!(numbered(&rows), kinds);
+    let spaces = Colorspace::ALL.map(|c| format!("{} {}", c as u8, c.name())).join(", ");
+    assert!(text.contains(&format!("| `colorspace` | u8 | {spaces} |")), "{spaces}");
+}
+
+#[test]
+fn hashes_of_the_manifest() {
+    let rows = table(&document("hman"), "Hashes");
+    assert!(rows.len() >= 5);
+    for row in rows {
+        let text = if row[0] == "(empty)" { "" } else { &row[0] };
+        assert_eq!(format!("{:#018x}", refs::hash_asset_ref(text)), row[1], "{text}");
+    }
+}
+
+#[test]
+fn kinds_of_the_pack() {
+    let rows = table(&document("hpack"), "Kinds");
+    assert_eq!(numbered(&rows), PackKind::ALL.map(|kind| (kind as usize, kind.name())));
+    for (row, kind) in rows.iter().zip(PackKind::ALL) {
+        assert_eq!(row[2].strip_prefix('.'), kind.ext());
+    }
+}
+
+#[test]
+fn payloads_of_textures() {
+    let rows = table(&document("ktx2"), "Payloads");
+    let row = |name: &str| {
+        let row = rows.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("no row {name}"));
+        row[1..].to_vec()
+    };
+    let uastc = Payload::Uastc { channels: Channels::Rgb };
+    let columns = [
+        (uastc, Transfer::Linear),
+        (Payload::Rgba8, Transfer::Srgb),
+        (Payload::Rgba8, Transfer::Linear),
+        (Payload::Rgba16F, Transfer::Linear),
+    ];
+    assert_eq!(row("vk_format"), columns.map(|(p, t)| p.vk_format(t).to_string()));
+    assert_eq!(row("bytes of a block"), columns.map(|(p, _)| p.block_len().to_string()));
+    let side = |(p, _): (Payload, Transfer)| match p.block_side() {
+        1 => "1".to_owned(),
+        side => format!("{side} × {side}"),
+    };
+    assert_eq!(row("texels of a block"), columns.map(side));
+
+    let text = document("ktx2");
+    for channels in Channels::ALL {
+        let row = format!("\n| {} | {} |", channels as u8, channels.name());
+        assert!(text.contains(&row), "{row}");
+    }
+    let (none, zstd) = (Supercompression::None.scheme(), Supercompression::Zstd.scheme());
+    assert!(text.contains(&format!("| `supercompression_scheme` | u32 | {none} none, {zstd} Zstandard |")));
+}

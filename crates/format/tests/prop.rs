@@ -23,14 +23,11 @@ fn manifest() -> impl Strategy<Value = BTreeMap<u64, (String, Kind, Colorspace)>
 }
 
 fn write_manifest(entries: &BTreeMap<u64, (String, Kind, Colorspace)>) -> Vec<u8> {
-    let entry = |(&hash, (path, kind, colorspace)): (&u64, &(String, Kind, Colorspace))| hman::Entry {
-        hash,
-        kind: *kind,
-        colorspace: *colorspace,
-        path: Box::leak(path.clone().into_boxed_str()),
-    };
     // Backwards and twice over: the writer sorts and collapses.
-    let entries: Vec<_> = entries.iter().rev().chain(entries.iter()).map(entry).collect();
+    let twice = entries.iter().rev().chain(entries);
+    let entries: Vec<_> = twice
+        .map(|(&hash, &(ref path, kind, colorspace))| hman::Entry { hash, kind, colorspace, path })
+        .collect();
     hman::write(&entries).unwrap()
 }
 

@@ -1,0 +1,80 @@
+//! The kinds of packed files, and the extensions that tell them.
+//!
+//! The numbers are those of `docs/formats/hpack.md`, also for files whose formats this crate does not read yet.
+
+use crate::paths;
+
+/// What a packed file is, by its extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum PackKind {
+    /// Anything else.
+    Other = 0,
+    /// `.hmesh`
+    Mesh = 1,
+    /// `.hmat`
+    Material = 2,
+    /// `.hman`
+    Manifest = 3,
+    /// `.hanim`
+    Animation = 4,
+    /// `.ktx2`
+    Texture = 5,
+    /// `.spv`
+    Shader = 6,
+}
+
+impl PackKind {
+    /// All kinds, in order of their numbers.
+    pub const ALL: [PackKind; 7] = [
+        PackKind::Other,
+        PackKind::Mesh,
+        PackKind::Material,
+        PackKind::Manifest,
+        PackKind::Animation,
+        PackKind::Texture,
+        PackKind::Shader,
+    ];
+
+    /// The kind of the file at `path`; extensions are matched as written.
+    pub fn from_path(path: &str) -> PackKind {
+        let ext = paths::extension(path).unwrap_or_default();
+        let known = PackKind::ALL.into_iter().find(|kind| kind.ext() == Some(ext));
+        known.unwrap_or(PackKind::Other)
+    }
+
+    /// Its name, in lower case.
+    pub const fn name(self) -> &'static str {
+        ["other", "mesh", "material", "manifest", "animation", "texture", "shader"][self as usize]
+    }
+
+    /// Its extension, without the dot; `Other` has none.
+    pub const fn ext(self) -> Option<&'static str> {
+        match self {
+            PackKind::Other => None,
+            PackKind::Mesh => Some("hmesh"),
+            PackKind::Material => Some("hmat"),
+            PackKind::Manifest => Some("hman"),
+            PackKind::Animation => Some("hanim"),
+            PackKind::Texture => Some("ktx2"),
+            PackKind::Shader => Some("spv"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_have_the_documented_numbers() {
+        let of = |path| PackKind::from_path(path) as u8;
+        assert_eq!(
+            ["x.bin", "x.hmesh", "x.hmat", "x.hman", "x.hanim", "x.ktx2", "x.spv", "x.hpack"].map(of),
+            [0, 1, 2, 3, 4, 5, 6, 0]
+        );
+        for (number, kind) in PackKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, number);
+        }
+    }
+}
