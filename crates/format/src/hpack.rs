@@ -19,7 +19,7 @@ use crate::{Error, Format, paths, table::sealed::Sealed};
 #[cfg(feature = "tools")]
 use crate::{Fact, Lookup, refs};
 #[cfg(feature = "tools")]
-use alloc::borrow::Cow;
+use alloc::{borrow::Cow, vec::Vec};
 
 /// The first bytes of a pack.
 pub const MAGIC: [u8; 4] = *b"HPAK";
@@ -200,17 +200,37 @@ impl<'a> HpackView<'a> {
         self.toc.entries().map(move |e| (e, slice(bytes, e.offset, e.size).unwrap_or_default()))
     }
 
-    /// The content of the file at `path`.
+    /// The content of the file at `path`, found by a walk as in [`Toc::find`].
     pub fn get(&self, path: &str) -> Option<&'a [u8]> {
         let entry = self.toc.find(path)?;
         slice(self.bytes, entry.offset, entry.size)
     }
+
+    /// The files arranged so that each lookup is a binary search.
+    #[cfg(feature = "tools")]
+    pub fn index(&self) -> Index<'a> {
+        Index(self.files().map(|(entry, data)| (entry.path, data)).collect())
+    }
+}
+
+/// The files of a pack for many lookups; see [`HpackView::index`].
+#[cfg(feature = "tools")]
+#[derive(Clone, Debug)]
+pub struct Index<'a>(Vec<(&'a str, &'a [u8])>);
+
+#[cfg(feature = "tools")]
+impl<'a> Index<'a> {
+    /// The content of the file at `path`.
+    pub fn get(&self, path: &str) -> Option<&'a [u8]> {
+        let found = self.0.binary_search_by_key(&path, |file| file.0).ok()?;
+        self.0.get(found).map(|file| file.1)
+    }
 }
 
 #[cfg(feature = "tools")]
-impl Lookup for HpackView<'_> {
+impl Lookup for Index<'_> {
     fn size(&self, path: &str) -> Option<u64> {
-        self.toc.find(path).map(|entry| entry.size)
+        self.get(path).map(|data| data.len() as u64)
     }
 
     fn bytes(&self, path: &str) -> Option<Cow<'_, [u8]>> {
@@ -340,7 +360,7 @@ fn sums(toc: &Toc<'_>) -> (u64, u64) {
 #[cfg(all(test, feature = "tools"))]
 mod tests {
     use super::*;
-    use alloc::{string::String, vec, vec::Vec};
+    use alloc::{string::String, vec};
 
     const FILES: [(&str, &[u8]); 4] =
         [("b/t.ktx2", b"texture"), ("a.txt", b""), ("assets.hman", &[7; 16]), ("z", b"!")];
@@ -352,10 +372,12 @@ mod tests {
         let view = HpackView::read(&bytes).unwrap();
         for (path, data) in FILES {
             assert_eq!(view.get(path), Some(data), "{path}");
-            assert_eq!(Lookup::size(&view, path), Some(data.len() as u64));
+            assert_eq!(view.index().size(path), Some(data.len() as u64));
+            assert_eq!(view.index().bytes(path).as_deref(), Some(data));
         }
         assert_eq!(view.get("a"), None);
         assert_eq!(view.get("zz"), None);
+        assert_eq!(view.index().get("a"), None);
         let listed: Vec<_> = view.files().map(|(e, _)| (e.path, e.kind)).collect();
         assert_eq!(
             listed,
