@@ -91,6 +91,20 @@ fn a_palette_index_beyond_the_palette_is_black() {
 }
 
 #[test]
+fn a_palette_that_is_no_list_of_colours_is_refused() {
+    for length in [0, 1, 2, 4, 767, 769, 3 * 257] {
+        let mut file = png(3, 8, (1, 1), false, false).bytes();
+        let palette = 33..33 + 12 + 3 * 200;
+        assert_eq!(&file[palette.start + 4..palette.start + 8], b"PLTE");
+        let mut odd = Vec::new();
+        support::chunk(&mut odd, b"PLTE", &vec![7; length]);
+        file.splice(palette, odd);
+        let error = image::import(&file, "png", &Limits::default()).unwrap_err();
+        assert_eq!((error.code.as_ref(), error.at.as_str()), ("image-corrupt", "PLTE"), "{length}: {error}");
+    }
+}
+
+#[test]
 fn a_wrong_checksum_in_any_chunk_is_an_error() {
     let mut file = png(0, 8, (3, 3), false, false).bytes();
     let end = file.len() - 12;
