@@ -100,7 +100,7 @@ fn a_palette_that_is_no_list_of_colours_is_refused() {
         support::chunk(&mut odd, b"PLTE", &vec![7; length]);
         file.splice(palette, odd);
         let error = image::import(&file, "png", &Limits::default()).unwrap_err();
-        assert_eq!((error.code.as_ref(), error.at.as_str()), ("image-corrupt", "PLTE"), "{length}: {error}");
+        assert_eq!(error.code, "image-corrupt", "{length}: {error}");
     }
 }
 

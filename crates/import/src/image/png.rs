@@ -36,9 +36,9 @@ pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) ->
     }
 
     let mut reader = decoder.read_info().map_err(explain)?;
-    // The decoder panics on a palette that it cannot cut into 1 to 256 colours.
+    // The decoder panics on a palette that it cannot cut into 256 colours at most.
     if let Some(palette) = &reader.info().palette
-        && (palette.is_empty() || palette.len() % 3 != 0 || palette.len() > 3 * 256)
+        && (palette.len() % 3 != 0 || palette.len() > 3 * 256)
     {
         return Err(corrupt(format!("a palette of {} bytes", palette.len())).at("PLTE"));
     }
