@@ -104,43 +104,23 @@ impl<'a> Ktx2View<'a> {
         ))?;
 
         // The sections follow one another, so each offset has one right value.
-        let index_len = u64::from(level_count) * LevelIndex::SIZE as u64;
-        reader.take(index_len, "level index")?;
+        reader.take(u64::from(level_count) * LevelIndex::SIZE as u64, "level index")?;
         let dfd_at = reader.at();
-        exactly(
-            offset_of!(Header, dfd_byte_offset),
-            "dfd_byte_offset",
-            header.dfd_byte_offset.into(),
-            dfd_at,
-        )?;
+        header.must_equal(Header { dfd_byte_offset: dfd_at as u32, ..header }, 0)?;
         let described = dfd::read(&mut reader, header.vk_format, supercompression)?;
-        let dfd_len = reader.at() - dfd_at;
-        exactly(
-            offset_of!(Header, dfd_byte_length),
-            "dfd_byte_length",
-            header.dfd_byte_length.into(),
-            dfd_len,
-        )?;
-        let kvd_at = if header.kvd_byte_length == 0 { 0 } else { reader.at() };
-        exactly(
-            offset_of!(Header, kvd_byte_offset),
-            "kvd_byte_offset",
-            header.kvd_byte_offset.into(),
-            kvd_at,
-        )?;
         let kvd_at = reader.at();
+        let payload = described.payload;
+        let expected = Header {
+            type_size: payload.type_size(),
+            dfd_byte_length: (kvd_at - dfd_at) as u32,
+            kvd_byte_offset: if header.kvd_byte_length == 0 { 0 } else { kvd_at as u32 },
+            sgd_byte_offset: 0,
+            sgd_byte_length: 0,
+            ..header
+        };
+        header.must_equal(expected, 0)?;
         let key_values = reader.take(header.kvd_byte_length.into(), "key/value data")?;
         kvd::check(key_values, kvd_at)?;
-        exactly(offset_of!(Header, sgd_byte_offset), "sgd_byte_offset", header.sgd_byte_offset, 0)?;
-        exactly(offset_of!(Header, sgd_byte_length), "sgd_byte_length", header.sgd_byte_length, 0)?;
-
-        let payload = described.payload;
-        exactly(
-            offset_of!(Header, type_size),
-            "type_size",
-            header.type_size.into(),
-            payload.type_size().into(),
-        )?;
         if shape.depth > 0 && matches!(payload, Payload::Uastc { .. }) {
             let depth = shape.depth.into();
             return Err(bad(offset_of!(Header, pixel_depth), "pixel_depth", depth, "0 for UASTC"));
@@ -168,8 +148,12 @@ impl<'a> Ktx2View<'a> {
             let at = level_index_at(level);
             let index = LevelIndex::read(&mut Reader::starting(self.bytes, at))?;
             let (offset, size) = (index.byte_offset, index.byte_length);
-            // A level too large for 64 bits cannot be in a file, so no length is right for it.
-            let needed = self.payload.level_len(&self.shape, level).unwrap_or(u64::MAX);
+            let needed = self.payload.level_len(&self.shape, level).ok_or(bad(
+                at + offset_of!(LevelIndex, uncompressed_byte_length),
+                "uncompressed_byte_length",
+                index.uncompressed_byte_length,
+                "more than 64 bits can hold",
+            ))?;
             let expected = LevelIndex {
                 byte_offset: align(end, self.alignment()).unwrap_or(u64::MAX),
                 byte_length: if self.supercompression == Supercompression::None { needed } else { size },
@@ -267,10 +251,6 @@ fn level_index_at(level: u32) -> usize {
 
 fn bad(at: usize, field: &'static str, found: u64, expected: &'static str) -> Error {
     Error::Value { at: at as u64, field, found, expected }
-}
-
-fn exactly(at: usize, field: &'static str, found: u64, expected: u64) -> Result<(), Error> {
-    if found == expected { Ok(()) } else { Err(Error::Mismatch { at: at as u64, field, found, expected }) }
 }
 
 fn read_header(reader: &mut Reader<'_>) -> Result<Header, Error> {
