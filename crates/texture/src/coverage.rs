@@ -1,8 +1,9 @@
-//! Keeping cut-outs solid: the share of texels that pass the alpha test stays that of the source at every level.
+//! Keeping cut-outs solid: the share of texels that pass the alpha test stays that of the source at every
+//! level.
 //!
-//! Averaging pulls alpha towards the middle, so that leaves and wires thin out with distance. Each level's alpha is
-//! multiplied by the one factor that lets the right number of texels through; it is found exactly, by selection, not
-//! by searching for it.
+//! Averaging pulls alpha towards the middle, so that leaves and wires thin out with distance. Each level's
+//! alpha is multiplied by the one factor that lets the right number of texels through; it is found exactly,
+//! by selection, not by searching for it.
 
 use kiln_ir::{Image, Texels};
 
@@ -26,8 +27,8 @@ pub(crate) fn of_image(image: &Image, cutoff: f32) -> f64 {
     }
 }
 
-/// The factor for alpha after which a share of `wanted` of the (translucent) texels passes, or as near to it as equal
-/// alphas allow. One where nothing needs to change.
+/// The factor for alpha after which a share of `wanted` of the (translucent) texels passes, or as near to it
+/// as equal alphas allow. One where nothing needs to change.
 pub(crate) fn scale(texels: &[Texel], cutoff: f32, wanted: f64) -> f32 {
     let pass = passing_byte(cutoff);
     // A byte is `pass` or more when its alpha is this or more before rounding.
@@ -76,7 +77,11 @@ mod tests {
         let alphas: Vec<f32> = (0..1000).map(|i| 0.01 + i as f32 * 0.0004).collect();
         for cutoff in [0.1, 0.3333, 0.5, 0.75, 1.0] {
             for wanted in [0.0, 0.001, 0.25, 0.5, 0.9, 1.0] {
-                assert_eq!(passing_after(&alphas, cutoff, wanted), (wanted * 1000.0).round() as usize, "{cutoff} {wanted}");
+                assert_eq!(
+                    passing_after(&alphas, cutoff, wanted),
+                    (wanted * 1000.0).round() as usize,
+                    "{cutoff} {wanted}"
+                );
             }
         }
     }
@@ -97,7 +102,8 @@ mod tests {
 
     #[test]
     fn an_image_is_measured_as_it_will_be_tested() {
-        let image = Image::new(2, 2, Texels::Rgba8(vec![0, 0, 0, 128, 0, 0, 0, 127, 0, 0, 0, 255, 0, 0, 0, 0]));
+        let image =
+            Image::new(2, 2, Texels::Rgba8(vec![0, 0, 0, 128, 0, 0, 0, 127, 0, 0, 0, 255, 0, 0, 0, 0]));
         assert_eq!(of_image(&image.unwrap(), 0.5), 0.5);
         let deep = Image::new(1, 2, Texels::Rgba16(vec![0, 0, 0, 65535, 0, 0, 0, 100]));
         assert_eq!(of_image(&deep.unwrap(), 0.5), 0.5);

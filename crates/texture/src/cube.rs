@@ -1,9 +1,9 @@
 //! Cubemap faces that agree at their edges: the filter looks past an edge onto the face that continues there.
 //!
-//! Faces come in the order +X −X +Y −Y +Z −Z with the orientation that Vulkan, OpenGL and KTX2 share (Khronos Data
-//! Format, cubemap coordinate transform). Beyond an edge the neighbour is unfolded into the plane of the face, texel
-//! for texel. Beyond a corner no fourth face exists: there the texel is the mean of the two that are reached by
-//! crossing one edge first or the other.
+//! Faces come in the order +X −X +Y −Y +Z −Z with the orientation that Vulkan, OpenGL and KTX2 share (Khronos
+//! Data Format, cubemap coordinate transform). Beyond an edge the neighbour is unfolded into the plane of the
+//! face, texel for texel. Beyond a corner no fourth face exists: there the texel is the mean of the two that
+//! are reached by crossing one edge first or the other.
 
 use crate::kernel::{Edge, reach};
 use crate::mips::Rows;
@@ -54,8 +54,8 @@ struct Place {
 }
 
 impl Place {
-    /// Tilts the frame over the left or right edge if `x` lies beyond it. What would be beyond the next edge as well
-    /// stops at the last texel.
+    /// Tilts the frame over the left or right edge if `x` lies beyond it. What would be beyond the next edge
+    /// as well stops at the last texel.
     fn cross_x(self, size: i64) -> Place {
         let Frame { out, right, down } = self.frame;
         if self.x < 0 {
@@ -156,6 +156,8 @@ impl Rows for Face<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mips;
+    use crate::plane::Flat;
     use kiln_ir::{Image, Texels};
 
     /// The direction through the centre of a texel, by the table of the Vulkan specification ("Cube Map Face
@@ -191,12 +193,14 @@ mod tests {
                     let place = Place { frame: FACES[face], x: outer.0, y: outer.1 };
                     let (other, x, y) = place.cross_x(size).cross_y(size).texel(size);
                     assert_ne!(other, face);
-                    // Both centres are half a texel from the edge, so that they are this far apart and no farther.
-                    let gap = apart(
-                        direction(face, inner.0 as u32, inner.1 as u32, 8),
-                        direction(other, x, y, 8),
+                    // Both centres are half a texel from the edge, so that they are this far apart and no
+                    // farther.
+                    let gap =
+                        apart(direction(face, inner.0 as u32, inner.1 as u32, 8), direction(other, x, y, 8));
+                    assert!(
+                        (gap - 0.125 * std::f64::consts::SQRT_2).abs() < 1e-12,
+                        "{face} {outer:?}: {gap}"
                     );
-                    assert!((gap - 0.125 * std::f64::consts::SQRT_2).abs() < 1e-12, "{face} {outer:?}: {gap}");
                 }
             }
         }
@@ -229,6 +233,58 @@ mod tests {
         for y in 0..11 {
             face.read(y, &mut row);
             assert!(row.iter().all(|t| (0.0..=5.0 / 255.0).contains(&t[0])));
+        }
+    }
+
+    /// A smooth function of the direction that shares no symmetry with the cube.
+    fn sky(v: [f64; 3]) -> f64 {
+        let length = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
+        let [x, y, z] = v.map(|c| c / length);
+        libm::sin(2.0 * x + 1.0 + z) + libm::cos(2.2 * y - 1.5 * z + 0.7 * x)
+    }
+
+    fn skies(size: u32) -> Vec<Plane> {
+        let texel =
+            |face: usize, i: u32| [sky(direction(face, i % size, i / size, size)) as f32, 0.0, 0.0, 1.0];
+        let face = |face| (0..size * size).map(|i| texel(face, i)).collect();
+        (0..6).map(|f| Plane::Filtered { width: size, texels: face(f) }).collect()
+    }
+
+    /// How much the steps across all edges differ from those of the sky itself, as a mean.
+    fn seam(faces: &[Plane]) -> f64 {
+        let size = faces[0].width();
+        let value = |(face, x, y): (usize, u32, u32)| {
+            let mut texel = [[0.0; 4]];
+            faces[face].read(Meaning::Data, x, y, &mut texel);
+            f64::from(texel[0][0]) - sky(direction(face, x, y, size))
+        };
+        let last = i64::from(size) - 1;
+        let mut sum = 0.0;
+        for face in 0..6 {
+            for i in 0..=last {
+                for (x, y, dx, dy) in [(0, i, -1, 0), (last, i, 1, 0), (i, 0, 0, -1), (i, last, 0, 1)] {
+                    let over = Place { frame: FACES[face], x: x + dx, y: y + dy };
+                    let over = over.cross_x(last + 1).cross_y(last + 1).texel(last + 1);
+                    sum += (value((face, x as u32, y as u32)) - value(over)).abs();
+                }
+            }
+        }
+        sum / f64::from(24 * size)
+    }
+
+    #[test]
+    fn edges_agree_much_better_than_with_clamping() {
+        let (mut ours, mut clamped) = (skies(64), skies(64));
+        for size in [32, 16, 8] {
+            let plane = |texels| Plane::Filtered { width: size, texels };
+            let shrink =
+                |i| mips::shrink(&Face::new(&ours, i, Meaning::Data, size), Meaning::Data, size, size);
+            ours = (0..6).map(|i| plane(shrink(i))).collect();
+            let flat =
+                |p| mips::shrink(&Flat { plane: p, meaning: Meaning::Data }, Meaning::Data, size, size);
+            clamped = clamped.iter().map(|p| plane(flat(p))).collect();
+            let (ours, clamped) = (seam(&ours), seam(&clamped));
+            assert!(ours < clamped / 3.0, "{size}: {ours} against {clamped}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A level's picture to a level's bytes: UASTC blocks, or RGBA as it is.
 //!
-//! Rows are rounded to bytes, swizzled and encoded strip by strip, so that no level is ever held as bytes besides its
-//! result.
+//! Rows are rounded to bytes, swizzled and encoded strip by strip, so that no level is ever held as bytes
+//! besides its result.
 
 use std::ops::Range;
 
@@ -34,7 +34,13 @@ impl Target {
 }
 
 /// Appends one picture to a level's bytes; says whether the block encoder saw a texel that was not opaque.
-pub(crate) fn append(plane: &Plane, meaning: Meaning, alpha_scale: f32, target: &Target, out: &mut Vec<u8>) -> bool {
+pub(crate) fn append(
+    plane: &Plane,
+    meaning: Meaning,
+    alpha_scale: f32,
+    target: &Target,
+    out: &mut Vec<u8>,
+) -> bool {
     let (width, height) = (plane.width(), plane.height());
     let start = out.len();
     out.resize(start + target.encoded_len(width, height), 0);

@@ -5,9 +5,10 @@
 //!                          └─ filter ─ level 1 ─ … ───┘                   (or raw)┘
 //! ```
 //!
-//! Colour is filtered in linear light and weighted by alpha, directions are made unit vectors again, everything else
-//! is filtered channel by channel. All work runs in the rayon pool of the caller, and the bytes do not depend on how
-//! many threads that pool has. Nothing here reads files or knows a container: the caller lays the levels out.
+//! Colour is filtered in linear light and weighted by alpha, directions are made unit vectors again,
+//! everything else is filtered channel by channel. All work runs in the rayon pool of the caller, and the
+//! bytes do not depend on how many threads that pool has. Nothing here reads files or knows a container: the
+//! caller lays the levels out.
 
 mod coverage;
 mod cube;
@@ -23,13 +24,13 @@ mod texel;
 mod working_set;
 
 use kiln_ir::{Image, Lut};
-use kiln_uastc::Quality;
 
 use encode::Target;
 use plane::{Flat, Plane};
 use swizzle::Swizzle;
 use texel::Meaning;
 
+pub use kiln_uastc::Quality;
 pub use lut::LutDepth;
 pub use mips::Mips;
 pub use working_set::working_set;
@@ -39,8 +40,8 @@ pub use working_set::working_set;
 pub enum Mode {
     /// sRGB colour with straight alpha.
     Color,
-    /// Four independent linear channels, such as occlusion, roughness and metalness. Alpha is one of them: it does not
-    /// weigh the others.
+    /// Four independent linear channels, such as occlusion, roughness and metalness. Alpha is one of them: it
+    /// does not weigh the others.
     LinearColor,
     /// A tangent-space normal map. Encoded as `rg01`: X and Y, from which the reader derives Z.
     Normal,
@@ -63,8 +64,8 @@ pub struct Settings {
     pub rdo: Option<f32>,
     /// Zstandard on every level.
     pub zstd: bool,
-    /// For cut-outs: the reference of the alpha test. The share of texels that pass it is kept at every level of a
-    /// [`Mode::Color`] picture.
+    /// For cut-outs: the reference of the alpha test. The share of texels that pass it is kept at every level
+    /// of a [`Mode::Color`] picture.
     pub alpha_coverage: Option<f32>,
 }
 
@@ -245,7 +246,8 @@ fn texture(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Result<E
     })
 }
 
-/// Goes down the levels of one layer and appends each to its level's bytes. Says whether the block encoder saw alpha.
+/// Goes down the levels of one layer and appends each to its level's bytes. Says whether the block encoder
+/// saw alpha.
 fn descend(
     images: Vec<Image>,
     (width, height): (u32, u32),

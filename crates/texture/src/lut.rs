@@ -6,7 +6,8 @@ use rayon::prelude::*;
 /// How the entries of a lookup table are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LutDepth {
-    /// `R8G8B8A8_UNORM`: small and universal; smooth gradients may band, and what lies outside 0..=1 is clamped.
+    /// `R8G8B8A8_UNORM`: small and universal; smooth gradients may band, and what lies outside 0..=1 is
+    /// clamped.
     #[default]
     Unorm8,
     /// `R16G16B16A16_SFLOAT`: no bands, and values outside 0..=1 are kept.
@@ -57,10 +58,12 @@ fn half(value: f32) -> u16 {
     let sign = (value.to_bits() >> 16) as u16 & 0x8000;
     let size = value.abs().min(HALF_MAX);
     let magnitude = if size < SMALLEST_NORMAL {
-        // Subnormal halves are multiples of 2^-24. Adding 0.5, whose last place that is, lets the addition round.
+        // Subnormal halves are multiples of 2^-24. Adding 0.5, whose last place that is, lets the addition
+        // round.
         (size + 0.5).to_bits() - 0.5f32.to_bits()
     } else {
-        // Thirteen mantissa bits go; the bias drops from 127 to 15. A carry out of the mantissa is the right exponent.
+        // Thirteen mantissa bits go; the bias drops from 127 to 15. A carry out of the mantissa is the right
+        // exponent.
         let bits = size.to_bits() - ((127 - 15) << 23);
         (bits + 0x0FFF + (bits >> 13 & 1)) >> 13
     };
@@ -77,7 +80,11 @@ mod tests {
     /// The value of a finite half, by the definition of the format.
     fn value_of(half: u16) -> f64 {
         let (exponent, mantissa) = (i32::from(half >> 10 & 31), f64::from(half & 1023));
-        let size = if exponent == 0 { mantissa * 2f64.powi(-24) } else { (1024.0 + mantissa) * 2f64.powi(exponent - 25) };
+        let size = if exponent == 0 {
+            mantissa * 2f64.powi(-24)
+        } else {
+            (1024.0 + mantissa) * 2f64.powi(exponent - 25)
+        };
         if half & 0x8000 != 0 { -size } else { size }
     }
 
@@ -90,7 +97,8 @@ mod tests {
             if h == 0x7BFF {
                 continue;
             }
-            // Midpoints are exact floats: ties go to the even neighbour, the floats next to them to the nearer one.
+            // Midpoints are exact floats: ties go to the even neighbour, the floats next to them to the
+            // nearer one.
             let midpoint = ((value_of(h) + value_of(h + 1)) / 2.0) as f32;
             assert_eq!(half(midpoint), h + (h & 1), "{h:#x}");
             assert_eq!(half(midpoint.next_down()), h, "{h:#x}");

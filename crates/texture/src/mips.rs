@@ -1,8 +1,8 @@
 //! The chain of ever smaller levels: its sizes, and how one level is made from the one before.
 //!
-//! Each level is filtered from the previous one, which is kept in floats and not clamped, so that nothing is lost on
-//! the way down. Work is split into bands of rows; a row's value does not depend on the band it falls in, so that the
-//! result is the same for any number of threads.
+//! Each level is filtered from the previous one, which is kept in floats and not clamped, so that nothing is
+//! lost on the way down. Work is split into bands of rows; a row's value does not depend on the band it falls
+//! in, so that the result is the same for any number of threads.
 
 use rayon::prelude::*;
 
@@ -57,36 +57,33 @@ pub(crate) trait Rows: Sync {
     fn width(&self) -> u32;
     /// Number of rows, without the border.
     fn height(&self) -> u32;
-    /// What lies beyond the edges. With [`Edge::Border`], `read` counts from the border's corner and fills whole rows
-    /// of `border + width + border` texels, where the border is as wide as the kernel reaches.
+    /// What lies beyond the edges. With [`Edge::Border`], `read` counts from the border's corner and fills
+    /// whole rows of `border + width + border` texels, where the border is as wide as the kernel reaches.
     fn edge(&self) -> Edge;
     /// A row, whole.
     fn read(&self, y: usize, out: &mut [Texel]);
 }
 
-/// Destination rows that one task makes. The rows above and below that two bands both need cost under a tenth at this
-/// height, and a small level still gives several tasks.
+/// Destination rows that one task makes. The rows above and below that two bands both need cost under a tenth
+/// at this height, and a small level still gives several tasks.
 const BAND: usize = 32;
 
 /// `source` at `width` × `height`, which must not exceed its own size.
 pub(crate) fn shrink(source: &impl Rows, meaning: Meaning, width: u32, height: u32) -> Vec<Texel> {
+    let border = match source.edge() {
+        Edge::Clamp => 0,
+        Edge::Border => reach(source.width(), width),
+    };
     let pass = Pass {
         source,
         across: Taps::new(source.width(), width, source.edge()),
         down: Taps::new(source.height(), height, source.edge()),
-        border: match source.edge() {
-            Edge::Clamp => (0, 0),
-            Edge::Border => (reach(source.width(), width), reach(source.height(), height)),
-        },
+        line: source.width() as usize + 2 * border as usize,
+        translucent: meaning == Meaning::Translucent,
     };
     let row = width as usize;
     let mut out = vec![[0.0; 4]; row * height as usize];
-    out.par_chunks_mut(row * BAND).enumerate().for_each(|(band, rows)| {
-        pass.filter(band * BAND, rows);
-        if meaning == Meaning::Translucent {
-            pass.settle(band * BAND, rows);
-        }
-    });
+    out.par_chunks_mut(row * BAND).enumerate().for_each(|(band, rows)| pass.filter(band * BAND, rows));
     out
 }
 
@@ -95,91 +92,84 @@ struct Pass<'a, R> {
     source: &'a R,
     across: Taps,
     down: Taps,
-    border: (u32, u32),
+    /// Texels in a row of the source, border and all.
+    line: usize,
+    translucent: bool,
 }
 
 impl<R: Rows> Pass<'_, R> {
-    /// A buffer for a row of the source.
-    fn line(&self) -> Vec<Texel> {
-        vec![[0.0; 4]; self.source.width() as usize + 2 * self.border.0 as usize]
-    }
-
-    /// Fills the destination rows from row `top` on: across first, and the narrow rows are kept in a ring as long as
-    /// the kernel is tall.
+    /// Fills the destination rows from row `top` on: across first, and the narrow rows are kept in a ring as
+    /// long as the kernel is tall. Translucent rows are kept twice, the second time with all weights made
+    /// positive.
     fn filter(&self, top: usize, out: &mut [Texel]) {
         let width = self.across.len();
         let slots = self.down.longest();
-        let mut line = self.line();
-        let mut ring = vec![[0.0; 4]; width * slots];
+        let kept = if self.translucent { 2 * width } else { width };
+        let mut line = vec![[0.0; 4]; self.line];
+        let mut ring = vec![[0.0; 4]; kept * slots];
         let mut next = 0;
         for (y, out) in out.chunks_exact_mut(width).enumerate() {
             let (first, weights) = self.down.of(top + y);
             next = next.max(first);
             while next < first + weights.len() {
                 self.source.read(next, &mut line);
-                let slot = next % slots * width;
-                self.squeeze(&line, &mut ring[slot..slot + width]);
+                let (row, positive) = ring[next % slots * kept..][..kept].split_at_mut(width);
+                self.squeeze(&line, |weight| weight, row);
+                self.squeeze(&line, f32::abs, positive);
                 next += 1;
             }
-            for (weight, row) in weights.iter().zip(first..) {
-                let slot = row % slots * width;
-                let ring = ring[slot..slot + width].as_flattened();
-                out.as_flattened_mut().iter_mut().zip(ring).for_each(|(sum, v)| *sum += weight * v);
+            let rows = || {
+                weights
+                    .iter()
+                    .zip(first..)
+                    .map(|(weight, row)| (*weight, &ring[row % slots * kept..][..kept]))
+            };
+            for (weight, row) in rows() {
+                let values = row[..width].as_flattened();
+                out.as_flattened_mut().iter_mut().zip(values).for_each(|(sum, v)| *sum += weight * v);
+            }
+            if self.translucent {
+                for (x, texel) in out.iter_mut().enumerate().filter(|(_, texel)| texel[3] < FAINT) {
+                    let mut sum = [0.0; 4];
+                    rows().for_each(|(weight, row)| add(&mut sum, weight.abs(), &row[width + x]));
+                    *texel = settled(texel[3], sum);
+                }
             }
         }
     }
 
-    /// Filters one row.
-    fn squeeze(&self, line: &[Texel], out: &mut [Texel]) {
+    /// Filters one row, as far as `out` is long.
+    fn squeeze(&self, line: &[Texel], weigh: impl Fn(f32) -> f32, out: &mut [Texel]) {
         for (x, out) in out.iter_mut().enumerate() {
             let (first, weights) = self.across.of(x);
             let mut sum = [0.0; 4];
             for (weight, texel) in weights.iter().zip(&line[first..first + weights.len()]) {
-                for c in 0..4 {
-                    sum[c] += weight * texel[c];
-                }
+                add(&mut sum, weigh(*weight), texel);
             }
             *out = sum;
         }
     }
+}
 
-    /// Where little alpha is left, gives texels the alpha-weighted mean colour of the area they cover.
-    ///
-    /// The kernel's negative lobes may cancel out nearly all of the weight, and a colour divided by what is left would
-    /// be noise. A quarter is well above what the lobes can take away, and a mean cannot overshoot.
-    fn settle(&self, top: usize, out: &mut [Texel]) {
-        const FAINT: f32 = 0.25;
-        let width = self.across.len();
-        let mut line = self.line();
-        let mut sums = vec![[0.0f32; 4]; width];
-        for (y, out) in out.chunks_exact_mut(width).enumerate() {
-            if out.iter().all(|t| t[3] >= FAINT) {
-                continue;
-            }
-            sums.fill([0.0; 4]);
-            for row in covered(top + y, self.down.len(), self.source.height(), self.border.1) {
-                self.source.read(row, &mut line);
-                for (x, sum) in sums.iter_mut().enumerate().filter(|(x, _)| out[*x][3] < FAINT) {
-                    for texel in &line[covered(x, width, self.source.width(), self.border.0)] {
-                        for c in 0..4 {
-                            sum[c] += texel[c];
-                        }
-                    }
-                }
-            }
-            for (texel, sum) in out.iter_mut().zip(&sums).filter(|(t, _)| t[3] < FAINT) {
-                let weight = texel[3].max(VEIL);
-                let ratio = weight / sum[3];
-                *texel = [sum[0] * ratio, sum[1] * ratio, sum[2] * ratio, weight];
-            }
-        }
+fn add(sum: &mut Texel, weight: f32, texel: &Texel) {
+    for c in 0..4 {
+        sum[c] += weight * texel[c];
     }
 }
 
-/// The source texels that destination texel `i` of `to` overlaps, counted from the border's start.
-fn covered(i: usize, to: usize, from: u32, border: u32) -> std::ops::Range<usize> {
-    let (from, border) = (from as usize, border as usize);
-    border + i * from / to..border + ((i + 1) * from).div_ceil(to)
+/// Texels with less alpha than this have their colour settled: well above what the kernel's negative lobes
+/// can take.
+const FAINT: f32 = 0.25;
+
+/// A faint texel: its alpha, and the mean colour of all that the kernel touched.
+///
+/// Negative lobes may cancel out nearly all of the weight, and a colour divided by what is left would be
+/// noise. A mean cannot overshoot. It also gives transparent texels the colour of the visible ones next to
+/// them, so that a sampler that blends the two shows no fringe.
+fn settled(alpha: f32, mean: Texel) -> Texel {
+    let weight = alpha.max(VEIL);
+    let ratio = weight / mean[3];
+    [mean[0] * ratio, mean[1] * ratio, mean[2] * ratio, weight]
 }
 
 #[cfg(test)]
@@ -188,7 +178,8 @@ mod tests {
 
     #[test]
     fn level_counts_and_sizes() {
-        for (w, h, full) in [(1, 1, 1), (2, 1, 2), (5, 3, 3), (256, 256, 9), (1, 1000, 10), (u32::MAX, 1, 32)] {
+        for (w, h, full) in [(1, 1, 1), (2, 1, 2), (5, 3, 3), (256, 256, 9), (1, 1000, 10), (u32::MAX, 1, 32)]
+        {
             assert_eq!(Mips::Full.levels(w, h), full, "{w}x{h}");
             assert_eq!(level_size(w, h, full - 1), (1, 1));
             assert_eq!(Mips::None.levels(w, h), 1);
@@ -211,17 +202,6 @@ mod tests {
             (u32::MAX, u32::MAX, Some(7), (7, 7)),
         ] {
             assert_eq!(fit(w, h, limit), expected, "{w}x{h}");
-        }
-    }
-
-    #[test]
-    fn covered_texels_tile_the_source() {
-        for (from, to) in [(5u32, 2usize), (8, 4), (7, 1), (9, 4)] {
-            assert_eq!(covered(0, to, from, 3).start, 3);
-            assert_eq!(covered(to - 1, to, from, 3).end, 3 + from as usize);
-            for i in 1..to {
-                assert!(covered(i, to, from, 0).start <= covered(i - 1, to, from, 0).end);
-            }
         }
     }
 }

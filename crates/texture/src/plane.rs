@@ -1,7 +1,7 @@
 //! One picture on its way down the chain: the source as it came, or a filtered level in floats.
 //!
-//! The largest picture is never held in floats: a 4096² source is 64 MB of bytes, and its first filtered level is
-//! another 64 MB.
+//! The largest picture is never held in floats: a 4096² source is 64 MB of bytes, and its first filtered
+//! level is another 64 MB.
 
 use std::ops::Range;
 

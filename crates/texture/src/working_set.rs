@@ -4,10 +4,11 @@ use crate::Settings;
 use crate::mips::{fit, level_size};
 
 /// An upper estimate of the bytes in use at the worst moment while `count` pictures (layers or faces) of
-/// `width` × `height` become a texture: the sources (taken to be sixteen bits deep), the levels in floats, the result
-/// and the scratch of every thread of the current pool.
+/// `width` × `height` become a texture: the sources (taken to be sixteen bits deep), the levels in floats,
+/// the result and the scratch of every thread of the current pool.
 pub fn working_set(width: u32, height: u32, count: u32, settings: &Settings) -> u64 {
-    let texels = |(w, h): (u32, u32)| u64::from(w).saturating_mul(u64::from(h)).saturating_mul(u64::from(count));
+    let texels =
+        |(w, h): (u32, u32)| u64::from(w).saturating_mul(u64::from(h)).saturating_mul(u64::from(count));
     let base = fit(width, height, settings.max_size);
     let source = texels((width, height)).saturating_mul(8);
     let floats = |size| texels(size).saturating_mul(16);
@@ -21,11 +22,12 @@ pub fn working_set(width: u32, height: u32, count: u32, settings: &Settings) -> 
             false => texels((w, h)).saturating_mul(4),
         })
         .fold(0, u64::saturating_add);
-    // A thread holds a row in floats, the kernel's ring (four rows' worth) and a strip of 32 rows of bytes.
+    // A thread holds a row in floats, the kernel's ring (eight rows' worth) and a strip of 32 rows of bytes.
     let threads = rayon::current_num_threads() as u64;
-    let scratch = threads.saturating_mul(u64::from(width)).saturating_mul(16 + 64 + 128);
+    let scratch = threads.saturating_mul(u64::from(width)).saturating_mul(16 + 128 + 128);
     let filtering = source.saturating_add(resized).saturating_add(next);
-    // Compressed levels are at most a little longer than plain ones; each thread has a compressor of some megabytes.
+    // Compressed levels are at most a little longer than plain ones; each thread has a compressor of some
+    // megabytes.
     let compressing = if settings.zstd { stored.saturating_add(stored / 128 + (threads << 23)) } else { 0 };
     stored.saturating_add(filtering.max(compressing)).saturating_add(scratch).saturating_add(1 << 16)
 }

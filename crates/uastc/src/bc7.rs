@@ -42,7 +42,10 @@ pub(crate) fn error<L: Lanes, const C: usize, const N: usize, const S: usize, co
     endpoints: Endpoints,
     weights: Weights,
 ) -> L {
-    let lines: [Line<L, C>; S] = std::array::from_fn(|s| convert::<L, C, G>(&fitted.lines[s], endpoints));
+    let mut lines = fitted.lines;
+    for s in 0..S {
+        lines[s] = convert::<L, C, G>(&fitted.lines[s], endpoints);
+    }
     let mut total = [L::zero(); C];
     for i in 0..16 {
         let w = weight::<L, N>(fitted.weights[i], weights);
@@ -98,8 +101,8 @@ fn convert<L: Lanes, const C: usize, const G: usize>(line: &Line<L, C>, endpoint
             let [low, high] = with_bit::<L, C, G>(&line.low, Some(&line.high), 7);
             Line { low, high }
         }
-        Endpoints::Five => Line { low: line.low.map(|v| plain(v, 5)), high: line.high.map(|v| plain(v, 5)) },
-        Endpoints::Seven => Line { low: line.low.map(|v| plain(v, 7)), high: line.high.map(|v| plain(v, 7)) },
+        Endpoints::Five => Line { low: plain(&line.low, 5), high: plain(&line.high, 5) },
+        Endpoints::Seven => Line { low: plain(&line.low, 7), high: plain(&line.high, 7) },
         Endpoints::Eight => *line,
     }
 }
@@ -107,17 +110,22 @@ fn convert<L: Lanes, const C: usize, const G: usize>(line: &Line<L, C>, endpoint
 /// Eight bits whose lowest is shared by the channels: the parity that most channels have, even on a tie.
 #[inline(always)]
 fn seven1<L: Lanes, const C: usize, const G: usize>(end: &[L; C]) -> [L; C] {
-    let odd = end.map(|v| v - (v * L::splat(0.5)).floor() * L::splat(2.0));
+    let mut odd = *end;
+    for c in 0..C {
+        odd[c] = end[c] - (end[c] * L::splat(0.5)).floor() * L::splat(2.0);
+    }
     let mut count = odd[0] * L::splat(G as f32);
     for c in 1..C {
         count = count + odd[c];
     }
     let channels = (C + G - 1) as f32;
     let parity = L::splat(1.0).only(L::splat(channels).less(count + count));
-    std::array::from_fn(|c| {
+    let mut out = *end;
+    for c in 0..C {
         let wrong = (odd[c] - parity).abs();
-        (end[c] + wrong).min(parity + L::splat(254.0))
-    })
+        out[c] = (end[c] + wrong).min(parity + L::splat(254.0));
+    }
+    out
 }
 
 /// `bits` bits whose lowest is shared by the channels (of both ends, if there are two): the better of both.
@@ -132,19 +140,16 @@ fn with_bit<L: Lanes, const C: usize, const G: usize>(
     let mut best = ends;
     let mut least = L::splat(1e30);
     for parity in [0.0, 1.0] {
-        let tried = ends.map(|end| {
-            end.map(|v| {
-                let half =
-                    ((v * L::splat(top / 255.0) - L::splat(parity)) * L::splat(0.5) + L::splat(0.5)).floor();
-                let value = (half + half + L::splat(parity)).clamp(parity, top - 1.0 + parity);
-                widen(value, bits)
-            })
-        });
+        let mut tried = ends;
         let mut cost = L::zero();
-        for (end, value) in ends.iter().zip(&tried) {
+        for e in 0..2 {
             for c in 0..C {
+                let scaled = ends[e][c] * L::splat(top / 255.0) - L::splat(parity);
+                let half = (scaled * L::splat(0.5) + L::splat(0.5)).floor();
+                let value = (half + half + L::splat(parity)).clamp(parity, top - 1.0 + parity);
+                tried[e][c] = widen(value, bits);
                 let repeats = if c == 0 { G as f32 } else { 1.0 };
-                cost = cost + (value[c] - end[c]).squared() * L::splat(repeats);
+                cost = cost + (tried[e][c] - ends[e][c]).squared() * L::splat(repeats);
             }
         }
         let better = cost.less(least);
@@ -160,10 +165,14 @@ fn with_bit<L: Lanes, const C: usize, const G: usize>(
 
 /// Rounded to `bits` bits and widened again.
 #[inline(always)]
-fn plain<L: Lanes>(value: L, bits: i32) -> L {
+fn plain<L: Lanes, const C: usize>(end: &[L; C], bits: i32) -> [L; C] {
     let top = ((1 << bits) - 1) as f32;
-    // Whole-number division of `value * top + 127` by 255; the thousandth keeps exact quotients exact.
-    widen((value * L::splat(top / 255.0) + L::splat(127.0 / 255.0 + 1e-3)).floor(), bits)
+    let mut out = *end;
+    for c in 0..C {
+        // Whole-number division of `value * top + 127` by 255; the thousandth keeps exact quotients exact.
+        out[c] = widen((end[c] * L::splat(top / 255.0) + L::splat(127.0 / 255.0 + 1e-3)).floor(), bits);
+    }
+    out
 }
 
 /// A value of `bits` bits as eight, its top bits repeated below.

@@ -116,11 +116,13 @@ impl Batch {
     /// The blocks of at most eight `ids`, of which there is at least one.
     #[inline(always)]
     pub(crate) fn new(blocks: &[Block], ids: &[u16]) -> Self {
-        let ids_of = |lane: usize| usize::from(ids[lane.min(ids.len() - 1)]);
-        let mut batch = Self { ids: std::array::from_fn(ids_of), count: ids.len(), words: [[0; WIDTH]; 16] };
-        for (lane, &id) in batch.ids.iter().enumerate() {
-            for (words, &texel) in batch.words.iter_mut().zip(&blocks[id].texels) {
-                words[lane] = texel;
+        let mut batch = Self { ids: [0; WIDTH], count: ids.len(), words: [[0; WIDTH]; 16] };
+        for lane in 0..WIDTH {
+            let id = usize::from(ids[lane.min(ids.len() - 1)]);
+            let texels = &blocks[id].texels;
+            batch.ids[lane] = id;
+            for i in 0..16 {
+                batch.words[i][lane] = texels[i];
             }
         }
         batch
@@ -135,19 +137,33 @@ impl Batch {
     /// A number from each block.
     #[inline(always)]
     pub(crate) fn gather<L: Lanes>(&self, blocks: &[Block], get: impl Fn(&Block) -> f32) -> L {
-        L::load(&self.ids.map(|id| get(&blocks[id])))
+        let mut out = [0.0; WIDTH];
+        for lane in 0..WIDTH {
+            out[lane] = get(&blocks[self.ids[lane]]);
+        }
+        L::load(&out)
     }
 
     /// A word from each block.
     #[inline(always)]
     pub(crate) fn words(&self, blocks: &[Block], get: impl Fn(&Block) -> u32) -> [u32; WIDTH] {
-        self.ids.map(|id| get(&blocks[id]))
+        let mut out = [0; WIDTH];
+        for lane in 0..WIDTH {
+            out[lane] = get(&blocks[self.ids[lane]]);
+        }
+        out
     }
 
     /// The chosen channels.
     #[inline(always)]
     pub(crate) fn channels<L: Lanes, const C: usize>(&self, channels: [u32; C]) -> Texels<L, C> {
-        channels.map(|c| std::array::from_fn(|i| L::byte(&self.words[i], c)))
+        let mut out = [[L::zero(); 16]; C];
+        for c in 0..C {
+            for i in 0..16 {
+                out[c][i] = L::byte(&self.words[i], channels[c]);
+            }
+        }
+        out
     }
 }
 
@@ -183,8 +199,8 @@ impl<L: Lanes> Candidate<'_, L> {
         let mut rows = [[[0; WIDTH]; 4]; 2];
         for (rows, weights) in rows.iter_mut().zip(self.weights) {
             for (row, w) in rows.iter_mut().zip(weights.chunks_exact(4)) {
-                let pair = |a: L, b: L| a + b * L::splat(32.0);
-                *row = (pair(w[0], w[1]) + pair(w[2], w[3]) * L::splat(1024.0)).to_words();
+                let (first, second) = (w[0] + w[1] * L::splat(32.0), w[2] + w[3] * L::splat(32.0));
+                *row = (first + second * L::splat(1024.0)).to_words();
             }
         }
         let mut endpoints = [[0; WIDTH]; 18];

@@ -92,7 +92,13 @@ fn settle<L: Lanes, const S: usize>(sums: &mut [L; S]) {
 /// What a texel between the ends should aim at so that rounding down hits `px`.
 #[inline(always)]
 pub(crate) fn bent<L: Lanes, const C: usize>(px: &Texels<L, C>) -> Texels<L, C> {
-    px.map(|channel| channel.map(|v| v * L::splat(255.0 / 256.0) + L::splat(0.5)))
+    let mut out = *px;
+    for c in 0..C {
+        for i in 0..16 {
+            out[c][i] = px[c][i] * L::splat(255.0 / 256.0) + L::splat(0.5);
+        }
+    }
+    out
 }
 
 /// The principal axis of each subset. `G` is how many channels the first one stands for.
@@ -106,7 +112,10 @@ pub(crate) fn spread<L: Lanes, const C: usize, const S: usize, const G: usize>(
     let mut product = [[[L::zero(); S]; C]; C];
     for i in 0..16 {
         // Away from the middle of the range squares stay small, and exact.
-        let p: [L; C] = std::array::from_fn(|c| px[c][i] - L::splat(128.0));
+        let mut p = [L::zero(); C];
+        for c in 0..C {
+            p[c] = px[c][i] - L::splat(128.0);
+        }
         add(&mut count, L::splat(1.0), members, i);
         for a in 0..C {
             add(&mut sum[a], p[a], members, i);
@@ -216,7 +225,9 @@ pub(crate) fn principal<L: Lanes, const C: usize>(cov: &[[L; C]; C]) -> ([L; C],
         }
         length = up / down;
         let scale = L::splat(1.0) / peak;
-        row = next.map(|v| v * scale);
+        for c in 0..C {
+            row[c] = next[c] * scale;
+        }
     }
     if C == 1 {
         row = [L::splat(1.0); C];
@@ -282,11 +293,14 @@ fn around<L: Lanes>(value: L, lattice: &Lattice) -> (L, L) {
     }
     let last = (lattice.levels - 1) as f32;
     let i = (value * L::splat(last / 255.0)).clamp(0.0, last - 1.0).floor();
-    let level = |i: L| {
-        let upper = L::splat(lattice.upper).only(L::splat((lattice.levels / 2) as f32 - 0.5).less(i));
-        (i * L::splat(lattice.step) + L::splat(lattice.offset) + upper).floor()
-    };
-    (level(i), level(i + L::splat(1.0)))
+    (level(i, lattice), level(i + L::splat(1.0), lattice))
+}
+
+/// Level `i` of the sorted levels.
+#[inline(always)]
+fn level<L: Lanes>(i: L, lattice: &Lattice) -> L {
+    let upper = L::splat(lattice.upper).only(L::splat((lattice.levels / 2) as f32 - 0.5).less(i));
+    (i * L::splat(lattice.step) + L::splat(lattice.offset) + upper).floor()
 }
 
 /// Least squares for one subset, then for each channel the best of the four lattice points around the
@@ -314,24 +328,24 @@ fn solve<L: Lanes, const C: usize, const S: usize>(
         let x = mean.or(flat, (at_low * high2 - at_high * both) * scale);
         let y = mean.or(flat, (at_high * low2 - at_low * both) * scale);
         let ((x0, x1), (y0, y1)) = (around(x, lattice), around(y, lattice));
-        (line.low[c], line.high[c]) = nearest_pair([x0 - x, x1 - x], [y0 - y, y1 - y], low2, cross, high2);
-        line.low[c] = x1.or(L::splat(0.5).less(line.low[c]), x0);
-        line.high[c] = y1.or(L::splat(0.5).less(line.high[c]), y0);
+        let (right, up) = nearest_pair([x0 - x, x1 - x], [y0 - y, y1 - y], [low2, cross, high2]);
+        line.low[c] = x1.or(right, x0);
+        line.high[c] = y1.or(up, y0);
     }
     line
 }
 
-/// Which of two offsets in x and which of two in y make `a x^2 + b x y + c y^2` smallest, as 0 or 1 each.
+/// Whether the second of two offsets in x, and in y, makes `a x^2 + b x y + c y^2` smallest.
 #[inline(always)]
-fn nearest_pair<L: Lanes>(dx: [L; 2], dy: [L; 2], a: L, b: L, c: L) -> (L, L) {
-    let (ax, cy) = (dx.map(|d| a * d * d), dy.map(|d| c * d * d));
-    let bx = dx.map(|d| b * d);
-    let e = |i: usize, j: usize| ax[i] + cy[j] + bx[i] * dy[j];
-    let (e00, e01, e10, e11) = (e(0, 0), e(0, 1), e(1, 0), e(1, 1));
-    let one = L::splat(1.0);
-    let (y0, y1) = (one.only(e01.less(e00)), one.only(e11.less(e10)));
-    let second = e10.min(e11).less(e00.min(e01));
-    (one.only(second), y1.or(second, y0))
+fn nearest_pair<L: Lanes>(dx: [L; 2], dy: [L; 2], [a, b, c]: [L; 3]) -> (L::Mask, L::Mask) {
+    let (ax0, ax1) = (a * dx[0] * dx[0], a * dx[1] * dx[1]);
+    let (cy0, cy1) = (c * dy[0] * dy[0], c * dy[1] * dy[1]);
+    let (bx0, bx1) = (b * dx[0], b * dx[1]);
+    let (e00, e01) = (ax0 + cy0 + bx0 * dy[0], ax0 + cy1 + bx0 * dy[1]);
+    let (e10, e11) = (ax1 + cy0 + bx1 * dy[0], ax1 + cy1 + bx1 * dy[1]);
+    let right = e10.min(e11).less(e00.min(e01));
+    let up = (right & e11.less(e10)) | (!right & e01.less(e00));
+    (right, up)
 }
 
 /// Weight indices by projection on the lines.
@@ -422,10 +436,16 @@ pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize, cons
     for &stretch in tries.stretch {
         let scale = L::splat(last / (1.0 + 2.0 * stretch));
         let shift = L::splat(stretch * last / (1.0 + 2.0 * stretch));
-        let mut index = spread.position.map(|t| (t * scale + shift).round().clamp(0.0, last));
+        let mut index = [L::zero(); 16];
+        for i in 0..16 {
+            index[i] = (spread.position[i] * scale + shift).round().clamp(0.0, last);
+        }
         for _ in 0..tries.rounds {
             let sums = sums::<L, C, N, S>(px, &aim, members, &index);
-            let lines: [Line<L, C>; S] = std::array::from_fn(|s| solve(&sums, spread.count[s], s, lattice));
+            let mut lines = [nothing; S];
+            for s in 0..S {
+                lines[s] = solve(&sums, spread.count[s], s, lattice);
+            }
             index = project::<L, C, N, S, G>(&aim, members, &lines);
             let error = error::<L, C, N, S, G>(px, members, &lines, &index);
             let better = error.less(best.error);

@@ -42,7 +42,11 @@ impl<L: Lanes, T: Stage> Kernel<L> for Batches<'_, L, T> {
 /// The channels that a fit of `C` channels is about; `G` is 3 if the first stands for red, green and blue.
 #[inline(always)]
 fn channels<const C: usize, const G: usize>() -> [u32; C] {
-    std::array::from_fn(|c| if G == 3 && c == 1 { 3 } else { c as u32 })
+    let mut out = [0; C];
+    for c in 0..C {
+        out[c] = if G == 3 && c == 1 { 3 } else { c as u32 };
+    }
+    out
 }
 
 /// How BC7 stores a mode's endpoints and weights, if the mode has one plane.
@@ -139,7 +143,10 @@ impl<const C: usize> Stage for ChoosePlanes<C> {
         let mut sum = [L::zero(); C];
         let mut cov = [[L::zero(); C]; C];
         for i in 0..16 {
-            let p: [L; C] = std::array::from_fn(|c| px[c][i] - L::splat(128.0));
+            let mut p = [L::zero(); C];
+            for c in 0..C {
+                p[c] = px[c][i] - L::splat(128.0);
+            }
             for a in 0..C {
                 sum[a] = sum[a] + p[a];
                 for b in a..C {
@@ -190,13 +197,16 @@ impl<const MODE: usize, const C: usize, const R: usize, const N: usize> Stage fo
         let px: Texels<L, C> = batch.channels(channels::<C, 1>());
         let words = batch.words(blocks, |block| block.planes.pattern.into());
         let alone = L::byte(&words, 0);
-        // Which channels come after the lone one, and so move down by one.
-        let past: [L::Mask; C] = std::array::from_fn(|c| alone.less(L::splat(c as f32 + 0.5)));
-        let rest: Texels<L, R> =
-            std::array::from_fn(|j| std::array::from_fn(|i| px[j + 1][i].or(past[j], px[j][i])));
-        let mut lone: Texels<L, 1> = [px[C - 1]];
-        for c in (0..C - 1).rev() {
+        // Which channels are the lone one or come after it. Those after it move down by one.
+        let mut past = [L::zero().less(L::zero()); C];
+        for c in 0..C {
+            past[c] = alone.less(L::splat(c as f32 + 0.5));
+        }
+        let mut rest = [[L::zero(); 16]; R];
+        let mut lone = [px[C - 1]];
+        for c in (0..R).rev() {
             for i in 0..16 {
+                rest[c][i] = px[c + 1][i].or(past[c], px[c][i]);
                 lone[0][i] = px[c][i].or(past[c], lone[0][i]);
             }
         }
@@ -205,16 +215,16 @@ impl<const MODE: usize, const C: usize, const R: usize, const N: usize> Stage fo
         let b = fit::<L, 1, N, 1, 1>(&lone, &[], &spread::<L, 1, 1, 1>(&lone, &[]), lattice, effort.tries(N));
         let mut endpoints = [L::zero(); 8];
         for c in 0..C {
-            let ends = |line: &dyn Fn(usize) -> L, own: L| {
-                // Channel c is rest[c] before the lone one and rest[c - 1] after it.
-                let before = if c < R { line(c) } else { own };
-                let after = if c > 0 { line(c - 1) } else { own };
-                let is_past = if c == 0 { None } else { Some(past[c - 1]) };
-                let own_or_before = own.or(past[c], before);
-                is_past.map_or(own_or_before, |mask| after.or(mask, own_or_before))
-            };
-            endpoints[c * 2] = ends(&|j| a.lines[0].low[j], b.lines[0].low[0]);
-            endpoints[c * 2 + 1] = ends(&|j| a.lines[0].high[j], b.lines[0].high[0]);
+            // Before the lone channel, itself, after it.
+            let (before, after) = (c.min(R - 1), c.max(1) - 1);
+            let (rest, lone) = (&a.lines[0], &b.lines[0]);
+            let mut low = lone.low[0].or(past[c], rest.low[before]);
+            let mut high = lone.high[0].or(past[c], rest.high[before]);
+            if c > 0 {
+                low = rest.low[after].or(past[c - 1], low);
+                high = rest.high[after].or(past[c - 1], high);
+            }
+            (endpoints[c * 2], endpoints[c * 2 + 1]) = (low, high);
         }
         let ends = (&endpoints[..C * 2], words);
         offer_planes::<L, R, N, 1>(MODE, blocks, batch, effort, (&rest, &a), (&lone, &b), ends);
@@ -289,7 +299,10 @@ impl<const C: usize, const S: usize, const G: usize> Stage for ChoosePattern<C, 
         let mut moments = [[L::zero(); MOMENTS]; 16];
         let mut total = [L::zero(); MOMENTS];
         for i in 0..16 {
-            let p: [L; C] = std::array::from_fn(|c| px[c][i] - L::splat(128.0));
+            let mut p = [L::zero(); C];
+            for c in 0..C {
+                p[c] = px[c][i] - L::splat(128.0);
+            }
             let mut m = C;
             for a in 0..C {
                 moments[i][a] = p[a];
@@ -302,7 +315,8 @@ impl<const C: usize, const S: usize, const G: usize> Stage for ChoosePattern<C, 
                 total[m] = total[m] + moments[i][m];
             }
         }
-        let mut first = (L::splat(1e30), L::zero(), L::zero());
+        // Score, spread across and along, index.
+        let mut first = [L::splat(1e30), L::splat(1e30), L::zero(), L::zero()];
         let mut second = first;
         for (index, partition) in self.patterns.iter().enumerate() {
             let mut rest = total;
@@ -326,18 +340,17 @@ impl<const C: usize, const S: usize, const G: usize> Stage for ChoosePattern<C, 
             }
             let (x, y) = quick_spread::<L, C>(&rest, partition.members[0].count_ones() as f32);
             (across, along) = (across + x, along + y);
-            let score = |t: (L, L, L)| t.0 + t.1 * L::splat(1.0 / 9.0);
-            let this = (across, along, L::splat(index as f32));
-            let pick =
-                |mask, a: (L, L, L), b: (L, L, L)| (a.0.or(mask, b.0), a.1.or(mask, b.1), a.2.or(mask, b.2));
-            let wins = score(this).less(score(first));
-            let places = score(this).less(score(second));
-            second = pick(wins, first, pick(places, this, second));
-            first = pick(wins, this, first);
+            let score = across + along * L::splat(1.0 / 9.0);
+            let this = [score, across, along, L::splat(index as f32)];
+            let (wins, places) = (score.less(first[0]), score.less(second[0]));
+            for k in 0..4 {
+                second[k] = first[k].or(wins, this[k].or(places, second[k]));
+                first[k] = this[k].or(wins, first[k]);
+            }
         }
         let repeat = G as f32;
         for (rank, t) in [first, second].into_iter().enumerate() {
-            let (across, along, pattern) = (t.0.store(), t.1.store(), t.2.to_words());
+            let (across, along, pattern) = (t[1].store(), t[2].store(), t[3].to_words());
             for (lane, id) in batch.lanes() {
                 blocks[id].choices[self.list][rank] = Choice {
                     pattern: pattern[lane] as u8,
@@ -406,7 +419,10 @@ impl<const MODE: usize, const C: usize, const N: usize, const S: usize, const G:
         let pattern = batch.words(blocks, |block| block.choices[self.list][self.rank].pattern.into());
         let mut members = [[L::zero().less(L::zero()); 16]; 2];
         for (s, members) in members.iter_mut().enumerate().take(S - 1) {
-            let bits = pattern.map(|p| u32::from(mode.patterns[p as usize].members[s + 1]));
+            let mut bits = [0; WIDTH];
+            for lane in 0..WIDTH {
+                bits[lane] = mode.patterns[pattern[lane] as usize].members[s + 1].into();
+            }
             for (i, member) in members.iter_mut().enumerate() {
                 *member = L::bit(&bits, i as u32);
             }

@@ -1,2 +1,7 @@
 //! The `assetc` executable.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kiln_cli::assetc::main()
+}

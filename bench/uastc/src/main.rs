@@ -1,0 +1,145 @@
+//! Every UASTC encoder on the same images in one run.
+//!
+//! ```text
+//! cargo run --release -- ../../../shared/data            the whole table
+//! cargo run --release -- ../../../shared/data ours       ours alone, quickly
+//! ```
+//! Other words: `each` prints every image, `rdo` adds the RDO settings, `cpp` the reference in C++.
+
+mod encoders;
+mod images;
+mod measure;
+
+use encoders::Encoder;
+use images::Image;
+use kiln_uastc::Quality;
+use measure::{Figures, figures};
+use std::path::PathBuf;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let root = PathBuf::from(arguments.next().unwrap_or_else(|| "../../../shared/data".into()));
+    let words: Vec<String> = arguments.collect();
+    let said = |word: &str| words.iter().any(|w| w == word);
+    let images = images::load(&root);
+    let megapixels: f64 = images.iter().map(Image::megapixels).sum();
+    println!("{} images, {megapixels:.2} megapixels\n", images.len());
+
+    let mut encoders = Vec::new();
+    if !said("ours") {
+        encoders.extend([0, 2, 3].map(|level| Encoder::Reference { level, rdo: None }));
+    }
+    if said("cpp") {
+        encoders.extend([2, 3].map(|level| Encoder::Cpp { level }));
+    }
+    if said("rdo") && !said("ours") {
+        encoders.extend([0.5, 1.0, 2.0].map(|l| Encoder::Reference { level: 2, rdo: Some(l) }));
+    }
+    if !said("only-rdo") {
+        encoders.extend(
+            [Quality::Fast, Quality::Default, Quality::High].map(|quality| Encoder::Ours { quality, rdo: None }),
+        );
+    }
+    if said("rdo") {
+        encoders.extend(
+            [0.5, 1.0, 2.0].map(|l| Encoder::Ours { quality: Quality::Default, rdo: Some(l) }),
+        );
+    }
+
+    println!(
+        "| {:24} | MP/s | RGB dB | as BC7 | as ETC1 | as BC1 | alpha dB | EAC dB | normals deg | Zstd 18 KB |",
+        "encoder"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    let mut results: Vec<(Encoder, Vec<Figures>)> = Vec::new();
+    for encoder in encoders {
+        let all: Vec<Figures> = images
+            .iter()
+            .map(|image| {
+                let (blocks, seconds) = encoder.encode(image);
+                figures(image, &blocks, seconds)
+            })
+            .collect();
+        row(&encoder, &all, megapixels);
+        results.push((encoder, all));
+    }
+    compare(&images, &results, megapixels);
+    if said("each") {
+        each(&images, &results);
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0f64);
+    for value in values {
+        sum += value;
+        count += 1.0;
+    }
+    sum / count.max(1.0)
+}
+
+fn speed(all: &[Figures], megapixels: f64) -> f64 {
+    megapixels / all.iter().map(|f| f.seconds).sum::<f64>()
+}
+
+fn row(encoder: &Encoder, all: &[Figures], megapixels: f64) {
+    println!(
+        "| {:24} | {:.3} | {:.3} | {:.3} | {:.2} | {:.2} | {:.2} | {:.2} | {:.3} | {:.1} |",
+        encoder.name(),
+        speed(all, megapixels),
+        mean(all.iter().map(|f| f.rgb)),
+        mean(all.iter().map(|f| f.bc7)),
+        mean(all.iter().map(|f| f.etc1)),
+        mean(all.iter().map(|f| f.bc1)),
+        mean(all.iter().filter_map(|f| f.alpha)),
+        mean(all.iter().filter_map(|f| f.eac)),
+        mean(all.iter().filter_map(|f| f.angle)),
+        mean(all.iter().map(|f| f.zstd as f64 / 1e3)),
+    );
+}
+
+/// Ours beside the reference level that each is held to.
+fn compare(images: &[Image], results: &[(Encoder, Vec<Figures>)], megapixels: f64) {
+    let find = |wanted: Encoder| results.iter().find(|(e, _)| *e == wanted).map(|(_, all)| all);
+    println!("\n| ours | against | times as fast | RGB dB | worst image | as BC7 | as ETC1 |");
+    println!("|---|---|---|---|---|---|---|");
+    for (quality, level) in [(Quality::Fast, 0), (Quality::Default, 2), (Quality::High, 3)] {
+        let (Some(ours), Some(theirs)) = (
+            find(Encoder::Ours { quality, rdo: None }),
+            find(Encoder::Reference { level, rdo: None }),
+        ) else {
+            continue;
+        };
+        // The faster of the two builds of the reference counts; Fast is timed against level 2.
+        let timed = if level == 0 { 2 } else { level };
+        let mut reference = f64::MIN;
+        for encoder in [Encoder::Reference { level: timed, rdo: None }, Encoder::Cpp { level: timed }] {
+            reference = find(encoder).map_or(reference, |all| speed(all, megapixels).max(reference));
+        }
+        let gain = |get: fn(&Figures) -> f64| mean(ours.iter().zip(theirs).map(|(a, b)| get(a) - get(b)));
+        let worst = images
+            .iter()
+            .zip(ours.iter().zip(theirs))
+            .map(|(image, (a, b))| (a.rgb - b.rgb, &image.name))
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        let (worst, name) = worst.map_or((0.0, ""), |(gain, name)| (gain, name.as_str()));
+        println!(
+            "| {quality:?} | level {level}, speed of level {timed} | {:.1} | {:+.3} | {worst:+.2} ({name}) | {:+.3} | {:+.2} |",
+            speed(ours, megapixels) / reference,
+            gain(|f| f.rgb),
+            gain(|f| f.bc7),
+            gain(|f| f.etc1),
+        );
+    }
+}
+
+fn each(images: &[Image], results: &[(Encoder, Vec<Figures>)]) {
+    println!();
+    for (i, image) in images.iter().enumerate() {
+        print!("{:44} {:4}x{:<4}", image.name, image.width, image.height);
+        for (_, all) in results {
+            print!("  {:6.2}/{:5.2}/{:5.2}/{:6.2}", all[i].rgb, all[i].bc7, all[i].etc1, image.megapixels() / all[i].seconds);
+        }
+        println!();
+    }
+}

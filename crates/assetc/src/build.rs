@@ -1,0 +1,209 @@
+//! The main loop, told once: walk, plan, cook what changed, link, pack.
+
+use crate::config::{Resolver, Roots};
+use crate::link::{MANIFEST, Row, decode_rows, manifest};
+use crate::pack::{self, Packed};
+use crate::plan::{Planned, plan};
+use kiln_format::by_path;
+use kiln_kit::record::{Output, Record};
+use kiln_kit::{
+    Cache, Diag, Done, Event, Events, Fs, Hash, Plan, Real, Records, RelPath, Severity, State, Tree, World,
+    run,
+};
+use rayon::prelude::*;
+use std::io;
+
+/// The journal in the output: which file came from what, and the lock of the build that owns it.
+pub const JOURNAL: &str = ".assetc-cache";
+
+/// The journal's name for the manifest. No source can have it: paths of sources do not start with a slash.
+pub(crate) const LINK: &str = "//manifest";
+/// The journal's name for the pack.
+pub(crate) const PACK: &str = "//pack";
+
+/// What to build and how.
+pub struct Request<'a> {
+    /// Where from and where to.
+    pub roots: &'a Roots,
+    /// With which settings.
+    pub resolver: &'a Resolver,
+    /// On how many threads.
+    pub jobs: usize,
+    /// Whether everything is built, whatever the journal says.
+    pub force: bool,
+    /// Whether every output is read again and checked.
+    pub verify: bool,
+    /// Whether the output is bundled afterwards.
+    pub pack: bool,
+    /// Who watches.
+    pub events: &'a dyn Events,
+}
+
+/// One source and how it fared.
+#[derive(Debug)]
+pub struct Asset {
+    /// The file or directory, relative to the input.
+    pub source: RelPath,
+    /// What kind of source it is; empty when it could not be cooked at all.
+    pub kind: &'static str,
+    /// How it fared.
+    pub state: State,
+    /// What was said about it.
+    pub warnings: Vec<Diag>,
+}
+
+/// What a build did.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Every source, by path.
+    pub assets: Vec<Asset>,
+    /// What is wrong with the trees or with the results as a whole.
+    pub problems: Vec<Diag>,
+    /// How many refs the manifest holds, if it is up to date.
+    pub refs: Option<usize>,
+    /// The pack, if one was asked for and none failed.
+    pub packed: Option<Packed>,
+}
+
+impl Report {
+    /// How many sources were built.
+    pub fn built(&self) -> usize {
+        self.assets.iter().filter(|a| matches!(a.state, State::Built(_))).count()
+    }
+
+    /// How many sources needed nothing.
+    pub fn fresh(&self) -> usize {
+        self.assets.iter().filter(|a| a.state == State::Fresh).count()
+    }
+
+    /// How many sources failed.
+    pub fn failed(&self) -> usize {
+        self.assets.iter().filter(|a| matches!(a.state, State::Failed(_))).count()
+    }
+
+    /// Whether everything is as it should be.
+    pub fn is_ok(&self) -> bool {
+        self.failed() == 0 && self.problems.iter().all(|p| p.severity < Severity::Error)
+    }
+}
+
+/// Brings an output up to date with its sources.
+pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
+    let roots = request.roots;
+    roots.check_input()?;
+    std::fs::create_dir_all(&roots.output).map_err(|e| at_root("unwritable", &roots.output, &e))?;
+    let src = Real::open(&roots.input).map_err(|e| at_root("unreadable", &roots.input, &e))?;
+    let out = Real::open(&roots.output).map_err(|e| at_root("unwritable", &roots.output, &e))?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(request.jobs)
+        .thread_name(|n| format!("kiln-{n}"))
+        .build()
+        .map_err(|e| Diag::error("threads", format!("cannot start {} threads: {e}", request.jobs)))?;
+
+    let mut cache = Cache::open(&out, &journal_path(), &|| request.events.on(Event::Waiting))
+        .map_err(|e| at_root("unwritable", &roots.output.join(JOURNAL), &e))?;
+    let (src_tree, out_tree) = pool.install(|| rayon::join(|| src.walk(None), || out.walk(Some(JOURNAL))));
+    let src_tree = src_tree.map_err(|e| at_root("unreadable", &roots.input, &e))?;
+    let out_tree = out_tree.map_err(|e| at_root("unreadable", &roots.output, &e))?;
+    let world = World { src: &src, src_tree: &src_tree, out: &out, out_tree: &out_tree };
+
+    let planned = plan(&src_tree, request.resolver);
+    let complete = src_tree.problems.iter().all(|p| p.severity < Severity::Error);
+    let keep: Vec<&str> =
+        [LINK, PACK].into_iter().chain(planned.conflicts.iter().map(|(s, _)| s.as_str())).collect();
+    let how = Plan {
+        pool: &pool,
+        force: request.force,
+        verify: request.verify,
+        prune: complete,
+        events: request.events,
+    };
+    let done = run(world, &mut cache, &planned.assets, &keep, how)?;
+
+    let rows = rows(&done);
+    let mut report = report(planned, done, src_tree.problems.clone());
+    if request.verify {
+        let records = cache.records();
+        report.problems.extend(pool.install(|| verify(&out, records)));
+    }
+    if report.is_ok() {
+        report.refs = Some(link(&out, &out_tree, &mut cache, &rows)?);
+        if request.pack {
+            report.packed = Some(pack::pack(roots, &out, &mut cache, request.verify)?);
+        }
+    }
+    Ok(report)
+}
+
+pub(crate) fn journal_path() -> RelPath {
+    RelPath::new(JOURNAL).expect("a plain name")
+}
+
+/// An error about a directory that the user named.
+pub(crate) fn at_root(code: &'static str, path: &std::path::Path, error: &io::Error) -> Diag {
+    let what = if code == "unreadable" { "read" } else { "write" };
+    Diag::error(code, format!("cannot {what} it: {error}")).path(path.display())
+}
+
+fn rows(done: &[Done]) -> Vec<Row> {
+    done.iter().filter_map(|done| decode_rows(&done.payload)).flatten().collect()
+}
+
+fn report(planned: Planned, done: Vec<Done>, problems: Vec<Diag>) -> Report {
+    let cooked = planned.assets.into_iter().zip(done).map(|(asset, done)| Asset {
+        source: asset.source,
+        kind: asset.recipe.name(),
+        state: done.state,
+        warnings: done.warnings,
+    });
+    let refused = planned.conflicts.into_iter().map(|(source, diag)| Asset {
+        source,
+        kind: "",
+        state: State::Failed(diag),
+        warnings: vec![],
+    });
+    let mut assets: Vec<Asset> = cooked.chain(refused).collect();
+    assets.sort_by(|a, b| a.source.cmp(&b.source));
+    Report { assets, problems, refs: None, packed: None }
+}
+
+/// Writes the manifest unless it is there already, byte for byte; returns how many refs it holds.
+fn link(out: &dyn Fs, out_tree: &Tree, cache: &mut Cache, rows: &[Row]) -> Result<usize, Diag> {
+    let bytes = manifest(rows)?;
+    let hash = Hash::of(&bytes);
+    let written = |record: &Record<'_>| match record.outputs.as_slice() {
+        [output] => output.hash == hash && out_tree.stamp(MANIFEST) == Some(output.stamp),
+        _ => false,
+    };
+    if !cache.records().get(LINK).as_ref().is_some_and(written) {
+        let unwritable =
+            |e: io::Error| Diag::error("unwritable", format!("cannot write it: {e}")).path(MANIFEST);
+        let path = RelPath::new(MANIFEST).expect("a plain name");
+        let staged = out.stage(&mut |file| file.write_all(&bytes)).map_err(unwritable)?;
+        let stamp = out.publish(vec![(staged, path)]).into_iter().next();
+        let stamp = stamp.unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map_err(unwritable)?;
+        let record =
+            Record { outputs: vec![Output { path: MANIFEST.into(), stamp, hash }], ..Record::default() };
+        cache.append(&[(LINK, Some(&record))]).map_err(unwritable)?;
+    }
+    let refs: std::collections::BTreeSet<u64> = rows.iter().map(|row| row.hash).collect();
+    Ok(refs.len())
+}
+
+/// Reads every output of the journal and checks its structure.
+fn verify(out: &dyn Fs, records: &Records) -> Vec<Diag> {
+    let outputs =
+        records.names().into_iter().filter(|name| *name != LINK).filter_map(|name| records.get(name));
+    let paths: Vec<String> = outputs.flat_map(|r| r.outputs).map(|o| o.path.into_owned()).collect();
+    let bad = |path: &String| {
+        let broken = |why: String| {
+            Some(Diag::error("verify", why).path(path).hint("this is a defect of Kiln: please report it"))
+        };
+        let format = by_path(path)?;
+        match out.read(&RelPath::new(path.as_str()).ok()?) {
+            Ok(bytes) => format.verify(&bytes).err().and_then(|e| broken(e.to_string())),
+            Err(e) => broken(format!("cannot read it: {e}")),
+        }
+    };
+    paths.par_iter().filter_map(bad).collect()
+}

@@ -1,0 +1,107 @@
+//! `assetc check`: whether an output directory or a pack is whole.
+//!
+//! Every file of a known format has to be sound in itself and agree with the files it refers to. In an output
+//! directory that still has its journal, every output also has to be the one that was written, byte for byte, and
+//! no file of a known format may be there that nobody wrote.
+
+use crate::build::journal_path;
+use crate::runtime::Runtime;
+use kiln_format::{FORMATS, by_path};
+use kiln_kit::{Diag, Hash, Records};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What a check found.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// Everything that is wrong, by path.
+    pub problems: Vec<Diag>,
+    /// How many files of each format are there, in the order of the format table: title and count.
+    pub counts: Vec<(&'static str, usize)>,
+    /// How many outputs were compared with the journal; none without one.
+    pub compared: usize,
+}
+
+/// Checks an output directory or a pack; calls `waiting` when a build has to end first.
+pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<Checked, Diag> {
+    // A build that runs would make it look broken: its journal is read first, which waits for the build's end.
+    let records = match std::fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => read_records(path, waiting)?,
+        _ => Records::default(),
+    };
+    let runtime = Runtime::open(path)?;
+    let files: Vec<&str> = runtime.files().map(|(path, _)| path).collect();
+    let written: BTreeMap<String, Hash> = records
+        .names()
+        .into_iter()
+        .filter_map(|name| records.get(name))
+        .flat_map(|record| record.outputs)
+        .map(|output| (output.path.into_owned(), output.hash))
+        .collect();
+
+    let mut problems: Vec<Diag> = runtime.problems.clone();
+    problems
+        .par_extend(files.par_iter().flat_map_iter(|path| check_file(&runtime, path, written.get(*path))));
+    if !records.is_empty() {
+        let missing = written.keys().filter(|path| files.binary_search(&path.as_str()).is_err());
+        problems.extend(missing.map(|path| problem("check-missing", path, "it is missing", "build again")));
+        let orphans = files.iter().filter(|path| by_path(path).is_some() && !written.contains_key(**path));
+        problems.extend(orphans.map(|path| {
+            problem(
+                "check-orphan",
+                path,
+                "nothing in the project writes it",
+                "remove it, or keep it outside the output",
+            )
+        }));
+    }
+    problems.sort_by(|a, b| (&a.path, &a.code, &a.message).cmp(&(&b.path, &b.code, &b.message)));
+    let count = |ext: &str| files.iter().filter(|path| by_path(path).is_some_and(|f| f.ext() == ext)).count();
+    let counts = FORMATS.iter().map(|f| (f.title(), count(f.ext()))).filter(|(_, n)| *n > 0).collect();
+    Ok(Checked { problems, counts, compared: written.len() })
+}
+
+/// The journal of an output directory, or no records when it has none.
+pub(crate) fn read_records(output: &Path, waiting: &dyn Fn()) -> Result<Records, Diag> {
+    let fault = |e| crate::build::at_root("unreadable", output, &e);
+    let real = kiln_kit::Real::open(output).map_err(fault)?;
+    Records::read(&real, &journal_path(), waiting).map_err(fault)
+}
+
+fn check_file(runtime: &Runtime, path: &str, written: Option<&Hash>) -> Vec<Diag> {
+    let format = by_path(path);
+    if format.is_none() && written.is_none() {
+        return vec![];
+    }
+    let bytes = match runtime.read(path) {
+        Ok(bytes) => bytes,
+        Err(e) => return vec![problem("unreadable", path, &format!("cannot read it: {e}"), "")],
+    };
+    let mut problems = Vec::new();
+    if written.is_some_and(|hash| Hash::of(&bytes) != *hash) {
+        problems.push(problem(
+            "check-changed",
+            path,
+            "it is not what was written",
+            "build again with --verify",
+        ));
+    }
+    if let Some(format) = format {
+        if let Err(e) = format.verify(&bytes) {
+            problems.push(problem("check-broken", path, &e.to_string(), "build again with --verify"));
+        } else {
+            let mut bad = |found: kiln_format::Problem| {
+                problems.push(problem(found.code, path, &found.message, found.hint))
+            };
+            if let Err(e) = format.cross(path, &bytes, runtime, &mut bad) {
+                problems.push(problem("check-broken", path, &e.to_string(), "build again with --verify"));
+            }
+        }
+    }
+    problems
+}
+
+fn problem(code: &'static str, path: &str, message: &str, hint: &str) -> Diag {
+    Diag::error(code, message).path(path).hint(hint)
+}

@@ -1,0 +1,105 @@
+//! `assetc explain`: which recipe a source has, where each setting comes from, what it read, and whether the next
+//! build would cook it.
+
+use crate::build::{JOURNAL, at_root};
+use crate::check::read_records;
+use crate::config::{Resolver, Roots};
+use crate::plan::plan;
+use kiln_kit::record::Seen;
+use kiln_kit::stale::{Verdict, judge};
+use kiln_kit::{Diag, Fs, Real, RelPath, Task, Tree, Why, World};
+
+/// Everything there is to say about one source.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// The file or directory, relative to the input.
+    pub source: RelPath,
+    /// The recipe's name and version.
+    pub recipe: (&'static str, u32),
+    /// Setting, value and the layer it came from.
+    pub settings: Vec<(String, String, String)>,
+    /// What its last cook depended on, each with how it stood.
+    pub inputs: Vec<(String, &'static str)>,
+    /// What its last cook wrote; before the first, what it is going to write.
+    pub outputs: Vec<String>,
+    /// Why it was last built, if it ever was.
+    pub last: Option<String>,
+    /// Why the next build would cook it, or `None` when it would not.
+    pub next: Option<Why>,
+}
+
+/// Explains the source at a path relative to the input.
+pub fn explain(
+    roots: &Roots,
+    resolver: &Resolver,
+    source: &RelPath,
+    waiting: &dyn Fn(),
+) -> Result<Explained, Diag> {
+    roots.check_input()?;
+    let fault = |e| at_root("unreadable", &roots.input, &e);
+    let src = Real::open(&roots.input).map_err(fault)?;
+    let src_tree = src.walk(None).map_err(fault)?;
+    let planned = plan(&src_tree, resolver);
+    let conflict = planned.conflicts.into_iter().find(|(path, _)| path == source).map(|(_, diag)| diag);
+    if let Some(diag) = conflict {
+        return Err(diag);
+    }
+    let Some(asset) = planned.assets.iter().find(|asset| &asset.source == source) else {
+        return Err(no_source(&src_tree, source, planned.assets.iter().map(|a| &a.source)));
+    };
+
+    let recipe = asset.recipe;
+    let settings = asset.resolved.rows(recipe.sections());
+    let settings = settings
+        .map(|row| (format!("{}.{}", row.key.section, row.key.name), row.value, row.layer.to_string()));
+    let mut explained = Explained {
+        source: source.clone(),
+        recipe: (recipe.name(), recipe.version()),
+        settings: settings.collect(),
+        inputs: vec![],
+        outputs: recipe.output(source).iter().map(RelPath::to_string).collect(),
+        last: None,
+        next: Some(Why::New),
+    };
+    if !roots.output.is_dir() {
+        return Ok(explained);
+    }
+    let records = read_records(&roots.output, waiting)?;
+    let out = Real::open(&roots.output).map_err(fault)?;
+    let out_tree = out.walk(Some(JOURNAL)).map_err(fault)?;
+    if let Some(record) = records.get(source.as_str()) {
+        explained.last = Some(record.why.to_string());
+        explained.inputs =
+            record.inputs.iter().map(|input| (input.path.to_string(), standing(input.seen))).collect();
+        explained.outputs = record.outputs.iter().map(|output| output.path.to_string()).collect();
+        let world = World { src: &src, src_tree: &src_tree, out: &out, out_tree: &out_tree };
+        explained.next = match judge(world, &asset.fingerprint(), record, false) {
+            Verdict::Fresh(_) => None,
+            Verdict::Stale(why) => Some(why),
+        };
+    }
+    Ok(explained)
+}
+
+fn standing(seen: Seen) -> &'static str {
+    match seen {
+        Seen::File { .. } => "read",
+        Seen::Absent => "looked for, not there",
+        Seen::Listing(_) => "listed",
+    }
+}
+
+fn no_source<'a>(tree: &Tree, path: &RelPath, sources: impl Iterator<Item = &'a RelPath>) -> Diag {
+    let mut sources = sources;
+    if let Some(owner) = sources.find(|source| path.is_under(source)) {
+        return Diag::error("not-a-source", format!("it is part of the source {owner}"))
+            .path(path)
+            .hint(format!("ask for {owner}"));
+    }
+    match tree.get(path.as_str()) {
+        Some(_) => Diag::error("not-a-source", "no recipe takes it: builds pass it over").path(path),
+        None => Diag::error("file-missing", "there is no such source")
+            .path(path)
+            .hint("name it relative to the input directory"),
+    }
+}

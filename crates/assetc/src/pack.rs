@@ -1,0 +1,215 @@
+//! `--pack`: every file under the output in one `.hpack` beside it.
+
+use crate::build::{JOURNAL, PACK, at_root};
+use crate::config::Roots;
+use kiln_format::hpack::{self, Layout, PackKind, Toc};
+use kiln_kit::cook::RACY_NS;
+use kiln_kit::record::Record;
+use kiln_kit::wire::{Reader, Writer};
+use kiln_kit::{Cache, Diag, Fs, Hash, Real, RelPath, Stamp};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// What was packed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// The pack.
+    pub path: PathBuf,
+    /// How many files are in it.
+    pub files: usize,
+    /// Whether it was there already, with the same files.
+    pub unchanged: bool,
+}
+
+/// Bundles the output, unless the pack there already holds these very files.
+pub(crate) fn pack(roots: &Roots, out: &dyn Fs, cache: &mut Cache, verify: bool) -> Result<Packed, Diag> {
+    let tree = out.walk(Some(JOURNAL)).map_err(|e| at_root("unreadable", &roots.output, &e))?;
+    if let Some(problem) = tree.problems.first() {
+        return Err(Diag::error("pack", format!("cannot pack it: {}", problem.message)).path(&problem.path));
+    }
+    let files: Vec<(&RelPath, Stamp)> =
+        tree.files().filter(|(path, _)| !hpack::excludes(path.as_str())).collect();
+    let done = |unchanged| Packed { path: roots.pack.clone(), files: files.len(), unchanged };
+
+    let fault = |e: io::Error| at_root("unwritable", &roots.pack, &e);
+    let (dir, name) = beside(&roots.pack)?;
+    let fingerprint = fingerprint(&files);
+    let record = cache.records().get(PACK);
+    let old = record.filter(|r| r.fingerprint == fingerprint).and_then(|r| get_stamp(&r.payload));
+    if old.is_some() && old == dir.stamp(&name).map_err(fault)? && !verify {
+        return Ok(done(true));
+    }
+
+    let sizes = files.iter().map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
+    let layout =
+        Layout::new(sizes).map_err(|e| Diag::error("pack", e.to_string()).path(roots.pack.display()))?;
+    dir.sweep().map_err(fault)?;
+    let staged = dir.stage(&mut |file| write(&layout, out, file)).map_err(fault)?;
+    let stamp = dir
+        .publish(vec![(staged, name)])
+        .pop()
+        .unwrap_or_else(|| Err(io::ErrorKind::Other.into()))
+        .map_err(fault)?;
+
+    // Files that were still warm when they were listed may change under the same stamp: not worth remembering.
+    let settled = files.iter().all(|(_, s)| s.changed_ns.saturating_add(RACY_NS) < out.now_ns());
+    let fingerprint = if settled { fingerprint } else { String::new() };
+    let record =
+        Record { fingerprint: fingerprint.into(), payload: put_stamp(stamp).into(), ..Record::default() };
+    cache.append(&[(PACK, Some(&record))]).map_err(fault)?;
+    if verify {
+        check_pack(&roots.pack)?;
+    }
+    Ok(done(false))
+}
+
+/// The directory that a pack lies in, with temporaries of its own there, and the pack's name.
+pub(crate) fn beside(pack: &Path) -> Result<(Real, RelPath), Diag> {
+    let name = pack.file_name().and_then(|name| name.to_str()).and_then(|name| RelPath::new(name).ok());
+    let name = name.ok_or_else(|| Diag::error("pack", "its name is not portable").path(pack.display()))?;
+    let dir = pack.parent().unwrap_or(Path::new("."));
+    let dir = Real::named(dir, name.as_str()).map_err(|e| at_root("unwritable", dir, &e))?;
+    Ok((dir, name))
+}
+
+fn write(layout: &Layout, out: &dyn Fs, file: &mut dyn io::Write) -> io::Result<()> {
+    file.write_all(layout.head())?;
+    for placed in layout.files() {
+        let path = RelPath::new(placed.path.as_str()).map_err(io::Error::other)?;
+        let bytes = out.read(&path).map_err(|e| io::Error::new(e.kind(), format!("{path}: {e}")))?;
+        if bytes.len() as u64 != placed.size {
+            return Err(io::Error::other(format!("{path} changed while it was packed")));
+        }
+        file.write_all(&[0; hpack::ALIGNMENT as usize][..placed.padding])?;
+        file.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+/// Paths and stamps as one short text.
+fn fingerprint(files: &[(&RelPath, Stamp)]) -> String {
+    let stamps: Vec<Vec<u8>> = files.iter().map(|(_, stamp)| put_stamp(*stamp)).collect();
+    let fields =
+        files.iter().zip(&stamps).flat_map(|((path, _), stamp)| [path.as_str().as_bytes(), stamp.as_slice()]);
+    Hash::of_fields(fields).to_string()
+}
+
+pub(crate) fn put_stamp(stamp: Stamp) -> Vec<u8> {
+    let mut w = Writer::new();
+    w.i64(stamp.mtime_ns);
+    w.i64(stamp.changed_ns);
+    w.u64(stamp.len);
+    w.finish()
+}
+
+pub(crate) fn get_stamp(bytes: &[u8]) -> Option<Stamp> {
+    let mut r = Reader::new(bytes);
+    Some(Stamp { mtime_ns: r.i64()?, changed_ns: r.i64()?, len: r.u64()? })
+}
+
+/// Reads header and table of contents of a pack on disk: what is needed to find every file in it.
+pub(crate) fn read_head(file: &mut std::fs::File) -> io::Result<(Vec<u8>, u64)> {
+    let invalid = |e: kiln_format::Error| io::Error::new(io::ErrorKind::InvalidData, e.to_string());
+    let len = file.metadata()?.len();
+    let mut head = Vec::new();
+    file.take(hpack::HEADER_LEN as u64).read_to_end(&mut head)?;
+    let head_len = hpack::head_len(&head, len).map_err(invalid)?;
+    file.take(head_len - head.len() as u64).read_to_end(&mut head)?;
+    Toc::read(&head, len).map_err(invalid)?;
+    Ok((head, len))
+}
+
+fn check_pack(path: &Path) -> Result<(), Diag> {
+    let checked = std::fs::File::open(path).and_then(|mut file| read_head(&mut file));
+    checked.map(drop).map_err(|e| Diag::error("verify", e.to_string()).path(path.display()))
+}
+
+/// One file of a pack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackEntry {
+    /// Where it was in the output.
+    pub path: String,
+    /// The name of its kind.
+    pub kind: &'static str,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Where it starts in the pack.
+    pub offset: u64,
+}
+
+/// All files of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackSummary {
+    /// The name of the kind.
+    pub kind: &'static str,
+    /// Its extension, if it has one.
+    pub ext: Option<&'static str>,
+    /// How many there are.
+    pub files: usize,
+    /// Their size together.
+    pub size: u64,
+}
+
+/// What a pack is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackInfo {
+    /// The version of the format.
+    pub version: u32,
+    /// The size of the whole pack in bytes.
+    pub size: u64,
+    /// Bytes of the header.
+    pub header: u64,
+    /// Bytes of the table of contents.
+    pub toc: u64,
+    /// Bytes of all files together.
+    pub payload: u64,
+    /// Bytes of zeros that align the files.
+    pub padding: u64,
+    /// The kinds that occur.
+    pub kinds: Vec<PackSummary>,
+    /// Every file, by path.
+    pub entries: Vec<PackEntry>,
+}
+
+/// Looks at a pack without unpacking it.
+pub fn pack_info(path: &Path) -> Result<PackInfo, Diag> {
+    let read = std::fs::File::open(path).and_then(|mut file| read_head(&mut file));
+    let (head, size) = read.map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => Diag::error("output-missing", "there is no such pack")
+            .path(path.display())
+            .hint("build it with --pack, or name one"),
+        io::ErrorKind::InvalidData => Diag::error("check-broken", e.to_string()).path(path.display()),
+        _ => at_root("unreadable", path, &e),
+    })?;
+    let toc = Toc::read(&head, size)
+        .map_err(|e| Diag::error("check-broken", e.to_string()).path(path.display()))?;
+    let entries = toc.entries().map(|e| PackEntry {
+        path: e.path.to_owned(),
+        kind: e.kind.name(),
+        size: e.size,
+        offset: e.offset,
+    });
+    let entries: Vec<PackEntry> = entries.collect();
+    let kinds = PackKind::ALL.into_iter().map(|kind| {
+        let of_kind = || entries.iter().filter(|entry| entry.kind == kind.name());
+        PackSummary {
+            kind: kind.name(),
+            ext: kind.ext(),
+            files: of_kind().count(),
+            size: of_kind().map(|e| e.size).sum(),
+        }
+    });
+    let kinds = kinds.filter(|summary| summary.files > 0).collect();
+    let payload: u64 = entries.iter().map(|entry| entry.size).sum();
+    let header = hpack::HEADER_LEN as u64;
+    Ok(PackInfo {
+        version: hpack::VERSION,
+        size,
+        header,
+        toc: toc.head_len() - header,
+        payload,
+        padding: size - toc.head_len() - payload,
+        kinds,
+        entries,
+    })
+}

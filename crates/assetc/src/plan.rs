@@ -1,0 +1,136 @@
+//! From the source tree to tasks: who cooks what with which settings.
+
+use crate::config::{Resolved, Resolver};
+use crate::link::encode_rows;
+use crate::recipe::{Recipe, recipe_for};
+use kiln_kit::run::conflict;
+use kiln_kit::{Cook, Diag, RelPath, Task, Tree, World};
+use std::collections::{BTreeMap, HashSet};
+
+/// One source with its recipe and settings.
+pub struct Asset {
+    /// The file or directory.
+    pub source: RelPath,
+    /// Who cooks it.
+    pub recipe: &'static dyn Recipe,
+    /// How.
+    pub resolved: Resolved,
+}
+
+impl Task for Asset {
+    fn source(&self) -> &RelPath {
+        &self.source
+    }
+
+    fn fingerprint(&self) -> String {
+        let recipe = self.recipe;
+        format!(
+            "{} {}\n{}",
+            recipe.name(),
+            recipe.version(),
+            self.resolved.settings.canonical(recipe.sections())
+        )
+    }
+
+    fn weight(&self, world: World<'_>) -> u64 {
+        self.recipe.weight(&self.source, &self.resolved.settings, world)
+    }
+
+    fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
+        self.recipe.cook(cx, &self.resolved.settings).map(|rows| encode_rows(&rows))
+    }
+}
+
+/// What a source tree asks for.
+pub struct Planned {
+    /// What is to be cooked, by source.
+    pub assets: Vec<Asset>,
+    /// Sources that cannot be cooked because another one writes the same output, each with the reason.
+    pub conflicts: Vec<(RelPath, Diag)>,
+}
+
+/// Finds the sources of a tree. What lies in a directory that is itself a source is that source's business.
+pub fn plan(tree: &Tree, resolver: &Resolver) -> Planned {
+    let mut claimed: HashSet<&str> = HashSet::new();
+    let mut assets: Vec<Asset> = Vec::new();
+    for entry in tree.entries() {
+        if !claimed.is_empty() && ancestors(entry.path.as_str()).any(|dir| claimed.contains(dir)) {
+            continue;
+        }
+        let Some(recipe) = recipe_for(entry) else { continue };
+        if entry.file.is_none() {
+            claimed.insert(entry.path.as_str());
+        }
+        assets.push(Asset {
+            source: entry.path.clone(),
+            recipe,
+            resolved: resolver.resolve(entry.path.as_str()),
+        });
+    }
+
+    let mut writers: BTreeMap<RelPath, Vec<usize>> = BTreeMap::new();
+    for (index, asset) in assets.iter().enumerate() {
+        if let Some(output) = asset.recipe.output(&asset.source) {
+            writers.entry(output).or_default().push(index);
+        }
+    }
+    let mut conflicts = BTreeMap::new();
+    for (output, indices) in writers.iter().filter(|(_, indices)| indices.len() > 1) {
+        for (n, index) in indices.iter().enumerate() {
+            let other = indices[if n == 0 { 1 } else { 0 }];
+            conflicts.insert(*index, conflict(&assets[*index].source, &assets[other].source, output));
+        }
+    }
+    let mut kept = Vec::with_capacity(assets.len() - conflicts.len());
+    let mut refused = Vec::with_capacity(conflicts.len());
+    for (index, asset) in assets.into_iter().enumerate() {
+        match conflicts.remove(&index) {
+            Some(diag) => refused.push((asset.source, diag)),
+            None => kept.push(asset),
+        }
+    }
+    Planned { assets: kept, conflicts: refused }
+}
+
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| &path[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use kiln_kit::Fs;
+    use kiln_kit::mem::Mem;
+    use std::path::Path;
+
+    fn planned(paths: &[&str]) -> (Vec<String>, Vec<String>) {
+        let mem = Mem::new();
+        paths.iter().for_each(|path| mem.put(path, ""));
+        let plan = plan(&mem.walk(None).unwrap(), &Config::built_in(Path::new("")).resolver(None));
+        let assets = plan.assets.iter().map(|a| format!("{} {}", a.recipe.name(), a.source)).collect();
+        (assets, plan.conflicts.into_iter().map(|(_, diag)| diag.message).collect())
+    }
+
+    #[test]
+    fn a_claimed_directory_is_one_source() {
+        let (assets, _) =
+            planned(&["sky.env/px.png", "sky.env/sub/deep.png", "sky.env-old.png", "a.png", "b.txt"]);
+        assert_eq!(assets, ["color a.png", "cubemap sky.env", "color sky.env-old.png"]);
+    }
+
+    #[test]
+    fn sources_with_one_output_name_each_other() {
+        let (assets, conflicts) = planned(&["a.png", "a.jpg", "b.png", "sky.env.png", "sky.env/px.png"]);
+        assert_eq!(assets, ["color b.png"]);
+        assert_eq!(
+            conflicts,
+            [
+                "a.jpg and a.png both write a.ktx2",
+                "a.png and a.jpg both write a.ktx2",
+                "sky.env and sky.env.png both write sky.env.ktx2",
+                "sky.env.png and sky.env both write sky.env.ktx2",
+            ]
+        );
+    }
+}

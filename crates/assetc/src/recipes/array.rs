@@ -1,0 +1,66 @@
+//! `*.array/`: pictures of one size, in name order, to the layers of one `.arr.ktx2`.
+//!
+//! The marker before `.array` says what the texels are, as it does for single images: `rock.n.array/` holds
+//! normal maps.
+
+use super::cubemap::{files, sizes};
+use super::ktx;
+use super::texture::{read_image, texture_settings, weigh};
+use crate::config::Settings;
+use crate::link::Row;
+use crate::recipe::{Recipe, suffix};
+use kiln_import::faces;
+use kiln_kit::{Cook, Diag, Entry, RelPath, World};
+use kiln_texture::Mode;
+
+/// A folder of layers of one mode.
+pub(crate) struct Array(pub(crate) Mode);
+
+impl Recipe for Array {
+    fn name(&self) -> &'static str {
+        match self.0 {
+            Mode::Normal => "normal-array",
+            Mode::Grayscale => "grayscale-array",
+            Mode::Color | Mode::LinearColor => "array",
+        }
+    }
+
+    fn sections(&self) -> &'static [&'static str] {
+        &["texture"]
+    }
+
+    fn version(&self) -> u32 {
+        ktx::VERSION
+    }
+
+    fn claims(&self, entry: &Entry) -> bool {
+        entry.file.is_none() && suffix(&entry.path).is_some_and(|s| s.ext == "array" && s.mode == self.0)
+    }
+
+    fn output(&self, source: &RelPath) -> Option<RelPath> {
+        RelPath::new(format!("{}.arr.ktx2", suffix(source)?.stem)).ok()
+    }
+
+    fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
+        weigh(&files(world.src_tree.children(source)), settings, world)
+    }
+
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag> {
+        let source = cx.source();
+        let paths = files(cx.list(source)?.into_iter());
+        let names: Vec<&str> = paths.iter().map(|path| path.file_name()).collect();
+        let picked = faces::layers(&names)?;
+        for warning in picked.warnings {
+            cx.warn(warning);
+        }
+        let mut images = Vec::with_capacity(picked.value.len());
+        for index in picked.value {
+            images.push((names[index], read_image(cx, paths[index])?));
+        }
+        faces::layer_size(&sizes(&images))?;
+        let images = images.into_iter().map(|(_, image)| image).collect();
+        let encoded = kiln_texture::encode_array(images, self.0, &texture_settings(settings));
+        ktx::emit(cx, self.output(source), encoded)?;
+        Ok(vec![])
+    }
+}

@@ -1,0 +1,63 @@
+//! `*.lut.cube`: a colour lookup table to a 3D texture, `.lut.ktx2`.
+
+use super::ktx;
+use crate::config::{LutDepth, Settings, Supercompress};
+use crate::link::Row;
+use crate::recipe::{Recipe, suffix};
+use kiln_kit::{Cook, Diag, Entry, RelPath, World};
+
+/// A lookup table.
+pub(crate) struct Lut;
+
+impl Recipe for Lut {
+    fn name(&self) -> &'static str {
+        "lut"
+    }
+
+    fn sections(&self) -> &'static [&'static str] {
+        &["lut", "texture"]
+    }
+
+    fn version(&self) -> u32 {
+        ktx::VERSION
+    }
+
+    fn claims(&self, entry: &Entry) -> bool {
+        let is_lut = |stem: &str| {
+            stem.len() > 4 && stem.to_ascii_lowercase().ends_with(".lut") && !stem.ends_with("/.lut")
+        };
+        entry.file.is_some() && suffix(&entry.path).is_some_and(|s| s.ext == "cube" && is_lut(s.stem))
+    }
+
+    fn output(&self, source: &RelPath) -> Option<RelPath> {
+        RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
+    }
+
+    fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {
+        // A line of text, some twenty bytes, becomes twelve bytes of floats and then a texel.
+        world.src_tree.stamp(source.as_str()).map_or(0, |stamp| stamp.len * 3)
+    }
+
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag> {
+        let source = cx.source();
+        let imported = kiln_import::cube::import(&cx.read(source)?)?;
+        for warning in imported.warnings {
+            cx.warn(warning);
+        }
+        let depth = match settings.lut.depth {
+            LutDepth::Unorm8 => kiln_texture::LutDepth::Unorm8,
+            LutDepth::Float16 => kiln_texture::LutDepth::Float16,
+        };
+        let zstd = settings.texture.supercompress == Supercompress::Zstd;
+        let encoded = kiln_texture::encode_lut(&imported.value, depth, zstd);
+        let clamped = encoded.as_ref().map_or(0, |(_, clamped)| *clamped);
+        if clamped > 0 {
+            cx.warn(
+                Diag::warning("lut-clamped", format!("{clamped} values are out of range and were clamped"))
+                    .hint("set lut.depth to float16 to keep values outside 0 to 1"),
+            );
+        }
+        ktx::emit(cx, self.output(source), encoded.map(|(encoded, _)| encoded))?;
+        Ok(vec![])
+    }
+}

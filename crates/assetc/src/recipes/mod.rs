@@ -1,0 +1,8 @@
+//! One file a kind of source.
+
+pub(crate) mod array;
+pub(crate) mod cubemap;
+pub(crate) mod lut;
+pub(crate) mod texture;
+
+mod ktx;

@@ -1,0 +1,107 @@
+//! Images: `*.png` colour, `*.n.png` normals, `*.ao.png`, `*.h.png` and `*.r.png` greyscale, and the same for the
+//! other image formats, to `.ktx2`.
+
+use super::ktx;
+use crate::config::{self, Settings};
+use crate::link::Row;
+use crate::recipe::{Recipe, suffix};
+use kiln_import::image::{self, IMAGE_EXTENSIONS, Limits};
+use kiln_ir::Image;
+use kiln_kit::{Cook, Diag, Entry, RelPath, World};
+use kiln_texture::Mode;
+
+/// How much of a file is looked at to learn its dimensions.
+const HEAD: usize = 64 << 10;
+
+/// An image of one mode.
+pub(crate) struct Texture(pub(crate) Mode);
+
+impl Recipe for Texture {
+    fn name(&self) -> &'static str {
+        mode_name(self.0)
+    }
+
+    fn sections(&self) -> &'static [&'static str] {
+        &["texture"]
+    }
+
+    fn version(&self) -> u32 {
+        ktx::VERSION
+    }
+
+    fn claims(&self, entry: &Entry) -> bool {
+        entry.file.is_some()
+            && suffix(&entry.path)
+                .is_some_and(|s| s.mode == self.0 && IMAGE_EXTENSIONS.contains(&s.ext.as_str()))
+    }
+
+    fn output(&self, source: &RelPath) -> Option<RelPath> {
+        RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
+    }
+
+    fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
+        weigh(&[source], settings, world)
+    }
+
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag> {
+        let source = cx.source();
+        let image = read_image(cx, source)?;
+        let encoded = kiln_texture::encode_2d(image, self.0, &texture_settings(settings));
+        ktx::emit(cx, self.output(source), encoded)?;
+        Ok(vec![])
+    }
+}
+
+/// What a mode is called in cache keys and listings.
+pub(crate) fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Color => "color",
+        Mode::LinearColor => "linear",
+        Mode::Normal => "normal",
+        Mode::Grayscale => "grayscale",
+    }
+}
+
+/// Reads and decodes a picture of the source tree.
+pub(crate) fn read_image(cx: &mut Cook<'_>, path: &RelPath) -> Result<Image, Diag> {
+    let bytes = cx.read(path)?;
+    let extension = suffix(path).map(|s| s.ext).unwrap_or_default();
+    let imported = image::import(&bytes, &extension, &Limits::default()).map_err(|diag| diag.path(path))?;
+    for warning in imported.warnings {
+        cx.warn(warning.path(path));
+    }
+    Ok(imported.value)
+}
+
+/// The memory it takes to cook these pictures together.
+pub(crate) fn weigh(paths: &[&RelPath], settings: &Settings, world: World<'_>) -> u64 {
+    let size = |path: &&RelPath| {
+        let extension = suffix(path).map(|s| s.ext).unwrap_or_default();
+        world.src.peek(path, HEAD).ok().and_then(|head| image::probe(&head, &extension))
+    };
+    let (width, height) = paths.iter().filter_map(size).fold((0, 0), |a, b| (a.0.max(b.0), a.1.max(b.1)));
+    let files: u64 = paths.iter().filter_map(|path| world.src_tree.stamp(path.as_str())).map(|s| s.len).sum();
+    files + kiln_texture::working_set(width, height, paths.len() as u32, &texture_settings(settings))
+}
+
+/// The settings of the file as the texture crate takes them.
+pub(crate) fn texture_settings(settings: &Settings) -> kiln_texture::Settings {
+    let texture = &settings.texture;
+    kiln_texture::Settings {
+        compress: texture.compress,
+        mips: match texture.mips {
+            config::Mips::Full => kiln_texture::Mips::Full,
+            config::Mips::Levels(count) => kiln_texture::Mips::Count(count),
+        },
+        max_size: texture.max_size.map(config::Pixels::get),
+        quality: match texture.quality {
+            config::Quality::Fast => kiln_texture::Quality::Fast,
+            config::Quality::Default => kiln_texture::Quality::Default,
+            config::Quality::High => kiln_texture::Quality::High,
+        },
+        rdo: Some(texture.rdo.get()).filter(|lambda| *lambda > 0.0),
+        // Raw texels are always packed: that is what makes the pixel-exact path bearable.
+        zstd: !texture.compress || texture.supercompress == config::Supercompress::Zstd,
+        alpha_coverage: texture.alpha_coverage.map(config::CutOff::get),
+    }
+}

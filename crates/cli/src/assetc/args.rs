@@ -1,0 +1,126 @@
+//! The arguments of `assetc`.
+
+use crate::terminal::Color;
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// Compile source art into GPU-ready runtime files: incrementally, in parallel, deterministically.
+///
+/// Without a command, everything under the input directory of the nearest assetc.yml (default: assets) that changed
+/// is compiled into the output directory (default: runtime).
+#[derive(Debug, Parser)]
+#[command(name = "assetc", version, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 fine; 1 an asset failed or `check` found a problem; 2 usage, configuration or environment."
+)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+    #[command(flatten)]
+    pub(super) common: Common,
+    #[command(flatten)]
+    pub(super) build: BuildArgs,
+}
+
+/// What every command takes.
+#[derive(Args, Debug)]
+pub(super) struct Common {
+    /// Do as if started in this directory
+    #[arg(short = 'C', long = "directory", value_name = "DIR", global = true)]
+    pub(super) directory: Option<PathBuf>,
+    /// Output directory; overrides the configuration and the preset
+    #[arg(short, long, value_name = "DIR", global = true)]
+    pub(super) output: Option<PathBuf>,
+    /// Use this preset of assetc.yml
+    #[arg(long, value_name = "NAME", global = true)]
+    pub(super) preset: Option<String>,
+    /// Say nothing but errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(super) quiet: bool,
+    /// Say why each asset was built, and all there is to say about each file
+    #[arg(short, long, global = true)]
+    pub(super) verbose: bool,
+    /// Print the result as one JSON object on standard output
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+    /// When to use colour
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN", global = true)]
+    pub(super) color: Color,
+}
+
+/// What a build takes.
+#[derive(Args, Debug, Default)]
+pub(super) struct BuildArgs {
+    /// How many threads to use [default: one per core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) jobs: Option<u16>,
+    /// List the presets of assetc.yml and exit
+    #[arg(long)]
+    pub(super) list_presets: bool,
+    /// Read every output again and check it
+    #[arg(long)]
+    pub(super) verify: bool,
+    /// Build everything, whatever the cache says
+    #[arg(long)]
+    pub(super) no_cache: bool,
+    /// Bundle the output into one <output>.hpack
+    #[arg(long)]
+    pub(super) pack: bool,
+}
+
+impl BuildArgs {
+    /// The first of its flags that was given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let flags = [
+            (self.jobs.is_some(), "--jobs"),
+            (self.list_presets, "--list-presets"),
+            (self.verify, "--verify"),
+            (self.no_cache, "--no-cache"),
+            (self.pack, "--pack"),
+        ];
+        flags.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Compile what changed (what happens without a command, too)
+    Build(BuildArgs),
+    /// Write a starter assetc.yml here
+    Init,
+    /// Show what is in the output directory, or in a directory or pack
+    Info {
+        /// A directory or a .hpack [default: the output directory]
+        path: Option<PathBuf>,
+    },
+    /// Check that the output directory, or a directory or pack, is whole
+    Check {
+        /// A directory or a .hpack [default: the output directory]
+        path: Option<PathBuf>,
+    },
+    /// Look at packs
+    #[command(subcommand)]
+    Pack(PackCommand),
+    /// Remove what builds wrote to the output, and nothing else
+    Clean,
+    /// Tell everything about one source: recipe, settings and where they come from, what it read, whether it is stale
+    Explain {
+        /// A source file or folder
+        source: PathBuf,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum PackCommand {
+    /// Show the layout of a pack, what kinds of files are in it, and every entry
+    Info {
+        /// The pack [default: <output>.hpack]
+        file: Option<PathBuf>,
+    },
+}

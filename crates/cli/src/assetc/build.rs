@@ -1,0 +1,149 @@
+//! `assetc`, `assetc --list-presets` and `assetc clean`.
+
+use super::{BuildArgs, FAILED, OK, Session};
+use crate::json::Json;
+use crate::progress::{Progress, Verbosity};
+use crate::render;
+use ::assetc::build::{Asset, Report, Request};
+use ::assetc::config::Roots;
+use kiln_kit::{Diag, State};
+use std::path::Path;
+use std::time::Instant;
+
+pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
+    if args.list_presets {
+        return list_presets(session);
+    }
+    let start = Instant::now();
+    let (config, roots) = session.project()?;
+    let home = std::env::home_dir();
+    roots.check_output(home.as_deref())?;
+    let resolver = config.resolver(session.preset(&config)?);
+    let progress = Progress::new(session.verbosity, session.color);
+    let request = Request {
+        roots: &roots,
+        resolver: &resolver,
+        jobs: args.jobs.map_or_else(cores, usize::from),
+        force: args.no_cache,
+        verify: args.verify,
+        pack: args.pack || config.pack(),
+        events: &progress,
+    };
+    let result = ::assetc::build::build(&request);
+    progress.clear();
+    let report = result?;
+
+    report.problems.iter().for_each(|problem| session.say(problem));
+    for asset in &report.assets {
+        asset.warnings.iter().for_each(|warning| session.say(warning));
+    }
+    for asset in &report.assets {
+        if let State::Failed(error) = &asset.state {
+            session.say(error);
+        }
+    }
+    if session.json {
+        session.out().line(&report_json(&report, &roots).to_string());
+    } else if session.verbosity > Verbosity::Quiet {
+        summary(session, &report, &roots, start);
+    }
+    Ok(if report.is_ok() { OK } else { FAILED })
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn summary(session: &Session, report: &Report, roots: &Roots, start: Instant) {
+    let mut out = session.out();
+    let output = session.shown(&roots.output);
+    if report.assets.is_empty() {
+        out.line(&format!("nothing to compile under {}", session.shown(&roots.input)));
+    }
+    let failed = match report.failed() {
+        0 => "0 failed".to_owned(),
+        n => out.style.error(&format!("{n} failed")),
+    };
+    let line = format!(
+        "{}: {} built, {} cached, {failed} -> {output} {}",
+        render::count(report.assets.len(), "asset", "assets"),
+        report.built(),
+        report.fresh(),
+        out.style.faint(&format!("({})", render::time(start.elapsed()))),
+    );
+    out.line(&line);
+    if let Some(packed) = &report.packed {
+        let word = if packed.unchanged { "unchanged" } else { "packed" };
+        out.line(&format!(
+            "{word} {} -> {}",
+            render::count(packed.files, "file", "files"),
+            session.shown(&packed.path)
+        ));
+    }
+    if !report.is_ok() {
+        out.line("the manifest and the pack were left as they were");
+    }
+}
+
+fn report_json(report: &Report, roots: &Roots) -> Json {
+    let asset = |asset: &Asset| {
+        let (state, why, error) = match &asset.state {
+            State::Fresh => ("cached", Json::Null, Json::Null),
+            State::Built(why) => ("built", why.to_string().into(), Json::Null),
+            State::Failed(error) => ("failed", Json::Null, render::diag_json(error)),
+        };
+        Json::object([
+            ("source", asset.source.as_str().into()),
+            ("kind", asset.kind.into()),
+            ("state", state.into()),
+            ("why", why),
+            ("warnings", Json::list(asset.warnings.iter().map(render::diag_json))),
+            ("error", error),
+        ])
+    };
+    let path = |path: &Path| Json::from(path.display().to_string());
+    Json::object([
+        ("ok", report.is_ok().into()),
+        ("output", path(&roots.output)),
+        ("built", report.built().into()),
+        ("cached", report.fresh().into()),
+        ("failed", report.failed().into()),
+        ("refs", report.refs.into()),
+        ("pack", report.packed.as_ref().map_or(Json::Null, |packed| path(&packed.path))),
+        ("problems", Json::list(report.problems.iter().map(render::diag_json))),
+        ("assets", Json::list(report.assets.iter().map(asset))),
+    ])
+}
+
+fn list_presets(session: &Session) -> Result<u8, Diag> {
+    let config = session.config()?;
+    let chosen = config.select_preset(None)?.map(|preset| preset.name().to_owned());
+    let mut out = session.out();
+    if session.json {
+        let names = Json::list(config.presets().iter().map(|preset| preset.name()));
+        out.line(&Json::object([("presets", names), ("default", chosen.into())]).to_string());
+        return Ok(OK);
+    }
+    for preset in config.presets() {
+        let mark = if chosen.as_deref() == Some(preset.name()) { " (default)" } else { "" };
+        out.line(&format!("{}{mark}", preset.name()));
+    }
+    if config.presets().is_empty() && session.verbosity > Verbosity::Quiet {
+        out.line("no presets are defined");
+    }
+    Ok(OK)
+}
+
+pub(super) fn clean(session: &Session) -> Result<u8, Diag> {
+    let (_, roots) = session.project()?;
+    let cleaned = ::assetc::clean::clean(&roots, &|| session.waiting())?;
+    cleaned.kept.iter().for_each(|kept| session.say(kept));
+    if session.json {
+        let kept = Json::list(cleaned.kept.iter().map(|kept| kept.path.as_str()));
+        session.out().line(&Json::object([("removed", cleaned.removed.into()), ("kept", kept)]).to_string());
+    } else if session.verbosity > Verbosity::Quiet {
+        let what = render::count(cleaned.removed, "file", "files");
+        session.out().line(&format!("removed {what} from {}", session.shown(&roots.output)));
+    }
+    Ok(OK)
+}

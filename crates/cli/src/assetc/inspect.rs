@@ -1,0 +1,312 @@
+//! `assetc info`, `check`, `pack info` and `explain`.
+
+use super::{FAILED, OK, Session};
+use crate::json::Json;
+use crate::progress::Verbosity;
+use crate::render;
+use crate::terminal::Out;
+use ::assetc::check::Checked;
+use ::assetc::explain::Explained;
+use ::assetc::info::{FileInfo, Info, Section, Value};
+use ::assetc::pack::PackInfo;
+use kiln_kit::{Diag, RelPath};
+use std::path::{Path, PathBuf};
+
+pub(super) fn info(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag> {
+    let path = target(session, path)?;
+    let info = ::assetc::info::info(&path, session.verbosity == Verbosity::Verbose)?;
+    let mut out = session.out();
+    if session.json {
+        out.line(&info_json(&info).to_string());
+    } else {
+        print_info(&mut out, &info, &session.shown(&path));
+    }
+    info.problems.iter().for_each(|problem| session.say(problem));
+    Ok(if info.failed() == 0 { OK } else { FAILED })
+}
+
+/// The directory or pack to look at: the one given, or where the build would write.
+fn target(session: &Session, path: Option<PathBuf>) -> Result<PathBuf, Diag> {
+    match path {
+        Some(path) => Ok(session.dir.join(path)),
+        None => Ok(session.project()?.1.output),
+    }
+}
+
+fn print_info(out: &mut Out, info: &Info, shown: &str) {
+    out.line(&format!("Inspecting {shown}"));
+    out.line("");
+    for section in &info.sections {
+        let heading = format!("== {} (.{}) ({})", section.title, section.ext, section.files.len());
+        out.line(&out.style.strong(&heading));
+        for file in &section.files {
+            out.line(&format!("  {}", file.path));
+            match &file.line {
+                Ok(line) => out.line(&format!("    {line} | {}", render::size(file.size))),
+                Err(why) => out.line(&format!("    {}: {why}", out.style.error("unreadable"))),
+            }
+            file.dump.lines().for_each(|line| out.line(&format!("      {line}")));
+        }
+    }
+    if !info.others.is_empty() {
+        out.line(&out.style.strong(&format!("== other files ({})", info.others.len())));
+        for (path, size) in &info.others {
+            out.line(&format!("  {path} | {}", render::size(*size)));
+        }
+    }
+    out.line(&out.style.strong("== summary"));
+    for section in &info.sections {
+        let title = format!("{}:", section.title);
+        let files = render::count(section.files.len(), "file", "files");
+        let totals: String = section.totals.iter().map(|(name, n)| format!(" | {n} {name}")).collect();
+        out.line(&format!("  {title:<11} {files} | {}{totals}", render::size(section.size())));
+    }
+    if !info.others.is_empty() {
+        let size = info.others.iter().map(|(_, size)| size).sum();
+        out.line(&format!(
+            "  {:<11} {} | {}",
+            "other:",
+            render::count(info.others.len(), "file", "files"),
+            render::size(size)
+        ));
+    }
+    out.line(&format!("  {:<11} {} total", "on disk:", render::size(info.size())));
+    if info.failed() > 0 {
+        out.line(
+            &out.style.error(&format!("  {} failed to parse", render::count(info.failed(), "file", "files"))),
+        );
+    }
+}
+
+fn info_json(info: &Info) -> Json {
+    let value = |value: &Value| match value {
+        Value::Total(n) | Value::Number(n) => Json::from(*n),
+        Value::Text(text) => text.as_str().into(),
+    };
+    let file = |format: &'static str, file: &FileInfo| {
+        let facts = file.facts.iter().map(|(name, v)| ((*name).to_owned(), value(v))).collect();
+        Json::object([
+            ("path", file.path.as_str().into()),
+            ("format", format.into()),
+            ("size", file.size.into()),
+            ("error", file.line.as_ref().err().cloned().into()),
+            ("facts", Json::Object(facts)),
+        ])
+    };
+    let files = info.sections.iter().flat_map(|s| s.files.iter().map(|f| file(s.ext, f)));
+    let others = info
+        .others
+        .iter()
+        .map(|(path, size)| Json::object([("path", path.as_str().into()), ("size", (*size).into())]));
+    let totals = |section: &Section| {
+        let mut members = vec![
+            ("files".to_owned(), Json::from(section.files.len())),
+            ("size".to_owned(), Json::from(section.size())),
+        ];
+        members.extend(section.totals.iter().map(|(name, n)| ((*name).to_owned(), Json::from(*n))));
+        (section.ext.to_owned(), Json::Object(members))
+    };
+    Json::object([
+        ("files", Json::list(files)),
+        ("others", Json::list(others)),
+        ("totals", Json::Object(info.sections.iter().map(totals).collect())),
+        ("size", info.size().into()),
+        ("failed", info.failed().into()),
+    ])
+}
+
+pub(super) fn check(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag> {
+    let path = target(session, path)?;
+    let checked = ::assetc::check::check(&path, &|| session.waiting())?;
+    let mut out = session.out();
+    if session.json {
+        out.line(&checked_json(&checked).to_string());
+    } else {
+        print_checked(session, &mut out, &checked, &path);
+    }
+    Ok(if checked.problems.is_empty() { OK } else { FAILED })
+}
+
+fn print_checked(session: &Session, out: &mut Out, checked: &Checked, path: &Path) {
+    if session.verbosity > Verbosity::Quiet {
+        out.line(&format!("Checking {}", session.shown(path)));
+    }
+    for problem in &checked.problems {
+        let hint = if problem.hint.is_empty() { String::new() } else { format!(" ({})", problem.hint) };
+        let line = format!(
+            "  {} {}: {} [{}]{hint}",
+            out.style.error("FAIL"),
+            problem.path,
+            problem.message,
+            problem.code
+        );
+        out.line(&line);
+    }
+    if !checked.problems.is_empty() {
+        out.line(
+            &out.style
+                .error(&format!("{} found", render::count(checked.problems.len(), "problem", "problems"))),
+        );
+    } else if session.verbosity > Verbosity::Quiet {
+        let counts: Vec<String> = checked.counts.iter().map(|(title, n)| format!("{n} {title}")).collect();
+        let compared = match checked.compared {
+            0 => "no journal to compare with".to_owned(),
+            n => format!("{} as written", render::count(n, "file", "files")),
+        };
+        out.line(&format!("{}: {}; {compared}", out.style.good("integrity OK"), counts.join(", ")));
+    }
+}
+
+fn checked_json(checked: &Checked) -> Json {
+    let counts = checked.counts.iter().map(|(title, n)| ((*title).to_owned(), Json::from(*n))).collect();
+    Json::object([
+        ("ok", checked.problems.is_empty().into()),
+        ("problems", Json::list(checked.problems.iter().map(render::diag_json))),
+        ("files", Json::Object(counts)),
+        ("compared", checked.compared.into()),
+    ])
+}
+
+pub(super) fn pack_info(session: &Session, file: Option<PathBuf>) -> Result<u8, Diag> {
+    let path = match file {
+        Some(file) => session.dir.join(file),
+        None => session.project()?.1.pack,
+    };
+    let info = ::assetc::pack::pack_info(&path)?;
+    let mut out = session.out();
+    if session.json {
+        out.line(&pack_json(&info).to_string());
+    } else {
+        print_pack(&mut out, &info, &session.shown(&path));
+    }
+    Ok(OK)
+}
+
+fn print_pack(out: &mut Out, info: &PackInfo, shown: &str) {
+    let entries = render::count(info.entries.len(), "entry", "entries");
+    out.line(&out.style.strong(&format!(
+        "== {shown} (HPAK v{}) — {entries}, {}",
+        info.version,
+        render::size(info.size)
+    )));
+    out.line(&format!(
+        "  layout: {} header + {} toc + {} payload ({} alignment padding)",
+        render::size(info.header),
+        render::size(info.toc),
+        render::size(info.payload),
+        render::size(info.padding)
+    ));
+    for kind in &info.kinds {
+        let name = match kind.ext {
+            Some(ext) => format!("{} (.{ext})", kind.kind),
+            None => kind.kind.to_owned(),
+        };
+        out.line(&format!("  {name:<22}{:>5}  {}", kind.files, render::size(kind.size)));
+    }
+    out.line(&out.style.strong("== entries"));
+    let width = info.entries.iter().map(|e| e.path.chars().count()).max().unwrap_or(0).clamp(20, 60);
+    for entry in &info.entries {
+        let size = render::size(entry.size);
+        out.line(&format!("  {:<9} {:<width$} {size:>10}  @{}", entry.kind, entry.path, entry.offset));
+    }
+}
+
+fn pack_json(info: &PackInfo) -> Json {
+    let kinds = info.kinds.iter().map(|kind| {
+        Json::object([("kind", kind.kind.into()), ("files", kind.files.into()), ("size", kind.size.into())])
+    });
+    let entries = info.entries.iter().map(|entry| {
+        Json::object([
+            ("path", entry.path.as_str().into()),
+            ("kind", entry.kind.into()),
+            ("size", entry.size.into()),
+            ("offset", entry.offset.into()),
+        ])
+    });
+    Json::object([
+        ("version", u64::from(info.version).into()),
+        ("size", info.size.into()),
+        ("header", info.header.into()),
+        ("toc", info.toc.into()),
+        ("payload", info.payload.into()),
+        ("padding", info.padding.into()),
+        ("kinds", Json::list(kinds)),
+        ("entries", Json::list(entries)),
+    ])
+}
+
+pub(super) fn explain(session: &Session, source: &Path) -> Result<u8, Diag> {
+    let (config, roots) = session.project()?;
+    let resolver = config.resolver(session.preset(&config)?);
+    let source = source_path(session, &roots.input, source)?;
+    let explained = ::assetc::explain::explain(&roots, &resolver, &source, &|| session.waiting())?;
+    let mut out = session.out();
+    if session.json {
+        out.line(&explained_json(&explained).to_string());
+    } else {
+        print_explained(&mut out, &explained);
+    }
+    Ok(OK)
+}
+
+/// A source as the user names it (from here, or from the input directory) relative to the input directory.
+fn source_path(session: &Session, input: &Path, source: &Path) -> Result<RelPath, Diag> {
+    let from_here = session.dir.join(source);
+    let inside = match (std::fs::canonicalize(&from_here), std::fs::canonicalize(input)) {
+        (Ok(full), Ok(input)) => full.strip_prefix(&input).ok().map(Path::to_path_buf),
+        _ => None,
+    };
+    let relative = inside.unwrap_or_else(|| source.to_path_buf());
+    let text = relative.to_string_lossy().replace('\\', "/");
+    RelPath::resolve(None, &text)
+        .map_err(|bad| Diag::error("not-a-source", format!("not a source: {bad}")).path(source.display()))
+}
+
+fn print_explained(out: &mut Out, explained: &Explained) {
+    out.line(&out.style.strong(explained.source.as_str()));
+    out.line(&format!("  recipe: {} (version {})", explained.recipe.0, explained.recipe.1));
+    let width =
+        explained.settings.iter().map(|(key, value, _)| key.len() + value.len() + 3).max().unwrap_or(0);
+    for (key, value, layer) in &explained.settings {
+        let setting = format!("{key} = {value}");
+        out.line(&format!("  {setting:<width$}  {}", out.style.faint(&format!("from {layer}"))));
+    }
+    match &explained.last {
+        Some(why) => out.line(&format!("  last built: {why}")),
+        None => out.line("  last built: never"),
+    }
+    for (path, standing) in &explained.inputs {
+        out.line(&format!("  input:  {path} ({standing})"));
+    }
+    for path in &explained.outputs {
+        out.line(&format!("  output: {path}"));
+    }
+    match &explained.next {
+        Some(why) => out.line(&format!("  next build: cooks it ({why})")),
+        None => out.line("  next build: nothing to do"),
+    }
+}
+
+fn explained_json(explained: &Explained) -> Json {
+    let settings = explained.settings.iter().map(|(key, value, layer)| {
+        Json::object([
+            ("key", key.as_str().into()),
+            ("value", value.as_str().into()),
+            ("from", layer.as_str().into()),
+        ])
+    });
+    let inputs = explained
+        .inputs
+        .iter()
+        .map(|(path, standing)| Json::object([("path", path.as_str().into()), ("how", (*standing).into())]));
+    Json::object([
+        ("source", explained.source.as_str().into()),
+        ("recipe", explained.recipe.0.into()),
+        ("version", u64::from(explained.recipe.1).into()),
+        ("settings", Json::list(settings)),
+        ("inputs", Json::list(inputs)),
+        ("outputs", Json::list(explained.outputs.iter().map(String::as_str))),
+        ("last", explained.last.clone().into()),
+        ("stale", explained.next.as_ref().map(ToString::to_string).into()),
+    ])
+}

@@ -1,0 +1,171 @@
+//! The command line of `assetc`.
+
+mod args;
+mod build;
+mod inspect;
+
+use crate::progress::Verbosity;
+use crate::render;
+use crate::terminal::{Color, Out, Style};
+use ::assetc::config::{self, Config, Preset, Roots};
+use args::{BuildArgs, Cli, Command, Common, PackCommand};
+use clap::{CommandFactory, Parser};
+use kiln_kit::{Diag, Severity};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Fine.
+const OK: u8 = 0;
+/// An asset failed, or a check found something.
+const FAILED: u8 = 1;
+/// Usage, configuration or environment.
+const TROUBLE: u8 = 2;
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    quiet_panics();
+    let cli = Cli::parse();
+    let session = match Session::new(cli.common) {
+        Ok(session) => session,
+        Err((diag, color)) => {
+            say(&diag, color);
+            return TROUBLE.into();
+        }
+    };
+    let code = dispatch(&session, cli.command, cli.build).unwrap_or_else(|diag| {
+        if session.json {
+            Out::new(session.color)
+                .line(&crate::json::Json::object([("error", render::diag_json(&diag))]).to_string());
+        }
+        say(&diag, session.color);
+        TROUBLE
+    });
+    code.into()
+}
+
+fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Result<u8, Diag> {
+    if let (Some(command), Some(flag)) = (&command, build.given())
+        && !matches!(command, Command::Build(_))
+    {
+        return Err(Diag::error("usage", format!("{flag} belongs to a build, not to this command")));
+    }
+    match command {
+        None => build::build(session, &build),
+        Some(Command::Build(args)) => build::build(session, &args),
+        Some(Command::Init) => init(session),
+        Some(Command::Info { path }) => inspect::info(session, path),
+        Some(Command::Check { path }) => inspect::check(session, path),
+        Some(Command::Pack(PackCommand::Info { file })) => inspect::pack_info(session, file),
+        Some(Command::Clean) => build::clean(session),
+        Some(Command::Explain { source }) => inspect::explain(session, &source),
+        Some(Command::Completions { shell }) => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "assetc", &mut script);
+            let _ = io::stdout().write_all(&script);
+            Ok(OK)
+        }
+    }
+}
+
+/// What all commands share: where we are and how to speak.
+struct Session {
+    /// The directory that relative arguments are relative to.
+    dir: PathBuf,
+    output: Option<PathBuf>,
+    preset: Option<String>,
+    json: bool,
+    color: Color,
+    verbosity: Verbosity,
+}
+
+impl Session {
+    fn new(common: Common) -> Result<Session, (Diag, Color)> {
+        let trouble = |message: String| (Diag::error("directory", message), common.color);
+        let mut dir =
+            std::env::current_dir().map_err(|e| trouble(format!("the working directory is gone: {e}")))?;
+        if let Some(other) = &common.directory {
+            dir.push(other);
+            dir = std::fs::canonicalize(&dir)
+                .map_err(|e| trouble(format!("cannot work in {}: {e}", other.display())))?;
+        }
+        let verbosity = match (common.quiet, common.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        };
+        let output = common.output.map(|output| dir.join(output));
+        Ok(Session { dir, output, preset: common.preset, json: common.json, color: common.color, verbosity })
+    }
+
+    /// The configuration; what is odd about it is said.
+    fn config(&self) -> Result<Config, Diag> {
+        let config = Config::discover(&self.dir)?;
+        for warning in config.warnings() {
+            self.say(warning);
+        }
+        Ok(config)
+    }
+
+    fn preset<'a>(&self, config: &'a Config) -> Result<Option<&'a Preset>, Diag> {
+        config.select_preset(self.preset.as_deref())
+    }
+
+    /// The configuration, the directories it asks for, and the preset's name.
+    fn project(&self) -> Result<(Config, Roots), Diag> {
+        let config = self.config()?;
+        let roots = Roots::locate(&config, self.preset(&config)?, self.output.as_deref())?;
+        Ok((config, roots))
+    }
+
+    /// Says something on standard error, unless warnings are not wanted.
+    fn say(&self, diag: &Diag) {
+        if diag.severity == Severity::Error || self.verbosity > Verbosity::Quiet {
+            say(diag, self.color);
+        }
+    }
+
+    fn out(&self) -> Out {
+        Out::new(self.color)
+    }
+
+    /// A path as the user would write it here.
+    fn shown(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.dir) {
+            Ok(short) if !short.as_os_str().is_empty() => short.display().to_string(),
+            _ => path.display().to_string(),
+        }
+    }
+
+    /// Called when another build has to end first.
+    fn waiting(&self) {
+        if self.verbosity > Verbosity::Quiet {
+            let _ = writeln!(io::stderr(), "waiting for a build of this output to end");
+        }
+    }
+}
+
+fn say(diag: &Diag, color: Color) {
+    let stderr = io::stderr();
+    let _ = writeln!(&stderr, "{}", render::diag(diag, Style::of(&stderr, color)));
+}
+
+fn init(session: &Session) -> Result<u8, Diag> {
+    let file = config::init(&session.dir)?;
+    if session.verbosity > Verbosity::Quiet {
+        let shown = session.shown(&file);
+        session.out().line(&format!("wrote {shown}; put sources under assets/ and run assetc"));
+    }
+    Ok(OK)
+}
+
+/// A panic inside a cook is reported as that asset's error; the default message would only come in between.
+fn quiet_panics() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let in_pool = std::thread::current().name().is_some_and(|name| name.starts_with("kiln-"));
+        if !in_pool {
+            default(info);
+        }
+    }));
+}

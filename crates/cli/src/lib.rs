@@ -1,0 +1,8 @@
+//! The command lines of Kiln's tools: arguments, terminal output and exit codes. Everything else is in the
+//! libraries; this is the only crate that prints.
+
+pub mod assetc;
+pub mod json;
+pub mod progress;
+pub mod render;
+pub mod terminal;

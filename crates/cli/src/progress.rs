@@ -1,0 +1,127 @@
+//! What a long run shows while it runs: a bar on a terminal, plain lines elsewhere, all on standard error.
+
+use crate::render;
+use crate::terminal::{Color, Style, columns};
+use kiln_kit::{Event, Events};
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often the bar is drawn at the most.
+const REDRAW: Duration = Duration::from_millis(50);
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// Errors only.
+    Quiet,
+    /// Progress, warnings and a summary.
+    Normal,
+    /// Also why each source was built, and how long that took.
+    Verbose,
+}
+
+/// Shows the events of a run.
+pub struct Progress {
+    verbosity: Verbosity,
+    bar: bool,
+    style: Style,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    total: usize,
+    finished: usize,
+    failed: usize,
+    running: Vec<String>,
+    drawn: Option<Instant>,
+    shown: bool,
+}
+
+impl Progress {
+    /// Progress on standard error.
+    pub fn new(verbosity: Verbosity, color: Color) -> Progress {
+        let stderr = io::stderr();
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let bar = verbosity > Verbosity::Quiet && stderr.is_terminal() && !dumb;
+        Progress { verbosity, bar, style: Style::of(&stderr, color), state: Mutex::default() }
+    }
+
+    /// Takes the bar away; what follows has the line to itself.
+    pub fn clear(&self) {
+        self.erase(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn erase(&self, state: &mut State) {
+        if std::mem::take(&mut state.shown) {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+
+    fn say(&self, state: &mut State, line: &str) {
+        self.erase(state);
+        let _ = writeln!(io::stderr(), "{line}");
+        state.drawn = None;
+    }
+
+    fn draw(&self, state: &mut State) {
+        if !self.bar || state.drawn.is_some_and(|at| at.elapsed() < REDRAW) {
+            return;
+        }
+        const WIDTH: usize = 24;
+        let filled = (state.finished * WIDTH).checked_div(state.total).unwrap_or(0);
+        let bar = format!("{}{}", "━".repeat(filled), "─".repeat(WIDTH - filled));
+        let mut line = format!("{bar} {}/{}", state.finished, state.total);
+        if state.failed > 0 {
+            line += &format!(", {} failed", state.failed);
+        }
+        let current = state.running.last().map(String::as_str).unwrap_or_default();
+        let room = columns().saturating_sub(line.chars().count() + 3);
+        let skip = current.chars().count().saturating_sub(room);
+        line += "  ";
+        line.extend(current.chars().skip(skip));
+        let _ = write!(io::stderr(), "\r\x1b[K{line}");
+        state.drawn = Some(Instant::now());
+        state.shown = true;
+    }
+}
+
+impl Events for Progress {
+    fn on(&self, event: Event<'_>) {
+        if self.verbosity == Verbosity::Quiet {
+            return;
+        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Event::Waiting => self.say(&mut state, "waiting for another build of this output to end"),
+            Event::Judged { total, stale } => {
+                state.total = stale;
+                if self.verbosity == Verbosity::Verbose {
+                    let line = format!("{} of {} to build", stale, render::count(total, "asset", "assets"));
+                    self.say(&mut state, &line);
+                }
+            }
+            Event::Started { source } => {
+                state.running.push(source.to_string());
+                self.draw(&mut state);
+            }
+            Event::Finished { source, why, error, took } => {
+                state.finished += 1;
+                state.failed += usize::from(error.is_some());
+                state.running.retain(|name| name != source.as_str());
+                let word = match error {
+                    Some(_) => self.style.error("failed"),
+                    None => self.style.good("built"),
+                };
+                if self.verbosity == Verbosity::Verbose {
+                    let note = self.style.faint(&format!("({why}; {})", render::time(took)));
+                    self.say(&mut state, &format!("{word} {source} {note}"));
+                } else if !self.bar {
+                    self.say(&mut state, &format!("{word} {source}"));
+                }
+                self.draw(&mut state);
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Diagnostics and numbers as people read them, and as programs do.
+
+use crate::json::Json;
+use crate::terminal::Style;
+use kiln_kit::{Diag, Severity};
+use std::time::Duration;
+
+/// A diagnostic over one or two lines.
+pub fn diag(diag: &Diag, style: Style) -> String {
+    let head = format!("{}[{}]", diag.severity, diag.code);
+    let head = match diag.severity {
+        Severity::Error => style.error(&head),
+        Severity::Warning => style.warning(&head),
+    };
+    let mut text = format!("{head}: ");
+    if !diag.path.is_empty() {
+        text += &style.strong(&diag.path);
+        if !diag.at.is_empty() {
+            text += &format!(":{}", diag.at);
+        }
+        text += ": ";
+    }
+    text += &diag.message;
+    if !diag.hint.is_empty() {
+        text += &format!("\n  {}", style.faint(&format!("hint: {}", diag.hint)));
+    }
+    text
+}
+
+/// A diagnostic for a program.
+pub fn diag_json(diag: &Diag) -> Json {
+    Json::object([
+        ("severity", diag.severity.to_string().into()),
+        ("code", (*diag.code).into()),
+        ("path", diag.path.as_str().into()),
+        ("at", diag.at.as_str().into()),
+        ("message", diag.message.as_str().into()),
+        ("hint", diag.hint.as_str().into()),
+    ])
+}
+
+/// A size in units of 1024 with one decimal, as documented.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["KB", "MB", "GB", "TB", "PB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+/// A time as short as it can be told.
+pub fn time(took: Duration) -> String {
+    let seconds = took.as_secs_f64();
+    match seconds {
+        s if s < 0.0995 => format!("{:.0} ms", s * 1e3),
+        s if s < 60.0 => format!("{s:.1} s"),
+        s => format!("{}:{:02} min", s as u64 / 60, s as u64 % 60),
+    }
+}
+
+/// A number of things.
+pub fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        let check = |bytes, text: &str| assert_eq!(size(bytes), text);
+        check(0, "0 B");
+        check(1023, "1023 B");
+        check(1024, "1.0 KB");
+        check(53_248, "52.0 KB");
+        check(1024 * 1024 - 1, "1.0 MB");
+        check(5 << 30, "5.0 GB");
+        check(u64::MAX, "16384.0 PB");
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(time(Duration::from_micros(400)), "0 ms");
+        assert_eq!(time(Duration::from_millis(99)), "99 ms");
+        assert_eq!(time(Duration::from_millis(1240)), "1.2 s");
+        assert_eq!(time(Duration::from_secs(125)), "2:05 min");
+    }
+}

@@ -1,0 +1,100 @@
+//! Standard output and standard error: who may colour, how wide it is, and what happens when nobody reads.
+
+use clap::ValueEnum;
+use std::io::{self, IsTerminal, Write};
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How text may be dressed up.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    on: bool,
+}
+
+impl Style {
+    /// The style of a stream, given what the user asked for.
+    pub fn of(stream: &impl IsTerminal, color: Color) -> Style {
+        let no_color = || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        let on = match color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => stream.is_terminal() && !no_color() && !dumb(),
+        };
+        Style { on }
+    }
+
+    /// For what went wrong.
+    pub fn error(self, text: &str) -> String {
+        self.dress("1;31", text)
+    }
+
+    /// For what deserves a look.
+    pub fn warning(self, text: &str) -> String {
+        self.dress("1;33", text)
+    }
+
+    /// For what went well.
+    pub fn good(self, text: &str) -> String {
+        self.dress("1;32", text)
+    }
+
+    /// For headings.
+    pub fn strong(self, text: &str) -> String {
+        self.dress("1", text)
+    }
+
+    /// For what may be overlooked.
+    pub fn faint(self, text: &str) -> String {
+        self.dress("2", text)
+    }
+
+    fn dress(self, code: &str, text: &str) -> String {
+        if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// Standard output for data. When its reader has gone, the rest is dropped without a word, as users of `head`
+/// expect.
+pub struct Out {
+    stream: io::BufWriter<io::StdoutLock<'static>>,
+    /// How text on it may be dressed up.
+    pub style: Style,
+    gone: bool,
+}
+
+impl Out {
+    /// Standard output, locked.
+    pub fn new(color: Color) -> Out {
+        let stdout = io::stdout();
+        let style = Style::of(&stdout, color);
+        Out { stream: io::BufWriter::new(stdout.lock()), style, gone: false }
+    }
+
+    /// Writes a line.
+    pub fn line(&mut self, line: &str) {
+        self.gone = self.gone || writeln!(self.stream, "{line}").is_err();
+    }
+}
+
+impl Drop for Out {
+    fn drop(&mut self) {
+        if !self.gone {
+            let _ = self.stream.flush();
+        }
+    }
+}
+
+/// How many columns standard error has, as far as the environment tells.
+pub fn columns() -> usize {
+    std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|n| *n >= 20).unwrap_or(80)
+}

@@ -1,0 +1,167 @@
+//! What no compiler checks: the layers, the heads of files, the list of diagnostic codes, and who may touch files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Every Rust file of the product's crates, relative to the root.
+fn sources() -> Vec<(String, String)> {
+    fn visit(dir: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                visit(&path, found);
+            } else if path.extension().is_some_and(|ext| ext == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    visit(&root().join("crates"), &mut found);
+    found.sort();
+    let name = |path: &Path| path.strip_prefix(root()).unwrap().to_str().unwrap().replace('\\', "/");
+    let files: Vec<_> = found.iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect();
+    assert!(files.len() > 50, "only {} files found", files.len());
+    files
+}
+
+/// The crates of the workspace: folder and manifest.
+fn manifests() -> BTreeMap<String, String> {
+    let dirs = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap());
+    let dirs = dirs.filter(|entry| entry.path().join("Cargo.toml").is_file());
+    dirs.map(|entry| {
+        let name = entry.file_name().into_string().unwrap();
+        let text = read(format!("crates/{name}/Cargo.toml"));
+        (name, text)
+    })
+    .collect()
+}
+
+/// The workspace crates in one table of a manifest, by folder.
+fn uses(manifest: &str, table: &str) -> BTreeSet<String> {
+    let body = manifest.split(&format!("[{table}]\n")).nth(1).unwrap_or_default();
+    let lines = body.lines().take_while(|line| !line.starts_with('['));
+    let names = lines.filter_map(|line| line.split(['.', ' ', '=']).next());
+    let folder = |name: &str| match name {
+        "assetc" | "pak" | "unity-assetdb" => Some(name.to_owned()),
+        name => name.strip_prefix("kiln-").map(str::to_owned),
+    };
+    names.filter_map(folder).collect()
+}
+
+#[test]
+fn the_layers_are_those_of_the_architecture() {
+    let text = read("ARCHITECTURE.md");
+    let block =
+        text.split("```layers\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a layers block");
+    let mut documented = BTreeMap::new();
+    for line in block.lines() {
+        let (name, used) = line.split_once(" ->").expect("name -> names");
+        documented
+            .insert(name.to_owned(), used.split_whitespace().map(str::to_owned).collect::<BTreeSet<_>>());
+    }
+    let real: BTreeMap<_, _> =
+        manifests().iter().map(|(name, text)| (name.clone(), uses(text, "dependencies"))).collect();
+    assert_eq!(documented, real);
+}
+
+#[test]
+fn every_file_opens_by_saying_what_it_is() {
+    for (name, text) in sources() {
+        assert!(text.starts_with("//! "), "{name} does not start with a line of documentation");
+    }
+}
+
+#[test]
+fn files_stay_readable() {
+    let long: Vec<_> =
+        sources().into_iter().filter(|(_, text)| text.lines().count() > 700).map(|(name, _)| name).collect();
+    assert!(long.is_empty(), "is there a seam in {long:?}?");
+    let vague = ["utils", "common", "helpers", "manager", "misc"];
+    for (name, _) in sources() {
+        assert!(
+            !vague.iter().any(|word| name.ends_with(&format!("{word}.rs"))),
+            "{name} is named after nothing"
+        );
+    }
+}
+
+#[test]
+fn algorithms_and_importers_do_not_touch_files() {
+    for (name, text) in sources() {
+        let pure = ["format", "import", "ir", "mesh", "texture", "uastc"];
+        if pure.iter().any(|dir| name.starts_with(&format!("crates/{dir}/src/"))) {
+            for word in ["std::fs", "std::env", "std::net", "std::time", "std::process"] {
+                assert!(!text.contains(word), "{name} uses {word}");
+            }
+        }
+    }
+}
+
+/// Codes in the sources, up to the tests at the bottom of a file.
+fn codes_in_sources() -> BTreeSet<String> {
+    let mut codes = BTreeSet::new();
+    for (name, text) in sources() {
+        if !name.contains("/src/") || name.ends_with("/tests.rs") {
+            continue;
+        }
+        let product = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        // A code is the first literal after one of these, wherever the formatter put it.
+        for start in ["Diag::error(", "Diag::warning(", "problem(", "error(", "at_root(", "code: "] {
+            for after in product.split(start).skip(1) {
+                let Some(literal) = after.trim_start().strip_prefix('"') else { continue };
+                let code = literal.split('"').next().unwrap_or_default();
+                let kebab = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+                if !code.is_empty() && code.chars().all(kebab) {
+                    codes.insert(code.to_owned());
+                }
+            }
+        }
+    }
+    codes
+}
+
+#[test]
+fn diagnostic_codes_are_documented_and_documented_codes_exist() {
+    let text = read("docs/diagnostics.md");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `"));
+    let documented: BTreeSet<String> = rows.map(|row| row.split('`').next().unwrap().to_owned()).collect();
+    let used = codes_in_sources();
+    let missing: Vec<_> = used.difference(&documented).collect();
+    let stale: Vec<_> = documented.difference(&used).collect();
+    assert!(missing.is_empty() && stale.is_empty(), "not documented: {missing:?}; not used: {stale:?}");
+}
+
+#[test]
+fn relative_links_in_documents_lead_somewhere() {
+    let mut documents = vec!["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+        .into_iter()
+        .map(PathBuf::from)
+        .collect::<Vec<_>>();
+    for dir in ["docs", "docs/formats", "docs/config"] {
+        let files = fs::read_dir(root().join(dir)).unwrap().map(|e| e.unwrap().path());
+        documents.extend(
+            files
+                .filter(|p| p.extension().is_some_and(|e| e == "md"))
+                .map(|p| p.strip_prefix(root()).unwrap().to_owned()),
+        );
+    }
+    for document in documents {
+        for link in read(&document).split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
+            if link.is_empty() || link.contains("://") {
+                continue;
+            }
+            let target = root().join(&document).parent().unwrap().join(link);
+            assert!(target.exists(), "{}: {link} leads nowhere", document.display());
+        }
+    }
+}
