@@ -1,0 +1,26 @@
+//! The shortest story: build, build again, change one thing, break one thing.
+
+use crate::project::{Project, picture};
+
+#[test]
+fn a_build_and_what_follows_it() {
+    let p = Project::new();
+    p.write("assets/a.png", picture(8, 8, 1)).write("assets/sub/b.n.png", picture(4, 4, 2));
+    assert_eq!(p.build(), (2, 0));
+    let names: Vec<String> = p.tree("runtime").into_keys().collect();
+    assert_eq!(names, ["a.ktx2", "assets.hman", "sub/b.n.ktx2"]);
+    assert_eq!(p.build(), (0, 2));
+
+    p.write("assets/a.png", picture(8, 8, 3));
+    assert_eq!(p.build(), (1, 1));
+
+    p.write("assets/sub/b.n.png", b"no picture");
+    let ran = p.run(&[]).expect(1);
+    assert!(ran.stderr.contains("error[image-unknown]: sub/b.n.png"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("1 failed"), "{}", ran.stdout);
+
+    p.remove("assets/sub");
+    assert_eq!(p.build(), (0, 1));
+    assert!(!p.exists("runtime/sub"));
+    p.run(&["check"]).expect(0);
+}

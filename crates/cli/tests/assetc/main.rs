@@ -1,0 +1,4 @@
+//! `assetc` end to end: the real executable in a directory of its own.
+
+mod basics;
+mod project;

@@ -1,0 +1,141 @@
+//! A project in a temporary directory, the executable to run in it, and pictures to put there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// The executable under test.
+pub(crate) const ASSETC: &str = env!("CARGO_BIN_EXE_assetc");
+
+/// A directory with sources.
+pub(crate) struct Project {
+    dir: TempDir,
+}
+
+/// What a run of the executable gave.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    /// Asserts the exit code, and shows everything when it is another one.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Ran {
+        assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+}
+
+impl Project {
+    /// An empty project.
+    pub(crate) fn new() -> Project {
+        Project { dir: TempDir::new().unwrap() }
+    }
+
+    /// Its directory.
+    pub(crate) fn root(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root().join(path)
+    }
+
+    /// Writes a file, and its directories.
+    pub(crate) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) -> &Project {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+        self
+    }
+
+    pub(crate) fn read(&self, path: &str) -> Vec<u8> {
+        fs::read(self.path(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+    }
+
+    pub(crate) fn exists(&self, path: &str) -> bool {
+        self.path(path).exists()
+    }
+
+    pub(crate) fn remove(&self, path: &str) -> &Project {
+        let path = self.path(path);
+        if path.is_dir() {
+            fs::remove_dir_all(path).unwrap()
+        } else {
+            fs::remove_file(path).unwrap()
+        }
+        self
+    }
+
+    /// The executable, to be run in this directory.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(ASSETC);
+        command.args(args).current_dir(self.root()).env_remove("NO_COLOR");
+        command
+    }
+
+    /// Runs the executable.
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ran { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
+    }
+
+    /// Builds and expects it to succeed; returns (built, cached).
+    #[track_caller]
+    pub(crate) fn build(&self) -> (usize, usize) {
+        let ran = self.run(&["--json"]).expect(0);
+        let number = |name: &str| {
+            let at = ran.stdout.find(&format!("\"{name}\":")).unwrap() + name.len() + 3;
+            ran.stdout[at..].split([',', '}']).next().unwrap().parse().unwrap()
+        };
+        (number("built"), number("cached"))
+    }
+
+    /// All files below a directory with their bytes, without journals.
+    pub(crate) fn tree(&self, dir: &str) -> BTreeMap<String, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        collect(&self.path(dir), "", &mut files);
+        files
+    }
+}
+
+fn collect(dir: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) {
+    let Ok(listing) = fs::read_dir(dir) else { return };
+    for entry in listing {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
+        if entry.file_type().unwrap().is_dir() {
+            collect(&entry.path(), &path, files);
+        } else if name != ".assetc-cache" {
+            files.insert(path, fs::read(entry.path()).unwrap());
+        }
+    }
+}
+
+/// A small picture: a gradient that depends on `seed`, opaque.
+pub(crate) fn picture(width: u32, height: u32, seed: u32) -> Vec<u8> {
+    let mut rgba = Vec::new();
+    for y in 0..height {
+        for x in 0..width {
+            let v = |k: u32| (x * (3 + k) + y * (5 + 2 * k) + seed * (17 + k)) as u8;
+            rgba.extend([v(0), v(1), v(2), 255]);
+        }
+    }
+    png(width, height, png::ColorType::Rgba, &rgba)
+}
+
+/// Encodes eight-bit samples as PNG.
+pub(crate) fn png(width: u32, height: u32, color: png::ColorType, samples: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(color);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.write_header().unwrap().write_image_data(samples).unwrap();
+    bytes
+}
