@@ -33,15 +33,43 @@ pub(crate) enum Weights {
     Sixteen,
 }
 
-/// The squared error after transcoding. `extra` counts channels of value 255 that share the lowest bit.
+/// What a mode becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// How its endpoints are stored.
+    pub(crate) endpoints: Endpoints,
+    /// What its weights become.
+    pub(crate) weights: Weights,
+}
+
+impl Target {
+    /// The target of a mode with one plane.
+    pub(crate) const fn of(mode: usize) -> Self {
+        let (endpoints, weights) = match mode {
+            1 | 4 => (Endpoints::Seven1, Weights::Same),
+            2 => (Endpoints::Six1, Weights::Same),
+            3 | 7 => (Endpoints::Five, Weights::Same),
+            9 | 16 => (Endpoints::Five1, Weights::Same),
+            _ => (Endpoints::Seven1, Weights::Sixteen),
+        };
+        Self { endpoints, weights }
+    }
+
+    /// The channels that share weights, in a mode of two planes.
+    pub(crate) const SHARED: Self = Self { endpoints: Endpoints::Seven, weights: Weights::Same };
+    /// The channel that has weights of its own.
+    pub(crate) const ALONE: Self = Self { endpoints: Endpoints::Eight, weights: Weights::Same };
+}
+
+/// The squared error after transcoding.
 #[inline(always)]
 pub(crate) fn error<L: Lanes, const C: usize, const N: usize, const S: usize, const G: usize>(
     px: &Texels<L, C>,
     members: &Members<L>,
     fitted: &Fitted<L, C, S>,
-    endpoints: Endpoints,
-    weights: Weights,
+    target: Target,
 ) -> L {
+    let Target { endpoints, weights } = target;
     let mut lines = fitted.lines;
     for s in 0..S {
         lines[s] = convert::<L, C, G>(&fitted.lines[s], endpoints);
@@ -141,7 +169,9 @@ fn with_bit<L: Lanes, const C: usize, const G: usize>(
     let mut least = L::splat(1e30);
     for parity in [0.0, 1.0] {
         let mut tried = ends;
-        let mut cost = L::zero();
+        // Opaque grey brings an alpha of 255 along, which an even bit makes 251.
+        let opaque = if C == 1 && G == 3 && parity == 0.0 { 16.0 } else { 0.0 };
+        let mut cost = L::splat(opaque);
         for e in 0..2 {
             for c in 0..C {
                 let scaled = ends[e][c] * L::splat(top / 255.0) - L::splat(parity);

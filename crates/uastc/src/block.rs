@@ -54,6 +54,9 @@ impl Choice {
     pub(crate) const NONE: Self = Self { pattern: 0, across: 1e30, along: 0.0 };
 }
 
+/// How many patterns of a list are remembered.
+pub(crate) const RANKS: usize = 4;
+
 /// One block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
@@ -67,14 +70,12 @@ pub(crate) struct Block {
     pub(crate) error: f32,
     /// The best candidate.
     pub(crate) fields: Fields,
-    /// Sum of squared distances along and across the principal axis.
-    pub(crate) along: f32,
-    /// See `along`.
-    pub(crate) across: f32,
-    /// The same for the best split in two planes.
-    pub(crate) planes: Choice,
+    /// What error one line with four, eight and thirty-two weights could reach.
+    pub(crate) reach: [f32; 3],
+    /// How well the channels split in two planes, by the channel that is alone.
+    pub(crate) planes: [Choice; 4],
     /// The most promising patterns of each list (`partitions::TWO`, `THREE`, `TWO_OF_THREE`).
-    pub(crate) choices: [[Choice; 2]; 3],
+    pub(crate) choices: [[Choice; RANKS]; 3],
 }
 
 impl Block {
@@ -92,10 +93,9 @@ impl Block {
             weights: [0; 32],
             hints: Hints::NEUTRAL,
         },
-        along: 0.0,
-        across: 0.0,
-        planes: Choice::NONE,
-        choices: [[Choice::NONE; 2]; 3],
+        reach: [0.0; 3],
+        planes: [Choice::NONE; 4],
+        choices: [[Choice::NONE; RANKS]; 3],
     };
 
     /// A block of these texels.
@@ -167,6 +167,11 @@ impl Batch {
     }
 }
 
+/// What counts as a much larger error: this many times, and this much more.
+const MUCH: f32 = 1.69;
+/// See [`MUCH`]. Sixteen texels that are off by one in one channel.
+const LITTLE: f32 = 16.0;
+
 /// A candidate for the eight blocks of a batch.
 pub(crate) struct Candidate<'a, L> {
     /// The mode.
@@ -186,11 +191,16 @@ pub(crate) struct Candidate<'a, L> {
 }
 
 impl<L: Lanes> Candidate<'_, L> {
-    /// Takes the place of the best candidate wherever it costs less.
+    /// Takes the place of the best candidate wherever it is better: it costs less and its own error is not
+    /// much larger, or its own error is much smaller. So a small gain as BC7 never ruins the block itself.
     #[inline(always)]
     pub(crate) fn offer(&self, blocks: &mut [Block], batch: &Batch) {
-        let best = batch.gather::<L>(blocks, |block| block.cost);
-        let better = L::bits(self.cost.less(best));
+        let cost = batch.gather::<L>(blocks, |block| block.cost);
+        let error = batch.gather::<L>(blocks, |block| block.error);
+        let (much, little) = (L::splat(MUCH), L::splat(LITTLE));
+        let not_much_larger = self.error.less(error * much + little);
+        let much_smaller = (self.error * much + little).less(error);
+        let better = L::bits((self.cost.less(cost) & not_much_larger) | much_smaller);
         if better == 0 {
             return;
         }

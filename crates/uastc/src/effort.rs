@@ -1,51 +1,118 @@
-//! What each quality setting spends.
+//! What each quality setting spends, and on what. The figures were found by measuring (`bench/uastc`).
 
 use crate::Quality;
 use crate::fit::Tries;
+
+/// How much longer than the texels' extent the first guess of a line is, below and above.
+type Stretch = &'static [(f32, f32)];
 
 /// The knobs of the search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     /// How much the error after transcoding to BC7 counts, beside the error itself.
     pub(crate) bc7: f32,
-    /// Rounds of least squares.
-    pub(crate) rounds: usize,
-    /// Stretches of the first guess, for weights of few and of many levels.
-    pub(crate) stretch: [&'static [f32]; 3],
-    /// How many patterns of a list are fitted.
-    pub(crate) patterns: usize,
-    /// A mode is tried if its estimated error, times this, is below the best so far.
+    /// Rounds of least squares for each try.
+    rounds: usize,
+    /// The tries for weights of up to four, of eight, and of more levels.
+    stretch: [Stretch; 3],
+    /// More tries for texels that are close together.
+    smooth: [Stretch; 3],
+    /// The squared extent below which they are.
+    smooth_below: f32,
+    /// A mode of one line or of subsets is tried if its estimated error, times this, is below the best cost.
     pub(crate) slack: f32,
+    /// The same for modes of two planes.
+    pub(crate) plane_slack: f32,
+    /// Partitions are looked at if the best cost is above this.
+    pub(crate) split_above: f32,
+    /// How many patterns are fitted, of those with two subsets, two merged from three, and three.
+    pub(crate) patterns: [usize; 3],
+    /// Whether modes with the fewest and the most weights are tried.
+    pub(crate) rare_modes: bool,
+    /// Whether ETC1 hints consider bases of four bits too.
+    pub(crate) coarse_etc1: bool,
 }
 
 impl Effort {
-    pub(crate) const fn of(quality: Quality) -> Self {
+    /// The knobs of a setting.
+    pub(crate) const fn of(quality: Quality) -> &'static Self {
         match quality {
-            Quality::Fast => FAST,
-            Quality::Default => DEFAULT,
-            Quality::High => HIGH,
+            Quality::Fast => &FAST,
+            Quality::Default => &DEFAULT,
+            Quality::High => &HIGH,
         }
     }
 
+    /// The tries for weights of this many levels.
     #[inline(always)]
     pub(crate) const fn tries(&self, levels: usize) -> Tries<'static> {
-        let stretch = match levels {
-            0..=4 => self.stretch[0],
-            8 => self.stretch[1],
-            _ => self.stretch[2],
+        let k = match levels {
+            0..=4 => 0,
+            8 => 1,
+            _ => 2,
         };
-        Tries { stretch, rounds: self.rounds }
+        Tries {
+            stretch: self.stretch[k],
+            smooth: self.smooth[k],
+            smooth_below: self.smooth_below,
+            rounds: self.rounds,
+            bc7: self.bc7,
+        }
     }
 }
 
-const FAST: Effort =
-    Effort { bc7: 0.5, rounds: 1, stretch: [&[0.0], &[0.0], &[0.0]], patterns: 1, slack: 2.0 };
-const DEFAULT: Effort =
-    Effort { bc7: 0.5, rounds: 2, stretch: [&[0.0], &[0.0], &[0.0]], patterns: 1, slack: 1.0 };
-const HIGH: Effort = Effort {
+const PLAIN: Stretch = &[(0.0, 0.0)];
+
+static FAST: Effort = Effort {
     bc7: 0.5,
+    rounds: 1,
+    stretch: [PLAIN; 3],
+    smooth: [&[]; 3],
+    smooth_below: 0.0,
+    slack: 2.0,
+    plane_slack: 1.5,
+    split_above: f32::INFINITY,
+    patterns: [0; 3],
+    rare_modes: false,
+    coarse_etc1: false,
+};
+
+static DEFAULT: Effort = Effort {
+    bc7: 0.43,
+    rounds: 1,
+    stretch: [PLAIN, PLAIN, &[(0.0, 0.0), (0.06, 0.06), (0.15, 0.15)]],
+    smooth: [
+        &[(0.0, 0.5), (0.5, 0.0), (1.0, 1.0)],
+        &[(0.2, 0.2), (0.6, 0.6)],
+        &[(0.3, 0.3), (0.6, 0.6), (1.0, 1.0)],
+    ],
+    smooth_below: 100.0,
+    slack: 1.0,
+    plane_slack: 1.0,
+    split_above: 100.0,
+    patterns: [1; 3],
+    rare_modes: true,
+    coarse_etc1: true,
+};
+
+static HIGH: Effort = Effort {
+    bc7: 0.2,
     rounds: 2,
-    stretch: [&[0.0, -0.06, 0.06, -0.12], &[0.0, 0.05, 0.1, -0.06], &[0.0, 0.03, 0.07, 0.12, 0.2, -0.04]],
-    patterns: 2,
-    slack: 0.7,
+    stretch: [
+        &[(0.0, 0.0), (-0.06, -0.06), (0.06, 0.06), (-0.12, -0.12)],
+        &[(0.0, 0.0), (0.05, 0.05), (0.1, 0.1), (-0.06, -0.06)],
+        &[(0.0, 0.0), (0.03, 0.03), (0.07, 0.07), (0.15, 0.15), (0.3, 0.3)],
+    ],
+    smooth: [
+        &[(0.0, 0.5), (0.5, 0.0), (1.0, 1.0), (0.0, 2.0)],
+        &[(0.2, 0.2), (0.6, 0.6), (1.0, 1.0)],
+        &[(0.6, 0.6), (1.0, 1.0), (1.6, 1.6)],
+    ],
+    smooth_below: 200.0,
+    slack: 0.35,
+    plane_slack: 0.7,
+    split_above: 60.0,
+    patterns: [2, 1, 1],
+    rare_modes: true,
+    coarse_etc1: true,
 };

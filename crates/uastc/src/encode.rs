@@ -61,7 +61,7 @@ struct Encode<'a> {
 
 impl Task for Encode<'_> {
     fn run<L: Lanes>(self) {
-        search::<L>(self.blocks, &Effort::of(self.options.quality));
+        search::<L>(self.blocks, Effort::of(self.options.quality));
         for (block, out) in self.blocks.iter().zip(self.out.chunks_exact_mut(BLOCK_BYTES)) {
             let bytes = if block.class == Class::Solid {
                 let colour = block.texels[0].to_le_bytes();

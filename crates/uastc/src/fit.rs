@@ -3,12 +3,14 @@
 //! 1. [`spread`] finds the principal axis of each subset and where each texel falls along it.
 //! 2. [`fit`] rounds these positions to weights, solves for the endpoints by least squares, moves them to the
 //!    lattice ([`nearest_pair`]), projects the texels on the quantised line, and repeats.
-//! 3. [`error`] is the exact squared error of the decoded texels, not an estimate.
+//! 3. [`error`] is the exact squared error of the decoded texels, not an estimate. With the error after
+//!    transcoding to BC7, weighted, it is what attempts are compared by.
 //!
 //! ASTC rounds interpolated values down, after widening endpoints to sixteen bits: a texel between the ends
 //! comes out as `floor(x * 257 / 256 + 1 / 512)`, while both ends come out exactly. Texels between the ends
 //! therefore aim at [`bent`] values, half a step higher.
 
+use crate::bc7;
 use crate::lanes::Lanes;
 use crate::lattice::Lattice;
 
@@ -36,6 +38,8 @@ pub(crate) struct Fitted<L, const C: usize, const S: usize> {
     pub(crate) weights: [L; 16],
     /// The squared error of the decoded texels.
     pub(crate) error: L,
+    /// The error and, weighted, the error after transcoding to BC7.
+    pub(crate) cost: L,
 }
 
 /// Where texels lie along the principal axes of their subsets.
@@ -44,10 +48,23 @@ pub(crate) struct Spread<L, const S: usize> {
     pub(crate) position: [L; 16],
     /// How many texels each subset has.
     pub(crate) count: [L; S],
-    /// Sum of squared distances from the mean along the axes.
-    pub(crate) along: L,
     /// Sum of squared distances from the axes.
     pub(crate) across: L,
+    /// Squared distance between the first and the last texel along each axis.
+    pub(crate) extent: [L; S],
+}
+
+impl<L: Lanes> Spread<L, 1> {
+    /// The squared error of rounding the positions to `N` weights.
+    #[inline(always)]
+    pub(crate) fn rounding<const N: usize>(&self) -> L {
+        let mut sum = L::zero();
+        for i in 0..16 {
+            let t = self.position[i] * L::splat((N - 1) as f32);
+            sum = sum + (t - t.round()).squared();
+        }
+        sum * self.extent[0] * L::splat(1.0 / ((N - 1) * (N - 1)) as f32)
+    }
 }
 
 /// The first channel counts this often: grey stands for three channels.
@@ -174,14 +191,19 @@ pub(crate) fn spread<L: Lanes, const C: usize, const S: usize, const G: usize>(
             last[s] = last[s].max(high);
         }
     }
-    let mut scale = [L::zero(); S];
+    let (mut scale, mut extent) = ([L::zero(); S], [L::zero(); S]);
     for s in 0..S {
+        let mut length = L::splat(1e-12);
+        for c in 0..C {
+            length = length + (axis[c][s] * L::splat(1.0 / size(c, G))).squared();
+        }
         scale[s] = L::splat(1.0) / (last[s] - first[s]).max(L::splat(1e-6));
+        extent[s] = (last[s] - first[s]).squared() / length;
     }
     for i in 0..16 {
         position[i] = (position[i] - pick(&first, members, i)) * pick(&scale, members, i);
     }
-    Spread { position, count, along, across: (total - along).max(L::zero()) }
+    Spread { position, count, across: (total - along).max(L::zero()), extent }
 }
 
 #[inline(always)]
@@ -245,6 +267,21 @@ pub(crate) fn weight<L: Lanes, const N: usize>(index: L) -> L {
         16 => (index * L::splat(4.25)).floor() + L::splat(1.0).only(L::splat(7.5).less(index)),
         _ => index * L::splat(2.0) + L::splat(2.0).only(L::splat(15.5).less(index)),
     }
+}
+
+/// The weight index of `N` nearest to a position, 0 for the low end and 1 for the high one. Weights skip the
+/// middle: there the upper half is a 64th (of 32 weights, two) further on.
+#[inline(always)]
+fn nearest_index<L: Lanes, const N: usize>(position: L) -> L {
+    let skip: f32 = match N {
+        2 => 0.0,
+        32 => 2.0,
+        _ => 1.0,
+    };
+    let last = (N - 1) as f32;
+    let scale = last / (64.0 - skip);
+    let upper = L::splat(skip * scale).only(L::splat(0.5).less(position));
+    (position * L::splat(64.0 * scale) - upper).round().clamp(0.0, last)
 }
 
 /// What least squares needs of the texels, given their weights.
@@ -363,7 +400,7 @@ fn project<L: Lanes, const C: usize, const N: usize, const S: usize, const G: us
             slope[c][s] = (lines[s].high[c] - lines[s].low[c]) * L::splat(repeats(c, G));
             length = length + slope[c][s] * (lines[s].high[c] - lines[s].low[c]);
         }
-        let scale = L::splat((N - 1) as f32) / length.max(L::splat(1e-6));
+        let scale = L::splat(1.0) / length.max(L::splat(1e-6));
         for c in 0..C {
             slope[c][s] = slope[c][s] * scale;
             origin[s] = origin[s] + lines[s].low[c] * slope[c][s];
@@ -375,7 +412,7 @@ fn project<L: Lanes, const C: usize, const N: usize, const S: usize, const G: us
         for c in 1..C {
             t = t + aim[c][i] * pick(&slope[c], members, i);
         }
-        index[i] = (t - pick(&origin, members, i)).round().clamp(0.0, (N - 1) as f32);
+        index[i] = nearest_index::<L, N>(t - pick(&origin, members, i));
     }
     index
 }
@@ -411,13 +448,19 @@ fn error<L: Lanes, const C: usize, const N: usize, const S: usize, const G: usiz
     sum
 }
 
-/// How hard to try.
+/// How hard to try, and what to compare by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tries<'a> {
     /// By how much of its length the first guess of the line is longer at each end; one try each.
-    pub(crate) stretch: &'a [f32],
+    pub(crate) stretch: &'a [(f32, f32)],
+    /// More of these for texels close together: few values in between, and many ways to hit them exactly.
+    pub(crate) smooth: &'a [(f32, f32)],
+    /// The squared length below which texels are close together.
+    pub(crate) smooth_below: f32,
     /// Rounds of least squares for each try.
     pub(crate) rounds: usize,
+    /// How much the error after transcoding to BC7 counts.
+    pub(crate) bc7: f32,
 }
 
 /// Fits `S` lines with weights of `N` levels.
@@ -427,39 +470,65 @@ pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize, cons
     members: &Members<L>,
     spread: &Spread<L, S>,
     lattice: &Lattice,
+    target: bc7::Target,
     tries: Tries<'_>,
 ) -> Fitted<L, C, S> {
     let aim = bent(px);
     let nothing = Line { low: [L::zero(); C], high: [L::zero(); C] };
-    let mut best = Fitted { lines: [nothing; S], weights: [L::zero(); 16], error: L::splat(1e30) };
-    let last = (N - 1) as f32;
-    for &stretch in tries.stretch {
-        let scale = L::splat(last / (1.0 + 2.0 * stretch));
-        let shift = L::splat(stretch * last / (1.0 + 2.0 * stretch));
-        let mut index = [L::zero(); 16];
+    let far = L::splat(1e30);
+    let mut best = Fitted { lines: [nothing; S], weights: [L::zero(); 16], error: far, cost: far };
+    let mut longest = spread.extent[0];
+    for s in 1..S {
+        longest = longest.max(spread.extent[s]);
+    }
+    let smooth = longest.less(L::splat(tries.smooth_below));
+    let count = tries.stretch.len() + if L::any(smooth) { tries.smooth.len() } else { 0 };
+    for attempt in 0..count {
+        let extra = attempt >= tries.stretch.len();
+        let (low, high) =
+            if extra { tries.smooth[attempt - tries.stretch.len()] } else { tries.stretch[attempt] };
+        let scale = L::splat(1.0 / (1.0 + low + high));
+        let shift = L::splat(low / (1.0 + low + high));
+        let mut now = best;
         for i in 0..16 {
-            index[i] = (spread.position[i] * scale + shift).round().clamp(0.0, last);
+            now.weights[i] = nearest_index::<L, N>(spread.position[i] * scale + shift);
         }
         for _ in 0..tries.rounds {
-            let sums = sums::<L, C, N, S>(px, &aim, members, &index);
-            let mut lines = [nothing; S];
+            let sums = sums::<L, C, N, S>(px, &aim, members, &now.weights);
             for s in 0..S {
-                lines[s] = solve(&sums, spread.count[s], s, lattice);
+                now.lines[s] = solve(&sums, spread.count[s], s, lattice);
             }
-            index = project::<L, C, N, S, G>(&aim, members, &lines);
-            let error = error::<L, C, N, S, G>(px, members, &lines, &index);
-            let better = error.less(best.error);
-            best.error = best.error.min(error);
-            for s in 0..S {
-                for c in 0..C {
-                    best.lines[s].low[c] = lines[s].low[c].or(better, best.lines[s].low[c]);
-                    best.lines[s].high[c] = lines[s].high[c].or(better, best.lines[s].high[c]);
-                }
+            now.weights = project::<L, C, N, S, G>(&aim, members, &now.lines);
+            now.error = error::<L, C, N, S, G>(px, members, &now.lines, &now.weights);
+            if !L::any(now.error.less(best.cost)) {
+                continue;
             }
-            for i in 0..16 {
-                best.weights[i] = index[i].or(better, best.weights[i]);
+            let transcoded = bc7::error::<L, C, N, S, G>(px, members, &now, target);
+            now.cost = now.error + transcoded * L::splat(tries.bc7);
+            if extra {
+                now.cost = now.cost.or(smooth, far);
             }
+            best.improve(&now);
         }
     }
     best
+}
+
+impl<L: Lanes, const C: usize, const S: usize> Fitted<L, C, S> {
+    /// Takes over the lanes of another candidate that cost less.
+    #[inline(always)]
+    fn improve(&mut self, other: &Self) {
+        let better = other.cost.less(self.cost);
+        self.cost = self.cost.min(other.cost);
+        self.error = other.error.or(better, self.error);
+        for s in 0..S {
+            for c in 0..C {
+                self.lines[s].low[c] = other.lines[s].low[c].or(better, self.lines[s].low[c]);
+                self.lines[s].high[c] = other.lines[s].high[c].or(better, self.lines[s].high[c]);
+            }
+        }
+        for i in 0..16 {
+            self.weights[i] = other.weights[i].or(better, self.weights[i]);
+        }
+    }
 }

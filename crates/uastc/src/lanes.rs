@@ -47,6 +47,8 @@ pub(crate) trait Lanes:
     fn floor(self) -> Self;
     /// Rounds to the nearest whole number, ties to even.
     fn round(self) -> Self;
+    /// The square root.
+    fn sqrt(self) -> Self;
     /// The magnitude.
     fn abs(self) -> Self;
     /// Which lanes are smaller.
@@ -193,6 +195,7 @@ mod tests {
                 check("max", x.max(y), &|a, b| a.max(b));
                 check("floor", x.floor(), &|a, _| a.floor());
                 check("round", x.round(), &|a, _| a.round_ties_even());
+                check("sqrt", x.abs().sqrt(), &|a, _| a.abs().sqrt());
                 check("only", x.only(x.less(y)), &|a, b| if a < b { a } else { 0.0 });
                 check("or", x.or(!x.less(y), y), &|a, b| if a < b { b } else { a });
                 let less: u32 = (0..WIDTH).map(|i| u32::from(a[i] < b[i]) << i).sum();

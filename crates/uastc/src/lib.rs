@@ -36,6 +36,8 @@ mod hints;
 mod lanes;
 mod lattice;
 mod modes;
+#[cfg(test)]
+mod oracle;
 mod packing;
 mod partitions;
 mod search;

@@ -1,9 +1,9 @@
 //! The stages of the search. Each runs one family of modes on batches of blocks that may gain by it.
 
-use crate::bc7::{self, Endpoints, Weights};
-use crate::block::{Batch, Block, Candidate, Choice};
+use crate::bc7::Target;
+use crate::block::{Batch, Block, Candidate, Choice, RANKS};
 use crate::effort::Effort;
-use crate::fit::{Fitted, Line, Members, Texels, fit, principal, spread};
+use crate::fit::{Fitted, Line, Texels, fit, principal, spread};
 use crate::lanes::{Kernel, Lanes, WIDTH};
 use crate::modes::MODES;
 use crate::partitions::Partition;
@@ -49,17 +49,6 @@ fn channels<const C: usize, const G: usize>() -> [u32; C] {
     out
 }
 
-/// How BC7 stores a mode's endpoints and weights, if the mode has one plane.
-const fn as_bc7(mode: usize) -> (Endpoints, Weights) {
-    match mode {
-        1 | 4 => (Endpoints::Seven1, Weights::Same),
-        2 => (Endpoints::Six1, Weights::Same),
-        3 | 7 => (Endpoints::Five, Weights::Same),
-        9 | 16 => (Endpoints::Five1, Weights::Same),
-        _ => (Endpoints::Seven1, Weights::Sixteen),
-    }
-}
-
 /// The endpoints of the lines in stored order. Grey modes store alpha too, RGB ones all three channels.
 #[inline(always)]
 fn stored<L: Lanes, const C: usize, const S: usize>(
@@ -85,41 +74,45 @@ fn stored<L: Lanes, const C: usize, const S: usize>(
 }
 
 /// A mode of one line for all texels.
-pub(crate) struct OneLine<const MODE: usize, const C: usize, const N: usize, const G: usize>;
+pub(crate) struct OneLine<const MODE: usize, const C: usize, const N: usize, const G: usize> {
+    /// Whether this is the first stage, which also finds what other weights could reach.
+    pub(crate) opens: bool,
+}
 
 impl<const MODE: usize, const C: usize, const N: usize, const G: usize> Stage for OneLine<MODE, C, N, G> {
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let px: Texels<L, C> = batch.channels(channels::<C, G>());
         let spread = spread::<L, C, 1, G>(&px, &[]);
-        let (along, across) = (spread.along.store(), spread.across.store());
-        for (lane, id) in batch.lanes() {
-            (blocks[id].along, blocks[id].across) = (along[lane], across[lane]);
+        if self.opens {
+            let across = spread.across;
+            let reach = [
+                across + spread.rounding::<4>(),
+                across + spread.rounding::<8>(),
+                across + spread.rounding::<32>(),
+            ];
+            for (k, reach) in reach.into_iter().enumerate() {
+                let reach = reach.store();
+                for (lane, id) in batch.lanes() {
+                    blocks[id].reach[k] = reach[lane];
+                }
+            }
         }
-        let fitted = fit::<L, C, N, 1, G>(&px, &[], &spread, MODES[MODE].lattice, effort.tries(N));
-        offer::<L, C, N, 1, G>(MODE, blocks, batch, effort, &px, &[], &fitted, [0; WIDTH]);
+        let fitted =
+            fit::<L, C, N, 1, G>(&px, &[], &spread, MODES[MODE].lattice, Target::of(MODE), effort.tries(N));
+        offer(MODE, blocks, batch, &fitted, [0; WIDTH]);
     }
 }
 
-/// Weighs a candidate, its BC7 form included, and offers it.
+/// Offers a candidate of one plane.
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "all of it is the candidate")]
-fn offer<L: Lanes, const C: usize, const N: usize, const S: usize, const G: usize>(
+fn offer<L: Lanes, const C: usize, const S: usize>(
     mode: usize,
     blocks: &mut [Block],
     batch: &Batch,
-    effort: &Effort,
-    px: &Texels<L, C>,
-    members: &Members<L>,
     fitted: &Fitted<L, C, S>,
     pattern: [u32; WIDTH],
 ) {
-    let best = batch.gather::<L>(blocks, |block| block.cost);
-    if !L::any(fitted.error.less(best)) {
-        return;
-    }
-    let (endpoints, weights) = as_bc7(mode);
-    let transcoded = bc7::error::<L, C, N, S, G>(px, members, fitted, endpoints, weights);
     let (ends, count) = stored(mode, &fitted.lines);
     let candidate = Candidate {
         mode: mode as u8,
@@ -128,7 +121,7 @@ fn offer<L: Lanes, const C: usize, const N: usize, const S: usize, const G: usiz
         endpoints: &ends[..count],
         weights: &[fitted.weights],
         error: fitted.error,
-        cost: fitted.error + transcoded * L::splat(effort.bc7),
+        cost: fitted.cost,
     };
     candidate.offer(blocks, batch);
 }
@@ -160,7 +153,6 @@ impl<const C: usize> Stage for ChoosePlanes<C> {
                 cov[b][a] = cov[a][b];
             }
         }
-        let mut best = (L::splat(1e30), L::zero(), L::zero());
         for alone in 0..C {
             // The others: the row and column of `alone` count nothing.
             let mut rest = cov;
@@ -171,63 +163,63 @@ impl<const C: usize> Stage for ChoosePlanes<C> {
                 trace = trace + rest[c][c];
             }
             let (_, length) = principal(&rest);
-            let across = (trace - length).max(L::zero());
-            let along = length + cov[alone][alone];
-            let better = (across + along * L::splat(1.0 / 9.0)).less(best.0 + best.1 * L::splat(1.0 / 9.0));
-            best = (
-                across.or(better, best.0),
-                along.or(better, best.1),
-                L::splat(alone as f32).or(better, best.2),
-            );
-        }
-        let (across, along, alone) = (best.0.store(), best.1.store(), best.2.to_words());
-        for (lane, id) in batch.lanes() {
-            blocks[id].planes =
-                Choice { pattern: alone[lane] as u8, across: across[lane], along: along[lane] };
+            let mut last = px[alone][0];
+            let mut first = last;
+            for i in 1..16 {
+                first = first.min(px[alone][i]);
+                last = last.max(px[alone][i]);
+            }
+            // The lone channel's rounding is computed, that of the others estimated.
+            let mut rounding = L::zero();
+            let scale = L::splat(3.0) / (last - first).max(L::splat(1.0));
+            for i in 0..16 {
+                let t = (px[alone][i] - first) * scale;
+                rounding = rounding + (t - t.round()).squared();
+            }
+            let across = (trace - length).max(L::zero()) + rounding / scale.squared();
+            let (across, along) = (across.store(), length.store());
+            for (lane, id) in batch.lanes() {
+                blocks[id].planes[alone] =
+                    Choice { pattern: alone as u8, across: across[lane], along: along[lane] };
+            }
         }
     }
 }
 
 /// A mode of two planes: one channel has weights of its own. `R` is how many channels remain.
-pub(crate) struct TwoPlanes<const MODE: usize, const C: usize, const R: usize, const N: usize>;
+pub(crate) struct TwoPlanes<const MODE: usize, const C: usize, const R: usize, const N: usize> {
+    /// The channel on its own.
+    pub(crate) alone: usize,
+}
 
 impl<const MODE: usize, const C: usize, const R: usize, const N: usize> Stage for TwoPlanes<MODE, C, R, N> {
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let px: Texels<L, C> = batch.channels(channels::<C, 1>());
-        let words = batch.words(blocks, |block| block.planes.pattern.into());
-        let alone = L::byte(&words, 0);
-        // Which channels are the lone one or come after it. Those after it move down by one.
-        let mut past = [L::zero().less(L::zero()); C];
-        for c in 0..C {
-            past[c] = alone.less(L::splat(c as f32 + 0.5));
-        }
+        let alone = self.alone;
         let mut rest = [[L::zero(); 16]; R];
-        let mut lone = [px[C - 1]];
-        for c in (0..R).rev() {
-            for i in 0..16 {
-                rest[c][i] = px[c + 1][i].or(past[c], px[c][i]);
-                lone[0][i] = px[c][i].or(past[c], lone[0][i]);
-            }
+        for c in 0..R {
+            rest[c] = px[c + usize::from(c >= alone)];
         }
+        let lone = [px[alone]];
         let lattice = MODES[MODE].lattice;
-        let a = fit::<L, R, N, 1, 1>(&rest, &[], &spread::<L, R, 1, 1>(&rest, &[]), lattice, effort.tries(N));
-        let b = fit::<L, 1, N, 1, 1>(&lone, &[], &spread::<L, 1, 1, 1>(&lone, &[]), lattice, effort.tries(N));
-        let mut endpoints = [L::zero(); 8];
-        for c in 0..C {
-            // Before the lone channel, itself, after it.
-            let (before, after) = (c.min(R - 1), c.max(1) - 1);
-            let (rest, lone) = (&a.lines[0], &b.lines[0]);
-            let mut low = lone.low[0].or(past[c], rest.low[before]);
-            let mut high = lone.high[0].or(past[c], rest.high[before]);
-            if c > 0 {
-                low = rest.low[after].or(past[c - 1], low);
-                high = rest.high[after].or(past[c - 1], high);
-            }
-            (endpoints[c * 2], endpoints[c * 2 + 1]) = (low, high);
+        let tries = effort.tries(N);
+        let spread_rest = spread::<L, R, 1, 1>(&rest, &[]);
+        let a = fit::<L, R, N, 1, 1>(&rest, &[], &spread_rest, lattice, Target::SHARED, tries);
+        let best = batch.gather::<L>(blocks, |block| block.error.max(block.cost));
+        if !L::any(a.error.less(best)) {
+            return;
         }
-        let ends = (&endpoints[..C * 2], words);
-        offer_planes::<L, R, N, 1>(MODE, blocks, batch, effort, (&rest, &a), (&lone, &b), ends);
+        let spread_lone = spread::<L, 1, 1, 1>(&lone, &[]);
+        let b = fit::<L, 1, N, 1, 1>(&lone, &[], &spread_lone, lattice, Target::ALONE, tries);
+        let mut ends = [L::zero(); 8];
+        for c in 0..C {
+            let (line, at) = (&a.lines[0], c - usize::from(c > alone));
+            let own = c == alone;
+            ends[c * 2] = if own { b.lines[0].low[0] } else { line.low[at.min(R - 1)] };
+            ends[c * 2 + 1] = if own { b.lines[0].high[0] } else { line.high[at.min(R - 1)] };
+        }
+        offer_planes(MODE, blocks, batch, &a, &b, &ends[..C * 2], alone);
     }
 }
 
@@ -240,164 +232,143 @@ impl Stage for GreyPlanes {
         let [grey, alpha] = batch.channels::<L, 2>([0, 3]);
         let (grey, alpha) = ([grey], [alpha]);
         let lattice = MODES[17].lattice;
-        let a = fit::<L, 1, 4, 1, 3>(&grey, &[], &spread::<L, 1, 1, 3>(&grey, &[]), lattice, effort.tries(4));
-        let b =
-            fit::<L, 1, 4, 1, 1>(&alpha, &[], &spread::<L, 1, 1, 1>(&alpha, &[]), lattice, effort.tries(4));
+        let tries = effort.tries(4);
+        let spread_grey = spread::<L, 1, 1, 3>(&grey, &[]);
+        let a = fit::<L, 1, 4, 1, 3>(&grey, &[], &spread_grey, lattice, Target::SHARED, tries);
+        let spread_alpha = spread::<L, 1, 1, 1>(&alpha, &[]);
+        let b = fit::<L, 1, 4, 1, 1>(&alpha, &[], &spread_alpha, lattice, Target::ALONE, tries);
         let [l, k] = [a.lines[0], b.lines[0]];
-        let ends: [L; 4] = [l.low[0], l.high[0], k.low[0], k.high[0]];
-        offer_planes::<L, 1, 4, 3>(17, blocks, batch, effort, (&grey, &a), (&alpha, &b), (&ends, [3; WIDTH]));
+        offer_planes(17, blocks, batch, &a, &b, &[l.low[0], l.high[0], k.low[0], k.high[0]], 3);
     }
 }
 
-/// Weighs and offers a candidate of two planes: BC7's mode 5 keeps seven bits of the channels that share
-/// weights and all eight of the lone one.
+/// Offers a candidate of two planes.
 #[inline(always)]
-fn offer_planes<L: Lanes, const R: usize, const N: usize, const G: usize>(
+fn offer_planes<L: Lanes, const R: usize>(
     mode: usize,
     blocks: &mut [Block],
     batch: &Batch,
-    effort: &Effort,
-    (rest, a): (&Texels<L, R>, &Fitted<L, R, 1>),
-    (lone, b): (&Texels<L, 1>, &Fitted<L, 1, 1>),
-    (endpoints, channel): (&[L], [u32; WIDTH]),
+    rest: &Fitted<L, R, 1>,
+    lone: &Fitted<L, 1, 1>,
+    endpoints: &[L],
+    channel: usize,
 ) {
-    let error = a.error + b.error;
-    let best = batch.gather::<L>(blocks, |block| block.cost);
-    if !L::any(error.less(best)) {
-        return;
-    }
-    let transcoded = bc7::error::<L, R, N, 1, G>(rest, &[], a, Endpoints::Seven, Weights::Same)
-        + bc7::error::<L, 1, N, 1, 1>(lone, &[], b, Endpoints::Eight, Weights::Same);
     let candidate = Candidate {
         mode: mode as u8,
         pattern: [0; WIDTH],
-        channel,
+        channel: [channel as u32; WIDTH],
         endpoints,
-        weights: &[a.weights, b.weights],
-        error,
-        cost: error + transcoded * L::splat(effort.bc7),
+        weights: &[rest.weights, lone.weights],
+        error: rest.error + lone.error,
+        cost: rest.cost + lone.cost,
     };
     candidate.offer(blocks, batch);
 }
 
-/// Ranks the patterns of a list by how well lines through their subsets fit.
-pub(crate) struct ChoosePattern<const C: usize, const S: usize, const G: usize> {
-    /// Which list of [`Block::choices`] this is about.
-    pub(crate) list: usize,
-    /// The patterns.
-    pub(crate) patterns: &'static [Partition],
+/// Ranks partition patterns by how well lines through their subsets would fit.
+pub(crate) struct ChoosePattern<const C: usize, const G: usize> {
+    /// The lists of patterns, in the order of [`Block::choices`], and how many subsets each has.
+    pub(crate) lists: &'static [(&'static [Partition], usize)],
 }
 
 /// First and second moments of at most four channels.
 const MOMENTS: usize = 14;
 
-impl<const C: usize, const S: usize, const G: usize> Stage for ChoosePattern<C, S, G> {
+impl<const C: usize, const G: usize> Stage for ChoosePattern<C, G> {
     #[inline(always)]
-    fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, _: &Effort) {
+    fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let px: Texels<L, C> = batch.channels(channels::<C, G>());
         let count = C + C * (C + 1) / 2;
-        let mut moments = [[L::zero(); MOMENTS]; 16];
-        let mut total = [L::zero(); MOMENTS];
+        // The moments of every set of texels of one row: a pattern is four such sets.
+        let mut rows = [[[L::zero(); MOMENTS]; 16]; 4];
         for i in 0..16 {
-            let mut p = [L::zero(); C];
-            for c in 0..C {
-                p[c] = px[c][i] - L::splat(128.0);
-            }
+            let (row, bit) = (&mut rows[i / 4], 1 << (i % 4));
             let mut m = C;
             for a in 0..C {
-                moments[i][a] = p[a];
+                let p = px[a][i] - L::splat(128.0);
+                row[bit][a] = p;
                 for b in a..C {
-                    moments[i][m] = p[a] * p[b];
+                    row[bit][m] = p * (px[b][i] - L::splat(128.0));
                     m += 1;
                 }
             }
-            for m in 0..count {
-                total[m] = total[m] + moments[i][m];
+            for set in 1..bit {
+                for m in 0..count {
+                    row[bit + set][m] = row[set][m] + row[bit][m];
+                }
             }
         }
-        // Score, spread across and along, index.
-        let mut first = [L::splat(1e30), L::splat(1e30), L::zero(), L::zero()];
-        let mut second = first;
-        for (index, partition) in self.patterns.iter().enumerate() {
-            let mut rest = total;
-            let (mut across, mut along) = (L::zero(), L::zero());
-            for s in 1..S {
-                let mut sums = [L::zero(); MOMENTS];
-                let mut members = partition.members[s];
-                let n = members.count_ones() as f32;
-                while members != 0 {
-                    let texel = members.trailing_zeros() as usize & 15;
-                    members &= members - 1;
+        let mut total = [L::zero(); MOMENTS];
+        for m in 0..count {
+            total[m] = (rows[0][15][m] + rows[1][15][m]) + (rows[2][15][m] + rows[3][15][m]);
+        }
+        for (list, &(patterns, subsets)) in self.lists.iter().enumerate() {
+            // Score, spread across and along, index; best first.
+            let none = [L::splat(1e30), L::splat(1e30), L::zero(), L::zero()];
+            let mut ranked = [none; RANKS];
+            let wanted = effort.patterns[list];
+            for (index, partition) in patterns.iter().enumerate() {
+                let mut rest = total;
+                let (mut across, mut along) = (L::zero(), L::zero());
+                for s in 1..subsets {
+                    let members = usize::from(partition.members[s]);
+                    let n = partition.members[s].count_ones() as f32;
+                    let mut sums = [L::zero(); MOMENTS];
                     for m in 0..count {
-                        sums[m] = sums[m] + moments[texel][m];
+                        sums[m] = (rows[0][members & 15][m] + rows[1][members >> 4 & 15][m])
+                            + (rows[2][members >> 8 & 15][m] + rows[3][members >> 12 & 15][m]);
+                        rest[m] = rest[m] - sums[m];
+                    }
+                    let (x, y) = quick_spread::<L, C, G>(&sums, n);
+                    (across, along) = (across + x, along + y);
+                }
+                let (x, y) = quick_spread::<L, C, G>(&rest, partition.members[0].count_ones() as f32);
+                (across, along) = (across + x, along + y);
+                let score = across + along * L::splat(1.0 / 9.0);
+                let mut falling = [score, across, along, L::splat(index as f32)];
+                for rank in 0..wanted.min(RANKS) {
+                    let wins = falling[0].less(ranked[rank][0]);
+                    for k in 0..4 {
+                        let stays = falling[k].or(wins, ranked[rank][k]);
+                        falling[k] = ranked[rank][k].or(wins, falling[k]);
+                        ranked[rank][k] = stays;
                     }
                 }
-                for m in 0..count {
-                    rest[m] = rest[m] - sums[m];
+            }
+            for (rank, t) in ranked.into_iter().enumerate().take(wanted) {
+                let (across, along, pattern) = (t[1].store(), t[2].store(), t[3].to_words());
+                for (lane, id) in batch.lanes() {
+                    blocks[id].choices[list][rank] =
+                        Choice { pattern: pattern[lane] as u8, across: across[lane], along: along[lane] };
                 }
-                let (x, y) = quick_spread::<L, C>(&sums, n);
-                (across, along) = (across + x, along + y);
-            }
-            let (x, y) = quick_spread::<L, C>(&rest, partition.members[0].count_ones() as f32);
-            (across, along) = (across + x, along + y);
-            let score = across + along * L::splat(1.0 / 9.0);
-            let this = [score, across, along, L::splat(index as f32)];
-            let (wins, places) = (score.less(first[0]), score.less(second[0]));
-            for k in 0..4 {
-                second[k] = first[k].or(wins, this[k].or(places, second[k]));
-                first[k] = this[k].or(wins, first[k]);
-            }
-        }
-        let repeat = G as f32;
-        for (rank, t) in [first, second].into_iter().enumerate() {
-            let (across, along, pattern) = (t[1].store(), t[2].store(), t[3].to_words());
-            for (lane, id) in batch.lanes() {
-                blocks[id].choices[self.list][rank] = Choice {
-                    pattern: pattern[lane] as u8,
-                    across: across[lane] * repeat,
-                    along: along[lane] * repeat,
-                };
             }
         }
     }
 }
 
-/// Spread across and along the principal axis from moments: one power step from the signs of the first row.
+/// Spread across and along the principal axis, from moments. The length of the covariance matrix stands in
+/// for its largest eigenvalue: it is that eigenvalue if the texels lie on a line, and somewhat more if not.
 #[inline(always)]
-fn quick_spread<L: Lanes, const C: usize>(moments: &[L; MOMENTS], count: f32) -> (L, L) {
+fn quick_spread<L: Lanes, const C: usize, const G: usize>(moments: &[L; MOMENTS], count: f32) -> (L, L) {
     let share = L::splat(1.0 / count.max(1.0));
-    let mut cov = [[L::zero(); C]; C];
-    let mut trace = L::zero();
+    let (mut trace, mut squares) = (L::zero(), L::zero());
     let mut m = C;
     for a in 0..C {
+        let mean = moments[a] * share;
         for b in a..C {
-            cov[a][b] = moments[m] - moments[a] * moments[b] * share;
-            cov[b][a] = cov[a][b];
+            let repeat = if G == 1 { 1.0 } else { [3.0, 1.732_050_8, 1.0][a + b] };
+            let cov = (moments[m] - mean * moments[b]) * L::splat(repeat);
+            squares = squares + cov.squared() * L::splat(if a == b { 1.0 } else { 2.0 });
+            if a == b {
+                trace = trace + cov;
+            }
             m += 1;
         }
-        trace = trace + cov[a][a];
     }
     if C == 1 {
         return (L::zero(), trace);
     }
-    let mut v = [L::zero(); C];
-    for a in 0..C {
-        v[a] = cov[a][0];
-        for b in 1..C {
-            let negative = cov[0][b].less(L::zero());
-            v[a] = (v[a] - cov[a][b]).or(negative, v[a] + cov[a][b]);
-        }
-    }
-    let (mut up, mut down) = (L::zero(), L::splat(1e-6));
-    for a in 0..C {
-        let mut w = L::zero();
-        for b in 0..C {
-            w = w + cov[a][b] * v[b];
-        }
-        up = up + w.squared();
-        down = down + v[a] * w;
-    }
-    let along = (up / down).min(trace);
+    let along = squares.sqrt();
     ((trace - along).max(L::zero()), along)
 }
 
@@ -429,7 +400,8 @@ impl<const MODE: usize, const C: usize, const N: usize, const S: usize, const G:
         }
         let members = &members[..S - 1];
         let spread = spread::<L, C, S, G>(&px, members);
-        let fitted = fit::<L, C, N, S, G>(&px, members, &spread, mode.lattice, effort.tries(N));
-        offer::<L, C, N, S, G>(MODE, blocks, batch, effort, &px, members, &fitted, pattern);
+        let fitted =
+            fit::<L, C, N, S, G>(&px, members, &spread, mode.lattice, Target::of(MODE), effort.tries(N));
+        offer(MODE, blocks, batch, &fitted, pattern);
     }
 }

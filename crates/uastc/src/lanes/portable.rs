@@ -108,6 +108,10 @@ impl Lanes for Array {
         Self(from_fn(|i| (self.0[i] + NO_FRACTION) - NO_FRACTION))
     }
     #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self(from_fn(|i| self.0[i].sqrt()))
+    }
+    #[inline(always)]
     fn abs(self) -> Self {
         Self(from_fn(|i| self.0[i].abs()))
     }

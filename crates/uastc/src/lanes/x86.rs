@@ -143,6 +143,10 @@ impl Lanes for Avx {
         unsafe { Self(_mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0)) }
     }
     #[inline(always)]
+    fn sqrt(self) -> Self {
+        unsafe { Self(_mm256_sqrt_ps(self.0)) }
+    }
+    #[inline(always)]
     fn abs(self) -> Self {
         unsafe { Self(_mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0)) }
     }
@@ -233,6 +237,10 @@ impl Lanes for Sse {
     fn round(self) -> Self {
         const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
         unsafe { Self(_mm_round_ps::<NEAREST>(self.0), _mm_round_ps::<NEAREST>(self.1)) }
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        unsafe { Self(_mm_sqrt_ps(self.0), _mm_sqrt_ps(self.1)) }
     }
     #[inline(always)]
     fn abs(self) -> Self {

@@ -17,7 +17,7 @@ impl Random {
 
     /// A number below `end`.
     pub(crate) fn below(&mut self, end: u32) -> u32 {
-        ((self.next() >> 32) * u64::from(end) >> 32) as u32
+        (((self.next() >> 32) * u64::from(end)) >> 32) as u32
     }
 
     fn byte(&mut self) -> u8 {
@@ -99,15 +99,4 @@ fn with_alpha(texel: [u8; 4], alpha: u8) -> [u8; 4] {
 
 fn grey(value: u8, alpha: u8) -> [u8; 4] {
     [value, value, value, alpha]
-}
-
-/// Blocks side by side as one row of an image: RGBA bytes, four rows of texels.
-pub(crate) fn strip(blocks: &[Texels]) -> Vec<u8> {
-    let mut rgba = Vec::with_capacity(blocks.len() * 64);
-    for y in 0..4 {
-        for block in blocks {
-            rgba.extend(block[y * 4..y * 4 + 4].iter().flatten());
-        }
-    }
-    rgba
 }

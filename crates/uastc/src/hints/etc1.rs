@@ -1,0 +1,342 @@
+//! ETC1 hints: halves, precision, modifier tables and nudge, for eight blocks at once.
+//!
+//! All four shapes (halves side by side or above each other, five bits and a difference or four bits each) are
+//! tried with all eight tables. The error follows from the transcoder's own rule for picking modifiers.
+//! For the best shape the nudge is solved for: with the modifiers fixed, each channel of each half has a base
+//! that would be best, and the 32 codes are compared by how near they come.
+
+use super::solid::ETC1;
+use crate::block::{Batch, Block};
+use crate::effort::Effort;
+use crate::fit::Texels;
+use crate::lanes::Lanes;
+use crate::modes::MODES;
+use crate::stages::Stage;
+
+/// Finds the ETC1 hints of blocks.
+pub(crate) struct Etc1;
+
+/// How a nudge code moves each channel of each half, in steps of the base: `[half][channel]`.
+type Nudge = [[i8; 3]; 2];
+
+/// The nudges that can be reached; code 10 (two steps down) is left out.
+static NUDGES: [Nudge; 32] = {
+    let mut all = [[[0; 3]; 2]; 32];
+    let mut code = 0;
+    while code < 32 {
+        all[code] = nudge(code as i8);
+        code += 1;
+    }
+    all
+};
+
+/// What a code means, from the UASTC specification's table of ETC1 biases.
+const fn nudge(code: i8) -> Nudge {
+    const fn one(half: usize, channel: usize, by: i8) -> Nudge {
+        let mut out = [[0; 3]; 2];
+        out[half][channel] = by;
+        out
+    }
+    match code {
+        2 => one(0, 0, -1),
+        5 => one(0, 1, -1),
+        6 => one(0, 2, -1),
+        7 => one(0, 0, 1),
+        11 => one(0, 1, 1),
+        15 => one(0, 2, 1),
+        18 => one(1, 0, -1),
+        19 => one(1, 1, -1),
+        20 => one(1, 2, -1),
+        21 => one(1, 0, 1),
+        24 => one(1, 1, 1),
+        8 => one(1, 2, 1),
+        10 => [[-2; 3]; 2],
+        27 => [[-1; 3], [0; 3]],
+        28 => [[1; 3], [-1; 3]],
+        29 => [[0; 3], [1; 3]],
+        30 => [[0; 3], [-1; 3]],
+        31 => [[1; 3], [0; 3]],
+        _ => {
+            let by = [code % 3 - 1, code / 3 % 3 - 1, code / 9 % 3 - 1];
+            [by, by]
+        }
+    }
+}
+
+/// The best shape so far: bases as stored (four or five bits), its error, and what it is.
+#[derive(Clone, Copy)]
+struct Shape<L> {
+    error: L,
+    flip: L,
+    fine: L,
+    base: [[L; 3]; 2],
+}
+
+impl Stage for Etc1 {
+    #[inline(always)]
+    fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
+        let px: Texels<L, 3> = batch.channels([0, 1, 2]);
+        let zero = [[L::zero(); 3]; 2];
+        let mut best = Shape { error: L::splat(1e30), flip: L::zero(), fine: L::zero(), base: zero };
+        for flip in 0..2 {
+            for fine in usize::from(!effort.coarse_etc1)..2 {
+                let shape = shape(&px, flip, fine);
+                let better = shape.error.less(best.error);
+                best.error = best.error.min(shape.error);
+                best.flip = shape.flip.or(better, best.flip);
+                best.fine = shape.fine.or(better, best.fine);
+                for h in 0..2 {
+                    for c in 0..3 {
+                        best.base[h][c] = shape.base[h][c].or(better, best.base[h][c]);
+                    }
+                }
+            }
+        }
+        let second = second_half::<L>(best.flip);
+        let is_fine = L::splat(0.5).less(best.fine);
+        let mut value = zero;
+        for h in 0..2 {
+            for c in 0..3 {
+                value[h][c] = widen(best.base[h][c], is_fine);
+            }
+        }
+        let chosen = tables(&px, &value, &second);
+        let ideal = ideal_bases(&px, &value, &second, &chosen);
+        let can = batch.words(blocks, |b| MODES[usize::from(b.fields.mode)].has_long_hints().into());
+        let can = L::bit(&can, 0);
+        let (code, nudged) = nearest_nudge(&best.base, &value, &ideal, is_fine, can);
+        let [first, second] = tables(&px, &nudged, &second);
+
+        let (flip, fine, code) = (best.flip.to_words(), best.fine.to_words(), code.to_words());
+        let (first, second) = (first.index.to_words(), second.index.to_words());
+        for (lane, id) in batch.lanes() {
+            let hints = &mut blocks[id].fields.hints;
+            hints.etc1 = (flip[lane] | fine[lane] << 1 | first[lane] << 2 | second[lane] << 5) as u8;
+            hints.etc1_bias = code[lane] as u8;
+        }
+    }
+}
+
+/// The texels of one half: left or right, or upper or lower if flipped.
+const HALVES: [[[usize; 8]; 2]; 2] = [
+    [[0, 1, 4, 5, 8, 9, 12, 13], [2, 3, 6, 7, 10, 11, 14, 15]],
+    [[0, 1, 2, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13, 14, 15]],
+];
+
+/// One shape with the best tables for its halves.
+#[inline(always)]
+fn shape<L: Lanes>(px: &Texels<L, 3>, flip: usize, fine: usize) -> Shape<L> {
+    let top = if fine == 1 { 31.0 } else { 15.0 };
+    let is_fine = L::splat(0.5).less(L::splat(fine as f32));
+    let mut base = [[L::zero(); 3]; 2];
+    for h in 0..2 {
+        for c in 0..3 {
+            let mut sum = L::zero();
+            for i in HALVES[flip][h] {
+                sum = sum + px[c][i];
+            }
+            base[h][c] = (sum * L::splat(top / 2040.0) + L::splat(0.5)).floor();
+        }
+    }
+    if fine == 1 {
+        for c in 0..3 {
+            base[1][c] = base[0][c] + (base[1][c] - base[0][c]).clamp(-4.0, 3.0);
+        }
+    }
+    let mut error = L::zero();
+    for h in 0..2 {
+        let mut texels = [[L::zero(); 2]; 8];
+        for (k, i) in HALVES[flip][h].into_iter().enumerate() {
+            let mut squares = L::zero();
+            let mut d = [L::zero(); 3];
+            for c in 0..3 {
+                d[c] = px[c][i] - widen(base[h][c], is_fine);
+                squares = squares + d[c].squared();
+            }
+            error = error + squares;
+            texels[k] = brightness(d);
+        }
+        let mut least = L::splat(1e30);
+        for table in 0..8 {
+            let mut sum = L::zero();
+            for [bright, lean] in texels {
+                sum = sum + gain(bright, lean, table);
+            }
+            least = least.min(sum);
+        }
+        error = error + least;
+    }
+    Shape { error, flip: L::splat(flip as f32), fine: L::splat(fine as f32), base }
+}
+
+/// A base of five or four bits as eight.
+#[inline(always)]
+fn widen<L: Lanes>(base: L, is_fine: L::Mask) -> L {
+    (base * L::splat(8.25)).floor().or(is_fine, base * L::splat(17.0))
+}
+
+/// How much brighter than its base a texel is, and twice the sum of its differences, both turned to be
+/// positive in brightness.
+#[inline(always)]
+fn brightness<L: Lanes>(d: [L; 3]) -> [L; 2] {
+    let luma = luma(d);
+    let lean = (d[0] + d[1] + d[2]) * L::splat(2.0);
+    let dark = luma.less(L::zero());
+    [luma.abs(), (L::zero() - lean).or(dark, lean)]
+}
+
+/// The brightness that transcoders go by.
+#[inline(always)]
+fn luma<L: Lanes>(d: [L; 3]) -> L {
+    d[0] * L::splat(54.0 / 256.0) + d[1] * L::splat(183.0 / 256.0) + d[2] * L::splat(19.0 / 256.0)
+}
+
+/// What a table's modifier for a texel, picked by brightness, adds to its squared error: less than nothing, if
+/// it helps.
+#[inline(always)]
+fn gain<L: Lanes>(bright: L, lean: L, table: usize) -> L {
+    let (small, large) = (ETC1[table][2] as f32, ETC1[table][3] as f32);
+    let near = bright.less(L::splat((small + large) * 0.5));
+    let modifier = L::splat(small).or(near, L::splat(large));
+    modifier * (modifier * L::splat(3.0) - lean)
+}
+
+/// Which texels are in the second half.
+#[inline(always)]
+fn second_half<L: Lanes>(flip: L) -> [L::Mask; 16] {
+    let flipped = L::splat(0.5).less(flip);
+    let mut second = [flipped; 16];
+    for (i, second) in second.iter_mut().enumerate() {
+        let (right, below) = (i % 4 >= 2, i >= 8);
+        *second = match (right, below) {
+            (true, true) => flipped | !flipped,
+            (false, false) => flipped & !flipped,
+            (true, false) => !flipped,
+            (false, true) => flipped,
+        };
+    }
+    second
+}
+
+/// A modifier table: its index, and its two modifiers.
+#[derive(Clone, Copy)]
+struct Table<L> {
+    index: L,
+    small: L,
+    large: L,
+}
+
+/// The difference of a texel from the base of its half.
+#[inline(always)]
+fn difference<L: Lanes>(px: &Texels<L, 3>, value: &[[L; 3]; 2], second: L::Mask, i: usize) -> [L; 3] {
+    let mut d = [L::zero(); 3];
+    for c in 0..3 {
+        d[c] = px[c][i] - value[1][c].or(second, value[0][c]);
+    }
+    d
+}
+
+/// The best table of each half for given bases.
+#[inline(always)]
+fn tables<L: Lanes>(px: &Texels<L, 3>, value: &[[L; 3]; 2], second: &[L::Mask; 16]) -> [Table<L>; 2] {
+    let mut texels = [[L::zero(); 2]; 16];
+    for i in 0..16 {
+        texels[i] = brightness(difference(px, value, second[i], i));
+    }
+    let mut least = [L::splat(1e30); 2];
+    let mut chosen = [Table { index: L::zero(), small: L::zero(), large: L::zero() }; 2];
+    for table in 0..8 {
+        let mut sums = [L::zero(); 2];
+        for i in 0..16 {
+            let gain = gain(texels[i][0], texels[i][1], table);
+            sums[0] = sums[0] + gain;
+            sums[1] = sums[1] + gain.only(second[i]);
+        }
+        sums[0] = sums[0] - sums[1];
+        for h in 0..2 {
+            let better = sums[h].less(least[h]);
+            least[h] = least[h].min(sums[h]);
+            chosen[h].index = L::splat(table as f32).or(better, chosen[h].index);
+            chosen[h].small = L::splat(ETC1[table][2] as f32).or(better, chosen[h].small);
+            chosen[h].large = L::splat(ETC1[table][3] as f32).or(better, chosen[h].large);
+        }
+    }
+    chosen
+}
+
+/// What the bases should be for the modifiers that the texels get: the means of what these leave.
+#[inline(always)]
+fn ideal_bases<L: Lanes>(
+    px: &Texels<L, 3>,
+    value: &[[L; 3]; 2],
+    second: &[L::Mask; 16],
+    tables: &[Table<L>; 2],
+) -> [[L; 3]; 2] {
+    let mut ideal = [[L::zero(); 3]; 2];
+    for i in 0..16 {
+        let d = difference(px, value, second[i], i);
+        let luma = luma(d);
+        let small = tables[1].small.or(second[i], tables[0].small);
+        let large = tables[1].large.or(second[i], tables[0].large);
+        let size = small.or(luma.abs().less((small + large) * L::splat(0.5)), large);
+        let modifier = (L::zero() - size).or(luma.less(L::zero()), size);
+        for c in 0..3 {
+            // Eight texels to a half.
+            let left = (px[c][i] - modifier) * L::splat(1.0 / 8.0);
+            ideal[0][c] = ideal[0][c] + left;
+            ideal[1][c] = ideal[1][c] + left.only(second[i]);
+        }
+    }
+    for c in 0..3 {
+        ideal[0][c] = ideal[0][c] - ideal[1][c];
+    }
+    ideal
+}
+
+/// The code whose nudge brings the bases nearest to the ideal ones, and the bases as the transcoder will have
+/// them. A block whose mode has no room for a code keeps its bases.
+#[inline(always)]
+fn nearest_nudge<L: Lanes>(
+    base: &[[L; 3]; 2],
+    value: &[[L; 3]; 2],
+    ideal: &[[L; 3]; 2],
+    is_fine: L::Mask,
+    can: L::Mask,
+) -> (L, [[L; 3]; 2]) {
+    let top = L::splat(31.0).or(is_fine, L::splat(15.0));
+    // Where one step down, none, and one up lead. At the ends of the range a nudge is turned inwards.
+    let mut reached = [[[L::zero(); 3]; 3]; 2];
+    let mut cost = [[[L::zero(); 3]; 3]; 2];
+    for h in 0..2 {
+        for c in 0..3 {
+            for step in 0..3 {
+                let inward = L::splat(1.0).only(base[h][c].less(L::splat(0.5)))
+                    - L::splat(1.0).only((top - L::splat(0.5)).less(base[h][c]));
+                let moved = base[h][c] + L::splat(step as f32 - 1.0) + inward;
+                reached[h][c][step] = widen(moved, is_fine);
+                cost[h][c][step] = (reached[h][c][step] - ideal[h][c]).squared();
+            }
+        }
+    }
+    let mut best = (L::splat(1e30), L::splat(13.0), *value);
+    for (code, nudge) in NUDGES.iter().enumerate() {
+        if nudge[0][0] < -1 {
+            continue;
+        }
+        let mut sum = L::zero();
+        for h in 0..2 {
+            for c in 0..3 {
+                sum = sum + cost[h][c][(nudge[h][c] + 1) as usize];
+            }
+        }
+        let better = sum.less(best.0) & can;
+        best.0 = sum.or(better, best.0);
+        best.1 = L::splat(code as f32).or(better, best.1);
+        for h in 0..2 {
+            for c in 0..3 {
+                best.2[h][c] = reached[h][c][(nudge[h][c] + 1) as usize].or(better, best.2[h][c]);
+            }
+        }
+    }
+    (best.1, best.2)
+}

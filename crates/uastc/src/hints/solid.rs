@@ -1,0 +1,75 @@
+//! The ETC1 form of a block of one colour.
+
+use crate::packing::SolidHint;
+
+/// ETC1's intensity modifiers, smallest first.
+pub(super) const ETC1: [[i32; 4]; 8] = [
+    [-8, -2, 2, 8],
+    [-17, -5, 5, 17],
+    [-29, -9, 9, 29],
+    [-42, -13, 13, 42],
+    [-60, -18, 18, 60],
+    [-80, -24, 24, 80],
+    [-106, -33, 33, 106],
+    [-183, -47, 47, 183],
+];
+
+/// For every modifier and value, the five-bit base that comes nearest with that modifier, and its error.
+static NEAREST: [[(u8, u8); 256]; 32] = {
+    let mut table = [[(0, 0); 256]; 32];
+    let mut k = 0;
+    while k < 32 {
+        let mut value = 0;
+        while value < 256 {
+            table[k][value as usize] = nearest_base(value, ETC1[k / 4][k % 4]);
+            value += 1;
+        }
+        k += 1;
+    }
+    table
+};
+
+const fn nearest_base(value: i32, modifier: i32) -> (u8, u8) {
+    // A base b stands for about 8.23 b: the nearest is the quotient or the next.
+    let first = (value - modifier) * 31 / 255;
+    let mut best = (0, u32::MAX);
+    let mut base = first;
+    while base <= first + 1 {
+        let b = if base < 0 {
+            0
+        } else if base > 31 {
+            31
+        } else {
+            base
+        };
+        let sum = (b << 3 | b >> 2) + modifier;
+        let sum = if sum < 0 {
+            0
+        } else if sum > 255 {
+            255
+        } else {
+            sum
+        };
+        let error = (sum - value).unsigned_abs();
+        if error < best.1 {
+            best = (b, error);
+        }
+        base += 1;
+    }
+    (best.0 as u8, best.1 as u8)
+}
+
+/// The best ETC1 form of one colour: both halves of the block alike.
+pub(crate) fn solid(colour: [u8; 4]) -> SolidHint {
+    let mut best = (u32::MAX, 0);
+    for (k, nearest) in NEAREST.iter().enumerate() {
+        let error = |c: usize| u32::from(nearest[usize::from(colour[c])].1).pow(2);
+        let sum = error(0) + error(1) + error(2);
+        if sum < best.0 {
+            best = (sum, k);
+        }
+    }
+    let k = best.1;
+    let base = [0, 1, 2].map(|c: usize| NEAREST[k][usize::from(colour[c])].0);
+    SolidHint { table: (k / 4) as u8, selector: (k % 4) as u8, base }
+}
