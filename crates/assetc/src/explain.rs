@@ -73,7 +73,7 @@ pub fn explain(
             record.inputs.iter().map(|input| (input.path.to_string(), standing(input.seen))).collect();
         explained.outputs = record.outputs.iter().map(|output| output.path.to_string()).collect();
         let world = World { src: &src, src_tree: &src_tree, out: &out, out_tree: &out_tree };
-        explained.next = match judge(world, &asset.fingerprint(), record, false) {
+        explained.next = match judge(world, asset.fingerprint(), record, false) {
             Verdict::Fresh(_) => None,
             Verdict::Stale(why) => Some(why),
         };

@@ -1,11 +1,12 @@
 //! From the source tree to tasks: who cooks what with which settings.
 
-use crate::config::{Resolved, Resolver};
+use crate::config::{Resolved, Resolver, Settings};
 use crate::link::encode_rows;
 use crate::recipe::{Recipe, recipe_for};
 use kiln_kit::run::conflict;
 use kiln_kit::{Cook, Diag, RelPath, Task, Tree, World};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 /// One source with its recipe and settings.
 pub struct Asset {
@@ -15,6 +16,7 @@ pub struct Asset {
     pub recipe: &'static dyn Recipe,
     /// How.
     pub resolved: Resolved,
+    fingerprint: Arc<str>,
 }
 
 impl Task for Asset {
@@ -22,14 +24,8 @@ impl Task for Asset {
         &self.source
     }
 
-    fn fingerprint(&self) -> String {
-        let recipe = self.recipe;
-        format!(
-            "{} {}\n{}",
-            recipe.name(),
-            recipe.version(),
-            self.resolved.settings.canonical(recipe.sections())
-        )
+    fn fingerprint(&self) -> &str {
+        &self.fingerprint
     }
 
     fn weight(&self, world: World<'_>) -> u64 {
@@ -53,6 +49,7 @@ pub struct Planned {
 pub fn plan(tree: &Tree, resolver: &Resolver) -> Planned {
     let mut claimed: HashSet<&str> = HashSet::new();
     let mut assets: Vec<Asset> = Vec::new();
+    let mut fingerprints = Fingerprints::default();
     for entry in tree.entries() {
         if !claimed.is_empty() && ancestors(entry.path.as_str()).any(|dir| claimed.contains(dir)) {
             continue;
@@ -61,23 +58,19 @@ pub fn plan(tree: &Tree, resolver: &Resolver) -> Planned {
         if entry.file.is_none() {
             claimed.insert(entry.path.as_str());
         }
-        assets.push(Asset {
-            source: entry.path.clone(),
-            recipe,
-            resolved: resolver.resolve(entry.path.as_str()),
-        });
+        let resolved = resolver.resolve(entry.path.as_str());
+        let fingerprint = fingerprints.of(recipe, &resolved);
+        assets.push(Asset { source: entry.path.clone(), recipe, resolved, fingerprint });
     }
 
-    let mut writers: BTreeMap<RelPath, Vec<usize>> = BTreeMap::new();
-    for (index, asset) in assets.iter().enumerate() {
-        if let Some(output) = asset.recipe.output(&asset.source) {
-            writers.entry(output).or_default().push(index);
-        }
-    }
+    let outputs =
+        assets.iter().enumerate().filter_map(|(n, asset)| Some((asset.recipe.output(&asset.source)?, n)));
+    let mut writers: Vec<(RelPath, usize)> = outputs.collect();
+    writers.sort();
     let mut conflicts = BTreeMap::new();
-    for (output, indices) in writers.iter().filter(|(_, indices)| indices.len() > 1) {
-        for (n, index) in indices.iter().enumerate() {
-            let other = indices[if n == 0 { 1 } else { 0 }];
+    for group in writers.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
+        for (n, (output, index)) in group.iter().enumerate() {
+            let other = group[usize::from(n == 0)].1;
             conflicts.insert(*index, conflict(&assets[*index].source, &assets[other].source, output));
         }
     }
@@ -90,6 +83,23 @@ pub fn plan(tree: &Tree, resolver: &Resolver) -> Planned {
         }
     }
     Planned { assets: kept, conflicts: refused }
+}
+
+/// Fingerprints by recipe and settings. Sources that no rule singles out share their settings, so nearly all of
+/// them share one text for each recipe.
+#[derive(Default)]
+struct Fingerprints(HashMap<(&'static str, *const Settings), (Arc<Settings>, Arc<str>)>);
+
+impl Fingerprints {
+    fn of(&mut self, recipe: &dyn Recipe, resolved: &Resolved) -> Arc<str> {
+        let settings = &resolved.settings;
+        // The settings are kept with the text: while they live, no other settings have their address.
+        let entry = self.0.entry((recipe.name(), Arc::as_ptr(settings))).or_insert_with(|| {
+            let text = settings.canonical(recipe.sections());
+            (settings.clone(), format!("{} {}\n{text}", recipe.name(), recipe.version()).into())
+        });
+        entry.1.clone()
+    }
 }
 
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {

@@ -208,7 +208,7 @@ mod tests {
         Record { why: why.to_owned().into(), ..Record::default() }
     }
 
-    fn why<'a>(cache: &'a Cache, name: &str) -> Option<String> {
+    fn why(cache: &Cache, name: &str) -> Option<String> {
         cache.records().get(name).map(|r| r.why.into_owned())
     }
 

@@ -41,9 +41,9 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Sorts the entries into a tree.
+    /// Sorts the entries into a tree; entries that come in long sorted runs cost little.
     pub fn new(mut entries: Vec<Entry>, mut problems: Vec<Diag>) -> Tree {
-        entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
         problems.sort_unstable_by(|a, b| (&a.path, &a.code).cmp(&(&b.path, &b.code)));
         Tree { entries, problems }
     }

@@ -58,7 +58,12 @@ impl RelPath {
 
     /// This path and one more component, or several joined by `/`.
     pub fn join(&self, more: &str) -> Result<RelPath, BadPath> {
-        RelPath::new(format!("{self}/{more}"))
+        more.split('/').try_for_each(check_component)?;
+        let mut path = String::with_capacity(self.0.len() + 1 + more.len());
+        path.push_str(&self.0);
+        path.push('/');
+        path.push_str(more);
+        Ok(RelPath(path.into()))
     }
 
     /// Follows a reference found in a file that lies in `dir` (`None` is the root itself): `.` and `..` are

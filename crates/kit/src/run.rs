@@ -29,7 +29,7 @@ pub trait Task: Sync {
     fn source(&self) -> &RelPath;
     /// Recipe, version and resolved settings: lines of `key=value` text that decide, with the bytes read, what
     /// comes out. No paths and no names of machines: equal fingerprints and inputs are equal everywhere.
-    fn fingerprint(&self) -> String;
+    fn fingerprint(&self) -> &str;
     /// An estimate of the memory the cook needs, for scheduling only.
     fn weight(&self, world: World<'_>) -> u64;
     /// Cooks, and returns what the tool wants back when the result is used again.
@@ -136,7 +136,7 @@ pub fn run<T: Task>(
     for (index, judged) in verdicts.into_iter().enumerate() {
         match judged {
             Judged::Fresh(fresh, record) => {
-                moved.extend(record.map(|record| (tasks[index].source().to_string(), record)));
+                moved.extend(record.map(|record| (tasks[index].source().to_string(), *record)));
                 done.push(Some(fresh));
             }
             Judged::Stale(why, weight) => {
@@ -165,7 +165,7 @@ pub fn run<T: Task>(
 }
 
 enum Judged {
-    Fresh(Done, Option<Record<'static>>),
+    Fresh(Done, Option<Box<Record<'static>>>),
     Stale(Why, u64),
 }
 
@@ -178,10 +178,11 @@ fn verdicts<T: Task>(world: World<'_>, records: &Records, tasks: &[T], plan: Pla
         }
         let payload = record.payload.to_vec();
         let warnings = record.warnings.clone();
-        match judge(world, &task.fingerprint(), record, plan.verify) {
-            Verdict::Fresh(moved) => {
-                Judged::Fresh(Done { state: State::Fresh, payload, warnings }, moved.map(|r| r.into_owned()))
-            }
+        match judge(world, task.fingerprint(), record, plan.verify) {
+            Verdict::Fresh(moved) => Judged::Fresh(
+                Done { state: State::Fresh, payload, warnings },
+                moved.map(|r| Box::new(r.into_owned())),
+            ),
             Verdict::Stale(why) => stale(why),
         }
     };
@@ -324,7 +325,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
         match (result, error) {
             (Ok(payload), _) => {
                 let record = Record {
-                    fingerprint: task.fingerprint().into(),
+                    fingerprint: task.fingerprint().to_owned().into(),
                     why: why.to_string().into(),
                     inputs: cx.inputs(),
                     outputs: vec![],

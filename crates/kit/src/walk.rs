@@ -17,7 +17,8 @@ pub(crate) fn walk(root: &Path, hidden: &str, boundary: Option<&str>) -> io::Res
     let found = Found { root, hidden, boundary, parts: Mutex::default(), problems: Mutex::default() };
     let top = fs::read_dir(root)?.collect::<io::Result<Vec<_>>>()?;
     rayon::scope(|scope| found.visit(scope, None, top));
-    let parts = found.parts.into_inner().unwrap_or_default();
+    let mut parts = found.parts.into_inner().unwrap_or_default();
+    parts.sort_unstable_by(|a, b| a.first().map(|e| &e.path).cmp(&b.first().map(|e| &e.path)));
     Ok(Tree::new(parts.into_iter().flatten().collect(), found.problems.into_inner().unwrap_or_default()))
 }
 
@@ -34,7 +35,7 @@ impl<'a> Found<'a> {
     fn visit<'s>(&'s self, scope: &rayon::Scope<'s>, dir: Option<RelPath>, listing: Vec<DirEntry>) {
         let mut entries = Vec::with_capacity(listing.len());
         for item in listing {
-            let Some(name) = item.file_name().to_str().map(str::to_owned) else {
+            let Ok(name) = item.file_name().into_string() else {
                 self.problem("path-not-utf8", &item, "its name is not UTF-8: left out", "rename it");
                 continue;
             };
@@ -52,6 +53,7 @@ impl<'a> Found<'a> {
                 }
             }
         }
+        entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         if let Ok(mut parts) = self.parts.lock() {
             parts.push(entries);
         }

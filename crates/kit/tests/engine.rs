@@ -13,6 +13,7 @@ const SECOND: i64 = 1_000_000_000;
 struct Reverse {
     source: RelPath,
     setting: &'static str,
+    fingerprint: String,
 }
 
 impl Task for Reverse {
@@ -20,8 +21,8 @@ impl Task for Reverse {
         &self.source
     }
 
-    fn fingerprint(&self) -> String {
-        format!("reverse 1\nsetting={}", self.setting)
+    fn fingerprint(&self) -> &str {
+        &self.fingerprint
     }
 
     fn weight(&self, _: World<'_>) -> u64 {
@@ -79,8 +80,16 @@ impl Project {
         let (src_tree, out_tree) = (self.src.walk(None).unwrap(), self.out.walk(None).unwrap());
         let world = World { src: &self.src, src_tree: &src_tree, out: &self.out, out_tree: &out_tree };
         let sources = src_tree.files().filter(|(p, _)| p.parent().is_none());
-        let tasks: Vec<_> =
-            sources.map(|(p, _)| Reverse { source: p.clone(), setting: self.setting }).collect();
+        let tasks: Vec<_> = sources
+            .map(|(p, _)| {
+                let fingerprint = format!(
+                    "reverse 1
+setting={}",
+                    self.setting
+                );
+                Reverse { source: p.clone(), setting: self.setting, fingerprint }
+            })
+            .collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let plan = Plan { pool: &pool, force: self.force, verify: self.verify, prune: true, events: &() };
         let done = run(world, &mut cache, &tasks, &[], plan)?;
