@@ -39,20 +39,21 @@ pub(crate) fn scale(texels: &[Texel], cutoff: f32, wanted: f64) -> f32 {
         return 1.0;
     }
     let mut alphas: Vec<f32> = texels.iter().map(|t| t[3]).filter(|a| *a > LEAST).collect();
-    alphas.sort_unstable_by(|a, b| b.total_cmp(a));
-    // Let the first `count` alphas pass. Equal ones pass together: take the nearer end of their run.
-    let mut count = wanted.min(alphas.len());
-    if 0 < count && count < alphas.len() && alphas[count - 1] == alphas[count] {
-        let run = alphas[count];
-        let (start, end) = (alphas.partition_point(|a| *a > run), alphas.partition_point(|a| *a >= run));
-        count = if count - start < end - count { start } else { end };
+    if alphas.is_empty() {
+        return 1.0;
     }
-    // The cut lies midway between the last that passes and the first that does not.
-    let cut = match (count.checked_sub(1).map(|i| alphas[i]), alphas.get(count)) {
-        (Some(last), Some(first)) => last / 2.0 + first / 2.0,
-        (Some(last), None) => last * (1.0 - 1e-3),
-        (None, Some(first)) => first * (1.0 + 1e-3),
-        (None, None) => return 1.0,
+    let last = wanted.clamp(1, alphas.len()) - 1;
+    let pivot = *alphas.select_nth_unstable_by(last, |a, b| b.total_cmp(a)).1;
+    // Alphas that equal the pivot pass or fail together: take the nearer side. The cut lies just
+    // beside the pivot, no farther than midway to the next alpha.
+    let above = alphas.iter().filter(|a| **a > pivot).count();
+    let with_pivot = alphas.iter().filter(|a| **a >= pivot).count();
+    let cut = if above.abs_diff(wanted) < with_pivot.abs_diff(wanted) {
+        let least = alphas.iter().copied().filter(|a| *a > pivot).fold(f32::INFINITY, f32::min);
+        pivot + (least.min(pivot * 1.002) - pivot) / 2.0
+    } else {
+        let greatest = alphas.iter().copied().filter(|a| *a < pivot).fold(0.0, f32::max);
+        pivot - (pivot - greatest.max(pivot * 0.998)) / 2.0
     };
     bound / cut
 }

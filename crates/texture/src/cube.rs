@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn the_texel_beyond_an_edge_is_the_nearest_on_the_other_face() {
         let size = 8;
-        for face in 0..6 {
+        for (face, frame) in FACES.into_iter().enumerate() {
             for i in 0..size {
                 for (inner, outer) in [
                     ((0, i), (-1, i)),
@@ -190,7 +190,7 @@ mod tests {
                     ((i, 0), (i, -1)),
                     ((i, size - 1), (i, size)),
                 ] {
-                    let place = Place { frame: FACES[face], x: outer.0, y: outer.1 };
+                    let place = Place { frame, x: outer.0, y: outer.1 };
                     let (other, x, y) = place.cross_x(size).cross_y(size).texel(size);
                     assert_ne!(other, face);
                     // Both centres are half a texel from the edge, so that they are this far apart and no
@@ -208,9 +208,9 @@ mod tests {
 
     #[test]
     fn corners_meet_the_two_other_faces() {
-        for face in 0..6 {
+        for (face, frame) in FACES.into_iter().enumerate() {
             for (x, y) in [(-1, -1), (-1, 4), (4, -1), (4, 4)] {
-                let here = Place { frame: FACES[face], x, y };
+                let here = Place { frame, x, y };
                 let (a, ax, ay) = here.cross_x(4).cross_y(4).texel(4);
                 let (b, bx, by) = here.cross_y(4).cross_x(4).texel(4);
                 assert!(a != b && a != face && b != face);
@@ -260,10 +260,10 @@ mod tests {
         };
         let last = i64::from(size) - 1;
         let mut sum = 0.0;
-        for face in 0..6 {
+        for (face, frame) in FACES.into_iter().enumerate() {
             for i in 0..=last {
                 for (x, y, dx, dy) in [(0, i, -1, 0), (last, i, 1, 0), (i, 0, 0, -1), (i, last, 0, 1)] {
-                    let over = Place { frame: FACES[face], x: x + dx, y: y + dy };
+                    let over = Place { frame, x: x + dx, y: y + dy };
                     let over = over.cross_x(last + 1).cross_y(last + 1).texel(last + 1);
                     sum += (value((face, x as u32, y as u32)) - value(over)).abs();
                 }

@@ -9,6 +9,17 @@
 //! everything else is filtered channel by channel. All work runs in the rayon pool of the caller, and the
 //! bytes do not depend on how many threads that pool has. Nothing here reads files or knows a container: the
 //! caller lays the levels out.
+//!
+//! ```
+//! use kiln_ir::{Image, Texels};
+//! use kiln_texture::{Mode, Payload, Settings, encode_2d};
+//!
+//! let grey = Image::new(16, 8, Texels::Rgba8(vec![128; 16 * 8 * 4])).expect("the texels suffice");
+//! let texture = encode_2d(grey, Mode::Color, &Settings::default())?;
+//! assert_eq!(texture.levels.len(), 5); // 16×8, 8×4, 4×2, 2×1, 1×1
+//! assert_eq!(texture.texels, Payload::Uastc { alpha: true });
+//! # Ok::<(), kiln_texture::Error>(())
+//! ```
 
 mod coverage;
 mod cube;

@@ -64,9 +64,11 @@ pub(crate) trait Rows: Sync {
     fn read(&self, y: usize, out: &mut [Texel]);
 }
 
-/// Destination rows that one task makes. The rows above and below that two bands both need cost under a tenth
-/// at this height, and a small level still gives several tasks.
-const BAND: usize = 32;
+/// Destination rows that one task makes. Two bands both need the three rows' worth of source between them: under a
+/// tenth of the work for 32 rows. Lower images are cut finer, so that several threads have something to do.
+fn band(height: u32) -> usize {
+    (height / 16).clamp(8, 32) as usize
+}
 
 /// `source` at `width` × `height`, which must not exceed its own size.
 pub(crate) fn shrink(source: &impl Rows, meaning: Meaning, width: u32, height: u32) -> Vec<Texel> {
@@ -81,9 +83,9 @@ pub(crate) fn shrink(source: &impl Rows, meaning: Meaning, width: u32, height: u
         line: source.width() as usize + 2 * border as usize,
         translucent: meaning == Meaning::Translucent,
     };
-    let row = width as usize;
+    let (row, band) = (width as usize, band(height));
     let mut out = vec![[0.0; 4]; row * height as usize];
-    out.par_chunks_mut(row * BAND).enumerate().for_each(|(band, rows)| pass.filter(band * BAND, rows));
+    out.par_chunks_mut(row * band).enumerate().for_each(|(i, rows)| pass.filter(i * band, rows));
     out
 }
 

@@ -63,6 +63,7 @@ impl Encoder {
 
     /// The nearest code; what lies outside 0..=1 is clamped, and what is no number is black.
     #[inline]
+    #[expect(clippy::manual_clamp, reason = "clamp would let through what is no number")]
     pub(crate) fn encode(&self, light: f32) -> u8 {
         let light = light.max(LOWEST).min(HIGHEST);
         let code = self.at_start[((light.to_bits() - LOWEST.to_bits()) >> SHIFT) as usize];
