@@ -52,7 +52,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
     }
     match command {
         None => build::build(session, &build),
-        Some(Command::Build(args)) => build::build(session, &args),
+        Some(Command::Build(args)) => build::build(session, &args.and(build)),
         Some(Command::Init) => init(session),
         Some(Command::Info { path }) => inspect::info(session, path),
         Some(Command::Check { path }) => inspect::check(session, path),
