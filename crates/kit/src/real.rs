@@ -166,7 +166,12 @@ impl Fs for Real {
     }
 
     fn remove(&self, path: &RelPath) -> io::Result<()> {
-        gone_is_fine(fs::remove_file(path.below(&self.root)))?;
+        let full = path.below(&self.root);
+        match fs::remove_file(&full) {
+            // Someone's directory stands where the file was: that is not the file, and stays.
+            Err(_) if fs::symlink_metadata(&full).is_ok_and(|meta| meta.is_dir()) => return Ok(()),
+            removed => gone_is_fine(removed)?,
+        }
         let mut dir = path.parent();
         while let Some(empty) = dir {
             if fs::remove_dir(empty.below(&self.root)).is_err() {
@@ -289,5 +294,24 @@ fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(e) if absent(&e) => Ok(()),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(path: &str) -> RelPath {
+        RelPath::new(path).unwrap()
+    }
+
+    #[test]
+    fn a_directory_in_the_place_of_a_file_is_not_that_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = Real::open(dir.path()).unwrap();
+        fs::create_dir_all(dir.path().join("a.out/theirs")).unwrap();
+        real.remove(&path("a.out")).unwrap();
+        real.remove(&path("a.out/theirs")).unwrap();
+        assert!(dir.path().join("a.out/theirs").is_dir());
     }
 }
