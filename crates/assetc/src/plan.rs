@@ -67,13 +67,7 @@ pub fn plan(tree: &Tree, resolver: &Resolver) -> Planned {
         assets.iter().enumerate().filter_map(|(n, asset)| Some((asset.recipe.output(&asset.source)?, n)));
     let mut writers: Vec<(RelPath, usize)> = outputs.collect();
     writers.sort();
-    let mut conflicts = BTreeMap::new();
-    for group in writers.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
-        for (n, (output, index)) in group.iter().enumerate() {
-            let other = group[usize::from(n == 0)].1;
-            conflicts.insert(*index, conflict(&assets[*index].source, &assets[other].source, output));
-        }
-    }
+    let mut conflicts = conflicts(&assets, &writers);
     let mut kept = Vec::with_capacity(assets.len() - conflicts.len());
     let mut refused = Vec::with_capacity(conflicts.len());
     for (index, asset) in assets.into_iter().enumerate() {
@@ -83,6 +77,34 @@ pub fn plan(tree: &Tree, resolver: &Resolver) -> Planned {
         }
     }
     Planned { assets: kept, conflicts: refused }
+}
+
+/// Sources that write one path, or of which one would need a directory where the other writes a file. All of them
+/// are refused: whichever came first would win, and that is nobody's choice.
+fn conflicts(assets: &[Asset], writers: &[(RelPath, usize)]) -> BTreeMap<usize, Diag> {
+    let mut found = BTreeMap::new();
+    for group in writers.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
+        for (n, (output, index)) in group.iter().enumerate() {
+            let other = group[usize::from(n == 0)].1;
+            found.insert(*index, conflict(&assets[*index].source, &assets[other].source, output));
+        }
+    }
+    for (output, inner) in writers {
+        // Outputs have extensions and directories hardly ever do, so that next to none is looked for.
+        for dir in ancestors(output.as_str()).filter(|dir| dir.contains('.')) {
+            let Ok(at) = writers.binary_search_by(|(file, _)| file.as_str().cmp(dir)) else { continue };
+            let outer = writers[at].1;
+            for (index, other) in [(*inner, outer), (outer, *inner)] {
+                let sources = (&assets[index].source, &assets[other].source);
+                found.entry(index).or_insert_with(|| {
+                    let message =
+                        format!("{} and {} both write {dir}, as file and as directory", sources.0, sources.1);
+                    Diag::error("output-conflict", message).path(sources.0).hint("rename one of them")
+                });
+            }
+        }
+    }
+    found
 }
 
 /// Fingerprints by recipe and settings. Sources that no rule singles out share their settings, so nearly all of
@@ -140,6 +162,20 @@ mod tests {
                 "a.png and a.jpg both write a.ktx2",
                 "sky.env and sky.env.png both write sky.env.ktx2",
                 "sky.env.png and sky.env both write sky.env.ktx2",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_file_and_a_directory_of_one_name_conflict() {
+        let (assets, conflicts) =
+            planned(&["a.png", "a.ktx2-old.png", "a.ktx2/b/c.png", "b.ktx2.d/c.png", "b.png"]);
+        assert_eq!(assets, ["color a.ktx2-old.png", "color b.ktx2.d/c.png", "color b.png"]);
+        assert_eq!(
+            conflicts,
+            [
+                "a.ktx2/b/c.png and a.png both write a.ktx2, as file and as directory",
+                "a.png and a.ktx2/b/c.png both write a.ktx2, as file and as directory",
             ]
         );
     }
