@@ -79,7 +79,9 @@ pub(crate) fn weigh(paths: &[&RelPath], settings: &Settings, world: World<'_>) -
     };
     let (width, height) = paths.iter().filter_map(size).fold((0, 0), |a, b| (a.0.max(b.0), a.1.max(b.1)));
     let files: u64 = paths.iter().filter_map(|path| world.src_tree.stamp(path.as_str())).map(|s| s.len).sum();
-    files + kiln_texture::working_set(width, height, paths.len() as u32, &texture_settings(settings))
+    // A header may claim any size; one that nothing could hold is refused when it is read.
+    let pictures = kiln_texture::working_set(width, height, paths.len() as u32, &texture_settings(settings));
+    files.saturating_add(pictures)
 }
 
 /// The settings of the file as the texture crate takes them.
