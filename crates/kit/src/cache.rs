@@ -32,6 +32,7 @@ pub struct Records {
     bytes: Vec<u8>,
     index: HashMap<Box<str>, Range<usize>>,
     live: usize,
+    cut: bool,
 }
 
 impl Records {
@@ -44,6 +45,7 @@ impl Records {
     fn parse(bytes: Vec<u8>) -> Records {
         let mut records = Records::default();
         if !is_ours(&bytes) {
+            records.cut = !bytes.is_empty();
             records.bytes = header();
             return records;
         }
@@ -52,6 +54,7 @@ impl Records {
         while let Some(end) = records.take(at) {
             at = end;
         }
+        records.cut = at < records.bytes.len();
         records.bytes.truncate(at);
         records
     }
@@ -95,6 +98,21 @@ impl Records {
         names
     }
 
+    /// Whether part of the journal was damaged and left out.
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// Whether something is remembered under a name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.index.contains_key(name)
+    }
+
+    /// How many names are remembered.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
     /// Whether nothing is remembered.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
@@ -108,10 +126,13 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Opens the journal, cuts off a damaged tail, and waits (after calling `waiting`) while another process
-    /// holds it.
+    /// Takes hold of the journal and loads it; waits (after calling `waiting`) while another process holds it.
     pub fn open(fs: &dyn Fs, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Cache> {
-        let mut log = fs.open_log(name, waiting)?;
+        Cache::load(fs.open_log(name, waiting)?)
+    }
+
+    /// Loads a journal that is held already, and cuts off a damaged tail.
+    pub fn load(mut log: Box<dyn Log>) -> io::Result<Cache> {
         let bytes = log.read()?;
         let (len, ours) = (bytes.len(), is_ours(&bytes));
         let records = Records::parse(bytes);
@@ -237,7 +258,8 @@ mod tests {
         for at in first..whole.len() {
             let mut flipped = whole.clone();
             flipped[at] ^= 0x10;
-            for damaged in [whole[..at].to_vec(), flipped] {
+            for (damaged, cut) in [(whole[..at].to_vec(), at > first), (flipped, true)] {
+                assert_eq!(Records::parse(damaged.clone()).is_cut(), cut, "{at}");
                 mem.put(NAME, damaged);
                 let mut cache = open(&mem);
                 assert_eq!(why(&cache, "a").as_deref(), Some("1"), "{at}");
