@@ -7,6 +7,7 @@ use kiln_kit::cook::RACY_NS;
 use kiln_kit::record::Record;
 use kiln_kit::wire::{Reader, Writer};
 use kiln_kit::{Cache, Diag, Fs, Hash, Real, RelPath, Stamp};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -107,8 +108,29 @@ pub(crate) fn get_stamp(bytes: &[u8]) -> Option<Stamp> {
     Some(Stamp { mtime_ns: r.i64()?, changed_ns: r.i64()?, len: r.u64()? })
 }
 
-/// Reads header and table of contents of a pack on disk: what is needed to find every file in it.
-pub(crate) fn read_head(file: &mut std::fs::File) -> io::Result<(Vec<u8>, u64)> {
+/// Opens a pack on disk; with it come its header and table of contents, which are sound, and its length.
+pub(crate) fn open(path: &Path) -> Result<(File, Vec<u8>, u64), Diag> {
+    let opened = std::fs::metadata(path).and_then(|meta| {
+        if !meta.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
+        }
+        let mut file = File::open(path)?;
+        let (head, len) = read_head(&mut file)?;
+        Ok((file, head, len))
+    });
+    opened.map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => Diag::error("output-missing", "there is no such pack")
+            .path(path.display())
+            .hint("build it with --pack, or name one"),
+        io::ErrorKind::InvalidData => Diag::error("check-broken", e.to_string())
+            .path(path.display())
+            .hint("pack again with --pack, or name an output directory or a .hpack"),
+        _ => at_root("unreadable", path, &e).hint("name a .hpack"),
+    })
+}
+
+/// Reads header and table of contents: what is needed to find every file.
+fn read_head(file: &mut File) -> io::Result<(Vec<u8>, u64)> {
     let invalid = |e: kiln_format::Error| io::Error::new(io::ErrorKind::InvalidData, e.to_string());
     let len = file.metadata()?.len();
     let mut head = Vec::new();
@@ -120,8 +142,7 @@ pub(crate) fn read_head(file: &mut std::fs::File) -> io::Result<(Vec<u8>, u64)> 
 }
 
 fn check_pack(path: &Path) -> Result<(), Diag> {
-    let checked = std::fs::File::open(path).and_then(|mut file| read_head(&mut file));
-    checked.map(drop).map_err(|e| Diag::error("verify", e.to_string()).path(path.display()))
+    open(path).map(drop).map_err(|diag| Diag::error("verify", diag.message).path(path.display()))
 }
 
 /// One file of a pack.
@@ -140,7 +161,7 @@ pub struct PackEntry {
 /// All files of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackSummary {
-    /// The name of the kind.
+    /// What several of the kind are called.
     pub kind: &'static str,
     /// Its extension, if it has one.
     pub ext: Option<&'static str>,
@@ -173,14 +194,7 @@ pub struct PackInfo {
 
 /// Looks at a pack without unpacking it.
 pub fn pack_info(path: &Path) -> Result<PackInfo, Diag> {
-    let read = std::fs::File::open(path).and_then(|mut file| read_head(&mut file));
-    let (head, size) = read.map_err(|e| match e.kind() {
-        io::ErrorKind::NotFound => Diag::error("output-missing", "there is no such pack")
-            .path(path.display())
-            .hint("build it with --pack, or name one"),
-        io::ErrorKind::InvalidData => Diag::error("check-broken", e.to_string()).path(path.display()),
-        _ => at_root("unreadable", path, &e),
-    })?;
+    let (_, head, size) = open(path)?;
     let toc = Toc::read(&head, size)
         .map_err(|e| Diag::error("check-broken", e.to_string()).path(path.display()))?;
     let entries = toc.entries().map(|e| PackEntry {
@@ -193,7 +207,7 @@ pub fn pack_info(path: &Path) -> Result<PackInfo, Diag> {
     let kinds = PackKind::ALL.into_iter().map(|kind| {
         let of_kind = || entries.iter().filter(|entry| entry.kind == kind.name());
         PackSummary {
-            kind: kind.name(),
+            kind: kind.title(),
             ext: kind.ext(),
             files: of_kind().count(),
             size: of_kind().map(|e| e.size).sum(),
