@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "assetc", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 fine; 1 an asset failed or `check` found a problem; 2 usage, configuration or environment."
+    after_help = "Exit codes: 0 fine; 1 an asset failed or a runtime file is damaged; 2 usage, configuration or environment."
 )]
 pub(super) struct Cli {
     #[command(subcommand)]

@@ -136,7 +136,7 @@ fn print_checked(session: &Session, out: &mut Out, checked: &Checked, path: &Pat
         let line = format!(
             "  {} {}: {} [{}]{hint}",
             out.style.error("FAIL"),
-            problem.path,
+            session.shown(Path::new(&problem.path)),
             problem.message,
             problem.code
         );
@@ -148,7 +148,8 @@ fn print_checked(session: &Session, out: &mut Out, checked: &Checked, path: &Pat
                 .error(&format!("{} found", render::count(checked.problems.len(), "problem", "problems"))),
         );
     } else if session.verbosity > Verbosity::Quiet {
-        let counts: Vec<String> = checked.counts.iter().map(|(title, n)| format!("{n} {title}")).collect();
+        let counts = checked.counts.iter().map(|(one, many, n)| render::count(*n, one, many));
+        let counts: Vec<String> = counts.collect();
         let compared = match checked.compared {
             0 => "no journal to compare with".to_owned(),
             n => format!("{} as written", render::count(n, "file", "files")),
@@ -158,7 +159,7 @@ fn print_checked(session: &Session, out: &mut Out, checked: &Checked, path: &Pat
 }
 
 fn checked_json(checked: &Checked) -> Json {
-    let counts = checked.counts.iter().map(|(title, n)| ((*title).to_owned(), Json::from(*n))).collect();
+    let counts = checked.counts.iter().map(|(_, many, n)| ((*many).to_owned(), Json::from(*n))).collect();
     Json::object([
         ("ok", checked.problems.is_empty().into()),
         ("problems", Json::list(checked.problems.iter().map(render::diag_json))),
@@ -258,8 +259,11 @@ fn source_path(session: &Session, input: &Path, source: &Path) -> Result<RelPath
     };
     let relative = inside.unwrap_or_else(|| source.to_path_buf());
     let text = relative.to_string_lossy().replace('\\', "/");
-    RelPath::resolve(None, &text)
-        .map_err(|bad| Diag::error("not-a-source", format!("not a source: {bad}")).path(source.display()))
+    RelPath::resolve(None, &text).map_err(|bad| {
+        Diag::error("not-a-source", format!("not a source: {bad}"))
+            .path(source.display())
+            .hint(format!("name something under {}", session.shown(input)))
+    })
 }
 
 fn print_explained(out: &mut Out, explained: &Explained) {
@@ -272,8 +276,8 @@ fn print_explained(out: &mut Out, explained: &Explained) {
         out.line(&format!("  {setting:<width$}  {}", out.style.faint(&format!("from {layer}"))));
     }
     match &explained.last {
-        Some(why) => out.line(&format!("  last built: {why}")),
-        None => out.line("  last built: never"),
+        Some(why) => out.line(&format!("  last built because: {why}")),
+        None => out.line("  never built"),
     }
     for (path, standing) in &explained.inputs {
         out.line(&format!("  input:  {path} ({standing})"));

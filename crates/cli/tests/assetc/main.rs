@@ -1,7 +1,10 @@
 //! `assetc` end to end: the real executable in a directory of its own.
 
 mod basics;
+mod commands;
 mod edits;
 mod histories;
+mod json;
+mod kills;
 mod project;
 mod random;

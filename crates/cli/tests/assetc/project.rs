@@ -15,6 +15,7 @@ pub(crate) struct Project {
 }
 
 /// What a run of the executable gave.
+#[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) stdout: String,
