@@ -100,9 +100,13 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
         .build()
         .map_err(|e| Diag::error("threads", format!("cannot start {} threads: {e}", request.jobs)))?;
 
-    let mut cache = Cache::open(&out, &journal_path(), &|| request.events.on(Event::Waiting))
-        .map_err(|e| at_root("unwritable", &roots.output.join(JOURNAL), &e))?;
-    let (src_tree, out_tree) = pool.install(|| rayon::join(|| src.walk(None), || out.walk(Some(JOURNAL))));
+    // Held before the trees are looked at; loaded while they are.
+    let unwritable = |e| at_root("unwritable", &roots.output.join(JOURNAL), &e);
+    let log = out.open_log(&journal_path(), &|| request.events.on(Event::Waiting)).map_err(unwritable)?;
+    let (cache, (src_tree, out_tree)) = pool.install(|| {
+        rayon::join(|| Cache::load(log), || rayon::join(|| src.walk(None), || out.walk(Some(JOURNAL))))
+    });
+    let mut cache = cache.map_err(unwritable)?;
     let src_tree = src_tree.map_err(|e| at_root("unreadable", &roots.input, &e))?;
     let out_tree = out_tree.map_err(|e| at_root("unreadable", &roots.output, &e))?;
     let world = World { src: &src, src_tree: &src_tree, out: &out, out_tree: &out_tree };
@@ -118,7 +122,8 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
         prune: complete,
         events: request.events,
     };
-    let done = run(world, &mut cache, &planned.assets, &keep, how)?;
+    let done = run(world, &mut cache, &planned.assets, &keep, how)
+        .map_err(|diag| if diag.path.is_empty() { diag.path(JOURNAL) } else { diag })?;
 
     let rows = rows(&done);
     let mut report = report(planned, done, src_tree.problems.clone());

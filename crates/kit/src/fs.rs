@@ -69,6 +69,17 @@ impl Tree {
         self.get(path)?.file
     }
 
+    /// The same, for searches that come in order: `hint` remembers where the last one ended, and the next one
+    /// usually ends right behind it.
+    pub fn stamp_near(&self, path: &str, hint: &mut usize) -> Option<Stamp> {
+        let index = match self.entries.get(*hint) {
+            Some(entry) if entry.path.as_str() == path => *hint,
+            _ => self.entries.binary_search_by(|e| e.path.as_str().cmp(path)).ok()?,
+        };
+        *hint = index + 1;
+        self.entries[index].file
+    }
+
     /// Everything below a directory, at any depth.
     pub fn below(&self, dir: &RelPath) -> &[Entry] {
         let prefix = format!("{dir}/");

@@ -7,7 +7,7 @@
 use crate::cache::{Cache, Records};
 use crate::cook::{Cook, Emitted, unwritable};
 use crate::record::{Output, Record};
-use crate::stale::{Verdict, Why, World, judge};
+use crate::stale::{Hints, Verdict, Why, World, judge};
 use crate::{Diag, RelPath};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -124,11 +124,13 @@ pub fn run<T: Task>(
     keep: &[&str],
     plan: Plan<'_>,
 ) -> Result<Vec<Done>, Diag> {
-    if plan.prune {
-        forget_orphans(world, cache, tasks, keep)?;
-    }
     let records = cache.records();
     let verdicts = plan.pool.install(|| verdicts(world, records, tasks, plan));
+    // Orphans are only looked for when there are more records than tasks and tools account for.
+    let known = tasks.iter().map(|task| task.source().as_str()).chain(keep.iter().copied());
+    if plan.prune && known.filter(|name| records.contains(name)).count() < records.len() {
+        forget_orphans(world, cache, tasks, keep)?;
+    }
 
     let mut done: Vec<Option<Done>> = Vec::with_capacity(tasks.len());
     let mut stale: Vec<(u64, usize, Why)> = Vec::new();
@@ -170,7 +172,7 @@ enum Judged {
 }
 
 fn verdicts<T: Task>(world: World<'_>, records: &Records, tasks: &[T], plan: Plan<'_>) -> Vec<Judged> {
-    let judge_one = |task: &T| {
+    let judge_one = |hints: &mut Hints, task: &T| {
         let stale = |why| Judged::Stale(why, task.weight(world));
         let Some(record) = records.get(task.source().as_str()) else { return stale(Why::New) };
         if plan.force {
@@ -178,7 +180,7 @@ fn verdicts<T: Task>(world: World<'_>, records: &Records, tasks: &[T], plan: Pla
         }
         let payload = record.payload.to_vec();
         let warnings = record.warnings.clone();
-        match judge(world, task.fingerprint(), record, plan.verify) {
+        match judge(world, task.fingerprint(), record, plan.verify, hints) {
             Verdict::Fresh(moved) => Judged::Fresh(
                 Done { state: State::Fresh, payload, warnings },
                 moved.map(|r| Box::new(r.into_owned())),
@@ -186,7 +188,7 @@ fn verdicts<T: Task>(world: World<'_>, records: &Records, tasks: &[T], plan: Pla
             Verdict::Stale(why) => stale(why),
         }
     };
-    tasks.par_iter().map(judge_one).collect()
+    tasks.par_iter().map_init(Hints::default, judge_one).collect()
 }
 
 /// Removes the outputs of sources that are no longer there, unless a source that is there wrote the same path.
