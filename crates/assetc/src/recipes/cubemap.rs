@@ -52,7 +52,8 @@ impl Recipe for Cubemap {
         }
         faces::cube_side(&sizes(&images))?;
         let images: Vec<Image> = images.into_iter().map(|(_, image)| image).collect();
-        let images = images.try_into().map_err(|_| Diag::error("cubemap-face-missing", "a cubemap has six faces"))?;
+        let images =
+            images.try_into().map_err(|_| Diag::error("cubemap-face-missing", "a cubemap has six faces"))?;
         let encoded = kiln_texture::encode_cube(images, Mode::Color, &texture_settings(settings));
         ktx::emit(cx, self.output(source), encoded)?;
         Ok(vec![])
