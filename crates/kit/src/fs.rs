@@ -22,6 +22,11 @@ pub struct Stamp {
     pub len: u64,
 }
 
+impl Stamp {
+    /// The stamp of no file.
+    pub const NONE: Stamp = Stamp { mtime_ns: 0, changed_ns: 0, len: 0 };
+}
+
 /// A file or a directory of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {

@@ -47,7 +47,8 @@ pub struct Output<'a> {
 /// Everything the journal remembers of one source; borrowed from the journal, or owned after a cook.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// The recipe, its version and the resolved settings, as lines of text.
+    /// The recipe, its version and the resolved settings, as lines of text. Empty while outputs are put in place
+    /// for the first time: then only their paths and hashes are known.
     pub fingerprint: Cow<'a, str>,
     /// Why it was built.
     pub why: Cow<'a, str>,

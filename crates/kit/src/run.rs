@@ -6,6 +6,8 @@
 
 use crate::cache::{Cache, Records};
 use crate::cook::{Cook, Emitted, unwritable};
+use crate::fs::Stamp;
+use crate::hash::Hash;
 use crate::record::{Output, Record};
 use crate::stale::{Hints, Verdict, Why, World, judge};
 use crate::{Diag, RelPath};
@@ -85,7 +87,7 @@ pub enum State {
     /// It was cooked.
     Built(Why),
     /// It was not; the old outputs are as they were.
-    Failed(Diag),
+    Failed(Box<Diag>),
 }
 
 /// What a run says of one source.
@@ -127,23 +129,26 @@ pub fn run<T: Task>(
     let records = cache.records();
     let verdicts = plan.pool.install(|| verdicts(world, records, tasks, plan));
     // Orphans are only looked for when there are more records than tasks and tools account for.
-    let known = tasks.iter().map(|task| task.source().as_str()).chain(keep.iter().copied());
-    if plan.prune && known.filter(|name| records.contains(name)).count() < records.len() {
+    let new = |judged: &&Judged| matches!(judged, Judged::Stale(Why::New, _));
+    let known = tasks.len() - verdicts.iter().filter(new).count()
+        + keep.iter().filter(|name| records.contains(name)).count();
+    if plan.prune && known < records.len() {
         forget_orphans(world, cache, tasks, keep)?;
     }
 
-    let mut done: Vec<Option<Done>> = Vec::with_capacity(tasks.len());
+    let mut done: Vec<Done> = Vec::with_capacity(tasks.len());
     let mut stale: Vec<(u64, usize, Why)> = Vec::new();
     let mut moved: Vec<(String, Record<'static>)> = Vec::new();
     for (index, judged) in verdicts.into_iter().enumerate() {
         match judged {
             Judged::Fresh(fresh, record) => {
                 moved.extend(record.map(|record| (tasks[index].source().to_string(), *record)));
-                done.push(Some(fresh));
+                done.push(fresh);
             }
             Judged::Stale(why, weight) => {
                 stale.push((weight, index, why));
-                done.push(None);
+                let lost = Diag::error("cook-lost", "its cook did not report");
+                done.push(Done { state: State::Failed(lost.into()), payload: vec![], warnings: vec![] });
             }
         }
     }
@@ -155,15 +160,10 @@ pub fn run<T: Task>(
     let kitchen = Kitchen::new(world, cache, tasks);
     kitchen.cook_all(plan, stale);
     for (index, result) in kitchen.into_results() {
-        done[index] = Some(result);
+        done[index] = result;
     }
     cache.compact().map_err(|e| journal(&e))?;
-    let unfinished = || Done {
-        state: State::Failed(Diag::error("cook-lost", "its cook did not report")),
-        payload: vec![],
-        warnings: vec![],
-    };
-    Ok(done.into_iter().map(|d| d.unwrap_or_else(unfinished)).collect())
+    Ok(done)
 }
 
 enum Judged {
@@ -209,15 +209,21 @@ fn forget_orphans<T: Task>(
     let outputs = |name: &&str| records.get(name).map(|r| r.outputs).unwrap_or_default();
     let live: HashSet<String> = kept.iter().flat_map(outputs).map(|o| o.path.into_owned()).collect();
     for output in gone.iter().flat_map(outputs).filter(|o| !live.contains(&*o.path)) {
-        remove(world, &output.path)?;
+        remove(world, &output)?;
     }
     let names: Vec<String> = gone.into_iter().map(str::to_owned).collect();
     let changes: Vec<_> = names.iter().map(|name| (name.as_str(), None)).collect();
     cache.append(&changes).map_err(|e| journal(&e))
 }
 
-fn remove(world: World<'_>, path: &str) -> Result<(), Diag> {
-    let Ok(path) = RelPath::new(path) else { return Ok(()) };
+/// Removes an output. One that was announced, and never known to be in place, has to be what it was meant to be:
+/// something else there was not written by us.
+fn remove(world: World<'_>, output: &Output<'_>) -> Result<(), Diag> {
+    let Ok(path) = RelPath::new(&*output.path) else { return Ok(()) };
+    let ours = || world.out.read(&path).is_ok_and(|bytes| Hash::of(&bytes) == output.hash);
+    if output.stamp == Stamp::NONE && !ours() {
+        return Ok(());
+    }
     world
         .out
         .remove(&path)
@@ -382,6 +388,10 @@ impl<'a, T: Task> Kitchen<'a, T> {
             files.extend(emitted.into_iter().map(|e| (e.staged, e.path)));
             cooks.push((ready, outputs));
         }
+        if let Err(error) = self.announce(&cooks) {
+            cooks.into_iter().for_each(|(ready, _)| self.fail(ready.index, error.clone(), vec![]));
+            return;
+        }
         let mut stamps = self.world.out.publish(files).into_iter();
         let mut published = Vec::with_capacity(cooks.len());
         for (mut ready, outputs) in cooks {
@@ -408,6 +418,28 @@ impl<'a, T: Task> Kitchen<'a, T> {
         }
     }
 
+    /// Before a path is written for the first time the journal hears of it: should the run be killed and the source
+    /// go before the next one, its output would belong to nobody. Such a record has no fingerprint and is stale.
+    fn announce(&self, cooks: &[(Ready, Vec<(RelPath, Hash)>)]) -> Result<(), Diag> {
+        let mut cache = lock(&self.cache);
+        let mut claims: Vec<(&str, Record<'static>)> = Vec::new();
+        for (ready, outputs) in cooks {
+            let name = self.tasks[ready.index].source().as_str();
+            let mut known = cache.records().get(name).map(|old| old.into_owned().outputs).unwrap_or_default();
+            let before = known.len();
+            for (path, hash) in outputs {
+                if known.iter().all(|o| o.path != path.as_str()) {
+                    known.push(Output { path: path.to_string().into(), stamp: Stamp::NONE, hash: *hash });
+                }
+            }
+            if known.len() > before {
+                claims.push((name, Record { outputs: known, ..Record::default() }));
+            }
+        }
+        let changes: Vec<_> = claims.iter().map(|(name, record)| (*name, Some(record))).collect();
+        cache.append(&changes).map_err(|e| journal(&e))
+    }
+
     fn remember(&self, published: &[Ready]) -> Result<(), Diag> {
         let name = |ready: &Ready| self.tasks[ready.index].source().as_str();
         let mut cache = lock(&self.cache);
@@ -415,7 +447,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
             let Some(old) = cache.records().get(name(ready)) else { continue };
             let owners = lock(&self.owners);
             for output in old.outputs.iter().filter(|o| !owners.contains_key(&*o.path)) {
-                remove(self.world, &output.path)?;
+                remove(self.world, output)?;
             }
         }
         let changes: Vec<_> = published.iter().map(|ready| (name(ready), Some(&ready.record))).collect();
@@ -430,7 +462,8 @@ impl<'a, T: Task> Kitchen<'a, T> {
     }
 
     fn fail(&self, index: usize, error: Diag, warnings: Vec<Diag>) {
-        lock(&self.results).insert(index, Done { state: State::Failed(error), payload: vec![], warnings });
+        lock(&self.results)
+            .insert(index, Done { state: State::Failed(error.into()), payload: vec![], warnings });
     }
 
     fn into_results(self) -> BTreeMap<usize, Done> {

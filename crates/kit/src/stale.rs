@@ -75,6 +75,9 @@ pub fn judge<'a>(
     verify: bool,
     hints: &mut Hints,
 ) -> Verdict<'a> {
+    if record.fingerprint.is_empty() {
+        return Verdict::Stale(Why::New);
+    }
     if record.fingerprint != fingerprint {
         return Verdict::Stale(Why::KeyChanged(key_change(&record.fingerprint, fingerprint)));
     }

@@ -337,6 +337,35 @@ fn force_cooks_everything() {
     p.check(&["a: forced"], &["a"]);
 }
 
+/// A kill between an output's appearance and its record: here, a journal that cannot be written to at that moment.
+#[test]
+fn an_output_is_known_before_it_appears() {
+    let p = Project::new(&[("a", "2"), ("b", "one")]);
+    let mut published = false;
+    p.out.inject(Some(Box::new(move |op, _| {
+        published |= op == Op::Publish;
+        (published && op == Op::Log).then(|| io::ErrorKind::StorageFull.into())
+    })));
+    p.build().unwrap();
+    p.out.inject(None);
+    assert!(p.out.get("a.out").is_some() && p.out.get("a.second").is_some());
+    p.src.delete("a");
+    assert_eq!(p.built().0, ["b: new"]);
+    assert_eq!(p.outputs(), p.clean());
+}
+
+#[test]
+fn an_output_that_never_appeared_is_not_taken_for_a_foreign_file() {
+    let p = Project::new(&[("a", "one")]);
+    p.out.inject(Some(Box::new(|op, _| (op == Op::Publish).then(|| io::ErrorKind::StorageFull.into()))));
+    p.build().unwrap();
+    p.out.inject(None);
+    p.out.put("a.out", "mine");
+    p.src.delete("a");
+    p.build().unwrap();
+    assert_eq!(p.out.get("a.out").unwrap(), b"mine");
+}
+
 /// Every single operation on the output fails once; the run says so, and the next one mends everything.
 #[test]
 fn a_fault_at_any_step_is_reported_and_mended_by_the_next_run() {
