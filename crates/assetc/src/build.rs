@@ -164,7 +164,7 @@ fn report(planned: Planned, done: Vec<Done>, problems: Vec<Diag>) -> Report {
     let refused = planned.conflicts.into_iter().map(|(source, diag)| Asset {
         source,
         kind: "",
-        state: State::Failed(diag),
+        state: State::Failed(diag.into()),
         warnings: vec![],
     });
     let mut assets: Vec<Asset> = cooked.chain(refused).collect();

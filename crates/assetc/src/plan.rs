@@ -48,7 +48,7 @@ pub struct Planned {
 /// Finds the sources of a tree. What lies in a directory that is itself a source is that source's business.
 pub fn plan(tree: &Tree, resolver: &Resolver) -> Planned {
     let mut claimed: HashSet<&str> = HashSet::new();
-    let mut assets: Vec<Asset> = Vec::new();
+    let mut assets: Vec<Asset> = Vec::with_capacity(tree.entries().len());
     let mut fingerprints = Fingerprints::default();
     for entry in tree.entries() {
         if !claimed.is_empty() && ancestors(entry.path.as_str()).any(|dir| claimed.contains(dir)) {

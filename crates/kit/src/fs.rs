@@ -137,8 +137,18 @@ pub trait Fs: Sync {
     /// calling `waiting` once.
     fn open_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Box<dyn Log>>;
 
-    /// Reads the log while no owner writes to it; empty when there is none.
-    fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Vec<u8>>;
+    /// Reads the log, empty when there is none; no owner gets it while what comes with it is held.
+    fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<(Vec<u8>, Held)>;
+}
+
+/// Keeps owners away from a log until dropped.
+pub struct Held(#[allow(dead_code, reason = "dropping it is its use")] pub(crate) Box<dyn Any + Send + Sync>);
+
+impl Held {
+    /// For a log that is not there.
+    pub(crate) fn nothing() -> Held {
+        Held(Box::new(()))
+    }
 }
 
 /// A file that grows at its end, held by one owner until dropped.

@@ -4,8 +4,8 @@
 //! then renamed. The log is held by an advisory lock that ends with the process, so a killed run never blocks
 //! the next one, and whoever gets the lock sweeps up what the last owner left under temporary names.
 
-use crate::fs::{Fill, Fs, Log, Staged, Stamp, Tree};
-use crate::{RelPath, walk};
+use crate::fs::{Fill, Fs, Held, Log, Staged, Stamp, Tree};
+use crate::{Hash, RelPath, walk};
 use rayon::prelude::*;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -29,7 +29,7 @@ pub struct Real {
 impl Real {
     /// Opens an existing directory.
     pub fn open(root: &Path) -> io::Result<Real> {
-        Real::named(root, "tmp")
+        Real::named(root, "")
     }
 
     /// Opens a directory in which temporary files carry a name of their own, so that whoever sweeps after
@@ -39,7 +39,9 @@ impl Real {
         if !root.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "not a directory"));
         }
-        Ok(Real { root, prefix: format!("{TEMPORARY}{name}."), next: AtomicU64::new(0) })
+        // A digest: as long for every name, so that none is the beginning of another and all are short enough.
+        let digest = Hash::of(name.as_bytes()).to_string();
+        Ok(Real { root, prefix: format!("{TEMPORARY}{}-", &digest[..12]), next: AtomicU64::new(0) })
     }
 
     /// The directory, without links or dots in its path.
@@ -205,24 +207,32 @@ impl Fs for Real {
         }
     }
 
-    fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Vec<u8>> {
-        let file = match File::open(name.below(&self.root)) {
-            Ok(file) => file,
-            Err(e) if absent(&e) => return Ok(vec![]),
-            Err(e) => return Err(e),
-        };
-        match file.try_lock_shared() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                waiting();
-                file.lock_shared()?;
+    fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<(Vec<u8>, Held)> {
+        let path = name.below(&self.root);
+        let mut told = false;
+        loop {
+            let file = match File::open(&path) {
+                Ok(file) => file,
+                Err(e) if absent(&e) => return Ok((vec![], Held::nothing())),
+                Err(e) => return Err(e),
+            };
+            match file.try_lock_shared() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    if !std::mem::replace(&mut told, true) {
+                        waiting();
+                    }
+                    file.lock_shared()?;
+                }
+                Err(TryLockError::Error(e)) => return Err(e),
             }
-            Err(TryLockError::Error(e)) => return Err(e),
+            // A lock on a file that its owner has replaced holds nobody back.
+            if same_file(&file, &path)? {
+                let mut bytes = Vec::new();
+                (&file).read_to_end(&mut bytes)?;
+                return Ok((bytes, Held(Box::new(file))));
+            }
         }
-        // What was read from a file that its owner then replaced is old, but whole.
-        let mut bytes = Vec::new();
-        (&file).read_to_end(&mut bytes)?;
-        Ok(bytes)
     }
 }
 
@@ -303,6 +313,41 @@ mod tests {
 
     fn path(path: &str) -> RelPath {
         RelPath::new(path).unwrap()
+    }
+
+    /// A reader that waits for the owner gets what the owner left, also when the owner replaced the file, and keeps
+    /// the next owner waiting while it looks.
+    #[test]
+    fn readers_and_owners_of_the_log_wait_for_each_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = Real::open(dir.path()).unwrap();
+        let name = path("log");
+        let (waits, waiting) = std::sync::mpsc::channel();
+        let mut log = real.open_log(&name, &|| ()).unwrap();
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let read = real.read_log(&name, &|| waits.send(()).unwrap()).unwrap();
+                real.open_log(&name, &|| panic!("the reader has let go")).map(drop).unwrap_err();
+                read.0
+            });
+            waiting.recv().unwrap();
+            log.replace(b"first").unwrap();
+            log.append(b", second").unwrap();
+            drop(log);
+            assert_eq!(reader.join().unwrap(), b"first, second");
+        });
+    }
+
+    #[test]
+    fn temporaries_are_swept_by_their_owner_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let names = ["", "a", "a.hpack", "a.hpack.b", &"long".repeat(63)];
+        let owners = names.map(|name| Real::named(dir.path(), name).unwrap());
+        let _staged = owners.each_ref().map(|real| real.stage(&mut |file| file.write_all(b"x")).unwrap());
+        for (left, owner) in (0..owners.len()).rev().zip(&owners) {
+            owner.sweep().unwrap();
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), left);
+        }
     }
 
     #[test]

@@ -19,7 +19,9 @@ pub(crate) fn walk(root: &Path, hidden: &str, boundary: Option<&str>) -> io::Res
     rayon::scope(|scope| found.visit(scope, None, top));
     let mut parts = found.parts.into_inner().unwrap_or_default();
     parts.sort_unstable_by(|a, b| a.first().map(|e| &e.path).cmp(&b.first().map(|e| &e.path)));
-    Ok(Tree::new(parts.into_iter().flatten().collect(), found.problems.into_inner().unwrap_or_default()))
+    let mut entries = Vec::with_capacity(parts.iter().map(Vec::len).sum());
+    parts.into_iter().for_each(|part| entries.extend(part));
+    Ok(Tree::new(entries, found.problems.into_inner().unwrap_or_default()))
 }
 
 struct Found<'a> {
