@@ -351,6 +351,18 @@ mod tests {
     }
 
     #[test]
+    fn temporaries_are_swept_by_their_owner_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let names = ["", "a", "a.hpack", "a.hpack.b", &"long".repeat(63)];
+        let owners = names.map(|name| Real::named(dir.path(), name).unwrap());
+        let _staged = owners.each_ref().map(|real| real.stage(&mut |file| file.write_all(b"x")).unwrap());
+        for (left, owner) in (0..owners.len()).rev().zip(&owners) {
+            owner.sweep().unwrap();
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), left);
+        }
+    }
+
+    #[test]
     fn a_directory_in_the_place_of_a_file_is_not_that_file() {
         let dir = tempfile::tempdir().unwrap();
         let real = Real::open(dir.path()).unwrap();
