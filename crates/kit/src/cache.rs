@@ -35,6 +35,8 @@ pub struct Records {
     texts: HashMap<TextKey, Range<usize>>,
     live: usize,
     cut: bool,
+    /// Kept for as long as the records are looked at.
+    #[allow(dead_code, reason = "dropping it is its use")]
     held: Option<Held>,
 }
 

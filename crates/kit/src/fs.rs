@@ -142,7 +142,8 @@ pub trait Fs: Sync {
 }
 
 /// Keeps owners away from a log until dropped.
-pub struct Held(#[allow(dead_code, reason = "dropping it is its use")] pub(crate) Box<dyn Any + Send + Sync>);
+#[allow(dead_code, reason = "dropping it is its use")]
+pub struct Held(pub(crate) Box<dyn Any + Send + Sync>);
 
 impl Held {
     /// For a log that is not there.
