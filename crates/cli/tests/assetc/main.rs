@@ -2,9 +2,12 @@
 
 mod basics;
 mod commands;
+mod config;
 mod edits;
 mod histories;
 mod json;
 mod kills;
+mod packs;
 mod project;
 mod random;
+mod textures;
