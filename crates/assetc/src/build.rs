@@ -103,6 +103,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
     // Held before the trees are looked at; loaded while they are.
     let unwritable = |e| at_root("unwritable", &roots.output.join(JOURNAL), &e);
     let log = out.open_log(&journal_path(), &|| request.events.on(Event::Waiting)).map_err(unwritable)?;
+    pack::sweep(roots);
     let (cache, (src_tree, out_tree)) = pool.install(|| {
         rayon::join(|| Cache::load(log), || rayon::join(|| src.walk(None), || out.walk(Some(JOURNAL))))
     });

@@ -2,7 +2,7 @@
 
 use crate::build::{JOURNAL, PACK, at_root, journal_path};
 use crate::config::Roots;
-use crate::pack::{beside, get_stamp};
+use crate::pack::{self, beside, get_stamp};
 use kiln_kit::{Cache, Diag, Fs, Hash, Real, RelPath};
 
 /// What was removed and what was not.
@@ -23,6 +23,7 @@ pub fn clean(roots: &Roots, waiting: &dyn Fn()) -> Result<Cleaned, Diag> {
     let fault = |e| at_root("unwritable", &roots.output, &e);
     let out = Real::open(&roots.output).map_err(fault)?;
     let cache = Cache::open(&out, &journal_path(), waiting).map_err(fault)?;
+    pack::sweep(roots);
     let records = cache.records();
     for output in records.names().into_iter().filter_map(|name| records.get(name)).flat_map(|r| r.outputs) {
         let Ok(path) = RelPath::new(&*output.path) else { continue };

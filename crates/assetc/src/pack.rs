@@ -44,7 +44,6 @@ pub(crate) fn pack(roots: &Roots, out: &dyn Fs, cache: &mut Cache, verify: bool)
     let sizes = files.iter().map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
     let layout =
         Layout::new(sizes).map_err(|e| Diag::error("pack", e.to_string()).path(roots.pack.display()))?;
-    dir.sweep().map_err(fault)?;
     let staged = dir.stage(&mut |file| write(&layout, out, file)).map_err(fault)?;
     let stamp = dir
         .publish(vec![(staged, name)])
@@ -62,6 +61,14 @@ pub(crate) fn pack(roots: &Roots, out: &dyn Fs, cache: &mut Cache, verify: bool)
         check_pack(&roots.pack)?;
     }
     Ok(done(false))
+}
+
+/// Removes what a killed run left beside the pack. Only the owner of the journal may call this. A directory that
+/// cannot be listed is none that a pack was written to.
+pub(crate) fn sweep(roots: &Roots) {
+    if let Ok((dir, _)) = beside(&roots.pack) {
+        let _ = dir.sweep();
+    }
 }
 
 /// The directory that a pack lies in, with temporaries of its own there, and the pack's name.
