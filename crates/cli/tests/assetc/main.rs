@@ -3,6 +3,7 @@
 mod basics;
 mod commands;
 mod config;
+mod damage;
 mod edits;
 mod histories;
 mod json;
