@@ -110,7 +110,10 @@ fn conflicts(assets: &[Asset], writers: &[(RelPath, usize)]) -> BTreeMap<usize, 
 /// Fingerprints by recipe and settings. Sources that no rule singles out share their settings, so nearly all of
 /// them share one text for each recipe.
 #[derive(Default)]
-struct Fingerprints(HashMap<(&'static str, *const Settings), (Arc<Settings>, Arc<str>)>);
+struct Fingerprints(HashMap<Shared, (Arc<Settings>, Arc<str>)>);
+
+/// A recipe's name, and which settings it is asked for.
+type Shared = (&'static str, *const Settings);
 
 impl Fingerprints {
     fn of(&mut self, recipe: &dyn Recipe, resolved: &Resolved) -> Arc<str> {
