@@ -6,7 +6,6 @@ use basisu::{DecodeFlags, TargetFormat, Transcoder};
 use ktx2::{ColorModel, ColorPrimaries, SupercompressionScheme, TransferFunction};
 use std::path::Path;
 
-#[allow(dead_code, unreachable_pub, reason = "a file that several test crates share")]
 #[path = "../../../import/tests/support/mod.rs"]
 mod pictures;
 
@@ -132,9 +131,9 @@ fn painted(width: u32, height: u32, alpha: bool) -> Vec<u8> {
     let texel = |i: u32| {
         let (x, y) = (f64::from(i % width), f64::from(i / width));
         let grain = f64::from(i.wrapping_mul(0x9E37_79B1) >> 29);
-        let shade = 100.0 + 80.0 * (x * 0.05).sin() * (y * 0.04).cos();
-        let warm = 20.0 * (x * 0.11 + y * 0.07).sin();
-        let a = if alpha { 128.0 + 127.0 * (x * 0.06 + y * 0.02).sin() } else { 255.0 };
+        let shade = 100.0 + 80.0 * libm::sin(x * 0.05) * libm::cos(y * 0.04);
+        let warm = 20.0 * libm::sin(x * 0.11 + y * 0.07);
+        let a = if alpha { 128.0 + 127.0 * libm::sin(x * 0.06 + y * 0.02) } else { 255.0 };
         [shade + warm + grain, shade + grain, shade - warm + grain, a].map(|v| v as u8)
     };
     (0..width * height).flat_map(texel).collect()
@@ -144,7 +143,7 @@ fn painted(width: u32, height: u32, alpha: bool) -> Vec<u8> {
 fn bumpy(width: u32, height: u32) -> Vec<u8> {
     let texel = |i: u32| {
         let (x, y) = (f64::from(i % width), f64::from(i / width));
-        let (nx, ny) = (0.5 * (x * 0.2).sin(), 0.4 * (y * 0.15 + x * 0.05).cos());
+        let (nx, ny) = (0.5 * libm::sin(x * 0.2), 0.4 * libm::cos(y * 0.15 + x * 0.05));
         let nz = (1.0 - nx * nx - ny * ny).sqrt();
         [nx, ny, nz].map(|v| (v * 127.5 + 127.5).round() as u8)
     };
