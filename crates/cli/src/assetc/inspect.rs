@@ -112,6 +112,7 @@ fn info_json(info: &Info) -> Json {
         ("totals", Json::Object(info.sections.iter().map(totals).collect())),
         ("size", info.size().into()),
         ("failed", info.failed().into()),
+        ("problems", Json::list(info.problems.iter().map(render::diag_json))),
     ])
 }
 
@@ -136,8 +137,8 @@ fn print_checked(session: &Session, out: &mut Out, checked: &Checked, path: &Pat
         let line = format!(
             "  {} {}: {} [{}]{hint}",
             out.style.error("FAIL"),
-            session.shown(Path::new(&problem.path)),
-            problem.message,
+            render::printable(&session.shown(Path::new(&problem.path))),
+            render::printable(&problem.message),
             problem.code
         );
         out.line(&line);
@@ -150,11 +151,12 @@ fn print_checked(session: &Session, out: &mut Out, checked: &Checked, path: &Pat
     } else if session.verbosity > Verbosity::Quiet {
         let counts = checked.counts.iter().map(|(one, many, n)| render::count(*n, one, many));
         let counts: Vec<String> = counts.collect();
+        let counts = if counts.is_empty() { "no runtime files".to_owned() } else { counts.join(", ") };
         let compared = match checked.compared {
             0 => "no journal to compare with".to_owned(),
             n => format!("{} as written", render::count(n, "file", "files")),
         };
-        out.line(&format!("{}: {}; {compared}", out.style.good("integrity OK"), counts.join(", ")));
+        out.line(&format!("{}: {}; {compared}", out.style.good("integrity OK"), counts));
     }
 }
 

@@ -4,6 +4,7 @@ mod args;
 mod build;
 mod inspect;
 
+use crate::json::Json;
 use crate::progress::Verbosity;
 use crate::render;
 use crate::terminal::{Color, Out, Style};
@@ -37,8 +38,7 @@ pub fn main() -> ExitCode {
     let done = catch_unwind(AssertUnwindSafe(|| dispatch(&session, cli.command, cli.build)));
     let code = done.unwrap_or_else(|panic| Err(internal(&*panic))).unwrap_or_else(|diag| {
         if session.json {
-            Out::new(session.color)
-                .line(&crate::json::Json::object([("error", render::diag_json(&diag))]).to_string());
+            session.out().line(&Json::object([("error", render::diag_json(&diag))]).to_string());
         }
         session.say(&diag);
         if diag.code == "check-broken" { FAILED } else { TROUBLE }
@@ -161,7 +161,9 @@ fn say(diag: &Diag, color: Color) {
 
 fn init(session: &Session) -> Result<u8, Diag> {
     let file = config::init(&session.dir)?;
-    if session.verbosity > Verbosity::Quiet {
+    if session.json {
+        session.out().line(&Json::object([("written", file.display().to_string().into())]).to_string());
+    } else if session.verbosity > Verbosity::Quiet {
         let shown = session.shown(&file);
         session.out().line(&format!("wrote {shown}; put sources under assets/ and run assetc"));
     }

@@ -213,6 +213,9 @@ fn json_is_one_object_on_stdout() {
     assert_eq!(failed.get("error").get("path").text(), "\u{fc} 'x'.png");
     let trouble = parse(p.run(&["--json", "--preset", "nope"]).expect(2));
     assert_eq!(trouble.get("error").get("code").text(), "unknown-preset");
+    fs::create_dir(p.path("new")).unwrap();
+    let init = parse(p.run(&["--json", "-C", "new", "init"]).expect(0));
+    assert!(init.get("written").text().ends_with("assetc.yml"));
     let clean = parse(p.run(&["--json", "clean"]).expect(0));
     assert_eq!((clean.get("removed").number(), clean.get("kept").list().len()), (4, 0));
 }
@@ -527,4 +530,34 @@ fn warnings_are_said_by_every_build_and_hidden_when_quiet() {
         assert!(ran.stderr.contains(told), "{ran:?}");
     }
     assert_eq!(p.run(&["-q"]).expect(0).stderr, "");
+}
+
+#[cfg(unix)]
+#[test]
+fn odd_names_are_passed_over_and_spelt_out() {
+    use std::os::unix::ffi::OsStrExt;
+    let p = small();
+    p.write("assets/red\u{1b}[31m\nline.png", picture(4, 4, 1));
+    fs::write(p.path("assets").join(std::ffi::OsStr::from_bytes(b"caf\xE9.png")), "x").unwrap();
+    std::os::unix::fs::symlink("/etc", p.path("assets/etc")).unwrap();
+    std::os::unix::fs::symlink("a.png", p.path("assets/same.png")).unwrap();
+    let ran = p.run(&[]).expect(0);
+    let spelt = "warning[path-not-portable]: red\\u{1b}[31m\\nline.png: left out: ";
+    assert!(ran.stderr.contains(spelt) && !ran.stderr.contains('\x1b'), "{ran:?}");
+    assert!(ran.stderr.contains("warning[path-not-utf8]: caf\u{fffd}.png: "), "{ran:?}");
+    assert!(ran.stderr.contains("warning[link-ignored]: etc: the link leads outside the tree"), "{ran:?}");
+    assert!(ran.stdout.starts_with("3 assets: 3 built"), "a link inside the tree is a file: {ran:?}");
+    std::os::unix::fs::symlink("/etc", p.path("runtime/etc")).unwrap();
+    let ran = p.run(&["check"]).expect(1);
+    assert!(ran.stdout.contains("  FAIL etc: the link leads outside the tree [link-ignored]"), "{ran:?}");
+    let info = Json::parse(&p.run(&["info", "--json"]).expect(0).stdout);
+    assert_eq!(info.get("problems").list()[0].get("code").text(), "link-ignored");
+}
+
+#[test]
+fn a_check_of_nothing_says_so() {
+    let p = small();
+    let ran = p.run(&["check", "assets"]).expect(0);
+    let expected = "Checking assets\nintegrity OK: no runtime files; no journal to compare with\n";
+    assert_eq!(ran.stdout, expected);
 }
