@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Changes are only ever appended, and the last one for a name counts. A kill can tear the last change at
-//! most; what follows the first damaged byte is cut off and its sources are built again. When more than half
-//! of the file is out of date it is rewritten as a whole, under a new name first.
+//! most; what follows the first damaged byte is cut off and its sources are built again. When more than a
+//! quarter of the file is out of date it is rewritten as a whole, under a new name first: every build reads it.
 
 use crate::RelPath;
 use crate::fs::{Fs, Held, Log};
@@ -206,10 +206,10 @@ impl Cache {
         !self.records.texts.contains_key(&key) && told.insert(key)
     }
 
-    /// Rewrites the journal when most of it is out of date.
+    /// Rewrites the journal when much of it is out of date.
     pub fn compact(&mut self) -> io::Result<()> {
         let records = &self.records;
-        if records.bytes.len() < SMALL || records.bytes.len() / 2 < records.live {
+        if records.bytes.len() < SMALL || records.bytes.len() / 4 * 3 < records.live {
             return Ok(());
         }
         let names = records.names();
