@@ -128,8 +128,9 @@ fn makers(files: &[(String, String)]) -> BTreeSet<String> {
     makers
 }
 
-/// Every code in the sources: the literal that follows a maker, wherever the formatter put it, or a field `code`.
-fn codes_in_sources() -> BTreeSet<String> {
+/// Every code in the sources with the severities it is made with, as far as they show: the literal that follows a
+/// maker, wherever the formatter put it, or a field `code`.
+fn codes_in_sources() -> BTreeMap<String, BTreeSet<&'static str>> {
     let is_code = |text: &str| {
         let kebab = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         !text.is_empty() && text.chars().all(kebab)
@@ -140,14 +141,19 @@ fn codes_in_sources() -> BTreeSet<String> {
         .collect();
     let starts: Vec<String> =
         makers(&files).into_iter().map(|maker| format!("{maker}(")).chain(["code: ".to_owned()]).collect();
-    let mut codes = BTreeSet::new();
+    let mut codes: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for (name, text) in &files {
         for start in &starts {
             for after in product(text).split(start.as_str()).skip(1) {
                 let Some(literal) = after.trim_start().strip_prefix('"') else { continue };
                 let code = literal.split('"').next().unwrap_or_default();
                 assert!(is_code(code), "{name}: {start}{code:?} is no code");
-                codes.insert(code.to_owned());
+                let severities = codes.entry(code.to_owned()).or_default();
+                match start.as_str() {
+                    "Diag::error(" => _ = severities.insert("error"),
+                    "Diag::warning(" => _ = severities.insert("warning"),
+                    _ => {}
+                }
             }
         }
     }
@@ -157,9 +163,17 @@ fn codes_in_sources() -> BTreeSet<String> {
 #[test]
 fn diagnostic_codes_are_documented_and_documented_codes_exist() {
     let text = read("docs/diagnostics.md");
-    let rows = text.lines().filter_map(|line| line.strip_prefix("| `"));
-    let documented: BTreeSet<String> = rows.map(|row| row.split('`').next().unwrap().to_owned()).collect();
+    let mut documented = BTreeSet::new();
     let used = codes_in_sources();
+    for row in text.lines().filter_map(|line| line.strip_prefix("| `")) {
+        let (code, rest) = row.split_once("` | ").expect("a row of a code, a severity and a meaning");
+        let (severity, meaning) = rest.split_once(" | ").expect("a severity and a meaning");
+        assert!(documented.insert(code.to_owned()), "{code} is there twice");
+        assert!(["error", "warning"].contains(&severity) && meaning.len() > 10, "{code}: {severity}");
+        let made = used.get(code).cloned().unwrap_or_default();
+        assert!(made.is_empty() || made == BTreeSet::from([severity]), "{code} is {made:?}, not {severity}");
+    }
+    let used: BTreeSet<String> = used.into_keys().collect();
     let missing: Vec<_> = used.difference(&documented).collect();
     let stale: Vec<_> = documented.difference(&used).collect();
     assert!(missing.is_empty() && stale.is_empty(), "not documented: {missing:?}; not used: {stale:?}");
