@@ -2,6 +2,7 @@
 
 mod basics;
 mod commands;
+mod concurrency;
 mod config;
 mod damage;
 mod edits;
