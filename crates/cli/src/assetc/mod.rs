@@ -7,7 +7,7 @@ mod inspect;
 use crate::json::Json;
 use crate::progress::Verbosity;
 use crate::render;
-use crate::terminal::{Color, Out, Style};
+use crate::terminal::{Color, Out, Style, lost};
 use ::assetc::config::{self, Config, Preset, Roots};
 use args::{BuildArgs, Cli, Command, Common, PackCommand};
 use clap::{CommandFactory, Parser};
@@ -43,7 +43,14 @@ pub fn main() -> ExitCode {
         session.say(&diag);
         if diag.code == "check-broken" { FAILED } else { TROUBLE }
     });
-    code.into()
+    match lost() {
+        None => code.into(),
+        Some(why) => {
+            let message = format!("the result could not be written to standard output: {why}");
+            session.say(&Diag::error("stdout", message).hint("see to free space where it goes"));
+            TROUBLE.into()
+        }
+    }
 }
 
 fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Result<u8, Diag> {
@@ -64,7 +71,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "assetc", &mut script);
-            let _ = io::stdout().write_all(&script);
+            session.out().line(String::from_utf8_lossy(&script).trim_end());
             Ok(OK)
         }
     }

@@ -561,3 +561,17 @@ fn a_check_of_nothing_says_so() {
     let expected = "Checking assets\nintegrity OK: no runtime files; no journal to compare with\n";
     assert_eq!(ran.stdout, expected);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_could_not_be_written_is_no_success() {
+    let p = small();
+    p.run(&["-q"]).expect(0);
+    for args in [&["info"][..], &["check", "--json"], &["completions", "bash"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = p.command(args).stdout(full).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+        assert!(stderr.starts_with("error[stdout]: the result could not be written"), "{args:?}: {stderr}");
+    }
+}
