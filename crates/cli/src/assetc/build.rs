@@ -136,11 +136,12 @@ fn list_presets(session: &Session) -> Result<u8, Diag> {
         return Ok(OK);
     }
     for preset in config.presets() {
-        let mark = if chosen.as_deref() == Some(preset.name()) { " (default)" } else { "" };
-        out.line(&format!("{}{mark}", preset.name()));
+        // Plain names: scripts loop over them.
+        let default = session.verbosity == Verbosity::Verbose && chosen.as_deref() == Some(preset.name());
+        out.line(&format!("{}{}", preset.name(), if default { " (default)" } else { "" }));
     }
-    if config.presets().is_empty() && session.verbosity > Verbosity::Quiet {
-        out.line("no presets are defined");
+    if config.presets().is_empty() {
+        session.note("no presets are defined");
     }
     Ok(OK)
 }

@@ -136,7 +136,11 @@ presets:
     }
     assert_ne!(p.read("runtime/small/a.ktx2"), p.read("runtime/big/a.ktx2"));
     let listed = p.run(&["--list-presets"]).expect(0);
+    assert_eq!(listed.stdout, "big\nsmall\nbase\n");
+    let listed = p.run(&["--list-presets", "-v"]).expect(0);
     assert_eq!(listed.stdout, "big (default)\nsmall\nbase\n");
+    let none = art().run(&["--list-presets"]).expect(0);
+    assert_eq!((none.stdout.as_str(), none.stderr.as_str()), ("", "no presets are defined\n"));
     p.run(&["clean", "--preset", "base"]).expect(0);
     assert!(!p.exists("runtime/a.ktx2") && p.exists("runtime/big/a.ktx2") && p.exists("runtime/small.hpack"));
 }
@@ -186,6 +190,7 @@ presets:
   mobile:
     ouput: runtime/mobile
 texture: {}
+texure: {}
 ",
     );
     let ran = p.run(&["-q"]).expect(0);
@@ -220,6 +225,10 @@ texture: {}
             "warning[config-unknown-key]: assetc.yml:14:1: unknown key 'texture' at the top level",
             "it belongs under 'default:'",
         ),
+        (
+            "warning[config-unknown-key]: assetc.yml:15:1: unknown key 'texure' at the top level",
+            "did you mean 'texture'? It belongs under 'default:'",
+        ),
     ] {
         assert!(
             ran.stderr.contains(&format!("{line}\n  hint: {hint}\n")),
@@ -227,7 +236,7 @@ texture: {}
             ran.stderr
         );
     }
-    assert_eq!(ran.stderr.matches("warning[").count(), 7, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("warning[").count(), 8, "{}", ran.stderr);
 }
 
 #[test]
