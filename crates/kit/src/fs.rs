@@ -25,6 +25,13 @@ pub struct Stamp {
 impl Stamp {
     /// The stamp of no file.
     pub const NONE: Stamp = Stamp { mtime_ns: 0, changed_ns: 0, len: 0 };
+
+    /// The stamp of a link to a file with this one. A link can be turned to another file, and any link on the way
+    /// there, without a trace in the stamp of what it leads to; so it always counts as changed just now, and content
+    /// decides.
+    pub(crate) fn through_link(self) -> Stamp {
+        Stamp { changed_ns: i64::MAX, ..self }
+    }
 }
 
 /// A file or a directory of a tree.

@@ -131,11 +131,17 @@ impl Fs for Real {
     }
 
     fn stamp(&self, path: &RelPath) -> io::Result<Option<Stamp>> {
-        match fs::metadata(path.below(&self.root)) {
-            Ok(meta) if meta.is_file() => Ok(Some(walk::stamp(&meta))),
-            Ok(_) => Ok(None),
+        let full = path.below(&self.root);
+        let stamp = fs::symlink_metadata(&full).and_then(|meta| match meta.is_symlink() {
+            true => {
+                let meta = fs::metadata(&full)?;
+                Ok(meta.is_file().then(|| walk::stamp(&meta).through_link()))
+            }
+            false => Ok(meta.is_file().then(|| walk::stamp(&meta))),
+        });
+        match stamp {
             Err(e) if absent(&e) => Ok(None),
-            Err(e) => Err(e),
+            stamp => stamp,
         }
     }
 

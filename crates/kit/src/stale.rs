@@ -122,7 +122,8 @@ fn unchanged(world: World<'_>, path: &str, seen: Seen, hint: &mut usize) -> Opti
                 return None;
             }
             let now_ns = world.src.now_ns();
-            (hash(world.src, path)? == old_hash).then_some(Some(seen_file(stamp, now_ns, old_hash)))
+            let again = seen_file(stamp, now_ns, old_hash);
+            (hash(world.src, path)? == old_hash).then_some((again != seen).then_some(again))
         }
     }
 }

@@ -80,7 +80,9 @@ impl<'a> Found<'a> {
             scope.spawn(move |scope| self.directory(scope, path));
         } else if meta.is_symlink() {
             match self.follow(item) {
-                Ok(meta) if meta.is_file() => entries.push(Entry { path, file: Some(stamp(&meta)) }),
+                Ok(meta) if meta.is_file() => {
+                    entries.push(Entry { path, file: Some(stamp(&meta).through_link()) })
+                }
                 Ok(_) => self.problem(
                     "link-ignored",
                     item,
@@ -150,7 +152,7 @@ pub(crate) fn stamp(meta: &Metadata) -> Stamp {
     #[cfg(unix)]
     let changed_ns = {
         use std::os::unix::fs::MetadataExt;
-        meta.ctime() * 1_000_000_000 + meta.ctime_nsec()
+        meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec())
     };
     #[cfg(not(unix))]
     let changed_ns = mtime_ns;

@@ -12,4 +12,5 @@ mod kills;
 mod packs;
 mod project;
 mod random;
+mod strange;
 mod textures;
