@@ -10,6 +10,7 @@ use kiln_kit::{Cache, Diag, Fs, Hash, Real, RelPath, Stamp};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What was packed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,24 +25,26 @@ pub struct Packed {
 
 /// Bundles the output, unless the pack there already holds these very files.
 pub(crate) fn pack(roots: &Roots, out: &dyn Fs, cache: &mut Cache, verify: bool) -> Result<Packed, Diag> {
-    let tree = out.walk(Some(JOURNAL)).map_err(|e| at_root("unreadable", &roots.output, &e))?;
-    if let Some(problem) = tree.problems.first() {
-        return Err(Diag::error("pack", format!("cannot pack it: {}", problem.message)).path(&problem.path));
-    }
-    let files: Vec<(&RelPath, Stamp)> =
-        tree.files().filter(|(path, _)| !hpack::excludes(path.as_str())).collect();
-    let done = |unchanged| Packed { path: roots.pack.clone(), files: files.len(), unchanged };
-
     let fault = |e: io::Error| at_root("unwritable", &roots.pack, &e);
     let (dir, name) = beside(&roots.pack)?;
-    let fingerprint = fingerprint(&files);
-    let record = cache.records().get(PACK);
-    let old = record.filter(|r| r.fingerprint == fingerprint).and_then(|r| get_stamp(&r.payload));
+    let mut listing = Listing::new(roots, out)?;
+    let done = |listing: &Listing, unchanged| Packed {
+        path: roots.pack.clone(),
+        files: listing.files.len(),
+        unchanged,
+    };
+
+    let record = cache.records().get(PACK).filter(|r| r.fingerprint == listing.fingerprint());
+    let old = record.and_then(|r| get_stamp(&r.payload));
     if old.is_some() && old == dir.stamp(&name).map_err(fault)? && !verify {
-        return Ok(done(true));
+        return Ok(done(&listing, true));
+    }
+    if listing.warm_ns > 0 && listing.warm_ns <= 2 * RACY_NS {
+        std::thread::sleep(Duration::from_nanos(listing.warm_ns.unsigned_abs()));
+        listing = Listing::new(roots, out)?;
     }
 
-    let sizes = files.iter().map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
+    let sizes = listing.files.iter().map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
     let layout =
         Layout::new(sizes).map_err(|e| Diag::error("pack", e.to_string()).path(roots.pack.display()))?;
     let staged = dir.stage(&mut |file| write(&layout, out, file)).map_err(fault)?;
@@ -51,16 +54,51 @@ pub(crate) fn pack(roots: &Roots, out: &dyn Fs, cache: &mut Cache, verify: bool)
         .unwrap_or_else(|| Err(io::ErrorKind::Other.into()))
         .map_err(fault)?;
 
-    // Files that were still warm when they were listed may change under the same stamp: not worth remembering.
-    let settled = files.iter().all(|(_, s)| s.changed_ns.saturating_add(RACY_NS) < out.now_ns());
-    let fingerprint = if settled { fingerprint } else { String::new() };
+    let fingerprint = if listing.warm_ns > 0 { String::new() } else { listing.fingerprint() };
     let record =
         Record { fingerprint: fingerprint.into(), payload: put_stamp(stamp).into(), ..Record::default() };
     cache.append(&[(PACK, Some(&record))]).map_err(fault)?;
     if verify {
         check_pack(&roots.pack)?;
     }
-    Ok(done(false))
+    Ok(done(&listing, false))
+}
+
+/// What there is to pack.
+struct Listing {
+    files: Vec<(RelPath, Stamp)>,
+    /// For how long the youngest file could still be changed without its stamp telling. A pack of such files is not
+    /// worth remembering.
+    warm_ns: i64,
+}
+
+impl Listing {
+    fn new(roots: &Roots, out: &dyn Fs) -> Result<Listing, Diag> {
+        let now_ns = out.now_ns();
+        let tree = out.walk(Some(JOURNAL)).map_err(|e| at_root("unreadable", &roots.output, &e))?;
+        if let Some(problem) = tree.problems.first() {
+            let message = format!("cannot pack it: {}", problem.message);
+            return Err(Diag::error("pack", message).path(&problem.path));
+        }
+        let files: Vec<(RelPath, Stamp)> = tree
+            .files()
+            .filter(|(path, _)| !hpack::excludes(path.as_str()))
+            .map(|(path, stamp)| (path.clone(), stamp))
+            .collect();
+        let warm = files.iter().map(|(_, s)| s.changed_ns.saturating_add(RACY_NS).saturating_sub(now_ns));
+        Ok(Listing { warm_ns: warm.max().unwrap_or(-1).saturating_add(1), files })
+    }
+
+    /// Paths and stamps as one short text.
+    fn fingerprint(&self) -> String {
+        let stamps: Vec<Vec<u8>> = self.files.iter().map(|(_, stamp)| put_stamp(*stamp)).collect();
+        let fields = self
+            .files
+            .iter()
+            .zip(&stamps)
+            .flat_map(|((path, _), stamp)| [path.as_str().as_bytes(), stamp.as_slice()]);
+        Hash::of_fields(fields).to_string()
+    }
 }
 
 /// Removes what a killed run left beside the pack. Only the owner of the journal may call this. A directory that
@@ -92,14 +130,6 @@ fn write(layout: &Layout, out: &dyn Fs, file: &mut dyn io::Write) -> io::Result<
         file.write_all(&bytes)?;
     }
     Ok(())
-}
-
-/// Paths and stamps as one short text.
-fn fingerprint(files: &[(&RelPath, Stamp)]) -> String {
-    let stamps: Vec<Vec<u8>> = files.iter().map(|(_, stamp)| put_stamp(*stamp)).collect();
-    let fields =
-        files.iter().zip(&stamps).flat_map(|((path, _), stamp)| [path.as_str().as_bytes(), stamp.as_slice()]);
-    Hash::of_fields(fields).to_string()
 }
 
 pub(crate) fn put_stamp(stamp: Stamp) -> Vec<u8> {
