@@ -82,7 +82,7 @@ impl History<'_> {
         self.builds += 1;
         let project = self.project;
         let before = project.tree("runtime");
-        let pack = self.editor.random.one_in(4);
+        let pack = self.editor.random.one_in(8);
         let by_executable = self.editor.random.one_in(10);
         story.push(format!("build{}", if pack { " --pack" } else { "" }));
         let ended = if by_executable { None } else { Some(build_here(project, pack)?) };
@@ -101,7 +101,7 @@ impl History<'_> {
             self.editor.forgotten.extend(stayed.map(|(path, bytes)| (path.clone(), bytes.clone())));
         }
 
-        let clean = Project::new();
+        let clean = Project::in_memory();
         copy(&project.path("assets"), &clean.path("assets"));
         clean.write("assetc.yml", project.read("assetc.yml"));
         let seeds = self.editor.foreign.iter().chain(&self.editor.forgotten);
@@ -202,7 +202,7 @@ fn copy(from: &Path, to: &Path) {
 
 /// Tells one history; returns how often it was built.
 fn tell(seed: u64) -> usize {
-    let project = Project::new();
+    let project = Project::in_memory();
     std::fs::create_dir(project.path("assets")).unwrap();
     let editor = Editor {
         project: &project,

@@ -5,6 +5,7 @@ mod commands;
 mod concurrency;
 mod config;
 mod damage;
+mod determinism;
 mod edits;
 mod histories;
 mod json;

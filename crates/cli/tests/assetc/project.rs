@@ -37,6 +37,12 @@ impl Project {
         Project { dir: TempDir::new().unwrap() }
     }
 
+    /// An empty project in memory, where that can be had: for tests of thousands of builds, which wait for the disk
+    /// most of the time.
+    pub(crate) fn in_memory() -> Project {
+        TempDir::new_in("/dev/shm").map_or_else(|_| Project::new(), |dir| Project { dir })
+    }
+
     /// Its directory.
     pub(crate) fn root(&self) -> &Path {
         self.dir.path()
