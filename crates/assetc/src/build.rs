@@ -5,6 +5,7 @@ use crate::link::{MANIFEST, Row, decode_rows, manifest};
 use crate::pack::{self, Packed};
 use crate::plan::{Planned, plan};
 use kiln_format::by_path;
+use kiln_kit::fs::Log;
 use kiln_kit::record::{Output, Record};
 use kiln_kit::{
     Cache, Diag, Done, Event, Events, Fs, Hash, Plan, Real, Records, RelPath, Severity, State, Tree, World,
@@ -91,18 +92,20 @@ impl Report {
 pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
     let roots = request.roots;
     roots.check_input()?;
-    std::fs::create_dir_all(&roots.output).map_err(|e| at_root("unwritable", &roots.output, &e))?;
     let src = Real::open(&roots.input).map_err(|e| at_root("unreadable", &roots.input, &e))?;
-    let out = Real::open(&roots.output).map_err(|e| at_root("unwritable", &roots.output, &e))?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(request.jobs)
         .thread_name(|n| format!("kiln-{n}"))
         .build()
         .map_err(|e| Diag::error("threads", format!("cannot start {} threads: {e}", request.jobs)))?;
 
-    let mut cache = Cache::open(&out, &journal_path(), &|| request.events.on(Event::Waiting))
-        .map_err(|e| at_root("unwritable", &roots.output.join(JOURNAL), &e))?;
-    let (src_tree, out_tree) = pool.install(|| rayon::join(|| src.walk(None), || out.walk(Some(JOURNAL))));
+    // Held before the trees are looked at; loaded while they are.
+    let (out, log) = take(roots, &|| request.events.on(Event::Waiting))?;
+    pack::sweep(roots);
+    let (cache, (src_tree, out_tree)) = pool.install(|| {
+        rayon::join(|| Cache::load(log), || rayon::join(|| src.walk(None), || out.walk(Some(JOURNAL))))
+    });
+    let mut cache = cache.map_err(|e| at_root("unwritable", &roots.output.join(JOURNAL), &e))?;
     let src_tree = src_tree.map_err(|e| at_root("unreadable", &roots.input, &e))?;
     let out_tree = out_tree.map_err(|e| at_root("unreadable", &roots.output, &e))?;
     let world = World { src: &src, src_tree: &src_tree, out: &out, out_tree: &out_tree };
@@ -118,7 +121,8 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
         prune: complete,
         events: request.events,
     };
-    let done = run(world, &mut cache, &planned.assets, &keep, how)?;
+    let done = run(world, &mut cache, &planned.assets, &keep, how)
+        .map_err(|diag| if diag.path.is_empty() { diag.path(JOURNAL) } else { diag })?;
 
     let rows = rows(&done);
     let mut report = report(planned, done, src_tree.problems.clone());
@@ -133,6 +137,24 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
         }
     }
     Ok(report)
+}
+
+/// Makes the output directory and holds it for this build alone.
+fn take(roots: &Roots, waiting: &dyn Fn()) -> Result<(Real, Box<dyn Log>), Diag> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        std::fs::create_dir_all(&roots.output).map_err(|e| at_root("unwritable", &roots.output, &e))?;
+        let taken = Real::open(&roots.output).and_then(|out| {
+            let log = out.open_log(&journal_path(), waiting)?;
+            Ok((out, log))
+        });
+        match taken {
+            // A `clean` that we waited for, or that came in between, took the directory with it.
+            Err(e) if e.kind() == io::ErrorKind::NotFound && tries < 100 => {}
+            taken => return taken.map_err(|e| at_root("unwritable", &roots.output.join(JOURNAL), &e)),
+        }
+    }
 }
 
 pub(crate) fn journal_path() -> RelPath {
@@ -159,7 +181,7 @@ fn report(planned: Planned, done: Vec<Done>, problems: Vec<Diag>) -> Report {
     let refused = planned.conflicts.into_iter().map(|(source, diag)| Asset {
         source,
         kind: "",
-        state: State::Failed(diag),
+        state: State::Failed(diag.into()),
         warnings: vec![],
     });
     let mut assets: Vec<Asset> = cooked.chain(refused).collect();

@@ -3,8 +3,11 @@
 //! Every file of a known format has to be sound in itself and agree with the files it refers to. In an output
 //! directory that still has its journal, every output also has to be the one that was written, byte for byte, and
 //! no file of a known format may be there that nobody wrote.
+//!
+//! A subdirectory with a journal of its own is another output, and is left to a check of its own; so is the pack
+//! beside it, but for its structure.
 
-use crate::build::journal_path;
+use crate::build::{JOURNAL, at_root, journal_path};
 use crate::runtime::Runtime;
 use kiln_format::{FORMATS, by_path};
 use kiln_kit::{Diag, Hash, Records};
@@ -17,8 +20,9 @@ use std::path::Path;
 pub struct Checked {
     /// Everything that is wrong, by path.
     pub problems: Vec<Diag>,
-    /// How many files of each format are there, in the order of the format table: title and count.
-    pub counts: Vec<(&'static str, usize)>,
+    /// How many files of each format are there, in the order of the format table: what one and what several are
+    /// called, and how many.
+    pub counts: Vec<(&'static str, &'static str, usize)>,
     /// How many outputs were compared with the journal; none without one.
     pub compared: usize,
 }
@@ -30,7 +34,13 @@ pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<Checked, Diag> {
         Ok(meta) if meta.is_dir() => read_records(path, waiting)?,
         _ => Records::default(),
     };
-    let runtime = Runtime::open(path)?;
+    let runtime = match Runtime::open(path) {
+        // A pack that cannot be opened because it is damaged is what a check is to find.
+        Err(diag) if diag.code == "check-broken" => {
+            return Ok(Checked { problems: vec![diag], ..Checked::default() });
+        }
+        opened => opened?,
+    };
     let files: Vec<&str> = runtime.files().map(|(path, _)| path).collect();
     let written: BTreeMap<String, Hash> = records
         .names()
@@ -43,10 +53,21 @@ pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<Checked, Diag> {
     let mut problems: Vec<Diag> = runtime.problems.clone();
     problems
         .par_extend(files.par_iter().flat_map_iter(|path| check_file(&runtime, path, written.get(*path))));
+    if path.join(JOURNAL).is_file() && (records.is_cut() || records.is_empty()) {
+        let message = "it is cut off or damaged, and files cannot be compared with it";
+        problems.push(problem("check-journal", JOURNAL, message, "build again"));
+    }
+    if let Some(at) = runtime.stray_byte().map_err(|e| at_root("unreadable", path, &e))? {
+        let message = format!("the byte at {at} lies between two files and is not zero");
+        let shown = path.display().to_string();
+        problems.push(problem("check-broken", &shown, &message, "pack again with --pack"));
+    }
     if !records.is_empty() {
         let missing = written.keys().filter(|path| files.binary_search(&path.as_str()).is_err());
         problems.extend(missing.map(|path| problem("check-missing", path, "it is missing", "build again")));
-        let orphans = files.iter().filter(|path| by_path(path).is_some() && !written.contains_key(**path));
+        let orphans = files.iter().filter(|file| {
+            by_path(file).is_some() && !written.contains_key(**file) && !is_pack_of_another(path, file)
+        });
         problems.extend(orphans.map(|path| {
             problem(
                 "check-orphan",
@@ -58,13 +79,19 @@ pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<Checked, Diag> {
     }
     problems.sort_by(|a, b| (&a.path, &a.code, &a.message).cmp(&(&b.path, &b.code, &b.message)));
     let count = |ext: &str| files.iter().filter(|path| by_path(path).is_some_and(|f| f.ext() == ext)).count();
-    let counts = FORMATS.iter().map(|f| (f.title(), count(f.ext()))).filter(|(_, n)| *n > 0).collect();
+    let counts = FORMATS.iter().map(|f| (f.noun(), f.title(), count(f.ext())));
+    let counts = counts.filter(|(_, _, n)| *n > 0).collect();
     Ok(Checked { problems, counts, compared: written.len() })
+}
+
+/// Whether a file is the pack beside another output that lies inside this one.
+fn is_pack_of_another(output: &Path, file: &str) -> bool {
+    file.strip_suffix(".hpack").is_some_and(|dir| output.join(dir).join(JOURNAL).is_file())
 }
 
 /// The journal of an output directory, or no records when it has none.
 pub(crate) fn read_records(output: &Path, waiting: &dyn Fn()) -> Result<Records, Diag> {
-    let fault = |e| crate::build::at_root("unreadable", output, &e);
+    let fault = |e| at_root("unreadable", output, &e);
     let real = kiln_kit::Real::open(output).map_err(fault)?;
     Records::read(&real, &journal_path(), waiting).map_err(fault)
 }

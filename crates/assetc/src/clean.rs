@@ -2,8 +2,9 @@
 
 use crate::build::{JOURNAL, PACK, at_root, journal_path};
 use crate::config::Roots;
-use crate::pack::{beside, get_stamp};
+use crate::pack::{self, beside, get_stamp};
 use kiln_kit::{Cache, Diag, Fs, Hash, Real, RelPath};
+use std::io;
 
 /// What was removed and what was not.
 #[derive(Clone, Debug, Default)]
@@ -21,8 +22,16 @@ pub fn clean(roots: &Roots, waiting: &dyn Fn()) -> Result<Cleaned, Diag> {
         return Ok(cleaned);
     }
     let fault = |e| at_root("unwritable", &roots.output, &e);
-    let out = Real::open(&roots.output).map_err(fault)?;
-    let cache = Cache::open(&out, &journal_path(), waiting).map_err(fault)?;
+    let taken = Real::open(&roots.output).and_then(|out| {
+        let cache = Cache::open(&out, &journal_path(), waiting)?;
+        Ok((out, cache))
+    });
+    let (out, cache) = match taken {
+        // Another `clean` was faster.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(cleaned),
+        taken => taken.map_err(fault)?,
+    };
+    pack::sweep(roots);
     let records = cache.records();
     for output in records.names().into_iter().filter_map(|name| records.get(name)).flat_map(|r| r.outputs) {
         let Ok(path) = RelPath::new(&*output.path) else { continue };

@@ -6,7 +6,7 @@ use crate::check::read_records;
 use crate::config::{Resolver, Roots};
 use crate::plan::plan;
 use kiln_kit::record::Seen;
-use kiln_kit::stale::{Verdict, judge};
+use kiln_kit::stale::{Hints, Verdict, judge};
 use kiln_kit::{Diag, Fs, Real, RelPath, Task, Tree, Why, World};
 
 /// Everything there is to say about one source.
@@ -73,7 +73,7 @@ pub fn explain(
             record.inputs.iter().map(|input| (input.path.to_string(), standing(input.seen))).collect();
         explained.outputs = record.outputs.iter().map(|output| output.path.to_string()).collect();
         let world = World { src: &src, src_tree: &src_tree, out: &out, out_tree: &out_tree };
-        explained.next = match judge(world, &asset.fingerprint(), record, false) {
+        explained.next = match judge(world, asset.fingerprint(), record, false, &mut Hints::default()) {
             Verdict::Fresh(_) => None,
             Verdict::Stale(why) => Some(why),
         };
@@ -97,7 +97,9 @@ fn no_source<'a>(tree: &Tree, path: &RelPath, sources: impl Iterator<Item = &'a 
             .hint(format!("ask for {owner}"));
     }
     match tree.get(path.as_str()) {
-        Some(_) => Diag::error("not-a-source", "no recipe takes it: builds pass it over").path(path),
+        Some(_) => Diag::error("not-a-source", "no recipe takes it: builds pass it over")
+            .path(path)
+            .hint("sources are told by their names, such as *.png, *.n.png, *.lut.cube, *.env/ and *.array/"),
         None => Diag::error("file-missing", "there is no such source")
             .path(path)
             .hint("name it relative to the input directory"),

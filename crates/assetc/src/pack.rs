@@ -7,8 +7,10 @@ use kiln_kit::cook::RACY_NS;
 use kiln_kit::record::Record;
 use kiln_kit::wire::{Reader, Writer};
 use kiln_kit::{Cache, Diag, Fs, Hash, Real, RelPath, Stamp};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What was packed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,27 +25,28 @@ pub struct Packed {
 
 /// Bundles the output, unless the pack there already holds these very files.
 pub(crate) fn pack(roots: &Roots, out: &dyn Fs, cache: &mut Cache, verify: bool) -> Result<Packed, Diag> {
-    let tree = out.walk(Some(JOURNAL)).map_err(|e| at_root("unreadable", &roots.output, &e))?;
-    if let Some(problem) = tree.problems.first() {
-        return Err(Diag::error("pack", format!("cannot pack it: {}", problem.message)).path(&problem.path));
-    }
-    let files: Vec<(&RelPath, Stamp)> =
-        tree.files().filter(|(path, _)| !hpack::excludes(path.as_str())).collect();
-    let done = |unchanged| Packed { path: roots.pack.clone(), files: files.len(), unchanged };
-
     let fault = |e: io::Error| at_root("unwritable", &roots.pack, &e);
     let (dir, name) = beside(&roots.pack)?;
-    let fingerprint = fingerprint(&files);
-    let record = cache.records().get(PACK);
-    let old = record.filter(|r| r.fingerprint == fingerprint).and_then(|r| get_stamp(&r.payload));
+    let mut listing = Listing::new(roots, out)?;
+    let done = |listing: &Listing, unchanged| Packed {
+        path: roots.pack.clone(),
+        files: listing.files.len(),
+        unchanged,
+    };
+
+    let record = cache.records().get(PACK).filter(|r| r.fingerprint == listing.fingerprint());
+    let old = record.and_then(|r| get_stamp(&r.payload));
     if old.is_some() && old == dir.stamp(&name).map_err(fault)? && !verify {
-        return Ok(done(true));
+        return Ok(done(&listing, true));
+    }
+    if listing.warm_ns > 0 && listing.warm_ns <= 2 * RACY_NS {
+        std::thread::sleep(Duration::from_nanos(listing.warm_ns.unsigned_abs()));
+        listing = Listing::new(roots, out)?;
     }
 
-    let sizes = files.iter().map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
+    let sizes = listing.files.iter().map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
     let layout =
         Layout::new(sizes).map_err(|e| Diag::error("pack", e.to_string()).path(roots.pack.display()))?;
-    dir.sweep().map_err(fault)?;
     let staged = dir.stage(&mut |file| write(&layout, out, file)).map_err(fault)?;
     let stamp = dir
         .publish(vec![(staged, name)])
@@ -51,16 +54,59 @@ pub(crate) fn pack(roots: &Roots, out: &dyn Fs, cache: &mut Cache, verify: bool)
         .unwrap_or_else(|| Err(io::ErrorKind::Other.into()))
         .map_err(fault)?;
 
-    // Files that were still warm when they were listed may change under the same stamp: not worth remembering.
-    let settled = files.iter().all(|(_, s)| s.changed_ns.saturating_add(RACY_NS) < out.now_ns());
-    let fingerprint = if settled { fingerprint } else { String::new() };
+    let fingerprint = if listing.warm_ns > 0 { String::new() } else { listing.fingerprint() };
     let record =
         Record { fingerprint: fingerprint.into(), payload: put_stamp(stamp).into(), ..Record::default() };
     cache.append(&[(PACK, Some(&record))]).map_err(fault)?;
     if verify {
         check_pack(&roots.pack)?;
     }
-    Ok(done(false))
+    Ok(done(&listing, false))
+}
+
+/// What there is to pack.
+struct Listing {
+    files: Vec<(RelPath, Stamp)>,
+    /// For how long the youngest file could still be changed without its stamp telling. A pack of such files is not
+    /// worth remembering.
+    warm_ns: i64,
+}
+
+impl Listing {
+    fn new(roots: &Roots, out: &dyn Fs) -> Result<Listing, Diag> {
+        let now_ns = out.now_ns();
+        let tree = out.walk(Some(JOURNAL)).map_err(|e| at_root("unreadable", &roots.output, &e))?;
+        if let Some(problem) = tree.problems.first() {
+            let message = format!("cannot pack it: {}", problem.message);
+            return Err(Diag::error("pack", message).path(&problem.path));
+        }
+        let files: Vec<(RelPath, Stamp)> = tree
+            .files()
+            .filter(|(path, _)| !hpack::excludes(path.as_str()))
+            .map(|(path, stamp)| (path.clone(), stamp))
+            .collect();
+        let warm = files.iter().map(|(_, s)| s.changed_ns.saturating_add(RACY_NS).saturating_sub(now_ns));
+        Ok(Listing { warm_ns: warm.max().unwrap_or(-1).saturating_add(1), files })
+    }
+
+    /// Paths and stamps as one short text.
+    fn fingerprint(&self) -> String {
+        let stamps: Vec<Vec<u8>> = self.files.iter().map(|(_, stamp)| put_stamp(*stamp)).collect();
+        let fields = self
+            .files
+            .iter()
+            .zip(&stamps)
+            .flat_map(|((path, _), stamp)| [path.as_str().as_bytes(), stamp.as_slice()]);
+        Hash::of_fields(fields).to_string()
+    }
+}
+
+/// Removes what a killed run left beside the pack. Only the owner of the journal may call this. A directory that
+/// cannot be listed is none that a pack was written to.
+pub(crate) fn sweep(roots: &Roots) {
+    if let Ok((dir, _)) = beside(&roots.pack) {
+        let _ = dir.sweep();
+    }
 }
 
 /// The directory that a pack lies in, with temporaries of its own there, and the pack's name.
@@ -86,14 +132,6 @@ fn write(layout: &Layout, out: &dyn Fs, file: &mut dyn io::Write) -> io::Result<
     Ok(())
 }
 
-/// Paths and stamps as one short text.
-fn fingerprint(files: &[(&RelPath, Stamp)]) -> String {
-    let stamps: Vec<Vec<u8>> = files.iter().map(|(_, stamp)| put_stamp(*stamp)).collect();
-    let fields =
-        files.iter().zip(&stamps).flat_map(|((path, _), stamp)| [path.as_str().as_bytes(), stamp.as_slice()]);
-    Hash::of_fields(fields).to_string()
-}
-
 pub(crate) fn put_stamp(stamp: Stamp) -> Vec<u8> {
     let mut w = Writer::new();
     w.i64(stamp.mtime_ns);
@@ -107,8 +145,29 @@ pub(crate) fn get_stamp(bytes: &[u8]) -> Option<Stamp> {
     Some(Stamp { mtime_ns: r.i64()?, changed_ns: r.i64()?, len: r.u64()? })
 }
 
-/// Reads header and table of contents of a pack on disk: what is needed to find every file in it.
-pub(crate) fn read_head(file: &mut std::fs::File) -> io::Result<(Vec<u8>, u64)> {
+/// Opens a pack on disk; with it come its header and table of contents, which are sound, and its length.
+pub(crate) fn open(path: &Path) -> Result<(File, Vec<u8>, u64), Diag> {
+    let opened = std::fs::metadata(path).and_then(|meta| {
+        if !meta.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
+        }
+        let mut file = File::open(path)?;
+        let (head, len) = read_head(&mut file)?;
+        Ok((file, head, len))
+    });
+    opened.map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => Diag::error("output-missing", "there is no such pack")
+            .path(path.display())
+            .hint("build it with --pack, or name one"),
+        io::ErrorKind::InvalidData => Diag::error("check-broken", e.to_string())
+            .path(path.display())
+            .hint("pack again with --pack, or name an output directory or a .hpack"),
+        _ => at_root("unreadable", path, &e).hint("name a .hpack"),
+    })
+}
+
+/// Reads header and table of contents: what is needed to find every file.
+fn read_head(file: &mut File) -> io::Result<(Vec<u8>, u64)> {
     let invalid = |e: kiln_format::Error| io::Error::new(io::ErrorKind::InvalidData, e.to_string());
     let len = file.metadata()?.len();
     let mut head = Vec::new();
@@ -120,8 +179,7 @@ pub(crate) fn read_head(file: &mut std::fs::File) -> io::Result<(Vec<u8>, u64)> 
 }
 
 fn check_pack(path: &Path) -> Result<(), Diag> {
-    let checked = std::fs::File::open(path).and_then(|mut file| read_head(&mut file));
-    checked.map(drop).map_err(|e| Diag::error("verify", e.to_string()).path(path.display()))
+    open(path).map(drop).map_err(|diag| Diag::error("verify", diag.message).path(path.display()))
 }
 
 /// One file of a pack.
@@ -140,7 +198,7 @@ pub struct PackEntry {
 /// All files of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackSummary {
-    /// The name of the kind.
+    /// What several of the kind are called.
     pub kind: &'static str,
     /// Its extension, if it has one.
     pub ext: Option<&'static str>,
@@ -173,14 +231,7 @@ pub struct PackInfo {
 
 /// Looks at a pack without unpacking it.
 pub fn pack_info(path: &Path) -> Result<PackInfo, Diag> {
-    let read = std::fs::File::open(path).and_then(|mut file| read_head(&mut file));
-    let (head, size) = read.map_err(|e| match e.kind() {
-        io::ErrorKind::NotFound => Diag::error("output-missing", "there is no such pack")
-            .path(path.display())
-            .hint("build it with --pack, or name one"),
-        io::ErrorKind::InvalidData => Diag::error("check-broken", e.to_string()).path(path.display()),
-        _ => at_root("unreadable", path, &e),
-    })?;
+    let (_, head, size) = open(path)?;
     let toc = Toc::read(&head, size)
         .map_err(|e| Diag::error("check-broken", e.to_string()).path(path.display()))?;
     let entries = toc.entries().map(|e| PackEntry {
@@ -193,7 +244,7 @@ pub fn pack_info(path: &Path) -> Result<PackInfo, Diag> {
     let kinds = PackKind::ALL.into_iter().map(|kind| {
         let of_kind = || entries.iter().filter(|entry| entry.kind == kind.name());
         PackSummary {
-            kind: kind.name(),
+            kind: kind.title(),
             ext: kind.ext(),
             files: of_kind().count(),
             size: of_kind().map(|e| e.size).sum(),

@@ -1,11 +1,12 @@
 //! From the source tree to tasks: who cooks what with which settings.
 
-use crate::config::{Resolved, Resolver};
+use crate::config::{Resolved, Resolver, Settings};
 use crate::link::encode_rows;
 use crate::recipe::{Recipe, recipe_for};
 use kiln_kit::run::conflict;
 use kiln_kit::{Cook, Diag, RelPath, Task, Tree, World};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 /// One source with its recipe and settings.
 pub struct Asset {
@@ -15,6 +16,7 @@ pub struct Asset {
     pub recipe: &'static dyn Recipe,
     /// How.
     pub resolved: Resolved,
+    fingerprint: Arc<str>,
 }
 
 impl Task for Asset {
@@ -22,14 +24,8 @@ impl Task for Asset {
         &self.source
     }
 
-    fn fingerprint(&self) -> String {
-        let recipe = self.recipe;
-        format!(
-            "{} {}\n{}",
-            recipe.name(),
-            recipe.version(),
-            self.resolved.settings.canonical(recipe.sections())
-        )
+    fn fingerprint(&self) -> &str {
+        &self.fingerprint
     }
 
     fn weight(&self, world: World<'_>) -> u64 {
@@ -52,7 +48,8 @@ pub struct Planned {
 /// Finds the sources of a tree. What lies in a directory that is itself a source is that source's business.
 pub fn plan(tree: &Tree, resolver: &Resolver) -> Planned {
     let mut claimed: HashSet<&str> = HashSet::new();
-    let mut assets: Vec<Asset> = Vec::new();
+    let mut assets: Vec<Asset> = Vec::with_capacity(tree.entries().len());
+    let mut fingerprints = Fingerprints::default();
     for entry in tree.entries() {
         if !claimed.is_empty() && ancestors(entry.path.as_str()).any(|dir| claimed.contains(dir)) {
             continue;
@@ -61,26 +58,16 @@ pub fn plan(tree: &Tree, resolver: &Resolver) -> Planned {
         if entry.file.is_none() {
             claimed.insert(entry.path.as_str());
         }
-        assets.push(Asset {
-            source: entry.path.clone(),
-            recipe,
-            resolved: resolver.resolve(entry.path.as_str()),
-        });
+        let resolved = resolver.resolve(entry.path.as_str());
+        let fingerprint = fingerprints.of(recipe, &resolved);
+        assets.push(Asset { source: entry.path.clone(), recipe, resolved, fingerprint });
     }
 
-    let mut writers: BTreeMap<RelPath, Vec<usize>> = BTreeMap::new();
-    for (index, asset) in assets.iter().enumerate() {
-        if let Some(output) = asset.recipe.output(&asset.source) {
-            writers.entry(output).or_default().push(index);
-        }
-    }
-    let mut conflicts = BTreeMap::new();
-    for (output, indices) in writers.iter().filter(|(_, indices)| indices.len() > 1) {
-        for (n, index) in indices.iter().enumerate() {
-            let other = indices[if n == 0 { 1 } else { 0 }];
-            conflicts.insert(*index, conflict(&assets[*index].source, &assets[other].source, output));
-        }
-    }
+    let outputs =
+        assets.iter().enumerate().filter_map(|(n, asset)| Some((asset.recipe.output(&asset.source)?, n)));
+    let mut writers: Vec<(RelPath, usize)> = outputs.collect();
+    writers.sort();
+    let mut conflicts = conflicts(&assets, &writers);
     let mut kept = Vec::with_capacity(assets.len() - conflicts.len());
     let mut refused = Vec::with_capacity(conflicts.len());
     for (index, asset) in assets.into_iter().enumerate() {
@@ -90,6 +77,54 @@ pub fn plan(tree: &Tree, resolver: &Resolver) -> Planned {
         }
     }
     Planned { assets: kept, conflicts: refused }
+}
+
+/// Sources that write one path, or of which one would need a directory where the other writes a file. All of them
+/// are refused: whichever came first would win, and that is nobody's choice.
+fn conflicts(assets: &[Asset], writers: &[(RelPath, usize)]) -> BTreeMap<usize, Diag> {
+    let mut found = BTreeMap::new();
+    for group in writers.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
+        for (n, (output, index)) in group.iter().enumerate() {
+            let other = group[usize::from(n == 0)].1;
+            found.insert(*index, conflict(&assets[*index].source, &assets[other].source, output));
+        }
+    }
+    for (output, inner) in writers {
+        // Outputs have extensions and directories hardly ever do, so that next to none is looked for.
+        for dir in ancestors(output.as_str()).filter(|dir| dir.contains('.')) {
+            let Ok(at) = writers.binary_search_by(|(file, _)| file.as_str().cmp(dir)) else { continue };
+            let outer = writers[at].1;
+            for (index, other) in [(*inner, outer), (outer, *inner)] {
+                let sources = (&assets[index].source, &assets[other].source);
+                found.entry(index).or_insert_with(|| {
+                    let message =
+                        format!("{} and {} both write {dir}, as file and as directory", sources.0, sources.1);
+                    Diag::error("output-conflict", message).path(sources.0).hint("rename one of them")
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Fingerprints by recipe and settings. Sources that no rule singles out share their settings, so nearly all of
+/// them share one text for each recipe.
+#[derive(Default)]
+struct Fingerprints(HashMap<Shared, (Arc<Settings>, Arc<str>)>);
+
+/// A recipe's name, and which settings it is asked for.
+type Shared = (&'static str, *const Settings);
+
+impl Fingerprints {
+    fn of(&mut self, recipe: &dyn Recipe, resolved: &Resolved) -> Arc<str> {
+        let settings = &resolved.settings;
+        // The settings are kept with the text: while they live, no other settings have their address.
+        let entry = self.0.entry((recipe.name(), Arc::as_ptr(settings))).or_insert_with(|| {
+            let text = settings.canonical(recipe.sections());
+            (settings.clone(), format!("{} {}\n{text}", recipe.name(), recipe.version()).into())
+        });
+        entry.1.clone()
+    }
 }
 
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
@@ -130,6 +165,20 @@ mod tests {
                 "a.png and a.jpg both write a.ktx2",
                 "sky.env and sky.env.png both write sky.env.ktx2",
                 "sky.env.png and sky.env both write sky.env.ktx2",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_file_and_a_directory_of_one_name_conflict() {
+        let (assets, conflicts) =
+            planned(&["a.png", "a.ktx2-old.png", "a.ktx2/b/c.png", "b.ktx2.d/c.png", "b.png"]);
+        assert_eq!(assets, ["color a.ktx2-old.png", "color b.ktx2.d/c.png", "color b.png"]);
+        assert_eq!(
+            conflicts,
+            [
+                "a.ktx2/b/c.png and a.png both write a.ktx2, as file and as directory",
+                "a.png and a.ktx2/b/c.png both write a.ktx2, as file and as directory",
             ]
         );
     }

@@ -17,8 +17,8 @@ pub trait Recipe: Sync {
     /// Raised when the same source and settings come out differently than before: rebuilds this kind only.
     fn version(&self) -> u32;
 
-    /// Whether a file, or a directory as a whole, is a source of this kind.
-    fn claims(&self, entry: &Entry) -> bool;
+    /// Whether a file, or a directory as a whole, is a source of this kind, by the end of its name.
+    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool;
 
     /// The path of the main output.
     fn output(&self, source: &RelPath) -> Option<RelPath>;
@@ -44,34 +44,41 @@ pub static RECIPES: &[&dyn Recipe] = &[
 
 /// The recipe for an entry, if it is a source. Names that start with a dot are not: they belong to tools.
 pub fn recipe_for(entry: &Entry) -> Option<&'static dyn Recipe> {
+    let suffix = suffix(&entry.path)?;
+    let recipe = RECIPES.iter().copied().find(|recipe| recipe.claims(entry.file.is_some(), &suffix))?;
     let hidden = entry.path.components().any(|part| part.starts_with('.'));
-    if hidden { None } else { RECIPES.iter().copied().find(|recipe| recipe.claims(entry)) }
+    (!hidden).then_some(recipe)
 }
 
 /// What the last dots of a name say, whatever their case: `wall.n.png` is a `png` of the mode that `n` stands for.
-pub(crate) struct Suffix<'a> {
-    /// The name up to the last dot.
-    pub(crate) stem: &'a str,
-    /// What follows it, in lower case.
-    pub(crate) ext: String,
+pub struct Suffix<'a> {
+    /// The path up to the last dot.
+    pub stem: &'a str,
+    /// What follows it, as it is written.
+    pub ext: &'a str,
     /// What the part before it says of the texels.
-    pub(crate) mode: Mode,
+    pub mode: Mode,
 }
 
-/// Takes a path apart; `None` when its name has no extension.
+impl Suffix<'_> {
+    /// Whether the extension is one of these.
+    pub fn is(&self, extensions: &[&str]) -> bool {
+        extensions.iter().any(|ext| self.ext.eq_ignore_ascii_case(ext))
+    }
+}
+
+/// Takes a path apart; `None` when its name has no extension, or nothing before it.
 pub(crate) fn suffix(path: &RelPath) -> Option<Suffix<'_>> {
-    let (stem, ext) = path
-        .as_str()
-        .rsplit_once('.')
-        .filter(|(stem, ext)| !ext.contains('/') && !stem.is_empty() && !stem.ends_with('/'))?;
-    let name = stem.rsplit('/').next().unwrap_or(stem);
-    let marker = name.rsplit_once('.').map(|(_, marker)| marker.to_ascii_lowercase());
-    let mode = match marker.as_deref() {
-        Some("n") => Mode::Normal,
-        Some("ao" | "h" | "r") => Mode::Grayscale,
-        _ => Mode::Color,
+    let name = path.file_name();
+    let (before, ext) = name.rsplit_once('.').filter(|(before, _)| !before.is_empty())?;
+    let marker = before.rsplit_once('.').map_or("", |(_, marker)| marker);
+    let is = |markers: &[&str]| markers.iter().any(|m| marker.eq_ignore_ascii_case(m));
+    let mode = match () {
+        () if is(&["n"]) => Mode::Normal,
+        () if is(&["ao", "h", "r"]) => Mode::Grayscale,
+        () => Mode::Color,
     };
-    Some(Suffix { stem, ext: ext.to_ascii_lowercase(), mode })
+    Some(Suffix { stem: &path.as_str()[..path.as_str().len() - ext.len() - 1], ext, mode })
 }
 
 #[cfg(test)]

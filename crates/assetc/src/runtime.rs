@@ -1,7 +1,7 @@
 //! A set of runtime files to look at: an output directory or a pack.
 
 use crate::build::JOURNAL;
-use crate::pack::read_head;
+use crate::pack;
 use kiln_format::Lookup;
 use kiln_format::hpack::Toc;
 use kiln_kit::{Diag, Fs, Real, RelPath};
@@ -22,8 +22,15 @@ pub struct Runtime {
 
 enum From {
     Directory(Real),
-    /// The pack, and where each file starts in it.
-    Pack(Mutex<File>, BTreeMap<String, u64>),
+    Pack(Pack),
+}
+
+struct Pack {
+    file: Mutex<File>,
+    /// Where header and table of contents end.
+    head_len: u64,
+    /// Where each file starts.
+    offsets: BTreeMap<String, u64>,
 }
 
 impl Runtime {
@@ -38,7 +45,7 @@ impl Runtime {
         };
         match std::fs::metadata(path) {
             Ok(meta) if meta.is_dir() => Runtime::directory(path).map_err(fault),
-            Ok(_) => Runtime::pack(path).map_err(fault),
+            Ok(_) => Runtime::pack(path),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Err(missing()),
             Err(e) => Err(fault(e)),
         }
@@ -52,14 +59,14 @@ impl Runtime {
         Ok(Runtime { files, from: From::Directory(real), problems: tree.problems })
     }
 
-    fn pack(path: &Path) -> io::Result<Runtime> {
-        let mut file = File::open(path)?;
-        let (head, len) = read_head(&mut file)?;
-        let toc =
-            Toc::read(&head, len).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string()))?;
+    fn pack(path: &Path) -> Result<Runtime, Diag> {
+        let (file, head, len) = pack::open(path)?;
+        let toc = Toc::read(&head, len)
+            .map_err(|e| Diag::error("check-broken", e.to_string()).path(path.display()))?;
         let files = toc.entries().map(|entry| (entry.path.to_owned(), entry.size)).collect();
         let offsets = toc.entries().map(|entry| (entry.path.to_owned(), entry.offset)).collect();
-        Ok(Runtime { files, from: From::Pack(Mutex::new(file), offsets), problems: vec![] })
+        let pack = Pack { file: Mutex::new(file), head_len: toc.head_len(), offsets };
+        Ok(Runtime { files, from: From::Pack(pack), problems: vec![] })
     }
 
     /// All files with their sizes, by path.
@@ -71,15 +78,36 @@ impl Runtime {
     pub fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         match &self.from {
             From::Directory(real) => real.read(&RelPath::new(path).map_err(io::Error::other)?),
-            From::Pack(file, offsets) => {
+            From::Pack(pack) => {
                 let size = self.files.get(path).copied().ok_or(io::ErrorKind::NotFound)?;
-                let mut bytes = vec![0; usize::try_from(size).map_err(io::Error::other)?];
-                let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-                file.seek(SeekFrom::Start(offsets.get(path).copied().unwrap_or_default()))?;
-                file.read_exact(&mut bytes)?;
-                Ok(bytes)
+                pack.read(pack.offsets.get(path).copied().unwrap_or_default(), size)
             }
         }
+    }
+
+    /// The first byte between the files of a pack that is not zero.
+    pub(crate) fn stray_byte(&self) -> io::Result<Option<u64>> {
+        let From::Pack(pack) = &self.from else { return Ok(None) };
+        let mut end = pack.head_len;
+        for (path, size) in &self.files {
+            let start = pack.offsets.get(path).copied().unwrap_or(end);
+            let gap = pack.read(end, start.saturating_sub(end))?;
+            if let Some(stray) = gap.iter().position(|byte| *byte != 0) {
+                return Ok(Some(end + stray as u64));
+            }
+            end = start + size;
+        }
+        Ok(None)
+    }
+}
+
+impl Pack {
+    fn read(&self, start: u64, size: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(size).map_err(io::Error::other)?];
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut bytes)?;
+        Ok(bytes)
     }
 }
 

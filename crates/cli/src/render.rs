@@ -3,6 +3,7 @@
 use crate::json::Json;
 use crate::terminal::Style;
 use kiln_kit::{Diag, Severity};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// A diagnostic over one or two lines.
@@ -14,17 +15,26 @@ pub fn diag(diag: &Diag, style: Style) -> String {
     };
     let mut text = format!("{head}: ");
     if !diag.path.is_empty() {
-        text += &style.strong(&diag.path);
+        text += &style.strong(&printable(&diag.path));
         if !diag.at.is_empty() {
             text += &format!(":{}", diag.at);
         }
         text += ": ";
     }
-    text += &diag.message;
+    text += &printable(&diag.message);
     if !diag.hint.is_empty() {
         text += &format!("\n  {}", style.faint(&format!("hint: {}", diag.hint)));
     }
     text
+}
+
+/// The text with control characters spelt out: the name of a file must not move the cursor.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return text.into();
+    }
+    let spell = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(spell).collect::<String>().into()
 }
 
 /// A diagnostic for a program.

@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 
 /// When to use colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -63,6 +64,14 @@ impl Style {
     }
 }
 
+/// Why standard output could not be written, if it could not.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Why part of the result is missing from standard output; `None` when it is whole or its reader has gone.
+pub fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
+}
+
 /// Standard output for data. When its reader has gone, the rest is dropped without a word, as users of `head`
 /// expect.
 pub struct Out {
@@ -82,14 +91,27 @@ impl Out {
 
     /// Writes a line.
     pub fn line(&mut self, line: &str) {
-        self.gone = self.gone || writeln!(self.stream, "{line}").is_err();
+        if !self.gone {
+            let written = writeln!(self.stream, "{line}");
+            self.note(written);
+        }
+    }
+
+    fn note(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            self.gone = true;
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                let _ = LOST.set(error.to_string());
+            }
+        }
     }
 }
 
 impl Drop for Out {
     fn drop(&mut self) {
         if !self.gone {
-            let _ = self.stream.flush();
+            let flushed = self.stream.flush();
+            self.note(flushed);
         }
     }
 }

@@ -296,6 +296,10 @@ impl Format for HPack {
         PackKind::Other
     }
 
+    fn noun(&self) -> &'static str {
+        "pack"
+    }
+
     fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
         let toc = Toc::read(bytes, bytes.len() as u64)?;
         let mut end = toc.head_len();

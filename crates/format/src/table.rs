@@ -26,6 +26,11 @@ pub trait Format: Sync + sealed::Sealed {
     /// How a pack tags such a file.
     fn pack_kind(&self) -> PackKind;
 
+    /// What one of them is called: `texture`.
+    fn noun(&self) -> &'static str {
+        self.pack_kind().name()
+    }
+
     /// Checks everything that can be checked in the file alone: more than its reader, which leaves out what
     /// no accessor depends on.
     fn verify(&self, bytes: &[u8]) -> Result<(), Error>;

@@ -177,7 +177,7 @@ fn numbers<const N: usize>(text: &str) -> Result<[f32; N], Diag> {
 }
 
 fn syntax(message: impl Display) -> Diag {
-    Diag::error("cube-syntax", message.to_string())
+    Diag::error("cube-syntax", message.to_string()).hint("correct the line, or export the table again")
 }
 
 fn no_size(message: &str) -> Diag {

@@ -69,16 +69,16 @@ pub fn cube_side(faces: &[Sized<'_>]) -> Result<u32, Diag> {
             format!("{} has {}x{} texels, and a face must be square", face.name, face.width, face.height);
         return Err(Diag::error("cubemap-face-shape", message).hint("export the six faces as squares"));
     }
-    same_size(faces, "cubemap-face-size").map(|(side, _)| side)
+    same_size("cubemap-face-size", faces).map(|(side, _)| side)
 }
 
 /// The size of an array whose layers are these, if they are equal.
 pub fn layer_size(layers: &[Sized<'_>]) -> Result<(u32, u32), Diag> {
-    same_size(layers, "array-layer-size")
+    same_size("array-layer-size", layers)
 }
 
 /// The size that all share. Who differs from most of the others is the odd one.
-fn same_size(pictures: &[Sized<'_>], code: &'static str) -> Result<(u32, u32), Diag> {
+fn same_size(code: &'static str, pictures: &[Sized<'_>]) -> Result<(u32, u32), Diag> {
     let size = |picture: &Sized<'_>| (picture.width, picture.height);
     let mut sizes: Vec<_> = pictures.iter().map(size).collect();
     sizes.sort_unstable();

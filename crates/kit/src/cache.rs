@@ -3,23 +3,24 @@
 //! ```text
 //! header   "KILNJRNL", version u32, reserved u32
 //! change   length u32 of the body, CRC-32 u32 of the body, body
-//! body     name (length u32, UTF-8), then a record, or nothing when the name is forgotten
+//! body     name (length u32, UTF-8), then a record, or nothing when the name is forgotten;
+//!          or the empty name, then a text that records name by its key
 //! ```
 //!
 //! Changes are only ever appended, and the last one for a name counts. A kill can tear the last change at
-//! most; what follows the first damaged byte is cut off and its sources are built again. When more than half
-//! of the file is out of date it is rewritten as a whole, under a new name first.
+//! most; what follows the first damaged byte is cut off and its sources are built again. When more than a
+//! quarter of the file is out of date it is rewritten as a whole, under a new name first: every build reads it.
 
 use crate::RelPath;
-use crate::fs::{Fs, Log};
-use crate::record::Record;
+use crate::fs::{Fs, Held, Log};
+use crate::record::{Record, TextKey};
 use crate::wire::{Reader, Writer};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::ops::Range;
 
 const MAGIC: &[u8; 8] = b"KILNJRNL";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER: usize = 16;
 const PREFIX: usize = 8;
 
@@ -31,27 +32,37 @@ const SMALL: usize = 64 << 10;
 pub struct Records {
     bytes: Vec<u8>,
     index: HashMap<Box<str>, Range<usize>>,
+    texts: HashMap<TextKey, Range<usize>>,
     live: usize,
+    cut: bool,
+    /// Kept for as long as the records are looked at.
+    #[allow(dead_code, reason = "dropping it is its use")]
+    held: Option<Held>,
 }
 
 impl Records {
-    /// Reads the records of a tree that is not going to be changed.
+    /// Reads the records of a tree that is only looked at. While they live, no run changes the tree.
     pub fn read(fs: &dyn Fs, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Records> {
-        Ok(Records::parse(fs.read_log(name, waiting)?))
+        let (bytes, held) = fs.read_log(name, waiting)?;
+        Ok(Records { held: Some(held), ..Records::parse(bytes) })
     }
 
     /// Takes everything up to the first damage. A file that is no journal of ours has no records.
     fn parse(bytes: Vec<u8>) -> Records {
         let mut records = Records::default();
         if !is_ours(&bytes) {
+            records.cut = !bytes.is_empty();
             records.bytes = header();
             return records;
         }
         records.bytes = bytes;
+        // Some two hundred bytes are a record: rather too many places than moving them all.
+        records.index.reserve(records.bytes.len() / 192);
         let mut at = HEADER;
         while let Some(end) = records.take(at) {
             at = end;
         }
+        records.cut = at < records.bytes.len();
         records.bytes.truncate(at);
         records
     }
@@ -66,26 +77,37 @@ impl Records {
         }
         let name = Reader::new(body).text()?;
         let end = at + PREFIX + len;
-        let record = end - len + 4 + name.len()..end;
+        let rest = end - len + 4 + name.len()..end;
         let name: Box<str> = name.into();
-        self.note(name, record);
+        self.note(name, rest)?;
         Some(end)
     }
 
-    fn note(&mut self, name: Box<str>, record: Range<usize>) {
-        let cost = |name: &str, record: &Range<usize>| PREFIX + 4 + name.len() + record.len();
+    fn note(&mut self, name: Box<str>, rest: Range<usize>) -> Option<()> {
+        let cost = |name: &str, rest: &Range<usize>| PREFIX + 4 + name.len() + rest.len();
+        if name.is_empty() {
+            self.live += cost(&name, &rest);
+            let text = std::str::from_utf8(&self.bytes[rest.clone()]).ok()?;
+            self.texts.insert(TextKey::of(text), rest);
+            return Some(());
+        }
         if let Some(old) = self.index.remove(&name) {
             self.live -= cost(&name, &old);
         }
-        if !record.is_empty() {
-            self.live += cost(&name, &record);
-            self.index.insert(name, record);
+        if !rest.is_empty() {
+            self.live += cost(&name, &rest);
+            self.index.insert(name, rest);
         }
+        Some(())
+    }
+
+    fn text(&self, key: TextKey) -> Option<&str> {
+        std::str::from_utf8(&self.bytes[self.texts.get(&key)?.clone()]).ok()
     }
 
     /// The record under a name.
     pub fn get(&self, name: &str) -> Option<Record<'_>> {
-        Record::decode(&self.bytes[self.index.get(name)?.clone()])
+        Record::decode(&self.bytes[self.index.get(name)?.clone()], |key| self.text(key))
     }
 
     /// All names, sorted.
@@ -93,6 +115,21 @@ impl Records {
         let mut names: Vec<&str> = self.index.keys().map(|name| &**name).collect();
         names.sort_unstable();
         names
+    }
+
+    /// Whether part of the journal was damaged and left out.
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// Whether something is remembered under a name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.index.contains_key(name)
+    }
+
+    /// How many names are remembered.
+    pub fn len(&self) -> usize {
+        self.index.len()
     }
 
     /// Whether nothing is remembered.
@@ -108,10 +145,13 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Opens the journal, cuts off a damaged tail, and waits (after calling `waiting`) while another process
-    /// holds it.
+    /// Takes hold of the journal and loads it; waits (after calling `waiting`) while another process holds it.
     pub fn open(fs: &dyn Fs, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Cache> {
-        let mut log = fs.open_log(name, waiting)?;
+        Cache::load(fs.open_log(name, waiting)?)
+    }
+
+    /// Loads a journal that is held already, and cuts off a damaged tail.
+    pub fn load(mut log: Box<dyn Log>) -> io::Result<Cache> {
         let bytes = log.read()?;
         let (len, ours) = (bytes.len(), is_ours(&bytes));
         let records = Records::parse(bytes);
@@ -132,7 +172,14 @@ impl Cache {
     pub fn append(&mut self, changes: &[(&str, Option<&Record<'_>>)]) -> io::Result<()> {
         let mut bytes = Vec::new();
         let mut notes = Vec::with_capacity(changes.len());
+        let mut told = HashSet::new();
         for (name, record) in changes {
+            let text = record.map(|record| &*record.fingerprint);
+            if let Some(text) = text.filter(|text| self.is_untold(text, &mut told)) {
+                put_change(&mut bytes, "", text.as_bytes());
+                let end = self.records.bytes.len() + bytes.len();
+                notes.push(("", end - text.len()..end));
+            }
             let record = record.map(Record::encode).unwrap_or_default();
             put_change(&mut bytes, name, &record);
             let end = self.records.bytes.len() + bytes.len();
@@ -153,14 +200,26 @@ impl Cache {
         Ok(())
     }
 
-    /// Rewrites the journal when most of it is out of date.
+    /// Whether neither the journal nor the changes that are about to be appended have a text.
+    fn is_untold(&self, text: &str, told: &mut HashSet<TextKey>) -> bool {
+        let key = TextKey::of(text);
+        !self.records.texts.contains_key(&key) && told.insert(key)
+    }
+
+    /// Rewrites the journal when much of it is out of date.
     pub fn compact(&mut self) -> io::Result<()> {
         let records = &self.records;
-        if records.bytes.len() < SMALL || records.bytes.len() / 2 < records.live {
+        if records.bytes.len() < SMALL || records.bytes.len() / 4 * 3 < records.live {
             return Ok(());
         }
+        let names = records.names();
+        let texts: BTreeSet<String> =
+            names.iter().filter_map(|name| records.get(name)).map(|r| r.fingerprint.into_owned()).collect();
         let mut bytes = header();
-        for name in records.names() {
+        for text in texts {
+            put_change(&mut bytes, "", text.as_bytes());
+        }
+        for name in names {
             put_change(&mut bytes, name, &records.bytes[records.index[name].clone()]);
         }
         self.log.replace(&bytes)?;
@@ -208,7 +267,7 @@ mod tests {
         Record { why: why.to_owned().into(), ..Record::default() }
     }
 
-    fn why<'a>(cache: &'a Cache, name: &str) -> Option<String> {
+    fn why(cache: &Cache, name: &str) -> Option<String> {
         cache.records().get(name).map(|r| r.why.into_owned())
     }
 
@@ -237,7 +296,8 @@ mod tests {
         for at in first..whole.len() {
             let mut flipped = whole.clone();
             flipped[at] ^= 0x10;
-            for damaged in [whole[..at].to_vec(), flipped] {
+            for (damaged, cut) in [(whole[..at].to_vec(), at > first), (flipped, true)] {
+                assert_eq!(Records::parse(damaged.clone()).is_cut(), cut, "{at}");
                 mem.put(NAME, damaged);
                 let mut cache = open(&mem);
                 assert_eq!(why(&cache, "a").as_deref(), Some("1"), "{at}");

@@ -100,7 +100,7 @@ impl<'a> Cook<'a> {
     fn saw(&mut self, path: &RelPath, seen: Seen) -> Result<(), Diag> {
         let same = |old: &Seen| match (old, &seen) {
             (Seen::File { hash: a, .. }, Seen::File { hash: b, .. }) => a == b,
-            (a, b) => *a == b.clone(),
+            (a, b) => a == b,
         };
         match self.inputs.get(path) {
             Some(old) if !same(old) => Err(Diag::error("source-changing", "it changes while it is read")

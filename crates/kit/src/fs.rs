@@ -22,6 +22,18 @@ pub struct Stamp {
     pub len: u64,
 }
 
+impl Stamp {
+    /// The stamp of no file.
+    pub const NONE: Stamp = Stamp { mtime_ns: 0, changed_ns: 0, len: 0 };
+
+    /// The stamp of a link to a file with this one. A link can be turned to another file, and any link on the way
+    /// there, without a trace in the stamp of what it leads to; so it always counts as changed just now, and content
+    /// decides.
+    pub(crate) fn through_link(self) -> Stamp {
+        Stamp { changed_ns: i64::MAX, ..self }
+    }
+}
+
 /// A file or a directory of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -41,9 +53,9 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Sorts the entries into a tree.
+    /// Sorts the entries into a tree; entries that come in long sorted runs cost little.
     pub fn new(mut entries: Vec<Entry>, mut problems: Vec<Diag>) -> Tree {
-        entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
         problems.sort_unstable_by(|a, b| (&a.path, &a.code).cmp(&(&b.path, &b.code)));
         Tree { entries, problems }
     }
@@ -67,6 +79,17 @@ impl Tree {
     /// The stamp of the file at a path, or `None` when there is none.
     pub fn stamp(&self, path: &str) -> Option<Stamp> {
         self.get(path)?.file
+    }
+
+    /// The same, for searches that come in order: `hint` remembers where the last one ended, and the next one
+    /// usually ends right behind it.
+    pub fn stamp_near(&self, path: &str, hint: &mut usize) -> Option<Stamp> {
+        let index = match self.entries.get(*hint) {
+            Some(entry) if entry.path.as_str() == path => *hint,
+            _ => self.entries.binary_search_by(|e| e.path.as_str().cmp(path)).ok()?,
+        };
+        *hint = index + 1;
+        self.entries[index].file
     }
 
     /// Everything below a directory, at any depth.
@@ -121,8 +144,19 @@ pub trait Fs: Sync {
     /// calling `waiting` once.
     fn open_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Box<dyn Log>>;
 
-    /// Reads the log while no owner writes to it; empty when there is none.
-    fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Vec<u8>>;
+    /// Reads the log, empty when there is none; no owner gets it while what comes with it is held.
+    fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<(Vec<u8>, Held)>;
+}
+
+/// Keeps owners away from a log until dropped.
+#[allow(dead_code, reason = "dropping it is its use")]
+pub struct Held(pub(crate) Box<dyn Any + Send + Sync>);
+
+impl Held {
+    /// For a log that is not there.
+    pub(crate) fn nothing() -> Held {
+        Held(Box::new(()))
+    }
 }
 
 /// A file that grows at its end, held by one owner until dropped.

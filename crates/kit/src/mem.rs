@@ -1,7 +1,7 @@
 //! A file system in memory for tests: it logs reads, has a clock of its own, and fails where it is told to.
 
 use crate::RelPath;
-use crate::fs::{Entry, Fill, Fs, Log, Staged, Stamp, Tree};
+use crate::fs::{Entry, Fill, Fs, Held, Log, Staged, Stamp, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -191,8 +191,8 @@ impl Fs for Mem {
         Ok(Box::new(MemLog { mem: self.clone(), name: name.clone() }))
     }
 
-    fn read_log(&self, name: &RelPath, _waiting: &dyn Fn()) -> io::Result<Vec<u8>> {
-        Ok(self.get(name.as_str()).unwrap_or_default())
+    fn read_log(&self, name: &RelPath, _waiting: &dyn Fn()) -> io::Result<(Vec<u8>, Held)> {
+        Ok((self.get(name.as_str()).unwrap_or_default(), Held::nothing()))
     }
 }
 

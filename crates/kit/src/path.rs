@@ -6,10 +6,11 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// A path inside a root. Ordered by its bytes, which is the order of everything Kiln writes.
+/// A path inside a root; cheap to clone. Ordered by its bytes, which is the order of everything Kiln writes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RelPath(Box<str>);
+pub struct RelPath(Arc<str>);
 
 /// Why a text is not a [`RelPath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl std::error::Error for BadPath {}
 
 impl RelPath {
     /// Takes a normalised path as it is.
-    pub fn new(path: impl Into<Box<str>>) -> Result<RelPath, BadPath> {
+    pub fn new(path: impl Into<Arc<str>>) -> Result<RelPath, BadPath> {
         let path = path.into();
         RelPath::check(&path)?;
         Ok(RelPath(path))
@@ -58,7 +59,12 @@ impl RelPath {
 
     /// This path and one more component, or several joined by `/`.
     pub fn join(&self, more: &str) -> Result<RelPath, BadPath> {
-        RelPath::new(format!("{self}/{more}"))
+        more.split('/').try_for_each(check_component)?;
+        let mut path = String::with_capacity(self.0.len() + 1 + more.len());
+        path.push_str(&self.0);
+        path.push('/');
+        path.push_str(more);
+        Ok(RelPath(path.into()))
     }
 
     /// Follows a reference found in a file that lies in `dir` (`None` is the root itself): `.` and `..` are

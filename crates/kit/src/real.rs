@@ -4,8 +4,8 @@
 //! then renamed. The log is held by an advisory lock that ends with the process, so a killed run never blocks
 //! the next one, and whoever gets the lock sweeps up what the last owner left under temporary names.
 
-use crate::fs::{Fill, Fs, Log, Staged, Stamp, Tree};
-use crate::{RelPath, walk};
+use crate::fs::{Fill, Fs, Held, Log, Staged, Stamp, Tree};
+use crate::{Hash, RelPath, walk};
 use rayon::prelude::*;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -29,7 +29,7 @@ pub struct Real {
 impl Real {
     /// Opens an existing directory.
     pub fn open(root: &Path) -> io::Result<Real> {
-        Real::named(root, "tmp")
+        Real::named(root, "")
     }
 
     /// Opens a directory in which temporary files carry a name of their own, so that whoever sweeps after
@@ -39,7 +39,9 @@ impl Real {
         if !root.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "not a directory"));
         }
-        Ok(Real { root, prefix: format!("{TEMPORARY}{name}."), next: AtomicU64::new(0) })
+        // A digest: as long for every name, so that none is the beginning of another and all are short enough.
+        let digest = Hash::of(name.as_bytes()).to_string();
+        Ok(Real { root, prefix: format!("{TEMPORARY}{}-", &digest[..12]), next: AtomicU64::new(0) })
     }
 
     /// The directory, without links or dots in its path.
@@ -129,11 +131,17 @@ impl Fs for Real {
     }
 
     fn stamp(&self, path: &RelPath) -> io::Result<Option<Stamp>> {
-        match fs::metadata(path.below(&self.root)) {
-            Ok(meta) if meta.is_file() => Ok(Some(walk::stamp(&meta))),
-            Ok(_) => Ok(None),
+        let full = path.below(&self.root);
+        let stamp = fs::symlink_metadata(&full).and_then(|meta| match meta.is_symlink() {
+            true => {
+                let meta = fs::metadata(&full)?;
+                Ok(meta.is_file().then(|| walk::stamp(&meta).through_link()))
+            }
+            false => Ok(meta.is_file().then(|| walk::stamp(&meta))),
+        });
+        match stamp {
             Err(e) if absent(&e) => Ok(None),
-            Err(e) => Err(e),
+            stamp => stamp,
         }
     }
 
@@ -166,7 +174,12 @@ impl Fs for Real {
     }
 
     fn remove(&self, path: &RelPath) -> io::Result<()> {
-        gone_is_fine(fs::remove_file(path.below(&self.root)))?;
+        let full = path.below(&self.root);
+        match fs::remove_file(&full) {
+            // Someone's directory stands where the file was: that is not the file, and stays.
+            Err(_) if fs::symlink_metadata(&full).is_ok_and(|meta| meta.is_dir()) => return Ok(()),
+            removed => gone_is_fine(removed)?,
+        }
         let mut dir = path.parent();
         while let Some(empty) = dir {
             if fs::remove_dir(empty.below(&self.root)).is_err() {
@@ -200,24 +213,32 @@ impl Fs for Real {
         }
     }
 
-    fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Vec<u8>> {
-        let file = match File::open(name.below(&self.root)) {
-            Ok(file) => file,
-            Err(e) if absent(&e) => return Ok(vec![]),
-            Err(e) => return Err(e),
-        };
-        match file.try_lock_shared() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                waiting();
-                file.lock_shared()?;
+    fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<(Vec<u8>, Held)> {
+        let path = name.below(&self.root);
+        let mut told = false;
+        loop {
+            let file = match File::open(&path) {
+                Ok(file) => file,
+                Err(e) if absent(&e) => return Ok((vec![], Held::nothing())),
+                Err(e) => return Err(e),
+            };
+            match file.try_lock_shared() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    if !std::mem::replace(&mut told, true) {
+                        waiting();
+                    }
+                    file.lock_shared()?;
+                }
+                Err(TryLockError::Error(e)) => return Err(e),
             }
-            Err(TryLockError::Error(e)) => return Err(e),
+            // A lock on a file that its owner has replaced holds nobody back.
+            if same_file(&file, &path)? {
+                let mut bytes = Vec::new();
+                (&file).read_to_end(&mut bytes)?;
+                return Ok((bytes, Held(Box::new(file))));
+            }
         }
-        // What was read from a file that its owner then replaced is old, but whole.
-        let mut bytes = Vec::new();
-        (&file).read_to_end(&mut bytes)?;
-        Ok(bytes)
     }
 }
 
@@ -289,5 +310,62 @@ fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(e) if absent(&e) => Ok(()),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(path: &str) -> RelPath {
+        RelPath::new(path).unwrap()
+    }
+
+    /// A reader that waits for the owner gets what the owner left, also when the owner replaced the file, and keeps
+    /// the next owner waiting while it looks.
+    #[test]
+    fn readers_and_owners_of_the_log_wait_for_each_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = Real::open(dir.path()).unwrap();
+        let name = path("log");
+        let (waits, waiting) = std::sync::mpsc::channel();
+        let waits = || waits.send(()).unwrap();
+        let mut log = real.open_log(&name, &|| ()).unwrap();
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| real.read_log(&name, &waits.clone()).unwrap());
+            waiting.recv().unwrap();
+            log.replace(b"first").unwrap();
+            log.append(b", second").unwrap();
+            drop(log);
+            let (bytes, held) = reader.join().unwrap();
+            assert_eq!(bytes, b"first, second");
+
+            let owner = scope.spawn(|| real.open_log(&name, &waits.clone()).unwrap().read().unwrap());
+            waiting.recv().unwrap();
+            drop(held);
+            assert_eq!(owner.join().unwrap(), b"first, second");
+        });
+    }
+
+    #[test]
+    fn temporaries_are_swept_by_their_owner_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let names = ["", "a", "a.hpack", "a.hpack.b", &"long".repeat(63)];
+        let owners = names.map(|name| Real::named(dir.path(), name).unwrap());
+        let _staged = owners.each_ref().map(|real| real.stage(&mut |file| file.write_all(b"x")).unwrap());
+        for (left, owner) in (0..owners.len()).rev().zip(&owners) {
+            owner.sweep().unwrap();
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), left);
+        }
+    }
+
+    #[test]
+    fn a_directory_in_the_place_of_a_file_is_not_that_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = Real::open(dir.path()).unwrap();
+        fs::create_dir_all(dir.path().join("a.out/theirs")).unwrap();
+        real.remove(&path("a.out")).unwrap();
+        real.remove(&path("a.out/theirs")).unwrap();
+        assert!(dir.path().join("a.out/theirs").is_dir());
     }
 }

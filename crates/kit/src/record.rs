@@ -44,10 +44,23 @@ pub struct Output<'a> {
     pub hash: Hash,
 }
 
+/// The first half of a text's hash: what stands for the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TextKey(pub [u8; 16]);
+
+impl TextKey {
+    /// The key of a text.
+    pub fn of(text: &str) -> TextKey {
+        let hash = Hash::of(text.as_bytes()).0;
+        TextKey(std::array::from_fn(|n| hash[n]))
+    }
+}
+
 /// Everything the journal remembers of one source; borrowed from the journal, or owned after a cook.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// The recipe, its version and the resolved settings, as lines of text.
+    /// The recipe, its version and the resolved settings, as lines of text. Empty while outputs are put in place
+    /// for the first time: then only their paths and hashes are known.
     pub fingerprint: Cow<'a, str>,
     /// Why it was built.
     pub why: Cow<'a, str>,
@@ -62,10 +75,11 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// The record as bytes.
+    /// The record as bytes. Thousands of records share a fingerprint, so they hold its key; the journal has the
+    /// text.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::new();
-        w.text(&self.fingerprint);
+        w.raw(&TextKey::of(&self.fingerprint).0);
         w.text(&self.why);
         w.count(self.inputs.len());
         for input in &self.inputs {
@@ -117,11 +131,11 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Reads a record back; `None` when the bytes are none.
-    pub fn decode(bytes: &'a [u8]) -> Option<Record<'a>> {
+    /// Reads a record back; `None` when the bytes are none, or `text` does not have its fingerprint.
+    pub fn decode(bytes: &'a [u8], text: impl FnOnce(TextKey) -> Option<&'a str>) -> Option<Record<'a>> {
         let mut r = Reader::new(bytes);
         let record = Record {
-            fingerprint: r.text()?.into(),
+            fingerprint: text(TextKey(r.array()?))?.into(),
             why: r.text()?.into(),
             inputs: list(&mut r, get_input)?,
             outputs: list(&mut r, |r| {
@@ -197,9 +211,11 @@ mod tests {
             warnings: vec![Diag::warning("odd", "very").path("a.png").at("3").hint("mend it")],
         };
         let bytes = record.encode();
-        assert_eq!(Record::decode(&bytes).as_ref(), Some(&record));
+        let text = |key| (key == TextKey::of(&record.fingerprint)).then_some(&*record.fingerprint);
+        assert_eq!(Record::decode(&bytes, text).as_ref(), Some(&record));
+        assert_eq!(Record::decode(&bytes, |_| None), None);
         for end in 0..bytes.len() {
-            assert_eq!(Record::decode(&bytes[..end]), None);
+            assert_eq!(Record::decode(&bytes[..end], text), None);
         }
     }
 
@@ -211,6 +227,6 @@ mod tests {
             hash: Hash::of(b""),
         };
         let record = Record { outputs: vec![output], ..Record::default() };
-        assert_eq!(Record::decode(&record.encode()), None);
+        assert_eq!(Record::decode(&record.encode(), |_| Some("")), None);
     }
 }

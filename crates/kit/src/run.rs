@@ -6,8 +6,10 @@
 
 use crate::cache::{Cache, Records};
 use crate::cook::{Cook, Emitted, unwritable};
+use crate::fs::Stamp;
+use crate::hash::Hash;
 use crate::record::{Output, Record};
-use crate::stale::{Verdict, Why, World, judge};
+use crate::stale::{Hints, Verdict, Why, World, judge};
 use crate::{Diag, RelPath};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -29,7 +31,7 @@ pub trait Task: Sync {
     fn source(&self) -> &RelPath;
     /// Recipe, version and resolved settings: lines of `key=value` text that decide, with the bytes read, what
     /// comes out. No paths and no names of machines: equal fingerprints and inputs are equal everywhere.
-    fn fingerprint(&self) -> String;
+    fn fingerprint(&self) -> &str;
     /// An estimate of the memory the cook needs, for scheduling only.
     fn weight(&self, world: World<'_>) -> u64;
     /// Cooks, and returns what the tool wants back when the result is used again.
@@ -85,7 +87,7 @@ pub enum State {
     /// It was cooked.
     Built(Why),
     /// It was not; the old outputs are as they were.
-    Failed(Diag),
+    Failed(Box<Diag>),
 }
 
 /// What a run says of one source.
@@ -124,24 +126,29 @@ pub fn run<T: Task>(
     keep: &[&str],
     plan: Plan<'_>,
 ) -> Result<Vec<Done>, Diag> {
-    if plan.prune {
-        forget_orphans(world, cache, tasks, keep)?;
-    }
     let records = cache.records();
     let verdicts = plan.pool.install(|| verdicts(world, records, tasks, plan));
+    // Orphans are only looked for when there are more records than tasks and tools account for.
+    let new = |judged: &&Judged| matches!(judged, Judged::Stale(Why::New, _));
+    let known = tasks.len() - verdicts.iter().filter(new).count()
+        + keep.iter().filter(|name| records.contains(name)).count();
+    if plan.prune && known < records.len() {
+        forget_orphans(world, cache, tasks, keep)?;
+    }
 
-    let mut done: Vec<Option<Done>> = Vec::with_capacity(tasks.len());
+    let mut done: Vec<Done> = Vec::with_capacity(tasks.len());
     let mut stale: Vec<(u64, usize, Why)> = Vec::new();
     let mut moved: Vec<(String, Record<'static>)> = Vec::new();
     for (index, judged) in verdicts.into_iter().enumerate() {
         match judged {
             Judged::Fresh(fresh, record) => {
-                moved.extend(record.map(|record| (tasks[index].source().to_string(), record)));
-                done.push(Some(fresh));
+                moved.extend(record.map(|record| (tasks[index].source().to_string(), *record)));
+                done.push(fresh);
             }
             Judged::Stale(why, weight) => {
                 stale.push((weight, index, why));
-                done.push(None);
+                let lost = Diag::error("cook-lost", "its cook did not report");
+                done.push(Done { state: State::Failed(lost.into()), payload: vec![], warnings: vec![] });
             }
         }
     }
@@ -153,24 +160,19 @@ pub fn run<T: Task>(
     let kitchen = Kitchen::new(world, cache, tasks);
     kitchen.cook_all(plan, stale);
     for (index, result) in kitchen.into_results() {
-        done[index] = Some(result);
+        done[index] = result;
     }
     cache.compact().map_err(|e| journal(&e))?;
-    let unfinished = || Done {
-        state: State::Failed(Diag::error("cook-lost", "its cook did not report")),
-        payload: vec![],
-        warnings: vec![],
-    };
-    Ok(done.into_iter().map(|d| d.unwrap_or_else(unfinished)).collect())
+    Ok(done)
 }
 
 enum Judged {
-    Fresh(Done, Option<Record<'static>>),
+    Fresh(Done, Option<Box<Record<'static>>>),
     Stale(Why, u64),
 }
 
 fn verdicts<T: Task>(world: World<'_>, records: &Records, tasks: &[T], plan: Plan<'_>) -> Vec<Judged> {
-    let judge_one = |task: &T| {
+    let judge_one = |hints: &mut Hints, task: &T| {
         let stale = |why| Judged::Stale(why, task.weight(world));
         let Some(record) = records.get(task.source().as_str()) else { return stale(Why::New) };
         if plan.force {
@@ -178,14 +180,15 @@ fn verdicts<T: Task>(world: World<'_>, records: &Records, tasks: &[T], plan: Pla
         }
         let payload = record.payload.to_vec();
         let warnings = record.warnings.clone();
-        match judge(world, &task.fingerprint(), record, plan.verify) {
-            Verdict::Fresh(moved) => {
-                Judged::Fresh(Done { state: State::Fresh, payload, warnings }, moved.map(|r| r.into_owned()))
-            }
+        match judge(world, task.fingerprint(), record, plan.verify, hints) {
+            Verdict::Fresh(moved) => Judged::Fresh(
+                Done { state: State::Fresh, payload, warnings },
+                moved.map(|r| Box::new(r.into_owned())),
+            ),
             Verdict::Stale(why) => stale(why),
         }
     };
-    tasks.par_iter().map(judge_one).collect()
+    tasks.par_iter().map_init(Hints::default, judge_one).collect()
 }
 
 /// Removes the outputs of sources that are no longer there, unless a source that is there wrote the same path.
@@ -206,15 +209,21 @@ fn forget_orphans<T: Task>(
     let outputs = |name: &&str| records.get(name).map(|r| r.outputs).unwrap_or_default();
     let live: HashSet<String> = kept.iter().flat_map(outputs).map(|o| o.path.into_owned()).collect();
     for output in gone.iter().flat_map(outputs).filter(|o| !live.contains(&*o.path)) {
-        remove(world, &output.path)?;
+        remove(world, &output)?;
     }
     let names: Vec<String> = gone.into_iter().map(str::to_owned).collect();
     let changes: Vec<_> = names.iter().map(|name| (name.as_str(), None)).collect();
     cache.append(&changes).map_err(|e| journal(&e))
 }
 
-fn remove(world: World<'_>, path: &str) -> Result<(), Diag> {
-    let Ok(path) = RelPath::new(path) else { return Ok(()) };
+/// Removes an output. One that was announced, and never known to be in place, has to be what it was meant to be:
+/// something else there was not written by us.
+fn remove(world: World<'_>, output: &Output<'_>) -> Result<(), Diag> {
+    let Ok(path) = RelPath::new(&*output.path) else { return Ok(()) };
+    let ours = || world.out.read(&path).is_ok_and(|bytes| Hash::of(&bytes) == output.hash);
+    if output.stamp == Stamp::NONE && !ours() {
+        return Ok(());
+    }
     world
         .out
         .remove(&path)
@@ -324,7 +333,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
         match (result, error) {
             (Ok(payload), _) => {
                 let record = Record {
-                    fingerprint: task.fingerprint().into(),
+                    fingerprint: task.fingerprint().to_owned().into(),
                     why: why.to_string().into(),
                     inputs: cx.inputs(),
                     outputs: vec![],
@@ -379,6 +388,10 @@ impl<'a, T: Task> Kitchen<'a, T> {
             files.extend(emitted.into_iter().map(|e| (e.staged, e.path)));
             cooks.push((ready, outputs));
         }
+        if let Err(error) = self.announce(&cooks) {
+            cooks.into_iter().for_each(|(ready, _)| self.fail(ready.index, error.clone(), vec![]));
+            return;
+        }
         let mut stamps = self.world.out.publish(files).into_iter();
         let mut published = Vec::with_capacity(cooks.len());
         for (mut ready, outputs) in cooks {
@@ -405,6 +418,28 @@ impl<'a, T: Task> Kitchen<'a, T> {
         }
     }
 
+    /// Before a path is written for the first time the journal hears of it: should the run be killed and the source
+    /// go before the next one, its output would belong to nobody. Such a record has no fingerprint and is stale.
+    fn announce(&self, cooks: &[(Ready, Vec<(RelPath, Hash)>)]) -> Result<(), Diag> {
+        let mut cache = lock(&self.cache);
+        let mut claims: Vec<(&str, Record<'static>)> = Vec::new();
+        for (ready, outputs) in cooks {
+            let name = self.tasks[ready.index].source().as_str();
+            let mut known = cache.records().get(name).map(|old| old.into_owned().outputs).unwrap_or_default();
+            let before = known.len();
+            for (path, hash) in outputs {
+                if known.iter().all(|o| o.path != path.as_str()) {
+                    known.push(Output { path: path.to_string().into(), stamp: Stamp::NONE, hash: *hash });
+                }
+            }
+            if known.len() > before {
+                claims.push((name, Record { outputs: known, ..Record::default() }));
+            }
+        }
+        let changes: Vec<_> = claims.iter().map(|(name, record)| (*name, Some(record))).collect();
+        cache.append(&changes).map_err(|e| journal(&e))
+    }
+
     fn remember(&self, published: &[Ready]) -> Result<(), Diag> {
         let name = |ready: &Ready| self.tasks[ready.index].source().as_str();
         let mut cache = lock(&self.cache);
@@ -412,7 +447,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
             let Some(old) = cache.records().get(name(ready)) else { continue };
             let owners = lock(&self.owners);
             for output in old.outputs.iter().filter(|o| !owners.contains_key(&*o.path)) {
-                remove(self.world, &output.path)?;
+                remove(self.world, output)?;
             }
         }
         let changes: Vec<_> = published.iter().map(|ready| (name(ready), Some(&ready.record))).collect();
@@ -427,7 +462,8 @@ impl<'a, T: Task> Kitchen<'a, T> {
     }
 
     fn fail(&self, index: usize, error: Diag, warnings: Vec<Diag>) {
-        lock(&self.results).insert(index, Done { state: State::Failed(error), payload: vec![], warnings });
+        lock(&self.results)
+            .insert(index, Done { state: State::Failed(error.into()), payload: vec![], warnings });
     }
 
     fn into_results(self) -> BTreeMap<usize, Done> {

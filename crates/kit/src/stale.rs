@@ -59,15 +59,31 @@ pub enum Verdict<'a> {
     Stale(Why),
 }
 
+/// Where searches in the two trees last ended, for judging sources in the order of their paths.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hints {
+    src: usize,
+    out: usize,
+}
+
 /// Judges a record against the trees. Stamps decide where they agree (of outputs, only unless `verify` is set);
 /// where they do not, content does.
-pub fn judge<'a>(world: World<'_>, fingerprint: &str, mut record: Record<'a>, verify: bool) -> Verdict<'a> {
+pub fn judge<'a>(
+    world: World<'_>,
+    fingerprint: &str,
+    mut record: Record<'a>,
+    verify: bool,
+    hints: &mut Hints,
+) -> Verdict<'a> {
+    if record.fingerprint.is_empty() {
+        return Verdict::Stale(Why::New);
+    }
     if record.fingerprint != fingerprint {
         return Verdict::Stale(Why::KeyChanged(key_change(&record.fingerprint, fingerprint)));
     }
     let mut moved = false;
     for input in &mut record.inputs {
-        match unchanged(world, &input.path, input.seen) {
+        match unchanged(world, &input.path, input.seen, &mut hints.src) {
             Some(None) => {}
             Some(Some(seen)) => {
                 input.seen = seen;
@@ -77,7 +93,7 @@ pub fn judge<'a>(world: World<'_>, fingerprint: &str, mut record: Record<'a>, ve
         }
     }
     for output in &mut record.outputs {
-        let Some(stamp) = world.out_tree.stamp(&output.path) else {
+        let Some(stamp) = world.out_tree.stamp_near(&output.path, &mut hints.out) else {
             return Verdict::Stale(why(&output.path, Why::OutputMissing));
         };
         if stamp != output.stamp || verify {
@@ -93,12 +109,12 @@ pub fn judge<'a>(world: World<'_>, fingerprint: &str, mut record: Record<'a>, ve
 
 /// `Some(None)` when an input is plainly as it was, `Some(Some(_))` when only its stamp needs remembering anew,
 /// `None` when it changed.
-fn unchanged(world: World<'_>, path: &str, seen: Seen) -> Option<Option<Seen>> {
+fn unchanged(world: World<'_>, path: &str, seen: Seen, hint: &mut usize) -> Option<Option<Seen>> {
     match seen {
         Seen::Absent => world.src_tree.stamp(path).is_none().then_some(None),
         Seen::Listing(old) => (listing(world.src_tree, &RelPath::new(path).ok()?) == old).then_some(None),
         Seen::File { stamp: old, racy, hash: old_hash } => {
-            let stamp = world.src_tree.stamp(path)?;
+            let stamp = world.src_tree.stamp_near(path, hint)?;
             if stamp == old && !racy {
                 return Some(None);
             }
@@ -106,7 +122,8 @@ fn unchanged(world: World<'_>, path: &str, seen: Seen) -> Option<Option<Seen>> {
                 return None;
             }
             let now_ns = world.src.now_ns();
-            (hash(world.src, path)? == old_hash).then_some(Some(seen_file(stamp, now_ns, old_hash)))
+            let again = seen_file(stamp, now_ns, old_hash);
+            (hash(world.src, path)? == old_hash).then_some((again != seen).then_some(again))
         }
     }
 }

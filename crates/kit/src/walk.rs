@@ -17,8 +17,11 @@ pub(crate) fn walk(root: &Path, hidden: &str, boundary: Option<&str>) -> io::Res
     let found = Found { root, hidden, boundary, parts: Mutex::default(), problems: Mutex::default() };
     let top = fs::read_dir(root)?.collect::<io::Result<Vec<_>>>()?;
     rayon::scope(|scope| found.visit(scope, None, top));
-    let parts = found.parts.into_inner().unwrap_or_default();
-    Ok(Tree::new(parts.into_iter().flatten().collect(), found.problems.into_inner().unwrap_or_default()))
+    let mut parts = found.parts.into_inner().unwrap_or_default();
+    parts.sort_unstable_by(|a, b| a.first().map(|e| &e.path).cmp(&b.first().map(|e| &e.path)));
+    let mut entries = Vec::with_capacity(parts.iter().map(Vec::len).sum());
+    parts.into_iter().for_each(|part| entries.extend(part));
+    Ok(Tree::new(entries, found.problems.into_inner().unwrap_or_default()))
 }
 
 struct Found<'a> {
@@ -34,7 +37,7 @@ impl<'a> Found<'a> {
     fn visit<'s>(&'s self, scope: &rayon::Scope<'s>, dir: Option<RelPath>, listing: Vec<DirEntry>) {
         let mut entries = Vec::with_capacity(listing.len());
         for item in listing {
-            let Some(name) = item.file_name().to_str().map(str::to_owned) else {
+            let Ok(name) = item.file_name().into_string() else {
                 self.problem("path-not-utf8", &item, "its name is not UTF-8: left out", "rename it");
                 continue;
             };
@@ -52,6 +55,7 @@ impl<'a> Found<'a> {
                 }
             }
         }
+        entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         if let Ok(mut parts) = self.parts.lock() {
             parts.push(entries);
         }
@@ -76,7 +80,9 @@ impl<'a> Found<'a> {
             scope.spawn(move |scope| self.directory(scope, path));
         } else if meta.is_symlink() {
             match self.follow(item) {
-                Ok(meta) if meta.is_file() => entries.push(Entry { path, file: Some(stamp(&meta)) }),
+                Ok(meta) if meta.is_file() => {
+                    entries.push(Entry { path, file: Some(stamp(&meta).through_link()) })
+                }
                 Ok(_) => self.problem(
                     "link-ignored",
                     item,
@@ -146,7 +152,7 @@ pub(crate) fn stamp(meta: &Metadata) -> Stamp {
     #[cfg(unix)]
     let changed_ns = {
         use std::os::unix::fs::MetadataExt;
-        meta.ctime() * 1_000_000_000 + meta.ctime_nsec()
+        meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec())
     };
     #[cfg(not(unix))]
     let changed_ns = mtime_ns;

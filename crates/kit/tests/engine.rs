@@ -13,6 +13,7 @@ const SECOND: i64 = 1_000_000_000;
 struct Reverse {
     source: RelPath,
     setting: &'static str,
+    fingerprint: String,
 }
 
 impl Task for Reverse {
@@ -20,8 +21,8 @@ impl Task for Reverse {
         &self.source
     }
 
-    fn fingerprint(&self) -> String {
-        format!("reverse 1\nsetting={}", self.setting)
+    fn fingerprint(&self) -> &str {
+        &self.fingerprint
     }
 
     fn weight(&self, _: World<'_>) -> u64 {
@@ -79,8 +80,16 @@ impl Project {
         let (src_tree, out_tree) = (self.src.walk(None).unwrap(), self.out.walk(None).unwrap());
         let world = World { src: &self.src, src_tree: &src_tree, out: &self.out, out_tree: &out_tree };
         let sources = src_tree.files().filter(|(p, _)| p.parent().is_none());
-        let tasks: Vec<_> =
-            sources.map(|(p, _)| Reverse { source: p.clone(), setting: self.setting }).collect();
+        let tasks: Vec<_> = sources
+            .map(|(p, _)| {
+                let fingerprint = format!(
+                    "reverse 1
+setting={}",
+                    self.setting
+                );
+                Reverse { source: p.clone(), setting: self.setting, fingerprint }
+            })
+            .collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let plan = Plan { pool: &pool, force: self.force, verify: self.verify, prune: true, events: &() };
         let done = run(world, &mut cache, &tasks, &[], plan)?;
@@ -326,6 +335,35 @@ fn force_cooks_everything() {
     p.built();
     p.force = true;
     p.check(&["a: forced"], &["a"]);
+}
+
+/// A kill between an output's appearance and its record: here, a journal that cannot be written to at that moment.
+#[test]
+fn an_output_is_known_before_it_appears() {
+    let p = Project::new(&[("a", "2"), ("b", "one")]);
+    let mut published = false;
+    p.out.inject(Some(Box::new(move |op, _| {
+        published |= op == Op::Publish;
+        (published && op == Op::Log).then(|| io::ErrorKind::StorageFull.into())
+    })));
+    p.build().unwrap();
+    p.out.inject(None);
+    assert!(p.out.get("a.out").is_some() && p.out.get("a.second").is_some());
+    p.src.delete("a");
+    assert_eq!(p.built().0, ["b: new"]);
+    assert_eq!(p.outputs(), p.clean());
+}
+
+#[test]
+fn an_output_that_never_appeared_is_not_taken_for_a_foreign_file() {
+    let p = Project::new(&[("a", "one")]);
+    p.out.inject(Some(Box::new(|op, _| (op == Op::Publish).then(|| io::ErrorKind::StorageFull.into()))));
+    p.build().unwrap();
+    p.out.inject(None);
+    p.out.put("a.out", "mine");
+    p.src.delete("a");
+    p.build().unwrap();
+    assert_eq!(p.out.get("a.out").unwrap(), b"mine");
 }
 
 /// Every single operation on the output fails once; the run says so, and the next one mends everything.

@@ -164,6 +164,7 @@ impl Reader<'_> {
     fn unknown<'k>(&mut self, entry: &Entry, place: &str, known: impl Iterator<Item = &'k str> + Clone) {
         let key = entry.key.as_str();
         let elsewhere = KEYS.iter().find(|k| k.name == key || k.section == key);
+        let layered = || nearest(key, SECTIONS.iter().copied().chain(["rules"]));
         let hint = match (nearest(key, known.clone()), elsewhere) {
             (Some(near), _) => format!("did you mean '{near}'?"),
             _ if TOP.contains(&key) => format!("'{key}' is read at the top level"),
@@ -171,7 +172,10 @@ impl Reader<'_> {
             _ if place.is_empty() && (key == "rules" || SECTIONS.contains(&key)) => {
                 "it belongs under 'default:'".into()
             }
-            _ => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
+            _ => match layered().filter(|_| place.is_empty()) {
+                Some(near) => format!("did you mean '{near}'? It belongs under 'default:'"),
+                None => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
+            },
         };
         let place = if place.is_empty() { "at the top level".into() } else { format!("in {place}") };
         let message = format!("unknown key '{}' {place}", excerpt(key));

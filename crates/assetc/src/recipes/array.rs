@@ -8,9 +8,9 @@ use super::ktx;
 use super::texture::{read_image, texture_settings, weigh};
 use crate::config::Settings;
 use crate::link::Row;
-use crate::recipe::{Recipe, suffix};
+use crate::recipe::{Recipe, Suffix, suffix};
 use kiln_import::faces;
-use kiln_kit::{Cook, Diag, Entry, RelPath, World};
+use kiln_kit::{Cook, Diag, RelPath, World};
 use kiln_texture::Mode;
 
 /// A folder of layers of one mode.
@@ -33,8 +33,8 @@ impl Recipe for Array {
         ktx::VERSION
     }
 
-    fn claims(&self, entry: &Entry) -> bool {
-        entry.file.is_none() && suffix(&entry.path).is_some_and(|s| s.ext == "array" && s.mode == self.0)
+    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
+        !is_file && suffix.is(&["array"]) && suffix.mode == self.0
     }
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {

@@ -4,7 +4,7 @@ use super::ktx;
 use super::texture::{read_image, texture_settings, weigh};
 use crate::config::Settings;
 use crate::link::Row;
-use crate::recipe::{Recipe, suffix};
+use crate::recipe::{Recipe, Suffix};
 use kiln_import::faces;
 use kiln_ir::Image;
 use kiln_kit::{Cook, Diag, Entry, RelPath, World};
@@ -26,8 +26,8 @@ impl Recipe for Cubemap {
         ktx::VERSION
     }
 
-    fn claims(&self, entry: &Entry) -> bool {
-        entry.file.is_none() && suffix(&entry.path).is_some_and(|s| s.ext == "env")
+    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
+        !is_file && suffix.is(&["env"])
     }
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
@@ -52,7 +52,8 @@ impl Recipe for Cubemap {
         }
         faces::cube_side(&sizes(&images))?;
         let images: Vec<Image> = images.into_iter().map(|(_, image)| image).collect();
-        let images = images.try_into().map_err(|_| Diag::error("cube-faces", "a cubemap has six faces"))?;
+        let images =
+            images.try_into().map_err(|_| Diag::error("cubemap-face-missing", "a cubemap has six faces"))?;
         let encoded = kiln_texture::encode_cube(images, Mode::Color, &texture_settings(settings));
         ktx::emit(cx, self.output(source), encoded)?;
         Ok(vec![])

@@ -3,8 +3,8 @@
 use super::ktx;
 use crate::config::{LutDepth, Settings, Supercompress};
 use crate::link::Row;
-use crate::recipe::{Recipe, suffix};
-use kiln_kit::{Cook, Diag, Entry, RelPath, World};
+use crate::recipe::{Recipe, Suffix, suffix};
+use kiln_kit::{Cook, Diag, RelPath, World};
 
 /// A lookup table.
 pub(crate) struct Lut;
@@ -22,11 +22,12 @@ impl Recipe for Lut {
         ktx::VERSION
     }
 
-    fn claims(&self, entry: &Entry) -> bool {
-        let is_lut = |stem: &str| {
-            stem.len() > 4 && stem.to_ascii_lowercase().ends_with(".lut") && !stem.ends_with("/.lut")
-        };
-        entry.file.is_some() && suffix(&entry.path).is_some_and(|s| s.ext == "cube" && is_lut(s.stem))
+    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
+        let name = suffix.stem.rsplit('/').next().unwrap_or_default();
+        let marked = name
+            .rsplit_once('.')
+            .is_some_and(|(before, marker)| !before.is_empty() && marker.eq_ignore_ascii_case("lut"));
+        is_file && marked && suffix.is(&["cube"])
     }
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {

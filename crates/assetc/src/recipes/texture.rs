@@ -4,10 +4,10 @@
 use super::ktx;
 use crate::config::{self, Settings};
 use crate::link::Row;
-use crate::recipe::{Recipe, suffix};
+use crate::recipe::{Recipe, Suffix, suffix};
 use kiln_import::image::{self, IMAGE_EXTENSIONS, Limits};
 use kiln_ir::Image;
-use kiln_kit::{Cook, Diag, Entry, RelPath, World};
+use kiln_kit::{Cook, Diag, RelPath, World};
 use kiln_texture::Mode;
 
 /// How much of a file is looked at to learn its dimensions.
@@ -29,10 +29,8 @@ impl Recipe for Texture {
         ktx::VERSION
     }
 
-    fn claims(&self, entry: &Entry) -> bool {
-        entry.file.is_some()
-            && suffix(&entry.path)
-                .is_some_and(|s| s.mode == self.0 && IMAGE_EXTENSIONS.contains(&s.ext.as_str()))
+    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
+        is_file && suffix.mode == self.0 && suffix.is(IMAGE_EXTENSIONS)
     }
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
@@ -65,8 +63,8 @@ pub(crate) fn mode_name(mode: Mode) -> &'static str {
 /// Reads and decodes a picture of the source tree.
 pub(crate) fn read_image(cx: &mut Cook<'_>, path: &RelPath) -> Result<Image, Diag> {
     let bytes = cx.read(path)?;
-    let extension = suffix(path).map(|s| s.ext).unwrap_or_default();
-    let imported = image::import(&bytes, &extension, &Limits::default()).map_err(|diag| diag.path(path))?;
+    let extension = suffix(path).map_or("", |s| s.ext);
+    let imported = image::import(&bytes, extension, &Limits::default()).map_err(|diag| diag.path(path))?;
     for warning in imported.warnings {
         cx.warn(warning.path(path));
     }
@@ -76,12 +74,14 @@ pub(crate) fn read_image(cx: &mut Cook<'_>, path: &RelPath) -> Result<Image, Dia
 /// The memory it takes to cook these pictures together.
 pub(crate) fn weigh(paths: &[&RelPath], settings: &Settings, world: World<'_>) -> u64 {
     let size = |path: &&RelPath| {
-        let extension = suffix(path).map(|s| s.ext).unwrap_or_default();
-        world.src.peek(path, HEAD).ok().and_then(|head| image::probe(&head, &extension))
+        let extension = suffix(path).map_or("", |s| s.ext);
+        world.src.peek(path, HEAD).ok().and_then(|head| image::probe(&head, extension))
     };
     let (width, height) = paths.iter().filter_map(size).fold((0, 0), |a, b| (a.0.max(b.0), a.1.max(b.1)));
     let files: u64 = paths.iter().filter_map(|path| world.src_tree.stamp(path.as_str())).map(|s| s.len).sum();
-    files + kiln_texture::working_set(width, height, paths.len() as u32, &texture_settings(settings))
+    // A header may claim any size; one that nothing could hold is refused when it is read.
+    let pictures = kiln_texture::working_set(width, height, paths.len() as u32, &texture_settings(settings));
+    files.saturating_add(pictures)
 }
 
 /// The settings of the file as the texture crate takes them.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "assetc", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 fine; 1 an asset failed or `check` found a problem; 2 usage, configuration or environment."
+    after_help = "Exit codes: 0 fine; 1 an asset failed or a runtime file is damaged; 2 usage, configuration or environment."
 )]
 pub(super) struct Cli {
     #[command(subcommand)]
@@ -70,6 +70,17 @@ pub(super) struct BuildArgs {
 }
 
 impl BuildArgs {
+    /// These flags together with those that stood in front of the command.
+    pub(super) fn and(self, outer: BuildArgs) -> BuildArgs {
+        BuildArgs {
+            jobs: self.jobs.or(outer.jobs),
+            list_presets: self.list_presets || outer.list_presets,
+            verify: self.verify || outer.verify,
+            no_cache: self.no_cache || outer.no_cache,
+            pack: self.pack || outer.pack,
+        }
+    }
+
     /// The first of its flags that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
         let flags = [

@@ -6,6 +6,7 @@ use crate::progress::{Progress, Verbosity};
 use crate::render;
 use ::assetc::build::{Asset, Report, Request};
 use ::assetc::config::Roots;
+use ::assetc::link::MANIFEST;
 use kiln_kit::{Diag, State};
 use std::path::Path;
 use std::time::Instant;
@@ -18,7 +19,13 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
     let (config, roots) = session.project()?;
     let home = std::env::home_dir();
     roots.check_output(home.as_deref())?;
-    let resolver = config.resolver(session.preset(&config)?);
+    let preset = session.preset(&config)?;
+    let resolver = config.resolver(preset);
+    if session.verbosity == Verbosity::Verbose {
+        let name = |file: &Path| session.shown(file);
+        session.note(&format!("config: {}", config.file().map_or_else(|| "none".to_owned(), name)));
+        session.note(&format!("preset: {}", preset.map_or("none", |preset| preset.name())));
+    }
     let progress = Progress::new(session.verbosity, session.color);
     let request = Request {
         roots: &roots,
@@ -72,6 +79,10 @@ fn summary(session: &Session, report: &Report, roots: &Roots, start: Instant) {
         out.style.faint(&format!("({})", render::time(start.elapsed()))),
     );
     out.line(&line);
+    if let Some(refs) = report.refs.filter(|_| session.verbosity == Verbosity::Verbose) {
+        let manifest = session.shown(&roots.output.join(MANIFEST));
+        out.line(&format!("{} -> {manifest}", render::count(refs, "ref", "refs")));
+    }
     if let Some(packed) = &report.packed {
         let word = if packed.unchanged { "unchanged" } else { "packed" };
         out.line(&format!(
@@ -125,11 +136,12 @@ fn list_presets(session: &Session) -> Result<u8, Diag> {
         return Ok(OK);
     }
     for preset in config.presets() {
-        let mark = if chosen.as_deref() == Some(preset.name()) { " (default)" } else { "" };
-        out.line(&format!("{}{mark}", preset.name()));
+        // Plain names: scripts loop over them.
+        let default = session.verbosity == Verbosity::Verbose && chosen.as_deref() == Some(preset.name());
+        out.line(&format!("{}{}", preset.name(), if default { " (default)" } else { "" }));
     }
-    if config.presets().is_empty() && session.verbosity > Verbosity::Quiet {
-        out.line("no presets are defined");
+    if config.presets().is_empty() {
+        session.note("no presets are defined");
     }
     Ok(OK)
 }
@@ -142,8 +154,11 @@ pub(super) fn clean(session: &Session) -> Result<u8, Diag> {
         let kept = Json::list(cleaned.kept.iter().map(|kept| kept.path.as_str()));
         session.out().line(&Json::object([("removed", cleaned.removed.into()), ("kept", kept)]).to_string());
     } else if session.verbosity > Verbosity::Quiet {
-        let what = render::count(cleaned.removed, "file", "files");
-        session.out().line(&format!("removed {what} from {}", session.shown(&roots.output)));
+        let output = session.shown(&roots.output);
+        session.out().line(&match cleaned.removed {
+            0 => format!("nothing to remove: no build wrote to {output}"),
+            n => format!("removed {} from {output}", render::count(n, "file", "files")),
+        });
     }
     Ok(OK)
 }

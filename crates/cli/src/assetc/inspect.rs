@@ -112,6 +112,7 @@ fn info_json(info: &Info) -> Json {
         ("totals", Json::Object(info.sections.iter().map(totals).collect())),
         ("size", info.size().into()),
         ("failed", info.failed().into()),
+        ("problems", Json::list(info.problems.iter().map(render::diag_json))),
     ])
 }
 
@@ -136,8 +137,8 @@ fn print_checked(session: &Session, out: &mut Out, checked: &Checked, path: &Pat
         let line = format!(
             "  {} {}: {} [{}]{hint}",
             out.style.error("FAIL"),
-            problem.path,
-            problem.message,
+            render::printable(&session.shown(Path::new(&problem.path))),
+            render::printable(&problem.message),
             problem.code
         );
         out.line(&line);
@@ -148,17 +149,19 @@ fn print_checked(session: &Session, out: &mut Out, checked: &Checked, path: &Pat
                 .error(&format!("{} found", render::count(checked.problems.len(), "problem", "problems"))),
         );
     } else if session.verbosity > Verbosity::Quiet {
-        let counts: Vec<String> = checked.counts.iter().map(|(title, n)| format!("{n} {title}")).collect();
+        let counts = checked.counts.iter().map(|(one, many, n)| render::count(*n, one, many));
+        let counts: Vec<String> = counts.collect();
+        let counts = if counts.is_empty() { "no runtime files".to_owned() } else { counts.join(", ") };
         let compared = match checked.compared {
             0 => "no journal to compare with".to_owned(),
             n => format!("{} as written", render::count(n, "file", "files")),
         };
-        out.line(&format!("{}: {}; {compared}", out.style.good("integrity OK"), counts.join(", ")));
+        out.line(&format!("{}: {}; {compared}", out.style.good("integrity OK"), counts));
     }
 }
 
 fn checked_json(checked: &Checked) -> Json {
-    let counts = checked.counts.iter().map(|(title, n)| ((*title).to_owned(), Json::from(*n))).collect();
+    let counts = checked.counts.iter().map(|(_, many, n)| ((*many).to_owned(), Json::from(*n))).collect();
     Json::object([
         ("ok", checked.problems.is_empty().into()),
         ("problems", Json::list(checked.problems.iter().map(render::diag_json))),
@@ -258,8 +261,11 @@ fn source_path(session: &Session, input: &Path, source: &Path) -> Result<RelPath
     };
     let relative = inside.unwrap_or_else(|| source.to_path_buf());
     let text = relative.to_string_lossy().replace('\\', "/");
-    RelPath::resolve(None, &text)
-        .map_err(|bad| Diag::error("not-a-source", format!("not a source: {bad}")).path(source.display()))
+    RelPath::resolve(None, &text).map_err(|bad| {
+        Diag::error("not-a-source", format!("not a source: {bad}"))
+            .path(source.display())
+            .hint(format!("name something under {}", session.shown(input)))
+    })
 }
 
 fn print_explained(out: &mut Out, explained: &Explained) {
@@ -272,8 +278,8 @@ fn print_explained(out: &mut Out, explained: &Explained) {
         out.line(&format!("  {setting:<width$}  {}", out.style.faint(&format!("from {layer}"))));
     }
     match &explained.last {
-        Some(why) => out.line(&format!("  last built: {why}")),
-        None => out.line("  last built: never"),
+        Some(why) => out.line(&format!("  last built because: {why}")),
+        None => out.line("  never built"),
     }
     for (path, standing) in &explained.inputs {
         out.line(&format!("  input:  {path} ({standing})"));

@@ -4,20 +4,22 @@ mod args;
 mod build;
 mod inspect;
 
+use crate::json::Json;
 use crate::progress::Verbosity;
 use crate::render;
-use crate::terminal::{Color, Out, Style};
+use crate::terminal::{Color, Out, Style, lost};
 use ::assetc::config::{self, Config, Preset, Roots};
 use args::{BuildArgs, Cli, Command, Common, PackCommand};
 use clap::{CommandFactory, Parser};
 use kiln_kit::{Diag, Severity};
 use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Fine.
 const OK: u8 = 0;
-/// An asset failed, or a check found something.
+/// An asset failed, or a runtime file is damaged.
 const FAILED: u8 = 1;
 /// Usage, configuration or environment.
 const TROUBLE: u8 = 2;
@@ -33,15 +35,22 @@ pub fn main() -> ExitCode {
             return TROUBLE.into();
         }
     };
-    let code = dispatch(&session, cli.command, cli.build).unwrap_or_else(|diag| {
+    let done = catch_unwind(AssertUnwindSafe(|| dispatch(&session, cli.command, cli.build)));
+    let code = done.unwrap_or_else(|panic| Err(internal(&*panic))).unwrap_or_else(|diag| {
         if session.json {
-            Out::new(session.color)
-                .line(&crate::json::Json::object([("error", render::diag_json(&diag))]).to_string());
+            session.out().line(&Json::object([("error", render::diag_json(&diag))]).to_string());
         }
-        say(&diag, session.color);
-        TROUBLE
+        session.say(&diag);
+        if diag.code == "check-broken" { FAILED } else { TROUBLE }
     });
-    code.into()
+    match lost() {
+        None => code.into(),
+        Some(why) => {
+            let message = format!("the result could not be written to standard output: {why}");
+            session.say(&Diag::error("stdout", message).hint("see to free space where it goes"));
+            TROUBLE.into()
+        }
+    }
 }
 
 fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Result<u8, Diag> {
@@ -52,7 +61,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
     }
     match command {
         None => build::build(session, &build),
-        Some(Command::Build(args)) => build::build(session, &args),
+        Some(Command::Build(args)) => build::build(session, &args.and(build)),
         Some(Command::Init) => init(session),
         Some(Command::Info { path }) => inspect::info(session, path),
         Some(Command::Check { path }) => inspect::check(session, path),
@@ -62,7 +71,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "assetc", &mut script);
-            let _ = io::stdout().write_all(&script);
+            session.out().line(String::from_utf8_lossy(&script).trim_end());
             Ok(OK)
         }
     }
@@ -86,8 +95,8 @@ impl Session {
             std::env::current_dir().map_err(|e| trouble(format!("the working directory is gone: {e}")))?;
         if let Some(other) = &common.directory {
             dir.push(other);
-            dir = std::fs::canonicalize(&dir)
-                .map_err(|e| trouble(format!("cannot work in {}: {e}", other.display())))?;
+            let entered = std::fs::canonicalize(&dir).and_then(|dir| std::fs::read_dir(&dir).map(|_| dir));
+            dir = entered.map_err(|e| trouble(format!("cannot work in {}: {e}", other.display())))?;
         }
         let verbosity = match (common.quiet, common.verbose) {
             (true, _) => Verbosity::Quiet,
@@ -121,7 +130,8 @@ impl Session {
     /// Says something on standard error, unless warnings are not wanted.
     fn say(&self, diag: &Diag) {
         if diag.severity == Severity::Error || self.verbosity > Verbosity::Quiet {
-            say(diag, self.color);
+            let path = self.shown(Path::new(&diag.path));
+            say(&Diag { path, ..diag.clone() }, self.color);
         }
     }
 
@@ -132,16 +142,22 @@ impl Session {
     /// A path as the user would write it here.
     fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(&self.dir) {
-            Ok(short) if !short.as_os_str().is_empty() => short.display().to_string(),
+            Ok(short) if short.as_os_str().is_empty() => ".".to_owned(),
+            Ok(short) => short.display().to_string(),
             _ => path.display().to_string(),
+        }
+    }
+
+    /// Says something on standard error that is neither error nor warning.
+    fn note(&self, line: &str) {
+        if self.verbosity > Verbosity::Quiet {
+            let _ = writeln!(io::stderr(), "{line}");
         }
     }
 
     /// Called when another build has to end first.
     fn waiting(&self) {
-        if self.verbosity > Verbosity::Quiet {
-            let _ = writeln!(io::stderr(), "waiting for a build of this output to end");
-        }
+        self.note("waiting for a build of this output to end");
     }
 }
 
@@ -152,11 +168,21 @@ fn say(diag: &Diag, color: Color) {
 
 fn init(session: &Session) -> Result<u8, Diag> {
     let file = config::init(&session.dir)?;
-    if session.verbosity > Verbosity::Quiet {
+    if session.json {
+        session.out().line(&Json::object([("written", file.display().to_string().into())]).to_string());
+    } else if session.verbosity > Verbosity::Quiet {
         let shown = session.shown(&file);
         session.out().line(&format!("wrote {shown}; put sources under assets/ and run assetc"));
     }
     Ok(OK)
+}
+
+/// What is said of a defect that no asset can be blamed for.
+fn internal(panic: &(dyn std::any::Any + Send)) -> Diag {
+    let text =
+        panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    Diag::error("internal", format!("assetc panicked: {}", text.unwrap_or("no message")))
+        .hint("this is a defect of Kiln: please report it")
 }
 
 /// A panic inside a cook is reported as that asset's error; the default message would only come in between.

@@ -1,4 +1,17 @@
 //! `assetc` end to end: the real executable in a directory of its own.
 
 mod basics;
+mod commands;
+mod concurrency;
+mod config;
+mod damage;
+mod determinism;
+mod edits;
+mod histories;
+mod json;
+mod kills;
+mod packs;
 mod project;
+mod random;
+mod strange;
+mod textures;

@@ -15,6 +15,7 @@ pub(crate) struct Project {
 }
 
 /// What a run of the executable gave.
+#[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -34,6 +35,12 @@ impl Project {
     /// An empty project.
     pub(crate) fn new() -> Project {
         Project { dir: TempDir::new().unwrap() }
+    }
+
+    /// An empty project in memory, where that can be had: for tests of thousands of builds, which wait for the disk
+    /// most of the time.
+    pub(crate) fn in_memory() -> Project {
+        TempDir::new_in("/dev/shm").map_or_else(|_| Project::new(), |dir| Project { dir })
     }
 
     /// Its directory.

@@ -48,6 +48,12 @@ impl PackKind {
         ["other", "mesh", "material", "manifest", "animation", "texture", "shader"][self as usize]
     }
 
+    /// What several of them are called.
+    pub const fn title(self) -> &'static str {
+        ["other files", "meshes", "materials", "manifests", "animations", "textures", "shaders"]
+            [self as usize]
+    }
+
     /// Its extension, without the dot; `Other` has none.
     pub const fn ext(self) -> Option<&'static str> {
         match self {

@@ -1,0 +1,577 @@
+//! Every command and flag: what goes to which stream, which exit code, and whether a message says what to do.
+
+use crate::json::Json;
+use crate::project::{Project, Ran, picture};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// A project with two pictures, one of them under a rule.
+fn small() -> Project {
+    let p = Project::new();
+    p.write("assets/a.png", picture(8, 8, 1)).write("assets/ui/b.png", picture(4, 4, 2)).write(
+        "assetc.yml",
+        "default:\n  rules:\n    - match: \"ui/*\"\n      texture: {compress: false}\npresets:\n  small:\n    output: out/small\n    texture: {max_size: 4}\n",
+    );
+    p
+}
+
+/// What is printed, without the time that a build took.
+fn timeless(text: &str) -> String {
+    text.lines()
+        .map(|line| match line.rsplit_once(" (") {
+            Some((head, time)) if time.ends_with("ms)") || time.ends_with("s)") => head.to_owned() + "\n",
+            _ => line.to_owned() + "\n",
+        })
+        .collect()
+}
+
+#[test]
+fn version_help_and_completions() {
+    let p = Project::new();
+    let version = p.run(&["--version"]).expect(0);
+    assert_eq!(version.stdout, format!("assetc {}\n", env!("CARGO_PKG_VERSION")));
+    for args in [&["--help"][..], &["-h"], &["help"]] {
+        let help = p.run(args).expect(0);
+        assert!(help.stderr.is_empty());
+        for word in
+            ["build", "init", "info", "check", "pack", "clean", "explain", "completions", "Exit codes"]
+        {
+            assert!(help.stdout.contains(word), "{args:?} does not mention {word}");
+        }
+        for flag in [
+            "-o",
+            "-j",
+            "--preset",
+            "--list-presets",
+            "--verify",
+            "--no-cache",
+            "--pack",
+            "-C",
+            "-q",
+            "-v",
+            "--json",
+            "--color",
+        ] {
+            assert!(help.stdout.contains(flag), "{args:?} does not mention {flag}");
+        }
+    }
+    for command in ["build", "init", "info", "check", "pack", "clean", "explain", "completions"] {
+        assert!(p.run(&[command, "--help"]).expect(0).stdout.contains("Usage"), "{command}");
+    }
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = p.run(&["completions", shell]).expect(0);
+        assert!(script.stdout.contains("no-cache") && script.stderr.is_empty(), "{shell}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_exit_2_with_a_message() {
+    let p = small();
+    for (args, word) in [
+        (&["-j", "0"][..], "0 is not in 1..=1024"),
+        (&["-j", "many"], "invalid value"),
+        (&["--bogus"], "--bogus"),
+        (&["bulid"], "bulid"),
+        (&["pack"], "info"),
+        (&["explain"], "SOURCE"),
+        (&["-q", "-v"], "cannot be used with"),
+        (&["--color", "sometimes"], "auto, always, never"),
+        (&["completions", "tcsh"], "possible values"),
+        (&["info", "--verify"], "--verify"),
+        (&["--verify", "info"], "--verify belongs to a build"),
+        (&["-j", "2", "clean"], "--jobs belongs to a build"),
+        (&["--preset", "big"], "available: small"),
+        (&["--preset", "smal"], "did you mean 'small'?"),
+        (&["-C", "nowhere"], "cannot work in nowhere"),
+        (&["-C", "assets/a.png"], "assets/a.png"),
+    ] {
+        let ran = p.run(args).expect(2);
+        assert!(ran.stderr.contains(word), "{args:?}: {}", ran.stderr);
+        assert!(ran.stdout.is_empty(), "{args:?}: {}", ran.stdout);
+    }
+    assert!(!p.exists("runtime"), "nothing was built");
+}
+
+#[test]
+fn flags_of_a_build_may_stand_before_its_name() {
+    let p = small();
+    p.run(&["--pack", "build"]).expect(0);
+    assert!(p.exists("runtime.hpack"));
+    let ran = p.run(&["--no-cache", "build"]).expect(0);
+    assert!(ran.stdout.contains("2 built, 0 cached"), "{}", ran.stdout);
+    let ran = p.run(&["--list-presets", "build"]).expect(0);
+    assert_eq!(ran.stdout, "small\n");
+}
+
+#[test]
+fn init_writes_a_starter_once() {
+    let p = Project::new();
+    let ran = p.run(&["init"]).expect(0);
+    assert_eq!(ran.stdout, "wrote assetc.yml; put sources under assets/ and run assetc\n");
+    p.write("assets/a.png", picture(4, 4, 1));
+    let built = p.run(&[]).expect(0);
+    assert!(!built.stderr.contains("warning"), "{}", built.stderr);
+
+    p.write("assetc.yml", "pack: false\n");
+    let again = p.run(&["init"]).expect(2);
+    assert!(again.stderr.starts_with("error[init-exists]: assetc.yml: "), "{}", again.stderr);
+    assert!(again.stderr.contains("hint: "));
+    assert_eq!(p.read("assetc.yml"), b"pack: false\n");
+    fs::create_dir(p.path("sub")).unwrap();
+    p.run(&["-C", "sub", "init"]).expect(0);
+    assert!(p.exists("sub/assetc.yml"));
+}
+
+#[test]
+fn progress_goes_to_stderr_and_the_result_to_stdout() {
+    let p = small();
+    let ran = p.run(&["-j", "1"]).expect(0);
+    let mut lines: Vec<&str> = ran.stderr.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["built a.png", "built ui/b.png"]);
+    assert_eq!(timeless(&ran.stdout), "2 assets: 2 built, 0 cached, 0 failed -> runtime\n");
+
+    let ran = p.run(&[]).expect(0);
+    assert_eq!(ran.stderr, "");
+    assert_eq!(timeless(&ran.stdout), "2 assets: 0 built, 2 cached, 0 failed -> runtime\n");
+
+    p.write("assets/c.png", "no picture");
+    let ran = p.run(&["-q"]).expect(1);
+    assert_eq!(ran.stdout, "");
+    assert!(ran.stderr.starts_with("error[image-unknown]: c.png: "), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 2, "{}", ran.stderr);
+    p.remove("assets/c.png");
+    let ran = p.run(&["-q", "--no-cache"]).expect(0);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn verbose_says_why() {
+    let p = small();
+    let ran = p.run(&["-v", "--preset", "small"]).expect(0);
+    assert!(ran.stderr.starts_with("config: assetc.yml\npreset: small\n2 of 2 assets to build\n"), "{ran:?}");
+    assert!(ran.stderr.contains("built a.png (new; "), "{ran:?}");
+    assert!(ran.stdout.contains("0 refs -> out/small/assets.hman"), "{ran:?}");
+
+    p.write("assets/a.png", picture(8, 8, 9));
+    p.remove("out/small/ui/b.ktx2");
+    let ran = p.run(&["-v", "--preset", "small"]).expect(0);
+    assert!(ran.stderr.contains("built a.png (a.png changed; "), "{ran:?}");
+    assert!(ran.stderr.contains("built ui/b.png (output ui/b.ktx2 is missing; "), "{ran:?}");
+    p.run(&[]).expect(0);
+    p.write("assetc.yml", "default:\n  texture: {compress: false, mips: 2}\n");
+    let ran = p.run(&["-v"]).expect(0);
+    let why = "built a.png (texture.compress = false, was true; texture.mips = 2, was true; ";
+    assert!(ran.stderr.contains(why), "{ran:?}");
+    assert!(ran.stderr.contains("preset: none\n"), "{ran:?}");
+    assert!(p.run(&["-v", "--no-cache"]).expect(0).stderr.contains("(forced; "));
+}
+
+#[test]
+fn json_is_one_object_on_stdout() {
+    let p = small();
+    let parse = |ran: Ran| Json::parse(&ran.stdout);
+    let build = parse(p.run(&["--json", "--pack"]).expect(0));
+    assert_eq!(*build.get("ok"), Json::Bool(true));
+    assert_eq!((build.get("built").number(), build.get("failed").number()), (2, 0));
+    let assets = build.get("assets").list();
+    assert_eq!(assets[0].get("source").text(), "a.png");
+    assert_eq!(assets[0].get("why").text(), "new");
+    assert_eq!(assets[0].get("kind").text(), "color");
+    assert!(build.get("output").text().ends_with("runtime"));
+    assert!(build.get("pack").text().ends_with("runtime.hpack"));
+
+    let info = parse(p.run(&["--json", "info"]).expect(0));
+    let file = info.get("files").list().iter().find(|f| f.get("path").text() == "a.ktx2").unwrap().clone();
+    assert_eq!(file.get("size").number(), p.read("runtime/a.ktx2").len() as u64);
+    let facts = file.get("facts");
+    assert_eq!((facts.get("width").number(), facts.get("mips").number()), (8, 4));
+    assert_eq!(info.get("totals").get("ktx2").get("files").number(), 2);
+    let packed = parse(p.run(&["--json", "info", "runtime.hpack"]).expect(0));
+    assert_eq!(packed.get("files"), info.get("files"));
+
+    let pack = parse(p.run(&["--json", "pack", "info"]).expect(0));
+    assert_eq!(pack.get("entries").list().len(), 3);
+    let check = parse(p.run(&["--json", "check"]).expect(0));
+    assert_eq!((check.get("ok"), check.get("compared").number()), (&Json::Bool(true), 3));
+    let explain = parse(p.run(&["--json", "explain", "ui/b.png"]).expect(0));
+    assert_eq!(explain.get("recipe").text(), "color");
+    assert_eq!(*explain.get("stale"), Json::Null);
+    assert_eq!(explain.get("settings").list()[0].get("value").text(), "false");
+    let presets = parse(p.run(&["--json", "--list-presets"]).expect(0));
+    assert_eq!(presets.get("presets").list(), [Json::Text("small".into())]);
+
+    // Failures, too, with a name that needs escapes.
+    p.write("assets/\u{fc} 'x'.png", "\"not\\ a\tpicture\"");
+    let ran = p.run(&["--json"]).expect(1);
+    assert!(ran.stderr.contains("error[image-unknown]"), "{ran:?}");
+    let build = parse(ran);
+    let failed = build.get("assets").list().iter().find(|a| a.get("state").text() == "failed").unwrap();
+    assert_eq!(failed.get("error").get("code").text(), "image-unknown");
+    assert_eq!(failed.get("error").get("path").text(), "\u{fc} 'x'.png");
+    let trouble = parse(p.run(&["--json", "--preset", "nope"]).expect(2));
+    assert_eq!(trouble.get("error").get("code").text(), "unknown-preset");
+    fs::create_dir(p.path("new")).unwrap();
+    let init = parse(p.run(&["--json", "-C", "new", "init"]).expect(0));
+    assert!(init.get("written").text().ends_with("assetc.yml"));
+    let clean = parse(p.run(&["--json", "clean"]).expect(0));
+    assert_eq!((clean.get("removed").number(), clean.get("kept").list().len()), (4, 0));
+}
+
+#[test]
+fn colour_only_where_it_is_wanted() {
+    let p = small();
+    p.write("assets/bad.png", "x");
+    let plain = |ran: &Ran| !ran.stdout.contains('\x1b') && !ran.stderr.contains('\x1b');
+    assert!(plain(&p.run(&[]).expect(1)));
+    assert!(plain(&p.run(&["--color", "never"]).expect(1)));
+    let ran = p.run(&["--color", "always"]).expect(1);
+    assert!(ran.stderr.contains("\x1b[1;31merror[image-unknown]\x1b[0m: \x1b[1mbad.png\x1b[0m: "), "{ran:?}");
+    assert!(ran.stdout.contains("\x1b[1;31m1 failed\x1b[0m"), "{ran:?}");
+    // Who says `always` means it.
+    let output = p.command(&["--color", "always"]).env("NO_COLOR", "1").output().unwrap();
+    assert!(output.stderr.contains(&0x1b));
+    let output = p.command(&[]).env("NO_COLOR", "1").output().unwrap();
+    assert!(!output.stderr.contains(&0x1b));
+}
+
+#[test]
+fn work_happens_in_the_directory_that_is_named() {
+    let p = small();
+    fs::create_dir_all(p.path("else/where")).unwrap();
+    // -o is relative to -C, as everything a user names is.
+    let ran = p.run(&["-C", "else/where", "-o", "out"]).expect(0);
+    assert!(timeless(&ran.stdout).ends_with("-> out\n"), "{ran:?}");
+    assert!(p.exists("else/where/out/a.ktx2"));
+    p.run(&["-C", "else/where", "-o", "out", "check"]).expect(0);
+    let ran = p.run(&["-C", "else/where", "info"]).expect(2);
+    assert!(ran.stderr.contains("error[output-missing]: "), "{ran:?}");
+}
+
+#[test]
+fn info_has_the_documented_shape() {
+    let p = Project::new();
+    p.write("assets/a.png", picture(8, 6, 1));
+    p.write("assets/b.r.png", picture(4, 4, 2));
+    p.write("assets/sub/c.lut.cube", format!("LUT_3D_SIZE 2\n{}", "0 0.5 1\n".repeat(8)));
+    p.write("assetc.yml", "default: {texture: {supercompress: none}}\n");
+    p.run(&[]).expect(0);
+    p.write("runtime/notes.txt", "hello");
+    let ran = p.run(&["info"]).expect(0);
+    let size = |path: &str| p.read(path).len();
+    let (a, b, c) = (size("runtime/a.ktx2"), size("runtime/b.r.ktx2"), size("runtime/sub/c.lut.ktx2"));
+    let human = |n: usize| match n {
+        0..1024 => format!("{n} B"),
+        _ => format!("{:.1} KB", n as f64 / 1024.0),
+    };
+    let texels = 8 * 6 + 4 * 3 + 2 + 1 + (4 * 4 + 2 * 2 + 1) + 2 * 2 * 2;
+    let expected = format!(
+        "Inspecting runtime
+
+== manifests (.hman) (1)
+  assets.hman
+    v1 | 0 entries | kind: 0 texture/0 mesh/0 material/0 lut | colorspace: 0 sRGB/0 linear | 16 B
+== textures (.ktx2) (3)
+  a.ktx2
+    8x6 | 2D | UNDEFINED (UASTC/Basis) | 4 mips | 1 faces, 1 layers | supercompress: none | {a} B
+  b.r.ktx2
+    4x4 | 2D | UNDEFINED (UASTC/Basis) | 3 mips | 1 faces, 1 layers | supercompress: none | {b} B
+  sub/c.lut.ktx2
+    2x2x2 | 3D | R8G8B8A8_UNORM | 1 mips | 1 faces, 1 layers | supercompress: none | {c} B
+== other files (1)
+  notes.txt | 5 B
+== summary
+  manifests:  1 file | 16 B | 0 entries
+  textures:   3 files | {} | {texels} texels
+  other:      1 file | 5 B
+  on disk:    {} total
+",
+        human(a + b + c),
+        human(a + b + c + 16 + 5),
+    );
+    assert_eq!(ran.stdout, expected);
+    let verbose = p.run(&["info", "-v"]).expect(0).stdout;
+    assert!(verbose.contains("transfer sRGB") && verbose.contains("level 3 1x1"), "{verbose}");
+
+    p.write("runtime/a.ktx2", "damaged");
+    let ran = p.run(&["info"]).expect(1);
+    assert!(ran.stdout.contains("  a.ktx2\n    unreadable: "), "{ran:?}");
+    assert!(ran.stdout.ends_with("  1 file failed to parse\n"), "{ran:?}");
+}
+
+#[test]
+fn info_and_check_look_where_the_build_would_write() {
+    let p = small();
+    p.run(&["-q"]).expect(0);
+    p.run(&["-q", "--preset", "small", "--pack"]).expect(0);
+    p.run(&["-q", "-o", "third/"]).expect(0);
+    for (args, dir, size) in [
+        (&[][..], "runtime", "8x8"),
+        (&["--preset", "small"][..], "out/small", "4x4"),
+        (&["-o", "third"][..], "third", "8x8"),
+        (&["--preset", "small", "-o", "third"][..], "third", "8x8"),
+    ] {
+        let ran = p.run(&[args, &["info"]].concat()).expect(0);
+        assert!(ran.stdout.starts_with(&format!("Inspecting {dir}\n")), "{ran:?}");
+        assert!(ran.stdout.contains(&format!("  a.ktx2\n    {size} | 2D")), "{ran:?}");
+        let ran = p.run(&[args, &["check"]].concat()).expect(0);
+        let expected = format!("Checking {dir}\nintegrity OK: 1 manifest, 2 textures; 3 files as written\n");
+        assert_eq!(ran.stdout, expected);
+    }
+    let ran = p.run(&["pack", "info", "--preset", "small"]).expect(0);
+    assert!(ran.stdout.starts_with("== out/small.hpack (HPAK v2) — 3 entries, "), "{ran:?}");
+    let ran = p.run(&["check", "out/small.hpack"]).expect(0);
+    assert!(ran.stdout.ends_with("integrity OK: 1 manifest, 2 textures; no journal to compare with\n"));
+    let ran = p.run(&["check", "-q"]).expect(0);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
+    let ran = p.run(&["pack", "info"]).expect(2);
+    assert!(ran.stderr.starts_with("error[output-missing]: runtime.hpack: "), "{ran:?}");
+    assert!(ran.stderr.contains("--pack"), "{ran:?}");
+    let ran = p.run(&["pack", "info", "runtime"]).expect(2);
+    assert!(ran.stderr.contains("runtime: ") && ran.stderr.contains("hint: name a .hpack"), "{ran:?}");
+}
+
+#[test]
+fn explain_tells_layers_inputs_outputs_and_the_next_build() {
+    let p = small();
+    let before = p.run(&["explain", "ui/b.png"]).expect(0).stdout;
+    assert!(before.starts_with("ui/b.png\n  recipe: color (version "), "{before}");
+    assert!(
+        before.contains("\n  never built\n  output: ui/b.ktx2\n  next build: cooks it (new)\n"),
+        "{before}"
+    );
+    let rule = "  texture.compress = false        from default.rules[0] (match \"ui/*\", line 3)\n";
+    assert!(before.contains(rule), "{before}");
+    assert!(before.contains("  texture.max_size = false        from built in\n"), "{before}");
+    let preset = p.run(&["explain", "--preset", "small", "ui/b.png"]).expect(0).stdout;
+    assert!(preset.contains("  texture.max_size = 4            from presets.small\n"), "{preset}");
+
+    p.run(&["-q"]).expect(0);
+    let after = p.run(&["explain", "ui/b.png"]).expect(0).stdout;
+    let end = "  last built because: new\n  input:  ui/b.png (read)\n  output: ui/b.ktx2\n  next build: nothing to do\n";
+    assert!(after.ends_with(end), "{after}");
+    // The same source, however it is named.
+    for (dir, name) in [(".", "assets/ui/b.png"), ("assets/ui", "b.png"), ("assets", "ui/b.png")] {
+        assert_eq!(p.run(&["-C", dir, "explain", name]).expect(0).stdout, after, "{dir} {name}");
+    }
+    p.write("assets/ui/b.png", picture(4, 4, 7));
+    let stale = p.run(&["explain", "ui/b.png"]).expect(0).stdout;
+    assert!(stale.ends_with("  next build: cooks it (ui/b.png changed)\n"), "{stale}");
+    p.remove("runtime/a.ktx2");
+    let stale = p.run(&["explain", "a.png"]).expect(0).stdout;
+    assert!(stale.ends_with("  next build: cooks it (output a.ktx2 is missing)\n"), "{stale}");
+    assert_eq!(p.build(), (2, 0), "to explain changes nothing");
+
+    let folder = picture(4, 4, 3);
+    for face in ["px", "nx", "py", "ny", "pz", "nz"] {
+        p.write(&format!("assets/sky.env/{face}.png"), &folder);
+    }
+    p.run(&["-q"]).expect(0);
+    let sky = p.run(&["explain", "sky.env"]).expect(0).stdout;
+    assert!(sky.contains("  input:  sky.env (listed)\n  input:  sky.env/nx.png (read)\n"), "{sky}");
+    let refused = |source: &str, code: &str, word: &str| {
+        let ran = p.run(&["explain", source]).expect(2);
+        assert!(ran.stderr.contains(code) && ran.stderr.contains(word), "{ran:?}");
+        assert!(ran.stderr.contains("hint: "), "{ran:?}");
+    };
+    p.write("assets/readme.txt", "x");
+    refused("sky.env/px.png", "not-a-source", "part of the source sky.env");
+    refused("readme.txt", "not-a-source", "no recipe takes it");
+    refused("ui", "not-a-source", "no recipe takes it");
+    refused("nope.png", "file-missing", "there is no such source");
+    refused("../../etc/passwd", "not-a-source", "it leaves the root");
+}
+
+#[test]
+fn clean_removes_what_was_written_and_nothing_else() {
+    let p = small();
+    p.run(&["-q", "--pack"]).expect(0);
+    p.run(&["-q", "--preset", "small", "--pack"]).expect(0);
+    p.write("runtime/mine.txt", "mine").write("runtime/ui/b.ktx2", "changed by hand");
+    let ran = p.run(&["clean"]).expect(0);
+    assert_eq!(ran.stdout, "removed 3 files from runtime\n");
+    assert!(ran.stderr.starts_with("warning[clean-kept]: ui/b.ktx2: kept"), "{ran:?}");
+    let left: Vec<String> = p.tree("runtime").into_keys().collect();
+    assert_eq!(left, ["mine.txt", "ui/b.ktx2"]);
+    assert!(!p.exists("runtime/.assetc-cache") && !p.exists("runtime.hpack"));
+    assert!(p.exists("assets/a.png") && p.exists("out/small/a.ktx2") && p.exists("out/small.hpack"));
+
+    let ran = p.run(&["clean"]).expect(0);
+    assert_eq!(ran.stdout, "nothing to remove: no build wrote to runtime\n");
+    p.run(&["clean", "--preset", "small"]).expect(0);
+    assert!(!p.exists("out/small") && !p.exists("out/small.hpack"));
+    assert_eq!(p.run(&["clean", "-o", "never/built"]).expect(0).code, 0);
+    assert!(!p.exists("never"));
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_trouble() {
+    let p = small();
+    p.run(&["-q"]).expect(0);
+    // More than a pipe holds.
+    for n in 0..2000 {
+        p.write(&format!("runtime/a file with a fairly long name, number {n:04}.txt"), "");
+    }
+    for args in [&["info"][..], &["info", "--json"], &["--help"]] {
+        let mut child =
+            p.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut first = String::new();
+        let mut stdout = BufReader::with_capacity(64, child.stdout.take().unwrap());
+        if args.len() == 1 {
+            stdout.read_line(&mut first).unwrap();
+            assert!(!first.is_empty());
+        }
+        drop(stdout);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{args:?}");
+    }
+}
+
+/// A PNG that claims a size, with texels for a few rows at most.
+fn bomb(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, 16, 16);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.write_header().unwrap().write_image_data(&[0; 16 * 16 * 4]).unwrap();
+    bytes[16..20].copy_from_slice(&width.to_be_bytes());
+    bytes[20..24].copy_from_slice(&height.to_be_bytes());
+    let sum = crc32(&bytes[12..29]);
+    bytes[29..33].copy_from_slice(&sum.to_be_bytes());
+    bytes
+}
+
+fn crc32(data: &[u8]) -> u32 {
+    !data.iter().fold(u32::MAX, |sum, &byte| {
+        (0..8).fold(sum ^ u32::from(byte), |s, _| if s & 1 == 1 { s >> 1 ^ 0xEDB8_8320 } else { s >> 1 })
+    })
+}
+
+#[test]
+fn bombs_are_refused_quickly_and_plainly() {
+    let p = Project::new();
+    p.write("assets/huge.png", bomb(2_000_000_000, 2_000_000_000));
+    p.write("assets/wide.png", bomb(16_385, 1));
+    p.write("assets/deep.png", bomb(16_384, 16_384));
+    p.write("assets/fine.png", picture(4, 4, 1));
+    let mut tga = vec![0; 18];
+    tga[2] = 2;
+    tga[12..16].copy_from_slice(&[0xFF; 4]);
+    tga[16] = 32;
+    p.write("assets/t.tga", tga);
+    p.write("assets/grade.lut.cube", "LUT_3D_SIZE 256\n0 0 0\n");
+    let start = Instant::now();
+    let ran = p.run(&[]).expect(1);
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    for line in [
+        "error[image-too-large]: huge.png:IHDR: 2000000000x2000000000 texels, and a side may have 16384 at most",
+        "error[image-too-large]: wide.png:IHDR: 16385x1 texels, and a side may have 16384 at most",
+        "error[image-truncated]: deep.png: the file ends too early: ",
+        "error[image-too-large]: t.tga: 65535x65535 texels, and a side may have 16384 at most",
+        "error[cube-count]: grade.lut.cube:line 2: LUT_3D_SIZE 256 needs 16777216 entries, and the file has 1",
+    ] {
+        assert!(ran.stderr.contains(line), "{line} is not in:\n{}", ran.stderr);
+    }
+    assert!(ran.stdout.contains("6 assets: 1 built, 0 cached, 5 failed"), "{ran:?}");
+}
+
+#[test]
+fn every_failure_names_its_file_and_a_cure() {
+    let p = Project::new();
+    let good = picture(4, 4, 1);
+    let sources: [(&str, &[u8], &str); 12] = [
+        ("a.png", b"text", "image-unknown"),
+        ("b.png", b"", "file-empty"),
+        ("c.png", &good[..good.len() - 8], "image-truncated"),
+        ("d.jpg", b"\xFF\xD8\xFF\xD9", "image-corrupt"),
+        ("e.webp", b"RIFF\x99\0\0\0WEBPVP8L", "image-truncated"),
+        ("f.bmp", b"BMxxxx", "image-"),
+        ("g.png", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "lfs-pointer"),
+        ("h.lut.cube", b"LUT_1D_SIZE 4\n", "cube-1d"),
+        ("i.lut.cube", b"LUT_3D_SIZE 2\n0 0\n", "cube-syntax"),
+        ("j.lut.cube", b"LUT_3D_SIZE 2\n0 0 \xFF\n", "cube-encoding"),
+        ("k.env/px.png", &good, "cubemap-face-missing"),
+        ("l.array/notes.txt", b"none", "array-empty"),
+    ];
+    for (name, bytes, _) in sources {
+        p.write(&format!("assets/{name}"), bytes);
+    }
+    p.write("assets/m.png", &good).write("assets/m.jpg", &good);
+    p.write("assets/n.array/1.png", &good).write("assets/n.array/2.png", picture(2, 2, 1));
+    let ran = p.run(&["-q"]).expect(1);
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    let told = |name: &str, code: &str| {
+        let source = name.split('/').next().unwrap();
+        let at = lines
+            .iter()
+            .position(|line| line.starts_with(&format!("error[{code}")) && line.contains(source))
+            .unwrap_or_else(|| panic!("{name}: {code} is not told:\n{}", ran.stderr));
+        assert!(lines[at + 1].starts_with("  hint: "), "no cure: {}", lines[at]);
+    };
+    for (name, _, code) in sources {
+        told(name, code);
+    }
+    told("m.png", "output-conflict");
+    told("m.jpg", "output-conflict");
+    told("n.array/2.png", "array-layer-size");
+    assert_eq!(lines.len(), 2 * 15, "{}", ran.stderr);
+    assert!(!p.exists("runtime/assets.hman"), "no manifest without every asset");
+}
+
+#[test]
+fn warnings_are_said_by_every_build_and_hidden_when_quiet() {
+    let p = Project::new();
+    p.write("assets/a.jpg", picture(4, 4, 1));
+    let told = "warning[image-extension]: a.jpg: this is a PNG file, though its extension says JPEG";
+    for _ in 0..2 {
+        let ran = p.run(&[]).expect(0);
+        assert!(ran.stderr.contains(told), "{ran:?}");
+    }
+    assert_eq!(p.run(&["-q"]).expect(0).stderr, "");
+}
+
+#[cfg(unix)]
+#[test]
+fn odd_names_are_passed_over_and_spelt_out() {
+    use std::os::unix::ffi::OsStrExt;
+    let p = small();
+    p.write("assets/red\u{1b}[31m\nline.png", picture(4, 4, 1));
+    fs::write(p.path("assets").join(std::ffi::OsStr::from_bytes(b"caf\xE9.png")), "x").unwrap();
+    std::os::unix::fs::symlink("/etc", p.path("assets/etc")).unwrap();
+    std::os::unix::fs::symlink("a.png", p.path("assets/same.png")).unwrap();
+    let ran = p.run(&[]).expect(0);
+    let spelt = "warning[path-not-portable]: red\\u{1b}[31m\\nline.png: left out: ";
+    assert!(ran.stderr.contains(spelt) && !ran.stderr.contains('\x1b'), "{ran:?}");
+    assert!(ran.stderr.contains("warning[path-not-utf8]: caf\u{fffd}.png: "), "{ran:?}");
+    assert!(ran.stderr.contains("warning[link-ignored]: etc: the link leads outside the tree"), "{ran:?}");
+    assert!(ran.stdout.starts_with("3 assets: 3 built"), "a link inside the tree is a file: {ran:?}");
+    std::os::unix::fs::symlink("/etc", p.path("runtime/etc")).unwrap();
+    let ran = p.run(&["check"]).expect(1);
+    assert!(ran.stdout.contains("  FAIL etc: the link leads outside the tree [link-ignored]"), "{ran:?}");
+    let info = Json::parse(&p.run(&["info", "--json"]).expect(0).stdout);
+    assert_eq!(info.get("problems").list()[0].get("code").text(), "link-ignored");
+}
+
+#[test]
+fn a_check_of_nothing_says_so() {
+    let p = small();
+    let ran = p.run(&["check", "assets"]).expect(0);
+    let expected = "Checking assets\nintegrity OK: no runtime files; no journal to compare with\n";
+    assert_eq!(ran.stdout, expected);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_could_not_be_written_is_no_success() {
+    let p = small();
+    p.run(&["-q"]).expect(0);
+    for args in [&["info"][..], &["check", "--json"], &["completions", "bash"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = p.command(args).stdout(full).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+        assert!(stderr.starts_with("error[stdout]: the result could not be written"), "{args:?}: {stderr}");
+    }
+}

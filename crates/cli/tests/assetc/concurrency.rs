@@ -1,0 +1,204 @@
+//! Several programs at one output: builds wait for each other, whoever looks sees finished work, and nothing hangs.
+
+use crate::project::{ASSETC, Project, Ran, picture};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// Nothing here takes longer, however busy the machine is, unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Runs the executable several times at once; what each gave, in order.
+fn at_once(project: &Project, runs: &[&[&str]]) -> Vec<Ran> {
+    let (done, finished) = mpsc::channel();
+    for (index, args) in runs.iter().enumerate() {
+        let (mut command, done) = (project.command(args), done.clone());
+        std::thread::spawn(move || done.send((index, command.output().unwrap())));
+    }
+    let mut all = BTreeMap::new();
+    while all.len() < runs.len() {
+        let (index, output) = finished.recv_timeout(PATIENCE).expect("no run hangs");
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let code = output.status.code().unwrap_or(-1);
+        all.insert(index, Ran { code, stdout: text(output.stdout), stderr: text(output.stderr) });
+    }
+    all.into_values().collect()
+}
+
+fn number(ran: &Ran, name: &str) -> usize {
+    let (_, rest) = ran.stdout.split_once(&format!("\"{name}\":")).unwrap();
+    rest.split([',', '}']).next().unwrap().parse().unwrap()
+}
+
+/// Writes twenty pictures that depend on `seed`.
+fn paint(project: &Project, seed: u32) {
+    for n in 0..20 {
+        project
+            .write(&format!("assets/{}{n}.png", ["", "sub/"][n as usize % 2]), picture(8, 8 + n, n + seed));
+    }
+}
+
+/// What a build from nothing gives: the files, and the pack.
+fn from_nothing(project: &Project, args: &[&str]) -> (BTreeMap<String, Vec<u8>>, Vec<u8>) {
+    let clean = Project::new();
+    for (path, bytes) in project.tree("assets") {
+        clean.write(&format!("assets/{path}"), bytes);
+    }
+    if project.exists("assetc.yml") {
+        clean.write("assetc.yml", project.read("assetc.yml"));
+    }
+    clean.run(&[&["--pack", "-o", "clean"], args].concat()).expect(0);
+    (clean.tree("clean"), clean.read("clean.hpack"))
+}
+
+fn builds_share_the_work(builders: usize) {
+    let project = Project::new();
+    for round in 0..4 {
+        paint(&project, round / 2 * 100);
+        if round == 2 {
+            project.remove("runtime");
+        }
+        let runs: Vec<&[&str]> = vec![&["--json"]; builders];
+        let ran: Vec<Ran> = at_once(&project, &runs).into_iter().map(|ran| ran.expect(0)).collect();
+        let built: usize = ran.iter().map(|ran| number(ran, "built")).sum();
+        let cached: usize = ran.iter().map(|ran| number(ran, "cached")).sum();
+        assert_eq!(built, if round % 2 == 0 { 20 } else { 0 }, "each picture is cooked by one of them");
+        assert_eq!(built + cached, 20 * builders);
+        assert!(project.tree("runtime") == from_nothing(&project, &[]).0);
+        project.run(&["check"]).expect(0);
+    }
+}
+
+#[test]
+fn two_builds_share_the_work() {
+    builds_share_the_work(2);
+}
+
+#[test]
+fn eight_builds_share_the_work() {
+    builds_share_the_work(8);
+}
+
+/// Builds with other settings at the same output: one after the other, and the last one counts.
+#[test]
+fn builds_of_different_settings_do_not_mix() {
+    let project = Project::new();
+    paint(&project, 0);
+    project
+        .write("assetc.yml", "presets: {raw: {texture: {compress: false}}, one: {texture: {mips: false}}}\n");
+    let presets = ["raw", "one"].map(|name| from_nothing(&project, &["--preset", name]));
+    assert!(presets[0] != presets[1]);
+    for _ in 0..3 {
+        let run = |name| ["--pack", "--preset", name];
+        let ran = at_once(&project, &[&run("raw"), &run("one"), &run("raw"), &run("one")]);
+        ran.into_iter().for_each(|ran| drop(ran.expect(0)));
+        let found = (project.tree("runtime"), project.read("runtime.hpack"));
+        assert!(presets.contains(&found), "two settings in one output");
+    }
+}
+
+/// Whoever looks while builds run sees whole files, and `check` sees a finished build.
+#[test]
+fn looking_while_building_finds_no_fault() {
+    let project = Project::new();
+    for round in 0..6 {
+        paint(&project, round * 100);
+        if round % 2 == 1 {
+            project.remove("assets/0.png");
+        }
+        if round == 0 {
+            project.run(&["--pack"]).expect(0);
+            paint(&project, 1000);
+        }
+        let runs: [&[&str]; 8] = [
+            &["check"],
+            &["--pack"],
+            &["pack", "info"],
+            &["check", "runtime.hpack"],
+            &["check"],
+            &["explain", "assets/2.png"],
+            &["check"],
+            &["info", "runtime.hpack"],
+        ];
+        for (ran, args) in at_once(&project, &runs).into_iter().zip(runs) {
+            assert_eq!(ran.code, 0, "{args:?}\n{}\n{}", ran.stdout, ran.stderr);
+        }
+        assert!(project.tree("runtime") == from_nothing(&project, &[]).0);
+    }
+}
+
+/// Outputs may lie in each other and are built at the same time.
+#[test]
+fn nested_outputs_do_not_disturb_each_other() {
+    let project = Project::new();
+    project.write(
+        "assetc.yml",
+        "presets:\n  desktop: {}\n  mobile: {output: runtime/mobile, texture: {max_size: 4}}\n",
+    );
+    let presets = [["--pack", "--preset", "desktop"], ["--pack", "--preset", "mobile"]];
+    for round in 0..6 {
+        if round % 2 == 0 && project.exists("runtime") {
+            project.remove("runtime");
+        }
+        paint(&project, round * 100);
+        let runs: [&[&str]; 4] = [&presets[0], &presets[1], &presets[1], &presets[0]];
+        at_once(&project, &runs).into_iter().for_each(|ran| drop(ran.expect(0)));
+        let (mobile, mobile_pack) = from_nothing(&project, &presets[1][1..]);
+        let (desktop, desktop_pack) = from_nothing(&project, &presets[0][1..]);
+        assert!(project.tree("runtime/mobile") == mobile);
+        assert!(project.read("runtime/mobile.hpack") == mobile_pack);
+        let mut outer = project.tree("runtime");
+        outer.retain(|path, _| !path.starts_with("mobile"));
+        assert!(outer == desktop);
+        assert!(project.read("runtime.hpack") == desktop_pack);
+    }
+}
+
+#[test]
+fn a_build_and_a_clean_do_not_trip_over_each_other() {
+    let project = Project::new();
+    paint(&project, 0);
+    let expected = from_nothing(&project, &[]).0;
+    for _ in 0..12 {
+        let runs: [&[&str]; 6] = [&["clean"], &["-q"], &["clean"], &["-q"], &["clean"], &["-q"]];
+        for (ran, args) in at_once(&project, &runs).into_iter().zip(runs) {
+            assert_eq!(ran.code, 0, "{args:?}\n{}\n{}", ran.stdout, ran.stderr);
+        }
+        project.run(&[]).expect(0);
+        assert!(project.tree("runtime") == expected);
+    }
+    project.run(&["clean"]).expect(0);
+    assert!(!project.exists("runtime"));
+}
+
+/// Whoever finds the output taken says so and waits.
+#[test]
+fn waiting_is_said() {
+    let project = Project::new();
+    paint(&project, 0);
+    project.run(&[]).expect(0);
+    for (args, shared) in
+        [(&["build"][..], false), (&["build"], true), (&["check"], false), (&["clean"], false)]
+    {
+        let journal =
+            File::options().read(true).write(true).open(project.path("runtime/.assetc-cache")).unwrap();
+        if shared {
+            journal.lock_shared().unwrap()
+        } else {
+            journal.lock().unwrap()
+        };
+        let mut command = Command::new(ASSETC);
+        command.args(args).current_dir(project.root());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let line = lines.next().unwrap().unwrap();
+        assert!(line.starts_with("waiting for "), "{args:?}: {line}");
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(child.try_wait().unwrap().is_none(), "{args:?} did not wait");
+        drop(journal);
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
+    }
+}

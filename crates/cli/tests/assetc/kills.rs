@@ -1,0 +1,175 @@
+//! The executable is killed at random moments. No half-written file is ever seen, and the next build is as good as
+//! one from nothing, without doing finished work again and without anything left behind.
+//!
+//! A project has two states with other, more and fewer sources; builds between them are incremental ones. Before it
+//! is built to the end, a project may change state once more: what the killed build had written then belongs to
+//! nobody but the journal.
+
+use crate::project::{Project, picture};
+use crate::random::Random;
+use kiln_kit::{Real, Records, RelPath};
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// A set of sources, and what a build of them gives.
+struct Wanted {
+    sources: Files,
+    runtime: Files,
+    pack: Vec<u8>,
+    took: Duration,
+}
+
+impl Wanted {
+    fn new(sources: Files) -> Wanted {
+        let project = Project::new();
+        put_sources(&project, &sources);
+        let start = Instant::now();
+        project.run(&["--pack"]).expect(0);
+        let took = start.elapsed();
+        Wanted { sources, runtime: project.tree("runtime"), pack: project.read("runtime.hpack"), took }
+    }
+}
+
+/// Makes the source tree exactly these files; those that are right already stay untouched.
+fn put_sources(project: &Project, sources: &Files) {
+    let there = project.tree("assets");
+    for path in there.keys().filter(|path| !sources.contains_key(*path)) {
+        project.remove(&format!("assets/{path}"));
+    }
+    for (path, bytes) in sources.iter().filter(|(path, bytes)| there.get(*path) != Some(bytes)) {
+        project.write(&format!("assets/{path}"), bytes);
+    }
+}
+
+/// Two states of a project of pictures of one size: most are the same in both, the others differ or are only in one.
+fn states(count: u32, side: u32) -> [Wanted; 2] {
+    [0, 1].map(|state| {
+        let mut sources = Files::new();
+        for n in 0..count {
+            let (dir, suffix) = (["", "sub/", "sub/deep/"][n as usize % 3], ["", ".n", ".r"][n as usize % 3]);
+            let (name, seed) = match n % 8 {
+                0 => (format!("{dir}only{state}-{n}{suffix}.png"), n),
+                1 | 2 => (format!("{dir}both{n}{suffix}.png"), n + 1000 * state),
+                _ => (format!("{dir}same{n}{suffix}.png"), n),
+            };
+            sources.insert(name, picture(side + n % 5, side, seed));
+        }
+        Wanted::new(sources)
+    })
+}
+
+struct Tally {
+    /// Builds that were still running when they were killed.
+    kills: usize,
+    /// Cold builds after which the journal knew some of the sources, but not all.
+    partial: usize,
+}
+
+/// Kills builds until `wanted` of them were struck while they ran.
+fn kill(seed: u64, wanted: usize, states: &[Wanted; 2]) -> Tally {
+    let mut random = Random::new(seed);
+    let mut tally = Tally { kills: 0, partial: 0 };
+    let project = Project::new();
+    let mut round = 0;
+    while tally.kills < wanted {
+        round += 1;
+        assert!(round < wanted * 10, "builds end too soon to be killed: {} of {round}", tally.kills);
+        let mut state = &states[random.below(2)];
+        let cold = random.one_in(3);
+        if cold && project.exists("runtime") {
+            project.remove("runtime");
+        }
+        put_sources(&project, &state.sources);
+        let args: &[&str] = if random.one_in(3) { &["--pack", "-q"] } else { &["-q"] };
+        let mut child = project.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // Incremental builds are shorter; most of the first third is shared by both.
+        let longest = state.took.as_micros() as usize / if random.one_in(2) { 1 } else { 3 };
+        std::thread::sleep(Duration::from_micros(random.below(longest + 2000) as u64));
+        let ended = child.try_wait().unwrap().is_some();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        tally.kills += usize::from(!ended);
+        let story = format!("seed {seed}, round {round}, cold: {cold}, {args:?}");
+        nothing_is_half_written(&project, states, &story);
+
+        let known = known(&project);
+        let strayed = random.one_in(3);
+        if strayed {
+            state = &states[random.below(2)];
+            put_sources(&project, &state.sources);
+        }
+        let (built, cached) = project.build();
+        assert_eq!(built + cached, state.sources.len(), "{story}");
+        if cold && !strayed {
+            assert_eq!(cached, known, "{story}: finished work was done again");
+            tally.partial += usize::from(known > 0 && known < state.sources.len());
+        }
+        assert!(project.tree("runtime") == state.runtime, "{story}: {}", differences(&project, state));
+        let left = leftovers(&project);
+        assert!(left.is_empty(), "{story}: left behind: {left:?}");
+        if random.one_in(4) {
+            project.run(&["--pack"]).expect(0);
+            assert!(project.read("runtime.hpack") == state.pack, "{story}: another pack");
+        }
+    }
+    tally
+}
+
+/// Every file in sight is whole: it is the one that a finished build of one of the two states has there.
+fn nothing_is_half_written(project: &Project, states: &[Wanted; 2], story: &str) {
+    for (path, bytes) in project.tree("runtime").iter().filter(|(path, _)| !path.starts_with(".kiln-")) {
+        let whole = states.iter().any(|state| state.runtime.get(path) == Some(bytes));
+        assert!(whole, "{story}: {path} is half-written");
+    }
+    if project.exists("runtime.hpack") {
+        let pack = project.read("runtime.hpack");
+        assert!(states.iter().any(|state| state.pack == pack), "{story}: the pack is half-written");
+    }
+}
+
+/// How many sources the journal knows as built.
+fn known(project: &Project) -> usize {
+    let Ok(real) = Real::open(&project.path("runtime")) else { return 0 };
+    let records = Records::read(&real, &RelPath::new(".assetc-cache").unwrap(), &|| ()).unwrap();
+    let names = records.names().into_iter().filter(|name| !name.starts_with('/'));
+    names.filter_map(|name| records.get(name)).filter(|record| !record.fingerprint.is_empty()).count()
+}
+
+/// Everything in the output and beside it that is neither a result nor the journal.
+fn leftovers(project: &Project) -> Vec<String> {
+    let names = |dir: &str| {
+        let listing = fs::read_dir(project.path(dir)).unwrap();
+        listing.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+    };
+    let mut all = names("");
+    all.extend(names("runtime"));
+    all.retain(|name| name.starts_with(".kiln"));
+    all
+}
+
+fn differences(project: &Project, state: &Wanted) -> String {
+    let there = project.tree("runtime");
+    let paths = there.keys().chain(state.runtime.keys());
+    let mut differ: Vec<&str> =
+        paths.filter(|path| there.get(*path) != state.runtime.get(*path)).map(String::as_str).collect();
+    differ.dedup();
+    differ.join(", ")
+}
+
+/// Many small files: several batches are put in place one after the other.
+#[test]
+fn many_small_files_survive_kills() {
+    let tally = kill(1, 66, &states(132, 4));
+    assert!(tally.partial > 0, "no kill fell between two batches");
+}
+
+/// Fewer and larger ones: most kills fall into cooks.
+#[test]
+fn forty_pictures_survive_kills() {
+    let tally = kill(2, 36, &states(40, 32));
+    assert!(tally.kills >= 36);
+}

@@ -1,0 +1,369 @@
+//! Source and output trees on a real disk with things in them that are no ordinary files, or not for us to read.
+#![cfg(unix)]
+
+use crate::project::{ASSETC, Project, Ran, picture};
+use crate::random::Random;
+use std::fs::{self, File, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A user who owns nothing, to whom permissions apply.
+const NOBODY: u32 = 65534;
+
+fn outputs(project: &Project) -> Vec<String> {
+    project.tree("runtime").into_keys().filter(|path| path != "assets.hman").collect()
+}
+
+/// The warnings and errors about a path.
+fn about<'a>(ran: &'a Ran, path: &str) -> Vec<&'a str> {
+    ran.stderr.lines().filter(|line| line.contains(path)).collect()
+}
+
+#[track_caller]
+fn warned(ran: &Ran, code: &str, path: &str) {
+    let said = about(ran, path);
+    assert!(
+        said.len() == 1 && said[0].starts_with(&format!("warning[{code}]")),
+        "{path}: {said:?}\n{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn links_are_followed_to_files_inside_and_nowhere_else() {
+    let p = Project::new();
+    p.write("assets/real/a.png", picture(4, 4, 1));
+    p.write("outside/secret.png", picture(4, 4, 2));
+    let link = |target: &str, name: &str| symlink(target, p.path("assets").join(name)).unwrap();
+    link("real/a.png", "inside.png");
+    link("inside.png", "twice.png");
+    link("../outside/secret.png", "out.png");
+    link(p.path("outside/secret.png").to_str().unwrap(), "absolute.png");
+    link("../assets/real/a.png", "around.png");
+    link("real", "folder");
+    link("real", "folder.array");
+    link("nowhere", "dangling.png");
+    link("loop.png", "loop.png");
+    link("/dev/zero", "endless.png");
+
+    let ran = p.run(&[]).expect(0);
+    for ignored in
+        ["out.png", "absolute.png", "folder: ", "folder.array", "dangling.png", "loop.png", "endless.png"]
+    {
+        warned(&ran, "link-ignored", ignored);
+    }
+    assert_eq!(outputs(&p), ["around.ktx2", "inside.ktx2", "real/a.ktx2", "twice.ktx2"]);
+    let same = p.read("runtime/real/a.ktx2");
+    assert!(["around", "inside", "twice"].iter().all(|n| p.read(&format!("runtime/{n}.ktx2")) == same));
+
+    // What a link leads to is what counts.
+    p.write("assets/real/a.png", picture(4, 4, 3));
+    assert_eq!(p.build(), (4, 0));
+    assert!(
+        p.read("runtime/twice.ktx2") == p.read("runtime/real/a.ktx2") && p.read("runtime/twice.ktx2") != same
+    );
+    p.remove("assets/real/a.png");
+    assert_eq!(p.build(), (0, 0));
+    assert_eq!(outputs(&p), [""; 0]);
+}
+
+/// A picture outside the tree does not become a face because a link in the folder names it.
+#[test]
+fn a_folder_cannot_reach_out_through_links() {
+    let p = Project::new();
+    p.write("outside.png", picture(4, 4, 1));
+    for face in ["px", "nx", "py", "ny", "pz"] {
+        p.write(&format!("assets/sky.env/{face}.png"), picture(4, 4, 2));
+    }
+    symlink("../../outside.png", p.path("assets/sky.env/nz.png")).unwrap();
+    let ran = p.run(&[]).expect(1);
+    warned(&ran, "link-ignored", "sky.env/nz.png");
+    assert!(ran.stderr.contains("lacks nz"), "{}", ran.stderr);
+}
+
+/// Two files of one size that were written within one tick of the clock cannot be told apart by their stamps; a link
+/// that is turned from one to the other has still changed.
+#[test]
+fn a_link_that_is_turned_to_another_file_is_noticed() {
+    let p = Project::new();
+    let bytes = [1, 2].map(|seed| flat(seed, 8));
+    let stamp = |path: &str| {
+        let meta = fs::metadata(p.path(path)).unwrap();
+        (meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec(), meta.len())
+    };
+    for _ in 0..200 {
+        // Made anew: a file whose stamp was asked for gets a finer one the next time.
+        let _ = fs::remove_dir_all(p.path("assets"));
+        p.write("assets/a.png", &bytes[0]).write("assets/b.png", &bytes[1]);
+        if stamp("assets/a.png") == stamp("assets/b.png") {
+            break;
+        }
+    }
+    std::thread::sleep(Duration::from_millis(40));
+    for (n, target) in ["a.png", "b.png", "a.png", "b.png"].into_iter().enumerate() {
+        let _ = fs::remove_file(p.path("assets/link.png"));
+        symlink(target, p.path("assets/link.png")).unwrap();
+        let built = if n == 0 { 3 } else { 1 };
+        assert_eq!(p.build(), (built, 3 - built), "turned to {target}");
+        let expected = p.read(&format!("runtime/{}", target.replace("png", "ktx2")));
+        assert!(p.read("runtime/link.ktx2") == expected, "turned to {target}");
+    }
+    assert_eq!(p.build(), (0, 3));
+}
+
+/// A picture without compression: its size in bytes depends on its sides alone.
+fn flat(seed: u64, side: u32) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    let samples: Vec<u8> = (0..side * side * 3).map(|_| random.next() as u8).collect();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, side, side);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_compression(png::Compression::NoCompression);
+    encoder.write_header().unwrap().write_image_data(&samples).unwrap();
+    bytes
+}
+
+#[test]
+fn pipes_sockets_and_devices_are_passed_over() {
+    let p = Project::new();
+    p.write("assets/a.png", picture(4, 4, 1));
+    p.write("assets/sky.env/px.png", picture(4, 4, 1));
+    let make = |program: &str, args: &[&str], path: &str| {
+        Command::new(program).arg(p.path(path)).args(args).status().is_ok_and(|status| status.success())
+    };
+    assert!(make("mkfifo", &[], "assets/pipe.png"));
+    assert!(make("mkfifo", &[], "assets/sky.env/nx.png"));
+    let _socket = std::os::unix::net::UnixListener::bind(p.path("assets/socket.png")).unwrap();
+    // Not everyone may make a device; it would be passed over like the others.
+    make("mknod", &["c", "1", "5"], "assets/zeros.png");
+    fs::create_dir(p.path("runtime")).unwrap();
+    assert!(make("mkfifo", &[], "runtime/a.ktx2"));
+    assert!(make("mkfifo", &[], "runtime/theirs"));
+
+    let start = Instant::now();
+    let ran = p.run(&["--pack"]).expect(1);
+    assert!(start.elapsed() < Duration::from_secs(20));
+    assert!(ran.stderr.contains("lacks nx, py"), "{}", ran.stderr);
+    p.remove("assets/sky.env");
+    let ran = p.run(&["--pack"]).expect(0);
+    assert_eq!(about(&ran, "pipe.png"), [""; 0]);
+    assert!(fs::metadata(p.path("runtime/a.ktx2")).unwrap().is_file(), "the pipe gave way to the output");
+    p.run(&["check", "runtime.hpack"]).expect(0);
+    p.run(&["info"]).expect(0);
+    p.run(&["check"]).expect(0);
+    assert!(p.exists("runtime/theirs"));
+}
+
+#[test]
+fn names_that_other_platforms_cannot_have_are_told_and_left_out() {
+    let p = Project::new();
+    p.write("assets/fine.png", picture(4, 4, 1));
+    let odd = |name: &[u8]| {
+        let path = p.path("assets").join(std::ffi::OsStr::from_bytes(name));
+        fs::write(path, picture(4, 4, 2)).unwrap();
+    };
+    odd(b"latin-\xe9.png");
+    odd(b"back\\slash.png");
+    odd(b"co:lon.png");
+    odd(b"new\nline.png");
+    odd("\u{fc}mlaut \u{1f3a8} spaces.png".as_bytes());
+    let ran = p.run(&[]).expect(0);
+    warned(&ran, "path-not-utf8", "latin-");
+    warned(&ran, "path-not-portable", "slash");
+    warned(&ran, "path-not-portable", "lon.png");
+    assert_eq!(outputs(&p), ["fine.ktx2", "\u{fc}mlaut \u{1f3a8} spaces.ktx2"]);
+    assert_eq!(p.build(), (0, 2));
+}
+
+/// More than can be read into memory is refused before it is.
+#[test]
+fn an_enormous_source_fails_alone() {
+    let p = Project::new();
+    p.write("assets/a.png", picture(4, 4, 1)).write("assets/huge.png", "");
+    File::options().write(true).open(p.path("assets/huge.png")).unwrap().set_len(5 << 30).unwrap();
+    let ran = p.run(&[]).expect(1);
+    assert!(ran.stderr.contains("error[unreadable]: huge.png"), "{}", ran.stderr);
+    assert_eq!(p.tree("runtime").into_keys().collect::<Vec<_>>(), ["a.ktx2"]);
+}
+
+/// Another name for the same file, outside the tree, is another way to change it.
+#[test]
+fn an_edit_through_a_hard_link_is_noticed() {
+    let p = Project::new();
+    let bytes = [1, 2].map(|seed| flat(seed, 8));
+    p.write("assets/a.png", &bytes[0]);
+    fs::hard_link(p.path("assets/a.png"), p.path("outside.png")).unwrap();
+    assert_eq!(p.build(), (1, 0));
+    let before = fs::metadata(p.path("outside.png")).unwrap().modified().unwrap();
+    p.write("outside.png", &bytes[1]);
+    File::options().write(true).open(p.path("outside.png")).unwrap().set_modified(before).unwrap();
+    assert_eq!(p.build(), (1, 0));
+}
+
+/// A project that belongs to someone whom permissions bind: us, or nobody where they do not bind us.
+struct Bound {
+    project: Project,
+    is_root: bool,
+}
+
+impl Bound {
+    fn new() -> Bound {
+        let p = Project::new();
+        p.write("assets/a.png", picture(4, 4, 1));
+        p.write("assets/secret/b.png", picture(4, 4, 2));
+        fs::set_permissions(p.root(), Permissions::from_mode(0o755)).unwrap();
+        fs::create_dir(p.path("runtime")).unwrap();
+        let is_root = fs::metadata(p.path("runtime")).unwrap().uid() == 0;
+        if is_root {
+            // Where the executable lies is perhaps not for everyone.
+            fs::copy(ASSETC, p.path("assetc")).unwrap();
+            give_away(p.root());
+        }
+        Bound { project: p, is_root }
+    }
+
+    fn mode(&self, path: &str, mode: u32) {
+        fs::set_permissions(self.project.path(path), Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        let mut command = self.project.command(args);
+        if self.is_root {
+            command = Command::new(self.project.path("assetc"));
+            command.args(args).current_dir(self.project.root()).uid(NOBODY).gid(NOBODY);
+        }
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let code = output.status.code().unwrap_or(-1);
+        Ran { code, stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+fn give_away(path: &Path) {
+    chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    if path.is_dir() {
+        fs::read_dir(path).unwrap().for_each(|entry| give_away(&entry.unwrap().path()));
+    }
+}
+
+/// What cannot be seen is not gone: its outputs stay, and the build says what it could not do.
+#[test]
+fn an_unreadable_directory_is_an_error_and_loses_nothing() {
+    let b = Bound::new();
+    b.run(&[]).expect(0);
+    b.mode("assets/secret", 0o000);
+    let ran = b.run(&[]);
+    let after = outputs(&b.project);
+    b.mode("assets/secret", 0o755);
+    let ran = ran.expect(1);
+    assert!(ran.stderr.contains("error[unreadable]: secret"), "{}", ran.stderr);
+    assert_eq!(after, ["a.ktx2", "secret/b.ktx2"]);
+    let ran = b.run(&[]).expect(0);
+    assert!(ran.stdout.contains("0 built, 2 cached"), "{}", ran.stdout);
+}
+
+#[test]
+fn an_unreadable_source_fails_alone() {
+    let b = Bound::new();
+    b.mode("assets/a.png", 0o000);
+    let ran = b.run(&[]).expect(1);
+    assert!(ran.stderr.contains("error[unreadable]: a.png"), "{}", ran.stderr);
+    assert_eq!(outputs(&b.project), ["secret/b.ktx2"]);
+    b.mode("assets/a.png", 0o644);
+    let ran = b.run(&[]).expect(0);
+    assert!(ran.stdout.contains("1 built, 1 cached"), "{}", ran.stdout);
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_named() {
+    let b = Bound::new();
+    b.mode("runtime", 0o555);
+    let ran = b.run(&[]).expect(2);
+    assert!(ran.stderr.contains("error[unwritable]") && ran.stderr.contains("runtime"), "{}", ran.stderr);
+    b.mode("runtime", 0o755);
+    b.run(&[]).expect(0);
+
+    // A directory below it concerns one source.
+    b.mode("runtime/secret", 0o555);
+    for path in ["assets/a.png", "assets/secret/b.png"] {
+        fs::write(b.project.path(path), picture(4, 4, 7)).unwrap();
+    }
+    let ran = b.run(&[]);
+    b.mode("runtime/secret", 0o755);
+    let ran = ran.expect(1);
+    assert!(ran.stdout.contains("1 built, 0 cached, 1 failed"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("error[unwritable]: secret/b.ktx2"), "{}", ran.stderr);
+    assert!(b.run(&[]).expect(0).stdout.contains("1 built, 1 cached"));
+
+    for output in ["/proc/kiln", "assets/a.png/below"] {
+        let ran = b.run(&["-o", output]).expect(2);
+        assert!(ran.stderr.starts_with("error["), "{}", ran.stderr);
+    }
+}
+
+/// Builds while a source is written, over and over, without regard for readers. What comes out is one of its
+/// versions, and the first build after the last write has the last one.
+#[test]
+fn a_source_that_changes_while_it_is_read_is_never_mixed() {
+    let p = Project::new();
+    let versions: Vec<Vec<u8>> = (0..6).map(|seed| flat(seed, 40 + 20 * (seed as u32 % 2))).collect();
+    let results: Vec<Vec<u8>> = versions
+        .iter()
+        .map(|bytes| {
+            p.write("assets/a.png", bytes).run(&["-q", "-o", "whole"]).expect(0);
+            p.read("whole/a.ktx2")
+        })
+        .collect();
+    let stop = AtomicBool::new(false);
+    let (mut good, mut told) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut random = Random::new(7);
+            while !stop.load(Ordering::Relaxed) {
+                let bytes = random.pick(&versions);
+                if random.one_in(3) {
+                    // As careful programs do.
+                    p.write("new.png", bytes);
+                    fs::rename(p.path("new.png"), p.path("assets/a.png")).unwrap();
+                } else {
+                    use std::io::Write;
+                    let mut file = File::options()
+                        .write(true)
+                        .truncate(random.one_in(2))
+                        .open(p.path("assets/a.png"))
+                        .unwrap();
+                    let (first, rest) = bytes.split_at(random.below(bytes.len()));
+                    file.write_all(first).unwrap();
+                    std::thread::sleep(Duration::from_micros(random.below(400) as u64));
+                    file.write_all(rest).unwrap();
+                    file.set_len(bytes.len() as u64).unwrap();
+                }
+                std::thread::sleep(Duration::from_micros(random.below(3000) as u64));
+            }
+        });
+        for _ in 0..60 {
+            let ran = p.run(&["-q"]);
+            match ran.code {
+                0 => good += 1,
+                1 => {
+                    assert!(ran.stderr.contains("a.png"), "{}", ran.stderr);
+                    told += 1;
+                }
+                _ => drop(ran.expect(0)),
+            }
+            if let Ok(bytes) = fs::read(p.path("runtime/a.ktx2")) {
+                assert!(results.contains(&bytes), "a mixture of versions");
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert!(good > 0 && good + told == 60);
+    p.run(&["-q"]).expect(0);
+    let last = versions.iter().position(|bytes| *bytes == p.read("assets/a.png"));
+    assert!(p.read("runtime/a.ktx2") == results[last.expect("whole, now that nobody writes")]);
+}

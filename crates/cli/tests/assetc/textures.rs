@@ -1,0 +1,573 @@
+//! Pictures through the executable, and what implementations that are not ours make of the result: the `ktx2`
+//! parser of the container, `basisu` of the blocks (with a Zstandard decoder of its own), `zstd` of raw levels.
+
+use crate::project::{Project, picture, png};
+use basisu::{DecodeFlags, TargetFormat, Transcoder};
+use ktx2::{ColorModel, ColorPrimaries, SupercompressionScheme, TransferFunction};
+use std::path::Path;
+
+#[path = "../../../import/tests/support/mod.rs"]
+mod pictures;
+
+const SRGB: Option<TransferFunction> = Some(TransferFunction::SRGB);
+const LINEAR: Option<TransferFunction> = Some(TransferFunction::Linear);
+
+/// A texture as others read it.
+struct Texture {
+    bytes: Vec<u8>,
+    header: ktx2::Header,
+    /// Inflated, largest first.
+    levels: Vec<Vec<u8>>,
+    transfer: Option<TransferFunction>,
+    /// The channel type of the only sample of UASTC.
+    channel: u8,
+}
+
+impl Texture {
+    /// Reads a texture of a project, and checks whatever holds for all of them.
+    fn open(p: &Project, path: &str) -> Texture {
+        let texture = Texture::new(p.read(path));
+        p.run(&["check"]).expect(0);
+        texture
+    }
+
+    fn new(bytes: Vec<u8>) -> Texture {
+        let reader = ktx2::Reader::new(&bytes).unwrap();
+        let header = reader.header();
+        let dfd = reader.basic_dfd().expect("a basic descriptor").clone();
+        let (model, transfer) = (dfd.color_model, dfd.transfer_function);
+        let uastc = header.format.is_none();
+        assert_eq!(model, Some(if uastc { ColorModel::UASTC } else { ColorModel::RGBSDA }));
+        assert_eq!(dfd.color_primaries, (transfer == SRGB).then_some(ColorPrimaries::BT709));
+        assert_eq!(reader.is_alpha_premultiplied(), Some(false));
+        if uastc {
+            assert_eq!(dfd.texel_block_dimensions.map(|side| side.get()), [4, 4, 1, 1]);
+            assert_eq!((dfd.bytes_planes[0], dfd.sample_information.len()), (16, 1));
+        }
+
+        let pairs: Vec<_> = reader.key_value_data().collect();
+        let plain = header.face_count == 1 && header.pixel_depth == 0;
+        let orientation = plain.then_some(("KTXorientation", &b"rd\0"[..]));
+        let writer = ("KTXwriter", &b"Kiln assetc\0"[..]);
+        assert_eq!(pairs, orientation.into_iter().chain([writer]).collect::<Vec<_>>());
+
+        let index = |level: u32| -> [u64; 3] {
+            let at = 80 + 24 * level as usize;
+            [0, 8, 16].map(|field| u64::from_le_bytes(bytes[at + field..][..8].try_into().unwrap()))
+        };
+        let (count, zstd) = (header.level_count, header.supercompression_scheme.is_some());
+        assert_eq!(header.index.dfd_byte_offset, 80 + 24 * count);
+        assert_eq!(header.index.kvd_byte_offset, header.index.dfd_byte_offset + header.index.dfd_byte_length);
+        assert_eq!((header.index.sgd_byte_offset, header.index.sgd_byte_length), (0, 0));
+        // From the end of the metadata to the end of the file: smallest level first, nothing else.
+        let mut end = u64::from(header.index.kvd_byte_offset + header.index.kvd_byte_length);
+        let block = if uastc { 16 } else { u64::from(header.type_size) * 4 };
+        for level in (0..count).rev() {
+            let [offset, length, inflated] = index(level);
+            let start = if zstd { end } else { end.next_multiple_of(block) };
+            assert_eq!(offset, start, "level {level} of {count}");
+            assert!(bytes[end as usize..offset as usize].iter().all(|byte| *byte == 0));
+            let side = |size: u32| u64::from((size >> level).max(1));
+            let (w, h) = (side(header.pixel_width), side(header.pixel_height));
+            let (w, h) = if uastc { (w.div_ceil(4), h.div_ceil(4)) } else { (w, h) };
+            let images =
+                u64::from(header.layer_count.max(1) * header.face_count) * side(header.pixel_depth.max(1));
+            assert_eq!(inflated, w * h * images * block, "level {level}");
+            end = offset + length;
+        }
+        assert_eq!(end, bytes.len() as u64);
+
+        let inflate = |level: ktx2::Level<'_>| match zstd {
+            true => zstd::bulk::decompress(level.data, level.uncompressed_byte_length as usize).unwrap(),
+            false => level.data.to_vec(),
+        };
+        let levels: Vec<Vec<u8>> = reader.levels().map(inflate).collect();
+        let channel = dfd.sample_information[0].channel_type;
+        Texture { header, levels, transfer, channel, bytes }
+    }
+
+    /// An image of a block-compressed texture, decoded.
+    fn decode(&self, level: u32, layer: u32, face: u32) -> Vec<u8> {
+        let texture = Transcoder::new(&self.bytes).expect("a Basis Universal texture");
+        assert_eq!(texture.level_count(), self.header.level_count);
+        texture.transcode_image(level, layer, face, TargetFormat::Rgba32, DecodeFlags::NONE).unwrap()
+    }
+
+    fn vk_format(&self) -> u32 {
+        self.header.format.map_or(0, |format| format.value())
+    }
+
+    fn zstd(&self) -> bool {
+        match self.header.supercompression_scheme {
+            None => false,
+            Some(scheme) => {
+                assert_eq!(scheme, SupercompressionScheme::Zstandard);
+                true
+            }
+        }
+    }
+
+    /// Width, height and number of levels.
+    fn size(&self) -> (u32, u32, u32) {
+        (self.header.pixel_width, self.header.pixel_height, self.header.level_count)
+    }
+}
+
+/// Decibels over these channels of RGBA texels.
+fn psnr(a: &[u8], b: &[u8], channels: &[usize]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let (mut error, mut count) = (0.0, 0.0);
+    for (a, b) in a.chunks_exact(4).zip(b.chunks_exact(4)) {
+        for &c in channels {
+            error += f64::from(a[c].abs_diff(b[c])).powi(2);
+            count += 1.0;
+        }
+    }
+    10.0 * (255.0 * 255.0 * count / f64::max(error, 1e-9)).log10()
+}
+
+/// Smooth shading, soft shapes and grain: what a painted texture is made of.
+fn painted(width: u32, height: u32, alpha: bool) -> Vec<u8> {
+    let texel = |i: u32| {
+        let (x, y) = (f64::from(i % width), f64::from(i / width));
+        let grain = f64::from(i.wrapping_mul(0x9E37_79B1) >> 29);
+        let shade = 100.0 + 80.0 * libm::sin(x * 0.05) * libm::cos(y * 0.04);
+        let warm = 20.0 * libm::sin(x * 0.11 + y * 0.07);
+        let a = if alpha { 128.0 + 127.0 * libm::sin(x * 0.06 + y * 0.02) } else { 255.0 };
+        [shade + warm + grain, shade + grain, shade - warm + grain, a].map(|v| v as u8)
+    };
+    (0..width * height).flat_map(texel).collect()
+}
+
+/// Normals of a bumpy surface.
+fn bumpy(width: u32, height: u32) -> Vec<u8> {
+    let texel = |i: u32| {
+        let (x, y) = (f64::from(i % width), f64::from(i / width));
+        let (nx, ny) = (0.5 * libm::sin(x * 0.2), 0.4 * libm::cos(y * 0.15 + x * 0.05));
+        let nz = (1.0 - nx * nx - ny * ny).sqrt();
+        [nx, ny, nz].map(|v| (v * 127.5 + 127.5).round() as u8)
+    };
+    (0..width * height)
+        .flat_map(|i| {
+            let [r, g, b] = texel(i);
+            [r, g, b, 255]
+        })
+        .collect()
+}
+
+fn rgba(width: u32, height: u32, texels: &[u8]) -> Vec<u8> {
+    png(width, height, png::ColorType::Rgba, texels)
+}
+
+#[test]
+fn colours_are_encoded_well_with_alpha_and_without() {
+    let p = Project::new();
+    let (opaque, clear) = (painted(96, 64, false), painted(96, 64, true));
+    p.write("assets/opaque.png", rgba(96, 64, &opaque)).write("assets/clear.png", rgba(96, 64, &clear));
+    p.run(&["-q", "--verify"]).expect(0);
+    for (name, source, channel, bound) in [("opaque", opaque, 0, 46.0), ("clear", clear, 3, 41.0)] {
+        let texture = Texture::open(&p, &format!("runtime/{name}.ktx2"));
+        assert_eq!((texture.vk_format(), texture.zstd(), texture.size()), (0, true, (96, 64, 7)));
+        assert_eq!((texture.transfer, texture.channel), (SRGB, channel));
+        assert_eq!(texture.header.type_size, 1);
+        assert_eq!(Transcoder::new(&texture.bytes).unwrap().has_alpha(), channel == 3);
+        let decoded = texture.decode(0, 0, 0);
+        let quality = psnr(&decoded, &source, &[0, 1, 2, 3]);
+        assert!(quality > bound, "{name}: {quality:.1} dB");
+        if channel == 0 {
+            assert!(decoded.chunks_exact(4).all(|texel| texel[3] == 255));
+        }
+    }
+}
+
+#[test]
+fn normals_and_grey_are_swizzled_and_linear() {
+    let p = Project::new();
+    let normals = bumpy(64, 64);
+    let grey: Vec<u8> = painted(64, 64, false).chunks_exact(4).map(|texel| texel[0]).collect();
+    p.write("assets/wall.n.png", rgba(64, 64, &normals));
+    for marker in ["ao", "h", "r"] {
+        p.write(&format!("assets/wall.{marker}.png"), png(64, 64, png::ColorType::Grayscale, &grey));
+    }
+    p.run(&["-q"]).expect(0);
+
+    let texture = Texture::open(&p, "runtime/wall.n.ktx2");
+    assert_eq!((texture.vk_format(), texture.transfer, texture.channel), (0, LINEAR, 0));
+    for level in 0..texture.header.level_count {
+        let decoded = texture.decode(level, 0, 0);
+        assert!(
+            decoded.chunks_exact(4).all(|texel| texel[2] <= 1 && texel[3] == 255),
+            "rg01 in level {level}"
+        );
+    }
+    let quality = psnr(&texture.decode(0, 0, 0), &normals, &[0, 1]);
+    assert!(quality > 42.0, "{quality:.1} dB");
+
+    let wanted: Vec<u8> = grey.iter().flat_map(|v| [*v, 0, 0, 255]).collect();
+    for marker in ["ao", "h", "r"] {
+        let texture = Texture::open(&p, &format!("runtime/wall.{marker}.ktx2"));
+        assert_eq!((texture.vk_format(), texture.transfer, texture.channel), (0, LINEAR, 0));
+        let decoded = texture.decode(0, 0, 0);
+        assert!(decoded.chunks_exact(4).all(|t| t[1] <= 1 && t[2] <= 1 && t[3] == 255), "r001");
+        let quality = psnr(&decoded, &wanted, &[0]);
+        assert!(quality > 54.0, "{marker}: {quality:.1} dB");
+    }
+}
+
+#[test]
+fn raw_textures_are_exact() {
+    let p = Project::new();
+    p.write("assetc.yml", "default: {texture: {compress: false, supercompress: none}}\n");
+    let texels = painted(13, 9, true);
+    for name in ["a", "a.n", "a.ao", "a.h", "a.r"] {
+        p.write(&format!("assets/{name}.png"), rgba(13, 9, &texels));
+    }
+    p.run(&["-q"]).expect(0);
+    for (name, vk_format, transfer) in
+        [("a", 43, SRGB), ("a.n", 37, LINEAR), ("a.ao", 37, LINEAR), ("a.h", 37, LINEAR), ("a.r", 37, LINEAR)]
+    {
+        let texture = Texture::open(&p, &format!("runtime/{name}.ktx2"));
+        // Raw texels are packed whatever `supercompress` says.
+        assert_eq!((texture.vk_format(), texture.zstd(), texture.transfer), (vk_format, true, transfer));
+        assert_eq!(texture.size(), (13, 9, 4));
+        assert_eq!(texture.levels[0], texels, "{name}");
+    }
+    // The descriptor is the one that another implementation makes for the format.
+    for name in ["a", "a.n"] {
+        let bytes = p.read(&format!("runtime/{name}.ktx2"));
+        let reader = ktx2::Reader::new(&bytes).unwrap();
+        let (mut expected, type_size) =
+            ktx2::dfd::Basic::from_format(reader.header().format.unwrap()).unwrap();
+        expected.color_primaries = reader.color_primaries();
+        assert_eq!(reader.basic_dfd(), Some(&expected));
+        assert_eq!(reader.header().type_size, type_size);
+    }
+}
+
+#[test]
+fn levels_are_as_many_and_as_large_as_asked_for() {
+    let p = Project::new();
+    let rules = [("none", "mips: false"), ("two", "mips: 2"), ("many", "mips: 32"), ("fit", "max_size: 10")];
+    let mut config = "default:\n  rules:\n".to_owned();
+    for (name, setting) in rules {
+        config += &format!("    - match: \"{name}/*\"\n      texture: {{{setting}}}\n");
+    }
+    p.write("assetc.yml", config);
+    for (name, _) in rules.iter().chain(&[("full", "")]) {
+        for (w, h) in [(1, 1), (5, 3), (40, 20), (1, 33)] {
+            p.write(&format!("assets/{name}/{w}x{h}.png"), picture(w, h, 1));
+        }
+    }
+    p.run(&["-q", "--verify"]).expect(0);
+    let size = |path: &str| Texture::new(p.read(&format!("runtime/{path}.ktx2"))).size();
+    for (name, expected) in [
+        ("full", [(1, 1, 1), (5, 3, 3), (40, 20, 6), (1, 33, 6)]),
+        ("none", [(1, 1, 1), (5, 3, 1), (40, 20, 1), (1, 33, 1)]),
+        ("two", [(1, 1, 1), (5, 3, 2), (40, 20, 2), (1, 33, 2)]),
+        ("many", [(1, 1, 1), (5, 3, 3), (40, 20, 6), (1, 33, 6)]),
+        ("fit", [(1, 1, 1), (5, 3, 3), (10, 5, 4), (1, 10, 4)]),
+    ] {
+        let found = ["1x1", "5x3", "40x20", "1x33"].map(|file| size(&format!("{name}/{file}")));
+        assert_eq!(found, expected, "{name}");
+    }
+    p.run(&["check"]).expect(0);
+    // One texel comes through.
+    let texture = Texture::new(p.read("runtime/full/1x1.ktx2"));
+    let wanted = [17, 18, 19, 255];
+    assert!(psnr(&texture.decode(0, 0, 0), &wanted, &[0, 1, 2, 3]) > 42.0);
+}
+
+#[test]
+fn unpacked_levels_are_aligned_blocks() {
+    let p = Project::new();
+    p.write("assetc.yml", "default: {texture: {supercompress: none}}\n");
+    let texels = painted(21, 34, false);
+    p.write("assets/a.png", rgba(21, 34, &texels));
+    p.run(&["-q"]).expect(0);
+    let texture = Texture::open(&p, "runtime/a.ktx2");
+    assert_eq!((texture.zstd(), texture.size()), (false, (21, 34, 6)));
+    assert!(psnr(&texture.decode(0, 0, 0), &texels, &[0, 1, 2]) > 40.0);
+    // The same blocks as under Zstandard.
+    p.remove("assetc.yml").run(&["-q"]).expect(0);
+    let packed = Texture::open(&p, "runtime/a.ktx2");
+    assert!(packed.zstd());
+    assert_eq!(packed.levels, texture.levels);
+}
+
+#[test]
+fn mips_are_filtered_in_linear_light_and_by_alpha() {
+    let p = Project::new();
+    p.write("assetc.yml", "default: {texture: {compress: false}}\n");
+    let board = |odd: [u8; 4], even: [u8; 4]| -> Vec<u8> {
+        (0..256).flat_map(|i| if (i % 16 + i / 16) % 2 == 0 { even } else { odd }).collect()
+    };
+    let grey = board([255; 4], [0, 0, 0, 255]);
+    p.write("assets/a.png", rgba(16, 16, &grey)).write("assets/a.r.png", rgba(16, 16, &grey));
+    p.write("assets/leaf.png", rgba(16, 16, &board([255, 0, 0, 0], [0, 200, 0, 255])));
+    p.run(&["-q"]).expect(0);
+    // At the edges, which are repeated, the board is not quite even.
+    const EDGE: u8 = 8;
+    // Half of the light is 188 in sRGB; numbers that are no colours have their plain mean.
+    for (path, mean) in [("a", 188u8), ("a.r", 128)] {
+        let texture = Texture::open(&p, &format!("runtime/{path}.ktx2"));
+        for level in &texture.levels[1..] {
+            assert!(
+                level.chunks_exact(4).all(|t| t[0].abs_diff(mean) <= EDGE && t[3] == 255),
+                "{path}: {level:?}"
+            );
+        }
+    }
+    // What is transparent has no colour to give.
+    for level in &Texture::open(&p, "runtime/leaf.ktx2").levels[1..] {
+        let right = |t: &[u8]| t[0] <= 1 && t[1].abs_diff(200) <= 1 && t[3].abs_diff(128) <= EDGE;
+        assert!(level.chunks_exact(4).all(right), "{level:?}");
+    }
+}
+
+#[test]
+fn every_colour_type_of_png_goes_through() {
+    use pictures::{Noise, Png};
+    let p = Project::new();
+    p.write("assetc.yml", "default: {texture: {compress: false, mips: false}}\n");
+    let types: [(u8, &[u8]); 5] =
+        [(0, &[1, 2, 4, 8, 16]), (2, &[8, 16]), (3, &[1, 2, 4, 8]), (4, &[8, 16]), (6, &[8, 16])];
+    let mut expected = Vec::new();
+    for (colour, depths) in types {
+        for &depth in depths {
+            for (interlaced, keyed) in [(false, false), (true, false), (false, true), (true, true)] {
+                if keyed && colour >= 4 {
+                    continue;
+                }
+                let mut noise = Noise(u64::from(colour) << 8 | u64::from(depth));
+                let bound = if colour == 3 { (1usize << depth).min(200) } else { 1 << depth };
+                let mut png = Png {
+                    width: 13,
+                    height: 7,
+                    colour,
+                    depth,
+                    interlaced,
+                    palette: vec![],
+                    trns: None,
+                    samples: vec![],
+                };
+                png.samples = (0..13 * 7 * png.channels()).map(|_| noise.below(bound) as u16).collect();
+                if colour == 3 {
+                    png.palette = (0..bound).map(|_| std::array::from_fn(|_| noise.next() as u8)).collect();
+                }
+                if keyed {
+                    png.trns = Some(match colour {
+                        3 => (0..bound.div_ceil(2)).map(|_| noise.below(256) as u16).collect(),
+                        _ => png.samples[..png.channels()].to_vec(),
+                    });
+                }
+                let name = format!("{colour}-{depth}-{interlaced}-{keyed}");
+                p.write(&format!("assets/{name}.png"), png.bytes());
+                let eight = |v: u16| match depth {
+                    16 => ((u32::from(v) * 255 + 32767) / 65535) as u8,
+                    _ => v as u8,
+                };
+                expected.push((name, png.rgba().into_iter().map(eight).collect::<Vec<u8>>()));
+            }
+        }
+    }
+    assert_eq!(expected.len(), 52);
+    p.run(&["-q", "--verify"]).expect(0);
+    for (name, texels) in expected {
+        let texture = Texture::new(p.read(&format!("runtime/{name}.ktx2")));
+        assert_eq!(texture.levels, [texels], "{name}");
+    }
+}
+
+#[test]
+fn the_other_picture_formats_go_through() {
+    let p = Project::new();
+    p.write("assetc.yml", "default: {texture: {compress: false, mips: false}}\n");
+    let lossless = ["rgb.bmp", "palette.bmp", "rgb.tga", "rgba.tga", "rgba-rle.tga", "rgb.webp", "rgba.webp"];
+    let lossy = ["rgb.jpg", "progressive.jpg", "lossy.webp"];
+    let stem = |name: &str| name.replace('.', "_");
+    for name in lossless.iter().chain(&lossy) {
+        let path = format!("assets/{}.{}", stem(name), pictures::extension(name).to_uppercase());
+        p.write(&path, pictures::file(name));
+    }
+    p.write("assets/jpeg.n.jpeg", pictures::file("rgb.jpg"));
+    p.run(&["-q", "--verify"]).expect(0);
+    // As the README beside those pictures has it.
+    let ramp = |x: u32, y: u32, opaque: bool| {
+        let alpha = if opaque { 255 } else { 255 - x * 40 };
+        [x * 50, y * 100, (x + y) * 20, alpha].map(|v| v as u8)
+    };
+    for name in lossless {
+        let opaque = !name.starts_with("rgba");
+        let texels: Vec<u8> = (0..15).flat_map(|i| ramp(i % 5, i / 5, opaque)).collect();
+        let texture = Texture::new(p.read(&format!("runtime/{}.ktx2", stem(name))));
+        assert_eq!(texture.levels, [texels], "{name}");
+    }
+    let colours = [[200, 40, 30], [40, 180, 60], [30, 60, 220], [230, 220, 90u8]];
+    for name in lossy {
+        let texture = Texture::new(p.read(&format!("runtime/{}.ktx2", stem(name))));
+        assert_eq!(texture.size(), (32, 32, 1), "{name}");
+        for (i, colour) in colours.iter().enumerate() {
+            let texel = &texture.levels[0][((i / 2 * 16 + 8) * 32 + i % 2 * 16 + 8) * 4..][..3];
+            assert!(texel.iter().zip(colour).all(|(a, b)| a.abs_diff(*b) <= 6), "{name}: {texel:?}");
+        }
+    }
+    assert_eq!(Texture::new(p.read("runtime/jpeg.n.ktx2")).vk_format(), 37);
+}
+
+/// A half as the number it is (IEEE 754 binary16, no infinities here).
+fn half(bytes: [u8; 2]) -> f64 {
+    let bits = u16::from_le_bytes(bytes);
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
+    let value = match exponent {
+        0 => fraction * 2f64.powi(-24),
+        e => (1.0 + fraction / 1024.0) * 2f64.powi(e - 15),
+    };
+    if bits >> 15 == 1 { -value } else { value }
+}
+
+#[test]
+fn lookup_tables_become_volumes() {
+    let p = Project::new();
+    p.write(
+        "assetc.yml",
+        "default: {rules: [{match: \"deep*\", lut: {depth: float16}}, {match: \"*plain*\", texture: {supercompress: none}}]}\n",
+    );
+    // Red varies fastest; some values lie outside 0 to 1.
+    let value = |i: usize| {
+        let at = |k: usize| (k % 3) as f64 / 2.0;
+        [at(i) * 1.1 - 0.02, at(i / 3) * 0.9, at(i / 9)]
+    };
+    let mut cube = "TITLE \"x\"\r\nLUT_3D_SIZE 3\r\n# comment\r\n".to_owned();
+    for i in 0..27 {
+        let [r, g, b] = value(i);
+        cube += &format!("{r} {g} {b}\r\n");
+    }
+    for name in ["flat", "flat-plain", "deep", "deep-plain"] {
+        p.write(&format!("assets/{name}.lut.cube"), &cube);
+    }
+    let ran = p.run(&[]).expect(0);
+    assert!(ran.stderr.contains("warning[lut-clamped]: flat.lut.cube: "), "{ran:?}");
+    assert!(!ran.stderr.contains("deep.lut.cube: "), "{ran:?}");
+    for (name, vk_format, zstd) in
+        [("flat", 37, true), ("flat-plain", 37, false), ("deep", 97, true), ("deep-plain", 97, false)]
+    {
+        let texture = Texture::open(&p, &format!("runtime/{name}.lut.ktx2"));
+        assert_eq!((texture.vk_format(), texture.zstd(), texture.transfer), (vk_format, zstd, LINEAR));
+        assert_eq!((texture.size(), texture.header.pixel_depth), ((3, 3, 1), 3));
+        let channels: Vec<f64> = match vk_format {
+            37 => texture.levels[0].iter().map(|v| f64::from(*v) / 255.0).collect(),
+            _ => texture.levels[0].as_chunks().0.iter().map(|v| half(*v)).collect(),
+        };
+        for (i, texel) in channels.chunks_exact(4).enumerate() {
+            assert_eq!(texel[3], 1.0, "{name}");
+            for (found, wanted) in texel.iter().zip(value(i)) {
+                let (wanted, off) = match vk_format {
+                    37 => (wanted.clamp(0.0, 1.0), 0.5001 / 255.0),
+                    _ => (wanted, wanted.abs() * 2f64.powi(-11) + 2f64.powi(-25)),
+                };
+                assert!((found - wanted).abs() <= off, "{name} {i}: {found} for {wanted}");
+            }
+        }
+    }
+}
+
+const FACES: [&str; 6] = ["px", "nx", "py", "ny", "pz", "nz"];
+
+#[test]
+fn cubemaps_have_their_faces_in_order_and_obey_compress() {
+    let p = Project::new();
+    p.write("assetc.yml", "default: {rules: [{match: \"raw*\", texture: {compress: false}}]}\n");
+    // Each face has a colour of its own.
+    let face = |n: usize| -> Vec<u8> {
+        let colour = [40 * n as u8, 255 - 40 * n as u8, 128, 255];
+        (0..64).flat_map(|_| colour).collect()
+    };
+    for (n, name) in FACES.iter().enumerate() {
+        p.write(&format!("assets/sky.env/{name}.png"), rgba(8, 8, &face(n)));
+        p.write(&format!("assets/raw.env/{name}.png"), rgba(8, 8, &face(n)));
+    }
+    p.run(&["-q", "--verify"]).expect(0);
+    let sky = Texture::open(&p, "runtime/sky.env.ktx2");
+    let raw = Texture::open(&p, "runtime/raw.env.ktx2");
+    for texture in [&sky, &raw] {
+        assert_eq!((texture.header.face_count, texture.header.layer_count), (6, 0));
+        assert_eq!((texture.size(), texture.transfer), ((8, 8, 4), SRGB));
+    }
+    assert_eq!((sky.vk_format(), raw.vk_format()), (0, 43));
+    for n in 0..6 {
+        let quality = psnr(&sky.decode(0, 0, n), &face(n as usize), &[0, 1, 2, 3]);
+        assert!(quality > 40.0, "face {n}: {quality:.1} dB");
+        assert_eq!(raw.levels[0][n as usize * 256..][..256], face(n as usize), "face {n}");
+    }
+}
+
+#[test]
+fn arrays_have_their_layers_in_the_order_of_names() {
+    let p = Project::new();
+    p.write("assetc.yml", "default: {rules: [{match: \"raw*\", texture: {compress: false}}]}\n");
+    let layer = |n: u8| -> Vec<u8> { (0..64).flat_map(|_| [n * 60, 10, 250 - n * 60, 255]).collect() };
+    // Names are compared byte by byte: 10 comes before 2.
+    for (n, name) in ["10-c", "2-b", "a", "b"].iter().enumerate() {
+        for folder in ["ground.array", "raw.n.array"] {
+            p.write(&format!("assets/{folder}/{name}.png"), rgba(8, 8, &layer(n as u8)));
+        }
+    }
+    p.run(&["-q", "--verify"]).expect(0);
+    let ground = Texture::open(&p, "runtime/ground.arr.ktx2");
+    let raw = Texture::open(&p, "runtime/raw.n.arr.ktx2");
+    for texture in [&ground, &raw] {
+        assert_eq!((texture.header.face_count, texture.header.layer_count), (1, 4));
+        assert_eq!(texture.size(), (8, 8, 4));
+    }
+    assert_eq!((ground.transfer, raw.transfer), (SRGB, LINEAR));
+    for n in 0..4 {
+        let quality = psnr(&ground.decode(0, n, 0), &layer(n as u8), &[0, 1, 2, 3]);
+        assert!(quality > 40.0, "layer {n}: {quality:.1} dB");
+        assert_eq!(raw.levels[0][n as usize * 256..][..256], layer(n as u8), "layer {n}");
+    }
+}
+
+/// A PNG of the showcase as RGBA.
+fn source(path: &Path) -> Vec<u8> {
+    let mut decoder = png::Decoder::new(std::io::BufReader::new(std::fs::File::open(path).unwrap()));
+    decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::STRIP_16);
+    let mut reader = decoder.read_info().unwrap();
+    let mut samples = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut samples).unwrap();
+    match reader.output_color_type().0.samples() {
+        1 => samples.iter().flat_map(|&v| [v, v, v, 255]).collect(),
+        2 => samples.chunks_exact(2).flat_map(|t| [t[0], t[0], t[0], t[1]]).collect(),
+        3 => samples.chunks_exact(3).flat_map(|t| [t[0], t[1], t[2], 255]).collect(),
+        _ => samples,
+    }
+}
+
+#[test]
+fn the_showcase_looks_as_it_was_painted() {
+    let showcase = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/showcase");
+    let p = Project::new();
+    let (dir, out) = (showcase.to_str().unwrap(), p.path("out"));
+    let (out, build) = (out.to_str().unwrap(), ["-q", "--verify"]);
+    p.run(&[&["-C", dir, "-o", out][..], &build].concat()).expect(0);
+    p.run(&["-C", dir, "-o", out, "check"]).expect(0);
+    for (name, channels, bound) in [
+        ("textures/bricks", &[0, 1, 2][..], 45.5),
+        ("textures/bricks.n", &[0, 1], 35.5),
+        ("textures/bricks.ao", &[0], 48.0),
+        ("textures/bricks.h", &[0], 52.0),
+        ("textures/plating", &[0, 1, 2], 45.5),
+        ("textures/plating.n", &[0, 1], 39.0),
+        ("foliage/sprig", &[3], 41.0),
+        ("ui/atlas", &[0, 1, 2, 3], f64::INFINITY),
+        ("ui/icons", &[0, 1, 2, 3], f64::INFINITY),
+    ] {
+        let texels = source(&showcase.join(format!("assets/{name}.png")));
+        let texture = Texture::new(p.read(&format!("out/{name}.ktx2")));
+        if bound.is_finite() {
+            let quality = psnr(&texture.decode(0, 0, 0), &texels, channels);
+            assert!(quality > bound, "{name}: {quality:.1} dB");
+        } else {
+            assert_eq!(texture.levels[0], texels, "{name}");
+        }
+    }
+}
