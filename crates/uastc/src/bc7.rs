@@ -4,8 +4,9 @@
 //! BC7 mode's precision, weights are kept or mapped. Desktop players see the result, so selection counts its
 //! error too. The rules are those of the UASTC specification's chapter on transcoding to BC7.
 
-use crate::fit::{Fitted, Line, Members, Texels};
+use crate::fit::{Fitted, Line};
 use crate::lanes::Lanes;
+use crate::spread::{Members, Texels};
 
 /// How a mode's endpoints are stored in BC7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! A block on its way through the search: its texels, its class, and the best candidate so far.
 
-use crate::fit::Texels;
 use crate::lanes::{Lanes, WIDTH};
 use crate::packing::{Fields, Hints};
+use crate::spread::Texels;
 
 /// What sort of texels a block has, which decides the modes worth trying.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use crate::effort::Effort;
 use crate::hints;
 use crate::lanes::{Lanes, Path, Task};
 use crate::packing::{pack, pack_solid};
+use crate::rdo::{Window, band_rows};
 use crate::search::{GROUP, search};
 use crate::view::{View, blocks_high, blocks_wide};
 use crate::{BLOCK_BYTES, Options};
@@ -12,7 +13,8 @@ use std::ops::Range;
 
 /// Encodes one block of RGBA texels in raster order.
 ///
-/// [`encode_rows`] is several times as fast for many blocks and gives the same bytes.
+/// [`encode_rows`] is several times as fast for many blocks and gives the same bytes, but for RDO, which needs
+/// more than one block.
 #[must_use]
 pub fn encode_block(texels: &[[u8; 4]; 16], options: &Options) -> [u8; BLOCK_BYTES] {
     let mut blocks = [Block::new(texels.map(u32::from_le_bytes))];
@@ -39,16 +41,64 @@ pub fn encode_rows_on(
 ) {
     let wide = blocks_wide(view.width());
     let rows = block_rows.start..block_rows.end.min(blocks_high(view.height()));
-    let mut places = rows.flat_map(|y| (0..wide).map(move |x| (x, y)));
+    let mut window = options.rdo.filter(|lambda| *lambda > 0.0).map(Window::new);
+    // With RDO a block depends on those before it in its band: these are encoded too, and not written.
+    let band = band_rows(wide);
+    let first = if window.is_some() { rows.start - rows.start % band } else { rows.start };
     let mut blocks = [Block::EMPTY; GROUP];
-    for out in out.chunks_mut(GROUP * BLOCK_BYTES) {
-        let room = out.len() / BLOCK_BYTES;
+    let mut bytes = [[0; BLOCK_BYTES]; GROUP];
+    let mut out = out.chunks_exact_mut(BLOCK_BYTES);
+    let mut places = (first..rows.end.max(first)).flat_map(|y| (0..wide).map(move |x| (x, y))).peekable();
+    while places.peek().is_some() {
+        let mut at = [(0, 0); GROUP];
         let mut count = 0;
-        for (x, y) in places.by_ref().take(room) {
-            blocks[count] = Block::new(view.block(x, y));
+        for (x, y) in places.by_ref().take(GROUP) {
+            (blocks[count], at[count]) = (Block::new(view.block(x, y)), (x, y));
             count += 1;
         }
-        path.run(Encode { blocks: &mut blocks[..count], options, out });
+        path.run(Encode { blocks: &mut blocks[..count], options, out: bytes.as_flattened_mut() });
+        for i in 0..count {
+            if let Some(window) = &mut window {
+                if at[i] == (0, at[i].1 - at[i].1 % band) {
+                    window.restart();
+                }
+                bytes[i] = window.choose(&blocks[i].texels, bytes[i]);
+            }
+            if at[i].1 >= rows.start {
+                let Some(place) = out.next() else { return };
+                place.copy_from_slice(&bytes[i]);
+            }
+        }
+    }
+}
+
+/// How many rows of blocks to give to one call of [`encode_rows`], if an image is cut into strips.
+///
+/// Strips that begin at multiples of this need no block encoded twice. Without RDO every height does.
+#[must_use]
+pub fn strip_rows(width: u32, options: &Options) -> u32 {
+    if options.rdo.is_some() { band_rows(blocks_wide(width)) } else { 1 }
+}
+
+/// Encodes blocks one after the other and says what squared error each is predicted to have: for checking that
+/// the prediction is exact.
+pub fn encode_with_errors(
+    texels: &[[[u8; 4]; 16]],
+    options: &Options,
+    mut each: impl FnMut(usize, [u8; BLOCK_BYTES], u32),
+) {
+    for (group, texels) in texels.chunks(GROUP).enumerate() {
+        let mut blocks = [Block::EMPTY; GROUP];
+        let mut bytes = [[0; BLOCK_BYTES]; GROUP];
+        for (block, texels) in blocks.iter_mut().zip(texels) {
+            *block = Block::new(texels.map(u32::from_le_bytes));
+        }
+        let blocks = &mut blocks[..texels.len()];
+        Path::best().run(Encode { blocks, options, out: bytes.as_flattened_mut() });
+        for (i, (block, bytes)) in blocks.iter().zip(bytes).enumerate() {
+            let error = if block.class == Class::Solid { 0 } else { block.error as u32 };
+            each(group * GROUP + i, bytes, error);
+        }
     }
 }
 

@@ -20,9 +20,9 @@
 //! parallelism gives strips of rows to its own threads.
 //!
 //! How it works, module by module: `block` sorts blocks into classes; `search` decides which modes a block is
-//! worth and packs blocks into batches of eight; `stages` holds the modes' searches, built from `fit` (lines),
-//! `lattice` (endpoint levels), `partitions` and `bc7` (what transcoding will cost); `packing` writes the bits,
-//! `hints` advises transcoders, `decode` reads blocks back; `lanes` is the arithmetic on eight blocks at once.
+//! worth and packs blocks into batches of eight; `stages` holds the modes' searches, built from `spread` (axes), `fit`
+//! (lines), `lattice` (endpoint levels), `partitions` and `bc7` (what transcoding will cost); `packing` writes the bits,
+//! `hints` advises transcoders, `rdo` makes blocks repeat for Zstd, `decode` reads blocks back; `lanes` is the arithmetic on eight blocks at once.
 
 #![allow(clippy::needless_range_loop, reason = "texels, channels and subsets are indices of several arrays")]
 
@@ -40,14 +40,16 @@ mod modes;
 mod oracle;
 mod packing;
 mod partitions;
+mod rdo;
 mod search;
+mod spread;
 mod stages;
 mod view;
 
 pub use decode::decode_block;
+pub use encode::{encode_block, encode_rows, strip_rows};
 #[doc(hidden)]
-pub use encode::encode_rows_on;
-pub use encode::{encode_block, encode_rows};
+pub use encode::{encode_rows_on, encode_with_errors};
 #[doc(hidden)]
 pub use lanes::Path;
 pub use view::{View, blocks_high, blocks_wide, encoded_len};
@@ -72,6 +74,7 @@ pub enum Quality {
 pub struct Options {
     /// How much time to spend.
     pub quality: Quality,
-    /// How much error may be traded for a smaller file after Zstd; `None` for none. 1.0 is a good start.
+    /// λ: how much error may be traded for a smaller file after Zstd. `None` or zero for none; 1.0 is a good
+    /// start. With it a block depends on the blocks before it: see [`strip_rows`].
     pub rdo: Option<f32>,
 }

@@ -227,7 +227,6 @@ mod tests {
                 mode[1] += u32::from((actual - modelled).abs() > 0.01 * actual + 1.0);
             }
         }
-        println!("{differ:?}");
         assert!(differ.iter().all(|[all, wrong]| wrong * 20 <= *all), "{differ:?}");
     }
 }

@@ -65,6 +65,29 @@ fn blocks_decode_alike_here_and_there() {
     assert!(modes.iter().all(|&n| n > 0), "every mode occurs: {modes:?}");
 }
 
+/// RDO keeps blocks legal, adds a bounded error, and makes bytes repeat.
+#[test]
+fn rdo_trades_error_for_repetition() {
+    let mut random = Random(9);
+    let blocks: Vec<_> = (0..3_000).map(|i| block([5, 6, 8, 13, 14][i % 5], &mut random)).collect();
+    let plain = encode(&blocks, &options(Quality::Default));
+    let mut repeats = vec![];
+    for lambda in [0.0, 0.5, 1.0, 2.0] {
+        let rdo = Some(lambda);
+        let encoded = encode(&blocks, &Options { quality: Quality::Default, rdo });
+        for ((source, before), after) in blocks.iter().zip(&plain).zip(&encoded) {
+            let (before, after) = (theirs(before).expect("legal"), theirs(after).expect("legal"));
+            let gained = error(source, &after) as f32 - error(source, &before) as f32;
+            assert!(gained <= lambda * 16.0 * 7.0 * 1.6 + 0.5, "λ {lambda}: {gained}");
+        }
+        let ends: std::collections::BTreeSet<_> = encoded.iter().map(|b| &b[10..]).collect();
+        repeats.push(encoded.len() - ends.len());
+    }
+    assert!(repeats.is_sorted(), "{repeats:?}");
+    assert!(repeats[3] > repeats[0] * 3 / 2, "{repeats:?}");
+    assert_eq!(encode(&blocks, &Options { quality: Quality::Default, rdo: Some(0.0) }), plain);
+}
+
 /// Any sixteen bytes: both decoders agree on whether they are a block, and on its texels.
 #[test]
 fn decoders_agree_on_any_bytes() {

@@ -8,9 +8,9 @@
 use super::solid::ETC1;
 use crate::block::{Batch, Block};
 use crate::effort::Effort;
-use crate::fit::Texels;
 use crate::lanes::Lanes;
 use crate::modes::MODES;
+use crate::spread::Texels;
 use crate::stages::Stage;
 
 /// Finds the ETC1 hints of blocks.

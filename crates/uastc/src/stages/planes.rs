@@ -1,0 +1,149 @@
+//! The modes of two planes: one channel has weights of its own.
+
+use super::{Stage, channels};
+use crate::bc7::Target;
+use crate::block::{Batch, Block, Candidate, Choice};
+use crate::effort::Effort;
+use crate::fit::{Fitted, fit};
+use crate::lanes::{Lanes, WIDTH};
+use crate::modes::MODES;
+use crate::spread::{Texels, principal, spread};
+
+/// How well the channels of each block split into one alone and the others on a line.
+pub(crate) struct ChoosePlanes<const C: usize>;
+
+impl<const C: usize> Stage for ChoosePlanes<C> {
+    #[inline(always)]
+    fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, _: &Effort) {
+        let px: Texels<L, C> = batch.channels(channels::<C, 1>());
+        let mut sum = [L::zero(); C];
+        let mut cov = [[L::zero(); C]; C];
+        for i in 0..16 {
+            let mut p = [L::zero(); C];
+            for c in 0..C {
+                p[c] = px[c][i] - L::splat(128.0);
+            }
+            for a in 0..C {
+                sum[a] = sum[a] + p[a];
+                for b in a..C {
+                    cov[a][b] = cov[a][b] + p[a] * p[b];
+                }
+            }
+        }
+        for a in 0..C {
+            for b in a..C {
+                cov[a][b] = cov[a][b] - sum[a] * sum[b] * L::splat(1.0 / 16.0);
+                cov[b][a] = cov[a][b];
+            }
+        }
+        for alone in 0..C {
+            // The others: the row and column of `alone` count nothing.
+            let mut rest = cov;
+            let mut trace = L::zero();
+            for c in 0..C {
+                rest[alone][c] = L::zero();
+                rest[c][alone] = L::zero();
+                trace = trace + rest[c][c];
+            }
+            let (_, length) = principal(&rest);
+            let mut last = px[alone][0];
+            let mut first = last;
+            for i in 1..16 {
+                first = first.min(px[alone][i]);
+                last = last.max(px[alone][i]);
+            }
+            // The lone channel's rounding is computed, that of the others estimated.
+            let mut rounding = L::zero();
+            let scale = L::splat(3.0) / (last - first).max(L::splat(1.0));
+            for i in 0..16 {
+                let t = (px[alone][i] - first) * scale;
+                rounding = rounding + (t - t.round()).squared();
+            }
+            let across = (trace - length).max(L::zero()) + rounding / scale.squared();
+            let (across, along) = (across.store(), length.store());
+            for (lane, id) in batch.lanes() {
+                blocks[id].planes[alone] =
+                    Choice { pattern: alone as u8, across: across[lane], along: along[lane] };
+            }
+        }
+    }
+}
+
+/// A mode of two planes: one channel has weights of its own. `R` is how many channels remain.
+pub(crate) struct TwoPlanes<const MODE: usize, const C: usize, const R: usize, const N: usize> {
+    /// The channel on its own.
+    pub(crate) alone: usize,
+}
+
+impl<const MODE: usize, const C: usize, const R: usize, const N: usize> Stage for TwoPlanes<MODE, C, R, N> {
+    #[inline(always)]
+    fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
+        let px: Texels<L, C> = batch.channels(channels::<C, 1>());
+        let alone = self.alone;
+        let mut rest = [[L::zero(); 16]; R];
+        for c in 0..R {
+            rest[c] = px[c + usize::from(c >= alone)];
+        }
+        let lone = [px[alone]];
+        let lattice = MODES[MODE].lattice;
+        let tries = effort.tries(N);
+        let spread_rest = spread::<L, R, 1, 1>(&rest, &[]);
+        let a = fit::<L, R, N, 1, 1>(&rest, &[], &spread_rest, lattice, Target::SHARED, tries);
+        let best = batch.gather::<L>(blocks, |block| block.error.max(block.cost));
+        if !L::any(a.error.less(best)) {
+            return;
+        }
+        let spread_lone = spread::<L, 1, 1, 1>(&lone, &[]);
+        let b = fit::<L, 1, N, 1, 1>(&lone, &[], &spread_lone, lattice, Target::ALONE, tries);
+        let mut ends = [L::zero(); 8];
+        for c in 0..C {
+            let (line, at) = (&a.lines[0], c - usize::from(c > alone));
+            let own = c == alone;
+            ends[c * 2] = if own { b.lines[0].low[0] } else { line.low[at.min(R - 1)] };
+            ends[c * 2 + 1] = if own { b.lines[0].high[0] } else { line.high[at.min(R - 1)] };
+        }
+        offer_planes(MODE, blocks, batch, &a, &b, &ends[..C * 2], alone);
+    }
+}
+
+/// Grey and alpha with weights of their own (mode 17).
+pub(crate) struct GreyPlanes;
+
+impl Stage for GreyPlanes {
+    #[inline(always)]
+    fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
+        let [grey, alpha] = batch.channels::<L, 2>([0, 3]);
+        let (grey, alpha) = ([grey], [alpha]);
+        let lattice = MODES[17].lattice;
+        let tries = effort.tries(4);
+        let spread_grey = spread::<L, 1, 1, 3>(&grey, &[]);
+        let a = fit::<L, 1, 4, 1, 3>(&grey, &[], &spread_grey, lattice, Target::SHARED, tries);
+        let spread_alpha = spread::<L, 1, 1, 1>(&alpha, &[]);
+        let b = fit::<L, 1, 4, 1, 1>(&alpha, &[], &spread_alpha, lattice, Target::ALONE, tries);
+        let [l, k] = [a.lines[0], b.lines[0]];
+        offer_planes(17, blocks, batch, &a, &b, &[l.low[0], l.high[0], k.low[0], k.high[0]], 3);
+    }
+}
+
+/// Offers a candidate of two planes.
+#[inline(always)]
+fn offer_planes<L: Lanes, const R: usize>(
+    mode: usize,
+    blocks: &mut [Block],
+    batch: &Batch,
+    rest: &Fitted<L, R, 1>,
+    lone: &Fitted<L, 1, 1>,
+    endpoints: &[L],
+    channel: usize,
+) {
+    let candidate = Candidate {
+        mode: mode as u8,
+        pattern: [0; WIDTH],
+        channel: [channel as u32; WIDTH],
+        endpoints,
+        weights: &[rest.weights, lone.weights],
+        error: rest.error + lone.error,
+        cost: rest.cost + lone.cost,
+    };
+    candidate.offer(blocks, batch);
+}
