@@ -128,10 +128,11 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
     let mut report = report(planned, done, src_tree.problems.clone());
     if request.verify {
         let records = cache.records();
-        report.problems.extend(pool.install(|| verify(&out, records)));
+        let problems = pool.install(|| verify(&out, records, &report.assets));
+        report.problems.extend(problems);
     }
     if report.is_ok() {
-        report.refs = Some(link(&out, &out_tree, &mut cache, &rows)?);
+        report.refs = Some(link(&out, &out_tree, &mut cache, &rows, request.verify)?);
         if request.pack {
             report.packed = Some(pack::pack(roots, &out, &mut cache, request.verify)?);
         }
@@ -190,17 +191,18 @@ fn report(planned: Planned, done: Vec<Done>, problems: Vec<Diag>) -> Report {
 }
 
 /// Writes the manifest unless it is there already, byte for byte; returns how many refs it holds.
-fn link(out: &dyn Fs, out_tree: &Tree, cache: &mut Cache, rows: &[Row]) -> Result<usize, Diag> {
+fn link(out: &dyn Fs, out_tree: &Tree, cache: &mut Cache, rows: &[Row], verify: bool) -> Result<usize, Diag> {
+    let path = RelPath::new(MANIFEST).expect("a plain name");
     let bytes = manifest(rows)?;
     let hash = Hash::of(&bytes);
+    let is_there = || !verify || out.read(&path).is_ok_and(|there| there == bytes);
     let written = |record: &Record<'_>| match record.outputs.as_slice() {
-        [output] => output.hash == hash && out_tree.stamp(MANIFEST) == Some(output.stamp),
+        [output] => output.hash == hash && out_tree.stamp(MANIFEST) == Some(output.stamp) && is_there(),
         _ => false,
     };
     if !cache.records().get(LINK).as_ref().is_some_and(written) {
         let unwritable =
             |e: io::Error| Diag::error("unwritable", format!("cannot write it: {e}")).path(MANIFEST);
-        let path = RelPath::new(MANIFEST).expect("a plain name");
         let staged = out.stage(&mut |file| file.write_all(&bytes)).map_err(unwritable)?;
         let stamp = out.publish(vec![(staged, path)]).into_iter().next();
         let stamp = stamp.unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map_err(unwritable)?;
@@ -212,10 +214,10 @@ fn link(out: &dyn Fs, out_tree: &Tree, cache: &mut Cache, rows: &[Row]) -> Resul
     Ok(refs.len())
 }
 
-/// Reads every output of the journal and checks its structure.
-fn verify(out: &dyn Fs, records: &Records) -> Vec<Diag> {
-    let outputs =
-        records.names().into_iter().filter(|name| *name != LINK).filter_map(|name| records.get(name));
+/// Reads every output of the sources that did not fail and checks its structure.
+fn verify(out: &dyn Fs, records: &Records, assets: &[Asset]) -> Vec<Diag> {
+    let sound = assets.iter().filter(|asset| !matches!(asset.state, State::Failed(_)));
+    let outputs = sound.filter_map(|asset| records.get(asset.source.as_str()));
     let paths: Vec<String> = outputs.flat_map(|r| r.outputs).map(|o| o.path.into_owned()).collect();
     let bad = |path: &String| {
         let broken = |why: String| {

@@ -3,7 +3,7 @@
 use crate::build::{JOURNAL, PACK, at_root};
 use crate::config::Roots;
 use kiln_format::hpack::{self, Layout, PackKind, Toc};
-use kiln_kit::cook::RACY_NS;
+use kiln_kit::cook::{RACY_NS, racy_until};
 use kiln_kit::record::Record;
 use kiln_kit::wire::{Reader, Writer};
 use kiln_kit::{Cache, Diag, Fs, Hash, Real, RelPath, Stamp};
@@ -85,7 +85,7 @@ impl Listing {
             .filter(|(path, _)| !hpack::excludes(path.as_str()))
             .map(|(path, stamp)| (path.clone(), stamp))
             .collect();
-        let warm = files.iter().map(|(_, s)| s.changed_ns.saturating_add(RACY_NS).saturating_sub(now_ns));
+        let warm = files.iter().map(|(_, stamp)| racy_until(*stamp).saturating_sub(now_ns));
         Ok(Listing { warm_ns: warm.max().unwrap_or(-1).saturating_add(1), files })
     }
 

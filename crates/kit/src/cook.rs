@@ -12,6 +12,15 @@ use std::io;
 /// clocks of file systems tick every 1–10 ms.
 pub const RACY_NS: i64 = 20_000_000;
 
+/// The same where times are whole seconds: such file systems count in steps of one second, or two.
+const COARSE_NS: i64 = 2_000_000_000 + RACY_NS;
+
+/// Until when a file with this stamp may be changed without its stamp telling.
+pub fn racy_until(stamp: Stamp) -> i64 {
+    let whole = stamp.changed_ns % 1_000_000_000 == 0;
+    stamp.changed_ns.saturating_add(if whole { COARSE_NS } else { RACY_NS })
+}
+
 /// How often a source that changes while it is read is tried again.
 const TRIES: usize = 3;
 
@@ -121,7 +130,7 @@ impl<'a> Cook<'a> {
 
 /// What was seen of a file, with the mark of one that was too young to trust its stamp.
 pub(crate) fn seen_file(stamp: Stamp, now_ns: i64, hash: Hash) -> Seen {
-    Seen::File { stamp, racy: stamp.changed_ns.saturating_add(RACY_NS) >= now_ns, hash }
+    Seen::File { stamp, racy: racy_until(stamp) >= now_ns, hash }
 }
 
 /// The hash of a directory's names and kinds.

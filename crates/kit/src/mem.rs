@@ -28,6 +28,7 @@ pub type Fault = Box<dyn FnMut(Op, &str) -> Option<io::Error> + Send>;
 struct State {
     files: BTreeMap<RelPath, (Vec<u8>, Stamp)>,
     now_ns: i64,
+    grain_ns: i64,
     reads: Vec<String>,
     fault: Option<Fault>,
 }
@@ -41,7 +42,8 @@ impl State {
     }
 
     fn put(&mut self, path: RelPath, bytes: Vec<u8>) -> Stamp {
-        let stamp = Stamp { mtime_ns: self.now_ns, changed_ns: self.now_ns, len: bytes.len() as u64 };
+        let now_ns = self.now_ns - self.now_ns % self.grain_ns.max(1);
+        let stamp = Stamp { mtime_ns: now_ns, changed_ns: now_ns, len: bytes.len() as u64 };
         self.files.insert(path, (bytes, stamp));
         stamp
     }
@@ -52,16 +54,21 @@ impl State {
 pub struct Mem(Arc<Mutex<State>>);
 
 impl Mem {
-    /// An empty tree, its clock at one second.
+    /// An empty tree, its clock shortly after one second: whole seconds would stand for a coarse clock.
     pub fn new() -> Mem {
         let mem = Mem::default();
-        mem.tick(1_000_000_000);
+        mem.tick(1_000_000_007);
         mem
     }
 
     /// Lets time pass.
     pub fn tick(&self, ns: i64) {
         self.state().now_ns += ns;
+    }
+
+    /// Lets stamps show times in steps of this length only, as coarse file systems do.
+    pub fn grain(&self, ns: i64) {
+        self.state().grain_ns = ns;
     }
 
     /// Writes a file now.

@@ -193,6 +193,24 @@ fn an_edit_in_the_same_tick_is_not_missed() {
 }
 
 #[test]
+fn an_edit_in_the_same_second_of_a_coarse_clock_is_not_missed() {
+    let p = Project::new(&[]);
+    for grain in [SECOND, 2 * SECOND] {
+        p.src.grain(grain);
+        p.src.tick(10 * SECOND);
+        p.src.put("a", "one");
+        p.src.tick(SECOND / 3);
+        p.built();
+        p.src.tick(SECOND / 3);
+        p.src.put("a", "two");
+        p.check(&["a: a changed"], &["a", "a"]);
+        p.src.tick(3 * SECOND);
+        p.check(&[], &["a"]);
+        p.check(&[], &[]);
+    }
+}
+
+#[test]
 fn an_edit_whose_time_was_set_back_is_not_missed() {
     let p = Project::new(&[("a", "one")]);
     let before = p.src.stamp(&RelPath::new("a").unwrap()).unwrap().unwrap();

@@ -3,9 +3,8 @@
 //! The marker before `.array` says what the texels are, as it does for single images: `rock.n.array/` holds
 //! normal maps.
 
-use super::cubemap::{files, sizes};
-use super::ktx;
-use super::texture::{read_image, texture_settings, weigh};
+use super::texture::texture_settings;
+use super::{folder, ktx};
 use crate::config::Settings;
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
@@ -42,25 +41,15 @@ impl Recipe for Array {
     }
 
     fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
-        weigh(&files(world.src_tree.children(source)), settings, world)
+        folder::weight(source, settings, world)
     }
 
     fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag> {
-        let source = cx.source();
-        let paths = files(cx.list(source)?.into_iter());
-        let names: Vec<&str> = paths.iter().map(|path| path.file_name()).collect();
-        let picked = faces::layers(&names)?;
-        for warning in picked.warnings {
-            cx.warn(warning);
-        }
-        let mut images = Vec::with_capacity(picked.value.len());
-        for index in picked.value {
-            images.push((names[index], read_image(cx, paths[index])?));
-        }
-        faces::layer_size(&sizes(&images))?;
-        let images = images.into_iter().map(|(_, image)| image).collect();
+        let layers = folder::read(cx, faces::layers)?;
+        faces::layer_size(&folder::sizes(&layers))?;
+        let images = layers.into_iter().map(|(_, image)| image).collect();
         let encoded = kiln_texture::encode_array(images, self.0, &texture_settings(settings));
-        ktx::emit(cx, self.output(source), encoded)?;
+        ktx::emit(cx, self.output(cx.source()), encoded)?;
         Ok(vec![])
     }
 }

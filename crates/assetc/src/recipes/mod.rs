@@ -5,4 +5,5 @@ pub(crate) mod cubemap;
 pub(crate) mod lut;
 pub(crate) mod texture;
 
+mod folder;
 mod ktx;

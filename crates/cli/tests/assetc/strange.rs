@@ -3,6 +3,7 @@
 
 use crate::project::{ASSETC, Project, Ran, picture};
 use crate::random::Random;
+use kiln_kit::{Cache, Fs, Real, RelPath};
 use std::fs::{self, File, Permissions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -191,6 +192,43 @@ fn an_enormous_source_fails_alone() {
     assert_eq!(p.tree("runtime").into_keys().collect::<Vec<_>>(), ["a.ktx2"]);
 }
 
+/// Disks rot without telling anyone: other bytes under a stamp that did not change.
+#[test]
+fn rot_is_found_by_verify_and_mended() {
+    let p = Project::new();
+    p.write("assets/a.png", picture(4, 4, 1)).write("assets/b.png", picture(4, 4, 2)).run(&[]).expect(0);
+    let sound = p.tree("runtime");
+    let real = Real::open(&p.path("runtime")).unwrap();
+    let journal = RelPath::new(".assetc-cache").unwrap();
+    for (name, output) in [("a.png", "a.ktx2"), ("//manifest", "assets.hman")] {
+        let mut bytes = sound[output].clone();
+        *bytes.last_mut().unwrap() ^= 1;
+        p.write(&format!("runtime/{output}"), bytes);
+        // The journal is made to believe that this is what was written.
+        let mut cache = Cache::open(&real, &journal, &|| ()).unwrap();
+        let mut record = cache.records().get(name).unwrap().into_owned();
+        record.outputs[0].stamp = real.stamp(&RelPath::new(output).unwrap()).unwrap().unwrap();
+        cache.append(&[(name, Some(&record))]).unwrap();
+        drop(cache);
+        p.run(&[]).expect(0);
+        assert!(p.tree("runtime") != sound, "{output}: stamps are believed");
+        p.run(&["check"]).expect(1);
+        p.run(&["--verify"]).expect(0);
+        assert!(p.tree("runtime") == sound, "{output}");
+    }
+}
+
+/// What a failed source has lost is its own trouble, and no defect of anything that was verified.
+#[test]
+fn verify_does_not_blame_what_failed() {
+    let p = Project::new();
+    p.write("assets/a.png", picture(4, 4, 1)).write("assets/b.png", picture(4, 4, 2)).run(&[]).expect(0);
+    p.write("assets/a.png", "no picture").remove("runtime/a.ktx2");
+    let ran = p.run(&["--verify"]).expect(1);
+    assert_eq!(about(&ran, "error").len(), 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("error[image-unknown]: a.png"), "{}", ran.stderr);
+}
+
 /// Another name for the same file, outside the tree, is another way to change it.
 #[test]
 fn an_edit_through_a_hard_link_is_noticed() {
@@ -237,7 +275,14 @@ impl Bound {
             command = Command::new(self.project.path("assetc"));
             command.args(args).current_dir(self.project.root()).uid(NOBODY).gid(NOBODY);
         }
-        let output = command.output().unwrap();
+        // A child that another test started at the wrong moment may still hold the copy open.
+        let busy = |e: &std::io::Error| e.kind() == std::io::ErrorKind::ExecutableFileBusy;
+        let output = loop {
+            match command.output() {
+                Err(e) if busy(&e) => std::thread::sleep(Duration::from_millis(10)),
+                output => break output.unwrap(),
+            }
+        };
         let text = |bytes| String::from_utf8(bytes).unwrap();
         let code = output.status.code().unwrap_or(-1);
         Ran { code, stdout: text(output.stdout), stderr: text(output.stderr) }
