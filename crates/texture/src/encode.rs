@@ -24,6 +24,14 @@ pub(crate) enum Target {
 }
 
 impl Target {
+    /// Rows of texels in a strip of a picture this wide: whole bands where the encoder looks back at earlier rows.
+    fn strip(&self, width: u32) -> u32 {
+        match self {
+            Target::Uastc(_, options) => STRIP.next_multiple_of(kiln_uastc::strip_rows(width, options) * 4),
+            Target::Raw => STRIP,
+        }
+    }
+
     /// The bytes of a picture of this size.
     pub(crate) fn encoded_len(&self, width: u32, height: u32) -> usize {
         match self {
@@ -42,13 +50,14 @@ pub(crate) fn append(
     out: &mut Vec<u8>,
 ) -> bool {
     let (width, height) = (plane.width(), plane.height());
-    let start = out.len();
+    let (start, strip_rows) = (out.len(), target.strip(width));
     out.resize(start + target.encoded_len(width, height), 0);
     out[start..]
-        .par_chunks_mut(target.encoded_len(width, STRIP))
+        .par_chunks_mut(target.encoded_len(width, strip_rows))
         .enumerate()
         .map_init(Vec::new, |scratch, (i, strip)| {
-            let rows = i as u32 * STRIP..height.min((i as u32 + 1).saturating_mul(STRIP));
+            let first = i as u32 * strip_rows;
+            let rows = first..height.min(first.saturating_add(strip_rows));
             let read = |bytes: &mut [u8]| plane.bytes(meaning, alpha_scale, rows.clone(), bytes);
             match target {
                 Target::Raw => {
