@@ -7,10 +7,18 @@ use ktx::basisu::uastc_enc::{UastcRdoParams, encode_uastc, uastc_rdo};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Encoder {
     /// The reference at a level, block by block, with or without its RDO post-pass.
-    Reference { level: u32, rdo: Option<f32> },
+    Reference {
+        level: u32,
+        rdo: Option<f32>,
+    },
     /// The same in C++, by the image, in one thread.
-    Cpp { level: u32 },
-    Ours { quality: Quality, rdo: Option<f32> },
+    Cpp {
+        level: u32,
+    },
+    Ours {
+        quality: Quality,
+        rdo: Option<f32>,
+    },
 }
 
 impl Encoder {
@@ -57,10 +65,8 @@ fn reference(image: &Image, level: u32, rdo: Option<f32>) -> (Vec<[u8; 16]>, f64
         encode_uastc(texels, block, level);
     }
     if let Some(lambda) = rdo {
-        let pixels: Vec<_> = texels
-            .iter()
-            .flat_map(|b| b.chunks_exact(4).map(|t| [t[0], t[1], t[2], t[3]]))
-            .collect();
+        let pixels: Vec<_> =
+            texels.iter().flat_map(|b| b.chunks_exact(4).map(|t| [t[0], t[1], t[2], t[3]])).collect();
         let params = UastcRdoParams { lambda, ..UastcRdoParams::default() };
         uastc_rdo(blocks.len() as u32, &mut blocks, &pixels, &params, level, 1);
     }

@@ -157,7 +157,8 @@ impl Image {
             for x in (0..self.width).step_by(4) {
                 let mut block = [0; 64];
                 for row in 0..4 {
-                    block[row * 16..][..16].copy_from_slice(&self.rgba[((y + row) * self.width + x) * 4..][..16]);
+                    block[row * 16..][..16]
+                        .copy_from_slice(&self.rgba[((y + row) * self.width + x) * 4..][..16]);
                 }
                 out.push(block);
             }

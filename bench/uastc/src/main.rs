@@ -33,17 +33,17 @@ fn main() {
         encoders.extend([2, 3].map(|level| Encoder::Cpp { level }));
     }
     if said("rdo") && !said("ours") {
-        encoders.extend([0.5, 1.0, 2.0].map(|l| Encoder::Reference { level: 2, rdo: Some(l) }));
+        encoders.push(Encoder::Reference { level: 2, rdo: Some(1.0) });
     }
     if !said("only-rdo") {
         encoders.extend(
-            [Quality::Fast, Quality::Default, Quality::High].map(|quality| Encoder::Ours { quality, rdo: None }),
+            [Quality::Fast, Quality::Default, Quality::High]
+                .map(|quality| Encoder::Ours { quality, rdo: None }),
         );
     }
     if said("rdo") {
-        encoders.extend(
-            [0.5, 1.0, 2.0].map(|l| Encoder::Ours { quality: Quality::Default, rdo: Some(l) }),
-        );
+        encoders
+            .extend([0.1, 0.25, 0.5, 1.0].map(|l| Encoder::Ours { quality: Quality::Default, rdo: Some(l) }));
     }
 
     println!(
@@ -64,6 +64,7 @@ fn main() {
         results.push((encoder, all));
     }
     compare(&images, &results, megapixels);
+    compare_rdo(&results, megapixels);
     if said("each") {
         each(&images, &results);
     }
@@ -104,10 +105,9 @@ fn compare(images: &[Image], results: &[(Encoder, Vec<Figures>)], megapixels: f6
     println!("\n| ours | against | times as fast | RGB dB | worst image | as BC7 | as ETC1 |");
     println!("|---|---|---|---|---|---|---|");
     for (quality, level) in [(Quality::Fast, 0), (Quality::Default, 2), (Quality::High, 3)] {
-        let (Some(ours), Some(theirs)) = (
-            find(Encoder::Ours { quality, rdo: None }),
-            find(Encoder::Reference { level, rdo: None }),
-        ) else {
+        let (Some(ours), Some(theirs)) =
+            (find(Encoder::Ours { quality, rdo: None }), find(Encoder::Reference { level, rdo: None }))
+        else {
             continue;
         };
         // The faster of the two builds of the reference counts; Fast is timed against level 2.
@@ -133,12 +133,44 @@ fn compare(images: &[Image], results: &[(Encoder, Vec<Figures>)], megapixels: f6
     }
 }
 
+/// With RDO: ours at the size that the reference reaches, on the line between the two nearest settings.
+fn compare_rdo(results: &[(Encoder, Vec<Figures>)], megapixels: f64) {
+    let size = |all: &[Figures]| mean(all.iter().map(|f| f.zstd as f64 / 1e3));
+    let ratio = |all: &[Figures]| mean(all.iter().map(|f| f.rgb));
+    let mut ours: Vec<(f64, f64, f64)> = results
+        .iter()
+        .filter(|(e, _)| matches!(e, Encoder::Ours { quality: Quality::Default, .. }))
+        .map(|(_, all)| (size(all), ratio(all), speed(all, megapixels)))
+        .collect();
+    ours.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for (encoder, all) in results {
+        if !matches!(encoder, Encoder::Reference { rdo: Some(_), .. }) {
+            continue;
+        }
+        let (wanted, theirs) = (size(all), ratio(all));
+        let Some(pair) = ours.windows(2).find(|p| p[0].0 <= wanted && wanted <= p[1].0) else { continue };
+        let at = (wanted - pair[0].0) / (pair[1].0 - pair[0].0);
+        println!(
+            "\nAt the {wanted:.1} KB of {}: ours {:.2} dB, theirs {theirs:.2} dB, {:.1} times as fast.",
+            encoder.name(),
+            pair[0].1 + (pair[1].1 - pair[0].1) * at,
+            pair[0].2.min(pair[1].2) / speed(all, megapixels),
+        );
+    }
+}
+
 fn each(images: &[Image], results: &[(Encoder, Vec<Figures>)]) {
     println!();
     for (i, image) in images.iter().enumerate() {
         print!("{:44} {:4}x{:<4}", image.name, image.width, image.height);
         for (_, all) in results {
-            print!("  {:6.2}/{:5.2}/{:5.2}/{:6.2}", all[i].rgb, all[i].bc7, all[i].etc1, image.megapixels() / all[i].seconds);
+            print!(
+                "  {:6.2}/{:5.2}/{:5.2}/{:6.2}",
+                all[i].rgb,
+                all[i].bc7,
+                all[i].etc1,
+                image.megapixels() / all[i].seconds
+            );
         }
         println!();
     }

@@ -96,7 +96,7 @@ static DEFAULT: Effort = Effort {
 };
 
 static HIGH: Effort = Effort {
-    bc7: 0.2,
+    bc7: 0.21,
     rounds: 2,
     stretch: [
         &[(0.0, 0.0), (-0.06, -0.06), (0.06, 0.06), (-0.12, -0.12)],
