@@ -1,0 +1,1 @@
+//! Mesh algorithms on slices.
