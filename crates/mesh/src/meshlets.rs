@@ -1,0 +1,270 @@
+//! Meshlets: small clusters of triangles with their own vertex lists, for mesh shaders and cluster culling.
+//!
+//! Every triangle is in exactly one meshlet, with its winding. A mesh of more than [`CHUNK`] triangles is first
+//! halved in space, again and again: the pieces are built in parallel, and how it is cut depends on the mesh alone.
+
+use crate::Triangles;
+use crate::bounds::reach;
+use crate::order::adapter;
+use crate::vector::Vec3;
+use rayon::prelude::*;
+
+/// The most vertices a meshlet has.
+pub const MAX_VERTICES: usize = 64;
+/// The most triangles a meshlet has.
+pub const MAX_TRIANGLES: usize = 124;
+/// How much facing one way counts against being small: 0 is only small, 1 is only facing one way.
+pub const CONE_WEIGHT: f32 = 0.25;
+/// Triangles that are clustered in one go.
+pub const CHUNK: usize = 1 << 16;
+
+/// A meshlet's place in the lists of [`Meshlets`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meshlet {
+    /// Its first entry in `vertices`.
+    pub vertex_offset: u32,
+    /// How many of them.
+    pub vertex_count: u32,
+    /// Its first entry in `triangles`.
+    pub triangle_offset: u32,
+    /// How many of them.
+    pub triangle_count: u32,
+}
+
+/// What a renderer needs to skip a meshlet.
+///
+/// None of its triangles faces `camera` if
+/// `dot(center - camera, cone_axis) >= cone_cutoff * length(center - camera) + radius`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeshletBounds {
+    /// The centre of a sphere around its vertices.
+    pub center: [f32; 3],
+    /// The radius of that sphere.
+    pub radius: f32,
+    /// The direction its triangles face, on the whole.
+    pub cone_axis: [f32; 3],
+    /// How widely they differ from it; 1 if no direction can be skipped.
+    pub cone_cutoff: f32,
+}
+
+/// A mesh's meshlets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Meshlets {
+    /// Where each meshlet's vertices and triangles are; they follow each other without gaps.
+    pub meshlets: Vec<Meshlet>,
+    /// Vertices of the mesh.
+    pub vertices: Vec<u32>,
+    /// Corners, as places in the meshlet's own part of `vertices`.
+    pub triangles: Vec<[u8; 3]>,
+    /// One per meshlet.
+    pub bounds: Vec<MeshletBounds>,
+}
+
+/// Builds meshlets. The better `triangles` are ordered for the vertex cache, the better they come out.
+///
+/// Panics if there are fewer positions than vertices.
+pub fn build(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Meshlets {
+    triangles.expect("positions", positions);
+    let mut result = Meshlets::default();
+    if triangles.is_empty() {
+        return result;
+    }
+    if triangles.len() <= CHUNK {
+        return build_chunk(triangles.indices(), positions);
+    }
+    for part in cut(triangles, positions)
+        .into_par_iter()
+        .map(|part| {
+            let (all, _) = triangles.indices().as_chunks::<3>();
+            let indices: Vec<u32> = part.iter().flat_map(|&triangle| all[triangle as usize]).collect();
+            build_chunk(&indices, positions)
+        })
+        .collect::<Vec<_>>()
+    {
+        let (vertices, corners) = (result.vertices.len() as u32, result.triangles.len() as u32);
+        result.meshlets.extend(part.meshlets.iter().map(|meshlet| Meshlet {
+            vertex_offset: meshlet.vertex_offset + vertices,
+            triangle_offset: meshlet.triangle_offset + corners,
+            ..*meshlet
+        }));
+        result.vertices.extend_from_slice(&part.vertices);
+        result.triangles.extend_from_slice(&part.triangles);
+        result.bounds.extend_from_slice(&part.bounds);
+    }
+    result
+}
+
+/// Triangles in parts of at most [`CHUNK`] that lie together, each in ascending order.
+fn cut(triangles: Triangles<'_>, positions: &[Vec3]) -> Vec<Vec<u32>> {
+    // Three times the centre: a third of it would sort the same.
+    let centres: Vec<Vec3> = triangles
+        .iter()
+        .map(|corners| {
+            let [a, b, c] = corners.map(|corner| positions[corner as usize]);
+            std::array::from_fn(|axis| a[axis] + b[axis] + c[axis])
+        })
+        .collect();
+    let mut all: Vec<u32> = (0..triangles.len() as u32).collect();
+    halve(&mut all, &centres, triangles.len().div_ceil(CHUNK))
+}
+
+/// Cuts `part` into `pieces` of about equal size across its longest side, recursively.
+fn halve(part: &mut [u32], centres: &[Vec3], pieces: usize) -> Vec<Vec<u32>> {
+    if pieces <= 1 {
+        part.sort_unstable();
+        return vec![part.to_vec()];
+    }
+    let (mut min, mut max) = ([f32::MAX; 3], [f32::MIN; 3]);
+    for &triangle in &*part {
+        for axis in 0..3 {
+            min[axis] = min[axis].min(centres[triangle as usize][axis]);
+            max[axis] = max[axis].max(centres[triangle as usize][axis]);
+        }
+    }
+    let side = |axis: usize| max[axis] - min[axis];
+    let longest = (1..3).fold(0, |best, axis| if side(axis) > side(best) { axis } else { best });
+    let lower = pieces / 2;
+    let middle = (part.len() as u64 * lower as u64 / pieces as u64) as usize;
+    // Triangles at the same place are told apart by number: the cut is the same however they are selected.
+    part.select_nth_unstable_by(middle, |&a, &b| {
+        centres[a as usize][longest].total_cmp(&centres[b as usize][longest]).then(a.cmp(&b))
+    });
+    let (low, high) = part.split_at_mut(middle);
+    let (mut low, mut high) =
+        rayon::join(|| halve(low, centres, lower), || halve(high, centres, pieces - lower));
+    low.append(&mut high);
+    low
+}
+
+fn build_chunk(indices: &[u32], positions: &[Vec3]) -> Meshlets {
+    let vertices = adapter(positions);
+    let built = meshopt::build_meshlets(indices, &vertices, MAX_VERTICES, MAX_TRIANGLES, CONE_WEIGHT);
+    let mut result = Meshlets::default();
+    result.meshlets.reserve_exact(built.len());
+    result.bounds.reserve_exact(built.len());
+    result.vertices.reserve_exact(built.vertices.len());
+    result.triangles.reserve_exact(indices.len() / 3);
+    for part in built.iter() {
+        let (corners, _) = part.triangles.as_chunks::<3>();
+        result.meshlets.push(Meshlet {
+            vertex_offset: result.vertices.len() as u32,
+            vertex_count: part.vertices.len() as u32,
+            triangle_offset: result.triangles.len() as u32,
+            triangle_count: corners.len() as u32,
+        });
+        result.vertices.extend_from_slice(part.vertices);
+        result.triangles.extend_from_slice(corners);
+        let bounds = meshopt::compute_meshlet_bounds(part, &vertices);
+        // The sphere comes from a few rounded steps; make sure that it holds what it should.
+        let inside = part.vertices.iter().map(|&vertex| positions[vertex as usize]);
+        result.bounds.push(MeshletBounds {
+            center: bounds.center,
+            radius: bounds.radius.max(reach(bounds.center, inside)),
+            cone_axis: bounds.cone_axis,
+            cone_cutoff: bounds.cone_cutoff,
+        });
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::order::tests::multiset;
+    use crate::order::vertex_cache;
+    use crate::samples::{Random, Sample, soup, sphere};
+    use crate::vector::{dot, face, length, sub};
+
+    fn built(sample: &Sample) -> Meshlets {
+        build(Triangles::new(&sample.indices, sample.positions.len()).unwrap(), &sample.positions)
+    }
+
+    /// Each meshlet's triangles in the mesh's own vertices.
+    fn expand(meshlets: &Meshlets) -> impl Iterator<Item = (Vec<[u32; 3]>, &MeshletBounds)> {
+        meshlets.meshlets.iter().zip(&meshlets.bounds).map(|(meshlet, bounds)| {
+            let at = meshlet.vertex_offset as usize;
+            let vertices = &meshlets.vertices[at..at + meshlet.vertex_count as usize];
+            let at = meshlet.triangle_offset as usize;
+            let triangles = &meshlets.triangles[at..at + meshlet.triangle_count as usize];
+            (triangles.iter().map(|t| t.map(|local| vertices[usize::from(local)])).collect(), bounds)
+        })
+    }
+
+    fn check(sample: &Sample) -> Meshlets {
+        let meshlets = built(sample);
+        // Limits, and no gaps.
+        let (mut vertices, mut triangles) = (0, 0);
+        for meshlet in &meshlets.meshlets {
+            assert_eq!((meshlet.vertex_offset, meshlet.triangle_offset), (vertices, triangles));
+            assert!((1..=64).contains(&meshlet.vertex_count) && (1..=124).contains(&meshlet.triangle_count));
+            (vertices, triangles) = (vertices + meshlet.vertex_count, triangles + meshlet.triangle_count);
+        }
+        assert_eq!(
+            (meshlets.vertices.len(), meshlets.triangles.len()),
+            (vertices as usize, triangles as usize)
+        );
+        // Every triangle once, wound as it was.
+        let all = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
+        assert_eq!(multiset(expand(&meshlets).flat_map(|(t, _)| t)), multiset(all.iter()));
+        // Every vertex inside.
+        for (triangles, bounds) in expand(&meshlets) {
+            for &vertex in triangles.iter().flatten() {
+                assert!(length(sub(sample.positions[vertex as usize], bounds.center)) <= bounds.radius);
+            }
+        }
+        meshlets
+    }
+
+    #[test]
+    fn spheres_soups_and_single_triangles() {
+        check(&sphere(3, 2));
+        check(&sphere(64, 32));
+        for seed in 0..20 {
+            check(&soup(seed, 100, 500));
+            check(&soup(seed, 5, 100));
+        }
+        let one = Sample { indices: vec![2, 1, 0], ..soup(1, 3, 1) };
+        assert_eq!(check(&one).meshlets.len(), 1);
+        let collapsed = Sample { indices: vec![1, 1, 1, 0, 1, 1], ..soup(1, 3, 1) };
+        check(&collapsed);
+        assert_eq!(build(Triangles::new(&[], 0).unwrap(), &[]), Meshlets::default());
+    }
+
+    #[test]
+    fn large_meshes_are_cut_the_same_on_any_number_of_threads() {
+        let sample = sphere(400, 200);
+        assert!(sample.indices.len() / 3 > 2 * CHUNK);
+        let run = |threads| {
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| check(&sample))
+        };
+        let one = run(1);
+        assert_eq!(one, run(2));
+        assert_eq!(one, run(7));
+    }
+
+    #[test]
+    fn culled_meshlets_face_away() {
+        let mut sample = sphere(96, 48);
+        sample.indices = vertex_cache(Triangles::new(&sample.indices, sample.positions.len()).unwrap());
+        let meshlets = built(&sample);
+        let mut random = Random(7);
+        let mut culled = 0;
+        for _ in 0..50 {
+            let camera: Vec3 = std::array::from_fn(|_| random.signed() * 4.0);
+            for (triangles, bounds) in expand(&meshlets) {
+                let towards = sub(bounds.center, camera);
+                if dot(towards, bounds.cone_axis) < bounds.cone_cutoff * length(towards) + bounds.radius {
+                    continue;
+                }
+                culled += 1;
+                for corners in triangles {
+                    let [a, b, c] = corners.map(|corner| sample.positions[corner as usize]);
+                    let (normal, view) = (face(a, b, c), sub(a, camera).map(f64::from));
+                    let facing = normal[0] * view[0] + normal[1] * view[1] + normal[2] * view[2];
+                    assert!(facing >= -1e-9, "a culled triangle faces the camera");
+                }
+            }
+        }
+        assert!(culled > 50 * meshlets.meshlets.len() / 10);
+    }
+}
