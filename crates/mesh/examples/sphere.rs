@@ -121,7 +121,7 @@ fn quality(output: &Output) {
     for (level, lod) in output.lods.iter().enumerate() {
         println!("level {}: {} triangles, error {:.6}", level + 1, lod.indices.len() / 3, lod.error);
         let mut error = 0.0;
-        let target = output.indices.len() / 3 >> (level + 1);
+        let target = (output.indices.len() / 3) >> (level + 1);
         let plain = meshopt::simplify(
             &output.indices,
             &adapter,

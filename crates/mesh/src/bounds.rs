@@ -85,15 +85,16 @@ mod tests {
             let b = bounds(points.iter().copied());
             for p in &points {
                 let (mut narrow, mut wide) = (0.0f32, 0.0f64);
-                for a in 0..3 {
-                    prop_assert!(b.min[a] <= p[a] && p[a] <= b.max[a]);
-                    narrow += (p[a] - b.center[a]) * (p[a] - b.center[a]);
-                    wide += (f64::from(p[a]) - f64::from(b.center[a])).powi(2);
+                for (((&p, center), min), max) in p.iter().zip(b.center).zip(b.min).zip(b.max) {
+                    prop_assert!(min <= p && p <= max);
+                    narrow += (p - center) * (p - center);
+                    wide += (f64::from(p) - f64::from(center)).powi(2);
                 }
                 prop_assert!(narrow.sqrt() <= b.radius && wide.sqrt() <= f64::from(b.radius));
             }
             // And no larger than rounding asks for.
-            let exact = points.iter().map(|p| (0..3).map(|a| (f64::from(p[a]) - f64::from(b.center[a])).powi(2)).sum::<f64>()).fold(0.0, f64::max).sqrt();
+            let square = |p: &[f32; 3]| (0..3).map(|a| (f64::from(p[a]) - f64::from(b.center[a])).powi(2)).sum::<f64>();
+            let exact = points.iter().map(square).fold(0.0, f64::max).sqrt();
             prop_assert!(f64::from(b.radius) <= exact * 1.000_001 + 1e-40);
         }
     }

@@ -24,6 +24,7 @@
 //! Coordinates are finite: [`process()`] checks, the single stages trust.
 
 pub mod bounds;
+mod clusters;
 mod hubs;
 pub mod meshlets;
 pub mod normals;

@@ -5,8 +5,10 @@
 
 use crate::Triangles;
 use crate::bounds::reach;
-use crate::order::adapter;
+use crate::clusters::{Limits, grow};
+use crate::order::{adapter, vertex_fetch};
 use crate::vector::Vec3;
+use crate::weld::gather;
 use rayon::prelude::*;
 
 /// The most vertices a meshlet has.
@@ -137,32 +139,56 @@ fn halve(part: &mut [u32], centres: &[Vec3], pieces: usize) -> Vec<Vec<u32>> {
 }
 
 fn build_chunk(indices: &[u32], positions: &[Vec3]) -> Meshlets {
-    let vertices = adapter(positions);
-    let built = meshopt::build_meshlets(indices, &vertices, MAX_VERTICES, MAX_TRIANGLES, CONE_WEIGHT);
+    // Over the chunk's own vertices: everything the builder touches is then near together.
+    let mut local = indices.to_vec();
+    let sources = vertex_fetch(&mut local, positions.len());
+    let positions = gather(positions, &sources);
+    let (triangles, _) = local.as_chunks::<3>();
+    let limits = Limits { vertices: MAX_VERTICES, triangles: MAX_TRIANGLES, cone_weight: CONE_WEIGHT };
+    let clusters = grow(triangles, &positions, limits);
+
     let mut result = Meshlets::default();
-    result.meshlets.reserve_exact(built.len());
-    result.bounds.reserve_exact(built.len());
-    result.vertices.reserve_exact(built.vertices.len());
-    result.triangles.reserve_exact(indices.len() / 3);
-    for part in built.iter() {
-        let (corners, _) = part.triangles.as_chunks::<3>();
-        result.meshlets.push(Meshlet {
-            vertex_offset: result.vertices.len() as u32,
-            vertex_count: part.vertices.len() as u32,
-            triangle_offset: result.triangles.len() as u32,
-            triangle_count: corners.len() as u32,
-        });
-        result.vertices.extend_from_slice(part.vertices);
-        result.triangles.extend_from_slice(corners);
-        let bounds = meshopt::compute_meshlet_bounds(part, &vertices);
+    result.meshlets.reserve_exact(clusters.ends.len());
+    result.bounds.reserve_exact(clusters.ends.len());
+    result.triangles.reserve_exact(triangles.len());
+    let vertices = adapter(&positions);
+    let (mut names, mut start) = (vec![u8::MAX; positions.len()], 0);
+    for &end in &clusters.ends {
+        let (vertex_offset, triangle_offset) = (result.vertices.len(), result.triangles.len());
+        for &triangle in &clusters.triangles[start as usize..end as usize] {
+            result.triangles.push(triangles[triangle as usize].map(|vertex| {
+                let name = &mut names[vertex as usize];
+                if *name == u8::MAX {
+                    *name = (result.vertices.len() - vertex_offset) as u8;
+                    result.vertices.push(vertex);
+                }
+                *name
+            }));
+        }
+        start = end;
+        let own = &mut result.vertices[vertex_offset..];
+        own.iter().for_each(|&vertex| names[vertex as usize] = u8::MAX);
+        let corners = result.triangles[triangle_offset..].as_flattened_mut();
+        meshopt::optimize_meshlet_level(own, corners, 0);
+        let bounds = meshopt::compute_meshlet_bounds(
+            meshopt::Meshlet { vertices: own, triangles: corners },
+            &vertices,
+        );
         // The sphere comes from a few rounded steps; make sure that it holds what it should.
-        let inside = part.vertices.iter().map(|&vertex| positions[vertex as usize]);
+        let inside = own.iter().map(|&vertex| positions[vertex as usize]);
         result.bounds.push(MeshletBounds {
             center: bounds.center,
             radius: bounds.radius.max(reach(bounds.center, inside)),
             cone_axis: bounds.cone_axis,
             cone_cutoff: bounds.cone_cutoff,
         });
+        result.meshlets.push(Meshlet {
+            vertex_offset: vertex_offset as u32,
+            vertex_count: own.len() as u32,
+            triangle_offset: triangle_offset as u32,
+            triangle_count: (corners.len() / 3) as u32,
+        });
+        own.iter_mut().for_each(|vertex| *vertex = sources[*vertex as usize]);
     }
     result
 }

@@ -305,7 +305,7 @@ mod tests {
         let levels = levels(&sample, &halves(3), 0.05);
         check(&sample, &levels);
         for (level, lod) in levels.iter().enumerate() {
-            let target = sample.indices.len() / 3 >> (level + 1);
+            let target = (sample.indices.len() / 3) >> (level + 1);
             assert!(
                 lod.indices.len() / 3 <= target + target / 10,
                 "level {level}: {}",
