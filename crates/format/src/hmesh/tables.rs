@@ -60,7 +60,7 @@ pub(super) fn check_lods(view: &HmeshView<'_>) -> Result<u32, Error> {
 
 fn whole_triangles(at: u64, count: u32) -> Result<(), Error> {
     let bad = Error::Value { at, field: "index_count", found: count.into(), expected: "a multiple of 3" };
-    if count % 3 == 0 { Ok(()) } else { Err(bad) }
+    if count.is_multiple_of(3) { Ok(()) } else { Err(bad) }
 }
 
 /// The joints of vertices are 16-bit numbers, so more would be of no use.

@@ -95,7 +95,7 @@ impl HmeshView<'_> {
             let at = at(offset_of!(GpuSkinVertex, weights));
             finite(at, "weights", &skin.weights)?;
             let sum: f32 = skin.weights.iter().sum();
-            if skin.weights.iter().any(|&w| w < 0.0) || !((sum - 1.0).abs() <= WEIGHT_TOLERANCE) {
+            if skin.weights.iter().any(|&w| w < 0.0) || (sum - 1.0).abs() > WEIGHT_TOLERANCE {
                 let why = "are negative, or do not add up to 1";
                 return Err(Error::Fault { at, field: "weights", why });
             }

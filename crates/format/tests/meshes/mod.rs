@@ -13,6 +13,7 @@ pub(crate) struct Mesh {
     pub(crate) meshlet_vertices: Vec<u32>,
     pub(crate) meshlet_triangles: Vec<[u8; 3]>,
     pub(crate) meshlet_bounds: Vec<MeshletBounds>,
+    pub(crate) meshlet_max: [u32; 2],
     pub(crate) materials: Vec<u64>,
     pub(crate) submeshes: Vec<SubMesh>,
     pub(crate) skin: Vec<GpuSkinVertex>,
@@ -63,6 +64,7 @@ impl Mesh {
             bounds: bounds_of(positions),
             vertices: positions.iter().enumerate().map(vertex).collect(),
             has_tangents: recipe.has_tangents,
+            meshlet_max: [MESHLET_MAX_VERTS, MESHLET_MAX_TRIS],
             lod_count: recipe.lod_count,
             ..Mesh::default()
         };
@@ -160,6 +162,8 @@ impl Mesh {
             meshlet_vertices: &self.meshlet_vertices,
             meshlet_triangles: &self.meshlet_triangles,
             meshlet_bounds: &self.meshlet_bounds,
+            meshlet_max_verts: self.meshlet_max[0],
+            meshlet_max_tris: self.meshlet_max[1],
             materials: &self.materials,
             submeshes: &self.submeshes,
             skin: &self.skin,
@@ -167,7 +171,6 @@ impl Mesh {
             lod_count: self.lod_count,
             lods: &self.lods,
             lod_indices: &self.lod_indices,
-            ..Parts::default()
         }
     }
 
@@ -182,6 +185,7 @@ impl Mesh {
             meshlet_vertices: view.meshlet_vertices().iter().collect(),
             meshlet_triangles: view.meshlet_triangles().iter().collect(),
             meshlet_bounds: view.meshlet_bounds().iter().collect(),
+            meshlet_max: [view.desc().meshlet_max_verts, view.desc().meshlet_max_tris],
             materials: view.materials().iter().collect(),
             submeshes: view.submeshes().iter().collect(),
             skin: view.skin().iter().collect(),
