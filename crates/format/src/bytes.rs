@@ -24,6 +24,7 @@ pub trait Le: Sized {
 macro_rules! number {
     ($($ty:ty)*) => {$(
         impl Le for $ty {
+            #[inline]
             fn get(bytes: &[u8]) -> Option<Self> {
                 bytes.first_chunk().map(|b| <$ty>::from_le_bytes(*b))
             }
@@ -39,6 +40,7 @@ macro_rules! number {
 number! { u8 u16 u32 u64 i16 i32 f32 }
 
 impl<T: Le + Copy + Default, const N: usize> Le for [T; N] {
+    #[inline]
     fn get(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..size_of::<Self>())?;
         let mut values = [T::default(); N];

@@ -4,6 +4,18 @@
 //! twice, sizes that disagree with the counts, submeshes and levels that do not cover their indices one after
 //! another, and skeletons that are not trees; by [`verify`](HmeshView::verify) also whatever an index, a range or a
 //! bound gets wrong, numbers that are not finite, and bytes that belong to nothing.
+//!
+//! ```
+//! use kiln_format::hmesh::HmeshView;
+//!
+//! /// What to upload, and what to draw: index range and material slot of each part.
+//! fn load(file: &[u8]) -> Result<(&[u8], &[u8], Vec<(u32, u32, u32)>), kiln_format::Error> {
+//!     let mesh = HmeshView::read(file)?;
+//!     let draws = mesh.submeshes().iter().map(|sub| (sub.first_index, sub.index_count, sub.material_slot));
+//!     Ok((mesh.vertices().bytes(), mesh.indices().bytes(), draws.collect()))
+//! }
+//! # assert!(load(b"HMSH").is_err());
+//! ```
 
 mod records;
 mod tables;

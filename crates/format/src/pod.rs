@@ -53,6 +53,7 @@ macro_rules! pod {
         }
 
         impl $crate::bytes::Le for $name {
+            #[inline]
             fn get(bytes: &[u8]) -> Option<Self> {
                 let bytes = bytes.get(..Self::SIZE)?;
                 Some(Self { $($field: <$ty>::get(bytes.get(core::mem::offset_of!(Self, $field)..)?)?,)* })
@@ -100,6 +101,7 @@ impl<'a, T: Pod> Array<'a, T> {
     }
 
     /// A copy of the record with this number, or `None` when there are not so many.
+    #[inline]
     pub fn get(&self, index: usize) -> Option<T> {
         T::get(self.bytes.get(index.checked_mul(size_of::<T>())?..)?)
     }
@@ -143,6 +145,7 @@ pub struct Iter<'a, T: Pod>(Array<'a, T>);
 impl<T: Pod> Iterator for Iter<'_, T> {
     type Item = T;
 
+    #[inline]
     fn next(&mut self) -> Option<T> {
         let (record, rest) = self.0.bytes.split_at_checked(size_of::<T>())?;
         self.0.bytes = rest;

@@ -198,7 +198,8 @@ fn refused(change: impl FnOnce(&mut Mesh)) -> String {
 fn unsound_meshes_are_not_written() {
     const NAN: f32 = f32::NAN;
     const INF: f32 = f32::INFINITY;
-    let cases: &[(&str, fn(&mut Mesh))] = &[
+    type Change = fn(&mut Mesh);
+    let cases: &[(&str, Change)] = &[
         ("submesh_count", |m| m.submeshes.clear()),
         ("position at byte", |m| m.vertices[2].position[1] = NAN),
         ("uv at byte", |m| m.vertices[2].uv[0] = INF),
@@ -234,7 +235,7 @@ fn unsound_meshes_are_not_written() {
         ("other triangles", |m| m.meshlet_triangles[0] = m.meshlet_triangles[1]),
         ("other triangles", |m| m.meshlet_triangles[2].reverse()),
         ("other triangles", |m| m.indices.swap(0, 1)),
-        ("all vertices of the meshlet", |m| m.meshlet_bounds[0].radius = 0.1),
+        ("all triangles of the meshlet", |m| m.meshlet_bounds[0].radius = 0.1),
         ("radius", |m| m.meshlet_bounds[0].radius = -9.0),
         ("center", |m| m.meshlet_bounds[1].center[0] = NAN),
         ("cone_axis", |m| m.meshlet_bounds[1].cone_axis[0] = NAN),
@@ -355,6 +356,24 @@ fn bounds_far_from_the_origin_hold() {
     write(&mesh.parts()).unwrap();
     let bounds = bounds_of(&[[-1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]);
     assert_eq!((bounds.sphere_center, bounds.sphere_radius), ([0.0, 2.0, 3.0], 1.0));
+}
+
+#[test]
+fn triangles_without_area_need_no_bounds() {
+    // Two triangles in a meshlet whose sphere holds the first alone.
+    let with = |second: [u32; 3]| {
+        let mut positions = recipe().positions;
+        positions.push([2.0, 1.0, -2.9]);
+        let triangles = vec![[0, 1, 2], second];
+        let mut mesh = Mesh::cook(&Recipe { positions, submeshes: vec![(triangles, true)], ..recipe() });
+        let around = bounds_of(&[0, 1, 2].map(|i| mesh.vertices[i].position));
+        let sphere = &mut mesh.meshlet_bounds[0];
+        (sphere.center, sphere.radius) = (around.sphere_center, around.sphere_radius);
+        write(&mesh.parts())
+    };
+    assert!(with([2, 5, 2]).is_ok() && with([5, 2, 2]).is_ok() && with([5, 5, 5]).is_ok());
+    let error = with([2, 5, 1]).unwrap_err().to_string();
+    assert!(error.contains("all triangles of the meshlet"), "{error}");
 }
 
 struct Table(Option<Vec<u8>>);

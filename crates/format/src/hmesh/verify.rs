@@ -47,10 +47,11 @@ impl HmeshView<'_> {
         let bounds = self.bounds();
         check_bounds(&bounds, self.at(ChunkId::Bounds))?;
         let room = Room::of(&bounds);
+        let hull = room.around_box(&bounds);
         for (i, sub) in self.submeshes().iter().enumerate() {
             let at = self.place(ChunkId::SubMeshes, i, SubMesh::SIZE, offset_of!(SubMesh, bounds));
             check_bounds(&sub.bounds, at)?;
-            if !in_box(sub.bounds.aabb_min, &bounds, room) || !in_box(sub.bounds.aabb_max, &bounds, room) {
+            if !hull.holds(sub.bounds.aabb_min) || !hull.holds(sub.bounds.aabb_max) {
                 let why = "lie outside those of the mesh";
                 return Err(Error::Fault { at, field: "bounds", why });
             }
@@ -59,13 +60,13 @@ impl HmeshView<'_> {
     }
 
     fn check_vertices(&self, room: Room) -> Result<(), Error> {
-        let bounds = self.bounds();
+        let hull = room.around(&self.bounds());
         let tangents = self.has_tangents();
         for (i, vertex) in self.vertices().iter().enumerate() {
             let at = |offset| self.place(ChunkId::Vertices, i, GpuVertex::SIZE, offset);
             finite(at(offset_of!(GpuVertex, position)), "position", &vertex.position)?;
             finite(at(offset_of!(GpuVertex, uv)), "uv", &vertex.uv)?;
-            if !in_bounds(vertex.position, &bounds, room) {
+            if !hull.holds(vertex.position) {
                 let at = at(offset_of!(GpuVertex, position));
                 return Err(Error::Fault {
                     at,
@@ -118,27 +119,21 @@ impl HmeshView<'_> {
     /// The indices of a submesh; returns what its triangles add up to.
     fn check_submesh(&self, number: usize, sub: &SubMesh, room: Room) -> Result<Sum, Error> {
         let vertices = self.vertices();
-        let indices = self.submesh_indices(sub);
         let each = usize::from(self.desc().index_width);
-        let corner = |i: usize, index: u32| -> Result<(), Error> {
-            let at = || self.place(ChunkId::Indices, sub.first_index as usize + i, each, 0);
-            let Some(vertex) = vertices.get(index as usize) else {
-                return below(at(), "index", index, self.desc().vertex_count);
-            };
-            if !in_bounds(vertex.position, &sub.bounds, room) {
-                let at = self.place(ChunkId::SubMeshes, number, SubMesh::SIZE, offset_of!(SubMesh, bounds));
-                return Err(Error::Fault {
-                    at,
-                    field: "bounds",
-                    why: "do not hold all vertices of the submesh",
-                });
-            }
-            Ok(())
+        let hull = room.around(&sub.bounds);
+        let fine = |index: u32| vertices.get(index as usize).is_some_and(|v| hull.holds(v.position));
+        let sum = match self.submesh_indices(sub) {
+            Indices::U16(indices) => triangles(indices.iter().map(u32::from), fine),
+            Indices::U32(indices) => triangles(indices.iter(), fine),
         };
-        match indices {
-            Indices::U16(indices) => triangles(indices.iter().map(u32::from), corner),
-            Indices::U32(indices) => triangles(indices.iter(), corner),
-        }
+        sum.map_err(|(i, index)| {
+            let at = self.place(ChunkId::Indices, sub.first_index as usize + i, each, 0);
+            let bounds_at =
+                self.place(ChunkId::SubMeshes, number, SubMesh::SIZE, offset_of!(SubMesh, bounds));
+            let why = "do not hold all vertices of the submesh";
+            let outside = Error::Fault { at: bounds_at, field: "bounds", why };
+            below(at, "index", index, self.desc().vertex_count).err().unwrap_or(outside)
+        })
     }
 
     /// The meshlets of a submesh; returns what their triangles add up to.
@@ -185,23 +180,33 @@ impl HmeshView<'_> {
         radius_at(at(offset_of!(MeshletBounds, radius)), "radius", bounds.radius)?;
         finite(at(offset_of!(MeshletBounds, cone_axis)), "cone_axis", &bounds.cone_axis)?;
         finite(at(offset_of!(MeshletBounds, cone_cutoff)), "cone_cutoff", &[bounds.cone_cutoff])?;
-        for (i, index) in vertices.iter().enumerate() {
+        let hull = room.around_sphere(bounds.center, bounds.radius);
+        // As many as a byte can name.
+        let mut global = [0; 256];
+        let mut all_inside = true;
+        for (i, (index, slot)) in vertices.iter().zip(&mut global).enumerate() {
+            *slot = index;
             let Some(vertex) = self.vertices().get(index as usize) else {
                 let at = self.place(ChunkId::MeshletVertices, meshlet.vertex_offset as usize + i, 4, 0);
                 return below(at, "vertex", index, self.desc().vertex_count).map(|()| Sum::default());
             };
-            if !in_sphere(vertex.position, bounds.center, bounds.radius, room) {
-                let why = "does not hold all vertices of the meshlet";
-                return Err(Error::Fault { at: at(0), field: "sphere", why });
-            }
+            all_inside &= hull.holds(vertex.position);
         }
         let mut sum = Sum::default();
         for (i, corners) in triangles.iter().enumerate() {
-            let mut triangle = [0; 3];
-            for (j, local) in corners.into_iter().enumerate() {
+            if let Some(j) = corners.into_iter().position(|corner| u32::from(corner) >= meshlet.vertex_count)
+            {
                 let at = self.place(ChunkId::MeshletTriangles, meshlet.triangle_offset as usize + i, 3, j);
-                below(at, "corner", local, meshlet.vertex_count)?;
-                triangle[j] = vertices.get(local.into()).unwrap_or_default();
+                below(at, "corner", corners[j], meshlet.vertex_count)?;
+            }
+            let triangle = corners.map(|corner| global[usize::from(corner)]);
+            if !all_inside {
+                let corners = triangle.map(|v| self.vertices().get(v as usize).unwrap_or_default().position);
+                // A triangle that is never seen may have been left out of the sphere.
+                if has_area(corners) && !corners.into_iter().all(|corner| hull.holds(corner)) {
+                    let why = "does not hold all triangles of the meshlet";
+                    return Err(Error::Fault { at: at(0), field: "sphere", why });
+                }
             }
             sum.triangle(triangle);
         }
@@ -226,9 +231,13 @@ struct Sum {
 
 impl Sum {
     fn triangle(&mut self, [a, b, c]: [u32; 3]) {
-        let [a, b, c] = [a, b, c].min([b, c, a]).min([c, a, b]);
+        // The least rotation; that its first two corners decide, since where they tie all three are the same.
+        let side = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
+        let turns = [(side(a, b), c), (side(b, c), a), (side(c, a), b)];
+        let least = |x: (u64, u32), y: (u64, u32)| if y.0 < x.0 { y } else { x };
+        let (side, corner) = least(least(turns[0], turns[1]), turns[2]);
         // The finish of MurmurHash3 spreads each bit, so that sums of neighbouring triangles do not cancel out.
-        let mut hash = (u64::from(a) << 32 | u64::from(b)) ^ u64::from(c).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut hash = side ^ u64::from(corner).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
         self.add(Sum { count: 1, hash: hash ^ hash >> 33 });
@@ -240,15 +249,14 @@ impl Sum {
     }
 }
 
-/// Sums up triangles, each of whose corners is looked at.
-fn triangles(
-    indices: impl Iterator<Item = u32>,
-    mut corner: impl FnMut(usize, u32) -> Result<(), Error>,
-) -> Result<Sum, Error> {
+/// Sums up triangles, unless a corner is not fine: then returns its place and what it is.
+fn triangles(indices: impl Iterator<Item = u32>, fine: impl Fn(u32) -> bool) -> Result<Sum, (usize, u32)> {
     let mut sum = Sum::default();
     let mut triangle = [0; 3];
     for (i, index) in indices.enumerate() {
-        corner(i, index)?;
+        if !fine(index) {
+            return Err((i, index));
+        }
         triangle[i % 3] = index;
         if i % 3 == 2 {
             sum.triangle(triangle);
@@ -273,22 +281,62 @@ impl Room {
         let far = axes().fold(extent, |most, (min, max)| most.max(-min).max(max));
         Room { of_box: 1e-5 * extent, of_sphere: 1e-5 * far }
     }
+
+    fn around_box(self, bounds: &MeshBounds) -> Hull {
+        Hull {
+            min: bounds.aabb_min.map(|min| min - self.of_box),
+            max: bounds.aabb_max.map(|max| max + self.of_box),
+            ..Hull::EVERYWHERE
+        }
+    }
+
+    fn around_sphere(self, center: [f32; 3], radius: f32) -> Hull {
+        let radius = f64::from(radius) + f64::from(self.of_sphere);
+        Hull { center: center.map(f64::from), square: radius * radius, ..Hull::EVERYWHERE }
+    }
+
+    fn around(self, bounds: &MeshBounds) -> Hull {
+        let Hull { center, square, .. } = self.around_sphere(bounds.sphere_center, bounds.sphere_radius);
+        Hull { center, square, ..self.around_box(bounds) }
+    }
 }
 
-fn in_bounds(point: [f32; 3], bounds: &MeshBounds, room: Room) -> bool {
-    in_box(point, bounds, room) && in_sphere(point, bounds.sphere_center, bounds.sphere_radius, room)
+/// Bounds with room.
+struct Hull {
+    min: [f32; 3],
+    max: [f32; 3],
+    center: [f64; 3],
+    /// Of the radius.
+    square: f64,
 }
 
-fn in_box(point: [f32; 3], bounds: &MeshBounds, room: Room) -> bool {
-    let axes = bounds.aabb_min.into_iter().zip(bounds.aabb_max);
-    point.into_iter().zip(axes).all(|(p, (min, max))| p >= min - room.of_box && p <= max + room.of_box)
+impl Hull {
+    const EVERYWHERE: Hull = Hull {
+        min: [f32::NEG_INFINITY; 3],
+        max: [f32::INFINITY; 3],
+        center: [0.0; 3],
+        square: f64::INFINITY,
+    };
+
+    #[inline]
+    fn holds(&self, point: [f32; 3]) -> bool {
+        let mut inside = true;
+        let mut square = 0.0;
+        for (axis, p) in point.into_iter().enumerate() {
+            inside &= self.min[axis] <= p && p <= self.max[axis];
+            let distance = f64::from(p) - self.center[axis];
+            square += distance * distance;
+        }
+        inside && square <= self.square
+    }
 }
 
-fn in_sphere(point: [f32; 3], center: [f32; 3], radius: f32, room: Room) -> bool {
-    let square = |(p, c): (f32, f32)| (f64::from(p) - f64::from(c)) * (f64::from(p) - f64::from(c));
-    let distance: f64 = point.into_iter().zip(center).map(square).sum();
-    let radius = f64::from(radius) + f64::from(room.of_sphere);
-    distance <= radius * radius
+/// Whether a triangle is more than a line: its angle at `a` is at least 1e-5, beyond what 32 bits could round away.
+fn has_area([a, b, c]: [[f32; 3]; 3]) -> bool {
+    let side = |to: [f32; 3]| [0, 1, 2].map(|axis| f64::from(to[axis]) - f64::from(a[axis]));
+    let square = |[x, y, z]: [f64; 3]| x * x + y * y + z * z;
+    let ([x, y, z], [u, v, w]) = (side(b), side(c));
+    square([y * w - z * v, z * u - x * w, x * v - y * u]) > 1e-10 * square([x, y, z]) * square([u, v, w])
 }
 
 fn check_bounds(bounds: &MeshBounds, at: u64) -> Result<(), Error> {
