@@ -49,7 +49,7 @@ pub fn import_scene(
     if let Some(diag) = crate::absent(&bytes) {
         return Err(named(diag));
     }
-    read(&bytes, &mut Files { cx, dir: source.parent() }, scene).map_err(named)
+    read(&bytes, &mut Files::beside(cx, source), scene).map_err(named)
 }
 
 fn read(
@@ -96,7 +96,7 @@ fn read(
     let images = images::read(&document, &buffers, files, &used)?;
     let skins = nodes::skins(&document, &buffers)?;
     let animated = animation::read(&document, &buffers)?;
-    warnings.extend(animated.warnings);
+    notes.unsorted = animated.unsorted;
     notes.lost.extend(animated.lost);
     note_document(&document, &mut notes.lost);
     warnings.extend(summary(&document, notes, number)?);
@@ -139,6 +139,11 @@ fn summary(document: &Document<'_>, notes: Notes, scene: Option<usize>) -> Resul
         let message = format!("{count} primitives lack the texture coordinates that their material uses");
         warnings
             .push(Diag::warning("gltf-uv", message).at(at).hint("they get the first set, if they have one"));
+    }
+    if let Some((count, at)) = notes.unsorted {
+        let message =
+            format!("{count} channels have keys out of the order of their times, and are put into it");
+        warnings.push(Diag::warning("gltf-key-order", message).at(at));
     }
     if let Some((count, at)) = notes.influences {
         let message = format!("{count} vertices hang on more than four joints, and keep the strongest four");

@@ -177,9 +177,10 @@ impl Scene {
         let last: Vec<_> = self.meshes.iter().map(last).collect();
         for (index, node) in self.nodes.iter().enumerate() {
             let (Some(mesh), Some(skin)) = (node.mesh, node.skin) else { continue };
-            if let Some(joint) = last[mesh.0 as usize] {
-                let at = format_args!("nodes[{index}].skin");
-                check_id(joint.into(), self.skins[skin.0 as usize].joints.len(), at)?;
+            let joints = self.skins[skin.0 as usize].joints.len();
+            if let Some(joint) = last[mesh.0 as usize].filter(|&joint| usize::from(joint) >= joints) {
+                let message = format!("its mesh hangs on joint {joint}, and the skin has {joints}");
+                return Err(Flaw::new(format_args!("nodes[{index}].skin"), message));
             }
         }
         Ok(())

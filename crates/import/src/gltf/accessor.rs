@@ -55,14 +55,13 @@ pub(super) struct Accessor<'b, 'a> {
     normalized: bool,
     /// The elements with the distance between them, or `None` for zeros.
     base: Option<(&'b [u8], usize)>,
-    sparse: Option<Sparse<'b, 'a>>,
+    sparse: Option<Sparse<'b>>,
     buffers: &'b Buffers<'a>,
 }
 
 /// Elements that replace others.
-struct Sparse<'b, 'a> {
-    at: At<'a>,
-    targets: Vec<usize>,
+struct Sparse<'b> {
+    targets: Vec<u32>,
     values: &'b [u8],
 }
 
@@ -112,40 +111,43 @@ impl<'b, 'a> Accessor<'b, 'a> {
         self.at.fault("gltf-accessor", message)
     }
 
-    /// The elements as finite floats.
-    pub(super) fn floats<const N: usize>(&self) -> Result<Vec<[f32; N]>, Diag> {
+    /// The elements as finite floats: all of them, or only those with these numbers, which ascend.
+    pub(super) fn floats<const N: usize>(&self, only: Option<&[u32]>) -> Result<Vec<[f32; N]>, Diag> {
         // Dividing is what the document says; multiplying with a reciprocal would round differently.
         match (self.component, self.normalized) {
             (Component::F32, _) => {
-                let values = self.read(f32::from_le_bytes)?;
-                self.check_finite(&values)?;
+                let values = self.read(only, f32::from_le_bytes)?;
+                self.check_finite(&values, only)?;
                 Ok(values)
             }
-            (Component::I8, true) => self.read(|b| (f32::from(i8::from_le_bytes(b)) / 127.0).max(-1.0)),
-            (Component::U8, true) => self.read(|b| f32::from(u8::from_le_bytes(b)) / 255.0),
-            (Component::I16, true) => self.read(|b| (f32::from(i16::from_le_bytes(b)) / 32767.0).max(-1.0)),
-            (Component::U16, true) => self.read(|b| f32::from(u16::from_le_bytes(b)) / 65535.0),
-            (Component::I8, false) => self.read(|b| f32::from(i8::from_le_bytes(b))),
-            (Component::U8, false) => self.read(|b| f32::from(u8::from_le_bytes(b))),
-            (Component::I16, false) => self.read(|b| f32::from(i16::from_le_bytes(b))),
-            (Component::U16, false) => self.read(|b| f32::from(u16::from_le_bytes(b))),
+            (Component::I8, true) => self.read(only, |b| (f32::from(i8::from_le_bytes(b)) / 127.0).max(-1.0)),
+            (Component::U8, true) => self.read(only, |b| f32::from(u8::from_le_bytes(b)) / 255.0),
+            (Component::I16, true) => {
+                self.read(only, |b| (f32::from(i16::from_le_bytes(b)) / 32767.0).max(-1.0))
+            }
+            (Component::U16, true) => self.read(only, |b| f32::from(u16::from_le_bytes(b)) / 65535.0),
+            (Component::I8, false) => self.read(only, |b| f32::from(i8::from_le_bytes(b))),
+            (Component::U8, false) => self.read(only, |b| f32::from(u8::from_le_bytes(b))),
+            (Component::I16, false) => self.read(only, |b| f32::from(i16::from_le_bytes(b))),
+            (Component::U16, false) => self.read(only, |b| f32::from(u16::from_le_bytes(b))),
             (Component::U32, _) => Err(self.fault("32-bit integers cannot be used for this")),
         }
     }
 
-    /// The elements as unsigned integers.
-    pub(super) fn uints<const N: usize>(&self) -> Result<Vec<[u32; N]>, Diag> {
+    /// The elements as unsigned integers: all of them, or only those with these numbers, which ascend.
+    pub(super) fn uints<const N: usize>(&self, only: Option<&[u32]>) -> Result<Vec<[u32; N]>, Diag> {
         match self.component {
-            Component::U8 => self.read(|b| u8::from_le_bytes(b).into()),
-            Component::U16 => self.read(|b| u16::from_le_bytes(b).into()),
-            Component::U32 => self.read(u32::from_le_bytes),
+            Component::U8 => self.read(only, |b| u8::from_le_bytes(b).into()),
+            Component::U16 => self.read(only, |b| u16::from_le_bytes(b).into()),
+            Component::U32 => self.read(only, u32::from_le_bytes),
             _ => Err(self.fault("unsigned integers are needed for this")),
         }
     }
 
-    /// All elements, `W` bytes a number, with the substitutions made.
+    /// Elements of `N` numbers of `W` bytes, with the substitutions made.
     fn read<const N: usize, const W: usize, T: Copy + Default>(
         &self,
+        only: Option<&[u32]>,
         number: impl Fn([u8; W]) -> T,
     ) -> Result<Vec<[T; N]>, Diag> {
         let wanted = match N {
@@ -155,7 +157,8 @@ impl<'b, 'a> Accessor<'b, 'a> {
         if self.kind != wanted {
             return Err(self.fault(format_args!("{wanted} is needed for this, and it has {}", self.kind)));
         }
-        self.buffers.spend(self.count.saturating_mul(size_of::<[T; N]>()), self.at)?;
+        let count = only.map_or(self.count, <[u32]>::len);
+        self.buffers.spend(count.saturating_mul(size_of::<[T; N]>()), self.at)?;
         let element = |bytes: &[u8]| {
             let (numbers, _) = bytes.as_chunks::<W>();
             let mut element = [T::default(); N];
@@ -164,45 +167,52 @@ impl<'b, 'a> Accessor<'b, 'a> {
             }
             element
         };
-        let mut elements = match self.base {
+        let mut elements: Vec<[T; N]> = match (self.base, only) {
+            (None, _) => vec![[T::default(); N]; count],
             // All but the last reach over to the next one.
-            Some((bytes, stride)) => bytes.chunks(stride).map(|bytes| element(&bytes[..N * W])).collect(),
-            None => vec![[T::default(); N]; self.count],
+            (Some((bytes, stride)), None) => {
+                bytes.chunks(stride).map(|bytes| element(&bytes[..N * W])).collect()
+            }
+            (Some((bytes, stride)), Some(only)) => {
+                let at =
+                    |&index: &u32| bytes.get(index as usize * stride..).and_then(|rest| rest.get(..N * W));
+                only.iter().map(|index| at(index).map(element).unwrap_or([T::default(); N])).collect()
+            }
         };
         if let Some(sparse) = &self.sparse {
             for (&target, bytes) in sparse.targets.iter().zip(sparse.values.chunks_exact(N * W)) {
-                let count = elements.len();
-                let Some(place) = elements.get_mut(target) else {
-                    let message = format!("element {target} is replaced, and there are {count}");
-                    return Err(sparse.at.fault("gltf-accessor", message));
+                let place = match only {
+                    None => Some(target as usize),
+                    Some(only) => only.binary_search(&target).ok(),
                 };
-                *place = element(bytes);
+                if let Some(place) = place.and_then(|place| elements.get_mut(place)) {
+                    *place = element(bytes);
+                }
             }
         }
         Ok(elements)
     }
 
-    fn check_finite<const N: usize>(&self, values: &[[f32; N]]) -> Result<(), Diag> {
+    fn check_finite<const N: usize>(&self, values: &[[f32; N]], only: Option<&[u32]>) -> Result<(), Diag> {
         match values.iter().position(|value| !value.iter().all(|v| v.is_finite())) {
             None => Ok(()),
-            Some(index) => {
-                let message = format!("element {index} is {:?}, which is not finite", &values[index][..]);
-                Err(self
-                    .at
-                    .fault("gltf-not-finite", message)
-                    .hint("look for degenerate geometry, and export it again"))
+            Some(place) => {
+                let index = only.map_or(place, |only| only[place] as usize);
+                let message = format!("element {index} is {:?}, which is not finite", &values[place][..]);
+                let hint = "look for degenerate geometry, and export it again";
+                Err(self.at.fault("gltf-not-finite", message).hint(hint))
             }
         }
     }
 }
 
-impl<'b, 'a> Sparse<'b, 'a> {
-    fn new(
+impl<'b> Sparse<'b> {
+    fn new<'a>(
         at: At<'a>,
         elements: usize,
         element: usize,
         buffers: &'b Buffers<'a>,
-    ) -> Result<Sparse<'b, 'a>, Diag> {
+    ) -> Result<Sparse<'b>, Diag> {
         let count_at = at.need("count")?;
         let count = count_at.uint()?;
         if count > elements {
@@ -212,19 +222,22 @@ impl<'b, 'a> Sparse<'b, 'a> {
         let component = Component::new(indices.need("componentType")?)?;
         let size = component.size();
         let places = window(buffers.view(indices.need("bufferView")?)?.bytes, indices, count, size, size)?;
-        let targets = match component {
+        buffers.spend(count.saturating_mul(size_of::<u32>()), at)?;
+        let targets: Vec<u32> = match component {
             Component::U8 => places.iter().map(|&byte| byte.into()).collect(),
             Component::U16 => {
                 places.as_chunks().0.iter().map(|&bytes| u16::from_le_bytes(bytes).into()).collect()
             }
-            Component::U32 => {
-                places.as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes) as usize).collect()
-            }
+            Component::U32 => places.as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect(),
             _ => return Err(indices.bad("unsigned integers are needed for this")),
         };
+        if let Some(target) = targets.iter().find(|&&target| target as usize >= elements) {
+            let message = format!("element {target} is replaced, and there are {elements}");
+            return Err(indices.fault("gltf-accessor", message));
+        }
         let values_view = buffers.view(values.need("bufferView")?)?;
         let values = window(values_view.bytes, values, count, element, element)?;
-        Ok(Sparse { at, targets, values })
+        Ok(Sparse { targets, values })
     }
 }
 

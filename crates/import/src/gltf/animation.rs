@@ -18,12 +18,13 @@ pub(super) struct Found {
     pub(super) animations: Vec<Animation>,
     /// What else is animated.
     pub(super) lost: BTreeSet<String>,
-    pub(super) warnings: Vec<Diag>,
+    /// Channels whose keys had to be put in order: how many, and where the first is.
+    pub(super) unsorted: Option<(usize, String)>,
 }
 
 /// Reads the animations of a document.
 pub(super) fn read<'a>(document: &Document<'a>, buffers: &Buffers<'a>) -> Result<Found, Diag> {
-    let mut found = Found { animations: Vec::new(), lost: BTreeSet::new(), warnings: Vec::new() };
+    let mut found = Found { animations: Vec::new(), lost: BTreeSet::new(), unsorted: None };
     for at in document.animations.iter() {
         let samplers = at.list("samplers")?;
         let mut animation = Animation { name: at.text_of("name")?.to_owned(), channels: Vec::new() };
@@ -34,8 +35,7 @@ pub(super) fn read<'a>(document: &Document<'a>, buffers: &Buffers<'a>) -> Result
                     let mut channel = read_channel(sampler, node, property, document.accessors, buffers)?;
                     if !channel.times.is_sorted() {
                         sort(&mut channel);
-                        let message = "the keys are not in the order of their times, and were put into it";
-                        found.warnings.push(Diag::warning("gltf-key-order", message).at(sampler.pointer()));
+                        found.unsorted.get_or_insert_with(|| (0, sampler.pointer())).0 += 1;
                     }
                     animation.channels.push(channel);
                 }
@@ -118,10 +118,10 @@ fn read_channel<'a>(
         let message = format!("{} values do not belong to {} keys", output.count(), input.count());
         return Err(output.fault(message));
     }
-    let times = input.floats::<1>()?.into_flattened();
+    let times = input.floats::<1>(None)?.into_flattened();
     let values = match property.components() {
-        4 => output.floats::<4>()?.into_flattened(),
-        _ => output.floats::<3>()?.into_flattened(),
+        4 => output.floats::<4>(None)?.into_flattened(),
+        _ => output.floats::<3>(None)?.into_flattened(),
     };
     Ok(Channel { node, property, interpolation, times, values })
 }

@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(list.get(1).unwrap().get("x/y~").unwrap().pointer(), "/a/1/x~1y~0");
         assert_eq!(root.get("b").unwrap().uint().unwrap(), 2);
         assert!(root.get("c").is_none() && list.get(2).is_none());
-        assert_eq!(root.need("d").unwrap_err().at, "/d");
+        assert_eq!(root.need("d").err().unwrap().at, "/d");
         assert_eq!(root.names().collect::<Vec<_>>(), ["a", "b", "b", "c"]);
     }
 

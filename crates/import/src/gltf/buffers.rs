@@ -13,12 +13,11 @@ use super::document::Document;
 use super::meshopt;
 use super::uri::Files;
 
-/// The most that a document may be decoded into, besides a multiple of its own size: room for a mesh of ten
-/// million triangles.
-const DECODED_BYTES: u64 = 1 << 30;
+/// What any document may be decoded into, however small it is.
+const DECODED_BYTES: u64 = 256 << 20;
 
-/// How many times its own size a document may be decoded into. Good packers reach 20; sharing accessors among
-/// parts of a mesh adds to that.
+/// How many times its own size a document may be decoded into besides. Good packers reach 20, and exporters use
+/// accessors more than once.
 const DECODED_RATIO: u64 = 64;
 
 /// The bytes of a document.

@@ -31,6 +31,8 @@ pub(super) struct Notes {
     pub(super) no_coordinates: Option<(usize, String)>,
     /// Attributes and other things that are not kept.
     pub(super) lost: BTreeSet<String>,
+    /// Channels of animations whose keys are out of order: how many, and where the first is.
+    pub(super) unsorted: Option<(usize, String)>,
     /// Vertices that more than four joints pull: how many, and where the first is.
     pub(super) influences: Option<(usize, String)>,
     /// Materials that something is made of.
@@ -71,10 +73,13 @@ impl<'a> Geometry<'_, 'a> {
             }
             None => None,
         };
-        let vertices = Vertices { attributes, draco, document: self.document, buffers: self.buffers };
-        let positions = vertices.read::<3>("POSITION", None)?.unwrap_or_default();
-        let count = positions.len();
-        let indices = mode.triangles(self.indices(at, &vertices, count)?, at)?;
+        let mut vertices = Vertices::new(attributes, draco, self.document, self.buffers)?;
+        let count = vertices.count;
+        let mut indices = match &vertices.draco {
+            // Triangles one by one, whatever the mode: a strip is what they were before, and may be again.
+            Some(draco) => draco.indices(),
+            None => mode.triangles(self.indices(at, &vertices)?, at)?,
+        };
         if indices.is_empty() {
             return Ok(None);
         }
@@ -83,15 +88,17 @@ impl<'a> Geometry<'_, 'a> {
                 format!("triangle {} uses vertex {}, and there are {count}", place / 3, indices[place]);
             return Err(at.get("indices").unwrap_or(at).fault("gltf-index", message));
         }
+        vertices.only = select(&mut indices, count);
 
         let mut surface = None;
         if let Some(reference) = at.get("material") {
             let (id, _) = reference.refer(self.document.materials, "material")?;
             surface = Some((MaterialId(id), &self.surfaces[id as usize]));
         }
-        let normals = vertices.read::<3>("NORMAL", Some(count))?.unwrap_or_default();
+        let positions = vertices.read::<3>("POSITION")?.unwrap_or_default();
+        let normals = vertices.read::<3>("NORMAL")?.unwrap_or_default();
         // Tangents without normals say nothing (3.7.2.1).
-        let tangents = if normals.is_empty() { None } else { vertices.read::<4>("TANGENT", Some(count))? };
+        let tangents = if normals.is_empty() { None } else { vertices.read::<4>("TANGENT")? };
         let mut tangents = tangents.unwrap_or_default();
         for tangent in &mut tangents {
             tangent[3] = if tangent[3] < 0.0 { -1.0 } else { 1.0 };
@@ -102,7 +109,7 @@ impl<'a> Geometry<'_, 'a> {
         if set != wanted_set {
             note(&mut self.notes.no_coordinates, 1, at);
         }
-        let mut uv0 = vertices.read::<2>(set, Some(count))?.unwrap_or_default();
+        let mut uv0 = vertices.read::<2>(set)?.unwrap_or_default();
         mapping.apply(&mut uv0);
         if !uv0.iter().flatten().all(|v| v.is_finite()) {
             return Err(attributes
@@ -113,39 +120,32 @@ impl<'a> Geometry<'_, 'a> {
         if surface.is_some_and(|(_, surface)| surface.clamps) && uv0.iter().flatten().any(outside) {
             self.notes.lost.insert("texture wrapping".to_owned());
         }
-        let (joints, weights) = self.influences(&vertices, count)?;
+        let (joints, weights) = self.influences(&vertices)?;
         self.note_lost(at, attributes, set);
         let material = surface.map(|(id, _)| id);
         self.notes.used.extend(material);
-        let mut primitive =
-            Primitive { positions, normals, uv0, tangents, joints, weights, indices, material };
-        drop_unused(&mut primitive);
-        Ok(Some(primitive))
+        Ok(Some(Primitive { positions, normals, uv0, tangents, joints, weights, indices, material }))
     }
 
     /// The vertices in the order that they are drawn.
-    fn indices(&self, at: At<'a>, vertices: &Vertices<'_, 'a>, count: usize) -> Result<Vec<u32>, Diag> {
-        if let Some(draco) = &vertices.draco {
-            return Ok(draco.indices());
-        }
+    fn indices(&self, at: At<'a>, vertices: &Vertices<'_, 'a>) -> Result<Vec<u32>, Diag> {
         match at.get("indices") {
             Some(reference) => {
                 let accessor = Accessor::new(reference, self.document.accessors, self.buffers)?;
-                Ok(accessor.uints::<1>()?.into_flattened())
+                Ok(accessor.uints::<1>(None)?.into_flattened())
             }
-            None => match u32::try_from(count) {
-                Ok(count) => Ok((0..count).collect()),
-                Err(_) => Err(at.fault("gltf-too-large", format_args!("{count} vertices are too many"))),
-            },
+            None => {
+                self.buffers.spend(vertices.count.saturating_mul(size_of::<u32>()), at)?;
+                match u32::try_from(vertices.count) {
+                    Ok(count) => Ok((0..count).collect()),
+                    Err(_) => Err(at.fault("gltf-too-large", "there are too many vertices to be numbered")),
+                }
+            }
         }
     }
 
     /// The four joints that pull each vertex most, and how much they do.
-    fn influences(
-        &mut self,
-        vertices: &Vertices<'_, 'a>,
-        count: usize,
-    ) -> Result<(Vec<[u16; 4]>, Vec<[f32; 4]>), Diag> {
+    fn influences(&mut self, vertices: &Vertices<'_, 'a>) -> Result<Influences, Diag> {
         let mut joints: Vec<[u16; 4]> = Vec::new();
         let mut weights: Vec<[f32; 4]> = Vec::new();
         for set in 0..MOST_SETS {
@@ -154,8 +154,8 @@ impl<'a> Geometry<'_, 'a> {
             let (Some(joints_at), Some(_)) = (names.get(&joints_name), names.get(&weights_name)) else {
                 break;
             };
-            let more_joints = vertices.read_joints(&joints_name, count)?;
-            let mut more_weights = vertices.read::<4>(&weights_name, Some(count))?.unwrap_or_default();
+            let more_joints = vertices.read_joints(&joints_name)?;
+            let mut more_weights = vertices.read::<4>(&weights_name)?.unwrap_or_default();
             more_weights.iter_mut().flatten().for_each(|weight| *weight = weight.max(0.0));
             if set == 0 {
                 (joints, weights) = (more_joints, more_weights);
@@ -207,6 +207,9 @@ fn note(notes: &mut Option<(usize, String)>, count: usize, at: At<'_>) {
     notes.get_or_insert_with(|| (0, at.pointer())).0 += count;
 }
 
+/// Four joints for each vertex, and four weights.
+type Influences = (Vec<[u16; 4]>, Vec<[f32; 4]>);
+
 /// How vertices make triangles.
 enum Mode {
     List,
@@ -250,83 +253,117 @@ impl Mode {
     }
 }
 
-/// Where the attributes of a primitive come from.
+/// Where the attributes of a primitive come from, and which of their elements are needed.
 struct Vertices<'b, 'a> {
     attributes: At<'a>,
     draco: Option<Draco<'a>>,
     document: &'b Document<'a>,
     buffers: &'b Buffers<'a>,
+    /// How many vertices there are.
+    count: usize,
+    /// The numbers of those that triangles use, ascending, or `None` for all.
+    only: Option<Vec<u32>>,
 }
 
-impl<'a> Vertices<'_, 'a> {
-    /// An attribute as floats, if there is one; as many as wanted, if that is known.
-    fn read<const N: usize>(&self, name: &str, wanted: Option<usize>) -> Result<Option<Vec<[f32; N]>>, Diag> {
+impl<'b, 'a> Vertices<'b, 'a> {
+    fn new(
+        attributes: At<'a>,
+        draco: Option<Draco<'a>>,
+        document: &'b Document<'a>,
+        buffers: &'b Buffers<'a>,
+    ) -> Result<Vertices<'b, 'a>, Diag> {
+        let count = match &draco {
+            Some(draco) => draco.count(),
+            None => Accessor::new(attributes.need("POSITION")?, document.accessors, buffers)?.count(),
+        };
+        Ok(Vertices { attributes, draco, document, buffers, count, only: None })
+    }
+
+    /// An attribute as floats, if there is one.
+    fn read<const N: usize>(&self, name: &str) -> Result<Option<Vec<[f32; N]>>, Diag> {
         let Some(reference) = self.attributes.get(name) else { return Ok(None) };
         let accessor = Accessor::new(reference, self.document.accessors, self.buffers)?;
-        let values = match &self.draco {
-            Some(draco) if draco.has(name) => {
-                self.buffers.spend(draco.count().saturating_mul(size_of::<[f32; N]>()), reference)?;
-                draco.floats(name, accessor.is_normalized())?
-            }
-            _ => accessor.floats()?,
-        };
-        check_count(reference, values.len(), wanted)?;
-        Ok(Some(values))
+        if let Some(draco) = self.draco.as_ref().filter(|draco| draco.has(name)) {
+            self.buffers.spend(self.count.saturating_mul(size_of::<[f32; N]>()), reference)?;
+            let values = draco.floats(name, accessor.is_normalized())?;
+            return Ok(Some(match &self.only {
+                Some(only) => only.iter().map(|&index| values[index as usize]).collect(),
+                None => values,
+            }));
+        }
+        self.check_count(reference, &accessor)?;
+        accessor.floats(self.only.as_deref()).map(Some)
     }
 
-    fn read_joints(&self, name: &str, wanted: usize) -> Result<Vec<[u16; 4]>, Diag> {
+    /// An attribute that names joints.
+    fn read_joints(&self, name: &str) -> Result<Vec<[u16; 4]>, Diag> {
         let reference = self.attributes.need(name)?;
+        let joints: Vec<[u32; 4]> = if self.draco.as_ref().is_some_and(|draco| draco.has(name)) {
+            let values = self.read::<4>(name)?.unwrap_or_default();
+            values.into_iter().map(|v| v.map(|joint| joint as u32)).collect()
+        } else {
+            let accessor = Accessor::new(reference, self.document.accessors, self.buffers)?;
+            self.check_count(reference, &accessor)?;
+            accessor.uints(self.only.as_deref())?
+        };
         let too_large = || reference.fault("gltf-accessor", "the number of a joint is too large");
         let narrow = |joint: u32| u16::try_from(joint).map_err(|_| too_large());
-        let joints: Vec<[u32; 4]> = match &self.draco {
-            Some(draco) if draco.has(name) => {
-                let values = self.read::<4>(name, None)?.unwrap_or_default();
-                values.into_iter().map(|v| v.map(|joint| joint as u32)).collect()
-            }
-            _ => Accessor::new(reference, self.document.accessors, self.buffers)?.uints()?,
-        };
-        check_count(reference, joints.len(), Some(wanted))?;
         joints.into_iter().map(|[a, b, c, d]| Ok([narrow(a)?, narrow(b)?, narrow(c)?, narrow(d)?])).collect()
     }
-}
 
-fn check_count(reference: At<'_>, found: usize, wanted: Option<usize>) -> Result<(), Diag> {
-    match wanted {
-        Some(wanted) if wanted != found => {
-            let message = format!("the attribute has {found} elements, and there are {wanted} positions");
-            Err(reference.fault("gltf-accessor", message))
+    fn check_count(&self, reference: At<'a>, accessor: &Accessor<'_, 'a>) -> Result<(), Diag> {
+        if accessor.count() == self.count {
+            return Ok(());
         }
-        _ => Ok(()),
+        let message = format!("the attribute has {} elements for {} positions", accessor.count(), self.count);
+        Err(reference.fault("gltf-accessor", message))
     }
 }
 
-/// Drops the vertices that no triangle uses; the others stay in order.
-fn drop_unused(primitive: &mut Primitive) {
-    let mut used = vec![false; primitive.positions.len()];
-    for &index in &primitive.indices {
+/// The numbers of the vertices that triangles use, ascending, unless all are; the triangles are changed to count
+/// among them. The cost is that of the triangles, however many vertices there are.
+fn select(indices: &mut [u32], count: usize) -> Option<Vec<u32>> {
+    if count / 4 > indices.len() {
+        let mut only = indices.to_vec();
+        only.sort_unstable();
+        only.dedup();
+        for index in indices {
+            // Every one of them is there.
+            *index = only.binary_search(index).unwrap_or_default() as u32;
+        }
+        return Some(only);
+    }
+    let mut used = vec![false; count];
+    for &index in &*indices {
         used[index as usize] = true;
     }
     if used.iter().all(|used| *used) {
-        return;
+        return None;
     }
-    let mut kept = 0;
-    let mut place = |&used: &bool| {
-        kept += u32::from(used);
-        kept.saturating_sub(1)
-    };
-    let places: Vec<u32> = used.iter().map(&mut place).collect();
-    for index in &mut primitive.indices {
+    let only: Vec<u32> = (0..count as u32).filter(|&index| used[index as usize]).collect();
+    let mut places = vec![0; count];
+    for (place, &index) in only.iter().enumerate() {
+        places[index as usize] = place as u32;
+    }
+    for index in indices {
         *index = places[*index as usize];
     }
-    fn keep<T>(list: &mut Vec<T>, used: &[bool]) {
-        let mut used = used.iter();
-        list.retain(|_| used.next() == Some(&true));
-        list.shrink_to_fit();
+    Some(only)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unused_vertices_are_left_out_in_either_way() {
+        for count in [8, 8000] {
+            let mut indices = [5, 1, 7, 7, 1, 2];
+            assert_eq!(select(&mut indices, count), Some(vec![1, 2, 5, 7]));
+            assert_eq!(indices, [2, 0, 3, 3, 0, 1]);
+        }
+        let mut indices = [2, 0, 1];
+        assert_eq!(select(&mut indices, 3), None);
+        assert_eq!(indices, [2, 0, 1]);
     }
-    keep(&mut primitive.positions, &used);
-    keep(&mut primitive.normals, &used);
-    keep(&mut primitive.uv0, &used);
-    keep(&mut primitive.tangents, &used);
-    keep(&mut primitive.joints, &used);
-    keep(&mut primitive.weights, &used);
 }

@@ -76,10 +76,12 @@ impl Mapping {
 
 /// Reads the materials of a document.
 pub(super) fn read(document: &Document<'_>) -> Result<Vec<Surface>, Diag> {
-    document.materials.iter().map(|at| surface(at, document)).collect()
+    document.materials.iter().enumerate().map(|(index, at)| surface(index, at, document)).collect()
 }
 
-fn surface(at: At<'_>, document: &Document<'_>) -> Result<Surface, Diag> {
+fn surface(index: usize, at: At<'_>, document: &Document<'_>) -> Result<Surface, Diag> {
+    // Written down, not looked for: there may be as many warnings as materials.
+    let pointer = format!("/materials/{index}");
     let mut warnings = Vec::new();
     let mut material = Material {
         name: at.text_of("name")?.to_owned(),
@@ -129,9 +131,7 @@ fn surface(at: At<'_>, document: &Document<'_>) -> Result<Surface, Diag> {
         clamps |= !repeats(texture, document)?;
         let Some(image) = picture(texture, document)? else {
             let message = format!("the {} texture has no picture in a format that can be read", slot.name());
-            warnings.push(
-                Diag::warning("gltf-texture", message).at(info.pointer()).hint("save it as PNG or JPEG"),
-            );
+            warnings.push(Diag::warning("gltf-texture", message).at(&pointer).hint("save it as PNG or JPEG"));
             continue;
         };
         material.textures[slot as usize] = Some(image);
@@ -151,7 +151,7 @@ fn surface(at: At<'_>, document: &Document<'_>) -> Result<Surface, Diag> {
         let message =
             format!("{name}: the textures for {apart} get the texture coordinates of {first}, not their own");
         let hint = "give all textures of a material one set of coordinates and one transform";
-        warnings.push(Diag::warning("gltf-uv", message).at(at.pointer()).hint(hint));
+        warnings.push(Diag::warning("gltf-uv", message).at(&pointer).hint(hint));
     }
     if let Some(extensions) = at.get("extensions") {
         let lost = extensions.names().filter(|name| *name != "KHR_materials_emissive_strength");
@@ -159,7 +159,7 @@ fn surface(at: At<'_>, document: &Document<'_>) -> Result<Surface, Diag> {
     }
     if !material.lost.is_empty() {
         let message = format!("{name}: not kept are {}", material.lost.join(", "));
-        warnings.push(Diag::warning("gltf-material", message).at(at.pointer()));
+        warnings.push(Diag::warning("gltf-material", message).at(&pointer));
     }
     let mapping = mapping.map(|(_, mapping)| mapping).unwrap_or_default();
     Ok(Surface { material, mapping, clamps, warnings })

@@ -116,11 +116,11 @@ impl<'a> Packed<'a> {
         match (&self.filter, self.stride) {
             (Filter::None, _) => {}
             (Filter::Exponential, _) => codec::decode_filter_exp(words.as_chunks_mut::<1>().0),
-            (Filter::Octahedral, 4) => over_bytes(words, |v| codec::decode_filter_oct(v)),
-            (Filter::Octahedral, _) => over_shorts(words, |v| codec::decode_filter_oct(v)),
-            (Filter::Quaternion, _) => over_shorts(words, |v| codec::decode_filter_quat(v)),
-            (Filter::Color, 4) => over_bytes(words, |v| codec::decode_filter_color(v)),
-            (Filter::Color, _) => over_shorts(words, |v| codec::decode_filter_color(v)),
+            (Filter::Octahedral, 4) => over_bytes(words, codec::decode_filter_oct),
+            (Filter::Octahedral, _) => over_shorts(words, codec::decode_filter_oct),
+            (Filter::Quaternion, _) => over_shorts(words, codec::decode_filter_quat),
+            (Filter::Color, 4) => over_bytes(words, codec::decode_filter_color),
+            (Filter::Color, _) => over_shorts(words, codec::decode_filter_color),
         }
     }
 }

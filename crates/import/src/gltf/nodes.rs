@@ -79,7 +79,7 @@ fn instances<'a>(
         buffers: &Buffers<'a>,
     ) -> Result<Option<Vec<[f32; N]>>, Diag> {
         let Some(reference) = attributes.get(name) else { return Ok(None) };
-        Accessor::new(reference, document.accessors, buffers)?.floats().map(Some)
+        Accessor::new(reference, document.accessors, buffers)?.floats(None).map(Some)
     }
     let translations = column::<3>(attributes, "TRANSLATION", document, buffers)?;
     let rotations = column::<4>(attributes, "ROTATION", document, buffers)?;
@@ -157,13 +157,14 @@ fn skin<'a>(at: At<'a>, document: &Document<'a>, buffers: &Buffers<'a>) -> Resul
     }
     let inverse_bind = match at.get("inverseBindMatrices") {
         Some(reference) => {
-            let mut matrices = Accessor::new(reference, document.accessors, buffers)?.floats::<16>()?;
-            if matrices.len() < joints.len() {
-                let message = format!("{} matrices are too few for {} joints", matrices.len(), joints.len());
+            let accessor = Accessor::new(reference, document.accessors, buffers)?;
+            if accessor.count() < joints.len() {
+                let message =
+                    format!("{} matrices are too few for {} joints", accessor.count(), joints.len());
                 return Err(reference.fault("gltf-accessor", message));
             }
-            matrices.truncate(joints.len());
-            matrices
+            let first: Vec<u32> = (0..joints.len() as u32).collect();
+            accessor.floats::<16>(Some(&first))?
         }
         None => vec![Matrix::IDENTITY.to_columns(); joints.len()],
     };

@@ -18,13 +18,22 @@ pub(super) struct Content {
     pub(super) media: String,
 }
 
+/// The most bytes that a document may name in files: it may name one file a thousand times.
+const MOST_BYTES: u64 = 4 << 30;
+
 /// The files beside a document.
 pub(super) struct Files<'c, 'x> {
-    pub(super) cx: &'c mut Cook<'x>,
-    pub(super) dir: Option<RelPath>,
+    cx: &'c mut Cook<'x>,
+    dir: Option<RelPath>,
+    left: u64,
 }
 
-impl Files<'_, '_> {
+impl<'c, 'x> Files<'c, 'x> {
+    /// The files beside this one.
+    pub(super) fn beside(cx: &'c mut Cook<'x>, source: &RelPath) -> Files<'c, 'x> {
+        Files { cx, dir: source.parent(), left: MOST_BYTES }
+    }
+
     /// The bytes that the URI at a place stands for.
     pub(super) fn fetch(&mut self, at: At<'_>) -> Result<Content, Diag> {
         let uri = at.text()?;
@@ -41,6 +50,9 @@ impl Files<'_, '_> {
             && !scheme.contains(['/', '\\'])
         {
             return Err(refuse(format!("{:?} does not name a file of the project", format!("{scheme}:"))));
+        }
+        if uri.is_empty() {
+            return Err(refuse("it is empty".to_owned()));
         }
         let plain = uri.replace('\\', "/");
         let decoded = String::from_utf8(percent_decode(&plain))
@@ -59,6 +71,12 @@ impl Files<'_, '_> {
         let (path, bytes) = found.ok_or_else(|| {
             at.fault("file-missing", format_args!("it refers to {path}, and there is no such file"))
                 .hint("names are case-sensitive; copy the file there, or export the model as one .glb")
+        })?;
+        self.left = self.left.checked_sub(bytes.len() as u64).ok_or_else(|| {
+            at.fault(
+                "gltf-too-large",
+                format_args!("with {path}, its files have more than {MOST_BYTES} bytes"),
+            )
         })?;
         match crate::absent(&bytes) {
             Some(diag) => Err(diag.path(&path)),
@@ -164,7 +182,7 @@ mod tests {
         let source = RelPath::new("models/a/x.gltf").unwrap();
         let mut cx = Cook::new(&source, &src, &tree, &out);
         let json = json::Json::String(uri.into());
-        let mut files = Files { cx: &mut cx, dir: source.parent() };
+        let mut files = Files::beside(&mut cx, &source);
         let found = files.fetch(At::new(&json));
         (found, src.take_reads())
     }
@@ -234,7 +252,7 @@ mod tests {
         let source = RelPath::new("x.gltf").unwrap();
         let json = json::Json::String("b.bin".into());
         let mut cx = Cook::new(&source, &src, &tree, &out);
-        let error = Files { cx: &mut cx, dir: None }.fetch(At::new(&json)).err().unwrap();
+        let error = Files::beside(&mut cx, &source).fetch(At::new(&json)).err().unwrap();
         assert_eq!((error.code.as_ref(), error.path.as_str()), ("lfs-pointer", "b.bin"));
     }
 
