@@ -7,7 +7,7 @@
 //! neighbours left goes on with the nearest triangle in space; a full one is followed by the neighbour of an earlier
 //! one that is most closed in, so that few holes are left behind.
 
-use crate::vector::{Vec3, face};
+use crate::vector::{Vec3, cross, dot, length, scale, sub, unit};
 
 /// Limits and taste of a cluster.
 #[derive(Clone, Copy)]
@@ -42,20 +42,25 @@ struct Facet {
 const MAX_SEEDS: usize = 256;
 const NEW_SEEDS: usize = 4;
 
+/// A jump over more than this many radii of a cluster is far.
+const FAR: f32 = 4.0;
+
 /// Where a triangle is: not looked at, in a cluster, or else its place among the candidates.
 const FREE: u32 = u32::MAX;
 const DONE: u32 = u32::MAX - 1;
+
+/// Marks a vertex of the cluster at hand.
+const USED: u32 = 1 << 31;
 
 struct Builder<'a> {
     triangles: &'a [[u32; 3]],
     limits: Limits,
     facets: Vec<Facet>,
-    /// Triangles of each vertex: those not yet in a cluster come first, `live` of them.
+    /// Triangles of each vertex: those not yet in a cluster come first.
     around: Vec<u32>,
     offsets: Vec<u32>,
+    /// How many those are, and [`USED`] if the vertex is in the cluster at hand.
     live: Vec<u32>,
-    /// Whether a vertex is in the cluster at hand.
-    used: Vec<bool>,
     place: Vec<u32>,
     candidates: Candidates,
     cluster: Cluster,
@@ -63,6 +68,8 @@ struct Builder<'a> {
     /// Where the clusters start from: the low corner of the box around all.
     corner: Vec3,
     expected_radius: f32,
+    /// How often a cluster ran out of neighbours.
+    jumps: usize,
     nearest: Option<Nearest>,
     order: Vec<u32>,
     ends: Vec<u32>,
@@ -88,6 +95,13 @@ struct Candidates {
     facet: Vec<Facet>,
 }
 
+impl Cluster {
+    fn middle(&self) -> Vec3 {
+        let per = 1.0 / self.triangles.max(1) as f32;
+        self.centre.map(|sum| sum * per)
+    }
+}
+
 impl<'a> Builder<'a> {
     fn new(triangles: &'a [[u32; 3]], positions: &[Vec3], limits: Limits) -> Self {
         let mut area = 0.0;
@@ -96,15 +110,14 @@ impl<'a> Builder<'a> {
             .iter()
             .map(|corners| {
                 let [a, b, c] = corners.map(|corner| positions[corner as usize]);
-                let normal = face(a, b, c);
-                let size = (normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]).sqrt();
-                area += size;
-                let centre = std::array::from_fn(|axis| (a[axis] + b[axis] + c[axis]) / 3.0);
+                let normal = cross(sub(b, a), sub(c, a));
+                let size = length(normal);
+                area += f64::from(size);
+                let centre = std::array::from_fn(|axis| (a[axis] + b[axis] + c[axis]) * (1.0 / 3.0));
                 for axis in 0..3 {
                     corner[axis] = corner[axis].min(centre[axis]);
                 }
-                let normal = if size > 0.0 { normal.map(|x| (x / size) as f32) } else { [0.0; 3] };
-                Facet { centre, normal }
+                Facet { centre, normal: if size > 0.0 { scale(normal, 1.0 / size) } else { normal } }
             })
             .collect();
         // A cluster of average triangles as a square patch has half its side as radius.
@@ -135,13 +148,13 @@ impl<'a> Builder<'a> {
             around,
             offsets,
             live,
-            used: vec![false; positions.len()],
             place: vec![FREE; triangles.len()],
             candidates: Candidates::default(),
             cluster: Cluster::default(),
             seeds: Vec::with_capacity(MAX_SEEDS),
             corner,
             expected_radius,
+            jumps: 0,
             nearest: None,
             order: Vec::with_capacity(triangles.len()),
             ends: Vec::new(),
@@ -165,28 +178,47 @@ impl<'a> Builder<'a> {
 
     /// The triangle to go on with, having closed the cluster if it does not fit.
     fn next(&mut self) -> Option<u32> {
-        let (best, extra) = match self.best() {
-            Some(best) => best,
-            None => {
-                let triangle = self.nearest()?;
-                (triangle, self.extra(triangle))
-            }
+        let Some((best, extra)) = self.best() else { return self.jump() };
+        if self.fits(extra) { Some(best) } else { Some(self.close().unwrap_or(best)) }
+    }
+
+    /// Goes on where no neighbours are left: with a seed or the nearest triangle in space, in this cluster if that is
+    /// not far.
+    fn jump(&mut self) -> Option<u32> {
+        let centre = self.cluster.middle();
+        let far = (FAR * self.expected_radius) * (FAR * self.expected_radius);
+        self.jumps += 1;
+        // Where the mesh hangs together, jumps are rare and lead to holes left behind anywhere: a cluster for each is
+        // better than clusters as large as the mesh. In a mesh of small pieces every cluster has to jump, and may
+        // stop at a far one only when it has got somewhere.
+        let rare = self.jumps * 64 <= self.order.len();
+        let started = self.cluster.vertices.len() * 4 >= self.limits.vertices;
+
+        self.seeds.retain(|&seed| self.place[seed as usize] != DONE);
+        let apart = |triangle: u32| square_distance(centre, self.facets[triangle as usize].centre);
+        let seed = self.seeds.iter().copied().min_by(|&a, &b| apart(a).total_cmp(&apart(b)));
+        let triangle = match seed {
+            Some(seed) if rare || apart(seed) <= far => seed,
+            _ => self.nearest(centre)?,
         };
-        if self.cluster.triangles < self.limits.triangles
-            && self.cluster.vertices.len() + usize::from(extra) <= self.limits.vertices
-        {
-            return Some(best);
+        let far = square_distance(centre, self.facets[triangle as usize].centre) > far;
+        if self.fits(self.extra(triangle)) && !(far && (rare || started)) {
+            return Some(triangle);
         }
-        Some(self.close().unwrap_or(best))
+        Some(self.close().unwrap_or(triangle))
+    }
+
+    fn fits(&self, extra: u8) -> bool {
+        self.cluster.triangles < self.limits.triangles
+            && self.cluster.vertices.len() + usize::from(extra) <= self.limits.vertices
     }
 
     /// The best candidate and how many new vertices it brings.
     fn best(&self) -> Option<(u32, u8)> {
         let candidates = &self.candidates;
         let rank = candidates.rank.iter().copied().min()?;
-        let per = 1.0 / self.cluster.triangles as f32;
-        let centre = self.cluster.centre.map(|sum| sum * per);
-        let axis = crate::vector::unit(self.cluster.normal);
+        let centre = self.cluster.middle();
+        let axis = unit(self.cluster.normal);
         let spread = (1.0 - self.limits.cone_weight) / self.expected_radius.max(f32::MIN_POSITIVE);
         let (mut best, mut lowest) = (0, f32::INFINITY);
         for (at, (&its, facet)) in candidates.rank.iter().zip(&candidates.facet).enumerate() {
@@ -194,7 +226,7 @@ impl<'a> Builder<'a> {
                 continue;
             }
             let apart = square_distance(facet.centre, centre).sqrt();
-            let turned = 1.0 - crate::vector::dot(facet.normal, axis) * self.limits.cone_weight;
+            let turned = 1.0 - dot(facet.normal, axis) * self.limits.cone_weight;
             let score = (1.0 + apart * spread) * turned.max(1e-3);
             if score < lowest {
                 (best, lowest) = (at, score);
@@ -205,22 +237,26 @@ impl<'a> Builder<'a> {
 
     /// How many of a triangle's corners are not in the cluster.
     fn extra(&self, triangle: u32) -> u8 {
-        self.triangles[triangle as usize].iter().map(|&vertex| u8::from(!self.used[vertex as usize])).sum()
+        self.triangles[triangle as usize].iter().map(|&v| u8::from(self.live[v as usize] & USED == 0)).sum()
     }
 
-    fn rank(&self, triangle: u32, extra: u8) -> u8 {
+    /// How many new vertices a candidate brings, and its rank.
+    fn rank(&self, triangle: u32) -> (u8, u8) {
         let live = self.triangles[triangle as usize].map(|vertex| self.live[vertex as usize]);
-        if extra == 0 {
+        let among = |wanted: u32| live.iter().map(|&count| u8::from(count & !USED == wanted)).sum::<u8>();
+        let extra = live.iter().map(|&count| u8::from(count & USED == 0)).sum();
+        let rank = if extra == 0 {
             0
-        } else if live.contains(&1) {
+        } else if among(1) > 0 {
             // The last triangle of some vertex: left behind, it would cost another cluster three vertices.
             1
-        } else if live.iter().filter(|&&count| count == 2).count() >= 2 {
+        } else if among(2) >= 2 {
             // Taking it makes another one the last of its vertex, which keeps things flowing.
             1 + extra
         } else {
             2 + extra
-        }
+        };
+        (extra, rank)
     }
 
     /// Puts a triangle into the cluster and its neighbours among the candidates.
@@ -229,22 +265,23 @@ impl<'a> Builder<'a> {
         self.candidates.remove(triangle, &mut self.place);
         self.place[triangle as usize] = DONE;
         for vertex in corners {
-            if !std::mem::replace(&mut self.used[vertex as usize], true) {
-                self.cluster.vertices.push(vertex);
-            }
             let (start, live) = (self.offsets[vertex as usize] as usize, &mut self.live[vertex as usize]);
-            let list = &mut self.around[start..start + *live as usize];
+            if *live & USED == 0 {
+                self.cluster.vertices.push(vertex);
+                *live |= USED;
+            }
+            let list = &mut self.around[start..start + (*live & !USED) as usize];
             if let Some(at) = list.iter().position(|&other| other == triangle) {
+                let last = list.len() - 1;
+                list.swap(at, last);
                 *live -= 1;
-                list.swap(at, *live as usize);
             }
         }
         for vertex in corners {
             let start = self.offsets[vertex as usize] as usize;
-            for at in start..start + self.live[vertex as usize] as usize {
+            for at in start..start + (self.live[vertex as usize] & !USED) as usize {
                 let other = self.around[at];
-                let extra = self.extra(other);
-                let rank = self.rank(other, extra);
+                let (extra, rank) = self.rank(other);
                 self.candidates.put(other, extra, rank, &self.facets, &mut self.place);
             }
         }
@@ -262,7 +299,8 @@ impl<'a> Builder<'a> {
         self.ends.push(self.order.len() as u32);
         // The most closed in, then the nearest to where everything started.
         let key = |&triangle: &u32| {
-            let live: u32 = self.triangles[triangle as usize].iter().map(|&v| self.live[v as usize]).sum();
+            let live: u32 =
+                self.triangles[triangle as usize].iter().map(|&v| self.live[v as usize] & !USED).sum();
             (live, square_distance(self.facets[triangle as usize].centre, self.corner))
         };
         let order = |a: &(u32, f32), b: &(u32, f32)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
@@ -285,7 +323,7 @@ impl<'a> Builder<'a> {
         let best = self.seeds.iter().map(|seed| (key(seed), *seed)).min_by(|a, b| order(&a.0, &b.0));
 
         for vertex in self.cluster.vertices.drain(..) {
-            self.used[vertex as usize] = false;
+            self.live[vertex as usize] &= !USED;
         }
         self.cluster = Cluster { vertices: std::mem::take(&mut self.cluster.vertices), ..Cluster::default() };
         self.candidates.clear(&mut self.place);
@@ -293,14 +331,12 @@ impl<'a> Builder<'a> {
     }
 
     /// The nearest triangle in space that is in no cluster.
-    fn nearest(&mut self) -> Option<u32> {
+    fn nearest(&mut self, point: Vec3) -> Option<u32> {
         if self.order.len() == self.triangles.len() {
             return None;
         }
-        let per = 1.0 / self.cluster.triangles.max(1) as f32;
-        let centre = self.cluster.centre.map(|sum| sum * per);
         let tree = self.nearest.get_or_insert_with(|| Nearest::new(&self.facets, &self.place));
-        tree.find(centre, &self.facets, &self.place)
+        tree.find(point, &self.place)
     }
 }
 
@@ -347,106 +383,102 @@ impl Candidates {
 /// Finds the nearest triangle that is left: a tree of halves, made when first asked, whose empty branches are cut
 /// off as they are met.
 struct Nearest {
-    triangles: Vec<u32>,
-    /// The root is 0, the children of `n` are `2n + 1` and `2n + 2`.
+    /// Triangles and their middles.
+    points: Vec<(u32, Vec3)>,
+    /// The root is 0, the children of `n` are `2n + 1` and `2n + 2`; the last row are leaves.
     nodes: Vec<Node>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Node {
     axis: u8,
     empty: bool,
     at: f32,
 }
 
-const LEAF: usize = 16;
+/// Triangles per leaf, at most.
+const LEAF: usize = 8;
 
 impl Nearest {
     fn new(facets: &[Facet], place: &[u32]) -> Self {
-        let left = |&triangle: &u32| place[triangle as usize] != DONE;
-        let triangles: Vec<u32> = (0..facets.len() as u32).filter(left).collect();
-        let inner = triangles.len().div_ceil(LEAF).next_power_of_two() - 1;
-        let empty = Node { axis: 0, empty: false, at: 0.0 };
-        let mut tree = Self { nodes: vec![empty; inner * 2 + 1], triangles };
-        let mut triangles = std::mem::take(&mut tree.triangles);
-        tree.split(0, inner, &mut triangles, facets);
-        tree.triangles = triangles;
-        tree
+        let left = (0u32..).zip(facets).filter(|&(triangle, _)| place[triangle as usize] != DONE);
+        let mut points: Vec<_> = left.map(|(triangle, facet)| (triangle, facet.centre)).collect();
+        let leaves = points.len().div_ceil(LEAF).next_power_of_two();
+        let mut nodes = vec![Node::default(); leaves * 2 - 1];
+        split(&mut nodes, 0, &mut points);
+        Self { points, nodes }
     }
 
-    fn split(&mut self, node: usize, inner: usize, part: &mut [u32], facets: &[Facet]) {
-        if node >= inner {
+    fn find(&mut self, point: Vec3, place: &[u32]) -> Option<u32> {
+        let mut search = Search { point, place, apart: f32::INFINITY, found: None };
+        search.visit(&mut self.nodes, 0, &self.points);
+        search.found
+    }
+}
+
+fn split(nodes: &mut [Node], node: usize, part: &mut [(u32, Vec3)]) {
+    if node >= nodes.len() / 2 {
+        return;
+    }
+    let (mut min, mut max) = ([f32::MAX; 3], [f32::MIN; 3]);
+    for (_, point) in &*part {
+        for axis in 0..3 {
+            min[axis] = min[axis].min(point[axis]);
+            max[axis] = max[axis].max(point[axis]);
+        }
+    }
+    let side = |axis: usize| max[axis] - min[axis];
+    let axis = (1..3).fold(0, |best, axis| if side(axis) > side(best) { axis } else { best });
+    let middle = part.len() / 2;
+    if middle < part.len() {
+        // Equal ones by number: the tree is the same however they are selected.
+        part.select_nth_unstable_by(middle, |a, b| a.1[axis].total_cmp(&b.1[axis]).then(a.0.cmp(&b.0)));
+        nodes[node] = Node { axis: axis as u8, empty: false, at: part[middle].1[axis] };
+    }
+    let (low, high) = part.split_at_mut(middle);
+    split(nodes, 2 * node + 1, low);
+    split(nodes, 2 * node + 2, high);
+}
+
+struct Search<'a> {
+    point: Vec3,
+    place: &'a [u32],
+    apart: f32,
+    found: Option<u32>,
+}
+
+impl Search<'_> {
+    /// Looks at `part`, the triangles below `node`.
+    fn visit(&mut self, nodes: &mut [Node], node: usize, part: &[(u32, Vec3)]) {
+        if nodes[node].empty {
             return;
         }
-        let (mut min, mut max) = ([f32::MAX; 3], [f32::MIN; 3]);
-        for &triangle in &*part {
-            for axis in 0..3 {
-                min[axis] = min[axis].min(facets[triangle as usize].centre[axis]);
-                max[axis] = max[axis].max(facets[triangle as usize].centre[axis]);
-            }
-        }
-        let side = |axis: usize| max[axis] - min[axis];
-        let axis = (1..3).fold(0, |best, axis| if side(axis) > side(best) { axis } else { best });
-        let middle = part.len() / 2;
-        let key = |triangle: u32| facets[triangle as usize].centre[axis];
-        if middle < part.len() {
-            part.select_nth_unstable_by(middle, |&a, &b| key(a).total_cmp(&key(b)).then(a.cmp(&b)));
-            self.nodes[node] = Node { axis: axis as u8, empty: false, at: key(part[middle]) };
-        }
-        let (low, high) = part.split_at_mut(middle);
-        self.split(2 * node + 1, inner, low, facets);
-        self.split(2 * node + 2, inner, high, facets);
-    }
-
-    fn find(&mut self, point: Vec3, facets: &[Facet], place: &[u32]) -> Option<u32> {
-        let mut best = (f32::INFINITY, FREE);
-        let (inner, count) = (self.nodes.len() / 2, self.triangles.len());
-        self.visit(0, inner, (0, count), point, facets, place, &mut best);
-        (best.1 != FREE).then_some(best.1)
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn visit(
-        &mut self,
-        node: usize,
-        inner: usize,
-        (start, end): (usize, usize),
-        point: Vec3,
-        facets: &[Facet],
-        place: &[u32],
-        best: &mut (f32, u32),
-    ) {
-        if self.nodes[node].empty {
-            return;
-        }
-        if node >= inner {
-            let mut empty = true;
-            for &triangle in &self.triangles[start..end] {
-                if place[triangle as usize] != DONE {
-                    empty = false;
-                    let apart = square_distance(facets[triangle as usize].centre, point);
-                    if apart < best.0 || best.1 == FREE {
-                        *best = (apart, triangle);
+        if node >= nodes.len() / 2 {
+            nodes[node].empty = true;
+            for &(triangle, centre) in part {
+                if self.place[triangle as usize] != DONE {
+                    nodes[node].empty = false;
+                    let apart = square_distance(centre, self.point);
+                    if apart < self.apart || self.found.is_none() {
+                        (self.apart, self.found) = (apart, Some(triangle));
                     }
                 }
             }
-            self.nodes[node].empty = empty;
             return;
         }
-        let Node { axis, at, .. } = self.nodes[node];
-        let middle = start + (end - start) / 2;
-        let (low, high) = ((2 * node + 1, (start, middle)), (2 * node + 2, (middle, end)));
-        let beyond = point[usize::from(axis)] - at;
-        let (near, far) = if beyond < 0.0 { (low, high) } else { (high, low) };
-        self.visit(near.0, inner, near.1, point, facets, place, best);
-        if best.1 == FREE || beyond * beyond < best.0 {
-            self.visit(far.0, inner, far.1, point, facets, place, best);
+        let (low, high) = part.split_at(part.len() / 2);
+        let beyond = self.point[usize::from(nodes[node].axis)] - nodes[node].at;
+        let (near, far) = ((2 * node + 1, low), (2 * node + 2, high));
+        let (near, far) = if beyond < 0.0 { (near, far) } else { (far, near) };
+        self.visit(nodes, near.0, near.1);
+        if self.found.is_none() || beyond * beyond < self.apart {
+            self.visit(nodes, far.0, far.1);
         }
-        self.nodes[node].empty = self.nodes[low.0].empty && self.nodes[high.0].empty;
+        nodes[node].empty = nodes[2 * node + 1].empty && nodes[2 * node + 2].empty;
     }
 }
 
 fn square_distance(a: Vec3, b: Vec3) -> f32 {
-    let apart = crate::vector::sub(a, b);
-    crate::vector::dot(apart, apart)
+    let apart = sub(a, b);
+    dot(apart, apart)
 }

@@ -1,15 +1,11 @@
 //! Meshlets: small clusters of triangles with their own vertex lists, for mesh shaders and cluster culling.
 //!
-//! Every triangle is in exactly one meshlet, with its winding. A mesh of more than [`CHUNK`] triangles is first
-//! halved in space, again and again: the pieces are built in parallel, and how it is cut depends on the mesh alone.
+//! Every triangle is in exactly one meshlet, with its winding.
 
 use crate::Triangles;
 use crate::bounds::reach;
 use crate::clusters::{Limits, grow};
-use crate::order::{adapter, vertex_fetch};
-use crate::vector::Vec3;
-use crate::weld::gather;
-use rayon::prelude::*;
+use crate::order::adapter;
 
 /// The most vertices a meshlet has.
 pub const MAX_VERTICES: usize = 64;
@@ -17,8 +13,6 @@ pub const MAX_VERTICES: usize = 64;
 pub const MAX_TRIANGLES: usize = 124;
 /// How much facing one way counts against being small: 0 is only small, 1 is only facing one way.
 pub const CONE_WEIGHT: f32 = 0.25;
-/// Triangles that are clustered in one go.
-pub const CHUNK: usize = 1 << 16;
 
 /// A meshlet's place in the lists of [`Meshlets`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,91 +61,16 @@ pub struct Meshlets {
 /// Panics if there are fewer positions than vertices.
 pub fn build(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Meshlets {
     triangles.expect("positions", positions);
-    let mut result = Meshlets::default();
-    if triangles.is_empty() {
-        return result;
-    }
-    if triangles.len() <= CHUNK {
-        return build_chunk(triangles.indices(), positions);
-    }
-    for part in cut(triangles, positions)
-        .into_par_iter()
-        .map(|part| {
-            let (all, _) = triangles.indices().as_chunks::<3>();
-            let indices: Vec<u32> = part.iter().flat_map(|&triangle| all[triangle as usize]).collect();
-            build_chunk(&indices, positions)
-        })
-        .collect::<Vec<_>>()
-    {
-        let (vertices, corners) = (result.vertices.len() as u32, result.triangles.len() as u32);
-        result.meshlets.extend(part.meshlets.iter().map(|meshlet| Meshlet {
-            vertex_offset: meshlet.vertex_offset + vertices,
-            triangle_offset: meshlet.triangle_offset + corners,
-            ..*meshlet
-        }));
-        result.vertices.extend_from_slice(&part.vertices);
-        result.triangles.extend_from_slice(&part.triangles);
-        result.bounds.extend_from_slice(&part.bounds);
-    }
-    result
-}
-
-/// Triangles in parts of at most [`CHUNK`] that lie together, each in ascending order.
-fn cut(triangles: Triangles<'_>, positions: &[Vec3]) -> Vec<Vec<u32>> {
-    // Three times the centre: a third of it would sort the same.
-    let centres: Vec<Vec3> = triangles
-        .iter()
-        .map(|corners| {
-            let [a, b, c] = corners.map(|corner| positions[corner as usize]);
-            std::array::from_fn(|axis| a[axis] + b[axis] + c[axis])
-        })
-        .collect();
-    let mut all: Vec<u32> = (0..triangles.len() as u32).collect();
-    halve(&mut all, &centres, triangles.len().div_ceil(CHUNK))
-}
-
-/// Cuts `part` into `pieces` of about equal size across its longest side, recursively.
-fn halve(part: &mut [u32], centres: &[Vec3], pieces: usize) -> Vec<Vec<u32>> {
-    if pieces <= 1 {
-        part.sort_unstable();
-        return vec![part.to_vec()];
-    }
-    let (mut min, mut max) = ([f32::MAX; 3], [f32::MIN; 3]);
-    for &triangle in &*part {
-        for axis in 0..3 {
-            min[axis] = min[axis].min(centres[triangle as usize][axis]);
-            max[axis] = max[axis].max(centres[triangle as usize][axis]);
-        }
-    }
-    let side = |axis: usize| max[axis] - min[axis];
-    let longest = (1..3).fold(0, |best, axis| if side(axis) > side(best) { axis } else { best });
-    let lower = pieces / 2;
-    let middle = (part.len() as u64 * lower as u64 / pieces as u64) as usize;
-    // Triangles at the same place are told apart by number: the cut is the same however they are selected.
-    part.select_nth_unstable_by(middle, |&a, &b| {
-        centres[a as usize][longest].total_cmp(&centres[b as usize][longest]).then(a.cmp(&b))
-    });
-    let (low, high) = part.split_at_mut(middle);
-    let (mut low, mut high) =
-        rayon::join(|| halve(low, centres, lower), || halve(high, centres, pieces - lower));
-    low.append(&mut high);
-    low
-}
-
-fn build_chunk(indices: &[u32], positions: &[Vec3]) -> Meshlets {
-    // Over the chunk's own vertices: everything the builder touches is then near together.
-    let mut local = indices.to_vec();
-    let sources = vertex_fetch(&mut local, positions.len());
-    let positions = gather(positions, &sources);
-    let (triangles, _) = local.as_chunks::<3>();
+    let positions = &positions[..triangles.vertex_count()];
+    let (triangles, _) = triangles.indices().as_chunks::<3>();
     let limits = Limits { vertices: MAX_VERTICES, triangles: MAX_TRIANGLES, cone_weight: CONE_WEIGHT };
-    let clusters = grow(triangles, &positions, limits);
+    let clusters = grow(triangles, positions, limits);
 
     let mut result = Meshlets::default();
     result.meshlets.reserve_exact(clusters.ends.len());
     result.bounds.reserve_exact(clusters.ends.len());
     result.triangles.reserve_exact(triangles.len());
-    let vertices = adapter(&positions);
+    let vertices = adapter(positions);
     let (mut names, mut start) = (vec![u8::MAX; positions.len()], 0);
     for &end in &clusters.ends {
         let (vertex_offset, triangle_offset) = (result.vertices.len(), result.triangles.len());
@@ -188,7 +107,6 @@ fn build_chunk(indices: &[u32], positions: &[Vec3]) -> Meshlets {
             triangle_offset: triangle_offset as u32,
             triangle_count: (corners.len() / 3) as u32,
         });
-        own.iter_mut().for_each(|vertex| *vertex = sources[*vertex as usize]);
     }
     result
 }
@@ -198,8 +116,8 @@ mod tests {
     use super::*;
     use crate::order::tests::multiset;
     use crate::order::vertex_cache;
-    use crate::samples::{Random, Sample, soup, sphere};
-    use crate::vector::{dot, face, length, sub};
+    use crate::samples::{Random, Sample, mirrored_sheet, soup, sphere};
+    use crate::vector::{Vec3, dot, face, length, sub};
 
     fn built(sample: &Sample) -> Meshlets {
         build(Triangles::new(&sample.indices, sample.positions.len()).unwrap(), &sample.positions)
@@ -257,15 +175,18 @@ mod tests {
     }
 
     #[test]
-    fn large_meshes_are_cut_the_same_on_any_number_of_threads() {
-        let sample = sphere(400, 200);
-        assert!(sample.indices.len() / 3 > 2 * CHUNK);
-        let run = |threads| {
-            rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| check(&sample))
-        };
-        let one = run(1);
-        assert_eq!(one, run(2));
-        assert_eq!(one, run(7));
+    fn as_small_as_those_of_the_standard_builder() {
+        for mut sample in [sphere(200, 100), mirrored_sheet(150), soup(5, 3000, 1000)] {
+            let count = sample.positions.len();
+            sample.indices = vertex_cache(Triangles::new(&sample.indices, count).unwrap());
+            let ours = check(&sample);
+            let vertices = adapter(&sample.positions);
+            let standard = meshopt::build_meshlets(&sample.indices, &vertices, 64, 124, 0.25);
+            let squares = |radii: &mut dyn Iterator<Item = f32>| radii.map(|r| f64::from(r).powi(2)).sum::<f64>();
+            let theirs = squares(&mut standard.iter().map(|m| meshopt::compute_meshlet_bounds(m, &vertices).radius));
+            assert!(squares(&mut ours.bounds.iter().map(|b| b.radius)) <= theirs * 1.001);
+            assert!(ours.meshlets.len() <= standard.len() * 103 / 100);
+        }
     }
 
     #[test]

@@ -26,6 +26,11 @@ pub(crate) fn dot(a: Vec3, b: Vec3) -> f32 {
 }
 
 #[inline]
+pub(crate) fn cross(a: Vec3, b: Vec3) -> Vec3 {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+#[inline]
 pub(crate) fn length(a: Vec3) -> f32 {
     dot(a, a).sqrt()
 }
