@@ -182,8 +182,10 @@ mod tests {
             let ours = check(&sample);
             let vertices = adapter(&sample.positions);
             let standard = meshopt::build_meshlets(&sample.indices, &vertices, 64, 124, 0.25);
-            let squares = |radii: &mut dyn Iterator<Item = f32>| radii.map(|r| f64::from(r).powi(2)).sum::<f64>();
-            let theirs = squares(&mut standard.iter().map(|m| meshopt::compute_meshlet_bounds(m, &vertices).radius));
+            let squares =
+                |radii: &mut dyn Iterator<Item = f32>| radii.map(|r| f64::from(r).powi(2)).sum::<f64>();
+            let theirs =
+                squares(&mut standard.iter().map(|m| meshopt::compute_meshlet_bounds(m, &vertices).radius));
             assert!(squares(&mut ours.bounds.iter().map(|b| b.radius)) <= theirs * 1.001);
             assert!(ours.meshlets.len() <= standard.len() * 103 / 100);
         }

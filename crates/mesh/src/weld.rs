@@ -5,6 +5,7 @@
 //! the vertices, so vertices that no triangle names are gone.
 
 use crate::Triangles;
+use rayon::prelude::*;
 
 /// One attribute, an element per vertex.
 #[derive(Clone, Copy, Debug)]
@@ -35,19 +36,13 @@ pub fn weld(triangles: Triangles<'_>, attributes: &[Attribute<'_>]) -> Welded {
     for attribute in attributes {
         assert!(attribute.len() >= triangles.vertex_count(), "an attribute is shorter than the vertices");
     }
-    let mut table = Table::new(triangles.vertex_count().min(triangles.indices().len()));
-    let mut sources = Vec::new();
-    let mut renamed = vec![NONE; triangles.vertex_count()];
+    let firsts = firsts(triangles.vertex_count(), attributes);
+    let (mut sources, mut renamed) = (Vec::new(), vec![NONE; triangles.vertex_count()]);
     let indices = triangles.indices().iter().map(|&old| {
-        let name = &mut renamed[old as usize];
+        let name = &mut renamed[firsts[old as usize] as usize];
         if *name == NONE {
-            let hash = hash(attributes, old as usize);
-            *name = table.find_or_add(hash, sources.len() as u32, |new| {
-                equal(attributes, sources[new as usize] as usize, old as usize)
-            });
-            if *name as usize == sources.len() {
-                sources.push(old);
-            }
+            *name = sources.len() as u32;
+            sources.push(old);
         }
         *name
     });
@@ -55,13 +50,44 @@ pub fn weld(triangles: Triangles<'_>, attributes: &[Attribute<'_>]) -> Welded {
 }
 
 /// For each of `count` vertices the first one that agrees with it in all `attributes` (itself, if it is the first).
+///
+/// The vertices are dealt out by their hash, so that equal ones are in one hand and each hand's table stays in the
+/// cache; the hands are worked through in parallel.
 pub(crate) fn firsts(count: usize, attributes: &[Attribute<'_>]) -> Vec<u32> {
-    let mut table = Table::new(count);
-    let add = |vertex| {
-        let same = |first: u32| equal(attributes, first as usize, vertex);
-        table.find_or_add(hash(attributes, vertex), vertex as u32, same)
-    };
-    (0..count).map(add).collect()
+    let hands = if count < 1 << 15 { 1 } else { HANDS };
+    let hand = |hash: u64| (hash >> 32) as usize % hands;
+    let hashes: Vec<u64> =
+        (0..count).into_par_iter().with_min_len(BLOCK).map(|vertex| hash(attributes, vertex)).collect();
+    // Where each hand's vertices begin: after those of the hands before it.
+    let mut starts = vec![0usize; hands + 1];
+    hashes.iter().for_each(|&hash| starts[hand(hash) + 1] += 1);
+    for at in 1..=hands {
+        starts[at] += starts[at - 1];
+    }
+    let (mut ends, mut dealt) = (starts.clone(), vec![0u32; count]);
+    for (vertex, &hash) in hashes.iter().enumerate() {
+        let end = &mut ends[hand(hash)];
+        dealt[*end] = vertex as u32;
+        *end += 1;
+    }
+    let found: Vec<Vec<u32>> = (0..hands)
+        .into_par_iter()
+        .map(|hand| {
+            let held = &dealt[starts[hand]..starts[hand + 1]];
+            let mut table = Table::new(held.len());
+            let first = |&vertex: &u32| {
+                table.find_or_add(hashes[vertex as usize], vertex, |other| {
+                    equal(attributes, other as usize, vertex as usize)
+                })
+            };
+            held.iter().map(first).collect()
+        })
+        .collect();
+    let mut firsts = vec![0; count];
+    for (&vertex, &first) in dealt.iter().zip(found.iter().flatten()) {
+        firsts[vertex as usize] = first;
+    }
+    firsts
 }
 
 /// The elements of `attribute` at `sources`.
@@ -75,6 +101,12 @@ pub(crate) fn gather_floats<const N: usize>(attribute: &[[f32; N]], sources: &[u
 }
 
 const NONE: u32 = u32::MAX;
+
+/// A large mesh is dealt out to this many.
+const HANDS: usize = 64;
+
+/// Vertices per unit of parallel work.
+const BLOCK: usize = 8192;
 
 impl Attribute<'_> {
     fn len(&self) -> usize {
@@ -201,6 +233,20 @@ mod tests {
             weld(Triangles::new(&[], 4).unwrap(), &[Attribute::F3(&[[0.0; 3]; 4])]),
             Welded::default()
         );
+    }
+
+    #[test]
+    fn large_meshes_are_dealt_out_and_come_back() {
+        // Every third vertex twice, far apart.
+        let count = 100_000u32;
+        let positions: Vec<[f32; 3]> =
+            (0..count).map(|i| if i % 3 == 2 { i - 2 } else { i }).map(|i| [i as f32, 0.5, -1.0]).collect();
+        let indices: Vec<u32> = (0..count - 1).rev().collect(); // 99,999 of them        let welded = weld(Triangles::new(&indices, count as usize).unwrap(), &[Attribute::F3(&positions)]);
+        assert_eq!(welded.sources.len(), 66_666);
+        assert!(indices.iter().zip(&welded.indices).all(|(&old, &new)| {
+            positions[old as usize] == positions[welded.sources[new as usize] as usize]
+        }));
+        assert_eq!(welded.indices[..4], [0, 1, 2, 1]);
     }
 
     proptest! {
