@@ -21,6 +21,7 @@ mod material;
 mod meshopt;
 mod nodes;
 mod uri;
+mod vertices;
 
 use std::collections::BTreeSet;
 

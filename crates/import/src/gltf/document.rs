@@ -21,7 +21,7 @@ const READ: [&str; 8] = [
 ];
 
 /// What an extension may be about, after its prefix, without any effect on where triangles are.
-const HARMLESS: [&str; 14] = [
+const HARMLESS: [&str; 15] = [
     "materials",
     "texture",
     "lights",
@@ -36,6 +36,7 @@ const HARMLESS: [&str; 14] = [
     "structural",
     "instance",
     "camera",
+    "lod",
 ];
 
 /// A document by its lists; those it does not have are empty.

@@ -35,6 +35,11 @@ impl<'a> Draco<'a> {
         self.mesh.num_points()
     }
 
+    /// The number of triangles.
+    pub(super) fn triangles(&self) -> usize {
+        self.mesh.num_faces()
+    }
+
     /// The corners of the triangles.
     pub(super) fn indices(&self) -> Vec<u32> {
         self.mesh.faces().iter().flatten().map(|point| point.0).collect()

@@ -1,8 +1,7 @@
 //! Meshes: the triangles of primitives, with what their vertices carry (glTF 2.0, 3.7.2).
 //!
-//! Triangle lists, strips and fans become lists; points and lines are passed over with a warning. Vertices that no
-//! triangle uses are dropped, because exporters share one list of vertices among many primitives. Refused are
-//! indices beyond the vertices, attributes of different lengths, and numbers of indices that are not triangles.
+//! Triangle lists, strips and fans become lists; points and lines are passed over with a warning. Refused are indices
+//! beyond the vertices, and numbers of indices that are not triangles.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +14,7 @@ use super::buffers::Buffers;
 use super::document::Document;
 use super::draco::Draco;
 use super::material::Surface;
-
-/// The most sets of joints that are looked at: more than any exporter writes.
-const MOST_SETS: usize = 8;
+use super::vertices::{Influences, Vertices, select};
 
 /// How far beyond the edge of a texture coordinates may be before it matters what is there.
 const EDGE_SLACK: f32 = 1e-3;
@@ -73,11 +70,14 @@ impl<'a> Geometry<'_, 'a> {
             }
             None => None,
         };
-        let mut vertices = Vertices::new(attributes, draco, self.document, self.buffers)?;
+        let mut vertices = Vertices::new(attributes, draco, self.document.accessors, self.buffers)?;
         let count = vertices.count;
         let mut indices = match &vertices.draco {
-            // Triangles one by one, whatever the mode: a strip is what they were before, and may be again.
-            Some(draco) => draco.indices(),
+            // Draco has triangles one by one, whatever the mode.
+            Some(draco) => {
+                self.buffers.spend(draco.triangles().saturating_mul(size_of::<[u32; 3]>()), at)?;
+                draco.indices()
+            }
             None => mode.triangles(self.indices(at, &vertices)?, at)?,
         };
         if indices.is_empty() {
@@ -120,7 +120,10 @@ impl<'a> Geometry<'_, 'a> {
         if surface.is_some_and(|(_, surface)| surface.clamps) && uv0.iter().flatten().any(outside) {
             self.notes.lost.insert("texture wrapping".to_owned());
         }
-        let (joints, weights) = self.influences(&vertices)?;
+        let Influences { joints, weights, reduced } = vertices.influences()?;
+        if reduced > 0 {
+            note(&mut self.notes.influences, reduced, at);
+        }
         self.note_lost(at, attributes, set);
         let material = surface.map(|(id, _)| id);
         self.notes.used.extend(material);
@@ -144,52 +147,6 @@ impl<'a> Geometry<'_, 'a> {
         }
     }
 
-    /// The four joints that pull each vertex most, and how much they do.
-    fn influences(&mut self, vertices: &Vertices<'_, 'a>) -> Result<Influences, Diag> {
-        let mut joints: Vec<[u16; 4]> = Vec::new();
-        let mut weights: Vec<[f32; 4]> = Vec::new();
-        for set in 0..MOST_SETS {
-            let (joints_name, weights_name) = (format!("JOINTS_{set}"), format!("WEIGHTS_{set}"));
-            let names = vertices.attributes;
-            let (Some(joints_at), Some(_)) = (names.get(&joints_name), names.get(&weights_name)) else {
-                break;
-            };
-            let more_joints = vertices.read_joints(&joints_name)?;
-            let mut more_weights = vertices.read::<4>(&weights_name)?.unwrap_or_default();
-            more_weights.iter_mut().flatten().for_each(|weight| *weight = weight.max(0.0));
-            if set == 0 {
-                (joints, weights) = (more_joints, more_weights);
-                continue;
-            }
-            let mut reduced = 0;
-            for (place, (more_joints, more_weights)) in more_joints.into_iter().zip(more_weights).enumerate()
-            {
-                let all = joints[place]
-                    .into_iter()
-                    .chain(more_joints)
-                    .zip(weights[place].into_iter().chain(more_weights));
-                let mut pulls: Vec<(u16, f32)> = all.filter(|(_, weight)| *weight > 0.0).collect();
-                reduced += usize::from(pulls.len() > 4);
-                // A stable sort: of equal weights, the one that the source has first stays.
-                pulls.sort_by(|a, b| b.1.total_cmp(&a.1));
-                pulls.resize(pulls.len().max(4), (0, 0.0));
-                joints[place] = [0, 1, 2, 3].map(|i| pulls[i].0);
-                weights[place] = [0, 1, 2, 3].map(|i| pulls[i].1);
-            }
-            if reduced > 0 {
-                note(&mut self.notes.influences, reduced, joints_at);
-            }
-        }
-        for (joints, weights) in joints.iter_mut().zip(&weights) {
-            for (joint, weight) in joints.iter_mut().zip(weights) {
-                if *weight == 0.0 {
-                    *joint = 0;
-                }
-            }
-        }
-        Ok((joints, weights))
-    }
-
     fn note_lost(&mut self, at: At<'a>, attributes: At<'a>, used_set: &str) {
         let is_set = |name: &str| name.starts_with("TEXCOORD_") && name != used_set;
         let lost = attributes.names().filter(|name| name.starts_with("COLOR_") || is_set(name));
@@ -206,9 +163,6 @@ impl<'a> Geometry<'_, 'a> {
 fn note(notes: &mut Option<(usize, String)>, count: usize, at: At<'_>) {
     notes.get_or_insert_with(|| (0, at.pointer())).0 += count;
 }
-
-/// Four joints for each vertex, and four weights.
-type Influences = (Vec<[u16; 4]>, Vec<[f32; 4]>);
 
 /// How vertices make triangles.
 enum Mode {
@@ -250,120 +204,5 @@ impl Mode {
                 .flat_map(|w| [w[0], w[1], indices[0]])
                 .collect()),
         }
-    }
-}
-
-/// Where the attributes of a primitive come from, and which of their elements are needed.
-struct Vertices<'b, 'a> {
-    attributes: At<'a>,
-    draco: Option<Draco<'a>>,
-    document: &'b Document<'a>,
-    buffers: &'b Buffers<'a>,
-    /// How many vertices there are.
-    count: usize,
-    /// The numbers of those that triangles use, ascending, or `None` for all.
-    only: Option<Vec<u32>>,
-}
-
-impl<'b, 'a> Vertices<'b, 'a> {
-    fn new(
-        attributes: At<'a>,
-        draco: Option<Draco<'a>>,
-        document: &'b Document<'a>,
-        buffers: &'b Buffers<'a>,
-    ) -> Result<Vertices<'b, 'a>, Diag> {
-        let count = match &draco {
-            Some(draco) => draco.count(),
-            None => Accessor::new(attributes.need("POSITION")?, document.accessors, buffers)?.count(),
-        };
-        Ok(Vertices { attributes, draco, document, buffers, count, only: None })
-    }
-
-    /// An attribute as floats, if there is one.
-    fn read<const N: usize>(&self, name: &str) -> Result<Option<Vec<[f32; N]>>, Diag> {
-        let Some(reference) = self.attributes.get(name) else { return Ok(None) };
-        let accessor = Accessor::new(reference, self.document.accessors, self.buffers)?;
-        if let Some(draco) = self.draco.as_ref().filter(|draco| draco.has(name)) {
-            self.buffers.spend(self.count.saturating_mul(size_of::<[f32; N]>()), reference)?;
-            let values = draco.floats(name, accessor.is_normalized())?;
-            return Ok(Some(match &self.only {
-                Some(only) => only.iter().map(|&index| values[index as usize]).collect(),
-                None => values,
-            }));
-        }
-        self.check_count(reference, &accessor)?;
-        accessor.floats(self.only.as_deref()).map(Some)
-    }
-
-    /// An attribute that names joints.
-    fn read_joints(&self, name: &str) -> Result<Vec<[u16; 4]>, Diag> {
-        let reference = self.attributes.need(name)?;
-        let joints: Vec<[u32; 4]> = if self.draco.as_ref().is_some_and(|draco| draco.has(name)) {
-            let values = self.read::<4>(name)?.unwrap_or_default();
-            values.into_iter().map(|v| v.map(|joint| joint as u32)).collect()
-        } else {
-            let accessor = Accessor::new(reference, self.document.accessors, self.buffers)?;
-            self.check_count(reference, &accessor)?;
-            accessor.uints(self.only.as_deref())?
-        };
-        let too_large = || reference.fault("gltf-accessor", "the number of a joint is too large");
-        let narrow = |joint: u32| u16::try_from(joint).map_err(|_| too_large());
-        joints.into_iter().map(|[a, b, c, d]| Ok([narrow(a)?, narrow(b)?, narrow(c)?, narrow(d)?])).collect()
-    }
-
-    fn check_count(&self, reference: At<'a>, accessor: &Accessor<'_, 'a>) -> Result<(), Diag> {
-        if accessor.count() == self.count {
-            return Ok(());
-        }
-        let message = format!("the attribute has {} elements for {} positions", accessor.count(), self.count);
-        Err(reference.fault("gltf-accessor", message))
-    }
-}
-
-/// The numbers of the vertices that triangles use, ascending, unless all are; the triangles are changed to count
-/// among them. The cost is that of the triangles, however many vertices there are.
-fn select(indices: &mut [u32], count: usize) -> Option<Vec<u32>> {
-    if count / 4 > indices.len() {
-        let mut only = indices.to_vec();
-        only.sort_unstable();
-        only.dedup();
-        for index in indices {
-            // Every one of them is there.
-            *index = only.binary_search(index).unwrap_or_default() as u32;
-        }
-        return Some(only);
-    }
-    let mut used = vec![false; count];
-    for &index in &*indices {
-        used[index as usize] = true;
-    }
-    if used.iter().all(|used| *used) {
-        return None;
-    }
-    let only: Vec<u32> = (0..count as u32).filter(|&index| used[index as usize]).collect();
-    let mut places = vec![0; count];
-    for (place, &index) in only.iter().enumerate() {
-        places[index as usize] = place as u32;
-    }
-    for index in indices {
-        *index = places[*index as usize];
-    }
-    Some(only)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unused_vertices_are_left_out_in_either_way() {
-        for count in [8, 8000] {
-            let mut indices = [5, 1, 7, 7, 1, 2];
-            assert_eq!(select(&mut indices, count), Some(vec![1, 2, 5, 7]));
-            assert_eq!(indices, [2, 0, 3, 3, 0, 1]);
-        }
-        let mut indices = [2, 0, 1];
-        assert_eq!(select(&mut indices, 3), None);
-        assert_eq!(indices, [2, 0, 1]);
     }
 }

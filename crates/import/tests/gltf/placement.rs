@@ -90,9 +90,9 @@ fn transforms_multiply_down_the_tree() {
 #[test]
 fn rotations_that_are_unit_stay_as_written() {
     let mut model = Model::triangle();
-    model.json["nodes"][0]["rotation"] = json!([0.0, 0.7071068, 0.0, 0.7071067]);
+    model.json["nodes"][0]["rotation"] = json!([0.36, 0.48, 0.0, 0.8]);
     let Transform::Trs(trs) = model.scene().nodes[0].transform else { panic!() };
-    assert_eq!(trs.rotation, [0.0, 0.7071068, 0.0, 0.7071067]);
+    assert_eq!(trs.rotation, [0.36, 0.48, 0.0, 0.8]);
 }
 
 #[test]
