@@ -1,8 +1,8 @@
 //! Levels of detail: fewer triangles over the same vertices.
 //!
 //! Each level is made from the one before it, by collapsing edges in the order of the error that does: to the
-//! surface, and to what is on it (normals, texture coordinates, skin weights). Texture seams stay closed and stay
-//! seams. Where splits of the normal alone would leave nothing to collapse (a mesh of flat faces, say), a level that
+//! surface, and to what is on it (normals, texture coordinates, skin weights) where that changes noticeably from one
+//! vertex to the next. Texture seams stay closed and stay seams. Where splits of the normal alone would leave nothing to collapse (a mesh of flat faces, say), a level that
 //! missed its target is tried once more with those splits passable.
 //!
 //! A level that does not get clearly smaller than the last one has stalled: it is empty, and the next one starts
@@ -14,6 +14,8 @@ use crate::skin::Influences;
 use crate::vector::Vec3;
 use crate::weld::{Attribute, firsts};
 use meshopt::{SimplifyOptions, SimplifyVertex};
+use rayon::prelude::*;
+use std::sync::OnceLock;
 
 /// A mesh to simplify: an element per vertex in each attribute that is there.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +53,10 @@ const MAX_PAIRS: u64 = 1 << 31;
 const NORMAL_WEIGHT: f32 = 0.5;
 /// A slide of the texture by a length counts this much of a shift of the surface by it.
 const UV_WEIGHT: f32 = 0.5;
+/// A change of all of a skin's weight counts as much as a shift of the surface over the same distance.
 const SKIN_WEIGHT: f32 = 1.0;
+/// The part of the allowed error that a change of attributes along one edge may make without being weighed.
+const ROUGH: f32 = 0.004;
 
 /// The ratios for `count` levels, each half the one before.
 pub fn halves(count: usize) -> Vec<f32> {
@@ -85,32 +90,42 @@ pub fn chain(
 }
 
 struct Simplifier<'a> {
+    surface: &'a Surface<'a>,
     positions: &'a [Vec3],
-    /// Attributes side by side, `weights.len()` floats per vertex.
-    attributes: Vec<f32>,
-    weights: Vec<f32>,
     /// For each vertex the first in the same place.
     places: Vec<u32>,
-    surface: &'a Surface<'a>,
-    /// The largest side of the mesh, and the error allowed in its units.
+    /// The error allowed, in the units of the positions.
     limit: f32,
+    uv_weight: f32,
+    /// What is on the surface, put side by side when it is first needed.
+    attributes: OnceLock<Attributes>,
+}
+
+struct Attributes {
+    /// `weights.len()` floats per vertex.
+    values: Vec<f32>,
+    weights: Vec<f32>,
 }
 
 impl<'a> Simplifier<'a> {
     fn new(triangles: Triangles<'_>, surface: &'a Surface<'a>, error: f32) -> Option<Self> {
         let count = triangles.vertex_count();
         triangles.expect("positions", surface.positions);
+        triangles.expect("normals", surface.normals.unwrap_or(surface.positions));
+        surface.uvs.inspect(|uvs| triangles.expect("uvs", uvs));
+        surface.skin.inspect(|skin| triangles.expect("skin", skin));
         let positions = &surface.positions[..count];
         let places = firsts(count, &[Attribute::F3(positions)]);
         if pairs(triangles, &places) > MAX_PAIRS {
             return None;
         }
-        let scale = meshopt::simplify_scale(&adapter(positions));
-        if !(scale > 0.0 && scale.is_finite()) {
+        let extent = meshopt::simplify_scale(&adapter(positions));
+        if !(extent > 0.0 && extent.is_finite()) {
             return None;
         }
-        let (attributes, weights) = attributes(triangles, surface, scale);
-        Some(Self { positions, attributes, weights, places, surface, limit: error * scale })
+        let uv_weight = surface.uvs.map_or(0.0, |uvs| uv_weight(triangles, positions, uvs, extent));
+        let attributes = OnceLock::new();
+        Some(Self { surface, positions, places, limit: error * extent, uv_weight, attributes })
     }
 
     /// Makes the first of `ratios` from `from`, then the rest from the result.
@@ -140,12 +155,20 @@ impl<'a> Simplifier<'a> {
         if !(ratio > 0.0 && ratio < 1.0) || target >= from.len() || allowed <= 0.0 {
             return None;
         }
-        let locks = vec![SimplifyVertex::None; self.positions.len()];
-        let (mut indices, mut error) = self.run(from, target, allowed, SimplifyOptions::None, &locks);
+        // Errors are absolute, so that they mean the same for a level made from part of the vertices.
+        let mut options = SimplifyOptions::ErrorAbsolute;
+        if from.len() < full * 3 {
+            options |= SimplifyOptions::Sparse;
+        }
+        let (mut indices, mut error) = if self.rough(from) {
+            self.weighed(from, target, allowed, options, &vec![SimplifyVertex::None; self.positions.len()])
+        } else {
+            self.plain(from, target, allowed, options)
+        };
         // Missed by more than a tenth: perhaps the splits of normals are in the way.
         if indices.len() > target + target / 10 {
-            let locks = self.seams();
-            let again = self.run(from, target, allowed, SimplifyOptions::Permissive, &locks);
+            let again =
+                self.weighed(from, target, allowed, options | SimplifyOptions::Permissive, &self.seams());
             if again.0.len() < indices.len() {
                 (indices, error) = again;
             }
@@ -154,31 +177,74 @@ impl<'a> Simplifier<'a> {
         (indices.len() >= 3 && indices.len() <= enough).then_some((indices, so_far + error))
     }
 
-    fn run(
+    /// By the error to the surface alone.
+    fn plain(&self, from: &[u32], target: usize, allowed: f32, options: SimplifyOptions) -> (Vec<u32>, f32) {
+        let mut error = 0.0;
+        let vertices = adapter(self.positions);
+        let indices = meshopt::simplify(from, &vertices, target, allowed, options, Some(&mut error));
+        (indices, error)
+    }
+
+    /// By the error to the surface and to what is on it.
+    fn weighed(
         &self,
         from: &[u32],
         target: usize,
         allowed: f32,
         options: SimplifyOptions,
-        locks: &[SimplifyVertex],
+        marks: &[SimplifyVertex],
     ) -> (Vec<u32>, f32) {
         let mut error = 0.0;
-        // Errors are absolute, so that they mean the same for a level made from part of the vertices.
-        let options = options | SimplifyOptions::ErrorAbsolute | SimplifyOptions::Sparse;
-        let vertices = adapter(self.positions);
+        let Attributes { values, weights } = self.attributes.get_or_init(|| self.gather());
         let indices = meshopt::simplify_with_attributes_and_locks(
             from,
-            &vertices,
-            &self.attributes,
-            &self.weights,
-            self.weights.len() * size_of::<f32>(),
-            locks,
+            &adapter(self.positions),
+            values,
+            weights,
+            weights.len() * size_of::<f32>(),
+            marks,
             target,
             allowed,
             options,
             Some(&mut error),
         );
         (indices, error)
+    }
+
+    /// Whether attributes change along some edge by enough to matter. Where neighbours are so near and so alike that
+    /// no single collapse could do harm, as in scans and other dense meshes, the surface says all there is to say,
+    /// and the level is made in half the time and memory.
+    fn rough(&self, from: &[u32]) -> bool {
+        let limit = f64::from(self.limit) * f64::from(ROUGH);
+        let harm = |a: u32, b: u32| {
+            let (a, b) = (a as usize, b as usize);
+            let change = |weight: f32, square: f32| f64::from(weight) * f64::from(weight) * f64::from(square);
+            let normals = self.surface.normals.map_or(0.0, |n| change(NORMAL_WEIGHT, apart(n[a], n[b])));
+            let uvs = self.surface.uvs.map_or(0.0, |uv| change(self.uv_weight, apart(uv[a], uv[b])));
+            let skin =
+                self.surface.skin.map_or(0.0, |s| change(SKIN_WEIGHT, apart(sketch(&s[a]), sketch(&s[b]))));
+            f64::from(apart(self.positions[a], self.positions[b])) * (normals + uvs + skin)
+        };
+        let (triangles, _) = from.as_chunks::<3>();
+        let too_much =
+            |&[a, b, c]: &[u32; 3]| [(a, b), (b, c), (c, a)].iter().any(|&(a, b)| harm(a, b) > limit * limit);
+        triangles.par_chunks(8192).any(|some| some.iter().any(too_much))
+    }
+
+    /// All attributes of each vertex side by side, and their weights.
+    fn gather(&self) -> Attributes {
+        let Surface { normals, uvs, skin, .. } = *self.surface;
+        let mut weights = Vec::new();
+        weights.extend(normals.iter().flat_map(|_| [NORMAL_WEIGHT; 3]));
+        weights.extend(uvs.iter().flat_map(|_| [self.uv_weight; 2]));
+        weights.extend(skin.iter().flat_map(|_| [SKIN_WEIGHT; SKETCH]));
+        let mut values = Vec::with_capacity(self.positions.len() * weights.len());
+        for vertex in 0..self.positions.len() {
+            values.extend(normals.iter().flat_map(|normals| normals[vertex]));
+            values.extend(uvs.iter().flat_map(|uvs| uvs[vertex]));
+            values.extend(skin.iter().flat_map(|skin| sketch(&skin[vertex])));
+        }
+        Attributes { values, weights }
     }
 
     /// Marks the vertices where texture or skin is split: nothing may collapse across those.
@@ -205,40 +271,14 @@ fn pairs(triangles: Triangles<'_>, places: &[u32]) -> u64 {
     corners.iter().map(|&count| u64::from(count) * u64::from(count)).sum()
 }
 
-/// All attributes of each vertex side by side, and their weights.
-fn attributes(triangles: Triangles<'_>, surface: &Surface<'_>, scale: f32) -> (Vec<f32>, Vec<f32>) {
-    let count = triangles.vertex_count();
-    let mut weights = Vec::new();
-    if let Some(normals) = surface.normals {
-        triangles.expect("normals", normals);
-        weights.extend([NORMAL_WEIGHT; 3]);
-    }
-    if let Some(uvs) = surface.uvs {
-        triangles.expect("uvs", uvs);
-        weights.extend([uv_weight(triangles, surface.positions, uvs, scale); 2]);
-    }
-    if let Some(skin) = surface.skin {
-        triangles.expect("skin", skin);
-        weights.extend([SKIN_WEIGHT; SKETCH]);
-    }
-    let mut values = Vec::with_capacity(count * weights.len());
-    for vertex in 0..count {
-        if let Some(normals) = surface.normals {
-            values.extend(normals[vertex]);
-        }
-        if let Some(uvs) = surface.uvs {
-            values.extend(uvs[vertex]);
-        }
-        if let Some(skin) = surface.skin {
-            values.extend(sketch(&skin[vertex]));
-        }
-    }
-    (values, weights)
+/// The square of the distance between two vectors of attributes.
+fn apart<const N: usize>(a: [f32; N], b: [f32; N]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
 /// Texture coordinates have no natural length: measured by how much of the texture the surface covers, a slide of
 /// the texture becomes a distance on the surface.
-fn uv_weight(triangles: Triangles<'_>, positions: &[Vec3], uvs: &[[f32; 2]], scale: f32) -> f32 {
+fn uv_weight(triangles: Triangles<'_>, positions: &[Vec3], uvs: &[[f32; 2]], extent: f32) -> f32 {
     let (mut surface, mut texture) = (0.0f64, 0.0f64);
     for corners in triangles.iter() {
         let [a, b, c] = corners.map(|corner| positions[corner as usize]);
@@ -247,7 +287,7 @@ fn uv_weight(triangles: Triangles<'_>, positions: &[Vec3], uvs: &[[f32; 2]], sca
         let [a, b, c] = corners.map(|corner| uvs[corner as usize].map(f64::from));
         texture += ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])).abs();
     }
-    let length = f64::from(scale);
+    let length = f64::from(extent);
     let weight = f64::from(UV_WEIGHT) * (surface / (length * length) / texture).sqrt();
     // No area in the texture: there is nothing to slide.
     if weight.is_finite() { weight.min(1e3) as f32 } else { 0.0 }
@@ -400,6 +440,29 @@ mod tests {
         };
         assert!(count(None) < 20);
         assert!(count(Some(&*skin)) > 20);
+    }
+
+    #[test]
+    fn only_dense_smooth_meshes_do_without_attributes() {
+        let rough = |sample: &Sample, skin: Option<&[Influences]>| {
+            let surface = Surface {
+                positions: &sample.positions,
+                normals: Some(&sample.normals),
+                uvs: Some(&sample.uvs),
+                skin,
+            };
+            let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
+            Simplifier::new(triangles, &surface, DEFAULT_ERROR).unwrap().rough(&sample.indices)
+        };
+        assert!(rough(&sphere(64, 32), None) && rough(&mirrored_sheet(16), None));
+        let mut dense = sphere(400, 200);
+        assert!(!rough(&dense, None));
+        // One joint up, another down: the weight jumps along the equator.
+        let half = |p: &Vec3| Influences { joints: [u16::from(p[1] > 0.0), 0, 0, 0], ..Influences::RIGID };
+        let skin: Vec<Influences> = dense.positions.iter().map(half).collect();
+        assert!(rough(&dense, Some(&skin)));
+        dense.normals[20_000] = [0.0, 1.0, 0.0];
+        assert!(rough(&dense, None));
     }
 
     #[test]
