@@ -72,6 +72,10 @@ fn main() {
     let mut all:Vec<M>=std::fs::read_dir("/tmp/meshdump").unwrap().flatten().map(|e| load(&e.path())).filter(|m| m.i.len()>3000).collect(); all.sort_by(|a,b| a.n.cmp(&b.n)); all.push(sphere());
     // foliage-like soup
     { let mut p=vec![]; let mut s=1u64; let mut r=||{s=s.wrapping_mul(6364136223846793005).wrapping_add(1); (s>>40) as f32/(1u64<<24) as f32}; for _ in 0..100000 { let c=[r()*10.,r()*10.,r()*10.]; for _ in 0..3 { p.push([c[0]+r()*0.1,c[1]+r()*0.1,c[2]+r()*0.1]); } } let i=(0..p.len() as u32).collect(); all.push(M{n:"leaves".into(),p,i,nr:None,uv:None,tn:None}); }
+    if std::env::args().nth(1).as_deref()==Some("tan") { for m in &all { let (Some(n),Some(uv),Some(tn))=(&m.nr,&m.uv,&m.tn) else {continue};
+        let t=tangents::generate(Triangles::new(&m.i,m.p.len()).unwrap(),&m.p,n,uv); let (mut worst,mut off,mut flip)=(0f32,0,0);
+        for (c,&i) in t.indices.iter().enumerate() { let a=t.tangents[i as usize]; let b=tn[m.i[c] as usize]; if a[3]!=b[3] {flip+=1;} let d=(a[0]*b[0]+a[1]*b[1]+a[2]*b[2]).clamp(-1.,1.).acos().to_degrees(); worst=worst.max(d); off+=(d>0.1) as usize; }
+        println!("{}: {} corners, worst {worst:.3} deg, {off} off by >0.1, {flip} flipped",m.n,t.indices.len()); } return; }
     if std::env::args().nth(1).as_deref()==Some("plain") { let m=all.iter().find(|m| m.n=="sphere1m").unwrap();
         for _ in 0..8 { let t=cpu(); let o=process(&Input{indices:&m.i,positions:&m.p,normals:m.nr.as_deref(),uvs:m.uv.as_deref(),..Input::default()},&Settings{meshlets:false,lods:vec![],..Settings::default()}).unwrap(); println!("{:.1} {}",cpu()-t,o.vertices.len()); } return; }
     if std::env::args().nth(1).as_deref()==Some("lod") { for m in &all { if m.nr.is_none() {continue}

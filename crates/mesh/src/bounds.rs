@@ -6,7 +6,7 @@
 use crate::vector::Vec3;
 
 /// A box along the axes and a sphere around its centre.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bounds {
     /// The smallest coordinates.
     pub min: [f32; 3],

@@ -7,7 +7,8 @@
 //! neighbours left goes on with the nearest triangle in space; a full one is followed by the neighbour of an earlier
 //! one that is most closed in, so that few holes are left behind.
 
-use crate::vector::{Vec3, cross, dot, length, scale, sub, unit};
+use crate::nearest::Nearest;
+use crate::vector::{Vec3, cross, dot, length, scale, square_distance, sub, unit};
 
 /// Limits and taste of a cluster.
 #[derive(Clone, Copy)]
@@ -335,8 +336,9 @@ impl<'a> Builder<'a> {
         if self.order.len() == self.triangles.len() {
             return None;
         }
-        let tree = self.nearest.get_or_insert_with(|| Nearest::new(&self.facets, &self.place));
-        tree.find(point, &self.place)
+        let left = |triangle: u32| self.place[triangle as usize] != DONE;
+        let middles = self.facets.iter().map(|facet| facet.centre);
+        self.nearest.get_or_insert_with(|| Nearest::new(middles, left)).find(point, left)
     }
 }
 
@@ -378,107 +380,4 @@ impl Candidates {
         self.rank.clear();
         self.facet.clear();
     }
-}
-
-/// Finds the nearest triangle that is left: a tree of halves, made when first asked, whose empty branches are cut
-/// off as they are met.
-struct Nearest {
-    /// Triangles and their middles.
-    points: Vec<(u32, Vec3)>,
-    /// The root is 0, the children of `n` are `2n + 1` and `2n + 2`; the last row are leaves.
-    nodes: Vec<Node>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Node {
-    axis: u8,
-    empty: bool,
-    at: f32,
-}
-
-/// Triangles per leaf, at most.
-const LEAF: usize = 8;
-
-impl Nearest {
-    fn new(facets: &[Facet], place: &[u32]) -> Self {
-        let left = (0u32..).zip(facets).filter(|&(triangle, _)| place[triangle as usize] != DONE);
-        let mut points: Vec<_> = left.map(|(triangle, facet)| (triangle, facet.centre)).collect();
-        let leaves = points.len().div_ceil(LEAF).next_power_of_two();
-        let mut nodes = vec![Node::default(); leaves * 2 - 1];
-        split(&mut nodes, 0, &mut points);
-        Self { points, nodes }
-    }
-
-    fn find(&mut self, point: Vec3, place: &[u32]) -> Option<u32> {
-        let mut search = Search { point, place, apart: f32::INFINITY, found: None };
-        search.visit(&mut self.nodes, 0, &self.points);
-        search.found
-    }
-}
-
-fn split(nodes: &mut [Node], node: usize, part: &mut [(u32, Vec3)]) {
-    if node >= nodes.len() / 2 {
-        return;
-    }
-    let (mut min, mut max) = ([f32::MAX; 3], [f32::MIN; 3]);
-    for (_, point) in &*part {
-        for axis in 0..3 {
-            min[axis] = min[axis].min(point[axis]);
-            max[axis] = max[axis].max(point[axis]);
-        }
-    }
-    let side = |axis: usize| max[axis] - min[axis];
-    let axis = (1..3).fold(0, |best, axis| if side(axis) > side(best) { axis } else { best });
-    let middle = part.len() / 2;
-    if middle < part.len() {
-        // Equal ones by number: the tree is the same however they are selected.
-        part.select_nth_unstable_by(middle, |a, b| a.1[axis].total_cmp(&b.1[axis]).then(a.0.cmp(&b.0)));
-        nodes[node] = Node { axis: axis as u8, empty: false, at: part[middle].1[axis] };
-    }
-    let (low, high) = part.split_at_mut(middle);
-    split(nodes, 2 * node + 1, low);
-    split(nodes, 2 * node + 2, high);
-}
-
-struct Search<'a> {
-    point: Vec3,
-    place: &'a [u32],
-    apart: f32,
-    found: Option<u32>,
-}
-
-impl Search<'_> {
-    /// Looks at `part`, the triangles below `node`.
-    fn visit(&mut self, nodes: &mut [Node], node: usize, part: &[(u32, Vec3)]) {
-        if nodes[node].empty {
-            return;
-        }
-        if node >= nodes.len() / 2 {
-            nodes[node].empty = true;
-            for &(triangle, centre) in part {
-                if self.place[triangle as usize] != DONE {
-                    nodes[node].empty = false;
-                    let apart = square_distance(centre, self.point);
-                    if apart < self.apart || self.found.is_none() {
-                        (self.apart, self.found) = (apart, Some(triangle));
-                    }
-                }
-            }
-            return;
-        }
-        let (low, high) = part.split_at(part.len() / 2);
-        let beyond = self.point[usize::from(nodes[node].axis)] - nodes[node].at;
-        let (near, far) = ((2 * node + 1, low), (2 * node + 2, high));
-        let (near, far) = if beyond < 0.0 { (near, far) } else { (far, near) };
-        self.visit(nodes, near.0, near.1);
-        if self.found.is_none() || beyond * beyond < self.apart {
-            self.visit(nodes, far.0, far.1);
-        }
-        nodes[node].empty = nodes[2 * node + 1].empty && nodes[2 * node + 2].empty;
-    }
-}
-
-fn square_distance(a: Vec3, b: Vec3) -> f32 {
-    let apart = sub(a, b);
-    dot(apart, apart)
 }

@@ -27,6 +27,7 @@ pub mod bounds;
 mod clusters;
 mod hubs;
 pub mod meshlets;
+mod nearest;
 pub mod normals;
 pub mod octahedral;
 pub mod order;

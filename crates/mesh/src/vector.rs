@@ -35,6 +35,12 @@ pub(crate) fn length(a: Vec3) -> f32 {
     dot(a, a).sqrt()
 }
 
+#[inline]
+pub(crate) fn square_distance(a: Vec3, b: Vec3) -> f32 {
+    let apart = sub(a, b);
+    dot(apart, apart)
+}
+
 /// `a` at length one; zero stays zero.
 #[inline]
 pub(crate) fn unit(a: Vec3) -> Vec3 {
