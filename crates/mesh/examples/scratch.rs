@@ -76,6 +76,15 @@ fn main() {
         let t=tangents::generate(Triangles::new(&m.i,m.p.len()).unwrap(),&m.p,n,uv); let (mut worst,mut off,mut flip)=(0f32,0,0);
         for (c,&i) in t.indices.iter().enumerate() { let a=t.tangents[i as usize]; let b=tn[m.i[c] as usize]; if a[3]!=b[3] {flip+=1;} let d=(a[0]*b[0]+a[1]*b[1]+a[2]*b[2]).clamp(-1.,1.).acos().to_degrees(); worst=worst.max(d); off+=(d>0.1) as usize; }
         println!("{}: {} corners, worst {worst:.3} deg, {off} off by >0.1, {flip} flipped",m.n,t.indices.len()); } return; }
+    if std::env::args().nth(1).as_deref()==Some("stages") { let m=all.iter().find(|m| m.n=="sphere1m").unwrap(); let st=std::env::args().nth(2).unwrap();
+        let t=Triangles::new(&m.i,m.p.len()).unwrap(); let uv=m.uv.as_ref().unwrap(); let n=m.nr.as_ref().unwrap();
+        match st.as_str() { "none"=>{}, "weld"=>{ weld::weld(t,&[weld::Attribute::F3(&m.p),weld::Attribute::F3(n),weld::Attribute::F2(uv)]); }, "tan"=>{ tangents::generate(t,&m.p,n,uv); }, "vcache"=>{ order::vertex_cache(t); },
+         "lod"=>{ let sf=simplify::Surface{positions:&m.p,normals:Some(n),uvs:Some(uv),skin:None}; simplify::chain(t,&sf,&[0.5,0.25],0.05,&|i| i.to_vec()); }
+         "lodw"=>{ let sf=simplify::Surface{positions:&m.p,normals:Some(n),uvs:Some(uv),skin:None}; simplify::chain(t,&sf,&[0.5,0.25],0.001,&|i| i.to_vec()); }
+         "mo"=>{ let ad=meshopt::VertexDataAdapter::new(meshopt::typed_to_bytes(&m.p),12,0).unwrap(); meshopt::build_meshlets(&m.i,&ad,64,124,0.25); }
+         "motan"=>{ meshopt::generate_tangents(Some(&m.i),&m.p,n,uv,meshopt::TangentOptions::Compatible); }
+         "mlet"=>{ meshlets::build(t,&m.p); },
+         "all"=>{ process(&Input{indices:&m.i,positions:&m.p,normals:m.nr.as_deref(),uvs:m.uv.as_deref(),..Input::default()},&Settings::default()).unwrap(); }, _=>panic!() } return; }
     if std::env::args().nth(1).as_deref()==Some("plain") { let m=all.iter().find(|m| m.n=="sphere1m").unwrap();
         for _ in 0..8 { let t=cpu(); let o=process(&Input{indices:&m.i,positions:&m.p,normals:m.nr.as_deref(),uvs:m.uv.as_deref(),..Input::default()},&Settings{meshlets:false,lods:vec![],..Settings::default()}).unwrap(); println!("{:.1} {}",cpu()-t,o.vertices.len()); } return; }
     if std::env::args().nth(1).as_deref()==Some("lod") { for m in &all { if m.nr.is_none() {continue}
