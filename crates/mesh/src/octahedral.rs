@@ -90,16 +90,17 @@ mod tests {
     }
 
     proptest! {
-        /// A step is 1/32767 of the square; unfolding stretches it by at most √3 or so.
+        /// Half a step of 1/32767 in each direction moves a point of the octahedron by √6 times that, and lengthening
+        /// it to the sphere stretches by √3 at most: 6.5e-5. The handedness costs x a step more.
         #[test]
         fn decoding_comes_back(x in -1.0f32..1.0, y in -1.0f32..1.0, z in -1.0f32..1.0, w in prop::bool::ANY) {
             let vector = unit([x, y, z]);
             prop_assume!(dot(vector, vector) > 0.5);
             let apart = |a: Vec3, b: Vec3| dot(crate::vector::sub(a, b), crate::vector::sub(a, b)).sqrt();
-            prop_assert!(apart(decode(encode(vector)), vector) < 6e-5);
+            prop_assert!(apart(decode(encode(vector)), vector) < 7e-5);
             let w = if w { 1.0 } else { -1.0 };
             let [tx, ty, tz, tw] = decode_tangent(encode_tangent([vector[0], vector[1], vector[2], w]));
-            prop_assert!(apart([tx, ty, tz], vector) < 2e-4);
+            prop_assert!(apart([tx, ty, tz], vector) < 1.5e-4);
             prop_assert_eq!(tw, w);
         }
     }

@@ -11,7 +11,7 @@
 use crate::Triangles;
 use crate::order::adapter;
 use crate::skin::Influences;
-use crate::vector::Vec3;
+use crate::vector::{Vec3, cross, length, sub};
 use crate::weld::{Attribute, firsts};
 use meshopt::{SimplifyOptions, SimplifyVertex};
 use rayon::prelude::*;
@@ -56,7 +56,12 @@ const UV_WEIGHT: f32 = 0.5;
 /// A change of all of a skin's weight counts as much as a shift of the surface over the same distance.
 const SKIN_WEIGHT: f32 = 1.0;
 /// The part of the allowed error that a change of attributes along one edge may make without being weighed.
-const ROUGH: f32 = 0.004;
+const ROUGH: f32 = 0.01;
+/// Of this many edges one may change more.
+const FEW: usize = 1000;
+
+/// Triangles per unit of parallel work.
+const BLOCK: usize = 8192;
 
 /// The ratios for `count` levels, each half the one before.
 pub fn halves(count: usize) -> Vec<f32> {
@@ -211,24 +216,36 @@ impl<'a> Simplifier<'a> {
         (indices, error)
     }
 
-    /// Whether attributes change along some edge by enough to matter. Where neighbours are so near and so alike that
-    /// no single collapse could do harm, as in scans and other dense meshes, the surface says all there is to say,
-    /// and the level is made in half the time and memory.
+    /// Whether attributes change from vertex to vertex by enough to matter: a skin along any edge, the rest along more
+    /// than a few. Where neighbours are so near and so alike that no collapse of an edge could do harm, as in scans
+    /// and other dense meshes, the surface says all there is to say, and the level is made in half the time and
+    /// memory.
     fn rough(&self, from: &[u32]) -> bool {
-        let limit = f64::from(self.limit) * f64::from(ROUGH);
-        let harm = |a: u32, b: u32| {
+        let Surface { normals, uvs, skin, .. } = *self.surface;
+        let limit = (self.limit * ROUGH) * (self.limit * ROUGH);
+        let rough = |a: u32, b: u32| {
             let (a, b) = (a as usize, b as usize);
-            let change = |weight: f32, square: f32| f64::from(weight) * f64::from(weight) * f64::from(square);
-            let normals = self.surface.normals.map_or(0.0, |n| change(NORMAL_WEIGHT, apart(n[a], n[b])));
-            let uvs = self.surface.uvs.map_or(0.0, |uv| change(self.uv_weight, apart(uv[a], uv[b])));
-            let skin =
-                self.surface.skin.map_or(0.0, |s| change(SKIN_WEIGHT, apart(sketch(&s[a]), sketch(&s[b]))));
-            f64::from(apart(self.positions[a], self.positions[b])) * (normals + uvs + skin)
+            let normals = normals.map_or(0.0, |n| apart(n[a], n[b]) * (NORMAL_WEIGHT * NORMAL_WEIGHT));
+            let uvs = uvs.map_or(0.0, |uv| apart(uv[a], uv[b]) * (self.uv_weight * self.uv_weight));
+            apart(self.positions[a], self.positions[b]) * (normals + uvs) > limit
+        };
+        let moves = |skin: &[Influences], a: u32, b: u32| {
+            let (a, b) = (a as usize, b as usize);
+            let change = apart(sketch(&skin[a]), sketch(&skin[b])) * (SKIN_WEIGHT * SKIN_WEIGHT);
+            apart(self.positions[a], self.positions[b]) * change > limit
         };
         let (triangles, _) = from.as_chunks::<3>();
-        let too_much =
-            |&[a, b, c]: &[u32; 3]| [(a, b), (b, c), (c, a)].iter().any(|&(a, b)| harm(a, b) > limit * limit);
-        triangles.par_chunks(8192).any(|some| some.iter().any(too_much))
+        let edges = |&[a, b, c]: &[u32; 3]| [(a, b), (b, c), (c, a)];
+        if let Some(skin) = skin
+            && triangles
+                .par_iter()
+                .with_min_len(BLOCK)
+                .any(|t| edges(t).iter().any(|&(a, b)| moves(skin, a, b)))
+        {
+            return true;
+        }
+        let count = |t| edges(t).iter().filter(|&&(a, b)| rough(a, b)).count();
+        triangles.par_iter().with_min_len(BLOCK).map(count).sum::<usize>() > from.len() / FEW
     }
 
     /// All attributes of each vertex side by side, and their weights.
@@ -282,13 +299,12 @@ fn uv_weight(triangles: Triangles<'_>, positions: &[Vec3], uvs: &[[f32; 2]], ext
     let (mut surface, mut texture) = (0.0f64, 0.0f64);
     for corners in triangles.iter() {
         let [a, b, c] = corners.map(|corner| positions[corner as usize]);
-        let normal = crate::vector::face(a, b, c);
-        surface += (normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]).sqrt();
-        let [a, b, c] = corners.map(|corner| uvs[corner as usize].map(f64::from));
-        texture += ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])).abs();
+        surface += f64::from(length(cross(sub(b, a), sub(c, a))));
+        let [a, b, c] = corners.map(|corner| uvs[corner as usize]);
+        texture += f64::from(((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])).abs());
     }
-    let length = f64::from(extent);
-    let weight = f64::from(UV_WEIGHT) * (surface / (length * length) / texture).sqrt();
+    let extent = f64::from(extent);
+    let weight = f64::from(UV_WEIGHT) * (surface / (extent * extent) / texture).sqrt();
     // No area in the texture: there is nothing to slide.
     if weight.is_finite() { weight.min(1e3) as f32 } else { 0.0 }
 }
@@ -461,7 +477,13 @@ mod tests {
         let half = |p: &Vec3| Influences { joints: [u16::from(p[1] > 0.0), 0, 0, 0], ..Influences::RIGID };
         let skin: Vec<Influences> = dense.positions.iter().map(half).collect();
         assert!(rough(&dense, Some(&skin)));
-        dense.normals[20_000] = [0.0, 1.0, 0.0];
+        for normal in &mut dense.normals[20_000..20_020] {
+            *normal = [0.0, 1.0, 0.0];
+        }
+        assert!(!rough(&dense, None));
+        for normal in dense.normals.iter_mut().step_by(50) {
+            *normal = [0.0, 1.0, 0.0];
+        }
         assert!(rough(&dense, None));
     }
 

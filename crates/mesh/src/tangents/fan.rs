@@ -23,6 +23,7 @@ struct Corner {
 pub(super) struct Fan {
     corners: Vec<Corner>,
     by_previous: Vec<(u32, u32)>,
+    sides: Vec<Vec3>,
     sums: Vec<Vec3>,
     groups: Vec<[f32; 4]>,
     names: Vec<(u32, u32, u32)>,
@@ -104,13 +105,17 @@ impl Fan {
         let (normal, here) = (mesh.normals[vertex], mesh.positions[vertex]);
         self.sums.clear();
         self.sums.resize(self.groups.len(), [0.0; 3]);
-        for (corner, at) in self.corners.iter().zip(around) {
+        // Where each edge at the vertex leads, in the plane of the normal; neighbours share one.
+        let side = |other: u32| unit(flatten(sub(mesh.positions[other as usize], here), normal));
+        self.sides.clear();
+        self.sides.extend(self.corners.iter().map(|corner| side(corner.previous)));
+        for ((corner, at), previous) in self.corners.iter().zip(around).zip(&self.sides) {
             if corner.group == NONE || corner.kind == Kind::Any {
                 continue;
             }
             let tangent = unit(flatten(faces[*at as usize / 3].tangent, normal));
-            let side = |other: u32| unit(flatten(sub(mesh.positions[other as usize], here), normal));
-            let cosine = dot(side(corner.previous), side(corner.next)).clamp(-1.0, 1.0);
+            let next = self.sides.get(corner.right as usize).copied().unwrap_or_else(|| side(corner.next));
+            let cosine = dot(*previous, next).clamp(-1.0, 1.0);
             let sum = &mut self.sums[corner.group as usize];
             *sum = add(*sum, scale(tangent, angle(cosine)));
         }
