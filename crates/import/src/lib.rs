@@ -1,11 +1,13 @@
 //! Source files of games into the neutral model of `kiln-ir`.
 //!
 //! Importers are pure: bytes in, a model and warnings out. They read no files and know no paths, so a
-//! [`Diag`] from here names a place in the file at most; the caller adds the path. Whatever the bytes are, the
-//! answer is a model or an error, within memory that the file's length or the caller's limits bound.
+//! [`Diag`] from here names a place in the file at most; the caller adds the path. A format of several files is
+//! read through [`kiln_kit::Cook`], which records what was read. Whatever the bytes are, the answer is a model or an
+//! error, within memory that the files' length or the caller's limits bound.
 
 pub mod cube;
 pub mod faces;
+pub mod gltf;
 pub mod image;
 
 use kiln_kit::Diag;

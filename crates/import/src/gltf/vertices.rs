@@ -1,0 +1,185 @@
+//! What the vertices of a primitive carry, from accessors or from Draco.
+//!
+//! Only vertices that triangles use are read, because exporters share one list of vertices among many primitives.
+//! Refused are attributes of another length than the positions.
+
+use kiln_kit::Diag;
+
+use super::accessor::Accessor;
+use super::at::{At, List};
+use super::buffers::Buffers;
+use super::draco::Draco;
+
+/// The most sets of joints that are looked at: more than any exporter writes.
+const MOST_SETS: usize = 8;
+
+/// Where the attributes of a primitive come from, and which of their elements are needed.
+pub(super) struct Vertices<'b, 'a> {
+    attributes: At<'a>,
+    pub(super) draco: Option<Draco<'a>>,
+    accessors: List<'a>,
+    buffers: &'b Buffers<'a>,
+    /// How many vertices there are.
+    pub(super) count: usize,
+    /// The numbers of those that triangles use, ascending, or `None` for all.
+    pub(super) only: Option<Vec<u32>>,
+}
+
+/// What pulls vertices: four joints for each, how much they do, and how many vertices had more.
+pub(super) struct Influences {
+    pub(super) joints: Vec<[u16; 4]>,
+    pub(super) weights: Vec<[f32; 4]>,
+    pub(super) reduced: usize,
+}
+
+impl<'b, 'a> Vertices<'b, 'a> {
+    /// The vertices of a primitive with these attributes, unpacked already if they are packed by Draco.
+    pub(super) fn new(
+        attributes: At<'a>,
+        draco: Option<Draco<'a>>,
+        accessors: List<'a>,
+        buffers: &'b Buffers<'a>,
+    ) -> Result<Vertices<'b, 'a>, Diag> {
+        let count = match &draco {
+            Some(draco) => draco.count(),
+            None => Accessor::new(attributes.need("POSITION")?, accessors, buffers)?.count(),
+        };
+        Ok(Vertices { attributes, draco, accessors, buffers, count, only: None })
+    }
+
+    /// An attribute as floats, if there is one.
+    pub(super) fn read<const N: usize>(&self, name: &str) -> Result<Option<Vec<[f32; N]>>, Diag> {
+        let Some(reference) = self.attributes.get(name) else { return Ok(None) };
+        let accessor = Accessor::new(reference, self.accessors, self.buffers)?;
+        if let Some(draco) = self.draco.as_ref().filter(|draco| draco.has(name)) {
+            self.buffers.spend(self.count.saturating_mul(size_of::<[f32; N]>()), reference)?;
+            let values = draco.floats(name, accessor.is_normalized())?;
+            return Ok(Some(match &self.only {
+                Some(only) => only.iter().map(|&index| values[index as usize]).collect(),
+                None => values,
+            }));
+        }
+        self.check_count(reference, &accessor)?;
+        accessor.floats(self.only.as_deref()).map(Some)
+    }
+
+    /// An attribute that names joints.
+    fn read_joints(&self, name: &str) -> Result<Vec<[u16; 4]>, Diag> {
+        let reference = self.attributes.need(name)?;
+        let joints: Vec<[u32; 4]> = if self.draco.as_ref().is_some_and(|draco| draco.has(name)) {
+            let values = self.read::<4>(name)?.unwrap_or_default();
+            values.into_iter().map(|v| v.map(|joint| joint as u32)).collect()
+        } else {
+            let accessor = Accessor::new(reference, self.accessors, self.buffers)?;
+            self.check_count(reference, &accessor)?;
+            accessor.uints(self.only.as_deref())?
+        };
+        let too_large = || reference.fault("gltf-accessor", "the number of a joint is too large");
+        let narrow = |joint: u32| u16::try_from(joint).map_err(|_| too_large());
+        joints.into_iter().map(|[a, b, c, d]| Ok([narrow(a)?, narrow(b)?, narrow(c)?, narrow(d)?])).collect()
+    }
+
+    fn check_count(&self, reference: At<'a>, accessor: &Accessor<'_, 'a>) -> Result<(), Diag> {
+        if accessor.count() == self.count {
+            return Ok(());
+        }
+        let message = format!("the attribute has {} elements for {} positions", accessor.count(), self.count);
+        Err(reference.fault("gltf-accessor", message))
+    }
+
+    /// The four joints that pull each vertex most, of all sets there are. A joint without weight is 0.
+    pub(super) fn influences(&self) -> Result<Influences, Diag> {
+        let mut found = Influences { joints: Vec::new(), weights: Vec::new(), reduced: 0 };
+        for set in 0..MOST_SETS {
+            let names = [format!("JOINTS_{set}"), format!("WEIGHTS_{set}")];
+            if names.iter().any(|name| self.attributes.get(name).is_none()) {
+                break;
+            }
+            let joints = self.read_joints(&names[0])?;
+            let mut weights = self.read::<4>(&names[1])?.unwrap_or_default();
+            weights.iter_mut().flatten().for_each(|weight| *weight = weight.max(0.0));
+            if set == 0 {
+                (found.joints, found.weights) = (joints, weights);
+            } else {
+                found.add(&joints, &weights);
+            }
+        }
+        for (joint, weight) in found.joints.as_flattened_mut().iter_mut().zip(found.weights.as_flattened()) {
+            if *weight == 0.0 {
+                *joint = 0;
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Influences {
+    /// Takes in another set.
+    fn add(&mut self, joints: &[[u16; 4]], weights: &[[f32; 4]]) {
+        let more = joints.iter().zip(weights);
+        let mut reduced = 0;
+        for ((own_joints, own_weights), (joints, weights)) in
+            self.joints.iter_mut().zip(&mut self.weights).zip(more)
+        {
+            let joints = own_joints.iter().chain(joints).copied();
+            let weights = own_weights.iter().chain(weights).copied();
+            let mut pulls: Vec<(u16, f32)> =
+                joints.zip(weights).filter(|(_, weight)| *weight > 0.0).collect();
+            reduced += usize::from(pulls.len() > 4);
+            // A stable sort: of equal weights, the one that the source has first stays.
+            pulls.sort_by(|a, b| b.1.total_cmp(&a.1));
+            pulls.resize(pulls.len().max(4), (0, 0.0));
+            *own_joints = [0, 1, 2, 3].map(|i| pulls[i].0);
+            *own_weights = [0, 1, 2, 3].map(|i| pulls[i].1);
+        }
+        self.reduced = self.reduced.max(reduced);
+    }
+}
+
+/// The numbers of the vertices that triangles use, ascending, unless all are; the triangles are changed to count
+/// among them. The cost is that of the triangles, however many vertices there are.
+pub(super) fn select(indices: &mut [u32], count: usize) -> Option<Vec<u32>> {
+    if count / 4 > indices.len() {
+        let mut only = indices.to_vec();
+        only.sort_unstable();
+        only.dedup();
+        for index in indices {
+            // Every one of them is there.
+            *index = only.binary_search(index).unwrap_or_default() as u32;
+        }
+        return Some(only);
+    }
+    let mut used = vec![false; count];
+    for &index in &*indices {
+        used[index as usize] = true;
+    }
+    if used.iter().all(|used| *used) {
+        return None;
+    }
+    let only: Vec<u32> = (0..count as u32).filter(|&index| used[index as usize]).collect();
+    let mut places = vec![0; count];
+    for (place, &index) in only.iter().enumerate() {
+        places[index as usize] = place as u32;
+    }
+    for index in indices {
+        *index = places[*index as usize];
+    }
+    Some(only)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unused_vertices_are_left_out_in_either_way() {
+        for count in [8, 8000] {
+            let mut indices = [5, 1, 7, 7, 1, 2];
+            assert_eq!(select(&mut indices, count), Some(vec![1, 2, 5, 7]));
+            assert_eq!(indices, [2, 0, 3, 3, 0, 1]);
+        }
+        let mut indices = [2, 0, 1];
+        assert_eq!(select(&mut indices, 3), None);
+        assert_eq!(indices, [2, 0, 1]);
+    }
+}

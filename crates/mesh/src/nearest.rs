@@ -1,0 +1,131 @@
+//! The nearest of many points, of which fewer and fewer are left.
+//!
+//! A tree of halves across the longest side; branches found empty are cut off on the way.
+
+use crate::vector::{Vec3, square_distance};
+
+/// Points by number, and the tree over them.
+pub(crate) struct Nearest {
+    points: Vec<(u32, Vec3)>,
+    /// The root is 0, the children of `n` are `2n + 1` and `2n + 2`; the last row are leaves.
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Node {
+    axis: u8,
+    empty: bool,
+    at: f32,
+}
+
+/// Points per leaf, at most.
+const LEAF: usize = 8;
+
+impl Nearest {
+    /// Over those of `points` that are `left`.
+    pub(crate) fn new(points: impl Iterator<Item = Vec3>, left: impl Fn(u32) -> bool) -> Self {
+        let mut points: Vec<(u32, Vec3)> = (0..).zip(points).filter(|&(number, _)| left(number)).collect();
+        let leaves = points.len().div_ceil(LEAF).next_power_of_two();
+        let mut nodes = vec![Node::default(); leaves * 2 - 1];
+        split(&mut nodes, 0, &mut points);
+        Self { points, nodes }
+    }
+
+    /// The number of the point nearest to `point` that is `left`. What is once gone must not come back.
+    pub(crate) fn find(&mut self, point: Vec3, left: impl Fn(u32) -> bool) -> Option<u32> {
+        let mut search = Search { point, left, apart: f32::INFINITY, found: None };
+        search.visit(&mut self.nodes, 0, &self.points);
+        search.found
+    }
+}
+
+fn split(nodes: &mut [Node], node: usize, part: &mut [(u32, Vec3)]) {
+    if node >= nodes.len() / 2 {
+        return;
+    }
+    let (mut min, mut max) = ([f32::MAX; 3], [f32::MIN; 3]);
+    for (_, point) in &*part {
+        for axis in 0..3 {
+            min[axis] = min[axis].min(point[axis]);
+            max[axis] = max[axis].max(point[axis]);
+        }
+    }
+    let side = |axis: usize| max[axis] - min[axis];
+    let axis = (1..3).fold(0, |best, axis| if side(axis) > side(best) { axis } else { best });
+    let middle = part.len() / 2;
+    if middle < part.len() {
+        // Equal ones by number: the tree is the same however they are selected.
+        part.select_nth_unstable_by(middle, |a, b| a.1[axis].total_cmp(&b.1[axis]).then(a.0.cmp(&b.0)));
+        nodes[node] = Node { axis: axis as u8, empty: false, at: part[middle].1[axis] };
+    }
+    let (low, high) = part.split_at_mut(middle);
+    split(nodes, 2 * node + 1, low);
+    split(nodes, 2 * node + 2, high);
+}
+
+struct Search<L> {
+    point: Vec3,
+    left: L,
+    apart: f32,
+    found: Option<u32>,
+}
+
+impl<L: Fn(u32) -> bool> Search<L> {
+    /// Looks at `part`, the points below `node`.
+    fn visit(&mut self, nodes: &mut [Node], node: usize, part: &[(u32, Vec3)]) {
+        if nodes[node].empty {
+            return;
+        }
+        if node >= nodes.len() / 2 {
+            nodes[node].empty = true;
+            for &(number, place) in part {
+                if (self.left)(number) {
+                    nodes[node].empty = false;
+                    let apart = square_distance(place, self.point);
+                    if apart < self.apart || self.found.is_none() {
+                        (self.apart, self.found) = (apart, Some(number));
+                    }
+                }
+            }
+            return;
+        }
+        let (low, high) = part.split_at(part.len() / 2);
+        let beyond = self.point[usize::from(nodes[node].axis)] - nodes[node].at;
+        let (near, far) = ((2 * node + 1, low), (2 * node + 2, high));
+        let (near, far) = if beyond < 0.0 { (near, far) } else { (far, near) };
+        self.visit(nodes, near.0, near.1);
+        if self.found.is_none() || beyond * beyond < self.apart {
+            self.visit(nodes, far.0, far.1);
+        }
+        nodes[node].empty = nodes[2 * node + 1].empty && nodes[2 * node + 2].empty;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::Random;
+
+    #[test]
+    fn finds_what_looking_at_all_finds() {
+        let mut random = Random(3);
+        for count in [0, 1, 7, 8, 9, 300] {
+            // On a coarse grid, so that many are in the same place.
+            let mut point = || std::array::from_fn::<f32, 3, _>(|_| random.below(7) as f32);
+            let points: Vec<Vec3> = (0..count).map(|_| point()).collect();
+            let mut gone = vec![false; count];
+            let mut tree = Nearest::new(points.iter().copied(), |_| true);
+            for _ in 0..=count {
+                let from = point();
+                let found = tree.find(from, |number| !gone[number as usize]);
+                let left = (0..count).filter(|&number| !gone[number]);
+                let expected =
+                    left.map(|number| square_distance(points[number], from)).min_by(f32::total_cmp);
+                assert_eq!(found.map(|number| square_distance(points[number as usize], from)), expected);
+                if let Some(number) = found {
+                    gone[number as usize] = true;
+                }
+            }
+        }
+    }
+}

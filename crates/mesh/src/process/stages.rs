@@ -1,0 +1,358 @@
+//! The mesh on its way through the stages.
+
+use super::{Input, Note, Output, Settings, Stage, TangentMode, Timed, Vertex};
+use crate::bounds::{Bounds, bounds};
+use crate::meshlets::{self, Meshlets};
+use crate::simplify::{self, Lod, Surface};
+use crate::skin::{self, Influences};
+use crate::transform::Transform;
+use crate::vector::{Vec3, scale};
+use crate::weld::{self, Attribute, Welded};
+use crate::{Error, Triangles, hubs, normals, octahedral, order, tangents};
+use std::borrow::Cow;
+
+/// Authored tangents that make this many halves of the vertices there would be without them are not kept by
+/// [`TangentMode::Auto`]. MikkTSpace tangents add a few per cent, where the texture is mirrored.
+const TOO_MANY_HALVES: usize = 3;
+
+/// A power of two that brings positions near one, so that no algorithm squares its way out of f32. Multiplying by
+/// it and back changes no bit that matters.
+#[derive(Clone, Copy)]
+pub(super) struct Unit(f32);
+
+impl Unit {
+    fn of(positions: &[Vec3]) -> Self {
+        let largest = positions.iter().flatten().fold(0.0f32, |most, x| most.max(x.abs()));
+        if largest == 0.0 || (9.765_625e-4..65536.0).contains(&largest) {
+            return Self(1.0);
+        }
+        // The exponent field of a positive float, kept where the reciprocal is normal too.
+        let exponent = (largest.to_bits() >> 23).clamp(2, 252);
+        Self(f32::from_bits(exponent << 23))
+    }
+
+    fn shrink(self, positions: &mut [Vec3]) {
+        if self.0 != 1.0 {
+            let by = 1.0 / self.0;
+            positions.iter_mut().for_each(|p| *p = scale(*p, by));
+        }
+    }
+
+    fn grow(self, position: Vec3) -> Vec3 {
+        scale(position, self.0)
+    }
+}
+
+/// The mesh between two stages: borrowed for as long as nothing has changed.
+pub(super) struct Mesh<'a> {
+    indices: Cow<'a, [u32]>,
+    positions: Cow<'a, [Vec3]>,
+    normals: Cow<'a, [Vec3]>,
+    uvs: Option<Cow<'a, [[f32; 2]]>>,
+    tangents: Option<Cow<'a, [[f32; 4]]>>,
+    skin: Option<Vec<Influences>>,
+}
+
+impl<'a> Mesh<'a> {
+    pub(super) fn new(input: &Input<'a>, notes: &mut Vec<Note>) -> Result<Self, Error> {
+        let triangles = check(input)?;
+        let skin = (!input.skin.is_empty()).then(|| {
+            let (all, changes) = skin::influences(input.skin, input.positions.len());
+            notes.extend((changes.reduced > 0).then_some(Note::ReducedInfluences(changes.reduced)));
+            notes.extend((changes.weightless > 0).then_some(Note::WeightlessVertices(changes.weightless)));
+            all
+        });
+        let mut mesh = Self {
+            indices: Cow::Borrowed(input.indices),
+            positions: Cow::Borrowed(input.positions),
+            normals: Cow::Borrowed(input.normals.unwrap_or_default()),
+            uvs: input.uvs.map(Cow::Borrowed),
+            tangents: input.tangents.map(Cow::Borrowed),
+            skin,
+        };
+        if input.normals.is_none() {
+            if !triangles.is_empty() {
+                notes.push(Note::FlatNormals);
+            }
+            mesh.flatten(triangles);
+        } else if input.normals.is_some_and(|normals| !normals.iter().all(normals::is_unit)) {
+            let made = normals::repair(triangles, input.positions, mesh.normals.to_mut());
+            notes.extend((made > 0).then_some(Note::RepairedNormals(made)));
+        }
+        Ok(mesh)
+    }
+
+    /// Every corner its own vertex, with the normal of its face.
+    fn flatten(&mut self, triangles: Triangles<'_>) {
+        let faces = normals::flat(triangles, &self.positions);
+        let corners = self.indices.to_vec();
+        self.pick(&corners);
+        self.normals = faces.into_iter().flat_map(|normal| [normal; 3]).collect::<Vec<_>>().into();
+        self.indices = (0..corners.len() as u32).collect::<Vec<_>>().into();
+    }
+
+    /// Replaces the vertices by those at `sources`.
+    fn pick(&mut self, sources: &[u32]) {
+        self.positions = weld::gather_floats(&self.positions, sources).into();
+        if !self.normals.is_empty() {
+            self.normals = weld::gather_floats(&self.normals, sources).into();
+        }
+        self.uvs = self.uvs.take().map(|uvs| weld::gather_floats(&uvs, sources).into());
+        self.tangents = self.tangents.take().map(|tangents| weld::gather_floats(&tangents, sources).into());
+        self.skin = self.skin.take().map(|skin| weld::gather(&skin, sources));
+    }
+
+    /// Adds copies of the vertices in `added` (tangents aside: whoever adds them has them).
+    fn append(&mut self, added: &[u32]) {
+        fn copies<T: Copy>(attribute: &mut Cow<'_, [T]>, added: &[u32]) {
+            let attribute = attribute.to_mut();
+            attribute.extend_from_slice(&weld::gather(attribute, added));
+        }
+        if added.is_empty() {
+            return;
+        }
+        copies(&mut self.positions, added);
+        copies(&mut self.normals, added);
+        if let Some(uvs) = &mut self.uvs {
+            copies(uvs, added);
+        }
+        if let Some(skin) = &mut self.skin {
+            skin.extend_from_slice(&weld::gather(skin, added));
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.indices.is_empty()
+    }
+
+    fn triangles(&self) -> Triangles<'_> {
+        Triangles::trusted(&self.indices, self.positions.len())
+    }
+
+    /// Welds, and decides whether tangents are to be made.
+    pub(super) fn weld(&mut self, mode: TangentMode, notes: &mut Vec<Note>) -> bool {
+        let can = self.uvs.is_some();
+        if mode == TangentMode::Generate && can {
+            self.tangents = None;
+        }
+        if let Some(authored) = &self.tangents {
+            let unusable = authored.iter().filter(|tangent| !is_tangent(tangent)).count();
+            if unusable > 0 {
+                notes.push(Note::UnusableTangents(unusable));
+                if mode == TangentMode::Auto && can {
+                    self.tangents = None;
+                } else {
+                    self.replace_tangents();
+                }
+            }
+        }
+        let mut welded = self.welded(true);
+        if self.tangents.is_some() && mode == TangentMode::Auto && can {
+            let without = self.welded(false);
+            if welded.sources.len() * 2 > without.sources.len() * TOO_MANY_HALVES {
+                let (with, count) = (welded.sources.len(), without.sources.len());
+                notes.push(Note::TangentsPreventedWelding { with, without: count });
+                self.tangents = None;
+                welded = without;
+            }
+        }
+        self.pick(&welded.sources);
+        self.indices = welded.indices.into();
+        if self.tangents.is_none() && !can {
+            notes.push(Note::NoTangents);
+        }
+        self.tangents.is_none() && can
+    }
+
+    fn welded(&self, with_tangents: bool) -> Welded {
+        let mut keys = vec![Attribute::F3(&self.positions), Attribute::F3(&self.normals)];
+        keys.extend(self.uvs.as_deref().map(Attribute::F2));
+        if with_tangents {
+            keys.extend(self.tangents.as_deref().map(Attribute::F4));
+        }
+        match &self.skin {
+            None => weld::weld(self.triangles(), &keys),
+            Some(skin) => {
+                let joints: Vec<_> = skin.iter().map(|s| s.joints).collect();
+                let weights: Vec<_> = skin.iter().map(|s| s.weights).collect();
+                keys.extend([Attribute::U4(&joints), Attribute::F4(&weights)]);
+                weld::weld(self.triangles(), &keys)
+            }
+        }
+    }
+
+    /// Gives authored tangents that are none some direction across the normal.
+    fn replace_tangents(&mut self) {
+        let Some(authored) = &mut self.tangents else { return };
+        for (tangent, &normal) in authored.to_mut().iter_mut().zip(self.normals.iter()) {
+            if !is_tangent(tangent) {
+                let [x, y, z] = tangents::across(normal);
+                *tangent = [x, y, z, if tangent[3] < 0.0 { -1.0 } else { 1.0 }];
+            }
+        }
+    }
+
+    pub(super) fn generate_tangents(&mut self) {
+        let Some(uvs) = &self.uvs else { return };
+        let unit = Unit::of(&self.positions);
+        let mut near = Cow::Borrowed(&*self.positions);
+        if unit.0 != 1.0 {
+            unit.shrink(near.to_mut());
+        }
+        let made = match self.skin {
+            None => tangents::generate_welded(self.triangles(), &near, &self.normals, uvs),
+            // Vertices may differ in their influences alone, which must not part tangents.
+            Some(_) => tangents::generate(self.triangles(), &near, &self.normals, uvs),
+        };
+        drop(near);
+        self.append(&made.added);
+        self.indices = made.indices.into();
+        self.tangents = Some(made.tangents.into());
+    }
+
+    pub(super) fn bake(&mut self, transform: &Transform) -> Result<(), Error> {
+        transform.positions(self.positions.to_mut());
+        transform.normals(self.normals.to_mut());
+        if let Some(tangents) = &mut self.tangents {
+            transform.tangents(tangents.to_mut());
+        }
+        transform.winding(self.indices.to_mut());
+        finite("positions under their node's matrix", &self.positions)
+    }
+
+    /// Brings positions near one for the algorithms to come; [`Self::finish`] undoes it.
+    pub(super) fn shrink(&mut self) -> Unit {
+        let unit = Unit::of(&self.positions);
+        unit.shrink(self.positions.to_mut());
+        unit
+    }
+
+    pub(super) fn order(&mut self, optimize: bool) {
+        self.split_hubs();
+        if !optimize {
+            return;
+        }
+        let count = self.positions.len();
+        let cached = order::vertex_cache(self.triangles());
+        let mut indices = order::overdraw(Triangles::trusted(&cached, count), &self.positions);
+        drop(cached);
+        let sources = order::vertex_fetch(&mut indices, count);
+        self.pick(&sources);
+        self.indices = indices.into();
+    }
+
+    fn split_hubs(&mut self) {
+        let count = self.positions.len();
+        let added = hubs::split(self.indices.to_mut(), count);
+        self.append(&added);
+        if let (Some(tangents), false) = (&mut self.tangents, added.is_empty()) {
+            let tangents = tangents.to_mut();
+            tangents.extend_from_slice(&weld::gather(tangents, &added));
+        }
+    }
+
+    pub(super) fn finish(
+        self,
+        settings: &Settings,
+        unit: Unit,
+        timed: &Timed<'_>,
+        notes: Vec<Note>,
+    ) -> Output {
+        let triangles = self.triangles();
+        let (mut lods, (mut meshlets, (vertices, bounds))) = rayon::join(
+            || timed.run(Stage::Lods, || self.lods(settings, timed)),
+            || {
+                rayon::join(
+                    || {
+                        timed.run(Stage::Meshlets, || match settings.meshlets {
+                            true => meshlets::build(triangles, &self.positions),
+                            false => Meshlets::default(),
+                        })
+                    },
+                    || timed.run(Stage::Pack, || self.pack(unit)),
+                )
+            },
+        );
+        if unit.0 != 1.0 {
+            for cluster in &mut meshlets.bounds {
+                cluster.center = unit.grow(cluster.center);
+                cluster.radius *= unit.0;
+            }
+            lods.iter_mut().for_each(|lod| lod.error *= unit.0);
+        }
+        Output {
+            vertices,
+            skin: self.skin.unwrap_or_default(),
+            indices: self.indices.into_owned(),
+            meshlets,
+            lods,
+            bounds,
+            has_tangents: self.tangents.is_some(),
+            notes,
+        }
+    }
+
+    fn lods(&self, settings: &Settings, timed: &Timed<'_>) -> Vec<Lod> {
+        let count = self.positions.len();
+        let finish = |indices: &[u32]| match settings.optimize {
+            true => timed.run(Stage::LodOrder, || order::vertex_cache(Triangles::trusted(indices, count))),
+            false => indices.to_vec(),
+        };
+        let surface = Surface {
+            positions: &self.positions,
+            normals: Some(&self.normals),
+            uvs: self.uvs.as_deref(),
+            skin: self.skin.as_deref(),
+        };
+        simplify::chain(self.triangles(), &surface, &settings.lods, settings.lod_error, &finish)
+    }
+
+    fn pack(&self, unit: Unit) -> (Vec<Vertex>, Bounds) {
+        let vertex = |at: usize| Vertex {
+            position: unit.grow(self.positions[at]),
+            normal: octahedral::encode(self.normals[at]),
+            tangent: self.tangents.as_ref().map_or([0, 0], |all| octahedral::encode_tangent(all[at])),
+            uv: self.uvs.as_ref().map_or([0.0; 2], |all| all[at]),
+        };
+        let vertices: Vec<Vertex> = (0..self.positions.len()).map(vertex).collect();
+        let around = bounds(vertices.iter().map(|vertex| vertex.position));
+        (vertices, around)
+    }
+}
+
+fn is_tangent(tangent: &[f32; 4]) -> bool {
+    let [x, y, z, w] = tangent;
+    let square = x * x + y * y + z * z;
+    square > 1e-12 && square.is_finite() && w.is_finite()
+}
+
+fn check<'a>(input: &Input<'a>) -> Result<Triangles<'a>, Error> {
+    let expected = input.positions.len();
+    let triangles = Triangles::new(input.indices, expected)?;
+    let mut lengths = vec![
+        ("normals", input.normals.map(<[_]>::len)),
+        ("texture coordinates", input.uvs.map(<[_]>::len)),
+        ("tangents", input.tangents.map(<[_]>::len)),
+    ];
+    for set in input.skin {
+        lengths.extend([("joints", Some(set.joints.len())), ("weights", Some(set.weights.len()))]);
+    }
+    for (attribute, found) in lengths {
+        if let Some(found) = found
+            && found != expected
+        {
+            return Err(Error::Length { attribute, found, expected });
+        }
+    }
+    finite("positions", input.positions)?;
+    finite("texture coordinates", input.uvs.unwrap_or_default())?;
+    Ok(triangles)
+}
+
+fn finite<const N: usize>(attribute: &'static str, values: &[[f32; N]]) -> Result<(), Error> {
+    // NaN fails the comparison as well.
+    match values.iter().position(|value| !value.iter().all(|x| x.abs() < 1e37)) {
+        Some(vertex) => Err(Error::NotFinite { attribute, vertex }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,287 @@
+//! What must hold of the pipeline as a whole.
+
+use super::*;
+use crate::order::tests::multiset;
+use crate::samples::{Sample, mirrored_sheet, soup, sphere};
+use crate::vector::{dot, face, scale, unit64};
+use crate::{Triangles, octahedral};
+use proptest::prelude::*;
+
+fn input(sample: &Sample) -> Input<'_> {
+    Input {
+        indices: &sample.indices,
+        positions: &sample.positions,
+        normals: Some(&sample.normals),
+        uvs: Some(&sample.uvs),
+        ..Input::default()
+    }
+}
+
+type Corner = ([u32; 3], [i16; 2], [u32; 2]);
+
+/// Triangles by what their corners hold, winding kept: positions, packed normals, texture coordinates.
+fn source(input: &Input<'_>) -> Vec<[Corner; 3]> {
+    let bits = |x: f32| (x + 0.0).to_bits();
+    multiset(Triangles::new(input.indices, input.positions.len()).unwrap().iter().map(|t| {
+        t.map(|v| {
+            let v = v as usize;
+            let normal = octahedral::encode(input.normals.unwrap()[v]);
+            (input.positions[v].map(bits), normal, input.uvs.map_or([0, 0], |uvs| uvs[v].map(bits)))
+        })
+    }))
+}
+
+fn result(output: &Output, indices: impl Iterator<Item = [u32; 3]>) -> Vec<[Corner; 3]> {
+    multiset(indices.map(|t| {
+        t.map(|v| {
+            let vertex = output.vertices[v as usize];
+            (vertex.position.map(f32::to_bits), vertex.normal, vertex.uv.map(f32::to_bits))
+        })
+    }))
+}
+
+fn triples(indices: &[u32]) -> impl Iterator<Item = [u32; 3]> {
+    indices.as_chunks::<3>().0.iter().copied()
+}
+
+/// All that must hold whatever goes in.
+fn sound(output: &Output) {
+    let count = output.vertices.len();
+    for indices in [&output.indices].into_iter().chain(output.lods.iter().map(|lod| &lod.indices)) {
+        assert!(Triangles::new(indices, count).is_ok());
+    }
+    for vertex in &output.vertices {
+        let p = vertex.position;
+        assert!(p.iter().all(|x| x.is_finite()));
+        assert!((0..3).all(|a| output.bounds.min[a] <= p[a] && p[a] <= output.bounds.max[a]));
+        let apart = |a: usize| f64::from(p[a]) - f64::from(output.bounds.center[a]);
+        let square: f64 = (0..3).map(|a| apart(a) * apart(a)).sum();
+        assert!(square.sqrt() <= f64::from(output.bounds.radius));
+    }
+    let lists = output.meshlets.meshlets.iter().flat_map(|m| {
+        let vertices = &output.meshlets.vertices[m.vertex_offset as usize..][..m.vertex_count as usize];
+        let triangles = &output.meshlets.triangles[m.triangle_offset as usize..][..m.triangle_count as usize];
+        triangles.iter().map(|t| t.map(|local| vertices[usize::from(local)]))
+    });
+    if !output.meshlets.meshlets.is_empty() {
+        assert_eq!(multiset(lists), multiset(triples(&output.indices)));
+    }
+    assert!(output.skin.is_empty() || output.skin.len() == count);
+}
+
+#[test]
+fn every_triangle_arrives() {
+    let all = Settings::default();
+    let plain = Settings { optimize: false, meshlets: false, lods: vec![], ..Settings::default() };
+    for sample in [sphere(24, 12), mirrored_sheet(8), soup(3, 40, 100)] {
+        for settings in [&all, &plain] {
+            let output = process(&input(&sample), settings).unwrap();
+            sound(&output);
+            assert_eq!(result(&output, triples(&output.indices)), source(&input(&sample)));
+            assert!(output.has_tangents);
+            assert_eq!(output.lods.len(), settings.lods.len());
+            assert_eq!(output.meshlets.meshlets.is_empty(), !settings.meshlets);
+        }
+    }
+}
+
+#[test]
+fn one_thread_or_many() {
+    let sample = sphere(400, 200);
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| process(&input(&sample), &Settings::default())).unwrap()
+    };
+    let one = run(1);
+    assert!(one == run(2) && one == run(5));
+}
+
+#[test]
+fn missing_normals_are_flat_and_missing_uvs_mean_no_tangents() {
+    let sample = sphere(12, 6);
+    let output =
+        process(&Input { normals: None, uvs: None, ..input(&sample) }, &Settings::default()).unwrap();
+    sound(&output);
+    assert_eq!(output.notes, [Note::FlatNormals, Note::NoTangents]);
+    assert!(!output.has_tangents && output.vertices.iter().all(|v| v.tangent == [0, 0] && v.uv == [0.0; 2]));
+    for t in triples(&output.indices) {
+        let [a, b, c] = t.map(|v| output.vertices[v as usize]);
+        let face = unit64(face(a.position, b.position, c.position));
+        assert!([a, b, c].iter().all(|v| v.normal == octahedral::encode(face)));
+    }
+}
+
+#[test]
+fn authored_tangents() {
+    let sample = mirrored_sheet(8);
+    let made = process(&input(&sample), &Settings::default()).unwrap();
+    // Kept: one direction everywhere.
+    let authored = vec![[1.0, 0.0, 0.0, -1.0]; sample.positions.len()];
+    let with = Input { tangents: Some(&authored), ..input(&sample) };
+    let output = process(&with, &Settings::default()).unwrap();
+    assert!(output.notes.is_empty());
+    assert!(output.vertices.iter().all(|v| v.tangent == octahedral::encode_tangent(authored[0])));
+    // Made anew on request.
+    let generate = Settings { tangents: TangentMode::Generate, ..Settings::default() };
+    assert_eq!(process(&with, &generate).unwrap(), made);
+    // Different at every corner: they would keep every vertex apart.
+    let apart = Sample {
+        positions: sample.indices.iter().map(|&i| sample.positions[i as usize]).collect(),
+        normals: sample.indices.iter().map(|&i| sample.normals[i as usize]).collect(),
+        uvs: sample.indices.iter().map(|&i| sample.uvs[i as usize]).collect(),
+        indices: (0..sample.indices.len() as u32).collect(),
+    };
+    let wild: Vec<[f32; 4]> = (0..apart.indices.len()).map(|i| [1.0, i as f32 * 1e-3, 0.0, 1.0]).collect();
+    let with = Input { tangents: Some(&wild), ..input(&apart) };
+    let output = process(&with, &Settings::default()).unwrap();
+    assert_eq!(output.notes, [Note::TangentsPreventedWelding { with: 384, without: 81 }]);
+    assert_eq!(output.vertices, made.vertices);
+    let keep = Settings { tangents: TangentMode::Keep, ..Settings::default() };
+    assert_eq!(process(&with, &keep).unwrap().vertices.len(), 384);
+    // Unusable ones.
+    let broken = vec![[f32::NAN, 0.0, 0.0, 1.0]; sample.positions.len()];
+    let with = Input { tangents: Some(&broken), ..input(&sample) };
+    let output = process(&with, &Settings::default()).unwrap();
+    assert_eq!(output.notes, [Note::UnusableTangents(81)]);
+    assert_eq!(output.vertices, made.vertices);
+    let output = process(&Input { uvs: None, ..with }, &keep).unwrap();
+    assert!(output.has_tangents && output.vertices.iter().all(|v| v.tangent != [0, 0]));
+}
+
+#[test]
+fn mirrored_nodes_face_outward() {
+    let sample = sphere(16, 8);
+    let mut matrix = [0.0; 16];
+    (matrix[0], matrix[5], matrix[10], matrix[15], matrix[13]) = (-2.0, 1.0, 3.0, 1.0, 10.0);
+    let transform = Transform::new(&matrix);
+    let output =
+        process(&Input { transform: Some(&transform), ..input(&sample) }, &Settings::default()).unwrap();
+    sound(&output);
+    let plain = process(&input(&sample), &Settings::default()).unwrap();
+    for t in triples(&output.indices) {
+        let corners = t.map(|v| output.vertices[v as usize]);
+        let face = unit64(face(corners[0].position, corners[1].position, corners[2].position));
+        if face == [0.0; 3] {
+            continue;
+        }
+        for corner in corners {
+            assert!(dot(face, octahedral::decode(corner.normal)) > 0.3);
+            let outward = [corner.position[0], corner.position[1] - 10.0, corner.position[2]];
+            assert!(dot(face, outward) > 0.0);
+        }
+    }
+    // The texture runs the other way around. (The two vertices at the poles that only collapsed triangles use have
+    // no texture to go by.)
+    let left = |output: &Output| output.vertices.iter().filter(|v| v.tangent[0] & 1 == 1).count();
+    assert_eq!((left(&plain), left(&output)), (plain.vertices.len() - 2, 2));
+    // Sent beyond f32, it is refused.
+    matrix[0] = 1e300;
+    let far = Transform::new(&matrix);
+    let error =
+        process(&Input { transform: Some(&far), ..input(&sample) }, &Settings::default()).unwrap_err();
+    assert!(matches!(error, Error::NotFinite { .. }));
+}
+
+#[test]
+fn skins_are_welded_by_influence_and_share_tangents() {
+    let sample = mirrored_sheet(8);
+    let count = sample.positions.len();
+    let joints: Vec<[u16; 4]> = (0..count).map(|i| [(i % 3) as u16, 9, 0, 0]).collect();
+    let weights = vec![[3.0, 1.0, 0.0, 0.0]; count];
+    let sets = [skin::Set { joints: &joints, weights: &weights }];
+    let output = process(&Input { skin: &sets, ..input(&sample) }, &Settings::default()).unwrap();
+    sound(&output);
+    assert_eq!(output.skin.len(), output.vertices.len());
+    assert!(output.skin.iter().all(|s| s.weights == [0.75, 0.25, 0.0, 0.0] && s.joints[1] == 9));
+    assert_eq!(result(&output, triples(&output.indices)), source(&input(&sample)));
+}
+
+#[test]
+fn nothing_and_nonsense() {
+    let output = process(&Input::default(), &Settings::default()).unwrap();
+    assert_eq!((output.notes, output.bounds, output.lods.len()), (vec![Note::NoTriangles], Bounds::EMPTY, 2));
+    let sample = soup(1, 10, 5);
+    let fails = |input: Input<'_>| process(&input, &Settings::default()).unwrap_err();
+    let normals = [[0.0; 3]; 9];
+    assert_eq!(
+        fails(Input { normals: Some(&normals), ..input(&sample) }),
+        Error::Length { attribute: "normals", found: 9, expected: 10 }
+    );
+    assert!(matches!(fails(Input { indices: &[0, 1, 10], ..input(&sample) }), Error::IndexOutOfRange { .. }));
+    for bad in [f32::NAN, f32::INFINITY, -3e38] {
+        let mut positions = sample.positions.clone();
+        positions[4][1] = bad;
+        assert_eq!(
+            fails(Input { positions: &positions, ..input(&sample) }),
+            Error::NotFinite { attribute: "positions", vertex: 4 }
+        );
+    }
+    let mut normals = sample.normals.clone();
+    normals[sample.indices[0] as usize] = [f32::NAN; 3];
+    let output = process(&Input { normals: Some(&normals), ..input(&sample) }, &Settings::default()).unwrap();
+    assert_eq!(output.notes, [Note::RepairedNormals(1)]);
+}
+
+#[test]
+fn tiny_and_huge_meshes_come_out_alike() {
+    let sample = sphere(32, 16);
+    let plain = process(&input(&sample), &Settings::default()).unwrap();
+    for exponent in [-60, -20, 20, 60, 100] {
+        let by = f32::from_bits(((exponent + 127) as u32) << 23);
+        let scaled = Sample {
+            positions: sample.positions.iter().map(|&p| scale(p, by)).collect(),
+            normals: sample.normals.clone(),
+            uvs: sample.uvs.clone(),
+            indices: sample.indices.clone(),
+        };
+        let output = process(&input(&scaled), &Settings::default()).unwrap();
+        sound(&output);
+        assert_eq!((&output.indices, &output.meshlets.meshlets), (&plain.indices, &plain.meshlets.meshlets));
+        assert!(output.vertices.iter().zip(&plain.vertices).all(|(a, b)| {
+            a.position == scale(b.position, by) && (a.normal, a.tangent) == (b.normal, b.tangent)
+        }));
+        for (a, b) in output.lods.iter().zip(&plain.lods) {
+            assert_eq!(a.indices.len(), b.indices.len());
+            assert!((a.error / (b.error * by) - 1.0).abs() < 1e-3);
+        }
+    }
+}
+
+#[test]
+fn hostile_fans_end() {
+    // A fan of 100,000 around one vertex, then 100,000 collapsed triangles on it.
+    let count = 100_000u32;
+    let mut positions = vec![[0.0, 0.0, 1.0]];
+    positions.extend((0..=count).map(|i| [libm::cosf(i as f32), libm::sinf(i as f32), 0.0]));
+    let mut indices: Vec<u32> = (0..count).flat_map(|i| [0, i + 1, i + 2]).collect();
+    indices.extend(std::iter::repeat_n(0, 300_000));
+    let uvs = vec![[0.5, 0.5]; positions.len()];
+    let normals = vec![[0.0, 0.0, 1.0]; positions.len()];
+    let input = Input {
+        indices: &indices,
+        positions: &positions,
+        normals: Some(&normals),
+        uvs: Some(&uvs),
+        ..Input::default()
+    };
+    let output = process(&input, &Settings::default()).unwrap();
+    sound(&output);
+    assert_eq!(result(&output, triples(&output.indices)), source(&input));
+}
+
+proptest! {
+    #[test]
+    fn soups_arrive_whole(seed: u64, vertices in 3u32..60, triangles in 0u32..200, extra in 0usize..4) {
+        let mut sample = soup(seed, vertices, triangles);
+        // Duplicates of vertices and of triangles, and a collapsed one.
+        for i in 0..extra {
+            sample.positions.push(sample.positions[i % 3]);
+            sample.normals.push(sample.normals[i % 3]);
+            sample.uvs.push(sample.uvs[i % 3]);
+            sample.indices.extend([vertices + i as u32, 1, 2, 0, 1, 1]);
+        }
+        let output = process(&input(&sample), &Settings::default()).unwrap();
+        sound(&output);
+        prop_assert_eq!(result(&output, triples(&output.indices)), source(&input(&sample)));
+    }
+}
