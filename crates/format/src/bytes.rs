@@ -11,13 +11,10 @@ use crate::Error;
 #[cfg(not(target_endian = "little"))]
 compile_error!("Kiln's formats are little-endian and used in place: big-endian targets are not supported");
 
-/// A value with a fixed size on disk.
-pub(crate) trait Le: Sized {
+/// A value with a fixed size on disk: that of the type.
+pub trait Le: Sized {
     /// The value in the first bytes, or `None` when there are too few.
     fn get(bytes: &[u8]) -> Option<Self>;
-
-    /// The value in an error message.
-    fn number(self) -> u64;
 
     /// Appends the value.
     #[cfg(feature = "tools")]
@@ -27,12 +24,9 @@ pub(crate) trait Le: Sized {
 macro_rules! number {
     ($($ty:ty)*) => {$(
         impl Le for $ty {
+            #[inline]
             fn get(bytes: &[u8]) -> Option<Self> {
                 bytes.first_chunk().map(|b| <$ty>::from_le_bytes(*b))
-            }
-
-            fn number(self) -> u64 {
-                self.into()
             }
 
             #[cfg(feature = "tools")]
@@ -43,28 +37,77 @@ macro_rules! number {
     )*};
 }
 
-number! { u8 u16 u32 u64 }
+number! { u8 u16 u32 u64 i16 i32 f32 }
 
-impl<const N: usize> Le for [u8; N] {
+impl<T: Le + Copy + Default, const N: usize> Le for [T; N] {
+    #[inline]
     fn get(bytes: &[u8]) -> Option<Self> {
-        bytes.first_chunk().copied()
-    }
-
-    fn number(self) -> u64 {
-        self.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+        let bytes = bytes.get(..size_of::<Self>())?;
+        let mut values = [T::default(); N];
+        for (value, bytes) in values.iter_mut().zip(bytes.chunks_exact(size_of::<T>())) {
+            *value = T::get(bytes)?;
+        }
+        Some(values)
     }
 
     #[cfg(feature = "tools")]
     fn put(self, out: &mut alloc::vec::Vec<u8>) {
-        out.extend_from_slice(&self);
+        self.into_iter().for_each(|value| value.put(out));
     }
 }
+
+/// A value as it stands in an error message.
+pub(crate) trait Number {
+    fn number(self) -> u64;
+}
+
+macro_rules! as_number {
+    ($($ty:ty)*) => {$(
+        impl Number for $ty {
+            fn number(self) -> u64 {
+                self.into()
+            }
+        }
+    )*};
+}
+
+as_number! { u8 u16 u32 u64 }
+
+impl Number for f32 {
+    fn number(self) -> u64 {
+        self.to_bits().into()
+    }
+}
+
+impl<const N: usize> Number for [u8; N] {
+    fn number(self) -> u64 {
+        self.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+    }
+}
+
+/// What the document's table of a record must say.
+#[cfg(feature = "tools")]
+macro_rules! layout {
+    ($name:ident { $($field:ident: $ty:ty,)* }) => {
+        $crate::Layout {
+            name: stringify!($name),
+            size: size_of::<$name>(),
+            fields: &[$($crate::Field {
+                name: stringify!($field),
+                offset: core::mem::offset_of!($name, $field),
+                size: size_of::<$ty>(),
+            },)*],
+        }
+    };
+}
+#[cfg(feature = "tools")]
+pub(crate) use layout;
 
 /// Declares a record: fields in file order, nothing between them.
 macro_rules! record {
     ($(#[$meta:meta])* struct $name:ident { $($field:ident: $ty:ty,)* }) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq)]
         #[repr(C, packed)]
         pub(crate) struct $name { $(pub(crate) $field: $ty,)* }
 
@@ -75,15 +118,8 @@ macro_rules! record {
 
             /// What the document's table must say.
             #[cfg(feature = "tools")]
-            pub(crate) const LAYOUT: $crate::Layout = $crate::Layout {
-                name: stringify!($name),
-                size: Self::SIZE,
-                fields: &[$($crate::Field {
-                    name: stringify!($field),
-                    offset: core::mem::offset_of!($name, $field),
-                    size: size_of::<$ty>(),
-                },)*],
-            };
+            pub(crate) const LAYOUT: $crate::Layout =
+                $crate::bytes::layout!($name { $($field: $ty,)* });
 
             pub(crate) fn read(from: &mut $crate::bytes::Reader<'_>) -> Result<Self, $crate::Error> {
                 Ok(Self { $($field: from.get(stringify!($field))?,)* })
@@ -96,8 +132,8 @@ macro_rules! record {
                     return Err($crate::Error::Mismatch {
                         at: at + core::mem::offset_of!($name, $field) as u64,
                         field: stringify!($field),
-                        found: $crate::bytes::Le::number(self.$field),
-                        expected: $crate::bytes::Le::number(expected.$field),
+                        found: $crate::bytes::Number::number(self.$field),
+                        expected: $crate::bytes::Number::number(expected.$field),
                     });
                 })*
                 Ok(())
@@ -192,6 +228,15 @@ pub(crate) fn zeroed(bytes: &[u8], start: u64, end: u64) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_little_endian() {
+        assert_eq!(<[u16; 2]>::get(&[1, 2, 3, 4, 5]), Some([0x0201, 0x0403]));
+        assert_eq!(<[u16; 2]>::get(&[1, 2, 3]), None);
+        assert_eq!(f32::get(&[0, 0, 0x80, 0xbf]), Some(-1.0));
+        assert_eq!(i16::get(&[0xfe, 0xff]), Some(-2));
+        assert_eq!([1u8, 2, 3].number(), 0x03_02_01);
+    }
 
     #[test]
     fn reads_stop_at_the_end() {

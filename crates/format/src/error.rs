@@ -61,6 +61,31 @@ pub enum Error {
         /// The length of the file.
         len: u64,
     },
+    /// A chunk that the file must hold is not there.
+    Missing {
+        /// Its name.
+        chunk: &'static str,
+    },
+    /// A field names something by a number that nothing has.
+    Index {
+        /// Where the field is.
+        at: u64,
+        /// Its name.
+        field: &'static str,
+        /// The number.
+        found: u64,
+        /// How many there are to name.
+        count: u64,
+    },
+    /// A field is wrong in a way that takes more than one number to tell.
+    Fault {
+        /// Where the field is.
+        at: u64,
+        /// Its name.
+        field: &'static str,
+        /// What is wrong, as the rest of a sentence.
+        why: &'static str,
+    },
     /// A record does not come after the one before it.
     Order {
         /// Where the record is.
@@ -153,6 +178,11 @@ impl fmt::Display for Error {
                 "the record at byte {at} puts its {field} at byte {start} with {size} bytes, \
                  but the file has {len}"
             ),
+            Error::Missing { chunk } => write!(f, "the chunk {chunk} is missing"),
+            Error::Index { at, field, found, count } => {
+                write!(f, "{field} at byte {at} is {found}, but must be below {count}")
+            }
+            Error::Fault { at, field, why } => write!(f, "{field} at byte {at} {why}"),
             Error::Order { at, field } => {
                 write!(f, "the record at byte {at} does not sort after the one before it by {field}")
             }
@@ -182,6 +212,34 @@ impl fmt::Display for Error {
 }
 
 impl core::error::Error for Error {}
+
+/// Fails unless the field has the one value that the rest of the file leaves it.
+pub(crate) fn equal(
+    at: u64,
+    field: &'static str,
+    found: impl Into<u64>,
+    expected: impl Into<u64>,
+) -> Result<(), Error> {
+    let (found, expected) = (found.into(), expected.into());
+    if found == expected { Ok(()) } else { Err(Error::Mismatch { at, field, found, expected }) }
+}
+
+/// Fails unless all numbers are finite.
+pub(crate) fn finite(at: u64, field: &'static str, numbers: &[f32]) -> Result<(), Error> {
+    let fine = numbers.iter().all(|n| n.is_finite());
+    if fine { Ok(()) } else { Err(Error::Fault { at, field, why: "is not finite" }) }
+}
+
+/// Fails unless the field names one of `count` things.
+pub(crate) fn below(
+    at: u64,
+    field: &'static str,
+    found: impl Into<u64>,
+    count: impl Into<u64>,
+) -> Result<(), Error> {
+    let (found, count) = (found.into(), count.into());
+    if found < count { Ok(()) } else { Err(Error::Index { at, field, found, count }) }
+}
 
 impl From<fmt::Error> for Error {
     fn from(_: fmt::Error) -> Self {

@@ -18,6 +18,8 @@ use alloc::{string::String, vec::Vec};
 pub const MAGIC: [u8; 4] = *b"HMAN";
 /// The only version there is.
 pub const VERSION: u32 = 1;
+/// Where a build puts its manifest, relative to the runtime root.
+pub const PATH: &str = "assets.hman";
 
 record! {
     /// The start of the file.

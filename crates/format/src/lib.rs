@@ -24,21 +24,28 @@ extern crate alloc;
 extern crate std;
 
 mod bytes;
+mod chunks;
 mod error;
 mod paths;
+mod pod;
 pub mod refs;
 mod table;
 
+pub mod hanim;
 pub mod hman;
+pub mod hmat;
+pub mod hmesh;
 pub mod hpack;
 pub mod ktx2;
 
 /// Every format, in the order in which `info` lists them. The one list of formats: what works on files of any
 /// kind walks this and names none.
-pub static FORMATS: &[&dyn Format] = &[&hman::HMan, &ktx2::Ktx2, &hpack::HPack];
+pub static FORMATS: &[&dyn Format] =
+    &[&hmesh::HMesh, &hmat::HMat, &hman::HMan, &hanim::HAnim, &ktx2::Ktx2, &hpack::HPack];
 
 pub use error::Error;
 pub use paths::PathFault;
+pub use pod::{Array, Iter, Pod};
 #[cfg(feature = "tools")]
 pub use table::{Fact, Field, Layout, Lookup, Problem};
 pub use table::{Format, by_path};

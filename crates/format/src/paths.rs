@@ -51,6 +51,19 @@ pub(crate) fn extension(path: &str) -> Option<&str> {
     (!stem.is_empty()).then_some(ext)
 }
 
+/// The file of the same name with another extension: what belongs to the same source.
+#[cfg(feature = "tools")]
+pub(crate) fn beside(path: &str, ext: &str) -> alloc::string::String {
+    alloc::format!("{}.{ext}", stem(path))
+}
+
+/// The path without the extension.
+#[cfg(feature = "tools")]
+pub(crate) fn stem(path: &str) -> &str {
+    let dotted = extension(path).map_or(0, |ext| ext.len() + 1);
+    &path[..path.len() - dotted]
+}
+
 /// The length of a path as the two-byte field of a record.
 #[cfg(feature = "tools")]
 pub(crate) fn len_u16(path: &str) -> Result<u16, crate::Error> {
@@ -97,6 +110,19 @@ mod tests {
             ("a.", Some("")),
         ] {
             assert_eq!(extension(path), ext, "{path:?}");
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "tools")]
+    fn companions() {
+        for (path, other) in [
+            ("models/a.b.hmesh", "models/a.b.hmat"),
+            ("x.y/c", "x.y/c.hmat"),
+            (".hmesh", ".hmesh.hmat"),
+            ("a.", "a.hmat"),
+        ] {
+            assert_eq!(beside(path, "hmat"), other, "{path:?}");
         }
     }
 }

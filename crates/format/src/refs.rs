@@ -4,6 +4,11 @@
 //! with ASCII capitals lowered. Nothing else is normalised: slashes, dots and extensions count as they stand,
 //! and so do letters outside ASCII. The functions are `const`, so that a game can hash names as it compiles.
 
+#[cfg(feature = "tools")]
+use crate::paths;
+#[cfg(feature = "tools")]
+use alloc::{collections::BTreeMap, string::String, vec::Vec};
+
 /// What a file stores where it refers to nothing.
 pub const NO_REF: u64 = 0;
 
@@ -26,6 +31,51 @@ pub const fn hash_asset_ref(text: &str) -> u64 {
 /// `.ktx2`.
 pub fn hash_runtime_path(path: &str) -> u64 {
     hash_asset_ref(path.strip_suffix(".ktx2").unwrap_or(path))
+}
+
+/// The reference of a source, below which those of its materials and textures lie: its path relative to the source
+/// root, in lower case, without its last extension. `models/Chair.v2.glb` is `models/chair.v2`.
+#[cfg(feature = "tools")]
+pub fn source_ref(path: &str) -> String {
+    paths::stem(path).to_ascii_lowercase()
+}
+
+/// The last part of the reference of material `index` of a source whose materials have these names: its own name in
+/// lower case, or `material_<index>` if it has none or shares it.
+///
+/// For many materials of one source, [`material_leaves`] takes less time.
+#[cfg(feature = "tools")]
+pub fn material_leaf(names: &[Option<&str>], index: usize) -> String {
+    let name = names.get(index).copied().flatten().unwrap_or_default();
+    let shared = names.iter().flatten().filter(|other| other.eq_ignore_ascii_case(name)).count() > 1;
+    if name.is_empty() || shared { fallback_leaf(index) } else { name.to_ascii_lowercase() }
+}
+
+/// [`material_leaf`] of every material of a source.
+#[cfg(feature = "tools")]
+pub fn material_leaves(names: &[Option<&str>]) -> Vec<String> {
+    let lowered: Vec<String> = names.iter().map(|n| n.unwrap_or_default().to_ascii_lowercase()).collect();
+    let mut count: BTreeMap<&str, usize> = BTreeMap::new();
+    lowered.iter().for_each(|name| *count.entry(name).or_default() += 1);
+    let leaf = |(i, name): (usize, &String)| match count.get(name.as_str()) {
+        Some(1) if !name.is_empty() => name.clone(),
+        _ => fallback_leaf(i),
+    };
+    lowered.iter().enumerate().map(leaf).collect()
+}
+
+/// Two materials of a source that would have one reference, and so one hash: one that is called `material_1`, say,
+/// and another that has no name of its own and comes second.
+#[cfg(feature = "tools")]
+pub fn material_clash(names: &[Option<&str>]) -> Option<(usize, usize)> {
+    let mut seen = BTreeMap::new();
+    let mut leaves = material_leaves(names).into_iter().enumerate();
+    leaves.find_map(|(i, leaf)| seen.insert(leaf, i).map(|before| (before, i)))
+}
+
+#[cfg(feature = "tools")]
+fn fallback_leaf(index: usize) -> String {
+    alloc::format!("material_{index}")
 }
 
 /// FNV-1a 64 over bytes as they are: a short name for content in dumps, not a checksum against malice.
@@ -71,5 +121,56 @@ mod tests {
     fn a_texture_is_listed_without_its_extension() {
         assert_eq!(hash_runtime_path("court/tex_0.ktx2"), 0xad44c4a2970495b9);
         assert_eq!(hash_runtime_path("court.hmesh"), hash_asset_ref("court.hmesh"));
+    }
+
+    #[test]
+    #[cfg(feature = "tools")]
+    fn sources() {
+        for (path, source) in [
+            ("models/Chair.glb", "models/chair"),
+            ("foo.bar.glb", "foo.bar"),
+            ("A/B.c/D", "a/b.c/d"),
+            (".glb", ".glb"),
+            ("Größe/Ä.gltf", "größe/Ä"),
+        ] {
+            assert_eq!(source_ref(path), source);
+        }
+    }
+
+    /// The example of the document.
+    #[test]
+    #[cfg(feature = "tools")]
+    fn materials_of_the_chair() {
+        let names = [Some("Wood"), Some(""), Some("Leather"), Some("Wood")];
+        let hash = |i| {
+            let source = source_ref("models/chair.glb");
+            hash_asset_ref(&alloc::format!("{source}/{}", material_leaf(&names, i)))
+        };
+        assert_eq!([2, 0].map(hash), [0x5593b4deb18216f7, 0xbe1ae018fb5f8af0]);
+        assert_eq!(material_leaves(&names), ["material_0", "material_1", "leather", "material_3"]);
+        assert_eq!(material_clash(&names), None);
+    }
+
+    #[test]
+    #[cfg(feature = "tools")]
+    fn names_are_compared_without_ascii_case() {
+        let names = [Some("WOOD"), Some("wood"), Some("Ä"), Some("ä"), None, Some(" ")];
+        let leaves = ["material_0", "material_1", "Ä", "ä", "material_4", " "];
+        assert_eq!(material_leaves(&names), leaves);
+        for (i, leaf) in leaves.into_iter().enumerate() {
+            assert_eq!(material_leaf(&names, i), leaf);
+        }
+        assert_eq!(material_leaf(&names, 9), "material_9");
+    }
+
+    #[test]
+    #[cfg(feature = "tools")]
+    fn a_name_that_looks_like_a_number_clashes() {
+        assert_eq!(material_clash(&[Some("Material_1"), None]), Some((0, 1)));
+        assert_eq!(material_clash(&[Some("a"), Some("a"), Some("b"), Some("material_0")]), Some((0, 3)));
+        assert_eq!(material_clash(&[None, Some("material_1")]), None, "it is its own");
+        assert_eq!(material_clash(&[Some("material_1"), Some("a")]), None, "the other has a name");
+        assert_eq!(material_clash(&[Some("material_01"), None]), None);
+        assert_eq!(material_clash(&[Some("material_1"), Some("Material_1")]), None, "neither keeps it");
     }
 }

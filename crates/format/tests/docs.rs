@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use kiln_format::hanim::{self, Interp};
 use kiln_format::hman::{Colorspace, Kind};
+use kiln_format::hmat::{AlphaMode, GpuMaterial};
+use kiln_format::hmesh::ChunkId;
 use kiln_format::hpack::PackKind;
 use kiln_format::ktx2::{Channels, Payload, Supercompression, Transfer};
 use kiln_format::{FORMATS, Layout, refs};
@@ -74,7 +77,7 @@ fn byte_tables_are_the_records() {
             let documented: Vec<_> = rows
                 .iter()
                 .map(|row| {
-                    let bytes = bytes_of(&row[3]);
+                    let bytes = bytes_of(&row[3], format.layouts());
                     assert_eq!(bytes, row[1].parse().ok(), "{name}: the type of {} is not its size", row[2]);
                     (row[0].parse().unwrap(), row[1].parse().unwrap(), row[2].as_str())
                 })
@@ -87,9 +90,13 @@ fn byte_tables_are_the_records() {
     }
 }
 
-fn bytes_of(ty: &str) -> Option<usize> {
+/// The size of `u8 × 4`, or of another record.
+fn bytes_of(ty: &str, records: &[Layout]) -> Option<usize> {
+    if let Some(record) = records.iter().find(|record| record.name == ty) {
+        return Some(record.size);
+    }
     let (number, times) = ty.split_once(" × ").unwrap_or((ty, "1"));
-    let bits: usize = number.strip_prefix('u')?.parse().ok()?;
+    let bits: usize = number.strip_prefix(['u', 'i', 'f'])?.parse().ok()?;
     Some(bits / 8 * times.parse::<usize>().ok()?)
 }
 
@@ -120,6 +127,60 @@ fn kinds_of_the_pack() {
     for (row, kind) in rows.iter().zip(PackKind::ALL) {
         assert_eq!(row[2].strip_prefix('.'), kind.ext());
     }
+}
+
+#[test]
+fn chunks_of_meshes() {
+    let rows = table(&document("hmesh"), "Chunks");
+    let tags: Vec<_> = rows.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(tags, ChunkId::ALL.map(ChunkId::name));
+}
+
+#[test]
+fn materials_of_meshes() {
+    let rows = table(&document("hmesh"), "Materials");
+    assert!(rows.len() >= 2);
+    for row in rows {
+        let names: Vec<_> =
+            row[1].split(", ").map(|name| Some(name).filter(|name| *name != "none")).collect();
+        let leaf = refs::material_leaf(&names, row[2].parse().unwrap());
+        assert_eq!(format!("{}/{leaf}", refs::source_ref(&row[0])), row[3]);
+        assert_eq!(format!("{:#018x}", refs::hash_asset_ref(&row[3])), row[4]);
+    }
+}
+
+#[test]
+fn alpha_modes_and_defaults_of_materials() {
+    let text = document("hmat");
+    let rows = table(&text, "Alpha modes");
+    assert_eq!(numbered(&rows), AlphaMode::ALL.map(|mode| (mode as usize, mode.name())));
+    let default = GpuMaterial::default();
+    let list = |numbers: &[f32]| numbers.iter().map(f32::to_string).collect::<Vec<_>>().join(", ");
+    let expected = [
+        ("base_color_factor", list(&default.base_color_factor)),
+        ("emissive_factor", list(&default.emissive_factor)),
+        ("metallic_factor", list(&[default.metallic_factor])),
+        ("roughness_factor", list(&[default.roughness_factor])),
+        ("normal_scale", list(&[default.normal_scale])),
+        ("occlusion_strength", list(&[default.occlusion_strength])),
+        ("alpha_cutoff", list(&[default.alpha_cutoff])),
+        ("flags", format!("{}: single-sided, opaque", default.flags)),
+    ];
+    let rows = table(&text, "Defaults");
+    let documented: Vec<_> = rows.iter().map(|row| (row[0].as_str(), row[1].clone())).collect();
+    assert_eq!(documented, expected);
+}
+
+#[test]
+fn paths_and_interpolations_of_animations() {
+    let text = document("hanim");
+    let rows = table(&text, "Paths");
+    assert_eq!(numbered(&rows), hanim::Path::ALL.map(|path| (path as usize, path.name())));
+    for (row, path) in rows.iter().zip(hanim::Path::ALL) {
+        assert_eq!(row[2], path.components().to_string());
+    }
+    let rows = table(&text, "Interpolations");
+    assert_eq!(numbered(&rows), Interp::ALL.map(|interp| (interp as usize, interp.name())));
 }
 
 #[test]

@@ -1,78 +1,23 @@
 //! What holds for every file: what was written is read, and no bytes whatever make a reader panic.
 
+mod meshes;
+mod strategies;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use kiln_format::hanim::HanimView;
 use kiln_format::hman::{self, Colorspace, HmanView, Kind};
+use kiln_format::hmat::{self, HmatView};
+use kiln_format::hmesh::{self, HmeshView};
 use kiln_format::hpack::{self, HpackView, Toc};
-use kiln_format::ktx2::{self, Channels, Desc, Ktx2View, Payload, Shape, Supercompression, Transfer};
-use kiln_format::{Error, FORMATS, Format, Lookup, by_path};
+use kiln_format::ktx2::{self, Desc, Ktx2View, Payload};
+use kiln_format::{Error, FORMATS, Format, Lookup, by_path, refs};
+use meshes::Mesh;
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
-
-fn path() -> impl Strategy<Value = String> {
-    let name = "[a-zA-Zäß_ .-]{1,6}(\\.ktx2|\\.hman|\\.spv|\\.bin)?";
-    let name = name.prop_filter("not a file name", |name| !matches!(name.as_str(), "." | ".."));
-    vec(name, 1..4).prop_map(|parts| parts.join("/"))
-}
-
-fn manifest() -> impl Strategy<Value = BTreeMap<u64, (String, Kind, Colorspace)>> {
-    let entry = (path(), select(Kind::ALL.to_vec()), select(Colorspace::ALL.to_vec()));
-    btree_map(any::<u64>(), entry, 0..12)
-}
-
-fn write_manifest(entries: &BTreeMap<u64, (String, Kind, Colorspace)>) -> Vec<u8> {
-    // Backwards and twice over: the writer sorts and collapses.
-    let twice = entries.iter().rev().chain(entries);
-    let entries: Vec<_> = twice
-        .map(|(&hash, &(ref path, kind, colorspace))| hman::Entry { hash, kind, colorspace, path })
-        .collect();
-    hman::write(&entries).unwrap()
-}
-
-fn files() -> impl Strategy<Value = BTreeMap<String, Vec<u8>>> {
-    btree_map(path(), vec(any::<u8>(), 0..40), 0..8)
-}
-
-fn write_pack(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
-    let files: Vec<_> = files.iter().rev().map(|(path, data)| (path.as_str(), data.as_slice())).collect();
-    hpack::write(&files).unwrap()
-}
-
-fn texture() -> impl Strategy<Value = Vec<u8>> {
-    let payload = prop_oneof![
-        select(Channels::ALL.to_vec()).prop_map(|channels| Payload::Uastc { channels }),
-        Just(Payload::Rgba8),
-        Just(Payload::Rgba16F),
-    ];
-    let shape = prop_oneof![
-        (1..20u32, 1..20u32).prop_map(|(w, h)| Shape::flat(w, h)),
-        (1..9u32, 1..9u32, 1..4u32).prop_map(|(w, h, n)| Shape::array(w, h, n)),
-        (1..9u32).prop_map(Shape::cube),
-        (1..6u32, 1..6u32, 1..6u32).prop_map(|(w, h, d)| Shape::volume(w, h, d)),
-    ];
-    let zstd = select(vec![Supercompression::None, Supercompression::Zstd]);
-    (payload, shape, zstd, any::<[bool; 2]>(), "[ -~]{0,9}", any::<(u8, u8)>()).prop_map(
-        |(payload, shape, supercompression, [srgb, oriented], writer, (seed, levels))| {
-            let blocks = matches!(payload, Payload::Uastc { .. });
-            let shape = if blocks { Shape { depth: 0, ..shape } } else { shape };
-            let srgb = srgb && payload != Payload::Rgba16F;
-            let transfer = if srgb { Transfer::Srgb } else { Transfer::Linear };
-            let desc = Desc { shape, payload, transfer, supercompression, writer: &writer, oriented };
-            let level = |level| {
-                let len = payload.level_len(&shape, level).unwrap() as usize;
-                let raw: Vec<u8> = (0..len).map(|i| (i as u8 & 31).wrapping_mul(seed)).collect();
-                match supercompression {
-                    Supercompression::None => raw,
-                    Supercompression::Zstd => zstd::bulk::compress(&raw, 1).unwrap(),
-                }
-            };
-            let levels: Vec<_> = (0..=u32::from(levels) % shape.max_levels()).map(level).collect();
-            ktx2::write(&desc, &levels.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap()
-        },
-    )
-}
+use strategies::*;
 
 struct Nothing;
 
@@ -190,10 +135,68 @@ proptest! {
     }
 
     #[test]
+    fn meshes_come_back(mesh in mesh()) {
+        let bytes = hmesh::write(&mesh.parts()).unwrap();
+        let view = HmeshView::read(&bytes).unwrap();
+        view.verify().unwrap();
+        let again = Mesh::of(&view);
+        prop_assert_eq!(format!("{:?}", again), format!("{:?}", mesh));
+        prop_assert_eq!(&hmesh::write(&again.parts()).unwrap(), &bytes);
+        for (i, sub) in mesh.submeshes.iter().enumerate() {
+            let indices = &mesh.indices[sub.first_index as usize..][..sub.index_count as usize];
+            prop_assert!(view.submesh_indices(sub).iter().eq(indices.iter().copied()));
+            for level in 0..mesh.lod_count {
+                let left = (indices.len() / 3).saturating_sub(level as usize + 1) * 3;
+                prop_assert_eq!(view.lod(i as u32, level).map_or(0, |lod| lod.len()), left);
+            }
+        }
+    }
+
+    #[test]
+    fn materials_come_back(rows in materials()) {
+        let bytes = hmat::write(&rows).unwrap();
+        prop_assert_eq!(bytes.len(), 16 + 96 * rows.len());
+        prop_assert!(HmatView::read(&bytes).unwrap().materials().iter().eq(rows));
+    }
+
+    #[test]
+    fn animations_come_back(clips in clips()) {
+        let bytes = write_clips(&clips);
+        let view = HanimView::read(&bytes).unwrap();
+        prop_assert!(view.clips().map(|clip| clip.name).eq(clips.iter().map(|(name, _)| name)));
+        for (clip, (_, tracks)) in view.clips().zip(&clips) {
+            prop_assert_eq!(clip.duration, tracks.iter().map(Track::end).fold(0.0, f32::max));
+            prop_assert!(clip.channels().eq(tracks.iter().map(Track::channel)));
+        }
+        prop_assert_eq!(rewrite_clips(&bytes), bytes);
+    }
+
+    #[test]
+    fn leaves_are_the_same_one_by_one(names in vec(proptest::option::of("[aAbB]?|[mM]aterial_[0-3]"), 0..6)) {
+        let names: Vec<Option<&str>> = names.iter().map(|name| name.as_deref()).collect();
+        let leaves = refs::material_leaves(&names);
+        for (i, leaf) in leaves.iter().enumerate() {
+            prop_assert_eq!(&refs::material_leaf(&names, i), leaf);
+        }
+        let unique = leaves.iter().collect::<std::collections::BTreeSet<_>>().len() == leaves.len();
+        let clash = refs::material_clash(&names);
+        prop_assert_eq!(clash.is_none(), unique);
+        prop_assert!(clash.is_none_or(|(a, b)| a < b && leaves[a] == leaves[b]));
+    }
+
+    #[test]
     fn noise_behind_a_good_start_is_survived(
         noise in vec(any::<u8>(), 0..300),
         header in any::<[u8; 8]>(),
-        start in select(vec![&b""[..], b"HMAN\x01\0\0\0", b"HPAK\x02\0\0\0", &ktx2::IDENTIFIER]),
+        start in select(vec![
+            &b""[..],
+            b"HMAN\x01\0\0\0",
+            b"HPAK\x02\0\0\0",
+            b"HMAT\x01\0\0\0",
+            b"HANM\x01\0\0\0",
+            b"HMSH\x02\0\0\0",
+            &ktx2::IDENTIFIER,
+        ]),
     ) {
         let bytes = [start, &header.map(|b| b & 3), &noise].concat();
         for format in FORMATS {
@@ -246,8 +249,37 @@ proptest! {
     }
 
     #[test]
-    fn readers_refuse_each_others_files(entries in manifest(), files in files(), texture in texture()) {
-        let good = [("hman", write_manifest(&entries)), ("hpack", write_pack(&files)), ("ktx2", texture)];
+    fn damaged_materials(rows in materials()) {
+        let good = hmat::write(&rows).unwrap();
+        hostile(named("hmat"), &good, |at, bytes| {
+            assert!(at >= 16, "a header has one right value");
+            let rows: Vec<_> = HmatView::read(bytes).unwrap().materials().iter().collect();
+            assert_eq!(hmat::write(&rows).unwrap(), bytes);
+        });
+    }
+
+    #[test]
+    fn damaged_animations(clips in clips()) {
+        let good = write_clips(&clips);
+        hostile(named("hanim"), &good, |at, bytes| {
+            assert!(at >= 16, "a header has one right value");
+            assert_eq!(rewrite_clips(bytes), bytes);
+        });
+    }
+
+    #[test]
+    fn readers_refuse_each_others_files(
+        (entries, files, texture) in (manifest(), files(), texture()),
+        (mesh, rows, clips) in (mesh(), materials(), clips()),
+    ) {
+        let good = [
+            ("hmesh", hmesh::write(&mesh.parts()).unwrap()),
+            ("hmat", hmat::write(&rows).unwrap()),
+            ("hman", write_manifest(&entries)),
+            ("hanim", write_clips(&clips)),
+            ("ktx2", texture),
+            ("hpack", write_pack(&files)),
+        ];
         for (name, bytes) in &good {
             for format in FORMATS {
                 let magic = matches!(survive(*format, bytes), Err(Error::Magic { .. } | Error::Truncated { .. }));
@@ -270,5 +302,29 @@ proptest! {
         if let Ok(bytes) = hman::write(&[entry]) {
             named("hman").verify(&bytes).unwrap();
         }
+    }
+}
+
+proptest! {
+    // As above, with files that are longer.
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    #[test]
+    fn damaged_meshes(mesh in mesh()) {
+        let good = hmesh::write(&mesh.parts()).unwrap();
+        let chunks = HmeshView::read(&good).unwrap().chunks().count();
+        hostile(named("hmesh"), &good, |at, bytes| {
+            assert!(at >= 32, "a header has one right value");
+            if at < 32 + 24 * chunks {
+                // A tag may become one that we do not know, and a chunk of no bytes may lie with any other.
+                let entry = &bytes[at - (at - 32) % 24..][..24];
+                let (tag, offset) = ((at - 32) % 24 < 4, (8..16).contains(&((at - 32) % 24)));
+                assert!(tag || offset && entry[16..] == [0; 8], "a table has one right value");
+                return;
+            }
+            // What verifies is what the writer would have written.
+            let mesh = Mesh::of(&HmeshView::read(bytes).unwrap());
+            assert_eq!(hmesh::write(&mesh.parts()).unwrap(), bytes);
+        });
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod cube;
 pub mod faces;
+pub mod gltf;
 pub mod image;
 
 use kiln_kit::Diag;

@@ -1,0 +1,292 @@
+//! The container of tagged chunks that `.hmesh` is: a header, a table, and payloads at 16-byte boundaries.
+//!
+//! Refuses more chunks than any file needs, and payloads that are not aligned or not in the file. Payloads may come
+//! in any order, and what a tag means is left to the format; [`Chunks::check_layout`] also refuses overlaps, gaps
+//! and bytes that belong to nothing.
+
+use core::mem::offset_of;
+
+use crate::Error;
+use crate::bytes::{Reader, align, record, slice, zeroed};
+
+/// Every payload starts at a multiple of this, so that it can be used where it lies in a mapped file.
+pub(crate) const ALIGNMENT: u64 = 16;
+
+/// More than a file has use for; with this bound a table can be sorted without allocating.
+const MAX_CHUNKS: usize = 256;
+
+record! {
+    /// The start of the file; the table follows it.
+    struct Header {
+        magic: [u8; 4],
+        version: u32,
+        chunk_count: u32,
+        flags: u32,
+        reserved1: u64,
+        reserved2: u64,
+    }
+}
+
+record! {
+    /// A row of the table.
+    struct ChunkEntry {
+        fourcc: [u8; 4],
+        flags: u32,
+        offset: u64,
+        size: u64,
+    }
+}
+
+/// One chunk of a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chunk<'a> {
+    /// Where its row of the table is.
+    pub(crate) entry_at: u64,
+    /// What it is.
+    pub(crate) fourcc: [u8; 4],
+    /// Zero, in the chunks that we know.
+    pub(crate) flags: u32,
+    /// Where its payload is.
+    pub(crate) at: u64,
+    /// Its payload.
+    pub(crate) bytes: &'a [u8],
+}
+
+impl Chunk<'_> {
+    fn end(&self) -> u64 {
+        self.at + self.bytes.len() as u64
+    }
+}
+
+/// A file whose header and table were read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chunks<'a> {
+    bytes: &'a [u8],
+    count: usize,
+}
+
+/// What sets one format of chunks apart from another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    pub(crate) format: &'static str,
+    pub(crate) magic: [u8; 4],
+    pub(crate) version: u32,
+    /// The version, for messages.
+    pub(crate) version_text: &'static str,
+}
+
+impl<'a> Chunks<'a> {
+    /// Checks header and table.
+    pub(crate) fn read(bytes: &'a [u8], kind: Kind) -> Result<Self, Error> {
+        let mut reader = Reader::new(bytes);
+        let header = Header::read(&mut reader)?;
+        if header.magic != kind.magic {
+            return Err(Error::Magic { found: header.magic, format: kind.format });
+        }
+        let bad = |at: usize, field, found, expected| Error::Value { at: at as u64, field, found, expected };
+        if header.version != kind.version {
+            let at = offset_of!(Header, version);
+            return Err(bad(at, "version", header.version.into(), kind.version_text));
+        }
+        header.must_equal(Header { flags: 0, reserved1: 0, reserved2: 0, ..header }, 0)?;
+        let count = header.chunk_count as usize;
+        if count > MAX_CHUNKS {
+            let at = offset_of!(Header, chunk_count);
+            return Err(bad(at, "chunk_count", count as u64, "at most 256"));
+        }
+        reader.take((count * ChunkEntry::SIZE) as u64, "table of chunks")?;
+        let payloads_at = reader.at();
+        for i in 0..count {
+            let at = Header::SIZE + i * ChunkEntry::SIZE;
+            let entry = ChunkEntry::read(&mut Reader::starting(bytes, at))?;
+            let (start, size, len) = (entry.offset, entry.size, bytes.len() as u64);
+            if start % ALIGNMENT != 0 {
+                let at = at + offset_of!(ChunkEntry, offset);
+                return Err(bad(at, "offset", start, "a multiple of 16"));
+            }
+            if start < payloads_at || slice(bytes, start, size).is_none() {
+                return Err(Error::Range { at: at as u64, field: "payload", start, size, len });
+            }
+        }
+        Ok(Chunks { bytes, count })
+    }
+
+    /// The chunks, in the order of the table.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Chunk<'a>> + use<'a> {
+        let (bytes, count) = (self.bytes, self.count);
+        (0..count).filter_map(move |i| chunk(bytes, i))
+    }
+
+    /// Refuses payloads that are not each at the first aligned place after the one before, whatever order the table
+    /// names them in, bytes between them that are not zero, and bytes after the last.
+    pub(crate) fn check_layout(&self) -> Result<(), Error> {
+        let none = Chunk { entry_at: 0, fourcc: [0; 4], flags: 0, at: 0, bytes: &[] };
+        let mut sorted = [none; MAX_CHUNKS];
+        sorted.iter_mut().zip(self.iter()).for_each(|(place, chunk)| *place = chunk);
+        let sorted = sorted.get_mut(..self.count).unwrap_or_default();
+        sorted.sort_unstable_by_key(|chunk| (chunk.at, chunk.end()));
+        let mut end = (Header::SIZE + self.count * ChunkEntry::SIZE) as u64;
+        for chunk in sorted {
+            let place = align(end, ALIGNMENT).unwrap_or(u64::MAX);
+            if chunk.at != place {
+                let at = chunk.entry_at + offset_of!(ChunkEntry, offset) as u64;
+                return Err(Error::Mismatch { at, field: "offset", found: chunk.at, expected: place });
+            }
+            zeroed(self.bytes, end, chunk.at)?;
+            end = chunk.end();
+        }
+        match self.bytes.len() as u64 - end {
+            0 => Ok(()),
+            extra => Err(Error::Trailing { at: end, extra }),
+        }
+    }
+}
+
+fn chunk(bytes: &[u8], index: usize) -> Option<Chunk<'_>> {
+    let at = Header::SIZE + index * ChunkEntry::SIZE;
+    let entry = ChunkEntry::read(&mut Reader::starting(bytes, at)).ok()?;
+    Some(Chunk {
+        entry_at: at as u64,
+        fourcc: entry.fourcc,
+        flags: entry.flags,
+        at: entry.offset,
+        bytes: slice(bytes, entry.offset, entry.size)?,
+    })
+}
+
+/// Where a row of the table has the size of its chunk.
+pub(crate) fn size_at(chunk: &Chunk<'_>) -> u64 {
+    chunk.entry_at + offset_of!(ChunkEntry, size) as u64
+}
+
+/// Where a row of the table has the flags of its chunk.
+pub(crate) fn flags_at(chunk: &Chunk<'_>) -> u64 {
+    chunk.entry_at + offset_of!(ChunkEntry, flags) as u64
+}
+
+/// The layouts of header and table.
+#[cfg(feature = "tools")]
+pub(crate) const LAYOUTS: [crate::Layout; 2] = [Header::LAYOUT, ChunkEntry::LAYOUT];
+
+/// The bytes of a file of these chunks, in this order. A payload comes in pieces that follow one another.
+#[cfg(feature = "tools")]
+pub(crate) fn write(kind: Kind, chunks: &[([u8; 4], &[&[u8]])]) -> Result<alloc::vec::Vec<u8>, Error> {
+    if chunks.len() > MAX_CHUNKS {
+        let (found, max) = (chunks.len() as u64, MAX_CHUNKS as u64);
+        return Err(Error::TooLarge { field: "chunk_count", found, max });
+    }
+    let size = |pieces: &[&[u8]]| pieces.iter().map(|piece| piece.len()).sum::<usize>();
+    // Slices in memory: their sum is far below the range of the numbers.
+    let place = |end: usize| end.next_multiple_of(ALIGNMENT as usize);
+    let table_end = Header::SIZE + chunks.len() * ChunkEntry::SIZE;
+    let len = chunks.iter().fold(table_end, |end, (_, pieces)| place(end) + size(pieces));
+    let mut out = alloc::vec::Vec::with_capacity(len);
+    let chunk_count = chunks.len() as u32;
+    Header { magic: kind.magic, version: kind.version, chunk_count, flags: 0, reserved1: 0, reserved2: 0 }
+        .put(&mut out);
+    let mut end = table_end;
+    for &(fourcc, pieces) in chunks {
+        let offset = place(end);
+        end = offset + size(pieces);
+        ChunkEntry { fourcc, flags: 0, offset: offset as u64, size: size(pieces) as u64 }.put(&mut out);
+    }
+    for (_, pieces) in chunks {
+        out.resize(place(out.len()), 0);
+        pieces.iter().for_each(|piece| out.extend_from_slice(piece));
+    }
+    Ok(out)
+}
+
+#[cfg(all(test, feature = "tools"))]
+mod tests {
+    use super::*;
+    use alloc::{vec, vec::Vec};
+
+    const KIND: Kind = Kind { format: "test", magic: *b"TEST", version: 7, version_text: "7" };
+
+    fn check(bytes: &[u8]) -> Result<(), Error> {
+        Chunks::read(bytes, KIND)?.check_layout()
+    }
+
+    fn sample() -> Vec<u8> {
+        write(KIND, &[(*b"AAAA", &[b"1", b"23"]), (*b"NONE", &[]), (*b"BBBB", &[b"4567"])]).unwrap()
+    }
+
+    #[test]
+    fn bytes_are_as_documented() {
+        let mut expected = b"TEST\x07\0\0\0\x03\0\0\0\0\0\0\0".to_vec();
+        expected.resize(32, 0);
+        for (name, offset, size) in [(b"AAAA", 112u64, 3u64), (b"NONE", 128, 0), (b"BBBB", 128, 4)] {
+            expected.extend_from_slice(name);
+            expected.extend_from_slice(&[0; 4]);
+            expected.extend_from_slice(&offset.to_le_bytes());
+            expected.extend_from_slice(&size.to_le_bytes());
+        }
+        expected.resize(112, 0);
+        expected.extend_from_slice(b"123");
+        expected.resize(128, 0);
+        expected.extend_from_slice(b"4567");
+        assert_eq!(sample(), expected);
+        check(&expected).unwrap();
+        let read: Vec<_> =
+            Chunks::read(&expected, KIND).unwrap().iter().map(|c| (c.fourcc, c.bytes)).collect();
+        assert_eq!(read, [(*b"AAAA", &b"123"[..]), (*b"NONE", b""), (*b"BBBB", b"4567")]);
+    }
+
+    #[test]
+    fn the_table_may_name_payloads_in_any_order() {
+        let good = sample();
+        for (a, b) in [(0, 1), (0, 2), (1, 2)] {
+            let mut bytes = good.clone();
+            for i in 0..24 {
+                bytes.swap(32 + 24 * a + i, 32 + 24 * b + i);
+            }
+            check(&bytes).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_not_read() {
+        let good = sample();
+        let broken = |at: usize, value: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = value;
+            check(&bytes).unwrap_err()
+        };
+        assert_eq!(broken(0, b'B'), Error::Magic { found: *b"BEST", format: "test" });
+        assert_eq!(broken(4, 8), Error::Value { at: 4, field: "version", found: 8, expected: "7" });
+        for (at, field) in [(12, "flags"), (16, "reserved1"), (24, "reserved2")] {
+            assert_eq!(broken(at, 1), Error::Mismatch { at: at as u64, field, found: 1, expected: 0 });
+        }
+        assert!(matches!(broken(9, 2), Error::Value { field: "chunk_count", found: 515, .. }));
+        assert!(matches!(broken(8, 40), Error::Truncated { field: "table of chunks", .. }));
+        assert!(matches!(broken(40, 113), Error::Value { at: 40, field: "offset", found: 113, .. }));
+        assert!(matches!(broken(40, 96), Error::Range { field: "payload", start: 96, .. }));
+        assert!(matches!(broken(47, 0x80), Error::Range { .. }));
+        assert!(matches!(broken(55, 0x80), Error::Range { .. }));
+        assert!(matches!(broken(40, 128), Error::Mismatch { field: "offset", expected: 112, .. }), "a gap");
+        assert!(
+            matches!(broken(48, 17), Error::Mismatch { field: "offset", expected: 144, .. }),
+            "an overlap"
+        );
+        assert_eq!(broken(120, 9), Error::Value { at: 120, field: "padding", found: 9, expected: "0" });
+        assert_eq!(broken(96, 0), Error::Trailing { at: 128, extra: 4 });
+    }
+
+    #[test]
+    fn many_chunks_and_none() {
+        check(&write(KIND, &[]).unwrap()).unwrap();
+        let payload = [&b"x"[..]];
+        let many = vec![(*b"MANY", &payload[..]); 256];
+        check(&write(KIND, &many).unwrap()).unwrap();
+        let more = vec![(*b"MANY", &[][..]); 257];
+        assert_eq!(write(KIND, &more), Err(Error::TooLarge { field: "chunk_count", found: 257, max: 256 }));
+    }
+
+    #[test]
+    fn an_empty_chunk_at_the_end_has_its_place() {
+        let bytes = write(KIND, &[(*b"AAAA", &[b"1"]), (*b"NONE", &[])]).unwrap();
+        assert_eq!(bytes.len(), 96);
+        check(&bytes).unwrap();
+    }
+}

@@ -1,0 +1,554 @@
+//! `.hmat`: a table of materials, one row for each slot of the mesh beside it.
+//!
+//! Implements `docs/formats/hmat.md`. Refuses any length but that of its rows, alpha modes that are none, bits that
+//! mean nothing, and factors that are not finite.
+
+use core::mem::offset_of;
+
+use crate::bytes::{Reader, record};
+use crate::error::{equal, finite};
+use crate::hpack::PackKind;
+use crate::pod::pod;
+use crate::{Array, Error, Format, refs, table::sealed::Sealed};
+#[cfg(feature = "tools")]
+use crate::{Fact, Layout, Lookup, Problem, hman, pod::as_bytes};
+#[cfg(feature = "tools")]
+use alloc::{format, vec::Vec};
+
+/// The first bytes of a table of materials.
+pub const MAGIC: [u8; 4] = *b"HMAT";
+/// The only version there is.
+pub const VERSION: u32 = 1;
+/// The bit of [`GpuMaterial::flags`] that says that both sides are drawn.
+pub const DOUBLE_SIDED: u32 = 1;
+
+/// Where the alpha mode starts in [`GpuMaterial::flags`], and what is left of them from there on.
+const ALPHA_SHIFT: u32 = 1;
+
+record! {
+    /// The start of the file; the rows follow it.
+    struct Header {
+        magic: [u8; 4],
+        version: u32,
+        count: u32,
+        flags: u32,
+    }
+}
+
+pod! {
+    /// One material: factors, and the hashes of the references of its textures, 0 where it has none.
+    pub struct GpuMaterial {
+        /// Multiplies the base colour: linear red, green, blue, and alpha.
+        pub base_color_factor: [f32; 4],
+        /// Multiplies the emitted light: linear red, green, blue.
+        pub emissive_factor: [f32; 3],
+        /// Multiplies blue of the metallic-roughness texture.
+        pub metallic_factor: f32,
+        /// Multiplies green of the metallic-roughness texture.
+        pub roughness_factor: f32,
+        /// Multiplies x and y of the normal texture.
+        pub normal_scale: f32,
+        /// How much red of the occlusion texture counts.
+        pub occlusion_strength: f32,
+        /// Below this alpha nothing is drawn, in mode [`AlphaMode::Mask`].
+        pub alpha_cutoff: f32,
+        /// [`DOUBLE_SIDED`] and the alpha mode; see [`flags`].
+        pub flags: u32,
+        /// 0.
+        pub pad: u32,
+        /// Base colour and alpha, sRGB.
+        pub base_color_tex: u64,
+        /// Roughness in green, metallic in blue; occlusion in red where it is the occlusion texture as well.
+        pub metallic_roughness_tex: u64,
+        /// Normals in the space of the tangents: x in red, y in green.
+        pub normal_tex: u64,
+        /// Occlusion in red.
+        pub occlusion_tex: u64,
+        /// Emitted light, sRGB.
+        pub emissive_tex: u64,
+    }
+}
+
+impl Default for GpuMaterial {
+    /// What a source means that says nothing: white, opaque, fully metallic and rough, no textures.
+    fn default() -> Self {
+        GpuMaterial {
+            base_color_factor: [1.0; 4],
+            emissive_factor: [0.0; 3],
+            metallic_factor: 1.0,
+            roughness_factor: 1.0,
+            normal_scale: 1.0,
+            occlusion_strength: 1.0,
+            alpha_cutoff: 0.5,
+            flags: flags(AlphaMode::Opaque, false),
+            pad: 0,
+            base_color_tex: refs::NO_REF,
+            metallic_roughness_tex: refs::NO_REF,
+            normal_tex: refs::NO_REF,
+            occlusion_tex: refs::NO_REF,
+            emissive_tex: refs::NO_REF,
+        }
+    }
+}
+
+impl GpuMaterial {
+    /// Whether both sides are drawn.
+    pub fn double_sided(&self) -> bool {
+        self.flags & DOUBLE_SIDED != 0
+    }
+
+    /// What alpha means. Mode 3, which no reader lets through, is taken for opaque.
+    pub fn alpha_mode(&self) -> AlphaMode {
+        let mode = (self.flags >> ALPHA_SHIFT) as usize & 3;
+        AlphaMode::ALL.get(mode).copied().unwrap_or(AlphaMode::Opaque)
+    }
+
+    /// The hashes of its textures, as [`SLOTS`] names them.
+    pub fn textures(&self) -> [u64; SLOTS.len()] {
+        [
+            self.base_color_tex,
+            self.metallic_roughness_tex,
+            self.normal_tex,
+            self.occlusion_tex,
+            self.emissive_tex,
+        ]
+    }
+}
+
+/// The short names of the textures of a material, in file order.
+pub const SLOTS: [&str; 5] = ["base", "mr", "normal", "occ", "emissive"];
+
+/// What alpha means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum AlphaMode {
+    /// Nothing.
+    Opaque = 0,
+    /// Drawn where it is at least the cutoff.
+    Mask = 1,
+    /// Mixed with what is behind.
+    Blend = 2,
+}
+
+impl AlphaMode {
+    /// All modes, in order of their numbers.
+    pub const ALL: [AlphaMode; 3] = [AlphaMode::Opaque, AlphaMode::Mask, AlphaMode::Blend];
+
+    /// Its name, in lower case.
+    pub const fn name(self) -> &'static str {
+        ["opaque", "mask", "blend"][self as usize]
+    }
+}
+
+/// [`GpuMaterial::flags`] of a material.
+pub const fn flags(alpha_mode: AlphaMode, double_sided: bool) -> u32 {
+    (alpha_mode as u32) << ALPHA_SHIFT | if double_sided { DOUBLE_SIDED } else { 0 }
+}
+
+/// A table of materials that was read: all rows are known to be sound.
+#[derive(Clone, Copy, Debug)]
+pub struct HmatView<'a> {
+    rows: Array<'a, GpuMaterial>,
+}
+
+impl<'a> HmatView<'a> {
+    /// Checks the whole file.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
+        let mut reader = Reader::new(bytes);
+        let header = Header::read(&mut reader)?;
+        if header.magic != MAGIC {
+            return Err(Error::Magic { found: header.magic, format: "hmat" });
+        }
+        if header.version != VERSION {
+            let (at, found) = (offset_of!(Header, version) as u64, header.version.into());
+            return Err(Error::Value { at, field: "version", found, expected: "1" });
+        }
+        header.must_equal(Header { flags: 0, ..header }, 0)?;
+        let rows = reader.take(u64::from(header.count) * GpuMaterial::SIZE as u64, "materials")?;
+        reader.finish()?;
+        let rows: Array<'a, GpuMaterial> = Array::new(rows);
+        for (i, row) in rows.iter().enumerate() {
+            check(&row, (Header::SIZE + i * GpuMaterial::SIZE) as u64)?;
+        }
+        Ok(HmatView { rows })
+    }
+
+    /// The materials, by slot.
+    pub fn materials(&self) -> Array<'a, GpuMaterial> {
+        self.rows
+    }
+}
+
+fn check(row: &GpuMaterial, at: u64) -> Result<(), Error> {
+    let at = |offset: usize| at + offset as u64;
+    finite(at(offset_of!(GpuMaterial, base_color_factor)), "base_color_factor", &row.base_color_factor)?;
+    finite(at(offset_of!(GpuMaterial, emissive_factor)), "emissive_factor", &row.emissive_factor)?;
+    for (offset, field, factor) in [
+        (offset_of!(GpuMaterial, metallic_factor), "metallic_factor", row.metallic_factor),
+        (offset_of!(GpuMaterial, roughness_factor), "roughness_factor", row.roughness_factor),
+        (offset_of!(GpuMaterial, normal_scale), "normal_scale", row.normal_scale),
+        (offset_of!(GpuMaterial, occlusion_strength), "occlusion_strength", row.occlusion_strength),
+        (offset_of!(GpuMaterial, alpha_cutoff), "alpha_cutoff", row.alpha_cutoff),
+    ] {
+        finite(at(offset), field, &[factor])?;
+    }
+    if row.flags >> ALPHA_SHIFT >= AlphaMode::ALL.len() as u32 {
+        let (at, found) = (at(offset_of!(GpuMaterial, flags)), row.flags.into());
+        return Err(Error::Value {
+            at,
+            field: "flags",
+            found,
+            expected: "an alpha mode below 3 in bits 1 and 2",
+        });
+    }
+    equal(at(offset_of!(GpuMaterial, pad)), "pad", row.pad, 0u32)
+}
+
+/// The bytes of a table of these materials, in the order of slots.
+#[cfg(feature = "tools")]
+pub fn write(materials: &[GpuMaterial]) -> Result<Vec<u8>, Error> {
+    let found = materials.len() as u64;
+    let too_large = |_| Error::TooLarge { field: "count", found, max: u32::MAX.into() };
+    let count = u32::try_from(materials.len()).map_err(too_large)?;
+    let mut out = Vec::with_capacity(Header::SIZE + size_of_val(materials));
+    Header { magic: MAGIC, version: VERSION, count, flags: 0 }.put(&mut out);
+    out.extend_from_slice(as_bytes(materials));
+    HmatView::read(&out)?;
+    Ok(out)
+}
+
+/// The row of the format table.
+#[derive(Clone, Copy, Debug)]
+pub struct HMat;
+
+impl Sealed for HMat {}
+
+impl Format for HMat {
+    fn name(&self) -> &'static str {
+        "hmat"
+    }
+
+    fn ext(&self) -> &'static str {
+        "hmat"
+    }
+
+    fn title(&self) -> &'static str {
+        "materials"
+    }
+
+    fn pack_kind(&self) -> PackKind {
+        PackKind::Material
+    }
+
+    fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
+        HmatView::read(bytes).map(drop)
+    }
+
+    #[cfg(feature = "tools")]
+    fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
+        let view = HmatView::read(bytes)?;
+        write!(out, "v{VERSION} | {} materials | tex: ", view.materials().len())?;
+        for (i, (name, count)) in SLOTS.iter().zip(textured(&view)).enumerate() {
+            write!(out, "{}{name} {count}", if i == 0 { "" } else { ", " })?;
+        }
+        let [opaque, mask, blend] = alpha_modes(&view);
+        let double_sided = double_sided(&view);
+        write!(out, " | alpha: {opaque} opaque/{mask} mask/{blend} blend | {double_sided} double-sided")?;
+        Ok(())
+    }
+
+    #[cfg(feature = "tools")]
+    fn facts(&self, bytes: &[u8], each: &mut dyn FnMut(&'static str, Fact<'_>)) -> Result<(), Error> {
+        let view = HmatView::read(bytes)?;
+        each("version", Fact::Number(VERSION.into()));
+        each("rows", Fact::Total(view.materials().len() as u64));
+        let names = ["base_textures", "mr_textures", "normal_textures", "occ_textures", "emissive_textures"];
+        for (name, count) in names.into_iter().zip(textured(&view)) {
+            each(name, Fact::Number(count));
+        }
+        for (name, count) in ["opaque", "mask", "blend"].into_iter().zip(alpha_modes(&view)) {
+            each(name, Fact::Number(count));
+        }
+        each("double_sided", Fact::Number(double_sided(&view)));
+        Ok(())
+    }
+
+    #[cfg(feature = "tools")]
+    fn dump(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
+        let view = HmatView::read(bytes)?;
+        writeln!(out, "hmat v{VERSION}, {} materials", view.materials().len())?;
+        for (i, row) in view.materials().iter().enumerate() {
+            let sides = if row.double_sided() { "double-sided" } else { "single-sided" };
+            writeln!(out, "material {i} {} {sides}", row.alpha_mode().name())?;
+            writeln!(out, "  base_color {:?}, emissive {:?}", row.base_color_factor, row.emissive_factor)?;
+            writeln!(
+                out,
+                "  metallic {:?}, roughness {:?}, normal {:?}, occlusion {:?}, cutoff {:?}",
+                row.metallic_factor,
+                row.roughness_factor,
+                row.normal_scale,
+                row.occlusion_strength,
+                row.alpha_cutoff
+            )?;
+            for (name, hash) in SLOTS.iter().zip(row.textures()).filter(|(_, hash)| *hash != refs::NO_REF) {
+                writeln!(out, "  {name} {hash:#018x}")?;
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "tools")]
+    fn layouts(&self) -> &'static [Layout] {
+        &[Header::LAYOUT, GpuMaterial::LAYOUT]
+    }
+
+    #[cfg(feature = "tools")]
+    fn cross(
+        &self,
+        _path: &str,
+        bytes: &[u8],
+        at: &dyn Lookup,
+        bad: &mut dyn FnMut(Problem),
+    ) -> Result<(), Error> {
+        let view = HmatView::read(bytes)?;
+        if textured(&view) == [0; SLOTS.len()] {
+            return Ok(());
+        }
+        let Some(manifest) = at.bytes(hman::PATH) else {
+            bad(Problem {
+                code: "material-without-manifest",
+                message: format!("no {} found, but textures are named by hash", hman::PATH),
+                hint: "build again: the manifest was deleted, or the last build failed",
+            });
+            return Ok(());
+        };
+        // A manifest that cannot be read is reported under its own name.
+        let Ok(manifest) = hman::HmanView::read(&manifest) else { return Ok(()) };
+        let entries: Vec<_> = manifest.entries().collect();
+        for (row, material) in view.materials().iter().enumerate() {
+            for hash in material.textures().into_iter().filter(|&hash| hash != refs::NO_REF) {
+                let found = entries.binary_search_by_key(&hash, |e| e.hash).ok().and_then(|i| entries.get(i));
+                match found.map(|entry| entry.path) {
+                    None => bad(Problem {
+                        code: "material-unknown-texture",
+                        message: format!("row {row} texture ref {hash:#018x} not in manifest"),
+                        hint: "build again: table and manifest are from different builds",
+                    }),
+                    Some(path) if at.size(path).is_none() => bad(Problem {
+                        code: "material-missing-texture",
+                        message: format!("row {row} ref {hash:#018x} -> missing {path:?}"),
+                        hint: "build again: the texture was deleted",
+                    }),
+                    Some(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many rows have a texture, slot by slot.
+#[cfg(feature = "tools")]
+fn textured(view: &HmatView<'_>) -> [u64; SLOTS.len()] {
+    view.materials().iter().fold([0; SLOTS.len()], |counts, row| {
+        let textures = row.textures();
+        core::array::from_fn(|slot| counts[slot] + u64::from(textures[slot] != refs::NO_REF))
+    })
+}
+
+#[cfg(feature = "tools")]
+fn alpha_modes(view: &HmatView<'_>) -> [u64; 3] {
+    AlphaMode::ALL.map(|mode| view.materials().iter().filter(|row| row.alpha_mode() == mode).count() as u64)
+}
+
+#[cfg(feature = "tools")]
+fn double_sided(view: &HmatView<'_>) -> u64 {
+    view.materials().iter().filter(GpuMaterial::double_sided).count() as u64
+}
+
+#[cfg(all(test, feature = "tools"))]
+mod tests {
+    use super::*;
+    use alloc::{borrow::Cow, collections::BTreeMap, string::String, vec};
+    use hman::{Colorspace, Entry, Kind};
+
+    const TEXTURED: [&str; 2] = ["court/tex_0.ktx2", "court/tex_1.ktx2"];
+
+    fn textured_row() -> GpuMaterial {
+        let [first, second] = TEXTURED.map(refs::hash_runtime_path);
+        GpuMaterial {
+            flags: flags(AlphaMode::Mask, true),
+            base_color_tex: first,
+            metallic_roughness_tex: second,
+            occlusion_tex: second,
+            ..GpuMaterial::default()
+        }
+    }
+
+    #[test]
+    fn bytes_are_as_documented() {
+        let row = GpuMaterial {
+            base_color_factor: [1.0, 2.0, 3.0, 4.0],
+            emissive_factor: [5.0, 6.0, 7.0],
+            metallic_factor: 8.0,
+            roughness_factor: 9.0,
+            normal_scale: 10.0,
+            occlusion_strength: 11.0,
+            alpha_cutoff: 12.0,
+            flags: 0b101,
+            pad: 0,
+            base_color_tex: 0x0102,
+            metallic_roughness_tex: 0x0304,
+            normal_tex: 0x0506,
+            occlusion_tex: 0x0708,
+            emissive_tex: 0x090a,
+        };
+        let mut expected = b"HMAT\x01\0\0\0\x01\0\0\0\0\0\0\0".to_vec();
+        (1..=12u8).for_each(|n| expected.extend(f32::from(n).to_le_bytes()));
+        expected.extend(b"\x05\0\0\0\0\0\0\0");
+        for (a, b) in [(2, 1), (4, 3), (6, 5), (8, 7), (10, 9)] {
+            expected.extend([a, b, 0, 0, 0, 0, 0, 0]);
+        }
+        assert_eq!(write(&[row]).unwrap(), expected);
+        assert_eq!(expected.len(), 16 + 96);
+        assert_eq!(HmatView::read(&expected).unwrap().materials().get(0), Some(row));
+        assert_eq!((row.alpha_mode(), row.double_sided()), (AlphaMode::Blend, true));
+        assert_eq!(write(&[]).unwrap().len(), 16);
+    }
+
+    #[test]
+    fn absent_fields_are_as_documented() {
+        let row = GpuMaterial::default();
+        assert_eq!((row.base_color_factor, row.emissive_factor), ([1.0; 4], [0.0; 3]));
+        assert_eq!([row.metallic_factor, row.roughness_factor, row.alpha_cutoff], [1.0, 1.0, 0.5]);
+        assert_eq!([row.normal_scale, row.occlusion_strength], [1.0, 1.0]);
+        assert_eq!(
+            (row.alpha_mode(), row.double_sided(), row.textures()),
+            (AlphaMode::Opaque, false, [0; 5])
+        );
+        for (i, mode) in AlphaMode::ALL.into_iter().enumerate() {
+            assert_eq!(flags(mode, false), i as u32 * 2);
+            assert_eq!(flags(mode, true), i as u32 * 2 + 1);
+        }
+    }
+
+    #[test]
+    fn what_is_not_read() {
+        let good = write(&[GpuMaterial::default(), textured_row()]).unwrap();
+        let broken = |at: usize, value: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = value;
+            HmatView::read(&bytes).unwrap_err()
+        };
+        assert_eq!(broken(3, b'N'), Error::Magic { found: *b"HMAN", format: "hmat" });
+        assert_eq!(broken(4, 2), Error::Value { at: 4, field: "version", found: 2, expected: "1" });
+        assert_eq!(broken(12, 1), Error::Mismatch { at: 12, field: "flags", found: 1, expected: 0 });
+        assert_eq!(broken(8, 1), Error::Trailing { at: 112, extra: 96 });
+        assert!(matches!(broken(8, 3), Error::Truncated { field: "materials", needed: 288, .. }));
+        assert!(matches!(broken(11, 255), Error::Truncated { field: "materials", .. }));
+        assert!(matches!(broken(16 + 48, 6), Error::Value { at: 64, field: "flags", found: 6, .. }));
+        assert!(matches!(broken(16 + 48, 8), Error::Value { at: 64, field: "flags", found: 8, .. }));
+        assert_eq!(broken(16 + 52, 1), Error::Mismatch { at: 68, field: "pad", found: 1, expected: 0 });
+        // Every factor of the second row, made infinite.
+        let fields = [
+            (0, "base_color_factor"),
+            (12, "base_color_factor"),
+            (24, "emissive_factor"),
+            (28, "metallic_factor"),
+            (32, "roughness_factor"),
+            (36, "normal_scale"),
+            (40, "occlusion_strength"),
+            (44, "alpha_cutoff"),
+        ];
+        for (offset, name) in fields {
+            let mut bytes = good.clone();
+            bytes[112 + offset..][..4].copy_from_slice(&f32::INFINITY.to_le_bytes());
+            let error = HmatView::read(&bytes).unwrap_err();
+            assert!(matches!(error, Error::Fault { field, .. } if field == name), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_read_is_not_written() {
+        let row = GpuMaterial::default();
+        for bad in [
+            GpuMaterial { flags: 6, ..row },
+            GpuMaterial { pad: 1, ..row },
+            GpuMaterial { metallic_factor: f32::NAN, ..row },
+        ] {
+            assert!(write(&[row, bad]).is_err(), "{bad:?}");
+        }
+    }
+
+    struct Files(BTreeMap<&'static str, Vec<u8>>);
+
+    impl Lookup for Files {
+        fn size(&self, path: &str) -> Option<u64> {
+            self.0.get(path).map(|data| data.len() as u64)
+        }
+
+        fn bytes(&self, path: &str) -> Option<Cow<'_, [u8]>> {
+            self.0.get(path).map(|data| Cow::Borrowed(data.as_slice()))
+        }
+    }
+
+    fn manifest(paths: &[&str]) -> Vec<u8> {
+        let entry = |path| {
+            let hash = refs::hash_runtime_path(path);
+            Entry { hash, kind: Kind::Texture, colorspace: Colorspace::Srgb, path }
+        };
+        hman::write(&paths.iter().copied().map(entry).collect::<Vec<_>>()).unwrap()
+    }
+
+    fn problems(rows: &[GpuMaterial], files: &[(&'static str, Vec<u8>)]) -> Vec<(&'static str, String)> {
+        let (bytes, files) = (write(rows).unwrap(), Files(files.iter().cloned().collect()));
+        let mut problems = vec![];
+        HMat.cross("court.hmat", &bytes, &files, &mut |p| problems.push((p.code, p.message))).unwrap();
+        problems
+    }
+
+    #[test]
+    fn textures_are_looked_for() {
+        let rows = [GpuMaterial::default(), textured_row()];
+        let files = TEXTURED.map(|path| (path, vec![]));
+        let [first, second] = files.clone();
+        let list = ("assets.hman", manifest(&TEXTURED));
+        assert_eq!(problems(&rows, &[first.clone(), second, list.clone()]), []);
+        assert_eq!(problems(&rows[..1], &[]), [], "a table without textures needs no manifest");
+        assert_eq!(problems(&rows, &files).len(), 1, "no manifest: once, not for each texture");
+        assert_eq!(problems(&rows, &files)[0].0, "material-without-manifest");
+        let missing = "row 1 ref 0xad44c3a297049406 -> missing \"court/tex_1.ktx2\"";
+        let missing = ("material-missing-texture", missing.into());
+        assert_eq!(problems(&rows, &[first.clone(), list]), [missing.clone(), missing]);
+        let unknown = "row 1 texture ref 0xad44c4a2970495b9 not in manifest";
+        let other = ("assets.hman", manifest(&TEXTURED[1..]));
+        let found = problems(&rows, &[files.to_vec(), vec![other]].concat());
+        assert_eq!(found, [("material-unknown-texture", unknown.into())]);
+        let broken = ("assets.hman", b"HMAN".to_vec());
+        assert_eq!(problems(&rows, &[first, broken]), [], "a broken manifest is reported as such");
+    }
+
+    #[test]
+    fn described_as_documented() {
+        let bytes = write(&[GpuMaterial::default(), textured_row()]).unwrap();
+        let mut text = String::new();
+        HMat.describe(&bytes, &mut text).unwrap();
+        assert_eq!(
+            text,
+            "v1 | 2 materials | tex: base 1, mr 1, normal 0, occ 1, emissive 0 \
+             | alpha: 1 opaque/1 mask/0 blend | 1 double-sided"
+        );
+        let mut totals = vec![];
+        HMat.facts(&bytes, &mut |name, fact| {
+            if let Fact::Total(n) = fact {
+                totals.push((name, n));
+            }
+        })
+        .unwrap();
+        assert_eq!(totals, [("rows", 2)]);
+        let mut dump = String::new();
+        HMat.dump(&bytes, &mut dump).unwrap();
+        assert!(dump.contains("material 1 mask double-sided\n"), "{dump}");
+        assert!(dump.contains("  occ 0xad44c3a297049406\n"), "{dump}");
+    }
+}

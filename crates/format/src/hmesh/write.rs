@@ -1,0 +1,143 @@
+//! Writing meshes.
+//!
+//! Refuses what [`HmeshView::verify`] refuses: what was written can be read, and all of it is sound.
+
+use alloc::vec::Vec;
+
+use super::FORMAT;
+use super::records::*;
+use super::view::HmeshView;
+use crate::pod::as_bytes;
+use crate::{Error, chunks};
+
+/// The most vertices of a meshlet that GPUs like, and what the format was made with.
+pub const MESHLET_MAX_VERTS: u32 = 64;
+/// The most triangles of a meshlet that GPUs like: 126 would fit, 124 is a multiple of 4.
+pub const MESHLET_MAX_TRIS: u32 = 124;
+
+/// What a mesh is written from. Counts, widths and flags follow from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// The bounds of all vertices.
+    pub bounds: MeshBounds,
+    /// The vertices.
+    pub vertices: &'a [GpuVertex],
+    /// Whether they have tangents; if not, all of them are 0.
+    pub has_tangents: bool,
+    /// The indices of all submeshes: numbers of vertices.
+    pub indices: &'a [u32],
+    /// The meshlets of all submeshes.
+    pub meshlets: &'a [Meshlet],
+    /// The numbers of the vertices that meshlets use.
+    pub meshlet_vertices: &'a [u32],
+    /// The triangles of meshlets.
+    pub meshlet_triangles: &'a [[u8; 3]],
+    /// The bounds of each meshlet.
+    pub meshlet_bounds: &'a [MeshletBounds],
+    /// No meshlet has more vertices: usually [`MESHLET_MAX_VERTS`].
+    pub meshlet_max_verts: u32,
+    /// No meshlet has more triangles: usually [`MESHLET_MAX_TRIS`].
+    pub meshlet_max_tris: u32,
+    /// The hashes of the references of materials, by slot.
+    pub materials: &'a [u64],
+    /// The submeshes.
+    pub submeshes: &'a [SubMesh],
+    /// What moves each vertex; nothing in a static mesh.
+    pub skin: &'a [GpuSkinVertex],
+    /// The skeleton; nothing if there is none.
+    pub joints: &'a [GpuJoint],
+    /// Reduced levels of each submesh; without any, a mesh has no table of them.
+    pub lod_count: u32,
+    /// The reduced levels, submesh by submesh.
+    pub lods: &'a [MeshLod],
+    /// The indices of all reduced levels.
+    pub lod_indices: &'a [u32],
+}
+
+impl Default for Parts<'_> {
+    /// Nothing: a place to start from.
+    fn default() -> Self {
+        Parts {
+            bounds: MeshBounds::default(),
+            vertices: &[],
+            has_tangents: false,
+            indices: &[],
+            meshlets: &[],
+            meshlet_vertices: &[],
+            meshlet_triangles: &[],
+            meshlet_bounds: &[],
+            meshlet_max_verts: MESHLET_MAX_VERTS,
+            meshlet_max_tris: MESHLET_MAX_TRIS,
+            materials: &[],
+            submeshes: &[],
+            skin: &[],
+            joints: &[],
+            lod_count: 0,
+            lods: &[],
+            lod_indices: &[],
+        }
+    }
+}
+
+/// The bytes of a mesh.
+pub fn write(parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
+    // 65535 is no index where it means that a strip starts anew, so it is no vertex either.
+    let wide = parts.vertices.len() > usize::from(u16::MAX);
+    let desc = MeshDesc {
+        vertex_count: count("vertex_count", parts.vertices.len())?,
+        index_count: count("index_count", parts.indices.len())?,
+        meshlet_count: count("meshlet_count", parts.meshlets.len())?,
+        submesh_count: count("submesh_count", parts.submeshes.len())?,
+        material_count: count("material_count", parts.materials.len())?,
+        vertex_stride: GpuVertex::SIZE as u16,
+        index_width: if wide { 4 } else { 2 },
+        flags: if parts.has_tangents { HAS_TANGENTS } else { 0 },
+        meshlet_max_verts: parts.meshlet_max_verts,
+        meshlet_max_tris: parts.meshlet_max_tris,
+    };
+    let narrow = if wide { Vec::new() } else { narrow(parts.indices, desc.vertex_count)? };
+    let lod_header = LodTableHeader { lod_count: parts.lod_count, submesh_count: desc.submesh_count };
+    let payloads: [[&[u8]; 2]; ChunkId::ALL.len()] = ChunkId::ALL.map(|id| match id {
+        ChunkId::Desc => [as_bytes(core::slice::from_ref(&desc)), &[]],
+        ChunkId::Bounds => [as_bytes(core::slice::from_ref(&parts.bounds)), &[]],
+        ChunkId::Vertices => [as_bytes(parts.vertices), &[]],
+        ChunkId::Indices => [if wide { as_bytes(parts.indices) } else { as_bytes(&narrow) }, &[]],
+        ChunkId::Meshlets => [as_bytes(parts.meshlets), &[]],
+        ChunkId::MeshletVertices => [as_bytes(parts.meshlet_vertices), &[]],
+        ChunkId::MeshletTriangles => [as_bytes(parts.meshlet_triangles), &[]],
+        ChunkId::MeshletBounds => [as_bytes(parts.meshlet_bounds), &[]],
+        ChunkId::Materials => [as_bytes(parts.materials), &[]],
+        ChunkId::SubMeshes => [as_bytes(parts.submeshes), &[]],
+        ChunkId::Skin => [as_bytes(parts.skin), &[]],
+        ChunkId::Skeleton => [as_bytes(parts.joints), &[]],
+        ChunkId::LodIndices => [as_bytes(parts.lod_indices), &[]],
+        ChunkId::LodTable => [as_bytes(core::slice::from_ref(&lod_header)), as_bytes(parts.lods)],
+    });
+    // Empty chunks are written too, but for those whose absence means something.
+    let lods = parts.lod_count > 0 || !parts.lods.is_empty() || !parts.lod_indices.is_empty();
+    let written = ChunkId::ALL.into_iter().filter(|id| match id {
+        ChunkId::Skin => !parts.skin.is_empty(),
+        ChunkId::Skeleton => !parts.joints.is_empty(),
+        ChunkId::LodIndices | ChunkId::LodTable => lods,
+        _ => true,
+    });
+    let listed: Vec<([u8; 4], &[&[u8]])> =
+        written.map(|id| (id.fourcc(), payloads[id as usize].as_slice())).collect();
+    let bytes = chunks::write(FORMAT, &listed)?;
+    HmeshView::read(&bytes)?.verify()?;
+    Ok(bytes)
+}
+
+fn count(field: &'static str, len: usize) -> Result<u32, Error> {
+    u32::try_from(len).map_err(|_| Error::TooLarge { field, found: len as u64, max: u32::MAX.into() })
+}
+
+/// Indices in two bytes each.
+fn narrow(indices: &[u32], vertex_count: u32) -> Result<Vec<u16>, Error> {
+    let index = |&index: &u32| {
+        // A number that the field could hold is left for the check of everything, which knows its place.
+        let max = u64::from(vertex_count).saturating_sub(1);
+        u16::try_from(index).map_err(|_| Error::TooLarge { field: "index", found: index.into(), max })
+    };
+    indices.iter().map(index).collect()
+}

@@ -1,0 +1,169 @@
+//! glTF 2.0 into [`Scene`]: `.gltf` and `.glb`, with everything they refer to inside the project.
+//!
+//! Read are all forms of accessors, triangle lists, strips and fans, nodes, instances, skins and animations, and the
+//! extensions that `document.rs` lists. What a scene cannot hold is named in warnings; one for the whole file, or one
+//! for each material that is used. Only what the chosen scene draws is decoded.
+//!
+//! Refused are files that contradict themselves, with the place as a JSON pointer; extensions that are required,
+//! change geometry and are not known; and references out of the project. Memory is bounded by the size of the files.
+
+mod accessor;
+mod animation;
+mod at;
+mod buffers;
+mod document;
+mod draco;
+mod geometry;
+mod glb;
+mod images;
+mod json;
+mod material;
+mod meshopt;
+mod nodes;
+mod uri;
+
+use std::collections::BTreeSet;
+
+use kiln_ir::{Flaw, ImageId, Mesh, MeshId, Node, NodeId, Scene, Valid};
+use kiln_kit::{Cook, Diag, RelPath};
+
+use crate::Imported;
+use buffers::Buffers;
+use document::Document;
+use geometry::{Geometry, Notes};
+use uri::Files;
+
+/// Imports the default scene of a file.
+pub fn import(cx: &mut Cook<'_>, source: &RelPath) -> Result<Imported<Valid<Scene>>, Diag> {
+    import_scene(cx, source, None)
+}
+
+/// Imports one scene of a file, by its number, or the default one.
+pub fn import_scene(
+    cx: &mut Cook<'_>,
+    source: &RelPath,
+    scene: Option<u32>,
+) -> Result<Imported<Valid<Scene>>, Diag> {
+    let bytes = cx.read(source)?;
+    let named = |diag: Diag| if diag.path.is_empty() { diag.path(source) } else { diag };
+    if let Some(diag) = crate::absent(&bytes) {
+        return Err(named(diag));
+    }
+    read(&bytes, &mut Files::beside(cx, source), scene).map_err(named)
+}
+
+fn read(
+    bytes: &[u8],
+    files: &mut Files<'_, '_>,
+    wanted: Option<u32>,
+) -> Result<Imported<Valid<Scene>>, Diag> {
+    let container = glb::open(bytes)?;
+    let json = json::parse(container.json)?;
+    let document = Document::new(&json)?;
+    let buffers = Buffers::load(&document, container.binary, files)?;
+    let surfaces = material::read(&document)?;
+    let mut nodes = nodes::read(&document, &buffers)?;
+    let (mut roots, number) = nodes::roots(&document, &nodes, wanted)?;
+    if nodes.is_empty() && document.scenes.len() == 0 {
+        // A library of meshes: each is drawn where it is.
+        let mesh = |id| Node { mesh: Some(MeshId(id)), ..Node::default() };
+        nodes = (0..document.meshes.len() as u32).map(mesh).collect();
+        roots = (0..nodes.len() as u32).map(NodeId).collect();
+    }
+
+    let reached = nodes::reachable(&nodes, &roots);
+    let drawn: BTreeSet<MeshId> =
+        nodes.iter().zip(&reached).filter(|(_, r)| **r).filter_map(|(n, _)| n.mesh).collect();
+    let mut geometry =
+        Geometry { document: &document, buffers: &buffers, surfaces: &surfaces, notes: Notes::default() };
+    let mut meshes = Vec::with_capacity(document.meshes.len());
+    for (index, at) in document.meshes.iter().enumerate() {
+        let is_drawn = drawn.contains(&MeshId(index as u32));
+        meshes.push(if is_drawn {
+            geometry.mesh(at)?
+        } else {
+            Mesh { name: at.text_of("name")?.to_owned(), ..Mesh::default() }
+        });
+    }
+    let mut notes = geometry.notes;
+    let mut warnings = Vec::new();
+    let mut used: BTreeSet<ImageId> = BTreeSet::new();
+    for material in &notes.used {
+        let surface = &surfaces[material.0 as usize];
+        used.extend(surface.material.textures().map(|(_, image)| image));
+        warnings.extend(surface.warnings.iter().cloned());
+    }
+    let images = images::read(&document, &buffers, files, &used)?;
+    let skins = nodes::skins(&document, &buffers)?;
+    let animated = animation::read(&document, &buffers)?;
+    notes.unsorted = animated.unsorted;
+    notes.lost.extend(animated.lost);
+    note_document(&document, &mut notes.lost);
+    warnings.extend(summary(&document, notes, number)?);
+
+    let scene = Scene {
+        nodes,
+        roots,
+        meshes,
+        materials: surfaces.into_iter().map(|surface| surface.material).collect(),
+        images,
+        skins,
+        animations: animated.animations,
+    };
+    let value = scene.validate().map_err(|flaw| flawed(&flaw, number.unwrap_or_default()))?;
+    Ok(Imported { value, warnings })
+}
+
+/// Things beside geometry that a scene has no room for.
+fn note_document(document: &Document<'_>, lost: &mut BTreeSet<String>) {
+    for (extension, what) in [("KHR_lights_punctual", "lights"), ("KHR_node_visibility", "node visibility")] {
+        if document.nodes.iter().any(|node| node.extension(extension).is_some()) {
+            lost.insert(what.to_owned());
+        }
+    }
+}
+
+/// One warning for each kind of thing that turned up.
+fn summary(document: &Document<'_>, notes: Notes, scene: Option<usize>) -> Result<Vec<Diag>, Diag> {
+    let mut warnings = Vec::new();
+    if let (Some(scene), 2..) = (scene, document.scenes.len()) {
+        let message = format!("of {} scenes, only number {scene} is taken", document.scenes.len());
+        warnings.push(Diag::warning("gltf-scenes", message).at("/scenes"));
+    }
+    if let Some((count, at)) = notes.no_triangles {
+        let message =
+            format!("{count} primitives are points or lines, or have no triangles, and are passed over");
+        warnings.push(Diag::warning("gltf-no-triangles", message).at(at));
+    }
+    if let Some((count, at)) = notes.no_coordinates {
+        let message = format!("{count} primitives lack the texture coordinates that their material uses");
+        warnings
+            .push(Diag::warning("gltf-uv", message).at(at).hint("they get the first set, if they have one"));
+    }
+    if let Some((count, at)) = notes.unsorted {
+        let message =
+            format!("{count} channels have keys out of the order of their times, and are put into it");
+        warnings.push(Diag::warning("gltf-key-order", message).at(at));
+    }
+    if let Some((count, at)) = notes.influences {
+        let message = format!("{count} vertices hang on more than four joints, and keep the strongest four");
+        warnings.push(Diag::warning("gltf-influences", message).at(at));
+    }
+    if !notes.lost.is_empty() {
+        let lost: Vec<String> = notes.lost.into_iter().collect();
+        warnings.push(Diag::warning("gltf-not-kept", format!("not kept are {}", lost.join(", "))));
+    }
+    let unknown = document.unknown_extensions()?;
+    if !unknown.is_empty() {
+        let message = format!("the model uses extensions that are not known: {}", unknown.join(", "));
+        warnings.push(Diag::warning("gltf-extension-unknown", message).at("/extensionsUsed"));
+    }
+    Ok(warnings)
+}
+
+/// A flaw of the model as one of the document: their lists are numbered alike.
+fn flawed(flaw: &Flaw, scene: usize) -> Diag {
+    let place = flaw.at.replace("roots[", &format!("scenes[{scene}].nodes["));
+    let pointer = format!("/{}", place.replace(']', "").replace(['[', '.'], "/"));
+    Diag::error("gltf-model", flaw.what.clone()).at(pointer).hint("the file is damaged: export it again")
+}

@@ -1,0 +1,72 @@
+//! Pictures of a document, not decoded (glTF 2.0, 3.8.2).
+//!
+//! Only those that something drawn uses are read: a scene keeps the others by name, so that numbers stay right.
+
+use std::collections::BTreeSet;
+
+use kiln_ir::{ImageId, ImageSource};
+use kiln_kit::Diag;
+
+use super::at::At;
+use super::buffers::Buffers;
+use super::document::Document;
+use super::uri::Files;
+
+/// Reads the pictures of a document that are used.
+pub(super) fn read<'a>(
+    document: &Document<'a>,
+    buffers: &Buffers<'a>,
+    files: &mut Files<'_, '_>,
+    used: &BTreeSet<ImageId>,
+) -> Result<Vec<ImageSource>, Diag> {
+    let mut images = Vec::new();
+    for (index, at) in document.images.iter().enumerate() {
+        let name = at.text_of("name")?.to_owned();
+        images.push(if used.contains(&ImageId(index as u32)) {
+            ImageSource { name, ..image(at, buffers, files)? }
+        } else {
+            ImageSource { name, ..ImageSource::default() }
+        });
+    }
+    Ok(images)
+}
+
+fn image<'a>(at: At<'a>, buffers: &Buffers<'a>, files: &mut Files<'_, '_>) -> Result<ImageSource, Diag> {
+    let declared = at.text_of("mimeType")?;
+    let (bytes, path, media) = match (at.get("uri"), at.get("bufferView")) {
+        (Some(uri), _) => {
+            let content = files.fetch(uri)?;
+            (content.bytes, content.path, content.media)
+        }
+        (None, Some(view)) => {
+            let bytes = buffers.view(view)?.bytes;
+            buffers.spend(bytes.len(), at)?;
+            (bytes.to_vec(), String::new(), String::new())
+        }
+        (None, None) => return Err(at.bad("the picture has neither \"uri\" nor \"bufferView\"")),
+    };
+    if bytes.is_empty() {
+        return Err(at.bad("the picture has no bytes"));
+    }
+    let of_path =
+        || path.rsplit('/').next()?.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    let extension = of_media(declared).or_else(|| of_media(&media)).map(str::to_owned).or_else(of_path);
+    Ok(ImageSource { name: String::new(), extension: extension.unwrap_or_default(), path, bytes })
+}
+
+/// The extension of files of a media type.
+fn of_media(media: &str) -> Option<&'static str> {
+    const KNOWN: [(&str, &str); 10] = [
+        ("image/png", "png"),
+        ("image/jpeg", "jpg"),
+        ("image/jpg", "jpg"),
+        ("image/webp", "webp"),
+        ("image/ktx2", "ktx2"),
+        ("image/bmp", "bmp"),
+        ("image/x-tga", "tga"),
+        ("image/tga", "tga"),
+        ("image/vnd-ms.dds", "dds"),
+        ("image/avif", "avif"),
+    ];
+    KNOWN.iter().find(|(known, _)| known.eq_ignore_ascii_case(media)).map(|(_, extension)| *extension)
+}

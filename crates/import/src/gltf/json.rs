@@ -1,0 +1,384 @@
+//! JSON text (RFC 8259) into a tree that borrows from it.
+//!
+//! Made for glTF: text that may hold a hundred megabytes of base64, which is not copied, and trees whose size in
+//! memory is bounded by the text. A byte order mark and padding with NUL are tolerated, because exporters write
+//! them. Refused are syntax errors, numbers beyond `f64`, nesting beyond [`MAX_DEPTH`] and more than [`MAX_VALUES`].
+
+use std::borrow::Cow;
+
+use kiln_kit::Diag;
+
+/// How deep values may nest. glTF itself needs ten; the rest is for what applications add.
+const MAX_DEPTH: usize = 128;
+
+/// How many values there may be: about one GiB of them.
+const MAX_VALUES: usize = 1 << 25;
+
+/// A value. Members stand in the order of the text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Json<'a> {
+    Null,
+    Bool(bool),
+    Number(f64),
+    String(Cow<'a, str>),
+    Array(Vec<Json<'a>>),
+    Object(Vec<(Cow<'a, str>, Json<'a>)>),
+}
+
+impl Json<'_> {
+    /// What kind of value it is, for messages.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Json::Null => "null",
+            Json::Bool(_) => "a truth value",
+            Json::Number(_) => "a number",
+            Json::String(_) => "a text",
+            Json::Array(_) => "a list",
+            Json::Object(_) => "an object",
+        }
+    }
+}
+
+/// Parses a whole text.
+pub(super) fn parse(bytes: &[u8]) -> Result<Json<'_>, Diag> {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let at = error.valid_up_to();
+        fault(
+            bytes,
+            at,
+            format!("byte {:#04x} is not UTF-8 text", bytes.get(at).copied().unwrap_or_default()),
+        )
+    })?;
+    let mut parser = Parser { text, at: 0, depth: 0, values: 0 };
+    let value = parser.value()?;
+    parser.blank();
+    match text.as_bytes()[parser.at..].iter().find(|&&byte| byte != 0) {
+        None => Ok(value),
+        Some(_) => Err(parser.fault("the text goes on after the end of its only value")),
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    values: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn blank(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    /// Goes past a character and the blanks after it, if it comes next.
+    fn eat(&mut self, wanted: u8) -> bool {
+        let found = self.peek() == Some(wanted);
+        if found {
+            self.at += 1;
+            self.blank();
+        }
+        found
+    }
+
+    fn value(&mut self) -> Result<Json<'a>, Diag> {
+        self.blank();
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            return Err(self.too_large(format!("more than {MAX_VALUES} values")));
+        }
+        match self.peek() {
+            Some(b'{') => self.nested(Parser::object),
+            Some(b'[') => self.nested(Parser::array),
+            Some(b'"') => Ok(Json::String(self.string()?)),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.word("true", Json::Bool(true)),
+            Some(b'f') => self.word("false", Json::Bool(false)),
+            Some(b'n') => self.word("null", Json::Null),
+            Some(_) => Err(self.fault("a value is expected here")),
+            None => Err(self.fault("the text ends where a value is expected")),
+        }
+    }
+
+    fn nested(&mut self, inside: impl FnOnce(&mut Self) -> Result<Json<'a>, Diag>) -> Result<Json<'a>, Diag> {
+        if self.depth == MAX_DEPTH {
+            return Err(self.too_large(format!("values nest deeper than {MAX_DEPTH}")));
+        }
+        self.depth += 1;
+        self.at += 1;
+        self.blank();
+        let value = inside(self)?;
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    fn array(&mut self) -> Result<Json<'a>, Diag> {
+        let mut items = Vec::new();
+        if !self.eat(b']') {
+            loop {
+                items.push(self.value()?);
+                self.blank();
+                if self.eat(b']') {
+                    break;
+                }
+                if !self.eat(b',') {
+                    return Err(self.fault("a comma or the end of the list is expected here"));
+                }
+            }
+        }
+        items.shrink_to_fit();
+        Ok(Json::Array(items))
+    }
+
+    fn object(&mut self) -> Result<Json<'a>, Diag> {
+        let mut members = Vec::new();
+        if !self.eat(b'}') {
+            loop {
+                if self.peek() != Some(b'"') {
+                    return Err(self.fault("the name of a member is expected here"));
+                }
+                let name = self.string()?;
+                self.blank();
+                if !self.eat(b':') {
+                    return Err(self.fault("a colon is expected here"));
+                }
+                members.push((name, self.value()?));
+                self.blank();
+                if self.eat(b'}') {
+                    break;
+                }
+                if !self.eat(b',') {
+                    return Err(self.fault("a comma or the end of the object is expected here"));
+                }
+            }
+        }
+        members.shrink_to_fit();
+        Ok(Json::Object(members))
+    }
+
+    fn word(&mut self, word: &str, value: Json<'a>) -> Result<Json<'a>, Diag> {
+        if !self.text[self.at..].starts_with(word) {
+            return Err(self.fault("a value is expected here"));
+        }
+        self.at += word.len();
+        Ok(value)
+    }
+
+    fn digits(&mut self) -> Result<(), Diag> {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        if self.at == start { Err(self.fault("a digit is expected here")) } else { Ok(()) }
+    }
+
+    fn number(&mut self) -> Result<Json<'a>, Diag> {
+        let start = self.at;
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        if self.peek() == Some(b'0') {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        match self.text[start..self.at].parse() {
+            Ok(number) if f64::is_finite(number) => Ok(Json::Number(number)),
+            _ => Err(fault(self.text.as_bytes(), start, "the number is too large")),
+        }
+    }
+
+    fn string(&mut self) -> Result<Cow<'a, str>, Diag> {
+        self.at += 1;
+        let mut owned: Option<String> = None;
+        let mut piece = self.at;
+        loop {
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    let text = owned.get_or_insert_default();
+                    text.push_str(&self.text[piece..self.at]);
+                    text.push(self.escape()?);
+                    piece = self.at;
+                }
+                Some(0..0x20) => return Err(self.fault("a control character stands in a text")),
+                Some(_) => self.at += 1,
+                None => return Err(self.fault("the text ends inside of a quoted text")),
+            }
+        }
+        let rest = &self.text[piece..self.at];
+        self.at += 1;
+        Ok(match owned {
+            Some(mut text) => {
+                text.push_str(rest);
+                Cow::Owned(text)
+            }
+            None => Cow::Borrowed(rest),
+        })
+    }
+
+    /// The character of an escape sequence, or of two that are a surrogate pair.
+    fn escape(&mut self) -> Result<char, Diag> {
+        self.at += 1;
+        let char = match self.peek() {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => {
+                self.at += 1;
+                return self.unicode();
+            }
+            _ => return Err(self.fault("this is no escape sequence")),
+        };
+        self.at += 1;
+        Ok(char)
+    }
+
+    fn unicode(&mut self) -> Result<char, Diag> {
+        let high = self.hex()?;
+        let code = if (0xD800..0xDC00).contains(&high) && self.text[self.at..].starts_with("\\u") {
+            self.at += 2;
+            let low = self.hex()?;
+            if !(0xDC00..0xE000).contains(&low) {
+                return Err(self.fault("half a surrogate pair"));
+            }
+            0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
+        } else {
+            high
+        };
+        char::from_u32(code).ok_or_else(|| self.fault("half a surrogate pair"))
+    }
+
+    fn hex(&mut self) -> Result<u32, Diag> {
+        let digits = self.text.as_bytes().get(self.at..self.at + 4).unwrap_or_default();
+        let digit = |value: u32, byte: &u8| Some(value << 4 | char::from(*byte).to_digit(16)?);
+        match digits.iter().try_fold(0, digit) {
+            Some(value) if digits.len() == 4 => {
+                self.at += 4;
+                Ok(value)
+            }
+            _ => Err(self.fault("four hexadecimal digits are expected here")),
+        }
+    }
+
+    fn fault(&self, message: &str) -> Diag {
+        fault(self.text.as_bytes(), self.at, message)
+    }
+
+    fn too_large(&self, message: String) -> Diag {
+        Diag::error("gltf-too-large", message).at(place(self.text.as_bytes(), self.at))
+    }
+}
+
+fn fault(text: &[u8], at: usize, message: impl Into<String>) -> Diag {
+    Diag::error("gltf-json", message)
+        .at(place(text, at))
+        .hint("the file is damaged: export or download it again")
+}
+
+/// Line and column, both from one; columns count bytes.
+fn place(text: &[u8], at: usize) -> String {
+    let before = &text[..at.min(text.len())];
+    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let column = before.iter().rev().take_while(|&&byte| byte != b'\n').count() + 1;
+    format!("{line}:{column}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(json: &Json<'_>) -> String {
+        match json {
+            Json::String(text) => text.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn values_of_every_kind() {
+        let found = parse(b" { \"a\" : [ 1 , -0.5e+1, true,false,null , \"x\" , {} , [] ] } \n\0\0").unwrap();
+        let list = Json::Array(vec![
+            Json::Number(1.0),
+            Json::Number(-5.0),
+            Json::Bool(true),
+            Json::Bool(false),
+            Json::Null,
+            Json::String("x".into()),
+            Json::Object(vec![]),
+            Json::Array(vec![]),
+        ]);
+        assert_eq!(found, Json::Object(vec![("a".into(), list)]));
+        assert_eq!(parse(b"\xEF\xBB\xBF0").unwrap(), Json::Number(0.0));
+    }
+
+    #[test]
+    fn texts_are_borrowed_unless_they_have_escapes() {
+        let plain = parse("\"d\u{e9}j\u{e0} vu\"".as_bytes()).unwrap();
+        assert!(matches!(plain, Json::String(Cow::Borrowed("d\u{e9}j\u{e0} vu"))));
+        let escaped = parse(br#""a\/b\\\"\u00e9\uD83D\uDE00\n\t.""#).unwrap();
+        assert_eq!(text(&escaped), "a/b\\\"\u{e9}\u{1F600}\n\t.");
+    }
+
+    #[test]
+    fn errors_name_line_and_column() {
+        let check = |input: &[u8], at: &str| {
+            let error = parse(input).expect_err(&String::from_utf8_lossy(input));
+            assert_eq!((error.code.as_ref(), error.at.as_str()), ("gltf-json", at), "{error}");
+        };
+        check(b"", "1:1");
+        check(b"{\n \"a\": }", "2:7");
+        check(b"[1,\n\n2,]", "3:3");
+        check(b"[1 2]", "1:4");
+        check(b"{\"a\" 1}", "1:6");
+        check(b"{a:1}", "1:2");
+        check(b"{\"a\":1,}", "1:8");
+        check(b"nul", "1:1");
+        check(b"01", "1:2");
+        check(b"-", "1:2");
+        check(b"1.", "1:3");
+        check(b"1e", "1:3");
+        check(b"+1", "1:1");
+        check(b"[1e999]", "1:2");
+        check(b"\"abc", "1:5");
+        check(b"\"a\nb\"", "1:3");
+        check(br#""\x""#, "1:3");
+        check(br#""\u12""#, "1:4");
+        check(br#""\ud800""#, "1:8");
+        check(br#""\ud800\u0041""#, "1:14");
+        check(br#""\udc00""#, "1:8");
+        check(b"{} x", "1:4");
+        check(b"\"a\xFF\"", "1:3");
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let nest = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert!(parse(nest(MAX_DEPTH).as_bytes()).is_ok());
+        let error = parse(nest(MAX_DEPTH + 1).as_bytes()).unwrap_err();
+        assert_eq!(error.code, "gltf-too-large");
+        assert!(parse("[".repeat(1_000_000).as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,12 @@
+//! glTF import: every form that the document allows, and every way to be wrong.
+
+mod accessors;
+mod compression;
+mod files;
+mod malformed;
+mod materials;
+mod model;
+mod motion;
+mod mutations;
+mod placement;
+mod primitives;

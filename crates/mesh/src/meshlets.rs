@@ -1,0 +1,217 @@
+//! Meshlets: small clusters of triangles with their own vertex lists, for mesh shaders and cluster culling.
+//!
+//! Every triangle is in exactly one meshlet, with its winding.
+
+use crate::Triangles;
+use crate::bounds::reach;
+use crate::clusters::{Limits, grow};
+use crate::order::adapter;
+
+/// The most vertices a meshlet has.
+pub const MAX_VERTICES: usize = 64;
+/// The most triangles a meshlet has.
+pub const MAX_TRIANGLES: usize = 124;
+/// How much facing one way counts against being small: 0 is only small, 1 is only facing one way.
+pub const CONE_WEIGHT: f32 = 0.25;
+
+/// A meshlet's place in the lists of [`Meshlets`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meshlet {
+    /// Its first entry in `vertices`.
+    pub vertex_offset: u32,
+    /// How many of them.
+    pub vertex_count: u32,
+    /// Its first entry in `triangles`.
+    pub triangle_offset: u32,
+    /// How many of them.
+    pub triangle_count: u32,
+}
+
+/// What a renderer needs to skip a meshlet.
+///
+/// None of its triangles faces `camera` if
+/// `dot(center - camera, cone_axis) >= cone_cutoff * length(center - camera) + radius`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeshletBounds {
+    /// The centre of a sphere around its vertices.
+    pub center: [f32; 3],
+    /// The radius of that sphere.
+    pub radius: f32,
+    /// The direction its triangles face, on the whole.
+    pub cone_axis: [f32; 3],
+    /// How widely they differ from it; 1 if no direction can be skipped.
+    pub cone_cutoff: f32,
+}
+
+/// A mesh's meshlets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Meshlets {
+    /// Where each meshlet's vertices and triangles are; they follow each other without gaps.
+    pub meshlets: Vec<Meshlet>,
+    /// Vertices of the mesh.
+    pub vertices: Vec<u32>,
+    /// Corners, as places in the meshlet's own part of `vertices`.
+    pub triangles: Vec<[u8; 3]>,
+    /// One per meshlet.
+    pub bounds: Vec<MeshletBounds>,
+}
+
+/// Builds meshlets. The better `triangles` are ordered for the vertex cache, the better they come out.
+///
+/// Panics if there are fewer positions than vertices.
+pub fn build(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Meshlets {
+    triangles.expect("positions", positions);
+    let positions = &positions[..triangles.vertex_count()];
+    let (triangles, _) = triangles.indices().as_chunks::<3>();
+    let limits = Limits { vertices: MAX_VERTICES, triangles: MAX_TRIANGLES, cone_weight: CONE_WEIGHT };
+    let clusters = grow(triangles, positions, limits);
+
+    let mut result = Meshlets::default();
+    result.meshlets.reserve_exact(clusters.ends.len());
+    result.bounds.reserve_exact(clusters.ends.len());
+    result.triangles.reserve_exact(triangles.len());
+    let vertices = adapter(positions);
+    let (mut names, mut start) = (vec![u8::MAX; positions.len()], 0);
+    for &end in &clusters.ends {
+        let (vertex_offset, triangle_offset) = (result.vertices.len(), result.triangles.len());
+        for &triangle in &clusters.triangles[start as usize..end as usize] {
+            result.triangles.push(triangles[triangle as usize].map(|vertex| {
+                let name = &mut names[vertex as usize];
+                if *name == u8::MAX {
+                    *name = (result.vertices.len() - vertex_offset) as u8;
+                    result.vertices.push(vertex);
+                }
+                *name
+            }));
+        }
+        start = end;
+        let own = &mut result.vertices[vertex_offset..];
+        own.iter().for_each(|&vertex| names[vertex as usize] = u8::MAX);
+        let corners = result.triangles[triangle_offset..].as_flattened_mut();
+        meshopt::optimize_meshlet_level(own, corners, 0);
+        let bounds = meshopt::compute_meshlet_bounds(
+            meshopt::Meshlet { vertices: own, triangles: corners },
+            &vertices,
+        );
+        // The sphere comes from a few rounded steps; make sure that it holds what it should.
+        let inside = own.iter().map(|&vertex| positions[vertex as usize]);
+        result.bounds.push(MeshletBounds {
+            center: bounds.center,
+            radius: bounds.radius.max(reach(bounds.center, inside)),
+            cone_axis: bounds.cone_axis,
+            cone_cutoff: bounds.cone_cutoff,
+        });
+        result.meshlets.push(Meshlet {
+            vertex_offset: vertex_offset as u32,
+            vertex_count: own.len() as u32,
+            triangle_offset: triangle_offset as u32,
+            triangle_count: (corners.len() / 3) as u32,
+        });
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::order::tests::multiset;
+    use crate::order::vertex_cache;
+    use crate::samples::{Random, Sample, mirrored_sheet, soup, sphere};
+    use crate::vector::{Vec3, dot, face, length, sub};
+
+    fn built(sample: &Sample) -> Meshlets {
+        build(Triangles::new(&sample.indices, sample.positions.len()).unwrap(), &sample.positions)
+    }
+
+    /// Each meshlet's triangles in the mesh's own vertices.
+    fn expand(meshlets: &Meshlets) -> impl Iterator<Item = (Vec<[u32; 3]>, &MeshletBounds)> {
+        meshlets.meshlets.iter().zip(&meshlets.bounds).map(|(meshlet, bounds)| {
+            let at = meshlet.vertex_offset as usize;
+            let vertices = &meshlets.vertices[at..at + meshlet.vertex_count as usize];
+            let at = meshlet.triangle_offset as usize;
+            let triangles = &meshlets.triangles[at..at + meshlet.triangle_count as usize];
+            (triangles.iter().map(|t| t.map(|local| vertices[usize::from(local)])).collect(), bounds)
+        })
+    }
+
+    fn check(sample: &Sample) -> Meshlets {
+        let meshlets = built(sample);
+        // Limits, and no gaps.
+        let (mut vertices, mut triangles) = (0, 0);
+        for meshlet in &meshlets.meshlets {
+            assert_eq!((meshlet.vertex_offset, meshlet.triangle_offset), (vertices, triangles));
+            assert!((1..=64).contains(&meshlet.vertex_count) && (1..=124).contains(&meshlet.triangle_count));
+            (vertices, triangles) = (vertices + meshlet.vertex_count, triangles + meshlet.triangle_count);
+        }
+        assert_eq!(
+            (meshlets.vertices.len(), meshlets.triangles.len()),
+            (vertices as usize, triangles as usize)
+        );
+        // Every triangle once, wound as it was.
+        let all = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
+        assert_eq!(multiset(expand(&meshlets).flat_map(|(t, _)| t)), multiset(all.iter()));
+        // Every vertex inside.
+        for (triangles, bounds) in expand(&meshlets) {
+            for &vertex in triangles.iter().flatten() {
+                assert!(length(sub(sample.positions[vertex as usize], bounds.center)) <= bounds.radius);
+            }
+        }
+        meshlets
+    }
+
+    #[test]
+    fn spheres_soups_and_single_triangles() {
+        check(&sphere(3, 2));
+        check(&sphere(64, 32));
+        for seed in 0..20 {
+            check(&soup(seed, 100, 500));
+            check(&soup(seed, 5, 100));
+        }
+        let one = Sample { indices: vec![2, 1, 0], ..soup(1, 3, 1) };
+        assert_eq!(check(&one).meshlets.len(), 1);
+        let collapsed = Sample { indices: vec![1, 1, 1, 0, 1, 1], ..soup(1, 3, 1) };
+        check(&collapsed);
+        assert_eq!(build(Triangles::new(&[], 0).unwrap(), &[]), Meshlets::default());
+    }
+
+    #[test]
+    fn as_small_as_those_of_the_standard_builder() {
+        for mut sample in [sphere(200, 100), mirrored_sheet(150), soup(5, 3000, 1000)] {
+            let count = sample.positions.len();
+            sample.indices = vertex_cache(Triangles::new(&sample.indices, count).unwrap());
+            let ours = check(&sample);
+            let vertices = adapter(&sample.positions);
+            let standard = meshopt::build_meshlets(&sample.indices, &vertices, 64, 124, 0.25);
+            let squares = |radii: &mut dyn Iterator<Item = f32>| radii.map(|r| f64::from(r).powi(2)).sum::<f64>();
+            let theirs = squares(&mut standard.iter().map(|m| meshopt::compute_meshlet_bounds(m, &vertices).radius));
+            assert!(squares(&mut ours.bounds.iter().map(|b| b.radius)) <= theirs * 1.001);
+            assert!(ours.meshlets.len() <= standard.len() * 103 / 100);
+        }
+    }
+
+    #[test]
+    fn culled_meshlets_face_away() {
+        let mut sample = sphere(96, 48);
+        sample.indices = vertex_cache(Triangles::new(&sample.indices, sample.positions.len()).unwrap());
+        let meshlets = built(&sample);
+        let mut random = Random(7);
+        let mut culled = 0;
+        for _ in 0..50 {
+            let camera: Vec3 = std::array::from_fn(|_| random.signed() * 4.0);
+            for (triangles, bounds) in expand(&meshlets) {
+                let towards = sub(bounds.center, camera);
+                if dot(towards, bounds.cone_axis) < bounds.cone_cutoff * length(towards) + bounds.radius {
+                    continue;
+                }
+                culled += 1;
+                for corners in triangles {
+                    let [a, b, c] = corners.map(|corner| sample.positions[corner as usize]);
+                    let (normal, view) = (face(a, b, c), sub(a, camera).map(f64::from));
+                    let facing = normal[0] * view[0] + normal[1] * view[1] + normal[2] * view[2];
+                    assert!(facing >= -1e-9, "a culled triangle faces the camera");
+                }
+            }
+        }
+        assert!(culled > 50 * meshlets.meshlets.len() / 10);
+    }
+}

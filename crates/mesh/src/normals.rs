@@ -1,0 +1,96 @@
+//! Normals where a source gives none, or none that can be used.
+//!
+//! Missing normals are flat, as glTF asks. A single normal that is zero or not a number is replaced by the average of
+//! the faces around it, weighted by area; one that is merely not of length one is brought to it.
+
+use crate::Triangles;
+use crate::vector::{Vec3, dot, face, unit64};
+
+/// The unit normal of each triangle by its winding; zero for a triangle without area.
+///
+/// Panics if there are fewer positions than vertices.
+pub fn flat(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Vec<[f32; 3]> {
+    triangles.expect("positions", positions);
+    triangles.iter().map(|corners| unit64(face_of(corners, positions))).collect()
+}
+
+/// Makes every normal a unit vector where it can; returns how many had to be made up from the faces around them.
+///
+/// A vertex whose faces have no area keeps a zero normal.
+///
+/// Panics if there are fewer positions or normals than vertices.
+pub fn repair(triangles: Triangles<'_>, positions: &[[f32; 3]], normals: &mut [[f32; 3]]) -> usize {
+    triangles.expect("positions", positions);
+    triangles.expect("normals", normals);
+    let mut broken = false;
+    for normal in normals.iter_mut() {
+        if !is_unit(normal) {
+            *normal =
+                if normal.iter().all(|c| c.is_finite()) { unit64(normal.map(f64::from)) } else { [0.0; 3] };
+            broken |= *normal == [0.0; 3];
+        }
+    }
+    if !broken {
+        return 0;
+    }
+    let mut sums = vec![[0.0f64; 3]; normals.len()];
+    for corners in triangles.iter() {
+        if corners.iter().all(|&corner| normals[corner as usize] != [0.0; 3]) {
+            continue;
+        }
+        let face = face_of(corners, positions);
+        for corner in corners {
+            let sum = &mut sums[corner as usize];
+            *sum = [sum[0] + face[0], sum[1] + face[1], sum[2] + face[2]];
+        }
+    }
+    let mut made = 0;
+    for (normal, sum) in normals.iter_mut().zip(sums) {
+        if *normal == [0.0; 3] {
+            *normal = unit64(sum);
+            made += usize::from(*normal != [0.0; 3]);
+        }
+    }
+    made
+}
+
+/// Whether `normal` can stay as it is. What rounding unit vectors leaves is fine.
+pub(crate) fn is_unit(normal: &Vec3) -> bool {
+    (dot(*normal, *normal) - 1.0).abs() < 1e-3
+}
+
+fn face_of(corners: [u32; 3], positions: &[Vec3]) -> [f64; 3] {
+    let [a, b, c] = corners.map(|corner| positions[corner as usize]);
+    face(a, b, c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUAD: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+
+    #[test]
+    fn flat_normals_follow_the_winding_at_every_scale() {
+        for scale in [1e-30f32, 1.0, 1e30] {
+            let positions = QUAD.map(|p| p.map(|c| c * scale));
+            let triangles = Triangles::new(&[0, 1, 2, 2, 1, 0, 0, 1, 1], 4).unwrap();
+            assert_eq!(flat(triangles, &positions), [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0], [0.0; 3]]);
+        }
+    }
+
+    #[test]
+    fn broken_normals_come_from_the_faces() {
+        let triangles = Triangles::new(&[0, 1, 2, 0, 2, 3], 4).unwrap();
+        let mut normals = [[0.0, 0.0, 5.0], [f32::NAN, 0.0, 0.0], [0.0; 3], [1.0, 0.0, 0.0]];
+        assert_eq!(repair(triangles, &QUAD, &mut normals), 2);
+        assert_eq!(normals, [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]);
+    }
+
+    #[test]
+    fn a_vertex_without_area_keeps_none() {
+        let mut normals = [[0.0; 3]; 4];
+        assert_eq!(repair(Triangles::new(&[1, 1, 2], 4).unwrap(), &QUAD, &mut normals), 0);
+        assert_eq!(normals, [[0.0; 3]; 4]);
+    }
+}

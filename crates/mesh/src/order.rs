@@ -1,0 +1,115 @@
+//! The order of triangles and vertices that a GPU draws fastest.
+//!
+//! Triangles first for the cache of transformed vertices, then, within 5 % of what that gained, for less overdraw;
+//! vertices in the order the triangles then ask for them. Which triangles there are, and how each is wound, does
+//! not change.
+
+use crate::Triangles;
+use crate::vector::Vec3;
+use meshopt::{VertexDataAdapter, typed_to_bytes};
+
+/// How much of the vertex cache's gain the overdraw order may give back: 5 %.
+pub const OVERDRAW_THRESHOLD: f32 = 1.05;
+
+/// Orders triangles so that fewer vertices are transformed twice.
+pub fn vertex_cache(triangles: Triangles<'_>) -> Vec<u32> {
+    meshopt::optimize_vertex_cache(triangles.indices(), triangles.vertex_count())
+}
+
+/// Orders triangles that are already in [`vertex_cache`] order so that fewer pixels are shaded twice.
+///
+/// Panics if there are fewer positions than vertices.
+pub fn overdraw(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Vec<u32> {
+    triangles.expect("positions", positions);
+    let mut indices = triangles.indices().to_vec();
+    if !indices.is_empty() {
+        meshopt::optimize_overdraw_in_place(&mut indices, &adapter(positions), OVERDRAW_THRESHOLD);
+    }
+    indices
+}
+
+/// Renames vertices in the order `indices` first name them; returns for each new vertex the old one. Vertices that
+/// are never named are left out.
+///
+/// Panics if an index is not below `vertex_count`.
+pub fn vertex_fetch(indices: &mut [u32], vertex_count: usize) -> Vec<u32> {
+    let mut renamed = vec![u32::MAX; vertex_count];
+    let mut sources = Vec::with_capacity(vertex_count.min(indices.len()));
+    for index in indices {
+        let name = &mut renamed[*index as usize];
+        if *name == u32::MAX {
+            *name = sources.len() as u32;
+            sources.push(*index);
+        }
+        *index = *name;
+    }
+    sources
+}
+
+/// Positions as the native algorithms take them.
+pub(crate) fn adapter(positions: &[Vec3]) -> VertexDataAdapter<'_> {
+    VertexDataAdapter::new(typed_to_bytes(positions), size_of::<Vec3>(), 0)
+        .expect("a slice of positions is whole positions")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Triangles as a multiset: each turned so that its smallest corner is first (which keeps its winding), sorted.
+    pub(crate) fn multiset<T: Ord + Copy>(triangles: impl Iterator<Item = [T; 3]>) -> Vec<[T; 3]> {
+        let mut all: Vec<_> = triangles
+            .map(|[a, b, c]| [[a, b, c], [b, c, a], [c, a, b]].into_iter().min().unwrap_or([a, b, c]))
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn nothing_and_a_single_triangle() {
+        let none = Triangles::new(&[], 0).unwrap();
+        assert!(vertex_cache(none).is_empty() && overdraw(none, &[]).is_empty());
+        let one = Triangles::new(&[2, 0, 1], 3).unwrap();
+        assert_eq!(multiset(Triangles::new(&vertex_cache(one), 3).unwrap().iter()), [[0, 1, 2]]);
+    }
+
+    #[test]
+    fn a_grid_is_transformed_with_fewer_misses() {
+        let n = 64;
+        let cells = (0..n * n).map(|i| (i * 37) % (n * n));
+        let indices: Vec<u32> = cells
+            .flat_map(|i| {
+                let at = i / n * (n + 1) + i % n;
+                [at, at + 1, at + n + 1, at + n + 1, at + 1, at + n + 2]
+            })
+            .collect();
+        let count = ((n + 1) * (n + 1)) as usize;
+        let misses = |indices: &[u32]| meshopt::analyze_vertex_cache(indices, count, 16, 0, 0).acmr;
+        let ordered = vertex_cache(Triangles::new(&indices, count).unwrap());
+        assert!(misses(&indices) > 1.5 && misses(&ordered) < 0.8);
+    }
+
+    proptest! {
+        #[test]
+        fn the_same_triangles_with_the_same_winding(
+            positions in prop::collection::vec(prop::array::uniform3(-1.0f32..1.0), 1..40),
+            picks in prop::collection::vec(any::<prop::sample::Index>(), 0..120),
+        ) {
+            let mut indices: Vec<u32> = picks.iter().map(|p| p.index(positions.len()) as u32).collect();
+            indices.truncate(indices.len() / 3 * 3);
+            let triangles = Triangles::new(&indices, positions.len()).unwrap();
+            let cached = vertex_cache(triangles);
+            let mut drawn = overdraw(Triangles::new(&cached, positions.len()).unwrap(), &positions);
+            let sources = vertex_fetch(&mut drawn, positions.len());
+            let back = Triangles::new(&drawn, sources.len()).unwrap().iter().map(|t| t.map(|i| sources[i as usize]));
+            prop_assert_eq!(multiset(back), multiset(triangles.iter()));
+            // Fetched in order: each new name is the next.
+            let mut next = 0;
+            for &index in &drawn {
+                prop_assert!(index <= next);
+                next += u32::from(index == next);
+            }
+        }
+    }
+}

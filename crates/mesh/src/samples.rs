@@ -1,0 +1,98 @@
+//! Meshes made in code, for tests.
+
+use crate::vector::{Vec3, unit};
+
+pub(crate) struct Sample {
+    pub(crate) positions: Vec<Vec3>,
+    pub(crate) normals: Vec<Vec3>,
+    pub(crate) uvs: Vec<[f32; 2]>,
+    pub(crate) indices: Vec<u32>,
+}
+
+/// A unit sphere with its texture once around; front faces look outward. The poles have collapsed triangles.
+pub(crate) fn sphere(segments: u32, rings: u32) -> Sample {
+    let mut sample = Sample { positions: vec![], normals: vec![], uvs: vec![], indices: vec![] };
+    for ring in 0..=rings {
+        for segment in 0..=segments {
+            let (u, v) = (f64::from(segment) / f64::from(segments), f64::from(ring) / f64::from(rings));
+            // Closed to the bit: around the seam and at both poles.
+            let around = f64::from(segment % segments) / f64::from(segments) * std::f64::consts::TAU;
+            let down = v * std::f64::consts::PI;
+            let wide = if ring == rings { 0.0 } else { libm::sin(down) };
+            let p = [libm::cos(around) * wide, libm::cos(down), libm::sin(around) * wide].map(|c| c as f32);
+            sample.positions.push(p);
+            sample.normals.push(unit(p));
+            sample.uvs.push([u as f32, v as f32]);
+        }
+    }
+    for ring in 0..rings {
+        for segment in 0..segments {
+            let a = ring * (segments + 1) + segment;
+            let b = a + segments + 1;
+            sample.indices.extend([a, a + 1, b, b, a + 1, b + 1]);
+        }
+    }
+    sample
+}
+
+/// A wavy sheet in the xy plane that faces +z, with the texture mirrored at its middle column: u runs from 0 to 1 and
+/// back. Vertices are shared across the mirror line.
+pub(crate) fn mirrored_sheet(cells: u32) -> Sample {
+    let mut sample = Sample { positions: vec![], normals: vec![], uvs: vec![], indices: vec![] };
+    let step = 1.0 / cells as f32;
+    for row in 0..=cells {
+        for column in 0..=cells {
+            let (x, y) = (column as f32 * step, row as f32 * step);
+            let height = |x: f32, y: f32| libm::sinf(x * 7.0) * 0.1 + libm::cosf(y * 5.0) * 0.07;
+            let (dx, dy) = (libm::cosf(x * 7.0) * 0.7, -libm::sinf(y * 5.0) * 0.35);
+            sample.positions.push([x, y, height(x, y)]);
+            sample.normals.push(unit([-dx, -dy, 1.0]));
+            sample.uvs.push([1.0 - (2.0 * x - 1.0).abs(), 1.0 - y]);
+        }
+    }
+    for row in 0..cells {
+        for column in 0..cells {
+            let a = row * (cells + 1) + column;
+            let b = a + cells + 1;
+            sample.indices.extend([a, a + 1, b, b, a + 1, b + 1]);
+        }
+    }
+    sample
+}
+
+/// Numbers that look random and are the same everywhere.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as u32
+    }
+
+    pub(crate) fn below(&mut self, limit: u32) -> u32 {
+        self.next() % limit
+    }
+
+    /// From -1 to 1.
+    pub(crate) fn signed(&mut self) -> f32 {
+        self.below(1 << 20) as f32 / (1 << 19) as f32 - 1.0
+    }
+}
+
+/// Triangles between random vertices: non-manifold, flipped, mirrored, every corner its own vertex or shared.
+pub(crate) fn soup(seed: u64, vertices: u32, triangles: u32) -> Sample {
+    let mut random = Random(seed);
+    let mut sample = Sample { positions: vec![], normals: vec![], uvs: vec![], indices: vec![] };
+    for _ in 0..vertices {
+        sample.positions.push(std::array::from_fn(|_| random.signed()));
+        sample.normals.push(unit(std::array::from_fn(|axis| random.signed() + [0.0, 0.0, 2.0][axis])));
+        sample.uvs.push(std::array::from_fn(|_| random.signed()));
+    }
+    for _ in 0..triangles {
+        let [a, b, c] = std::array::from_fn(|_| random.below(vertices));
+        if a != b && b != c && c != a {
+            sample.indices.extend([a, b, c]);
+        }
+    }
+    sample
+}

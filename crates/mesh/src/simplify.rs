@@ -1,0 +1,449 @@
+//! Levels of detail: fewer triangles over the same vertices.
+//!
+//! Each level is made from the one before it, by collapsing edges in the order of the error that does: to the
+//! surface, and to what is on it (normals, texture coordinates, skin weights). Texture seams stay closed and stay
+//! seams. Where splits of the normal alone would leave nothing to collapse (a mesh of flat faces, say), a level that
+//! missed its target is tried once more with those splits passable.
+//!
+//! A level that does not get clearly smaller than the last one has stalled: it is empty, and the next one starts
+//! from the last that was not.
+
+use crate::Triangles;
+use crate::order::adapter;
+use crate::skin::Influences;
+use crate::vector::Vec3;
+use crate::weld::{Attribute, firsts};
+use meshopt::{SimplifyOptions, SimplifyVertex};
+
+/// A mesh to simplify: an element per vertex in each attribute that is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Surface<'a> {
+    /// Where the vertices are.
+    pub positions: &'a [[f32; 3]],
+    /// Unit normals; kept by a moderate weight.
+    pub normals: Option<&'a [[f32; 3]]>,
+    /// Texture coordinates: seams are kept, and sliding along the surface counts as error.
+    pub uvs: Option<&'a [[f32; 2]]>,
+    /// Influences of a skin: merging vertices that move differently counts as error.
+    pub skin: Option<&'a [Influences]>,
+}
+
+/// A level of detail.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lod {
+    /// Its triangles; none if the level stalled.
+    pub indices: Vec<u32>,
+    /// How far its surface may be from the full mesh, in the units of the positions. Attributes count towards it.
+    pub error: f32,
+}
+
+/// The error a level may have, as part of the mesh's extent, unless asked otherwise.
+pub const DEFAULT_ERROR: f32 = 0.05;
+
+/// A level must lose at least this part of the triangles of the one before.
+const STALLED: f32 = 0.05;
+
+/// A mesh whose vertices' triangle counts, squared, sum to more than this gets no levels: the algorithm looks at
+/// each pair around a vertex, and a fan of fifty thousand is nothing that levels of detail are for.
+const MAX_PAIRS: u64 = 1 << 31;
+
+/// A change of normal by 1/weight counts as much as a shift of the surface over the same distance.
+const NORMAL_WEIGHT: f32 = 0.5;
+/// A slide of the texture by a length counts this much of a shift of the surface by it.
+const UV_WEIGHT: f32 = 0.5;
+const SKIN_WEIGHT: f32 = 1.0;
+
+/// The ratios for `count` levels, each half the one before.
+pub fn halves(count: usize) -> Vec<f32> {
+    (1..=count.min(32) as i32).map(|level| 0.5f32.powi(level)).collect()
+}
+
+/// Makes one level per entry of `ratios`: that part of the full number of triangles, within `error` of the mesh's
+/// extent. `finish` has the last word on each level's triangles (to order them, for instance) and runs beside the
+/// making of the next level; it must return the same triangles.
+///
+/// A level has at most as many triangles as its ratio asks, or as many as the error or the topology forced it to
+/// keep, and always fewer than the level before; otherwise it is empty.
+///
+/// Panics if an attribute has fewer elements than there are vertices.
+pub fn chain(
+    triangles: Triangles<'_>,
+    surface: &Surface<'_>,
+    ratios: &[f32],
+    error: f32,
+    finish: &(impl Fn(&[u32]) -> Vec<u32> + Sync),
+) -> Vec<Lod> {
+    let mut levels = vec![Lod::default(); ratios.len()];
+    let error = if error.is_finite() { error.clamp(0.0, 1.0) } else { DEFAULT_ERROR };
+    if triangles.len() < 2 || ratios.is_empty() {
+        return levels;
+    }
+    if let Some(simplifier) = Simplifier::new(triangles, surface, error) {
+        simplifier.descend(triangles.indices(), triangles.len(), 0.0, ratios, &mut levels, finish);
+    }
+    levels
+}
+
+struct Simplifier<'a> {
+    positions: &'a [Vec3],
+    /// Attributes side by side, `weights.len()` floats per vertex.
+    attributes: Vec<f32>,
+    weights: Vec<f32>,
+    /// For each vertex the first in the same place.
+    places: Vec<u32>,
+    surface: &'a Surface<'a>,
+    /// The largest side of the mesh, and the error allowed in its units.
+    limit: f32,
+}
+
+impl<'a> Simplifier<'a> {
+    fn new(triangles: Triangles<'_>, surface: &'a Surface<'a>, error: f32) -> Option<Self> {
+        let count = triangles.vertex_count();
+        triangles.expect("positions", surface.positions);
+        let positions = &surface.positions[..count];
+        let places = firsts(count, &[Attribute::F3(positions)]);
+        if pairs(triangles, &places) > MAX_PAIRS {
+            return None;
+        }
+        let scale = meshopt::simplify_scale(&adapter(positions));
+        if !(scale > 0.0 && scale.is_finite()) {
+            return None;
+        }
+        let (attributes, weights) = attributes(triangles, surface, scale);
+        Some(Self { positions, attributes, weights, places, surface, limit: error * scale })
+    }
+
+    /// Makes the first of `ratios` from `from`, then the rest from the result.
+    fn descend(
+        &self,
+        from: &[u32],
+        full: usize,
+        so_far: f32,
+        ratios: &[f32],
+        levels: &mut [Lod],
+        finish: &(impl Fn(&[u32]) -> Vec<u32> + Sync),
+    ) {
+        let ([ratio, ratios @ ..], [level, levels @ ..]) = (ratios, levels) else { return };
+        let Some((indices, error)) = self.level(from, full, *ratio, so_far) else {
+            return self.descend(from, full, so_far, ratios, levels, finish);
+        };
+        // The next level first: it takes longest, and a free thread picks up the other.
+        let ((), finished) =
+            rayon::join(|| self.descend(&indices, full, error, ratios, levels, finish), || finish(&indices));
+        *level = Lod { indices: finished, error };
+    }
+
+    /// One level, or nothing if it stalls.
+    fn level(&self, from: &[u32], full: usize, ratio: f32, so_far: f32) -> Option<(Vec<u32>, f32)> {
+        let target = ((full as f64 * f64::from(ratio)) as usize).max(1) * 3;
+        let allowed = self.limit - so_far;
+        if !(ratio > 0.0 && ratio < 1.0) || target >= from.len() || allowed <= 0.0 {
+            return None;
+        }
+        let locks = vec![SimplifyVertex::None; self.positions.len()];
+        let (mut indices, mut error) = self.run(from, target, allowed, SimplifyOptions::None, &locks);
+        // Missed by more than a tenth: perhaps the splits of normals are in the way.
+        if indices.len() > target + target / 10 {
+            let locks = self.seams();
+            let again = self.run(from, target, allowed, SimplifyOptions::Permissive, &locks);
+            if again.0.len() < indices.len() {
+                (indices, error) = again;
+            }
+        }
+        let enough = (from.len() as f32 * (1.0 - STALLED)) as usize;
+        (indices.len() >= 3 && indices.len() <= enough).then_some((indices, so_far + error))
+    }
+
+    fn run(
+        &self,
+        from: &[u32],
+        target: usize,
+        allowed: f32,
+        options: SimplifyOptions,
+        locks: &[SimplifyVertex],
+    ) -> (Vec<u32>, f32) {
+        let mut error = 0.0;
+        // Errors are absolute, so that they mean the same for a level made from part of the vertices.
+        let options = options | SimplifyOptions::ErrorAbsolute | SimplifyOptions::Sparse;
+        let vertices = adapter(self.positions);
+        let indices = meshopt::simplify_with_attributes_and_locks(
+            from,
+            &vertices,
+            &self.attributes,
+            &self.weights,
+            self.weights.len() * size_of::<f32>(),
+            locks,
+            target,
+            allowed,
+            options,
+            Some(&mut error),
+        );
+        (indices, error)
+    }
+
+    /// Marks the vertices where texture or skin is split: nothing may collapse across those.
+    fn seams(&self) -> Vec<SimplifyVertex> {
+        let mut marks = vec![SimplifyVertex::None; self.positions.len()];
+        for (vertex, &first) in self.places.iter().enumerate() {
+            let first = first as usize;
+            let uv_differs = self.surface.uvs.is_some_and(|uvs| uvs[vertex] != uvs[first]);
+            let skin_differs = self.surface.skin.is_some_and(|skin| skin[vertex] != skin[first]);
+            if uv_differs || skin_differs {
+                (marks[vertex], marks[first]) = (SimplifyVertex::Protect, SimplifyVertex::Protect);
+            }
+        }
+        marks
+    }
+}
+
+/// The squares of the numbers of corners at each place, summed.
+fn pairs(triangles: Triangles<'_>, places: &[u32]) -> u64 {
+    let mut corners = vec![0u32; places.len()];
+    for &index in triangles.indices() {
+        corners[places[index as usize] as usize] += 1;
+    }
+    corners.iter().map(|&count| u64::from(count) * u64::from(count)).sum()
+}
+
+/// All attributes of each vertex side by side, and their weights.
+fn attributes(triangles: Triangles<'_>, surface: &Surface<'_>, scale: f32) -> (Vec<f32>, Vec<f32>) {
+    let count = triangles.vertex_count();
+    let mut weights = Vec::new();
+    if let Some(normals) = surface.normals {
+        triangles.expect("normals", normals);
+        weights.extend([NORMAL_WEIGHT; 3]);
+    }
+    if let Some(uvs) = surface.uvs {
+        triangles.expect("uvs", uvs);
+        weights.extend([uv_weight(triangles, surface.positions, uvs, scale); 2]);
+    }
+    if let Some(skin) = surface.skin {
+        triangles.expect("skin", skin);
+        weights.extend([SKIN_WEIGHT; SKETCH]);
+    }
+    let mut values = Vec::with_capacity(count * weights.len());
+    for vertex in 0..count {
+        if let Some(normals) = surface.normals {
+            values.extend(normals[vertex]);
+        }
+        if let Some(uvs) = surface.uvs {
+            values.extend(uvs[vertex]);
+        }
+        if let Some(skin) = surface.skin {
+            values.extend(sketch(&skin[vertex]));
+        }
+    }
+    (values, weights)
+}
+
+/// Texture coordinates have no natural length: measured by how much of the texture the surface covers, a slide of
+/// the texture becomes a distance on the surface.
+fn uv_weight(triangles: Triangles<'_>, positions: &[Vec3], uvs: &[[f32; 2]], scale: f32) -> f32 {
+    let (mut surface, mut texture) = (0.0f64, 0.0f64);
+    for corners in triangles.iter() {
+        let [a, b, c] = corners.map(|corner| positions[corner as usize]);
+        let normal = crate::vector::face(a, b, c);
+        surface += (normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]).sqrt();
+        let [a, b, c] = corners.map(|corner| uvs[corner as usize].map(f64::from));
+        texture += ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])).abs();
+    }
+    let length = f64::from(scale);
+    let weight = f64::from(UV_WEIGHT) * (surface / (length * length) / texture).sqrt();
+    // No area in the texture: there is nothing to slide.
+    if weight.is_finite() { weight.min(1e3) as f32 } else { 0.0 }
+}
+
+/// Numbers per vertex that stand for its skin weights.
+const SKETCH: usize = 4;
+
+/// The weights of all joints, projected to a few dimensions: each joint has a direction of its own, so vertices that
+/// hang on the same joints alike get the same numbers, and others get numbers about as far apart as their weights
+/// are. (Slot by slot they cannot be compared: each vertex lists its joints in its own order.)
+fn sketch(skin: &Influences) -> [f32; SKETCH] {
+    let mut sum = [0.0; SKETCH];
+    for (&joint, &weight) in skin.joints.iter().zip(&skin.weights) {
+        let scrambled = (u32::from(joint) + 1).wrapping_mul(0x9e37_79b1);
+        let scrambled = (scrambled ^ scrambled >> 15).wrapping_mul(0x85eb_ca77);
+        for (value, byte) in sum.iter_mut().zip((scrambled ^ scrambled >> 13).to_le_bytes()) {
+            *value += weight * (f32::from(byte) / 127.5 - 1.0);
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{Sample, mirrored_sheet, soup, sphere};
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    fn levels(sample: &Sample, ratios: &[f32], error: f32) -> Vec<Lod> {
+        let surface = Surface {
+            positions: &sample.positions,
+            normals: Some(&sample.normals),
+            uvs: Some(&sample.uvs),
+            skin: None,
+        };
+        let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
+        chain(triangles, &surface, ratios, error, &|indices| indices.to_vec())
+    }
+
+    /// Each level is sound and smaller than the last one that is not empty.
+    fn check(sample: &Sample, levels: &[Lod]) {
+        let (mut count, mut error) = (sample.indices.len(), 0.0);
+        for level in levels.iter().filter(|level| !level.indices.is_empty()) {
+            assert!(Triangles::new(&level.indices, sample.positions.len()).is_ok());
+            assert!(level.indices.len() < count && level.error >= error);
+            (count, error) = (level.indices.len(), level.error);
+        }
+    }
+
+    #[test]
+    fn a_sphere_gets_its_levels() {
+        let sample = sphere(64, 32);
+        let levels = levels(&sample, &halves(3), 0.05);
+        check(&sample, &levels);
+        for (level, lod) in levels.iter().enumerate() {
+            let target = (sample.indices.len() / 3) >> (level + 1);
+            assert!(
+                lod.indices.len() / 3 <= target + target / 10,
+                "level {level}: {}",
+                lod.indices.len() / 3
+            );
+            assert!(lod.error > 0.0 && lod.error <= 0.05 * 2.0);
+            // Vertices stay where they were, so no triangle sinks far below the surface.
+            for triangle in lod.indices.as_chunks::<3>().0 {
+                let middle: f32 = (0..3)
+                    .map(|axis| {
+                        triangle.iter().map(|&v| sample.positions[v as usize][axis]).sum::<f32>() / 3.0
+                    })
+                    .map(|c| c * c)
+                    .sum::<f32>();
+                assert!(middle.sqrt() > 0.9);
+            }
+        }
+    }
+
+    /// How many edges have more triangles on one side than on the other, by position.
+    fn open_edges(sample: &Sample, indices: &[u32]) -> usize {
+        let mut edges = HashMap::new();
+        let key = |v: u32| sample.positions[v as usize].map(|c| (c + 0.0).to_bits());
+        for t in indices.as_chunks::<3>().0 {
+            for (a, b) in [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])] {
+                *edges.entry((key(a), key(b))).or_insert(0) += 1;
+                *edges.entry((key(b), key(a))).or_insert(0) -= 1;
+            }
+        }
+        edges.values().filter(|&&surplus| surplus > 0).count()
+    }
+
+    #[test]
+    fn texture_seams_stay_closed_and_stay_seams() {
+        // The sphere's seam: u = 0 and u = 1 in the same places.
+        let sample = sphere(64, 32);
+        assert_eq!(open_edges(&sample, &sample.indices), 0);
+        for level in levels(&sample, &halves(3), 0.05) {
+            assert!(!level.indices.is_empty());
+            assert_eq!(open_edges(&sample, &level.indices), 0);
+            // No triangle spans the seam: its u would jump.
+            for t in level.indices.as_chunks::<3>().0 {
+                let u = t.map(|v| sample.uvs[v as usize][0]);
+                let spread =
+                    u.iter().fold(f32::MIN, |m, &x| m.max(x)) - u.iter().fold(f32::MAX, |m, &x| m.min(x));
+                assert!(spread < 0.6, "{u:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn flat_shaded_meshes_get_levels_too() {
+        // Every corner its own vertex, with the normal of its face: no two triangles share a vertex.
+        let smooth = sphere(48, 24);
+        let triangles = Triangles::new(&smooth.indices, smooth.positions.len()).unwrap();
+        let faces = crate::normals::flat(triangles, &smooth.positions);
+        let gather = |all: &[Vec3]| smooth.indices.iter().map(|&i| all[i as usize]).collect::<Vec<_>>();
+        let flat = Sample {
+            positions: gather(&smooth.positions),
+            normals: faces.iter().flat_map(|&n| [n; 3]).collect(),
+            uvs: vec![[0.0; 2]; smooth.indices.len()],
+            indices: (0..smooth.indices.len() as u32).collect(),
+        };
+        let levels = levels(&flat, &halves(1), 0.05);
+        check(&flat, &levels);
+        assert!(!levels[0].indices.is_empty());
+        assert_eq!(open_edges(&flat, &levels[0].indices), 0);
+    }
+
+    #[test]
+    fn skin_weights_hold_vertices_apart() {
+        // A flat strip: without a skin it collapses to almost nothing, with a bend in the weights the bend stays.
+        let mut sample = mirrored_sheet(32);
+        for (p, n) in sample.positions.iter_mut().zip(&mut sample.normals) {
+            (p[2], *n) = (0.0, [0.0, 0.0, 1.0]);
+        }
+        let weight = |x: f32| if (0.25..0.3).contains(&x) { 1.0 } else { 0.0 };
+        let skin: Vec<Influences> = sample
+            .positions
+            .iter()
+            .map(|p| Influences {
+                joints: [0, 1, 0, 0],
+                weights: [1.0 - weight(p[0]), weight(p[0]), 0.0, 0.0],
+            })
+            .collect();
+        let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
+        let count = |skin| {
+            let surface = Surface { positions: &sample.positions, normals: None, uvs: None, skin };
+            let level = chain(triangles, &surface, &[0.01], 0.01, &|i| i.to_vec()).remove(0);
+            let moved = |&v: &u32| weight(sample.positions[v as usize][0]) > 0.5;
+            level.indices.iter().filter(|v| moved(v)).count()
+        };
+        assert!(count(None) < 20);
+        assert!(count(Some(&*skin)) > 20);
+    }
+
+    #[test]
+    fn levels_that_stall_are_empty() {
+        let tetrahedron = Sample {
+            positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            normals: vec![[0.0, 0.0, 1.0]; 4],
+            uvs: vec![[0.0; 2]; 4],
+            indices: vec![0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3],
+        };
+        for level in levels(&tetrahedron, &halves(2), 0.01) {
+            assert_eq!(level, Lod::default());
+        }
+        let one = Sample { indices: vec![0, 1, 2], ..tetrahedron };
+        assert_eq!(levels(&one, &halves(1), 0.05), [Lod::default()]);
+        let sample = sphere(16, 8);
+        for ratio in [0.0, 1.0, 2.0, -1.0, f32::NAN] {
+            assert_eq!(levels(&sample, &[ratio], 0.05), [Lod::default()]);
+        }
+        // No error allowed; and a level that stalled does not stop the next.
+        assert_eq!(levels(&sample, &[0.5], 0.0), [Lod::default()]);
+        let uneven = levels(&sphere(32, 16), &[0.5, 0.49, 0.25], 0.2);
+        assert!(
+            !uneven[0].indices.is_empty() && uneven[1].indices.is_empty() && !uneven[2].indices.is_empty()
+        );
+    }
+
+    #[test]
+    fn a_huge_fan_is_refused_in_no_time() {
+        let count = 100_000;
+        let mut sample =
+            Sample { positions: vec![[0.0, 0.0, 1.0]], normals: vec![], uvs: vec![], indices: vec![] };
+        sample.positions.extend((0..=count).map(|i| [libm::cosf(i as f32), libm::sinf(i as f32), 0.0]));
+        sample.normals = vec![[0.0, 0.0, 1.0]; sample.positions.len()];
+        sample.uvs = vec![[0.0; 2]; sample.positions.len()];
+        sample.indices = (0..count).flat_map(|i| [0, i + 1, i + 2]).collect();
+        assert_eq!(levels(&sample, &[0.5], 0.05), [Lod::default()]);
+    }
+
+    proptest! {
+        #[test]
+        fn soups_stay_sound(seed: u64, vertices in 3u32..60, triangles in 1u32..300) {
+            let sample = soup(seed, vertices, triangles);
+            check(&sample, &levels(&sample, &halves(3), 0.3));
+        }
+    }
+}

@@ -1,0 +1,589 @@
+//! Tangents as MikkTSpace defines them, in the handedness of glTF.
+//!
+//! Morten Mikkelsen, *Simulation of Wrinkled Surfaces Revisited* (2008), and the convention of its reference program:
+//! corners with equal position, normal and texture coordinates that hang together by edges, and whose texture is not
+//! mirrored between them, share one tangent: the average of their faces' tangents, each laid into the plane of the
+//! normal and weighted by the angle of its corner there. The reference numbers its own way through memory and
+//! recurses as deep as a fan is wide; this one takes vertex after vertex, in parallel, and no input makes it slow.
+//!
+//! `tangent[3]` is **minus** the sign the reference reports, because glTF's texture coordinates start at the top
+//! left: `cross(normal, tangent.xyz) * tangent.w` points up in the texture.
+//!
+//! Where texture coordinates say nothing:
+//! - a face of no area in the texture adds nothing, and its corners take the tangent of an adjoining face;
+//! - a triangle with two corners in one place is invisible, and takes what its vertices have;
+//! - a vertex with nothing to go by gets some unit vector across its normal, with handedness 1.
+//!
+//! Tangents at one vertex can differ (where the texture is mirrored, for one): then the vertex is split.
+
+use crate::Triangles;
+use crate::vector::{Vec3, add, dot, flatten, length, scale, sub, unit};
+use crate::weld::{Attribute, firsts};
+use rayon::prelude::*;
+
+/// A tangent for every vertex, and the vertices that had to be split to hold them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tangents {
+    /// One per vertex: those there were, then those that were added.
+    pub tangents: Vec<[f32; 4]>,
+    /// For each added vertex the one it copies.
+    pub added: Vec<u32>,
+    /// The triangles, in their order, over all these vertices.
+    pub indices: Vec<u32>,
+}
+
+/// Makes tangents for `triangles`.
+///
+/// Vertices may be split or not where the tangent does not care (equal position, normal and texture coordinates):
+/// the result at each corner is the same. Normals are unit vectors.
+///
+/// Panics if an attribute has fewer elements than there are vertices.
+pub fn generate(
+    triangles: Triangles<'_>,
+    positions: &[[f32; 3]],
+    normals: &[[f32; 3]],
+    uvs: &[[f32; 2]],
+) -> Tangents {
+    for (name, length) in [("positions", positions.len()), ("normals", normals.len()), ("uvs", uvs.len())] {
+        assert!(
+            length >= triangles.vertex_count(),
+            "{name}: {length} for {} vertices",
+            triangles.vertex_count()
+        );
+    }
+    let keys = [Attribute::F3(positions), Attribute::F3(normals), Attribute::F2(uvs)];
+    let firsts = firsts(triangles.vertex_count(), &keys);
+    // A welded mesh has every vertex once; then the detour over the first of its kind is not needed.
+    let welded = firsts.iter().enumerate().all(|(at, &first)| at as u32 == first);
+    let joined: Vec<u32>;
+    let topology = if welded {
+        triangles
+    } else {
+        joined = triangles.indices().iter().map(|&index| firsts[index as usize]).collect();
+        Triangles::trusted(&joined, triangles.vertex_count())
+    };
+    Mesh { topology, named: triangles.indices(), positions, normals, uvs }.generate()
+}
+
+/// As [`generate`], for vertices known to differ in position, normal or texture coordinates.
+pub(crate) fn generate_welded(
+    triangles: Triangles<'_>,
+    positions: &[[f32; 3]],
+    normals: &[[f32; 3]],
+    uvs: &[[f32; 2]],
+) -> Tangents {
+    Mesh { topology: triangles, named: triangles.indices(), positions, normals, uvs }.generate()
+}
+
+/// Vertices per unit of parallel work.
+const BLOCK: usize = 8192;
+
+struct Mesh<'a> {
+    /// Indices in which equal vertices are one.
+    topology: Triangles<'a>,
+    /// The indices as given: which vertex a corner is to be written to.
+    named: &'a [u32],
+    positions: &'a [Vec3],
+    normals: &'a [Vec3],
+    uvs: &'a [[f32; 2]],
+}
+
+/// What a face's texture coordinates say.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// Two corners are in one place.
+    Collapsed,
+    /// No area in the texture: goes along with any neighbour.
+    Any,
+    /// Not mirrored, as the reference counts it.
+    Preserving,
+    Mirrored,
+}
+
+/// A face's direction of growing u.
+#[derive(Clone, Copy)]
+struct Face {
+    tangent: Vec3,
+    kind: Kind,
+}
+
+/// The outcome for a block of vertices.
+#[derive(Default)]
+struct Block {
+    /// The tangent of each named vertex.
+    first: Vec<(u32, [f32; 4])>,
+    /// Further tangents: the vertex copied, the tangent.
+    added: Vec<(u32, [f32; 4])>,
+    /// Corners that take an added vertex: the corner, which of `added`.
+    moved: Vec<(u32, u32)>,
+}
+
+impl Mesh<'_> {
+    fn generate(&self) -> Tangents {
+        let count = self.topology.vertex_count();
+        let (faces, (offsets, corners)) = rayon::join(|| self.faces(), || corners_by_vertex(self.topology));
+        let blocks: Vec<Block> = (0..count.div_ceil(BLOCK))
+            .into_par_iter()
+            .map(|block| {
+                let mut out = Block::default();
+                let mut fan = Fan::default();
+                for vertex in block * BLOCK..((block + 1) * BLOCK).min(count) {
+                    let around = &corners[offsets[vertex] as usize..offsets[vertex + 1] as usize];
+                    if !around.is_empty() {
+                        fan.build(self, &faces, vertex, around);
+                        fan.write(self.named, around, &mut out);
+                    }
+                }
+                out
+            })
+            .collect();
+        self.link(blocks)
+    }
+
+    fn faces(&self) -> Vec<Face> {
+        let (triangles, _) = self.topology.indices().as_chunks::<3>();
+        triangles.par_iter().with_min_len(BLOCK).map(|&triangle| self.face(triangle)).collect()
+    }
+
+    fn face(&self, triangle: [u32; 3]) -> Face {
+        let [p0, p1, p2] = triangle.map(|vertex| self.positions[vertex as usize]);
+        if p0 == p1 || p1 == p2 || p2 == p0 {
+            return Face { tangent: [0.0; 3], kind: Kind::Collapsed };
+        }
+        let [t0, t1, t2] = triangle.map(|vertex| self.uvs[vertex as usize]);
+        let (d1, d2) = (sub(p1, p0), sub(p2, p0));
+        let (t1, t2) = ([t1[0] - t0[0], t1[1] - t0[1]], [t2[0] - t0[0], t2[1] - t0[1]]);
+        let area = t1[0] * t2[1] - t1[1] * t2[0];
+        // Directions of growing u and v, times the area.
+        let s = sub(scale(d1, t2[1]), scale(d2, t1[1]));
+        let t = sub(scale(d2, t1[0]), scale(d1, t2[0]));
+        let some = |x: f32| x.abs() > f32::MIN_POSITIVE;
+        if !some(area) || !some(length(s) / area.abs()) || !some(length(t) / area.abs()) {
+            return Face { tangent: [0.0; 3], kind: Kind::Any };
+        }
+        let (sign, kind) = if area > 0.0 { (1.0, Kind::Preserving) } else { (-1.0, Kind::Mirrored) };
+        Face { tangent: scale(unit(s), sign), kind }
+    }
+
+    /// Numbers the added vertices and writes the corners that use them.
+    fn link(&self, blocks: Vec<Block>) -> Tangents {
+        let count = self.topology.vertex_count();
+        let mut result =
+            Tangents { tangents: vec![[0.0; 4]; count], added: Vec::new(), indices: self.named.to_vec() };
+        for block in blocks {
+            let base = (count + result.added.len()) as u32;
+            for (vertex, tangent) in block.first {
+                result.tangents[vertex as usize] = tangent;
+            }
+            for (vertex, tangent) in block.added {
+                result.added.push(vertex);
+                result.tangents.push(tangent);
+            }
+            for (corner, which) in block.moved {
+                result.indices[corner as usize] = base + which;
+            }
+        }
+        result
+    }
+}
+
+/// For each vertex the corners that name it, ascending: all in one list, and where each vertex's begin.
+fn corners_by_vertex(triangles: Triangles<'_>) -> (Vec<u32>, Vec<u32>) {
+    let mut offsets = vec![0u32; triangles.vertex_count() + 2];
+    for &vertex in triangles.indices() {
+        offsets[vertex as usize + 2] += 1;
+    }
+    for at in 2..offsets.len() {
+        offsets[at] += offsets[at - 1];
+    }
+    // Filled through the entry after the vertex's own, which ends up where it belongs.
+    let mut corners = vec![0u32; triangles.indices().len()];
+    for (corner, &vertex) in triangles.indices().iter().enumerate() {
+        let end = &mut offsets[vertex as usize + 1];
+        corners[*end as usize] = corner as u32;
+        *end += 1;
+    }
+    offsets.pop();
+    (offsets, corners)
+}
+
+const NONE: u32 = u32::MAX;
+
+/// One corner of the vertex at hand.
+#[derive(Clone, Copy)]
+struct Corner {
+    /// The vertices that follow and precede it in its triangle.
+    next: u32,
+    previous: u32,
+    kind: Kind,
+    /// The corners across its two edges.
+    right: u32,
+    left: u32,
+    group: u32,
+}
+
+/// The corners around one vertex, and the groups they form. Kept from vertex to vertex for its memory.
+#[derive(Default)]
+struct Fan {
+    corners: Vec<Corner>,
+    by_previous: Vec<(u32, u32)>,
+    sums: Vec<Vec3>,
+    groups: Vec<[f32; 4]>,
+    names: Vec<(u32, u32, u32)>,
+}
+
+impl Fan {
+    fn build(&mut self, mesh: &Mesh<'_>, faces: &[Face], vertex: usize, around: &[u32]) {
+        let indices = mesh.topology.indices();
+        self.corners.clear();
+        self.corners.extend(around.iter().map(|&corner| {
+            let (first, k) = (corner / 3 * 3, corner % 3);
+            let at = |k: u32| indices[(first + k % 3) as usize];
+            let kind = faces[corner as usize / 3].kind;
+            Corner { next: at(k + 1), previous: at(k + 2), kind, right: NONE, left: NONE, group: NONE }
+        }));
+        self.join();
+        self.group();
+        self.average(mesh, faces, vertex, around);
+    }
+
+    /// Pairs corners across the edges at the vertex, each edge of a corner with at most one other.
+    fn join(&mut self) {
+        let corners = &mut self.corners;
+        if corners.len() <= 24 {
+            for i in 0..corners.len() {
+                let next = corners[i].next;
+                let fits = |c: &Corner| c.previous == next && c.left == NONE && c.kind != Kind::Collapsed;
+                if corners[i].kind != Kind::Collapsed
+                    && let Some(j) = corners.iter().position(fits)
+                {
+                    (corners[i].right, corners[j].left) = (j as u32, i as u32);
+                }
+            }
+            return;
+        }
+        // The same with a sorted list, for fans where looking at every pair would take too long.
+        let live = |(_, c): &(usize, &Corner)| c.kind != Kind::Collapsed;
+        self.by_previous.clear();
+        self.by_previous.extend(corners.iter().enumerate().filter(live).map(|(j, c)| (c.previous, j as u32)));
+        self.by_previous.sort_unstable();
+        let mut by_next: Vec<(u32, u32)> =
+            corners.iter().enumerate().filter(live).map(|(i, c)| (c.next, i as u32)).collect();
+        by_next.sort_unstable();
+        let mut candidates = self.by_previous.iter().copied().peekable();
+        for (next, i) in by_next {
+            while candidates.next_if(|&(previous, _)| previous < next).is_some() {}
+            if let Some((_, j)) = candidates.next_if(|&(previous, _)| previous == next) {
+                (corners[i as usize].right, corners[j as usize].left) = (j, i);
+            }
+        }
+    }
+
+    /// Walks from each corner to both sides for as long as the texture is not mirrored.
+    fn group(&mut self) {
+        self.groups.clear();
+        for start in 0..self.corners.len() {
+            let Corner { kind, group, right, left, .. } = self.corners[start];
+            if group != NONE || !matches!(kind, Kind::Preserving | Kind::Mirrored) {
+                continue;
+            }
+            let name = self.groups.len() as u32;
+            let sign = if kind == Kind::Preserving { -1.0 } else { 1.0 };
+            self.groups.push([0.0, 0.0, 0.0, sign]);
+            self.corners[start].group = name;
+            for (mut at, rightward) in [(right, true), (left, false)] {
+                while let Some(corner) = self.corners.get_mut(at as usize) {
+                    if corner.group != NONE || !(corner.kind == kind || corner.kind == Kind::Any) {
+                        break;
+                    }
+                    corner.group = name;
+                    at = if rightward { corner.right } else { corner.left };
+                }
+            }
+        }
+    }
+
+    /// The tangent of each group, in the order of operations of the reference.
+    fn average(&mut self, mesh: &Mesh<'_>, faces: &[Face], vertex: usize, around: &[u32]) {
+        let (normal, here) = (mesh.normals[vertex], mesh.positions[vertex]);
+        self.sums.clear();
+        self.sums.resize(self.groups.len(), [0.0; 3]);
+        for (corner, at) in self.corners.iter().zip(around) {
+            if corner.group == NONE || corner.kind == Kind::Any {
+                continue;
+            }
+            let tangent = unit(flatten(faces[*at as usize / 3].tangent, normal));
+            let side = |other: u32| unit(flatten(sub(mesh.positions[other as usize], here), normal));
+            let cosine = dot(side(corner.previous), side(corner.next)).clamp(-1.0, 1.0);
+            let sum = &mut self.sums[corner.group as usize];
+            *sum = add(*sum, scale(tangent, libm::acosf(cosine)));
+        }
+        for (group, &sum) in self.groups.iter_mut().zip(&self.sums) {
+            let mut tangent = unit(sum);
+            if tangent == [0.0; 3] {
+                tangent = across(normal);
+            }
+            group[..3].copy_from_slice(&tangent);
+        }
+        if self.groups.is_empty() {
+            let [x, y, z] = across(normal);
+            self.groups.push([x, y, z, 1.0]);
+        }
+        // Corners that no face could tell take the first group's; groups that agree are one.
+        for corner in &mut self.corners {
+            let group = if corner.group == NONE { 0 } else { corner.group as usize };
+            let same = self.groups[..group.min(16)].iter().position(|earlier| *earlier == self.groups[group]);
+            corner.group = same.unwrap_or(group) as u32;
+        }
+    }
+
+    /// Gives every corner's vertex its tangent; a vertex with several is split.
+    fn write(&mut self, named: &[u32], around: &[u32], out: &mut Block) {
+        self.names.clear();
+        let name = |(corner, &at): (&Corner, &u32)| (named[at as usize], corner.group, at);
+        self.names.extend(self.corners.iter().zip(around).map(name));
+        let (vertex, group, _) = self.names[0];
+        if self.names.iter().all(|name| (name.0, name.1) == (vertex, group)) {
+            out.first.push((vertex, self.groups[group as usize]));
+            return;
+        }
+        self.names.sort_unstable();
+        let (mut last, mut which) = ((NONE, NONE), NONE);
+        for &(vertex, group, at) in &self.names {
+            if last != (vertex, group) {
+                let tangent = (vertex, self.groups[group as usize]);
+                if last.0 != vertex {
+                    out.first.push(tangent);
+                    which = NONE;
+                } else {
+                    which = out.added.len() as u32;
+                    out.added.push(tangent);
+                }
+                last = (vertex, group);
+            }
+            if which != NONE {
+                out.moved.push((at, which));
+            }
+        }
+    }
+}
+
+/// A unit vector across `normal`: along x, or y where x is too close to the normal.
+pub(crate) fn across(normal: Vec3) -> Vec3 {
+    let axis = if normal[0].abs() < 0.9 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
+    unit(flatten(axis, normal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{Sample, mirrored_sheet, soup, sphere};
+    use proptest::prelude::*;
+
+    /// The reference's answer per corner, in glTF's handedness; nothing where it has none.
+    struct Reference<'a> {
+        sample: &'a Sample,
+        tangents: Vec<Option<[f32; 4]>>,
+    }
+
+    impl Reference<'_> {
+        fn vertex(&self, face: usize, corner: usize) -> usize {
+            self.sample.indices[face * 3 + corner] as usize
+        }
+    }
+
+    impl bevy_mikktspace::Geometry for Reference<'_> {
+        fn num_faces(&self) -> usize {
+            self.sample.indices.len() / 3
+        }
+        fn num_vertices_of_face(&self, _: usize) -> usize {
+            3
+        }
+        fn position(&self, face: usize, corner: usize) -> [f32; 3] {
+            self.sample.positions[self.vertex(face, corner)]
+        }
+        fn normal(&self, face: usize, corner: usize) -> [f32; 3] {
+            self.sample.normals[self.vertex(face, corner)]
+        }
+        fn tex_coord(&self, face: usize, corner: usize) -> [f32; 2] {
+            self.sample.uvs[self.vertex(face, corner)]
+        }
+        fn set_tangent(&mut self, space: Option<bevy_mikktspace::TangentSpace>, face: usize, corner: usize) {
+            self.tangents[face * 3 + corner] = space.map(|space| {
+                let [x, y, z, w] = space.tangent_encoded();
+                [x, y, z, -w]
+            });
+        }
+    }
+
+    fn reference(sample: &Sample) -> Vec<Option<[f32; 4]>> {
+        let mut reference = Reference { sample, tangents: vec![None; sample.indices.len()] };
+        bevy_mikktspace::generate_tangents(&mut reference).expect("a mesh the reference takes");
+        reference.tangents
+    }
+
+    fn made(sample: &Sample) -> Tangents {
+        let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
+        generate(triangles, &sample.positions, &sample.normals, &sample.uvs)
+    }
+
+    /// The angle between two directions in degrees.
+    fn angle(a: [f32; 4], b: [f32; 4]) -> f64 {
+        let wide = |v: [f32; 4]| [v[0], v[1], v[2]].map(f64::from);
+        let (a, b) = (wide(a), wide(b));
+        let dot: f64 = (0..3).map(|i| a[i] * b[i]).sum();
+        let cross: f64 =
+            (0..3).map(|i| (a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3]).powi(2)).sum();
+        libm::atan2(cross.sqrt(), dot).to_degrees()
+    }
+
+    /// Checks every corner of a face that says something, and returns how many there were.
+    fn agree(sample: &Sample, tolerance: f64) -> usize {
+        let (ours, theirs) = (made(sample), reference(sample));
+        let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
+        let mesh = Mesh {
+            topology: triangles,
+            named: &sample.indices,
+            positions: &sample.positions,
+            normals: &sample.normals,
+            uvs: &sample.uvs,
+        };
+        let mut checked = 0;
+        for (at, corners) in triangles.iter().enumerate() {
+            if !matches!(mesh.face(corners).kind, Kind::Preserving | Kind::Mirrored) {
+                continue;
+            }
+            for (index, their) in ours.indices[at * 3..].iter().zip(&theirs[at * 3..]).take(3) {
+                let our = ours.tangents[*index as usize];
+                let their = their.expect("the reference knows every sound face");
+                assert_eq!(our[3], their[3], "handedness in triangle {at}");
+                assert!(angle(our, their) < tolerance, "triangle {at}: {our:?} for {their:?}");
+                checked += 1;
+            }
+        }
+        checked
+    }
+
+    #[test]
+    fn a_plain_quad_has_gltf_handedness() {
+        // Facing +z, u to the right, v down: the bitangent must point up.
+        let sample = Sample {
+            positions: vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]],
+            normals: vec![[0.0, 0.0, 1.0]; 4],
+            uvs: vec![[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]],
+            indices: vec![0, 1, 2, 0, 2, 3],
+        };
+        let made = made(&sample);
+        assert_eq!(made.tangents, [[1.0, 0.0, 0.0, 1.0]; 4]);
+        assert!(made.added.is_empty());
+        assert_eq!(agree(&sample, 1e-3), 6);
+    }
+
+    #[test]
+    fn spheres_agree_with_the_reference() {
+        assert_eq!(agree(&sphere(48, 24), 0.1), (48 * 24 * 2 - 2 * 48) * 3);
+        agree(&sphere(200, 100), 0.1);
+    }
+
+    #[test]
+    fn mirrored_textures_split_the_mirror_line() {
+        let sample = mirrored_sheet(16);
+        assert_eq!(agree(&sample, 0.1), sample.indices.len());
+        let made = made(&sample);
+        // The middle column, and nothing else.
+        assert_eq!(made.added.len(), 17);
+        assert!(made.added.iter().all(|vertex| vertex % 17 == 8));
+    }
+
+    #[test]
+    fn soups_agree_with_the_reference() {
+        // Few triangles per edge, so that which of several neighbours is taken does not matter.
+        for seed in 0..40 {
+            agree(&soup(seed, 300, 200), 0.1);
+        }
+    }
+
+    #[test]
+    fn corners_as_own_vertices_give_the_same() {
+        let shared = mirrored_sheet(6);
+        let gather = |sample: &Sample| Sample {
+            positions: sample.indices.iter().map(|&i| sample.positions[i as usize]).collect(),
+            normals: sample.indices.iter().map(|&i| sample.normals[i as usize]).collect(),
+            uvs: sample.indices.iter().map(|&i| sample.uvs[i as usize]).collect(),
+            indices: (0..sample.indices.len() as u32).collect(),
+        };
+        let apart = gather(&shared);
+        let (a, b) = (made(&shared), made(&apart));
+        assert!(b.added.is_empty());
+        for corner in 0..shared.indices.len() {
+            assert_eq!(a.tangents[a.indices[corner] as usize], b.tangents[b.indices[corner] as usize]);
+        }
+    }
+
+    #[test]
+    fn corners_without_a_say_are_filled() {
+        // The second triangle has no area in the texture, the third none in space, the fourth no neighbour.
+        let sample = Sample {
+            positions: vec![
+                [0.0, 0.0, 0.0],
+                [1.0, 0.0, 0.0],
+                [0.0, 1.0, 0.0],
+                [1.0, 1.0, 0.0],
+                [5.0, 0.0, 0.0],
+                [6.0, 0.0, 0.0],
+                [5.0, 1.0, 0.0],
+            ],
+            normals: vec![[0.0, 0.0, 1.0]; 7],
+            uvs: vec![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.0; 2], [0.0; 2], [0.0; 2]],
+            indices: vec![0, 1, 2, 2, 1, 3, 0, 0, 1, 4, 5, 6],
+        };
+        let made = made(&sample);
+        let at = |corner: usize| made.tangents[made.indices[corner] as usize];
+        for corner in 0..12 {
+            let [x, y, z, w] = at(corner);
+            assert!(w.abs() == 1.0 && (length([x, y, z]) - 1.0).abs() < 1e-6 && z == 0.0);
+        }
+        assert_eq!([at(3), at(4)], [at(2), at(1)]);
+        assert_eq!(at(9), [1.0, 0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn a_huge_fan_takes_no_time() {
+        let count = 200_000;
+        let mut positions = vec![[0.0, 0.0, 1.0]];
+        positions.extend((0..=count).map(|i| {
+            let turn = i as f32 / count as f32 * 6.0;
+            [libm::cosf(turn), libm::sinf(turn), 0.0]
+        }));
+        let uvs: Vec<[f32; 2]> = positions.iter().map(|p| [p[0], p[1]]).collect();
+        let indices: Vec<u32> = (0..count as u32).flat_map(|i| [0, i + 1, i + 2]).collect();
+        let normals = vec![[0.0, 0.0, 1.0]; positions.len()];
+        let made = generate(Triangles::new(&indices, positions.len()).unwrap(), &positions, &normals, &uvs);
+        assert!(made.added.is_empty());
+        assert!(angle(made.tangents[0], [1.0, 0.0, 0.0, 0.0]) < 0.1);
+        // Collapsed triangles on one point, and unconnected ones that share only it.
+        let points = vec![0; 300_000];
+        generate(Triangles::new(&points, 1).unwrap(), &positions, &normals, &uvs);
+        let spread: Vec<u32> = (0..100_000).flat_map(|i| [0, i * 2 + 1, i * 2 + 2]).collect();
+        generate(Triangles::new(&spread, positions.len()).unwrap(), &positions, &normals, &uvs);
+    }
+
+    proptest! {
+        /// Whatever the mesh: unit vectors across the normal, the same triangles, the same on any number of threads.
+        #[test]
+        fn tangents_are_sound(seed: u64, vertices in 3u32..30, triangles in 1u32..200) {
+            let sample = soup(seed, vertices, triangles);
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+            let made = made(&sample);
+            prop_assert_eq!(&made, &pool.install(|| self::made(&sample)));
+            let source = |index: u32| made.added.get((index as usize).wrapping_sub(vertices as usize)).copied().unwrap_or(index);
+            prop_assert!(made.indices.iter().map(|&i| source(i)).eq(sample.indices.iter().copied()));
+            for &index in &made.indices {
+                let [x, y, z, w] = made.tangents[index as usize];
+                let normal = sample.normals[source(index) as usize];
+                prop_assert!((length([x, y, z]) - 1.0).abs() < 1e-5 && w.abs() == 1.0);
+                prop_assert!(dot([x, y, z], normal).abs() < 1e-3);
+            }
+        }
+    }
+}

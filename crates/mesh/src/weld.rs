@@ -1,0 +1,232 @@
+//! Equal vertices become one.
+//!
+//! Two vertices are equal when every attribute is equal bit for bit, with -0.0 taken as 0.0. Nothing is merged
+//! because it is merely near: that would move seams. The result is in the order in which the triangles first name
+//! the vertices, so vertices that no triangle names are gone.
+
+use crate::Triangles;
+
+/// One attribute, an element per vertex.
+#[derive(Clone, Copy, Debug)]
+pub enum Attribute<'a> {
+    /// Two floats, such as texture coordinates.
+    F2(&'a [[f32; 2]]),
+    /// Three floats, such as positions and normals.
+    F3(&'a [[f32; 3]]),
+    /// Four floats, such as tangents and weights.
+    F4(&'a [[f32; 4]]),
+    /// Four small numbers, such as joints.
+    U4(&'a [[u16; 4]]),
+}
+
+/// The mesh after welding.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Welded {
+    /// The triangles, in the order they were given, over the new vertices.
+    pub indices: Vec<u32>,
+    /// For each new vertex the old one it was first seen as.
+    pub sources: Vec<u32>,
+}
+
+/// Merges the vertices of `triangles` that agree in all `attributes`.
+///
+/// Panics if an attribute has fewer elements than there are vertices.
+pub fn weld(triangles: Triangles<'_>, attributes: &[Attribute<'_>]) -> Welded {
+    for attribute in attributes {
+        assert!(attribute.len() >= triangles.vertex_count(), "an attribute is shorter than the vertices");
+    }
+    let mut table = Table::new(triangles.vertex_count().min(triangles.indices().len()));
+    let mut sources = Vec::new();
+    let mut renamed = vec![NONE; triangles.vertex_count()];
+    let indices = triangles.indices().iter().map(|&old| {
+        let name = &mut renamed[old as usize];
+        if *name == NONE {
+            let hash = hash(attributes, old as usize);
+            *name = table.find_or_add(hash, sources.len() as u32, |new| {
+                equal(attributes, sources[new as usize] as usize, old as usize)
+            });
+            if *name as usize == sources.len() {
+                sources.push(old);
+            }
+        }
+        *name
+    });
+    Welded { indices: indices.collect(), sources }
+}
+
+/// For each of `count` vertices the first one that agrees with it in all `attributes` (itself, if it is the first).
+pub(crate) fn firsts(count: usize, attributes: &[Attribute<'_>]) -> Vec<u32> {
+    let mut table = Table::new(count);
+    let add = |vertex| {
+        let same = |first: u32| equal(attributes, first as usize, vertex);
+        table.find_or_add(hash(attributes, vertex), vertex as u32, same)
+    };
+    (0..count).map(add).collect()
+}
+
+/// The elements of `attribute` at `sources`.
+pub(crate) fn gather<T: Copy>(attribute: &[T], sources: &[u32]) -> Vec<T> {
+    sources.iter().map(|&source| attribute[source as usize]).collect()
+}
+
+/// As [`gather`], with -0.0 made 0.0.
+pub(crate) fn gather_floats<const N: usize>(attribute: &[[f32; N]], sources: &[u32]) -> Vec<[f32; N]> {
+    sources.iter().map(|&source| attribute[source as usize].map(|x| x + 0.0)).collect()
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Attribute<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::F2(a) => a.len(),
+            Self::F3(a) => a.len(),
+            Self::F4(a) => a.len(),
+            Self::U4(a) => a.len(),
+        }
+    }
+}
+
+/// The bits that decide equality: adding 0.0 turns -0.0 into 0.0 and leaves the rest alone.
+#[inline]
+fn bits(x: f32) -> u64 {
+    u64::from((x + 0.0).to_bits())
+}
+
+#[inline]
+fn hash(attributes: &[Attribute<'_>], vertex: usize) -> u64 {
+    // Multiply and fold: the upper half of each product carries every bit of both factors.
+    let fold = |state: u64, word: u64| {
+        let product = u128::from(state ^ word) * 0x9e37_79b9_7f4a_7c15;
+        (product >> 64) as u64 ^ product as u64
+    };
+    let mut state = 0x2545_f491_4f6c_dd1d;
+    for attribute in attributes {
+        match attribute {
+            Attribute::F2(a) => {
+                let [x, y] = a[vertex];
+                state = fold(state, bits(x) | bits(y) << 32);
+            }
+            Attribute::F3(a) => {
+                let [x, y, z] = a[vertex];
+                state = fold(fold(state, bits(x) | bits(y) << 32), bits(z));
+            }
+            Attribute::F4(a) => {
+                let [x, y, z, w] = a[vertex];
+                state = fold(fold(state, bits(x) | bits(y) << 32), bits(z) | bits(w) << 32);
+            }
+            Attribute::U4(a) => {
+                let word = a[vertex].iter().fold(0, |word, &x| word << 16 | u64::from(x));
+                state = fold(state, word);
+            }
+        }
+    }
+    state
+}
+
+#[inline]
+fn equal(attributes: &[Attribute<'_>], a: usize, b: usize) -> bool {
+    fn floats<const N: usize>(x: [f32; N], y: [f32; N]) -> bool {
+        x.map(bits) == y.map(bits)
+    }
+    attributes.iter().all(|attribute| match attribute {
+        Attribute::F2(v) => floats(v[a], v[b]),
+        Attribute::F3(v) => floats(v[a], v[b]),
+        Attribute::F4(v) => floats(v[a], v[b]),
+        Attribute::U4(v) => v[a] == v[b],
+    })
+}
+
+/// Open addressing over (upper hash bits, name) pairs: most misses are told apart without a look at a vertex.
+struct Table {
+    slots: Vec<(u32, u32)>,
+    shift: u32,
+}
+
+impl Table {
+    fn new(count: usize) -> Self {
+        let slots = (count + count / 2 + 8).next_power_of_two();
+        Self { slots: vec![(0, NONE); slots], shift: 64 - slots.trailing_zeros() }
+    }
+
+    /// The name stored for an equal vertex, or `new` after storing it.
+    #[inline]
+    fn find_or_add(&mut self, hash: u64, new: u32, same: impl Fn(u32) -> bool) -> u32 {
+        let (mask, tag) = (self.slots.len() - 1, hash as u32);
+        let mut at = (hash >> self.shift) as usize & mask;
+        loop {
+            let (stored, name) = self.slots[at];
+            if name == NONE {
+                self.slots[at] = (tag, new);
+                return new;
+            }
+            if stored == tag && same(name) {
+                return name;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn first_seen_order_and_both_zeros() {
+        let positions =
+            [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-0.0, 0.0, -0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]];
+        let indices = [2, 3, 4, 1, 0, 2];
+        let welded = weld(Triangles::new(&indices, 5).unwrap(), &[Attribute::F3(&positions)]);
+        assert_eq!(welded, Welded { indices: vec![0, 1, 2, 0, 1, 0], sources: vec![2, 3, 4] });
+        assert!(gather_floats(&positions, &welded.sources)[0].iter().all(|x| x.is_sign_positive()));
+    }
+
+    #[test]
+    fn any_attribute_keeps_vertices_apart() {
+        let uv = [[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]];
+        let joints = [[0; 4], [0; 4], [0, 0, 0, 1]];
+        let indices = [0, 1, 2];
+        let triangles = Triangles::new(&indices, 3).unwrap();
+        assert_eq!(weld(triangles, &[Attribute::F2(&uv)]).sources, [0, 1]);
+        assert_eq!(weld(triangles, &[Attribute::F2(&uv), Attribute::U4(&joints)]).sources, [0, 1, 2]);
+        assert_eq!(weld(triangles, &[]).sources, [0]);
+    }
+
+    #[test]
+    fn nothing_welds_to_nothing() {
+        assert_eq!(
+            weld(Triangles::new(&[], 4).unwrap(), &[Attribute::F3(&[[0.0; 3]; 4])]),
+            Welded::default()
+        );
+    }
+
+    proptest! {
+        /// Against the obvious map, over values that collide often.
+        #[test]
+        fn agrees_with_a_map(
+            positions in prop::collection::vec(prop::array::uniform3(prop::sample::select(vec![0.0f32, -0.0, 1.0, 2.5])), 1..60),
+            picks in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+        ) {
+            let mut indices: Vec<u32> = picks.iter().map(|p| p.index(positions.len()) as u32).collect();
+            indices.truncate(indices.len() / 3 * 3);
+            let welded = weld(Triangles::new(&indices, positions.len()).unwrap(), &[Attribute::F3(&positions)]);
+            let mut names = HashMap::new();
+            let expected: Vec<u32> = indices
+                .iter()
+                .map(|&i| {
+                    let next = names.len() as u32;
+                    *names.entry(positions[i as usize].map(|x| (x + 0.0).to_bits())).or_insert(next)
+                })
+                .collect();
+            prop_assert_eq!(&welded.indices, &expected);
+            prop_assert_eq!(welded.sources.len(), names.len());
+            // Each corner still has its position.
+            for (&old, &new) in indices.iter().zip(&welded.indices) {
+                prop_assert_eq!(positions[old as usize], positions[welded.sources[new as usize] as usize]);
+            }
+        }
+    }
+}
