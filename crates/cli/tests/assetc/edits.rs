@@ -31,7 +31,7 @@ impl Edit {
 
 /// Where pictures and tables come and go. Few names, so that they meet: two with one output, names that differ in
 /// case, files where directories were.
-const FILES: [&str; 17] = [
+const FILES: [&str; 21] = [
     "a.png",
     "A.png",
     "a.bmp",
@@ -46,7 +46,11 @@ const FILES: [&str; 17] = [
     "sub/d.png",
     "sub/deep/e.ao.png",
     "x.env",
+    "x.env/extra.png",
+    "x.env/px.bmp",
     "g.array",
+    "g.array/3.png",
+    "sub/g.n.array/more.png",
     "warm.lut.cube",
     "sub/cold.lut.cube",
 ];
