@@ -1,10 +1,12 @@
 //! Several programs at one output: builds wait for each other, whoever looks sees finished work, and nothing hangs.
 
-use crate::project::{ASSETC, Project, Ran, picture};
+use crate::project::{Project, Ran, picture};
+use kiln_kit::{Real, Records, RelPath};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -174,31 +176,41 @@ fn a_build_and_a_clean_do_not_trip_over_each_other() {
     assert!(!project.exists("runtime"));
 }
 
-/// Whoever finds the output taken says so and waits.
+/// Whoever finds the output taken says so and waits: anyone for a build, and a build for anyone who looks.
 #[test]
 fn waiting_is_said() {
     let project = Project::new();
     paint(&project, 0);
     project.run(&[]).expect(0);
-    for (args, shared) in
-        [(&["build"][..], false), (&["build"], true), (&["check"], false), (&["clean"], false)]
-    {
-        let journal =
-            File::options().read(true).write(true).open(project.path("runtime/.assetc-cache")).unwrap();
-        if shared {
-            journal.lock_shared().unwrap()
-        } else {
-            journal.lock().unwrap()
-        };
-        let mut command = Command::new(ASSETC);
-        command.args(args).current_dir(project.root());
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let built = || -> Box<dyn Any> {
+        let journal = File::options().append(true).open(project.path("runtime/.assetc-cache")).unwrap();
+        journal.lock().unwrap();
+        Box::new(journal)
+    };
+    let looked_at = || -> Box<dyn Any> {
+        let real = Real::open(&project.path("runtime")).unwrap();
+        Box::new(Records::read(&real, &RelPath::new(".assetc-cache").unwrap(), &|| ()).unwrap())
+    };
+    let cases: [(&str, &dyn Fn() -> Box<dyn Any>); 5] = [
+        ("build", &built),
+        ("build", &looked_at),
+        ("check", &built),
+        ("clean", &looked_at),
+        ("build", &built),
+    ];
+    for (command, take) in cases {
+        if command == "build" {
+            project.write("assets/0.png", picture(4, 4, 7)).run(&[]).expect(0);
+        }
+        let taken = take();
+        let mut child =
+            project.command(&[command]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = lines.next().unwrap().unwrap();
-        assert!(line.starts_with("waiting for "), "{args:?}: {line}");
+        assert!(line.starts_with("waiting for "), "{command}: {line}");
         std::thread::sleep(Duration::from_millis(50));
-        assert!(child.try_wait().unwrap().is_none(), "{args:?} did not wait");
-        drop(journal);
-        assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
+        assert!(child.try_wait().unwrap().is_none(), "{command} did not wait");
+        drop(taken);
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{command}");
     }
 }

@@ -1,6 +1,7 @@
 //! Random edits of a project: what people, editors, version control and bad luck do to sources, settings, outputs
 //! and the journal.
 
+use crate::contents;
 use crate::project::Project;
 use crate::random::Random;
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ impl Edit {
 
 /// Where pictures and tables come and go. Few names, so that they meet: two with one output, names that differ in
 /// case, files where directories were.
-const FILES: [&str; 17] = [
+const FILES: [&str; 21] = [
     "a.png",
     "A.png",
     "a.bmp",
@@ -45,7 +46,11 @@ const FILES: [&str; 17] = [
     "sub/d.png",
     "sub/deep/e.ao.png",
     "x.env",
+    "x.env/extra.png",
+    "x.env/px.bmp",
     "g.array",
+    "g.array/3.png",
+    "sub/g.n.array/more.png",
     "warm.lut.cube",
     "sub/cold.lut.cube",
 ];
@@ -87,7 +92,7 @@ impl Editor<'_> {
 
     fn put(&mut self) -> Edit {
         let path = *self.random.pick(&FILES);
-        let bytes = self.content(path);
+        let bytes = contents::for_name(&mut self.random, path);
         self.write(path, &bytes);
         Edit::of(format!("put {path}, {} bytes", bytes.len()))
     }
@@ -98,7 +103,7 @@ impl Editor<'_> {
         let names: &[&str] = if dir.ends_with(".env") { &FACES } else { &["0", "1", "2"] };
         let count = if self.random.one_in(8) { names.len() - 1 } else { names.len() };
         for name in &names[..count] {
-            let bytes = self.picture(side, side);
+            let bytes = contents::picture(&mut self.random, side, side);
             self.write(&format!("{dir}/{name}.png"), &bytes);
         }
         Edit::of(format!("put {dir}/ with {count} pictures of {side}x{side}"))
@@ -108,7 +113,11 @@ impl Editor<'_> {
     fn modify(&mut self) -> Edit {
         let Some(path) = self.some_source() else { return self.put() };
         let old = self.read(&path);
-        let bytes = if self.random.one_in(2) { self.same_size(&old) } else { self.content(&path) };
+        let bytes = if self.random.one_in(2) {
+            contents::same_size(&mut self.random, &old)
+        } else {
+            contents::for_name(&mut self.random, &path)
+        };
         if self.random.one_in(4) {
             std::thread::sleep(Duration::from_millis(25));
         }
@@ -163,7 +172,7 @@ impl Editor<'_> {
         let Some(path) = self.some_source() else { return self.put() };
         let before = fs::metadata(self.source(&path)).unwrap().modified().unwrap();
         let old = self.read(&path);
-        let bytes = self.same_size(&old);
+        let bytes = contents::same_size(&mut self.random, &old);
         self.write(&path, &bytes);
         set_modified(&self.source(&path), before);
         Edit::of(format!("modify {path} and set its time back"))
@@ -311,47 +320,6 @@ impl Editor<'_> {
         self.project.write(&format!("runtime/{path}"), &bytes);
         self.foreign.insert(path.to_owned(), bytes);
         Edit::idle(format!("write foreign {path}"))
-    }
-
-    /// Something that a source of this name could hold.
-    fn content(&mut self, path: &str) -> Vec<u8> {
-        if path.ends_with(".cube") {
-            return self.table();
-        }
-        let (width, height) = *self.random.pick(&[(1, 1), (4, 4), (8, 8), (5, 3), (4, 8)]);
-        self.picture(width, height)
-    }
-
-    /// Other content of the same size, as far as the old one is something we write.
-    fn same_size(&mut self, old: &[u8]) -> Vec<u8> {
-        match old.get(16..24) {
-            Some(&[0, 0, 0, width, 0, 0, 0, height]) if old.starts_with(b"\x89PNG") => {
-                self.picture(width.into(), height.into())
-            }
-            _ if old.starts_with(b"LUT") => self.table(),
-            _ => old.iter().map(|b| b ^ 1).collect(),
-        }
-    }
-
-    /// A picture whose size in bytes follows from its size in texels.
-    fn picture(&mut self, width: u32, height: u32) -> Vec<u8> {
-        let samples: Vec<u8> = (0..width * height * 4).map(|_| self.random.next() as u8).collect();
-        let mut bytes = Vec::new();
-        let mut encoder = png::Encoder::new(&mut bytes, width, height);
-        encoder.set_color(png::ColorType::Rgba);
-        encoder.set_depth(png::BitDepth::Eight);
-        encoder.set_compression(png::Compression::NoCompression);
-        encoder.write_header().unwrap().write_image_data(&samples).unwrap();
-        bytes
-    }
-
-    fn table(&mut self) -> Vec<u8> {
-        let mut text = "LUT_3D_SIZE 2\n".to_owned();
-        for _ in 0..8 {
-            let mut value = || self.random.below(1000);
-            text += &format!("0.{:03} 0.{:03} 0.{:03}\n", value(), value(), value());
-        }
-        text.into_bytes()
     }
 
     fn source(&self, path: &str) -> std::path::PathBuf {

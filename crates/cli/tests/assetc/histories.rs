@@ -63,6 +63,8 @@ fn output_of(source: &str) -> String {
 struct History<'a> {
     editor: Editor<'a>,
     project: &'a Project,
+    /// Outputs, and the sources that the journal has them from.
+    owners: BTreeMap<String, String>,
     /// Whether the journal was hurt since the last build.
     ledger_lost: bool,
     /// Whether nothing was done since the last build that calls for cooking.
@@ -96,6 +98,7 @@ impl History<'_> {
         self.tally.idle += usize::from(self.idle);
         let project = self.project;
         let before = project.tree("runtime");
+        let old_pack = std::fs::read(project.path("runtime.hpack")).ok();
         let pack = self.editor.random.one_in(8);
         let by_executable = self.editor.random.one_in(10);
         story.push(format!("build{}", if pack { " --pack" } else { "" }));
@@ -113,6 +116,7 @@ impl History<'_> {
             let theirs = &self.editor.foreign;
             let stayed = stayed.filter(|(path, _)| !theirs.contains_key(*path));
             self.editor.forgotten.extend(stayed.map(|(path, bytes)| (path.clone(), bytes.clone())));
+            self.owners.clear();
         }
 
         let clean = Project::in_memory();
@@ -140,8 +144,12 @@ impl History<'_> {
         let ok = fresh.failed.is_empty();
         self.tally.whole += usize::from(ok);
         self.compare(&before, &after, &expected, &fresh)?;
-        if ok && pack && project.read("runtime.hpack") != clean.read("runtime.hpack") {
+        let new_pack = std::fs::read(project.path("runtime.hpack")).ok();
+        if ok && pack && new_pack != Some(clean.read("runtime.hpack")) {
             return Err("the packs differ".into());
+        }
+        if !ok && new_pack != old_pack {
+            return Err("packed though something failed".into());
         }
         self.settle(&after, &fresh);
 
@@ -169,14 +177,21 @@ impl History<'_> {
                 Some(_) => {}
             }
         }
-        // What failed keeps its old output, and the manifest stays as it was.
-        let mut kept: BTreeSet<String> = fresh.failed.iter().map(|source| output_of(source)).collect();
-        if !fresh.failed.is_empty() {
-            kept.insert(MANIFEST.to_owned());
+        // What failed keeps its old output, as far as the journal knows it; and the manifest stays as it was.
+        let failed: Vec<(String, &String)> =
+            fresh.failed.iter().map(|source| (output_of(source), source)).collect();
+        for (path, _) in failed.iter().filter(|(path, source)| self.owners.get(path) == Some(source)) {
+            if before.contains_key(path) && after.get(path) != before.get(path) {
+                return Err(format!("{path} of a failed source has changed"));
+            }
+        }
+        if !failed.is_empty() && after.get(MANIFEST) != before.get(MANIFEST) {
+            return Err("linked though something failed".into());
         }
         for (path, bytes) in after.iter().filter(|(path, _)| !expected.contains_key(*path)) {
-            let untouched = before.get(path) == Some(bytes);
-            if !untouched || !kept.contains(path) {
+            let kept =
+                failed.iter().any(|(output, _)| output == path) || (path == MANIFEST && !failed.is_empty());
+            if !kept || before.get(path) != Some(bytes) {
                 return Err(format!("{path} is not in a build from nothing"));
             }
         }
@@ -188,10 +203,13 @@ impl History<'_> {
 
     /// What the model knows after a build: what was written is owned, what the journal forgot is nobody's.
     fn settle(&mut self, after: &BTreeMap<String, Vec<u8>>, fresh: &Ended) {
+        self.owners.retain(|_, source| fresh.sources.contains(source));
         let healthy = fresh.sources.difference(&fresh.failed);
-        let mut owned: BTreeSet<String> = healthy.map(|source| output_of(source)).collect();
-        owned.insert(MANIFEST.to_owned());
-        self.editor.forgotten.retain(|path, _| after.contains_key(path) && !owned.contains(path));
+        self.owners.extend(healthy.map(|source| (output_of(source), source.clone())));
+        let owned = |path: &String| {
+            path == MANIFEST || self.owners.get(path).is_some_and(|source| !fresh.failed.contains(source))
+        };
+        self.editor.forgotten.retain(|path, _| after.contains_key(path) && !owned(path));
         self.ledger_lost = false;
         self.idle = true;
     }
@@ -225,7 +243,14 @@ fn tell(tally: Tally, seed: u64) -> Tally {
         foreign: BTreeMap::new(),
         forgotten: BTreeMap::new(),
     };
-    let mut history = History { editor, project: &project, ledger_lost: false, idle: false, tally };
+    let mut history = History {
+        editor,
+        project: &project,
+        owners: BTreeMap::new(),
+        ledger_lost: false,
+        idle: false,
+        tally,
+    };
     let mut story = Vec::new();
     let edit = history.editor.configure();
     history.note(edit, &mut story);

@@ -81,15 +81,24 @@ fn kill(seed: u64, usual: usize, project: &Project, states: &[Wanted; 2]) {
             project.remove("runtime");
         }
         put_sources(project, &state.sources);
+        let before = project.tree("runtime");
         let args: &[&str] = if random.one_in(3) { &["--pack", "-q"] } else { &["-q"] };
         let mut child = project.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let ended = if random.one_in(3) {
-            // While outputs are put in place: the journal is on its way to its full size.
-            let size = random.below(state.journal);
+        let ended = if random.one_in(2) {
+            // While outputs are put in place: one of them is there, or the journal has grown to some size.
+            let missing: Vec<&String> =
+                state.runtime.keys().filter(|path| !before.contains_key(*path)).collect();
+            let output =
+                (!missing.is_empty()).then(|| project.path(&format!("runtime/{}", random.pick(&missing))));
+            let size = random.below(state.journal) as u64;
             let journal = project.path("runtime/.assetc-cache");
             loop {
                 let ended = child.try_wait().unwrap().is_some();
-                if ended || fs::metadata(&journal).is_ok_and(|meta| meta.len() > size as u64) {
+                let struck = match &output {
+                    Some(output) => output.exists(),
+                    None => fs::metadata(&journal).is_ok_and(|meta| meta.len() > size),
+                };
+                if ended || struck {
                     break ended;
                 }
                 std::thread::sleep(Duration::from_micros(50));
@@ -108,7 +117,7 @@ fn kill(seed: u64, usual: usize, project: &Project, states: &[Wanted; 2]) {
         nothing_is_half_written(project, states, &story);
 
         let known = known(project);
-        let strayed = random.one_in(3);
+        let strayed = random.one_in(2);
         if strayed {
             state = &states[random.below(2)];
             put_sources(project, &state.sources);

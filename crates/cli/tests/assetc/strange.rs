@@ -1,20 +1,22 @@
-//! Source and output trees on a real disk with things in them that are no ordinary files, or not for us to read.
+//! Source and output trees on a real disk with things in them that are no ordinary files, and things that happen to files
+//! behind our back.
 #![cfg(unix)]
 
-use crate::project::{ASSETC, Project, Ran, picture};
+use crate::contents;
+use crate::project::{Project, Ran, picture};
 use crate::random::Random;
 use kiln_kit::{Cache, Fs, Real, RelPath};
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
-use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A user who owns nothing, to whom permissions apply.
-const NOBODY: u32 = 65534;
+/// A picture whose size in bytes follows from its sides.
+fn flat(seed: u64, side: u32) -> Vec<u8> {
+    contents::picture(&mut Random::new(seed), side, side)
+}
 
 fn outputs(project: &Project) -> Vec<String> {
     project.tree("runtime").into_keys().filter(|path| path != "assets.hman").collect()
@@ -115,18 +117,6 @@ fn a_link_that_is_turned_to_another_file_is_noticed() {
         assert!(p.read("runtime/link.ktx2") == expected, "turned to {target}");
     }
     assert_eq!(p.build(), (0, 3));
-}
-
-/// A picture without compression: its size in bytes depends on its sides alone.
-fn flat(seed: u64, side: u32) -> Vec<u8> {
-    let mut random = Random::new(seed);
-    let samples: Vec<u8> = (0..side * side * 3).map(|_| random.next() as u8).collect();
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, side, side);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_compression(png::Compression::NoCompression);
-    encoder.write_header().unwrap().write_image_data(&samples).unwrap();
-    bytes
 }
 
 #[test]
@@ -241,114 +231,6 @@ fn an_edit_through_a_hard_link_is_noticed() {
     p.write("outside.png", &bytes[1]);
     File::options().write(true).open(p.path("outside.png")).unwrap().set_modified(before).unwrap();
     assert_eq!(p.build(), (1, 0));
-}
-
-/// A project that belongs to someone whom permissions bind: us, or nobody where they do not bind us.
-struct Bound {
-    project: Project,
-    is_root: bool,
-}
-
-impl Bound {
-    fn new() -> Bound {
-        let p = Project::new();
-        p.write("assets/a.png", picture(4, 4, 1));
-        p.write("assets/secret/b.png", picture(4, 4, 2));
-        fs::set_permissions(p.root(), Permissions::from_mode(0o755)).unwrap();
-        fs::create_dir(p.path("runtime")).unwrap();
-        let is_root = fs::metadata(p.path("runtime")).unwrap().uid() == 0;
-        if is_root {
-            // Where the executable lies is perhaps not for everyone.
-            fs::copy(ASSETC, p.path("assetc")).unwrap();
-            give_away(p.root());
-        }
-        Bound { project: p, is_root }
-    }
-
-    fn mode(&self, path: &str, mode: u32) {
-        fs::set_permissions(self.project.path(path), Permissions::from_mode(mode)).unwrap();
-    }
-
-    fn run(&self, args: &[&str]) -> Ran {
-        let mut command = self.project.command(args);
-        if self.is_root {
-            command = Command::new(self.project.path("assetc"));
-            command.args(args).current_dir(self.project.root()).uid(NOBODY).gid(NOBODY);
-        }
-        // A child that another test started at the wrong moment may still hold the copy open.
-        let busy = |e: &std::io::Error| e.kind() == std::io::ErrorKind::ExecutableFileBusy;
-        let output = loop {
-            match command.output() {
-                Err(e) if busy(&e) => std::thread::sleep(Duration::from_millis(10)),
-                output => break output.unwrap(),
-            }
-        };
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        let code = output.status.code().unwrap_or(-1);
-        Ran { code, stdout: text(output.stdout), stderr: text(output.stderr) }
-    }
-}
-
-fn give_away(path: &Path) {
-    chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
-    if path.is_dir() {
-        fs::read_dir(path).unwrap().for_each(|entry| give_away(&entry.unwrap().path()));
-    }
-}
-
-/// What cannot be seen is not gone: its outputs stay, and the build says what it could not do.
-#[test]
-fn an_unreadable_directory_is_an_error_and_loses_nothing() {
-    let b = Bound::new();
-    b.run(&[]).expect(0);
-    b.mode("assets/secret", 0o000);
-    let ran = b.run(&[]);
-    let after = outputs(&b.project);
-    b.mode("assets/secret", 0o755);
-    let ran = ran.expect(1);
-    assert!(ran.stderr.contains("error[unreadable]: secret"), "{}", ran.stderr);
-    assert_eq!(after, ["a.ktx2", "secret/b.ktx2"]);
-    let ran = b.run(&[]).expect(0);
-    assert!(ran.stdout.contains("0 built, 2 cached"), "{}", ran.stdout);
-}
-
-#[test]
-fn an_unreadable_source_fails_alone() {
-    let b = Bound::new();
-    b.mode("assets/a.png", 0o000);
-    let ran = b.run(&[]).expect(1);
-    assert!(ran.stderr.contains("error[unreadable]: a.png"), "{}", ran.stderr);
-    assert_eq!(outputs(&b.project), ["secret/b.ktx2"]);
-    b.mode("assets/a.png", 0o644);
-    let ran = b.run(&[]).expect(0);
-    assert!(ran.stdout.contains("1 built, 1 cached"), "{}", ran.stdout);
-}
-
-#[test]
-fn an_output_that_cannot_be_written_is_named() {
-    let b = Bound::new();
-    b.mode("runtime", 0o555);
-    let ran = b.run(&[]).expect(2);
-    assert!(ran.stderr.contains("error[unwritable]") && ran.stderr.contains("runtime"), "{}", ran.stderr);
-    b.mode("runtime", 0o755);
-    b.run(&[]).expect(0);
-
-    // A directory below it concerns one source.
-    b.mode("runtime/secret", 0o555);
-    for path in ["assets/a.png", "assets/secret/b.png"] {
-        fs::write(b.project.path(path), picture(4, 4, 7)).unwrap();
-    }
-    let ran = b.run(&[]);
-    b.mode("runtime/secret", 0o755);
-    let ran = ran.expect(1);
-    assert!(ran.stdout.contains("1 built, 0 cached, 1 failed"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("error[unwritable]: secret/b.ktx2"), "{}", ran.stderr);
-    assert!(b.run(&[]).expect(0).stdout.contains("1 built, 1 cached"));
-
-    for output in ["/proc/kiln", "assets/a.png/below"] {
-        let ran = b.run(&["-o", output]).expect(2);
-        assert!(ran.stderr.starts_with("error["), "{}", ran.stderr);
-    }
 }
 
 /// Builds while a source is written, over and over, without regard for readers. What comes out is one of its

@@ -1,0 +1,46 @@
+//! Random contents of sources. How many bytes they take does not depend on chance: edits that keep the size are the
+//! ones that are easily missed.
+
+use crate::random::Random;
+
+/// Something that a source of this name could hold.
+pub(crate) fn for_name(random: &mut Random, path: &str) -> Vec<u8> {
+    if path.ends_with(".cube") {
+        return table(random);
+    }
+    let (width, height) = *random.pick(&[(1, 1), (4, 4), (8, 8), (5, 3), (4, 8)]);
+    picture(random, width, height)
+}
+
+/// Other content of the same size, as far as the old one is something we write.
+pub(crate) fn same_size(random: &mut Random, old: &[u8]) -> Vec<u8> {
+    match old.get(16..24) {
+        Some(&[0, 0, 0, width, 0, 0, 0, height]) if old.starts_with(b"\x89PNG") => {
+            picture(random, width.into(), height.into())
+        }
+        _ if old.starts_with(b"LUT") => table(random),
+        _ => old.iter().map(|b| b ^ 1).collect(),
+    }
+}
+
+/// A picture without compression.
+pub(crate) fn picture(random: &mut Random, width: u32, height: u32) -> Vec<u8> {
+    let samples: Vec<u8> = (0..width * height * 4).map(|_| random.next() as u8).collect();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::NoCompression);
+    encoder.write_header().unwrap().write_image_data(&samples).unwrap();
+    bytes
+}
+
+/// A lookup table.
+fn table(random: &mut Random) -> Vec<u8> {
+    let mut text = "LUT_3D_SIZE 2\n".to_owned();
+    for _ in 0..8 {
+        let mut value = || random.below(1000);
+        text += &format!("0.{:03} 0.{:03} 0.{:03}\n", value(), value(), value());
+    }
+    text.into_bytes()
+}
