@@ -145,6 +145,14 @@ impl<'a> Cook<'a> {
         self.warnings.push(warning);
     }
 
+    /// Whether this was said already, whatever its hint.
+    pub fn has_warned(&self, warning: &Diag) -> bool {
+        let same = |said: &Diag| {
+            (&said.code, &said.at, &said.message) == (&warning.code, &warning.at, &warning.message)
+        };
+        self.warnings.iter().any(same)
+    }
+
     /// A file that is read twice has to be the same both times, or the record would lie about one of them.
     fn saw(&mut self, path: &RelPath, seen: Seen) -> Result<(), Diag> {
         let same = |old: &Seen| match (old, &seen) {
