@@ -1,6 +1,6 @@
 //! A sphere of 1,048,576 triangles through the whole pipeline: what each stage costs, on one thread and on two.
 //!
-//! `cargo run --release -p kiln-mesh --example sphere`. On Linux times are CPU time of the thread that ran the stage
+//! `cargo run --release --manifest-path bench/mesh/Cargo.toml`. On Linux times are CPU time of the thread that ran the stage
 //! (so a busy machine does not spoil them) and memory is the peak above what the source mesh takes; elsewhere times
 //! are wall time and memory is not shown.
 #![allow(clippy::print_stdout)]
