@@ -1,189 +1,238 @@
-//! A sphere of 1,048,576 triangles through the whole pipeline: what each stage costs, on one thread and on two.
+//! The mesh path beside gltfpack and meshoptimizer's standard builders, in one run.
 //!
-//! `cargo run --release --manifest-path bench/mesh/Cargo.toml`. On Linux times are CPU time of the thread that ran the stage
-//! (so a busy machine does not spoil them) and memory is the peak above what the source mesh takes; elsewhere times
-//! are wall time and memory is not shown.
-#![allow(clippy::print_stdout)]
+//! ```text
+//! cargo run --release -- ../../../shared/data/gltf 'native=/tmp/gltfpack -noq -i {in} -o {out}' ...
+//! ```
+//! The first argument is a folder of glTF models, of which the largest are taken; each further one is a program to
+//! run beside ours: a name, and a command with places for the source and the result. A program named with a `+` gets
+//! the time of meshoptimizer's tangents on top, for one that cannot make tangents itself. Start-up is taken out of
+//! every program's time by running it on a single triangle. Times are the least of several runs; Linux only.
 
-use kiln_mesh::process::{Input, Output, Settings, Stage};
+mod clock;
+mod distance;
+mod models;
+mod ours;
+mod quality;
+
+use clock::{Took, time, time_program};
+use kiln_mesh::process::{Output, Settings, Stage};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Instant;
 
-const SEGMENTS: u32 = 1024;
-const RINGS: u32 = 512;
+const RUNS: usize = 5;
+const MODELS: usize = 4;
 
 fn main() {
-    let sphere = Sphere::new();
-    let input = Input {
-        indices: &sphere.indices,
-        positions: &sphere.positions,
-        normals: Some(&sphere.positions),
-        uvs: Some(&sphere.uvs),
-        ..Input::default()
-    };
-    let plain = Settings { lods: Vec::new(), meshlets: false, ..Settings::default() };
-    println!("{} triangles, {} vertices", sphere.indices.len() / 3, sphere.positions.len());
-    run("one thread, no meshlets, no levels", 1, &input, &plain);
-    let one = run("one thread", 1, &input, &Settings::default());
-    let two = run("two threads", 2, &input, &Settings::default());
-    assert!(one == two, "the result must not depend on the number of threads");
-    quality(&one);
-}
-
-/// A unit sphere: its positions are its normals.
-struct Sphere {
-    positions: Vec<[f32; 3]>,
-    uvs: Vec<[f32; 2]>,
-    indices: Vec<u32>,
-}
-
-impl Sphere {
-    fn new() -> Self {
-        let (mut positions, mut uvs, mut indices) = (Vec::new(), Vec::new(), Vec::new());
-        for ring in 0..=RINGS {
-            for segment in 0..=SEGMENTS {
-                let (u, v) = (f64::from(segment) / f64::from(SEGMENTS), f64::from(ring) / f64::from(RINGS));
-                // Closed to the bit: around the seam and at both poles.
-                let around = f64::from(segment % SEGMENTS) / f64::from(SEGMENTS) * std::f64::consts::TAU;
-                let down = v * std::f64::consts::PI;
-                let wide = if ring == RINGS { 0.0 } else { libm::sin(down) };
-                let (x, z) = (libm::cos(around) * wide, libm::sin(around) * wide);
-                positions.push([x, libm::cos(down), z].map(|c| c as f32));
-                uvs.push([u as f32, v as f32]);
-            }
-        }
-        for ring in 0..RINGS {
-            for segment in 0..SEGMENTS {
-                let a = ring * (SEGMENTS + 1) + segment;
-                let b = a + SEGMENTS + 1;
-                indices.extend([a, a + 1, b, b, a + 1, b + 1]);
-            }
-        }
-        Self { positions, uvs, indices }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [word, threads, path] = arguments.as_slice()
+        && word == "peak"
+    {
+        return peak(threads.parse().expect("a number of threads"), Path::new(path));
     }
+    let root = arguments.first().map_or("../../../shared/data/gltf", |path| path);
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let mut paths = vec![models::sphere(scratch.path())];
+    paths.extend(models::largest(Path::new(root), MODELS, scratch.path()));
+    let rivals: Vec<Rival> = arguments.iter().skip(1).map(|text| Rival::new(text, scratch.path())).collect();
 
-    fn bytes(&self) -> usize {
-        self.positions.len() * (12 + 12 + 8) + self.indices.len() * 4
-    }
-}
+    println!("## Without meshlets and levels, one thread: CPU ms, start-up taken out\n");
+    print!("| model | triangles | import | process | write | ours |");
+    rivals.iter().for_each(|rival| print!(" {} | ratio |", rival.name));
+    println!("\n|{}", "---|".repeat(6 + 2 * rivals.len()));
+    paths.iter().for_each(|path| beside(path, &rivals));
 
-fn run(title: &str, threads: usize, input: &Input<'_>, settings: &Settings) -> Output {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
-    let open = Mutex::new(BTreeMap::new());
-    let total = Mutex::new(BTreeMap::<Stage, f64>::new());
-    let watch = |stage, begin| {
-        let now = thread_seconds();
-        if begin {
-            open.lock().expect("no panic").insert(stage, now);
-        } else {
-            let since = open.lock().expect("no panic").remove(&stage).unwrap_or(now);
-            *total.lock().expect("no panic").entry(stage).or_default() += now - since;
-        }
-    };
-    reset_peak();
-    let before = memory("VmRSS:");
-    let (start, cpu) = (Instant::now(), process_seconds());
-    let output = pool.install(|| kiln_mesh::process_watched(input, settings, &watch)).expect("a sound mesh");
-    let (wall, cpu) = (start.elapsed().as_secs_f64(), process_seconds() - cpu);
-    println!("\n{title}: {:.0} ms wall, {:.0} ms CPU", wall * 1e3, cpu * 1e3);
-    if let (Some(before), Some(peak)) = (before, memory("VmHWM:")) {
-        let mesh = Sphere::new().bytes() as f64 / 1e6;
-        println!("  memory: {:.0} MB at most beside the source mesh of {mesh:.0} MB", (peak - before) / 1e3);
+    println!("\n## With meshlets and two levels\n");
+    for path in &paths {
+        stages(path);
     }
-    let total = total.into_inner().expect("no panic");
-    let ordering = total.get(&Stage::LodOrder).copied().unwrap_or(0.0);
-    for (stage, mut seconds) in total {
-        // Part of the levels, on one thread: taken out of them.
-        if stage == Stage::Lods && threads == 1 {
-            seconds -= ordering;
-        }
-        println!("  {:10} {:6.1} ms  {:4.1} %", format!("{stage:?}"), seconds * 1e3, seconds / cpu * 100.0);
-    }
-    output
-}
-
-fn quality(output: &Output) {
-    let clusters = &output.meshlets;
-    let squares: f64 = clusters.bounds.iter().map(|b| f64::from(b.radius).powi(2)).sum();
     println!(
-        "\n{} vertices, {} meshlets, sum of squared radii {squares:.4}",
-        output.vertices.len(),
-        clusters.meshlets.len()
+        "\n## Meshlets\n\n| model | meshlets | mean radius | sum of squares | mean cutoff | cullable |\n|---|---|---|---|---|---|"
     );
-    let positions: Vec<[f32; 3]> = output.vertices.iter().map(|vertex| vertex.position).collect();
-    let adapter =
-        meshopt::VertexDataAdapter::new(meshopt::typed_to_bytes(&positions), 12, 0).expect("positions");
-    let whole = meshopt::build_meshlets(&output.indices, &adapter, 64, 124, 0.25);
-    let whole_squares: f64 =
-        whole.iter().map(|m| f64::from(meshopt::compute_meshlet_bounds(m, &adapter).radius).powi(2)).sum();
-    println!("in one piece: {} meshlets, sum of squared radii {whole_squares:.4}", whole.len());
-    for (level, lod) in output.lods.iter().enumerate() {
-        println!("level {}: {} triangles, error {:.6}", level + 1, lod.indices.len() / 3, lod.error);
-        let mut error = 0.0;
-        let target = (output.indices.len() / 3) >> (level + 1);
-        let plain = meshopt::simplify(
-            &output.indices,
-            &adapter,
-            target * 3,
-            0.05,
-            meshopt::SimplifyOptions::None,
-            Some(&mut error),
-        );
-        println!(
-            "  by position alone: {} triangles, error {:.6}",
-            plain.len() / 3,
-            error * meshopt::simplify_scale(&adapter)
-        );
-        println!(
-            "  farthest from the sphere: {:.6} here, {:.6} by position alone",
-            sag(&positions, &lod.indices),
-            sag(&positions, &plain)
-        );
+    let all = |path: &PathBuf| ours::process(&ours::import(path), &Settings::default(), &|_, _| ());
+    let outputs: Vec<(String, Vec<Output>)> = paths.iter().map(|path| (name(path), all(path))).collect();
+    for (name, outputs) in &outputs {
+        let (ours, theirs) = quality::clusters(outputs);
+        ours.row(name);
+        theirs.row("  standard builder");
+    }
+    println!("\n## Levels of the largest part, against the vertices of the full mesh\n");
+    println!("| model | triangles | mean distance | largest | normals, degrees |\n|---|---|---|---|---|");
+    for (name, outputs) in &outputs {
+        for (number, (ours, theirs)) in quality::levels(outputs).iter().enumerate() {
+            ours.row(&format!("{name}, level {}", number + 1));
+            theirs.row("  by position alone");
+        }
+    }
+    println!(
+        "\n## Memory, MB\n\n| model | threads | decoded mesh | most while processing, decoded mesh included | ratio |\n|---|---|---|---|---|"
+    );
+    let program = std::env::current_exe().expect("a program with a name");
+    for path in &paths {
+        for threads in ["1", "2"] {
+            let run = std::process::Command::new(&program).args(["peak", threads]).arg(path).output();
+            print!(
+                "| {} | {threads} {}",
+                name(path),
+                String::from_utf8_lossy(&run.expect("this program").stdout)
+            );
+        }
     }
 }
 
-/// How far the middles of triangles lie inside the unit sphere, at most.
-fn sag(positions: &[[f32; 3]], indices: &[u32]) -> f64 {
-    let deepest = |triangle: &[u32; 3]| {
-        let mut middle = [0.0f64; 3];
-        for &corner in triangle {
-            for axis in 0..3 {
-                middle[axis] += f64::from(positions[corner as usize][axis]) / 3.0;
+fn name(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn pool(threads: usize) -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool")
+}
+
+/// The least of several runs.
+fn least<T>(mut work: impl FnMut() -> T) -> (T, Took) {
+    let (mut result, mut took) = time(&mut work);
+    for _ in 1..RUNS {
+        let (next, its) = time(&mut work);
+        (result, took) = (next, took.least(its));
+    }
+    (result, took)
+}
+
+struct Rival {
+    name: String,
+    command: Vec<String>,
+    /// Whether it needs the time of making tangents on top.
+    bare: bool,
+    result: PathBuf,
+    start: f64,
+}
+
+impl Rival {
+    fn new(text: &str, scratch: &Path) -> Self {
+        let (name, command) = text.split_once('=').expect("name=command");
+        let mut rival = Self {
+            name: name.to_owned(),
+            command: command.split_whitespace().map(str::to_owned).collect(),
+            bare: name.ends_with('+'),
+            result: scratch.join("result.glb"),
+            start: 0.0,
+        };
+        rival.start = rival.run(&models::triangle(scratch)).map_or(0.0, |took| took.cpu);
+        rival
+    }
+
+    fn run(&self, model: &Path) -> Option<Took> {
+        let fill = |word: &String| match word.as_str() {
+            "{in}" => model.to_string_lossy().into_owned(),
+            "{out}" => self.result.to_string_lossy().into_owned(),
+            word => word.to_owned(),
+        };
+        let words: Vec<String> = self.command.iter().map(fill).collect();
+        (0..RUNS).filter_map(|_| time_program(&words[0], &words[1..])).reduce(Took::least)
+    }
+}
+
+/// Ours in steps, and every rival.
+fn beside(path: &Path, rivals: &[Rival]) {
+    let settings = Settings { lods: Vec::new(), meshlets: false, ..Settings::default() };
+    let pool = pool(1);
+    let (scene, import) = least(|| ours::import(path));
+    let (outputs, process) = least(|| pool.install(|| ours::process(&scene, &settings, &|_, _| ())));
+    let triangles: usize = outputs.iter().map(|output| output.indices.len() / 3).sum();
+    let result = path.with_extension("hmesh");
+    // The outputs are given up to be written, so they are made again for each run.
+    let mut write = f64::MAX;
+    for _ in 0..RUNS {
+        let again = ours::process(&scene, &settings, &|_, _| ());
+        let ((), took) = time(|| std::fs::write(&result, ours::write(again, 0)).expect("room for a mesh"));
+        write = write.min(took.cpu);
+    }
+    let ours = import.cpu + process.cpu + write;
+    let ms = 1e3;
+    print!(
+        "| {} | {triangles} | {:.1} | {:.1} | {:.1} | {:.1} |",
+        name(path),
+        import.cpu * ms,
+        process.cpu * ms,
+        write * ms,
+        ours * ms
+    );
+    let tangents = tangents(&scene);
+    for rival in rivals {
+        match rival.run(path) {
+            None => print!(" fails | |"),
+            Some(took) => {
+                let total = took.cpu - rival.start + if rival.bare { tangents } else { 0.0 };
+                print!(" {:.1} | {:.2} |", total * ms, ours / total);
             }
         }
-        1.0 - middle.iter().map(|c| c * c).sum::<f64>().sqrt()
+    }
+    println!();
+}
+
+/// CPU time of meshoptimizer's tangents for every primitive that needs some.
+fn tangents(scene: &kiln_ir::Scene) -> f64 {
+    let mut total = 0.0;
+    for p in scene.meshes.iter().flat_map(|mesh| &mesh.primitives) {
+        if !p.tangents.is_empty() || p.uv0.is_empty() || p.normals.is_empty() {
+            continue;
+        }
+        total += least(|| models::tangents(p)).1.cpu;
+    }
+    total
+}
+
+/// Everything on: wall and CPU on one thread and on two, and the share of each stage.
+fn stages(path: &Path) {
+    let scene = ours::import(path);
+    let settings = Settings::default();
+    let mut outputs = Vec::new();
+    for threads in [1, 2] {
+        let pool = pool(threads);
+        let (found, took) = least(|| pool.install(|| ours::process(&scene, &settings, &|_, _| ())));
+        println!(
+            "{}, {threads} thread(s): {:.0} ms CPU, {:.0} ms wall",
+            name(path),
+            took.cpu * 1e3,
+            took.wall * 1e3
+        );
+        outputs.push(found);
+    }
+    assert!(outputs[0] == outputs[1], "the result must not depend on the number of threads");
+    let open = Mutex::new(BTreeMap::new());
+    let spent = Mutex::new(BTreeMap::<Stage, f64>::new());
+    let watch = |stage, begins: bool| {
+        let now = clock::thread_seconds();
+        if begins {
+            open.lock().expect("no panic").insert(stage, now);
+        } else if let Some(since) = open.lock().expect("no panic").remove(&stage) {
+            *spent.lock().expect("no panic").entry(stage).or_default() += now - since;
+        }
     };
-    indices.as_chunks::<3>().0.iter().map(deepest).fold(0.0, f64::max)
+    pool(1).install(|| ours::process(&scene, &settings, &watch));
+    let mut spent = spent.into_inner().expect("no panic");
+    let ordering = spent.get(&Stage::LodOrder).copied().unwrap_or(0.0);
+    spent.entry(Stage::Lods).and_modify(|seconds| *seconds -= ordering);
+    let total: f64 = spent.values().sum();
+    for (stage, seconds) in spent {
+        print!("  {stage:?} {:.1} %", seconds / total * 100.0);
+    }
+    println!();
 }
 
-fn thread_seconds() -> f64 {
-    nanoseconds("/proc/thread-self/schedstat").map_or_else(wall_seconds, |ns| ns / 1e9)
-}
-
-/// Ticks of a hundredth: user and system time of all threads.
-fn process_seconds() -> f64 {
-    let Ok(stat) = std::fs::read_to_string("/proc/self/stat") else { return wall_seconds() };
-    let after_name = stat.rsplit(')').next().unwrap_or("");
-    after_name.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum::<f64>()
-        / 100.0
-}
-
-fn nanoseconds(path: impl AsRef<std::path::Path>) -> Option<f64> {
-    std::fs::read_to_string(path).ok()?.split(' ').next()?.parse().ok()
-}
-
-fn wall_seconds() -> f64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64())
-}
-
-fn memory(field: &str) -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with(field))?;
-    line.split_whitespace().nth(1)?.parse().ok()
-}
-
-/// Linux forgets the peak when told 5.
-fn reset_peak() {
-    let _ = std::fs::write("/proc/self/clear_refs", "5");
+/// The rest of a row: the decoded mesh, and the most memory held while it is processed.
+fn peak(threads: usize, path: &Path) {
+    let pool = pool(threads);
+    // Before there is any mesh: the program itself.
+    let idle = clock::memory("VmRSS:");
+    let scene = ours::import(path);
+    let decoded = ours::decoded_bytes(&scene) as f64 / 1e6;
+    // What reading the file took is given back or counted.
+    // SAFETY: asks the allocator to return free pages; touches no object.
+    unsafe { libc::malloc_trim(0) };
+    clock::forget_peak();
+    let output = pool.install(|| ours::process(&scene, &Settings::default(), &|_, _| ()));
+    let most = clock::memory("VmHWM:") - idle;
+    drop(output);
+    println!("| {decoded:.1} | {most:.1} | {:.2} |", most / decoded);
 }
