@@ -2,17 +2,21 @@
 //!
 //! Each level is made from the one before it, by collapsing edges in the order of the error that does: to the
 //! surface, and to what is on it (normals, texture coordinates, skin weights) where that changes noticeably from one
-//! vertex to the next. Texture seams stay closed and stay seams. Where splits of the normal alone would leave nothing to collapse (a mesh of flat faces, say), a level that
-//! missed its target is tried once more with those splits passable.
+//! vertex to the next. Texture seams stay closed and stay seams. Where splits of the normal alone would leave nothing
+//! to collapse (a mesh of flat faces, say), a level that missed its target is tried once more with those splits
+//! passable.
 //!
 //! A level that does not get clearly smaller than the last one has stalled: it is empty, and the next one starts
 //! from the last that was not.
 
+mod attributes;
+
 use crate::Triangles;
 use crate::order::adapter;
 use crate::skin::Influences;
-use crate::vector::{Vec3, cross, length, sub};
+use crate::vector::Vec3;
 use crate::weld::{Attribute, firsts};
+use attributes::{Attributes, NORMAL_WEIGHT, SKIN_WEIGHT, sketch, uv_weight};
 use meshopt::{SimplifyOptions, SimplifyVertex};
 use rayon::prelude::*;
 use std::sync::OnceLock;
@@ -49,12 +53,6 @@ const STALLED: f32 = 0.05;
 /// each pair around a vertex, and a fan of fifty thousand is nothing that levels of detail are for.
 const MAX_PAIRS: u64 = 1 << 31;
 
-/// A change of normal by 1/weight counts as much as a shift of the surface over the same distance.
-const NORMAL_WEIGHT: f32 = 0.5;
-/// A slide of the texture by a length counts this much of a shift of the surface by it.
-const UV_WEIGHT: f32 = 0.5;
-/// A change of all of a skin's weight counts as much as a shift of the surface over the same distance.
-const SKIN_WEIGHT: f32 = 1.0;
 /// The part of the allowed error that a change of attributes along one edge may make without being weighed.
 const ROUGH: f32 = 0.01;
 /// Of this many edges one may change more.
@@ -104,12 +102,6 @@ struct Simplifier<'a> {
     uv_weight: f32,
     /// What is on the surface, put side by side when it is first needed.
     attributes: OnceLock<Attributes>,
-}
-
-struct Attributes {
-    /// `weights.len()` floats per vertex.
-    values: Vec<f32>,
-    weights: Vec<f32>,
 }
 
 impl<'a> Simplifier<'a> {
@@ -200,7 +192,9 @@ impl<'a> Simplifier<'a> {
         marks: &[SimplifyVertex],
     ) -> (Vec<u32>, f32) {
         let mut error = 0.0;
-        let Attributes { values, weights } = self.attributes.get_or_init(|| self.gather());
+        let Attributes { values, weights } = self
+            .attributes
+            .get_or_init(|| Attributes::gather(self.surface, self.positions.len(), self.uv_weight));
         let indices = meshopt::simplify_with_attributes_and_locks(
             from,
             &adapter(self.positions),
@@ -248,22 +242,6 @@ impl<'a> Simplifier<'a> {
         triangles.par_iter().with_min_len(BLOCK).map(count).sum::<usize>() > from.len() / FEW
     }
 
-    /// All attributes of each vertex side by side, and their weights.
-    fn gather(&self) -> Attributes {
-        let Surface { normals, uvs, skin, .. } = *self.surface;
-        let mut weights = Vec::new();
-        weights.extend(normals.iter().flat_map(|_| [NORMAL_WEIGHT; 3]));
-        weights.extend(uvs.iter().flat_map(|_| [self.uv_weight; 2]));
-        weights.extend(skin.iter().flat_map(|_| [SKIN_WEIGHT; SKETCH]));
-        let mut values = Vec::with_capacity(self.positions.len() * weights.len());
-        for vertex in 0..self.positions.len() {
-            values.extend(normals.iter().flat_map(|normals| normals[vertex]));
-            values.extend(uvs.iter().flat_map(|uvs| uvs[vertex]));
-            values.extend(skin.iter().flat_map(|skin| sketch(&skin[vertex])));
-        }
-        Attributes { values, weights }
-    }
-
     /// Marks the vertices where texture or skin is split: nothing may collapse across those.
     fn seams(&self) -> Vec<SimplifyVertex> {
         let mut marks = vec![SimplifyVertex::None; self.positions.len()];
@@ -291,40 +269,6 @@ fn pairs(triangles: Triangles<'_>, places: &[u32]) -> u64 {
 /// The square of the distance between two vectors of attributes.
 fn apart<const N: usize>(a: [f32; N], b: [f32; N]) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
-}
-
-/// Texture coordinates have no natural length: measured by how much of the texture the surface covers, a slide of
-/// the texture becomes a distance on the surface.
-fn uv_weight(triangles: Triangles<'_>, positions: &[Vec3], uvs: &[[f32; 2]], extent: f32) -> f32 {
-    let (mut surface, mut texture) = (0.0f64, 0.0f64);
-    for corners in triangles.iter() {
-        let [a, b, c] = corners.map(|corner| positions[corner as usize]);
-        surface += f64::from(length(cross(sub(b, a), sub(c, a))));
-        let [a, b, c] = corners.map(|corner| uvs[corner as usize]);
-        texture += f64::from(((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])).abs());
-    }
-    let extent = f64::from(extent);
-    let weight = f64::from(UV_WEIGHT) * (surface / (extent * extent) / texture).sqrt();
-    // No area in the texture: there is nothing to slide.
-    if weight.is_finite() { weight.min(1e3) as f32 } else { 0.0 }
-}
-
-/// Numbers per vertex that stand for its skin weights.
-const SKETCH: usize = 4;
-
-/// The weights of all joints, projected to a few dimensions: each joint has a direction of its own, so vertices that
-/// hang on the same joints alike get the same numbers, and others get numbers about as far apart as their weights
-/// are. (Slot by slot they cannot be compared: each vertex lists its joints in its own order.)
-fn sketch(skin: &Influences) -> [f32; SKETCH] {
-    let mut sum = [0.0; SKETCH];
-    for (&joint, &weight) in skin.joints.iter().zip(&skin.weights) {
-        let scrambled = (u32::from(joint) + 1).wrapping_mul(0x9e37_79b1);
-        let scrambled = (scrambled ^ scrambled >> 15).wrapping_mul(0x85eb_ca77);
-        for (value, byte) in sum.iter_mut().zip((scrambled ^ scrambled >> 13).to_le_bytes()) {
-            *value += weight * (f32::from(byte) / 127.5 - 1.0);
-        }
-    }
-    sum
 }
 
 #[cfg(test)]
