@@ -92,6 +92,13 @@ fn compile(
     cx.emit(output, &geometry.write(&hashes, skeleton.as_ref())?)?;
     let slots = geometry.slots;
     let rows = if slots.is_empty() { vec![] } else { materials::emit(cx, &scene, &slots, output, settings)? };
+    if skeleton.is_none() && !scene.animations.is_empty() {
+        let message = format!(
+            "{} animations move nodes, and clips move joints of a skin; they were left out",
+            scene.animations.len()
+        );
+        cx.warn(Diag::warning("animation-not-joint", message).hint("bind the mesh to a skin"));
+    }
     if let Some(skeleton) = &skeleton {
         let clips = clips::clips(&scene, skeleton, settings)?;
         clips.warnings.into_iter().for_each(|warning| cx.warn(warning));
