@@ -22,10 +22,11 @@ use kiln_kit::Diag;
 pub use init::{STARTER, init};
 pub use resolve::{Layer, Resolved, Resolver, Row};
 pub use roots::Roots;
-pub use settings::{KEYS, Key, LutSettings, MeshSettings, SECTIONS, Settings, TextureSettings};
+pub use settings::{KEYS, Key, LutSettings, MeshSettings, SECTIONS, Settings, ShaderSettings, TextureSettings};
 pub use spelling::nearest;
 pub use values::{
-    Conflict, Cubic, CutOff, Lambda, Lods, LutDepth, Mips, Pixels, Quality, Share, Supercompress, Tangents,
+    Conflict, Cubic, CutOff, Defines, Lambda, Lods, LutDepth, Mips, Optimize, Pixels, Quality, Share,
+    Supercompress, Tangents, Target,
 };
 
 use resolve::Layers;
@@ -49,6 +50,8 @@ pub struct Config {
     output: Option<Text>,
     pack: bool,
     preset: Option<Text>,
+    /// Programs, by name.
+    tools: Vec<(String, Text)>,
     base: Layers,
     presets: Vec<Preset>,
     warnings: Vec<Diag>,
@@ -87,6 +90,7 @@ impl Config {
             output: None,
             pack: false,
             preset: None,
+            tools: Vec::new(),
             base: Layers::default(),
             presets: Vec::new(),
             warnings: Vec::new(),
@@ -164,6 +168,12 @@ impl Config {
     /// Whether every build ends with a pack.
     pub fn pack(&self) -> bool {
         self.pack
+    }
+
+    /// Where a program beside Kiln is, if the file says so.
+    pub fn tool(&self, name: &str) -> Option<PathBuf> {
+        let named = self.tools.iter().find(|(tool, _)| tool == name);
+        named.map(|(_, path)| self.project.join(&path.text))
     }
 
     /// The presets, in file order.

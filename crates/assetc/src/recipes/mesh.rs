@@ -13,6 +13,7 @@ mod skeleton;
 use crate::config::Settings;
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
+use crate::tools::Tools;
 use geometry::Geometry;
 use kiln_import::gltf;
 use kiln_ir::{Scene, Valid};
@@ -48,7 +49,7 @@ impl Recipe for Mesh {
         weigh(source, world)
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag> {
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
         let source = cx.source();
         let output = self
             .output(source)

@@ -9,6 +9,7 @@ use crate::progress::Verbosity;
 use crate::render;
 use crate::terminal::{Color, Out, Style, lost};
 use ::assetc::config::{self, Config, Preset, Roots};
+use ::assetc::tools::Tools;
 use args::{BuildArgs, Cli, Command, Common, PackCommand};
 use clap::{CommandFactory, Parser};
 use kiln_kit::{Diag, Severity};
@@ -125,6 +126,16 @@ impl Session {
         let config = self.config()?;
         let roots = Roots::locate(&config, self.preset(&config)?, self.output.as_deref())?;
         Ok((config, roots))
+    }
+
+    /// The programs beside Kiln: where the configuration says, on the PATH, or in an SDK that the environment names.
+    fn tools(&self, config: &Config) -> Tools {
+        let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let mut search: Vec<PathBuf> = Vec::new();
+        // An empty entry of the PATH is the working directory, where nothing should run by chance.
+        search.extend(var("PATH").iter().flat_map(std::env::split_paths).filter(|dir| dir.is_absolute()));
+        search.extend(["SLANG_DIR", "VULKAN_SDK"].iter().filter_map(|name| var(name)).map(|sdk| Path::new(&sdk).join("bin")));
+        Tools::find(config, &search, std::env::temp_dir())
     }
 
     /// Says something on standard error, unless warnings are not wanted.

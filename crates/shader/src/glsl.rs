@@ -1,0 +1,175 @@
+//! GLSL and HLSL through glslang.
+//!
+//! glslang recurses as deep as expressions are long, so that it runs on a stack of its own. Its symbol tables are
+//! shared behind its own locks, everything else belongs to the thread; a compilation starts and ends on one thread.
+
+use crate::messages::Findings;
+use crate::{Compiled, Include, Includes, Language, Options, Source, Stage, Target};
+use glslang::error::{GlslangError, GlslangErrorLog};
+use glslang::include::{IncludeHandler, IncludeResult, IncludeType};
+use glslang::{
+    Compiler, CompilerOptions, Shader, ShaderInput, ShaderMessage, ShaderSource, ShaderStage, SourceLanguage,
+    SpirvVersion, VulkanVersion,
+};
+use kiln_kit::Diag;
+use std::collections::BTreeMap;
+
+/// The stack of a compilation, of which only what is touched costs anything.
+const STACK: usize = 256 << 20;
+/// What a source and its includes may have together: more would outgrow that stack.
+const MAX_TEXT: usize = 4 << 20;
+/// How deep includes may lie in each other.
+const MAX_DEPTH: usize = 64;
+
+pub(crate) fn compile(
+    source: &Source<'_>,
+    options: &Options<'_>,
+    includes: &mut dyn Includes,
+) -> Result<Compiled, Diag> {
+    let mut handler = Handler { source, includes, texts: BTreeMap::new(), left: MAX_TEXT, fault: None };
+    handler.add(source.path, source.text);
+    let done = std::thread::scope(|scope| {
+        let work = || run(source, options, &mut handler);
+        // The name is that of the threads whose panics are reported as errors of their asset.
+        let thread = std::thread::Builder::new().name("kiln-glslang".into()).stack_size(STACK);
+        let started = thread.spawn_scoped(scope, work);
+        let started = started.map_err(|e| Diag::error("threads", format!("cannot start a thread: {e}")))?;
+        Ok(started.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })?;
+    let Handler { texts, fault, .. } = handler;
+    if let Some(fault) = fault {
+        return Err(fault);
+    }
+    let text_of = |file: &str| texts.get(file).cloned();
+    match done {
+        Ok((words, log)) => {
+            let warnings = Findings::parse(&log, source.path).warnings(source.path, &text_of);
+            Ok(Compiled { words, warnings })
+        }
+        Err(log) => Err(Findings::parse(&log, source.path).error(source.path, &text_of)),
+    }
+}
+
+/// The module and the log, or the log alone.
+fn run(
+    source: &Source<'_>,
+    options: &Options<'_>,
+    handler: &mut Handler<'_>,
+) -> Result<(Vec<u32>, String), String> {
+    let other = |text: &str| format!("ERROR: {text}");
+    if source.text.len() > MAX_TEXT {
+        return Err(other(&format!("the source has more than {} MiB", MAX_TEXT >> 20)));
+    }
+    let compiler = Compiler::acquire().ok_or_else(|| other("glslang cannot be started"))?;
+    let hlsl = source.language == Language::Hlsl;
+    let how = CompilerOptions {
+        source_language: if hlsl { SourceLanguage::HLSL } else { SourceLanguage::GLSL },
+        target: target(options.target),
+        version_profile: None,
+        messages: if hlsl {
+            ShaderMessage::READ_HLSL | ShaderMessage::HLSL_OFFSETS | ShaderMessage::HLSL_ENABLE_16BIT_TYPES
+        } else {
+            ShaderMessage::DEFAULT
+        },
+    };
+    let text = ShaderSource::from(source.text);
+    let none: Option<&[(&str, Option<&str>)]> = None;
+    let input = ShaderInput::new(&text, stage(source.stage), &how, none, Some(handler)).map_err(|e| told(&e))?;
+    let mut shader = Shader::new(compiler, input);
+    let includes = if hlsl { "" } else { "#extension GL_GOOGLE_include_directive : enable\n" };
+    let defines = options.defines.iter().map(|(name, value)| format!("#define {name} {value}\n"));
+    shader.preamble(&(includes.to_owned() + &defines.collect::<String>()));
+    if hlsl {
+        shader.entry_point("main");
+        shader.source_entry_point("main");
+    }
+    let shader = shader.parse().map_err(|e| told(&e))?;
+    let words = shader.compile().map_err(|e| told(&e))?;
+    Ok((words, shader.get_log()))
+}
+
+/// What glslang says of a failure, in the form of its log.
+fn told(error: &GlslangError) -> String {
+    let log = |log: &GlslangErrorLog| log.log.clone();
+    match error {
+        GlslangError::PreprocessError(it)
+        | GlslangError::ParseError(it)
+        | GlslangError::MapIoError(it)
+        | GlslangError::LinkError(it) => log(it),
+        GlslangError::VersionUnsupported(version, _) | GlslangError::InvalidProfile(_, version, _) => {
+            format!("ERROR: 0:1: #version {version} is none that can be compiled for Vulkan; use 450 or 460")
+        }
+        other => format!("ERROR: {other}"),
+    }
+}
+
+/// Passes includes on, and keeps what they led to.
+struct Handler<'a> {
+    source: &'a Source<'a>,
+    includes: &'a mut dyn Includes,
+    texts: BTreeMap<String, String>,
+    left: usize,
+    fault: Option<Diag>,
+}
+
+impl Handler<'_> {
+    fn add(&mut self, path: &str, text: &str) {
+        self.texts.entry(path.to_owned()).or_insert_with(|| text.to_owned());
+    }
+}
+
+impl IncludeHandler for Handler<'_> {
+    fn include(&mut self, ty: IncludeType, name: &str, from: &str, depth: usize) -> Option<IncludeResult> {
+        if self.fault.is_some() {
+            return None;
+        }
+        let from = if from.is_empty() { self.source.path } else { from };
+        let system = ty == IncludeType::System;
+        let found = self.includes.include(Include { name, from, system })?;
+        let mut fail = |message: String| {
+            self.fault = Some(Diag::error("shader-include", message).path(from));
+            None
+        };
+        if depth > MAX_DEPTH {
+            return fail(format!("includes lie more than {MAX_DEPTH} deep in each other: {name}"));
+        }
+        if found.text.contains('\0') {
+            return fail(format!("{} holds a zero byte", found.path));
+        }
+        let Some(left) = self.left.checked_sub(found.text.len()) else {
+            return fail(format!("the source and its includes have more than {} MiB", MAX_TEXT >> 20));
+        };
+        self.left = left;
+        self.add(&found.path, &found.text);
+        Some(IncludeResult { name: found.path, data: found.text })
+    }
+}
+
+fn target(target: Target) -> glslang::Target {
+    let (version, spirv_version) = match target {
+        Target::Vulkan1_0 => (VulkanVersion::Vulkan1_0, SpirvVersion::SPIRV1_0),
+        Target::Vulkan1_1 => (VulkanVersion::Vulkan1_1, SpirvVersion::SPIRV1_3),
+        Target::Vulkan1_2 => (VulkanVersion::Vulkan1_2, SpirvVersion::SPIRV1_5),
+        Target::Vulkan1_3 => (VulkanVersion::Vulkan1_3, SpirvVersion::SPIRV1_6),
+    };
+    glslang::Target::Vulkan { version, spirv_version }
+}
+
+fn stage(stage: Stage) -> ShaderStage {
+    match stage {
+        Stage::Vertex => ShaderStage::Vertex,
+        Stage::Fragment => ShaderStage::Fragment,
+        Stage::Compute => ShaderStage::Compute,
+        Stage::Geometry => ShaderStage::Geometry,
+        Stage::TessControl => ShaderStage::TesselationControl,
+        Stage::TessEval => ShaderStage::TesselationEvaluation,
+        Stage::Task => ShaderStage::Task,
+        Stage::Mesh => ShaderStage::Mesh,
+        Stage::Raygen => ShaderStage::RayGeneration,
+        Stage::Intersection => ShaderStage::Intersect,
+        Stage::AnyHit => ShaderStage::AnyHit,
+        Stage::ClosestHit => ShaderStage::ClosestHit,
+        Stage::Miss => ShaderStage::Miss,
+        Stage::Callable => ShaderStage::Callable,
+    }
+}
