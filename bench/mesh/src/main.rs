@@ -6,7 +6,7 @@
 //! The first argument is a folder of glTF models, of which the largest are taken; each further one is a program to
 //! run beside ours: a name, and a command with places for the source and the result. A program named with a `+` gets
 //! the time of meshoptimizer's tangents on top, for one that cannot make tangents itself. Start-up is taken out of
-//! every program's time by running it on a single triangle. Times are the least of several runs; Linux only.
+//! every program's time by running it on a single triangle. `stages` alone shows the sphere's stages, quickly. Times are the least of several runs; Linux only.
 
 mod clock;
 mod distance;
@@ -29,6 +29,10 @@ fn main() {
         && word == "peak"
     {
         return peak(threads.parse().expect("a number of threads"), Path::new(path));
+    }
+    if arguments.first().is_some_and(|word| word == "stages") {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        return stages(&models::sphere(scratch.path()));
     }
     let root = arguments.first().map_or("../../../shared/data/gltf", |path| path);
     let scratch = tempfile::tempdir().expect("a scratch folder");
@@ -185,7 +189,7 @@ fn tangents(scene: &kiln_ir::Scene) -> f64 {
 /// Everything on: wall and CPU on one thread and on two, and the share of each stage.
 fn stages(path: &Path) {
     let scene = ours::import(path);
-    let settings = Settings::default();
+    let settings = Settings { optimize: std::env::var("NOOPT").is_err(), ..Settings::default() };
     let mut outputs = Vec::new();
     for threads in [1, 2] {
         let pool = pool(threads);
