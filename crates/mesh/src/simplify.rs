@@ -378,30 +378,30 @@ mod tests {
     }
 
     #[test]
-    fn skin_weights_hold_vertices_apart() {
-        // A flat strip: without a skin it collapses to almost nothing, with a bend in the weights the bend stays.
+    fn what_is_on_the_surface_holds_vertices_apart() {
+        // A flat sheet: with nothing on it, it collapses to almost nothing; with a strip that differs, the strip stays.
         let mut sample = mirrored_sheet(32);
-        for (p, n) in sample.positions.iter_mut().zip(&mut sample.normals) {
-            (p[2], *n) = (0.0, [0.0, 0.0, 1.0]);
-        }
-        let weight = |x: f32| if (0.25..0.3).contains(&x) { 1.0 } else { 0.0 };
-        let skin: Vec<Influences> = sample
+        sample.positions.iter_mut().for_each(|p| p[2] = 0.0);
+        let inside = |p: &Vec3| (0.25..0.3).contains(&p[0]);
+        let strip = |p: &Vec3| if inside(p) { 1.0 } else { 0.0 };
+        let weights = |p: &Vec3| [1.0 - strip(p), strip(p), 0.0, 0.0];
+        let skin: Vec<_> = sample
             .positions
             .iter()
-            .map(|p| Influences {
-                joints: [0, 1, 0, 0],
-                weights: [1.0 - weight(p[0]), weight(p[0]), 0.0, 0.0],
-            })
+            .map(|p| Influences { joints: [0, 1, 0, 0], weights: weights(p) })
             .collect();
+        let normals: Vec<_> = sample.positions.iter().map(|p| [0.0, strip(p), 1.0 - strip(p)]).collect();
+        let uvs: Vec<_> = sample.positions.iter().map(|p| [p[0], p[1] + strip(p)]).collect();
         let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
-        let count = |skin| {
-            let surface = Surface { positions: &sample.positions, normals: None, uvs: None, skin };
+        let count = |normals, uvs, skin| {
+            let surface = Surface { positions: &sample.positions, normals, uvs, skin };
             let level = chain(triangles, &surface, &[0.01], 0.01, &|i| i.to_vec()).remove(0);
-            let moved = |&v: &u32| weight(sample.positions[v as usize][0]) > 0.5;
-            level.indices.iter().filter(|v| moved(v)).count()
+            level.indices.iter().filter(|&&v| inside(&sample.positions[v as usize])).count()
         };
-        assert!(count(None) < 20);
-        assert!(count(Some(&*skin)) > 20);
+        assert!(count(None, None, None) < 20);
+        assert!(count(Some(&normals), None, None) > 20);
+        assert!(count(None, Some(&uvs), None) > 20);
+        assert!(count(None, None, Some(&skin)) > 20);
     }
 
     #[test]
