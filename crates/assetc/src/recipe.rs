@@ -2,7 +2,7 @@
 
 use crate::config::Settings;
 use crate::link::Row;
-use crate::recipes::{array::Array, cubemap::Cubemap, lut::Lut, texture::Texture};
+use crate::recipes::{array::Array, cubemap::Cubemap, lut::Lut, mesh::Mesh, texture::Texture};
 use kiln_kit::{Cook, Diag, Entry, RelPath, World};
 use kiln_texture::Mode;
 
@@ -33,6 +33,7 @@ pub trait Recipe: Sync {
 /// Every kind; where several claim an entry the first one gets it.
 pub static RECIPES: &[&dyn Recipe] = &[
     &Lut,
+    &Mesh,
     &Cubemap,
     &Array(Mode::Normal),
     &Array(Mode::Grayscale),

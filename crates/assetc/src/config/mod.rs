@@ -24,7 +24,9 @@ pub use resolve::{Layer, Resolved, Resolver, Row};
 pub use roots::Roots;
 pub use settings::{KEYS, Key, LutSettings, MeshSettings, SECTIONS, Settings, TextureSettings};
 pub use spelling::nearest;
-pub use values::{CutOff, Lambda, LutDepth, Mips, Pixels, Quality, Supercompress};
+pub use values::{
+    Conflict, Cubic, CutOff, Lambda, Lods, LutDepth, Mips, Pixels, Quality, Share, Supercompress, Tangents,
+};
 
 use resolve::Layers;
 use yaml::At;
