@@ -14,7 +14,7 @@ use crate::config::Settings;
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use geometry::Geometry;
-use kiln_import::gltf;
+use kiln_import::{gltf, obj};
 use kiln_ir::{Scene, Valid};
 use kiln_kit::{Cook, Diag, RelPath, World};
 use materials::with_ending;
@@ -37,7 +37,7 @@ impl Recipe for Mesh {
     }
 
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
-        is_file && suffix.is(&["gltf", "glb"])
+        is_file && suffix.is(&["gltf", "glb", "obj"])
     }
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
@@ -53,7 +53,8 @@ impl Recipe for Mesh {
         let output = self
             .output(source)
             .ok_or_else(|| Diag::error("mesh", "its name leaves no name for the output"))?;
-        let imported = gltf::import(cx, source)?;
+        let is_obj = suffix(source).is_some_and(|s| s.is(&["obj"]));
+        let imported = if is_obj { obj::import(cx, source)? } else { gltf::import(cx, source)? };
         imported.warnings.into_iter().for_each(|warning| cx.warn(warning));
         compile(cx, imported.value, &output, settings)
     }
