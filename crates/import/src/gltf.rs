@@ -29,10 +29,10 @@ use kiln_ir::{Flaw, ImageId, Mesh, MeshId, Node, NodeId, Scene, Valid};
 use kiln_kit::{Cook, Diag, RelPath};
 
 use crate::Imported;
+use crate::files::Files;
 use buffers::Buffers;
 use document::Document;
 use geometry::{Geometry, Notes};
-use uri::Files;
 
 /// Imports the default scene of a file.
 pub fn import(cx: &mut Cook<'_>, source: &RelPath) -> Result<Imported<Valid<Scene>>, Diag> {

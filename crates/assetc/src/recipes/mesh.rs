@@ -14,7 +14,7 @@ use crate::config::Settings;
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use geometry::Geometry;
-use kiln_import::gltf;
+use kiln_import::{gltf, obj};
 use kiln_ir::{Scene, Valid};
 use kiln_kit::{Cook, Diag, RelPath, World};
 use materials::with_ending;
@@ -37,7 +37,7 @@ impl Recipe for Mesh {
     }
 
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
-        is_file && suffix.is(&["gltf", "glb"])
+        is_file && suffix.is(&["gltf", "glb", "obj"])
     }
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
@@ -53,7 +53,8 @@ impl Recipe for Mesh {
         let output = self
             .output(source)
             .ok_or_else(|| Diag::error("mesh", "its name leaves no name for the output"))?;
-        let imported = gltf::import(cx, source)?;
+        let is_obj = suffix(source).is_some_and(|s| s.is(&["obj"]));
+        let imported = if is_obj { obj::import(cx, source)? } else { gltf::import(cx, source)? };
         imported.warnings.into_iter().for_each(|warning| cx.warn(warning));
         compile(cx, imported.value, &output, settings)
     }
@@ -92,6 +93,13 @@ fn compile(
     cx.emit(output, &geometry.write(&hashes, skeleton.as_ref())?)?;
     let slots = geometry.slots;
     let rows = if slots.is_empty() { vec![] } else { materials::emit(cx, &scene, &slots, output, settings)? };
+    if skeleton.is_none() && !scene.animations.is_empty() {
+        let message = format!(
+            "{} animations move nodes, and clips move joints of a skin; they were left out",
+            scene.animations.len()
+        );
+        cx.warn(Diag::warning("animation-not-joint", message).hint("bind the mesh to a skin"));
+    }
     if let Some(skeleton) = &skeleton {
         let clips = clips::clips(&scene, skeleton, settings)?;
         clips.warnings.into_iter().for_each(|warning| cx.warn(warning));
