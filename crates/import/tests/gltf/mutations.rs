@@ -2,7 +2,8 @@
 
 use crate::compression::{draco_grid, meshopt_grid};
 use crate::malformed::everything;
-use crate::model::{Model, U16, import};
+use crate::imported::import;
+use crate::model::{Model, U16};
 use serde_json::{Value, json};
 
 /// A small generator; the same numbers on every run.
