@@ -27,7 +27,8 @@ pub use settings::{
 };
 pub use spelling::nearest;
 pub use values::{
-    Conflict, Cubic, CutOff, Lambda, Lods, LutDepth, Mips, Pixels, Quality, Share, Supercompress, Tangents,
+    Conflict, Cubic, CutOff, Index, Lambda, Lods, LutDepth, Mips, Pixels, Quality, Share, Supercompress,
+    Tangents,
 };
 
 use resolve::Layers;
