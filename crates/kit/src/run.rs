@@ -9,6 +9,7 @@ use crate::cook::{Cook, Emitted, unwritable};
 use crate::fs::Stamp;
 use crate::hash::Hash;
 use crate::record::{Output, Record};
+use crate::share::{Kept, WorkKey, Works};
 use crate::stale::{Hints, Verdict, Why, World, judge};
 use crate::{Diag, RelPath};
 use rayon::prelude::*;
@@ -157,13 +158,23 @@ pub fn run<T: Task>(
     plan.events.on(Event::Judged { total: tasks.len(), stale: stale.len() });
 
     stale.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| tasks[a.1].source().cmp(tasks[b.1].source())));
-    let kitchen = Kitchen::new(world, cache, tasks);
+    let works = if stale.is_empty() || plan.force { Works::default() } else { left(cache.records()) };
+    let kitchen = Kitchen::new(world, cache, tasks, works);
     kitchen.cook_all(plan, stale);
     for (index, result) in kitchen.into_results() {
         done[index] = result;
     }
     cache.compact().map_err(|e| journal(&e))?;
     Ok(done)
+}
+
+/// The results of shared work that earlier runs left in the output.
+fn left(records: &Records) -> Works {
+    let outputs = records.names().into_iter().filter_map(|name| records.get(name)).flat_map(|r| r.outputs);
+    Works::new(outputs.filter_map(|output| {
+        let path = RelPath::new(&*output.path).ok()?;
+        Some((output.work?, Kept { path, hash: output.hash }))
+    }))
 }
 
 enum Judged {
@@ -261,10 +272,11 @@ struct Kitchen<'a, T> {
     /// Weight and number of the cooks in flight.
     flight: Mutex<(u64, usize)>,
     landed: Condvar,
+    works: Works,
 }
 
 impl<'a, T: Task> Kitchen<'a, T> {
-    fn new(world: World<'a>, cache: &'a mut Cache, tasks: &'a [T]) -> Kitchen<'a, T> {
+    fn new(world: World<'a>, cache: &'a mut Cache, tasks: &'a [T], works: Works) -> Kitchen<'a, T> {
         Kitchen {
             world,
             tasks,
@@ -274,6 +286,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
             results: Mutex::default(),
             flight: Mutex::default(),
             landed: Condvar::new(),
+            works,
         }
     }
 
@@ -324,7 +337,8 @@ impl<'a, T: Task> Kitchen<'a, T> {
         let source = task.source();
         let start = Instant::now();
         events.on(Event::Started { source });
-        let mut cx = Cook::new(source, self.world.src, self.world.src_tree, self.world.out);
+        let mut cx =
+            Cook::new(source, self.world.src, self.world.src_tree, self.world.out).sharing(&self.works);
         let result = catch_unwind(AssertUnwindSafe(|| task.cook(&mut cx)))
             .unwrap_or_else(|panic| Err(panicked(&*panic)));
         let result = result.and_then(|payload| self.claim(index, &cx.emitted).map(|()| payload));
@@ -384,7 +398,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
         let mut cooks = Vec::with_capacity(batch.ready.len());
         for mut ready in batch.ready {
             let emitted = std::mem::take(&mut ready.emitted);
-            let outputs: Vec<_> = emitted.iter().map(|e| (e.path.clone(), e.hash)).collect();
+            let outputs: Vec<_> = emitted.iter().map(|e| (e.path.clone(), e.hash, e.work)).collect();
             files.extend(emitted.into_iter().map(|e| (e.staged, e.path)));
             cooks.push((ready, outputs));
         }
@@ -396,10 +410,10 @@ impl<'a, T: Task> Kitchen<'a, T> {
         let mut published = Vec::with_capacity(cooks.len());
         for (mut ready, outputs) in cooks {
             let mut failed = None;
-            for ((path, hash), stamp) in outputs.into_iter().zip(&mut stamps) {
+            for ((path, hash, work), stamp) in outputs.into_iter().zip(&mut stamps) {
                 match stamp {
                     Ok(stamp) => {
-                        ready.record.outputs.push(Output { path: path.to_string().into(), stamp, hash })
+                        ready.record.outputs.push(Output { path: path.to_string().into(), stamp, hash, work })
                     }
                     Err(e) => failed = Some(unwritable(&path, &e)),
                 }
@@ -420,16 +434,17 @@ impl<'a, T: Task> Kitchen<'a, T> {
 
     /// Before a path is written for the first time the journal hears of it: should the run be killed and the source
     /// go before the next one, its output would belong to nobody. Such a record has no fingerprint and is stale.
-    fn announce(&self, cooks: &[(Ready, Vec<(RelPath, Hash)>)]) -> Result<(), Diag> {
+    fn announce(&self, cooks: &[(Ready, Vec<(RelPath, Hash, Option<WorkKey>)>)]) -> Result<(), Diag> {
         let mut cache = lock(&self.cache);
         let mut claims: Vec<(&str, Record<'static>)> = Vec::new();
         for (ready, outputs) in cooks {
             let name = self.tasks[ready.index].source().as_str();
             let mut known = cache.records().get(name).map(|old| old.into_owned().outputs).unwrap_or_default();
             let before = known.len();
-            for (path, hash) in outputs {
+            for (path, hash, _) in outputs {
                 if known.iter().all(|o| o.path != path.as_str()) {
-                    known.push(Output { path: path.to_string().into(), stamp: Stamp::NONE, hash: *hash });
+                    let path = path.to_string().into();
+                    known.push(Output { path, stamp: Stamp::NONE, hash: *hash, work: None });
                 }
             }
             if known.len() > before {
