@@ -81,7 +81,7 @@ fn sphere(around: u32, up: u32) -> String {
         for column in 0..=around {
             let (u, v) = (f64::from(column) / f64::from(around), f64::from(row) / f64::from(up));
             let (a, b) = (u * std::f64::consts::TAU, v * std::f64::consts::PI);
-            let [x, y, z] = [b.sin() * a.cos(), b.cos(), b.sin() * a.sin()];
+            let [x, y, z] = [libm::sin(b) * libm::cos(a), libm::cos(b), libm::sin(b) * libm::sin(a)];
             writeln!(text, "v {:.6} {:.6} {:.6}", x * 3.0, y * 3.0, z * 3.0).expect("memory");
             writeln!(text, "vt {u:.6} {v:.6}\nvn {x:.6} {y:.6} {z:.6}").expect("memory");
         }

@@ -161,9 +161,9 @@ pub(super) fn newell(corners: &[[f32; 3]]) -> [f64; 3] {
     let mut normal = [0.0; 3];
     for (index, &corner) in corners.iter().enumerate() {
         let (a, b) = (at(corner), at(corners[(index + 1) % corners.len()]));
-        for axis in 0..3 {
+        for (axis, sum) in normal.iter_mut().enumerate() {
             let (y, z) = ((axis + 1) % 3, (axis + 2) % 3);
-            normal[axis] += (a[y] - b[y]) * (a[z] + b[z]);
+            *sum += (a[y] - b[y]) * (a[z] + b[z]);
         }
     }
     normal
@@ -178,6 +178,10 @@ mod tests {
         let mut triangulator = Triangulator::new(corners.len());
         assert!(triangulator.cut(corners));
         triangulator.triangles
+    }
+
+    fn circle(radius: f32, angle: f32) -> [f32; 2] {
+        [radius * libm::cosf(angle), radius * libm::sinf(angle)]
     }
 
     fn length(v: [f64; 3]) -> f64 {
@@ -270,7 +274,7 @@ mod tests {
         // A spiral.
         let spiral = |i: u32, r: f32| {
             let angle = i as f32 * 0.3;
-            [(r + angle) * angle.cos(), (r + angle) * angle.sin()]
+            circle(r + angle, angle)
         };
         let spiral: Vec<[f32; 2]> =
             (0..40).map(|i| spiral(i, 2.0)).chain((0..40).rev().map(|i| spiral(i, 1.0))).collect();
@@ -291,7 +295,10 @@ mod tests {
             vec![[0.0; 3]; 7],
             (0..9).map(|i| [i as f32, 0.0, 0.0]).collect(),
             // A pentagram, and an eight.
-            [0, 2, 4, 1, 3].map(|i| [(i as f32 * 1.2566).cos(), (i as f32 * 1.2566).sin(), 0.0]).to_vec(),
+            [0, 2, 4, 1, 3]
+                .map(|i| circle(1.0, i as f32 * std::f32::consts::TAU / 5.0))
+                .map(|[x, y]| [x, y, 0.0])
+                .to_vec(),
             vec![[0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
             vec![
                 [f32::MAX, f32::MIN, 0.0],
@@ -312,7 +319,8 @@ mod tests {
             .map(|i| {
                 let angle = i as f32 / 200_000.0 * std::f32::consts::TAU;
                 let radius = if i % 2 == 0 { 1.0 } else { 100.0 };
-                [radius * angle.cos(), radius * angle.sin(), 0.0]
+                let [x, y] = circle(radius, angle);
+                [x, y, 0.0]
             })
             .collect();
         let mut triangulator = Triangulator::new(corners.len());
@@ -327,7 +335,7 @@ mod tests {
             let count = radii.len() as f32;
             let at = |(i, r): (usize, &f32)| {
                 let angle = i as f32 / count * std::f32::consts::TAU;
-                [r * angle.cos(), r * angle.sin()]
+                circle(*r, angle)
             };
             let flat: Vec<[f32; 2]> = radii.iter().enumerate().map(at).collect();
             in_space(&flat).iter().for_each(|corners| is_exact(corners));
