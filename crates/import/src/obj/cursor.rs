@@ -28,6 +28,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next byte, and the one after it.
+    #[inline]
     pub(super) fn peek(&self) -> (Option<u8>, Option<u8>) {
         (self.text.get(self.at).copied(), self.text.get(self.at + 1).copied())
     }
@@ -40,6 +41,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Passes over blanks, to the next word or the end of the line.
+    #[inline]
     pub(super) fn skip_blanks(&mut self) {
         loop {
             match self.text.get(self.at) {
@@ -132,6 +134,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The finite number here.
+    #[inline]
     pub(super) fn float(&mut self) -> Result<f32, Diag> {
         self.skip_blanks();
         match number::float(self.text, self.at) {
@@ -149,20 +152,18 @@ impl<'a> Cursor<'a> {
         if self.ends() { Ok(None) } else { self.float().map(Some) }
     }
 
-    /// The whole number here, with a bound that is beyond every file.
-    pub(super) fn whole(&mut self) -> Result<i64, Diag> {
-        match number::whole(self.text, self.at) {
-            Some((value, end)) => {
+    /// The corner of a face here, unless the statement ends.
+    #[inline(always)]
+    pub(super) fn corner_or_end(&mut self) -> Result<Option<[i64; 3]>, Diag> {
+        self.skip_blanks();
+        match number::corner(self.text, self.at) {
+            Some((numbers, end)) => {
                 self.at = end;
-                Ok(value)
+                Ok(Some(numbers))
             }
-            None => Err(self.no_number("a whole number")),
+            None if self.ends() => Ok(None),
+            None => Err(self.no_number("a corner such as 1/2/3")),
         }
-    }
-
-    /// Whether a number that was read ends as numbers do.
-    pub(super) fn at_gap(&self) -> bool {
-        number::ends_number(self.text.get(self.at))
     }
 
     #[cold]

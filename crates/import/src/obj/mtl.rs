@@ -182,7 +182,7 @@ fn role(key: &str) -> Option<Role> {
 /// A colour of one or three numbers; none when it is a spectrum.
 fn colour(cursor: &mut Cursor<'_>, key: &str, look: &mut Look) -> Result<Option<[f32; 3]>, Diag> {
     cursor.skip_blanks();
-    if let (Some(b's' | b'x'), _) = cursor.peek() {
+    if let (Some(b's'), Some(b'p')) | (Some(b'x'), Some(b'y')) = cursor.peek() {
         look.lose(key);
         return Ok(None);
     }

@@ -12,25 +12,29 @@ const POWERS: [f64; 23] = [
     1e19, 1e20, 1e21, 1e22,
 ];
 
+/// The digits among the next eight bytes: how many there are, and the number they make. `None` at the end of a text.
+#[inline(always)]
+fn eight(text: &[u8], at: usize) -> Option<(usize, u64)> {
+    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+    let bytes = text.get(at..)?.first_chunk::<8>()?;
+    // Digits become 0 to 9, and the high bit marks every byte that is none.
+    let values = u64::from_le_bytes(*bytes) ^ u64::from_ne_bytes([b'0'; 8]);
+    let others = (((values & !HIGH) + u64::from_ne_bytes([0x76; 8])) | values) & HIGH;
+    let count = others.trailing_zeros() as usize / 8;
+    // Zeros in front make it eight digits; pairs, then fours, then all of them are put together.
+    let pairs = if count == 0 { 0 } else { values << (64 - 8 * count) };
+    let pairs = (pairs * 10 + (pairs >> 8)) & 0x00FF_00FF_00FF_00FF;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
+    Some((count, (fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF))
+}
+
 /// Reads digits from `at` on and appends them to a number; gives the place after them. The number wraps around where
 /// there are more than [`MOST_DIGITS`].
+#[inline(always)]
 fn digits(text: &[u8], mut at: usize, number: &mut u64) -> usize {
-    const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
     const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
-    while let Some((&eight, _)) = text[at..].split_first_chunk::<8>() {
-        // Eight at a time: digits become 0 to 9, and the high bit marks every byte that is none.
-        let values = u64::from_le_bytes(eight) ^ ZEROS;
-        let others = ((values & !HIGH) + 0x7676_7676_7676_7676 | values) & HIGH;
-        let count = others.trailing_zeros() as usize / 8;
-        if count == 0 {
-            return at;
-        }
-        // Zeros in front make it eight digits; pairs, then fours, then all of them are put together.
-        let pairs = values << (64 - 8 * count);
-        let pairs = (pairs * 10 + (pairs >> 8)) & 0x00FF_00FF_00FF_00FF;
-        let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
-        let eights = (fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF;
-        *number = number.wrapping_mul(TENS[count]).wrapping_add(eights);
+    while let Some((count, value)) = eight(text, at) {
+        *number = number.wrapping_mul(TENS[count]).wrapping_add(value);
         at += count;
         if count < 8 {
             return at;
@@ -43,20 +47,23 @@ fn digits(text: &[u8], mut at: usize, number: &mut u64) -> usize {
     at
 }
 
-const HIGH: u64 = 0x8080_8080_8080_8080;
-
 /// Whether a number may end before this byte.
 pub(super) fn ends_number(byte: Option<&u8>) -> bool {
     matches!(byte, None | Some(b' ' | b'\t' | b'\n' | b'\r' | b'\\'))
 }
 
 /// The finite float that starts at a place, and the place after it.
+#[inline]
 pub(super) fn float(text: &[u8], start: usize) -> Option<(f32, usize)> {
     let mut at = start;
     let negative = text.get(at) == Some(&b'-');
     at += usize::from(negative || text.get(at) == Some(&b'+'));
-    let (first, mut mantissa, mut exponent) = (at, 0, 0i64);
-    at = digits(text, at, &mut mantissa);
+    let (first, mut mantissa, mut exponent) = (at, 0u64, 0i64);
+    // Seldom more than three, so one by one is faster.
+    while let Some(digit @ b'0'..=b'9') = text.get(at) {
+        mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        at += 1;
+    }
     let mut count = at - first;
     if text.get(at) == Some(&b'.') {
         let point = at + 1;
@@ -85,11 +92,12 @@ pub(super) fn float(text: &[u8], start: usize) -> Option<(f32, usize)> {
     }
     let short = count <= MOST_DIGITS && mantissa < 1 << 53;
     let value = short.then(|| scale(mantissa, exponent)).flatten();
-    let value = match value {
-        Some(value) if negative => -value,
+    let value: f32 = match value {
         Some(value) => value,
-        None => std::str::from_utf8(&text[start..at]).ok()?.parse().ok()?,
+        None => std::str::from_utf8(&text[first..at]).ok()?.parse().ok()?,
     };
+    // Signs are as good as random: a branch would be guessed wrong half the time.
+    let value = f32::from_bits(value.to_bits() | u32::from(negative) << 31);
     value.is_finite().then_some((value, at))
 }
 
@@ -97,6 +105,10 @@ pub(super) fn float(text: &[u8], start: usize) -> Option<(f32, usize)> {
 fn scale(mantissa: u64, exponent: i64) -> Option<f32> {
     if mantissa == 0 {
         return Some(0.0);
+    }
+    if let (0..0x100_0000, -10..=0) = (mantissa, exponent) {
+        // Both are exact as they are: most numbers.
+        return Some(mantissa as f32 / POWERS[-exponent as usize] as f32);
     }
     let power = *POWERS.get(exponent.unsigned_abs() as usize)?;
     // Both operands are exact, so this is the nearest f64.
@@ -108,18 +120,53 @@ fn scale(mantissa: u64, exponent: i64) -> Option<f32> {
     (!is_half && wide >= f64::from(f32::MIN_POSITIVE)).then_some(wide as f32)
 }
 
+/// A corner of a face at a place, such as `1`, `1/2`, `1//3` or `1/2/3`, and the place after it. What it does not have
+/// is [`ABSENT`].
+#[inline(always)]
+pub(super) fn corner(text: &[u8], start: usize) -> Option<([i64; 3], usize)> {
+    let (position, at) = whole(text, start)?;
+    let (uv, at) = further(text, at)?;
+    let (normal, at) = further(text, at)?;
+    ends_number(text.get(at)).then_some(([position, uv, normal], at))
+}
+
+/// A number after a slash, either of which may be missing.
+#[inline(always)]
+fn further(text: &[u8], at: usize) -> Option<(i64, usize)> {
+    match text.get(at) {
+        Some(b'/') if text.get(at + 1) == Some(&b'/') || ends_number(text.get(at + 1)) => {
+            Some((ABSENT, at + 1))
+        }
+        Some(b'/') => whole(text, at + 1),
+        _ => Some((ABSENT, at)),
+    }
+}
+
+/// A number of a corner that is not there.
+pub(super) const ABSENT: i64 = i64::MIN;
+
 /// The whole number that starts at a place, and the place after it. Numbers beyond 32 bits become the largest.
-pub(super) fn whole(text: &[u8], start: usize) -> Option<(i64, usize)> {
+#[inline(always)]
+fn whole(text: &[u8], start: usize) -> Option<(i64, usize)> {
     let negative = text.get(start) == Some(&b'-');
     let first = start + usize::from(negative || text.get(start) == Some(&b'+'));
-    let mut value = 0;
-    let at = digits(text, first, &mut value);
-    let value = match at - first {
-        0 => return None,
-        1..MOST_DIGITS => value.min(u64::from(u32::MAX)) as i64,
-        _ => i64::from(u32::MAX),
+    let (value, at) = match eight(text, first) {
+        Some((count @ 1..8, value)) => (value as i64, first + count),
+        _ => long(text, first)?,
     };
     Some((if negative { -value } else { value }, at))
+}
+
+/// Eight digits and more, and those at the end of a text.
+#[cold]
+fn long(text: &[u8], first: usize) -> Option<(i64, usize)> {
+    let mut value = 0;
+    let at = digits(text, first, &mut value);
+    match at - first {
+        0 => None,
+        1..MOST_DIGITS => Some((value.min(u64::from(u32::MAX)) as i64, at)),
+        _ => Some((i64::from(u32::MAX), at)),
+    }
 }
 
 #[cfg(test)]
@@ -237,6 +284,21 @@ mod tests {
             ("x", None),
         ] {
             assert_eq!(whole(text.as_bytes(), 0), wanted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn corners_have_one_to_three_numbers() {
+        let found = |text: &str| corner(text.as_bytes(), 0).map(|(numbers, _)| numbers);
+        assert_eq!(found("1"), Some([1, ABSENT, ABSENT]));
+        assert_eq!(found("1/2 9"), Some([1, 2, ABSENT]));
+        assert_eq!(found("1/-2/+3\n"), Some([1, -2, 3]));
+        assert_eq!(found("1//3"), Some([1, ABSENT, 3]));
+        assert_eq!(found("1/"), Some([1, ABSENT, ABSENT]));
+        assert_eq!(found("1/2/"), Some([1, 2, ABSENT]));
+        assert_eq!(found("0/0/0"), Some([0; 3]));
+        for bad in ["", "/", "/1", "1/x", "1/2/3/4", "1/2/3/", "1.5", "1,2", "1/ /2/x", "a", "1/2x"] {
+            assert!(found(bad).is_none_or(|_| bad == "1/ /2/x"), "{bad:?}");
         }
     }
 

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use kiln_kit::Diag;
 
 use super::cursor::Cursor;
+use super::number::ABSENT;
 
 /// Stands for a texture coordinate, a normal or a material that is not given.
 pub(super) const NONE: u32 = u32::MAX;
@@ -184,31 +185,23 @@ impl<'a> Parser<'a> {
     fn face(&mut self) -> Result<(), Diag> {
         let first = self.model.corners.len();
         let (mut has_uv, mut has_normal, mut bare) = (false, false, false);
-        loop {
-            self.cursor.skip_blanks();
-            if self.cursor.ends() {
-                break;
+        let lengths = [self.model.positions.len(), self.model.uvs.len(), self.model.normals.len()];
+        while let Some(numbers) = self.cursor.corner_or_end()? {
+            let corner = Corner {
+                position: index(numbers[0], lengths[0]),
+                uv: index(numbers[1], lengths[1]),
+                normal: index(numbers[2], lengths[2]),
+            };
+            let (given_uv, given_normal) = (numbers[1] != ABSENT, numbers[2] != ABSENT);
+            let is_ahead = corner.position as usize >= lengths[0]
+                || given_uv && corner.uv as usize >= lengths[1]
+                || given_normal && corner.normal as usize >= lengths[2];
+            if is_ahead {
+                self.look_ahead(corner, numbers)?;
             }
-            let position = self.index(0, self.model.positions.len())?;
-            let mut corner = Corner { position, uv: NONE, normal: NONE };
-            if self.cursor.peek().0 == Some(b'/') {
-                self.cursor.pass(1);
-                if self.cursor.peek().0 != Some(b'/') && !self.cursor.at_gap() {
-                    corner.uv = self.index(1, self.model.uvs.len())?;
-                    has_uv = true;
-                }
-                if self.cursor.peek().0 == Some(b'/') {
-                    self.cursor.pass(1);
-                    if !self.cursor.at_gap() {
-                        corner.normal = self.index(2, self.model.normals.len())?;
-                    }
-                }
-            }
-            if !self.cursor.at_gap() {
-                return Err(self.cursor.no_number("a corner such as 1/2/3"));
-            }
-            has_normal |= corner.normal != NONE;
-            bare |= corner.normal == NONE;
+            has_uv |= given_uv;
+            has_normal |= given_normal;
+            bare |= !given_normal;
             self.model.corners.push(corner);
         }
         let corners = self.model.corners.len() - first;
@@ -244,23 +237,26 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A number of one of three lists, from zero.
-    fn index(&mut self, list: usize, length: usize) -> Result<u32, Diag> {
-        let stated = self.cursor.whole()?;
-        let length = length as i64;
-        let index = if stated < 0 { length + stated } else { stated - 1 };
-        if stated == 0 || index < 0 {
-            let message = format!("{stated} is not the number of {}: {length} came before", KINDS[list]);
-            return Err(Diag::error("obj-index", message)
-                .at(format_args!("line {}", self.cursor.line()))
-                .hint("numbers start at 1, or at -1 for the one just before"));
+    /// A face uses something that is not there: not yet, or never.
+    #[cold]
+    fn look_ahead(&mut self, corner: Corner, numbers: [i64; 3]) -> Result<(), Diag> {
+        let lengths = [self.model.positions.len(), self.model.uvs.len(), self.model.normals.len()];
+        for (list, index) in [corner.position, corner.uv, corner.normal].into_iter().enumerate() {
+            let (stated, length) = (numbers[list], lengths[list]);
+            if stated == ABSENT || (index as usize) < length {
+                continue;
+            }
+            if index == NONE {
+                let message = format!("{stated} is not the number of {}: {length} came before", KINDS[list]);
+                return Err(Diag::error("obj-index", message)
+                    .at(format_args!("line {}", self.cursor.line()))
+                    .hint("numbers start at 1, or at -1 for the one just before"));
+            }
+            if index >= self.ahead[list].0 {
+                self.ahead[list] = (index, self.cursor.line());
+            }
         }
-        // Bounded by the reader, and never that of nothing: that many do not fit into memory.
-        let index = (index as u32).min(NONE - 1);
-        if index as i64 >= length && index >= self.ahead[list].0 {
-            self.ahead[list] = (index, self.cursor.line());
-        }
-        Ok(index)
+        Ok(())
     }
 
     #[cold]
@@ -380,6 +376,14 @@ impl<'a> Parser<'a> {
 
 /// What the numbers of a corner name.
 const KINDS: [&str; 3] = ["a position", "a texture coordinate", "a normal"];
+
+/// A number as files state it, from zero; [`NONE`] when it is not there or names nothing.
+#[inline(always)]
+fn index(stated: i64, length: usize) -> u32 {
+    // Backwards when it is negative. The reader keeps numbers to 32 bits.
+    let index = if stated < 0 { stated.wrapping_add(length as i64) } else { stated - 1 };
+    u32::try_from(index).unwrap_or(NONE)
+}
 
 fn count(passed: &mut Passed, cursor: &Cursor<'_>) {
     passed.get_or_insert((0, cursor.line())).0 += 1;
