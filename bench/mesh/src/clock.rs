@@ -25,6 +25,7 @@ pub fn time<T>(work: impl FnOnce() -> T) -> (T, Took) {
 }
 
 /// Runs a program to its end, and also tells the most memory it held, in MB; nothing if it cannot be started or fails.
+/// The memory is at least what this process holds, which a child starts from.
 pub fn time_program(program: &str, arguments: &[String]) -> Option<(Took, f64)> {
     let wall = Instant::now();
     let quiet = Stdio::null;

@@ -31,6 +31,11 @@ fn main() {
     {
         return peak(what, Path::new(path));
     }
+    if let [word, program, rest @ ..] = arguments.as_slice()
+        && word == "held"
+    {
+        return println!("{}", time_program(program, rest).map_or(f64::NAN, |(_, most)| most));
+    }
     if arguments.first().is_some_and(|word| word == "stages") {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         return stages(&models::sphere(scratch.path()));
@@ -83,20 +88,21 @@ fn memory(paths: &[PathBuf], rivals: &[Rival]) {
     println!("\n|{}", "---|".repeat(10 + 2 * rivals.len()));
     let program = std::env::current_exe().expect("a program with a name");
     for path in paths {
-        let peak = |what: &str| {
-            let run = Command::new(&program).args(["peak", what]).arg(path).output().expect("this program");
+        let numbers = |words: &[String]| -> Vec<f64> {
+            let run = Command::new(&program).args(words).output().expect("this program");
             let text = String::from_utf8_lossy(&run.stdout).into_owned();
-            let mut numbers = text.split_whitespace().map(|word| word.parse::<f64>().expect("a number"));
-            [numbers.next().expect("the decoded mesh"), numbers.next().expect("the peak")]
+            text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
         };
+        let peak = |what: &str| numbers(&["peak".into(), what.into(), path.to_string_lossy().into_owned()]);
         let decoded = peak("plain")[0];
         print!("| {} | {decoded:.1} |", name(path));
         for what in ["plain", "1", "2", "simplifier"] {
-            let [_, most] = peak(what);
+            let most = peak(what)[1];
             print!(" {most:.1} | {:.2} |", most / decoded);
         }
         for rival in rivals {
-            let most = rival.run(path).map_or(f64::NAN, |(_, peak)| peak);
+            let words: Vec<String> = std::iter::once("held".to_owned()).chain(rival.words(path)).collect();
+            let most = numbers(&words)[0];
             print!(" {most:.1} | {:.2} |", most / decoded);
         }
         println!();
@@ -140,20 +146,24 @@ impl Rival {
             result: scratch.join("result.glb"),
             start: 0.0,
         };
-        rival.start = rival.run(&models::triangle(scratch)).map_or(0.0, |(took, _)| took.cpu);
+        rival.start = rival.run(&models::triangle(scratch)).map_or(0.0, |took| took.cpu);
         rival
     }
 
-    /// The least time and memory of several runs.
-    fn run(&self, model: &Path) -> Option<(Took, f64)> {
+    /// The command for a model.
+    fn words(&self, model: &Path) -> Vec<String> {
         let fill = |word: &String| match word.as_str() {
             "{in}" => model.to_string_lossy().into_owned(),
             "{out}" => self.result.to_string_lossy().into_owned(),
             word => word.to_owned(),
         };
-        let words: Vec<String> = self.command.iter().map(fill).collect();
-        let runs = (0..RUNS).filter_map(|_| time_program(&words[0], &words[1..]));
-        runs.reduce(|a, b| (a.0.least(b.0), a.1.min(b.1)))
+        self.command.iter().map(fill).collect()
+    }
+
+    /// The least of several runs.
+    fn run(&self, model: &Path) -> Option<Took> {
+        let words = self.words(model);
+        (0..RUNS).filter_map(|_| Some(time_program(&words[0], &words[1..])?.0)).reduce(Took::least)
     }
 }
 
@@ -186,7 +196,7 @@ fn beside(path: &Path, rivals: &[Rival]) {
     for rival in rivals {
         match rival.run(path) {
             None => print!(" fails | |"),
-            Some((took, _)) => {
+            Some(took) => {
                 let total = took.cpu - rival.start + if rival.bare { tangents } else { 0.0 };
                 print!(" {:.1} | {:.2} |", total * ms, ours / total);
             }

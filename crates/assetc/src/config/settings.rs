@@ -5,8 +5,8 @@
 //! same. To add a knob, add a row.
 
 use super::values::{
-    Conflict, Cubic, CutOff, Lambda, Lods, LutDepth, Mips, Pixels, Quality, Share, Supercompress, Tangents,
-    Value,
+    Conflict, Cubic, CutOff, Index, Lambda, Lods, LutDepth, Mips, Pixels, Quality, Share, Supercompress,
+    Tangents, Value,
 };
 use super::yaml::Scalar;
 
@@ -88,6 +88,8 @@ settings! {
     mesh: MeshSettings {
         /// Bake the node transforms of a glTF into one mesh in world space; `false` keeps geometry source-local.
         merge: bool = true,
+        /// Compile this scene of a glTF; `false` takes its default one.
+        scene: Option<Index> = None,
         /// Where tangents come from; `auto` makes them anew where the source's keep vertices apart.
         tangents: Tangents = Tangents::Auto,
         /// Reduced levels of detail, each with half the triangles of the one before.
@@ -185,6 +187,7 @@ mod tests {
              mesh.lods=2\n\
              mesh.merge=true\n\
              mesh.optimize=true\n\
+             mesh.scene=false\n\
              mesh.tangents=auto\n\
              texture.alpha_coverage=false\n\
              texture.compress=true\n\

@@ -10,7 +10,7 @@ pub(crate) mod materials;
 mod parts;
 mod skeleton;
 
-use crate::config::Settings;
+use crate::config::{Index, Settings};
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::recipes::ktx;
@@ -59,7 +59,11 @@ impl Recipe for Mesh {
             .output(source)
             .ok_or_else(|| Diag::error("mesh", "its name leaves no name for the output"))?;
         let is_obj = suffix(source).is_some_and(|s| s.is(&["obj"]));
-        let imported = if is_obj { obj::import(cx, source)? } else { gltf::import(cx, source)? };
+        let imported = if is_obj {
+            obj::import(cx, source)?
+        } else {
+            gltf::import_scene(cx, source, settings.mesh.scene.map(Index::get))?
+        };
         imported.warnings.into_iter().for_each(|warning| cx.warn(warning));
         compile(cx, imported.value, &output, settings)
     }

@@ -1,8 +1,8 @@
 //! Damaged files: an answer, never a panic, and little memory.
 
 use crate::compression::{draco_grid, meshopt_grid};
-use crate::malformed::everything;
 use crate::imported::import;
+use crate::malformed::everything;
 use crate::model::{Model, U16};
 use serde_json::{Value, json};
 
