@@ -38,7 +38,7 @@ impl Recipe for Mesh {
 
     fn version(&self) -> u32 {
         // Its textures change with those of all other sources.
-        VERSION << 16 | ktx::VERSION
+        VERSION * 100 + ktx::VERSION
     }
 
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
