@@ -13,12 +13,16 @@ mod skeleton;
 use crate::config::{Index, Settings};
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
+use crate::recipes::ktx;
 use geometry::Geometry;
 use kiln_import::{gltf, obj};
 use kiln_ir::{Scene, Valid};
 use kiln_kit::{Cook, Diag, RelPath, World};
 use materials::with_ending;
 use skeleton::Skeleton;
+
+/// The version of everything but textures.
+const VERSION: u32 = 1;
 
 /// A model.
 pub(crate) struct Mesh;
@@ -33,7 +37,8 @@ impl Recipe for Mesh {
     }
 
     fn version(&self) -> u32 {
-        1
+        // Its textures change with those of all other sources.
+        VERSION * 100 + ktx::VERSION
     }
 
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
