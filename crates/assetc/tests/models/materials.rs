@@ -190,6 +190,30 @@ fn the_first_use_of_a_picture_decides() {
 }
 
 #[test]
+fn within_a_row_slots_count_in_the_order_of_its_fields() {
+    let slot = |name: &str| json!({name: {"index": 0}});
+    let all = [
+        ("metallicRoughnessTexture", "linear"),
+        ("normalTexture", "normal"),
+        ("occlusionTexture", "linear"),
+        ("emissiveTexture", "color"),
+    ];
+    for (first, (name, mode)) in all.iter().enumerate() {
+        let mut material = json!({});
+        for (name, _) in &all[first..] {
+            match *name {
+                "metallicRoughnessTexture" => material["pbrMetallicRoughness"] = slot(name),
+                name => material[name] = json!({"index": 0}),
+            }
+        }
+        let compiled = Compiled::new(&model(&[png(4, 0)], &[material]));
+        let (srgb, texels) = decoded(&compiled, "tex_0");
+        assert_eq!(srgb, *mode == "color", "{name}");
+        assert_eq!(texels[0][2] < 10, *mode == "normal", "{name}");
+    }
+}
+
+#[test]
 fn a_picture_can_be_split_by_use() {
     let compiled = Compiled::with(&conflicting(), "texture: {conflict: split}");
     let rows = compiled.materials();

@@ -1,6 +1,7 @@
 //! A project in a temporary directory, built through the library.
 
 use crate::model::Model;
+use crate::shapes::Corner;
 use assetc::build::{Report, Request, build};
 use assetc::check::check;
 use assetc::config::{Config, Roots};
@@ -151,6 +152,11 @@ impl Compiled {
         let corners: Vec<GpuVertex> =
             indices.iter().map(|index| mesh.vertices().get(index as usize).unwrap()).collect();
         corners.as_chunks::<3>().0.to_vec()
+    }
+
+    /// The same, with their tangent frames.
+    pub(crate) fn corners(&self, submesh: usize) -> Vec<[Corner; 3]> {
+        self.triangles(submesh).into_iter().map(|triangle| triangle.map(Corner::from)).collect()
     }
 
     pub(crate) fn materials(&self) -> Vec<GpuMaterial> {

@@ -75,25 +75,45 @@ pub(crate) fn direction([x, y]: [i16; 2]) -> Vec3 {
     unit(if z >= 0.0 { [x, y, z] } else { folded })
 }
 
+/// A corner of a triangle with its tangent frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Corner {
+    pub(crate) position: Vec3,
+    pub(crate) normal: Vec3,
+    pub(crate) tangent: Vec3,
+    pub(crate) hand: f64,
+    pub(crate) uv: [f64; 2],
+}
+
+impl From<GpuVertex> for Corner {
+    fn from(vertex: GpuVertex) -> Corner {
+        Corner {
+            position: vertex.position.map(f64::from),
+            normal: direction(vertex.normal),
+            tangent: direction(vertex.tangent),
+            hand: if vertex.tangent[0] & 1 == 1 { -1.0 } else { 1.0 },
+            uv: vertex.uv.map(f64::from),
+        }
+    }
+}
+
 /// Asserts that a triangle faces where its normals point, and that its tangent frames follow its texture: the
 /// tangent where `u` grows, the bitangent where `v` shrinks, which is upwards in the picture.
 #[track_caller]
-pub(crate) fn assert_frames(corners: &[GpuVertex; 3]) {
-    let [a, b, c] = corners.map(|v| v.position.map(f64::from));
+pub(crate) fn assert_frames(corners: &[Corner; 3]) {
+    let [a, b, c] = corners.map(|corner| corner.position);
     let [p, q] = [sub(b, a), sub(c, a)];
     let face = cross(p, q);
-    let uv = corners.map(|v| v.uv.map(f64::from));
+    let uv = corners.map(|corner| corner.uv);
     let [[du1, dv1], [du2, dv2]] = [1, 2].map(|i| [uv[i][0] - uv[0][0], uv[i][1] - uv[0][1]]);
     let area = du1 * dv2 - du2 * dv1;
     assert!(area != 0.0, "a triangle without texture");
     let along_u: Vec3 = [0, 1, 2].map(|i| (dv2 * p[i] - dv1 * q[i]) / area);
     let along_v: Vec3 = [0, 1, 2].map(|i| (du1 * q[i] - du2 * p[i]) / area);
     for corner in corners {
-        let (normal, tangent) = (direction(corner.normal), direction(corner.tangent));
-        assert!(dot(unit(face), normal) > 0.3, "{corner:?} looks away from its triangle {corners:?}");
-        let hand = if corner.tangent[0] & 1 == 1 { -1.0 } else { 1.0 };
-        let bitangent = cross(normal, tangent).map(|x| x * hand);
-        assert!(dot(tangent, unit(along_u)) > 0.3, "{corner:?}: the tangent is not along u");
+        assert!(dot(unit(face), corner.normal) > 0.3, "{corner:?} looks away from its triangle {corners:?}");
+        let bitangent = cross(corner.normal, corner.tangent).map(|x| x * corner.hand);
+        assert!(dot(corner.tangent, unit(along_u)) > 0.3, "{corner:?}: the tangent is not along u");
         assert!(dot(bitangent, unit(along_v)) < -0.3, "{corner:?}: the wrong hand");
     }
 }

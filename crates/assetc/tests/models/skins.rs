@@ -3,7 +3,7 @@
 use crate::model::{Model, U8, U16};
 use crate::pose::{self, Mat, Source, Splines, apply, assert_near, mul, trs};
 use crate::project::Compiled;
-use crate::shapes::Vec3;
+use crate::shapes::{Corner, Vec3, assert_frames, quad, sub, unit};
 use kiln_format::hanim::{HanimView, Interp};
 use serde_json::{Value, json};
 
@@ -460,4 +460,61 @@ fn names_and_files_of_clips() {
     still.json.as_object_mut().unwrap().remove("skins");
     let compiled = Compiled::with(&still, SETTINGS);
     assert_eq!(compiled.project.outputs(), ["assets.hman", "models/Chair.hmesh"], "no skin, no clips");
+}
+
+/// A square that hangs on the first joint alone.
+fn hanging(model: &mut Model) -> Value {
+    let mut primitive = quad(model);
+    let view = model.view(&[0; 16]);
+    primitive["attributes"]["JOINTS_0"] = json!(model.accessor(view, U8, "VEC4", 4));
+    primitive["attributes"]["WEIGHTS_0"] = json!(model.floats("VEC4", &[1.0, 0.0, 0.0, 0.0].repeat(4)));
+    primitive
+}
+
+/// As engines do it: positions, normals and tangents by the matrix of the joint, the handedness as it is.
+fn moved(corner: Corner, by: &Mat) -> Corner {
+    let turned = |v: Vec3| unit(sub(apply(by, v), apply(by, [0.0; 3])));
+    Corner {
+        position: apply(by, corner.position),
+        normal: turned(corner.normal),
+        tangent: turned(corner.tangent),
+        ..corner
+    }
+}
+
+#[test]
+fn what_a_skeleton_mirrors_faces_outwards_when_it_is_drawn() {
+    for (armature, other) in [
+        ([1.0, 1.0, 1.0], [1.0, 1.0, 1.0]),
+        ([-1.0, 1.0, 1.0], [1.0, 1.0, 1.0]),
+        ([-2.0, -2.0, -2.0], [-1.0, 1.0, 1.0]),
+        ([1.0, 1.0, 1.0], [1.0, -1.0, 1.0]),
+    ] {
+        let mut model = Model::new();
+        let (skin, plain) = (hanging(&mut model), quad(&mut model));
+        for primitive in [&skin, &plain] {
+            model.push("meshes", json!({"primitives": [primitive]}));
+        }
+        // Below the armature a joint and a body; below the joint a sword; elsewhere the ground, and a second skin.
+        model.json["nodes"] = json!([
+            {"scale": armature, "children": [1, 2]},
+            {"translation": [1, 2, 3], "rotation": [0.0, 0.6, 0.0, 0.8], "children": [3]},
+            {"mesh": 0, "skin": 0},
+            {"mesh": 1, "scale": [1, 1, -1]},
+            {"mesh": 1, "scale": other},
+            {"mesh": 0, "skin": 1},
+            {"scale": other},
+        ]);
+        model.json["skins"] = json!([{"joints": [1]}, {"joints": [6]}]);
+        model.json["scenes"] = json!([{"nodes": [0, 4, 5, 6]}]);
+        let compiled = Compiled::with(&model, SETTINGS);
+        let mesh = compiled.mesh();
+        let joints = pose::joints(&mesh, None);
+        assert_eq!((joints.len(), mesh.submeshes().len()), (1, 4));
+        for submesh in 0..4 {
+            for corners in compiled.corners(submesh) {
+                assert_frames(&corners.map(|corner| moved(corner, &joints[0])));
+            }
+        }
+    }
 }
