@@ -1,6 +1,6 @@
 //! Time and memory as Linux counts them. CPU time is not spoilt by a busy machine.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// What something took, in seconds.
@@ -24,12 +24,27 @@ pub fn time<T>(work: impl FnOnce() -> T) -> (T, Took) {
     (result, Took { cpu: process_seconds() - cpu, wall: wall.elapsed().as_secs_f64() })
 }
 
-/// Runs a program to its end; nothing if it cannot be started or fails.
-pub fn time_program(program: &str, arguments: &[String]) -> Option<Took> {
-    let (wall, cpu) = (Instant::now(), usage(libc::RUSAGE_CHILDREN));
-    let done = Command::new(program).args(arguments).output().ok()?;
-    let took = Took { cpu: usage(libc::RUSAGE_CHILDREN) - cpu, wall: wall.elapsed().as_secs_f64() };
-    done.status.success().then_some(took)
+/// Runs a program to its end, and also tells the most memory it held, in MB; nothing if it cannot be started or fails.
+/// The memory is at least what this process holds, which a child starts from.
+pub fn time_program(program: &str, arguments: &[String]) -> Option<(Took, f64)> {
+    let wall = Instant::now();
+    let quiet = Stdio::null;
+    let child = Command::new(program).args(arguments).stdout(quiet()).stderr(quiet()).spawn().ok()?;
+    // SAFETY: an all-zero `rusage` is a value of that plain C struct; the call waits for a child that nobody else
+    // waits for, and only writes into `status` and `usage`.
+    let (status, usage) = unsafe {
+        let (mut status, mut usage) = (0, std::mem::zeroed::<libc::rusage>());
+        assert_eq!(
+            libc::wait4(child.id() as i32, &mut status, 0, &mut usage),
+            child.id() as i32,
+            "our child ends"
+        );
+        (status, usage)
+    };
+    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
+    let cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    let took = Took { cpu, wall: wall.elapsed().as_secs_f64() };
+    (status == 0).then_some((took, usage.ru_maxrss as f64 * 1024.0 / 1e6))
 }
 
 /// CPU time of this thread.
@@ -46,17 +61,6 @@ fn seconds(clock: libc::clockid_t) -> f64 {
     // SAFETY: the call only writes into `time`.
     assert_eq!(unsafe { libc::clock_gettime(clock, &mut time) }, 0, "a Linux that knows clock {clock}");
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-}
-
-fn usage(who: libc::c_int) -> f64 {
-    // SAFETY: an all-zero `rusage` is a value of that plain C struct, and the call only writes into it.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        assert_eq!(libc::getrusage(who, &mut usage), 0, "getrusage knows {who}");
-        usage
-    };
-    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
-    seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
 /// A line of `/proc/self/status` in MB: `VmRSS:` is what is held now, `VmHWM:` the most since [`forget_peak`].

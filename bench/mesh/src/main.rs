@@ -6,7 +6,7 @@
 //! The first argument is a folder of glTF models, of which the largest are taken; each further one is a program to
 //! run beside ours: a name, and a command with places for the source and the result. A program named with a `+` gets
 //! the time of meshoptimizer's tangents on top, for one that cannot make tangents itself. Start-up is taken out of
-//! every program's time by running it on a single triangle. Times are the least of several runs; Linux only.
+//! every program's time by running it on a single triangle. `stages` alone shows the sphere's stages, quickly. Times are the least of several runs; Linux only.
 
 mod clock;
 mod distance;
@@ -18,6 +18,7 @@ use clock::{Took, time, time_program};
 use kiln_mesh::process::{Output, Settings, Stage};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Mutex;
 
 const RUNS: usize = 5;
@@ -25,10 +26,19 @@ const MODELS: usize = 4;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [word, threads, path] = arguments.as_slice()
+    if let [word, what, path] = arguments.as_slice()
         && word == "peak"
     {
-        return peak(threads.parse().expect("a number of threads"), Path::new(path));
+        return peak(what, Path::new(path));
+    }
+    if let [word, program, rest @ ..] = arguments.as_slice()
+        && word == "held"
+    {
+        return println!("{}", time_program(program, rest).map_or(f64::NAN, |(_, most)| most));
+    }
+    if arguments.first().is_some_and(|word| word == "stages") {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        return stages(&models::sphere(scratch.path()));
     }
     let root = arguments.first().map_or("../../../shared/data/gltf", |path| path);
     let scratch = tempfile::tempdir().expect("a scratch folder");
@@ -59,24 +69,43 @@ fn main() {
     println!("\n## Levels of the largest part, against the vertices of the full mesh\n");
     println!("| model | triangles | mean distance | largest | normals, degrees |\n|---|---|---|---|---|");
     for (name, outputs) in &outputs {
-        for (number, (ours, theirs)) in quality::levels(outputs).iter().enumerate() {
-            ours.row(&format!("{name}, level {}", number + 1));
-            theirs.row("  by position alone");
+        for (number, level) in quality::levels(outputs).iter().enumerate() {
+            level.ours.row(&format!("{name}, level {}", number + 1));
+            level.plain.row("  standard, by position alone");
+            level.weighed.row("  standard, with normals");
         }
     }
-    println!(
-        "\n## Memory, MB\n\n| model | threads | decoded mesh | most while processing, decoded mesh included | ratio |\n|---|---|---|---|---|"
+    memory(&paths, &rivals);
+}
+
+/// The most memory held, each in a process of its own.
+fn memory(paths: &[PathBuf], rivals: &[Rival]) {
+    println!("\n## Memory: the most held, in MB, and that over the decoded mesh\n");
+    print!(
+        "| model | decoded mesh | without levels and meshlets | | one thread | | two | | simplifier alone | |"
     );
+    rivals.iter().for_each(|rival| print!(" {} | |", rival.name));
+    println!("\n|{}", "---|".repeat(10 + 2 * rivals.len()));
     let program = std::env::current_exe().expect("a program with a name");
-    for path in &paths {
-        for threads in ["1", "2"] {
-            let run = std::process::Command::new(&program).args(["peak", threads]).arg(path).output();
-            print!(
-                "| {} | {threads} {}",
-                name(path),
-                String::from_utf8_lossy(&run.expect("this program").stdout)
-            );
+    for path in paths {
+        let numbers = |words: &[String]| -> Vec<f64> {
+            let run = Command::new(&program).args(words).output().expect("this program");
+            let text = String::from_utf8_lossy(&run.stdout).into_owned();
+            text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+        };
+        let peak = |what: &str| numbers(&["peak".into(), what.into(), path.to_string_lossy().into_owned()]);
+        let decoded = peak("plain")[0];
+        print!("| {} | {decoded:.1} |", name(path));
+        for what in ["plain", "1", "2", "simplifier"] {
+            let most = peak(what)[1];
+            print!(" {most:.1} | {:.2} |", most / decoded);
         }
+        for rival in rivals {
+            let words: Vec<String> = std::iter::once("held".to_owned()).chain(rival.words(path)).collect();
+            let most = numbers(&words)[0];
+            print!(" {most:.1} | {:.2} |", most / decoded);
+        }
+        println!();
     }
 }
 
@@ -121,14 +150,20 @@ impl Rival {
         rival
     }
 
-    fn run(&self, model: &Path) -> Option<Took> {
+    /// The command for a model.
+    fn words(&self, model: &Path) -> Vec<String> {
         let fill = |word: &String| match word.as_str() {
             "{in}" => model.to_string_lossy().into_owned(),
             "{out}" => self.result.to_string_lossy().into_owned(),
             word => word.to_owned(),
         };
-        let words: Vec<String> = self.command.iter().map(fill).collect();
-        (0..RUNS).filter_map(|_| time_program(&words[0], &words[1..])).reduce(Took::least)
+        self.command.iter().map(fill).collect()
+    }
+
+    /// The least of several runs.
+    fn run(&self, model: &Path) -> Option<Took> {
+        let words = self.words(model);
+        (0..RUNS).filter_map(|_| Some(time_program(&words[0], &words[1..])?.0)).reduce(Took::least)
     }
 }
 
@@ -220,19 +255,21 @@ fn stages(path: &Path) {
     println!();
 }
 
-/// The rest of a row: the decoded mesh, and the most memory held while it is processed.
-fn peak(threads: usize, path: &Path) {
-    let pool = pool(threads);
-    // Before there is any mesh: the program itself.
+/// Prints the decoded mesh and the most memory held while it is processed, itself included, in MB. What the program
+/// holds before there is a mesh is not counted.
+fn peak(what: &str, path: &Path) {
+    let pool = pool(if what == "2" { 2 } else { 1 });
     let idle = clock::memory("VmRSS:");
     let scene = ours::import(path);
     let decoded = ours::decoded_bytes(&scene) as f64 / 1e6;
-    // What reading the file took is given back or counted.
-    // SAFETY: asks the allocator to return free pages; touches no object.
+    // SAFETY: asks the allocator to give back what reading the file took; touches no object.
     unsafe { libc::malloc_trim(0) };
     clock::forget_peak();
-    let output = pool.install(|| ours::process(&scene, &Settings::default(), &|_, _| ()));
-    let most = clock::memory("VmHWM:") - idle;
-    drop(output);
-    println!("| {decoded:.1} | {most:.1} | {:.2} |", most / decoded);
+    let plain = Settings { lods: Vec::new(), meshlets: false, ..Settings::default() };
+    match what {
+        "plain" => drop(pool.install(|| ours::process(&scene, &plain, &|_, _| ()))),
+        "simplifier" => quality::simplify_alone(&scene),
+        _ => drop(pool.install(|| ours::process(&scene, &Settings::default(), &|_, _| ()))),
+    }
+    println!("{decoded} {}", clock::memory("VmHWM:") - idle);
 }

@@ -3,7 +3,7 @@
 use crate::distance::Surface;
 use kiln_mesh::octahedral;
 use kiln_mesh::process::Output;
-use meshopt::{SimplifyOptions, VertexDataAdapter};
+use meshopt::{SimplifyOptions, SimplifyVertex, VertexDataAdapter};
 use rayon::prelude::*;
 
 /// What says how good clusters are: fewer, smaller, and facing one way so that more can be skipped.
@@ -73,15 +73,48 @@ impl Apart {
     }
 }
 
-/// Each level of the largest part, with `simplify` by position alone at the same number of triangles.
-pub fn levels(outputs: &[Output]) -> Vec<(Apart, Apart)> {
+/// The standard simplifier, by position alone, on every primitive: the least memory that levels take with it.
+pub fn simplify_alone(scene: &kiln_ir::Scene) {
+    for p in scene.meshes.iter().flat_map(|mesh| &mesh.primitives) {
+        let vertices = adapter(&p.positions);
+        meshopt::simplify(&p.indices, &vertices, p.indices.len() / 6 * 3, 0.05, SimplifyOptions::None, None);
+    }
+}
+
+/// A level beside the standard builders' at the same number of triangles.
+pub struct Level {
+    pub ours: Apart,
+    /// By position alone.
+    pub plain: Apart,
+    /// With normals, at the weight that gltfpack gives them.
+    pub weighed: Apart,
+}
+
+/// Each level of the largest part. The standard builders start from the full mesh each time.
+pub fn levels(outputs: &[Output]) -> Vec<Level> {
     let Some(output) = outputs.iter().max_by_key(|output| output.indices.len()) else { return Vec::new() };
     let positions = positions(output);
     let vertices = adapter(&positions);
+    let normals: Vec<[f32; 3]> = output.vertices.iter().map(|v| octahedral::decode(v.normal)).collect();
+    let free = vec![SimplifyVertex::None; positions.len()];
     let level = |indices: &[u32]| {
-        let plain =
-            meshopt::simplify(&output.indices, &vertices, indices.len(), 1.0, SimplifyOptions::None, None);
-        (apart(output, &positions, indices), apart(output, &positions, &plain))
+        let (full, target, options) = (&output.indices, indices.len(), SimplifyOptions::None);
+        let plain = meshopt::simplify(full, &vertices, target, 1.0, options, None);
+        let weighed = meshopt::simplify_with_attributes_and_locks(
+            full,
+            &vertices,
+            normals.as_flattened(),
+            &[0.5; 3],
+            12,
+            &free,
+            target,
+            1.0,
+            options,
+            None,
+        );
+        let [ours, plain, weighed] =
+            [indices, &plain, &weighed].map(|level| apart(output, &positions, level));
+        Level { ours, plain, weighed }
     };
     output.lods.iter().filter(|lod| !lod.indices.is_empty()).map(|lod| level(&lod.indices)).collect()
 }

@@ -9,11 +9,12 @@ use crate::cook::{Cook, Emitted, unwritable};
 use crate::fs::Stamp;
 use crate::hash::Hash;
 use crate::record::{Output, Record};
-use crate::share::{Kept, WorkKey, Works};
+use crate::share::{Kept, WorkKey, Works, help_or_rest};
 use crate::stale::{Hints, Verdict, Why, World, judge};
 use crate::{Diag, RelPath};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::iter::Peekable;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -253,6 +254,9 @@ struct Ready {
     record: Record<'static>,
 }
 
+/// The cooks that are to come: weight, task and reason.
+type Queue = Peekable<std::vec::IntoIter<(u64, usize, Why)>>;
+
 #[derive(Default)]
 struct Batch {
     ready: Vec<Ready>,
@@ -290,27 +294,40 @@ impl<'a, T: Task> Kitchen<'a, T> {
         }
     }
 
-    /// Starts cooks from outside the pool, so that no thread of the pool ever waits for memory that a cook
-    /// further down its own stack holds.
+    /// Every thread of the pool takes one cook after the other. Cooks are not jobs of the pool: a thread that waits
+    /// for a part of its own cook may then help another cook with a part, but never starts a whole one on top, which
+    /// would hold its memory, and whatever others wait for, until that one is done.
     fn cook_all(&self, plan: Plan<'_>, stale: Vec<(u64, usize, Why)>) {
         if stale.is_empty() {
             return;
         }
         self.claim_fresh(&stale);
-        // More than the threads can take would only pile up on their stacks.
-        let most = plan.pool.current_num_threads() * 3;
-        plan.pool.in_place_scope(|scope| {
-            for (weight, index, why) in stale {
-                self.admit(weight, most);
-                scope.spawn(move |_| {
-                    self.cook(index, why, plan.events);
-                    let mut flight = lock(&self.flight);
-                    *flight = (flight.0 - weight, flight.1 - 1);
-                    self.landed.notify_one();
-                });
+        let queue = Mutex::new(stale.into_iter().peekable());
+        plan.pool.broadcast(|_| {
+            while let Some((weight, index, why)) = self.next(&queue) {
+                self.cook(index, why, plan.events);
+                let mut flight = lock(&self.flight);
+                *flight = (flight.0 - weight, flight.1 - 1);
+                drop(flight);
+                self.landed.notify_all();
             }
         });
         plan.pool.install(|| self.publish(std::mem::take(&mut *lock(&self.batch))));
+    }
+
+    /// The next cook, as soon as there is memory for it.
+    fn next(&self, queue: &Mutex<Queue>) -> Option<(u64, usize, Why)> {
+        loop {
+            let mut queue = lock(queue);
+            let weight = queue.peek()?.0;
+            let mut flight = lock(&self.flight);
+            if flight.1 == 0 || flight.0.saturating_add(weight) <= BUDGET {
+                *flight = (flight.0.saturating_add(weight), flight.1 + 1);
+                return queue.next();
+            }
+            drop((queue, flight));
+            help_or_rest(&self.landed, || lock(&self.flight));
+        }
     }
 
     /// Outputs of sources that are not cooked again are taken, too.
@@ -321,15 +338,6 @@ impl<'a, T: Task> Kitchen<'a, T> {
             let Some(record) = cache.records().get(task.source().as_str()) else { continue };
             owners.extend(record.outputs.iter().filter_map(|o| Some((RelPath::new(&*o.path).ok()?, index))));
         }
-    }
-
-    fn admit(&self, weight: u64, most: usize) {
-        let full = |flight: &mut (u64, usize)| {
-            flight.1 > 0 && (flight.0.saturating_add(weight) > BUDGET || flight.1 >= most)
-        };
-        let flight = lock(&self.flight);
-        let mut flight = self.landed.wait_while(flight, full).unwrap_or_else(PoisonError::into_inner);
-        *flight = (flight.0 + weight, flight.1 + 1);
     }
 
     fn cook(&self, index: usize, why: Why, events: &dyn Events) {

@@ -88,7 +88,10 @@ impl Works {
                 // Whoever is in the middle of a piece of work waits for nobody: the other one could be further
                 // down this thread's own stack, or wait in turn. It does the work again; that is rare.
                 Some(Work::Running) if DEPTH.get() > 0 => break None,
-                Some(Work::Running) => self.wait(state),
+                Some(Work::Running) => {
+                    drop(state);
+                    help_or_rest(&self.ended, || self.lock());
+                }
                 Some(Work::Done { bytes: Some(made), .. }) => return Ok(made.clone()),
                 Some(Work::Done { kept, warnings, .. }) => {
                     break Some((kept.clone(), warnings.clone()));
@@ -113,18 +116,17 @@ impl Works {
         Ok(made)
     }
 
-    /// Waits for some piece of work to end. A thread of a pool works for the pool meanwhile.
-    fn wait(&self, state: MutexGuard<'_, State>) {
-        drop(state);
-        if rayon::yield_now() == Some(rayon::Yield::Executed) {
-            return;
-        }
-        let moment = Duration::from_millis(2);
-        drop(self.ended.wait_timeout(self.lock(), moment).unwrap_or_else(PoisonError::into_inner));
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Lets a thread of a pool work for the pool while it waits; if there is nothing to do, it rests for a moment, or until
+/// `signal` comes.
+pub(crate) fn help_or_rest<'a, T: 'a>(signal: &Condvar, lock: impl FnOnce() -> MutexGuard<'a, T>) {
+    const MOMENT: Duration = Duration::from_millis(2);
+    if rayon::yield_now() != Some(rayon::Yield::Executed) {
+        drop(signal.wait_timeout(lock(), MOMENT).unwrap_or_else(PoisonError::into_inner));
     }
 }
 

@@ -12,7 +12,7 @@ mod roots;
 mod settings;
 mod spelling;
 mod values;
-mod yaml;
+pub(crate) mod yaml;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,13 @@ use kiln_kit::Diag;
 pub use init::{STARTER, init};
 pub use resolve::{Layer, Resolved, Resolver, Row};
 pub use roots::Roots;
-pub use settings::{KEYS, Key, LutSettings, MeshSettings, SECTIONS, Settings, ShaderSettings, TextureSettings};
+pub use settings::{
+    AnimationSettings, KEYS, Key, LutSettings, MeshSettings, SECTIONS, Settings, ShaderSettings,
+    TextureSettings,
+};
 pub use spelling::nearest;
 pub use values::{
-    Conflict, Cubic, CutOff, Defines, Lambda, Lods, LutDepth, Mips, Optimize, Pixels, Quality, Share,
+    Conflict, Cubic, CutOff, Defines, Index, Lambda, Lods, LutDepth, Mips, Optimize, Pixels, Quality, Share,
     Supercompress, Tangents, Target,
 };
 

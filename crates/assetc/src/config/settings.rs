@@ -5,7 +5,7 @@
 //! same. To add a knob, add a row.
 
 use super::values::{
-    Conflict, Cubic, CutOff, Defines, Lambda, Lods, LutDepth, Mips, Optimize, Pixels, Quality, Share,
+    Conflict, Cubic, CutOff, Defines, Index, Lambda, Lods, LutDepth, Mips, Optimize, Pixels, Quality, Share,
     Supercompress, Tangents, Target, Value,
 };
 use super::yaml::Scalar;
@@ -88,6 +88,8 @@ settings! {
     mesh: MeshSettings {
         /// Bake the node transforms of a glTF into one mesh in world space; `false` keeps geometry source-local.
         merge: bool = true,
+        /// Compile this scene of a glTF; `false` takes its default one.
+        scene: Option<Index> = None,
         /// Where tangents come from; `auto` makes them anew where the source's keep vertices apart.
         tangents: Tangents = Tangents::Auto,
         /// Reduced levels of detail, each with half the triangles of the one before.
@@ -196,6 +198,7 @@ mod tests {
              mesh.lods=2\n\
              mesh.merge=true\n\
              mesh.optimize=true\n\
+             mesh.scene=false\n\
              mesh.tangents=auto\n\
              shader.debug=false\n\
              shader.defines=false\n\

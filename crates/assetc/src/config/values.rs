@@ -235,6 +235,31 @@ impl Value for Lods {
     }
 }
 
+/// The number of one of several things, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index(u32);
+
+impl Index {
+    /// The number.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl Value for Index {
+    fn read(scalar: &Scalar) -> Option<Index> {
+        whole(scalar).map(Index)
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn accepts() -> String {
+        "a number from 0".into()
+    }
+}
+
 /// An error, as part of the size of a thing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share(f32);
@@ -467,6 +492,10 @@ mod tests {
             &["true", "1.01", "-0.5", "NaN"],
         );
         check::<Lods>(&[("false", "0"), ("0", "0"), ("2", "2"), ("8", "8")], &["true", "9", "-1", "1.5"]);
+        check::<Option<Index>>(
+            &[("false", "false"), ("0", "0"), ("12", "12")],
+            &["true", "-1", "1.5", "first"],
+        );
         check::<Share>(&[("0.05", "0.05"), ("1", "1")], &["0", "-1", "1.5", "nan", "false"]);
         check::<Tangents>(&[("keep", "keep"), ("generate", "generate"), ("auto", "auto")], &["true"]);
         check::<Conflict>(&[("first", "first"), ("split", "split")], &["false"]);

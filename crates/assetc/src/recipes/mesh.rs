@@ -10,16 +10,20 @@ pub(crate) mod materials;
 mod parts;
 mod skeleton;
 
-use crate::config::Settings;
+use crate::config::{Index, Settings};
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
+use crate::recipes::ktx;
 use crate::tools::Tools;
 use geometry::Geometry;
-use kiln_import::gltf;
+use kiln_import::{gltf, obj};
 use kiln_ir::{Scene, Valid};
 use kiln_kit::{Cook, Diag, RelPath, World};
 use materials::with_ending;
 use skeleton::Skeleton;
+
+/// The version of everything but textures.
+const VERSION: u32 = 1;
 
 /// A model.
 pub(crate) struct Mesh;
@@ -34,11 +38,12 @@ impl Recipe for Mesh {
     }
 
     fn version(&self) -> u32 {
-        1
+        // Its textures change with those of all other sources.
+        VERSION * 100 + ktx::VERSION
     }
 
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
-        is_file && suffix.is(&["gltf", "glb"])
+        is_file && suffix.is(&["gltf", "glb", "obj"])
     }
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
@@ -54,7 +59,12 @@ impl Recipe for Mesh {
         let output = self
             .output(source)
             .ok_or_else(|| Diag::error("mesh", "its name leaves no name for the output"))?;
-        let imported = gltf::import(cx, source)?;
+        let is_obj = suffix(source).is_some_and(|s| s.is(&["obj"]));
+        let imported = if is_obj {
+            obj::import(cx, source)?
+        } else {
+            gltf::import_scene(cx, source, settings.mesh.scene.map(Index::get))?
+        };
         imported.warnings.into_iter().for_each(|warning| cx.warn(warning));
         compile(cx, imported.value, &output, settings)
     }

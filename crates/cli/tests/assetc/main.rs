@@ -11,9 +11,15 @@ mod edits;
 mod histories;
 mod json;
 mod kills;
+#[path = "../../../import/tests/gltf/model.rs"]
+#[allow(dead_code, reason = "the builder is shared with the tests of the importer")]
+mod model;
+mod models;
 mod packs;
 mod permissions;
 mod project;
 mod random;
+#[cfg(feature = "glsl")]
+mod shaders;
 mod strange;
 mod textures;

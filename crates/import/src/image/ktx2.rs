@@ -36,7 +36,8 @@ pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
         Diag::error("image-corrupt", "this KTX texture is damaged, or has no Basis Universal payload")
             .hint("export it again, as UASTC or ETC1S")
     })?;
-    Image::new(width, height, Texels::Rgba8(texels)).ok_or_else(|| corrupt("its level has another size than it says"))
+    Image::new(width, height, Texels::Rgba8(texels))
+        .ok_or_else(|| corrupt("its level has another size than it says"))
 }
 
 /// What the index says of the first level, before anyone reserves memory for it.

@@ -9,7 +9,7 @@ use crate::config::{self, Settings};
 use kiln_format::hmesh::{
     self, GpuSkinVertex, GpuVertex, MeshBounds, MeshLod, Meshlet, MeshletBounds, NO_MATERIAL, SubMesh,
 };
-use kiln_ir::{Material, MaterialId};
+use kiln_ir::{Material, MaterialId, Matrix};
 use kiln_kit::Diag;
 use kiln_mesh::bounds::Bounds;
 use kiln_mesh::process::{Input, Note, Output, TangentMode, Vertex};
@@ -164,9 +164,10 @@ fn process(part: &Part<'_>, settings: &kiln_mesh::process::Settings) -> Result<O
     }
     let primitive = &*part.primitive;
     let skin = [Set { joints: &primitive.joints, weights: &primitive.weights }];
-    let transform = part.place.map(|matrix| {
+    let transform = (part.place.is_some() || part.mirrored).then(|| {
+        let matrix = part.place.unwrap_or(Matrix::IDENTITY);
         let columns = matrix.0.as_flattened();
-        Transform::new(&std::array::from_fn(|i| columns[i]))
+        Transform::new(&std::array::from_fn(|i| columns[i])).turning(part.mirrored)
     });
     let input = Input {
         indices: &primitive.indices,

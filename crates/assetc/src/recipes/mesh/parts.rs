@@ -16,6 +16,9 @@ pub(crate) struct Part<'a> {
     pub(crate) primitive: Cow<'a, Primitive>,
     /// From the primitive's space to the file's.
     pub(crate) place: Option<Matrix>,
+    /// Whether it is mirrored where it is drawn in the end, after its joints have moved it: then its triangles are
+    /// wound the other way, so that they face outwards there.
+    pub(crate) mirrored: bool,
     /// What moves it.
     pub(crate) motion: Motion,
     /// Its mesh in the source, and its number there.
@@ -61,8 +64,7 @@ pub(crate) fn parts<'a>(
     for draw in &draws {
         others.extend(draw.skin.filter(|skin| skin.0 > 0 && is_skinned(scene, draw)));
         for (index, primitive) in scene.meshes[draw.mesh.0 as usize].primitives.iter().enumerate() {
-            let (primitive, place, motion) = context.place(draw, primitive);
-            parts.push(Part { primitive, place, motion, origin: (draw.mesh, index) });
+            parts.push(context.part(draw, primitive, (draw.mesh, index)));
         }
     }
     Ok(Parts { parts, other_skins: others.len() })
@@ -98,22 +100,49 @@ struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    fn place(&self, draw: &Draw, primitive: &'a Primitive) -> (Cow<'a, Primitive>, Option<Matrix>, Motion) {
+    fn part(&self, draw: &Draw, primitive: &'a Primitive, origin: (MeshId, usize)) -> Part<'a> {
         let world = self.merge.then_some(draw.world);
-        let Some(skeleton) = self.skeleton else { return (Cow::Borrowed(primitive), world, Motion::Static) };
+        let part = |place: Option<Matrix>, motion| Part {
+            primitive: Cow::Borrowed(primitive),
+            place,
+            mirrored: world.is_some_and(|world| world.determinant() < 0.0),
+            motion,
+            origin,
+        };
+        let Some(skeleton) = self.skeleton else { return part(world, Motion::Static) };
         match draw.skin.filter(|_| !primitive.joints.is_empty()) {
-            Some(SkinId(0)) => (Cow::Borrowed(primitive), None, Motion::Skin),
+            Some(SkinId(0)) => {
+                Part { mirrored: mirrors(primitive, skeleton.poses()), ..part(None, Motion::Skin) }
+            }
             Some(other) => {
                 let poses = skeleton::poses(self.scene, other, &self.worlds);
-                (Cow::Owned(posed(primitive, &poses)), skeleton.undo(0), Motion::Joint(0))
+                Part {
+                    primitive: Cow::Owned(posed(primitive, &poses)),
+                    mirrored: mirrors(primitive, &poses),
+                    ..part(skeleton.undo(0), Motion::Joint(0))
+                }
             }
             None => {
                 let joint = skeleton.carrier(draw.node, &self.parents);
                 let undo = skeleton.undo(joint).unwrap_or(Matrix::IDENTITY);
-                (Cow::Borrowed(primitive), world.map(|world| undo * world), Motion::Joint(joint))
+                part(world.map(|world| undo * world), Motion::Joint(joint))
             }
         }
     }
+}
+
+/// Whether the joints of a primitive mirror it, by weight.
+fn mirrors(primitive: &Primitive, poses: &[Matrix]) -> bool {
+    let mirrored: Vec<bool> = poses.iter().map(|pose| pose.determinant() < 0.0).collect();
+    if !mirrored.contains(&true) {
+        return false;
+    }
+    let pulls = primitive.joints.as_flattened().iter().zip(primitive.weights.as_flattened());
+    let sum = |sum: f64, (joint, weight): (&u16, &f32)| {
+        let sign = if mirrored[usize::from(*joint)] { -1.0 } else { 1.0 };
+        sum + sign * f64::from(*weight)
+    };
+    pulls.fold(0.0, sum) < 0.0
 }
 
 /// A primitive in a pose of its skin.
@@ -125,11 +154,8 @@ fn posed(primitive: &Primitive, poses: &[Matrix]) -> Primitive {
         if let Some(normal) = posed.normals.get_mut(vertex) {
             *normal = unit(blend.for_normals().vector(*normal));
         }
-        if let Some([x, y, z, w]) = posed.tangents.get_mut(vertex) {
-            let mirrored = blend.determinant() < 0.0;
-            let [a, b, c] = unit(blend.vector([*x, *y, *z]));
-            (*x, *y, *z) = (a, b, c);
-            *w = if mirrored { -*w } else { *w };
+        if let Some([x, y, z, _]) = posed.tangents.get_mut(vertex) {
+            [*x, *y, *z] = unit(blend.vector([*x, *y, *z]));
         }
     }
     posed

@@ -80,6 +80,11 @@ impl Skeleton {
         above.filter_map(|id| self.joint(id)).next().unwrap_or(0)
     }
 
+    /// For each joint: from the mesh's space to the scene's, in the bind pose.
+    pub(crate) fn poses(&self) -> &[Matrix] {
+        &self.poses
+    }
+
     /// What has to be done to something in the scene's space, so that a joint puts it back there in the bind pose.
     /// `None` when the joint flattens space.
     pub(crate) fn undo(&self, joint: u32) -> Option<Matrix> {
