@@ -3,7 +3,8 @@
 use crate::config::Settings;
 use crate::link::Row;
 use crate::recipes::{
-    array::Array, cubemap::Cubemap, lut::Lut, material::Material, mesh::Mesh, shader::Shader, texture::Texture,
+    array::Array, cubemap::Cubemap, lut::Lut, material::Material, mesh::Mesh, shader::Shader,
+    texture::Texture,
 };
 use crate::tools::{Tool, Tools};
 use kiln_kit::{Cook, Diag, Entry, RelPath, Tree, World};

@@ -71,7 +71,8 @@ fn vertex() -> Module {
     let m = m.op(32, &[15, 1, 11]).op(32, &[16, 3, 12]).op(59, &[15, 20, 1]).op(59, &[16, 21, 3]);
     let m = m.op(59, &[16, 22, 3]);
     // Eight combined image samplers.
-    let m = m.op(25, &[25, 10, 1, 0, 0, 0, 1, 0]).op(27, &[26, 25]).op(43, &[14, 27, 8]).op(28, &[28, 26, 27]);
+    let m =
+        m.op(25, &[25, 10, 1, 0, 0, 0, 1, 0]).op(27, &[26, 25]).op(43, &[14, 27, 8]).op(28, &[28, 26, 27]);
     let m = m.op(32, &[29, 0, 28]).op(59, &[29, 31, 0]);
     // A uniform block of a matrix and a vec3, without a name of its own.
     let m = m.op(30, &[40, 13, 11]).op(32, &[42, 2, 40]).op(59, &[42, 41, 2]);
@@ -123,12 +124,7 @@ fn a_vertex_shader_is_told_in_full() {
             push_constants: vec![PushConstants { offset: 16, size: 16, name: "push" }],
             inputs: vec![attribute(2, "vec3", "position")],
             outputs: vec![attribute(0, "vec4", "")],
-            constants: vec![SpecConstant {
-                id: 7,
-                ty: "uint".into(),
-                default: "3".into(),
-                name: "QUALITY"
-            }],
+            constants: vec![SpecConstant { id: 7, ty: "uint".into(), default: "3".into(), name: "QUALITY" }],
             unfit: None,
         }
     );

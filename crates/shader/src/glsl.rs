@@ -3,6 +3,7 @@
 //! glslang recurses as deep as expressions are long, so that it runs on a stack of its own. Its symbol tables are
 //! shared behind its own locks, everything else belongs to the thread; a compilation starts and ends on one thread.
 
+use crate::embed::embed;
 use crate::messages::Findings;
 use crate::{Compiled, Include, Includes, Language, Options, Source, Stage, Target};
 use glslang::error::{GlslangError, GlslangErrorLog};
@@ -15,9 +16,9 @@ use kiln_kit::Diag;
 use std::collections::BTreeMap;
 
 /// The stack of a compilation, of which only what is touched costs anything.
-const STACK: usize = 256 << 20;
-/// What a source and its includes may have together: more would outgrow that stack.
-const MAX_TEXT: usize = 4 << 20;
+const STACK: usize = 512 << 20;
+/// What a source and its includes may have together: `x+x+x…` nests one level in two bytes, of under a kilobyte each.
+const MAX_TEXT: usize = 1 << 20;
 /// How deep includes may lie in each other.
 const MAX_DEPTH: usize = 64;
 
@@ -43,6 +44,7 @@ pub(crate) fn compile(
     let text_of = |file: &str| texts.get(file).cloned();
     match done {
         Ok((words, log)) => {
+            let words = if options.debug { embed(words, source.path, source.text) } else { words };
             let warnings = Findings::parse(&log, source.path).warnings(source.path, &text_of);
             Ok(Compiled { words, warnings })
         }
@@ -72,13 +74,11 @@ fn run(
             ShaderMessage::DEFAULT
         },
     };
-    let text = ShaderSource::from(source.text);
+    let text = ShaderSource::from(with_head(source, options));
     let none: Option<&[(&str, Option<&str>)]> = None;
-    let input = ShaderInput::new(&text, stage(source.stage), &how, none, Some(handler)).map_err(|e| told(&e))?;
+    let input =
+        ShaderInput::new(&text, stage(source.stage), &how, none, Some(handler)).map_err(|e| told(&e))?;
     let mut shader = Shader::new(compiler, input);
-    let includes = if hlsl { "" } else { "#extension GL_GOOGLE_include_directive : enable\n" };
-    let defines = options.defines.iter().map(|(name, value)| format!("#define {name} {value}\n"));
-    shader.preamble(&(includes.to_owned() + &defines.collect::<String>()));
     if hlsl {
         shader.entry_point("main");
         shader.source_entry_point("main");
@@ -86,6 +86,34 @@ fn run(
     let shader = shader.parse().map_err(|e| told(&e))?;
     let words = shader.compile().map_err(|e| told(&e))?;
     Ok((words, shader.get_log()))
+}
+
+/// The text with what the settings add to it. `#version` has to come first, so that additions follow it, and lines
+/// keep their numbers.
+fn with_head(source: &Source<'_>, options: &Options<'_>) -> String {
+    let defines = options.defines.iter().map(|(name, value)| format!("#define {name} {value}\n"));
+    let mut head: String = defines.collect();
+    if source.language == Language::Hlsl {
+        return if head.is_empty() {
+            source.text.to_owned()
+        } else {
+            format!("{head}#line 1\n{}", source.text)
+        };
+    }
+    head.insert_str(0, "#extension GL_GOOGLE_include_directive : enable\n");
+    let directive = |line: &str| line.trim_start().strip_prefix('#').map(|rest| rest.trim_start().to_owned());
+    let version = source.text.split_inclusive('\n').enumerate().find_map(|(n, line)| {
+        let rest = directive(line)?;
+        let number = rest.strip_prefix("version")?.split_whitespace().next()?.parse::<u32>().ok()?;
+        Some((n, number))
+    });
+    let Some((n, number)) = version else { return source.text.to_owned() };
+    let before: usize = source.text.split_inclusive('\n').take(n + 1).map(str::len).sum();
+    let (before, after) = source.text.split_at(before);
+    // Before GLSL 3.30 the number was that of the directive itself.
+    let next = if number < 330 && !before.contains(" es") { n + 1 } else { n + 2 };
+    let newline = if before.ends_with('\n') { "" } else { "\n" };
+    format!("{before}{newline}{head}#line {next}\n{after}")
 }
 
 /// What glslang says of a failure, in the form of its log.

@@ -8,6 +8,8 @@
 //! message that says so.
 
 #[cfg(feature = "glsl")]
+mod embed;
+#[cfg(feature = "glsl")]
 mod glsl;
 mod messages;
 mod scan;

@@ -189,11 +189,35 @@ mod tests {
             "'x': undeclared identifier",
         );
         check("WARNING: lib/a.glsl:3: '' : odd", false, "lib/a.glsl", 3, "odd");
-        check("ERROR: Linking vertex stage: Missing entry point", true, "", 0, "Linking vertex stage: Missing entry point");
-        check("a.hlsl:7:12: error: use of undeclared identifier 'x'", true, "a.hlsl", 7, "use of undeclared identifier 'x'");
+        check(
+            "ERROR: Linking vertex stage: Missing entry point",
+            true,
+            "",
+            0,
+            "Linking vertex stage: Missing entry point",
+        );
+        check(
+            "a.hlsl:7:12: error: use of undeclared identifier 'x'",
+            true,
+            "a.hlsl",
+            7,
+            "use of undeclared identifier 'x'",
+        );
         check("./a.hlsl:7:12: warning: unused [-Wunused]", false, "a.hlsl", 7, "unused [-Wunused]");
-        check("vertex.slang(3): error 30015: undefined identifier 'x'.", true, "vertex.slang", 3, "undefined identifier 'x'.");
-        check("error[E30015]: undefined identifier 'x'.\n --> vertex.slang:3:9\n  |\n3 | x", true, "vertex.slang", 3, "undefined identifier 'x'.");
+        check(
+            "vertex.slang(3): error 30015: undefined identifier 'x'.",
+            true,
+            "vertex.slang",
+            3,
+            "undefined identifier 'x'.",
+        );
+        check(
+            "error[E30015]: undefined identifier 'x'.\n --> vertex.slang:3:9\n  |\n3 | x",
+            true,
+            "vertex.slang",
+            3,
+            "undefined identifier 'x'.",
+        );
         assert_eq!(parsed("compiling...\n\n  x = 1;\n  ^~\n"), []);
     }
 

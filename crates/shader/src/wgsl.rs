@@ -29,17 +29,19 @@ pub(crate) fn compile(source: &Source<'_>, options: &Options<'_>) -> Result<Comp
         [] => return Err(bad(format!("there is no @{} entry point", source.stage.name()))),
         several if several.iter().any(|name| name == ENTRY) => ENTRY,
         several => {
-            let message = format!("there are several {} entry points: {}", source.stage.name(), several.join(", "));
+            let message =
+                format!("there are several {} entry points: {}", source.stage.name(), several.join(", "));
             return Err(bad(message).hint("call one of them main, or move them to folders of their own"));
         }
     };
     module.entry_points.retain(|e| stage(e.stage) == Some(source.stage) && e.name == *name);
     module.entry_points.iter_mut().for_each(|e| e.name = ENTRY.to_owned());
 
-    let info = Validator::new(ValidationFlags::all(), Capabilities::all()).validate(&module).map_err(|error| {
-        let at = error.spans().next().map(|(span, _)| span.location(source.text).line_number as usize);
-        placed(source.path, source.text, at, chain(error.as_inner()))
-    })?;
+    let info =
+        Validator::new(ValidationFlags::all(), Capabilities::all()).validate(&module).map_err(|error| {
+            let at = error.spans().next().map(|(span, _)| span.location(source.text).line_number as usize);
+            placed(source.path, source.text, at, chain(error.as_inner()))
+        })?;
     let mut constants = naga::back::PipelineConstants::default();
     for (name, value) in options.defines {
         let is_known = module.overrides.iter().any(|(_, o)| o.name.as_deref() == Some(name.as_str()));
@@ -61,7 +63,9 @@ pub(crate) fn compile(source: &Source<'_>, options: &Options<'_>) -> Result<Comp
     });
     let how = spv::Options {
         lang_version: options.target.spirv(),
-        flags: spv::WriterFlags::DEBUG | spv::WriterFlags::LABEL_VARYINGS | spv::WriterFlags::CLAMP_FRAG_DEPTH,
+        flags: spv::WriterFlags::DEBUG
+            | spv::WriterFlags::LABEL_VARYINGS
+            | spv::WriterFlags::CLAMP_FRAG_DEPTH,
         debug_info,
         force_loop_bounding: false,
         ..spv::Options::default()

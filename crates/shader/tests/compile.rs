@@ -1,9 +1,7 @@
 //! Sources of every language, good and bad, through the one interface.
 
 use kiln_kit::Diag;
-use kiln_shader::{
-    Compiled, Include, Included, Includes, Language, Options, Source, Stage, Target, compile,
-};
+use kiln_shader::{Compiled, Include, Included, Includes, Language, Options, Source, Stage, Target, compile};
 use std::collections::BTreeMap;
 
 /// Files in memory, and what was asked for.
@@ -198,7 +196,8 @@ mod glslang {
     fn hlsl_compiles_its_main() {
         let text = "float4 helper(float4 p) { return p; }\nfloat4 main(float4 p : POSITION) : SV_Position { return helper(p); }";
         assert_eq!(told(&one(text, Language::Hlsl, Stage::Vertex).unwrap()), (0x0001_0500, vec![0]));
-        let error = one("float4 main() : SV_Target\n{ return x; }", Language::Hlsl, Stage::Fragment).unwrap_err();
+        let error =
+            one("float4 main() : SV_Target\n{ return x; }", Language::Hlsl, Stage::Fragment).unwrap_err();
         assert_eq!(error.at, "2");
     }
 
@@ -215,7 +214,11 @@ mod glslang {
             files.asked.iter().map(|(name, from, system)| (name.as_str(), from.as_str(), *system)).collect();
         assert_eq!(
             asked,
-            [("a.glsl", "x.shader/source", false), ("c.glsl", "lib/a.glsl", false), ("b.glsl", "x.shader/source", true)]
+            [
+                ("a.glsl", "x.shader/source", false),
+                ("c.glsl", "lib/a.glsl", false),
+                ("b.glsl", "x.shader/source", true)
+            ]
         );
 
         files.files.insert("a.glsl".into(), "// a comment\n\nfloat a() { return nothing; }\n".into());
@@ -255,7 +258,8 @@ mod glslang {
     #[test]
     fn long_expressions_do_not_end_the_process() {
         let sum = " + x".repeat(60_000);
-        let text = format!("#version 450\nvoid main() {{ float x = gl_VertexIndex; gl_Position = vec4(x{sum}); }}");
+        let text =
+            format!("#version 450\nvoid main() {{ float x = gl_VertexIndex; gl_Position = vec4(x{sum}); }}");
         assert!(one(&text, Language::Glsl, Stage::Vertex).is_ok());
         let deep = "(".repeat(50_000);
         let text = format!("#version 450\nvoid main() {{ float x = {deep}; }}");
@@ -264,7 +268,15 @@ mod glslang {
 
     #[test]
     fn odd_sources_are_errors() {
-        for text in ["", "#version 99999\n", "#version 100\nvoid main() {}", "\u{feff}", "#version 450 es\n", "#version\n", "ü"] {
+        for text in [
+            "",
+            "#version 99999\n",
+            "#version 100\nvoid main() {}",
+            "\u{feff}",
+            "#version 450 es\n",
+            "#version\n",
+            "ü",
+        ] {
             let error = one(text, Language::Glsl, Stage::Vertex).unwrap_err();
             assert_eq!(error.code, "shader-compile", "{text:?}: {error}");
         }
@@ -272,7 +284,8 @@ mod glslang {
 
     #[test]
     fn threads_give_the_same_modules() {
-        let text = "#version 450\nlayout(location = 0) in vec3 p; void main() { gl_Position = vec4(p * 2.0, 1.0); }";
+        let text =
+            "#version 450\nlayout(location = 0) in vec3 p; void main() { gl_Position = vec4(p * 2.0, 1.0); }";
         let first = one(text, Language::Glsl, Stage::Vertex).unwrap().words;
         std::thread::scope(|scope| {
             for _ in 0..8 {

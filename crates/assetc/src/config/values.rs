@@ -305,7 +305,8 @@ impl Defines {
     /// From `NAME` and `NAME=VALUE`, with commas or spaces between them; a name is given once.
     pub fn new(text: &str) -> Option<Defines> {
         let mut defines = BTreeMap::new();
-        for part in text.split(|c: char| c == ',' || c.is_ascii_whitespace()).filter(|part| !part.is_empty()) {
+        for part in text.split(|c: char| c == ',' || c.is_ascii_whitespace()).filter(|part| !part.is_empty())
+        {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
             let named = name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit());

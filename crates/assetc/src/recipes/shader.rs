@@ -154,8 +154,7 @@ impl Job {
         let source =
             Source { path: self.path.as_str(), text: &text, language: self.language, stage: self.stage };
         let defines = defines(settings);
-        let options =
-            Options { target: target(settings), debug: settings.shader.debug, defines: &defines };
+        let options = Options { target: target(settings), debug: settings.shader.debug, defines: &defines };
         let mut includes = ProjectIncludes::new(cx);
         let compiled = kiln_shader::compile(&source, &options, &mut includes);
         if let Some(fault) = includes.fault() {
@@ -178,7 +177,8 @@ impl Job {
     fn check(&self, module: &[u8]) -> Result<(), Diag> {
         let bad = |why: String| {
             let whose = if self.language == Language::Spirv { "it is" } else { "the compiler wrote" };
-            Diag::error("shader-module", format!("{whose} a module that cannot be used: {why}")).path(&self.path)
+            Diag::error("shader-module", format!("{whose} a module that cannot be used: {why}"))
+                .path(&self.path)
         };
         let found = Reflection::read(module).map_err(|error| bad(error.to_string()))?;
         let stages: Vec<&str> = found.entry_points.iter().map(|entry| entry.stage.name()).collect();

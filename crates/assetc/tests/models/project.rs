@@ -64,8 +64,16 @@ impl Project {
         let resolver = config.resolver(None);
         let (jobs, force, verify, pack) = (2, false, true, false);
         let tools = Tools::default();
-        let request =
-            Request { roots: &roots, resolver: &resolver, tools: &tools, jobs, force, verify, pack, events: &() };
+        let request = Request {
+            roots: &roots,
+            resolver: &resolver,
+            tools: &tools,
+            jobs,
+            force,
+            verify,
+            pack,
+            events: &(),
+        };
         build(&request)
     }
 

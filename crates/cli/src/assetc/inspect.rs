@@ -246,7 +246,9 @@ pub(super) fn explain(session: &Session, source: &Path) -> Result<u8, Diag> {
     let (config, roots) = session.project()?;
     let resolver = config.resolver(session.preset(&config)?);
     let source = source_path(session, &roots.input, source)?;
-    let explained = ::assetc::explain::explain(&roots, &resolver, &session.tools(&config), &source, &|| session.waiting())?;
+    let explained = ::assetc::explain::explain(&roots, &resolver, &session.tools(&config), &source, &|| {
+        session.waiting()
+    })?;
     let mut out = session.out();
     if session.json {
         out.line(&explained_json(&explained).to_string());

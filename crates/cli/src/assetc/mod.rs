@@ -134,7 +134,12 @@ impl Session {
         let mut search: Vec<PathBuf> = Vec::new();
         // An empty entry of the PATH is the working directory, where nothing should run by chance.
         search.extend(var("PATH").iter().flat_map(std::env::split_paths).filter(|dir| dir.is_absolute()));
-        search.extend(["SLANG_DIR", "VULKAN_SDK"].iter().filter_map(|name| var(name)).map(|sdk| Path::new(&sdk).join("bin")));
+        search.extend(
+            ["SLANG_DIR", "VULKAN_SDK"]
+                .iter()
+                .filter_map(|name| var(name))
+                .map(|sdk| Path::new(&sdk).join("bin")),
+        );
         Tools::find(config, &search, std::env::temp_dir())
     }
 

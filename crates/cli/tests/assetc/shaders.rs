@@ -109,7 +109,12 @@ fn info_tells_what_a_pipeline_needs() {
     let camera = &vertex.get("bindings").list()[0];
     assert_eq!((camera.get("set").number(), camera.get("binding").number()), (0, 0));
     assert_eq!((camera.get("type").text(), camera.get("size").number()), ("uniform-buffer", 80));
-    let inputs: Vec<_> = vertex.get("inputs").list().iter().map(|i| (i.get("location").number(), i.get("type").text())).collect();
+    let inputs: Vec<_> = vertex
+        .get("inputs")
+        .list()
+        .iter()
+        .map(|i| (i.get("location").number(), i.get("type").text()))
+        .collect();
     assert_eq!(inputs, [(0, "vec3"), (1, "vec2")]);
     let push = &facts("fx/wall.shader/fragment.spv").get("push_constants").list()[0];
     assert_eq!((push.get("offset").number(), push.get("size").number()), (0, 20));
@@ -152,7 +157,9 @@ fn what_is_wrong_is_told_with_file_line_and_source() {
     };
     check(
         &[("a.shader/a.vert", "#version 450\nvoid main() {\n    gl_Position = nothing;\n}\n")],
-        &["error[shader-compile]: a.shader/a.vert:3: 'nothing': undeclared identifier: gl_Position = nothing;"],
+        &[
+            "error[shader-compile]: a.shader/a.vert:3: 'nothing': undeclared identifier: gl_Position = nothing;",
+        ],
     );
     check(
         &[("a.shader/vertex.wgsl", "@vertex fn f() -> @builtin(position) vec4f {\n  return x;\n}")],
@@ -172,13 +179,19 @@ fn what_is_wrong_is_told_with_file_line_and_source() {
         &["error[shader-include]: a.shader/x.vert", "it is absolute"],
     );
     check(&[("a.shader/x.vert", "#version 450\n\0")], &["error[shader-encoding]"]);
-    check(&[("a.shader/vertex.spv", "not a module, but long enough")], &["error[shader-module]: a.shader/vertex.spv"]);
+    check(
+        &[("a.shader/vertex.spv", "not a module, but long enough")],
+        &["error[shader-module]: a.shader/vertex.spv"],
+    );
 }
 
 #[test]
 fn settings_decide_target_macros_and_debug_information() {
     let p = Project::new();
-    p.write("assets/a.shader/x.frag", "#version 450\nlayout(location = 0) out vec4 c;\nvoid main() { c = vec4(LEVEL); }\n");
+    p.write(
+        "assets/a.shader/x.frag",
+        "#version 450\nlayout(location = 0) out vec4 c;\nvoid main() { c = vec4(LEVEL); }\n",
+    );
     p.write("assets/b.shader/b.wgsl", WGSL);
     p.run(&["-q"]).expect(1);
     p.write("assetc.yml", "default: {shader: {defines: 'LEVEL=0.25, FOG', target: vulkan1.0}}");
@@ -193,6 +206,7 @@ fn settings_decide_target_macros_and_debug_information() {
     assert_eq!(new["a.shader/fragment.spv"][4..8], [0, 6, 1, 0]);
     let holds = |path: &str, text: &[u8]| new[path].windows(text.len()).any(|window| window == text);
     assert!(holds("b.shader/vertex.spv", b"fn corner(@location"));
+    assert!(holds("a.shader/fragment.spv", b"void main() { c = vec4(LEVEL); }"));
     let explained = p.run(&["explain", "a.shader"]).expect(0).stdout;
     assert!(explained.contains("shader.target = vulkan1.3"), "{explained}");
 }
@@ -215,8 +229,16 @@ fn finished_modules_are_copied() {
 fn threads_do_not_change_the_modules() {
     let p = Project::new();
     for n in 0..24 {
-        p.write(&format!("assets/{n}.shader/x.vert"), format!("#version 450\nvoid main() {{ gl_Position = vec4({n}); }}"));
-        p.write(&format!("assets/{n}.shader/y.wgsl"), WGSL.replace("@vertex fn", "fn").replace("@builtin(position) ", "").replace("@location(0) at", "at"));
+        p.write(
+            &format!("assets/{n}.shader/x.vert"),
+            format!("#version 450\nvoid main() {{ gl_Position = vec4({n}); }}"),
+        );
+        p.write(
+            &format!("assets/{n}.shader/y.wgsl"),
+            WGSL.replace("@vertex fn", "fn")
+                .replace("@builtin(position) ", "")
+                .replace("@location(0) at", "at"),
+        );
     }
     p.run(&["-q", "-j", "1", "-o", "one"]).expect(0);
     p.run(&["-q", "-j", "8", "-o", "many"]).expect(0);
@@ -243,7 +265,9 @@ fn slang_and_the_optimiser_need_programs_and_the_message_says_which() {
     let p = Project::new();
     p.write("assets/a.shader/vertex.slang", "import lib;\n");
     let ran = run_with(&p, "bin", &[]).expect(1);
-    for part in ["error[shader-tool-missing]: a.shader/vertex.slang: Slang needs slangc", "tools: {slangc: …}"] {
+    for part in
+        ["error[shader-tool-missing]: a.shader/vertex.slang: Slang needs slangc", "tools: {slangc: …}"]
+    {
         assert!(ran.stderr.contains(part), "{part}\n{}", ran.stderr);
     }
     let p = project();
@@ -279,11 +303,18 @@ mod programs {
         let made = project();
         made.build();
         let p = Project::new();
-        p.write("assets/a.shader/vertex.slang", "import lib.light;\n[shader(\"vertex\")] float4 main() { return 0; }\n");
+        p.write(
+            "assets/a.shader/vertex.slang",
+            "import lib.light;\n[shader(\"vertex\")] float4 main() { return 0; }\n",
+        );
         p.write("assets/lib/light.slang", "#include \"constants.h\"\n").write("assets/lib/constants.h", "1");
         p.write("assets/b.shader/b.wgsl", WGSL);
         p.write("bin/module.spv", made.read("runtime/sky.shader/vertex.spv"));
-        program(&p, "bin/slangc", &slangc("2026.1", "[ -f lib/light.slang ] && [ -f lib/constants.h ] || exit 9"));
+        program(
+            &p,
+            "bin/slangc",
+            &slangc("2026.1", "[ -f lib/light.slang ] && [ -f lib/constants.h ] || exit 9"),
+        );
         p
     }
 
@@ -318,11 +349,16 @@ mod programs {
         let complain = "echo \"$1(2): error 30015: undefined identifier 'x'.\" >&2; exit 1";
         program(&p, "bin/slangc", &slangc("1", complain));
         let ran = run_with(&p, "bin", &[]).expect(1);
-        let line = "error[shader-compile]: a.shader/vertex.slang:2: undefined identifier 'x'.: [shader(\"vertex\")]";
+        let line =
+            "error[shader-compile]: a.shader/vertex.slang:2: undefined identifier 'x'.: [shader(\"vertex\")]";
         assert!(ran.stderr.contains(line), "{}", ran.stderr);
         program(&p, "bin/slangc", &slangc("1", "kill -SEGV $$"));
         let ran = run_with(&p, "bin", &[]).expect(1);
-        assert!(ran.stderr.contains("error[shader-tool]: a.shader/vertex.slang: slangc crashed"), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("error[shader-tool]: a.shader/vertex.slang: slangc crashed"),
+            "{}",
+            ran.stderr
+        );
         program(&p, "bin/slangc", &slangc("1", "printf garbage > .out.spv; exit 0"));
         let ran = run_with(&p, "bin", &[]).expect(1);
         assert!(ran.stderr.contains("error[shader-module]"), "{}", ran.stderr);
@@ -338,7 +374,11 @@ mod programs {
             let p = slang();
             p.write("assets/a.shader/vertex.slang", text);
             let ran = run_with(&p, "bin", &[]).expect(1);
-            assert!(ran.stderr.contains("error[shader-include]") && ran.stderr.contains(part), "{}", ran.stderr);
+            assert!(
+                ran.stderr.contains("error[shader-include]") && ran.stderr.contains(part),
+                "{}",
+                ran.stderr
+            );
         }
     }
 

@@ -43,7 +43,9 @@ impl Decorations {
         let word = |index| i.word(index);
         let key = match i.opcode {
             op::DECORATE => word(0).zip(word(1)).map(|(id, which)| ((id, None, which), 2)),
-            op::MEMBER_DECORATE => word(0).zip(word(1)).zip(word(2)).map(|((id, m), which)| ((id, Some(m), which), 3)),
+            op::MEMBER_DECORATE => {
+                word(0).zip(word(1)).zip(word(2)).map(|((id, m), which)| ((id, Some(m), which), 3))
+            }
             _ => None,
         };
         if let Some((key, value)) = key {

@@ -254,7 +254,9 @@ impl<'a> Reflection<'a> {
     fn workgroup(&mut self, i: &Instruction<'_>, starts: &[u32], types: &Types) {
         let size = match (i.opcode, i.word(1)) {
             (op::EXECUTION_MODE, Some(LOCAL_SIZE)) => [2, 3, 4].map(|n| i.word(n)),
-            (op::EXECUTION_MODE_ID, Some(LOCAL_SIZE_ID)) => [2, 3, 4].map(|n| i.word(n).and_then(|id| types.value(id))),
+            (op::EXECUTION_MODE_ID, Some(LOCAL_SIZE_ID)) => {
+                [2, 3, 4].map(|n| i.word(n).and_then(|id| types.value(id)))
+            }
             _ => return,
         };
         let [Some(x), Some(y), Some(z)] = size else { return };
@@ -276,7 +278,7 @@ impl<'a> Reflection<'a> {
         }
         list(out, "bindings", &self.bindings, |b, out| {
             let Binding { set, binding, descriptor, name, .. } = b;
-            write!(out, "{set}.{binding} {} {}", descriptor.name(), name.escape_debug())?;
+            write!(out, "{set}.{binding} {}{}", descriptor.name(), Named(name))?;
             Ok(match b.count {
                 Count::Fixed(1) => {}
                 Count::Fixed(count) => write!(out, "[{count}]")?,
@@ -287,7 +289,7 @@ impl<'a> Reflection<'a> {
             write!(out, " | push constants {} B", block.size)?;
         }
         let attribute = |a: &Attribute<'_>, out: &mut dyn core::fmt::Write| {
-            Ok(write!(out, "{} {} {}", a.location, a.ty.escape_debug(), a.name.escape_debug())?)
+            Ok(write!(out, "{} {}{}", a.location, a.ty.escape_debug(), Named(a.name))?)
         };
         if self.entry_points.iter().any(|e| e.stage == Stage::Vertex) {
             list(out, "inputs", &self.inputs, attribute)?;
@@ -382,6 +384,15 @@ impl<'a> Reflection<'a> {
             writeln!(out, "constant {id} {ty:?} {name:?} = {default}")?;
         }
         Ok(())
+    }
+}
+
+/// A name after something else, if there is one.
+struct Named<'a>(&'a str);
+
+impl core::fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, " {}", self.0.escape_debug()) }
     }
 }
 

@@ -62,18 +62,40 @@ impl Descriptor {
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
     Bool,
-    Int { width: u32, signed: bool },
-    Float { width: u32 },
-    Vector { of: u32, count: u32 },
-    Matrix { column: u32, count: u32 },
-    Image { buffer: bool, subpass: bool, storage: bool },
+    Int {
+        width: u32,
+        signed: bool,
+    },
+    Float {
+        width: u32,
+    },
+    Vector {
+        of: u32,
+        count: u32,
+    },
+    Matrix {
+        column: u32,
+        count: u32,
+    },
+    Image {
+        buffer: bool,
+        subpass: bool,
+        storage: bool,
+    },
     Sampler,
-    SampledImage { image: u32 },
+    SampledImage {
+        image: u32,
+    },
     AccelerationStructure,
     /// `None` where the length is known to the pipeline or the caller alone.
-    Array { of: u32, count: Option<u32> },
+    Array {
+        of: u32,
+        count: Option<u32>,
+    },
     Struct,
-    Pointer { to: u32 },
+    Pointer {
+        to: u32,
+    },
     Other,
 }
 
@@ -153,8 +175,7 @@ impl Types {
             _ => return Ok(()),
         };
         let id = word(0)?;
-        let (start, size) =
-            if matches!(shape, Shape::Struct) { self.extent(i, id, told) } else { (0, size) };
+        let (start, size) = if matches!(shape, Shape::Struct) { self.extent(i, id, told) } else { (0, size) };
         if self.by_id.insert(id, Type { shape, size, start }).is_some() {
             return Err(i.fault("type", "has the id of another type"));
         }
@@ -284,7 +305,9 @@ pub(super) fn misplaced_handles(types: &Types, instructions: &[Instruction<'_>])
             op::TYPE_STRUCT if i.words().skip(1).any(|member| types.is_opaque(member)) => {
                 return Some("a structure holds an image or a sampler");
             }
-            op::VARIABLE if i.word(2).is_some_and(|class| class == storage::FUNCTION || class == storage::PRIVATE) => {
+            op::VARIABLE
+                if i.word(2).is_some_and(|class| class == storage::FUNCTION || class == storage::PRIVATE) =>
+            {
                 let pointee = i.word(0).and_then(|id| types.get(id)).map(|ty| &ty.shape);
                 if matches!(pointee, Some(Shape::Pointer { to }) if types.is_opaque(*to)) {
                     return Some("a variable holds an image or a sampler");
@@ -295,4 +318,3 @@ pub(super) fn misplaced_handles(types: &Types, instructions: &[Instruction<'_>])
     }
     None
 }
-

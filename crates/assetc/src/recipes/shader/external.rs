@@ -171,7 +171,8 @@ pub(super) fn optimize(tools: &Tools, settings: &Settings, module: Vec<u8>) -> R
     let program = tools.need(Tool::SpirvOpt, "shader.optimize")?;
     let scratch = input(tools, &module)?;
     let environment = format!("--target-env={}", target(settings).name());
-    let args = [environment.as_str(), passes, "--preserve-bindings", "--preserve-spec-constants", IN, "-o", OUT];
+    let args =
+        [environment.as_str(), passes, "--preserve-bindings", "--preserve-spec-constants", IN, "-o", OUT];
     let ran = program.run(scratch.dir(), &args.map(str::to_owned))?;
     scratch.take(OUT).filter(|_| ran.ok).ok_or_else(|| failed(program, &ran.said))
 }
