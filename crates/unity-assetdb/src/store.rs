@@ -64,12 +64,20 @@ pub struct AssetEntry {
 }
 
 /// A database.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetDb {
+    /// The schema; [`encode`] writes [`SCHEMA_VERSION`] whatever stands here.
+    pub schema_version: u16,
     /// The GUIDs of the scripts that [`AssetType::Script`] counts, ascending.
     pub script_types: Vec<u128>,
     /// The assets, ascending by GUID.
     pub entries: Vec<AssetEntry>,
+}
+
+impl Default for AssetDb {
+    fn default() -> AssetDb {
+        AssetDb { schema_version: SCHEMA_VERSION, script_types: Vec::new(), entries: Vec::new() }
+    }
 }
 
 impl AssetDb {
@@ -225,7 +233,7 @@ pub fn encode(db: &AssetDb) -> Vec<u8> {
 /// The database in these bytes. Bytes after its end are ignored.
 pub fn decode(bytes: &[u8]) -> Result<AssetDb, StoreError> {
     let mut reader = Reader::new(bytes)?;
-    let mut db = AssetDb { script_types: reader.scripts().collect(), entries: Vec::new() };
+    let mut db = AssetDb { script_types: reader.scripts().collect(), ..AssetDb::new() };
     while let Some(row) = reader.next_row()? {
         let sub = |part: Part<'_>| SubAsset {
             file_id: part.file_id,
@@ -326,7 +334,7 @@ mod tests {
             hint: format!("Assets/{name}").into(),
         };
         let entries = vec![entry(u128::MAX, AssetType::Native(28), "Z"), entry(3, AssetType::Script(0), "A")];
-        let mut db = AssetDb { script_types: vec![9], entries };
+        let mut db = AssetDb { script_types: vec![9], entries, ..AssetDb::new() };
         db.sort();
         db
     }
@@ -445,7 +453,7 @@ mod tests {
                     hint: name.repeat(40).into(),
                 };
                 let entries = guids.iter().map(entry).collect();
-                check(&AssetDb { script_types: guids, entries });
+                check(&AssetDb { script_types: guids, entries, ..AssetDb::new() });
             }
         }
     }
