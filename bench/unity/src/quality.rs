@@ -153,7 +153,10 @@ fn references(project: &Path, metas: &[PathBuf], out: &Path) -> f64 {
                     match found {
                         Some(object) if !object.name.is_empty() => "inner objects, named",
                         Some(_) => "inner objects, known without a name",
-                        None if yaml => "inner objects, unknown",
+                        None if yaml => {
+                            *unnamed.entry((hint, each.file_id)).or_default() += n;
+                            "inner objects, unknown"
+                        }
                         None if empty => "into emptied files",
                         None => {
                             *unnamed.entry((hint, each.file_id)).or_default() += n;

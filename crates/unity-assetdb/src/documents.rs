@@ -99,6 +99,18 @@ impl Scanner {
         }
     }
 
+    /// Takes a whole `.meta`: what it refers to beside itself.
+    pub(crate) fn feed_meta(&mut self, text: &[u8], own: u128) {
+        let (mut line, mut counted) = (1, 0);
+        refs::scan_meta(text, |found| {
+            if found.guid != own {
+                line += memchr::memchr_iter(b'\n', &text[counted..found.at]).count() as u32;
+                counted = found.at;
+                self.refs.add(found.guid, found.file_id, line);
+            }
+        });
+    }
+
     /// Ends the file.
     pub(crate) fn finish(&mut self, depth: Depth) {
         self.close(depth);

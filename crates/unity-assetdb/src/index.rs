@@ -8,7 +8,7 @@ use crate::class_id::{ClassId, canonical_fid, class_name};
 use crate::guid::Guid;
 use crate::state::blocks::Damage;
 use crate::state::{
-    ChildRec, EntryRec, FolderRec, IN_META, NONE, NameRec, NoState, RefRec, SUB, ScriptRec, Section, State, SubRec,
+    ChildRec, EntryRec, FolderRec, GuidRec, IN_META, NONE, NameRec, NoState, RefRec, SUB, ScriptRec, Section, State, SubRec,
     TargetRec, UseRec, child, flags, name_hash,
 };
 use crate::store::AssetType;
@@ -147,15 +147,17 @@ impl Index {
         Ok(Entry { index: self, at, rec: self.state.must(Section::Entries, at)? })
     }
 
-    /// Every asset in the order of GUIDs, folders and settings among them.
+    /// Every asset in the order of paths, folders and settings among them.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry<'_>>> {
         (0..self.len() as u32).map(|at| self.entry(at))
     }
 
     /// The asset with this GUID.
     pub fn find_by_guid(&self, guid: u128) -> Result<Option<Entry<'_>>> {
-        let found = self.search::<EntryRec>(Section::Entries, |rec| rec.guid < guid)?;
-        Ok(found.filter(|(_, rec)| rec.guid == guid && guid != 0).map(|(at, rec)| Entry { index: self, at, rec }))
+        match self.search::<GuidRec>(Section::Guids, |rec| rec.guid < guid)? {
+            Some((_, found)) if found.guid == guid => self.entry(found.entry).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// The first record for which a test that holds for all before it does not hold.
@@ -454,6 +456,9 @@ impl<'a> Entry<'a> {
             2_800_000 | 21_300_000 => is(&textures),
             8_900_000 => is(&[ClassId::Cubemap]),
             11_500_000 => is(&[ClassId::MonoScript]),
+            // The root of a model and its Transform, by each of the three ways that Unity numbered them.
+            100_000 | 400_000 | -927_199_367_670_048_503 | -4_216_859_302_048_453_862 | 919_132_149_155_446_097
+            | -8_679_921_383_154_817_045 => is(&[ClassId::GameObject]),
             _ => false,
         };
         file_id == self.rec.main || file_id == canonical_fid(class) || also

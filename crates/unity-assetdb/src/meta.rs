@@ -95,7 +95,9 @@ pub fn parse(bytes: &[u8]) -> Meta<'_> {
         bytes = rest;
         meta.fault(1, FaultKind::Bom);
     }
-    if let Err(error) = std::str::from_utf8(bytes) {
+    if !bytes.is_ascii()
+        && let Err(error) = std::str::from_utf8(bytes)
+    {
         let line = memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() as u32 + 1;
         meta.fault(line, FaultKind::NotUtf8);
     }

@@ -47,6 +47,12 @@ pub fn scan(text: &[u8], from: usize, mut each: impl FnMut(Found)) {
     }
 }
 
+/// The same for a `.meta`, where the word is always written small.
+#[cfg(feature = "bake")]
+pub(crate) fn scan_meta(text: &[u8], mut each: impl FnMut(Found)) {
+    LOWER.find_iter(text).filter_map(|at| reference(text, at)).for_each(&mut each);
+}
+
 /// The reference whose `guid` is at `word`.
 fn reference(text: &[u8], word: usize) -> Option<Found> {
     let after = text.get(word + 4..)?;
@@ -77,7 +83,8 @@ fn reference(text: &[u8], word: usize) -> Option<Found> {
 fn file_id_before(text: &[u8], word: usize) -> Option<(i64, usize)> {
     let window = &text[word.saturating_sub(BEFORE)..word];
     let base = word - window.len();
-    let key = memchr::memmem::rfind(window, b"fileID")?;
+    // Nearly always at one of a few places: the digits of the number lie between.
+    let key = memchr::memrchr_iter(b'f', window).find(|at| window[*at..].starts_with(b"fileID"))?;
     let after = &window[key + 6..];
     let marks = after.iter().take_while(|b| matches!(b, b':' | b' ' | b'"' | b'\\' | b'=')).count();
     let digits = after[marks..].iter().take_while(|b| matches!(b, b'-' | b'0'..=b'9')).count();

@@ -42,7 +42,7 @@ fn plain(text: &[u8], indent: usize) -> Cow<'_, str> {
 
 /// Without ` # a remark`.
 fn comment_off(line: &[u8]) -> &[u8] {
-    match memchr::memmem::find(line, b" #") {
+    match line.windows(2).position(|pair| pair == b" #") {
         Some(at) => trim(&line[..at]),
         None => line,
     }

@@ -28,6 +28,7 @@ pub(crate) enum Section {
     Folders,
     Children,
     Entries,
+    Guids,
     Subs,
     Refs,
     Targets,
@@ -39,7 +40,7 @@ pub(crate) enum Section {
 }
 
 /// How many sections there are.
-pub(crate) const SECTIONS: usize = 11;
+pub(crate) const SECTIONS: usize = 12;
 
 macro_rules! records {
     ($($(#[$doc:meta])* $name:ident [$size:literal] { $($field:ident: $ty:ty,)* })*) => {$(
@@ -89,11 +90,13 @@ records! {
     FolderRec [32] { path_at: u32, path_len: u32, stamp: u64, first_child: u32, children: u32, }
     /// A name in a folder, sorted by name.
     ChildRec [32] { name_at: u32, name_len: u16, flags: u16, meta_stamp: u64, asset_stamp: u64, entry: u32, }
-    /// An asset, sorted by GUID.
+    /// An asset, in the order of paths.
     EntryRec [64] {
         guid: u128, main: i64, script: u32, class: u32, folder: u32, child: u32,
         name_at: u32, name_len: u32, first_sub: u32, first_ref: u32, flags: u32, reserved: u32,
     }
+    /// The GUID of an asset, sorted.
+    GuidRec [20] { guid: u128, entry: u32, }
     /// Something inside an asset.
     SubRec [32] { file_id: i64, class: u32, entry: u32, name_at: u32, name_len: u32, raw_at: u32, raw_len: u32, }
     /// A reference, in the order of the entries it comes from.

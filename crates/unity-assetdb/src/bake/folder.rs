@@ -145,6 +145,26 @@ impl Folder {
         &self.refs[start as usize..self.assets[asset].refs_end as usize]
     }
 
+    /// The folder in buffers of just its size; this one is empty then, and keeps its buffers for the next folder.
+    pub(crate) fn finish(&mut self) -> Folder {
+        let folder = Folder {
+            path: std::mem::take(&mut self.path),
+            stamp: self.stamp,
+            texts: self.texts.as_str().to_owned(),
+            children: self.children.clone(),
+            assets: self.assets.clone(),
+            subs: self.subs.clone(),
+            refs: self.refs.clone(),
+            diags: std::mem::take(&mut self.diags),
+        };
+        self.texts.clear();
+        self.children.clear();
+        self.assets.clear();
+        self.subs.clear();
+        self.refs.clear();
+        folder
+    }
+
     /// Whether two states of one folder mean the same, whatever the stamps say.
     pub(crate) fn means(&self, other: &Folder) -> bool {
         let child = |folder: &Folder, at: usize| {

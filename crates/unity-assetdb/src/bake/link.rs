@@ -5,7 +5,7 @@ use super::folder::{Asset, Child, Folder, Type, stem};
 use super::name::{Ambiguous, Namer, Place, Renamed};
 use crate::state::write::Writer;
 use crate::state::{
-    ChildRec, DiagRec, EntryRec, FolderRec, Head, NONE, NameRec, RefRec, SUB, ScriptRec, Section, SubRec, TargetRec,
+    ChildRec, DiagRec, EntryRec, FolderRec, GuidRec, Head, NONE, NameRec, RefRec, SUB, ScriptRec, Section, SubRec, TargetRec,
     UseRec, mtime_ns, name_hash,
 };
 use crate::store::Temporary;
@@ -22,11 +22,13 @@ const BUFFER: usize = 1 << 20;
 /// A whole project, ready to be written.
 pub(crate) struct Linked {
     folders: Vec<Folder>,
+    /// Every asset, in the order of paths: what is near in the project is near in memory.
     places: Vec<Place>,
+    /// GUIDs of assets with their places in `places`, ascending. Settings have none.
+    by_guid: Vec<(u128, u32)>,
     scripts: Vec<u128>,
     renamed: Vec<Renamed>,
-    /// GUIDs that something refers to, with the reference: sorted.
-    uses: Vec<(u128, u32)>,
+    targets: Targets,
     /// What the sanitizer made of all names.
     pub(crate) sanitized: u64,
 }
@@ -65,10 +67,12 @@ pub(crate) fn link(
         let place = |(asset, each): (usize, &Asset)| Place { guid: each.guid, folder: n as u32, asset: asset as u32 };
         places.extend(folder.assets.iter().enumerate().map(place));
     }
-    places.par_sort_unstable_by_key(|place| (place.guid, place.folder, place.asset));
-    duplicates(&folders, &places)?;
-    let uses = uses(&folders, &places);
-    mark_listed(&mut folders, &places, &uses);
+    let mut by_guid: Vec<(u128, u32)> =
+        places.iter().enumerate().filter(|(_, place)| place.guid != 0).map(|(at, place)| (place.guid, at as u32)).collect();
+    by_guid.par_sort_unstable();
+    duplicates(&folders, &places, &by_guid)?;
+    let targets = Targets::new(&folders, &by_guid, refs);
+    mark_listed(&mut folders, places.len(), &targets);
     let mut scripts: Vec<u128> = folders
         .iter()
         .flat_map(|folder| &folder.assets)
@@ -86,43 +90,31 @@ pub(crate) fn link(
     }
     let namer = Namer { folders: &folders, places: &places, scripts: &scripts, sanitized: &changed, strict };
     let renamed = namer.resolve().map_err(Refused::Ambiguous)?;
-    Ok(Linked { folders, places, scripts, renamed, uses, sanitized })
+    Ok(Linked { folders, places, by_guid, scripts, renamed, targets, sanitized })
 }
 
-fn duplicates(folders: &[Folder], places: &[Place]) -> Result<(), Refused> {
-    let same = places.chunk_by(|a, b| a.guid == b.guid).filter(|same| same.len() > 1 && same[0].guid != 0);
-    let paths = |same: &[Place]| {
-        let path = |place: &Place| {
+fn duplicates(folders: &[Folder], places: &[Place], by_guid: &[(u128, u32)]) -> Result<(), Refused> {
+    let same = by_guid.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1);
+    let paths = |same: &[(u128, u32)]| {
+        let path = |(_, at): &(u128, u32)| {
+            let place = &places[*at as usize];
             let folder = &folders[place.folder as usize];
             folder.hint(folder.assets[place.asset as usize].child as usize)
         };
         let mut paths: Vec<String> = same.iter().map(path).collect();
         paths.sort();
-        (same[0].guid, paths)
+        (same[0].0, paths)
     };
     let found: Vec<_> = same.map(paths).collect();
     if found.is_empty() { Ok(()) } else { Err(Refused::Duplicates(found)) }
 }
 
-/// Every reference by the GUID it leads to. References are counted in the order of the entries they come from.
-fn uses(folders: &[Folder], places: &[Place]) -> Vec<(u128, u32)> {
-    let mut uses = Vec::with_capacity(folders.iter().map(|folder| folder.refs.len()).sum());
-    for place in places {
-        for each in folders[place.folder as usize].refs_of(place.asset as usize) {
-            uses.push((each.guid, uses.len() as u32));
-        }
-    }
-    uses.par_sort_unstable();
-    uses
-}
-
 /// Files are always in the database, folders where something refers to them.
-fn mark_listed(folders: &mut [Folder], places: &[Place], uses: &[(u128, u32)]) {
-    let mut targets = uses.chunk_by(|a, b| a.0 == b.0).map(|same| same[0].0).peekable();
-    for place in places {
-        while targets.next_if(|target| *target < place.guid).is_some() {}
-        let asset = &mut folders[place.folder as usize].assets[place.asset as usize];
-        let used = targets.peek() == Some(&place.guid);
+fn mark_listed(folders: &mut [Folder], count: usize, targets: &Targets) {
+    let mut used = vec![false; count];
+    targets.entries.iter().filter(|entry| **entry != NONE).for_each(|entry| used[*entry as usize] = true);
+    let assets = folders.iter_mut().flat_map(|folder| &mut folder.assets);
+    for (asset, used) in assets.zip(used) {
         let listed = asset.flags & Asset::SETTINGS == 0 && (asset.flags & Asset::FOLDER == 0 || used);
         asset.flags = asset.flags & !Asset::LISTED | if listed { Asset::LISTED } else { 0 };
     }
@@ -225,25 +217,31 @@ impl Linked {
             buffer.clear();
             io::Result::Ok(())
         };
-        let mut renamed = self.renamed.iter().peekable();
         let mut hint = String::new();
         let mut names: Vec<&str> = Vec::new();
-        for (entry, place) in self.places.iter().enumerate() {
+        let mut first_renamed = vec![0u32; self.places.len() + 1];
+        self.renamed.iter().for_each(|each| first_renamed[each.entry as usize + 1] += 1);
+        for at in 1..first_renamed.len() {
+            first_renamed[at] += first_renamed[at - 1];
+        }
+        for (_, entry) in &self.by_guid {
+            let place = self.places[*entry as usize];
             let folder = &self.folders[place.folder as usize];
             let asset = &folder.assets[place.asset as usize];
             let file_name = folder.name(asset.child as usize);
+            if asset.flags & Asset::LISTED == 0 {
+                continue;
+            }
             let mut own = if asset.flags & Asset::FOLDER == 0 { stem(file_name) } else { file_name };
             let subs = folder.subs_of(place.asset as usize);
             names.clear();
             names.extend(subs.iter().map(|sub| folder.get(sub.name)));
-            while let Some(each) = renamed.next_if(|each| each.entry as usize == entry) {
+            let [first, end] = [first_renamed[*entry as usize], first_renamed[*entry as usize + 1]];
+            for each in &self.renamed[first as usize..end as usize] {
                 match each.sub {
                     0 => own = &each.name,
                     sub => names[sub as usize - 1] = &each.name,
                 }
-            }
-            if asset.flags & Asset::LISTED == 0 {
-                continue;
             }
             hint.clear();
             hint.push_str(&folder.path);
@@ -272,7 +270,6 @@ impl Linked {
     /// Writes the state under a temporary name.
     pub(crate) fn write_state(&self, target: &Path, head: Head, note: &str) -> io::Result<Temporary> {
         let mut out = Writer::new(Temporary::beside(target)?);
-        let mut entry_of: Vec<u32> = vec![NONE; self.places.len()];
         let mut base = Vec::with_capacity(self.folders.len());
         let (mut assets, mut at) = (0u32, 0u32);
         // Where the texts of each folder start: its path, then its buffer. Names that were made up come after all.
@@ -282,9 +279,6 @@ impl Linked {
             at += (folder.path.len() + folder.texts.len()) as u32;
         }
         let mut extra = Extra { start: at, texts: String::new() };
-        for (entry, place) in self.places.iter().enumerate() {
-            entry_of[(base[place.folder as usize].0 + place.asset) as usize] = entry as u32;
-        }
         out.section(Section::Folders);
         let mut first_child = 0;
         for (folder, (_, at)) in self.folders.iter().zip(&base) {
@@ -297,9 +291,8 @@ impl Linked {
         for (folder, (first, at)) in self.folders.iter().zip(&base) {
             let texts = at + folder.path.len() as u32;
             for child in &folder.children {
-                let entry = entry_of.get(first.wrapping_add(child.asset) as usize).filter(|_| child.asset != NONE);
                 let Child { name, flags, meta_stamp, asset_stamp, .. } = *child;
-                let entry = entry.copied().unwrap_or(NONE);
+                let entry = if child.asset == NONE { NONE } else { first + child.asset };
                 let (name_at, name_len) = (texts + name.at, u16::try_from(name.len).unwrap_or(u16::MAX));
                 out.put(&ChildRec { name_at, name_len, flags, meta_stamp, asset_stamp, entry })?;
             }
@@ -333,49 +326,26 @@ impl Linked {
     }
 
     fn put_entries(&self, out: &mut Writer, base: &[(u32, u32)], extra: &mut Extra) -> io::Result<()> {
+        let made: Vec<(u32, u32)> = self.renamed.iter().map(|each| extra.put(&each.name)).collect();
         let mut names = Vec::with_capacity(self.places.len());
-        let mut subs_out = Vec::new();
         out.section(Section::Entries);
-        let mut renamed = self.renamed.iter().peekable();
-        let (mut first_sub, mut first_ref) = (0u32, 0u32);
+        let (mut first_sub, mut first_ref, mut next) = (0u32, 0u32, 0);
         for (entry, place) in self.places.iter().enumerate() {
             let folder = &self.folders[place.folder as usize];
             let asset = &folder.assets[place.asset as usize];
-            let texts = base[place.folder as usize].1 + folder.path.len() as u32;
             let child = folder.children[asset.child as usize];
             let file_name = folder.get(child.name);
-            let own = if asset.flags & Asset::FOLDER == 0 { stem(file_name) } else { file_name };
+            let mut own = if asset.flags & Asset::FOLDER == 0 { stem(file_name) } else { file_name };
+            let texts = base[place.folder as usize].1 + folder.path.len() as u32;
             let mut name = (texts + child.name.at, own.len() as u32);
-            let mut hash = name_hash(own);
-            let subs = folder.subs_of(place.asset as usize);
-            let start = subs_out.len();
-            for sub in subs {
-                let raw = (texts + sub.name.at, sub.name.len);
-                subs_out.push(SubRec {
-                    file_id: sub.file_id,
-                    class: sub.class_id,
-                    entry: entry as u32,
-                    name_at: raw.0,
-                    name_len: raw.1,
-                    raw_at: raw.0,
-                    raw_len: raw.1,
-                });
-                names.push(NameRec { hash: name_hash(folder.get(sub.name)), item: SUB | (subs_out.len() - 1) as u32 });
-            }
-            let first_name = names.len() - subs.len();
-            while let Some(each) = renamed.next_if(|each| each.entry as usize == entry) {
-                let new = extra.put(&each.name);
-                match each.sub.checked_sub(1) {
-                    None => (name, hash) = (new, name_hash(&each.name)),
-                    Some(sub) => {
-                        let rec = &mut subs_out[start + sub as usize];
-                        (rec.name_at, rec.name_len) = new;
-                        names[first_name + sub as usize].hash = name_hash(&each.name);
-                    }
+            while let Some(each) = self.renamed.get(next).filter(|each| each.entry as usize == entry) {
+                if each.sub == 0 {
+                    (name, own) = (made[next], &each.name);
                 }
+                next += 1;
             }
             if asset.flags & Asset::SETTINGS == 0 {
-                names.push(NameRec { hash, item: entry as u32 });
+                names.push(NameRec { hash: name_hash(own), item: entry as u32 });
             }
             let class = match asset.kind {
                 Type::Native(class) => class,
@@ -395,49 +365,163 @@ impl Linked {
                 flags: asset.flags,
                 reserved: 0,
             })?;
-            first_sub += subs.len() as u32;
+            first_sub += folder.subs_of(place.asset as usize).len() as u32;
             first_ref += folder.refs_of(place.asset as usize).len() as u32;
         }
-        out.section(Section::Subs);
-        for sub in &subs_out {
-            out.put(sub)?;
+        out.section(Section::Guids);
+        for (guid, entry) in &self.by_guid {
+            out.put(&GuidRec { guid: *guid, entry: *entry })?;
         }
-        drop(subs_out);
+        self.put_subs(out, base, &made, &mut names)?;
         names.par_sort_unstable_by_key(|name| (name.hash, name.item));
         out.section(Section::Names);
         names.iter().try_for_each(|name| out.put(name))
     }
 
-    fn put_refs(&self, out: &mut Writer) -> io::Result<()> {
-        let mut target_of = vec![NONE; self.uses.len()];
-        let mut targets = Vec::new();
-        let mut places = self.places.iter().enumerate().peekable();
-        let mut first_use = 0;
-        for same in self.uses.chunk_by(|a, b| a.0 == b.0) {
-            let guid = same[0].0;
-            while places.next_if(|(_, place)| place.guid < guid).is_some() {}
-            let entry = places.peek().filter(|(_, place)| place.guid == guid).map_or(NONE, |(at, _)| *at as u32);
-            for (_, reference) in same {
-                target_of[*reference as usize] = targets.len() as u32;
+    fn put_subs(
+        &self,
+        out: &mut Writer,
+        base: &[(u32, u32)],
+        made: &[(u32, u32)],
+        names: &mut Vec<NameRec>,
+    ) -> io::Result<()> {
+        out.section(Section::Subs);
+        let (mut count, mut next) = (0u32, 0);
+        for (entry, place) in self.places.iter().enumerate() {
+            let folder = &self.folders[place.folder as usize];
+            let texts = base[place.folder as usize].1 + folder.path.len() as u32;
+            let renamed = |next: usize| self.renamed.get(next).filter(|each| each.entry as usize == entry);
+            while renamed(next).is_some_and(|each| each.sub == 0) {
+                next += 1;
             }
-            targets.push(TargetRec { guid, first_use, entry });
-            first_use += same.len() as u32;
+            for (n, sub) in folder.subs_of(place.asset as usize).iter().enumerate() {
+                let raw = (texts + sub.name.at, sub.name.len);
+                let (mut name, mut text) = (raw, folder.get(sub.name));
+                if let Some(each) = renamed(next).filter(|each| each.sub as usize == n + 1) {
+                    (name, text) = (made[next], &each.name);
+                    next += 1;
+                }
+                out.put(&SubRec {
+                    file_id: sub.file_id,
+                    class: sub.class_id,
+                    entry: entry as u32,
+                    name_at: name.0,
+                    name_len: name.1,
+                    raw_at: raw.0,
+                    raw_len: raw.1,
+                })?;
+                names.push(NameRec { hash: name_hash(text), item: SUB | count });
+                count += 1;
+            }
         }
+        Ok(())
+    }
+
+    fn put_refs(&self, out: &mut Writer) -> io::Result<()> {
         out.section(Section::Refs);
-        let mut n = 0;
+        let mut targets = self.targets.of_ref.iter();
         for (source, place) in self.places.iter().enumerate() {
             for each in self.folders[place.folder as usize].refs_of(place.asset as usize) {
                 let (file_id, line, count) = (each.file_id, each.line, each.count);
-                out.put(&RefRec { file_id, target: target_of[n], line, count, source: source as u32 })?;
-                n += 1;
+                let target = targets.next().copied().unwrap_or(NONE);
+                out.put(&RefRec { file_id, target, line, count, source: source as u32 })?;
             }
         }
         out.section(Section::Targets);
-        for target in &targets {
-            out.put(target)?;
+        let targets = self.targets.guids.iter().zip(&self.targets.first_use).zip(&self.targets.entries);
+        for ((guid, first_use), entry) in targets {
+            out.put(&TargetRec { guid: *guid, first_use: *first_use, entry: *entry })?;
         }
         out.section(Section::Uses);
-        self.uses.iter().try_for_each(|(_, reference)| out.put(&UseRec { reference: *reference }))
+        self.targets.uses.iter().try_for_each(|reference| out.put(&UseRec { reference: *reference }))
+    }
+}
+
+/// What references lead to. References are counted in the order of the entries they come from.
+struct Targets {
+    /// Every GUID that something refers to, ascending.
+    guids: Vec<u128>,
+    /// The asset that has it, or [`NONE`].
+    entries: Vec<u32>,
+    /// Where the uses of each start.
+    first_use: Vec<u32>,
+    /// References, in the order of what they lead to.
+    uses: Vec<u32>,
+    /// What each reference leads to.
+    of_ref: Vec<u32>,
+}
+
+impl Targets {
+    fn new(folders: &[Folder], by_guid: &[(u128, u32)], refs: usize) -> Targets {
+        let mut known = Known::default();
+        let mut of_ref = Vec::with_capacity(refs);
+        of_ref.extend(folders.iter().flat_map(|folder| &folder.refs).map(|each| known.number(each.guid)));
+        let mut order: Vec<u32> = (0..known.guids.len() as u32).collect();
+        order.par_sort_unstable_by_key(|at| known.guids[*at as usize]);
+        let mut rank = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(n, at)| rank[*at as usize] = n as u32);
+        let guids: Vec<u128> = order.iter().map(|at| known.guids[*at as usize]).collect();
+        // Count, add up, put in place.
+        let mut next = vec![0u32; guids.len() + 1];
+        for target in &mut of_ref {
+            *target = rank[*target as usize];
+            next[*target as usize + 1] += 1;
+        }
+        for at in 1..next.len() {
+            next[at] += next[at - 1];
+        }
+        let first_use = next[..guids.len()].to_vec();
+        let mut uses = vec![0; of_ref.len()];
+        for (reference, target) in of_ref.iter().enumerate() {
+            let at = &mut next[*target as usize];
+            uses[*at as usize] = reference as u32;
+            *at += 1;
+        }
+        let mut assets = by_guid.iter().peekable();
+        let entry = |guid: &u128| {
+            while assets.next_if(|asset| asset.0 < *guid).is_some() {}
+            assets.peek().filter(|asset| asset.0 == *guid).map_or(NONE, |asset| asset.1)
+        };
+        let entries = guids.iter().map(entry).collect();
+        Targets { guids, entries, first_use, uses, of_ref }
+    }
+}
+
+/// GUIDs by number, in the order in which they were first seen. GUIDs are drawn, so their own bits are a hash.
+#[derive(Default)]
+struct Known {
+    guids: Vec<u128>,
+    /// Numbers plus 1; 0 is free.
+    slots: Vec<u32>,
+}
+
+impl Known {
+    fn number(&mut self, guid: u128) -> u32 {
+        if self.guids.len() * 2 >= self.slots.len() {
+            self.slots = vec![0; (self.guids.len() * 4).next_power_of_two().max(64)];
+            for at in 0..self.guids.len() {
+                let slot = self.slot(self.guids[at]);
+                self.slots[slot] = at as u32 + 1;
+            }
+        }
+        let slot = self.slot(guid);
+        match self.slots[slot].checked_sub(1) {
+            Some(at) => at,
+            None => {
+                self.guids.push(guid);
+                self.slots[slot] = self.guids.len() as u32;
+                self.guids.len() as u32 - 1
+            }
+        }
+    }
+
+    fn slot(&self, guid: u128) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = (((guid >> 64) as u64 ^ guid as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & mask;
+        while self.slots[at].checked_sub(1).is_some_and(|known| self.guids[known as usize] != guid) {
+            at = (at + 1) & mask;
+        }
+        at
     }
 }
 

@@ -46,7 +46,7 @@ struct Claim {
 /// The project as names see it.
 pub(crate) struct Namer<'a> {
     pub(crate) folders: &'a [Folder],
-    /// Every asset, by GUID.
+    /// Every asset, in the order of paths.
     pub(crate) places: &'a [Place],
     /// The scripts, ascending.
     pub(crate) scripts: &'a [u128],

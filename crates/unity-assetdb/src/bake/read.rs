@@ -24,10 +24,13 @@ const LARGEST_META: u64 = 64 << 20;
 /// What a thread keeps from one asset to the next.
 #[derive(Default)]
 pub(crate) struct Reader {
+    name: String,
     meta: Vec<u8>,
     bytes: Vec<u8>,
     scanner: Scanner,
     meta_refs: Scanner,
+    /// The folder that is being read; empty in between.
+    pub(crate) folder: Folder,
     /// The time of the bake, against which fresh changes are judged.
     pub(crate) now_ns: i64,
 }
@@ -35,46 +38,53 @@ pub(crate) struct Reader {
 impl Reader {
     /// Reads the asset of a child and puts it in the folder. The child gets its stamps.
     pub(crate) fn asset(&mut self, dir: &Dir, folder: &mut Folder, child: usize) {
-        let hint = folder.hint(child);
-        let name = folder.name(child).to_owned();
+        let mut name = std::mem::take(&mut self.name);
+        name.clear();
+        name.push_str(folder.name(child));
+        name.push_str(".meta");
         let mut bytes = std::mem::take(&mut self.meta);
-        let read = dir.open(&format!("{name}.meta")).and_then(|(file, facts)| {
-            bytes.clear();
+        let read = dir.open(&name).and_then(|(mut file, facts)| {
             if facts.len > LARGEST_META {
                 return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("{} bytes", facts.len)));
             }
-            file.take(LARGEST_META).read_to_end(&mut bytes)?;
-            Ok(facts.stamp(self.now_ns))
+            let len = facts.len as usize;
+            if bytes.len() < len {
+                bytes.resize(len, 0);
+            }
+            let read = fill(&mut file, &mut bytes[..len])?;
+            Ok((facts.stamp(self.now_ns), read))
         });
+        name.truncate(name.len() - ".meta".len());
         match read {
-            Ok(stamp) => {
+            Ok((stamp, len)) => {
                 folder.children[child].meta_stamp = stamp;
-                let meta = meta::parse(&bytes);
-                self.parsed(dir, folder, child, &name, &hint, &bytes, &meta);
+                let meta = meta::parse(&bytes[..len]);
+                self.parsed(dir, folder, child, &name, &bytes[..len], &meta);
             }
             Err(error) => {
                 folder.children[child].meta_stamp = 0;
-                folder.diags.push(unreadable(&format!("{hint}.meta"), &error));
+                folder.diags.push(unreadable(&format!("{}.meta", folder.hint(child)), &error));
             }
         }
-        self.meta = bytes;
+        (self.meta, self.name) = (bytes, name);
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn parsed(
         &mut self,
         dir: &Dir,
         folder: &mut Folder,
         child: usize,
         name: &str,
-        hint: &str,
         bytes: &[u8],
         meta: &Meta<'_>,
     ) {
-        folder.diags.extend(meta.faults.iter().map(|fault| fault_diag(&format!("{hint}.meta"), fault)));
+        for fault in &meta.faults {
+            let path = format!("{}.meta", folder.hint(child));
+            folder.diags.push(fault_diag(&path, fault));
+        }
         let Some(guid) = meta.guid else { return };
         self.meta_refs.clear();
-        self.meta_refs.feed(bytes, 0, Depth::References);
+        self.meta_refs.feed_meta(bytes, guid);
         let first_ref = folder.refs.len();
         let entry = &mut folder.children[child];
         if entry.has(Child::FOLDER) {
@@ -95,11 +105,11 @@ impl Reader {
             match dir.open(name) {
                 Ok((file, facts)) => {
                     folder.children[child].asset_stamp = facts.stamp(self.now_ns);
-                    self.bytes(file, folder, hint, &plan, meta, &mut found);
+                    self.bytes((file, facts.len), folder, child, &plan, meta, &mut found);
                 }
                 Err(error) => {
                     folder.children[child].asset_stamp = 0;
-                    folder.diags.push(unreadable(hint, &error));
+                    folder.diags.push(unreadable(&folder.hint(child), &error));
                 }
             }
         } else if folder.children[child].has(Child::LINK) {
@@ -159,7 +169,7 @@ impl Reader {
         let first_ref = folder.refs.len();
         self.meta_refs.clear();
         self.scanner.clear();
-        let start = self.pieces(file, Depth::References);
+        let start = self.pieces(file, facts.len, Depth::References);
         if start.is_ok() {
             folder.refs.extend_from_slice(&self.scanner.refs.list);
         }
@@ -171,9 +181,9 @@ impl Reader {
     /// Looks through the bytes of an asset.
     fn bytes(
         &mut self,
-        file: File,
+        (file, len): (File, u64),
         folder: &mut Folder,
-        hint: &str,
+        child: usize,
         plan: &Plan,
         meta: &Meta<'_>,
         found: &mut Found,
@@ -183,14 +193,14 @@ impl Reader {
                 Ok(model) => model.subs(meta, folder),
                 Err(model::Unread::Pointer) => {
                     found.flags |= Asset::POINTER;
-                    folder.diags.push(pointer(hint));
+                    folder.diags.push(pointer(&folder.hint(child)));
                 }
                 Err(model::Unread::Empty) => {}
                 Err(model::Unread::Damaged(why)) => {
                     let message = format!("the names inside this model cannot be read: {why}");
                     folder.diags.push(
                         Diag::warning("unity-model-unreadable", message)
-                            .path(hint)
+                            .path(folder.hint(child))
                             .hint("export the model again; until then its parts have no names"),
                     );
                 }
@@ -202,18 +212,18 @@ impl Reader {
             _ => Depth::References,
         };
         self.scanner.clear();
-        let start = match self.pieces(file, depth) {
+        let start = match self.pieces(file, len, depth) {
             Ok(start) => start,
-            Err(error) => return folder.diags.push(unreadable(hint, &error)),
+            Err(error) => return folder.diags.push(unreadable(&folder.hint(child), &error)),
         };
         if start == Start::Pointer {
             found.flags |= Asset::POINTER;
-            folder.diags.push(pointer(hint));
+            folder.diags.push(pointer(&folder.hint(child)));
         }
         if let Some(line) = self.scanner.conflict {
             folder.diags.push(
                 Diag::warning("unity-merge-conflict", "a merge was not finished in this file")
-                    .path(hint)
+                    .path(folder.hint(child))
                     .at(line)
                     .hint("resolve the conflict"),
             );
@@ -250,31 +260,29 @@ impl Reader {
     }
 
     /// Feeds a file to the scanner, and says how it starts.
-    fn pieces(&mut self, mut file: File, depth: Depth) -> io::Result<Start> {
+    fn pieces(&mut self, mut file: File, len: u64, depth: Depth) -> io::Result<Start> {
         let mut buffer = std::mem::take(&mut self.bytes);
-        let done = self.feed(&mut file, &mut buffer, depth);
+        let done = self.feed(&mut file, len, &mut buffer, depth);
         self.bytes = buffer;
         self.scanner.finish(depth);
         done
     }
 
-    fn feed(&mut self, file: &mut File, buffer: &mut Vec<u8>, depth: Depth) -> io::Result<Start> {
+    fn feed(&mut self, file: &mut File, len: u64, buffer: &mut Vec<u8>, depth: Depth) -> io::Result<Start> {
         let mut size = PIECE;
         let (mut filled, mut context) = (0, 0);
+        // What comes after the length that the file had is for the next bake: the file has changed.
+        let mut left = len;
         let mut start = None;
         loop {
             if buffer.len() < size {
                 buffer.resize(size, 0);
             }
-            while filled < size {
-                match file.read(&mut buffer[filled..size]) {
-                    Ok(0) => break,
-                    Ok(n) => filled += n,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => return Err(error),
-                }
-            }
-            let ended = filled < size;
+            let wanted = (size - filled).min(usize::try_from(left).unwrap_or(usize::MAX));
+            let read = fill(file, &mut buffer[filled..filled + wanted])?;
+            filled += read;
+            left -= read as u64;
+            let ended = left == 0 || read < wanted;
             let how = *start.get_or_insert_with(|| Start::of(&buffer[..filled]));
             if how == Start::Binary || how == Start::Pointer {
                 return Ok(how);
@@ -298,6 +306,20 @@ impl Reader {
             size = PIECE.max(filled + PIECE / 2);
         }
     }
+}
+
+/// Reads until the buffer is full or the file ends.
+fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }
 
 /// What an asset turned out to be.

@@ -202,10 +202,10 @@ impl Walk<'_> {
         diags: Vec<Diag>,
         old: Option<&Folder>,
     ) -> Folder {
-        let mut folder =
-            Folder { path: path.to_owned(), stamp: facts.stamp(self.now_ns), diags, ..Folder::default() };
         let mut reader = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
         reader.now_ns = self.now_ns;
+        let mut folder = std::mem::take(&mut reader.folder);
+        (folder.path, folder.stamp, folder.diags) = (path.to_owned(), facts.stamp(self.now_ns), diags);
         for (name, flags) in names {
             let text = folder.text(name);
             let child = folder.children.len();
@@ -220,8 +220,10 @@ impl Walk<'_> {
                 reader.asset(dir, &mut folder, child);
             }
         }
+        let finished = folder.finish();
+        reader.folder = folder;
         self.readers.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
-        folder
+        finished
     }
 }
 
