@@ -6,3 +6,4 @@ pub mod json;
 pub mod progress;
 pub mod render;
 pub mod terminal;
+pub mod unity_assetdb;
