@@ -254,6 +254,9 @@ struct Ready {
     record: Record<'static>,
 }
 
+/// An output that is going to be published: where, its hash, and the work it is the result of.
+type Named = (RelPath, Hash, Option<WorkKey>);
+
 /// The cooks that are to come: weight, task and reason.
 type Queue = Peekable<std::vec::IntoIter<(u64, usize, Why)>>;
 
@@ -442,7 +445,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
 
     /// Before a path is written for the first time the journal hears of it: should the run be killed and the source
     /// go before the next one, its output would belong to nobody. Such a record has no fingerprint and is stale.
-    fn announce(&self, cooks: &[(Ready, Vec<(RelPath, Hash, Option<WorkKey>)>)]) -> Result<(), Diag> {
+    fn announce(&self, cooks: &[(Ready, Vec<Named>)]) -> Result<(), Diag> {
         let mut cache = lock(&self.cache);
         let mut claims: Vec<(&str, Record<'static>)> = Vec::new();
         for (ready, outputs) in cooks {
