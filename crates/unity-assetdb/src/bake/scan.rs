@@ -170,6 +170,8 @@ impl Walk<'_> {
             let same_names =
                 listed.as_ref().is_none_or(|(names, diags)| diags.is_empty() && old.lists(rec, names));
             if same_names && let Ok(Some(names)) = old.unchanged(dir, rec) {
+                // Of the settings, only the files at the top are looked at.
+                let names = if path == SETTINGS { Vec::new() } else { names };
                 return Ok((Scanned::Same(*at), names));
             }
         }

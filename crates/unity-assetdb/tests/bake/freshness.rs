@@ -19,6 +19,8 @@ fn sample() -> Project {
         "",
     );
     project.write("Assets/D.meta", format!("guid: {}\nfolderAsset: yes\n", guid(4)));
+    project.write("ProjectSettings/TagManager.asset", "%YAML 1.1\n");
+    project.write("ProjectSettings/Packages/com.x/Settings.json", "{}");
     project.rest();
     project
 }
