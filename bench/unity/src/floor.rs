@@ -6,9 +6,30 @@ use std::path::Path;
 
 /// Extensions of assets whose bytes matter.
 const READ: [&str; 24] = [
-    "asset", "prefab", "unity", "mat", "anim", "controller", "overrideController", "mask", "spriteatlas", "spriteatlasv2",
-    "mixer", "playable", "physicMaterial", "physicsMaterial2D", "preset", "lighting", "terrainlayer", "renderTexture",
-    "asmdef", "asmref", "shadergraph", "uxml", "fbx", "obj",
+    "asset",
+    "prefab",
+    "unity",
+    "mat",
+    "anim",
+    "controller",
+    "overrideController",
+    "mask",
+    "spriteatlas",
+    "spriteatlasv2",
+    "mixer",
+    "playable",
+    "physicMaterial",
+    "physicsMaterial2D",
+    "preset",
+    "lighting",
+    "terrainlayer",
+    "renderTexture",
+    "asmdef",
+    "asmref",
+    "shadergraph",
+    "uxml",
+    "fbx",
+    "obj",
 ];
 
 /// What is done with each file.
@@ -22,7 +43,8 @@ pub enum What {
 
 /// Walks the folders of a project; returns how many files and bytes there were.
 pub fn walk(project: &Path, what: What) -> (u64, u64) {
-    let root = rustix::fs::open(project, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).expect("a project");
+    let root =
+        rustix::fs::open(project, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).expect("a project");
     let total = std::sync::Mutex::new((0, 0));
     rayon::scope(|scope| {
         for name in ["Assets", "Packages"] {
@@ -64,7 +86,8 @@ fn visit<'s>(
         files += 1;
         match what {
             What::Stat => {
-                bytes += rustix::fs::statat(&dir, &*text, AtFlags::empty()).map_or(0, |stat| stat.st_size as u64);
+                bytes +=
+                    rustix::fs::statat(&dir, &*text, AtFlags::empty()).map_or(0, |stat| stat.st_size as u64);
             }
             What::Read => {
                 let Ok(file) = rustix::fs::openat(&dir, &*text, flags, Mode::empty()) else { continue };

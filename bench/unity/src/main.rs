@@ -28,7 +28,9 @@ fn main() -> ExitCode {
             let fine = projects.iter().all(|project| quality::judge(Path::new(project)));
             return if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         }
-        ["interop", projects @ ..] => projects.iter().for_each(|project| quality::interop(Path::new(project))),
+        ["interop", projects @ ..] => {
+            projects.iter().for_each(|project| quality::interop(Path::new(project)))
+        }
         _ => {
             eprintln!("see the head of bench/unity/src/main.rs");
             return ExitCode::from(2);

@@ -107,7 +107,13 @@ pub fn speed(project: &Path, runs: usize) {
     println!("\n| | CPU ms | wall ms | peak MB | CPU to floor |");
     println!("|---|---:|---:|---:|---:|");
     let line = |name: &str, cost: Cost, floor: f64| {
-        println!("| {name} | {:.1} | {:.1} | {:.1} | {:.2} |", cost.cpu, cost.wall, cost.memory, cost.cpu / floor);
+        println!(
+            "| {name} | {:.1} | {:.1} | {:.1} | {:.2} |",
+            cost.cpu,
+            cost.wall,
+            cost.memory,
+            cost.cpu / floor
+        );
     };
     let [floor_read, ours, ours_1, theirs] = [0, 1, 2, 3].map(|at| median(cold[at].clone()));
     line("floor: walk and read", floor_read, floor_read.cpu);
@@ -122,5 +128,10 @@ pub fn speed(project: &Path, runs: usize) {
     line("a process that does nothing", nothing, nothing.cpu);
     line("open and one lookup, ours", lookup, nothing.cpu);
     line("open and one lookup, 0.2.0", their_lookup, nothing.cpu);
-    println!("\ncold: {:.2}x less CPU than 0.2.0, two cores {:.2}x faster than one; warm: {:.2}x less CPU", theirs.cpu / ours.cpu, ours_1.wall / ours.wall, their_again.cpu / again.cpu);
+    println!(
+        "\ncold: {:.2}x less CPU than 0.2.0, two cores {:.2}x faster than one; warm: {:.2}x less CPU",
+        theirs.cpu / ours.cpu,
+        ours_1.wall / ours.wall,
+        their_again.cpu / again.cpu
+    );
 }

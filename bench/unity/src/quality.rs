@@ -14,7 +14,11 @@ fn metas(dir: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(dir) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with('.') || name.ends_with('~') || name.eq_ignore_ascii_case("cvs") || name.ends_with(".tmp") {
+        if name.starts_with('.')
+            || name.ends_with('~')
+            || name.eq_ignore_ascii_case("cvs")
+            || name.ends_with(".tmp")
+        {
             continue;
         }
         match entry.path() {
@@ -77,7 +81,8 @@ fn types(project: &Path, metas: &[PathBuf], db: &AssetDb) -> bool {
                 Some((class.parse().ok()?, id, rest.contains("stripped")))
             })
             .collect();
-        let main = value(&text, "  mainObjectFileID: ").and_then(|id| id.parse::<i64>().ok()).filter(|id| *id != 0);
+        let main =
+            value(&text, "  mainObjectFileID: ").and_then(|id| id.parse::<i64>().ok()).filter(|id| *id != 0);
         let at = heads
             .iter()
             .position(|head| Some(head.1) == main)
@@ -98,7 +103,11 @@ fn types(project: &Path, metas: &[PathBuf], db: &AssetDb) -> bool {
         };
         if expected == seen { right += 1 } else { wrong.push((hint, expected, seen)) }
     }
-    println!("  types of YAML assets: {right} right, {} wrong; files without a row: {}", wrong.len(), missing.len());
+    println!(
+        "  types of YAML assets: {right} right, {} wrong; files without a row: {}",
+        wrong.len(),
+        missing.len()
+    );
     wrong.iter().take(5).for_each(|each| println!("    {each:?}"));
     missing.iter().take(5).for_each(|each| println!("    no row: {each}"));
     wrong.is_empty() && missing.is_empty()
@@ -110,16 +119,25 @@ fn sprites(project: &Path, metas: &[PathBuf], db: &AssetDb) -> bool {
     for meta in metas {
         let text = String::from_utf8_lossy(&fs::read(meta).expect("a file")).replace("\r\n", "\n");
         let Some(guid) = value(&text, "guid: ").and_then(unity_assetdb::guid::parse) else { continue };
-        let Some(entry) = db.find_by_guid(guid).filter(|_| text.contains("\nTextureImporter:")) else { continue };
+        let Some(entry) = db.find_by_guid(guid).filter(|_| text.contains("\nTextureImporter:")) else {
+            continue;
+        };
         let has = |id: i64| entry.sub_assets.iter().any(|sub| sub.file_id == id && sub.class_id == 213);
         let mut judge = |id: i64| if has(id) { right += 1 } else { wrong += 1 };
         if value(&text, "  textureType: ") == Some("8") && value(&text, "  spriteMode: ") == Some("1") {
             judge(21_300_000);
         }
         let Some((_, list)) = text.split_once("\n    sprites:\n") else { continue };
-        let list: String = list.lines().take_while(|line| line.starts_with("    - ") || line.starts_with("      ")).map(|line| format!("{line}\n")).collect();
+        let list: String = list
+            .lines()
+            .take_while(|line| line.starts_with("    - ") || line.starts_with("      "))
+            .map(|line| format!("{line}\n"))
+            .collect();
         for item in list.split("    - ").skip(1) {
-            let id = item.lines().find_map(|line| line.strip_prefix("      internalID: ")).and_then(|id| id.parse().ok());
+            let id = item
+                .lines()
+                .find_map(|line| line.strip_prefix("      internalID: "))
+                .and_then(|id| id.parse().ok());
             if let Some(id) = id.filter(|id| *id != 0) {
                 judge(id);
             }
@@ -171,7 +189,10 @@ fn references(project: &Path, metas: &[PathBuf], out: &Path) -> f64 {
     let get = |kind: &str| counts.get(kind).copied().unwrap_or(0) as f64;
     let share = get("named") / (get("named") + get("unnamed")).max(1.0);
     println!("  references: {counts:?}");
-    println!("  named of those into the project (inner objects and emptied files aside): {:.2} %", share * 100.0);
+    println!(
+        "  named of those into the project (inner objects and emptied files aside): {:.2} %",
+        share * 100.0
+    );
     let mut unnamed: Vec<_> = unnamed.into_iter().collect();
     unnamed.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     unnamed.iter().take(8).for_each(|each| println!("    {each:?}"));
@@ -196,7 +217,11 @@ fn references(project: &Path, metas: &[PathBuf], out: &Path) -> f64 {
                 named += if known { u64::from(each.count) } else { 0 };
             }
         }
-        println!("  0.2.0 names {:.1} % of all references into the project; ours {:.1} %", named as f64 / all as f64 * 100.0, (get("named") + get("inner objects, named")) / all as f64 * 100.0);
+        println!(
+            "  0.2.0 names {:.1} % of all references into the project; ours {:.1} %",
+            named as f64 / all as f64 * 100.0,
+            (get("named") + get("inner objects, named")) / all as f64 * 100.0
+        );
     } else {
         println!("  0.2.0 fails on this project");
     }
@@ -222,8 +247,10 @@ pub fn interop(project: &Path) {
             theirs::store::AssetType::Script(index) => AssetType::Script(index),
         };
         assert_eq!(kind, entry.asset_type);
-        let subs: Vec<_> = seen.sub_assets.iter().map(|sub| (sub.file_id, sub.class_id, &*sub.name)).collect();
-        let expected: Vec<_> = entry.sub_assets.iter().map(|sub| (sub.file_id, sub.class_id, &*sub.name)).collect();
+        let subs: Vec<_> =
+            seen.sub_assets.iter().map(|sub| (sub.file_id, sub.class_id, &*sub.name)).collect();
+        let expected: Vec<_> =
+            entry.sub_assets.iter().map(|sub| (sub.file_id, sub.class_id, &*sub.name)).collect();
         assert_eq!(subs, expected);
     }
     println!("{}: 0.2.0 reads our database and finds all {} entries", project.display(), ours.entries.len());

@@ -147,7 +147,8 @@ impl Bake<'_> {
 
     /// Keeps other bakes of this output out until it is dropped.
     fn lock(&self) -> Result<File, BakeError> {
-        let file = File::options().create(true).truncate(false).write(true).open(self.options.out_dir.join(LOCK))?;
+        let file =
+            File::options().create(true).truncate(false).write(true).open(self.options.out_dir.join(LOCK))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -187,7 +188,8 @@ impl Bake<'_> {
         let same = || -> Result<(bool, usize, Vec<Diag>, Vec<String>), Damage> {
             let mut lines = Vec::new();
             let sum = self.sanitized(state, &mut lines)?;
-            let same = sum == state.head.sanitized && state.text(state.head.note.0, state.head.note.1)? == self.extra.note;
+            let same = sum == state.head.sanitized
+                && state.text(state.head.note.0, state.head.note.1)? == self.extra.note;
             Ok((same, listed(state)?, scan::diags(state)?, lines))
         };
         let Ok((true, entries, diags, lines)) = same() else { return false };
@@ -304,7 +306,10 @@ fn collision_line(guid: u128, sub: bool, before: &str, after: &str) -> String {
     match sub {
         false => format!("warning: name collision on `{before}` (guid {}); renamed to `{after}`", Guid(guid)),
         true => {
-            format!("warning: sub-asset name collision on `{before}` (parent guid {}); renamed to `{after}`", Guid(guid))
+            format!(
+                "warning: sub-asset name collision on `{before}` (parent guid {}); renamed to `{after}`",
+                Guid(guid)
+            )
         }
     }
 }

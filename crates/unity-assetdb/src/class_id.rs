@@ -29,7 +29,9 @@ impl ClassId {
 
     /// Its name, as Unity spells it.
     pub fn name(self) -> &'static str {
-        table::ALL.binary_search_by_key(&self.raw(), |(class, _)| *class as u32).map_or("", |at| table::ALL[at].1)
+        table::ALL
+            .binary_search_by_key(&self.raw(), |(class, _)| *class as u32)
+            .map_or("", |at| table::ALL[at].1)
     }
 
     /// The fileID that references to an asset of this class carry, where Unity did not choose another: the number of
@@ -99,15 +101,16 @@ pub fn class_from_ext(ext: &str) -> Option<ClassId> {
         b"asmdef" => ClassId::AssemblyDefinitionAsset,
         b"asmref" => ClassId::AssemblyDefinitionReferenceAsset,
         b"cs" => ClassId::MonoScript,
-        b"fbx" | b"obj" | b"blend" | b"dae" | b"3ds" | b"dxf" | b"max" | b"ma" | b"mb" | b"c4d" | b"skp" | b"spm"
-        | b"st" | b"jas" | b"lxo" => ClassId::GameObject,
-        b"png" | b"jpg" | b"jpeg" | b"tga" | b"psd" | b"psb" | b"tif" | b"tiff" | b"bmp" | b"exr" | b"hdr" | b"gif"
-        | b"iff" | b"pict" | b"dds" | b"ktx" | b"pvr" | b"astc" => ClassId::Texture2D,
+        b"fbx" | b"obj" | b"blend" | b"dae" | b"3ds" | b"dxf" | b"max" | b"ma" | b"mb" | b"c4d" | b"skp"
+        | b"spm" | b"st" | b"jas" | b"lxo" => ClassId::GameObject,
+        b"png" | b"jpg" | b"jpeg" | b"tga" | b"psd" | b"psb" | b"tif" | b"tiff" | b"bmp" | b"exr"
+        | b"hdr" | b"gif" | b"iff" | b"pict" | b"dds" | b"ktx" | b"pvr" | b"astc" => ClassId::Texture2D,
         b"ttf" | b"otf" | b"ttc" | b"dfont" => ClassId::Font,
-        b"wav" | b"mp3" | b"ogg" | b"aif" | b"aiff" | b"flac" | b"mod" | b"it" | b"s3m" | b"xm" => ClassId::AudioClip,
-        b"mp4" | b"mov" | b"webm" | b"avi" | b"m4v" | b"mpg" | b"mpeg" | b"ogv" | b"vp8" | b"wmv" | b"asf" | b"dv" => {
-            ClassId::VideoClip
+        b"wav" | b"mp3" | b"ogg" | b"aif" | b"aiff" | b"flac" | b"mod" | b"it" | b"s3m" | b"xm" => {
+            ClassId::AudioClip
         }
+        b"mp4" | b"mov" | b"webm" | b"avi" | b"m4v" | b"mpg" | b"mpeg" | b"ogv" | b"vp8" | b"wmv"
+        | b"asf" | b"dv" => ClassId::VideoClip,
         b"txt" | b"json" | b"xml" | b"csv" | b"yaml" | b"html" | b"htm" | b"bytes" | b"md" | b"fnt" => {
             ClassId::TextAsset
         }

@@ -150,7 +150,9 @@ impl Scanner {
             && doc.script.is_none()
             && let Some(value) = value_of(text, &SCRIPT)
         {
-            refs::scan(&value[..value.len().min(160)], 0, |found| doc.script = doc.script.or(Some(found.guid)));
+            refs::scan(&value[..value.len().min(160)], 0, |found| {
+                doc.script = doc.script.or(Some(found.guid))
+            });
         }
     }
 
@@ -204,7 +206,8 @@ pub(crate) fn cut(text: &[u8]) -> usize {
     if let Some(at) = memchr::memmem::rfind(text, b"\n--- ").filter(|at| *at > 0) {
         return at + 1;
     }
-    let key = |at: &usize| text.get(at + 1..at + 4).is_some_and(|next| next.starts_with(b"  ") && next[2] != b' ');
+    let key =
+        |at: &usize| text.get(at + 1..at + 4).is_some_and(|next| next.starts_with(b"  ") && next[2] != b' ');
     let mut breaks = memchr::memrchr_iter(b'\n', text);
     breaks.clone().take(1000).find(key).or_else(|| breaks.next()).map_or(text.len(), |at| at + 1)
 }
@@ -344,7 +347,8 @@ mod tests {
         let text = asset();
         let scanner = scan(&text, Depth::References);
         let a = crate::guid::parse(A).unwrap();
-        let found: Vec<_> = scanner.refs.list.iter().map(|r| (r.guid == a, r.file_id, r.line, r.count)).collect();
+        let found: Vec<_> =
+            scanner.refs.list.iter().map(|r| (r.guid == a, r.file_id, r.line, r.count)).collect();
         assert_eq!(found, [(true, 11_500_000, 5, 1), (false, 11_500_000, 12, 1), (true, 7, 15, 1)]);
     }
 
@@ -379,7 +383,11 @@ mod tests {
     #[test]
     fn heads() {
         let check = |text: &str, expected: Option<(u32, i64, bool)>| {
-            assert_eq!(head(text.as_bytes()).map(|d| (d.class_id, d.file_id, d.stripped)), expected, "{text}");
+            assert_eq!(
+                head(text.as_bytes()).map(|d| (d.class_id, d.file_id, d.stripped)),
+                expected,
+                "{text}"
+            );
         };
         check("--- !u!114 &11400000\n", Some((114, 11_400_000, false)));
         check("--- !u!1 &-7 stripped\r\n", Some((1, -7, true)));

@@ -80,7 +80,10 @@ mod tests {
         assert_eq!(parse("gf57b4a070f7b43bbb3925467e6752ab"), None);
         assert_eq!(parse("8f57b4a070f7b43bbb3925467e6752a"), None);
         assert_eq!(parse("8f57b4a070f7b43bbb3925467e6752abc"), None);
-        assert_eq!(parse_loose("{8f57b4a0-70f7-b43b-bb39-25467e6752ab}"), parse("8f57b4a070f7b43bbb3925467e6752ab"));
+        assert_eq!(
+            parse_loose("{8f57b4a0-70f7-b43b-bb39-25467e6752ab}"),
+            parse("8f57b4a070f7b43bbb3925467e6752ab")
+        );
     }
 
     #[test]

@@ -8,8 +8,8 @@ use crate::class_id::{ClassId, canonical_fid, class_name};
 use crate::guid::Guid;
 use crate::state::blocks::Damage;
 use crate::state::{
-    ChildRec, EntryRec, FolderRec, GuidRec, IN_META, NONE, NameRec, NoState, RefRec, SUB, ScriptRec, Section, State, SubRec,
-    TargetRec, UseRec, child, flags, name_hash,
+    ChildRec, EntryRec, FolderRec, GuidRec, IN_META, NONE, NameRec, NoState, RefRec, SUB, ScriptRec, Section,
+    State, SubRec, TargetRec, UseRec, child, flags, name_hash,
 };
 use crate::store::AssetType;
 use std::path::Path;
@@ -161,7 +161,11 @@ impl Index {
     }
 
     /// The first record for which a test that holds for all before it does not hold.
-    fn search<R: crate::state::Record>(&self, section: Section, before: impl Fn(&R) -> bool) -> Result<Option<(u32, R)>> {
+    fn search<R: crate::state::Record>(
+        &self,
+        section: Section,
+        before: impl Fn(&R) -> bool,
+    ) -> Result<Option<(u32, R)>> {
         let (mut low, mut high) = (0, self.state.count::<R>(section));
         while low < high {
             let middle = low + (high - low) / 2;
@@ -206,7 +210,9 @@ impl Index {
     pub fn find_by_name(&self, name: &str) -> Result<Vec<Resolved<'_>>> {
         let hash = name_hash(name);
         let mut found = Vec::new();
-        let Some((first, _)) = self.search::<NameRec>(Section::Names, |rec| rec.hash < hash)? else { return Ok(found) };
+        let Some((first, _)) = self.search::<NameRec>(Section::Names, |rec| rec.hash < hash)? else {
+            return Ok(found);
+        };
         for at in first.. {
             let Some(rec) = self.state.get::<NameRec>(Section::Names, at as usize)? else { break };
             if rec.hash != hash {
@@ -277,7 +283,9 @@ impl Index {
         });
         folders.flat_map(move |folder: Result<_>| {
             let (path, range, error) = match folder {
-                Ok((path, rec)) => (path, rec.first_child..rec.first_child.saturating_add(rec.children), None),
+                Ok((path, rec)) => {
+                    (path, rec.first_child..rec.first_child.saturating_add(rec.children), None)
+                }
                 Err(error) => ("", 0..0, Some(Err(error))),
             };
             let children = range.map(move |at| {
@@ -457,7 +465,11 @@ impl<'a> Entry<'a> {
             8_900_000 => is(&[ClassId::Cubemap]),
             11_500_000 => is(&[ClassId::MonoScript]),
             // The root of a model and its Transform, by each of the three ways that Unity numbered them.
-            100_000 | 400_000 | -927_199_367_670_048_503 | -4_216_859_302_048_453_862 | 919_132_149_155_446_097
+            100_000
+            | 400_000
+            | -927_199_367_670_048_503
+            | -4_216_859_302_048_453_862
+            | 919_132_149_155_446_097
             | -8_679_921_383_154_817_045 => is(&[ClassId::GameObject]),
             _ => false,
         };

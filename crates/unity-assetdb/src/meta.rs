@@ -110,7 +110,8 @@ pub fn parse(bytes: &[u8]) -> Meta<'_> {
         meta.fault(1, kind);
         return meta;
     }
-    let mut reader = Parser { lines: Lines { text: bytes, at: 0, number: 0 }, seen_guid: None, bad_guid: false };
+    let mut reader =
+        Parser { lines: Lines { text: bytes, at: 0, number: 0 }, seen_guid: None, bad_guid: false };
     reader.top(&mut meta);
     meta.guid = reader.seen_guid.filter(|_| !reader.bad_guid);
     if reader.seen_guid.is_none() && !reader.bad_guid {
@@ -238,8 +239,14 @@ impl<'a> Parser<'a> {
     fn skip_if_plain(&mut self, meta: &Meta<'a>) {
         let plain = matches!(
             meta.importer,
-            "MonoImporter" | "DefaultImporter" | "AudioImporter" | "ShaderImporter" | "PluginImporter"
-                | "TextScriptImporter" | "AssemblyDefinitionImporter" | "ComputeShaderImporter"
+            "MonoImporter"
+                | "DefaultImporter"
+                | "AudioImporter"
+                | "ShaderImporter"
+                | "PluginImporter"
+                | "TextScriptImporter"
+                | "AssemblyDefinitionImporter"
+                | "ComputeShaderImporter"
         );
         if plain {
             let rest = &self.lines.text[self.lines.at.min(self.lines.text.len())..];
@@ -312,7 +319,9 @@ impl<'a> Parser<'a> {
             Some(b'f') if line.text.starts_with(b"fileIdsGeneration") => {
                 meta.file_ids_generation = line.number_of("fileIdsGeneration");
             }
-            Some(b'i') if direct && line.text == b"internalIDToNameTable:" => self.id_table(line.indent, meta),
+            Some(b'i') if direct && line.text == b"internalIDToNameTable:" => {
+                self.id_table(line.indent, meta)
+            }
             Some(b'f') if direct && line.text == b"fileIDToRecycleName:" => {
                 self.mapping(line.indent, |key, value| {
                     if let Some(id) = integer(key.text.split(|b| *b == b':').next().unwrap_or_default()) {

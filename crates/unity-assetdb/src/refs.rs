@@ -56,7 +56,8 @@ pub(crate) fn scan_meta(text: &[u8], mut each: impl FnMut(Found)) {
 /// The reference whose `guid` is at `word`.
 fn reference(text: &[u8], word: usize) -> Option<Found> {
     let after = text.get(word + 4..)?;
-    let marks = after.iter().take(8).take_while(|b| matches!(b, b':' | b' ' | b'"' | b'\\' | b'=' | b'\'')).count();
+    let marks =
+        after.iter().take(8).take_while(|b| matches!(b, b':' | b' ' | b'"' | b'\\' | b'=' | b'\'')).count();
     let digits = after.get(marks..)?.first_chunk::<32>()?;
     if marks == 0 || after.get(marks + 32).is_some_and(u8::is_ascii_hexdigit) {
         return None;
@@ -89,8 +90,12 @@ fn file_id_before(text: &[u8], word: usize) -> Option<(i64, usize)> {
     let marks = after.iter().take_while(|b| matches!(b, b':' | b' ' | b'"' | b'\\' | b'=')).count();
     let digits = after[marks..].iter().take_while(|b| matches!(b, b'-' | b'0'..=b'9')).count();
     let between = &after[marks + digits..];
-    let separates = |b: &u8| b.is_ascii_whitespace() || matches!(b, b',' | b'"' | b'\\' | b'&' | b';' | b'a'..=b'z');
-    let (plain, joined) = (between.iter().all(separates), between.len() <= 8 || between.iter().all(|b| !b.is_ascii_lowercase()));
+    let separates =
+        |b: &u8| b.is_ascii_whitespace() || matches!(b, b',' | b'"' | b'\\' | b'&' | b';' | b'a'..=b'z');
+    let (plain, joined) = (
+        between.iter().all(separates),
+        between.len() <= 8 || between.iter().all(|b| !b.is_ascii_lowercase()),
+    );
     if !(plain && joined) || digits == 0 {
         return None;
     }
@@ -117,7 +122,9 @@ mod tests {
     fn yaml() {
         let text = format!("  m_Sprite: {{fileID: -42, guid: {A}, type: 3}}\n");
         check(&text, &[(-42, text.trim().split_at(10).1)]);
-        let folded = format!("- {{fileID: 2100000, guid: {A},\n    type: 2}}\n- {{fileID: 5,\n    guid: {A}, type: 2}}\n");
+        let folded = format!(
+            "- {{fileID: 2100000, guid: {A},\n    type: 2}}\n- {{fileID: 5,\n    guid: {A}, type: 2}}\n"
+        );
         let mut found = Vec::new();
         scan(folded.as_bytes(), 0, |f| found.push(f.file_id));
         assert_eq!(found, [2_100_000, 5]);
@@ -136,7 +143,9 @@ mod tests {
         let mut found = Vec::new();
         scan(json.as_bytes(), 0, |f| found.push(f.file_id));
         assert_eq!(found, [2_800_000]);
-        let uxml = format!("src=\"project://database/Assets/a.uss?fileID=7433441132597879392&amp;guid={A}&amp;type=3#a\"");
+        let uxml = format!(
+            "src=\"project://database/Assets/a.uss?fileID=7433441132597879392&amp;guid={A}&amp;type=3#a\""
+        );
         let mut found = Vec::new();
         scan(uxml.as_bytes(), 0, |f| found.push(f.file_id));
         assert_eq!(found, [7_433_441_132_597_879_392]);

@@ -23,6 +23,7 @@ pub(crate) const VERSION: u32 = 1;
 pub(crate) const HEAD: usize = 512;
 
 /// The sections, in the order of the file.
+#[cfg_attr(not(feature = "bake"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
     Folders,
@@ -45,6 +46,7 @@ pub(crate) const SECTIONS: usize = 12;
 macro_rules! records {
     ($($(#[$doc:meta])* $name:ident [$size:literal] { $($field:ident: $ty:ty,)* })*) => {$(
         $(#[$doc])*
+        #[cfg_attr(not(feature = "bake"), allow(dead_code))]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub(crate) struct $name { $(pub(crate) $field: $ty,)* }
 
@@ -255,7 +257,11 @@ impl State {
     /// Opens the state of an output directory, if it belongs to the database beside it.
     pub(crate) fn open(out_dir: &Path) -> Result<State, NoState> {
         let state = State::open_file(&crate::store::cache_path(out_dir))?;
-        if state.belongs_to(&db_path(out_dir)).map_err(NoState::Io)? { Ok(state) } else { Err(NoState::OtherDb) }
+        if state.belongs_to(&db_path(out_dir)).map_err(NoState::Io)? {
+            Ok(state)
+        } else {
+            Err(NoState::OtherDb)
+        }
     }
 
     fn open_file(path: &Path) -> Result<State, NoState> {
@@ -265,7 +271,8 @@ impl State {
             Err(error) => return Err(NoState::Io(error)),
         };
         let mut blocks = Blocks::map(&file).map_err(NoState::Io)?;
-        let head = Head::get(blocks.raw(), blocks.raw().len() as u64).map_err(|Damage(why)| NoState::Unusable(why))?;
+        let head = Head::get(blocks.raw(), blocks.raw().len() as u64)
+            .map_err(|Damage(why)| NoState::Unusable(why))?;
         blocks.checksums(head.checksums, head.checksums_crc).map_err(|Damage(why)| NoState::Unusable(why))?;
         Ok(State { head, blocks })
     }

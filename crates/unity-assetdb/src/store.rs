@@ -194,7 +194,9 @@ impl From<kiln_format::Error> for StoreError {
         match error {
             kiln_format::Error::Truncated { field: "magic", len, .. } => StoreError::TooShort(len as usize),
             kiln_format::Error::Magic { .. } => StoreError::Magic,
-            kiln_format::Error::Mismatch { field: "schema_version", found, .. } => StoreError::Schema { found },
+            kiln_format::Error::Mismatch { field: "schema_version", found, .. } => {
+                StoreError::Schema { found }
+            }
             other => StoreError::Damaged(other.to_string()),
         }
     }
@@ -292,6 +294,7 @@ impl Temporary {
     }
 
     /// The open file.
+    #[cfg(feature = "bake")]
     pub(crate) fn file(&self) -> &fs::File {
         &self.file
     }
@@ -405,11 +408,8 @@ mod tests {
         }
 
         fn theirs(db: &AssetDb) -> Db {
-            let sub = |sub: &SubAsset| Sub {
-                file_id: sub.file_id,
-                class_id: sub.class_id,
-                name: sub.name.clone(),
-            };
+            let sub =
+                |sub: &SubAsset| Sub { file_id: sub.file_id, class_id: sub.class_id, name: sub.name.clone() };
             let entry = |entry: &AssetEntry| Entry {
                 guid: entry.guid,
                 asset_type: match entry.asset_type {

@@ -18,7 +18,9 @@ pub enum WalkError {
 impl fmt::Display for WalkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            WalkError::Canonicalize(path, error) => write!(f, "canonicalize project {}: {error}", path.display()),
+            WalkError::Canonicalize(path, error) => {
+                write!(f, "canonicalize project {}: {error}", path.display())
+            }
             WalkError::NotAProject(path) => {
                 write!(f, "not a Unity project: {} (missing Assets/ or ProjectSettings/)", path.display())
             }
@@ -90,7 +92,10 @@ mod tests {
         let root = dir.path().canonicalize().unwrap();
         let said = |error: WalkError| error.to_string();
         assert!(said(resolve_project_root(Some(&root)).unwrap_err()).starts_with("not a Unity project: "));
-        assert!(said(resolve_project_root(Some(&root.join("x"))).unwrap_err()).starts_with("canonicalize project "));
+        assert!(
+            said(resolve_project_root(Some(&root.join("x"))).unwrap_err())
+                .starts_with("canonicalize project ")
+        );
         fs::create_dir_all(root.join("Assets/Deep/Down")).unwrap();
         assert_eq!(resolve_above(&root.join("Assets/Deep")), None);
         fs::create_dir(root.join("ProjectSettings")).unwrap();

@@ -10,10 +10,8 @@ use std::path::PathBuf;
 /// Questions bring the index up to date first, which takes a fraction of a second.
 #[derive(Debug, Parser)]
 #[command(name = "unity-assetdb", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(
-    after_help = "Exit codes: 0 found, or fine; 1 not found, or a problem; 2 usage or environment.\n\
-    Results are a table on a terminal and tab-separated elsewhere."
-)]
+#[command(after_help = "Exit codes: 0 found, or fine; 1 not found, or a problem; 2 usage or environment.\n\
+    Results are a table on a terminal and tab-separated elsewhere.")]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,

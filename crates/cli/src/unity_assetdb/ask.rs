@@ -41,7 +41,8 @@ fn at_path<'a>(index: &'a Index, root: &Path, path: &str) -> Result<Option<Entry
     }
     let here = std::path::absolute(given).ok();
     // The name of the asset may be a link; the way to it is not followed further than its folder.
-    let real = here.as_ref().and_then(|path| Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?)));
+    let real =
+        here.as_ref().and_then(|path| Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?)));
     for path in [here.as_ref(), real.as_ref()].into_iter().flatten() {
         if let Some(hint) = path.strip_prefix(root).ok().and_then(Path::to_str)
             && let Some(entry) = index.find_by_hint(&hint.replace('\\', "/"))?
@@ -69,7 +70,9 @@ fn print(session: &Session, rows: &Rows) -> u8 {
 
 pub(super) fn guid(session: &Session, path: &str) -> Result<u8, Failure> {
     let (root, index) = session.index()?;
-    let Some(entry) = at_path(&index, &root, path)? else { return miss(session, &index, "asset at this path", path) };
+    let Some(entry) = at_path(&index, &root, path)? else {
+        return miss(session, &index, "asset at this path", path);
+    };
     let mut rows = Rows::new(ASSET);
     rows.push(row(&index, &entry)?);
     Ok(print(session, &rows))
@@ -211,7 +214,9 @@ fn subject(index: &Index, root: &Path, text: &str) -> Result<Option<u128>, Index
 
 pub(super) fn uses(session: &Session, asset: &str) -> Result<u8, Failure> {
     let (root, index) = session.index()?;
-    let Some(guid) = subject(&index, &root, asset)? else { return miss(session, &index, "asset at this path", asset) };
+    let Some(guid) = subject(&index, &root, asset)? else {
+        return miss(session, &index, "asset at this path", asset);
+    };
     let mut found = Vec::new();
     for (source, reference) in index.uses(guid)? {
         let hint = source.hint()?;
@@ -270,7 +275,9 @@ mod tests {
 
     #[test]
     fn patterns() {
-        let check = |pattern: &str, name: &str, expected| assert_eq!(matcher(pattern)(name), expected, "{pattern} {name}");
+        let check = |pattern: &str, name: &str, expected| {
+            assert_eq!(matcher(pattern)(name), expected, "{pattern} {name}")
+        };
         check("flag", "TX_FlagBig", true);
         check("TX_*_Main", "tx_flagbig_main", true);
         check("TX_*_Main", "tx_flagbig_maine", false);

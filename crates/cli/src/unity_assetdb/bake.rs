@@ -126,15 +126,22 @@ fn failure(error: BakeError) -> Failure {
     match error {
         BakeError::Duplicates(found) => {
             let diag = |(guid, paths): (u128, Vec<String>)| {
-                let message = format!("{} assets have the guid {}: {}", paths.len(), Guid(guid), paths.join(", "));
-                Diag::error("unity-duplicate-guid", message).path(&paths[0]).hint("give all but one of them a new .meta")
+                let message =
+                    format!("{} assets have the guid {}: {}", paths.len(), Guid(guid), paths.join(", "));
+                Diag::error("unity-duplicate-guid", message)
+                    .path(&paths[0])
+                    .hint("give all but one of them a new .meta")
             };
             Failure { diags: found.into_iter().map(diag).collect(), code: MISS }
         }
         BakeError::Names(found) => {
             let diag = |(name, claimants): (String, Vec<(u128, String)>)| {
                 let paths: Vec<&str> = claimants.iter().map(|(_, path)| &**path).collect();
-                let message = format!("nothing tells {} assets named {name:?} apart: {}", paths.len(), paths.join(", "));
+                let message = format!(
+                    "nothing tells {} assets named {name:?} apart: {}",
+                    paths.len(),
+                    paths.join(", ")
+                );
                 Diag::error("unity-ambiguous-name", message).hint("rename one of them")
             };
             Failure { diags: found.into_iter().map(diag).collect(), code: MISS }

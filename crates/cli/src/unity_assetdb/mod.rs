@@ -50,7 +50,8 @@ pub fn main() -> ExitCode {
     let session = Session::new(cli.common);
     let done = catch_unwind(AssertUnwindSafe(|| dispatch(&session, cli.command)));
     let done = done.unwrap_or_else(|_| {
-        let diag = Diag::error("internal", "unity-assetdb panicked").hint("this is a defect of Kiln: please report it");
+        let diag = Diag::error("internal", "unity-assetdb panicked")
+            .hint("this is a defect of Kiln: please report it");
         Err(diag.into())
     });
     let code = done.unwrap_or_else(|failure| {
@@ -115,7 +116,8 @@ impl Session {
     /// The root of the project.
     fn root(&self) -> Result<PathBuf, Diag> {
         walk::resolve_project_root(self.project.as_deref()).map_err(|error| {
-            Diag::error("unity-project", error.to_string()).hint("go to a Unity project, or name one with --project")
+            Diag::error("unity-project", error.to_string())
+                .hint("go to a Unity project, or name one with --project")
         })
     }
 

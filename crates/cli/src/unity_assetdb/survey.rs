@@ -48,7 +48,10 @@ pub(super) fn broken(session: &Session) -> Result<u8, Failure> {
     rows.print(&mut session.out(), session.json);
     if rows.len() > certain {
         let some = packages.absent.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
-        session.note(&format!("{} may lead into packages that are not on this machine: {some}", rows.len() - certain));
+        session.note(&format!(
+            "{} may lead into packages that are not on this machine: {some}",
+            rows.len() - certain
+        ));
     }
     Ok(if rows.len() == 0 { OK } else { MISS })
 }
@@ -123,6 +126,9 @@ pub(super) fn diff(session: &Session, old: &Path, new: &Path) -> Result<u8, Fail
 fn kind(db: &AssetDb, entry: &AssetEntry) -> String {
     match entry.asset_type {
         AssetType::Native(class) => ::unity_assetdb::class_id::class_name(class).into_owned(),
-        script => format!("Script:{}", db.script_guid(script).map(|guid| Guid(guid).to_string()).unwrap_or_default()),
+        script => format!(
+            "Script:{}",
+            db.script_guid(script).map(|guid| Guid(guid).to_string()).unwrap_or_default()
+        ),
     }
 }

@@ -20,9 +20,15 @@ fn times_its_phases_when_asked() {
     let timed = || finish(project.command(&["bake"]).env("UNITY_ASSETDB_TIMING", "1").output().unwrap()).err;
     let cold = timed();
     assert!(cold.starts_with("  walked=5 hit=0 parsed=5 | cache="), "{cold}");
-    assert!(cold.contains(" walk=") && cold.contains(" build=") && cold.contains(" (wrote) total="), "{cold}");
+    assert!(
+        cold.contains(" walk=") && cold.contains(" build=") && cold.contains(" (wrote) total="),
+        "{cold}"
+    );
     let warm = timed();
-    assert!(warm.starts_with("  walked=5 hit=5 parsed=0 | cache=") && warm.contains(" (skipped) total="), "{warm}");
+    assert!(
+        warm.starts_with("  walked=5 hit=5 parsed=0 | cache=") && warm.contains(" (skipped) total="),
+        "{warm}"
+    );
 }
 
 #[test]
@@ -70,7 +76,12 @@ fn duplicates_and_clashes_fail_with_every_path() {
     assert_eq!(project.run(&["bake"]).code, 0);
     let strict = project.run(&["bake", "--strict-names"]);
     assert_eq!(strict.code, 1);
-    assert!(strict.err.contains("error[unity-ambiguous-name]") && strict.err.contains("Assets/Art/Flag.png, Assets/Art/Flag.psd"), "{}", strict.err);
+    assert!(
+        strict.err.contains("error[unity-ambiguous-name]")
+            && strict.err.contains("Assets/Art/Flag.png, Assets/Art/Flag.psd"),
+        "{}",
+        strict.err
+    );
 }
 
 #[test]
@@ -100,10 +111,19 @@ fn usage_and_environment() {
     };
     let nowhere = run(&["bake"]);
     assert_eq!(nowhere.code, 2);
-    assert!(nowhere.err.contains("no Unity project root found above CWD: needs `Assets/` + `ProjectSettings/`"), "{}", nowhere.err);
+    assert!(
+        nowhere.err.contains("no Unity project root found above CWD: needs `Assets/` + `ProjectSettings/`"),
+        "{}",
+        nowhere.err
+    );
     let wrong = run(&["bake", "--project", "."]);
     assert_eq!(wrong.code, 2);
-    assert!(wrong.err.contains("not a Unity project: ") && wrong.err.contains("(missing Assets/ or ProjectSettings/)"), "{}", wrong.err);
+    assert!(
+        wrong.err.contains("not a Unity project: ")
+            && wrong.err.contains("(missing Assets/ or ProjectSettings/)"),
+        "{}",
+        wrong.err
+    );
     assert_eq!(run(&["frobnicate"]).code, 2);
     assert_eq!(run(&["path", "xyz", "--project", "."]).code, 2);
     assert_eq!(run(&["--version"]).code, 0);
@@ -111,5 +131,9 @@ fn usage_and_environment() {
     let project = Project::sample();
     let missing = project.run(&["path", &guid(1), "--no-refresh"]);
     assert_eq!(missing.code, 2);
-    assert!(missing.err.contains("there is no index yet") && missing.err.contains("unity-assetdb bake"), "{}", missing.err);
+    assert!(
+        missing.err.contains("there is no index yet") && missing.err.contains("unity-assetdb bake"),
+        "{}",
+        missing.err
+    );
 }

@@ -42,18 +42,30 @@ impl Project {
     }
 
     pub(crate) fn asset(&self, path: &str, n: u128, importer: &str, text: &str) -> &Project {
-        self.write(path, text).write(&format!("{path}.meta"), &format!("fileFormatVersion: 2\nguid: {}\n{importer}", guid(n)))
+        self.write(path, text)
+            .write(&format!("{path}.meta"), &format!("fileFormatVersion: 2\nguid: {}\n{importer}", guid(n)))
     }
 
     /// A flag with a sprite, a prefab and a scene that use it, and settings that list the scene.
     pub(crate) fn sample() -> Project {
         let project = Project::new();
         project.asset("Assets/Art/Flag.png", 1, "TextureImporter:\n  spriteMode: 1\n  textureType: 8\n", "");
-        let prefab = format!("%YAML 1.1\n--- !u!1 &100\nGameObject:\n  m_Name: Pole\n--- !u!212 &101\nSpriteRenderer:\n  m_GameObject: {{fileID: 100}}\n  m_Sprite: {{fileID: 21300000, guid: {}, type: 3}}\n", guid(1));
+        let prefab = format!(
+            "%YAML 1.1\n--- !u!1 &100\nGameObject:\n  m_Name: Pole\n--- !u!212 &101\nSpriteRenderer:\n  m_GameObject: {{fileID: 100}}\n  m_Sprite: {{fileID: 21300000, guid: {}, type: 3}}\n",
+            guid(1)
+        );
         project.asset("Assets/Pole.prefab", 2, "PrefabImporter:\n", &prefab);
-        let scene = format!("%YAML 1.1\n--- !u!1001 &7\nPrefabInstance:\n  m_Modification:\n    m_Modifications:\n    - target: {{fileID: 101, guid: {0}, type: 3}}\n      propertyPath: m_Color\n  m_SourcePrefab: {{fileID: 100100000, guid: {0}, type: 3}}\n", guid(2));
+        let scene = format!(
+            "%YAML 1.1\n--- !u!1001 &7\nPrefabInstance:\n  m_Modification:\n    m_Modifications:\n    - target: {{fileID: 101, guid: {0}, type: 3}}\n      propertyPath: m_Color\n  m_SourcePrefab: {{fileID: 100100000, guid: {0}, type: 3}}\n",
+            guid(2)
+        );
         project.asset("Assets/Main.unity", 3, "DefaultImporter:\n", &scene);
-        project.asset("Assets/Art/Unused.mat", 4, "NativeFormatImporter:\n", "%YAML 1.1\n--- !u!21 &2100000\nMaterial:\n  m_Name: Unused\n");
+        project.asset(
+            "Assets/Art/Unused.mat",
+            4,
+            "NativeFormatImporter:\n",
+            "%YAML 1.1\n--- !u!21 &2100000\nMaterial:\n  m_Name: Unused\n",
+        );
         project.asset("Assets/Code.cs", 5, "MonoImporter:\n", "class Code {}\n");
         project.write("ProjectSettings/EditorBuildSettings.asset", &format!("%YAML 1.1\n--- !u!1045 &1\nEditorBuildSettings:\n  m_Scenes:\n  - enabled: 1\n    path: Assets/Main.unity\n    guid: {}\n", guid(3)));
         project
@@ -61,7 +73,11 @@ impl Project {
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_unity-assetdb"));
-        command.args(args).current_dir(self.root().join("Assets")).env_remove("UNITY_ASSETDB_TIMING").env_remove("UNITY_ASSETDB_VERBOSE");
+        command
+            .args(args)
+            .current_dir(self.root().join("Assets"))
+            .env_remove("UNITY_ASSETDB_TIMING")
+            .env_remove("UNITY_ASSETDB_VERBOSE");
         command
     }
 
@@ -70,7 +86,13 @@ impl Project {
     }
 
     pub(crate) fn pipe(&self, args: &[&str], input: &str) -> Run {
-        let mut child = self.command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = self
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         finish(child.wait_with_output().unwrap())
     }

@@ -18,7 +18,13 @@ fn guid_and_path() {
     assert!(miss.err.contains("did you mean: Assets/Art/Flag.png"), "{}", miss.err);
     assert_eq!(project.run(&["path", &guid(99)]).code, 1);
     let json = project.run(&["path", &guid(1), "--json"]).out;
-    assert_eq!(json, format!("{{\"guid\":\"{}\",\"name\":\"Flag\",\"type\":\"Texture2D\",\"path\":\"Assets/Art/Flag.png\"}}\n", guid(1)));
+    assert_eq!(
+        json,
+        format!(
+            "{{\"guid\":\"{}\",\"name\":\"Flag\",\"type\":\"Texture2D\",\"path\":\"Assets/Art/Flag.png\"}}\n",
+            guid(1)
+        )
+    );
 }
 
 #[test]
@@ -26,7 +32,10 @@ fn resolve_by_all_rules() {
     let project = Project::sample();
     let name = |n: u128, id: &str| {
         let run = project.run(&["resolve", &guid(n), id]);
-        cells(&run.out).first().map(|row| format!("{} {}", row[2], row[3])).unwrap_or_else(|| format!("exit {}", run.code))
+        cells(&run.out)
+            .first()
+            .map(|row| format!("{} {}", row[2], row[3]))
+            .unwrap_or_else(|| format!("exit {}", run.code))
     };
     assert_eq!(name(1, "21300000"), "Flag Sprite");
     assert_eq!(name(1, "2800000"), "Flag Texture2D");
@@ -66,7 +75,10 @@ fn uses_and_deps() {
     let unused = project.run(&["uses", "Assets/Art/Unused.mat"]);
     assert_eq!((unused.code, &*unused.out), (1, ""));
     let deps = project.run(&["deps", "Assets/Main.unity"]);
-    let deps = cells(&deps.out).iter().map(|row| format!("{}:{} {} {}", row[2], row[1], row[3], row[4])).collect::<Vec<_>>();
+    let deps = cells(&deps.out)
+        .iter()
+        .map(|row| format!("{}:{} {} {}", row[2], row[1], row[3], row[4]))
+        .collect::<Vec<_>>();
     assert_eq!(deps, ["6:101 Pole SpriteRenderer", "8:100100000 Pole Prefab"]);
 }
 
@@ -89,7 +101,10 @@ fn unused_starts_from_the_roots() {
     let run = project.run(&["unused"]);
     assert_eq!(run.code, 1);
     let rows = cells(&run.out);
-    assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), ["Assets/Art/Unused.mat", "Assets/Spare.unity"]);
+    assert_eq!(
+        rows.iter().map(|row| row[0]).collect::<Vec<_>>(),
+        ["Assets/Art/Unused.mat", "Assets/Spare.unity"]
+    );
     assert!(rows[1][2].contains("by its name"), "what code may load by name says so");
     assert!(run.err.contains("code that finds assets by path or name is not seen"));
 }
@@ -104,7 +119,11 @@ fn broken_references_and_check() {
     project.write("Assets/Art.meta", &format!("guid: {}\nfolderAsset: yes\n", guid(60)));
     let clean = project.run(&["check"]);
     assert_eq!((clean.code, &*clean.out), (0, ""), "{}", clean.err);
-    let text = format!("--- !u!114 &11400000\nMonoBehaviour:\n  a: {{fileID: 11400000, guid: {}, type: 2}}\n  b: {{fileID: 999, guid: {}, type: 2}}\n", guid(98), guid(2));
+    let text = format!(
+        "--- !u!114 &11400000\nMonoBehaviour:\n  a: {{fileID: 11400000, guid: {}, type: 2}}\n  b: {{fileID: 999, guid: {}, type: 2}}\n",
+        guid(98),
+        guid(2)
+    );
     project.asset("Assets/Holes.asset", 50, "NativeFormatImporter:\n", &text);
     let broken = project.run(&["broken"]);
     assert_eq!(broken.code, 1);
@@ -117,11 +136,24 @@ fn broken_references_and_check() {
     assert_eq!(cells(&unsure.out)[0][5], "no");
     assert!(unsure.err.contains("com.far"), "{}", unsure.err);
     project.write("Assets/orphan.txt.meta", &format!("guid: {}\n", guid(70)));
-    project.asset("Assets/made-up.txt", 0, "", "").write("Assets/made-up.txt.meta", &format!("guid: {}\n", "1".repeat(32)));
-    project.asset("Assets/lfs.prefab", 71, "PrefabImporter:\n", "version https://git-lfs.github.com/spec/v1\n");
+    project
+        .asset("Assets/made-up.txt", 0, "", "")
+        .write("Assets/made-up.txt.meta", &format!("guid: {}\n", "1".repeat(32)));
+    project.asset(
+        "Assets/lfs.prefab",
+        71,
+        "PrefabImporter:\n",
+        "version https://git-lfs.github.com/spec/v1\n",
+    );
     let check = project.run(&["check"]);
     assert_eq!(check.code, 1);
-    for code in ["unity-orphan-meta", "unity-placeholder-guid", "unity-lfs-pointer", "unity-broken-object", "unity-unknown-guid"] {
+    for code in [
+        "unity-orphan-meta",
+        "unity-placeholder-guid",
+        "unity-lfs-pointer",
+        "unity-broken-object",
+        "unity-unknown-guid",
+    ] {
         assert!(check.out.contains(code), "{code}: {}", check.out);
     }
     let json = project.run(&["check", "--json"]);
@@ -132,7 +164,11 @@ fn broken_references_and_check() {
 #[test]
 fn annotate_names_references_in_any_text() {
     let project = Project::sample();
-    let diff = format!("+  m_Sprite: {{fileID: 21300000, guid: {}, type: 3}}\n-  other: {{fileID: 5, guid: {}, type: 3}}\nplain\n", guid(1), guid(77));
+    let diff = format!(
+        "+  m_Sprite: {{fileID: 21300000, guid: {}, type: 3}}\n-  other: {{fileID: 5, guid: {}, type: 3}}\nplain\n",
+        guid(1),
+        guid(77)
+    );
     let run = project.pipe(&["annotate"], &diff);
     assert_eq!(run.code, 0);
     let unknown = diff.lines().nth(1).unwrap();
@@ -149,7 +185,11 @@ fn diff_follows_guids() {
     let old = project.root().join("old.bin");
     fs::copy(&db, &old).unwrap();
     for end in ["", ".meta"] {
-        fs::rename(project.root().join(format!("Assets/Pole.prefab{end}")), project.root().join(format!("Assets/Art/Pole.prefab{end}"))).unwrap();
+        fs::rename(
+            project.root().join(format!("Assets/Pole.prefab{end}")),
+            project.root().join(format!("Assets/Art/Pole.prefab{end}")),
+        )
+        .unwrap();
     }
     fs::remove_file(project.root().join("Assets/Code.cs")).unwrap();
     project.run(&["bake"]);

@@ -88,7 +88,8 @@ impl Objects {
 
     /// The tree of nodes, parents first.
     fn model(self) -> Model {
-        let place: HashMap<&Id, usize> = self.list.iter().enumerate().map(|(at, object)| (&object.1, at)).collect();
+        let place: HashMap<&Id, usize> =
+            self.list.iter().enumerate().map(|(at, object)| (&object.1, at)).collect();
         let mut parent = vec![None; self.list.len()];
         let mut mesh = vec![Mesh::None; self.list.len()];
         let mut deformed = vec![false; self.list.len()];
@@ -123,7 +124,9 @@ impl Objects {
                     children.entry(parent[at]).or_default().push(at);
                 }
                 Kind::Material => model.materials.push(name.clone()),
-                Kind::Stack if !model.clips.contains(name) && model.clips.len() < 4096 => model.clips.push(name.clone()),
+                Kind::Stack if !model.clips.contains(name) && model.clips.len() < 4096 => {
+                    model.clips.push(name.clone())
+                }
                 _ => {}
             }
         }
@@ -175,7 +178,8 @@ struct Record {
 }
 
 fn binary(window: &mut Window<'_>) -> Result<Objects, Unread> {
-    let version = window.get(23, 4)?.try_into().map(u32::from_le_bytes).map_err(|_| damaged("its head", 23))?;
+    let version =
+        window.get(23, 4)?.try_into().map(u32::from_le_bytes).map_err(|_| damaged("its head", 23))?;
     let wide = version >= 7500;
     let mut objects = Objects::default();
     let (mut at, end) = (27, window.len);
@@ -225,7 +229,8 @@ fn record(window: &mut Window<'_>, at: u64, limit: u64, wide: bool) -> Result<Op
     }
     let name_at = at + 3 * number as u64 + 1;
     let properties = name_at + name_len;
-    let children = properties.checked_add(size).filter(|children| *children <= end && end <= limit && end > at);
+    let children =
+        properties.checked_add(size).filter(|children| *children <= end && end <= limit && end > at);
     let Some(children) = children else { return Err(damaged("a record", at)) };
     let name = window.get(name_at, name_len as usize)?.to_vec();
     Ok(Some(Record { name, count, properties, children, end }))
@@ -272,7 +277,9 @@ fn text(window: &mut Window<'_>) -> Result<Objects, Unread> {
         return Err(Unread::Damaged(format!("{} bytes of text", window.len)));
     }
     let all = window.get(0, window.len as usize)?;
-    if !all.starts_with(b";") && memchr::memmem::find(&all[..all.len().min(4096)], b"FBXHeaderExtension").is_none() {
+    if !all.starts_with(b";")
+        && memchr::memmem::find(&all[..all.len().min(4096)], b"FBXHeaderExtension").is_none()
+    {
         return Err(Unread::Damaged("it does not start as an FBX file".into()));
     }
     let mut objects = Objects::default();
@@ -292,7 +299,9 @@ fn text(window: &mut Window<'_>) -> Result<Objects, Unread> {
                         objects.add(kind, values(&line[colon + 1..]));
                     }
                 }
-                (_, b"Connections") if matches!(name, b"C" | b"Connect") => objects.link(values(&line[colon + 1..])),
+                (_, b"Connections") if matches!(name, b"C" | b"Connect") => {
+                    objects.link(values(&line[colon + 1..]))
+                }
                 (_, b"Takes") if name == b"Take" => {
                     let name = values(&line[colon + 1..]).into_iter().next().and_then(Property::text);
                     objects.takes.extend(name.filter(|_| objects.takes.len() < 4096));

@@ -5,8 +5,8 @@ use super::folder::{Asset, Child, Folder, Type, stem};
 use super::name::{Ambiguous, Namer, Place, Renamed};
 use crate::state::write::Writer;
 use crate::state::{
-    ChildRec, DiagRec, EntryRec, FolderRec, GuidRec, Head, NONE, NameRec, RefRec, SUB, ScriptRec, Section, SubRec, TargetRec,
-    UseRec, mtime_ns, name_hash,
+    ChildRec, DiagRec, EntryRec, FolderRec, GuidRec, Head, NONE, NameRec, RefRec, SUB, ScriptRec, Section,
+    SubRec, TargetRec, UseRec, mtime_ns, name_hash,
 };
 use crate::store::Temporary;
 use kiln_format::assetdb::{self, Kind, Part};
@@ -64,11 +64,16 @@ pub(crate) fn link(
     }
     let mut places = Vec::with_capacity(total);
     for (n, folder) in folders.iter().enumerate() {
-        let place = |(asset, each): (usize, &Asset)| Place { guid: each.guid, folder: n as u32, asset: asset as u32 };
+        let place =
+            |(asset, each): (usize, &Asset)| Place { guid: each.guid, folder: n as u32, asset: asset as u32 };
         places.extend(folder.assets.iter().enumerate().map(place));
     }
-    let mut by_guid: Vec<(u128, u32)> =
-        places.iter().enumerate().filter(|(_, place)| place.guid != 0).map(|(at, place)| (place.guid, at as u32)).collect();
+    let mut by_guid: Vec<(u128, u32)> = places
+        .iter()
+        .enumerate()
+        .filter(|(_, place)| place.guid != 0)
+        .map(|(at, place)| (place.guid, at as u32))
+        .collect();
     by_guid.par_sort_unstable();
     duplicates(&folders, &places, &by_guid)?;
     let targets = Targets::new(&folders, &by_guid, refs);
@@ -251,7 +256,11 @@ impl Linked {
                 Type::Native(class) => Kind::Native(class),
                 Type::Script(_) => Kind::Script(self.script_index(asset.kind)),
             };
-            let parts = subs.iter().zip(&names).map(|(sub, name)| Part { file_id: sub.file_id, class_id: sub.class_id, name });
+            let parts = subs.iter().zip(&names).map(|(sub, name)| Part {
+                file_id: sub.file_id,
+                class_id: sub.class_id,
+                name,
+            });
             assetdb::Writer::resume(&mut buffer).row(asset.guid, kind, own, &hint, parts);
             if buffer.len() >= BUFFER {
                 flush(&mut buffer)?;
@@ -312,7 +321,16 @@ impl Linked {
             let (message_at, message_len) = put(&diag.message);
             let (hint_at, hint_len) = put(&diag.hint);
             out.put(&DiagRec {
-                code_at, code_len, path_at, path_len, at_at, at_len, message_at, message_len, hint_at, hint_len,
+                code_at,
+                code_len,
+                path_at,
+                path_len,
+                at_at,
+                at_len,
+                message_at,
+                message_len,
+                hint_at,
+                hint_len,
             })?;
         }
         let note = extra.put(note);
@@ -517,7 +535,8 @@ impl Known {
 
     fn slot(&self, guid: u128) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = (((guid >> 64) as u64 ^ guid as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & mask;
+        let mut at =
+            (((guid >> 64) as u64 ^ guid as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & mask;
         while self.slots[at].checked_sub(1).is_some_and(|known| self.guids[known as usize] != guid) {
             at = (at + 1) & mask;
         }

@@ -250,7 +250,11 @@ mod tests {
 
     #[test]
     fn the_second_generation_is_rooted_at_root() {
-        let nodes = vec![node("tube", None, Mesh::None), node("pCylinder12", Some(0), Mesh::Rigid), node("base", None, Mesh::None)];
+        let nodes = vec![
+            node("tube", None, Mesh::None),
+            node("pCylinder12", Some(0), Mesh::Rigid),
+            node("base", None, Mesh::None),
+        ];
         let model = Model { nodes, ..Model::default() };
         let found = subs(&model, "  meshes:\n    fileIdsGeneration: 2\n");
         // fileIDs of real projects.

@@ -144,7 +144,13 @@ impl<'a> Namer<'a> {
     }
 
     /// Claims of one hash: nearly always of one name and type.
-    fn group(&self, group: &[Claim], all: &[Claim], renamed: &mut Vec<Renamed>, ambiguous: &mut Vec<Ambiguous>) {
+    fn group(
+        &self,
+        group: &[Claim],
+        all: &[Claim],
+        renamed: &mut Vec<Renamed>,
+        ambiguous: &mut Vec<Ambiguous>,
+    ) {
         let mut buckets: HashMap<(u64, &str), Vec<Claim>> = HashMap::new();
         let key = |claim: &Claim| (self.kind(claim.entry, claim.sub), self.name(claim.entry, claim.sub));
         for claim in group {
@@ -264,4 +270,3 @@ fn suffixes(path: &str) -> impl Iterator<Item = &str> {
     let slashes = path.rmatch_indices('/').map(|(at, _)| &path[at + 1..]);
     slashes.chain([path])
 }
-

@@ -62,7 +62,11 @@ mod tests {
     #[test]
     fn groups_and_materials() {
         check("v 1 2 3\nf 1 1 1\n", &["default"], &[]);
-        check("o empty\no Chair\r\nusemtl Wood\nf 1 1 1\nusemtl Wood\nf 1 1 1\ng Leg\nf 1 1 1", &["Chair", "Leg"], &["Wood"]);
+        check(
+            "o empty\no Chair\r\nusemtl Wood\nf 1 1 1\nusemtl Wood\nf 1 1 1\ng Leg\nf 1 1 1",
+            &["Chair", "Leg"],
+            &["Wood"],
+        );
         check("# nothing\n", &[], &[]);
     }
 }

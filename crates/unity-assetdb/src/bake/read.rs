@@ -295,7 +295,11 @@ impl Reader {
                 continue;
             }
             let end = context + taken;
-            self.scanner.feed(&buffer[..end], context, if how == Start::Yaml { depth } else { Depth::References });
+            self.scanner.feed(
+                &buffer[..end],
+                context,
+                if how == Start::Yaml { depth } else { Depth::References },
+            );
             if ended {
                 return Ok(how);
             }
@@ -382,7 +386,9 @@ fn meta_subs(folder: &mut Folder, start: usize, meta: &Meta<'_>, stem: &str, pla
         put(if *id == 0 { known() } else { *id }, SPRITE, name);
     }
     for (name, id) in &meta.clips {
-        let known = || tables.get(&(CLIP, &**name)).copied().unwrap_or_else(|| model::file_id("AnimationClip", name, 0));
+        let known = || {
+            tables.get(&(CLIP, &**name)).copied().unwrap_or_else(|| model::file_id("AnimationClip", name, 0))
+        };
         put(if *id == 0 { known() } else { *id }, CLIP, name);
     }
     for (name, id) in &meta.name_table {
@@ -392,7 +398,11 @@ fn meta_subs(folder: &mut Folder, start: usize, meta: &Meta<'_>, stem: &str, pla
         put(*id, *class, name);
     }
     for (id, name) in &meta.recycled {
-        put(*id, u32::try_from(id / 100_000).ok().filter(|class| *class > 0).unwrap_or(plan.class as u32), name);
+        put(
+            *id,
+            u32::try_from(id / 100_000).ok().filter(|class| *class > 0).unwrap_or(plan.class as u32),
+            name,
+        );
     }
     folder.subs[start..].sort_by_key(|sub| sub.file_id);
     let mut kept = start;
@@ -434,12 +444,15 @@ pub(crate) fn unreadable(hint: &str, error: &io::Error) -> Diag {
 fn fault_diag(path: &str, fault: &Fault) -> Diag {
     let regenerate = "restore the file from version control, or let Unity write it again";
     let diag = match &fault.kind {
-        FaultKind::Empty => Diag::warning("unity-meta-empty", "there is nothing in this file").hint(regenerate),
+        FaultKind::Empty => {
+            Diag::warning("unity-meta-empty", "there is nothing in this file").hint(regenerate)
+        }
         FaultKind::NoGuid => {
             Diag::warning("unity-meta-guid", "missing or malformed `guid:` in .meta").hint(regenerate)
         }
         FaultKind::BadGuid(found) => {
-            let message = format!("missing or malformed `guid:` in .meta: {found:?} is not 32 hexadecimal digits");
+            let message =
+                format!("missing or malformed `guid:` in .meta: {found:?} is not 32 hexadecimal digits");
             Diag::warning("unity-meta-guid", message).hint(regenerate)
         }
         FaultKind::ZeroGuid => {

@@ -9,7 +9,9 @@ use super::folder::{Asset, Child, Folder, NONE, Sub, Text, Type};
 use super::read::{Reader, unreadable};
 use crate::documents::Ref;
 use crate::state::blocks::Damage;
-use crate::state::{ChildRec, DiagRec, EntryRec, FolderRec, RefRec, ScriptRec, Section, State, SubRec, TargetRec};
+use crate::state::{
+    ChildRec, DiagRec, EntryRec, FolderRec, RefRec, ScriptRec, Section, State, SubRec, TargetRec,
+};
 use crate::walk::{ROOTS, is_hidden};
 use kiln_kit::Diag;
 use std::collections::HashMap;
@@ -131,7 +133,9 @@ impl Walk<'_> {
                 }
                 let metas = match &scanned {
                     Scanned::Same(at) => self.old.map_or(0, |old| old.metas(*at)),
-                    Scanned::Fresh(folder) => folder.children.iter().filter(|child| child.has(Child::META)).count(),
+                    Scanned::Fresh(folder) => {
+                        folder.children.iter().filter(|child| child.has(Child::META)).count()
+                    }
                 };
                 let walked = self.walked.fetch_add(metas, Ordering::Relaxed) + metas;
                 (self.progress)(walked);
@@ -163,8 +167,11 @@ impl Walk<'_> {
             if !known {
                 listed = Some(list(dir, path)?);
             }
-            let same_names = listed.as_ref().is_none_or(|(names, diags)| diags.is_empty() && old.lists(rec, names));
+            let same_names =
+                listed.as_ref().is_none_or(|(names, diags)| diags.is_empty() && old.lists(rec, names));
             if same_names && let Ok(Some(names)) = old.unchanged(dir, rec) {
+                // Of the settings, only the files at the top are looked at.
+                let names = if path == SETTINGS { Vec::new() } else { names };
                 return Ok((Scanned::Same(*at), names));
             }
         }
@@ -183,7 +190,8 @@ impl Walk<'_> {
             Some(old) if old.means(&folder) => {
                 let good = |stamp: u64| stamp != 0;
                 let child = |(a, b): (&Child, &Child)| {
-                    good(a.meta_stamp) && a.meta_stamp != b.meta_stamp || good(a.asset_stamp) && a.asset_stamp != b.asset_stamp
+                    good(a.meta_stamp) && a.meta_stamp != b.meta_stamp
+                        || good(a.asset_stamp) && a.asset_stamp != b.asset_stamp
                 };
                 let restamped = old.children.iter().zip(&folder.children).any(child);
                 self.restamped.fetch_or(restamped, Ordering::Relaxed);
@@ -202,7 +210,8 @@ impl Walk<'_> {
         diags: Vec<Diag>,
         old: Option<&Folder>,
     ) -> Folder {
-        let mut reader = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let mut reader =
+            self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
         reader.now_ns = self.now_ns;
         let mut folder = std::mem::take(&mut reader.folder);
         (folder.path, folder.stamp, folder.diags) = (path.to_owned(), facts.stamp(self.now_ns), diags);
@@ -212,7 +221,8 @@ impl Walk<'_> {
             folder.children.push(Child { name: text, flags: *flags, asset: NONE, ..Child::default() });
             let there = flags & (Child::FILE | Child::FOLDER) != 0;
             if path == SETTINGS {
-                if flags & Child::FILE != 0 && name.ends_with(".asset") && !kept(dir, &mut folder, child, old) {
+                if flags & Child::FILE != 0 && name.ends_with(".asset") && !kept(dir, &mut folder, child, old)
+                {
                     reader.settings(dir, &mut folder, child);
                 }
             } else if there && flags & Child::META != 0 && !kept(dir, &mut folder, child, old) {
@@ -233,7 +243,8 @@ fn kept(dir: &Dir, folder: &mut Folder, child: usize, old: Option<&Folder>) -> b
     let name = folder.name(child).to_owned();
     let Ok(at) = old.children.binary_search_by(|known| old.get(known.name).cmp(&name)) else { return false };
     let known = old.children[at];
-    let is = |name: &str, stamp: u64| stamp != 0 && dir.stat(name).is_ok_and(|facts| facts.identity() == stamp);
+    let is =
+        |name: &str, stamp: u64| stamp != 0 && dir.stat(name).is_ok_and(|facts| facts.identity() == stamp);
     let same = known.flags & Child::LISTED == folder.children[child].flags & Child::LISTED
         && (!known.has(Child::META) || is(&format!("{name}.meta"), known.meta_stamp))
         && (!known.has(Child::STAMPED) || is(&name, known.asset_stamp));
@@ -258,9 +269,12 @@ fn kept(dir: &Dir, folder: &mut Folder, child: usize, old: Option<&Folder>) -> b
     true
 }
 
+/// Names with the flags of [`Child`] that a listing tells.
+type Names = Vec<(String, u16)>;
+
 /// The names in a directory with what they are, sorted, each `.meta` with what it is about.
-fn list(dir: &Dir, path: &str) -> io::Result<(Vec<(String, u16)>, Vec<Diag>)> {
-    let mut names: Vec<(String, u16)> = Vec::new();
+fn list(dir: &Dir, path: &str) -> io::Result<(Names, Vec<Diag>)> {
+    let mut names = Names::new();
     let mut diags = Vec::new();
     dir.list(|bytes, kind| {
         let Ok(name) = std::str::from_utf8(bytes) else {
@@ -332,7 +346,8 @@ impl<'a> Old<'a> {
 
     fn children(&self, rec: &FolderRec) -> impl Iterator<Item = Result<ChildRec, Damage>> + use<'a> {
         let state = self.state;
-        (rec.first_child..rec.first_child.saturating_add(rec.children)).map(move |at| state.must(Section::Children, at))
+        (rec.first_child..rec.first_child.saturating_add(rec.children))
+            .map(move |at| state.must(Section::Children, at))
     }
 
     fn metas(&self, folder: u32) -> usize {
@@ -358,7 +373,9 @@ impl<'a> Old<'a> {
             let child = child?;
             let has = |flags: u16| child.flags & flags == flags;
             let name = self.state.text(child.name_at, child.name_len.into())?;
-            let is = |name: &str, stamp: u64| stamp != 0 && dir.stat(name).is_ok_and(|facts| facts.identity() == stamp);
+            let is = |name: &str, stamp: u64| {
+                stamp != 0 && dir.stat(name).is_ok_and(|facts| facts.identity() == stamp)
+            };
             let there = has(Child::FILE) || has(Child::FOLDER);
             if there && has(Child::META) {
                 meta_name.clear();
@@ -418,7 +435,12 @@ impl<'a> Old<'a> {
         for at in rec.first_ref..refs_end {
             let each: RefRec = state.must(Section::Refs, at)?;
             let target: TargetRec = state.must(Section::Targets, each.target)?;
-            folder.refs.push(Ref { guid: target.guid, file_id: each.file_id, line: each.line, count: each.count });
+            folder.refs.push(Ref {
+                guid: target.guid,
+                file_id: each.file_id,
+                line: each.line,
+                count: each.count,
+            });
         }
         folder.assets.push(Asset {
             guid: rec.guid,

@@ -65,18 +65,18 @@ fn old_tables_and_clips() {
         "      - time: 0\n        name: inner\n    - name: Run\n    isReadable: 1\n  meshes:\n    preserveHierarchy: 1\n",
     ));
     let meta = parse(text.as_bytes());
-    assert_eq!(meta.recycled, [
-        (100_000, "//RootNode".into()),
-        (4_300_000, "Body".into()),
-        (7_400_000, "Take: 001".into())
-    ]);
+    assert_eq!(
+        meta.recycled,
+        [(100_000, "//RootNode".into()), (4_300_000, "Body".into()), (7_400_000, "Take: 001".into())]
+    );
     assert_eq!(meta.clips, [("Walk".into(), -203_655_887_218_126_122), ("Run".into(), 0)]);
     assert!(meta.preserve_hierarchy);
 }
 
 #[test]
 fn main_objects() {
-    let main = |line: &str| parse(with(&format!("NativeFormatImporter:\n  {line}\n")).as_bytes()).main_file_id;
+    let main =
+        |line: &str| parse(with(&format!("NativeFormatImporter:\n  {line}\n")).as_bytes()).main_file_id;
     assert_eq!(main("mainObjectFileID: 11400000"), Some(11_400_000));
     assert_eq!(main("mainObjectFileID: 0"), None);
     assert_eq!(main("  mainObjectFileID: 5"), None);
@@ -86,10 +86,10 @@ fn main_objects() {
 fn what_is_odd_is_noted_with_its_line() {
     assert_eq!(faults(b""), [(1, FaultKind::Empty)]);
     assert_eq!(faults(b"fileFormatVersion: 2\n"), [(1, FaultKind::NoGuid)]);
-    assert_eq!(faults(format!("{}\noid sha256:1\n", String::from_utf8_lossy(LFS)).as_bytes()), [(
-        1,
-        FaultKind::LfsPointer
-    )]);
+    assert_eq!(
+        faults(format!("{}\noid sha256:1\n", String::from_utf8_lossy(LFS)).as_bytes()),
+        [(1, FaultKind::LfsPointer)]
+    );
     let bad = |guid: &str| faults(format!("fileFormatVersion: 2\nguid: {guid}\n").as_bytes());
     assert_eq!(bad(&GUID[1..]), [(2, FaultKind::BadGuid(GUID[1..].into()))]);
     assert_eq!(bad(&format!("{GUID}0")), [(2, FaultKind::BadGuid(format!("{GUID}0")))]);
@@ -102,7 +102,9 @@ fn what_is_odd_is_noted_with_its_line() {
 #[test]
 fn an_unfinished_merge_keeps_a_guid_that_both_sides_have() {
     let other = GUID.replace('8', "9");
-    let merge = |theirs: &str| format!("fileFormatVersion: 2\n<<<<<<< HEAD\nguid: {GUID}\n=======\nguid: {theirs}\n>>>>>>> x\n");
+    let merge = |theirs: &str| {
+        format!("fileFormatVersion: 2\n<<<<<<< HEAD\nguid: {GUID}\n=======\nguid: {theirs}\n>>>>>>> x\n")
+    };
     let text = merge(GUID);
     let meta = parse(text.as_bytes());
     assert_eq!(meta.guid, guid::parse(GUID));
@@ -116,7 +118,9 @@ fn an_unfinished_merge_keeps_a_guid_that_both_sides_have() {
 
 #[test]
 fn nothing_of_any_size_makes_it_panic() {
-    let text = with("TextureImporter:\n  spriteSheet:\n    sprites:\n    - name: 'a\n      internalID: x\n    -\n  - : :\n");
+    let text = with(
+        "TextureImporter:\n  spriteSheet:\n    sprites:\n    - name: 'a\n      internalID: x\n    -\n  - : :\n",
+    );
     for end in 0..text.len() {
         parse(&text.as_bytes()[..end]);
     }

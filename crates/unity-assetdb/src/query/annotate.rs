@@ -33,7 +33,9 @@ pub fn label(index: &Index, inner: &mut Inner<'_>, guid: u128, file_id: i64) -> 
         Resolved::Asset(entry) => (entry.name()?.to_owned(), short_type(index, &entry.type_name()?)?),
         Resolved::Sub(_, sub) => (sub.name.to_owned(), class_name(sub.class_id).into_owned()),
         Resolved::Inner(entry) => match inner.find(guid, file_id)? {
-            Some(object) if !object.name.is_empty() => (object.name, class_name(object.class_id).into_owned()),
+            Some(object) if !object.name.is_empty() => {
+                (object.name, class_name(object.class_id).into_owned())
+            }
             Some(object) => (entry.name()?.to_owned(), class_name(object.class_id).into_owned()),
             None => (entry.name()?.to_owned(), format!("object {file_id}")),
         },

@@ -48,7 +48,13 @@ pub fn broken<'a>(index: &'a Index, root: &Path, packages: &Packages) -> Result<
     }
     let mut keyed = Vec::with_capacity(found.len());
     for each in found {
-        keyed.push((each.source.hint()?, each.reference.in_meta, each.reference.line, each.reference.guid, each));
+        keyed.push((
+            each.source.hint()?,
+            each.reference.in_meta,
+            each.reference.line,
+            each.reference.guid,
+            each,
+        ));
     }
     keyed.sort_by(|a, b| (&a.0, a.1, a.2, a.3).cmp(&(&b.0, b.1, b.2, b.3)));
     Ok(keyed.into_iter().map(|(.., each)| each).collect())

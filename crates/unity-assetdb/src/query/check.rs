@@ -74,7 +74,8 @@ fn is_placeholder(guid: u128) -> bool {
     let mut distinct: Vec<u8> = digits.bytes().collect();
     distinct.sort_unstable();
     distinct.dedup();
-    let step = |by: u8| digits.bytes().zip(digits.bytes().skip(1)).all(|(a, b)| value(b) == (value(a) + by) % 16);
+    let step =
+        |by: u8| digits.bytes().zip(digits.bytes().skip(1)).all(|(a, b)| value(b) == (value(a) + by) % 16);
     distinct.len() <= 3 || step(1) || step(15)
 }
 
@@ -88,7 +89,9 @@ mod tests {
 
     #[test]
     fn made_up_guids() {
-        let check = |text: &str, expected| assert_eq!(is_placeholder(crate::guid::parse(text).unwrap()), expected, "{text}");
+        let check = |text: &str, expected| {
+            assert_eq!(is_placeholder(crate::guid::parse(text).unwrap()), expected, "{text}")
+        };
         check("11111111111111111111111111111111", true);
         check("0123456789abcdef0123456789abcdef", true);
         check("fedcba9876543210fedcba9876543210", true);

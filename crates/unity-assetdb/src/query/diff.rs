@@ -42,7 +42,13 @@ pub fn diff<'a>(old: &'a AssetDb, new: &'a AssetDb) -> Vec<Change<'a>> {
     }
 }
 
-fn compare<'a>(old: &AssetDb, new: &AssetDb, a: &'a AssetEntry, b: &'a AssetEntry, changes: &mut Vec<Change<'a>>) {
+fn compare<'a>(
+    old: &AssetDb,
+    new: &AssetDb,
+    a: &'a AssetEntry,
+    b: &'a AssetEntry,
+    changes: &mut Vec<Change<'a>>,
+) {
     let folder = |entry: &'a AssetEntry| entry.hint.rsplit_once('/').map_or("", |(folder, _)| folder);
     if a.hint != b.hint {
         let moved = folder(a) != folder(b);

@@ -74,7 +74,7 @@ impl<'a> Inner<'a> {
         }
         match self.index.resolve(guid, file_id)? {
             Some(Resolved::Sub(_, sub)) => {
-                return Ok(Some(InnerObject { name: sub.name.to_owned(), class_id: sub.class_id }));
+                Ok(Some(InnerObject { name: sub.name.to_owned(), class_id: sub.class_id }))
             }
             Some(Resolved::Inner(entry) | Resolved::Asset(entry)) => {
                 let Some(objects) = self.file(&entry)? else { return Ok(None) };
@@ -87,7 +87,8 @@ impl<'a> Inner<'a> {
     fn within(&mut self, objects: &Rc<Objects>, file_id: i64, depth: usize) -> Result<Option<InnerObject>> {
         if let Some(object) = objects.by_id.get(&file_id) {
             let own = object.name.clone().filter(|name| !name.is_empty());
-            let of_owner = object.owner.and_then(|owner| objects.by_id.get(&owner)).and_then(|owner| owner.name.clone());
+            let of_owner =
+                object.owner.and_then(|owner| objects.by_id.get(&owner)).and_then(|owner| owner.name.clone());
             if let Some(name) = own.or(of_owner) {
                 return Ok(Some(InnerObject { name, class_id: object.class_id }));
             }
@@ -159,11 +160,14 @@ impl Objects {
         let foreign = |key: &[u8]| {
             let rest = value(key)?;
             let mut found = None;
-            refs::scan(&rest[..rest.len().min(160)], 0, |each| found = found.or(Some((each.guid, each.file_id))));
+            refs::scan(&rest[..rest.len().min(160)], 0, |each| {
+                found = found.or(Some((each.guid, each.file_id)))
+            });
             found
         };
         if document.class_id == ClassId::Prefab as u32
-            && let Some((guid, _)) = foreign(b"\n  m_SourcePrefab:").or_else(|| foreign(b"\n  m_ParentPrefab:"))
+            && let Some((guid, _)) =
+                foreign(b"\n  m_SourcePrefab:").or_else(|| foreign(b"\n  m_ParentPrefab:"))
         {
             self.instances.push((document.file_id, guid));
         }

@@ -21,12 +21,20 @@ pub struct Unused<'a> {
 }
 
 /// Folders whose contents are in a build, or in the editor, without being referred to.
-const FOLDERS: [&str; 7] =
-    ["Resources", "StreamingAssets", "Editor", "Editor Default Resources", "Gizmos", "AddressableAssetsData", "Plugins"];
+const FOLDERS: [&str; 7] = [
+    "Resources",
+    "StreamingAssets",
+    "Editor",
+    "Editor Default Resources",
+    "Gizmos",
+    "AddressableAssetsData",
+    "Plugins",
+];
 
 /// Extensions of what is compiled, or taken by name from what is.
 const CODE: [&str; 16] = [
-    "cs", "dll", "asmdef", "asmref", "rsp", "so", "a", "mm", "m", "h", "cpp", "java", "jar", "aar", "jslib", "winmd",
+    "cs", "dll", "asmdef", "asmref", "rsp", "so", "a", "mm", "m", "h", "cpp", "java", "jar", "aar", "jslib",
+    "winmd",
 ];
 /// Extensions of what shaders and documentation take by path.
 const TEXTS: [&str; 9] = ["cginc", "hlsl", "glslinc", "md", "pdf", "template", "txt", "json", "xml"];
@@ -58,7 +66,8 @@ pub fn unused(index: &Index) -> Result<Vec<Unused<'_>>> {
         for reference in entry.references()? {
             let mut reached = vec![reference.guid];
             // A folder stands for everything in it.
-            if let Some(folder) = folders.get(&reference.guid).filter(|_| !used.contains_key(&reference.guid)) {
+            if let Some(folder) = folders.get(&reference.guid).filter(|_| !used.contains_key(&reference.guid))
+            {
                 let below = format!("{folder}/");
                 let mut inside: Vec<&String> =
                     children.keys().filter(|path| *path == folder || path.starts_with(&below)).collect();

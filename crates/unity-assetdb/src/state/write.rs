@@ -60,7 +60,8 @@ impl Writer {
 
     fn flush(&mut self, len: usize) -> io::Result<()> {
         for (n, block) in self.buffer[..len].chunks(BLOCK).enumerate() {
-            let checked = if self.written == 0 && n == 0 { block.get(HEAD..).unwrap_or_default() } else { block };
+            let checked =
+                if self.written == 0 && n == 0 { block.get(HEAD..).unwrap_or_default() } else { block };
             self.checksums.extend(crc32fast::hash(checked).to_le_bytes());
         }
         self.file.write_all(&self.buffer[..len])?;

@@ -6,13 +6,21 @@ use std::time::SystemTime;
 use unity_assetdb::index::{Index, IndexError};
 
 fn times(project: &Project) -> [SystemTime; 2] {
-    ["asset-db.bin", "asset-db.cache.bin"].map(|name| fs::metadata(project.out().join(name)).unwrap().modified().unwrap())
+    ["asset-db.bin", "asset-db.cache.bin"]
+        .map(|name| fs::metadata(project.out().join(name)).unwrap().modified().unwrap())
 }
 
 fn sample() -> Project {
     let project = Project::new();
-    project.object("Assets/A.asset", 1, 50).asset("Assets/B.png", 2, "TextureImporter:\n", "").asset("Assets/D/C.txt", 3, "", "");
+    project.object("Assets/A.asset", 1, 50).asset("Assets/B.png", 2, "TextureImporter:\n", "").asset(
+        "Assets/D/C.txt",
+        3,
+        "",
+        "",
+    );
     project.write("Assets/D.meta", format!("guid: {}\nfolderAsset: yes\n", guid(4)));
+    project.write("ProjectSettings/TagManager.asset", "%YAML 1.1\n");
+    project.write("ProjectSettings/Packages/com.x/Settings.json", "{}");
     project.rest();
     project
 }
@@ -118,7 +126,10 @@ fn a_warm_bake_equals_a_cold_one() {
     let mut project = sample();
     project.bake();
     project.asset("Assets/D/A.asset", 8, "", "").object("Assets/D/Q.asset", 9, 44);
-    project.write("Assets/B.png.meta", format!("guid: {}\nTextureImporter:\n  spriteMode: 1\n  textureType: 8\n", guid(2)));
+    project.write(
+        "Assets/B.png.meta",
+        format!("guid: {}\nTextureImporter:\n  spriteMode: 1\n  textureType: 8\n", guid(2)),
+    );
     project.bake();
     let warm = fs::read(project.out().join("asset-db.bin")).unwrap();
     project.extra.no_cache = true;
@@ -177,7 +188,12 @@ fn damaged_foreign_and_torn_files_are_made_anew() {
     let good = fs::read(project.out().join("asset-db.bin")).unwrap();
     let state = project.out().join("asset-db.cache.bin");
     let whole = fs::read(&state).unwrap();
-    let mut cases: Vec<Vec<u8>> = vec![Vec::new(), b"UADCACHE\x06\x00".to_vec(), whole[..whole.len() - 1].to_vec(), whole[..600].to_vec()];
+    let mut cases: Vec<Vec<u8>> = vec![
+        Vec::new(),
+        b"UADCACHE\x06\x00".to_vec(),
+        whole[..whole.len() - 1].to_vec(),
+        whole[..600].to_vec(),
+    ];
     for at in (0..whole.len()).step_by(97) {
         let mut bad = whole.clone();
         bad[at] ^= 0x10;
@@ -186,7 +202,9 @@ fn damaged_foreign_and_torn_files_are_made_anew() {
     for bad in cases {
         fs::write(&state, &bad).unwrap();
         // Lookups refuse, or the damage is where they do not look; they never answer wrongly.
-        match Index::open(&project.out()).and_then(|index| Ok(index.find_by_guid(number(2))?.map(|e| e.hint()))) {
+        match Index::open(&project.out())
+            .and_then(|index| Ok(index.find_by_guid(number(2))?.map(|e| e.hint())))
+        {
             Ok(Some(hint)) => assert_eq!(hint.ok().unwrap_or_else(|| "Assets/B.png".into()), "Assets/B.png"),
             Ok(None) => panic!("lost"),
             Err(error) => assert!(matches!(error, IndexError::Unusable(_)), "{error}"),
@@ -209,7 +227,10 @@ fn damaged_foreign_and_torn_files_are_made_anew() {
     for name in ["asset-db.bin", "asset-db.cache.bin"] {
         fs::copy(project.out().join(name), copy.path().join(name)).unwrap();
     }
-    assert_eq!(Index::open(copy.path()).unwrap().find_by_guid(number(2)).unwrap().unwrap().name().unwrap(), "B");
+    assert_eq!(
+        Index::open(copy.path()).unwrap().find_by_guid(number(2)).unwrap().unwrap().name().unwrap(),
+        "B"
+    );
 }
 
 #[test]

@@ -10,8 +10,18 @@ fn name(project: &Project, hint: &str) -> String {
 #[test]
 fn nobody_wins_a_contested_name() {
     let project = Project::new();
-    project.asset("Assets/Editor/Dependencies.txt", 1, "", "").asset("Assets/review/Editor/Dependencies.txt", 2, "", "");
-    project.asset("Assets/Alone.txt", 3, "", "").asset("Assets/Foo.png", 4, "", "").asset("Assets/Foo.prefab", 5, "", "");
+    project.asset("Assets/Editor/Dependencies.txt", 1, "", "").asset(
+        "Assets/review/Editor/Dependencies.txt",
+        2,
+        "",
+        "",
+    );
+    project.asset("Assets/Alone.txt", 3, "", "").asset("Assets/Foo.png", 4, "", "").asset(
+        "Assets/Foo.prefab",
+        5,
+        "",
+        "",
+    );
     project.bake();
     // `Editor` is an end of both directories, so the first needs one more.
     assert_eq!(name(&project, "Assets/Editor/Dependencies.txt"), "Dependencies^Assets/Editor");
@@ -58,15 +68,27 @@ fn names_that_nobody_contests_are_reserved() {
 #[test]
 fn one_directory_is_separated_by_extension_and_file() {
     let mut project = Project::new();
-    project.asset("Assets/LeakyPen/main.png", 1, "TextureImporter:\n", "").asset("Assets/LeakyPen/main.psd", 2, "TextureImporter:\n", "");
-    let profile = |n| format!("--- !u!114 &11400000\nMonoBehaviour:\n  m_Name: P{n}\n--- !u!74 &5\nAnimationClip:\n  m_Name: Bloom\n");
+    project.asset("Assets/LeakyPen/main.png", 1, "TextureImporter:\n", "").asset(
+        "Assets/LeakyPen/main.psd",
+        2,
+        "TextureImporter:\n",
+        "",
+    );
+    let profile = |n| {
+        format!(
+            "--- !u!114 &11400000\nMonoBehaviour:\n  m_Name: P{n}\n--- !u!74 &5\nAnimationClip:\n  m_Name: Bloom\n"
+        )
+    };
     project.asset("Assets/Profiles/LowQuality.asset", 3, "NativeFormatImporter:\n", profile(1));
     project.asset("Assets/Profiles/High.asset", 4, "NativeFormatImporter:\n", profile(2));
     project.bake();
     assert_eq!(name(&project, "Assets/LeakyPen/main.png"), "main.png^LeakyPen");
     assert_eq!(name(&project, "Assets/LeakyPen/main.psd"), "main.psd^LeakyPen");
     let db = project.db();
-    assert_eq!(&*named(&db, "Assets/Profiles/LowQuality.asset").sub_assets[0].name, "Bloom@LowQuality.asset^Profiles");
+    assert_eq!(
+        &*named(&db, "Assets/Profiles/LowQuality.asset").sub_assets[0].name,
+        "Bloom@LowQuality.asset^Profiles"
+    );
     assert_eq!(&*named(&db, "Assets/Profiles/High.asset").sub_assets[0].name, "Bloom@High.asset^Profiles");
     // To the letter of the document there is no such step: all of it fails at once, and the old files stay.
     project.extra.strict_names = true;
@@ -110,11 +132,22 @@ fn sprites_join_the_pool() {
 fn a_sanitizer_that_merges_names_is_caught() {
     let mut project = Project::new();
     project.scrub = Some("#|");
-    project.asset("Assets/D/a#b.png", 1, "", "").asset("Assets/E/a|b.png", 2, "", "").asset("Assets/c.png", 3, "", "");
+    project.asset("Assets/D/a#b.png", 1, "", "").asset("Assets/E/a|b.png", 2, "", "").asset(
+        "Assets/c.png",
+        3,
+        "",
+        "",
+    );
     project.bake();
     assert_eq!(name(&project, "Assets/D/a#b.png"), "a_b^D");
     let said = project.said();
-    assert!(said.contains(&"warning: asset Assets/D/a#b.png name `a#b` contains ref-reserved char; renamed to `a_b`".to_owned()), "{said:?}");
+    assert!(
+        said.contains(
+            &"warning: asset Assets/D/a#b.png name `a#b` contains ref-reserved char; renamed to `a_b`"
+                .to_owned()
+        ),
+        "{said:?}"
+    );
     // In one directory, with one extension: nothing separates them.
     project.asset("Assets/D/a_b.png", 4, "", "");
     let error = project.try_bake().unwrap_err();
@@ -128,7 +161,12 @@ fn duplicate_guids_fail_with_every_path_and_keep_the_old_files() {
     let project = Project::new();
     project.asset("Assets/a.txt", 1, "", "").bake();
     let before = project.db();
-    project.asset("Assets/b.txt", 1, "", "").asset("Assets/c.txt", 2, "", "").asset("Assets/d.txt", 2, "", "");
+    project.asset("Assets/b.txt", 1, "", "").asset("Assets/c.txt", 2, "", "").asset(
+        "Assets/d.txt",
+        2,
+        "",
+        "",
+    );
     let error = project.try_bake().unwrap_err().to_string();
     let expected = format!(
         "duplicate top-level GUID: {} in Assets/a.txt and Assets/b.txt\nduplicate top-level GUID: {} in Assets/c.txt and Assets/d.txt",

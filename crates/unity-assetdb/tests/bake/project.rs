@@ -1,6 +1,5 @@
 //! A project on disk for the tests of the bake.
 
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

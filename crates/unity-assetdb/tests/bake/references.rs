@@ -7,22 +7,42 @@ use unity_assetdb::index::Resolved;
 fn uses_and_dependencies() {
     let project = Project::new();
     project.asset("Assets/T.png", 1, "TextureImporter:\n  spriteMode: 1\n  textureType: 8\n", "");
-    let scene = format!("--- !u!1 &1\nGameObject:\n  a: {{fileID: 21300000, guid: {0}, type: 3}}\n  b: {{fileID: 21300000, guid: {0}, type: 3}}\n  c: {{fileID: 5, guid: {1}, type: 3}}\n  d: {{fileID: 10303, guid: 0000000000000000f000000000000000, type: 0}}\n", guid(1), guid(99));
+    let scene = format!(
+        "--- !u!1 &1\nGameObject:\n  a: {{fileID: 21300000, guid: {0}, type: 3}}\n  b: {{fileID: 21300000, guid: {0}, type: 3}}\n  c: {{fileID: 5, guid: {1}, type: 3}}\n  d: {{fileID: 10303, guid: 0000000000000000f000000000000000, type: 0}}\n",
+        guid(1),
+        guid(99)
+    );
     project.asset("Assets/S.unity", 2, "DefaultImporter:\n", scene);
     project.asset("Assets/M.fbx", 3, &format!("ModelImporter:\n  externalObjects:\n  - first:\n      name: x\n    second: {{fileID: 2100000, guid: {}, type: 2}}\n", guid(1)), "");
-    project.asset("Assets/A.asmdef", 4, "AssemblyDefinitionImporter:\n", format!("{{\"references\": [\"GUID:{}\"]}}", guid(1)));
-    project.write("ProjectSettings/EditorBuildSettings.asset", format!("%YAML 1.1\n--- !u!1045 &1\nX:\n  m_Scenes:\n  - enabled: 1\n    guid: {}\n", guid(2)));
+    project.asset(
+        "Assets/A.asmdef",
+        4,
+        "AssemblyDefinitionImporter:\n",
+        format!("{{\"references\": [\"GUID:{}\"]}}", guid(1)),
+    );
+    project.write(
+        "ProjectSettings/EditorBuildSettings.asset",
+        format!("%YAML 1.1\n--- !u!1045 &1\nX:\n  m_Scenes:\n  - enabled: 1\n    guid: {}\n", guid(2)),
+    );
     project.bake();
     let index = project.index();
-    let mut uses: Vec<_> = index.uses(number(1)).unwrap().iter().map(|(entry, reference)| {
-        (entry.hint().unwrap(), reference.file_id, reference.line, reference.in_meta, reference.count)
-    }).collect();
+    let mut uses: Vec<_> = index
+        .uses(number(1))
+        .unwrap()
+        .iter()
+        .map(|(entry, reference)| {
+            (entry.hint().unwrap(), reference.file_id, reference.line, reference.in_meta, reference.count)
+        })
+        .collect();
     uses.sort();
-    assert_eq!(uses, [
-        ("Assets/A.asmdef".to_owned(), 0, 1, false, 1),
-        ("Assets/M.fbx".to_owned(), 2_100_000, 7, true, 1),
-        ("Assets/S.unity".to_owned(), 21_300_000, 3, false, 2),
-    ]);
+    assert_eq!(
+        uses,
+        [
+            ("Assets/A.asmdef".to_owned(), 0, 1, false, 1),
+            ("Assets/M.fbx".to_owned(), 2_100_000, 7, true, 1),
+            ("Assets/S.unity".to_owned(), 21_300_000, 3, false, 2),
+        ]
+    );
     let scene = index.find_by_hint("Assets/S.unity").unwrap().unwrap();
     let deps: Vec<_> = scene.references().unwrap().iter().map(|each| (each.guid, each.file_id)).collect();
     assert_eq!(deps, [(number(1), 21_300_000), (number(99), 5)]);
@@ -39,7 +59,12 @@ fn uses_and_dependencies() {
 #[test]
 fn lookup_rules() {
     let project = Project::new();
-    project.asset("Assets/T.png", 1, "TextureImporter:\n", "").asset("Assets/P.prefab", 2, "PrefabImporter:\n", "--- !u!1 &77\nGameObject:\n  m_Name: Root\n");
+    project.asset("Assets/T.png", 1, "TextureImporter:\n", "").asset(
+        "Assets/P.prefab",
+        2,
+        "PrefabImporter:\n",
+        "--- !u!1 &77\nGameObject:\n  m_Name: Root\n",
+    );
     let sheet = "TextureImporter:\n  spriteMode: 2\n  textureType: 8\n  spriteSheet:\n    sprites:\n    - name: a\n      internalID: 5\n";
     project.asset("Assets/S.png", 3, sheet, "").asset("Assets/M.fbx", 4, "ModelImporter:\n", "");
     project.bake();

@@ -28,16 +28,30 @@ fn the_main_object_decides_the_type() {
     let doc = |class: u32, id: i64, name: &str| format!("--- !u!{class} &{id}\nX:\n  m_Name: {name}\n");
     let native = "NativeFormatImporter:\n  mainObjectFileID: 0\n";
     // A material whose first document is a note of the render pipeline.
-    let mat = format!("%YAML 1.1\n--- !u!114 &-55\nMonoBehaviour:\n  m_Script: {{fileID: 11500000, guid: {}, type: 3}}\n  m_Name: \n{}", guid(9), doc(21, 2_100_000, "M"));
+    let mat = format!(
+        "%YAML 1.1\n--- !u!114 &-55\nMonoBehaviour:\n  m_Script: {{fileID: 11500000, guid: {}, type: 3}}\n  m_Name: \n{}",
+        guid(9),
+        doc(21, 2_100_000, "M")
+    );
     project.asset("Assets/M.mat", 1, native, mat);
     // A controller that starts with a transition.
     let controller = format!("%YAML 1.1\n{}{}", doc(1101, -7, ""), doc(91, 9_100_000, "C"));
     project.asset("Assets/C.controller", 2, native, controller);
     // The .meta names a main object that is neither first nor usual.
-    let font = format!("%YAML 1.1\n{}{}{}", doc(28, 2_800_000, "Atlas"), doc(21, 2_100_000, "Material"), doc(128, 555, "F"));
+    let font = format!(
+        "%YAML 1.1\n{}{}{}",
+        doc(28, 2_800_000, "Atlas"),
+        doc(21, 2_100_000, "Material"),
+        doc(128, 555, "F")
+    );
     project.asset("Assets/F.asset", 3, "NativeFormatImporter:\n  mainObjectFileID: 555\n", font);
     // Nobody says, and no usual number: the first that is no place holder.
-    project.asset("Assets/P.asset", 4, native, format!("--- !u!74 &1 stripped\nX:\n  m_Name: no\n{}{}", doc(43, 7, "P"), doc(74, 8, "Q")));
+    project.asset(
+        "Assets/P.asset",
+        4,
+        native,
+        format!("--- !u!74 &1 stripped\nX:\n  m_Name: no\n{}{}", doc(43, 7, "P"), doc(74, 8, "Q")),
+    );
     project.bake();
     let db = project.db();
     let kind = |hint: &str| named(&db, hint).asset_type;
@@ -77,7 +91,12 @@ fn every_file_with_a_meta_has_a_row() {
         project.asset(path, n as u128 + 1, body, "");
     }
     // A binary asset: its .meta says what the main object is.
-    project.asset("Assets/T.asset", 100, "NativeFormatImporter:\n  mainObjectFileID: 15600000\n", b"\0\0\0\x16binary");
+    project.asset(
+        "Assets/T.asset",
+        100,
+        "NativeFormatImporter:\n  mainObjectFileID: 15600000\n",
+        b"\0\0\0\x16binary",
+    );
     let report = project.bake();
     let db = project.db();
     assert_eq!(report.entries, rows.len() + 1);
@@ -93,8 +112,15 @@ fn folders_have_rows_where_something_refers_to_them() {
     let project = Project::new();
     project.asset("Assets/Icons/a.png", 1, "", "").asset("Assets/Other/Icons/b.png", 2, "", "");
     let folder = |n| format!("guid: {}\nfolderAsset: yes\nDefaultImporter:\n", guid(n));
-    project.write("Assets/Icons.meta", folder(10)).write("Assets/Other.meta", folder(11)).write("Assets/Other/Icons.meta", folder(12));
-    let atlas = format!("--- !u!687078895 &4343727234628468602\nSpriteAtlas:\n  m_Name: A\n  packables:\n  - {{fileID: 102900000, guid: {}, type: 3}}\n  - {{fileID: 102900000, guid: {}, type: 3}}\n", guid(10), guid(12));
+    project
+        .write("Assets/Icons.meta", folder(10))
+        .write("Assets/Other.meta", folder(11))
+        .write("Assets/Other/Icons.meta", folder(12));
+    let atlas = format!(
+        "--- !u!687078895 &4343727234628468602\nSpriteAtlas:\n  m_Name: A\n  packables:\n  - {{fileID: 102900000, guid: {}, type: 3}}\n  - {{fileID: 102900000, guid: {}, type: 3}}\n",
+        guid(10),
+        guid(12)
+    );
     project.asset("Assets/A.spriteatlas", 3, "NativeFormatImporter:\n", atlas);
     project.bake();
     let db = project.db();
@@ -144,7 +170,12 @@ fn names_are_decoded() {
 #[test]
 fn prefabs_list_assets_inside_and_not_their_hierarchy() {
     let project = Project::new();
-    project.asset("Assets/P.prefab", 1, "PrefabImporter:\n", format!("{PREFAB}--- !u!74 &7400000\nAnimationClip:\n  m_Name: Spin\n"));
+    project.asset(
+        "Assets/P.prefab",
+        1,
+        "PrefabImporter:\n",
+        format!("{PREFAB}--- !u!74 &7400000\nAnimationClip:\n  m_Name: Spin\n"),
+    );
     project.bake();
     let db = project.db();
     assert_eq!(named(&db, "Assets/P.prefab").asset_type, Native(1001));
@@ -171,7 +202,10 @@ fn models_without_a_table_are_looked_into() {
 #[test]
 fn hidden_names_are_passed_over_and_gitignore_is_not_honoured() {
     let project = Project::new();
-    for (n, path) in [".hidden/a.txt", "Samples~/a.txt", "cvs/a.txt", "CVS/a.txt", "x.tmp", "Deep/.git/a.txt"].iter().enumerate() {
+    for (n, path) in [".hidden/a.txt", "Samples~/a.txt", "cvs/a.txt", "CVS/a.txt", "x.tmp", "Deep/.git/a.txt"]
+        .iter()
+        .enumerate()
+    {
         project.asset(&format!("Assets/{path}"), n as u128 + 1, "", "");
     }
     project.write("Assets/.gitignore", "*\n").asset("Assets/ignored.txt", 50, "", "");

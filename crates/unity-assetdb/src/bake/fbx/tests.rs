@@ -29,7 +29,13 @@ fn name(value: &str) -> Vec<u8> {
 }
 
 /// A record whose place in the file is known.
-fn node(at: usize, wide: bool, key: &str, properties: &[Vec<u8>], children: &dyn Fn(usize) -> Vec<u8>) -> Vec<u8> {
+fn node(
+    at: usize,
+    wide: bool,
+    key: &str,
+    properties: &[Vec<u8>],
+    children: &dyn Fn(usize) -> Vec<u8>,
+) -> Vec<u8> {
     let width = if wide { 8 } else { 4 };
     let size: usize = properties.iter().map(Vec::len).sum();
     let start = at + 3 * width + 1 + key.len() + size;
@@ -61,7 +67,9 @@ fn sample(wide: bool) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend(b"\x1a\x00");
     bytes.extend(if wide { 7700u32 } else { 7400 }.to_le_bytes());
-    let object = |id: i64, title: &str, class: &str, kind: &str| vec![number(id), name(&format!("{title}\0\u{1}{class}")), name(kind)];
+    let object = |id: i64, title: &str, class: &str, kind: &str| {
+        vec![number(id), name(&format!("{title}\0\u{1}{class}")), name(kind)]
+    };
     let objects = vec![
         ("Geometry", object(1, "Cube.001", "Geometry", "Mesh")),
         ("Model", object(12, "Bone", "Model", "LimbNode")),
@@ -74,7 +82,9 @@ fn sample(wide: bool) -> Vec<u8> {
     let link = |child: i64, parent: i64| ("C", vec![name("OO"), number(child), number(parent)]);
     let links = vec![link(10, 0), link(11, 0), link(12, 11), link(1, 10), link(30, 1), link(20, 10)];
     let takes = vec![("Take", vec![name("Armature|Run")])];
-    for (key, items) in [("GlobalSettings", vec![]), ("Objects", objects), ("Connections", links), ("Takes", takes)] {
+    for (key, items) in
+        [("GlobalSettings", vec![]), ("Objects", objects), ("Connections", links), ("Takes", takes)]
+    {
         let next = node(bytes.len(), wide, key, &[], &|at| list(at, wide, &items));
         bytes.extend(next);
     }
