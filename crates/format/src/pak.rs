@@ -180,9 +180,8 @@ impl Header {
         if record.magic != MAGIC {
             return Err(Error::Magic { found: record.magic, format: "pak" });
         }
-        let bad = |at, field, found: u32, expected| {
-            Err(Error::Value { at, field, found: found.into(), expected })
-        };
+        let bad =
+            |at, field, found: u32, expected| Err(Error::Value { at, field, found: found.into(), expected });
         match (record.version, record.flags, record.reserved) {
             (VERSION, 0, 0) => {}
             (VERSION, 0, found) => return bad(12, "reserved", found, "0"),
@@ -190,7 +189,12 @@ impl Header {
             (found, ..) => return bad(4, "version", found, "1"),
         }
         if record.file_len != file_len {
-            return Err(Error::Mismatch { at: 16, field: "file_len", found: record.file_len, expected: file_len });
+            return Err(Error::Mismatch {
+                at: 16,
+                field: "file_len",
+                found: record.file_len,
+                expected: file_len,
+            });
         }
         let (index_offset, index_len) = (record.index_offset, record.index_len);
         let fits = index_offset >= HEADER_LEN as u64
@@ -304,13 +308,17 @@ impl Index {
             firsts[kind as usize] = assets;
             if kind != Kind::Material {
                 let more = assets.checked_add(counts[kind as usize]);
-                assets = more.ok_or(Error::TooLarge { field: "counts", found: u64::MAX, max: NONE.into() })?;
+                assets =
+                    more.ok_or(Error::TooLarge { field: "counts", found: u64::MAX, max: NONE.into() })?;
             }
         }
         let mut end = IndexRecord::SIZE;
         let mut section = |count: u32, size: usize| {
             let start = end;
-            end = usize::try_from(count).ok().and_then(|n| n.checked_mul(size)).and_then(|n| n.checked_add(start))?;
+            end = usize::try_from(count)
+                .ok()
+                .and_then(|n| n.checked_mul(size))
+                .and_then(|n| n.checked_add(start))?;
             Some(start..end)
         };
         let materials = counts[Kind::Material as usize];
@@ -322,7 +330,8 @@ impl Index {
             section(head.keys, KeyRecord::SIZE),
             section(head.text_len, 1),
         ];
-        let [Some(assets), Some(blocks), Some(refs), Some(materials), Some(keys), Some(text)] = sections else {
+        let [Some(assets), Some(blocks), Some(refs), Some(materials), Some(keys), Some(text)] = sections
+        else {
             return Err(Error::TooLarge { field: "counts", found: u64::MAX, max: bytes.len() as u64 });
         };
         if end != bytes.len() {
@@ -381,7 +390,12 @@ impl Index {
             }
             let (codec, block_log2) = (row[28], row[29]);
             if Codec::from_number(codec).is_none() {
-                return Err(Error::Value { at: at + 28, field: "codec", found: codec.into(), expected: "0 to 4" });
+                return Err(Error::Value {
+                    at: at + 28,
+                    field: "codec",
+                    found: codec.into(),
+                    expected: "0 to 4",
+                });
             }
             if !BLOCK_LOG2.contains(&block_log2) || row[30..32] != [0; 2] {
                 let found = block_log2.into();
@@ -394,14 +408,20 @@ impl Index {
                 return Err(Error::Fault { at: at + 16, field: "first_block", why: "is not the next one" });
             };
             let Some(own) = blocks.get(first_block..last) else {
-                return Err(Error::Index { at: at + 8, field: "len", found: count, count: blocks.len() as u64 });
+                return Err(Error::Index {
+                    at: at + 8,
+                    field: "len",
+                    found: count,
+                    count: blocks.len() as u64,
+                });
             };
             let mut stored = 0u64;
             let mut left = len;
             for (index, block) in own.iter().enumerate() {
                 let whole = left.min(1 << block_log2);
                 let stored_len = u64::from(field::<u32>(block, 8));
-                let fits = if codec == 0 { stored_len == whole } else { stored_len <= whole && stored_len > 0 };
+                let fits =
+                    if codec == 0 { stored_len == whole } else { stored_len <= whole && stored_len > 0 };
                 if !fits {
                     return Err(Error::Mismatch {
                         at: header.index_offset
@@ -417,16 +437,21 @@ impl Index {
             first_block = last;
             let (start, uses) = (field::<u32>(row, 20) as usize, field::<u32>(row, 24) as usize);
             if start != first_ref || uses > refs - first_ref {
-                return Err(Error::Fault { at: at + 20, field: "first_ref", why: "does not follow the ones before" });
+                return Err(Error::Fault {
+                    at: at + 20,
+                    field: "first_ref",
+                    why: "does not follow the ones before",
+                });
             }
             first_ref += uses;
-            end = offset.checked_add(stored).filter(|&end| end <= header.index_offset).ok_or(Error::Range {
-                at,
-                field: "payload",
-                start: offset,
-                size: stored,
-                len: header.index_offset,
-            })?;
+            end =
+                offset.checked_add(stored).filter(|&end| end <= header.index_offset).ok_or(Error::Range {
+                    at,
+                    field: "payload",
+                    start: offset,
+                    size: stored,
+                    len: header.index_offset,
+                })?;
         }
         let place = align(end, ALIGNMENT).unwrap_or(u64::MAX);
         if header.index_offset != place {
@@ -475,7 +500,11 @@ impl Index {
             let (start, len) = (field::<u32>(row, 0) as usize, usize::from(field::<u16>(row, 4)));
             let key = view.text.get(end..end + len);
             let (Some(key), true) = (key, start == end && row[7] == 0 && len > 0) else {
-                return Err(Error::Fault { at: at(), field: "text_offset", why: "is not where the last key ends" });
+                return Err(Error::Fault {
+                    at: at(),
+                    field: "text_offset",
+                    why: "is not where the last key ends",
+                });
             };
             if !ascii && !text.is_char_boundary(end) {
                 return Err(Error::Text { at: text_at + end as u64, field: "key" });

@@ -14,6 +14,7 @@ pub mod path;
 pub mod real;
 pub mod record;
 pub mod run;
+pub mod spelling;
 pub mod stale;
 mod walk;
 pub mod wire;

@@ -71,7 +71,10 @@ impl Animation {
 
     /// When the last key is, in seconds.
     pub fn duration(&self) -> f32 {
-        self.channels.iter().filter_map(|channel| channel.inputs.last()).fold(0.0, |last, &time| last.max(time))
+        self.channels
+            .iter()
+            .filter_map(|channel| channel.inputs.last())
+            .fold(0.0, |last, &time| last.max(time))
     }
 }
 

@@ -1,12 +1,12 @@
 //! A pak that is open: its index, checked once and searched where it lies, and the content of its assets.
 
+use crate::Error;
 use crate::aligned::Aligned;
 use crate::bytes::{Bytes, Owner};
 use crate::checksum::checksum;
 use crate::codec::decode;
 use crate::error::Fault;
 use crate::source::{Source, Stream};
-use crate::Error;
 use kiln_format::pak::{Asset, Codec, HEADER_CHECKED, HEADER_LEN, Header, Index, IndexView, Kind};
 use std::fmt;
 use std::num::NonZero;
@@ -142,7 +142,9 @@ impl PakBuf {
 
     pub(crate) fn view_keys(&self) -> impl Iterator<Item = (&str, Kind, usize)> {
         let view = self.view();
-        (0..view.key_count()).filter_map(move |number| view.key(number)).map(|(key, kind, id)| (key, kind, id as usize))
+        (0..view.key_count())
+            .filter_map(move |number| view.key(number))
+            .map(|(key, kind, id)| (key, kind, id as usize))
     }
 
     /// All keys, sorted, with what they name and how that is stored. A material is part of the index and has no
@@ -159,7 +161,8 @@ impl PakBuf {
         let view = self.view();
         let asset = view.asset(kind, id);
         let block = |n| view.block(n).map(|block| (block.checksum, block.stored_len));
-        let blocks = asset.as_ref().map_or_else(Vec::new, |asset| asset.blocks.clone().filter_map(block).collect());
+        let blocks =
+            asset.as_ref().map_or_else(Vec::new, |asset| asset.blocks.clone().filter_map(block).collect());
         Entry {
             key,
             kind,
@@ -169,6 +172,23 @@ impl PakBuf {
             codec: asset.map_or(Codec::None, |asset| asset.codec),
             blocks,
         }
+    }
+
+    /// The checksum and stored length of every block, in the order of the file.
+    pub fn all_blocks(&self) -> impl Iterator<Item = (u64, u32)> {
+        let view = self.view();
+        (0..).map_while(move |number| view.block(number)).map(|block| (block.checksum, block.stored_len))
+    }
+
+    /// The blocks of a bitmap: equal lists are equal bitmaps.
+    pub fn bitmap_blocks(&self, id: crate::BitmapId) -> Vec<(u64, u32)> {
+        let id = u32::try_from(id.0).unwrap_or(u32::MAX);
+        self.entry("", Kind::Bitmap, id).blocks
+    }
+
+    /// The content of an asset as the format has it: see `docs/formats/pak.md`. For tools.
+    pub fn payload(&self, kind: Kind, id: usize) -> Result<Bytes, Error> {
+        self.content(kind, id).map(|(bytes, _)| bytes)
     }
 
     /// What a key names.
@@ -211,6 +231,13 @@ impl PakBuf {
             }
         }
         self.zeros(end, self.header.index_offset)
+    }
+
+    /// Whether a file with this header and index would be this one.
+    #[cfg(feature = "bake")]
+    pub(crate) fn is_the_file(&self, header: &[u8], index: &[u8]) -> bool {
+        let mut own = [0; HEADER_LEN];
+        self.source.read(0, &mut own).is_ok() && own == header && *self.index_bytes == *index
     }
 
     fn zeros(&self, start: u64, end: u64) -> Result<bool, Error> {
@@ -377,6 +404,9 @@ impl TryFrom<&'static [u8]> for PakBuf {
 
 impl fmt::Debug for PakBuf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PakBuf").field("len", &self.source.len()).field("keys", &self.view().key_count()).finish()
+        f.debug_struct("PakBuf")
+            .field("len", &self.source.len())
+            .field("keys", &self.view().key_count())
+            .finish()
     }
 }

@@ -52,7 +52,10 @@ impl Bytes {
     pub fn slice(&self, range: Range<usize>) -> Bytes {
         let inside = range.start <= range.end && range.end <= self.range.len();
         let range = if inside { range } else { 0..0 };
-        Bytes { owner: self.owner.clone(), range: self.range.start + range.start..self.range.start + range.end }
+        Bytes {
+            owner: self.owner.clone(),
+            range: self.range.start + range.start..self.range.start + range.end,
+        }
     }
 
     /// Whether they lie in the file (or in the program) itself, and nothing was copied or decoded.

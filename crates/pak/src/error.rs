@@ -79,7 +79,9 @@ impl fmt::Display for Fault {
                 write!(f, "block {block} is damaged: it is not {} data of the declared length", codec.name())
             }
             Fault::Content(error) => write!(f, "{error}"),
-            Fault::TooLarge { len } => write!(f, "it takes {len} bytes, which is more than is allowed or there is"),
+            Fault::TooLarge { len } => {
+                write!(f, "it takes {len} bytes, which is more than is allowed or there is")
+            }
             Fault::Io(error) => write!(f, "{error}"),
         }
     }

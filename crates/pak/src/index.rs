@@ -102,7 +102,10 @@ mod tests {
         for (last, index_type) in [(2, IndexType::U8), (256, IndexType::U16), (65536, IndexType::U32)] {
             let indices = [0, 1, last];
             let buffer = IndexBuffer::new(&indices).unwrap();
-            assert_eq!((buffer.index_type(), buffer.index_count(), buffer.triangle_count()), (index_type, 3, 1));
+            assert_eq!(
+                (buffer.index_type(), buffer.index_count(), buffer.triangle_count()),
+                (index_type, 3, 1)
+            );
             assert_eq!(*buffer.as_u32(), indices);
             assert_eq!(buffer.as_u16().is_some(), last < 65536);
             assert_eq!(buffer.as_u8().is_some(), last < 256);

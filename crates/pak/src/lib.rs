@@ -32,12 +32,12 @@ mod codec;
 pub mod error;
 mod id;
 mod index;
-pub mod mesh;
 mod material;
+pub mod mesh;
 mod overlay;
+pub mod scene;
 mod source;
 mod traits;
-pub mod scene;
 
 #[cfg(feature = "bake")]
 pub mod bake;

@@ -4,8 +4,8 @@ use crate::anim::Animation;
 use crate::mesh::Mesh;
 use crate::scene::Scene;
 use crate::{
-    AnimationId, Bitmap, BitmapFont, BitmapFontId, BitmapId, BlobId, BlobStream, Bytes, Error, Kind, MaterialId,
-    MaterialInfo, MeshId, Pak, PakBuf, SceneId,
+    AnimationId, Bitmap, BitmapFont, BitmapFontId, BitmapId, BlobId, BlobStream, Bytes, Error, Kind,
+    MaterialId, MaterialInfo, MeshId, Pak, PakBuf, SceneId,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -86,7 +86,8 @@ impl Overlay {
                     .or_insert(Some(now));
             }
         }
-        self.moved = moved.into_iter().filter_map(|(from, to)| Some((from, to?))).filter(|(f, t)| f.1 != *t).collect();
+        self.moved =
+            moved.into_iter().filter_map(|(from, to)| Some((from, to?))).filter(|(f, t)| f.1 != *t).collect();
     }
 
     fn layer(&self, kind: Kind, id: usize) -> Result<(&Layer, usize), Error> {

@@ -128,13 +128,15 @@ impl<'a> GeometryRef<'a> {
 
     /// Its vertices, three floats each, as bytes.
     pub fn vertex_data(&self) -> &'a [u8] {
-        let all = self.view.map(|view| view.coordinates(self.record.first_coordinate, self.record.coordinates));
+        let all =
+            self.view.map(|view| view.coordinates(self.record.first_coordinate, self.record.coordinates));
         all.unwrap_or_default().bytes()
     }
 
     /// Its vertices.
     pub fn vertices(&self) -> Vec<Vec3> {
-        let all = self.view.map(|view| view.coordinates(self.record.first_coordinate, self.record.coordinates));
+        let all =
+            self.view.map(|view| view.coordinates(self.record.first_coordinate, self.record.coordinates));
         let all: Vec<f32> = all.unwrap_or_default().iter().collect();
         all.as_chunks::<3>().0.to_vec()
     }

@@ -1,7 +1,7 @@
 //! Where the bytes of a pak come from: a mapped file, bytes in memory, or something that reads and seeks.
 
-use crate::bytes::{Bytes, Owner};
 use crate::Error;
+use crate::bytes::{Bytes, Owner};
 use std::fmt::Debug;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;

@@ -4,11 +4,12 @@ use crate::anim::Animation;
 use crate::mesh::Mesh;
 use crate::scene::Scene;
 use crate::{
-    AnimationId, Bitmap, BitmapFont, BitmapFontId, BitmapId, BlobId, BlobStream, Bytes, Error, Kind, MaterialId,
-    MaterialInfo, MeshId, PakBuf, SceneId,
+    AnimationId, Bitmap, BitmapFont, BitmapFontId, BitmapId, BlobId, BlobStream, Bytes, Error, Kind,
+    MaterialId, MaterialInfo, MeshId, PakBuf, SceneId,
 };
 use kiln_format::pak::{
-    ALPHA_TEST, DOUBLE_SIDED, animation::AnimationView, bitmap::BitmapView, font, mesh::MeshView, scene::SceneView,
+    ALPHA_TEST, DOUBLE_SIDED, animation::AnimationView, bitmap::BitmapView, font, mesh::MeshView,
+    scene::SceneView,
 };
 
 /// Assets by key or by number. Everything takes `&self`.
@@ -159,7 +160,8 @@ impl Pak for PakBuf {
         let (bytes, asset) = self.content(Kind::BitmapFont, id)?;
         let (def, _) = font::read(&bytes).map_err(|e| content(Kind::BitmapFont, id, e))?;
         let pages = self.view().refs(&asset).filter(|(kind, _)| *kind == Kind::Bitmap);
-        let pages = pages.map(|(_, page)| self.read_bitmap_id(page as usize)).collect::<Result<Vec<_>, _>>()?;
+        let pages =
+            pages.map(|(_, page)| self.read_bitmap_id(page as usize)).collect::<Result<Vec<_>, _>>()?;
         Ok(BitmapFont::new(def.to_owned(), pages))
     }
 

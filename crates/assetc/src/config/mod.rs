@@ -10,7 +10,6 @@ mod parse;
 mod resolve;
 mod roots;
 mod settings;
-mod spelling;
 mod values;
 mod yaml;
 
@@ -20,10 +19,10 @@ use std::path::{Path, PathBuf};
 use kiln_kit::Diag;
 
 pub use init::{STARTER, init};
+pub use kiln_kit::spelling::nearest;
 pub use resolve::{Layer, Resolved, Resolver, Row};
 pub use roots::Roots;
 pub use settings::{KEYS, Key, LutSettings, MeshSettings, SECTIONS, Settings, TextureSettings};
-pub use spelling::nearest;
 pub use values::{CutOff, Lambda, LutDepth, Mips, Pixels, Quality, Supercompress};
 
 use resolve::Layers;

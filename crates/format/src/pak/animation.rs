@@ -155,7 +155,11 @@ pub struct Channel<'a> {
 pub fn write(channels: &[Channel<'_>]) -> Result<alloc::vec::Vec<u8>, Error> {
     use alloc::vec::Vec;
     let number = |n: usize| {
-        u32::try_from(n).map_err(|_| Error::TooLarge { field: "floats", found: n as u64, max: u32::MAX.into() })
+        u32::try_from(n).map_err(|_| Error::TooLarge {
+            field: "floats",
+            found: n as u64,
+            max: u32::MAX.into(),
+        })
     };
     let mut texts = super::text::TextWriter::default();
     let mut floats: Vec<f32> = Vec::new();

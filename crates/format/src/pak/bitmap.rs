@@ -4,9 +4,9 @@
 //! many. Each level starts at a multiple of sixteen bytes.
 
 use super::{ALIGNMENT, Color, Encoding, Sample};
+use crate::Error;
 use crate::bytes::{Le, align, slice};
 use crate::pod::pod;
-use crate::Error;
 
 pod! {
     /// What the texels are.
@@ -73,9 +73,8 @@ impl Shape {
     }
 
     fn check(&self) -> Result<(), Error> {
-        let bad = |at, field, found: u32, expected| {
-            Err(Error::Value { at, field, found: found.into(), expected })
-        };
+        let bad =
+            |at, field, found: u32, expected| Err(Error::Value { at, field, found: found.into(), expected });
         if self.width == 0 || self.height == 0 {
             return bad(0, "width", 0, "1 and more");
         }
@@ -106,7 +105,8 @@ impl<'a> BitmapView<'a> {
         let sample = Sample::ALL.get(usize::from(head.sample)).copied();
         let color = Color::ALL.get(usize::from(head.color)).copied();
         let encoding = Encoding::ALL.get(usize::from(head.encoding)).copied();
-        let (Some(sample), Some(color), Some(encoding), [0, 0, 0]) = (sample, color, encoding, head.reserved) else {
+        let (Some(sample), Some(color), Some(encoding), [0, 0, 0]) = (sample, color, encoding, head.reserved)
+        else {
             return Err(Error::Fault { at: 9, field: "sample", why: "or what follows it is unknown" });
         };
         let BitmapHead { width, height, channels, levels, .. } = head;
@@ -120,7 +120,12 @@ impl<'a> BitmapView<'a> {
                 Some(end) if end < len => return Err(Error::Trailing { at: end, extra: len - end }),
                 end => {
                     let needed = end.unwrap_or(u64::MAX);
-                    return Err(Error::Truncated { at: BitmapHead::SIZE as u64, field: "texels", needed, len });
+                    return Err(Error::Truncated {
+                        at: BitmapHead::SIZE as u64,
+                        field: "texels",
+                        needed,
+                        len,
+                    });
                 }
             }
         }

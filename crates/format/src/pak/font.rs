@@ -1,9 +1,9 @@
 //! The payload of a bitmap font: its definition as text. Its pages are the bitmaps that the index lists for it.
 
 use super::Sections;
+use crate::Error;
 use crate::bytes::Le;
 use crate::pod::pod;
-use crate::Error;
 
 pod! {
     /// How much there is.

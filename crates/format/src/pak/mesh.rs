@@ -219,7 +219,8 @@ impl<'a> MeshView<'a> {
         if u32::from(record.material) >= self.head.materials.max(1) {
             return Err("has a material that there is not");
         }
-        let primitive = self.primitive(record).ok_or("has vertices, levels or meshlets that are not there")?;
+        let primitive =
+            self.primitive(record).ok_or("has vertices, levels or meshlets that are not there")?;
         if primitive.lods.is_empty() {
             return Err("has no triangles");
         }
@@ -411,7 +412,9 @@ pub fn write(mesh: &Mesh) -> Result<alloc::vec::Vec<u8>, Error> {
             let index_offset = indices.len() as u64;
             match index_size {
                 1 => indices.extend(triangles.iter().map(|&index| index as u8)),
-                2 => triangles.iter().for_each(|&index| indices.extend_from_slice(&(index as u16).to_le_bytes())),
+                2 => triangles
+                    .iter()
+                    .for_each(|&index| indices.extend_from_slice(&(index as u16).to_le_bytes())),
                 _ => indices.extend_from_slice(as_bytes(triangles)),
             }
             lods.push(LodRecord { index_offset, index_count: number(triangles.len())?, error: *error });
@@ -431,7 +434,8 @@ pub fn write(mesh: &Mesh) -> Result<alloc::vec::Vec<u8>, Error> {
             reserved2: 0,
             bounds: primitive.bounds,
         });
-        let (vertex_base, triangle_base) = (number(meshlet_vertices.len())?, number(meshlet_triangles.len())?);
+        let (vertex_base, triangle_base) =
+            (number(meshlet_vertices.len())?, number(meshlet_triangles.len())?);
         meshlets.extend(primitive.meshlets.iter().map(|meshlet| MeshletRecord {
             vertex_offset: meshlet.vertex_offset + vertex_base,
             triangle_offset: meshlet.triangle_offset + triangle_base,
@@ -524,7 +528,9 @@ mod tests {
         assert!(write(&triangle(300, vec![0, 1, 300])).is_err());
         assert!(write(&triangle(70000, vec![0, 1, 70000])).is_err());
         assert!(write(&triangle(3, vec![0, 1])).is_err());
-        assert!(write(&Mesh { joints: vec![("a".into(), 1, [0.0; 16])], ..triangle(3, vec![0, 1, 2]) }).is_err());
+        assert!(
+            write(&Mesh { joints: vec![("a".into(), 1, [0.0; 16])], ..triangle(3, vec![0, 1, 2]) }).is_err()
+        );
         let mut skinned = triangle(3, vec![0, 1, 2]);
         skinned.primitives[0].vertex_type = VertexType::JOINTS_WEIGHTS;
         skinned.primitives[0].vertices = vec![0; 60];

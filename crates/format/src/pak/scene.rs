@@ -261,7 +261,11 @@ impl<'a> SceneView<'a> {
     }
 
     /// Some values with their names.
-    pub fn data(&self, first: u32, count: u32) -> impl ExactSizeIterator<Item = (&'a str, Data<'a>)> + use<'a> {
+    pub fn data(
+        &self,
+        first: u32,
+        count: u32,
+    ) -> impl ExactSizeIterator<Item = (&'a str, Data<'a>)> + use<'a> {
         let view = *self;
         let data = self.data.range(first, count).unwrap_or_default();
         data.iter().map(move |record| {
@@ -502,8 +506,7 @@ mod tests {
             rotation: [0.0, 0.0, 0.0, 1.0],
             ..Reference::default()
         };
-        let geometry =
-            Geometry { coordinates: vec![0.0; 9], indices: vec![0, 1, 2], ..Geometry::default() };
+        let geometry = Geometry { coordinates: vec![0.0; 9], indices: vec![0, 1, 2], ..Geometry::default() };
         let bytes = write(&[reference.clone(), Reference::default()], &[geometry.clone()], 2).unwrap();
         let view = SceneView::read(&bytes, 2).unwrap();
         let first = view.references().get(0).unwrap();
@@ -531,8 +534,10 @@ mod tests {
 
     #[test]
     fn data_cannot_contain_itself() {
-        let reference =
-            Reference { data: vec![("a".to_string(), Value::Array(vec![Value::Int(1)]))], ..Reference::default() };
+        let reference = Reference {
+            data: vec![("a".to_string(), Value::Array(vec![Value::Int(1)]))],
+            ..Reference::default()
+        };
         let mut bytes = write(&[reference], &[], 0).unwrap();
         // The first value says where its own begin.
         bytes[SceneHead::SIZE + 16] = 0;

@@ -53,7 +53,11 @@ impl TextWriter {
             return Ok(*place);
         }
         let number = |n: usize| {
-            u32::try_from(n).map_err(|_| Error::TooLarge { field: "text", found: n as u64, max: u32::MAX.into() })
+            u32::try_from(n).map_err(|_| Error::TooLarge {
+                field: "text",
+                found: n as u64,
+                max: u32::MAX.into(),
+            })
         };
         number(self.text.len() + text.len())?;
         let place = TextRange { offset: number(self.text.len())?, len: number(text.len())? };

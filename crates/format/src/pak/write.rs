@@ -6,8 +6,8 @@
 use alloc::{string::String, vec::Vec};
 
 use super::{
-    ALIGNMENT, AssetRecord, Block, BlockRecord, Codec, HeaderRecord, IndexRecord, KeyRecord, Kind, MAGIC, Material,
-    MaterialRecord, NONE, RefRecord, VERSION,
+    ALIGNMENT, AssetRecord, Block, BlockRecord, Codec, HeaderRecord, IndexRecord, KeyRecord, Kind, MAGIC,
+    Material, MaterialRecord, NONE, RefRecord, VERSION,
 };
 use crate::Error;
 use crate::bytes::align;

@@ -59,9 +59,7 @@ impl Channel {
             Outputs::Translations(values) => Sampled::Translation(at.blend(self.interpolation, values)?),
             Outputs::Scales(values) => Sampled::Scale(at.blend(self.interpolation, values)?),
             Outputs::Rotations(values) => Sampled::Rotation(match self.interpolation {
-                Interpolation::Linear => {
-                    slerp(*values.get(at.key)?, *values.get(at.next)?, at.part)
-                }
+                Interpolation::Linear => slerp(*values.get(at.key)?, *values.get(at.next)?, at.part),
                 other => normalized(at.blend(other, values)?),
             }),
         })
@@ -209,8 +207,7 @@ mod tests {
                 channel(Interpolation::Step, &[0.0, 3.0], Outputs::Translations(vec![[1.0; 3]; 2])),
             ],
         };
-        let expected =
-            Pose { translation: Some([1.0; 3]), rotation: None, scale: Some([2.0; 3]) };
+        let expected = Pose { translation: Some([1.0; 3]), rotation: None, scale: Some([2.0; 3]) };
         assert_eq!(animation.sample(0.0), [("a", expected)]);
         assert_eq!(animation.duration(), 3.0);
     }
