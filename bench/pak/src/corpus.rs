@@ -24,7 +24,8 @@ pub fn generate(root: &Path) -> u64 {
     }
     for n in 0..12 {
         terrain(&root.join(format!("mesh/m{n}.glb")), 96, n as f32);
-        fs::write(root.join(format!("mesh/m{n}.toml")), format!("[mesh]\nsrc = 'm{n}.glb'\n")).expect("a file");
+        fs::write(root.join(format!("mesh/m{n}.toml")), format!("[mesh]\nsrc = 'm{n}.glb'\n"))
+            .expect("a file");
     }
     terrain(&root.join("mesh/terrain.glb"), 362, 99.0);
     fs::write(root.join("mesh/terrain.toml"), "[mesh]\nsrc = 'terrain.glb'\n").expect("a file");
@@ -40,7 +41,11 @@ pub fn generate(root: &Path) -> u64 {
     // Text-like data, and sound that is compressed already.
     for n in 0..6 {
         let words: String = (0..260_000).fold(String::new(), |mut text, _| {
-            let _ = write!(text, "{} ", ["level", "door", "key", "spawn", "4711", "0.25"][random.next() as usize % 6]);
+            let _ = write!(
+                text,
+                "{} ",
+                ["level", "door", "key", "spawn", "4711", "0.25"][random.next() as usize % 6]
+            );
             text
         });
         fs::write(root.join(format!("data/d{n}.txt")), words).expect("a file");
@@ -75,7 +80,8 @@ pub fn keys(root: &Path, count: usize) {
     for n in 0..count {
         fs::write(root.join(format!("k/some-asset-{n:05}.bin")), format!("{n}")).expect("a file");
     }
-    fs::write(root.join("none.toml"), "[content]\n[[content.group]]\nassets = ['k/*.bin']\n").expect("a file");
+    fs::write(root.join("none.toml"), "[content]\n[[content.group]]\nassets = ['k/*.bin']\n")
+        .expect("a file");
 }
 
 fn size(dir: &Path) -> u64 {
@@ -95,7 +101,11 @@ fn picture(path: &Path, side: u32, seed: u32, random: &mut Random) {
             let (u, v) = (x as f32 / side as f32, y as f32 / side as f32);
             let wave = ((u * (9.0 + seed as f32)).sin() * (v * 13.0).cos() + 1.0) * 100.0;
             let grain = random.next() % 24;
-            texels.extend([wave as u8 + grain as u8, (u * 220.0) as u8 + grain as u8, (v * 220.0) as u8 + (grain / 2) as u8]);
+            texels.extend([
+                wave as u8 + grain as u8,
+                (u * 220.0) as u8 + grain as u8,
+                (v * 220.0) as u8 + (grain / 2) as u8,
+            ]);
         }
     }
     let file = fs::File::create(path).expect("a file");
@@ -127,11 +137,21 @@ fn terrain(path: &Path, side: u32, seed: f32) {
     }
     let count = position.len() / 3;
     let floats = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
-    let parts = [floats(&position), floats(&normal), floats(&uv), indices.iter().flat_map(|i: &u32| i.to_le_bytes()).collect()];
+    let parts = [
+        floats(&position),
+        floats(&normal),
+        floats(&uv),
+        indices.iter().flat_map(|i: &u32| i.to_le_bytes()).collect(),
+    ];
     let mut views = String::new();
     let mut at = 0;
     for part in &parts {
-        let _ = write!(views, "{}{{\"buffer\":0,\"byteOffset\":{at},\"byteLength\":{}}}", if at > 0 { "," } else { "" }, part.len());
+        let _ = write!(
+            views,
+            "{}{{\"buffer\":0,\"byteOffset\":{at},\"byteLength\":{}}}",
+            if at > 0 { "," } else { "" },
+            part.len()
+        );
         at += part.len();
     }
     let low = position.iter().skip(1).step_by(3).copied().fold(f32::INFINITY, f32::min);

@@ -41,7 +41,11 @@ fn all(dir: &Path) {
         let sizes = size("ours") / size("theirs");
         rows.push(format!(
             "| bake, {codec} | {:.2} s ({:.2} s) | {:.2} s ({:.2} s) | {:.1}× |",
-            theirs["wall"], theirs["cpu"], ours["wall"], ours["cpu"], theirs["wall"] / ours["wall"]
+            theirs["wall"],
+            theirs["cpu"],
+            ours["wall"],
+            ours["cpu"],
+            theirs["wall"] / ours["wall"]
         ));
         rows.push(format!(
             "| size, {codec} | {:.1} MB | {:.1} MB | {sizes:.3} of it |",
@@ -50,7 +54,9 @@ fn all(dir: &Path) {
         ));
         rows.push(format!(
             "| peak memory, {codec} | {:.0} MB | {:.0} MB | {:.2} of it |",
-            theirs["rss"], ours["rss"], ours["rss"] / theirs["rss"]
+            theirs["rss"],
+            ours["rss"],
+            ours["rss"] / theirs["rss"]
         ));
         let warm = run("ours", "rebake", &root, codec, 5);
         rows.push(format!(
@@ -87,7 +93,10 @@ fn all(dir: &Path) {
 }
 
 fn output(root: &Path, tool: &str, codec: &str) -> PathBuf {
-    root.join(format!("../out-{}/{tool}-{codec}.pak", root.file_name().and_then(|n| n.to_str()).unwrap_or("x")))
+    root.join(format!(
+        "../out-{}/{tool}-{codec}.pak",
+        root.file_name().and_then(|n| n.to_str()).unwrap_or("x")
+    ))
 }
 
 type Figures = BTreeMap<String, f64>;
@@ -116,7 +125,8 @@ fn medians(all: Vec<Figures>) -> Figures {
 fn run(tool: &str, what: &str, root: &Path, codec: &str, runs: usize) -> Figures {
     let me = std::env::current_exe().expect("this program has a path");
     let one = |_| {
-        let done = Command::new(&me).args(["one", tool, what]).arg(root).arg(codec).output().expect("it runs");
+        let done =
+            Command::new(&me).args(["one", tool, what]).arg(root).arg(codec).output().expect("it runs");
         assert!(done.status.success(), "{tool} {what} {codec}: {}", String::from_utf8_lossy(&done.stderr));
         let text = String::from_utf8_lossy(&done.stdout).into_owned();
         let figure = |part: &str| {
@@ -161,10 +171,15 @@ fn one(tool: &str, what: &str, root: &Path, codec: &str) {
             use pak::Pak;
             let path = out.clone();
             match what {
-                "open" => best(Box::new(move || drop(black_box(pak::PakBuf::open(&path).expect("it opens")))), 101),
+                "open" => {
+                    best(Box::new(move || drop(black_box(pak::PakBuf::open(&path).expect("it opens")))), 101)
+                }
                 "terrain" => {
                     let pak = pak::PakBuf::open(&path).expect("it opens");
-                    best(Box::new(move || drop(black_box(pak.read_mesh("mesh/terrain").expect("it reads")))), 21)
+                    best(
+                        Box::new(move || drop(black_box(pak.read_mesh("mesh/terrain").expect("it reads")))),
+                        21,
+                    )
                 }
                 _ => best(Box::new(move || ours(&pak::PakBuf::open(&path).expect("it opens"))), 3),
             }
@@ -173,11 +188,17 @@ fn one(tool: &str, what: &str, root: &Path, codec: &str) {
             use rival::Pak;
             let path = out.clone();
             match what {
-                "open" => best(Box::new(move || drop(black_box(rival::PakBuf::open(&path).expect("it opens")))), 101),
+                "open" => best(
+                    Box::new(move || drop(black_box(rival::PakBuf::open(&path).expect("it opens")))),
+                    101,
+                ),
                 "terrain" => {
                     let mut pak = rival::PakBuf::open(&path).expect("it opens");
                     let times = if codec == "brotli" { 3 } else { 21 };
-                    best(Box::new(move || drop(black_box(pak.read_mesh("mesh/terrain").expect("it reads")))), times)
+                    best(
+                        Box::new(move || drop(black_box(pak.read_mesh("mesh/terrain").expect("it reads")))),
+                        times,
+                    )
                 }
                 _ => best(Box::new(move || theirs(&mut rival::PakBuf::open(&path).expect("it opens"))), 3),
             }
@@ -196,10 +217,14 @@ fn ours(pak: &pak::PakBuf) {
 
 fn theirs(pak: &mut rival::PakBuf) {
     use rival::Pak;
-    (0..pak.bitmap_count()).for_each(|id| drop(black_box(pak.read_bitmap_id(rival::BitmapId(id)).expect("a bitmap"))));
-    (0..pak.blob_count()).for_each(|id| drop(black_box(pak.read_blob_id(rival::BlobId(id)).expect("a blob"))));
-    (0..pak.mesh_count()).for_each(|id| drop(black_box(pak.read_mesh_id(rival::MeshId(id)).expect("a mesh"))));
-    (0..pak.scene_count()).for_each(|id| drop(black_box(pak.read_scene_id(rival::SceneId(id)).expect("a scene"))));
+    (0..pak.bitmap_count())
+        .for_each(|id| drop(black_box(pak.read_bitmap_id(rival::BitmapId(id)).expect("a bitmap"))));
+    (0..pak.blob_count())
+        .for_each(|id| drop(black_box(pak.read_blob_id(rival::BlobId(id)).expect("a blob"))));
+    (0..pak.mesh_count())
+        .for_each(|id| drop(black_box(pak.read_mesh_id(rival::MeshId(id)).expect("a mesh"))));
+    (0..pak.scene_count())
+        .for_each(|id| drop(black_box(pak.read_scene_id(rival::SceneId(id)).expect("a scene"))));
 }
 
 /// CPU seconds of this process, by the kernel's count in hundredths.

@@ -11,8 +11,7 @@ use kiln_format::pak::{Asset, Codec, HEADER_CHECKED, HEADER_LEN, Header, Index, 
 use std::fmt;
 use std::num::NonZero;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// How a pak is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +60,8 @@ pub struct PakBuf {
     index: Index,
     index_bytes: Bytes,
     options: Options,
-    threads: usize,
+    /// Found out when it first matters: asking the system costs more than opening a small file.
+    threads: OnceLock<usize>,
 }
 
 impl PakBuf {
@@ -115,14 +115,7 @@ impl PakBuf {
             return Err(Error::Damaged { part: "index" });
         }
         let index = Index::read(&index_bytes, &header)?;
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        // Only large paks have assets that are worth more than one thread.
-        let threads = match options.threads {
-            Some(threads) => threads.get(),
-            None if len < 2 * WORTH_A_THREAD => 1,
-            None => cores(),
-        };
-        Ok(PakBuf { source, header, index, index_bytes, options, threads })
+        Ok(PakBuf { source, header, index, index_bytes, options, threads: OnceLock::new() })
     }
 
     pub(crate) fn view(&self) -> IndexView<'_> {
@@ -319,7 +312,8 @@ impl PakBuf {
                 false => Ok(()),
             }
         };
-        let threads = self.threads.min(asset.blocks.len()).min((asset.len / WORTH_A_THREAD) as usize);
+        let most = asset.blocks.len().min((asset.len / WORTH_A_THREAD) as usize);
+        let threads = if most < 2 { 1 } else { most.min(self.threads()) };
         if threads < 2 {
             return blocks.try_for_each(one);
         }
@@ -337,6 +331,11 @@ impl PakBuf {
             let all = others.into_iter().map(|other| other.join().unwrap_or(Ok(())));
             all.fold(own, |result, other| result.and(other))
         })
+    }
+
+    fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        *self.threads.get_or_init(|| self.options.threads.map_or_else(cores, NonZero::get))
     }
 
     /// Decodes one block of an asset.

@@ -7,6 +7,7 @@ use crate::render;
 use ::pak::mesh::Mesh;
 use ::pak::{Entry, Error, Kind, Pak, PakBuf};
 use kiln_kit::Diag;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 pub(super) fn list(session: &Session, path: &Path) -> Result<u8, Diag> {
@@ -159,11 +160,13 @@ fn mesh_facts(mesh: &Mesh) -> Vec<(&'static str, String)> {
 pub(super) fn verify(session: &Session, path: &Path) -> Result<u8, Diag> {
     let pak = open(path)?;
     let whole = pak.validate_hash().map_err(|error| damaged(path, &error))?;
+    let keys: BTreeMap<(Kind, usize), &str> =
+        pak.entries().map(|entry| ((entry.kind, entry.id), entry.key)).collect();
     let mut bad = Vec::new();
     for kind in Kind::ALL {
         for id in 0..pak.count(kind) {
             let name = format!("{} {id}", kind.name());
-            let key = pak.entries().find(|entry| entry.kind == kind && entry.id == id).map(|entry| entry.key);
+            let key = keys.get(&(kind, id)).copied();
             let entry =
                 Entry { key: "", kind, id, len: 0, stored_len: 0, codec: ::pak::Codec::None, blocks: vec![] };
             if let Err(error) = facts(&pak, &entry) {
