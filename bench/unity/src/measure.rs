@@ -24,7 +24,7 @@ pub fn child(what: &str, project: &Path, out: &Path) {
         "floor-stat" => drop(floor::walk(project, What::Stat)),
         "lookup" => {
             let index = unity_assetdb::index::Index::open(out).expect("an index");
-            let guid = index.entries().nth(index.len() / 3).expect("an entry").expect("sound").guid();
+            let guid = index.entries().next().expect("an entry").expect("sound").guid();
             let entry = index.find_by_guid(guid).expect("sound").expect("there");
             assert!(!entry.hint().expect("sound").is_empty());
         }

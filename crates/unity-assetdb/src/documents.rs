@@ -201,15 +201,15 @@ pub(crate) fn head(text: &[u8]) -> Option<Document> {
     })
 }
 
-/// Where a piece of a file is best cut: before a document, or else before a line at the indentation of a key.
+/// Where a piece of a file is best cut: before a document or a line at the indentation of a key, so that no scalar goes on
+/// in the next piece.
 pub(crate) fn cut(text: &[u8]) -> usize {
-    if let Some(at) = memchr::memmem::rfind(text, b"\n--- ").filter(|at| *at > 0) {
-        return at + 1;
-    }
-    let key =
-        |at: &usize| text.get(at + 1..at + 4).is_some_and(|next| next.starts_with(b"  ") && next[2] != b' ');
+    let whole = |at: &usize| {
+        let next = text.get(at + 1..).unwrap_or_default();
+        next.starts_with(b"--- ") || next.starts_with(b"  ") && next.get(2).is_some_and(|b| *b != b' ')
+    };
     let mut breaks = memchr::memrchr_iter(b'\n', text);
-    breaks.clone().take(1000).find(key).or_else(|| breaks.next()).map_or(text.len(), |at| at + 1)
+    breaks.clone().take(1000).find(whole).or_else(|| breaks.next()).map_or(text.len(), |at| at + 1)
 }
 
 /// The references of one file, each once.

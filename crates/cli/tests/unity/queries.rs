@@ -69,7 +69,7 @@ fn find_and_list() {
 fn uses_and_deps() {
     let project = Project::sample();
     let uses = project.run(&["uses", "Assets/Art/Flag.png"]);
-    assert_eq!(uses.out, "Assets/Pole.prefab\t7\t1\t21300000\tFlag\n");
+    assert_eq!(uses.out, "Assets/Pole.prefab\t8\t1\t21300000\tFlag\n");
     let of_scene = project.run(&["uses", &guid(3)]);
     assert_eq!(of_scene.out, "ProjectSettings/EditorBuildSettings.asset\t7\t1\t0\tMain\n");
     let unused = project.run(&["uses", "Assets/Art/Unused.mat"]);
