@@ -3,6 +3,7 @@
 
 pub mod assetc;
 pub mod json;
+pub mod pak;
 pub mod progress;
 pub mod render;
 pub mod terminal;

@@ -38,6 +38,7 @@ pub mod hmat;
 pub mod hmesh;
 pub mod hpack;
 pub mod ktx2;
+pub mod pak;
 
 /// Every format, in the order in which `info` lists them. The one list of formats: what works on files of any
 /// kind walks this and names none.
