@@ -145,13 +145,13 @@ impl<'a> Bake<'a> {
 
     fn sources(&self) -> Result<(Real, Tree), Diag> {
         let root = self.root();
-        let src = Real::open(&root).map_err(|e| at("unreadable", &root, "read", &e))?;
-        let tree = src.walk(None).map_err(|e| at("unreadable", &root, "read", &e))?;
+        let src = Real::open(&root).map_err(|e| path_error("unreadable", &root, "read", &e))?;
+        let tree = src.walk(None).map_err(|e| path_error("unreadable", &root, "read", &e))?;
         Ok((src, tree))
     }
 
     fn plan(&self, src: &Real, tree: &Tree) -> Result<Plan, BakeError> {
-        let text = std::fs::read(&self.src).map_err(|e| at("unreadable", &self.src, "read", &e))?;
+        let text = std::fs::read(&self.src).map_err(|e| path_error("unreadable", &self.src, "read", &e))?;
         let text = String::from_utf8(text)
             .map_err(|_| Diag::error("unreadable", "it is not UTF-8").path(self.src.display()))?;
         let mine: Vec<PathBuf> =
@@ -206,7 +206,8 @@ impl<'a> Bake<'a> {
         let journal = RelPath::new(self.journal_name()).map_err(|e| {
             Diag::error("unwritable", format!("this is no name for a file: {e}")).path(self.dst.display())
         })?;
-        let unwritable = |e: std::io::Error| at("unwritable", &cache_dir.join(journal.as_str()), "write", &e);
+        let unwritable =
+            |e: std::io::Error| path_error("unwritable", &cache_dir.join(journal.as_str()), "write", &e);
         let waiting = || self.events.on(Event::Waiting);
         let mut cache = Cache::open(&cache_fs, &journal, &waiting).map_err(unwritable)?;
         let _ = (cache_fs.sweep(), out.sweep());
@@ -280,7 +281,7 @@ impl<'a> Bake<'a> {
         name: &RelPath,
         cache: &mut Cache,
     ) -> Result<(), Diag> {
-        let unwritable = |e: std::io::Error| at("unwritable", &self.dst, "write", &e);
+        let unwritable = |e: std::io::Error| path_error("unwritable", &self.dst, "write", &e);
         let staged = out.stage(&mut |file| layout.write(spool, stores, file)).map_err(unwritable)?;
         let stamp = out.publish(vec![(staged, name.clone())]).into_iter().next();
         let stamp = stamp.unwrap_or_else(|| Err(std::io::ErrorKind::Other.into())).map_err(unwritable)?;
@@ -359,11 +360,11 @@ fn forget_lost(cache: &mut Cache, plan: &Plan, stores: &[Store], touched: bool) 
 /// Opens a folder, making it first.
 fn folder(path: &Path, name: &str) -> Result<Real, Diag> {
     let made = std::fs::create_dir_all(path).and_then(|()| Real::named(path, name));
-    made.map_err(|e| at("unwritable", path, "write", &e))
+    made.map_err(|e| path_error("unwritable", path, "write", &e))
 }
 
 /// An error about a path that the user named.
-fn at(code: &'static str, path: &Path, what: &str, error: &std::io::Error) -> Diag {
+fn path_error(code: &'static str, path: &Path, what: &str, error: &std::io::Error) -> Diag {
     Diag::error(code, format!("cannot {what} it: {error}")).path(path.display())
 }
 
