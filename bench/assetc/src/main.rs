@@ -1,15 +1,18 @@
-//! How long `assetc` takes when there is nothing to do, side by side with the least that any tool could do: a bare
-//! parallel walk that stats every file of the source and the output tree.
+//! How long `assetc` takes. `warm`: when there is nothing to do, side by side with the least that any tool could do, a
+//! bare parallel walk that stats every file of the source and the output tree. `cold`: when there is everything to do.
 //!
 //! ```text
 //! cargo build --release -p kiln-cli
 //! cargo run --release --manifest-path bench/assetc/Cargo.toml -- warm [assets] [runs]
+//! cargo run --release --manifest-path bench/assetc/Cargo.toml -- cold <source tree> [runs]
 //! ```
 //!
 //! Both sides are whole processes, run in turn, on the same trees. The bytes that a warm build reads are taken from
 //! the kernel's count for that process and set beside the size of the journal.
 
+mod cold;
 mod project;
+mod stages;
 mod walk;
 
 use std::path::{Path, PathBuf};
@@ -22,7 +25,8 @@ fn main() {
     match args.first().map(String::as_str) {
         Some("walk") => println!("{}", args[1..].iter().map(|root| walk::walk(Path::new(root))).sum::<u64>()),
         Some("warm") => warm(number(1, 10_000), number(2, 21)),
-        _ => eprintln!("usage: bench-assetc warm [assets] [runs]"),
+        Some("cold") if args.len() > 1 => cold::cold(Path::new(&args[1]), number(2, 3)),
+        _ => eprintln!("usage: bench-assetc warm [assets] [runs] | cold <source tree> [runs]"),
     }
 }
 

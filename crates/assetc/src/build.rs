@@ -206,8 +206,10 @@ fn link(out: &dyn Fs, out_tree: &Tree, cache: &mut Cache, rows: &[Row], verify: 
         let staged = out.stage(&mut |file| file.write_all(&bytes)).map_err(unwritable)?;
         let stamp = out.publish(vec![(staged, path)]).into_iter().next();
         let stamp = stamp.unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map_err(unwritable)?;
-        let record =
-            Record { outputs: vec![Output { path: MANIFEST.into(), stamp, hash }], ..Record::default() };
+        let record = Record {
+            outputs: vec![Output { path: MANIFEST.into(), stamp, hash, work: None }],
+            ..Record::default()
+        };
         cache.append(&[(LINK, Some(&record))]).map_err(unwritable)?;
     }
     let refs: std::collections::BTreeSet<u64> = rows.iter().map(|row| row.hash).collect();

@@ -2,7 +2,9 @@
 
 use crate::config::Settings;
 use crate::link::Row;
-use crate::recipes::{array::Array, cubemap::Cubemap, lut::Lut, texture::Texture};
+use crate::recipes::{
+    array::Array, cubemap::Cubemap, lut::Lut, material::Material, mesh::Mesh, texture::Texture,
+};
 use kiln_kit::{Cook, Diag, Entry, RelPath, World};
 use kiln_texture::Mode;
 
@@ -33,6 +35,8 @@ pub trait Recipe: Sync {
 /// Every kind; where several claim an entry the first one gets it.
 pub static RECIPES: &[&dyn Recipe] = &[
     &Lut,
+    &Material,
+    &Mesh,
     &Cubemap,
     &Array(Mode::Normal),
     &Array(Mode::Grayscale),
@@ -114,6 +118,10 @@ mod tests {
             check(&format!("a.n.{ext}"), "normal", "a.n.ktx2");
         }
         check("grade/warm.lut.cube", "lut", "grade/warm.lut.ktx2");
+        check("models/Chair.v2.GLB", "mesh", "models/Chair.v2.hmesh");
+        check("a.gltf", "mesh", "a.hmesh");
+        check("a.obj", "mesh", "a.hmesh");
+        check("brick.mat", "material", "brick.hmat");
         check("sky.env/", "cubemap", "sky.env.ktx2");
         check("ground.array/", "array", "ground.arr.ktx2");
         check("ground.n.array/", "normal-array", "ground.n.arr.ktx2");

@@ -7,3 +7,4 @@ pub mod pak;
 pub mod progress;
 pub mod render;
 pub mod terminal;
+pub mod unity_assetdb;

@@ -31,6 +31,7 @@ mod pod;
 pub mod refs;
 mod table;
 
+pub mod assetdb;
 pub mod hanim;
 pub mod hman;
 pub mod hmat;

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use kiln_ir::Lut;
 use kiln_kit::Diag;
 
-use crate::Imported;
+use crate::{Imported, excerpt};
 
 /// Unknown lines are named up to this number and counted beyond it.
 const MOST_NAMED: usize = 8;
@@ -187,15 +187,6 @@ fn no_size(message: &str) -> Diag {
 fn wrong_count(size: u32, found: impl Display) -> Diag {
     let message = format!("LUT_3D_SIZE {size} needs {} entries, and {found}", entries(size));
     Diag::error("cube-count", message).hint("the file is cut off or its size is wrong: export it again")
-}
-
-/// The offending text, quoted and of bounded length.
-fn excerpt(text: &str) -> String {
-    const MOST: usize = 40;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{:?}…", &text[..end]),
-        None => format!("{text:?}"),
-    }
 }
 
 #[cfg(test)]

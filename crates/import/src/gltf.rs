@@ -29,10 +29,10 @@ use kiln_ir::{Flaw, ImageId, Mesh, MeshId, Node, NodeId, Scene, Valid};
 use kiln_kit::{Cook, Diag, RelPath};
 
 use crate::Imported;
+use crate::files::Files;
 use buffers::Buffers;
 use document::Document;
 use geometry::{Geometry, Notes};
-use uri::Files;
 
 /// Imports the default scene of a file.
 pub fn import(cx: &mut Cook<'_>, source: &RelPath) -> Result<Imported<Valid<Scene>>, Diag> {
@@ -154,7 +154,7 @@ fn read(bytes: &[u8], files: &mut Files<'_, '_>, parts: &Parts<'_>) -> Result<Im
     notes.unsorted = animated.unsorted;
     notes.lost.extend(animated.lost);
     note_document(&document, &mut notes.lost);
-    warnings.extend(summary(&document, notes, number)?);
+    warnings.extend(summary(&document, notes, number, parts.scene != Pick::Default)?);
 
     let scene = Scene {
         nodes,
@@ -179,9 +179,15 @@ fn note_document(document: &Document<'_>, lost: &mut BTreeSet<String>) {
 }
 
 /// One warning for each kind of thing that turned up.
-fn summary(document: &Document<'_>, notes: Notes, scene: Option<usize>) -> Result<Vec<Diag>, Diag> {
+fn summary(
+    document: &Document<'_>,
+    notes: Notes,
+    scene: Option<usize>,
+    asked: bool,
+) -> Result<Vec<Diag>, Diag> {
     let mut warnings = Vec::new();
-    if let (Some(scene), 2..) = (scene, document.scenes.len()) {
+    // Who asked for a scene knows that there are others.
+    if let (Some(scene), 2.., false) = (scene, document.scenes.len(), asked) {
         let message = format!("of {} scenes, only number {scene} is taken", document.scenes.len());
         warnings.push(Diag::warning("gltf-scenes", message).at("/scenes"));
     }

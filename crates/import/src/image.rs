@@ -1,4 +1,4 @@
-//! Pictures into [`Image`]: PNG, JPEG, TGA, BMP and WebP.
+//! Pictures into [`Image`]: PNG, JPEG, TGA, BMP and WebP; and KTX 2.0 with Basis Universal, which models may hold.
 //!
 //! The content decides the format, not the file's name; TGA, which has no signature, is the one that needs the
 //! name. Grey becomes R = G = B, palettes and colour keys become colours and alpha, sixteen bits stay sixteen.
@@ -12,6 +12,7 @@
 
 mod bmp;
 mod jpeg;
+mod ktx2;
 mod png;
 mod tga;
 mod webp;
@@ -71,6 +72,7 @@ enum Kind {
     Tga,
     Bmp,
     WebP,
+    Ktx2,
 }
 
 impl Kind {
@@ -81,6 +83,7 @@ impl Kind {
             Kind::Tga => "TGA",
             Kind::Bmp => "BMP",
             Kind::WebP => "WebP",
+            Kind::Ktx2 => "KTX",
         }
     }
 
@@ -104,6 +107,7 @@ impl Kind {
             [0xFF, 0xD8, 0xFF, ..] => Some(Kind::Jpeg),
             [b'B', b'M', ..] => Some(Kind::Bmp),
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Kind::WebP),
+            [0xAB, b'K', b'T', b'X', b' ', b'2', b'0', ..] => Some(Kind::Ktx2),
             _ if named == Some(Kind::Tga) && tga::plausible(bytes) => Some(Kind::Tga),
             _ => None,
         }
@@ -131,6 +135,7 @@ pub fn import(bytes: &[u8], extension: &str, limits: &Limits) -> Result<Imported
         Kind::Tga => tga::import(bytes, limits),
         Kind::Bmp => bmp::import(bytes, limits),
         Kind::WebP => webp::import(bytes, limits, &mut warnings),
+        Kind::Ktx2 => ktx2::import(bytes, limits),
     }?;
     Ok(Imported { value, warnings })
 }
@@ -144,6 +149,7 @@ pub fn probe(prefix: &[u8], extension: &str) -> Option<(u32, u32)> {
         Kind::Tga => tga::probe(prefix),
         Kind::Bmp => bmp::probe(prefix),
         Kind::WebP => webp::probe(prefix),
+        Kind::Ktx2 => ktx2::probe(prefix),
     }
 }
 

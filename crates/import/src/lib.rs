@@ -7,8 +7,10 @@
 
 pub mod cube;
 pub mod faces;
+mod files;
 pub mod gltf;
 pub mod image;
+pub mod obj;
 
 use kiln_kit::Diag;
 
@@ -31,6 +33,15 @@ fn absent(bytes: &[u8]) -> Option<Diag> {
         Diag::error("lfs-pointer", "this is a Git LFS pointer, not the content it stands for")
             .hint("fetch the content: git lfs pull")
     })
+}
+
+/// A text of a source, quoted and of bounded length.
+fn excerpt(text: &str) -> String {
+    const MOST: usize = 60;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
 }
 
 #[cfg(test)]

@@ -21,5 +21,5 @@ pub use material::{AlphaMode, ImageId, ImageSource, Material, MaterialId, Slot};
 pub use mesh::{Mesh, MeshId, Primitive};
 pub use scene::{Draw, Node, NodeId, Scene};
 pub use skin::{Skin, SkinId};
-pub use transform::{Matrix, Transform, Trs};
+pub use transform::{Matrix, Transform, Trs, normalize, rotate};
 pub use valid::{Flaw, Valid};

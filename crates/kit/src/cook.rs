@@ -4,6 +4,7 @@
 use crate::fs::{Entry, Fs, Staged, Stamp, Tree};
 use crate::hash::Hash;
 use crate::record::{Input, Seen};
+use crate::share::{Made, WorkKey, Works};
 use crate::{Diag, RelPath};
 use std::collections::BTreeMap;
 use std::io;
@@ -29,6 +30,7 @@ pub(crate) struct Emitted {
     pub(crate) path: RelPath,
     pub(crate) staged: Staged,
     pub(crate) hash: Hash,
+    pub(crate) work: Option<WorkKey>,
 }
 
 /// What one cook may do, and the record of what it did.
@@ -37,6 +39,7 @@ pub struct Cook<'a> {
     src: &'a dyn Fs,
     tree: &'a Tree,
     out: &'a dyn Fs,
+    works: Option<&'a Works>,
     inputs: BTreeMap<RelPath, Seen>,
     pub(crate) emitted: Vec<Emitted>,
     pub(crate) warnings: Vec<Diag>,
@@ -45,7 +48,21 @@ pub struct Cook<'a> {
 impl<'a> Cook<'a> {
     /// A window for one source: reads come from `src`, whose files are listed in `tree`, and outputs go to `out`.
     pub fn new(source: &'a RelPath, src: &'a dyn Fs, tree: &'a Tree, out: &'a dyn Fs) -> Cook<'a> {
-        Cook { source, src, tree, out, inputs: BTreeMap::new(), emitted: vec![], warnings: vec![] }
+        Cook {
+            source,
+            src,
+            tree,
+            out,
+            works: None,
+            inputs: BTreeMap::new(),
+            emitted: vec![],
+            warnings: vec![],
+        }
+    }
+
+    /// The same window, with the work that all cooks of a run share.
+    pub(crate) fn sharing(self, works: &'a Works) -> Cook<'a> {
+        Cook { works: Some(works), ..self }
     }
 
     /// The file or directory that is cooked.
@@ -89,11 +106,34 @@ impl<'a> Cook<'a> {
 
     /// Writes an output; it gets its name when the whole cook has succeeded.
     pub fn emit(&mut self, path: &RelPath, bytes: &[u8]) -> Result<(), Diag> {
+        self.stage(path, bytes, None)
+    }
+
+    /// Writes an output that is the result of work which others may ask for too, and returns what there is to say
+    /// about it. `make` depends on nothing but what `key` was made from; it is not called when somebody's result for
+    /// this key is at hand.
+    pub fn emit_shared(
+        &mut self,
+        path: &RelPath,
+        key: WorkKey,
+        make: impl FnOnce() -> Result<Made, Diag>,
+    ) -> Result<Vec<Diag>, Diag> {
+        let out = self.out;
+        let made = match self.works {
+            Some(works) => works.get(key, path, |kept| out.read(kept).ok(), make)?,
+            None => make()?.into(),
+        };
+        // A later run would not know of the warnings, so it does the work again.
+        self.stage(path, &made.bytes, made.warnings.is_empty().then_some(key))?;
+        Ok(made.warnings.clone())
+    }
+
+    fn stage(&mut self, path: &RelPath, bytes: &[u8], work: Option<WorkKey>) -> Result<(), Diag> {
         if self.emitted.iter().any(|e| &e.path == path) {
             return Err(Diag::error("output-conflict", format!("it writes {path} twice")).path(self.source));
         }
         let staged = self.out.stage(&mut |file| file.write_all(bytes)).map_err(|e| unwritable(path, &e))?;
-        self.emitted.push(Emitted { path: path.clone(), staged, hash: Hash::of(bytes) });
+        self.emitted.push(Emitted { path: path.clone(), staged, hash: Hash::of(bytes), work });
         Ok(())
     }
 
@@ -103,6 +143,14 @@ impl<'a> Cook<'a> {
             warning.path = self.source.to_string();
         }
         self.warnings.push(warning);
+    }
+
+    /// Whether this was said already, whatever its hint.
+    pub fn has_warned(&self, warning: &Diag) -> bool {
+        let same = |said: &Diag| {
+            (&said.code, &said.at, &said.message) == (&warning.code, &warning.at, &warning.message)
+        };
+        self.warnings.iter().any(same)
     }
 
     /// A file that is read twice has to be the same both times, or the record would lie about one of them.

@@ -2,6 +2,7 @@
 
 use crate::fs::Stamp;
 use crate::hash::Hash;
+use crate::share::WorkKey;
 use crate::wire::{Reader, Writer};
 use crate::{Diag, RelPath, Severity};
 use std::borrow::Cow;
@@ -42,6 +43,8 @@ pub struct Output<'a> {
     pub stamp: Stamp,
     /// The hash of its bytes.
     pub hash: Hash,
+    /// The work that it is the result of, if others may use it too.
+    pub work: Option<WorkKey>,
 }
 
 /// The first half of a text's hash: what stands for the text.
@@ -102,6 +105,10 @@ impl<'a> Record<'a> {
             w.text(&output.path);
             put_stamp(&mut w, output.stamp);
             w.raw(&output.hash.0);
+            w.u8(output.work.is_some().into());
+            if let Some(work) = &output.work {
+                w.raw(&work.0);
+            }
         }
         w.bytes(&self.payload);
         w.count(self.warnings.len());
@@ -121,11 +128,7 @@ impl<'a> Record<'a> {
             fingerprint: own(self.fingerprint),
             why: own(self.why),
             inputs: self.inputs.into_iter().map(|i| Input { path: own(i.path), seen: i.seen }).collect(),
-            outputs: self
-                .outputs
-                .into_iter()
-                .map(|o| Output { path: own(o.path), stamp: o.stamp, hash: o.hash })
-                .collect(),
+            outputs: self.outputs.into_iter().map(|o| Output { path: own(o.path), ..o }).collect(),
             payload: Cow::Owned(self.payload.into_owned()),
             warnings: self.warnings,
         }
@@ -138,9 +141,7 @@ impl<'a> Record<'a> {
             fingerprint: text(TextKey(r.array()?))?.into(),
             why: r.text()?.into(),
             inputs: list(&mut r, get_input)?,
-            outputs: list(&mut r, |r| {
-                Some(Output { path: get_path(r)?, stamp: get_stamp(r)?, hash: Hash(r.array()?) })
-            })?,
+            outputs: list(&mut r, get_output)?,
             payload: r.bytes()?.into(),
             warnings: list(&mut r, get_diag)?,
         };
@@ -162,6 +163,16 @@ fn get_input<'a>(r: &mut Reader<'a>) -> Option<Input<'a>> {
         _ => return None,
     };
     Some(Input { path, seen })
+}
+
+fn get_output<'a>(r: &mut Reader<'a>) -> Option<Output<'a>> {
+    let (path, stamp, hash) = (get_path(r)?, get_stamp(r)?, Hash(r.array()?));
+    let work = match r.u8()? {
+        0 => None,
+        1 => Some(WorkKey(r.array()?)),
+        _ => return None,
+    };
+    Some(Output { path, stamp, hash, work })
 }
 
 /// A path as it was recorded. It is checked again: it decides which files are deleted.
@@ -206,7 +217,10 @@ mod tests {
                 Input { path: "b".into(), seen: Seen::Absent },
                 Input { path: "c".into(), seen: Seen::Listing(Hash::of(b"c")) },
             ],
-            outputs: vec![Output { path: "a.ktx2".into(), stamp, hash: Hash::of(b"o") }],
+            outputs: vec![
+                Output { path: "a.ktx2".into(), stamp, hash: Hash::of(b"o"), work: None },
+                Output { path: "b".into(), stamp, hash: Hash::of(b"p"), work: Some(WorkKey([7; 16])) },
+            ],
             payload: b"rows".into(),
             warnings: vec![Diag::warning("odd", "very").path("a.png").at("3").hint("mend it")],
         };
@@ -225,6 +239,7 @@ mod tests {
             path: "../x".into(),
             stamp: Stamp { mtime_ns: 0, changed_ns: 0, len: 0 },
             hash: Hash::of(b""),
+            work: None,
         };
         let record = Record { outputs: vec![output], ..Record::default() };
         assert_eq!(Record::decode(&record.encode(), |_| Some("")), None);

@@ -9,10 +9,12 @@ use crate::cook::{Cook, Emitted, unwritable};
 use crate::fs::Stamp;
 use crate::hash::Hash;
 use crate::record::{Output, Record};
+use crate::share::{Kept, WorkKey, Works, help_or_rest};
 use crate::stale::{Hints, Verdict, Why, World, judge};
 use crate::{Diag, RelPath};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::iter::Peekable;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -157,13 +159,23 @@ pub fn run<T: Task>(
     plan.events.on(Event::Judged { total: tasks.len(), stale: stale.len() });
 
     stale.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| tasks[a.1].source().cmp(tasks[b.1].source())));
-    let kitchen = Kitchen::new(world, cache, tasks);
+    let works = if stale.is_empty() || plan.force { Works::default() } else { left(cache.records()) };
+    let kitchen = Kitchen::new(world, cache, tasks, works);
     kitchen.cook_all(plan, stale);
     for (index, result) in kitchen.into_results() {
         done[index] = result;
     }
     cache.compact().map_err(|e| journal(&e))?;
     Ok(done)
+}
+
+/// The results of shared work that earlier runs left in the output.
+fn left(records: &Records) -> Works {
+    let outputs = records.names().into_iter().filter_map(|name| records.get(name)).flat_map(|r| r.outputs);
+    Works::new(outputs.filter_map(|output| {
+        let path = RelPath::new(&*output.path).ok()?;
+        Some((output.work?, Kept { path, hash: output.hash }))
+    }))
 }
 
 enum Judged {
@@ -242,6 +254,16 @@ struct Ready {
     record: Record<'static>,
 }
 
+/// A file that a cook wrote, while it is put in place.
+struct Wrote {
+    path: RelPath,
+    hash: Hash,
+    work: Option<WorkKey>,
+}
+
+/// The cooks that are to come: weight, task and reason.
+type Queue = Peekable<std::vec::IntoIter<(u64, usize, Why)>>;
+
 #[derive(Default)]
 struct Batch {
     ready: Vec<Ready>,
@@ -261,10 +283,11 @@ struct Kitchen<'a, T> {
     /// Weight and number of the cooks in flight.
     flight: Mutex<(u64, usize)>,
     landed: Condvar,
+    works: Works,
 }
 
 impl<'a, T: Task> Kitchen<'a, T> {
-    fn new(world: World<'a>, cache: &'a mut Cache, tasks: &'a [T]) -> Kitchen<'a, T> {
+    fn new(world: World<'a>, cache: &'a mut Cache, tasks: &'a [T], works: Works) -> Kitchen<'a, T> {
         Kitchen {
             world,
             tasks,
@@ -274,30 +297,44 @@ impl<'a, T: Task> Kitchen<'a, T> {
             results: Mutex::default(),
             flight: Mutex::default(),
             landed: Condvar::new(),
+            works,
         }
     }
 
-    /// Starts cooks from outside the pool, so that no thread of the pool ever waits for memory that a cook
-    /// further down its own stack holds.
+    /// Every thread of the pool takes one cook after the other. Cooks are not jobs of the pool: a thread that waits
+    /// for a part of its own cook may then help another cook with a part, but never starts a whole one on top, which
+    /// would hold its memory, and whatever others wait for, until that one is done.
     fn cook_all(&self, plan: Plan<'_>, stale: Vec<(u64, usize, Why)>) {
         if stale.is_empty() {
             return;
         }
         self.claim_fresh(&stale);
-        // More than the threads can take would only pile up on their stacks.
-        let most = plan.pool.current_num_threads() * 3;
-        plan.pool.in_place_scope(|scope| {
-            for (weight, index, why) in stale {
-                self.admit(weight, most);
-                scope.spawn(move |_| {
-                    self.cook(index, why, plan.events);
-                    let mut flight = lock(&self.flight);
-                    *flight = (flight.0 - weight, flight.1 - 1);
-                    self.landed.notify_one();
-                });
+        let queue = Mutex::new(stale.into_iter().peekable());
+        plan.pool.broadcast(|_| {
+            while let Some((weight, index, why)) = self.next(&queue) {
+                self.cook(index, why, plan.events);
+                let mut flight = lock(&self.flight);
+                *flight = (flight.0 - weight, flight.1 - 1);
+                drop(flight);
+                self.landed.notify_all();
             }
         });
         plan.pool.install(|| self.publish(std::mem::take(&mut *lock(&self.batch))));
+    }
+
+    /// The next cook, as soon as there is memory for it.
+    fn next(&self, queue: &Mutex<Queue>) -> Option<(u64, usize, Why)> {
+        loop {
+            let mut queue = lock(queue);
+            let weight = queue.peek()?.0;
+            let mut flight = lock(&self.flight);
+            if flight.1 == 0 || flight.0.saturating_add(weight) <= BUDGET {
+                *flight = (flight.0.saturating_add(weight), flight.1 + 1);
+                return queue.next();
+            }
+            drop((queue, flight));
+            help_or_rest(&self.landed, || lock(&self.flight));
+        }
     }
 
     /// Outputs of sources that are not cooked again are taken, too.
@@ -310,21 +347,13 @@ impl<'a, T: Task> Kitchen<'a, T> {
         }
     }
 
-    fn admit(&self, weight: u64, most: usize) {
-        let full = |flight: &mut (u64, usize)| {
-            flight.1 > 0 && (flight.0.saturating_add(weight) > BUDGET || flight.1 >= most)
-        };
-        let flight = lock(&self.flight);
-        let mut flight = self.landed.wait_while(flight, full).unwrap_or_else(PoisonError::into_inner);
-        *flight = (flight.0 + weight, flight.1 + 1);
-    }
-
     fn cook(&self, index: usize, why: Why, events: &dyn Events) {
         let task = &self.tasks[index];
         let source = task.source();
         let start = Instant::now();
         events.on(Event::Started { source });
-        let mut cx = Cook::new(source, self.world.src, self.world.src_tree, self.world.out);
+        let mut cx =
+            Cook::new(source, self.world.src, self.world.src_tree, self.world.out).sharing(&self.works);
         let result = catch_unwind(AssertUnwindSafe(|| task.cook(&mut cx)))
             .unwrap_or_else(|panic| Err(panicked(&*panic)));
         let result = result.and_then(|payload| self.claim(index, &cx.emitted).map(|()| payload));
@@ -384,7 +413,8 @@ impl<'a, T: Task> Kitchen<'a, T> {
         let mut cooks = Vec::with_capacity(batch.ready.len());
         for mut ready in batch.ready {
             let emitted = std::mem::take(&mut ready.emitted);
-            let outputs: Vec<_> = emitted.iter().map(|e| (e.path.clone(), e.hash)).collect();
+            let outputs: Vec<_> =
+                emitted.iter().map(|e| Wrote { path: e.path.clone(), hash: e.hash, work: e.work }).collect();
             files.extend(emitted.into_iter().map(|e| (e.staged, e.path)));
             cooks.push((ready, outputs));
         }
@@ -396,10 +426,10 @@ impl<'a, T: Task> Kitchen<'a, T> {
         let mut published = Vec::with_capacity(cooks.len());
         for (mut ready, outputs) in cooks {
             let mut failed = None;
-            for ((path, hash), stamp) in outputs.into_iter().zip(&mut stamps) {
+            for (Wrote { path, hash, work }, stamp) in outputs.into_iter().zip(&mut stamps) {
                 match stamp {
                     Ok(stamp) => {
-                        ready.record.outputs.push(Output { path: path.to_string().into(), stamp, hash })
+                        ready.record.outputs.push(Output { path: path.to_string().into(), stamp, hash, work })
                     }
                     Err(e) => failed = Some(unwritable(&path, &e)),
                 }
@@ -420,16 +450,17 @@ impl<'a, T: Task> Kitchen<'a, T> {
 
     /// Before a path is written for the first time the journal hears of it: should the run be killed and the source
     /// go before the next one, its output would belong to nobody. Such a record has no fingerprint and is stale.
-    fn announce(&self, cooks: &[(Ready, Vec<(RelPath, Hash)>)]) -> Result<(), Diag> {
+    fn announce(&self, cooks: &[(Ready, Vec<Wrote>)]) -> Result<(), Diag> {
         let mut cache = lock(&self.cache);
         let mut claims: Vec<(&str, Record<'static>)> = Vec::new();
         for (ready, outputs) in cooks {
             let name = self.tasks[ready.index].source().as_str();
             let mut known = cache.records().get(name).map(|old| old.into_owned().outputs).unwrap_or_default();
             let before = known.len();
-            for (path, hash) in outputs {
+            for Wrote { path, hash, .. } in outputs {
                 if known.iter().all(|o| o.path != path.as_str()) {
-                    known.push(Output { path: path.to_string().into(), stamp: Stamp::NONE, hash: *hash });
+                    let path = path.to_string().into();
+                    known.push(Output { path, stamp: Stamp::NONE, hash: *hash, work: None });
                 }
             }
             if known.len() > before {

@@ -67,6 +67,8 @@ fn face_of(corners: [u32; 3], positions: &[Vec3]) -> [f64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples::soup;
+    use proptest::prelude::*;
 
     const QUAD: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
 
@@ -92,5 +94,34 @@ mod tests {
         let mut normals = [[0.0; 3]; 4];
         assert_eq!(repair(Triangles::new(&[1, 1, 2], 4).unwrap(), &QUAD, &mut normals), 0);
         assert_eq!(normals, [[0.0; 3]; 4]);
+    }
+
+    proptest! {
+        /// Flat normals are across both edges and on the side from which the corners run counter-clockwise; repaired
+        /// ones are of length one, and good ones stay as they are.
+        #[test]
+        fn across_the_face_and_of_length_one(seed: u64, broken in 0usize..8) {
+            let mut sample = soup(seed, 30, 40);
+            let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
+            for (corners, normal) in triangles.iter().zip(flat(triangles, &sample.positions)) {
+                let [a, b, c] = corners.map(|v| sample.positions[v as usize].map(f64::from));
+                let edge = |to: [f64; 3]| std::array::from_fn::<f64, 3, _>(|i| to[i] - a[i]);
+                let (u, v, n) = (edge(b), edge(c), normal.map(f64::from));
+                let dot = |x: [f64; 3], y: [f64; 3]| x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
+                let determinant = n[0] * (u[1] * v[2] - u[2] * v[1]) + n[1] * (u[2] * v[0] - u[0] * v[2])
+                    + n[2] * (u[0] * v[1] - u[1] * v[0]);
+                if determinant != 0.0 {
+                    prop_assert!(determinant > 0.0 && is_unit(&normal));
+                    prop_assert!(dot(n, u).abs() < 1e-6 && dot(n, v).abs() < 1e-6);
+                }
+            }
+            let good = sample.normals.clone();
+            sample.normals[..broken].fill([f32::NAN; 3]);
+            sample.normals[broken] = good[broken].map(|x| x * 7.0);
+            repair(triangles, &sample.positions, &mut sample.normals);
+            prop_assert!(sample.normals.iter().all(|n| is_unit(n) || *n == [0.0; 3]));
+            prop_assert_eq!(&sample.normals[broken + 1..], &good[broken + 1..]);
+            prop_assert!(dot(sample.normals[broken], good[broken]) > 0.999_999);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Unit vectors as two 16-bit numbers, on an octahedron unfolded into a square.
 //!
 //! The encoding of `.hmesh` vertices: all arithmetic in f32, components times 32767 rounded half away from zero. A
-//! tangent keeps its handedness in the lowest bit of x, which costs half a step of precision there. The zero vector
+//! tangent keeps its handedness in the lowest bit of x, which moves x by up to one step more. The zero vector
 //! has no direction; it is written as (0, 0), which decodes to +Z.
 
 use crate::vector::{Vec3, unit};

@@ -2,20 +2,23 @@
 //!
 //! Each level is made from the one before it, by collapsing edges in the order of the error that does: to the
 //! surface, and to what is on it (normals, texture coordinates, skin weights) where that changes noticeably from one
-//! vertex to the next. Texture seams stay closed and stay seams. Where splits of the normal alone would leave nothing to collapse (a mesh of flat faces, say), a level that
-//! missed its target is tried once more with those splits passable.
+//! vertex to the next. Texture seams stay closed and stay seams. Where splits of the normal alone would leave nothing
+//! to collapse (a mesh of flat faces, say), a level that missed its target is tried once more with those splits
+//! passable.
 //!
 //! A level that does not get clearly smaller than the last one has stalled: it is empty, and the next one starts
 //! from the last that was not.
 
+mod attributes;
+
 use crate::Triangles;
 use crate::order::adapter;
 use crate::skin::Influences;
-use crate::vector::{Vec3, cross, length, sub};
+use crate::vector::Vec3;
 use crate::weld::{Attribute, firsts};
+use attributes::{Attributes, NORMAL_WEIGHT, SKIN_WEIGHT, sketch, uv_weight};
 use meshopt::{SimplifyOptions, SimplifyVertex};
 use rayon::prelude::*;
-use std::sync::OnceLock;
 
 /// A mesh to simplify: an element per vertex in each attribute that is there.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +31,13 @@ pub struct Surface<'a> {
     pub uvs: Option<&'a [[f32; 2]]>,
     /// Influences of a skin: merging vertices that move differently counts as error.
     pub skin: Option<&'a [Influences]>,
+}
+
+impl Surface<'_> {
+    /// Whether there is nothing on it.
+    fn is_plain(&self) -> bool {
+        self.normals.is_none() && self.uvs.is_none() && self.skin.is_none()
+    }
 }
 
 /// A level of detail.
@@ -49,12 +59,6 @@ const STALLED: f32 = 0.05;
 /// each pair around a vertex, and a fan of fifty thousand is nothing that levels of detail are for.
 const MAX_PAIRS: u64 = 1 << 31;
 
-/// A change of normal by 1/weight counts as much as a shift of the surface over the same distance.
-const NORMAL_WEIGHT: f32 = 0.5;
-/// A slide of the texture by a length counts this much of a shift of the surface by it.
-const UV_WEIGHT: f32 = 0.5;
-/// A change of all of a skin's weight counts as much as a shift of the surface over the same distance.
-const SKIN_WEIGHT: f32 = 1.0;
 /// The part of the allowed error that a change of attributes along one edge may make without being weighed.
 const ROUGH: f32 = 0.01;
 /// Of this many edges one may change more.
@@ -102,14 +106,6 @@ struct Simplifier<'a> {
     /// The error allowed, in the units of the positions.
     limit: f32,
     uv_weight: f32,
-    /// What is on the surface, put side by side when it is first needed.
-    attributes: OnceLock<Attributes>,
-}
-
-struct Attributes {
-    /// `weights.len()` floats per vertex.
-    values: Vec<f32>,
-    weights: Vec<f32>,
 }
 
 impl<'a> Simplifier<'a> {
@@ -129,8 +125,7 @@ impl<'a> Simplifier<'a> {
             return None;
         }
         let uv_weight = surface.uvs.map_or(0.0, |uvs| uv_weight(triangles, positions, uvs, extent));
-        let attributes = OnceLock::new();
-        Some(Self { surface, positions, places, limit: error * extent, uv_weight, attributes })
+        Some(Self { surface, positions, places, limit: error * extent, uv_weight })
     }
 
     /// Makes the first of `ratios` from `from`, then the rest from the result.
@@ -165,15 +160,17 @@ impl<'a> Simplifier<'a> {
         if from.len() < full * 3 {
             options |= SimplifyOptions::Sparse;
         }
-        let (mut indices, mut error) = if self.rough(from) {
-            self.weighed(from, target, allowed, options, &vec![SimplifyVertex::None; self.positions.len()])
-        } else {
+        let surface = self.noticeable(from);
+        let (mut indices, mut error) = if surface.is_plain() {
             self.plain(from, target, allowed, options)
+        } else {
+            let free = vec![SimplifyVertex::None; self.positions.len()];
+            self.weighed(&surface, from, target, allowed, options, &free)
         };
         // Missed by more than a tenth: perhaps the splits of normals are in the way.
         if indices.len() > target + target / 10 {
-            let again =
-                self.weighed(from, target, allowed, options | SimplifyOptions::Permissive, &self.seams());
+            let options = options | SimplifyOptions::Permissive;
+            let again = self.weighed(self.surface, from, target, allowed, options, &self.seams());
             if again.0.len() < indices.len() {
                 (indices, error) = again;
             }
@@ -193,6 +190,7 @@ impl<'a> Simplifier<'a> {
     /// By the error to the surface and to what is on it.
     fn weighed(
         &self,
+        surface: &Surface<'_>,
         from: &[u32],
         target: usize,
         allowed: f32,
@@ -200,12 +198,13 @@ impl<'a> Simplifier<'a> {
         marks: &[SimplifyVertex],
     ) -> (Vec<u32>, f32) {
         let mut error = 0.0;
-        let Attributes { values, weights } = self.attributes.get_or_init(|| self.gather());
+        let Attributes { values, weights } =
+            Attributes::gather(surface, self.positions.len(), self.uv_weight);
         let indices = meshopt::simplify_with_attributes_and_locks(
             from,
             &adapter(self.positions),
-            values,
-            weights,
+            &values,
+            &weights,
             weights.len() * size_of::<f32>(),
             marks,
             target,
@@ -216,52 +215,33 @@ impl<'a> Simplifier<'a> {
         (indices, error)
     }
 
-    /// Whether attributes change from vertex to vertex by enough to matter: a skin along any edge, the rest along more
-    /// than a few. Where neighbours are so near and so alike that no collapse of an edge could do harm, as in scans
-    /// and other dense meshes, the surface says all there is to say, and the level is made in half the time and
-    /// memory.
-    fn rough(&self, from: &[u32]) -> bool {
-        let Surface { normals, uvs, skin, .. } = *self.surface;
+    /// The surface with those attributes that change from vertex to vertex by enough to matter: a skin along any edge,
+    /// the rest along more than a few. Where neighbours are so near and so alike that no collapse of an edge could do
+    /// harm, as in scans and other dense meshes, the surface says all there is to say, and the level is made in half
+    /// the time and memory.
+    fn noticeable(&self, from: &[u32]) -> Surface<'a> {
+        let Surface { positions, normals, uvs, skin } = *self.surface;
+        let normal =
+            |n: &&[Vec3]| self.rough(from, NORMAL_WEIGHT, |a, b| apart(n[a], n[b])) > from.len() / FEW;
+        let uv = |uv: &&[[f32; 2]]| {
+            self.rough(from, self.uv_weight, |a, b| apart(uv[a], uv[b])) > from.len() / FEW
+        };
+        let moves = |skin: &&[Influences]| {
+            self.rough(from, SKIN_WEIGHT, |a, b| apart(sketch(&skin[a]), sketch(&skin[b]))) > 0
+        };
+        Surface { positions, normals: normals.filter(normal), uvs: uvs.filter(uv), skin: skin.filter(moves) }
+    }
+
+    /// How many edges change an attribute noticeably; `change` is the square of the change.
+    fn rough(&self, from: &[u32], weight: f32, change: impl Fn(usize, usize) -> f32 + Sync) -> usize {
         let limit = (self.limit * ROUGH) * (self.limit * ROUGH);
         let rough = |a: u32, b: u32| {
             let (a, b) = (a as usize, b as usize);
-            let normals = normals.map_or(0.0, |n| apart(n[a], n[b]) * (NORMAL_WEIGHT * NORMAL_WEIGHT));
-            let uvs = uvs.map_or(0.0, |uv| apart(uv[a], uv[b]) * (self.uv_weight * self.uv_weight));
-            apart(self.positions[a], self.positions[b]) * (normals + uvs) > limit
+            apart(self.positions[a], self.positions[b]) * change(a, b) * (weight * weight) > limit
         };
-        let moves = |skin: &[Influences], a: u32, b: u32| {
-            let (a, b) = (a as usize, b as usize);
-            let change = apart(sketch(&skin[a]), sketch(&skin[b])) * (SKIN_WEIGHT * SKIN_WEIGHT);
-            apart(self.positions[a], self.positions[b]) * change > limit
-        };
-        let (triangles, _) = from.as_chunks::<3>();
-        let edges = |&[a, b, c]: &[u32; 3]| [(a, b), (b, c), (c, a)];
-        if let Some(skin) = skin
-            && triangles
-                .par_iter()
-                .with_min_len(BLOCK)
-                .any(|t| edges(t).iter().any(|&(a, b)| moves(skin, a, b)))
-        {
-            return true;
-        }
-        let count = |t| edges(t).iter().filter(|&&(a, b)| rough(a, b)).count();
-        triangles.par_iter().with_min_len(BLOCK).map(count).sum::<usize>() > from.len() / FEW
-    }
-
-    /// All attributes of each vertex side by side, and their weights.
-    fn gather(&self) -> Attributes {
-        let Surface { normals, uvs, skin, .. } = *self.surface;
-        let mut weights = Vec::new();
-        weights.extend(normals.iter().flat_map(|_| [NORMAL_WEIGHT; 3]));
-        weights.extend(uvs.iter().flat_map(|_| [self.uv_weight; 2]));
-        weights.extend(skin.iter().flat_map(|_| [SKIN_WEIGHT; SKETCH]));
-        let mut values = Vec::with_capacity(self.positions.len() * weights.len());
-        for vertex in 0..self.positions.len() {
-            values.extend(normals.iter().flat_map(|normals| normals[vertex]));
-            values.extend(uvs.iter().flat_map(|uvs| uvs[vertex]));
-            values.extend(skin.iter().flat_map(|skin| sketch(&skin[vertex])));
-        }
-        Attributes { values, weights }
+        let count =
+            |&[a, b, c]: &[u32; 3]| [(a, b), (b, c), (c, a)].iter().filter(|e| rough(e.0, e.1)).count();
+        from.as_chunks::<3>().0.par_iter().with_min_len(BLOCK).map(count).sum()
     }
 
     /// Marks the vertices where texture or skin is split: nothing may collapse across those.
@@ -291,40 +271,6 @@ fn pairs(triangles: Triangles<'_>, places: &[u32]) -> u64 {
 /// The square of the distance between two vectors of attributes.
 fn apart<const N: usize>(a: [f32; N], b: [f32; N]) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
-}
-
-/// Texture coordinates have no natural length: measured by how much of the texture the surface covers, a slide of
-/// the texture becomes a distance on the surface.
-fn uv_weight(triangles: Triangles<'_>, positions: &[Vec3], uvs: &[[f32; 2]], extent: f32) -> f32 {
-    let (mut surface, mut texture) = (0.0f64, 0.0f64);
-    for corners in triangles.iter() {
-        let [a, b, c] = corners.map(|corner| positions[corner as usize]);
-        surface += f64::from(length(cross(sub(b, a), sub(c, a))));
-        let [a, b, c] = corners.map(|corner| uvs[corner as usize]);
-        texture += f64::from(((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])).abs());
-    }
-    let extent = f64::from(extent);
-    let weight = f64::from(UV_WEIGHT) * (surface / (extent * extent) / texture).sqrt();
-    // No area in the texture: there is nothing to slide.
-    if weight.is_finite() { weight.min(1e3) as f32 } else { 0.0 }
-}
-
-/// Numbers per vertex that stand for its skin weights.
-const SKETCH: usize = 4;
-
-/// The weights of all joints, projected to a few dimensions: each joint has a direction of its own, so vertices that
-/// hang on the same joints alike get the same numbers, and others get numbers about as far apart as their weights
-/// are. (Slot by slot they cannot be compared: each vertex lists its joints in its own order.)
-fn sketch(skin: &Influences) -> [f32; SKETCH] {
-    let mut sum = [0.0; SKETCH];
-    for (&joint, &weight) in skin.joints.iter().zip(&skin.weights) {
-        let scrambled = (u32::from(joint) + 1).wrapping_mul(0x9e37_79b1);
-        let scrambled = (scrambled ^ scrambled >> 15).wrapping_mul(0x85eb_ca77);
-        for (value, byte) in sum.iter_mut().zip((scrambled ^ scrambled >> 13).to_le_bytes()) {
-            *value += weight * (f32::from(byte) / 127.5 - 1.0);
-        }
-    }
-    sum
 }
 
 #[cfg(test)]
@@ -432,30 +378,30 @@ mod tests {
     }
 
     #[test]
-    fn skin_weights_hold_vertices_apart() {
-        // A flat strip: without a skin it collapses to almost nothing, with a bend in the weights the bend stays.
+    fn what_is_on_the_surface_holds_vertices_apart() {
+        // A flat sheet: with nothing on it, it collapses to almost nothing; with a strip that differs, the strip stays.
         let mut sample = mirrored_sheet(32);
-        for (p, n) in sample.positions.iter_mut().zip(&mut sample.normals) {
-            (p[2], *n) = (0.0, [0.0, 0.0, 1.0]);
-        }
-        let weight = |x: f32| if (0.25..0.3).contains(&x) { 1.0 } else { 0.0 };
-        let skin: Vec<Influences> = sample
+        sample.positions.iter_mut().for_each(|p| p[2] = 0.0);
+        let inside = |p: &Vec3| (0.25..0.3).contains(&p[0]);
+        let strip = |p: &Vec3| if inside(p) { 1.0 } else { 0.0 };
+        let weights = |p: &Vec3| [1.0 - strip(p), strip(p), 0.0, 0.0];
+        let skin: Vec<_> = sample
             .positions
             .iter()
-            .map(|p| Influences {
-                joints: [0, 1, 0, 0],
-                weights: [1.0 - weight(p[0]), weight(p[0]), 0.0, 0.0],
-            })
+            .map(|p| Influences { joints: [0, 1, 0, 0], weights: weights(p) })
             .collect();
+        let normals: Vec<_> = sample.positions.iter().map(|p| [0.0, strip(p), 1.0 - strip(p)]).collect();
+        let uvs: Vec<_> = sample.positions.iter().map(|p| [p[0], p[1] + strip(p)]).collect();
         let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
-        let count = |skin| {
-            let surface = Surface { positions: &sample.positions, normals: None, uvs: None, skin };
+        let count = |normals, uvs, skin| {
+            let surface = Surface { positions: &sample.positions, normals, uvs, skin };
             let level = chain(triangles, &surface, &[0.01], 0.01, &|i| i.to_vec()).remove(0);
-            let moved = |&v: &u32| weight(sample.positions[v as usize][0]) > 0.5;
-            level.indices.iter().filter(|v| moved(v)).count()
+            level.indices.iter().filter(|&&v| inside(&sample.positions[v as usize])).count()
         };
-        assert!(count(None) < 20);
-        assert!(count(Some(&*skin)) > 20);
+        assert!(count(None, None, None) < 20);
+        assert!(count(Some(&normals), None, None) > 20);
+        assert!(count(None, Some(&uvs), None) > 20);
+        assert!(count(None, None, Some(&skin)) > 20);
     }
 
     #[test]
@@ -468,7 +414,10 @@ mod tests {
                 skin,
             };
             let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
-            Simplifier::new(triangles, &surface, DEFAULT_ERROR).unwrap().rough(&sample.indices)
+            !Simplifier::new(triangles, &surface, DEFAULT_ERROR)
+                .unwrap()
+                .noticeable(&sample.indices)
+                .is_plain()
         };
         assert!(rough(&sphere(64, 32), None) && rough(&mirrored_sheet(16), None));
         let mut dense = sphere(400, 200);

@@ -144,5 +144,21 @@ mod tests {
             prop_assert!((got.weights.iter().sum::<f32>() - 1.0).abs() < 1e-6);
             prop_assert!(got.weights.iter().all(|&w| (0.0..=1.0).contains(&w)));
         }
+
+        /// Against sorting: of eight different joints the four heaviest stay, in proportion.
+        #[test]
+        fn the_heaviest_stay(weights in prop::array::uniform8(0.0f32..1.0)) {
+            let (got, changes) = one([10, 11, 12, 13, 14, 15, 16, 17], weights);
+            let mut sorted: Vec<(u16, f32)> = (10..).zip(weights).filter(|slot| slot.1 > 0.0).collect();
+            prop_assert_eq!(changes.reduced, usize::from(sorted.len() > 4));
+            // Stable: of equals the earlier comes first.
+            sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
+            sorted.truncate(4);
+            let sum: f32 = sorted.iter().map(|slot| slot.1).sum();
+            for (joint, weight) in sorted {
+                let at = got.joints.iter().position(|&j| j == joint).expect("one of the heaviest");
+                prop_assert!((got.weights[at] - weight / sum).abs() < 1e-6);
+            }
+        }
     }
 }

@@ -54,32 +54,75 @@ pub fn generate(
             triangles.vertex_count()
         );
     }
-    let keys = [Attribute::F3(positions), Attribute::F3(normals), Attribute::F2(uvs)];
-    let firsts = firsts(triangles.vertex_count(), &keys);
-    // A welded mesh has every vertex once; then the detour over the first of its kind is not needed.
-    let welded = firsts.iter().enumerate().all(|(at, &first)| at as u32 == first);
-    let joined: Vec<u32>;
-    let topology = if welded {
-        triangles
-    } else {
-        joined = triangles.indices().iter().map(|&index| firsts[index as usize]).collect();
-        Triangles::trusted(&joined, triangles.vertex_count())
-    };
-    Mesh { topology, named: triangles.indices(), positions, normals, uvs }.generate()
+    let made = make(triangles, positions, normals, uvs);
+    let mut indices = triangles.indices().to_vec();
+    made.rename(&mut indices);
+    Tangents { tangents: made.tangents, added: made.added, indices }
 }
 
-/// As [`generate`], for vertices known to differ in position, normal or texture coordinates.
-pub(crate) fn generate_welded(
+/// As [`generate`], with what changes in the indices instead of new ones.
+pub(crate) fn make(
     triangles: Triangles<'_>,
     positions: &[[f32; 3]],
     normals: &[[f32; 3]],
     uvs: &[[f32; 2]],
-) -> Tangents {
+) -> Made {
+    let keys = [Attribute::F3(positions), Attribute::F3(normals), Attribute::F2(uvs)];
+    let firsts = firsts(triangles.vertex_count(), &keys);
+    // A welded mesh has every vertex once; then the detour over the first of its kind is not needed.
+    if firsts.iter().enumerate().all(|(at, &first)| at as u32 == first) {
+        drop(firsts);
+        return make_welded(triangles, positions, normals, uvs);
+    }
+    let joined: Vec<u32> = triangles.indices().iter().map(|&index| firsts[index as usize]).collect();
+    let topology = Triangles::trusted(&joined, triangles.vertex_count());
+    Mesh { topology, named: triangles.indices(), positions, normals, uvs }.generate()
+}
+
+/// As [`make`], for vertices known to differ in position, normal or texture coordinates.
+pub(crate) fn make_welded(
+    triangles: Triangles<'_>,
+    positions: &[[f32; 3]],
+    normals: &[[f32; 3]],
+    uvs: &[[f32; 2]],
+) -> Made {
     Mesh { topology: triangles, named: triangles.indices(), positions, normals, uvs }.generate()
 }
 
-/// Vertices per unit of parallel work.
-const BLOCK: usize = 8192;
+/// Tangents as [`Tangents`] has them, and which corners take an added vertex.
+#[derive(Default)]
+pub(crate) struct Made {
+    pub(crate) tangents: Vec<[f32; 4]>,
+    pub(crate) added: Vec<u32>,
+    /// The corner and its new vertex.
+    moved: Vec<(u32, u32)>,
+}
+
+impl Made {
+    /// Gives the corners of `indices` their new vertices.
+    pub(crate) fn rename(&self, indices: &mut [u32]) {
+        self.moved.iter().for_each(|&(corner, vertex)| indices[corner as usize] = vertex);
+    }
+
+    /// Numbers the vertices that a block adds.
+    fn link(&mut self, block: Block) {
+        let base = self.tangents.len() as u32;
+        for (vertex, tangent) in block.first {
+            self.tangents[vertex as usize] = tangent;
+        }
+        for (vertex, tangent) in block.added {
+            self.added.push(vertex);
+            self.tangents.push(tangent);
+        }
+        self.moved.extend(block.moved.into_iter().map(|(corner, which)| (corner, base + which)));
+    }
+}
+
+/// Triangles or vertices per unit of parallel work.
+const BLOCK: usize = 2048;
+
+/// Units whose results are held at a time.
+const BATCH: usize = 64;
 
 struct Mesh<'a> {
     /// Indices in which equal vertices are one.
@@ -122,15 +165,16 @@ struct Block {
 }
 
 impl Mesh<'_> {
-    fn generate(&self) -> Tangents {
+    fn generate(&self) -> Made {
         let count = self.topology.vertex_count();
         let (faces, (offsets, corners)) = rayon::join(|| self.faces(), || corners_by_vertex(self.topology));
-        let blocks: Vec<Block> = (0..count.div_ceil(BLOCK))
-            .into_par_iter()
-            .map(|block| {
+        let mut made = Made { tangents: vec![[0.0; 4]; count], ..Made::default() };
+        let units = count.div_ceil(BLOCK);
+        for batch in (0..units).step_by(BATCH) {
+            let build = |unit: usize| {
                 let mut out = Block::default();
                 let mut fan = Fan::default();
-                for vertex in block * BLOCK..((block + 1) * BLOCK).min(count) {
+                for vertex in unit * BLOCK..((unit + 1) * BLOCK).min(count) {
                     let around = &corners[offsets[vertex] as usize..offsets[vertex + 1] as usize];
                     if !around.is_empty() {
                         fan.build(self, &faces, vertex, around);
@@ -138,9 +182,11 @@ impl Mesh<'_> {
                     }
                 }
                 out
-            })
-            .collect();
-        self.link(blocks)
+            };
+            let blocks: Vec<Block> = (batch..(batch + BATCH).min(units)).into_par_iter().map(build).collect();
+            blocks.into_iter().for_each(|block| made.link(block));
+        }
+        made
     }
 
     fn faces(&self) -> Vec<Face> {
@@ -166,27 +212,6 @@ impl Mesh<'_> {
         }
         let (sign, kind) = if area > 0.0 { (1.0, Kind::Preserving) } else { (-1.0, Kind::Mirrored) };
         Face { tangent: scale(unit(s), sign), kind }
-    }
-
-    /// Numbers the added vertices and writes the corners that use them.
-    fn link(&self, blocks: Vec<Block>) -> Tangents {
-        let count = self.topology.vertex_count();
-        let mut result =
-            Tangents { tangents: vec![[0.0; 4]; count], added: Vec::new(), indices: self.named.to_vec() };
-        for block in blocks {
-            let base = (count + result.added.len()) as u32;
-            for (vertex, tangent) in block.first {
-                result.tangents[vertex as usize] = tangent;
-            }
-            for (vertex, tangent) in block.added {
-                result.added.push(vertex);
-                result.tangents.push(tangent);
-            }
-            for (corner, which) in block.moved {
-                result.indices[corner as usize] = base + which;
-            }
-        }
-        result
     }
 }
 

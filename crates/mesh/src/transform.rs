@@ -32,6 +32,12 @@ impl Transform {
         Self { linear, translation: column(3), inverse_transpose: cofactors, mirrored }
     }
 
+    /// The same, but triangles and handedness are turned as told: for what another matrix moves later on, which may
+    /// mirror as well.
+    pub fn turning(self, mirrored: bool) -> Self {
+        Self { mirrored, ..self }
+    }
+
     /// Whether left becomes right.
     pub fn mirrored(&self) -> bool {
         self.mirrored

@@ -11,7 +11,7 @@ mod resolve;
 mod roots;
 mod settings;
 mod values;
-mod yaml;
+pub(crate) mod yaml;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,13 @@ pub use init::{STARTER, init};
 pub use kiln_kit::spelling::nearest;
 pub use resolve::{Layer, Resolved, Resolver, Row};
 pub use roots::Roots;
-pub use settings::{KEYS, Key, LutSettings, MeshSettings, SECTIONS, Settings, TextureSettings};
-pub use values::{CutOff, Lambda, LutDepth, Mips, Pixels, Quality, Supercompress};
+pub use settings::{
+    AnimationSettings, KEYS, Key, LutSettings, MeshSettings, SECTIONS, Settings, TextureSettings,
+};
+pub use values::{
+    Conflict, Cubic, CutOff, Index, Lambda, Lods, LutDepth, Mips, Pixels, Quality, Share, Supercompress,
+    Tangents,
+};
 
 use resolve::Layers;
 use yaml::At;

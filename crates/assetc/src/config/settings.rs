@@ -4,7 +4,10 @@
 //! defaults, the text in cache keys, `assetc explain`, and the test that `docs/config/assetc-yml.md` lists the
 //! same. To add a knob, add a row.
 
-use super::values::{CutOff, Lambda, LutDepth, Mips, Pixels, Quality, Supercompress, Value};
+use super::values::{
+    Conflict, Cubic, CutOff, Index, Lambda, Lods, LutDepth, Mips, Pixels, Quality, Share, Supercompress,
+    Tangents, Value,
+};
 use super::yaml::Scalar;
 
 /// One setting, as data.
@@ -85,6 +88,16 @@ settings! {
     mesh: MeshSettings {
         /// Bake the node transforms of a glTF into one mesh in world space; `false` keeps geometry source-local.
         merge: bool = true,
+        /// Compile this scene of a glTF; `false` takes its default one.
+        scene: Option<Index> = None,
+        /// Where tangents come from; `auto` makes them anew where the source's keep vertices apart.
+        tangents: Tangents = Tangents::Auto,
+        /// Reduced levels of detail, each with half the triangles of the one before.
+        lods: Lods = Lods::default(),
+        /// How far a level may be from the surface, as part of the mesh's size.
+        lod_error: Share = Share::default(),
+        /// Order triangles and vertices for the GPU's caches; `false` keeps the order of the source.
+        optimize: bool = true,
     }
     /// Settings of textures, wherever their pixels come from.
     texture: TextureSettings {
@@ -102,6 +115,13 @@ settings! {
         rdo: Lambda = Lambda::OFF,
         /// Keep the covered area of a cut-out through the mips, at this alpha cut-off.
         alpha_coverage: Option<CutOff> = None,
+        /// A picture that a model uses as colour and as data: one texture for the first use, or one for each.
+        conflict: Conflict = Conflict::First,
+    }
+    /// Settings of animations.
+    animation: AnimationSettings {
+        /// Cubic splines become straight lines between their keys, or between as many keys as it takes.
+        cubic: Cubic = Cubic::Degrade,
     }
     /// Settings of lookup tables.
     lut: LutSettings {
@@ -160,11 +180,18 @@ mod tests {
     #[test]
     fn built_in_defaults_are_the_documented_ones() {
         assert_eq!(
-            Settings::default().canonical(&["lut", "mesh", "texture"]),
-            "lut.depth=unorm8\n\
+            Settings::default().canonical(&["animation", "lut", "mesh", "texture"]),
+            "animation.cubic=degrade\n\
+             lut.depth=unorm8\n\
+             mesh.lod_error=0.05\n\
+             mesh.lods=2\n\
              mesh.merge=true\n\
+             mesh.optimize=true\n\
+             mesh.scene=false\n\
+             mesh.tangents=auto\n\
              texture.alpha_coverage=false\n\
              texture.compress=true\n\
+             texture.conflict=first\n\
              texture.max_size=false\n\
              texture.mips=true\n\
              texture.quality=default\n\
@@ -177,7 +204,7 @@ mod tests {
     fn canonical_text_has_the_asked_sections_only() {
         let mut settings = Settings::default();
         settings.texture.compress = false;
-        assert_eq!(settings.canonical(&["mesh"]), "mesh.merge=true\n");
+        assert_eq!(settings.canonical(&["lut"]), "lut.depth=unorm8\n");
         assert_eq!(settings.canonical(&[]), "");
         assert_ne!(settings.canonical(&["texture"]), Settings::default().canonical(&["texture"]));
     }

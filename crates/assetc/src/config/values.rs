@@ -191,6 +191,110 @@ impl Value for CutOff {
     }
 }
 
+/// How many levels of detail a mesh has beside itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lods(u32);
+
+impl Lods {
+    const MAX: u32 = 8;
+
+    /// From 0 to 8.
+    pub const fn new(count: u32) -> Option<Lods> {
+        if count <= Lods::MAX { Some(Lods(count)) } else { None }
+    }
+
+    /// The number.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// One at about half of the triangles, one at about a quarter.
+impl Default for Lods {
+    fn default() -> Lods {
+        Lods(2)
+    }
+}
+
+impl Value for Lods {
+    fn read(scalar: &Scalar) -> Option<Lods> {
+        match bool::read(scalar) {
+            Some(false) => Some(Lods(0)),
+            _ => whole(scalar).and_then(Lods::new),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn accepts() -> String {
+        format!("`false`, a count from 0 to {}", Lods::MAX)
+    }
+}
+
+/// The number of one of several things, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index(u32);
+
+impl Index {
+    /// The number.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl Value for Index {
+    fn read(scalar: &Scalar) -> Option<Index> {
+        whole(scalar).map(Index)
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn accepts() -> String {
+        "a number from 0".into()
+    }
+}
+
+/// An error, as part of the size of a thing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share(f32);
+
+impl Share {
+    /// Above 0, up to 1.
+    pub fn new(share: f32) -> Option<Share> {
+        (share > 0.0 && share <= 1.0).then_some(Share(share))
+    }
+
+    /// The number.
+    pub fn get(self) -> f32 {
+        self.0
+    }
+}
+
+/// A twentieth.
+impl Default for Share {
+    fn default() -> Share {
+        Share(0.05)
+    }
+}
+
+impl Value for Share {
+    fn read(scalar: &Scalar) -> Option<Share> {
+        number(scalar).and_then(Share::new)
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn accepts() -> String {
+        "a number above 0, up to 1".into()
+    }
+}
+
 /// Settings that are one word of a few.
 macro_rules! words {
     ($( #[doc = $doc:literal] $Name:ident { $( #[doc = $word_doc:literal] $Word:ident = $text:literal, )+ } )+) => { $(
@@ -233,6 +337,29 @@ words! {
         Zstd = "zstd",
         /// Nothing.
         None = "none",
+    }
+    /// Where the tangents of a mesh come from.
+    Tangents {
+        /// Those of the source; missing ones are made.
+        Keep = "keep",
+        /// All are made from the texture coordinates.
+        Generate = "generate",
+        /// Those of the source, unless they are unusable or keep far too many vertices apart.
+        Auto = "auto",
+    }
+    /// What happens to a picture that one material uses as colour and another as data.
+    Conflict {
+        /// The first use decides, with a warning.
+        First = "first",
+        /// Each use gets a texture of its own.
+        Split = "split",
+    }
+    /// What becomes of cubic splines in animations.
+    Cubic {
+        /// Their keys, with straight lines between them, and a warning.
+        Degrade = "degrade",
+        /// As many keys as it takes for straight lines to follow the curve.
+        Resample = "resample",
     }
     /// What a texel of a LUT is made of.
     LutDepth {
@@ -294,6 +421,15 @@ mod tests {
             &[("false", "false"), ("0", "0"), ("0.5", "0.5"), ("1", "1")],
             &["true", "1.01", "-0.5", "NaN"],
         );
+        check::<Lods>(&[("false", "0"), ("0", "0"), ("2", "2"), ("8", "8")], &["true", "9", "-1", "1.5"]);
+        check::<Option<Index>>(
+            &[("false", "false"), ("0", "0"), ("12", "12")],
+            &["true", "-1", "1.5", "first"],
+        );
+        check::<Share>(&[("0.05", "0.05"), ("1", "1")], &["0", "-1", "1.5", "nan", "false"]);
+        check::<Tangents>(&[("keep", "keep"), ("generate", "generate"), ("auto", "auto")], &["true"]);
+        check::<Conflict>(&[("first", "first"), ("split", "split")], &["false"]);
+        check::<Cubic>(&[("degrade", "degrade"), ("resample", "resample")], &["linear"]);
         check::<Quality>(&[("fast", "fast"), ("default", "default"), ("high", "high")], &["Fast", ""]);
         check::<Supercompress>(&[("zstd", "zstd"), ("none", "none")], &["lz4", "false"]);
         check::<LutDepth>(&[("unorm8", "unorm8"), ("float16", "float16")], &["16"]);

@@ -10,7 +10,7 @@ use kiln_kit::Diag;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput};
 
 /// Longest accepted text. A thousand rules are a hundredth of it.
-pub(super) const MAX_BYTES: usize = 1 << 20;
+pub(crate) const MAX_BYTES: usize = 1 << 20;
 /// Most nodes, those behind aliases included.
 const MAX_NODES: usize = 100_000;
 /// Deepest nesting; `assetc.yml` needs six.
@@ -18,9 +18,9 @@ const MAX_DEPTH: usize = 32;
 
 /// A place in the text, both counted from 1, the column in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct At {
-    pub(super) line: usize,
-    pub(super) column: usize,
+pub(crate) struct At {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
 }
 
 impl std::fmt::Display for At {
@@ -37,14 +37,14 @@ impl From<&Marker> for At {
 
 /// A value and where it starts.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub(super) at: At,
-    pub(super) value: Value,
+pub(crate) struct Node {
+    pub(crate) at: At,
+    pub(crate) value: Value,
 }
 
 /// What a node holds.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Map(Vec<Entry>),
     Seq(Vec<Node>),
     Scalar(Scalar),
@@ -52,22 +52,22 @@ pub(super) enum Value {
 
 /// One key of a map with its value.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) at: At,
-    pub(super) node: Node,
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) at: At,
+    pub(crate) node: Node,
 }
 
 /// A single value as text. Only a plain one can be a number, a truth value or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Scalar {
-    pub(super) text: String,
-    pub(super) plain: bool,
+pub(crate) struct Scalar {
+    pub(crate) text: String,
+    pub(crate) plain: bool,
 }
 
 impl Scalar {
     /// Whether it is YAML's null: nothing at all, `~` or `null`.
-    pub(super) fn is_null(&self) -> bool {
+    pub(crate) fn is_null(&self) -> bool {
         self.plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
     }
 }
@@ -83,7 +83,7 @@ impl Node {
     }
 
     /// What to call it in a message.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match &self.value {
             Value::Map(_) => "a map".into(),
             Value::Seq(_) => "a list".into(),
@@ -95,7 +95,7 @@ impl Node {
 }
 
 /// Parses one document; `None` if there is none. The diagnostics name the place, not the file.
-pub(super) fn parse(text: &str) -> Result<Option<Node>, Diag> {
+pub(crate) fn parse(text: &str) -> Result<Option<Node>, Diag> {
     if text.len() > MAX_BYTES {
         return Err(Diag::error("config-too-large", format!("more than {MAX_BYTES} bytes")));
     }
@@ -237,7 +237,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The text on one line, short enough to read, with control characters spelt out.
-pub(super) fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     const MAX_CHARS: usize = 80;
     let text = text.trim_end();
     let mut out = String::new();

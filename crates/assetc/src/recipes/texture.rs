@@ -43,9 +43,12 @@ impl Recipe for Texture {
 
     fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag> {
         let source = cx.source();
-        let image = read_image(cx, source)?;
-        let encoded = kiln_texture::encode_2d(image, self.0, &texture_settings(settings));
-        ktx::emit(cx, self.output(source), encoded)?;
+        let bytes = cx.read(source)?;
+        let output = self.output(source).ok_or_else(ktx::nameless)?;
+        let picture = ktx::Picture { bytes: &bytes, extension: suffix(source).map_or("", |s| s.ext) };
+        for warning in ktx::emit_picture(cx, &output, picture, self.0, settings)? {
+            cx.warn(warning);
+        }
         Ok(vec![])
     }
 }

@@ -11,6 +11,10 @@ mod edits;
 mod histories;
 mod json;
 mod kills;
+#[path = "../../../import/tests/gltf/model.rs"]
+#[allow(dead_code, reason = "the builder is shared with the tests of the importer")]
+mod model;
+mod models;
 mod packs;
 mod permissions;
 mod project;

@@ -107,7 +107,7 @@ impl<'b, 'a> Accessor<'b, 'a> {
     }
 
     /// An error about the accessor.
-    pub(super) fn fault(&self, message: impl std::fmt::Display) -> Diag {
+    pub(super) fn unfit(&self, message: impl std::fmt::Display) -> Diag {
         self.at.fault("gltf-accessor", message)
     }
 
@@ -130,7 +130,7 @@ impl<'b, 'a> Accessor<'b, 'a> {
             (Component::U8, false) => self.read(only, |b| f32::from(u8::from_le_bytes(b))),
             (Component::I16, false) => self.read(only, |b| f32::from(i16::from_le_bytes(b))),
             (Component::U16, false) => self.read(only, |b| f32::from(u16::from_le_bytes(b))),
-            (Component::U32, _) => Err(self.fault("32-bit integers cannot be used for this")),
+            (Component::U32, _) => Err(self.unfit("32-bit integers cannot be used for this")),
         }
     }
 
@@ -140,7 +140,7 @@ impl<'b, 'a> Accessor<'b, 'a> {
             Component::U8 => self.read(only, |b| u8::from_le_bytes(b).into()),
             Component::U16 => self.read(only, |b| u16::from_le_bytes(b).into()),
             Component::U32 => self.read(only, u32::from_le_bytes),
-            _ => Err(self.fault("unsigned integers are needed for this")),
+            _ => Err(self.unfit("unsigned integers are needed for this")),
         }
     }
 
@@ -155,7 +155,7 @@ impl<'b, 'a> Accessor<'b, 'a> {
             _ => KINDS[N - 1].0,
         };
         if self.kind != wanted {
-            return Err(self.fault(format_args!("{wanted} is needed for this, and it has {}", self.kind)));
+            return Err(self.unfit(format_args!("{wanted} is needed for this, and it has {}", self.kind)));
         }
         let count = only.map_or(self.count, <[u32]>::len);
         self.buffers.spend(count.saturating_mul(size_of::<[T; N]>()), self.at)?;

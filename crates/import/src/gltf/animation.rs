@@ -112,11 +112,11 @@ fn read_channel<'a>(
     let input = Accessor::new(sampler.need("input")?, accessors, buffers)?;
     let output = Accessor::new(sampler.need("output")?, accessors, buffers)?;
     if input.count() == 0 {
-        return Err(input.fault("an animation needs a key at least"));
+        return Err(input.unfit("an animation needs a key at least"));
     }
     if input.count().checked_mul(interpolation.values_per_key()) != Some(output.count()) {
         let message = format!("{} values do not belong to {} keys", output.count(), input.count());
-        return Err(output.fault(message));
+        return Err(output.unfit(message));
     }
     let times = input.floats::<1>(None)?.into_flattened();
     let values = match property.components() {

@@ -11,7 +11,8 @@ use kiln_kit::Diag;
 use super::at::{At, List};
 use super::document::Document;
 use super::meshopt;
-use super::uri::Files;
+use super::uri;
+use crate::files::Files;
 
 /// What any document may be decoded into, however small it is.
 const DECODED_BYTES: u64 = 256 << 20;
@@ -51,7 +52,7 @@ impl<'a> Buffers<'a> {
             let fallback = meshopt::extension(at).map_or(Ok(false), |extension| extension.is("fallback"))?;
             let bytes: Option<Cow<'a, [u8]>> = match (at.get("uri"), binary) {
                 _ if fallback => None,
-                (Some(uri), _) => Some(files.fetch(uri)?.bytes.into()),
+                (Some(uri), _) => Some(uri::fetch(uri, files)?.bytes.into()),
                 (None, Some(binary)) if index == 0 => Some(binary.into()),
                 (None, _) => None,
             };

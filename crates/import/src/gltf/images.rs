@@ -10,7 +10,8 @@ use kiln_kit::Diag;
 use super::at::At;
 use super::buffers::Buffers;
 use super::document::Document;
-use super::uri::Files;
+use super::uri;
+use crate::files::Files;
 
 /// Reads the pictures of a document that are used.
 pub(super) fn read<'a>(
@@ -35,7 +36,7 @@ fn image<'a>(at: At<'a>, buffers: &Buffers<'a>, files: &mut Files<'_, '_>) -> Re
     let declared = at.text_of("mimeType")?;
     let (bytes, path, media) = match (at.get("uri"), at.get("bufferView")) {
         (Some(uri), _) => {
-            let content = files.fetch(uri)?;
+            let content = uri::fetch(uri, files)?;
             (content.bytes, content.path, content.media)
         }
         (None, Some(view)) => {

@@ -44,7 +44,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Json<'_>, Diag> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
-        fault(
+        syntax(
             bytes,
             at,
             format!("byte {:#04x} is not UTF-8 text", bytes.get(at).copied().unwrap_or_default()),
@@ -55,7 +55,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Json<'_>, Diag> {
     parser.blank();
     match text.as_bytes()[parser.at..].iter().find(|&&byte| byte != 0) {
         None => Ok(value),
-        Some(_) => Err(parser.fault("the text goes on after the end of its only value")),
+        Some(_) => Err(parser.wrong("the text goes on after the end of its only value")),
     }
 }
 
@@ -101,8 +101,8 @@ impl<'a> Parser<'a> {
             Some(b't') => self.word("true", Json::Bool(true)),
             Some(b'f') => self.word("false", Json::Bool(false)),
             Some(b'n') => self.word("null", Json::Null),
-            Some(_) => Err(self.fault("a value is expected here")),
-            None => Err(self.fault("the text ends where a value is expected")),
+            Some(_) => Err(self.wrong("a value is expected here")),
+            None => Err(self.wrong("the text ends where a value is expected")),
         }
     }
 
@@ -128,7 +128,7 @@ impl<'a> Parser<'a> {
                     break;
                 }
                 if !self.eat(b',') {
-                    return Err(self.fault("a comma or the end of the list is expected here"));
+                    return Err(self.wrong("a comma or the end of the list is expected here"));
                 }
             }
         }
@@ -141,12 +141,12 @@ impl<'a> Parser<'a> {
         if !self.eat(b'}') {
             loop {
                 if self.peek() != Some(b'"') {
-                    return Err(self.fault("the name of a member is expected here"));
+                    return Err(self.wrong("the name of a member is expected here"));
                 }
                 let name = self.string()?;
                 self.blank();
                 if !self.eat(b':') {
-                    return Err(self.fault("a colon is expected here"));
+                    return Err(self.wrong("a colon is expected here"));
                 }
                 members.push((name, self.value()?));
                 self.blank();
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
                     break;
                 }
                 if !self.eat(b',') {
-                    return Err(self.fault("a comma or the end of the object is expected here"));
+                    return Err(self.wrong("a comma or the end of the object is expected here"));
                 }
             }
         }
@@ -164,7 +164,7 @@ impl<'a> Parser<'a> {
 
     fn word(&mut self, word: &str, value: Json<'a>) -> Result<Json<'a>, Diag> {
         if !self.text[self.at..].starts_with(word) {
-            return Err(self.fault("a value is expected here"));
+            return Err(self.wrong("a value is expected here"));
         }
         self.at += word.len();
         Ok(value)
@@ -175,7 +175,7 @@ impl<'a> Parser<'a> {
         while matches!(self.peek(), Some(b'0'..=b'9')) {
             self.at += 1;
         }
-        if self.at == start { Err(self.fault("a digit is expected here")) } else { Ok(()) }
+        if self.at == start { Err(self.wrong("a digit is expected here")) } else { Ok(()) }
     }
 
     fn number(&mut self) -> Result<Json<'a>, Diag> {
@@ -201,7 +201,7 @@ impl<'a> Parser<'a> {
         }
         match self.text[start..self.at].parse() {
             Ok(number) if f64::is_finite(number) => Ok(Json::Number(number)),
-            _ => Err(fault(self.text.as_bytes(), start, "the number is too large")),
+            _ => Err(syntax(self.text.as_bytes(), start, "the number is too large")),
         }
     }
 
@@ -218,9 +218,9 @@ impl<'a> Parser<'a> {
                     text.push(self.escape()?);
                     piece = self.at;
                 }
-                Some(0..0x20) => return Err(self.fault("a control character stands in a text")),
+                Some(0..0x20) => return Err(self.wrong("a control character stands in a text")),
                 Some(_) => self.at += 1,
-                None => return Err(self.fault("the text ends inside of a quoted text")),
+                None => return Err(self.wrong("the text ends inside of a quoted text")),
             }
         }
         let rest = &self.text[piece..self.at];
@@ -250,7 +250,7 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 return self.unicode();
             }
-            _ => return Err(self.fault("this is no escape sequence")),
+            _ => return Err(self.wrong("this is no escape sequence")),
         };
         self.at += 1;
         Ok(char)
@@ -262,13 +262,13 @@ impl<'a> Parser<'a> {
             self.at += 2;
             let low = self.hex()?;
             if !(0xDC00..0xE000).contains(&low) {
-                return Err(self.fault("half a surrogate pair"));
+                return Err(self.wrong("half a surrogate pair"));
             }
             0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
         } else {
             high
         };
-        char::from_u32(code).ok_or_else(|| self.fault("half a surrogate pair"))
+        char::from_u32(code).ok_or_else(|| self.wrong("half a surrogate pair"))
     }
 
     fn hex(&mut self) -> Result<u32, Diag> {
@@ -279,12 +279,12 @@ impl<'a> Parser<'a> {
                 self.at += 4;
                 Ok(value)
             }
-            _ => Err(self.fault("four hexadecimal digits are expected here")),
+            _ => Err(self.wrong("four hexadecimal digits are expected here")),
         }
     }
 
-    fn fault(&self, message: &str) -> Diag {
-        fault(self.text.as_bytes(), self.at, message)
+    fn wrong(&self, message: &str) -> Diag {
+        syntax(self.text.as_bytes(), self.at, message)
     }
 
     fn too_large(&self, message: String) -> Diag {
@@ -292,7 +292,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn fault(text: &[u8], at: usize, message: impl Into<String>) -> Diag {
+fn syntax(text: &[u8], at: usize, message: impl Into<String>) -> Diag {
     Diag::error("gltf-json", message)
         .at(place(text, at))
         .hint("the file is damaged: export or download it again")

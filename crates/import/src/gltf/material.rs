@@ -10,7 +10,7 @@ use kiln_kit::Diag;
 
 use super::at::At;
 use super::document::Document;
-use super::uri::excerpt;
+use crate::excerpt;
 
 /// A material with what vertices and warnings need to know of it.
 pub(super) struct Surface {

@@ -1,13 +1,14 @@
 //! URIs of a document into bytes: `data:` inline, everything else a file of the project.
 //!
-//! Names are percent-decoded and resolved beside the document. Nothing outside the root of the project is opened,
-//! whatever the document says: absolute paths, `..` that climbs too high, in any spelling, and every scheme but
-//! `data:` are refused by name, before a file system is asked. Every file that is read or looked for goes through
-//! [`Cook`] and is an input of the asset from then on.
+//! Names are percent-decoded and looked for beside the document. Nothing outside the root of the project is opened,
+//! whatever the document says: [`Files`] sees to that, in any spelling, and every scheme but `data:` is refused
+//! by name, before a file system is asked.
 
-use kiln_kit::{Cook, Diag, RelPath};
+use kiln_kit::Diag;
 
 use super::at::At;
+use crate::excerpt;
+use crate::files::{Files, Sought};
 
 /// What a URI stands for.
 pub(super) struct Content {
@@ -18,70 +19,39 @@ pub(super) struct Content {
     pub(super) media: String,
 }
 
-/// The most bytes that a document may name in files: it may name one file a thousand times.
-const MOST_BYTES: u64 = 4 << 30;
-
-/// The files beside a document.
-pub(super) struct Files<'c, 'x> {
-    cx: &'c mut Cook<'x>,
-    dir: Option<RelPath>,
-    left: u64,
-}
-
-impl<'c, 'x> Files<'c, 'x> {
-    /// The files beside this one.
-    pub(super) fn beside(cx: &'c mut Cook<'x>, source: &RelPath) -> Files<'c, 'x> {
-        Files { cx, dir: source.parent(), left: MOST_BYTES }
+/// The bytes that the URI at a place stands for.
+pub(super) fn fetch(at: At<'_>, files: &mut Files<'_, '_>) -> Result<Content, Diag> {
+    let uri = at.text()?;
+    if let Some(rest) = strip_scheme(uri, "data") {
+        let (media, bytes) = inline(rest)
+            .map_err(|why| at.fault("gltf-uri", format_args!("the data URI is broken: {why}")))?;
+        return Ok(Content { bytes, path: String::new(), media: media.to_owned() });
     }
-
-    /// The bytes that the URI at a place stands for.
-    pub(super) fn fetch(&mut self, at: At<'_>) -> Result<Content, Diag> {
-        let uri = at.text()?;
-        if let Some(rest) = strip_scheme(uri, "data") {
-            let (media, bytes) = inline(rest)
-                .map_err(|why| at.fault("gltf-uri", format_args!("the data URI is broken: {why}")))?;
-            return Ok(Content { bytes, path: String::new(), media: media.to_owned() });
-        }
-        let refuse = |why: String| {
-            at.fault("gltf-uri", format_args!("{} is refused: {why}", excerpt(uri)))
-                .hint("refer to a file inside the project by a path relative to this one")
-        };
-        if let Some((scheme, _)) = uri.split_once(':')
-            && !scheme.contains(['/', '\\'])
-        {
-            return Err(refuse(format!("{:?} does not name a file of the project", format!("{scheme}:"))));
-        }
-        if uri.is_empty() {
-            return Err(refuse("it is empty".to_owned()));
-        }
-        let plain = uri.replace('\\', "/");
-        let decoded = String::from_utf8(percent_decode(&plain))
-            .map_err(|_| refuse("its percent-encoded bytes are not UTF-8".to_owned()))?;
-        let resolve =
-            |name: &str| RelPath::resolve(self.dir.as_ref(), name).map_err(|why| refuse(why.to_string()));
-        let path = resolve(&decoded)?;
-        let found = match self.cx.read_opt(&path)? {
-            // Some exporters write names as they are, percent signs and all.
-            None if decoded != plain => {
-                let literal = resolve(&plain)?;
-                self.cx.read_opt(&literal)?.map(|bytes| (literal, bytes))
-            }
-            found => found.map(|bytes| (path.clone(), bytes)),
-        };
-        let (path, bytes) = found.ok_or_else(|| {
-            at.fault("file-missing", format_args!("it refers to {path}, and there is no such file"))
-                .hint("names are case-sensitive; copy the file there, or export the model as one .glb")
-        })?;
-        self.left = self.left.checked_sub(bytes.len() as u64).ok_or_else(|| {
-            at.fault(
-                "gltf-too-large",
-                format_args!("with {path}, its files have more than {MOST_BYTES} bytes"),
-            )
-        })?;
-        match crate::absent(&bytes) {
-            Some(diag) => Err(diag.path(&path)),
-            None => Ok(Content { bytes, path: path.to_string(), media: String::new() }),
-        }
+    let refuse = |why: String| {
+        at.fault("gltf-uri", format_args!("{} is refused: {why}", excerpt(uri)))
+            .hint("refer to a file inside the project by a path relative to this one")
+    };
+    if let Some((scheme, _)) = uri.split_once(':')
+        && !scheme.contains(['/', '\\'])
+    {
+        return Err(refuse(format!("{:?} does not name a file of the project", format!("{scheme}:"))));
+    }
+    let plain = uri.replace('\\', "/");
+    let decoded = String::from_utf8(percent_decode(&plain))
+        .map_err(|_| refuse("its percent-encoded bytes are not UTF-8".to_owned()))?;
+    let mut sought = files.seek(&decoded)?;
+    // Some exporters write names as they are, percent signs and all.
+    if let (Sought::Missing(_), true) = (&sought, decoded != plain)
+        && let found @ Sought::Found(..) = files.seek(&plain)?
+    {
+        sought = found;
+    }
+    match sought {
+        Sought::Found(path, bytes) => Ok(Content { bytes, path: path.to_string(), media: String::new() }),
+        Sought::Refused(why) => Err(refuse(why)),
+        Sought::Missing(path) => Err(at
+            .fault("file-missing", format_args!("it refers to {path}, and there is no such file"))
+            .hint("names are case-sensitive; copy the file there, or export the model as one .glb")),
     }
 }
 
@@ -156,21 +126,12 @@ fn base64(text: &[u8]) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// A text, quoted and of bounded length.
-pub(super) fn excerpt(text: &str) -> String {
-    const MOST: usize = 60;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{:?}…", &text[..end]),
-        None => format!("{text:?}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::json;
     use super::*;
-    use kiln_kit::Fs;
     use kiln_kit::mem::Mem;
+    use kiln_kit::{Cook, Fs, RelPath};
 
     /// What a URI in `models/a/x.gltf` gives, and which files were read for it.
     fn fetch(files: &[&str], uri: &str) -> (Result<Content, Diag>, Vec<String>) {
@@ -183,7 +144,7 @@ mod tests {
         let mut cx = Cook::new(&source, &src, &tree, &out);
         let json = json::Json::String(uri.into());
         let mut files = Files::beside(&mut cx, &source);
-        let found = files.fetch(At::new(&json));
+        let found = super::fetch(At::new(&json), &mut files);
         (found, src.take_reads())
     }
 
@@ -252,7 +213,7 @@ mod tests {
         let source = RelPath::new("x.gltf").unwrap();
         let json = json::Json::String("b.bin".into());
         let mut cx = Cook::new(&source, &src, &tree, &out);
-        let error = Files::beside(&mut cx, &source).fetch(At::new(&json)).err().unwrap();
+        let error = super::fetch(At::new(&json), &mut Files::beside(&mut cx, &source)).err().unwrap();
         assert_eq!((error.code.as_ref(), error.path.as_str()), ("lfs-pointer", "b.bin"));
     }
 

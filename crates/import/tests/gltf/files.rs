@@ -1,6 +1,7 @@
 //! Where the bytes are: in one file, in the text, in files beside it.
 
-use crate::model::{Model, base64, import};
+use crate::imported::import;
+use crate::model::{Model, base64};
 use kiln_import::gltf;
 use kiln_kit::mem::Mem;
 use kiln_kit::{Cook, Fs, RelPath};

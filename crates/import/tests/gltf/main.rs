@@ -3,6 +3,7 @@
 mod accessors;
 mod compression;
 mod files;
+mod imported;
 mod malformed;
 mod materials;
 mod model;

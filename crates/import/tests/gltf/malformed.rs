@@ -1,6 +1,7 @@
 //! Files that are wrong in one way each: the message has the code and the place.
 
-use crate::model::{F32, Model, U8, import};
+use crate::imported::import;
+use crate::model::{F32, Model, U8};
 use serde_json::{Value, json};
 
 /// A model with everything: two meshes, sparse, skin, animation, material with texture, instances.

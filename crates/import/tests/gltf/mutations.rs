@@ -1,8 +1,9 @@
 //! Damaged files: an answer, never a panic, and little memory.
 
 use crate::compression::{draco_grid, meshopt_grid};
+use crate::imported::import;
 use crate::malformed::everything;
-use crate::model::{Model, U16, import};
+use crate::model::{Model, U16};
 use serde_json::{Value, json};
 
 /// A small generator; the same numbers on every run.

@@ -1,6 +1,7 @@
 //! Scenes, nodes, transforms, instances.
 
-use crate::model::{I16, Model, import};
+use crate::imported::import;
+use crate::model::{I16, Model};
 use kiln_import::gltf;
 use kiln_ir::{Matrix, Transform};
 use kiln_kit::mem::Mem;

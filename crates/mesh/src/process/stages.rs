@@ -9,7 +9,11 @@ use crate::transform::Transform;
 use crate::vector::{Vec3, scale};
 use crate::weld::{self, Attribute, Welded};
 use crate::{Error, Triangles, hubs, normals, octahedral, order, tangents};
+use rayon::prelude::*;
 use std::borrow::Cow;
+
+/// Vertices per unit of parallel work.
+const BLOCK: usize = 8192;
 
 /// Authored tangents that make this many halves of the vertices there would be without them are not kept by
 /// [`TangentMode::Auto`]. MikkTSpace tangents add a few per cent, where the texture is mirrored.
@@ -200,13 +204,13 @@ impl<'a> Mesh<'a> {
             unit.shrink(near.to_mut());
         }
         let made = match self.skin {
-            None => tangents::generate_welded(self.triangles(), &near, &self.normals, uvs),
+            None => tangents::make_welded(self.triangles(), &near, &self.normals, uvs),
             // Vertices may differ in their influences alone, which must not part tangents.
-            Some(_) => tangents::generate(self.triangles(), &near, &self.normals, uvs),
+            Some(_) => tangents::make(self.triangles(), &near, &self.normals, uvs),
         };
         drop(near);
         self.append(&made.added);
-        self.indices = made.indices.into();
+        made.rename(self.indices.to_mut());
         self.tangents = Some(made.tangents.into());
     }
 
@@ -232,13 +236,10 @@ impl<'a> Mesh<'a> {
         if !optimize {
             return;
         }
-        let count = self.positions.len();
-        let cached = order::vertex_cache(self.triangles());
-        let mut indices = order::overdraw(Triangles::trusted(&cached, count), &self.positions);
-        drop(cached);
-        let sources = order::vertex_fetch(&mut indices, count);
+        self.indices = order::vertex_cache(self.triangles()).into();
+        self.indices = order::overdraw(self.triangles(), &self.positions).into();
+        let sources = order::vertex_fetch(self.indices.to_mut(), self.positions.len());
         self.pick(&sources);
-        self.indices = indices.into();
     }
 
     fn split_hubs(&mut self) {
@@ -252,25 +253,21 @@ impl<'a> Mesh<'a> {
     }
 
     pub(super) fn finish(
-        self,
+        mut self,
         settings: &Settings,
         unit: Unit,
         timed: &Timed<'_>,
         notes: Vec<Note>,
     ) -> Output {
-        let triangles = self.triangles();
-        let (mut lods, (mut meshlets, (vertices, bounds))) = rayon::join(
+        let (vertices, bounds) = timed.run(Stage::Pack, || self.pack(unit));
+        let has_tangents = self.tangents.take().is_some();
+        let (mut lods, mut meshlets) = rayon::join(
             || timed.run(Stage::Lods, || self.lods(settings, timed)),
             || {
-                rayon::join(
-                    || {
-                        timed.run(Stage::Meshlets, || match settings.meshlets {
-                            true => meshlets::build(triangles, &self.positions),
-                            false => Meshlets::default(),
-                        })
-                    },
-                    || timed.run(Stage::Pack, || self.pack(unit)),
-                )
+                timed.run(Stage::Meshlets, || match settings.meshlets {
+                    true => meshlets::build(self.triangles(), &self.positions),
+                    false => Meshlets::default(),
+                })
             },
         );
         if unit.0 != 1.0 {
@@ -287,7 +284,7 @@ impl<'a> Mesh<'a> {
             meshlets,
             lods,
             bounds,
-            has_tangents: self.tangents.is_some(),
+            has_tangents,
             notes,
         }
     }
@@ -314,7 +311,8 @@ impl<'a> Mesh<'a> {
             tangent: self.tangents.as_ref().map_or([0, 0], |all| octahedral::encode_tangent(all[at])),
             uv: self.uvs.as_ref().map_or([0.0; 2], |all| all[at]),
         };
-        let vertices: Vec<Vertex> = (0..self.positions.len()).map(vertex).collect();
+        let vertices: Vec<Vertex> =
+            (0..self.positions.len()).into_par_iter().with_min_len(BLOCK).map(vertex).collect();
         let around = bounds(vertices.iter().map(|vertex| vertex.position));
         (vertices, around)
     }

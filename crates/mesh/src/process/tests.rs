@@ -284,4 +284,34 @@ proptest! {
         sound(&output);
         prop_assert_eq!(result(&output, triples(&output.indices)), source(&input(&sample)));
     }
+
+    /// Whatever the node's matrix: every triangle faces the way its baked normals do, as it did before.
+    #[test]
+    fn baked_soups_face_their_normals(seed: u64, m in prop::array::uniform9(-2.0f64..2.0)) {
+        let mut sample = soup(seed, 30, 60);
+        // Each triangle its own vertices, with the normal of its face.
+        sample.positions = sample.indices.iter().map(|&i| sample.positions[i as usize]).collect();
+        sample.uvs = sample.indices.iter().map(|&i| sample.uvs[i as usize]).collect();
+        sample.indices = (0..sample.positions.len() as u32).collect();
+        let columns = [[m[0], m[1], m[2]], [m[3], m[4], m[5]], [m[6], m[7], m[8]]];
+        let across = |a: [f64; 3], b: [f64; 3]| [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+        let determinant: f64 = (0..3).map(|i| columns[0][i] * across(columns[1], columns[2])[i]).sum();
+        prop_assume!(determinant.abs() > 0.1);
+        let matrix = [m[0], m[1], m[2], 0.0, m[3], m[4], m[5], 0.0, m[6], m[7], m[8], 0.0, 3.0, 2.0, 1.0, 1.0];
+        let transform = Transform::new(&matrix);
+        let flat = Input { normals: None, transform: Some(&transform), ..input(&sample) };
+        let output = process(&flat, &Settings::default()).unwrap();
+        sound(&output);
+        prop_assert_eq!(output.indices.len(), sample.indices.len());
+        for t in triples(&output.indices) {
+            let corners = t.map(|v| output.vertices[v as usize]);
+            let face = face(corners[0].position, corners[1].position, corners[2].position);
+            // Slivers turn with the rounding of their corners.
+            if face.iter().map(|x| x * x).sum::<f64>() > 1e-6 {
+                for corner in corners {
+                    prop_assert!(dot(unit64(face), octahedral::decode(corner.normal)) > 0.99);
+                }
+            }
+        }
+    }
 }

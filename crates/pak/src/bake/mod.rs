@@ -284,7 +284,8 @@ impl<'a> Bake<'a> {
         let staged = out.stage(&mut |file| layout.write(spool, stores, file)).map_err(unwritable)?;
         let stamp = out.publish(vec![(staged, name.clone())]).into_iter().next();
         let stamp = stamp.unwrap_or_else(|| Err(std::io::ErrorKind::Other.into())).map_err(unwritable)?;
-        let output = Output { path: name.to_string().into(), stamp, hash: Hash::of(&layout.header) };
+        let output =
+            Output { path: name.to_string().into(), stamp, hash: Hash::of(&layout.header), work: None };
         let record = Record { outputs: vec![output], ..Record::default() };
         cache.append(&[(LINK, Some(&record))]).map_err(unwritable)
     }

@@ -1,0 +1,51 @@
+//! A cold build of a real project: wall time, processor time and peak memory with one thread and with two, and where
+//! the time goes.
+
+use crate::stages;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+struct Run {
+    wall: f64,
+    cpu: f64,
+    peak: u64,
+}
+
+/// Builds the sources below `assets` into fresh directories, in turn with one thread and with two.
+pub fn cold(assets: &Path, runs: usize) {
+    let program = crate::assetc();
+    let mut best: [Option<Run>; 2] = [None, None];
+    for _ in 0..runs {
+        for (jobs, best) in [1, 2].into_iter().zip(&mut best) {
+            let run = build(&program, assets, jobs);
+            if best.as_ref().is_none_or(|b| run.wall < b.wall) {
+                *best = Some(run);
+            }
+        }
+    }
+    let [Some(one), Some(two)] = best else { return };
+    println!("| {} | wall, s | processor, s | peak memory, MB |\n|---|---|---|---|", assets.display());
+    for (name, run) in [("one thread", &one), ("two threads", &two)] {
+        println!("| {name} | {:.2} | {:.2} | {:.0} |", run.wall, run.cpu, run.peak as f64 / 1e6);
+    }
+    println!("| ratio | {:.2} | | |\n", one.wall / two.wall);
+    stages::print(assets);
+}
+
+fn build(program: &Path, assets: &Path, jobs: usize) -> Run {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let input = std::fs::canonicalize(assets).expect("the project is there");
+    std::fs::write(dir.path().join("assetc.yml"), format!("input: {}\n", input.display())).expect("room for a file");
+    let start = Instant::now();
+    let mut child = Command::new(program);
+    child.arg("-q").arg("-C").arg(dir.path()).arg(format!("-j{jobs}")).stderr(std::process::Stdio::null());
+    let child = child.spawn().expect("assetc runs");
+    let (mut status, mut usage) = (0, unsafe { std::mem::zeroed::<libc::rusage>() });
+    // SAFETY: the process is our child, and both places are ours to write.
+    unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
+    let wall = start.elapsed().as_secs_f64();
+    assert_eq!(status, 0, "the project builds");
+    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
+    Run { wall, cpu: seconds(usage.ru_utime) + seconds(usage.ru_stime), peak: usage.ru_maxrss as u64 * 1024 }
+}

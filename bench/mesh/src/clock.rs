@@ -1,0 +1,76 @@
+//! Time and memory as Linux counts them. CPU time is not spoilt by a busy machine.
+
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// What something took, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Took {
+    pub cpu: f64,
+    pub wall: f64,
+}
+
+impl Took {
+    /// The one with less CPU time.
+    pub fn least(self, other: Took) -> Took {
+        if other.cpu < self.cpu { other } else { self }
+    }
+}
+
+/// Runs `work` on all threads of this process.
+pub fn time<T>(work: impl FnOnce() -> T) -> (T, Took) {
+    let (wall, cpu) = (Instant::now(), process_seconds());
+    let result = work();
+    (result, Took { cpu: process_seconds() - cpu, wall: wall.elapsed().as_secs_f64() })
+}
+
+/// Runs a program to its end, and also tells the most memory it held, in MB; nothing if it cannot be started or fails.
+/// The memory is at least what this process holds, which a child starts from.
+pub fn time_program(program: &str, arguments: &[String]) -> Option<(Took, f64)> {
+    let wall = Instant::now();
+    let quiet = Stdio::null;
+    let child = Command::new(program).args(arguments).stdout(quiet()).stderr(quiet()).spawn().ok()?;
+    // SAFETY: an all-zero `rusage` is a value of that plain C struct; the call waits for a child that nobody else
+    // waits for, and only writes into `status` and `usage`.
+    let (status, usage) = unsafe {
+        let (mut status, mut usage) = (0, std::mem::zeroed::<libc::rusage>());
+        assert_eq!(
+            libc::wait4(child.id() as i32, &mut status, 0, &mut usage),
+            child.id() as i32,
+            "our child ends"
+        );
+        (status, usage)
+    };
+    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
+    let cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    let took = Took { cpu, wall: wall.elapsed().as_secs_f64() };
+    (status == 0).then_some((took, usage.ru_maxrss as f64 * 1024.0 / 1e6))
+}
+
+/// CPU time of this thread.
+pub fn thread_seconds() -> f64 {
+    seconds(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn process_seconds() -> f64 {
+    seconds(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+fn seconds(clock: libc::clockid_t) -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call only writes into `time`.
+    assert_eq!(unsafe { libc::clock_gettime(clock, &mut time) }, 0, "a Linux that knows clock {clock}");
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// A line of `/proc/self/status` in MB: `VmRSS:` is what is held now, `VmHWM:` the most since [`forget_peak`].
+pub fn memory(field: &str) -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a Linux with /proc");
+    let line = status.lines().find(|line| line.starts_with(field)).expect("a known field");
+    line.split_whitespace().nth(1).and_then(|kib| kib.parse::<f64>().ok()).expect("KiB") * 1024.0 / 1e6
+}
+
+/// Makes the peak start anew.
+pub fn forget_peak() {
+    std::fs::write("/proc/self/clear_refs", "5").expect("a Linux that forgets the peak");
+}

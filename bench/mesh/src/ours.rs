@@ -1,0 +1,169 @@
+//! The mesh path as a build takes it: a glTF file is imported, every primitive processed, and an `.hmesh` written.
+
+use kiln_format::hmesh::{self, GpuVertex, MeshBounds, MeshLod, Parts, SubMesh};
+use kiln_ir::{Draw, Primitive, Scene, Valid};
+use kiln_kit::{Cook, Fs, Real, RelPath};
+use kiln_mesh::process::{Input, Output, Settings, Stage};
+use kiln_mesh::{bounds, skin, transform::Transform};
+use rayon::prelude::*;
+use std::path::Path;
+
+/// The scene of a file.
+pub fn import(path: &Path) -> Valid<Scene> {
+    let root = Real::open(path.parent().expect("a folder")).expect("a folder that opens");
+    let tree = root.walk(None).expect("a folder that lists");
+    let source =
+        RelPath::new(path.file_name().expect("a name").to_string_lossy().into_owned()).expect("a plain name");
+    let mut cook = Cook::new(&source, &root, &tree, &root);
+    kiln_import::gltf::import(&mut cook, &source)
+        .unwrap_or_else(|diag| panic!("{}: {diag:?}", path.display()))
+        .value
+}
+
+/// Every primitive of every draw, processed in parallel, in the order they are drawn.
+pub fn process(
+    scene: &Valid<Scene>,
+    settings: &Settings,
+    watch: &(dyn Fn(Stage, bool) + Sync),
+) -> Vec<Output> {
+    let draws: Vec<(Draw, &Primitive)> = scene
+        .draws()
+        .flat_map(|draw| scene.meshes[draw.mesh.0 as usize].primitives.iter().map(move |p| (draw, p)))
+        .collect();
+    draws.par_iter().map(|(draw, primitive)| one(draw, primitive, settings, watch)).collect()
+}
+
+fn one(
+    draw: &Draw,
+    primitive: &Primitive,
+    settings: &Settings,
+    watch: &(dyn Fn(Stage, bool) + Sync),
+) -> Output {
+    fn given<T>(list: &[T]) -> Option<&[T]> {
+        (!list.is_empty()).then_some(list)
+    }
+    let columns: [f64; 16] = std::array::from_fn(|i| draw.world.0[i / 4][i % 4]);
+    let transform = Transform::new(&columns);
+    let skinned = draw.skin.is_some() && !primitive.joints.is_empty();
+    let set = [skin::Set { joints: &primitive.joints, weights: &primitive.weights }];
+    let input = Input {
+        indices: &primitive.indices,
+        positions: &primitive.positions,
+        normals: given(&primitive.normals),
+        uvs: given(&primitive.uv0),
+        tangents: given(&primitive.tangents),
+        skin: if skinned { &set } else { &[] },
+        transform: (!skinned && draw.world != kiln_ir::Matrix::IDENTITY).then_some(&transform),
+    };
+    kiln_mesh::process_watched(&input, settings, watch).expect("a sound primitive")
+}
+
+/// The bytes of the mesh, without materials and skin.
+pub fn write(outputs: Vec<Output>, levels: usize) -> Vec<u8> {
+    let mut all = Assembled::default();
+    let vertices: usize = outputs.iter().map(|o| o.vertices.len()).sum();
+    all.vertices.reserve_exact(vertices);
+    all.indices.reserve_exact(outputs.iter().map(|o| o.indices.len()).sum());
+    let tangents = outputs.iter().any(|output| output.has_tangents);
+    for output in outputs {
+        all.add(output);
+    }
+    let around = bounds::bounds(all.vertices.iter().map(|vertex| vertex.position));
+    let parts = Parts {
+        bounds: boxed(&around),
+        vertices: &all.vertices,
+        has_tangents: tangents,
+        indices: &all.indices,
+        meshlets: &all.meshlets,
+        meshlet_vertices: &all.meshlet_vertices,
+        meshlet_triangles: &all.meshlet_triangles,
+        meshlet_bounds: &all.meshlet_bounds,
+        submeshes: &all.submeshes,
+        lod_count: levels as u32,
+        lods: &all.lods,
+        lod_indices: &all.lod_indices,
+        ..Parts::default()
+    };
+    hmesh::write(&parts).expect("a sound mesh")
+}
+
+#[derive(Default)]
+struct Assembled {
+    vertices: Vec<GpuVertex>,
+    indices: Vec<u32>,
+    meshlets: Vec<hmesh::Meshlet>,
+    meshlet_vertices: Vec<u32>,
+    meshlet_triangles: Vec<[u8; 3]>,
+    meshlet_bounds: Vec<hmesh::MeshletBounds>,
+    submeshes: Vec<SubMesh>,
+    lods: Vec<MeshLod>,
+    lod_indices: Vec<u32>,
+}
+
+impl Assembled {
+    fn add(&mut self, output: Output) {
+        if output.indices.is_empty() {
+            return;
+        }
+        let base = self.vertices.len() as u32;
+        let (vertex_base, triangle_base) =
+            (self.meshlet_vertices.len() as u32, self.meshlet_triangles.len() as u32);
+        self.submeshes.push(SubMesh {
+            first_index: self.indices.len() as u32,
+            index_count: output.indices.len() as u32,
+            first_meshlet: self.meshlets.len() as u32,
+            meshlet_count: output.meshlets.meshlets.len() as u32,
+            material_slot: hmesh::NO_MATERIAL,
+            base_vertex: 0,
+            bounds: boxed(&output.bounds),
+        });
+        self.vertices.extend(output.vertices.iter().map(|v| GpuVertex {
+            position: v.position,
+            normal: v.normal,
+            tangent: v.tangent,
+            uv: v.uv,
+        }));
+        self.indices.extend(output.indices.iter().map(|index| base + index));
+        self.meshlets.extend(output.meshlets.meshlets.iter().map(|m| hmesh::Meshlet {
+            vertex_offset: vertex_base + m.vertex_offset,
+            vertex_count: m.vertex_count,
+            triangle_offset: triangle_base + m.triangle_offset,
+            triangle_count: m.triangle_count,
+        }));
+        self.meshlet_vertices.extend(output.meshlets.vertices.iter().map(|vertex| base + vertex));
+        self.meshlet_triangles.extend_from_slice(&output.meshlets.triangles);
+        self.meshlet_bounds.extend(output.meshlets.bounds.iter().map(|b| hmesh::MeshletBounds {
+            center: b.center,
+            radius: b.radius,
+            cone_axis: b.cone_axis,
+            cone_cutoff: b.cone_cutoff,
+        }));
+        for lod in &output.lods {
+            let first = if lod.indices.is_empty() { 0 } else { self.lod_indices.len() as u32 };
+            self.lods.push(MeshLod { first_index: first, index_count: lod.indices.len() as u32 });
+            self.lod_indices.extend(lod.indices.iter().map(|index| base + index));
+        }
+    }
+}
+
+fn boxed(bounds: &bounds::Bounds) -> MeshBounds {
+    MeshBounds {
+        aabb_min: bounds.min,
+        aabb_max: bounds.max,
+        sphere_center: bounds.center,
+        sphere_radius: bounds.radius,
+    }
+}
+
+/// The bytes of the decoded meshes: what an importer hands over.
+pub fn decoded_bytes(scene: &Valid<Scene>) -> usize {
+    let size = |p: &Primitive| {
+        p.positions.len() * 12
+            + p.normals.len() * 12
+            + p.uv0.len() * 8
+            + p.tangents.len() * 16
+            + p.joints.len() * 24
+            + p.indices.len() * 4
+    };
+    scene.meshes.iter().flat_map(|mesh| &mesh.primitives).map(size).sum()
+}

@@ -1,0 +1,59 @@
+//! How much faster two threads are than one: wall time of all images together, strips dealt out as they come.
+//!
+//! ```text
+//! cargo run --release --bin threads -- ../../../shared/data
+//! ```
+
+#[allow(dead_code, reason = "the table uses more of it")]
+#[path = "../images.rs"]
+mod images;
+
+use kiln_uastc::{Options, Quality, View, blocks_high, blocks_wide, encode_rows};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Instant;
+
+fn main() {
+    let root = std::env::args().nth(1).unwrap_or_else(|| "../../../shared/data".into());
+    let images = images::load(&PathBuf::from(root));
+    println!("| quality | one thread, s | two threads, s | ratio |\n|---|---|---|---|");
+    for quality in [Quality::Fast, Quality::Default, Quality::High] {
+        let options = Options { quality, rdo: None };
+        // In turn, the best of several, so that a disturbance hits both alike.
+        let mut best = [f64::MAX; 2];
+        for _ in 0..7 {
+            for (threads, best) in [1, 2].into_iter().zip(&mut best) {
+                *best = best.min(seconds(&images, &options, threads));
+            }
+        }
+        println!("| {quality:?} | {:.3} | {:.3} | {:.2} |", best[0], best[1], best[0] / best[1]);
+    }
+}
+
+fn seconds(images: &[images::Image], options: &Options, threads: usize) -> f64 {
+    const STRIP: u32 = 8;
+    let mut outputs: Vec<Vec<u8>> = images.iter().map(|i| vec![0; i.width * i.height]).collect();
+    let mut strips = Vec::new();
+    for (image, out) in images.iter().zip(&mut outputs) {
+        let (width, height) = (image.width as u32, image.height as u32);
+        let row = blocks_wide(width) as usize * 16;
+        for (index, chunk) in out.chunks_mut(row * STRIP as usize).enumerate() {
+            let first = index as u32 * STRIP;
+            strips.push((image, first..(first + STRIP).min(blocks_high(height)), chunk));
+        }
+    }
+    let strips = Mutex::new(strips);
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let Some((image, rows, out)) = strips.lock().expect("nobody panics").pop() else { break };
+                    let view = View::tight(&image.rgba, image.width as u32, image.height as u32);
+                    encode_rows(&view.expect("a whole image"), rows, options, out);
+                }
+            });
+        }
+    });
+    start.elapsed().as_secs_f64()
+}

@@ -1,0 +1,128 @@
+//! `*.mat`: materials described in a text, to a `.hmat` of their own.
+//!
+//! A picture that is compiled the way a slot needs it anyway is referred to where it is. One that is not, such as
+//! packed occlusion, roughness and metalness, which as a source by itself would be taken for colour, becomes a texture
+//! beside the table. Either way the manifest lists it.
+
+mod schema;
+
+use super::ktx::{self, Picture};
+use super::mesh::materials::{colorspace, mode_of, row, with_ending};
+use super::texture::{Texture, mode_name};
+use crate::config::Settings;
+use crate::link::Row;
+use crate::recipe::{Recipe, Suffix, suffix};
+use kiln_format::hman::Kind;
+use kiln_format::{hmat, refs};
+use kiln_import::image::IMAGE_EXTENSIONS;
+use kiln_ir::Slot;
+use kiln_kit::{Cook, Diag, RelPath, World};
+use kiln_texture::Mode;
+use schema::Reference;
+
+/// A file of materials.
+pub(crate) struct Material;
+
+impl Recipe for Material {
+    fn name(&self) -> &'static str {
+        "material"
+    }
+
+    fn sections(&self) -> &'static [&'static str] {
+        &["texture"]
+    }
+
+    fn version(&self) -> u32 {
+        ktx::VERSION
+    }
+
+    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
+        is_file && suffix.is(&["mat"])
+    }
+
+    fn output(&self, source: &RelPath) -> Option<RelPath> {
+        RelPath::new(format!("{}.hmat", suffix(source)?.stem)).ok()
+    }
+
+    fn weight(&self, _: &RelPath, _: &Settings, _: World<'_>) -> u64 {
+        // A picture at a time, of the size that pictures usually have.
+        64 << 20
+    }
+
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag> {
+        let source = cx.source();
+        let output = self.output(source).ok_or_else(ktx::nameless)?;
+        let described = schema::parse(&cx.read(source)?)?;
+        let mut listed: Vec<Row> = Vec::new();
+        let mut table = Vec::with_capacity(described.len());
+        for one in &described {
+            let mut used = [refs::NO_REF; 5];
+            for slot in Slot::ALL {
+                let Some(reference) = &one.textures[slot as usize] else { continue };
+                let row = texture(cx, &output, mode_of(slot), reference, settings, &listed)?;
+                used[slot as usize] = row.hash;
+                if !listed.contains(&row) {
+                    listed.push(row);
+                }
+            }
+            table.push(row(&one.material, used));
+        }
+        let bytes = hmat::write(&table).map_err(|error| Diag::error("material", error.to_string()))?;
+        cx.emit(&output, &bytes)?;
+        Ok(listed)
+    }
+}
+
+/// The manifest's row for a picture in a mode; makes the texture unless it is there or another source makes it.
+fn texture(
+    cx: &mut Cook<'_>,
+    output: &RelPath,
+    mode: Mode,
+    reference: &Reference,
+    settings: &Settings,
+    listed: &[Row],
+) -> Result<Row, Diag> {
+    let source = cx.source();
+    let path = resolve(source, &reference.text).map_err(|diag| diag.at(&reference.at))?;
+    let listing = |path: RelPath| Row {
+        hash: refs::hash_runtime_path(path.as_str()),
+        kind: Kind::Texture,
+        colorspace: colorspace(mode),
+        path,
+    };
+    let bytes = cx.read(&path).map_err(|diag| {
+        let message = format!("{} is needed and cannot be read: {}", path, diag.message);
+        Diag::error("mat-texture", message)
+            .path(source)
+            .at(&reference.at)
+            .hint("name a picture of the source tree")
+    })?;
+    let is_source = suffix(&path).is_some_and(|s| s.is(IMAGE_EXTENSIONS) && s.mode == mode);
+    if let Some(made) = Texture(mode).output(&path).filter(|_| is_source) {
+        return Ok(listing(made));
+    }
+    let folder = output.as_str().strip_suffix(".hmat").unwrap_or(output.as_str());
+    let stem = suffix(&path).map_or(path.file_name(), |s| s.stem.rsplit('/').next().unwrap_or_default());
+    let made = with_ending(folder, &format!("/{stem}_{}.ktx2", mode_name(mode)))?;
+    let row = listing(made);
+    if !listed.contains(&row) {
+        let picture = Picture { bytes: &bytes, extension: suffix(&path).map_or("", |s| s.ext) };
+        for warning in ktx::emit_picture(cx, &row.path, picture, mode, settings).map_err(|d| d.path(&path))? {
+            cx.warn(warning.path(&path));
+        }
+    }
+    Ok(row)
+}
+
+/// The path of a picture: relative to the file that names it, or to the source tree if it starts with a slash.
+fn resolve(source: &RelPath, text: &str) -> Result<RelPath, Diag> {
+    let found = match text.strip_prefix('/') {
+        Some(rooted) => RelPath::resolve(None, rooted),
+        None => RelPath::resolve(source.parent().as_ref(), text),
+    };
+    found.map_err(|error| {
+        Diag::error("mat-texture", format!("'{text}' is no path inside the source tree: {error}")).hint(
+            "name a picture relative to this file, or from the root of the source tree with a leading /",
+        )
+    })
+}

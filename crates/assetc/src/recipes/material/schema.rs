@@ -1,0 +1,265 @@
+//! The text of a `.mat`: YAML with the names of glTF's materials. `docs/config/mat.md` is its document.
+//!
+//! Refused, each with its line: what is not YAML, keys that nobody knows, values of the wrong kind or out of range,
+//! a file without a material, and one that mixes the short form with the long one.
+
+use crate::config::nearest;
+use crate::config::yaml::{self, Entry, Node, Value};
+use kiln_ir::{AlphaMode, Material, Slot};
+use kiln_kit::Diag;
+
+/// A material and the pictures it names, by slot, as they are written, with their lines.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Described {
+    pub(super) material: Material,
+    pub(super) textures: [Option<Reference>; 5],
+}
+
+/// A picture that a material names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reference {
+    pub(super) text: String,
+    pub(super) at: String,
+}
+
+const KEYS: [&str; 11] = [
+    "name",
+    "base_color_factor",
+    "metallic_factor",
+    "roughness_factor",
+    "emissive_factor",
+    "normal_scale",
+    "occlusion_strength",
+    "alpha_mode",
+    "alpha_cutoff",
+    "double_sided",
+    "textures",
+];
+
+const SLOTS: [(&str, Slot); 5] = [
+    ("base_color", Slot::BaseColor),
+    ("metallic_roughness", Slot::MetallicRoughness),
+    ("normal", Slot::Normal),
+    ("occlusion", Slot::Occlusion),
+    ("emissive", Slot::Emissive),
+];
+
+/// Reads the materials of a file, in their order.
+pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Described>, Diag> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let line = bytes[..error.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
+        Diag::error("mat-syntax", "the text is not UTF-8").at(line).hint("save it as UTF-8")
+    })?;
+    let root = yaml::parse(text).map_err(|diag| Diag { code: "mat-syntax".into(), ..diag })?;
+    let empty = || {
+        Diag::error("mat-value", "there is no material in it")
+            .hint("give it keys, such as 'roughness_factor: 0.5'")
+    };
+    let root = root.ok_or_else(empty)?;
+    let entries = map(&root, "the file")?;
+    let Some(list) = entries.iter().find(|entry| entry.key == "materials") else {
+        return if entries.is_empty() { Err(empty()) } else { Ok(vec![material(entries)?]) };
+    };
+    if let Some(other) = entries.iter().find(|entry| entry.key != "materials") {
+        let message = format!("'{}' stands beside 'materials'", yaml::excerpt(&other.key));
+        return Err(Diag::error("mat-value", message).at(other.at).hint("move it into an item of the list"));
+    }
+    match &list.node.value {
+        Value::Seq(items) if items.is_empty() => Err(empty()),
+        Value::Seq(items) => items.iter().map(|item| material(map(item, "a material")?)).collect(),
+        _ => Err(bad(&list.node, "materials", "a list of materials")),
+    }
+}
+
+fn material(entries: &[Entry]) -> Result<Described, Diag> {
+    let mut described = Described { material: Material::default(), textures: [const { None }; 5] };
+    let material = &mut described.material;
+    for entry in entries {
+        let (key, node) = (entry.key.as_str(), &entry.node);
+        let fraction = || number(node, key, 0.0..=1.0);
+        match key {
+            "name" => {
+                material.name =
+                    scalar(node).map_or_else(|| Err(bad(node, key, "a name")), |s| Ok(s.to_owned()))?
+            }
+            "base_color_factor" => material.base_color_factor = colour(node, key)?,
+            "emissive_factor" => {
+                let [r, g, b, _] = colour(node, key)?;
+                material.emissive_factor = [r, g, b];
+            }
+            "metallic_factor" => material.metallic_factor = fraction()?,
+            "roughness_factor" => material.roughness_factor = fraction()?,
+            "normal_scale" => material.normal_scale = number(node, key, f32::MIN..=f32::MAX)?,
+            "occlusion_strength" => material.occlusion_strength = fraction()?,
+            "alpha_cutoff" => material.alpha_cutoff = number(node, key, 0.0..=f32::MAX)?,
+            "alpha_mode" => {
+                material.alpha_mode = match scalar(node) {
+                    Some("opaque") => AlphaMode::Opaque,
+                    Some("mask") => AlphaMode::Mask,
+                    Some("blend") => AlphaMode::Blend,
+                    _ => return Err(bad(node, key, "`opaque`, `mask`, `blend`")),
+                }
+            }
+            "double_sided" => {
+                material.double_sided = match scalar(node) {
+                    Some("true") => true,
+                    Some("false") => false,
+                    _ => return Err(bad(node, key, "`true`, `false`")),
+                }
+            }
+            "textures" => described.textures = textures(node)?,
+            _ => return Err(unknown(entry, &KEYS)),
+        }
+    }
+    Ok(described)
+}
+
+fn textures(node: &Node) -> Result<[Option<Reference>; 5], Diag> {
+    let mut found = [const { None }; 5];
+    for entry in map(node, "textures")? {
+        let Some((_, slot)) = SLOTS.iter().find(|(name, _)| *name == entry.key) else {
+            return Err(unknown(entry, &SLOTS.map(|(name, _)| name)));
+        };
+        let text = scalar(&entry.node).filter(|text| !text.is_empty());
+        let text = text.ok_or_else(|| bad(&entry.node, &entry.key, "the path of a picture"))?;
+        found[*slot as usize] = Some(Reference { text: text.to_owned(), at: entry.node.at.to_string() });
+    }
+    Ok(found)
+}
+
+fn map<'n>(node: &'n Node, place: &str) -> Result<&'n [Entry], Diag> {
+    match &node.value {
+        Value::Map(entries) => Ok(entries),
+        Value::Scalar(scalar) if scalar.is_null() => Ok(&[]),
+        _ => Err(bad(node, place, "keys and values")),
+    }
+}
+
+fn scalar(node: &Node) -> Option<&str> {
+    match &node.value {
+        Value::Scalar(scalar) if !scalar.is_null() => Some(&scalar.text),
+        _ => None,
+    }
+}
+
+fn number(node: &Node, key: &str, range: std::ops::RangeInclusive<f32>) -> Result<f32, Diag> {
+    let value = scalar(node).and_then(|text| text.parse::<f32>().ok());
+    value.filter(|v| v.is_finite() && range.contains(v)).ok_or_else(|| {
+        let accepts = match (*range.start(), *range.end()) {
+            (f32::MIN, _) => "a number".to_owned(),
+            (low, f32::MAX) => format!("a number, {low} or more"),
+            (low, high) => format!("a number from {low} to {high}"),
+        };
+        bad(node, key, &accepts)
+    })
+}
+
+/// Three or four linear numbers, or `"#rrggbb"` or `"#rrggbbaa"` in sRGB with straight alpha.
+fn colour(node: &Node, key: &str) -> Result<[f32; 4], Diag> {
+    let refuse =
+        || bad(node, key, "`[r, g, b]`, `[r, g, b, a]` in linear light, `\"#rrggbb\"`, `\"#rrggbbaa\"`");
+    if let Value::Seq(items) = &node.value {
+        let mut colour = [1.0; 4];
+        if !(3..=4).contains(&items.len()) {
+            return Err(refuse());
+        }
+        for (channel, item) in colour.iter_mut().zip(items) {
+            *channel = number(item, key, 0.0..=f32::MAX)?;
+        }
+        return Ok(colour);
+    }
+    let digits = scalar(node).and_then(|text| text.strip_prefix('#')).ok_or_else(refuse)?;
+    if !digits.is_ascii() || !matches!(digits.len(), 6 | 8) {
+        return Err(refuse());
+    }
+    let mut colour = [1.0; 4];
+    for (index, channel) in colour.iter_mut().enumerate().take(digits.len() / 2) {
+        let byte = u8::from_str_radix(&digits[index * 2..index * 2 + 2], 16).map_err(|_| refuse())?;
+        let value = f64::from(byte) / 255.0;
+        *channel = if index == 3 { value as f32 } else { linear(value) as f32 };
+    }
+    Ok(colour)
+}
+
+/// sRGB to linear light (IEC 61966-2-1).
+fn linear(value: f64) -> f64 {
+    if value <= 0.04045 { value / 12.92 } else { libm::pow((value + 0.055) / 1.055, 2.4) }
+}
+
+fn bad(node: &Node, key: &str, accepts: &str) -> Diag {
+    Diag::error("mat-value", format!("{key} is {}; accepted: {accepts}", node.describe())).at(node.at)
+}
+
+fn unknown(entry: &Entry, known: &[&str]) -> Diag {
+    let hint = match nearest(&entry.key, known.iter().copied()) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("known here: {}", known.join(", ")),
+    };
+    let message = format!("nobody knows the key '{}'", yaml::excerpt(&entry.key));
+    Diag::error("mat-key", message).at(entry.at).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refused(text: &str, code: &str, at: &str) -> Diag {
+        let error = parse(text.as_bytes()).expect_err(text);
+        assert_eq!((error.code.as_ref(), error.at.as_str()), (code, at), "{error}");
+        error
+    }
+
+    #[test]
+    fn one_material_is_the_whole_file() {
+        let text = "name: Moss\nbase_color_factor: \"#ff8000\"\nroughness_factor: 0.9\nmetallic_factor: 0\n\
+                    emissive_factor: [0, 2.5, 0]\nnormal_scale: -1\nocclusion_strength: 0.5\nalpha_mode: mask\n\
+                    alpha_cutoff: 0.3\ndouble_sided: true\ntextures:\n  base_color: moss.png\n  normal: /n/moss.n.png\n";
+        let found = parse(text.as_bytes()).unwrap();
+        assert_eq!(found.len(), 1);
+        let Material { name, base_color_factor, emissive_factor, .. } = &found[0].material;
+        assert_eq!(name, "Moss");
+        // 0x80 is 0.2158605 in linear light, by the sRGB formula.
+        assert_eq!(base_color_factor[0], 1.0);
+        assert!((base_color_factor[1] - 0.215_860_5).abs() < 1e-6);
+        assert_eq!(base_color_factor[2..], [0.0, 1.0]);
+        assert_eq!(*emissive_factor, [0.0, 2.5, 0.0]);
+        let material = &found[0].material;
+        assert_eq!((material.roughness_factor, material.metallic_factor), (0.9, 0.0));
+        assert_eq!((material.normal_scale, material.occlusion_strength), (-1.0, 0.5));
+        assert_eq!(
+            (material.alpha_mode, material.alpha_cutoff, material.double_sided),
+            (AlphaMode::Mask, 0.3, true)
+        );
+        let names: Vec<_> = found[0].textures.iter().map(|t| t.as_ref().map(|t| t.text.as_str())).collect();
+        assert_eq!(names, [Some("moss.png"), None, Some("/n/moss.n.png"), None, None]);
+    }
+
+    #[test]
+    fn several_materials_are_a_list_and_say_only_what_differs() {
+        let found = parse(b"materials:\n- name: a\n- name: b\n  roughness_factor: 0.5\n- {}\n").unwrap();
+        assert_eq!(found.len(), 3);
+        assert_eq!(found[1].material.roughness_factor, 0.5);
+        assert_eq!(found[2].material, Material::default());
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_place() {
+        let hint = refused("roughnes_factor: 1\n", "mat-key", "1:1").hint;
+        assert_eq!(hint, "did you mean 'roughness_factor'?");
+        refused("name: a\nroughness_factor: 2\n", "mat-value", "2:19");
+        refused("metallic_factor: shiny\n", "mat-value", "1:18");
+        refused("base_color_factor: [1, 2]\n", "mat-value", "1:20");
+        refused("base_color_factor: '#12345'\n", "mat-value", "1:20");
+        refused("base_color_factor: '#gg0000'\n", "mat-value", "1:20");
+        refused("alpha_mode: solid\n", "mat-value", "1:13");
+        refused("textures:\n  albedo: a.png\n", "mat-key", "2:3");
+        refused("textures:\n  normal: [a]\n", "mat-value", "2:11");
+        refused("materials: []\n", "mat-value", "");
+        refused("materials: a\n", "mat-value", "1:12");
+        refused("materials: [{}]\nname: b\n", "mat-value", "2:1");
+        refused("", "mat-value", "");
+        refused("a: [\n", "mat-syntax", "2:1");
+        assert_eq!(parse(b"name: a\n\xff").unwrap_err().at, "2");
+    }
+}

@@ -1,0 +1,130 @@
+//! `*.gltf`, `*.glb` and `*.obj` to `.hmesh`, with `.hmat`, textures and `.hanim` beside it where the model has them.
+//!
+//! The model is imported, what it draws is found and processed part by part, its materials and their textures
+//! follow in the order of the mesh's slots, and its clips are told in terms of the mesh's joints.
+
+mod clips;
+mod curve;
+mod geometry;
+pub(crate) mod materials;
+mod parts;
+mod skeleton;
+
+use crate::config::{Index, Settings};
+use crate::link::Row;
+use crate::recipe::{Recipe, Suffix, suffix};
+use crate::recipes::ktx;
+use geometry::Geometry;
+use kiln_import::{gltf, obj};
+use kiln_ir::{Scene, Valid};
+use kiln_kit::{Cook, Diag, RelPath, World};
+use materials::with_ending;
+use skeleton::Skeleton;
+
+/// The version of everything but textures.
+const VERSION: u32 = 1;
+
+/// A model.
+pub(crate) struct Mesh;
+
+impl Recipe for Mesh {
+    fn name(&self) -> &'static str {
+        "mesh"
+    }
+
+    fn sections(&self) -> &'static [&'static str] {
+        &["animation", "mesh", "texture"]
+    }
+
+    fn version(&self) -> u32 {
+        // Its textures change with those of all other sources.
+        VERSION * 100 + ktx::VERSION
+    }
+
+    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
+        is_file && suffix.is(&["gltf", "glb", "obj"])
+    }
+
+    fn output(&self, source: &RelPath) -> Option<RelPath> {
+        RelPath::new(format!("{}.hmesh", suffix(source)?.stem)).ok()
+    }
+
+    fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {
+        weigh(source, world)
+    }
+
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag> {
+        let source = cx.source();
+        let output = self
+            .output(source)
+            .ok_or_else(|| Diag::error("mesh", "its name leaves no name for the output"))?;
+        let is_obj = suffix(source).is_some_and(|s| s.is(&["obj"]));
+        let imported = if is_obj {
+            obj::import(cx, source)?
+        } else {
+            gltf::import_scene(cx, source, settings.mesh.scene.map(Index::get))?
+        };
+        imported.warnings.into_iter().for_each(|warning| cx.warn(warning));
+        compile(cx, imported.value, &output, settings)
+    }
+}
+
+/// Emits everything that a scene comes to.
+fn compile(
+    cx: &mut Cook<'_>,
+    scene: Valid<Scene>,
+    output: &RelPath,
+    settings: &Settings,
+) -> Result<Vec<Row>, Diag> {
+    let skeleton = Skeleton::of(&scene);
+    let found = parts::parts(&scene, skeleton.as_ref(), settings.mesh.merge)?;
+    if found.other_skins > 0 {
+        let message = format!("{} skins beside the first are drawn in their bind pose", found.other_skins);
+        cx.warn(
+            Diag::warning("gltf-second-skin", message)
+                .hint("join the skins, or export them as models of their own"),
+        );
+    }
+    if skeleton.as_ref().is_some_and(|skeleton| skeleton.sheared) {
+        let message =
+            "nodes above joints scale unevenly, which joints cannot; poses are as near as they can be";
+        cx.warn(
+            Diag::warning("skeleton-shear", message).hint("apply the scale of those nodes in the source"),
+        );
+    }
+    let Some(geometry) = Geometry::of(found.parts, &scene.materials, settings)? else {
+        cx.warn(Diag::warning("mesh-empty", "it draws no triangle, so nothing is written for it"));
+        return Ok(vec![]);
+    };
+    geometry.warnings.iter().for_each(|warning| cx.warn(warning.clone()));
+
+    let hashes = materials::hashes(cx, &scene.materials, &geometry.slots);
+    cx.emit(output, &geometry.write(&hashes, skeleton.as_ref())?)?;
+    let slots = geometry.slots;
+    let rows = if slots.is_empty() { vec![] } else { materials::emit(cx, &scene, &slots, output, settings)? };
+    if skeleton.is_none() && !scene.animations.is_empty() {
+        let message = format!(
+            "{} animations move nodes, and clips move joints of a skin; they were left out",
+            scene.animations.len()
+        );
+        cx.warn(Diag::warning("animation-not-joint", message).hint("bind the mesh to a skin"));
+    }
+    if let Some(skeleton) = &skeleton {
+        let clips = clips::clips(&scene, skeleton, settings)?;
+        clips.warnings.into_iter().for_each(|warning| cx.warn(warning));
+        if let Some(bytes) = clips.bytes {
+            let stem = output.as_str().strip_suffix(".hmesh").unwrap_or(output.as_str());
+            cx.emit(&with_ending(stem, ".hanim")?, &bytes)?;
+        }
+    }
+    Ok(rows)
+}
+
+/// The memory that a model takes, roughly. Numbers in text and compressed geometry grow most; pictures are taken one
+/// at a time. The files that a `.gltf` refers to usually lie beside it and share its name.
+fn weigh(source: &RelPath, world: World<'_>) -> u64 {
+    let len = |path: &str| world.src_tree.stamp(path).map_or(0, |stamp| stamp.len);
+    let beside = suffix(source).map_or(0, |s| len(&format!("{}.bin", s.stem)));
+    const PICTURE: u64 = 64 << 20;
+    len(source.as_str()).saturating_add(beside).saturating_mul(8).saturating_add(PICTURE)
+}

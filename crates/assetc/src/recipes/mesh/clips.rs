@@ -1,0 +1,99 @@
+//! Animations of a model to `.hanim`: the channels that move joints, clip by clip.
+
+use super::curve::{self, Key};
+use super::skeleton::Skeleton;
+use crate::config::{Cubic, Settings};
+use kiln_format::hanim::{self, ClipParts, Interp, Keys, Vec3Key, Vec4Key};
+use kiln_ir::{Animation, Interpolation, Property, Scene};
+use kiln_kit::Diag;
+
+/// What the animations of a scene come to.
+#[derive(Default)]
+pub(crate) struct Clips {
+    /// The file; `None` when nothing moves a joint.
+    pub(crate) bytes: Option<Vec<u8>>,
+    /// What there is to say.
+    pub(crate) warnings: Vec<Diag>,
+}
+
+/// The keys of one channel, as the file has them.
+enum Track {
+    Translation(Vec<Vec3Key>),
+    Rotation(Vec<Vec4Key>),
+    Scale(Vec<Vec3Key>),
+}
+
+/// Makes the animation file of a scene with this skeleton.
+pub(crate) fn clips(scene: &Scene, skeleton: &Skeleton, settings: &Settings) -> Result<Clips, Diag> {
+    let mut found = Clips::default();
+    let mut elsewhere = 0;
+    let mut names = Vec::new();
+    let mut tracks: Vec<Vec<(u32, Interp, Track)>> = Vec::new();
+    for (index, animation) in scene.animations.iter().enumerate() {
+        warn_of_splines(index, animation, settings, &mut found.warnings);
+        let mut clip = Vec::new();
+        for channel in &animation.channels {
+            let Some(joint) = skeleton.joint(channel.node) else {
+                elsewhere += 1;
+                continue;
+            };
+            let interp = match channel.interpolation {
+                Interpolation::Step => Interp::Step,
+                Interpolation::Linear | Interpolation::CubicSpline => Interp::Linear,
+            };
+            let keys = curve::keys(channel, settings.animation.cubic);
+            let fold = skeleton.fold(joint);
+            let three = |[x, y, z, _]: [f32; 4]| [x, y, z];
+            let track = match channel.property {
+                Property::Translation => Track::Translation(vec3(&keys, |v| fold.translation(three(v)))),
+                Property::Scale => Track::Scale(vec3(&keys, |v| fold.scale(three(v)))),
+                Property::Rotation => Track::Rotation(
+                    keys.iter().map(|k| Vec4Key { time: k.time, value: fold.rotation(k.value) }).collect(),
+                ),
+            };
+            clip.push((joint, interp, track));
+        }
+        if !clip.is_empty() {
+            let named = !animation.name.is_empty();
+            names.push(if named { animation.name.clone() } else { format!("anim_{index}") });
+            tracks.push(clip);
+        }
+    }
+    if elsewhere > 0 {
+        let message = format!("{elsewhere} channels move nodes that are no joints and were left out");
+        let hint = "make the nodes joints of the skin, or bake their motion into joints";
+        found.warnings.push(Diag::warning("animation-not-joint", message).hint(hint));
+    }
+    if tracks.is_empty() {
+        return Ok(found);
+    }
+    let channels: Vec<Vec<hanim::Channel<'_>>> =
+        tracks.iter().map(|clip| clip.iter().map(view).collect()).collect();
+    let parts: Vec<ClipParts<'_>> =
+        names.iter().zip(&channels).map(|(name, channels)| ClipParts { name, channels }).collect();
+    let bytes = hanim::write(&parts).map_err(|error| Diag::error("animation", error.to_string()))?;
+    found.bytes = Some(bytes);
+    Ok(found)
+}
+
+fn vec3(keys: &[Key], value: impl Fn([f32; 4]) -> [f32; 3]) -> Vec<Vec3Key> {
+    keys.iter().map(|key| Vec3Key { time: key.time, value: value(key.value) }).collect()
+}
+
+fn view((joint, interp, track): &(u32, Interp, Track)) -> hanim::Channel<'_> {
+    let keys = match track {
+        Track::Translation(keys) => Keys::Translation(keys.as_slice().into()),
+        Track::Rotation(keys) => Keys::Rotation(keys.as_slice().into()),
+        Track::Scale(keys) => Keys::Scale(keys.as_slice().into()),
+    };
+    hanim::Channel { joint: *joint, interp: *interp, keys }
+}
+
+fn warn_of_splines(index: usize, animation: &Animation, settings: &Settings, warnings: &mut Vec<Diag>) {
+    let splines = animation.channels.iter().filter(|c| c.interpolation == Interpolation::CubicSpline).count();
+    if splines > 0 && settings.animation.cubic == Cubic::Degrade {
+        let message = format!("{splines} cubic spline channels became straight lines between their keys");
+        let warning = Diag::warning("animation-cubic", message).at(format!("/animations/{index}"));
+        warnings.push(warning.hint("set animation.cubic to resample to follow the curves"));
+    }
+}

@@ -1,0 +1,297 @@
+//! From the parts of a model to the arrays of a `.hmesh`.
+//!
+//! Parts are processed in parallel and put one after the other in the order of the source, so the bytes do not
+//! depend on who finished first.
+
+use super::parts::{Motion, Part};
+use super::skeleton::Skeleton;
+use crate::config::{self, Settings};
+use kiln_format::hmesh::{
+    self, GpuSkinVertex, GpuVertex, MeshBounds, MeshLod, Meshlet, MeshletBounds, NO_MATERIAL, SubMesh,
+};
+use kiln_ir::{Material, MaterialId, Matrix};
+use kiln_kit::Diag;
+use kiln_mesh::bounds::Bounds;
+use kiln_mesh::process::{Input, Note, Output, TangentMode, Vertex};
+use kiln_mesh::skin::{Influences, Set};
+use kiln_mesh::transform::Transform;
+use rayon::prelude::*;
+
+/// A mesh, ready to be written.
+#[derive(Default)]
+pub(crate) struct Geometry {
+    /// The materials of its slots, in order of first use.
+    pub(crate) slots: Vec<MaterialId>,
+    /// What there is to say.
+    pub(crate) warnings: Vec<Diag>,
+    vertices: Vec<GpuVertex>,
+    skin: Vec<GpuSkinVertex>,
+    indices: Vec<u32>,
+    meshlets: Vec<Meshlet>,
+    meshlet_vertices: Vec<u32>,
+    meshlet_triangles: Vec<[u8; 3]>,
+    meshlet_bounds: Vec<MeshletBounds>,
+    submeshes: Vec<SubMesh>,
+    lods: Vec<MeshLod>,
+    lod_indices: Vec<u32>,
+    has_tangents: bool,
+}
+
+impl Geometry {
+    /// Processes the parts of a model; `None` when there is no triangle in them.
+    pub(crate) fn of(
+        parts: Vec<Part<'_>>,
+        materials: &[Material],
+        settings: &Settings,
+    ) -> Result<Option<Geometry>, Diag> {
+        let wanted = mesh_settings(settings);
+        let outputs: Vec<Output> =
+            parts.par_iter().map(|part| process(part, &wanted)).collect::<Result<_, _>>()?;
+        let skinned = parts.iter().any(|part| part.motion != Motion::Static);
+        let mut geometry = Geometry::default();
+        let mut notes = Notes::default();
+        let sources: Vec<_> = parts.iter().map(|part| (part.primitive.material, part.motion)).collect();
+        drop(parts);
+        for ((material, motion), output) in sources.into_iter().zip(outputs) {
+            let has_normal_map =
+                material.is_some_and(|id| materials[id.0 as usize].texture(kiln_ir::Slot::Normal).is_some());
+            output.notes.iter().for_each(|note| notes.add(note, has_normal_map));
+            if !output.indices.is_empty() {
+                geometry.append(output, material, skinned.then_some(motion))?;
+            }
+        }
+        geometry.warnings = notes.warnings();
+        Ok((!geometry.submeshes.is_empty()).then_some(geometry))
+    }
+
+    fn append(
+        &mut self,
+        output: Output,
+        material: Option<MaterialId>,
+        motion: Option<Motion>,
+    ) -> Result<(), Diag> {
+        let too_large =
+            |_| Diag::error("mesh-too-large", "it has more than four billion vertices or indices");
+        let count = |len: usize| u32::try_from(len).map_err(too_large);
+        let base = count(self.vertices.len())?;
+        count(self.vertices.len() + output.vertices.len())?;
+        let slot = material.map_or(NO_MATERIAL, |material| self.slot(material));
+        self.submeshes.push(SubMesh {
+            first_index: count(self.indices.len())?,
+            index_count: count(output.indices.len())?,
+            first_meshlet: count(self.meshlets.len())?,
+            meshlet_count: count(output.meshlets.meshlets.len())?,
+            material_slot: slot,
+            base_vertex: 0,
+            bounds: mesh_bounds(&output.bounds),
+        });
+        self.has_tangents |= output.has_tangents;
+        if let Some(motion) = motion {
+            let rigid = |joint: u32| Influences { joints: [joint as u16, 0, 0, 0], ..Influences::RIGID };
+            match motion {
+                Motion::Skin => self.skin.extend(output.skin.iter().map(skin_vertex)),
+                Motion::Static => self.skin.extend(output.vertices.iter().map(|_| skin_vertex(&rigid(0)))),
+                Motion::Joint(joint) => {
+                    self.skin.extend(output.vertices.iter().map(|_| skin_vertex(&rigid(joint))));
+                }
+            }
+        }
+        extend(&mut self.vertices, output.vertices.into_iter().map(vertex).collect());
+        let global = |index: u32| index + base;
+        extend(&mut self.indices, output.indices.into_iter().map(global).collect());
+        let (first_vertex, first_triangle) =
+            (count(self.meshlet_vertices.len())?, count(self.meshlet_triangles.len())?);
+        self.meshlets.extend(output.meshlets.meshlets.iter().map(|m| Meshlet {
+            vertex_offset: m.vertex_offset + first_vertex,
+            vertex_count: m.vertex_count,
+            triangle_offset: m.triangle_offset + first_triangle,
+            triangle_count: m.triangle_count,
+        }));
+        extend(&mut self.meshlet_vertices, output.meshlets.vertices.into_iter().map(global).collect());
+        extend(&mut self.meshlet_triangles, output.meshlets.triangles);
+        self.meshlet_bounds.extend(output.meshlets.bounds.iter().map(|b| MeshletBounds {
+            center: b.center,
+            radius: b.radius,
+            cone_axis: b.cone_axis,
+            cone_cutoff: b.cone_cutoff,
+        }));
+        for lod in output.lods {
+            let stalled = lod.indices.is_empty();
+            let first_index = if stalled { 0 } else { count(self.lod_indices.len())? };
+            self.lods.push(MeshLod { first_index, index_count: count(lod.indices.len())? });
+            self.lod_indices.extend(lod.indices.into_iter().map(global));
+        }
+        Ok(())
+    }
+
+    fn slot(&mut self, material: MaterialId) -> u32 {
+        let known = self.slots.iter().position(|slot| *slot == material);
+        known.unwrap_or_else(|| {
+            self.slots.push(material);
+            self.slots.len() - 1
+        }) as u32
+    }
+
+    /// The bytes of the `.hmesh`, with the hashes of its materials by slot.
+    pub(crate) fn write(&self, materials: &[u64], skeleton: Option<&Skeleton>) -> Result<Vec<u8>, Diag> {
+        let bounds = kiln_mesh::bounds::bounds(self.vertices.iter().map(|v| v.position));
+        let lod_count = (self.lods.len() / self.submeshes.len().max(1)) as u32;
+        let parts = hmesh::Parts {
+            bounds: mesh_bounds(&bounds),
+            vertices: &self.vertices,
+            has_tangents: self.has_tangents,
+            indices: &self.indices,
+            meshlets: &self.meshlets,
+            meshlet_vertices: &self.meshlet_vertices,
+            meshlet_triangles: &self.meshlet_triangles,
+            meshlet_bounds: &self.meshlet_bounds,
+            materials,
+            submeshes: &self.submeshes,
+            skin: &self.skin,
+            joints: skeleton.map_or(&[], |skeleton| &skeleton.joints),
+            lod_count,
+            lods: &self.lods,
+            lod_indices: &self.lod_indices,
+            ..hmesh::Parts::default()
+        };
+        hmesh::write(&parts).map_err(|error| Diag::error("mesh", error.to_string()))
+    }
+}
+
+fn process(part: &Part<'_>, settings: &kiln_mesh::process::Settings) -> Result<Output, Diag> {
+    fn there<T>(list: &[T]) -> Option<&[T]> {
+        Some(list).filter(|list| !list.is_empty())
+    }
+    let primitive = &*part.primitive;
+    let skin = [Set { joints: &primitive.joints, weights: &primitive.weights }];
+    let transform = (part.place.is_some() || part.mirrored).then(|| {
+        let matrix = part.place.unwrap_or(Matrix::IDENTITY);
+        let columns = matrix.0.as_flattened();
+        Transform::new(&std::array::from_fn(|i| columns[i])).turning(part.mirrored)
+    });
+    let input = Input {
+        indices: &primitive.indices,
+        positions: &primitive.positions,
+        normals: there(&primitive.normals),
+        uvs: there(&primitive.uv0),
+        tangents: there(&primitive.tangents),
+        skin: if part.motion == Motion::Skin { &skin } else { &[] },
+        transform: transform.as_ref(),
+    };
+    kiln_mesh::process(&input, settings).map_err(|error| {
+        let (mesh, index) = part.origin;
+        Diag::error("mesh", error.to_string()).at(format!("/meshes/{}/primitives/{index}", mesh.0))
+    })
+}
+
+fn mesh_settings(settings: &Settings) -> kiln_mesh::process::Settings {
+    let mesh = &settings.mesh;
+    kiln_mesh::process::Settings {
+        tangents: match mesh.tangents {
+            config::Tangents::Keep => TangentMode::Keep,
+            config::Tangents::Generate => TangentMode::Generate,
+            config::Tangents::Auto => TangentMode::Auto,
+        },
+        lods: kiln_mesh::simplify::halves(mesh.lods.get() as usize),
+        lod_error: mesh.lod_error.get(),
+        optimize: mesh.optimize,
+        meshlets: true,
+    }
+}
+
+/// Appends; the first list is taken over as it is.
+fn extend<T>(to: &mut Vec<T>, from: Vec<T>) {
+    if to.is_empty() {
+        *to = from;
+    } else {
+        to.extend(from);
+    }
+}
+
+fn vertex(v: Vertex) -> GpuVertex {
+    GpuVertex { position: v.position, normal: v.normal, tangent: v.tangent, uv: v.uv }
+}
+
+fn skin_vertex(influences: &Influences) -> GpuSkinVertex {
+    GpuSkinVertex { joints: influences.joints, weights: influences.weights }
+}
+
+fn mesh_bounds(bounds: &Bounds) -> MeshBounds {
+    MeshBounds {
+        aabb_min: bounds.min,
+        aabb_max: bounds.max,
+        sphere_center: bounds.center,
+        sphere_radius: bounds.radius,
+    }
+}
+
+/// What the parts had to be repaired for, added up: one warning for each kind.
+#[derive(Default)]
+struct Notes {
+    normals: usize,
+    tangents: usize,
+    untextured: usize,
+    reduced: usize,
+    weightless: usize,
+    apart: Option<(usize, usize)>,
+}
+
+impl Notes {
+    fn add(&mut self, note: &Note, has_normal_map: bool) {
+        match *note {
+            Note::RepairedNormals(count) => self.normals += count,
+            Note::UnusableTangents(count) => self.tangents += count,
+            Note::ReducedInfluences(count) => self.reduced += count,
+            Note::WeightlessVertices(count) => self.weightless += count,
+            // Without a normal map nobody misses them.
+            Note::NoTangents => self.untextured += usize::from(has_normal_map),
+            Note::TangentsPreventedWelding { with, without } => {
+                let (a, b) = self.apart.unwrap_or_default();
+                self.apart = Some((a + with, b + without));
+            }
+            // Flat normals are what sources mean that have none. An empty part is like none at all.
+            _ => {}
+        }
+    }
+
+    fn warnings(&self) -> Vec<Diag> {
+        let mut warnings: Vec<Diag> = [
+            counted(
+                "mesh-normals",
+                self.normals,
+                "normals are no directions and come from the faces around them",
+            ),
+            counted("mesh-tangents", self.tangents, "tangents are no directions and were made anew"),
+            counted(
+                "mesh-no-tangents",
+                self.untextured,
+                "parts have a normal map, and no UVs to make tangents from",
+            ),
+            counted(
+                "mesh-influences",
+                self.reduced,
+                "vertices hang on more than four joints and keep the strongest",
+            ),
+            counted(
+                "mesh-weightless",
+                self.weightless,
+                "vertices have no weight and hang on the first joint",
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if let Some((with, without)) = self.apart {
+            let message = format!(
+                "the source's tangents keep {with} vertices apart where {without} would do, and were made anew"
+            );
+            let hint = "set mesh.tangents to keep to have them as they are";
+            warnings.push(Diag::warning("mesh-tangents-apart", message).hint(hint));
+        }
+        warnings
+    }
+}
+
+fn counted(code: &'static str, count: usize, what: &str) -> Option<Diag> {
+    (count > 0).then(|| Diag::warning(code, format!("{count} {what}")))
+}

@@ -1,0 +1,266 @@
+//! The skeleton of a model: its first skin, with all that lies between joints folded into them.
+//!
+//! A `SKEL` chunk knows joints and nothing else, while in a source any node can stand above a joint or between two:
+//! an armature that turns the model upright, a group that scales it. What such nodes do is folded into the joint
+//! below them, into its bind pose and into every key of its animations, so that poses come out as in the source.
+
+use kiln_format::hmesh::{GpuJoint, NO_PARENT};
+use kiln_ir::{Matrix, NodeId, Scene, SkinId, Trs, Valid, normalize, rotate};
+use std::collections::HashMap;
+
+/// How far from a rotation with one scale a fold may be before it counts as a shear: rounding in the source
+/// reaches about 1e-6.
+const SHEAR: f64 = 1e-4;
+
+/// The skeleton, and how to get things into its space.
+pub(crate) struct Skeleton {
+    /// In the order of the skin, which is that of the numbers in vertices.
+    pub(crate) joints: Vec<GpuJoint>,
+    /// Whether some joint's fold shears, so that its poses are not exact.
+    pub(crate) sheared: bool,
+    folds: Vec<Fold>,
+    by_node: HashMap<NodeId, u32>,
+    /// For each joint: from the mesh's space to the scene's, in the bind pose.
+    poses: Vec<Matrix>,
+}
+
+impl Skeleton {
+    /// The skeleton of a scene, if it has skins.
+    pub(crate) fn of(scene: &Valid<Scene>) -> Option<Skeleton> {
+        let skin = scene.skins.first()?;
+        let parents = scene.parents();
+        let worlds = scene.worlds();
+        let mut by_node = HashMap::with_capacity(skin.joints.len());
+        for (index, node) in skin.joints.iter().enumerate() {
+            by_node.entry(*node).or_insert(index as u32);
+        }
+        let mut folds = Vec::with_capacity(skin.joints.len());
+        let mut joints = Vec::with_capacity(skin.joints.len());
+        for (node, inverse_bind) in skin.joints.iter().zip(&skin.inverse_bind) {
+            let mut above = Matrix::IDENTITY;
+            let mut at = parents[node.0 as usize];
+            let parent = loop {
+                let Some(id) = at else { break NO_PARENT };
+                if let Some(joint) = by_node.get(&id) {
+                    break *joint as i32;
+                }
+                above = scene.nodes[id.0 as usize].transform.matrix() * above;
+                at = parents[id.0 as usize];
+            };
+            let fold = Fold::new(above, scene.nodes[node.0 as usize].transform.trs());
+            let bind = fold.rest();
+            joints.push(GpuJoint {
+                inverse_bind: *inverse_bind,
+                bind_t: bind.translation,
+                bind_r: bind.rotation,
+                bind_s: bind.scale,
+                parent,
+                pad: 0,
+            });
+            folds.push(fold);
+        }
+        let poses = poses(scene, SkinId(0), &worlds);
+        let sheared = folds.iter().any(|fold| fold.similarity.is_none());
+        Some(Skeleton { joints, sheared, folds, by_node, poses })
+    }
+
+    /// The number of the joint that a node is.
+    pub(crate) fn joint(&self, node: NodeId) -> Option<u32> {
+        self.by_node.get(&node).copied()
+    }
+
+    /// What lies above a joint.
+    pub(crate) fn fold(&self, joint: u32) -> &Fold {
+        &self.folds[joint as usize]
+    }
+
+    /// The joint that a node moves with: itself or the nearest above it, else the first.
+    pub(crate) fn carrier(&self, node: NodeId, parents: &[Option<NodeId>]) -> u32 {
+        let above = std::iter::successors(Some(node), |id| parents[id.0 as usize]);
+        above.filter_map(|id| self.joint(id)).next().unwrap_or(0)
+    }
+
+    /// For each joint: from the mesh's space to the scene's, in the bind pose.
+    pub(crate) fn poses(&self) -> &[Matrix] {
+        &self.poses
+    }
+
+    /// What has to be done to something in the scene's space, so that a joint puts it back there in the bind pose.
+    /// `None` when the joint flattens space.
+    pub(crate) fn undo(&self, joint: u32) -> Option<Matrix> {
+        self.poses[joint as usize].inverse()
+    }
+}
+
+/// For each joint of a skin: from the mesh's space to the scene's, in the bind pose.
+pub(crate) fn poses(scene: &Valid<Scene>, skin: SkinId, worlds: &[Matrix]) -> Vec<Matrix> {
+    let skin = &scene.skins[skin.0 as usize];
+    let pose =
+        |(node, inverse): (&NodeId, &[f32; 16])| worlds[node.0 as usize] * Matrix::from_columns(inverse);
+    skin.joints.iter().zip(&skin.inverse_bind).map(pose).collect()
+}
+
+/// What lies between a joint and the next joint above it, or the root of the scene.
+pub(crate) struct Fold {
+    above: Matrix,
+    /// Its rotation and its one scale, which is negative if it mirrors; `None` when it has no such parts.
+    similarity: Option<([f64; 4], f64)>,
+    /// The joint's own place, without the fold.
+    local: Trs,
+}
+
+impl Fold {
+    fn new(above: Matrix, local: Trs) -> Fold {
+        Fold { above, similarity: similarity(&above), local }
+    }
+
+    fn rest(&self) -> Trs {
+        Trs {
+            translation: self.translation(self.local.translation),
+            rotation: self.rotation(self.local.rotation),
+            scale: self.scale(self.local.scale),
+        }
+    }
+
+    /// A translation of the joint, folded.
+    pub(crate) fn translation(&self, value: [f32; 3]) -> [f32; 3] {
+        self.above.point(value)
+    }
+
+    /// A rotation of the joint, folded.
+    pub(crate) fn rotation(&self, value: [f32; 4]) -> [f32; 4] {
+        let value = normalize(value.map(f64::from));
+        match self.similarity {
+            Some((rotation, _)) => normalize(rotate(rotation, value)).map(|v| v as f32),
+            None => self.sheared(Trs { rotation: value.map(|v| v as f32), ..self.local }).rotation,
+        }
+    }
+
+    /// A scale of the joint, folded.
+    pub(crate) fn scale(&self, value: [f32; 3]) -> [f32; 3] {
+        match self.similarity {
+            Some((_, scale)) => value.map(|v| (f64::from(v) * scale) as f32),
+            None => self.sheared(Trs { scale: value, ..self.local }).scale,
+        }
+    }
+
+    /// The nearest that rotation and scale come to a shear.
+    fn sheared(&self, local: Trs) -> Trs {
+        (self.above * local.matrix()).decompose()
+    }
+}
+
+/// The rotation and the scale of a map that keeps angles.
+fn similarity(matrix: &Matrix) -> Option<([f64; 4], f64)> {
+    let volume = matrix.determinant();
+    let scale = libm::cbrt(volume);
+    if scale == 0.0 || !scale.is_finite() {
+        return None;
+    }
+    // A map that mirrors is a rotation with a negative scale on all three axes.
+    let column = |c: usize| [0, 1, 2].map(|r| matrix.0[c][r] / scale);
+    let columns = [column(0), column(1), column(2)];
+    let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    for (i, a) in columns.iter().enumerate() {
+        for (j, b) in columns.iter().enumerate().skip(i) {
+            let wanted = if i == j { 1.0 } else { 0.0 };
+            if (dot(*a, *b) - wanted).abs() > SHEAR {
+                return None;
+            }
+        }
+    }
+    let wide = |[x, y, z]: [f64; 3]| [x, y, z, 0.0];
+    let turn = Matrix([wide(columns[0]), wide(columns[1]), wide(columns[2]), [0.0, 0.0, 0.0, 1.0]]);
+    Some((normalize(turn.decompose().rotation.map(f64::from)), scale))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kiln_ir::{Node, Skin, Transform};
+
+    fn node(trs: Trs, children: &[u32]) -> Node {
+        let children = children.iter().copied().map(NodeId).collect();
+        Node { transform: Transform::Trs(trs), children, ..Node::default() }
+    }
+
+    const TURN: [f32; 4] = [0.5, 0.5, 0.5, 0.5];
+
+    /// A root that scales, a joint, a plain node that turns, a joint.
+    fn scene(root: Trs) -> Valid<Scene> {
+        let joint = Trs { translation: [1.0, 2.0, 3.0], rotation: TURN, scale: [2.0, 1.0, 0.5] };
+        let between = Trs { translation: [0.0, 1.0, 0.0], rotation: [0.0, 0.6, 0.0, 0.8], ..Trs::IDENTITY };
+        let scene = Scene {
+            nodes: vec![node(root, &[1]), node(joint, &[2]), node(between, &[3]), node(joint, &[])],
+            roots: vec![NodeId(0)],
+            skins: vec![Skin {
+                name: String::new(),
+                joints: vec![NodeId(3), NodeId(1)],
+                inverse_bind: vec![Matrix::IDENTITY.to_columns(); 2],
+            }],
+            ..Scene::default()
+        };
+        scene.validate().unwrap()
+    }
+
+    /// The world of each joint, from what the skeleton says alone.
+    fn evaluate(joints: &[GpuJoint]) -> Vec<Matrix> {
+        let local =
+            |j: &GpuJoint| Trs { translation: j.bind_t, rotation: j.bind_r, scale: j.bind_s }.matrix();
+        let world = |index: usize| {
+            let (mut world, mut at) = (local(&joints[index]), joints[index].parent);
+            while at != NO_PARENT {
+                world = local(&joints[at as usize]) * world;
+                at = joints[at as usize].parent;
+            }
+            world
+        };
+        (0..joints.len()).map(world).collect()
+    }
+
+    fn near(a: &Matrix, b: &Matrix) {
+        for (x, y) in a.0.iter().flatten().zip(b.0.iter().flatten()) {
+            assert!((x - y).abs() < 1e-5, "{a:?}\n{b:?}");
+        }
+    }
+
+    #[test]
+    fn joints_end_up_where_nodes_are() {
+        let roots = [
+            Trs::IDENTITY,
+            Trs { translation: [5.0, 0.0, 1.0], rotation: TURN, scale: [3.0; 3] },
+            Trs { scale: [-2.0; 3], ..Trs::IDENTITY },
+            Trs { rotation: TURN, scale: [-1.0, 1.0, 1.0], ..Trs::IDENTITY },
+        ];
+        for root in roots {
+            let scene = scene(root);
+            let skeleton = Skeleton::of(&scene).unwrap();
+            assert_eq!(skeleton.joints[0].parent, 1);
+            assert_eq!(skeleton.joints[1].parent, NO_PARENT);
+            let worlds = scene.worlds();
+            let found = evaluate(&skeleton.joints);
+            assert!(!skeleton.sheared);
+            near(&found[0], &worlds[3]);
+            near(&found[1], &worlds[1]);
+        }
+    }
+
+    #[test]
+    fn what_is_undone_comes_back() {
+        let scene = scene(Trs { translation: [5.0, 0.0, 1.0], rotation: TURN, scale: [3.0; 3] });
+        let skeleton = Skeleton::of(&scene).unwrap();
+        let parents = scene.parents();
+        assert_eq!(skeleton.carrier(NodeId(2), &parents), 1);
+        assert_eq!(skeleton.carrier(NodeId(3), &parents), 0);
+        assert_eq!(skeleton.carrier(NodeId(0), &parents), 0);
+        let undone = skeleton.undo(1).unwrap().point([1.0, 2.0, 3.0]);
+        let back = scene.worlds()[1].point(undone);
+        assert!(back.iter().zip([1.0, 2.0, 3.0]).all(|(a, b)| (a - b).abs() < 1e-5), "{back:?}");
+    }
+
+    #[test]
+    fn uneven_scales_above_turned_joints_are_noticed() {
+        let scene = scene(Trs { scale: [1.0, 2.0, 1.0], ..Trs::IDENTITY });
+        assert!(Skeleton::of(&scene).unwrap().sheared);
+    }
+}

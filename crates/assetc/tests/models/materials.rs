@@ -1,0 +1,290 @@
+//! Materials and textures: rows, references, modes, conflicts, the manifest.
+
+use crate::model::Model;
+use crate::project::{Compiled, Project, failure};
+use crate::shapes::{image, png, quad};
+use basisu::{DecodeFlags, TargetFormat, Transcoder};
+use kiln_format::hmat::{AlphaMode, GpuMaterial};
+use ktx2::TransferFunction;
+use serde_json::{Value, json};
+
+/// FNV-1a, 64 bits, over the text with ASCII letters lowered.
+fn fnv(text: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    text.to_ascii_lowercase().bytes().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// A model with these pictures, a texture for each, and a square of each material.
+fn model(pictures: &[Vec<u8>], materials: &[Value]) -> Model {
+    let mut model = Model::new();
+    for picture in pictures {
+        let source = image(&mut model, picture);
+        model.push("textures", json!({"source": source}));
+    }
+    let mut primitives = Vec::new();
+    for (index, material) in materials.iter().enumerate() {
+        model.push("materials", material.clone());
+        let mut primitive = quad(&mut model);
+        primitive["material"] = json!(index);
+        primitives.push(primitive);
+    }
+    model.mesh(json!(primitives));
+    model
+}
+
+fn base(texture: usize) -> Value {
+    json!({"pbrMetallicRoughness": {"baseColorTexture": {"index": texture}}})
+}
+
+fn reference(name: &str) -> u64 {
+    fnv(&format!("models/chair/{name}"))
+}
+
+/// Whether a texture is sRGB, and its texels.
+fn decoded(compiled: &Compiled, name: &str) -> (bool, Vec<[u8; 4]>) {
+    let bytes = compiled.project.out(&format!("models/Chair/{name}.ktx2"));
+    let reader = ktx2::Reader::new(&bytes).unwrap();
+    let transfer = reader.basic_dfd().unwrap().transfer_function;
+    let transcoder = Transcoder::new(&bytes).unwrap();
+    let texels = transcoder.transcode_image(0, 0, 0, TargetFormat::Rgba32, DecodeFlags::NONE).unwrap();
+    (transfer == Some(TransferFunction::SRGB), texels.as_chunks::<4>().0.to_vec())
+}
+
+#[test]
+fn what_a_source_leaves_out_has_the_documented_defaults() {
+    let compiled = Compiled::new(&model(&[], &[json!({})]));
+    let bytes = compiled.project.out("models/Chair.hmat");
+    assert_eq!(bytes.len(), 16 + 96);
+    assert_eq!(&bytes[..16], b"HMAT\x01\0\0\0\x01\0\0\0\0\0\0\0");
+    let floats: Vec<f32> =
+        bytes[16..64].as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    // Base colour; emitted light; metallic, roughness, normal scale, occlusion strength, alpha cut-off.
+    assert_eq!(floats, [1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.5]);
+    assert_eq!(bytes[64..], [0; 48]);
+    assert_eq!(compiled.project.outputs(), ["assets.hman", "models/Chair.hmat", "models/Chair.hmesh"]);
+}
+
+#[test]
+fn every_field_of_a_material_is_in_its_row() {
+    let full = json!({
+        "pbrMetallicRoughness": {
+            "baseColorFactor": [0.1, 0.2, 0.3, 0.4], "metallicFactor": 0.25, "roughnessFactor": 0.75,
+            "baseColorTexture": {"index": 0}, "metallicRoughnessTexture": {"index": 1},
+        },
+        "normalTexture": {"index": 2, "scale": 0.5}, "occlusionTexture": {"index": 3, "strength": 0.125},
+        "emissiveTexture": {"index": 4}, "emissiveFactor": [0.5, 0.25, 1.0],
+        "alphaMode": "MASK", "alphaCutoff": 0.75, "doubleSided": true,
+    });
+    let pictures: Vec<_> = (0..5).map(|seed| png(4, seed)).collect();
+    let compiled = Compiled::new(&model(&pictures, &[full, json!({"alphaMode": "BLEND"})]));
+    let rows = compiled.materials();
+    let expected = GpuMaterial {
+        base_color_factor: [0.1, 0.2, 0.3, 0.4],
+        emissive_factor: [0.5, 0.25, 1.0],
+        metallic_factor: 0.25,
+        roughness_factor: 0.75,
+        normal_scale: 0.5,
+        occlusion_strength: 0.125,
+        alpha_cutoff: 0.75,
+        flags: 0b011,
+        pad: 0,
+        base_color_tex: reference("tex_0"),
+        metallic_roughness_tex: reference("tex_1"),
+        normal_tex: reference("tex_2"),
+        occlusion_tex: reference("tex_3"),
+        emissive_tex: reference("tex_4"),
+    };
+    assert_eq!(rows[0], expected);
+    assert_eq!((rows[1].flags, rows[1].alpha_mode()), (0b100, AlphaMode::Blend));
+    assert!(compiled.codes().is_empty(), "{:?}", compiled.warnings);
+}
+
+#[test]
+fn each_slot_has_its_mode_and_the_manifest_says_which() {
+    let slots = json!({
+        "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}, "metallicRoughnessTexture": {"index": 1}},
+        "occlusionTexture": {"index": 1}, "normalTexture": {"index": 2}, "emissiveTexture": {"index": 3},
+    });
+    let pictures: Vec<_> = (0..5).map(|seed| png(4, seed)).collect();
+    let compiled = Compiled::new(&model(&pictures, &[slots]));
+    let row = compiled.materials()[0];
+    assert_eq!(row.occlusion_tex, row.metallic_roughness_tex, "packed as one picture");
+
+    let mut expected: Vec<_> = [("tex_0", true), ("tex_1", false), ("tex_2", false), ("tex_3", true)]
+        .map(|(name, srgb)| (reference(name), srgb, format!("models/Chair/{name}.ktx2")))
+        .into();
+    expected.sort();
+    assert_eq!(compiled.manifest(), expected);
+    assert!(!compiled.project.outputs().contains(&"models/Chair/tex_4.ktx2".to_owned()), "nobody uses it");
+    assert_eq!(compiled.project.outputs().len(), 3 + 4);
+
+    for (name, srgb) in [("tex_0", true), ("tex_1", false), ("tex_2", false), ("tex_3", true)] {
+        let (found, texels) = decoded(&compiled, name);
+        assert_eq!(found, srgb, "{name}");
+        let seed = name.as_bytes()[4] - b'0';
+        for (i, [r, g, b, a]) in texels.into_iter().enumerate() {
+            let near =
+                |found: u8, wanted: u8| assert!(found.abs_diff(wanted) <= 3, "{name}: {r} {g} {b} {a}");
+            near(r, 3 * i as u8 + seed);
+            near(g, 100 + seed);
+            // Only a normal map loses the channels that it does not need.
+            near(b, if name == "tex_2" { 0 } else { 200 - seed });
+            near(a, if name == "tex_2" { 255 } else { 128 });
+        }
+    }
+}
+
+#[test]
+fn a_picture_is_one_texture_however_often_it_is_used() {
+    let mut model = model(
+        &[png(4, 0), png(4, 0)],
+        &[base(0), base(1), base(2), json!({"emissiveTexture": {"index": 2}})],
+    );
+    // A third texture, of the first picture, as if with another sampler.
+    model.push("textures", json!({"source": 0}));
+    let compiled = Compiled::new(&model);
+    let used: Vec<u64> = compiled.materials().iter().map(|row| row.base_color_tex).collect();
+    assert_eq!(used, [reference("tex_0"), reference("tex_1"), reference("tex_0"), 0]);
+    assert_eq!(compiled.materials()[3].emissive_tex, reference("tex_0"));
+    // Two pictures of one content are two images of the source, and two equal files.
+    let texture = |name: &str| compiled.project.out(&format!("models/Chair/{name}.ktx2"));
+    assert_eq!(texture("tex_0"), texture("tex_1"));
+    assert_eq!(compiled.manifest().len(), 2);
+}
+
+#[test]
+fn materials_that_nothing_is_made_of_cost_nothing() {
+    let mut model = model(&[png(4, 0), png(4, 1)], &[base(0), base(1)]);
+    model.json["meshes"][0]["primitives"].as_array_mut().unwrap().remove(0);
+    let compiled = Compiled::new(&model);
+    assert_eq!(compiled.materials().len(), 1);
+    assert_eq!(compiled.materials()[0].base_color_tex, reference("tex_1"));
+    assert_eq!(compiled.manifest().len(), 1);
+}
+
+/// A picture as colour, as data twice, and as normals.
+fn conflicting() -> Model {
+    let data = json!({"pbrMetallicRoughness": {"metallicRoughnessTexture": {"index": 0}}});
+    let occlusion = json!({"occlusionTexture": {"index": 0}});
+    model(&[png(4, 0)], &[base(0), data, occlusion, json!({"normalTexture": {"index": 0}}), base(0)])
+}
+
+#[test]
+fn the_first_use_of_a_picture_decides() {
+    let compiled = Compiled::new(&conflicting());
+    let rows = compiled.materials();
+    let first = reference("tex_0");
+    assert_eq!(rows[0].base_color_tex, first);
+    assert_eq!(rows[1].metallic_roughness_tex, first);
+    assert_eq!(rows[2].occlusion_tex, first);
+    assert_eq!(rows[3].normal_tex, first);
+    assert_eq!(compiled.manifest(), [(first, true, "models/Chair/tex_0.ktx2".to_owned())]);
+    // Data twice is one conflict; normals are another.
+    assert_eq!(compiled.codes(), ["texture-conflict", "texture-conflict"]);
+    let [data, normal] = [0, 1].map(|n| &compiled.warnings[n]);
+    assert_eq!(data.at, "/images/0");
+    assert!(data.message.contains("color") && data.message.contains("linear"), "{data}");
+    assert!(normal.message.contains("color") && normal.message.contains("normal"), "{normal}");
+    assert!(data.hint.contains("texture.conflict"));
+    assert!(decoded(&compiled, "tex_0").0);
+}
+
+#[test]
+fn within_a_row_slots_count_in_the_order_of_its_fields() {
+    let slot = |name: &str| json!({name: {"index": 0}});
+    let all = [
+        ("metallicRoughnessTexture", "linear"),
+        ("normalTexture", "normal"),
+        ("occlusionTexture", "linear"),
+        ("emissiveTexture", "color"),
+    ];
+    for (first, (name, mode)) in all.iter().enumerate() {
+        let mut material = json!({});
+        for (name, _) in &all[first..] {
+            match *name {
+                "metallicRoughnessTexture" => material["pbrMetallicRoughness"] = slot(name),
+                name => material[name] = json!({"index": 0}),
+            }
+        }
+        let compiled = Compiled::new(&model(&[png(4, 0)], &[material]));
+        let (srgb, texels) = decoded(&compiled, "tex_0");
+        assert_eq!(srgb, *mode == "color", "{name}");
+        assert_eq!(texels[0][2] < 10, *mode == "normal", "{name}");
+    }
+}
+
+#[test]
+fn a_picture_can_be_split_by_use() {
+    let compiled = Compiled::with(&conflicting(), "texture: {conflict: split}");
+    let rows = compiled.materials();
+    assert_eq!(rows[0].base_color_tex, reference("tex_0"));
+    assert_eq!(rows[1].metallic_roughness_tex, reference("tex_0_linear"));
+    assert_eq!(rows[2].occlusion_tex, reference("tex_0_linear"));
+    assert_eq!(rows[3].normal_tex, reference("tex_0_normal"));
+    assert_eq!(rows[4].base_color_tex, reference("tex_0"));
+    assert!(compiled.codes().is_empty());
+    let names = ["tex_0", "tex_0_linear", "tex_0_normal"];
+    let textures = names.map(|name| decoded(&compiled, name));
+    assert_eq!(textures.each_ref().map(|texture| texture.0), [true, false, false]);
+    assert!(textures[1].1.iter().all(|texel| texel[2] > 190), "data keeps its blue");
+    assert!(textures[2].1.iter().all(|texel| texel[2] < 10), "normals do not");
+    let mut listed: Vec<String> = compiled.manifest().into_iter().map(|entry| entry.2).collect();
+    listed.sort();
+    assert_eq!(listed, names.map(|name| format!("models/Chair/{name}.ktx2")));
+}
+
+#[test]
+fn one_orm_picture_is_no_conflict() {
+    let orm = json!({
+        "pbrMetallicRoughness": {"metallicRoughnessTexture": {"index": 0}}, "occlusionTexture": {"index": 0},
+    });
+    assert!(Compiled::new(&model(&[png(4, 0)], &[orm])).codes().is_empty());
+}
+
+#[test]
+fn textures_of_a_model_obey_its_settings() {
+    let compiled =
+        Compiled::with(&model(&[png(8, 0)], &[base(0)]), "texture: {compress: false, max_size: 4}");
+    let bytes = compiled.project.out("models/Chair/tex_0.ktx2");
+    let header = ktx2::Reader::new(&bytes).unwrap().header();
+    assert_eq!(header.format, Some(ktx2::Format::R8G8B8A8_SRGB));
+    assert_eq!((header.pixel_width, header.level_count), (4, 3));
+}
+
+#[test]
+fn sources_that_write_one_file_are_refused_and_name_each_other() {
+    let glb = model(&[png(4, 0)], &[base(0)]).glb();
+    let project =
+        Project::with(&[("a.glb", &glb), ("a.GLTF", &Model::new().text(None).into_bytes()), ("b.glb", &glb)]);
+    let report = project.build();
+    for (source, other) in [("a.glb", "a.GLTF"), ("a.GLTF", "a.glb")] {
+        let diag = failure(&report, source);
+        assert_eq!(diag.code, "output-conflict");
+        assert!(diag.message.contains(other), "{diag}");
+    }
+    assert_eq!(report.built(), 1);
+
+    // A picture of its own where a model puts one of its textures.
+    let project = Project::with(&[("a.glb", &glb), ("a/tex_0.png", &png(4, 9))]);
+    let report = project.build();
+    assert!(!report.is_ok(), "{report:?}");
+    let said: String = report.assets.iter().map(|asset| format!("{:?}", asset.state)).collect();
+    assert!(
+        said.contains("output-conflict") && said.contains("a/tex_0.png") && said.contains("a.glb"),
+        "{said}"
+    );
+}
+
+#[test]
+fn names_that_differ_in_case_alone_cannot_both_be_found() {
+    let glb = model(&[png(4, 0)], &[base(0)]).glb();
+    let project = Project::with(&[("Chair.glb", &glb), ("chair.glb", &glb)]);
+    if !project.path("assets/chair.glb").exists()
+        || std::fs::read_dir(project.path("assets")).unwrap().count() < 2
+    {
+        return;
+    }
+    let diag = project.try_build().unwrap_err();
+    assert_eq!(diag.code, "manifest");
+    assert!(diag.message.contains("Chair/tex_0.ktx2") && diag.message.contains("chair/tex_0.ktx2"), "{diag}");
+}

@@ -1,0 +1,121 @@
+//! One picture in several sources is one piece of work, in whichever run it was done.
+//!
+//! How often shared work is done within a run is counted in `kit/tests/sharing.rs`. Here it shows by what is read:
+//! whoever finds the work done reads the result from the output it was written to, and whoever encodes reads nothing.
+
+use crate::model::Model;
+use crate::shapes::{image, png, quad};
+use assetc::config::Config;
+use assetc::plan::plan;
+use kiln_kit::mem::Mem;
+use kiln_kit::{Cache, Fs, Plan, RelPath, State, World, run};
+use serde_json::{Value, json};
+
+struct Project {
+    src: Mem,
+    out: Mem,
+}
+
+impl Project {
+    /// A project in which this picture was built on its own, as colour.
+    fn new() -> Project {
+        let project = Project { src: Mem::new(), out: Mem::new() };
+        project.src.put("wood.png", png(8, 3));
+        assert!(project.build("").is_empty());
+        project
+    }
+
+    /// Builds with these settings; gives the outputs that were read on the way.
+    fn build(&self, settings: &str) -> Vec<String> {
+        self.src.tick(1_000_000_000);
+        self.out.tick(1_000_000_000);
+        let config = Config::parse(&format!("default: {{{settings}}}"), "assetc.yml").unwrap();
+        let mut cache = Cache::open(&self.out, &RelPath::new(".journal").unwrap(), &|| ()).unwrap();
+        let (src_tree, out_tree) = (self.src.walk(None).unwrap(), self.out.walk(None).unwrap());
+        let world = World { src: &self.src, src_tree: &src_tree, out: &self.out, out_tree: &out_tree };
+        let planned = plan(&src_tree, &config.resolver(None));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let how = Plan { pool: &pool, force: false, verify: false, prune: true, events: &() };
+        self.out.take_reads();
+        let done = run(world, &mut cache, &planned.assets, &[], how).unwrap();
+        assert!(done.iter().all(|done| !matches!(done.state, State::Failed(_))), "{done:?}");
+        self.out.take_reads()
+    }
+
+    fn out(&self, path: &str) -> Vec<u8> {
+        self.out.get(path).unwrap_or_else(|| panic!("no {path}"))
+    }
+}
+
+/// A square with this material, whose first texture is this picture, inside the file.
+fn inside(picture: &[u8], material: Value) -> Vec<u8> {
+    let mut model = Model::new();
+    image(&mut model, picture);
+    square(model, material).glb()
+}
+
+fn square(mut model: Model, material: Value) -> Model {
+    model.push("textures", json!({"source": 0}));
+    model.push("materials", material);
+    let mut primitive = quad(&mut model);
+    primitive["material"] = json!(0);
+    model.mesh(json!([primitive]));
+    model
+}
+
+fn colour() -> Value {
+    json!({"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}})
+}
+
+#[test]
+fn models_find_what_a_picture_on_its_own_came_to() {
+    let p = Project::new();
+    let mut beside = Model::new();
+    beside.push("images", json!({"uri": "wood.png"}));
+    p.src.put("a.glb", inside(&png(8, 3), colour()));
+    p.src.put("b.glb", inside(&png(8, 3), json!({"emissiveTexture": {"index": 0}})));
+    p.src.put("c.glb", square(beside, colour()).glb());
+    assert_eq!(p.build(""), ["wood.ktx2"; 3]);
+    for output in ["a/tex_0.ktx2", "b/tex_0.ktx2", "c/tex_0.ktx2"] {
+        assert_eq!(p.out(output), p.out("wood.ktx2"), "{output}");
+    }
+    // Also when the picture is gone, and what it came to with it.
+    let wood = p.out("wood.ktx2");
+    p.src.delete("wood.png");
+    p.src.delete("c.glb");
+    p.src.put("d.glb", inside(&png(8, 3), colour()));
+    let reads = p.build("");
+    assert!(
+        matches!(reads.as_slice(), [one] if ["a/tex_0.ktx2", "b/tex_0.ktx2"].contains(&one.as_str())),
+        "{reads:?}"
+    );
+    assert_eq!((p.out("d/tex_0.ktx2"), p.out.get("wood.ktx2")), (wood, None));
+}
+
+#[test]
+fn another_picture_another_use_or_other_settings_are_other_work() {
+    let p = Project::new();
+    p.src.put("other.glb", inside(&png(8, 4), colour()));
+    p.src.put("normal.glb", inside(&png(8, 3), json!({"normalTexture": {"index": 0}})));
+    p.src.put("data.glb", inside(&png(8, 3), json!({"occlusionTexture": {"index": 0}})));
+    p.src.put("small.glb", inside(&png(8, 3), colour()));
+    assert_eq!(p.build("rules: [{match: small.glb, texture: {max_size: 4}}]"), Vec::<String>::new());
+    let mut all = ["wood", "other/tex_0", "normal/tex_0", "data/tex_0", "small/tex_0"]
+        .map(|name| p.out(&format!("{name}.ktx2")));
+    all.sort();
+    assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "all differ");
+}
+
+#[test]
+fn what_is_not_what_was_written_is_not_used() {
+    let p = Project::new();
+    let wood = p.out("wood.ktx2");
+    let mut damaged = wood.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    p.out.tick(1);
+    p.out.put("wood.ktx2", damaged);
+    p.src.put("a.glb", inside(&png(8, 3), colour()));
+    p.build("");
+    assert_eq!(p.out("a/tex_0.ktx2"), wood);
+    assert_eq!(p.out("wood.ktx2"), wood);
+}

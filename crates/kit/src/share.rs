@@ -1,0 +1,259 @@
+//! Work that several cooks ask for and one does: the same picture in ten models is encoded once.
+//!
+//! Such work is a pure function of what its key was made from, so it does not matter who did it, or in which run.
+//! Results of this run stay in memory while there is room; those of earlier runs, and those that had to make room,
+//! are read back from the output they were written to, and used only if that is still what was written.
+
+use crate::{Diag, Hash, RelPath};
+use std::cell::Cell;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Bytes of results that are kept in memory.
+const ROOM: usize = 256 << 20;
+
+/// Names a piece of work: half of the hash of everything that it depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WorkKey(pub [u8; 16]);
+
+impl WorkKey {
+    /// The key of work that depends on these alone.
+    pub fn of<'f>(fields: impl IntoIterator<Item = &'f [u8]>) -> WorkKey {
+        let hash = Hash::of_fields(fields).0;
+        WorkKey(std::array::from_fn(|n| hash[n]))
+    }
+}
+
+/// What a piece of work gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Made {
+    /// The bytes of a file.
+    pub bytes: Vec<u8>,
+    /// What there is to say about it, to everyone who asks; without paths.
+    pub warnings: Vec<Diag>,
+}
+
+/// Where a result can be found again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) path: RelPath,
+    pub(crate) hash: Hash,
+}
+
+enum Work {
+    Running,
+    Done { kept: Kept, bytes: Option<Arc<Made>>, warnings: Vec<Diag> },
+}
+
+#[derive(Default)]
+struct State {
+    works: HashMap<WorkKey, Work>,
+    /// Those whose bytes are in memory, oldest first.
+    held: VecDeque<(WorkKey, usize)>,
+    total: usize,
+}
+
+/// All work of a run, and what earlier runs left.
+#[derive(Default)]
+pub(crate) struct Works {
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+thread_local! {
+    /// How many pieces of work this thread is in the middle of, one below the other on its stack.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Works {
+    /// Starts from what earlier runs left. Of outputs with one key any will do.
+    pub(crate) fn new(left: impl Iterator<Item = (WorkKey, Kept)>) -> Works {
+        let done = |(key, kept)| (key, Work::Done { kept, bytes: None, warnings: vec![] });
+        let state = State { works: left.map(done).collect(), ..State::default() };
+        Works { state: Mutex::new(state), ended: Condvar::new() }
+    }
+
+    /// The result for a key: one that is there, or that of `make`. It is going to be written to `path`.
+    pub(crate) fn get(
+        &self,
+        key: WorkKey,
+        path: &RelPath,
+        read: impl Fn(&RelPath) -> Option<Vec<u8>>,
+        make: impl FnOnce() -> Result<Made, Diag>,
+    ) -> Result<Arc<Made>, Diag> {
+        let known = loop {
+            let mut state = self.lock();
+            match state.works.get(&key) {
+                // Whoever is in the middle of a piece of work waits for nobody: the other one could be further
+                // down this thread's own stack, or wait in turn. It does the work again; that is rare.
+                Some(Work::Running) if DEPTH.get() > 0 => break None,
+                Some(Work::Running) => {
+                    drop(state);
+                    help_or_rest(&self.ended, || self.lock());
+                }
+                Some(Work::Done { bytes: Some(made), .. }) => return Ok(made.clone()),
+                Some(Work::Done { kept, warnings, .. }) => {
+                    break Some((kept.clone(), warnings.clone()));
+                }
+                None => {
+                    state.works.insert(key, Work::Running);
+                    break None;
+                }
+            }
+        };
+        if let Some((kept, warnings)) = known {
+            if let Some(bytes) = read(&kept.path).filter(|bytes| Hash::of(bytes) == kept.hash) {
+                return Ok(Arc::new(Made { bytes, warnings }));
+            }
+            self.lock().works.insert(key, Work::Running);
+        }
+        let running = Running { works: self, key };
+        DEPTH.set(DEPTH.get() + 1);
+        let made = make();
+        let made = Arc::new(made?);
+        running.done(path, &made);
+        Ok(made)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Lets a thread of a pool work for the pool while it waits; if there is nothing to do, it rests for a moment, or until
+/// `signal` comes.
+pub(crate) fn help_or_rest<'a, T: 'a>(signal: &Condvar, lock: impl FnOnce() -> MutexGuard<'a, T>) {
+    const MOMENT: Duration = Duration::from_millis(2);
+    if rayon::yield_now() != Some(rayon::Yield::Executed) {
+        drop(signal.wait_timeout(lock(), MOMENT).unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// A piece of work in progress. If it fails or panics, the next one who asks tries again.
+struct Running<'a> {
+    works: &'a Works,
+    key: WorkKey,
+}
+
+impl Running<'_> {
+    fn done(self, path: &RelPath, made: &Arc<Made>) {
+        let kept = Kept { path: path.clone(), hash: Hash::of(&made.bytes) };
+        let work = Work::Done { kept, bytes: Some(made.clone()), warnings: made.warnings.clone() };
+        let mut state = self.works.lock();
+        state.works.insert(self.key, work);
+        state.held.push_back((self.key, made.bytes.len()));
+        state.total += made.bytes.len();
+        while state.total > ROOM {
+            let Some((oldest, len)) = state.held.pop_front() else { break };
+            state.total -= len;
+            if let Some(Work::Done { bytes, .. }) = state.works.get_mut(&oldest) {
+                *bytes = None;
+            }
+        }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+        let mut state = self.works.lock();
+        if matches!(state.works.get(&self.key), Some(Work::Running)) {
+            state.works.remove(&self.key);
+        }
+        drop(state);
+        self.works.ended.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn key(text: &str) -> WorkKey {
+        WorkKey::of([text.as_bytes()])
+    }
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text).unwrap()
+    }
+
+    fn made(text: &str) -> Result<Made, Diag> {
+        Ok(Made { bytes: text.into(), warnings: vec![] })
+    }
+
+    #[test]
+    fn many_ask_and_one_works() {
+        let works = Works::default();
+        let count = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for n in 0..8 {
+                let (works, count) = (&works, &count);
+                scope.spawn(move || {
+                    let got = works.get(
+                        key("k"),
+                        &path(&format!("{n}")),
+                        |_| None,
+                        || {
+                            count.fetch_add(1, Ordering::Relaxed);
+                            std::thread::sleep(Duration::from_millis(20));
+                            made("result")
+                        },
+                    );
+                    assert_eq!(got.unwrap().bytes, b"result");
+                });
+            }
+        });
+        assert_eq!(count.into_inner(), 1);
+    }
+
+    #[test]
+    fn a_failure_is_nobody_elses() {
+        let works = Works::default();
+        let fail = || Err(Diag::error("bad", "bad"));
+        assert!(works.get(key("k"), &path("a"), |_| None, fail).is_err());
+        let panics = || works.get(key("k"), &path("a"), |_| None, || panic!("no"));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
+        assert_eq!(works.get(key("k"), &path("a"), |_| None, || made("x")).unwrap().bytes, b"x");
+        assert_eq!(DEPTH.get(), 0);
+    }
+
+    #[test]
+    fn who_works_does_not_wait_for_itself() {
+        let works = Works::default();
+        let nested = || {
+            let inner = works.get(key("k"), &path("b"), |_| None, || made("same"))?;
+            assert_eq!(inner.bytes, b"same");
+            made("same")
+        };
+        assert_eq!(works.get(key("k"), &path("a"), |_| None, nested).unwrap().bytes, b"same");
+    }
+
+    #[test]
+    fn what_an_earlier_run_left_is_used_while_it_is_what_it_was() {
+        let left =
+            || Works::new([(key("k"), Kept { path: path("old"), hash: Hash::of(b"old") })].into_iter());
+        let never = || panic!("it is there");
+        let got = left().get(key("k"), &path("new"), |_| Some(b"old".into()), never).unwrap();
+        assert_eq!(got.bytes, b"old");
+        for damaged in [None, Some(b"odd".to_vec())] {
+            let got = left().get(key("k"), &path("new"), |_| damaged.clone(), || made("made")).unwrap();
+            assert_eq!(got.bytes, b"made");
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_left_it_is_read_back() {
+        let works = Works::default();
+        let large = ROOM / 4 + 1;
+        for n in 0..6 {
+            let made = || Ok(Made { bytes: vec![n; large], warnings: vec![Diag::warning("w", "w")] });
+            works.get(key(&n.to_string()), &path(&n.to_string()), |_| None, made).unwrap();
+        }
+        assert!(works.lock().total <= ROOM);
+        let back = |at: &RelPath| Some(vec![at.as_str().parse().unwrap(); large]);
+        let got = works.get(key("0"), &path("x"), back, || panic!("it is there")).unwrap();
+        assert_eq!((got.bytes[0], got.warnings.len()), (0, 1));
+    }
+}

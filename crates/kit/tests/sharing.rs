@@ -1,0 +1,179 @@
+//! Work that several cooks ask for: how often it is done, in one run, across runs, and when results are damaged.
+
+use kiln_kit::mem::Mem;
+use kiln_kit::{Cache, Cook, Diag, Done, Fs, Made, Plan, RelPath, State, Task, WorkKey, World, run};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const JOURNAL: &str = ".journal";
+const SECOND: i64 = 1_000_000_000;
+
+/// Turns the text of a source around, which is work that depends on the text alone. Of a text that starts with `~`
+/// there is something to say.
+struct Reverse<'a> {
+    source: RelPath,
+    done: &'a AtomicUsize,
+}
+
+impl Task for Reverse<'_> {
+    fn source(&self) -> &RelPath {
+        &self.source
+    }
+
+    fn fingerprint(&self) -> &str {
+        "reverse 1"
+    }
+
+    fn weight(&self, _: World<'_>) -> u64 {
+        1
+    }
+
+    fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
+        let mut bytes = cx.read(&self.source)?;
+        let output = RelPath::new(format!("{}.out", self.source)).unwrap();
+        let warnings = cx.emit_shared(&output, WorkKey::of([&*bytes]), || {
+            self.done.fetch_add(1, Ordering::Relaxed);
+            let odd = bytes.first() == Some(&b'~');
+            bytes.reverse();
+            Ok(Made { bytes, warnings: odd.then(|| Diag::warning("odd", "so it is")).into_iter().collect() })
+        })?;
+        warnings.into_iter().for_each(|warning| cx.warn(warning));
+        Ok(vec![])
+    }
+}
+
+#[derive(Default)]
+struct Project {
+    src: Mem,
+    out: Mem,
+    done: AtomicUsize,
+}
+
+impl Project {
+    fn new(files: &[(&str, &str)]) -> Project {
+        let project = Project { src: Mem::new(), out: Mem::new(), ..Project::default() };
+        files.iter().for_each(|(path, text)| project.put(path, text));
+        project
+    }
+
+    fn put(&self, path: &str, text: &str) {
+        self.src.put(path, text);
+        self.src.tick(SECOND);
+        self.out.tick(SECOND);
+    }
+
+    fn build(&self, force: bool) -> Vec<Done> {
+        let name = RelPath::new(JOURNAL).unwrap();
+        let mut cache = Cache::open(&self.out, &name, &|| ()).unwrap();
+        let (src_tree, out_tree) = (self.src.walk(None).unwrap(), self.out.walk(None).unwrap());
+        let world = World { src: &self.src, src_tree: &src_tree, out: &self.out, out_tree: &out_tree };
+        let tasks: Vec<_> =
+            src_tree.files().map(|(path, _)| Reverse { source: path.clone(), done: &self.done }).collect();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        let plan = Plan { pool: &pool, force, verify: true, prune: true, events: &() };
+        run(world, &mut cache, &tasks, &[], plan).unwrap()
+    }
+
+    /// Builds; asserts how many sources are cooked, how often the work is done for them, and that every output is
+    /// what it should be, and no other is there.
+    #[track_caller]
+    fn check(&self, force: bool, cooked: usize, worked: usize) {
+        self.done.store(0, Ordering::Relaxed);
+        let done = self.build(force);
+        assert!(done.iter().all(|done| !matches!(done.state, State::Failed(_))), "{done:?}");
+        let built = done.iter().filter(|done| matches!(done.state, State::Built(_))).count();
+        assert_eq!((built, self.done.load(Ordering::Relaxed)), (cooked, worked), "cooked and worked");
+        let expected: Vec<(String, Vec<u8>)> = (self.src.snapshot().into_iter())
+            .map(|(path, bytes)| (format!("{path}.out"), bytes.into_iter().rev().collect()))
+            .collect();
+        let found = self.out.snapshot().into_iter().filter(|(path, _)| path != JOURNAL);
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn in_one_run_it_is_done_once() {
+    let p = Project::new(&[("a", "same"), ("b", "same"), ("c", "same"), ("d", "other"), ("e", "same")]);
+    p.check(false, 5, 2);
+    p.check(false, 0, 0);
+}
+
+#[test]
+fn a_later_run_finds_it() {
+    let p = Project::new(&[("a", "same")]);
+    p.check(false, 1, 1);
+    p.put("b", "same");
+    p.put("c", "same");
+    p.check(false, 2, 0);
+}
+
+#[test]
+fn it_outlives_the_source_that_asked_first() {
+    let p = Project::new(&[("a", "same"), ("b", "same")]);
+    p.check(false, 2, 1);
+    p.src.delete("a");
+    p.check(false, 0, 0);
+    p.put("c", "same");
+    p.check(false, 1, 0);
+    // Also when both happen at once.
+    p.src.delete("b");
+    p.put("a", "same");
+    p.check(false, 1, 0);
+}
+
+#[test]
+fn when_all_who_asked_are_gone_it_is_done_again() {
+    let p = Project::new(&[("a", "same")]);
+    p.check(false, 1, 1);
+    p.src.delete("a");
+    p.put("b", "same");
+    p.check(false, 1, 1);
+}
+
+#[test]
+fn an_edit_away_and_back_is_right_each_time() {
+    let p = Project::new(&[("a", "same"), ("b", "same")]);
+    p.check(false, 2, 1);
+    p.put("a", "else");
+    p.check(false, 1, 1);
+    p.put("a", "same");
+    p.check(false, 1, 0);
+    p.put("a", "same");
+    p.put("b", "same");
+    p.check(false, 0, 0);
+}
+
+#[test]
+fn a_forced_run_trusts_no_earlier_one_but_itself() {
+    let p = Project::new(&[("a", "same"), ("b", "same"), ("c", "same")]);
+    p.check(false, 3, 1);
+    p.check(true, 3, 1);
+}
+
+#[test]
+fn damaged_results_are_not_used() {
+    for damage in ["emaX", "longer than it was", ""] {
+        let p = Project::new(&[("a", "same")]);
+        p.check(false, 1, 1);
+        p.out.put("a.out", damage);
+        p.put("b", "same");
+        // One is mended, one is new, and the work is done once for both.
+        p.check(false, 2, 1);
+    }
+    let p = Project::new(&[("a", "same"), ("b", "same")]);
+    p.check(false, 2, 1);
+    p.out.delete("a.out");
+    p.out.delete("b.out");
+    p.check(false, 2, 1);
+}
+
+#[test]
+fn everyone_hears_what_there_is_to_say() {
+    let p = Project::new(&[("a", "~x"), ("b", "~x")]);
+    let codes = |done: &[Done]| -> Vec<usize> { done.iter().map(|done| done.warnings.len()).collect() };
+    assert_eq!(codes(&p.build(false)), [1, 1]);
+    assert_eq!(p.done.load(Ordering::Relaxed), 1);
+    // Later runs could not say it, so they do the work again.
+    p.put("c", "~x");
+    assert_eq!(codes(&p.build(false)), [1, 1, 1]);
+    assert_eq!(p.done.load(Ordering::Relaxed), 2);
+}

@@ -1,0 +1,72 @@
+//! What is on a surface, as numbers that simplification can weigh against distances.
+
+use super::Surface;
+use crate::Triangles;
+use crate::skin::Influences;
+use crate::vector::{Vec3, cross, length, sub};
+
+/// A change of normal by 1/weight counts as much as a shift of the surface over the same distance.
+pub(super) const NORMAL_WEIGHT: f32 = 0.5;
+/// A slide of the texture by a length counts this much of a shift of the surface by it.
+const UV_WEIGHT: f32 = 0.5;
+/// A change of all of a skin's weight counts as much as a shift of the surface over the same distance.
+pub(super) const SKIN_WEIGHT: f32 = 1.0;
+
+/// All attributes of each vertex side by side, and their weights.
+pub(super) struct Attributes {
+    /// `weights.len()` floats per vertex.
+    pub(super) values: Vec<f32>,
+    pub(super) weights: Vec<f32>,
+}
+
+impl Attributes {
+    /// Of the first `count` vertices.
+    pub(super) fn gather(surface: &Surface<'_>, count: usize, uv_weight: f32) -> Self {
+        let Surface { normals, uvs, skin, .. } = *surface;
+        let mut weights = Vec::new();
+        weights.extend(normals.iter().flat_map(|_| [NORMAL_WEIGHT; 3]));
+        weights.extend(uvs.iter().flat_map(|_| [uv_weight; 2]));
+        weights.extend(skin.iter().flat_map(|_| [SKIN_WEIGHT; SKETCH]));
+        let mut values = Vec::with_capacity(count * weights.len());
+        for vertex in 0..count {
+            values.extend(normals.iter().flat_map(|normals| normals[vertex]));
+            values.extend(uvs.iter().flat_map(|uvs| uvs[vertex]));
+            values.extend(skin.iter().flat_map(|skin| sketch(&skin[vertex])));
+        }
+        Self { values, weights }
+    }
+}
+
+/// Texture coordinates have no natural length: measured by how much of the texture the surface covers, a slide of
+/// the texture becomes a distance on the surface.
+pub(super) fn uv_weight(triangles: Triangles<'_>, positions: &[Vec3], uvs: &[[f32; 2]], extent: f32) -> f32 {
+    let (mut surface, mut texture) = (0.0f64, 0.0f64);
+    for corners in triangles.iter() {
+        let [a, b, c] = corners.map(|corner| positions[corner as usize]);
+        surface += f64::from(length(cross(sub(b, a), sub(c, a))));
+        let [a, b, c] = corners.map(|corner| uvs[corner as usize]);
+        texture += f64::from(((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])).abs());
+    }
+    let extent = f64::from(extent);
+    let weight = f64::from(UV_WEIGHT) * (surface / (extent * extent) / texture).sqrt();
+    // No area in the texture: there is nothing to slide.
+    if weight.is_finite() { weight.min(1e3) as f32 } else { 0.0 }
+}
+
+/// Numbers per vertex that stand for its skin weights.
+const SKETCH: usize = 4;
+
+/// The weights of all joints, projected to a few dimensions: each joint has a direction of its own, so vertices that
+/// hang on the same joints alike get the same numbers, and others get numbers about as far apart as their weights
+/// are. (Slot by slot they cannot be compared: each vertex lists its joints in its own order.)
+pub(super) fn sketch(skin: &Influences) -> [f32; SKETCH] {
+    let mut sum = [0.0; SKETCH];
+    for (&joint, &weight) in skin.joints.iter().zip(&skin.weights) {
+        let scrambled = (u32::from(joint) + 1).wrapping_mul(0x9e37_79b1);
+        let scrambled = (scrambled ^ scrambled >> 15).wrapping_mul(0x85eb_ca77);
+        for (value, byte) in sum.iter_mut().zip((scrambled ^ scrambled >> 13).to_le_bytes()) {
+            *value += weight * (f32::from(byte) / 127.5 - 1.0);
+        }
+    }
+    sum
+}
