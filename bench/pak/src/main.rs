@@ -1,19 +1,20 @@
 //! Baking and reading paks, side by side with pak 0.7.6 on one corpus, in one run.
 //!
 //! ```text
-//! cargo run --release --manifest-path bench/pak/Cargo.toml -- all [folder]
+//! cargo build --release --workspace --manifest-path bench/pak/Cargo.toml
+//! bench/pak/target/release/bench-pak all [folder]
 //! ```
 //!
 //! Every figure is taken in a process of its own, the two tools in turn; of several runs the median counts. Reads
 //! compare checksums on our side, and there are none on the other. Bakes are cold: no output, no cache.
 
 mod corpus;
+mod measure;
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -21,7 +22,7 @@ fn main() {
     match args.as_slice() {
         ["all"] => all(&std::env::temp_dir().join("bench-pak")),
         ["all", dir] => all(Path::new(dir)),
-        ["one", tool, what, root, codec] => one(tool, what, Path::new(root), codec),
+        ["one", what, root, codec] => one(what, Path::new(root), codec),
         _ => eprintln!("usage: bench-pak all [folder]"),
     }
 }
@@ -124,9 +125,16 @@ fn medians(all: Vec<Figures>) -> Figures {
 /// The median of several processes.
 fn run(tool: &str, what: &str, root: &Path, codec: &str, runs: usize) -> Figures {
     let me = std::env::current_exe().expect("this program has a path");
+    let program = if tool == "ours" { me } else { me.with_file_name("bench-pak-rival") };
+    let out = output(root, tool, codec);
+    std::fs::create_dir_all(out.parent().expect("a folder")).expect("a folder");
     let one = |_| {
-        let done =
-            Command::new(&me).args(["one", tool, what]).arg(root).arg(codec).output().expect("it runs");
+        let mut command = Command::new(&program);
+        command.args(["one", what]).arg(root).arg(codec);
+        if tool == "theirs" {
+            command.arg(&out);
+        }
+        let done = command.output().expect("it runs: build the whole workspace");
         assert!(done.status.success(), "{tool} {what} {codec}: {}", String::from_utf8_lossy(&done.stderr));
         let text = String::from_utf8_lossy(&done.stdout).into_owned();
         let figure = |part: &str| {
@@ -138,73 +146,30 @@ fn run(tool: &str, what: &str, root: &Path, codec: &str, runs: usize) -> Figures
     medians((0..runs).map(one).collect())
 }
 
-/// One measurement, in this process.
-fn one(tool: &str, what: &str, root: &Path, codec: &str) {
-    let out = output(root, tool, codec);
-    let toml = root.join(format!("{codec}.toml"));
-    std::fs::create_dir_all(out.parent().expect("a folder")).expect("a folder");
-    if what == "bake" {
-        let _ = std::fs::remove_file(&out);
-        let _ = std::fs::remove_file(out.with_file_name(format!(".{tool}-{codec}.pak.cache")));
-    }
-    let best = |mut work: Box<dyn FnMut()>, times: usize| {
-        let time = |_| {
-            let start = Instant::now();
-            work();
-            start.elapsed().as_secs_f64()
-        };
-        let mut all: Vec<f64> = (0..times).map(time).collect();
-        all.sort_by(f64::total_cmp);
-        all[all.len() / 2]
+/// One measurement of ours, in this process.
+fn one(what: &str, root: &Path, codec: &str) {
+    use pak::Pak;
+    let out = output(root, "ours", codec);
+    let open = || pak::PakBuf::open(&out).expect("it opens");
+    let wall = match what {
+        "bake" => {
+            let _ = std::fs::remove_file(&out);
+            let _ = std::fs::remove_file(out.with_file_name(format!(".ours-{codec}.pak.cache")));
+            measure::median(1, || {
+                pak::PakBuf::bake(root.join(format!("{codec}.toml")), &out).expect("it bakes")
+            })
+        }
+        "rebake" => measure::median(1, || {
+            pak::PakBuf::bake(root.join(format!("{codec}.toml")), &out).expect("it bakes")
+        }),
+        "open" => measure::median(101, || drop(black_box(open()))),
+        "terrain" => {
+            let pak = open();
+            measure::median(21, || drop(black_box(pak.read_mesh("mesh/terrain").expect("it reads"))))
+        }
+        _ => measure::median(3, || ours(&open())),
     };
-    let start = Instant::now();
-    let wall = match (tool, what) {
-        ("ours", "bake" | "rebake") => {
-            pak::PakBuf::bake(&toml, &out).expect("it bakes");
-            start.elapsed().as_secs_f64()
-        }
-        ("theirs", "bake") => {
-            rival::PakBuf::bake(&toml, &out).expect("it bakes");
-            start.elapsed().as_secs_f64()
-        }
-        ("ours", _) => {
-            use pak::Pak;
-            let path = out.clone();
-            match what {
-                "open" => {
-                    best(Box::new(move || drop(black_box(pak::PakBuf::open(&path).expect("it opens")))), 101)
-                }
-                "terrain" => {
-                    let pak = pak::PakBuf::open(&path).expect("it opens");
-                    best(
-                        Box::new(move || drop(black_box(pak.read_mesh("mesh/terrain").expect("it reads")))),
-                        21,
-                    )
-                }
-                _ => best(Box::new(move || ours(&pak::PakBuf::open(&path).expect("it opens"))), 3),
-            }
-        }
-        _ => {
-            use rival::Pak;
-            let path = out.clone();
-            match what {
-                "open" => best(
-                    Box::new(move || drop(black_box(rival::PakBuf::open(&path).expect("it opens")))),
-                    101,
-                ),
-                "terrain" => {
-                    let mut pak = rival::PakBuf::open(&path).expect("it opens");
-                    let times = if codec == "brotli" { 3 } else { 21 };
-                    best(
-                        Box::new(move || drop(black_box(pak.read_mesh("mesh/terrain").expect("it reads")))),
-                        times,
-                    )
-                }
-                _ => best(Box::new(move || theirs(&mut rival::PakBuf::open(&path).expect("it opens"))), 3),
-            }
-        }
-    };
-    println!("wall={wall} cpu={} rss={}", cpu(), peak());
+    measure::report(wall);
 }
 
 fn ours(pak: &pak::PakBuf) {
@@ -213,31 +178,4 @@ fn ours(pak: &pak::PakBuf) {
     (0..pak.blob_count()).for_each(|id| drop(black_box(pak.read_blob_id(id).expect("a blob"))));
     (0..pak.mesh_count()).for_each(|id| drop(black_box(pak.read_mesh_id(id).expect("a mesh"))));
     (0..pak.scene_count()).for_each(|id| drop(black_box(pak.read_scene_id(id).expect("a scene"))));
-}
-
-fn theirs(pak: &mut rival::PakBuf) {
-    use rival::Pak;
-    (0..pak.bitmap_count())
-        .for_each(|id| drop(black_box(pak.read_bitmap_id(rival::BitmapId(id)).expect("a bitmap"))));
-    (0..pak.blob_count())
-        .for_each(|id| drop(black_box(pak.read_blob_id(rival::BlobId(id)).expect("a blob"))));
-    (0..pak.mesh_count())
-        .for_each(|id| drop(black_box(pak.read_mesh_id(rival::MeshId(id)).expect("a mesh"))));
-    (0..pak.scene_count())
-        .for_each(|id| drop(black_box(pak.read_scene_id(rival::SceneId(id)).expect("a scene"))));
-}
-
-/// CPU seconds of this process, by the kernel's count in hundredths.
-fn cpu() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks = |n: usize| fields.get(n).and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
-    (ticks(11) + ticks(12)) / 100.0
-}
-
-/// The most memory this process had, in MB.
-fn peak() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok()).unwrap_or(0.0) / 1e3
 }
