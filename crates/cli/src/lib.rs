@@ -3,6 +3,8 @@
 
 pub mod assetc;
 pub mod json;
+pub mod pak;
 pub mod progress;
 pub mod render;
 pub mod terminal;
+pub mod unity_assetdb;

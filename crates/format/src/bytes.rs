@@ -121,6 +121,7 @@ macro_rules! record {
             pub(crate) const LAYOUT: $crate::Layout =
                 $crate::bytes::layout!($name { $($field: $ty,)* });
 
+            #[allow(dead_code, reason = "rows of long tables are read field by field")]
             pub(crate) fn read(from: &mut $crate::bytes::Reader<'_>) -> Result<Self, $crate::Error> {
                 Ok(Self { $($field: from.get(stringify!($field))?,)* })
             }

@@ -31,12 +31,14 @@ mod pod;
 pub mod refs;
 mod table;
 
+pub mod assetdb;
 pub mod hanim;
 pub mod hman;
 pub mod hmat;
 pub mod hmesh;
 pub mod hpack;
 pub mod ktx2;
+pub mod pak;
 pub mod spv;
 
 /// Every format, in the order in which `info` lists them. The one list of formats: what works on files of any

@@ -86,7 +86,7 @@ pub struct Array<'a, T> {
 
 impl<'a, T: Pod> Array<'a, T> {
     /// The records in `bytes`; what is left at the end, if anything, is none.
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    pub fn new(bytes: &'a [u8]) -> Self {
         Array { bytes: &bytes[..bytes.len() - bytes.len() % size_of::<T>()], of: PhantomData }
     }
 

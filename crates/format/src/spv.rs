@@ -172,7 +172,7 @@ impl<'a> Instruction<'a> {
     }
 
     #[cfg(feature = "tools")]
-    fn fault(&self, field: &'static str, why: &'static str) -> Error {
+    fn wrong(&self, field: &'static str, why: &'static str) -> Error {
         Error::Fault { at: self.at, field, why }
     }
 }
@@ -274,10 +274,10 @@ fn next<'a>(reader: &mut Reader<'a>) -> Result<Instruction<'a>, Error> {
 }
 
 fn read_entry<'a>(entry: &Instruction<'a>) -> Result<(Stage, &'a str), Error> {
-    let fault = |why| Error::Fault { at: entry.at, field: "entry point", why };
-    let model = entry.word(0).ok_or(fault("has no execution model"))?;
-    let stage = Stage::from_model(model).ok_or(fault("is of no stage of Vulkan"))?;
-    let (name, _) = entry.text(2).ok_or(fault("has no name"))?;
+    let wrong = |why| Error::Fault { at: entry.at, field: "entry point", why };
+    let model = entry.word(0).ok_or(wrong("has no execution model"))?;
+    let stage = Stage::from_model(model).ok_or(wrong("is of no stage of Vulkan"))?;
+    let (name, _) = entry.text(2).ok_or(wrong("has no name"))?;
     Ok((stage, name))
 }
 

@@ -12,7 +12,9 @@ use kiln_format::hman::{Colorspace, Kind};
 use kiln_format::hmat::{AlphaMode, GpuMaterial};
 use kiln_format::hmesh::ChunkId;
 use kiln_format::hpack::PackKind;
+
 use kiln_format::ktx2::{Channels, Payload, Supercompression, Transfer};
+use kiln_format::pak::{self, Codec};
 use kiln_format::spv::Stage;
 use kiln_format::{FORMATS, Layout, refs};
 
@@ -49,7 +51,9 @@ fn every_format_has_a_document_and_every_document_a_format() {
         .unwrap()
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
-    let expected: BTreeSet<String> = FORMATS.iter().map(|f| f.name().to_owned()).collect();
+    // No runtime files of assetc, so not in the table: the index of a Unity project, and what the crate `pak` reads.
+    let names = FORMATS.iter().map(|f| f.name()).chain(["assetdb", "pak"]);
+    let expected: BTreeSet<String> = names.map(str::to_owned).collect();
     assert_eq!(found, expected);
     for format in FORMATS {
         let title = format!("# `.{}`: ", format.ext());
@@ -71,23 +75,24 @@ fn every_implementation_is_in_the_table() {
 
 #[test]
 fn byte_tables_are_the_records() {
-    for format in FORMATS {
-        let text = document(format.name());
-        for Layout { name, size, fields } in format.layouts() {
+    let formats = FORMATS.iter().map(|f| (f.name(), f.layouts())).chain([("pak", pak::LAYOUTS)]);
+    for (format, layouts) in formats {
+        let text = document(format);
+        for Layout { name, size, fields } in layouts {
             let rows = table(&text, &format!("{name} ({size} bytes)"));
             let documented: Vec<_> = rows
                 .iter()
                 .map(|row| {
-                    let bytes = bytes_of(&row[3], format.layouts());
+                    let bytes = bytes_of(&row[3], layouts);
                     assert_eq!(bytes, row[1].parse().ok(), "{name}: the type of {} is not its size", row[2]);
                     (row[0].parse().unwrap(), row[1].parse().unwrap(), row[2].as_str())
                 })
                 .collect();
             let declared: Vec<_> = fields.iter().map(|f| (f.offset, f.size, f.name)).collect();
-            assert_eq!(documented, declared, "{}: {name}", format.name());
+            assert_eq!(documented, declared, "{format}: {name}");
         }
         let headed = text.lines().filter(|line| line.starts_with("## ") && line.ends_with(" bytes)")).count();
-        assert_eq!(headed, format.layouts().len(), "{}: a table without a record", format.name());
+        assert_eq!(headed, layouts.len(), "{format}: a table without a record");
     }
 }
 
@@ -127,6 +132,32 @@ fn kinds_of_the_pack() {
     assert_eq!(numbered(&rows), PackKind::ALL.map(|kind| (kind as usize, kind.name())));
     for (row, kind) in rows.iter().zip(PackKind::ALL) {
         assert_eq!(row[2].strip_prefix('.'), kind.ext());
+    }
+}
+
+#[test]
+fn kinds_codecs_and_vertices_of_paks() {
+    let text = document("pak");
+    assert_eq!(numbered(&table(&text, "Kinds")), pak::Kind::ALL.map(|kind| (kind as usize, kind.name())));
+    assert_eq!(numbered(&table(&text, "Codecs")), Codec::ALL.map(|codec| (codec as usize, codec.name())));
+    let mut all = pak::VertexType::POSITION;
+    for row in table(&text, "Vertices") {
+        let (bit, bytes): (u16, u32) = (row[0].parse().unwrap(), row[2].parse().unwrap());
+        let before = all.stride();
+        all |= pak::VertexType::from_bits(1 | bit | if bit == 64 { 2 } else { 0 }).unwrap();
+        let added = match bit {
+            1 => before,
+            64 => 8 + all.stride() - before,
+            _ => all.stride() - before,
+        };
+        assert_eq!(added, bytes, "bit {bit}");
+    }
+    for (number, names) in [["u8", "linear", "raw"], ["u16", "srgb", "ktx2"]].into_iter().enumerate() {
+        let [sample, color, encoding] = names;
+        assert_eq!(pak::Sample::ALL[number].name(), sample);
+        assert_eq!(pak::Color::ALL[number].name(), color);
+        assert_eq!(pak::Encoding::ALL[number].name(), encoding);
+        assert!(text.contains(&format!("\n| {number} | {sample} | {color} | {encoding} |")));
     }
 }
 

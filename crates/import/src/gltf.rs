@@ -39,32 +39,79 @@ pub fn import(cx: &mut Cook<'_>, source: &RelPath) -> Result<Imported<Valid<Scen
     import_scene(cx, source, None)
 }
 
+/// Which scene of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pick<'a> {
+    /// The one that the file says.
+    #[default]
+    Default,
+    /// By its number.
+    Number(u32),
+    /// By its name.
+    Named(&'a str),
+}
+
+/// Which pictures of a file are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pictures {
+    /// None: shapes do not need them, and need not fail when one is missing.
+    None,
+    /// Those of materials that are drawn.
+    #[default]
+    Drawn,
+    /// All that any material uses.
+    All,
+}
+
+/// Which parts of a file are wanted; what is not costs nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts<'a> {
+    /// Which scene.
+    pub scene: Pick<'a>,
+    /// Whether the triangles of meshes are decoded.
+    pub shapes: bool,
+    /// Which pictures are read.
+    pub pictures: Pictures,
+}
+
+/// All of the default scene.
+impl Default for Parts<'_> {
+    fn default() -> Self {
+        Parts { scene: Pick::Default, shapes: true, pictures: Pictures::Drawn }
+    }
+}
+
 /// Imports one scene of a file, by its number, or the default one.
 pub fn import_scene(
     cx: &mut Cook<'_>,
     source: &RelPath,
     scene: Option<u32>,
 ) -> Result<Imported<Valid<Scene>>, Diag> {
+    import_parts(cx, source, &Parts { scene: scene.map_or(Pick::Default, Pick::Number), ..Parts::default() })
+}
+
+/// Imports parts of a file.
+pub fn import_parts(
+    cx: &mut Cook<'_>,
+    source: &RelPath,
+    parts: &Parts<'_>,
+) -> Result<Imported<Valid<Scene>>, Diag> {
     let bytes = cx.read(source)?;
     let named = |diag: Diag| if diag.path.is_empty() { diag.path(source) } else { diag };
     if let Some(diag) = crate::absent(&bytes) {
         return Err(named(diag));
     }
-    read(&bytes, &mut Files::beside(cx, source), scene).map_err(named)
+    read(&bytes, &mut Files::beside(cx, source), parts).map_err(named)
 }
 
-fn read(
-    bytes: &[u8],
-    files: &mut Files<'_, '_>,
-    wanted: Option<u32>,
-) -> Result<Imported<Valid<Scene>>, Diag> {
+fn read(bytes: &[u8], files: &mut Files<'_, '_>, parts: &Parts<'_>) -> Result<Imported<Valid<Scene>>, Diag> {
     let container = glb::open(bytes)?;
     let json = json::parse(container.json)?;
     let document = Document::new(&json)?;
     let buffers = Buffers::load(&document, container.binary, files)?;
     let surfaces = material::read(&document)?;
     let mut nodes = nodes::read(&document, &buffers)?;
-    let (mut roots, number) = nodes::roots(&document, &nodes, wanted)?;
+    let (mut roots, number) = nodes::roots(&document, &nodes, parts.scene)?;
     if nodes.is_empty() && document.scenes.len() == 0 {
         // A library of meshes: each is drawn where it is.
         let mesh = |id| Node { mesh: Some(MeshId(id)), ..Node::default() };
@@ -73,8 +120,8 @@ fn read(
     }
 
     let reached = nodes::reachable(&nodes, &roots);
-    let drawn: BTreeSet<MeshId> =
-        nodes.iter().zip(&reached).filter(|(_, r)| **r).filter_map(|(n, _)| n.mesh).collect();
+    let drawn = nodes.iter().zip(&reached).filter(|(_, r)| **r && parts.shapes);
+    let drawn: BTreeSet<MeshId> = drawn.filter_map(|(n, _)| n.mesh).collect();
     let mut geometry =
         Geometry { document: &document, buffers: &buffers, surfaces: &surfaces, notes: Notes::default() };
     let mut meshes = Vec::with_capacity(document.meshes.len());
@@ -94,13 +141,20 @@ fn read(
         used.extend(surface.material.textures().map(|(_, image)| image));
         warnings.extend(surface.warnings.iter().cloned());
     }
+    match parts.pictures {
+        Pictures::None => used.clear(),
+        Pictures::Drawn => {}
+        Pictures::All => {
+            used.extend(surfaces.iter().flat_map(|s| s.material.textures()).map(|(_, image)| image))
+        }
+    }
     let images = images::read(&document, &buffers, files, &used)?;
     let skins = nodes::skins(&document, &buffers)?;
     let animated = animation::read(&document, &buffers)?;
     notes.unsorted = animated.unsorted;
     notes.lost.extend(animated.lost);
     note_document(&document, &mut notes.lost);
-    warnings.extend(summary(&document, notes, number, wanted.is_some())?);
+    warnings.extend(summary(&document, notes, number, parts.scene != Pick::Default)?);
 
     let scene = Scene {
         nodes,

@@ -27,6 +27,8 @@ pub struct Primitive {
     pub normals: Vec<[f32; 3]>,
     /// Where in the material's textures they are; the origin is the top left, and v grows downwards.
     pub uv0: Vec<[f32; 2]>,
+    /// A second set, for whatever the program wants with it.
+    pub uv1: Vec<[f32; 2]>,
     /// The direction of growing u, and the sign of the bitangent `cross(normal, tangent) * w`, which is 1 or -1.
     pub tangents: Vec<[f32; 4]>,
     /// Which joints of the skin pull a vertex. A joint without weight is 0.
@@ -50,6 +52,7 @@ impl Primitive {
         let lengths = [
             ("normals", self.normals.len()),
             ("uv0", self.uv0.len()),
+            ("uv1", self.uv1.len()),
             ("tangents", self.tangents.len()),
             ("joints", self.joints.len()),
             ("weights", self.weights.len()),
@@ -75,6 +78,7 @@ impl Primitive {
         check_finite(&self.positions, "positions")?;
         check_finite(&self.normals, "normals")?;
         check_finite(&self.uv0, "uv0")?;
+        check_finite(&self.uv1, "uv1")?;
         check_finite(&self.tangents, "tangents")?;
         check_finite(&self.weights, "weights")?;
         if let Some(at) = self.tangents.iter().position(|t| t[3].abs() != 1.0) {

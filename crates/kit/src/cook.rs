@@ -171,6 +171,12 @@ impl<'a> Cook<'a> {
         }
     }
 
+    /// The files that were read so far, by path.
+    pub fn files_read(&self) -> impl Iterator<Item = &RelPath> {
+        let read = |(_, seen): &(&RelPath, &Seen)| matches!(seen, Seen::File { .. });
+        self.inputs.iter().filter(read).map(|(path, _)| path)
+    }
+
     pub(crate) fn inputs(&self) -> Vec<Input<'static>> {
         self.inputs.iter().map(|(path, seen)| Input { path: path.to_string().into(), seen: *seen }).collect()
     }

@@ -15,6 +15,7 @@ pub mod real;
 pub mod record;
 pub mod run;
 pub mod share;
+pub mod spelling;
 pub mod stale;
 mod walk;
 pub mod wire;

@@ -254,6 +254,13 @@ struct Ready {
     record: Record<'static>,
 }
 
+/// A file that a cook wrote, while it is put in place.
+struct Wrote {
+    path: RelPath,
+    hash: Hash,
+    work: Option<WorkKey>,
+}
+
 /// The cooks that are to come: weight, task and reason.
 type Queue = Peekable<std::vec::IntoIter<(u64, usize, Why)>>;
 
@@ -406,7 +413,8 @@ impl<'a, T: Task> Kitchen<'a, T> {
         let mut cooks = Vec::with_capacity(batch.ready.len());
         for mut ready in batch.ready {
             let emitted = std::mem::take(&mut ready.emitted);
-            let outputs: Vec<_> = emitted.iter().map(|e| (e.path.clone(), e.hash, e.work)).collect();
+            let outputs: Vec<_> =
+                emitted.iter().map(|e| Wrote { path: e.path.clone(), hash: e.hash, work: e.work }).collect();
             files.extend(emitted.into_iter().map(|e| (e.staged, e.path)));
             cooks.push((ready, outputs));
         }
@@ -418,7 +426,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
         let mut published = Vec::with_capacity(cooks.len());
         for (mut ready, outputs) in cooks {
             let mut failed = None;
-            for ((path, hash, work), stamp) in outputs.into_iter().zip(&mut stamps) {
+            for (Wrote { path, hash, work }, stamp) in outputs.into_iter().zip(&mut stamps) {
                 match stamp {
                     Ok(stamp) => {
                         ready.record.outputs.push(Output { path: path.to_string().into(), stamp, hash, work })
@@ -442,14 +450,14 @@ impl<'a, T: Task> Kitchen<'a, T> {
 
     /// Before a path is written for the first time the journal hears of it: should the run be killed and the source
     /// go before the next one, its output would belong to nobody. Such a record has no fingerprint and is stale.
-    fn announce(&self, cooks: &[(Ready, Vec<(RelPath, Hash, Option<WorkKey>)>)]) -> Result<(), Diag> {
+    fn announce(&self, cooks: &[(Ready, Vec<Wrote>)]) -> Result<(), Diag> {
         let mut cache = lock(&self.cache);
         let mut claims: Vec<(&str, Record<'static>)> = Vec::new();
         for (ready, outputs) in cooks {
             let name = self.tasks[ready.index].source().as_str();
             let mut known = cache.records().get(name).map(|old| old.into_owned().outputs).unwrap_or_default();
             let before = known.len();
-            for (path, hash, _) in outputs {
+            for Wrote { path, hash, .. } in outputs {
                 if known.iter().all(|o| o.path != path.as_str()) {
                     let path = path.to_string().into();
                     known.push(Output { path, stamp: Stamp::NONE, hash: *hash, work: None });

@@ -23,6 +23,7 @@
 
 mod coverage;
 mod cube;
+mod deep;
 mod encode;
 mod kernel;
 mod lut;
@@ -41,6 +42,7 @@ use plane::{Flat, Plane};
 use swizzle::Swizzle;
 use texel::Meaning;
 
+pub use deep::levels_16;
 pub use kiln_uastc::Quality;
 pub use lut::LutDepth;
 pub use mips::Mips;

@@ -9,6 +9,12 @@ fn to_linear(value: f64) -> f64 {
     if value <= 0.04045 { value / 12.92 } else { libm::pow((value + 0.055) / 1.055, 2.4) }
 }
 
+/// The value of a light in 0..=1 (others are clamped), by the definition (IEC 61966-2-1).
+pub(crate) fn from_linear(light: f32) -> f32 {
+    let light = f64::from(light).clamp(0.0, 1.0);
+    (if light <= 0.003_130_8 { light * 12.92 } else { 1.055 * libm::pow(light, 1.0 / 2.4) - 0.055 }) as f32
+}
+
 /// Linear light of every eight-bit sRGB value.
 pub(crate) fn linear8() -> &'static [f32; 256] {
     static TABLE: OnceLock<[f32; 256]> = OnceLock::new();

@@ -10,7 +10,6 @@ mod parse;
 mod resolve;
 mod roots;
 mod settings;
-mod spelling;
 mod values;
 pub(crate) mod yaml;
 
@@ -20,13 +19,13 @@ use std::path::{Path, PathBuf};
 use kiln_kit::Diag;
 
 pub use init::{STARTER, init};
+pub use kiln_kit::spelling::nearest;
 pub use resolve::{Layer, Resolved, Resolver, Row};
 pub use roots::Roots;
 pub use settings::{
     AnimationSettings, KEYS, Key, LutSettings, MeshSettings, SECTIONS, Settings, ShaderSettings,
     TextureSettings,
 };
-pub use spelling::nearest;
 pub use values::{
     Conflict, Cubic, CutOff, Defines, Index, Lambda, Lods, LutDepth, Mips, Optimize, Pixels, Quality, Share,
     Supercompress, Tangents, Target,

@@ -9,10 +9,10 @@ use kiln_kit::glob::{Dialect, Glob};
 
 use super::resolve::{Layers, Rule};
 use super::settings::{KEYS, Overlay, SECTIONS};
-use super::spelling::nearest;
 use super::yaml::{self, Entry, Node, Scalar, Value, excerpt};
 use super::{Config, Preset, Text};
 use crate::tools::Tool;
+use kiln_kit::spelling::nearest;
 
 /// The keys of the top level.
 pub(super) const TOP: &[&str] = &["input", "output", "pack", "preset", "tools", "default", "presets"];

@@ -44,11 +44,12 @@ pub(crate) fn trs(t: &[f64], q: &[f64], s: &[f64]) -> Mat {
 fn slerp(a: &[f64], b: &[f64], t: f64) -> Vec<f64> {
     let dot: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
     let sign = dot.signum();
-    let angle = dot.abs().min(1.0).acos();
+    let angle = libm::acos(dot.abs().min(1.0));
     if angle < 1e-7 {
         return a.to_vec();
     }
-    let (x, y) = (((1.0 - t) * angle).sin() / angle.sin(), sign * (t * angle).sin() / angle.sin());
+    let part = |t: f64| libm::sin(t * angle) / libm::sin(angle);
+    let (x, y) = (part(1.0 - t), sign * part(t));
     a.iter().zip(b).map(|(a, b)| a * x + b * y).collect()
 }
 

@@ -105,8 +105,11 @@ fn rigid(model: &mut Model, chance: &mut Chance) -> Value {
     json!({"attributes": {"POSITION": positions}, "indices": indices(model)})
 }
 
-/// Adds an animation of these channels: node, path, interpolation, times, values.
-fn animate(model: &mut Model, channels: &[(usize, &str, &str, &[f32], &[f32])]) {
+/// Node, path, interpolation, times, values.
+type Channel<'a> = (usize, &'a str, &'a str, &'a [f32], &'a [f32]);
+
+/// Adds an animation of these channels.
+fn animate(model: &mut Model, channels: &[Channel<'_>]) {
     let mut samplers = Vec::new();
     let mut targets = Vec::new();
     for (n, (node, path, way, times, values)) in channels.iter().enumerate() {

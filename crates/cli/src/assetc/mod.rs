@@ -202,7 +202,7 @@ fn internal(panic: &(dyn std::any::Any + Send)) -> Diag {
 }
 
 /// A panic inside a cook is reported as that asset's error; the default message would only come in between.
-fn quiet_panics() {
+pub(crate) fn quiet_panics() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         let in_pool = std::thread::current().name().is_some_and(|name| name.starts_with("kiln-"));

@@ -191,7 +191,8 @@ fn waiting_is_said() {
         let real = Real::open(&project.path("runtime")).unwrap();
         Box::new(Records::read(&real, &RelPath::new(".assetc-cache").unwrap(), &|| ()).unwrap())
     };
-    let cases: [(&str, &dyn Fn() -> Box<dyn Any>); 5] = [
+    type Hold<'a> = &'a dyn Fn() -> Box<dyn Any>;
+    let cases: [(&str, Hold<'_>); 5] = [
         ("build", &built),
         ("build", &looked_at),
         ("check", &built),

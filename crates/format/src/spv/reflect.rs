@@ -123,10 +123,10 @@ impl<'a> Reflection<'a> {
                 (op::NAME, Some(id), _) => _ = names.insert(id, i.text(1).map_or("", |(name, _)| name)),
                 (op::FUNCTION, _, Some(id)) if id != 0 && id < view.bound() => {
                     if !functions.insert(id) {
-                        return Err(i.fault("function", "has the id of another function"));
+                        return Err(i.wrong("function", "has the id of another function"));
                     }
                 }
-                (op::FUNCTION, ..) => return Err(i.fault("function", "has no id below the bound")),
+                (op::FUNCTION, ..) => return Err(i.wrong("function", "has no id below the bound")),
                 _ => {}
             }
         }
@@ -148,14 +148,14 @@ impl<'a> Reflection<'a> {
                 op::ENTRY_POINT => {
                     let (stage, name) = read_entry(i)?;
                     let function = i.word(1).filter(|id| functions.contains(id));
-                    starts.push(function.ok_or(i.fault("entry point", "is no function of the module"))?);
+                    starts.push(function.ok_or(i.wrong("entry point", "is no function of the module"))?);
                     if found.entry_points.iter().any(|e| (e.stage, e.name) == (stage, name)) {
-                        return Err(i.fault("entry point", "has the stage and name of another"));
+                        return Err(i.wrong("entry point", "has the stage and name of another"));
                     }
                     found.entry_points.push(EntryPoint { stage, name, workgroup: None });
                 }
                 op::FUNCTION_CALL if !i.word(2).is_some_and(|callee| functions.contains(&callee)) => {
-                    return Err(i.fault("call", "is of no function of the module"));
+                    return Err(i.wrong("call", "is of no function of the module"));
                 }
                 op::CONSTANT | op::SPEC_CONSTANT => {
                     if let (Some(id), Some(value)) = (i.word(1), i.word(2)) {

@@ -132,10 +132,10 @@ impl Types {
 
     /// Takes in an instruction that defines a type; others are left alone.
     pub(super) fn define(&mut self, i: &Instruction<'_>, told: &Decorations) -> Result<(), Error> {
-        let word = |index| i.word(index).ok_or(i.fault("type", "is cut short"));
+        let word = |index| i.word(index).ok_or(i.wrong("type", "is cut short"));
         let known = |id: u32| match self.by_id.get(&id) {
             Some(ty) => Ok(ty.size),
-            None => Err(i.fault("type", "is made of something that is no type before it")),
+            None => Err(i.wrong("type", "is made of something that is no type before it")),
         };
         let (shape, size) = match i.opcode {
             op::TYPE_BOOL => (Shape::Bool, 4),
@@ -177,7 +177,7 @@ impl Types {
         let id = word(0)?;
         let (start, size) = if matches!(shape, Shape::Struct) { self.extent(i, id, told) } else { (0, size) };
         if self.by_id.insert(id, Type { shape, size, start }).is_some() {
-            return Err(i.fault("type", "has the id of another type"));
+            return Err(i.wrong("type", "has the id of another type"));
         }
         Ok(())
     }

@@ -124,10 +124,13 @@ impl<'a> Geometry<'_, 'a> {
         if reduced > 0 {
             note(&mut self.notes.influences, reduced, at);
         }
-        self.note_lost(at, attributes, set);
+        // The set beside the one that textures use, as it is.
+        let other = if set == "TEXCOORD_1" { "TEXCOORD_0" } else { "TEXCOORD_1" };
+        let uv1 = vertices.read::<2>(other)?.unwrap_or_default();
+        self.note_lost(at, attributes, [set, other]);
         let material = surface.map(|(id, _)| id);
         self.notes.used.extend(material);
-        Ok(Some(Primitive { positions, normals, uv0, tangents, joints, weights, indices, material }))
+        Ok(Some(Primitive { positions, normals, uv0, uv1, tangents, joints, weights, indices, material }))
     }
 
     /// The vertices in the order that they are drawn.
@@ -147,8 +150,8 @@ impl<'a> Geometry<'_, 'a> {
         }
     }
 
-    fn note_lost(&mut self, at: At<'a>, attributes: At<'a>, used_set: &str) {
-        let is_set = |name: &str| name.starts_with("TEXCOORD_") && name != used_set;
+    fn note_lost(&mut self, at: At<'a>, attributes: At<'a>, used: [&str; 2]) {
+        let is_set = |name: &str| name.starts_with("TEXCOORD_") && !used.contains(&name);
         let lost = attributes.names().filter(|name| name.starts_with("COLOR_") || is_set(name));
         self.notes.lost.extend(lost.map(str::to_owned));
         if at.list("targets").is_ok_and(|targets| targets.len() > 0) {

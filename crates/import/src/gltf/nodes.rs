@@ -6,6 +6,7 @@ use kiln_ir::transform::normalize;
 use kiln_ir::{Matrix, MeshId, Node, NodeId, Skin, SkinId, Transform, Trs};
 use kiln_kit::Diag;
 
+use super::Pick;
 use super::accessor::Accessor;
 use super::at::At;
 use super::buffers::Buffers;
@@ -109,15 +110,16 @@ fn instances<'a>(
 pub(super) fn roots(
     document: &Document<'_>,
     nodes: &[Node],
-    wanted: Option<u32>,
+    wanted: Pick<'_>,
 ) -> Result<(Vec<NodeId>, Option<usize>), Diag> {
     let index = match (wanted, document.root.get("scene")) {
-        (Some(wanted), _) => wanted as usize,
-        (None, Some(default)) => default.refer(document.scenes, "scene")?.0 as usize,
-        (None, None) => 0,
+        (Pick::Number(wanted), _) => wanted as usize,
+        (Pick::Named(name), _) => named(document, name)?,
+        (Pick::Default, Some(default)) => default.refer(document.scenes, "scene")?.0 as usize,
+        (Pick::Default, None) => 0,
     };
     let Some(scene) = document.scenes.get(index) else {
-        if wanted.is_some() {
+        if wanted != Pick::Default {
             let message = format!("there is no scene {index}: there are {}", document.scenes.len());
             return Err(document.root.fault("gltf-reference", message));
         }
@@ -131,6 +133,20 @@ pub(super) fn roots(
         roots.push(NodeId(root.refer(document.nodes, "node")?.0));
     }
     Ok((roots, Some(index)))
+}
+
+/// The number of the scene with this name.
+fn named(document: &Document<'_>, name: &str) -> Result<usize, Diag> {
+    let mut names = Vec::new();
+    for (index, scene) in document.scenes.iter().enumerate() {
+        let own = scene.text_of("name")?;
+        if own == name {
+            return Ok(index);
+        }
+        names.push(format!("{own:?}"));
+    }
+    let message = format!("there is no scene {name:?}: there are {}", names.join(", "));
+    Err(document.root.fault("gltf-reference", message))
 }
 
 /// Whether each node is one of these or below one; also for nodes that go round in circles.

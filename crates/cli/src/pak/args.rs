@@ -1,0 +1,105 @@
+//! The arguments of `pak`.
+
+use crate::terminal::Color;
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// Bake assets described in TOML into one file, and look into such files.
+#[derive(Debug, Parser)]
+#[command(name = "pak", version, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 fine; 1 an asset failed, a file is damaged or two differ; 2 usage, configuration or environment."
+)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// What every command takes.
+#[derive(Args, Debug)]
+pub(super) struct Common {
+    /// Say nothing but errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(super) quiet: bool,
+    /// Say why each asset was baked
+    #[arg(short, long, global = true)]
+    pub(super) verbose: bool,
+    /// Print the result as one JSON object on standard output
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+    /// When to use colour
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN", global = true)]
+    pub(super) color: Color,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Bake what a content file lists into a pak
+    Bake {
+        /// The content file
+        toml: PathBuf,
+        /// The pak to write
+        pak: PathBuf,
+        /// The root of patterns, paths and keys [default: the folder of the content file]
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+        /// The folder that remembers what was baked [default: that of the pak]
+        #[arg(long, value_name = "DIR")]
+        cache: Option<PathBuf>,
+        /// How many threads to use [default: one per core]
+        #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+        jobs: Option<u16>,
+        /// Bake everything, whatever is remembered
+        #[arg(long)]
+        no_cache: bool,
+    },
+    /// List the keys of a pak: kind, sizes and codec
+    List {
+        /// The pak
+        pak: PathBuf,
+    },
+    /// Tell everything about one asset
+    Info {
+        /// The pak
+        pak: PathBuf,
+        /// The asset's key
+        key: String,
+    },
+    /// Write assets out as files: blobs as they are, the others as their payload
+    Extract {
+        /// The pak
+        pak: PathBuf,
+        /// The folder to write to
+        dir: PathBuf,
+        /// Only these keys [default: all]
+        keys: Vec<String>,
+    },
+    /// Check every byte of a pak, and that every asset can be read
+    Verify {
+        /// The pak
+        pak: PathBuf,
+    },
+    /// Say which keys differ, and how many bytes a patch has to carry
+    Diff {
+        /// The pak before
+        old: PathBuf,
+        /// The pak after
+        new: PathBuf,
+    },
+    /// Print the keys, one a line, or as constants
+    Keys {
+        /// The pak
+        pak: PathBuf,
+        /// As a Rust module of constants
+        #[arg(long)]
+        rust: bool,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+}

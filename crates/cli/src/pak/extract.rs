@@ -1,0 +1,89 @@
+//! `pak extract`: assets as files below a folder, and never beside it.
+//!
+//! Blobs come out as they went in; KTX2 bitmaps as `.ktx2`; fonts as their definition with a `.fnt`; everything else as
+//! the payload that `docs/formats/pak.md` describes, with the kind for an extension. Keys that are no paths inside the
+//! folder are refused.
+
+use super::{FAILED, OK, Session, damaged, open};
+use crate::json::Json;
+use crate::progress::Verbosity;
+use crate::render;
+use ::pak::{Entry, Kind, Pak, PakBuf};
+use kiln_kit::{Diag, Fs, Real, RelPath};
+use std::path::Path;
+
+pub(super) fn extract(session: &Session, path: &Path, dir: &Path, keys: &[String]) -> Result<u8, Diag> {
+    let pak = open(path)?;
+    for key in keys {
+        if pak.find(key).is_none() {
+            return Err(Diag::error("pak-no-key", format!("there is no key {key:?}")).path(path.display()));
+        }
+    }
+    let unwritable =
+        |e: std::io::Error| Diag::error("unwritable", format!("cannot write it: {e}")).path(dir.display());
+    std::fs::create_dir_all(dir).map_err(unwritable)?;
+    // The tree refuses links that lead out, and files appear under their names whole.
+    let out = Real::open(dir).map_err(unwritable)?;
+    let (mut written, mut failed) = (0usize, 0usize);
+    for entry in pak.entries().filter(|entry| keys.is_empty() || keys.iter().any(|key| key == entry.key)) {
+        match one(&pak, &entry, path, &out) {
+            Ok(()) => written += 1,
+            Err(diag) => {
+                failed += 1;
+                session.say(&diag);
+            }
+        }
+    }
+    if session.json {
+        let told = Json::object([("written", written.into()), ("failed", failed.into())]);
+        session.out().line(&told.to_string());
+    } else if session.verbosity > Verbosity::Quiet {
+        let count = render::count(written, "file", "files");
+        session.out().line(&format!("{count} written to {}", dir.display()));
+    }
+    Ok(if failed == 0 { OK } else { FAILED })
+}
+
+fn one(pak: &PakBuf, entry: &Entry<'_>, path: &Path, out: &Real) -> Result<(), Diag> {
+    let bad = |error: ::pak::Error| damaged(path, &error);
+    let (bytes, extension) = match entry.kind {
+        Kind::Blob => (pak.read_blob_id(entry.id).map_err(bad)?.to_vec(), None),
+        Kind::BitmapFont => {
+            let font = pak.read_bitmap_font_id(entry.id).map_err(bad)?;
+            (font.def().as_bytes().to_vec(), Some("fnt"))
+        }
+        Kind::Bitmap => {
+            let bitmap = pak.read_bitmap_id(entry.id).map_err(bad)?;
+            match bitmap.ktx2() {
+                Some(file) => (file.to_vec(), Some("ktx2")),
+                None => (pak.payload(entry.kind, entry.id).map_err(bad)?.to_vec(), Some("bitmap")),
+            }
+        }
+        Kind::Material => {
+            let info = pak.read_material_id(entry.id);
+            (format!("{info:#?}\n").into_bytes(), Some("material"))
+        }
+        kind => (pak.payload(kind, entry.id).map_err(bad)?.to_vec(), Some(kind.name())),
+    };
+    let name = match extension {
+        None => entry.key.to_owned(),
+        Some(extension) => format!("{}.{extension}", entry.key),
+    };
+    let refused =
+        |why: String| Diag::error("pak-extract", format!("{:?}: {why}", entry.key)).path(path.display());
+    let target = RelPath::new(name).map_err(|why| refused(why.to_string()))?;
+    let inside = target.below(out.root());
+    if let Some(parent) = inside.parent() {
+        std::fs::create_dir_all(parent).map_err(|e| refused(e.to_string()))?;
+        // A link on the way could lead out.
+        let real = std::fs::canonicalize(parent).map_err(|e| refused(e.to_string()))?;
+        if !real.starts_with(out.root()) {
+            return Err(refused("a link leads out of the folder".to_owned()));
+        }
+    }
+    let staged = out.stage(&mut |file| file.write_all(&bytes)).map_err(|e| refused(e.to_string()))?;
+    let done = out.publish(vec![(staged, target)]).into_iter().next();
+    done.unwrap_or_else(|| Err(std::io::ErrorKind::Other.into()))
+        .map(|_| ())
+        .map_err(|e| refused(e.to_string()))
+}

@@ -1,0 +1,196 @@
+//! `pak list`, `info` and `verify`.
+
+use super::{FAILED, OK, Session, damaged, open};
+use crate::json::Json;
+use crate::progress::Verbosity;
+use crate::render;
+use ::pak::mesh::Mesh;
+use ::pak::{Entry, Error, Kind, Pak, PakBuf};
+use kiln_kit::Diag;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+pub(super) fn list(session: &Session, path: &Path) -> Result<u8, Diag> {
+    let pak = open(path)?;
+    let mut out = session.out();
+    if session.json {
+        let keys = Json::list(pak.entries().map(|entry| entry_json(&entry)));
+        out.line(&Json::object([("bytes", pak.file_len().into()), ("keys", keys)]).to_string());
+        return Ok(OK);
+    }
+    let width = pak.keys().map(|key| key.chars().count()).max().unwrap_or(0).min(60);
+    for entry in pak.entries() {
+        let size = match entry.kind {
+            Kind::Material => "in the index".to_owned(),
+            _ => format!(
+                "{:>10} -> {:>10} {}",
+                render::size(entry.len),
+                render::size(entry.stored_len),
+                entry.codec.name()
+            ),
+        };
+        out.line(&format!("{:<11} {:width$}  {size}", entry.kind.name(), render::printable(entry.key)));
+    }
+    Ok(OK)
+}
+
+fn entry_json(entry: &Entry<'_>) -> Json {
+    Json::object([
+        ("key", entry.key.into()),
+        ("kind", entry.kind.name().into()),
+        ("id", entry.id.into()),
+        ("len", entry.len.into()),
+        ("stored", entry.stored_len.into()),
+        ("codec", entry.codec.name().into()),
+        ("blocks", entry.blocks.len().into()),
+    ])
+}
+
+pub(super) fn info(session: &Session, path: &Path, key: &str) -> Result<u8, Diag> {
+    let pak = open(path)?;
+    let Some(entry) = pak.entries().find(|entry| entry.key == key) else {
+        let diag = Diag::error("pak-no-key", format!("there is no key {key:?}")).path(path.display());
+        return Err(match kiln_kit::spelling::nearest(key, pak.keys()) {
+            Some(near) => diag.hint(format!("did you mean {near:?}?")),
+            None => diag.hint("pak list shows all keys"),
+        });
+    };
+    let facts = facts(&pak, &entry).map_err(|error| damaged(path, &error))?;
+    let mut out = session.out();
+    if session.json {
+        let facts =
+            Json::list(facts.iter().map(|(name, value)| {
+                Json::object([("name", (*name).into()), ("value", value.as_str().into())])
+            }));
+        out.line(&Json::object([("entry", entry_json(&entry)), ("facts", facts)]).to_string());
+        return Ok(OK);
+    }
+    out.line(&out.style.strong(&format!("{} {}", entry.kind.name(), render::printable(key))));
+    let blocks = entry.blocks.len();
+    out.line(&format!(
+        "  stored: {} of {} as {} in {}",
+        render::size(entry.stored_len),
+        render::size(entry.len),
+        entry.codec.name(),
+        render::count(blocks, "block", "blocks")
+    ));
+    for (name, value) in facts {
+        out.line(&format!("  {name}: {value}"));
+    }
+    Ok(OK)
+}
+
+/// What there is to say about an asset; reading it checks it.
+fn facts(pak: &PakBuf, entry: &Entry<'_>) -> Result<Vec<(&'static str, String)>, Error> {
+    let id = entry.id;
+    Ok(match entry.kind {
+        Kind::Animation => {
+            let animation = pak.read_animation_id(id)?;
+            let mut facts = vec![("duration", format!("{} s", animation.duration()))];
+            facts.extend(animation.channels().iter().map(|channel| {
+                let what = format!("{:?}, {} keys", channel.interpolation(), channel.inputs().len());
+                ("channel", format!("{} ({what})", channel.target()))
+            }));
+            facts
+        }
+        Kind::Bitmap => {
+            let bitmap = pak.read_bitmap_id(id)?;
+            let form =
+                if bitmap.ktx2().is_some() { "KTX2".to_owned() } else { format!("{:?}", bitmap.format()) };
+            vec![
+                ("size", format!("{} x {}", bitmap.width(), bitmap.height())),
+                ("texels", format!("{form}, {}, {}", bitmap.sample().name(), bitmap.color().name())),
+                ("levels", bitmap.mip_levels().to_string()),
+            ]
+        }
+        Kind::BitmapFont => {
+            let font = pak.read_bitmap_font_id(id)?;
+            vec![
+                ("pages", font.pages().len().to_string()),
+                ("definition", format!("{} bytes", font.def().len())),
+            ]
+        }
+        Kind::Blob => {
+            pak.read_blob_id(id)?;
+            vec![]
+        }
+        Kind::Material => {
+            let info = pak.read_material_id(id).ok_or(Error::NoSuchId { kind: Kind::Material, id })?;
+            vec![
+                ("color", format!("bitmap {}", info.color.0)),
+                ("normal", info.normal.map_or("none".into(), |id| format!("bitmap {}", id.0))),
+                ("emissive", info.emissive.map_or("none".into(), |id| format!("bitmap {}", id.0))),
+                ("params", info.params.map_or("none".into(), |id| format!("bitmap {}", id.0))),
+                ("double-sided", info.double_sided.to_string()),
+                ("alpha-test", info.alpha_test.to_string()),
+            ]
+        }
+        Kind::Mesh => mesh_facts(&pak.read_mesh_id(id)?),
+        Kind::Scene => {
+            let scene = pak.read_scene_id(id)?;
+            vec![
+                ("references", scene.refs().len().to_string()),
+                ("geometries", scene.geometries().len().to_string()),
+            ]
+        }
+    })
+}
+
+fn mesh_facts(mesh: &Mesh) -> Vec<(&'static str, String)> {
+    let bounds = mesh.bounds();
+    let mut facts = vec![("bounds", format!("{:?} to {:?}", bounds.min, bounds.max))];
+    for part in mesh.primitives() {
+        let lods: Vec<String> = part.lods().iter().map(|lod| lod.triangle_count().to_string()).collect();
+        facts.push((
+            part.role().name(),
+            format!(
+                "{} vertices of {} bytes, triangles {}, material {}, {} meshlets",
+                part.vertex_count(),
+                part.vertex_type().stride(),
+                lods.join("/"),
+                part.material(),
+                part.meshlets().len()
+            ),
+        ));
+    }
+    facts.extend(mesh.skin().map(|skin| ("joints", skin.joints().len().to_string())));
+    facts
+}
+
+pub(super) fn verify(session: &Session, path: &Path) -> Result<u8, Diag> {
+    let pak = open(path)?;
+    let whole = pak.validate_hash().map_err(|error| damaged(path, &error))?;
+    let keys: BTreeMap<(Kind, usize), &str> =
+        pak.entries().map(|entry| ((entry.kind, entry.id), entry.key)).collect();
+    let mut bad = Vec::new();
+    for kind in Kind::ALL {
+        for id in 0..pak.count(kind) {
+            let name = format!("{} {id}", kind.name());
+            let key = keys.get(&(kind, id)).copied();
+            let entry =
+                Entry { key: "", kind, id, len: 0, stored_len: 0, codec: ::pak::Codec::None, blocks: vec![] };
+            if let Err(error) = facts(&pak, &entry) {
+                bad.push((key.map_or(name, str::to_owned), error));
+            }
+        }
+    }
+    for (key, error) in &bad {
+        let diag = damaged(path, error);
+        session.say(&Diag { message: format!("{key}: {}", diag.message), ..diag });
+    }
+    if !whole && bad.is_empty() {
+        session.say(
+            &Diag::error("pak-damaged", "bytes between assets are not what was written").path(path.display()),
+        );
+    }
+    let fine = whole && bad.is_empty();
+    if session.json {
+        let keys = Json::list(bad.iter().map(|(key, _)| key.as_str()));
+        session.out().line(&Json::object([("ok", fine.into()), ("damaged", keys)]).to_string());
+    } else if session.verbosity > Verbosity::Quiet {
+        let count = render::count(pak.keys().len(), "key", "keys");
+        let word = if fine { "whole" } else { "damaged" };
+        session.out().line(&format!("{}: {word}, {count}, {}", path.display(), render::size(pak.file_len())));
+    }
+    Ok(if fine { OK } else { FAILED })
+}

@@ -1,0 +1,154 @@
+//! The real executable `pak`: every command, what it prints, and how it ends.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+struct Project(tempfile::TempDir);
+
+impl Project {
+    fn new() -> Project {
+        let project = Project(tempfile::tempdir().unwrap());
+        project.put("pak.toml", "[content]\ncompression = 'zstd'\n[[content.group]]\nassets = ['art/*']\n");
+        project.put("art/red.toml", "[material]\ncolor = '#f00'\n");
+        project.put("art/level.toml", "[scene]\n[[scene.ref]]\nid = 'a'\nmaterials = ['red.toml']\n");
+        project.put("art/notes.txt", "hello ".repeat(1000));
+        project
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    fn pak(&self, args: &[&str]) -> (i32, String, String) {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_pak")).args(args).current_dir(self.0.path()).output().unwrap();
+        let Output { status, stdout, stderr } = output;
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (status.code().unwrap_or(-1), text(stdout), text(stderr))
+    }
+
+    /// What a command prints that has to succeed.
+    fn says(&self, args: &[&str]) -> String {
+        let (code, out, err) = self.pak(args);
+        assert_eq!(code, 0, "{args:?}: {err}");
+        out
+    }
+}
+
+#[test]
+fn bake_list_info_verify_and_keys() {
+    let project = Project::new();
+    let said = project.says(&["bake", "pak.toml", "out/a.pak"]);
+    assert!(said.contains("1 asset: 1 baked, 0 cached") && said.contains("written: 3 keys"), "{said}");
+    let said = project.says(&["bake", "pak.toml", "out/a.pak", "-j", "1"]);
+    assert!(said.contains("0 baked, 1 cached") && said.contains("unchanged"), "{said}");
+    project.put("art/notes.txt", "other ".repeat(1000));
+    let (_, _, err) = project.pak(&["bake", "pak.toml", "out/a.pak", "-v"]);
+    assert!(err.contains("art/notes.txt changed"), "{err}");
+
+    let list = project.says(&["list", "out/a.pak"]);
+    let lines: Vec<&str> = list.lines().collect();
+    assert_eq!(lines.len(), 3);
+    assert!(lines[0].starts_with("scene       art/level"), "{list}");
+    assert!(lines[1].starts_with("blob        art/notes.txt") && lines[1].ends_with("zstd"), "{list}");
+    let json = project.says(&["list", "out/a.pak", "--json"]);
+    assert!(json.contains("\"key\":\"art/red\"") && json.contains("\"kind\":\"material\""), "{json}");
+
+    let info = project.says(&["info", "out/a.pak", "art/red"]);
+    assert!(info.contains("double-sided: false"), "{info}");
+    let (code, _, err) = project.pak(&["info", "out/a.pak", "art/rad"]);
+    assert!(code == 2 && err.contains("did you mean \"art/red\"?"), "{err}");
+    assert!(project.says(&["verify", "out/a.pak"]).contains("whole"));
+    assert_eq!(project.says(&["keys", "out/a.pak"]), "art/level\nart/notes.txt\nart/red\n");
+    let rust = project.says(&["keys", "out/a.pak", "--rust"]);
+    assert!(
+        rust.contains("pub mod blob {\n    pub const ART_NOTES_TXT: &str = \"art/notes.txt\";\n}"),
+        "{rust}"
+    );
+}
+
+#[test]
+fn mistakes_and_damage_end_with_one() {
+    let project = Project::new();
+    project.says(&["bake", "pak.toml", "a.pak"]);
+    project.put("art/red.toml", "[material]\ncolour = '#f00'\n");
+    let (code, out, err) = project.pak(&["bake", "pak.toml", "a.pak"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("art/red.toml:2:1") && err.contains("did you mean \"color\"?"), "{err}");
+    assert!(out.contains("a.pak was left as it was"), "{out}");
+    let mut bytes = std::fs::read(project.path("a.pak")).unwrap();
+    let middle = bytes.len() / 3;
+    bytes[middle] ^= 4;
+    project.put("b.pak", &bytes);
+    assert_eq!(project.pak(&["verify", "b.pak"]).0, 1);
+    project.put("c.pak", &bytes[..200]);
+    let (code, _, err) = project.pak(&["list", "c.pak"]);
+    assert!(code == 1 && err.contains("pak-damaged"), "{err}");
+    assert_eq!(project.pak(&["list", "none.pak"]).0, 2);
+    assert_eq!(project.pak(&["bake", "none.toml", "x.pak"]).0, 1);
+}
+
+#[test]
+fn diffs_say_what_changed_and_how_much_a_patch_carries() {
+    let project = Project::new();
+    project.says(&["bake", "pak.toml", "old.pak"]);
+    let said = project.says(&["diff", "old.pak", "old.pak"]);
+    assert!(said.contains("0 keys differ; a patch carries 0"), "{said}");
+    project.put("art/red.toml", "[material]\ncolor = '#0f0'\n");
+    project.put("art/new.bin", [1; 100]);
+    std::fs::remove_file(project.path("art/notes.txt")).unwrap();
+    project.says(&["bake", "pak.toml", "new.pak"]);
+    let (code, said, _) = project.pak(&["diff", "old.pak", "new.pak"]);
+    assert_eq!(code, 1);
+    let words: Vec<&str> = said.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(words[..3], ["added", "removed", "changed"], "{said}");
+    assert!(said.contains("3 keys differ"), "{said}");
+}
+
+#[test]
+fn extracting_stays_inside_the_folder() {
+    let project = Project::new();
+    project.says(&["bake", "pak.toml", "a.pak"]);
+    project.says(&["extract", "a.pak", "out"]);
+    assert_eq!(std::fs::read(project.path("out/art/notes.txt")).unwrap(), "hello ".repeat(1000).as_bytes());
+    assert!(project.path("out/art/level.scene").is_file() && project.path("out/art/red.material").is_file());
+    let files = |dir: &Path| std::fs::read_dir(dir).unwrap().count();
+    let before = files(project.0.path());
+    for key in ["../evil", "/tmp/evil", "a/../../evil", "C:evil", "..\\evil"] {
+        project.put("evil.pak", evil(key));
+        let (code, _, err) = project.pak(&["extract", "evil.pak", "out"]);
+        assert!(code == 1 && err.contains("pak-extract"), "{key}: {err}");
+    }
+    assert_eq!(files(project.0.path()), before + 1, "nothing but evil.pak itself");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(project.path("art"), project.path("out/link")).unwrap();
+        project.put("evil.pak", evil("link/evil"));
+        assert_eq!(project.pak(&["extract", "evil.pak", "out"]).0, 1);
+        assert!(!project.path("art/evil").exists());
+    }
+}
+
+/// A pak with one blob under this key.
+fn evil(key: &str) -> Vec<u8> {
+    use kiln_format::pak::{Block, Codec, Kind, write};
+    let hash = xxhash_rust::xxh3::xxh3_64;
+    let content = b"evil";
+    let blocks = vec![Block { checksum: hash(content), stored_len: 4 }];
+    let asset =
+        write::Asset { kind: Kind::Blob, len: 4, codec: Codec::None, block_log2: 20, blocks, refs: vec![] };
+    let index = write::index(&[asset], &[], &mut [(key.to_owned(), Kind::Blob, 0)]).unwrap();
+    let at = write::next_payload(write::FIRST_PAYLOAD + 4);
+    let mut out = write::header(at, index.len() as u64, hash(&index), hash);
+    out.resize(write::FIRST_PAYLOAD as usize, 0);
+    out.extend(content);
+    out.resize(at as usize, 0);
+    out.extend(index);
+    out
+}

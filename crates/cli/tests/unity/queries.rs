@@ -1,0 +1,205 @@
+//! Questions: rows, exit codes, suggestions.
+
+use crate::project::{Project, cells, guid};
+use std::fs;
+
+#[test]
+fn guid_and_path() {
+    let project = Project::sample();
+    let flag = format!("{}\tFlag\tTexture2D\tAssets/Art/Flag.png\n", guid(1));
+    assert_eq!(project.run(&["guid", "Assets/Art/Flag.png"]).out, flag);
+    assert_eq!(project.run(&["guid", "Art/Flag.png"]).out, flag, "relative to where we are");
+    assert_eq!(project.run(&["guid", "Art/Flag.png.meta"]).out, flag);
+    let absolute = project.root().canonicalize().unwrap().join("Assets/Art/Flag.png");
+    assert_eq!(project.run(&["guid", absolute.to_str().unwrap()]).out, flag);
+    assert_eq!(project.run(&["path", &guid(1).to_uppercase()]).out, flag);
+    let miss = project.run(&["guid", "Assets/Art/Flog.png"]);
+    assert_eq!((miss.code, &*miss.out), (1, ""));
+    assert!(miss.err.contains("did you mean: Assets/Art/Flag.png"), "{}", miss.err);
+    assert_eq!(project.run(&["path", &guid(99)]).code, 1);
+    let json = project.run(&["path", &guid(1), "--json"]).out;
+    assert_eq!(
+        json,
+        format!(
+            "{{\"guid\":\"{}\",\"name\":\"Flag\",\"type\":\"Texture2D\",\"path\":\"Assets/Art/Flag.png\"}}\n",
+            guid(1)
+        )
+    );
+}
+
+#[test]
+fn resolve_by_all_rules() {
+    let project = Project::sample();
+    let name = |n: u128, id: &str| {
+        let run = project.run(&["resolve", &guid(n), id]);
+        cells(&run.out)
+            .first()
+            .map(|row| format!("{} {}", row[2], row[3]))
+            .unwrap_or_else(|| format!("exit {}", run.code))
+    };
+    assert_eq!(name(1, "21300000"), "Flag Sprite");
+    assert_eq!(name(1, "2800000"), "Flag Texture2D");
+    assert_eq!(name(2, "100100000"), "Pole Prefab");
+    assert_eq!(name(2, "100"), "Pole GameObject");
+    assert_eq!(name(2, "101"), "Pole SpriteRenderer");
+    // An object of the prefab's instance in the scene.
+    assert_eq!(name(3, &(101 ^ 7).to_string()), "Pole SpriteRenderer");
+    assert_eq!(name(2, "-5"), "exit 1");
+    assert_eq!(name(99, "0"), "exit 1");
+}
+
+#[test]
+fn find_and_list() {
+    let project = Project::sample();
+    let found = project.run(&["find", "flag"]);
+    let found: Vec<_> = cells(&found.out).iter().map(|row| row[3].to_owned()).collect();
+    assert_eq!(found, ["Sprite", "Texture2D"]);
+    assert_eq!(cells(&project.run(&["find", "?ole"]).out).len(), 1);
+    let miss = project.run(&["find", "Pola"]);
+    assert_eq!(miss.code, 1);
+    assert!(miss.err.contains("did you mean: Pole"), "{}", miss.err);
+    assert_eq!(cells(&project.run(&["list"]).out).len(), 5);
+    let prefabs = project.run(&["list", "--type", "prefab"]);
+    assert_eq!(cells(&prefabs.out)[0][3], "Assets/Pole.prefab");
+    assert_eq!(project.run(&["list", "--type", "1001"]).out, prefabs.out);
+    assert_eq!(project.run(&["list", "--type", "Mesh"]).code, 1);
+}
+
+#[test]
+fn uses_and_deps() {
+    let project = Project::sample();
+    let uses = project.run(&["uses", "Assets/Art/Flag.png"]);
+    assert_eq!(uses.out, "Assets/Pole.prefab\t8\t1\t21300000\tFlag\n");
+    let of_scene = project.run(&["uses", &guid(3)]);
+    assert_eq!(of_scene.out, "ProjectSettings/EditorBuildSettings.asset\t7\t1\t0\tMain\n");
+    let unused = project.run(&["uses", "Assets/Art/Unused.mat"]);
+    assert_eq!((unused.code, &*unused.out), (1, ""));
+    let deps = project.run(&["deps", "Assets/Main.unity"]);
+    let deps = cells(&deps.out)
+        .iter()
+        .map(|row| format!("{}:{} {} {}", row[2], row[1], row[3], row[4]))
+        .collect::<Vec<_>>();
+    assert_eq!(deps, ["6:101 Pole SpriteRenderer", "8:100100000 Pole Prefab"]);
+}
+
+#[test]
+fn questions_see_the_newest_files() {
+    let project = Project::sample();
+    assert_eq!(project.run(&["guid", "Assets/New.txt"]).code, 1);
+    project.asset("Assets/New.txt", 30, "", "");
+    assert_eq!(project.run(&["guid", "Assets/New.txt"]).code, 0);
+    fs::remove_file(project.root().join("Assets/New.txt")).unwrap();
+    assert_eq!(project.run(&["guid", "Assets/New.txt", "--no-refresh"]).code, 0, "as it was");
+    assert_eq!(project.run(&["guid", "Assets/New.txt"]).code, 1);
+}
+
+#[test]
+fn unused_starts_from_the_roots() {
+    let project = Project::sample();
+    project.asset("Assets/Resources/Loaded.mat", 40, "NativeFormatImporter:\n", "");
+    project.asset("Assets/Spare.unity", 41, "DefaultImporter:\n", "");
+    let run = project.run(&["unused"]);
+    assert_eq!(run.code, 1);
+    let rows = cells(&run.out);
+    assert_eq!(
+        rows.iter().map(|row| row[0]).collect::<Vec<_>>(),
+        ["Assets/Art/Unused.mat", "Assets/Spare.unity"]
+    );
+    assert!(rows[1][2].contains("by its name"), "what code may load by name says so");
+    assert!(run.err.contains("code that finds assets by path or name is not seen"));
+}
+
+#[test]
+fn broken_references_and_check() {
+    let project = Project::sample();
+    assert_eq!(project.run(&["broken"]).code, 0);
+    let clean = project.run(&["check"]);
+    // Folders of the sample have no .meta.
+    assert_eq!((clean.code, clean.out.matches("unity-missing-meta").count()), (1, 1), "{}", clean.out);
+    project.write("Assets/Art.meta", &format!("guid: {}\nfolderAsset: yes\n", guid(60)));
+    let clean = project.run(&["check"]);
+    assert_eq!((clean.code, &*clean.out), (0, ""), "{}", clean.err);
+    let text = format!(
+        "--- !u!114 &11400000\nMonoBehaviour:\n  a: {{fileID: 11400000, guid: {}, type: 2}}\n  b: {{fileID: 999, guid: {}, type: 2}}\n",
+        guid(98),
+        guid(2)
+    );
+    project.asset("Assets/Holes.asset", 50, "NativeFormatImporter:\n", &text);
+    let broken = project.run(&["broken"]);
+    assert_eq!(broken.code, 1);
+    let rows = cells(&broken.out);
+    assert_eq!(rows[0], ["Assets/Holes.asset", "3", &guid(98), "11400000", "", "yes"]);
+    assert_eq!(rows[1], ["Assets/Holes.asset", "4", &guid(2), "999", "Assets/Pole.prefab", "yes"]);
+    // A GUID that may be in a package that is not here is no certain finding.
+    project.write("Packages/manifest.json", "{\"dependencies\": {\"com.far\": \"1.0\"}}");
+    let unsure = project.run(&["broken"]);
+    assert_eq!(cells(&unsure.out)[0][5], "no");
+    assert!(unsure.err.contains("com.far"), "{}", unsure.err);
+    project.write("Assets/orphan.txt.meta", &format!("guid: {}\n", guid(70)));
+    project
+        .asset("Assets/made-up.txt", 0, "", "")
+        .write("Assets/made-up.txt.meta", &format!("guid: {}\n", "1".repeat(32)));
+    project.asset(
+        "Assets/lfs.prefab",
+        71,
+        "PrefabImporter:\n",
+        "version https://git-lfs.github.com/spec/v1\n",
+    );
+    let check = project.run(&["check"]);
+    assert_eq!(check.code, 1);
+    for code in [
+        "unity-orphan-meta",
+        "unity-placeholder-guid",
+        "unity-lfs-pointer",
+        "unity-broken-object",
+        "unity-unknown-guid",
+    ] {
+        assert!(check.out.contains(code), "{code}: {}", check.out);
+    }
+    let json = project.run(&["check", "--json"]);
+    assert_eq!(json.out.lines().count(), check.out.lines().filter(|line| line.contains("[unity-")).count());
+    assert!(json.out.lines().all(|line| line.starts_with("{\"severity\":\"")));
+}
+
+#[test]
+fn annotate_names_references_in_any_text() {
+    let project = Project::sample();
+    let diff = format!(
+        "+  m_Sprite: {{fileID: 21300000, guid: {}, type: 3}}\n-  other: {{fileID: 5, guid: {}, type: 3}}\nplain\n",
+        guid(1),
+        guid(77)
+    );
+    let run = project.pipe(&["annotate"], &diff);
+    assert_eq!(run.code, 0);
+    let unknown = diff.lines().nth(1).unwrap();
+    assert_eq!(run.out, format!("+  m_Sprite: {{Flag (Sprite) Assets/Art/Flag.png}}\n{unknown}\nplain\n"));
+    let file = project.run(&["annotate", "Pole.prefab"]);
+    assert!(file.out.contains("m_Sprite: {Flag (Sprite) Assets/Art/Flag.png}"), "{}", file.out);
+}
+
+#[test]
+fn diff_follows_guids() {
+    let project = Project::sample();
+    project.run(&["bake"]);
+    let db = project.root().join("Library/unity-assetdb/asset-db.bin");
+    let old = project.root().join("old.bin");
+    fs::copy(&db, &old).unwrap();
+    for end in ["", ".meta"] {
+        fs::rename(
+            project.root().join(format!("Assets/Pole.prefab{end}")),
+            project.root().join(format!("Assets/Art/Pole.prefab{end}")),
+        )
+        .unwrap();
+    }
+    fs::remove_file(project.root().join("Assets/Code.cs")).unwrap();
+    project.run(&["bake"]);
+    let run = project.run(&["diff", old.to_str().unwrap(), db.to_str().unwrap()]);
+    assert_eq!(run.code, 1);
+    let moved = format!("moved\t{}\tAssets/Pole.prefab\tAssets/Art/Pole.prefab\n", guid(2));
+    let removed = format!("removed\t{}\tAssets/Code.cs\t\n", guid(5));
+    assert_eq!(run.out, format!("{moved}{removed}"));
+    assert_eq!(project.run(&["diff", db.to_str().unwrap(), db.to_str().unwrap()]).code, 0);
+    let foreign = project.run(&["diff", "Main.unity", db.to_str().unwrap()]);
+    assert_eq!(foreign.code, 2);
+    assert!(foreign.err.contains("asset-db magic mismatch"), "{}", foreign.err);
+}

@@ -1,0 +1,213 @@
+//! The payload of a bitmap: a head, then levels of texels, largest first, or a KTX2 file.
+//!
+//! Refused are sides and channels of nothing, more levels than the sides can be halved, and bytes too few or too
+//! many. Each level starts at a multiple of sixteen bytes.
+
+use super::{ALIGNMENT, Color, Encoding, Sample};
+use crate::Error;
+use crate::bytes::{Le, align, slice};
+use crate::pod::pod;
+
+pod! {
+    /// What the texels are.
+    pub struct BitmapHead {
+        /// Texels in a row.
+        pub width: u32,
+        /// Rows.
+        pub height: u32,
+        /// Numbers in a texel, 1 to 4.
+        pub channels: u8,
+        /// What they are: see [`Sample`].
+        pub sample: u8,
+        /// What they mean: see [`Color`].
+        pub color: u8,
+        /// How they are written: see [`Encoding`].
+        pub encoding: u8,
+        /// How many levels there are.
+        pub levels: u8,
+        /// Zero.
+        pub reserved: [u8; 3],
+    }
+}
+
+/// What a bitmap is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Texels in a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Numbers in a texel, 1 to 4.
+    pub channels: u8,
+    /// What they are.
+    pub sample: Sample,
+    /// What they mean.
+    pub color: Color,
+    /// How they are written.
+    pub encoding: Encoding,
+    /// How many levels there are.
+    pub levels: u8,
+}
+
+impl Shape {
+    /// The size of a level.
+    pub fn level_size(&self, level: u8) -> (u32, u32) {
+        let side = |side: u32| side.checked_shr(level.into()).unwrap_or(0).max(1);
+        (side(self.width), side(self.height))
+    }
+
+    /// Where a level's texels are, from the start of the payload; for raw bitmaps.
+    pub fn level_range(&self, level: u8) -> Option<(u64, u64)> {
+        let mut at = BitmapHead::SIZE as u64;
+        for before in 0..level.min(self.levels) {
+            at = align(at.checked_add(self.level_len(before)?)?, ALIGNMENT)?;
+        }
+        (level < self.levels).then_some((at, self.level_len(level)?))
+    }
+
+    /// Bytes of a level.
+    pub fn level_len(&self, level: u8) -> Option<u64> {
+        let (width, height) = self.level_size(level);
+        let texel = u64::from(self.channels) * u64::from(self.sample.byte_len());
+        (u64::from(width) * u64::from(height)).checked_mul(texel)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let bad =
+            |at, field, found: u32, expected| Err(Error::Value { at, field, found: found.into(), expected });
+        if self.width == 0 || self.height == 0 {
+            return bad(0, "width", 0, "1 and more");
+        }
+        if !(1..=4).contains(&self.channels) {
+            return bad(8, "channels", self.channels.into(), "1 to 4");
+        }
+        let most = self.width.max(self.height).ilog2() as u8 + 1;
+        if self.levels == 0 || self.levels > most {
+            return bad(12, "levels", self.levels.into(), "as many as the sides can be halved, and one");
+        }
+        Ok(())
+    }
+}
+
+/// A bitmap as it lies in its payload.
+#[derive(Clone, Copy, Debug)]
+pub struct BitmapView<'a> {
+    bytes: &'a [u8],
+    shape: Shape,
+}
+
+impl<'a> BitmapView<'a> {
+    /// Checks a payload.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
+        let len = bytes.len() as u64;
+        let short = Error::Truncated { at: 0, field: "head", needed: BitmapHead::SIZE as u64, len };
+        let head = BitmapHead::get(bytes).ok_or(short)?;
+        let sample = Sample::ALL.get(usize::from(head.sample)).copied();
+        let color = Color::ALL.get(usize::from(head.color)).copied();
+        let encoding = Encoding::ALL.get(usize::from(head.encoding)).copied();
+        let (Some(sample), Some(color), Some(encoding), [0, 0, 0]) = (sample, color, encoding, head.reserved)
+        else {
+            return Err(Error::Fault { at: 9, field: "sample", why: "or what follows it is unknown" });
+        };
+        let BitmapHead { width, height, channels, levels, .. } = head;
+        let shape = Shape { width, height, channels, sample, color, encoding, levels };
+        shape.check()?;
+        let view = BitmapView { bytes, shape };
+        if encoding == Encoding::Raw {
+            let end = shape.level_range(levels - 1).and_then(|(at, size)| at.checked_add(size));
+            match end {
+                Some(end) if end == len => {}
+                Some(end) if end < len => return Err(Error::Trailing { at: end, extra: len - end }),
+                end => {
+                    let needed = end.unwrap_or(u64::MAX);
+                    return Err(Error::Truncated {
+                        at: BitmapHead::SIZE as u64,
+                        field: "texels",
+                        needed,
+                        len,
+                    });
+                }
+            }
+        }
+        Ok(view)
+    }
+
+    /// What it is like.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Where the texels of a level, or the whole KTX2 file at level 0, are in the payload.
+    pub fn range(&self, level: u8) -> Option<core::ops::Range<usize>> {
+        match self.shape.encoding {
+            Encoding::Ktx2 => (level == 0).then_some(BitmapHead::SIZE..self.bytes.len()),
+            Encoding::Raw => {
+                let (at, size) = self.shape.level_range(level)?;
+                slice(self.bytes, at, size).map(|_| at as usize..(at + size) as usize)
+            }
+        }
+    }
+}
+
+/// The payload of a bitmap with these levels, or with one KTX2 file.
+#[cfg(feature = "tools")]
+pub fn write(shape: &Shape, levels: &[&[u8]]) -> Result<alloc::vec::Vec<u8>, Error> {
+    shape.check()?;
+    let mut out = alloc::vec::Vec::with_capacity(64 + levels.iter().map(|l| l.len() + 16).sum::<usize>());
+    let Shape { width, height, channels, sample, color, encoding, levels: count } = *shape;
+    let (sample, color, encoding) = (sample as u8, color as u8, encoding as u8);
+    let head =
+        BitmapHead { width, height, channels, sample, color, encoding, levels: count, reserved: [0; 3] };
+    Le::put(head, &mut out);
+    for level in levels {
+        out.resize(out.len().next_multiple_of(ALIGNMENT as usize), 0);
+        out.extend_from_slice(level);
+    }
+    BitmapView::read(&out)?;
+    Ok(out)
+}
+
+#[cfg(all(test, feature = "tools"))]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape = Shape {
+        width: 5,
+        height: 2,
+        channels: 3,
+        sample: Sample::U8,
+        color: Color::Srgb,
+        encoding: Encoding::Raw,
+        levels: 3,
+    };
+
+    #[test]
+    fn levels_are_where_the_shape_says() {
+        let levels: [&[u8]; 3] = [&[1; 30], &[2; 6], &[3; 3]];
+        let bytes = write(&SHAPE, &levels).unwrap();
+        let view = BitmapView::read(&bytes).unwrap();
+        assert_eq!(view.shape(), SHAPE);
+        for (level, texels) in levels.iter().enumerate() {
+            let range = view.range(level as u8).unwrap();
+            assert_eq!((&bytes[range.clone()], range.start % 16), (*texels, 0));
+        }
+        assert_eq!(view.range(3), None);
+        for len in 0..bytes.len() {
+            assert!(BitmapView::read(&bytes[..len]).is_err());
+        }
+    }
+
+    #[test]
+    fn impossible_shapes_are_refused() {
+        for bad in [
+            Shape { levels: 4, ..SHAPE },
+            Shape { levels: 0, ..SHAPE },
+            Shape { channels: 5, ..SHAPE },
+            Shape { channels: 0, ..SHAPE },
+            Shape { width: 0, ..SHAPE },
+            Shape { width: u32::MAX, height: u32::MAX, levels: 1, sample: Sample::F32, ..SHAPE },
+        ] {
+            assert!(write(&bad, &[&[0; 30], &[0; 6], &[0; 3]]).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Texts of a payload: one run of UTF-8, and places in it.
+
+use crate::pod::pod;
+use crate::{Array, Error};
+
+pod! {
+    /// A text, as a place in the payload's run of UTF-8.
+    pub struct TextRange {
+        /// Its first byte.
+        pub offset: u32,
+        /// How many bytes it has.
+        pub len: u32,
+    }
+}
+
+/// The texts of a payload.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Texts<'a>(&'a str);
+
+impl<'a> Texts<'a> {
+    pub(super) fn read(bytes: &'a [u8]) -> Result<Self, Error> {
+        core::str::from_utf8(bytes).map(Texts).map_err(|_| Error::Text { at: 0, field: "text" })
+    }
+
+    /// The text at a place, or `None` when it is outside or cuts a character.
+    pub(super) fn get(&self, range: TextRange) -> Option<&'a str> {
+        let start = range.offset as usize;
+        self.0.get(start..start.checked_add(range.len as usize)?)
+    }
+
+    pub(super) fn check(&self, ranges: Array<'_, TextRange>) -> Result<(), Error> {
+        match ranges.iter().position(|range| self.get(range).is_none()) {
+            None => Ok(()),
+            Some(index) => {
+                Err(Error::Index { at: 0, field: "text", found: index as u64, count: ranges.len() as u64 })
+            }
+        }
+    }
+}
+
+/// Collects texts for a payload; equal ones are kept once.
+#[cfg(feature = "tools")]
+#[derive(Default)]
+pub(super) struct TextWriter {
+    text: alloc::string::String,
+    places: alloc::collections::BTreeMap<alloc::string::String, TextRange>,
+}
+
+#[cfg(feature = "tools")]
+impl TextWriter {
+    pub(super) fn put(&mut self, text: &str) -> Result<TextRange, Error> {
+        if let Some(place) = self.places.get(text) {
+            return Ok(*place);
+        }
+        let number = |n: usize| {
+            u32::try_from(n).map_err(|_| Error::TooLarge {
+                field: "text",
+                found: n as u64,
+                max: u32::MAX.into(),
+            })
+        };
+        number(self.text.len() + text.len())?;
+        let place = TextRange { offset: number(self.text.len())?, len: number(text.len())? };
+        self.text.push_str(text);
+        self.places.insert(text.into(), place);
+        Ok(place)
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.text.len() as u32
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+}

@@ -1,0 +1,126 @@
+//! One asset baked: the task that the engine runs, and where its bytes go.
+
+pub(crate) mod animation;
+pub(crate) mod bitmap;
+pub(crate) mod mesh;
+mod params;
+pub(crate) mod surface;
+
+use super::compress::{Stored, pack};
+use super::plan::material::Channel;
+use super::plan::{Node, Recipe, extension};
+use super::spool::Spool;
+use kiln_format::pak::Codec;
+use kiln_import::image;
+use kiln_kit::wire::{Reader, Writer};
+use kiln_kit::{Cook, Diag, RelPath, Task, World};
+
+/// A node that is baked from files.
+pub(crate) struct Bake<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) spool: &'a Spool,
+}
+
+impl Task for Bake<'_> {
+    fn source(&self) -> &RelPath {
+        &self.node.name
+    }
+
+    fn fingerprint(&self) -> &str {
+        &self.node.fingerprint
+    }
+
+    fn weight(&self, world: World<'_>) -> u64 {
+        let picture = |spec: &super::plan::bitmap::BitmapSpec| {
+            let path = &spec.src.path;
+            let size =
+                world.src.peek(path, 64 << 10).ok().and_then(|head| image::probe(&head, &extension(path)));
+            let texels = size.map_or(0, |(w, h)| u64::from(w) * u64::from(h));
+            len(world, path) + texels.saturating_mul(12)
+        };
+        match &self.node.recipe {
+            Recipe::Blob(src) => len(world, src) * 2,
+            Recipe::Bitmap(spec) => picture(spec),
+            Recipe::Params(spec) => {
+                let pictures = spec.channels.iter().filter_map(|channel| match channel {
+                    Channel::Picture(spec) => Some(picture(spec)),
+                    _ => None,
+                });
+                pictures.sum::<u64>()
+            }
+            Recipe::Mesh(spec, _) => len(world, &spec.src) * 8,
+            Recipe::Animation(spec) => len(world, &spec.src) * 3,
+            _ => 0,
+        }
+    }
+
+    fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
+        let content = content(cx, self.node)?;
+        let packed = pack(content, self.node.packing);
+        self.spool.put(&packed).map_err(|e| Diag::error("unwritable", format!("cannot keep it: {e}")))?;
+        Ok(encode(&packed.stored))
+    }
+}
+
+fn len(world: World<'_>, path: &RelPath) -> u64 {
+    world.src_tree.stamp(path.as_str()).map_or(0, |stamp| stamp.len)
+}
+
+/// The payload of an asset that is baked from files.
+fn content(cx: &mut Cook<'_>, node: &Node) -> Result<Vec<u8>, Diag> {
+    match &node.recipe {
+        Recipe::Blob(src) => cx.read(src),
+        Recipe::Bitmap(spec) => bitmap::bake(cx, spec),
+        Recipe::Params(spec) => params::bake(cx, spec),
+        Recipe::Mesh(spec, _) => mesh::bake(cx, spec),
+        Recipe::Animation(spec) => animation::bake(cx, spec),
+        _ => Err(Diag::error("pak-format", "it is not baked from files")),
+    }
+}
+
+/// A defect of what was to be written.
+pub(crate) fn unwritten(error: kiln_format::Error) -> Diag {
+    Diag::error("pak-format", format!("it cannot be stored: {error}"))
+}
+
+/// What the journal remembers of baked content.
+pub(crate) fn encode(stored: &Stored) -> Vec<u8> {
+    let mut out = Writer::new();
+    out.u64(stored.len);
+    out.u8(stored.codec as u8);
+    out.u8(stored.block_log2);
+    out.count(stored.blocks.len());
+    for (checksum, len) in &stored.blocks {
+        out.u64(*checksum);
+        out.u32(*len);
+    }
+    out.finish()
+}
+
+/// The same, read back.
+pub(crate) fn decode(payload: &[u8]) -> Option<Stored> {
+    let mut from = Reader::new(payload);
+    let (len, codec, block_log2) = (from.u64()?, Codec::from_number(from.u8()?)?, from.u8()?);
+    let count = from.count()?;
+    let mut blocks = Vec::new();
+    for _ in 0..count {
+        blocks.push((from.u64()?, from.u32()?));
+    }
+    from.is_empty().then_some(Stored { len, codec, block_log2, blocks })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_comes_back() {
+        let stored =
+            Stored { len: 5, codec: Codec::Zstd, block_log2: 20, blocks: vec![(u64::MAX, 3), (7, 9)] };
+        let bytes = encode(&stored);
+        assert_eq!(decode(&bytes), Some(stored));
+        for len in 0..bytes.len() {
+            assert_eq!(decode(&bytes[..len]), None);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Meshes: what a glTF file draws, placed where its nodes are, in parts of one material each.
+//!
+//! Without a name, everything that the scene draws. With one, the mesh of that name where the first node has it, or
+//! else the node of that name and all below it. Nodes do not move what hangs on a skin (glTF 2.0, 3.7.3.3).
+
+use super::super::plan::mesh::MeshSpec;
+use super::animation::node_name;
+use super::surface::{Surface, bounds_of};
+use super::unwritten;
+use kiln_format::pak::mesh::{self, Mesh};
+use kiln_import::gltf::{self, Parts, Pick, Pictures};
+use kiln_ir::{Draw, MaterialId, Matrix, NodeId, Scene, SkinId, Valid};
+use kiln_kit::{Cook, Diag};
+use rayon::prelude::*;
+use std::collections::HashMap;
+
+/// The payload of a mesh.
+pub(crate) fn bake(cx: &mut Cook<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> {
+    let scene = spec.scene.as_deref().map_or(Pick::Default, Pick::Named);
+    let parts = Parts { scene, pictures: Pictures::None, ..Parts::default() };
+    let imported = gltf::import_parts(cx, &spec.src, &parts)?;
+    for warning in imported.warnings {
+        let warning = if warning.path.is_empty() { warning.path(&spec.src) } else { warning };
+        // Of several scenes the one that was asked for is no surprise.
+        if warning.code != "gltf-scenes" || spec.scene.is_none() {
+            cx.warn(warning);
+        }
+    }
+    let scene = imported.value;
+    let draws = draws(&scene, spec)?;
+    let mut skin = Joints::default();
+    let mut materials: Vec<Option<MaterialId>> = Vec::new();
+    let placement = placement(spec);
+    let mut surfaces = Vec::new();
+    for draw in &draws {
+        let joints = draw.skin.filter(|_| !spec.ignore_skin).map(|id| skin.add(&scene, id, &placement));
+        let matrix = if joints.is_some() { placement } else { placement * draw.world };
+        for primitive in &scene.meshes[draw.mesh.0 as usize].primitives {
+            let slot = materials.iter().position(|known| *known == primitive.material).unwrap_or_else(|| {
+                materials.push(primitive.material);
+                materials.len() - 1
+            });
+            let material = u16::try_from(slot).map_err(|_| {
+                Diag::error("pak-mesh", format!("it has {} materials and more", materials.len()))
+                    .path(&spec.src)
+            })?;
+            surfaces.push(Surface { primitive, joints: joints.clone(), matrix, material });
+        }
+    }
+    let baked: Result<Vec<_>, Diag> =
+        surfaces.par_iter().map(|surface| surface.bake(spec).map_err(|d| d.path(&spec.src))).collect();
+    let baked = baked?;
+    let wide = skin.joints.len() > 256;
+    let mut primitives = Vec::new();
+    for part in baked {
+        primitives.extend(part.into_primitives(wide));
+    }
+    if primitives.is_empty() {
+        return Err(Diag::error("pak-mesh", "it has no triangles").path(&spec.src));
+    }
+    let name = |id: &Option<MaterialId>| {
+        id.map_or_else(String::new, |id| scene.materials[id.0 as usize].name.clone())
+    };
+    let materials = materials.iter().map(name).collect();
+    let corners =
+        primitives.iter().flat_map(|p| [&p.bounds[..3], &p.bounds[3..6]].map(|c| [c[0], c[1], c[2]]));
+    let mut bounds = bounds_of(corners.collect::<Vec<_>>().as_slice());
+    let reach = |p: &mesh::Primitive| {
+        let apart: f32 = (0..3).map(|i| (p.bounds[6 + i] - bounds[6 + i]).powi(2)).sum();
+        apart.sqrt() + p.bounds[9]
+    };
+    // The sphere around the box is safe, and that around the parts' spheres often smaller.
+    bounds[9] = bounds[9].min(primitives.iter().map(reach).fold(0.0, f32::max));
+    let mesh = Mesh { primitives, joints: skin.finish(&scene), materials, bounds };
+    mesh::write(&mesh).map_err(|error| unwritten(error).path(&spec.src))
+}
+
+/// Everything that is asked for, placed.
+fn draws(scene: &Valid<Scene>, spec: &MeshSpec) -> Result<Vec<Draw>, Diag> {
+    let all: Vec<Draw> = scene.draws().collect();
+    let Some(name) = &spec.name else {
+        return if all.is_empty() {
+            Err(Diag::error("pak-mesh", "its scene draws no mesh").path(&spec.src))
+        } else {
+            Ok(all)
+        };
+    };
+    let mesh = scene.meshes.iter().position(|mesh| mesh.name == *name);
+    if let Some(first) = mesh.and_then(|mesh| all.iter().find(|draw| draw.mesh.0 as usize == mesh)) {
+        return Ok(vec![*first]);
+    }
+    let node = scene.nodes.iter().position(|node| node.name == *name);
+    if let Some(node) = node {
+        let parents = scene.parents();
+        let below = |id: NodeId| {
+            std::iter::successors(Some(id), |id| parents[id.0 as usize]).any(|id| id.0 as usize == node)
+        };
+        let found: Vec<Draw> = all.iter().filter(|draw| below(draw.node)).copied().collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    let names: std::collections::BTreeSet<&str> = scene
+        .meshes
+        .iter()
+        .map(|mesh| mesh.name.as_str())
+        .chain(scene.nodes.iter().map(|node| node.name.as_str()))
+        .filter(|name| !name.is_empty())
+        .collect();
+    let diag = Diag::error("pak-missing", format!("no mesh or node {name:?} is drawn in it")).path(&spec.src);
+    Err(match kiln_kit::spelling::nearest(name, names.iter().copied()) {
+        Some(near) => diag.hint(format!("did you mean {near:?}?")),
+        None => diag.hint(format!("there are {}", names.into_iter().take(20).collect::<Vec<_>>().join(", "))),
+    })
+}
+
+/// Flipped, then scaled, turned and moved.
+fn placement(spec: &MeshSpec) -> Matrix {
+    let mut flip = Matrix::IDENTITY;
+    for axis in 0..3 {
+        if spec.flip[axis] {
+            flip.0[axis][axis] = -1.0;
+        }
+    }
+    spec.placement.matrix() * flip
+}
+
+/// The joints of all skins that the mesh hangs on: one list, each joint once.
+#[derive(Default)]
+struct Joints {
+    joints: Vec<(NodeId, [f32; 16])>,
+    known: HashMap<(NodeId, [u32; 16]), u16>,
+}
+
+impl Joints {
+    /// Takes in a skin; returns what its joints are called here. The mesh is placed elsewhere than in its file, so
+    /// what takes it into a joint's space undoes that first.
+    fn add(&mut self, scene: &Scene, id: SkinId, placement: &Matrix) -> Vec<u16> {
+        let skin = &scene.skins[id.0 as usize];
+        let undo = placement.inverse().unwrap_or(Matrix::IDENTITY);
+        let identity = *placement == Matrix::IDENTITY;
+        let each = skin.joints.iter().zip(&skin.inverse_bind);
+        each.map(|(node, bind)| {
+            let bind = if identity { *bind } else { (Matrix::from_columns(bind) * undo).to_columns() };
+            *self.known.entry((*node, bind.map(f32::to_bits))).or_insert_with(|| {
+                self.joints.push((*node, bind));
+                (self.joints.len() - 1).min(usize::from(u16::MAX)) as u16
+            })
+        })
+        .collect()
+    }
+
+    /// Name, parent and matrix of each joint. A parent is the nearest joint above.
+    fn finish(self, scene: &Valid<Scene>) -> Vec<(String, u32, [f32; 16])> {
+        let parents = scene.parents();
+        let place = |node: NodeId| self.joints.iter().position(|(joint, _)| *joint == node);
+        let joint = |(own, (node, bind)): (usize, &(NodeId, [f32; 16]))| {
+            let above = std::iter::successors(parents[node.0 as usize], |id| parents[id.0 as usize]);
+            let parent = above.filter_map(place).next().unwrap_or(own);
+            (node_name(scene, *node), parent as u32, *bind)
+        };
+        self.joints.iter().enumerate().map(joint).collect()
+    }
+}

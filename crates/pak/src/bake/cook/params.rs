@@ -1,0 +1,120 @@
+//! The parameters of a material: metal, roughness, height and transmission side by side in one linear bitmap.
+//!
+//! Pictures of different sizes are brought to the largest; between texels a value is a straight line.
+
+use super::super::plan::bitmap::BitmapSpec;
+use super::super::plan::material::{Channel, ParamsSpec};
+use super::bitmap::{mips, read};
+use super::unwritten;
+use kiln_format::pak::bitmap::{Shape, write};
+use kiln_format::pak::{Color, Encoding, Sample};
+use kiln_ir::{Image, Texels};
+use kiln_kit::{Cook, Diag};
+use kiln_texture::{Mode, Settings};
+
+/// The payload of a material's parameters.
+pub(crate) fn bake(cx: &mut Cook<'_>, spec: &ParamsSpec) -> Result<Vec<u8>, Diag> {
+    let mut decoded: Vec<(&BitmapSpec, Gray)> = Vec::new();
+    for channel in &spec.channels {
+        if let Channel::Picture(picture) = channel
+            && !decoded.iter().any(|(known, _)| *known == picture)
+        {
+            let gray = Gray::read(cx, picture)?;
+            decoded.push((picture, gray));
+        }
+    }
+    let width = decoded.iter().map(|(_, gray)| gray.width).max().unwrap_or(1);
+    let height = decoded.iter().map(|(_, gray)| gray.height).max().unwrap_or(1);
+    let mut texels = vec![0; width as usize * height as usize * 4];
+    for (at, channel) in spec.channels.iter().enumerate() {
+        match channel {
+            Channel::Default(value) | Channel::Value(value) => {
+                texels.iter_mut().skip(at).step_by(4).for_each(|out| *out = *value);
+            }
+            Channel::Picture(picture) => {
+                let Some((_, gray)) = decoded.iter().find(|(known, _)| *known == picture) else { continue };
+                gray.scaled(width, height, texels.iter_mut().skip(at).step_by(4));
+            }
+        }
+    }
+    let image = Image::new(width, height, Texels::Rgba8(texels));
+    let image = image.ok_or_else(|| Diag::error("texture", "the picture is short"))?;
+    let settings = Settings { compress: false, mips: mips(spec.levels), zstd: false, ..Settings::default() };
+    let encoded = kiln_texture::encode_2d(image, Mode::LinearColor, &settings);
+    let encoded = encoded.map_err(|e| Diag::error("texture", e.to_string()))?;
+    let shape = Shape {
+        width,
+        height,
+        channels: 4,
+        sample: Sample::U8,
+        color: Color::Linear,
+        encoding: Encoding::Raw,
+        levels: encoded.levels.len() as u8,
+    };
+    let levels: Vec<&[u8]> = encoded.levels.iter().map(|level| level.bytes.as_slice()).collect();
+    write(&shape, &levels).map_err(unwritten)
+}
+
+/// One channel of a picture.
+struct Gray {
+    width: u32,
+    height: u32,
+    texels: Vec<u8>,
+}
+
+impl Gray {
+    fn read(cx: &mut Cook<'_>, spec: &BitmapSpec) -> Result<Gray, Diag> {
+        let image = read(cx, &spec.src)?.image;
+        let settings = Settings {
+            compress: false,
+            mips: kiln_texture::Mips::None,
+            max_size: spec.resize,
+            zstd: false,
+            ..Settings::default()
+        };
+        let encoded = kiln_texture::encode_2d(image, Mode::LinearColor, &settings);
+        let encoded = encoded.map_err(|e| Diag::error("texture", e.to_string()))?;
+        let channel = spec.swizzle.first().copied().unwrap_or(0);
+        let texels = encoded.levels.first().map_or(&[][..], |level| &level.bytes);
+        let texels = texels.iter().skip(channel).step_by(4).copied().collect();
+        Ok(Gray { width: encoded.width, height: encoded.height, texels })
+    }
+
+    /// Fills a channel of a picture that is as large or larger.
+    fn scaled<'a>(&self, width: u32, height: u32, out: impl Iterator<Item = &'a mut u8>) {
+        if (width, height) == (self.width, self.height) {
+            out.zip(&self.texels).for_each(|(out, value)| *out = *value);
+            return;
+        }
+        // Centres of texels fall on centres of texels; in 256ths.
+        let place = |at: u32, from: u32, to: u32| {
+            let at = (i64::from(2 * at + 1) * 256 * i64::from(from) / i64::from(2 * to) - 128).max(0);
+            let first = (at / 256).min(i64::from(from) - 1);
+            (first as usize, (first + 1).min(i64::from(from) - 1) as usize, at % 256)
+        };
+        let texel = |x: usize, y: usize| i64::from(self.texels[y * self.width as usize + x]);
+        for (at, out) in (0..u64::from(width) * u64::from(height)).zip(out) {
+            let (x0, x1, fx) = place((at % u64::from(width)) as u32, self.width, width);
+            let (y0, y1, fy) = place((at / u64::from(width)) as u32, self.height, height);
+            let top = texel(x0, y0) * (256 - fx) + texel(x1, y0) * fx;
+            let bottom = texel(x0, y1) * (256 - fx) + texel(x1, y1) * fx;
+            *out = ((top * (256 - fy) + bottom * fy + (1 << 15)) >> 16) as u8;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smaller_pictures_grow_in_straight_lines() {
+        let gray = Gray { width: 2, height: 1, texels: vec![0, 200] };
+        let mut out = [0; 8];
+        gray.scaled(4, 2, out.iter_mut());
+        assert_eq!(out, [0, 50, 150, 200, 0, 50, 150, 200]);
+        let mut same = [0; 2];
+        gray.scaled(2, 1, same.iter_mut());
+        assert_eq!(same, [0, 200]);
+    }
+}

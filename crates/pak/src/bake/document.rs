@@ -1,0 +1,300 @@
+//! TOML with places: every value knows its file, line, column and name, and every table knows what was asked of it.
+//!
+//! Refused are values of the wrong type or out of range, and fields that nobody asked for: whatever reads a table
+//! ends with [`Fields::finish`], which names the nearest field that there is.
+
+use kiln_kit::spelling::nearest;
+use kiln_kit::{Diag, RelPath};
+use std::cell::RefCell;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A file that was parsed.
+pub(crate) struct Document<'a> {
+    name: String,
+    /// The folder that relative paths start from; `None` for the root.
+    pub(crate) dir: Option<RelPath>,
+    text: &'a str,
+    table: Spanned<DeTable<'a>>,
+}
+
+impl<'a> Document<'a> {
+    /// Parses a file. `name` is how the user knows it.
+    pub(crate) fn parse(name: String, dir: Option<RelPath>, text: &'a str) -> Result<Document<'a>, Diag> {
+        match DeTable::parse(text) {
+            Ok(table) => Ok(Document { name, dir, text, table }),
+            Err(error) => {
+                let at = error.span().unwrap_or_default().start;
+                let message = error.message().lines().collect::<Vec<_>>().join("; ");
+                Err(Diag::error("pak-syntax", format!("not TOML: {message}")).path(name).at(place(text, at)))
+            }
+        }
+    }
+
+    /// The whole file as a table.
+    pub(crate) fn fields(&self) -> Fields<'_> {
+        Fields {
+            document: self,
+            name: String::new(),
+            table: self.table.get_ref(),
+            span: 0..0,
+            asked: RefCell::default(),
+        }
+    }
+
+    fn fault(&self, code: &'static str, span: Range<usize>, message: String) -> Diag {
+        Diag::error(code, message).path(&self.name).at(place(self.text, span.start))
+    }
+}
+
+/// `line:column`, both from 1.
+fn place(text: &str, at: usize) -> String {
+    let before = text.get(..at).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!("{line}:{column}")
+}
+
+/// A table that is being read.
+pub(crate) struct Fields<'a> {
+    document: &'a Document<'a>,
+    name: String,
+    table: &'a DeTable<'a>,
+    span: Range<usize>,
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Fields<'a> {
+    /// A field, if it is there.
+    pub(crate) fn get(&self, key: &'static str) -> Option<Value<'a>> {
+        self.asked.borrow_mut().push(key);
+        self.table.get(key).map(|value| self.value(key, value))
+    }
+
+    /// A field that is read by a function.
+    pub(crate) fn read<T>(
+        &self,
+        key: &'static str,
+        read: impl FnOnce(Value<'a>) -> Result<T, Diag>,
+    ) -> Result<Option<T>, Diag> {
+        self.get(key).map(read).transpose()
+    }
+
+    /// A boolean, or its default.
+    pub(crate) fn flag(&self, key: &'static str, default: bool) -> Result<bool, Diag> {
+        Ok(self.read(key, |value| value.bool())?.unwrap_or(default))
+    }
+
+    fn value(&self, key: &str, value: &'a Spanned<DeValue<'a>>) -> Value<'a> {
+        let name = if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) };
+        Value { document: self.document, name, value }
+    }
+
+    /// All fields, for tables whose keys the author invents.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
+        self.table.iter().map(|(key, value)| (&**key.get_ref(), self.value(key.get_ref(), value)))
+    }
+
+    /// Fails at the first field that was not asked for.
+    pub(crate) fn finish(self) -> Result<(), Diag> {
+        let asked = self.asked.borrow();
+        let unknown = self.table.keys().filter(|key| !asked.contains(&&**key.get_ref()));
+        let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
+        let place = if self.name.is_empty() { "this file".to_owned() } else { format!("[{}]", self.name) };
+        let message = format!("{place} has no field {:?}", key.get_ref());
+        let diag = self.document.fault("pak-field", key.span(), message);
+        Err(match nearest(key.get_ref(), asked.iter().copied()) {
+            Some(near) => diag.hint(format!("did you mean {near:?}?")),
+            None => diag.hint(format!("there are {}", asked.join(", "))),
+        })
+    }
+
+    /// An error about the table as a whole.
+    pub(crate) fn fault(&self, code: &'static str, message: impl Into<String>) -> Diag {
+        self.document.fault(code, self.span.clone(), message.into())
+    }
+}
+
+/// A value and where it stands.
+#[derive(Clone)]
+pub(crate) struct Value<'a> {
+    document: &'a Document<'a>,
+    name: String,
+    value: &'a Spanned<DeValue<'a>>,
+}
+
+impl<'a> Value<'a> {
+    /// An error about it.
+    pub(crate) fn fault(&self, code: &'static str, message: impl std::fmt::Display) -> Diag {
+        self.document.fault(code, self.value.span(), format!("{}: {message}", self.name))
+    }
+
+    /// An error that says what it should be.
+    pub(crate) fn wanted(&self, wanted: &str) -> Diag {
+        let found = match self.value.get_ref() {
+            DeValue::String(text) => format!("{text:?}"),
+            DeValue::Integer(number) => number.to_string(),
+            DeValue::Float(number) => number.to_string(),
+            DeValue::Boolean(value) => value.to_string(),
+            other => format!("a value of type {}", other.type_str()),
+        };
+        self.fault("pak-value", format_args!("{found} is not {wanted}"))
+    }
+
+    /// The folder that relative paths start from.
+    pub(crate) fn dir(&self) -> Option<&'a RelPath> {
+        self.document.dir.as_ref()
+    }
+
+    /// Its name: `mesh.scale`.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn raw(&self) -> &'a DeValue<'a> {
+        self.value.get_ref()
+    }
+
+    pub(crate) fn is_table(&self) -> bool {
+        self.value.get_ref().is_table()
+    }
+
+    pub(crate) fn bool(&self) -> Result<bool, Diag> {
+        self.value.get_ref().as_bool().ok_or_else(|| self.wanted("true or false"))
+    }
+
+    pub(crate) fn text(&self) -> Result<&'a str, Diag> {
+        self.value.get_ref().as_str().ok_or_else(|| self.wanted("a text"))
+    }
+
+    /// A text that is not empty.
+    pub(crate) fn name_text(&self) -> Result<String, Diag> {
+        let text = self.text()?;
+        if text.is_empty() { Err(self.wanted("a name")) } else { Ok(text.to_owned()) }
+    }
+
+    /// One of some words.
+    pub(crate) fn word<T: Copy>(&self, words: &[(&'static str, T)]) -> Result<T, Diag> {
+        let text = self.text()?;
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+            return Ok(*value);
+        }
+        let all: Vec<String> = words.iter().map(|(word, _)| format!("{word:?}")).collect();
+        let diag = self.wanted(&format!("one of {}", all.join(", ")));
+        Err(match nearest(text, words.iter().map(|(word, _)| *word)) {
+            Some(near) => diag.hint(format!("did you mean {near:?}?")),
+            None => diag,
+        })
+    }
+
+    pub(crate) fn integer(&self) -> Option<i64> {
+        let number = self.value.get_ref().as_integer()?;
+        i64::from_str_radix(number.as_str(), number.radix()).ok()
+    }
+
+    /// A whole number in a range.
+    pub(crate) fn number(&self, range: std::ops::RangeInclusive<u32>) -> Result<u32, Diag> {
+        let found = self.integer().and_then(|n| u32::try_from(n).ok()).filter(|n| range.contains(n));
+        found.ok_or_else(|| match *range.end() {
+            u32::MAX => self.wanted(&format!("a whole number from {}", range.start())),
+            end => self.wanted(&format!("a whole number from {} to {end}", range.start())),
+        })
+    }
+
+    pub(crate) fn float64(&self) -> Option<f64> {
+        match self.value.get_ref() {
+            DeValue::Float(number) => number.as_str().parse().ok(),
+            DeValue::Integer(_) => self.integer().map(|n| n as f64),
+            _ => None,
+        }
+    }
+
+    /// A finite number; whole ones are as good.
+    pub(crate) fn float(&self) -> Result<f32, Diag> {
+        let value = self.float64().map(|n| n as f32).filter(|n| n.is_finite());
+        value.ok_or_else(|| self.wanted("a number"))
+    }
+
+    /// A number from 0 to 1.
+    pub(crate) fn unit(&self) -> Result<f32, Diag> {
+        Some(self.float()?)
+            .filter(|n| (0.0..=1.0).contains(n))
+            .ok_or_else(|| self.wanted("a number from 0 to 1"))
+    }
+
+    /// The values of an array.
+    pub(crate) fn list(&self) -> Result<Vec<Value<'a>>, Diag> {
+        let array = self.value.get_ref().as_array().ok_or_else(|| self.wanted("an array"))?;
+        Ok((0..)
+            .zip(array.iter())
+            .map(|(n, value): (u32, _)| Value {
+                document: self.document,
+                name: format!("{}[{n}]", self.name),
+                value,
+            })
+            .collect())
+    }
+
+    pub(crate) fn texts(&self) -> Result<Vec<String>, Diag> {
+        self.list()?.iter().map(|value| Ok(value.text()?.to_owned())).collect()
+    }
+
+    pub(crate) fn floats(&self) -> Result<Vec<f32>, Diag> {
+        self.list()?.iter().map(Value::float).collect()
+    }
+
+    /// That many numbers.
+    pub(crate) fn array<const N: usize>(&self) -> Result<[f32; N], Diag> {
+        <[f32; N]>::try_from(self.floats()?).map_err(|_| self.wanted(&format!("an array of {N} numbers")))
+    }
+
+    /// The fields of a table.
+    pub(crate) fn fields(&self) -> Result<Fields<'a>, Diag> {
+        let table = self.value.get_ref().as_table().ok_or_else(|| self.wanted("a table"))?;
+        Ok(Fields {
+            document: self.document,
+            name: self.name.clone(),
+            table,
+            span: self.value.span(),
+            asked: RefCell::default(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read<T>(text: &str, read: impl FnOnce(Fields<'_>) -> Result<T, Diag>) -> Result<T, String> {
+        let document = Document::parse("a.toml".into(), None, text).map_err(|d| d.to_string())?;
+        read(document.fields()).map_err(|d| d.to_string())
+    }
+
+    #[test]
+    fn errors_name_the_file_the_line_and_the_field() {
+        let scale = |fields: Fields<'_>| fields.read("scale", |v| v.array::<3>());
+        assert_eq!(read("scale = [1, 2.5, -3]", scale), Ok(Some([1.0, 2.5, -3.0])));
+        let error = read("# x\nscale = [1, 2]", scale).unwrap_err();
+        assert_eq!(
+            error,
+            "error[pak-value]: a.toml:2:9: scale: a value of type array is not an array of 3 numbers"
+        );
+        let error = read("scale = [1, nan, 2]", scale).unwrap_err();
+        assert!(error.contains("a.toml:1:13: scale[1]: nan is not a number"), "{error}");
+        assert!(read("a = 1\na = 2", scale).unwrap_err().starts_with("error[pak-syntax]: a.toml:2:"));
+    }
+
+    #[test]
+    fn what_nobody_asked_for_is_an_error_with_a_suggestion() {
+        let error = read("lod = true\nnormal = false", |fields| {
+            fields.flag("lod", false)?;
+            fields.flag("normals", true)?;
+            fields.finish()
+        });
+        assert_eq!(
+            error.unwrap_err(),
+            "error[pak-field]: a.toml:2:1: this file has no field \"normal\" (did you mean \"normals\"?)"
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! The serial end of a bake: equal content becomes one, numbers are given, and the file is laid out and written.
+
+use super::compress::{Packed, Stored, pack};
+use super::cook::bitmap::solid;
+use super::cook::unwritten;
+use super::plan::{NodeId, Plan, Recipe};
+use super::spool::Spool;
+use super::store::Store;
+use crate::checksum::checksum;
+use kiln_format::pak::write::{self, Asset, FIRST_PAYLOAD, next_payload};
+use kiln_format::pak::{Kind, Material, font, scene};
+use kiln_kit::Diag;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// A file that is laid out, and not yet written.
+pub(crate) struct Layout {
+    contents: Vec<Stored>,
+    pub(crate) index: Vec<u8>,
+    pub(crate) header: Vec<u8>,
+}
+
+/// The number of each node, once known.
+struct Numbers {
+    of_node: Vec<Option<u32>>,
+}
+
+/// Content that is made from the plan alone.
+pub(crate) fn immediate(plan: &Plan, spool: &Spool) -> Result<Vec<Option<Stored>>, Diag> {
+    let one = |recipe: &Recipe| -> Result<Option<Vec<u8>>, Diag> {
+        Ok(match recipe {
+            Recipe::Solid(color) => Some(solid(*color)?),
+            Recipe::Font(def, pages) => Some(font::write(def, pages.len() as u32).map_err(unwritten)?),
+            Recipe::Scene(spec) => {
+                let assets = spec.refs.len() as u32;
+                Some(scene::write(&spec.references, &spec.geometries, assets).map_err(unwritten)?)
+            }
+            _ => None,
+        })
+    };
+    plan.nodes
+        .iter()
+        .map(|node| {
+            let Some(content) = one(&node.recipe).map_err(|d| d.path(&node.name))? else { return Ok(None) };
+            let packed: Packed = pack(content, node.packing);
+            let kept = spool.put(&packed);
+            kept.map_err(|e| Diag::error("unwritable", format!("cannot keep it: {e}")).path(&node.name))?;
+            Ok(Some(packed.stored))
+        })
+        .collect()
+}
+
+/// Lays out a file. `stored` has the content of every node but materials.
+pub(crate) fn layout(plan: &Plan, stored: &[Option<Stored>]) -> Result<Layout, Diag> {
+    let mut numbers = Numbers { of_node: vec![None; plan.nodes.len()] };
+    let mut assets: Vec<Asset> = Vec::new();
+    let mut contents: Vec<Stored> = Vec::new();
+    // What others refer to comes first; materials are part of the index, and refer to bitmaps.
+    let mut by_kind: Vec<Vec<(Asset, Stored)>> = vec![Vec::new(); 7];
+    let mut materials: Vec<Material> = Vec::new();
+    const ORDER: [Kind; 7] = [
+        Kind::Bitmap,
+        Kind::Blob,
+        Kind::Animation,
+        Kind::BitmapFont,
+        Kind::Material,
+        Kind::Mesh,
+        Kind::Scene,
+    ];
+    for kind in ORDER {
+        let mut known: HashMap<(Stored, Vec<(Kind, u32)>), u32> = HashMap::new();
+        for id in ordered(plan, kind) {
+            let node = &plan.nodes[id.0];
+            if let Recipe::Material(spec) = &node.recipe {
+                let number = |id: NodeId| numbers.get(plan, id);
+                let material = Material {
+                    color: number(spec.color)?,
+                    normal: spec.normal.map(number).transpose()?,
+                    emissive: spec.emissive.map(number).transpose()?,
+                    params: spec.params.map(number).transpose()?,
+                    params_used: spec.params_used,
+                    flags: spec.flags,
+                    alpha_cutoff: spec.alpha_cutoff,
+                };
+                let same = materials.iter().position(|known| *known == material);
+                let number = same.unwrap_or_else(|| {
+                    materials.push(material);
+                    materials.len() - 1
+                });
+                numbers.of_node[id.0] = Some(number as u32);
+                continue;
+            }
+            let Some(content) = &stored[id.0] else {
+                return Err(Diag::error("pak-format", "it was not baked").path(&node.name));
+            };
+            let refs = node.recipe.refs().into_iter();
+            let refs = refs.map(|id| Ok((plan.nodes[id.0].kind, numbers.get(plan, id)?)));
+            let refs = refs.collect::<Result<Vec<_>, Diag>>()?;
+            let place = &mut by_kind[kind as usize];
+            let number = *known.entry((content.clone(), refs.clone())).or_insert_with(|| {
+                let asset = Asset {
+                    kind,
+                    len: content.len,
+                    codec: content.codec,
+                    block_log2: content.block_log2,
+                    blocks: content.format_blocks(),
+                    refs,
+                };
+                place.push((asset, content.clone()));
+                place.len() as u32 - 1
+            });
+            numbers.of_node[id.0] = Some(number);
+        }
+    }
+    for (asset, content) in by_kind.into_iter().flatten() {
+        assets.push(asset);
+        contents.push(content);
+    }
+    let mut keys = Vec::new();
+    for (key, (id, _)) in &plan.keys {
+        keys.push((key.clone(), plan.nodes[id.0].kind, numbers.get(plan, *id)?));
+    }
+    let index = write::index(&assets, &materials, &mut keys).map_err(unwritten)?;
+    let end = contents.iter().fold(FIRST_PAYLOAD, |at, content| next_payload(at + content.stored_len()));
+    let header = write::header(end, index.len() as u64, checksum(&index), checksum);
+    Ok(Layout { contents, index, header })
+}
+
+/// The nodes of a kind: those with keys by the first of their keys, then the others as they were found.
+fn ordered(plan: &Plan, kind: Kind) -> Vec<NodeId> {
+    let mut seen = vec![false; plan.nodes.len()];
+    let keyed = plan.keys.values().map(|(id, _)| *id);
+    let all = keyed.chain((0..plan.nodes.len()).map(NodeId));
+    all.filter(|id| plan.nodes[id.0].kind == kind && !std::mem::replace(&mut seen[id.0], true)).collect()
+}
+
+impl Numbers {
+    fn get(&self, plan: &Plan, id: NodeId) -> Result<u32, Diag> {
+        let missing =
+            || Diag::error("pak-format", "it refers to what comes later").path(&plan.nodes[id.0].name);
+        self.of_node[id.0].ok_or_else(missing)
+    }
+}
+
+impl Layout {
+    /// The length of the whole file.
+    pub(crate) fn file_len(&self) -> u64 {
+        let end =
+            self.contents.iter().fold(FIRST_PAYLOAD, |at, content| next_payload(at + content.stored_len()));
+        end + self.index.len() as u64
+    }
+
+    /// Writes the file: what was just baked comes from the spool, the rest from earlier files.
+    pub(crate) fn write(&self, spool: &Spool, stores: &mut [Store], out: &mut dyn Write) -> io::Result<()> {
+        let mut out = io::BufWriter::with_capacity(1 << 20, out);
+        out.write_all(&self.header)?;
+        let mut at = self.header.len() as u64;
+        let pad = |at: u64, to: u64, out: &mut dyn Write| out.write_all(&[0; 16][..(to - at) as usize]);
+        for content in &self.contents {
+            let start = next_payload(at);
+            pad(at, start, &mut out)?;
+            if spool.contains(content) {
+                spool.copy(content, &mut out)?;
+            } else {
+                let found = stores.iter_mut().find(|store| store.contains(content));
+                let found = found.ok_or_else(|| io::Error::other("baked content is gone"))?;
+                found.copy(content, &mut out)?;
+            }
+            at = start + content.stored_len();
+        }
+        pad(at, next_payload(at), &mut out)?;
+        out.write_all(&self.index)?;
+        out.flush()
+    }
+}

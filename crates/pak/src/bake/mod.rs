@@ -1,0 +1,397 @@
+//! The baker: a content file and its sources into one pak.
+//!
+//! [`Bake`] says what and how; [`PakBuf::bake`] is the short way. Descriptions are read into a plan, assets that
+//! changed are baked in parallel through the engine that all of Kiln's tools share, and the file is written at the end
+//! under a temporary name: after a failure the old one is as it was.
+
+mod compress;
+mod content;
+mod cook;
+mod document;
+mod gltf;
+mod link;
+mod loose;
+mod plan;
+mod sources;
+mod spool;
+mod store;
+
+pub use loose::Loose;
+pub use sources::SourceAnimation;
+
+use crate::PakBuf;
+use cook::decode;
+use kiln_kit::record::{Output, Record};
+use kiln_kit::{
+    Cache, Diag, Event, Events, Fs, Hash, Plan as Run, Real, RelPath, Severity, State, Tree, Why, World, run,
+};
+use plan::{Plan, Recipe};
+use spool::Spool;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use store::Store;
+
+/// Why there is no new pak: every finding, in order.
+#[derive(Debug)]
+pub struct BakeError {
+    /// At least one is an error.
+    pub problems: Vec<Diag>,
+}
+
+impl fmt::Display for BakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, problem) in self.problems.iter().enumerate() {
+            write!(f, "{}{problem}", if number > 0 { "\n" } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for BakeError {}
+
+impl From<Diag> for BakeError {
+    fn from(diag: Diag) -> BakeError {
+        BakeError { problems: vec![diag] }
+    }
+}
+
+/// One asset of a bake and how it fared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BakedAsset {
+    /// The file that describes it, and where in it.
+    pub name: String,
+    /// Why it was baked; `None` when it was as it should be.
+    pub why: Option<Why>,
+}
+
+/// What a bake did.
+#[derive(Debug)]
+pub struct Baked {
+    /// The assets that are baked from files, by name.
+    pub assets: Vec<BakedAsset>,
+    /// What deserves a look.
+    pub warnings: Vec<Diag>,
+    /// How many keys the pak has.
+    pub keys: usize,
+    /// Its length.
+    pub file_len: u64,
+    /// Whether the file that was there was right already, and was left alone.
+    pub unchanged: bool,
+}
+
+impl Baked {
+    /// How many assets were baked.
+    pub fn built(&self) -> usize {
+        self.assets.iter().filter(|asset| asset.why.is_some()).count()
+    }
+}
+
+/// What to bake, and how.
+pub struct Bake<'a> {
+    src: PathBuf,
+    dst: PathBuf,
+    dir: Option<PathBuf>,
+    cache: Option<PathBuf>,
+    jobs: usize,
+    force: bool,
+    events: &'a dyn Events,
+}
+
+impl<'a> Bake<'a> {
+    /// Bakes what the content file `src` lists into `dst`.
+    pub fn new(src: impl Into<PathBuf>, dst: impl Into<PathBuf>) -> Bake<'a> {
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        Bake { src: src.into(), dst: dst.into(), dir: None, cache: None, jobs, force: false, events: &() }
+    }
+
+    /// The root that patterns, `/…` paths and keys are relative to, in place of the folder of the content file.
+    pub fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dir = Some(dir.into());
+        self
+    }
+
+    /// The folder that remembers what was baked, in place of that of the output.
+    pub fn cache(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.cache = Some(dir.into());
+        self
+    }
+
+    /// On how many threads. The bytes do not depend on it.
+    pub fn jobs(mut self, jobs: usize) -> Self {
+        self.jobs = jobs.max(1);
+        self
+    }
+
+    /// Bakes everything, whatever is remembered.
+    pub fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+
+    /// Who is told what happens.
+    pub fn events(mut self, events: &'a dyn Events) -> Self {
+        self.events = events;
+        self
+    }
+
+    fn root(&self) -> PathBuf {
+        let folder = |path: &Path| match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        self.dir.clone().unwrap_or_else(|| folder(&self.src))
+    }
+
+    fn sources(&self) -> Result<(Real, Tree), Diag> {
+        let root = self.root();
+        let src = Real::open(&root).map_err(|e| path_error("unreadable", &root, "read", &e))?;
+        let tree = src.walk(None).map_err(|e| path_error("unreadable", &root, "read", &e))?;
+        Ok((src, tree))
+    }
+
+    fn plan(&self, src: &Real, tree: &Tree) -> Result<Plan, BakeError> {
+        let text = std::fs::read(&self.src).map_err(|e| path_error("unreadable", &self.src, "read", &e))?;
+        let text = String::from_utf8(text)
+            .map_err(|_| Diag::error("unreadable", "it is not UTF-8").path(self.src.display()))?;
+        let mine: Vec<PathBuf> =
+            [&self.src, &self.dst].into_iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+        let journal = self.journal_name();
+        let own = |path: &RelPath| {
+            path.file_name() == journal
+                || path.file_name().starts_with('.') && path.file_name().contains(&journal)
+                || {
+                    let full = path.below(src.root());
+                    mine.contains(&full)
+                }
+        };
+        let name = self.src.display().to_string();
+        plan::plan(name, &text, src, tree, &own).map_err(|problems| BakeError { problems })
+    }
+
+    /// The name of the journal: that of the output, hidden.
+    fn journal_name(&self) -> String {
+        let name =
+            self.dst.file_name().map_or_else(|| "pak".to_owned(), |name| name.to_string_lossy().into_owned());
+        format!(".{name}.cache")
+    }
+
+    /// Bakes.
+    pub fn run(&self) -> Result<Baked, BakeError> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.jobs)
+            .thread_name(|n| format!("kiln-{n}"))
+            .build()
+            .map_err(|e| Diag::error("threads", format!("cannot start {} threads: {e}", self.jobs)))?;
+        let (src, tree) = self.sources()?;
+        let errors: Vec<Diag> =
+            tree.problems.iter().filter(|p| p.severity == Severity::Error).cloned().collect();
+        if !errors.is_empty() {
+            return Err(BakeError { problems: errors });
+        }
+        let plan = self.plan(&src, &tree)?;
+
+        let out_dir = match self.dst.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        let out = folder(&out_dir, &self.journal_name())?;
+        let name =
+            self.dst.file_name().and_then(|name| name.to_str()).and_then(|name| RelPath::new(name).ok());
+        let name = name.ok_or_else(|| {
+            Diag::error("unwritable", "this is no name for a file").path(self.dst.display())
+        })?;
+        let cache_dir = self.cache.clone().unwrap_or(out_dir);
+        let cache_fs = folder(&cache_dir, &self.journal_name())?;
+        let journal = RelPath::new(self.journal_name()).map_err(|e| {
+            Diag::error("unwritable", format!("this is no name for a file: {e}")).path(self.dst.display())
+        })?;
+        let unwritable =
+            |e: std::io::Error| path_error("unwritable", &cache_dir.join(journal.as_str()), "write", &e);
+        let waiting = || self.events.on(Event::Waiting);
+        let mut cache = Cache::open(&cache_fs, &journal, &waiting).map_err(unwritable)?;
+        let _ = (cache_fs.sweep(), out.sweep());
+
+        // What was baked before: the pak itself, and what a bake that failed elsewhere got done.
+        let partial = cache_dir.join(format!("{journal}.partial"));
+        let mut stores: Vec<Store> = Vec::new();
+        if !self.force {
+            stores.extend([&self.dst, &partial].into_iter().filter_map(|path| Store::open(path).ok()));
+        }
+        let touched = !self.trusted(&out, &cache, &name);
+        forget_lost(&mut cache, &plan, &stores, touched).map_err(unwritable)?;
+
+        let spool = Spool::new(cache_dir.join(format!("{journal}.spool-{}", std::process::id())));
+        let tasks: Vec<cook::Bake<'_>> = plan
+            .nodes
+            .iter()
+            .filter(|node| is_task(&node.recipe))
+            .map(|node| cook::Bake { node, spool: &spool })
+            .collect();
+        let empty = Tree::default();
+        let world = World { src: &src, src_tree: &tree, out: &cache_fs, out_tree: &empty };
+        let how = Run { pool: &pool, force: self.force, verify: false, prune: true, events: self.events };
+        let done = run(world, &mut cache, &tasks, &[LINK], how)?;
+
+        let mut stored = pool.install(|| link::immediate(&plan, &spool))?;
+        let mut assets = Vec::new();
+        let mut warnings = tree.problems.clone();
+        warnings.extend(plan.warnings.iter().cloned());
+        let mut errors = Vec::new();
+        let mut done = done.into_iter();
+        for (place, node) in stored.iter_mut().zip(&plan.nodes).filter(|(_, node)| is_task(&node.recipe)) {
+            let Some(done) = done.next() else { break };
+            warnings.extend(done.warnings);
+            *place = decode(&done.payload);
+            let why = match done.state {
+                State::Fresh => None,
+                State::Built(why) => Some(why),
+                State::Failed(error) => {
+                    errors.push(*error);
+                    continue;
+                }
+            };
+            assets.push(BakedAsset { name: node.name.to_string(), why });
+        }
+        assets.sort_by(|a, b| a.name.cmp(&b.name));
+        if !errors.is_empty() {
+            self.keep(&plan, &stored, &spool, &mut stores, &cache_fs, &partial);
+            warnings.extend(errors);
+            return Err(BakeError { problems: warnings });
+        }
+        let layout = link::layout(&plan, &stored)?;
+        let (keys, file_len) = (plan.keys.len(), layout.file_len());
+        let same = stores.first().is_some_and(|store| store.pak.is_the_file(&layout.header, &layout.index));
+        let unchanged = same && !self.force && self.trusted(&out, &cache, &name);
+        if !unchanged {
+            self.publish(&layout, &spool, &mut stores, &out, &name, &mut cache)?;
+        }
+        drop(stores);
+        let _ = std::fs::remove_file(&partial);
+        Ok(Baked { assets, warnings, keys, file_len, unchanged })
+    }
+
+    /// Writes the file under a temporary name and gives it its own.
+    fn publish(
+        &self,
+        layout: &link::Layout,
+        spool: &Spool,
+        stores: &mut [Store],
+        out: &Real,
+        name: &RelPath,
+        cache: &mut Cache,
+    ) -> Result<(), Diag> {
+        let unwritable = |e: std::io::Error| path_error("unwritable", &self.dst, "write", &e);
+        let staged = out.stage(&mut |file| layout.write(spool, stores, file)).map_err(unwritable)?;
+        let stamp = out.publish(vec![(staged, name.clone())]).into_iter().next();
+        let stamp = stamp.unwrap_or_else(|| Err(std::io::ErrorKind::Other.into())).map_err(unwritable)?;
+        let output =
+            Output { path: name.to_string().into(), stamp, hash: Hash::of(&layout.header), work: None };
+        let record = Record { outputs: vec![output], ..Record::default() };
+        cache.append(&[(LINK, Some(&record))]).map_err(unwritable)
+    }
+
+    /// Whether the file is the one that was written last: nobody touched it since.
+    fn trusted(&self, out: &Real, cache: &Cache, name: &RelPath) -> bool {
+        let record = cache.records().get(LINK);
+        let stamp = record.as_ref().and_then(|record| record.outputs.first()).map(|output| output.stamp);
+        stamp.is_some() && out.stamp(name).ok().flatten() == stamp
+    }
+
+    /// Keeps what was baked beside what failed, so that it need not be baked again.
+    fn keep(
+        &self,
+        plan: &Plan,
+        stored: &[Option<compress::Stored>],
+        spool: &Spool,
+        stores: &mut [Store],
+        cache: &Real,
+        partial: &Path,
+    ) {
+        let mut good = Plan::default();
+        let mut contents = Vec::new();
+        for (node, content) in plan.nodes.iter().zip(stored) {
+            let Some(content) = content.as_ref().filter(|_| is_task(&node.recipe)) else { continue };
+            good.nodes.push(plan::Node { recipe: Recipe::Solid([0; 4]), ..node.clone() });
+            contents.push(Some(content.clone()));
+        }
+        // A help for next time: whether it works out changes nothing now.
+        let Ok(layout) = link::layout(&good, &contents) else { return };
+        let Ok(staged) = cache.stage(&mut |file| layout.write(spool, stores, file)) else { return };
+        let name =
+            partial.file_name().and_then(|name| name.to_str()).and_then(|name| RelPath::new(name).ok());
+        if let Some(name) = name {
+            cache.publish(vec![(staged, name)]);
+        }
+    }
+}
+
+/// The journal's name for the pak. No asset can have it: paths do not start with a slash.
+const LINK: &str = "//pak";
+
+/// Whether a recipe reads files, and so is the engine's.
+fn is_task(recipe: &Recipe) -> bool {
+    matches!(
+        recipe,
+        Recipe::Blob(_) | Recipe::Bitmap(_) | Recipe::Params(_) | Recipe::Mesh(..) | Recipe::Animation(_)
+    )
+}
+
+/// Forgets assets whose content is nowhere to be found: a kill came before the file was written, or the file is gone,
+/// or (when it was touched) not what it was.
+fn forget_lost(cache: &mut Cache, plan: &Plan, stores: &[Store], touched: bool) -> std::io::Result<()> {
+    let damaged = touched && stores.first().is_some_and(|store| !store.pak.validate_hash().unwrap_or(false));
+    let stores = if damaged { &stores[1..] } else { stores };
+    let records = cache.records();
+    let mut lost: BTreeSet<String> = BTreeSet::new();
+    for node in plan.nodes.iter().filter(|node| is_task(&node.recipe)) {
+        let Some(record) = records.get(node.name.as_str()) else { continue };
+        let there = decode(&record.payload).is_some_and(|stored| {
+            stored.blocks.is_empty() || stores.iter().any(|store| store.contains(&stored))
+        });
+        if !there {
+            lost.insert(node.name.to_string());
+        }
+    }
+    let changes: Vec<_> = lost.iter().map(|name| (name.as_str(), None)).collect();
+    cache.append(&changes)
+}
+
+/// Opens a folder, making it first.
+fn folder(path: &Path, name: &str) -> Result<Real, Diag> {
+    let made = std::fs::create_dir_all(path).and_then(|()| Real::named(path, name));
+    made.map_err(|e| path_error("unwritable", path, "write", &e))
+}
+
+/// An error about a path that the user named.
+fn path_error(code: &'static str, path: &Path, what: &str, error: &std::io::Error) -> Diag {
+    Diag::error(code, format!("cannot {what} it: {error}")).path(path.display())
+}
+
+impl PakBuf {
+    /// Bakes what the content file `src` lists into `dst`, relative to the folder of `src`.
+    pub fn bake(src: impl AsRef<Path>, dst: impl AsRef<Path>) -> Result<(), BakeError> {
+        Bake::new(src.as_ref(), dst.as_ref()).run().map(|_| ())
+    }
+
+    /// Bakes what the content file `src` lists into `dst`, relative to `dir`.
+    pub fn bake_with_dir(
+        src: impl AsRef<Path>,
+        dst: impl AsRef<Path>,
+        dir: impl AsRef<Path>,
+    ) -> Result<(), BakeError> {
+        Bake::new(src.as_ref(), dst.as_ref()).dir(dir.as_ref()).run().map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payloads_are_kept_in_the_journal_as_they_are_found_in_paks() {
+        let stored = compress::pack(vec![7; 3 << 20], compress::Packing::default()).stored;
+        assert_eq!(stored.blocks.len(), 3);
+        assert_eq!(decode(&cook::encode(&stored)), Some(stored));
+    }
+}

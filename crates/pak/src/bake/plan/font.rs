@@ -1,0 +1,102 @@
+//! The `[bitmap-font]` table: an AngelCode definition as text, and the pictures of its pages.
+//!
+//! Refused are definitions in XML or in bytes, and pages that are not numbered from 0.
+
+use super::super::compress::Packing;
+use super::super::document::Fields;
+use super::bitmap::{BitmapSpec, Use};
+use super::{NodeId, Planner, Recipe, Reference, part, siblings};
+use kiln_format::pak::{Color, Kind};
+use kiln_kit::{Diag, RelPath};
+
+impl Planner<'_> {
+    pub(super) fn font(
+        &mut self,
+        path: &RelPath,
+        fields: Fields<'_>,
+        packing: Packing,
+    ) -> Result<NodeId, Diag> {
+        let src = match fields.get("src") {
+            Some(value) => self.path(&value)?,
+            None => self.beside(&fields, siblings(path, &["fon", "fnt"]))?,
+        };
+        fields.finish()?;
+        let bad = |message: String| Diag::error("pak-font", message).path(&src);
+        let bytes = self.src.read(&src).map_err(|e| bad(format!("cannot read it: {e}")))?;
+        self.plan.documents.insert(src.clone());
+        let def = String::from_utf8(bytes).map_err(|_| {
+            bad("it is not text".to_owned()).hint("export the definition as text, not as binary")
+        })?;
+        let pages =
+            pages(&def).map_err(|message| bad(message).hint("export the definition as text, not as XML"))?;
+        let mut nodes = Vec::new();
+        for (number, file) in pages.iter().enumerate() {
+            let page = RelPath::resolve(src.parent().as_ref(), file);
+            let page = page.map_err(|why| bad(format!("page {number}: {file:?}: {why}")))?;
+            if self.tree.stamp(page.as_str()).is_none() {
+                return Err(bad(format!("page {number}: there is no file {page}")));
+            }
+            // Coverage and masks are no colours, and every channel may matter: nothing is left out.
+            let plain = BitmapSpec::plain(Reference { path: page, part: None }, Use::Color);
+            let spec = BitmapSpec { color: Color::Linear, ..plain };
+            nodes.push(self.bitmap_node(&part(path, format_args!("page {number}")), spec, packing));
+        }
+        let lines = format!("def={}\npages={nodes:?}\n", kiln_kit::Hash::of(def.as_bytes()));
+        Ok(self.node(path, Kind::BitmapFont, Recipe::Font(def, nodes), packing, &lines))
+    }
+}
+
+/// The files of the pages of a definition, by number.
+fn pages(def: &str) -> Result<Vec<String>, String> {
+    let mut pages: Vec<(u32, String)> = Vec::new();
+    for line in def.lines() {
+        let Some(rest) = line.trim().strip_prefix("page").filter(|rest| rest.starts_with([' ', '\t'])) else {
+            continue;
+        };
+        let (mut id, mut file) = (None, None);
+        for (key, value) in attributes(rest) {
+            match key {
+                "id" => id = value.parse().ok(),
+                "file" => file = Some(value.to_owned()),
+                _ => {}
+            }
+        }
+        let (Some(id), Some(file)) = (id, file) else {
+            return Err(format!("a page without id or file: {line}"));
+        };
+        pages.push((id, file));
+    }
+    pages.sort();
+    if pages.is_empty() || !pages.iter().enumerate().all(|(n, (id, _))| n as u32 == *id) {
+        return Err("its pages are not numbered from 0".to_owned());
+    }
+    Ok(pages.into_iter().map(|(_, file)| file).collect())
+}
+
+/// `key=value` pairs; a value may stand in quotes and then hold blanks.
+fn attributes(mut text: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    while let Some((key, rest)) = text.split_once('=') {
+        let value;
+        (value, text) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+            None => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
+        };
+        found.push((key.trim(), value));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_found_by_number() {
+        let def = "info face=\"a b\" size=3\ncommon pages=2\npage id=1 file=\"b c.png\"\npage id=0 file=a.png\nchar id=65";
+        assert_eq!(pages(def), Ok(vec!["a.png".to_owned(), "b c.png".to_owned()]));
+        assert!(pages("page id=1 file=\"a.png\"").is_err());
+        assert!(pages("<font/>").is_err());
+        assert!(pages("page file=\"a.png\"").is_err());
+    }
+}

@@ -1,0 +1,299 @@
+//! The `[material]` table, materials of glTF files, and materials given as a picture or inline.
+
+use super::super::compress::Packing;
+use super::super::document::{Fields, Value};
+use super::bitmap::{BitmapSpec, Levels, Use};
+use super::{NodeId, Planner, Recipe, Reference, extension, is_gltf, part};
+use kiln_format::pak::{ALPHA_TEST, DOUBLE_SIDED, Kind};
+use kiln_kit::{Diag, RelPath};
+
+/// Where one channel of the parameters comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Channel {
+    /// Nobody asked for it.
+    Default(u8),
+    /// One value everywhere.
+    Value(u8),
+    /// A picture.
+    Picture(BitmapSpec),
+}
+
+/// The parameters of a material: metal, rough, height, transmission.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ParamsSpec {
+    pub(crate) channels: [Channel; 4],
+    pub(crate) levels: Levels,
+}
+
+/// A material.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MaterialSpec {
+    pub(crate) color: NodeId,
+    pub(crate) normal: Option<NodeId>,
+    pub(crate) emissive: Option<NodeId>,
+    pub(crate) params: Option<NodeId>,
+    pub(crate) params_used: u8,
+    pub(crate) flags: u8,
+    pub(crate) alpha_cutoff: f32,
+}
+
+/// What a material is where nobody says: a brown that is not mistaken for a choice.
+const DEFAULT_COLOR: [u8; 4] = [0x8c, 0x57, 0x38, 0xff];
+
+impl Planner<'_> {
+    pub(super) fn material(
+        &mut self,
+        path: &RelPath,
+        fields: Fields<'_>,
+        packing: Packing,
+    ) -> Result<NodeId, Diag> {
+        let color = match fields.get("color") {
+            None => self.solid(path, DEFAULT_COLOR),
+            Some(value) => match solid_color(&value, true)? {
+                Some(color) => self.solid(&part(path, "color"), color),
+                None => {
+                    let spec = self.picture(path, &value, Use::Color)?;
+                    self.bitmap_node(&part(path, "color"), spec, packing)
+                }
+            },
+        };
+        let normal = match fields.get("normal") {
+            None => None,
+            Some(value) => {
+                let spec = self.picture(path, &value, Use::Normal)?;
+                Some(self.bitmap_node(&part(path, "normal"), spec, packing))
+            }
+        };
+        let emissive = match fields.get("emissive") {
+            None => None,
+            Some(value) => Some(match solid_color(&value, false)? {
+                Some(color) => self.solid(&part(path, "emissive"), color),
+                None => {
+                    let spec = self.picture(path, &value, Use::Emissive)?;
+                    self.bitmap_node(&part(path, "emissive"), spec, packing)
+                }
+            }),
+        };
+        let (height, displacement) = (fields.get("height"), fields.get("displacement"));
+        if let (Some(_), Some(value)) = (&height, &displacement) {
+            return Err(value
+                .fault("pak-value", "height is the same, and given too")
+                .hint("leave one of them out"));
+        }
+        let channels = [
+            self.channel(path, fields.get("metal"), 0)?,
+            self.channel(path, fields.get("rough"), 255)?,
+            self.channel(path, height.or(displacement), 0)?,
+            self.channel(path, fields.get("transmission"), 0)?,
+        ];
+        let double_sided = fields.flag("double-sided", false)?;
+        let alpha_test = fields.flag("alpha-test", false)?;
+        let alpha_cutoff = fields.read("alpha-cutoff", |value| value.unit())?.unwrap_or(0.5);
+        fields.finish()?;
+        let params_used = channels
+            .iter()
+            .enumerate()
+            .filter(|(_, channel)| !matches!(channel, Channel::Default(_)))
+            .fold(0, |bits, (n, _)| bits | 1 << n);
+        let params = (params_used != 0).then(|| self.params(path, channels, packing));
+        let flags = if double_sided { DOUBLE_SIDED } else { 0 } | if alpha_test { ALPHA_TEST } else { 0 };
+        Ok(self.material_node(
+            path,
+            MaterialSpec { color, normal, emissive, params, params_used, flags, alpha_cutoff },
+        ))
+    }
+
+    fn material_node(&mut self, path: &RelPath, spec: MaterialSpec) -> NodeId {
+        let lines = format!("{spec:?}\n");
+        self.node(path, Kind::Material, Recipe::Material(spec), Packing::default(), &lines)
+    }
+
+    fn solid(&mut self, path: &RelPath, color: [u8; 4]) -> NodeId {
+        self.node(path, Kind::Bitmap, Recipe::Solid(color), Packing::default(), &format!("solid={color:?}\n"))
+    }
+
+    fn params(&mut self, path: &RelPath, channels: [Channel; 4], packing: Packing) -> NodeId {
+        let count = |levels: Levels| match levels {
+            Levels::Full => u32::MAX,
+            Levels::Count(n) => n,
+        };
+        let pictures = channels.iter().filter_map(|channel| match channel {
+            Channel::Picture(spec) => Some(spec.levels),
+            _ => None,
+        });
+        let levels = pictures.max_by_key(|levels| count(*levels)).unwrap_or(Levels::Count(1));
+        let lines: String = channels
+            .iter()
+            .map(|channel| match channel {
+                Channel::Default(value) | Channel::Value(value) => format!("{value}\n"),
+                Channel::Picture(spec) => spec.lines(),
+            })
+            .collect();
+        let lines = format!("params\nlevels={levels:?}\n{lines}");
+        let spec = ParamsSpec { channels, levels };
+        self.node(&part(path, "params"), Kind::Bitmap, Recipe::Params(spec), packing, &lines)
+    }
+
+    /// A value, `#v` or `#vv`, or a picture.
+    fn channel(&mut self, path: &RelPath, value: Option<Value<'_>>, default: u8) -> Result<Channel, Diag> {
+        let Some(value) = value else { return Ok(Channel::Default(default)) };
+        if value.float64().is_some() {
+            return Ok(Channel::Value(byte(value.unit()?)));
+        }
+        if let Some(digits) = hex(&value)? {
+            return match *digits.as_slice() {
+                [v] => Ok(Channel::Value(v * 17)),
+                [a, b] => Ok(Channel::Value(a * 16 + b)),
+                _ => Err(value.wanted("one or two hexadecimal digits after #")),
+            };
+        }
+        self.picture(path, &value, Use::Value).map(Channel::Picture)
+    }
+
+    /// A material wherever one can stand: a description, a picture for its colour, a material of a glTF file
+    /// (`model.glb#Gold`), all materials of one (`model.glb`), or an inline table.
+    pub(super) fn materials(
+        &mut self,
+        path: &RelPath,
+        value: &Value<'_>,
+        packing: Packing,
+    ) -> Result<Vec<NodeId>, Diag> {
+        let name = part(path, value.name());
+        if value.is_table() {
+            return Ok(vec![self.material(&name, value.fields()?, packing)?]);
+        }
+        let reference = self.reference(value)?;
+        match extension(&reference.path).as_str() {
+            "toml" => Ok(vec![self.asset(value, Kind::Material, packing)?]),
+            _ if is_gltf(reference.path.as_str()) => self.gltf_materials(value, &reference, packing),
+            _ => {
+                let spec = BitmapSpec::plain(reference, Use::Color);
+                let color = self.bitmap_node(&part(&name, "color"), spec, packing);
+                let spec = MaterialSpec {
+                    color,
+                    normal: None,
+                    emissive: None,
+                    params: None,
+                    params_used: 0,
+                    flags: 0,
+                    alpha_cutoff: 0.5,
+                };
+                Ok(vec![self.material_node(&name, spec)])
+            }
+        }
+    }
+
+    fn gltf_materials(
+        &mut self,
+        value: &Value<'_>,
+        reference: &Reference,
+        packing: Packing,
+    ) -> Result<Vec<NodeId>, Diag> {
+        let whole = reference.part.is_none();
+        let found = super::super::gltf::materials(self.src, self.tree, &reference.path, whole)?;
+        self.plan.documents.insert(reference.path.clone());
+        let wanted: Vec<&super::super::gltf::GltfMaterial> = match &reference.part {
+            None => found.drawn.iter().filter_map(|number| found.all.get(*number)).collect(),
+            Some(part) => {
+                let by_name = found.all.iter().find(|material| material.name == *part);
+                let by_number = || part.parse().ok().and_then(|n: usize| found.all.get(n));
+                let Some(material) = by_name.or_else(by_number) else {
+                    let names: Vec<String> =
+                        found.all.iter().map(|material| format!("{:?}", material.name)).collect();
+                    return Err(value
+                        .fault("pak-missing", format_args!("{} has no material {part:?}", reference.path))
+                        .hint(format!("there are {}", names.join(", "))));
+                };
+                vec![material]
+            }
+        };
+        Ok(wanted.into_iter().map(|material| self.gltf_material(reference, material, packing)).collect())
+    }
+
+    fn gltf_material(
+        &mut self,
+        reference: &Reference,
+        material: &super::super::gltf::GltfMaterial,
+        packing: Packing,
+    ) -> NodeId {
+        let name = part(&reference.path, format_args!("material {}", material.number));
+        let texture = |slot: usize| {
+            material.textures[slot]
+                .map(|image| Reference { path: reference.path.clone(), part: Some(image.to_string()) })
+        };
+        let color = match texture(0) {
+            Some(src) => {
+                let spec = BitmapSpec::plain(src, Use::Color);
+                self.bitmap_node(&part(&name, "color"), spec, packing)
+            }
+            None => self.solid(&part(&name, "color"), material.color),
+        };
+        let normal = texture(2).map(|src| {
+            let spec = BitmapSpec::plain(src, Use::Normal);
+            self.bitmap_node(&part(&name, "normal"), spec, packing)
+        });
+        let emissive = match texture(4) {
+            Some(src) => {
+                let spec = BitmapSpec::plain(src, Use::Emissive);
+                Some(self.bitmap_node(&part(&name, "emissive"), spec, packing))
+            }
+            None if material.emissive[..3] != [0; 3] => {
+                Some(self.solid(&part(&name, "emissive"), material.emissive))
+            }
+            None => None,
+        };
+        // Metal in blue, roughness in green.
+        let channel = |channel: usize, factor: f32| match texture(1) {
+            Some(src) => {
+                Channel::Picture(BitmapSpec { swizzle: vec![channel], ..BitmapSpec::plain(src, Use::Value) })
+            }
+            None => Channel::Value(byte(factor)),
+        };
+        let channels = [
+            channel(2, material.metallic),
+            channel(1, material.roughness),
+            Channel::Default(0),
+            Channel::Default(0),
+        ];
+        let params = Some(self.params(&name, channels, packing));
+        let (flags, alpha_cutoff) = (material.flags, material.alpha_cutoff);
+        self.material_node(
+            &name,
+            MaterialSpec { color, normal, emissive, params, params_used: 3, flags, alpha_cutoff },
+        )
+    }
+}
+
+/// The nearest byte to a number from 0 to 1.
+fn byte(value: f32) -> u8 {
+    (value.clamp(0.0, 1.0) * 255.0 + 0.5) as u8
+}
+
+/// The digits after a `#`, or `None` when the value is no such text.
+fn hex(value: &Value<'_>) -> Result<Option<Vec<u8>>, Diag> {
+    let Some(digits) = value.raw().as_str().and_then(|text| text.strip_prefix('#')) else { return Ok(None) };
+    let digits: Option<Vec<u8>> = digits.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect();
+    digits.map(Some).ok_or_else(|| value.wanted("hexadecimal digits after #"))
+}
+
+/// A colour as hexadecimal digits or as numbers; `None` when it is a picture.
+fn solid_color(value: &Value<'_>, alpha: bool) -> Result<Option<[u8; 4]>, Diag> {
+    if value.raw().as_array().is_some() {
+        let numbers = value.list()?.iter().map(Value::unit).collect::<Result<Vec<_>, _>>()?;
+        return match *numbers.as_slice() {
+            [r, g, b] => Ok(Some([byte(r), byte(g), byte(b), 255])),
+            [r, g, b, a] if alpha => Ok(Some([r, g, b, a].map(byte))),
+            _ => Err(value.wanted(if alpha { "three or four numbers" } else { "three numbers" })),
+        };
+    }
+    let Some(digits) = hex(value)? else { return Ok(None) };
+    let pair = |n: usize| digits[2 * n] * 16 + digits[2 * n + 1];
+    match digits.len() {
+        3 => Ok(Some([digits[0] * 17, digits[1] * 17, digits[2] * 17, 255])),
+        4 if alpha => Ok(Some([digits[0] * 17, digits[1] * 17, digits[2] * 17, digits[3] * 17])),
+        6 => Ok(Some([pair(0), pair(1), pair(2), 255])),
+        8 if alpha => Ok(Some([pair(0), pair(1), pair(2), pair(3)])),
+        _ if alpha => Err(value.wanted("a colour: #rgb, #rgba, #rrggbb or #rrggbbaa")),
+        _ => Err(value.wanted("a colour: #rgb or #rrggbb")),
+    }
+}

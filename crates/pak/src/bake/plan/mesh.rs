@@ -1,0 +1,221 @@
+//! The `[mesh]` table.
+
+use super::super::compress::Packing;
+use super::super::document::{Fields, Value};
+use super::{NodeId, Planner, part, siblings};
+use kiln_ir::transform::{Transform, Trs, normalize, rotate};
+use kiln_kit::{Diag, RelPath};
+
+/// How a mesh is baked.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MeshSpec {
+    pub(crate) src: RelPath,
+    pub(crate) name: Option<String>,
+    pub(crate) scene: Option<String>,
+    pub(crate) flip: [bool; 3],
+    pub(crate) placement: Placement,
+    pub(crate) ignore_skin: bool,
+    pub(crate) lod: bool,
+    pub(crate) lod_lock_border: bool,
+    pub(crate) lod_error: f32,
+    pub(crate) min_lod_triangles: u32,
+    pub(crate) max_index: Option<u32>,
+    pub(crate) normals: bool,
+    pub(crate) tangents: bool,
+    pub(crate) optimize: bool,
+    pub(crate) overdraw: f32,
+    pub(crate) shadow: bool,
+    pub(crate) meshlets: bool,
+}
+
+/// Scaled, then turned, then moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Placement {
+    pub(crate) scale: [f32; 3],
+    pub(crate) rotation: [f32; 4],
+    pub(crate) offset: [f32; 3],
+}
+
+impl Placement {
+    pub(crate) const NONE: Placement =
+        Placement { scale: [1.0; 3], rotation: [0.0, 0.0, 0.0, 1.0], offset: [0.0; 3] };
+
+    pub(crate) fn matrix(&self) -> kiln_ir::Matrix {
+        let Placement { scale, rotation, offset } = *self;
+        Transform::Trs(Trs { translation: offset, rotation, scale }).matrix()
+    }
+}
+
+impl MeshSpec {
+    /// A file of which nothing is said.
+    pub(crate) fn plain(src: RelPath) -> MeshSpec {
+        MeshSpec {
+            src,
+            name: None,
+            scene: None,
+            flip: [false; 3],
+            placement: Placement::NONE,
+            ignore_skin: false,
+            lod: false,
+            lod_lock_border: false,
+            lod_error: 0.05,
+            min_lod_triangles: 64,
+            max_index: None,
+            normals: true,
+            tangents: true,
+            optimize: true,
+            overdraw: 1.05,
+            shadow: false,
+            meshlets: false,
+        }
+    }
+
+    pub(crate) fn lines(&self) -> String {
+        let MeshSpec {
+            src, name, scene, flip, placement, ignore_skin, lod, lod_lock_border, lod_error, ..
+        } = self;
+        let MeshSpec {
+            min_lod_triangles,
+            max_index,
+            normals,
+            tangents,
+            optimize,
+            overdraw,
+            shadow,
+            meshlets,
+            ..
+        } = self;
+        let Placement { scale, rotation, offset } = placement;
+        format!(
+            "src={src}\nname={name:?}\nscene-name={scene:?}\nflip={flip:?}\nscale={scale:?}\nrotation={rotation:?}\n\
+             offset={offset:?}\nignore-skin={ignore_skin}\nlod={lod}\nlod-lock-border={lod_lock_border}\n\
+             lod-target-error={lod_error:?}\nmin-lod-triangles={min_lod_triangles}\nmax-index={max_index:?}\n\
+             normals={normals}\ntangents={tangents}\noptimize={optimize}\noverdraw-threshold={overdraw:?}\n\
+             shadow={shadow}\nmeshlets={meshlets}\n"
+        )
+    }
+}
+
+impl Planner<'_> {
+    pub(super) fn mesh(
+        &mut self,
+        path: &RelPath,
+        fields: Fields<'_>,
+        packing: Packing,
+    ) -> Result<NodeId, Diag> {
+        let src = match fields.get("src") {
+            Some(value) => self.path(&value)?,
+            None => self.beside(&fields, siblings(path, &["glb", "gltf"]))?,
+        };
+        let plain = MeshSpec::plain(src);
+        let data = fields.get("data");
+        let rotation = rotation(&fields)?;
+        let scale = fields.read("scale", |value| {
+            let scale = if value.float64().is_some() { [value.float()?; 3] } else { value.array()? };
+            if scale.contains(&0.0) { Err(value.wanted("a scale: zero leaves nothing")) } else { Ok(scale) }
+        })?;
+        let offset = fields.read("offset", |value| value.array())?;
+        let max_index = fields.read("max-index", |value| match value.integer() {
+            Some(_) => value.number(2..=u32::MAX - 1),
+            None => value.word(&[("u8", 0xff), ("u16", 0xffff)]),
+        })?;
+        let positive = |value: Value<'_>| {
+            Some(value.float()?).filter(|n| *n >= 0.0).ok_or_else(|| value.wanted("a number from 0"))
+        };
+        let spec = MeshSpec {
+            name: fields.read("name", |value| value.name_text())?,
+            scene: fields.read("scene-name", |value| value.name_text())?,
+            flip: [
+                fields.flag("flip-x", false)?,
+                fields.flag("flip-y", false)?,
+                fields.flag("flip-z", false)?,
+            ],
+            placement: Placement {
+                scale: scale.unwrap_or([1.0; 3]),
+                rotation: rotation.unwrap_or([0.0, 0.0, 0.0, 1.0]),
+                offset: offset.unwrap_or_default(),
+            },
+            ignore_skin: fields.flag("ignore-skin", false)?,
+            lod: fields.flag("lod", false)?,
+            lod_lock_border: fields.flag("lod-lock-border", false)?,
+            lod_error: fields.read("lod-target-error", positive)?.unwrap_or(plain.lod_error),
+            min_lod_triangles: fields
+                .read("min-lod-triangles", |value| value.number(1..=u32::MAX))?
+                .unwrap_or(plain.min_lod_triangles),
+            max_index,
+            normals: fields.flag("normals", true)?,
+            tangents: fields.flag("tangents", true)?,
+            optimize: fields.flag("optimize", true)?,
+            overdraw: fields.read("overdraw-threshold", positive)?.unwrap_or(plain.overdraw),
+            shadow: fields.flag("shadow", false)?,
+            meshlets: fields.flag("meshlets", false)?,
+            ..plain
+        };
+        fields.finish()?;
+        let data = match data {
+            Some(value) => {
+                let blob = self.path(&value)?;
+                let node = self.blob_node(&part(path, "data"), blob.clone(), packing);
+                // It is keyed by its own path, like any file.
+                self.plan.keys.entry(blob.to_string()).or_insert((node, blob));
+                Some(node)
+            }
+            None => None,
+        };
+        Ok(self.mesh_node(path, spec, data, packing))
+    }
+}
+
+/// `rotation`, a quaternion or three angles in degrees, which `euler` puts in order.
+pub(super) fn rotation(fields: &Fields<'_>) -> Result<Option<[f32; 4]>, Diag> {
+    let order = fields.read("euler", |value| {
+        let text = value.text()?;
+        let axes: Option<Vec<usize>> = text.chars().map(|c| "xyz".find(c)).collect();
+        let axes = axes.and_then(|axes| <[usize; 3]>::try_from(axes).ok());
+        let axes = axes.filter(|[a, b, c]| a != b && b != c && a != c);
+        axes.ok_or_else(|| value.wanted("an order of the letters x, y and z"))
+    })?;
+    fields.read("rotation", |value| {
+        let numbers = value.floats()?;
+        match *numbers.as_slice() {
+            [x, y, z, w] => {
+                let length = [x, y, z, w].map(f64::from).iter().map(|v| v * v).sum::<f64>();
+                if length < 1e-12 {
+                    return Err(value.wanted("a rotation: all four are zero"));
+                }
+                Ok(normalize([x, y, z, w].map(f64::from)).map(|v| v as f32))
+            }
+            [x, y, z] => Ok(euler([x, y, z], order.unwrap_or([0, 1, 2]))),
+            _ => Err(value.wanted("three angles in degrees, or a quaternion of four numbers")),
+        }
+    })
+}
+
+/// Angles about the axes of what is turned, in this order, each about axes that the ones before have turned.
+fn euler(degrees: [f32; 3], order: [usize; 3]) -> [f32; 4] {
+    let about = |axis: usize| {
+        let half = f64::from(degrees[axis]).to_radians() / 2.0;
+        let mut quaternion = [0.0, 0.0, 0.0, libm::cos(half)];
+        quaternion[axis] = libm::sin(half);
+        quaternion
+    };
+    let [a, b, c] = order.map(about);
+    normalize(rotate(rotate(a, b), c)).map(|v| v as f32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn angles_are_degrees_in_the_order_given() {
+        let close = |a: [f32; 4], b: [f32; 4]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6);
+        let half = std::f32::consts::FRAC_1_SQRT_2;
+        assert!(close(euler([90.0, 0.0, 0.0], [0, 1, 2]), [half, 0.0, 0.0, half]));
+        // About x, then about the new y: the y axis has become z.
+        let xyz = euler([90.0, 90.0, 0.0], [0, 1, 2]);
+        assert!(close(xyz, [0.5, 0.5, 0.5, 0.5]), "{xyz:?}");
+        let yxz = euler([90.0, 90.0, 0.0], [1, 0, 2]);
+        assert!(close(yxz, [0.5, 0.5, -0.5, 0.5]), "{yxz:?}");
+    }
+}

@@ -1,0 +1,154 @@
+//! The `[scene]` table: references, geometry, tags and data.
+//!
+//! Refused are indices that name no vertex, coordinates that are not threes, and data that is a date or a time.
+
+use super::super::compress::Packing;
+use super::super::document::{Fields, Value};
+use super::mesh::rotation;
+use super::{NodeId, Planner, Recipe, part};
+use kiln_format::pak::Kind;
+use kiln_format::pak::scene::{Geometry, Reference, Value as Data};
+use kiln_kit::{Diag, RelPath};
+use toml::de::DeValue;
+
+/// A scene, whose meshes and materials are numbers in `refs`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SceneSpec {
+    pub(crate) references: Vec<Reference>,
+    pub(crate) geometries: Vec<Geometry>,
+    pub(crate) refs: Vec<NodeId>,
+}
+
+impl Planner<'_> {
+    pub(super) fn scene(
+        &mut self,
+        path: &RelPath,
+        fields: Fields<'_>,
+        packing: Packing,
+    ) -> Result<NodeId, Diag> {
+        let mut spec = SceneSpec { references: vec![], geometries: vec![], refs: vec![] };
+        let mut known = std::collections::HashMap::new();
+        let mut number = |node: NodeId, refs: &mut Vec<NodeId>| {
+            *known.entry(node).or_insert_with(|| {
+                refs.push(node);
+                refs.len() as u32 - 1
+            })
+        };
+        for value in fields.read("ref", |value| value.list())?.unwrap_or_default() {
+            let own = value.fields()?;
+            let place = placed(&own)?;
+            let mesh = match own.get("mesh") {
+                None => None,
+                Some(value) if value.is_table() => {
+                    Some(self.mesh(&part(path, value.name()), value.fields()?, packing)?)
+                }
+                Some(value) => Some(self.asset(&value, Kind::Mesh, packing)?),
+            };
+            let mut materials = Vec::new();
+            for value in own.read("materials", |value| value.list())?.unwrap_or_default() {
+                materials.extend(self.materials(path, &value, packing)?);
+            }
+            let materials = materials.into_iter().map(|node| number(node, &mut spec.refs)).collect();
+            let mesh = mesh.map(|node| number(node, &mut spec.refs));
+            let Placed { id, tags, data, rotation, translation, scale } = place;
+            spec.references.push(Reference { id, mesh, materials, tags, data, rotation, translation, scale });
+            own.finish()?;
+        }
+        for value in fields.read("geometry", |value| value.list())?.unwrap_or_default() {
+            let own = value.fields()?;
+            let Placed { id, tags, data, rotation, translation, scale } = placed(&own)?;
+            let (coordinates, indices) = geometry(&value, &own)?;
+            spec.geometries.push(Geometry {
+                id,
+                coordinates,
+                indices,
+                tags,
+                data,
+                rotation,
+                translation,
+                scale,
+            });
+            own.finish()?;
+        }
+        fields.finish()?;
+        let lines = format!("{spec:?}\n");
+        Ok(self.node(path, Kind::Scene, Recipe::Scene(spec), packing, &lines))
+    }
+}
+
+fn geometry(value: &Value<'_>, fields: &Fields<'_>) -> Result<(Vec<f32>, Vec<u32>), Diag> {
+    let (Some(vertices), Some(indices)) = (fields.get("vertices"), fields.get("indices")) else {
+        return Err(value.fault("pak-value", "vertices and indices are needed"));
+    };
+    let coordinates = vertices.floats()?;
+    if !coordinates.len().is_multiple_of(3) {
+        let message = format!("{} numbers are no vertices of three each", coordinates.len());
+        return Err(vertices.fault("pak-value", message));
+    }
+    let count = (coordinates.len() / 3) as u32;
+    let list = indices.list()?;
+    if list.is_empty() || !list.len().is_multiple_of(3) {
+        return Err(indices.fault("pak-value", format_args!("{} indices are no triangles", list.len())));
+    }
+    let one = |value: &Value<'_>| {
+        let index = value.number(0..=u32::MAX)?;
+        if index < count {
+            return Ok(index);
+        }
+        Err(value.fault("pak-value", format_args!("{index} names no vertex: there are {count}")))
+    };
+    Ok((coordinates, list.iter().map(one).collect::<Result<_, _>>()?))
+}
+
+/// What references and geometries share.
+struct Placed {
+    id: Option<String>,
+    tags: Vec<String>,
+    data: Vec<(String, Data)>,
+    rotation: [f32; 4],
+    translation: [f32; 3],
+    scale: [f32; 3],
+}
+
+fn placed(fields: &Fields<'_>) -> Result<Placed, Diag> {
+    let scale = fields.read("scale", |value| match value.float64() {
+        Some(_) => Ok([value.float()?; 3]),
+        None => value.array(),
+    })?;
+    let mut tags: Vec<String> = fields
+        .read("tags", |value| value.texts())?
+        .unwrap_or_default()
+        .iter()
+        .map(|tag| tag.trim().to_lowercase())
+        .collect();
+    tags.sort();
+    tags.dedup();
+    let data = match fields.get("data") {
+        None => Vec::new(),
+        Some(value) => table(&value.fields()?)?,
+    };
+    Ok(Placed {
+        id: fields.read("id", |value| Ok(value.text()?.to_owned()))?,
+        tags,
+        data,
+        rotation: rotation(fields)?.unwrap_or([0.0, 0.0, 0.0, 1.0]),
+        translation: fields.read("translation", |value| value.array())?.unwrap_or_default(),
+        scale: scale.unwrap_or([1.0; 3]),
+    })
+}
+
+fn table(fields: &Fields<'_>) -> Result<Vec<(String, Data)>, Diag> {
+    fields.all().map(|(key, value)| Ok((key.to_owned(), data(&value)?))).collect()
+}
+
+fn data(value: &Value<'_>) -> Result<Data, Diag> {
+    Ok(match value.raw() {
+        DeValue::Boolean(flag) => Data::Bool(*flag),
+        DeValue::String(text) => Data::Text(text.to_string()),
+        DeValue::Integer(_) => Data::Int(value.integer().ok_or_else(|| value.wanted("a number of 64 bits"))?),
+        DeValue::Float(_) => Data::Float(value.float64().ok_or_else(|| value.wanted("a number"))?),
+        DeValue::Array(_) => Data::Array(value.list()?.iter().map(data).collect::<Result<_, _>>()?),
+        DeValue::Table(_) => Data::Table(table(&value.fields()?)?),
+        DeValue::Datetime(_) => return Err(value.wanted("data: dates and times go into texts")),
+    })
+}

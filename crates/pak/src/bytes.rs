@@ -1,0 +1,107 @@
+//! Bytes that are shared, not copied: part of a mapped file, of bytes in the program, or of memory an asset was
+//! decoded into.
+
+use crate::aligned::Aligned;
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+/// What the bytes are part of.
+pub(crate) enum Owner {
+    Map(memmap2::Mmap),
+    Static(&'static [u8]),
+    Heap(Aligned),
+}
+
+impl Owner {
+    pub(crate) fn all(&self) -> &[u8] {
+        match self {
+            Owner::Map(map) => map,
+            Owner::Static(bytes) => bytes,
+            Owner::Heap(memory) => memory,
+        }
+    }
+}
+
+/// Shared bytes: cheap to clone, kept alive as long as somebody has them. They start at an address that is a multiple
+/// of sixteen when they are the content of an asset (of bytes in the program only if those do).
+#[derive(Clone)]
+pub struct Bytes {
+    owner: Arc<Owner>,
+    range: Range<usize>,
+}
+
+impl Bytes {
+    pub(crate) fn all(owner: Arc<Owner>) -> Bytes {
+        let range = 0..owner.all().len();
+        Bytes { owner, range }
+    }
+
+    pub(crate) fn heap(memory: Aligned) -> Bytes {
+        Bytes::all(Arc::new(Owner::Heap(memory)))
+    }
+
+    /// A copy of some bytes.
+    pub(crate) fn copy(bytes: &[u8]) -> Option<Bytes> {
+        let mut memory = Aligned::zeroed(bytes.len())?;
+        memory.copy_from_slice(bytes);
+        Some(Bytes::heap(memory))
+    }
+
+    /// Part of them; nothing where they end before it.
+    pub fn slice(&self, range: Range<usize>) -> Bytes {
+        let inside = range.start <= range.end && range.end <= self.range.len();
+        let range = if inside { range } else { 0..0 };
+        Bytes {
+            owner: self.owner.clone(),
+            range: self.range.start + range.start..self.range.start + range.end,
+        }
+    }
+
+    /// Whether they lie in the file (or in the program) itself, and nothing was copied or decoded.
+    pub fn is_in_place(&self) -> bool {
+        !matches!(*self.owner, Owner::Heap(_))
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.owner.all().get(self.range.clone()).unwrap_or_default()
+    }
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl PartialEq for Bytes {
+    fn eq(&self, other: &Bytes) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_parts_stay_inside() {
+        let all = Bytes::all(Arc::new(Owner::Static(b"0123456789")));
+        let part = all.slice(2..8);
+        assert_eq!(&*part, b"234567");
+        assert_eq!(&*part.slice(1..3), b"34");
+        assert_eq!((&*part.slice(3..7), &*part.slice(6..6)), (&b""[..], &b""[..]));
+        assert_eq!(Bytes::copy(b"234567"), Some(part.clone()));
+        assert!(part.is_in_place() && !Bytes::copy(b"").unwrap().is_in_place());
+    }
+}

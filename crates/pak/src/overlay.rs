@@ -1,0 +1,163 @@
+//! Several paks behind one: patches, mods, and sources baked on demand. Later ones win.
+
+use crate::anim::Animation;
+use crate::mesh::Mesh;
+use crate::scene::Scene;
+use crate::{
+    AnimationId, Bitmap, BitmapFont, BitmapFontId, BitmapId, BlobId, BlobStream, Bytes, Error, Kind,
+    MaterialId, MaterialInfo, MeshId, Pak, PakBuf, SceneId,
+};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// A stack of paks. A key means what the last pak that has it says. Numbers are its own: those of the first pak, then
+/// those of the second, and so on.
+///
+/// What an asset of a lower pak refers to is replaced as well, where a later pak has its key: a patched mesh shows up
+/// in the scenes of the game. An asset that several keys share is replaced when a later pak has them all, and the same
+/// for each.
+#[derive(Clone, Debug, Default)]
+pub struct Overlay {
+    layers: Vec<Layer>,
+    moved: HashMap<(Kind, usize), usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Layer {
+    pak: Arc<PakBuf>,
+    /// How many assets of each kind are below.
+    bases: [usize; 7],
+}
+
+impl Overlay {
+    /// Nothing yet.
+    pub fn new() -> Overlay {
+        Overlay::default()
+    }
+
+    /// Puts a pak on top.
+    pub fn push(&mut self, pak: impl Into<Arc<PakBuf>>) {
+        self.layers.push(Layer { pak: pak.into(), bases: [0; 7] });
+        self.arrange();
+    }
+
+    /// Replaces a pak, counted from the bottom: a new version of it, when assets changed. Numbers that were given out
+    /// before mean nothing afterwards. Returns the old one, or the new one when there is none to replace.
+    pub fn replace(&mut self, layer: usize, pak: impl Into<Arc<PakBuf>>) -> Arc<PakBuf> {
+        let pak = pak.into();
+        let Some(found) = self.layers.get_mut(layer) else { return pak };
+        let old = std::mem::replace(&mut found.pak, pak);
+        self.arrange();
+        old
+    }
+
+    /// The paks, from the bottom.
+    pub fn layers(&self) -> impl ExactSizeIterator<Item = &PakBuf> {
+        self.layers.iter().map(|layer| &*layer.pak)
+    }
+
+    /// All keys, sorted, each once.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        let keys: BTreeSet<&str> = self.layers.iter().flat_map(|layer| layer.pak.keys()).collect();
+        keys.into_iter()
+    }
+
+    fn arrange(&mut self) {
+        let mut bases = [0; 7];
+        for layer in &mut self.layers {
+            layer.bases = bases;
+            for kind in Kind::ALL {
+                bases[kind as usize] += layer.pak.count(kind);
+            }
+        }
+        let mut moved: HashMap<(Kind, usize), Option<usize>> = HashMap::new();
+        for (number, layer) in self.layers.iter().enumerate() {
+            if number + 1 == self.layers.len() {
+                break;
+            }
+            for entry in layer.pak.view_keys() {
+                let (key, kind, id) = entry;
+                let own = layer.bases[kind as usize] + id;
+                let now = self.lookup(key).filter(|found| found.0 == kind).map_or(own, |found| found.1);
+                // Keys that share an asset have to agree on what it becomes.
+                moved
+                    .entry((kind, own))
+                    .and_modify(|other| *other = other.filter(|other| *other == now))
+                    .or_insert(Some(now));
+            }
+        }
+        self.moved =
+            moved.into_iter().filter_map(|(from, to)| Some((from, to?))).filter(|(f, t)| f.1 != *t).collect();
+    }
+
+    fn layer(&self, kind: Kind, id: usize) -> Result<(&Layer, usize), Error> {
+        let found = self.layers.iter().rev().find(|layer| layer.bases[kind as usize] <= id);
+        let found = found.map(|layer| (layer, id - layer.bases[kind as usize]));
+        found.filter(|(layer, id)| *id < layer.pak.count(kind)).ok_or(Error::NoSuchId { kind, id })
+    }
+
+    /// What an asset of a layer refers to, in this overlay's numbers.
+    fn moved(&self, layer: &Layer, kind: Kind, id: usize) -> usize {
+        let own = layer.bases[kind as usize] + id;
+        self.moved.get(&(kind, own)).copied().unwrap_or(own)
+    }
+}
+
+impl Pak for Overlay {
+    fn lookup(&self, key: &str) -> Option<(Kind, usize)> {
+        let found = self.layers.iter().rev().find_map(|layer| Some((layer, layer.pak.find(key)?)));
+        found.map(|(layer, (kind, id))| (kind, layer.bases[kind as usize] + id))
+    }
+
+    fn read_animation_id(&self, id: impl Into<AnimationId>) -> Result<Animation, Error> {
+        let (layer, id) = self.layer(Kind::Animation, id.into().0)?;
+        layer.pak.read_animation_id(id)
+    }
+
+    fn read_bitmap_id(&self, id: impl Into<BitmapId>) -> Result<Bitmap, Error> {
+        let (layer, id) = self.layer(Kind::Bitmap, id.into().0)?;
+        layer.pak.read_bitmap_id(id)
+    }
+
+    fn read_bitmap_font_id(&self, id: impl Into<BitmapFontId>) -> Result<BitmapFont, Error> {
+        let (layer, id) = self.layer(Kind::BitmapFont, id.into().0)?;
+        layer.pak.read_bitmap_font_id(id)
+    }
+
+    fn read_blob_id(&self, id: impl Into<BlobId>) -> Result<Bytes, Error> {
+        let (layer, id) = self.layer(Kind::Blob, id.into().0)?;
+        layer.pak.read_blob_id(id)
+    }
+
+    fn read_material_id(&self, id: impl Into<MaterialId>) -> Option<MaterialInfo> {
+        let (layer, id) = self.layer(Kind::Material, id.into().0).ok()?;
+        let info = layer.pak.read_material_id(id)?;
+        let moved = |id: BitmapId| BitmapId(self.moved(layer, Kind::Bitmap, id.0));
+        Some(MaterialInfo {
+            color: moved(info.color),
+            normal: info.normal.map(moved),
+            emissive: info.emissive.map(moved),
+            params: info.params.map(moved),
+            ..info
+        })
+    }
+
+    fn read_mesh_id(&self, id: impl Into<MeshId>) -> Result<Mesh, Error> {
+        let (layer, id) = self.layer(Kind::Mesh, id.into().0)?;
+        let mut mesh = layer.pak.read_mesh_id(id)?;
+        mesh.rebase(|id| self.moved(layer, Kind::Blob, id));
+        Ok(mesh)
+    }
+
+    fn read_scene_id(&self, id: impl Into<SceneId>) -> Result<Scene, Error> {
+        let (layer, id) = self.layer(Kind::Scene, id.into().0)?;
+        let mut scene = layer.pak.read_scene_id(id)?;
+        scene.rebase(|kind, id| self.moved(layer, kind, id));
+        Ok(scene)
+    }
+
+    fn stream_blob_id(&self, id: impl Into<BlobId>) -> Result<BlobStream<'_>, Error> {
+        let (layer, id) = self.layer(Kind::Blob, id.into().0)?;
+        layer.pak.stream_blob_id(id)
+    }
+}

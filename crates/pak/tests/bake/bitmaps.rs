@@ -1,0 +1,150 @@
+//! Bitmaps and fonts: texels, levels, depth, channels and colour spaces.
+
+use crate::project::{Project, png};
+use pak::Pak;
+use pak::bitmap::{BitmapColor, BitmapFormat, Sample};
+
+fn ramp(count: usize) -> Vec<u8> {
+    (0..count).map(|n| (n * 37 % 251) as u8).collect()
+}
+
+#[test]
+fn texels_come_back_in_the_channels_of_the_source() {
+    let project = Project::new();
+    project.png("art/grey.png", 3, 1, &ramp(6));
+    project.png("art/rgb.png", 2, 3, &ramp(12));
+    let translucent: Vec<u8> = ramp(16);
+    project.png("art/rgba.png", 2, 4, &translucent);
+    let opaque: Vec<u8> = ramp(12).chunks(3).flat_map(|c| [c[0], c[1], c[2], 255]).collect();
+    project.png("art/opaque.png", 2, 4, &opaque);
+    project.png("art/grey-alpha.png", 1, 2, &[9, 7, 5, 3]);
+    let pak = project.open();
+    let check = |key: &str, format: BitmapFormat, texels: &[u8]| {
+        let bitmap = pak.read_bitmap(format!("art/{key}.png")).unwrap();
+        assert_eq!((bitmap.format(), bitmap.pixels()), (format, texels), "{key}");
+        assert_eq!(
+            (bitmap.color(), bitmap.sample(), bitmap.mip_levels()),
+            (BitmapColor::Srgb, Sample::U8, 1)
+        );
+        bitmap
+    };
+    check("grey", BitmapFormat::R, &ramp(6));
+    check("rgba", BitmapFormat::Rgba, &translucent);
+    check("opaque", BitmapFormat::Rgb, &ramp(12));
+    check("grey-alpha", BitmapFormat::Rgba, &[9, 9, 9, 7, 5, 5, 5, 3]);
+    let rgb = check("rgb", BitmapFormat::Rgb, &ramp(12));
+    assert_eq!((rgb.extent(), rgb.stride()), ((2, 2), 6));
+    assert_eq!(rgb.pixel(1, 1), &ramp(12)[9..12]);
+    assert_eq!(rgb.pixel(2, 0), b"");
+    assert_eq!(rgb.pixels_as_format(BitmapFormat::Rgba)[..4], [ramp(12)[0], ramp(12)[1], ramp(12)[2], 255]);
+}
+
+#[test]
+fn swizzles_pick_channels_in_order() {
+    let project = Project::new();
+    project.png("art/a.png", 2, 4, &[1, 2, 3, 4, 5, 6, 7, 8]);
+    for (swizzle, expected) in [
+        ("bgr", &[3, 2, 1, 7, 6, 5][..]),
+        ("a", &[4, 8]),
+        ("rg", &[1, 2, 5, 6]),
+        ("rrrr", &[1, 1, 1, 1, 5, 5, 5, 5]),
+    ] {
+        project.put("art/x.toml", format!("[bitmap]\nsrc = 'a.png'\nswizzle = '{swizzle}'\n"));
+        assert_eq!(project.open().read_bitmap("art/x").unwrap().pixels(), expected);
+    }
+}
+
+#[test]
+fn levels_are_stored_down_to_one_texel_and_filtered_in_linear_light() {
+    let project = Project::new();
+    // A checkerboard of black and white: half the light.
+    let board: Vec<u8> = (0..64).flat_map(|n| [if (n + n / 8) % 2 == 0 { 0 } else { 255 }; 3]).collect();
+    project.png("art/a.png", 8, 3, &board);
+    project.put("art/srgb.toml", "[bitmap]\nsrc = 'a.png'\nmip-levels = true\n");
+    project.put("art/linear.toml", "[bitmap]\nsrc = 'a.png'\nmip-levels = 99\ncolor = 'linear'\n");
+    project.put("art/two.toml", "[bitmap]\nsrc = 'a.png'\nmip-levels = 2\n");
+    let pak = project.open();
+    for (key, levels, grey) in [("srgb", 4, 188), ("linear", 4, 128), ("two", 2, 188)] {
+        let bitmap = pak.read_bitmap(format!("art/{key}")).unwrap();
+        assert_eq!(bitmap.mip_levels(), levels, "{key}");
+        assert_eq!(bitmap.pixels(), board);
+        for level in 1..levels {
+            let (size, texels) = bitmap.level(level).unwrap();
+            assert_eq!(size, (8 >> level, 8 >> level));
+            assert_eq!(texels.len(), (size.0 * size.1 * 3) as usize);
+            assert!(texels.iter().all(|t: &u8| t.abs_diff(grey) <= 8), "{key} {level}: {texels:?}");
+        }
+        assert_eq!(bitmap.level(levels), None);
+    }
+}
+
+#[test]
+fn resizing_keeps_the_aspect_and_never_leaves_nothing() {
+    let project = Project::new();
+    project.png("art/wide.png", 400, 3, &ramp(1200));
+    project.put("art/x.toml", "[bitmap]\nsrc = 'wide.png'\nresize = 16\n");
+    assert_eq!(project.open().read_bitmap("art/x").unwrap().extent(), (16, 1));
+    for bad in ["0", "100000000", "-1", "1.5"] {
+        project.put("art/x.toml", format!("[bitmap]\nsrc = 'wide.png'\nresize = {bad}\n"));
+        assert!(project.error().contains("art/x.toml:3:10: bitmap.resize"), "{}", project.error());
+    }
+}
+
+#[test]
+fn sixteen_bits_stay_sixteen_unless_asked() {
+    let project = Project::new();
+    let values: Vec<u16> = vec![1, 256, 65535, 32768, 257, 300, 4000, 5000, 60000, 700, 800, 900];
+    let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_be_bytes()).collect();
+    project.put("art/a.png", png(2, 3, png::BitDepth::Sixteen, &bytes));
+    project.put("art/narrow.toml", "[bitmap]\nsrc = 'a.png'\ndepth = 8\n");
+    project.put("art/mips.toml", "[bitmap]\nsrc = 'a.png'\nmip-levels = true\ncolor = 'linear'\n");
+    let pak = project.open();
+    let wide = pak.read_bitmap("art/a.png").unwrap();
+    assert_eq!((wide.sample(), wide.format()), (Sample::U16, BitmapFormat::Rgb));
+    let found: Vec<u16> = wide.pixels().as_chunks::<2>().0.iter().map(|b| u16::from_le_bytes(*b)).collect();
+    assert_eq!(found, values);
+    let narrow = pak.read_bitmap("art/narrow").unwrap();
+    let expected: Vec<u8> = values.iter().map(|v| ((u32::from(*v) + 128) / 257) as u8).collect();
+    assert_eq!((narrow.sample(), narrow.pixels()), (Sample::U8, &expected[..]));
+    let mips = pak.read_bitmap("art/mips").unwrap();
+    assert_eq!((mips.sample(), mips.mip_levels()), (Sample::U16, 2));
+    let last = u16::from_le_bytes(mips.level(1).unwrap().1[..2].try_into().unwrap());
+    let mean = (1 + 32768 + 4000 + 700) / 4;
+    assert!(u32::from(last).abs_diff(mean) < 400, "{last} is not near {mean}");
+}
+
+#[test]
+fn blocks_for_the_gpu_are_a_ktx2_file() {
+    let project = Project::new();
+    let texels: Vec<u8> = (0..16 * 16).flat_map(|n| [n as u8, (n / 16 * 16) as u8, 99]).collect();
+    project.png("art/a.png", 16, 3, &texels);
+    project.put("art/x.toml", "[bitmap]\nsrc = 'a.png'\ncompression = 'uastc'\nmip-levels = true\n");
+    let pak = project.open();
+    let bitmap = pak.read_bitmap("art/x").unwrap();
+    let file = bitmap.ktx2().unwrap();
+    assert!(file.starts_with(b"\xabKTX 20\xbb"));
+    let view = kiln_format::ktx2::Ktx2View::read(file).unwrap();
+    assert_eq!((bitmap.extent(), bitmap.mip_levels()), ((16, 16), 5));
+    assert_eq!(view.levels().count(), 5);
+    assert_eq!((bitmap.pixels(), bitmap.level(0)), (&[][..], None));
+}
+
+#[test]
+fn fonts_keep_their_antialiasing_and_all_their_channels() {
+    let project = Project::new();
+    let row: Vec<u8> = (0..8).flat_map(|n| [255, 200, n * 10, n * 36]).collect();
+    project.png("art/page.png", 8, 4, &row);
+    let def =
+        "info face=\"x\" size=8\ncommon lineHeight=8 pages=1\npage id=0 file=\"page.png\"\nchars count=0\n";
+    project.put("art/f.fnt", def);
+    project.put("art/f.toml", "[bitmap-font]\n");
+    project.content("none", "['art/f.toml']");
+    let pak = project.open();
+    let font = pak.read_bitmap_font("art/f").unwrap();
+    assert_eq!(font.def(), def);
+    let pages: Vec<_> = font.pages().collect();
+    assert_eq!(pages.len(), 1);
+    assert_eq!(pages[0].pixels(), row);
+    project.put("art/f.fnt", def.replace("page.png", "gone.png"));
+    assert!(project.error().contains("page 0: there is no file art/gone.png"));
+}

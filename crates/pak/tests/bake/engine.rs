@@ -1,0 +1,221 @@
+//! The bake as a whole: the same bytes every time, only what changed is baked, and everything it reads is named.
+
+use crate::project::{Model, Project};
+use pak::bake::{Bake, Loose};
+use pak::{Pak, PakBuf};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// Something of every kind.
+fn corpus(project: &Project) {
+    let mut model = Model::new();
+    let (a, b) = (model.grid("A", 30), model.triangle("B"));
+    model.node(json!({"mesh": a, "name": "one"}), None);
+    model.node(json!({"mesh": b, "name": "two"}), None);
+    let times = model.floats("SCALAR", &[0.0, 1.0]);
+    let places = model.floats("VEC3", &[0.0; 6]);
+    model.json["animations"] = json!([{"channels": [{"sampler": 0, "target": {"node": 0, "path": "translation"}}],
+        "samplers": [{"input": times, "output": places}]}]);
+    model.write(project, "art/m.gltf");
+    project.put("art/m.toml", "[mesh]\nlod = true\nshadow = true\nmeshlets = true\n");
+    project.put("art/walk.toml", "[animation]\nsrc = 'm.gltf'\n");
+    let texels: Vec<u8> = (0..64 * 64 * 3).map(|n: u32| (n * n / 7) as u8).collect();
+    for n in 0..6 {
+        project.png(
+            &format!("art/p{n}.png"),
+            64,
+            3,
+            &texels[n..].iter().chain(&texels[..n]).copied().collect::<Vec<_>>(),
+        );
+        project.put(
+            &format!("art/m{n}.toml"),
+            format!(
+                "[material]\ncolor = 'p{n}.png'\nmetal = 'p{}.png'\nnormal = 'p{n}.png'\nrough = 0.5\n",
+                (n + 1) % 6
+            ),
+        );
+    }
+    project
+        .put("art/s.toml", "[scene]\n[[scene.ref]]\nmesh = 'm.toml'\nmaterials = ['m1.toml', 'm2.toml']\n");
+    project.put("art/big.bin", (0..2_500_000u32).map(|n| (n / 999) as u8).collect::<Vec<_>>());
+    project.put("art/f.fnt", "page id=0 file=\"p0.png\"\n");
+    project.put("art/f.toml", "[bitmap-font]\n");
+}
+
+#[test]
+fn twenty_bakes_are_one_file_on_any_number_of_threads_anywhere() {
+    let mut hashes = BTreeSet::new();
+    for n in 0..20 {
+        let project = Project::new();
+        corpus(&project);
+        project.content("snap", "['art/*.toml', 'art/*.png', 'art/*.bin']");
+        let bake =
+            Bake::new(project.path("pak.toml"), project.path(&format!("out{n}/x.pak"))).jobs(1 + n % 4);
+        bake.run().unwrap();
+        hashes.insert(std::fs::read(project.path(&format!("out{n}/x.pak"))).unwrap());
+    }
+    assert_eq!(hashes.len(), 1);
+}
+
+#[test]
+fn unchanged_assets_are_not_baked_again_and_why_is_said() {
+    let project = Project::new();
+    corpus(&project);
+    project.content("zstd", "['art/*']");
+    let cold = project.bake().unwrap();
+    assert!(!cold.unchanged && cold.built() == cold.assets.len() && cold.built() > 10);
+    let cold_bytes = project.bytes();
+    let warm = project.bake().unwrap();
+    assert!(warm.unchanged && warm.built() == 0);
+
+    // One setting and one picture.
+    project.put("art/m.toml", "[mesh]\nlod = true\nshadow = true\n");
+    project.png("art/p3.png", 1, 3, &[1, 2, 3]);
+    let edited = project.bake().unwrap();
+    let why: Vec<String> = edited
+        .assets
+        .iter()
+        .filter_map(|asset| Some(format!("{}: {}", asset.name, asset.why.as_ref()?)))
+        .collect();
+    assert!(why.iter().any(|line| line.starts_with("art/m.toml: ") && line.contains("meshlets")), "{why:?}");
+    assert!(why.iter().any(|line| line.contains("art/p3.png changed")), "{why:?}");
+    assert!(why.len() < 7, "{why:?}");
+    let edited_bytes = project.bytes();
+
+    // What comes of an edit is what comes of baking afresh.
+    Bake::new(project.path("pak.toml"), project.path("out/a.pak")).force(true).run().unwrap();
+    assert_eq!(project.bytes(), edited_bytes);
+    // And back.
+    corpus(&project);
+    project.open();
+    assert_eq!(project.bytes(), cold_bytes);
+    // A description that is gone takes its key with it.
+    std::fs::remove_file(project.path("art/walk.toml")).unwrap();
+    assert_eq!(project.open().animation_count(), 0);
+}
+
+#[test]
+fn a_lost_or_damaged_file_is_made_again() {
+    let project = Project::new();
+    corpus(&project);
+    project.open();
+    let good = project.bytes();
+    let mut damaged = good.clone();
+    damaged[5000] ^= 1;
+    for bad in [None, Some(&damaged[..]), Some(&good[..4000]), Some(b"x")] {
+        match bad {
+            None => std::fs::remove_file(project.path("out/a.pak")).unwrap(),
+            Some(bytes) => std::fs::write(project.path("out/a.pak"), bytes).unwrap(),
+        }
+        let baked = project.bake().unwrap();
+        assert!(!baked.unchanged);
+        assert_eq!(project.bytes(), good);
+    }
+    // Somebody put the right file there: nothing has to be baked.
+    std::fs::write(project.path("out/a.pak"), &good).unwrap();
+    assert_eq!(project.bake().unwrap().built(), 0);
+    assert_eq!(project.bytes(), good);
+}
+
+#[test]
+fn every_file_that_is_read_is_named() {
+    let project = Project::new();
+    corpus(&project);
+    project.content("none", "['art/s.toml', 'art/f.toml', 'art/walk.toml']");
+    let files = PakBuf::source_files(project.path("pak.toml")).unwrap();
+    let names: Vec<String> = files
+        .iter()
+        .map(|path| path.strip_prefix(project.dir.path()).unwrap().to_str().unwrap().to_owned())
+        .collect();
+    let expected = [
+        "art/f.fnt",
+        "art/f.toml",
+        "art/m.bin",
+        "art/m.gltf",
+        "art/m.toml",
+        "art/m1.toml",
+        "art/m2.toml",
+        "art/p0.png",
+        "art/p1.png",
+        "art/p2.png",
+        "art/p3.png",
+        "art/s.toml",
+        "art/walk.toml",
+        "pak.toml",
+    ];
+    assert_eq!(names, expected);
+    let animations = PakBuf::source_animations(project.path("pak.toml")).unwrap();
+    assert_eq!(animations.len(), 1);
+    assert_eq!(
+        (animations[0].key.as_str(), &animations[0].source_path),
+        ("art/walk", &project.path("art/m.gltf"))
+    );
+}
+
+#[test]
+fn another_root_changes_keys_and_paths() {
+    let project = Project::new();
+    project.put("conf/pak.toml", "[content]\n[[content.group]]\nassets = ['x.bin']\n");
+    project.put("art/x.bin", "hello");
+    PakBuf::bake_with_dir(project.path("conf/pak.toml"), project.path("o.pak"), project.path("art")).unwrap();
+    let pak = PakBuf::open(project.path("o.pak")).unwrap();
+    assert_eq!(pak.keys().collect::<Vec<_>>(), ["x.bin"]);
+    assert_eq!(*pak.read_blob("x.bin").unwrap(), *b"hello");
+}
+
+#[test]
+fn an_output_among_its_own_sources_is_not_baked_into_itself() {
+    let project = Project::new();
+    project.content("none", "['**/*']");
+    project.put("a.bin", "x");
+    for _ in 0..2 {
+        Bake::new(project.path("pak.toml"), project.path("a.pak")).run().unwrap();
+        let pak = PakBuf::open(project.path("a.pak")).unwrap();
+        assert_eq!(pak.keys().collect::<Vec<_>>(), ["a.bin"]);
+    }
+}
+
+#[test]
+fn loose_sources_are_baked_again_when_they_change() {
+    let project = Project::new();
+    project.put("art/a.bin", "one");
+    let mut loose = Loose::open(project.path("pak.toml"), project.path("out/l.pak")).unwrap();
+    let old = loose.pak();
+    assert_eq!(*old.read_blob("art/a.bin").unwrap(), *b"one");
+    assert!(loose.refresh().unwrap().unchanged);
+    project.put("art/a.bin", "two!");
+    assert_eq!(loose.refresh().unwrap().built(), 1);
+    assert_eq!(*loose.pak().read_blob("art/a.bin").unwrap(), *b"two!");
+    assert_eq!(*old.read_blob("art/a.bin").unwrap(), *b"one", "who has the old one keeps it");
+}
+
+#[test]
+fn already_compressed_files_are_left_as_they_are() {
+    let project = Project::new();
+    let zeros = vec![0; 50_000];
+    for name in ["a.ogg", "b.MP3", "c.jpg.blob", "d.ktx2", "e.wav"] {
+        project.put(&format!("art/{name}"), &zeros);
+    }
+    project.content("brotli", "['art/*']");
+    let pak = project.open();
+    for entry in pak.entries() {
+        let left = entry.key.ends_with("ogg") || entry.key.ends_with("MP3") || entry.key.ends_with("ktx2");
+        assert_eq!(entry.stored_len == entry.len, left, "{}", entry.key);
+    }
+    assert_eq!(pak.blob_count(), 2, "equal content packed alike is one");
+}
+
+#[test]
+fn groups_choose_their_own_codec() {
+    let project = Project::new();
+    project.put("art/a.bin", vec![1; 9000]);
+    project.put("art/b.dat", vec![2; 9000]);
+    project.put(
+        "pak.toml",
+        "[content]\ncompression = 'snap'\n[[content.group]]\nassets = ['art/*.bin']\n\
+         [[content.group]]\nassets = ['art/*.dat']\ncompression = 'lz4'\n",
+    );
+    let pak = project.open();
+    let codecs: Vec<_> = pak.entries().map(|e| e.codec.name()).collect();
+    assert_eq!(codecs, ["snap", "lz4"]);
+}

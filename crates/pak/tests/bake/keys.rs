@@ -1,0 +1,170 @@
+//! Keys: every authored one resolves, whatever else shares its content, and none holds a path of the machine.
+
+use crate::project::{Model, Project};
+use pak::{Error, Kind, Overlay, Pak, PakBuf};
+
+#[test]
+fn equal_recipes_and_equal_contents_share_storage_and_every_key_resolves() {
+    let project = Project::new();
+    for name in ["a", "b", "c"] {
+        project.put(&format!("art/{name}.toml"), "[material]\ncolor = '#ff0000'\n");
+        project.put(&format!("art/{name}.bin"), vec![7; 100_000]);
+    }
+    let pak = project.open();
+    assert_eq!((pak.material_count(), pak.bitmap_count(), pak.blob_count()), (1, 1, 1));
+    for name in ["a", "b", "c"] {
+        assert!(pak.read_material(format!("art/{name}")).is_some(), "{name}");
+        assert_eq!(*pak.read_blob(format!("art/{name}.bin")).unwrap(), vec![7; 100_000]);
+    }
+    assert!(pak.file_len() < 110_000, "stored once, not three times: {}", pak.file_len());
+    assert_eq!(
+        pak.keys().collect::<Vec<_>>(),
+        ["art/a", "art/a.bin", "art/b", "art/b.bin", "art/c", "art/c.bin"]
+    );
+}
+
+#[test]
+fn a_picture_keeps_its_key_whether_it_is_used_before_or_after_it_is_listed() {
+    for [material, picture] in [["a", "z"], ["z", "a"]] {
+        let project = Project::new();
+        project.png(&format!("art/{picture}.png"), 1, 3, &[1, 2, 3]);
+        project.put(&format!("art/{material}.toml"), format!("[material]\ncolor = '{picture}.png'\n"));
+        let pak = project.open();
+        let info = pak.read_material(format!("art/{material}")).unwrap();
+        assert_eq!(pak.bitmap_id(format!("art/{picture}.png")), Some(info.color));
+        assert_eq!(pak.bitmap_count(), 1);
+    }
+}
+
+#[test]
+fn keys_are_paths_without_toml_and_no_path_of_the_machine_is_in_the_file() {
+    let project = Project::new();
+    let mut model = Model::new();
+    let mesh = model.triangle("m");
+    model.node(serde_json::json!({"mesh": mesh}), None);
+    model.write(&project, "art/deep/m.gltf");
+    project.put("art/deep/m.toml", "[mesh]\n");
+    project.put("art/x.bin.toml", "[blob]\n");
+    project.put("art/x.bin", "hello");
+    project.put(
+        "scene/s.toml",
+        "[scene]\n[[scene.ref]]\nmesh = '../art/deep/m.toml'\nmaterials = ['/mat/red.toml']\n",
+    );
+    project.put("mat/red.toml", "[material]\ncolor = '#f00'\n");
+    project.content("none", "['scene/*.toml', 'art/x.bin.toml']");
+    let pak = project.open();
+    assert_eq!(pak.keys().collect::<Vec<_>>(), ["art/deep/m", "art/x.bin", "mat/red", "scene/s"]);
+    let here = project.dir.path().to_str().unwrap().as_bytes().to_vec();
+    assert!(!project.bytes().windows(here.len()).any(|window| window == here));
+}
+
+#[test]
+fn a_relative_content_file_makes_the_same_file_as_an_absolute_one() {
+    let project = Project::new();
+    project.put("art/s.toml", "[scene]\n[[scene.ref]]\nmaterials = ['red.toml']\n");
+    project.put("art/red.toml", "[material]\n");
+    project.open();
+    let absolute = project.bytes();
+    // The folder of the content file is "" here, as it is for `bake("pak.toml")` in its own folder.
+    let odd = project.path("./out/../pak.toml");
+    pak::bake::Bake::new(odd, project.path("out/b.pak")).run().unwrap();
+    assert_eq!(std::fs::read(project.path("out/b.pak")).unwrap(), absolute);
+}
+
+#[test]
+fn wrong_kinds_and_unknown_keys_are_told_apart() {
+    let project = Project::new();
+    project.put("art/a.bin", "x");
+    let pak = project.open();
+    assert_eq!(pak.mesh_id("art/a.bin"), None);
+    let Err(Error::NotFound { kind: Kind::Mesh, found: Some(Kind::Blob), .. }) = pak.read_mesh("art/a.bin")
+    else {
+        panic!("a blob is no mesh");
+    };
+    let error = pak.read_blob("art/b.bin").unwrap_err();
+    assert_eq!(error.to_string(), "there is no blob \"art/b.bin\"");
+    assert!(pak.read_blob_id(1usize).is_err());
+}
+
+#[test]
+fn two_files_with_one_key_are_an_error_that_names_both() {
+    let project = Project::new();
+    project.png("art/a.png", 1, 3, &[1, 2, 3]);
+    project.put("art/a.png.toml", "[bitmap]\n");
+    let error = project.error();
+    assert!(
+        error.contains("pak-key") && error.contains("art/a.png.toml") && error.contains("art/a.png too"),
+        "{error}"
+    );
+}
+
+#[test]
+fn overlays_replace_assets_and_what_refers_to_them() {
+    let (base, patch) = (Project::new(), Project::new());
+    base.put("art/s.toml", "[scene]\n[[scene.ref]]\nid = 'a'\nmaterials = ['m.toml', 'n.toml']\n");
+    base.put("art/m.toml", "[material]\ncolor = '#ff0000'\n");
+    base.put("art/n.toml", "[material]\ncolor = '#0000ff'\n");
+    base.put("art/x.bin", "old");
+    patch.put("art/m.toml", "[material]\ncolor = '#00ff00'\n");
+    patch.put("art/x.bin", "new");
+    patch.put("art/y.bin", "more");
+    let mut overlay = Overlay::new();
+    overlay.push(base.open());
+    overlay.push(patch.open());
+    assert_eq!(overlay.keys().collect::<Vec<_>>(), ["art/m", "art/n", "art/s", "art/x.bin", "art/y.bin"]);
+    assert_eq!(*overlay.read_blob("art/x.bin").unwrap(), *b"new");
+    assert_eq!(*overlay.read_blob("art/y.bin").unwrap(), *b"more");
+    assert_eq!(*overlay.read_blob_id(0usize).unwrap(), *b"old", "numbers of the first pak come first");
+    let scene = overlay.read_scene("art/s").unwrap();
+    let materials = scene.refs().next().unwrap().materials();
+    let color = |n: usize| {
+        let info = overlay.read_material_id(materials[n]).unwrap();
+        overlay.read_bitmap_id(info.color).unwrap().pixels().to_vec()
+    };
+    assert_eq!((color(0), color(1)), (vec![0, 255, 0, 255], vec![0, 0, 255, 255]));
+    assert!(overlay.read_mesh("art/m").is_err());
+    overlay.replace(1, base.open());
+    assert_eq!(*overlay.read_blob("art/x.bin").unwrap(), *b"old");
+}
+
+#[test]
+fn streams_and_bytes_read_the_same() {
+    let project = Project::new();
+    let content: Vec<u8> = (0..3_000_000u32).map(|n| (n / 1000) as u8).collect();
+    project.put("art/a.bin", &content);
+    for codec in ["none", "snap", "brotli", "zstd", "lz4"] {
+        project.content(codec, "['art/*']");
+        let mapped = project.open();
+        let bytes: &'static [u8] = project.bytes().leak();
+        let paks = [
+            mapped,
+            PakBuf::from_bytes(bytes).unwrap(),
+            PakBuf::try_from(bytes).unwrap(),
+            PakBuf::from_stream(std::io::Cursor::new(bytes)).unwrap(),
+            PakBuf::from_stream(std::fs::File::open(project.path("out/a.pak")).unwrap()).unwrap(),
+        ];
+        for pak in &paks {
+            assert!(*pak.read_blob("art/a.bin").unwrap() == *content, "{codec}");
+            use std::io::{Read, Seek, SeekFrom};
+            let mut stream = pak.stream_blob("art/a.bin").unwrap();
+            assert_eq!(stream.len(), 3_000_000);
+            stream.seek(SeekFrom::Start(1_048_570)).unwrap();
+            let mut part = [0; 20];
+            stream.read_exact(&mut part).unwrap();
+            assert_eq!(part, content[1_048_570..1_048_590], "over the edge of a block");
+            stream.seek(SeekFrom::End(-3)).unwrap();
+            let mut rest = Vec::new();
+            stream.read_to_end(&mut rest).unwrap();
+            assert_eq!(rest, content[2_999_997..]);
+            assert!(pak.validate_hash().unwrap());
+        }
+        assert_eq!(paks[0].read_blob("art/a.bin").unwrap().is_in_place(), codec == "none");
+    }
+}
+
+#[test]
+fn paks_are_shared_between_threads() {
+    fn is<T: Send + Sync>() {}
+    is::<PakBuf>();
+    is::<Overlay>();
+}

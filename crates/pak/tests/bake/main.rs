@@ -1,0 +1,11 @@
+//! Bakes by hand-made projects, compared with an independent reading of their sources.
+
+mod bitmaps;
+mod damage;
+mod engine;
+mod keys;
+mod materials;
+mod meshes;
+mod mistakes;
+mod project;
+mod scenes;

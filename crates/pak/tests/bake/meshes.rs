@@ -1,0 +1,330 @@
+//! Meshes: which nodes, where, with which attributes; levels of detail, shadows, skins.
+
+use crate::project::{Model, Project, attribute, positions, triangles};
+use pak::Pak;
+use pak::mesh::{Mesh, Role, VertexType};
+use serde_json::json;
+
+fn bake(model: Model, fields: &str) -> Mesh {
+    let project = Project::new();
+    model.write(&project, "art/m.gltf");
+    project.put("art/m.toml", format!("[mesh]\n{fields}\n"));
+    project.content("none", "['art/m.toml']");
+    project.open().read_mesh("art/m").unwrap()
+}
+
+fn close(a: &[f32], b: &[f32]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5)
+}
+
+/// The normal of each triangle by its winding, scaled.
+fn facing(primitive: &pak::mesh::Primitive) -> Vec<[f32; 3]> {
+    let places = positions(primitive);
+    let indices = primitive.lods()[0].as_u32();
+    let face = |[a, b, c]: &[u32; 3]| {
+        let at = |i: &u32| &places[*i as usize];
+        let side = |p: &[f32], q: &[f32]| [q[0] - p[0], q[1] - p[1], q[2] - p[2]];
+        let (u, v) = (side(at(a), at(b)), side(at(a), at(c)));
+        [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+    };
+    indices.as_chunks::<3>().0.iter().map(face).collect()
+}
+
+#[test]
+fn all_nodes_are_baked_where_their_parents_put_them() {
+    let mut model = Model::new();
+    let mesh = model.triangle("m");
+    let parent = model.node(json!({"translation": [100, 0, 0]}), None);
+    model.node(json!({"mesh": mesh, "translation": [0, 5, 0], "name": "child"}), Some(parent));
+    model.node(json!({"mesh": mesh, "name": "other"}), None);
+    let mesh = bake(model, "");
+    assert_eq!(mesh.primitives().len(), 2);
+    let first = positions(&mesh.primitives()[0]);
+    assert!(first.iter().any(|p| close(p, &[101.0, 5.0, 0.0])), "{first:?}");
+    assert_eq!((mesh.bounds().min, mesh.bounds().max), ([0.0, 0.0, 0.0], [101.0, 6.0, 0.0]));
+}
+
+#[test]
+fn a_name_is_that_of_a_mesh_or_of_a_node_and_what_is_below_it() {
+    let model = || {
+        let mut model = Model::new();
+        let (a, b) = (model.triangle("A"), model.grid("B", 2));
+        let parent = model.node(json!({"name": "group", "mesh": a, "translation": [1, 0, 0]}), None);
+        model.node(json!({"name": "leaf", "mesh": b}), Some(parent));
+        model.node(json!({"name": "again", "mesh": a, "translation": [9, 0, 0]}), None);
+        model
+    };
+    let named = bake(model(), "name = 'A'");
+    assert_eq!(named.primitives().len(), 1);
+    assert_eq!(named.bounds().min, [1.0, 0.0, 0.0], "the first node that has it");
+    let group = bake(model(), "name = 'group'");
+    assert_eq!(group.primitives().len(), 2);
+    let leaf = bake(model(), "name = 'leaf'");
+    assert_eq!(leaf.primitives()[0].lods()[0].triangle_count(), 8);
+    let project = Project::new();
+    model().write(&project, "art/m.gltf");
+    project.put("art/m.toml", "[mesh]\nname = 'grup'\n");
+    assert!(project.error().contains("did you mean \"group\"?"), "{}", project.error());
+}
+
+#[test]
+fn scenes_are_found_by_name() {
+    let mut model = Model::new();
+    let (a, b) = (model.triangle("A"), model.grid("B", 1));
+    let first = model.node(json!({"mesh": a}), None);
+    let second = model.node(json!({"mesh": b}), None);
+    model.json["scenes"] = json!([{"name": "one", "nodes": [first]}, {"name": "two", "nodes": [second]}]);
+    let json = model.json.clone();
+    assert_eq!(bake(model, "scene-name = 'two'").primitives()[0].lods()[0].triangle_count(), 2);
+    let project = Project::new();
+    let mut model = Model::new();
+    model.triangle("A");
+    model.grid("B", 1);
+    model.json = json;
+    model.write(&project, "art/m.gltf");
+    project.put("art/m.toml", "[mesh]\nscene-name = 'three'\n");
+    assert!(project.error().contains("there is no scene \"three\""), "{}", project.error());
+}
+
+#[test]
+fn placement_turns_normals_and_tangents_and_keeps_faces_outside() {
+    let tangent_at = 12 + 12 + 8;
+    for (fields, corner, normal, tangent) in [
+        ("rotation = [0, 90, 0]", [0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]),
+        ("flip-x = true", [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]),
+        ("flip-z = true", [1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]),
+        ("scale = [2, 3, 4]\noffset = [1, 1, 1]", [3.0, 1.0, 1.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]),
+        ("scale = -2", [-2.0, 0.0, 0.0], [0.0, 0.0, -1.0], [-1.0, 0.0, 0.0]),
+        ("rotation = [90, 0, 0]\neuler = 'zyx'", [1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [1.0, 0.0, 0.0]),
+    ] {
+        let mut model = Model::new();
+        let mesh = model.triangle("m");
+        model.node(json!({"mesh": mesh}), None);
+        let mesh = bake(model, fields);
+        let part = &mesh.primitives()[0];
+        assert!(part.vertex_type().contains(VertexType::TANGENT | VertexType::NORMAL | VertexType::TEXTURE0));
+        let places = positions(part);
+        // The corner at (1, 0, 0) is the one with u = 1 and v = 1.
+        let uv = attribute(part, 24, 2);
+        let at = uv.iter().position(|uv| close(uv, &[1.0, 1.0])).unwrap();
+        assert!(close(&places[at], &corner), "{fields}: {places:?}");
+        for found in attribute(part, 12, 3) {
+            assert!(close(&found, &normal), "{fields}: {found:?}");
+        }
+        for found in attribute(part, tangent_at, 4) {
+            assert!(close(&found[..3], &tangent), "{fields}: {found:?}");
+            assert!(found[3].abs() == 1.0);
+        }
+        for face in facing(part) {
+            let dot: f32 = face.iter().zip(normal).map(|(a, b)| a * b).sum();
+            assert!(dot > 0.0, "{fields}: its face looks away from its normal");
+        }
+    }
+}
+
+#[test]
+fn normals_under_uneven_scale_stay_upright() {
+    // A slope along x + y = 1, squeezed to a half in x.
+    let mut model = Model::new();
+    let position = model.floats("VEC3", &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0]);
+    let half = std::f32::consts::FRAC_1_SQRT_2;
+    let normal = model.floats("VEC3", &[half, half, 0.0, half, half, 0.0, half, half, 0.0]);
+    let mesh = model.mesh("m", json!({"attributes": {"POSITION": position, "NORMAL": normal}}));
+    model.node(json!({"mesh": mesh, "scale": [0.5, 1, 1]}), None);
+    let mesh = bake(model, "");
+    let part = &mesh.primitives()[0];
+    let expected = [2.0 / 5f32.sqrt(), 1.0 / 5f32.sqrt(), 0.0];
+    for found in attribute(part, 12, 3) {
+        assert!(close(&found, &expected), "{found:?}");
+    }
+    assert!(!part.vertex_type().contains(VertexType::TANGENT), "there is no texture to follow");
+}
+
+#[test]
+fn shadows_are_the_same_triangles_and_told_by_their_role() {
+    let mut model = Model::new();
+    let mesh = model.grid("m", 16);
+    model.node(json!({"mesh": mesh}), None);
+    for fields in ["shadow = true\nlod = true", "shadow = true\noptimize = false"] {
+        let mut model = Model::new();
+        let mesh = model.grid("m", 16);
+        model.node(json!({"mesh": mesh}), None);
+        let mesh = bake(model, fields);
+        let [main, shadow] = mesh.primitives() else { panic!() };
+        assert_eq!((main.role(), shadow.role()), (Role::Main, Role::Shadow));
+        assert_eq!(shadow.vertex_type(), VertexType::POSITION);
+        assert_eq!(main.lods().len(), shadow.lods().len());
+        for lod in 0..main.lods().len() {
+            assert_eq!(triangles(main, lod), triangles(shadow, lod), "{fields} {lod}");
+        }
+        assert_eq!(triangles(main, 0).len(), 512);
+    }
+}
+
+#[test]
+fn levels_halve_stay_within_their_error_and_end() {
+    for fields in [
+        "lod = true\nlod-target-error = 1",
+        "lod = true\nlod-target-error = 5.0\nlod-lock-border = true",
+        "lod = true\nlod-lock-border = true\nmin-lod-triangles = 1\nlod-target-error = 1e30",
+        "lod = true\nmin-lod-triangles = 500",
+    ] {
+        let mut model = Model::new();
+        let mesh = model.grid("m", 64);
+        model.node(json!({"mesh": mesh}), None);
+        let mesh = bake(model, fields);
+        let part = &mesh.primitives()[0];
+        let counts: Vec<usize> = part.lods().iter().map(|lod| lod.triangle_count()).collect();
+        assert_eq!(counts[0], 8192);
+        assert!(counts.len() > 2, "{fields}: {counts:?}");
+        for pair in counts.windows(2) {
+            assert!(pair[1] < pair[0], "{fields}: {counts:?}");
+        }
+        // Where the border may move, each step is a half (not a sixth) until the shape gives no more.
+        if !fields.contains("border") {
+            assert!((counts[1] as f64 / 4096.0 - 1.0).abs() < 0.1, "{counts:?}");
+            assert!((counts[2] as f64 / 2048.0 - 1.0).abs() < 0.1, "{counts:?}");
+        }
+        assert!(part.lod_errors().windows(2).all(|pair| pair[0] <= pair[1]));
+    }
+}
+
+#[test]
+fn indices_fit_where_they_are_told_to() {
+    let mut model = Model::new();
+    let mesh = model.grid("m", 40);
+    model.node(json!({"mesh": mesh}), None);
+    let mesh = bake(model, "max-index = 'u8'");
+    assert!(mesh.primitives()[0].vertex_count() <= 256 && mesh.primitives()[0].vertex_count() > 128);
+    assert!(mesh.primitives()[0].lods()[0].as_u8().is_some());
+}
+
+#[test]
+fn attributes_can_be_left_out_and_meshlets_asked_for() {
+    let model = || {
+        let mut model = Model::new();
+        let mesh = model.grid("m", 20);
+        model.node(json!({"mesh": mesh}), None);
+        model
+    };
+    let bare = bake(model(), "normals = false\ntangents = false");
+    assert_eq!(bare.primitives()[0].vertex_type(), VertexType::TEXTURE0);
+    let without = bake(model(), "tangents = false");
+    assert_eq!(without.primitives()[0].vertex_type(), VertexType::TEXTURE0 | VertexType::NORMAL);
+    let clustered = bake(model(), "meshlets = true");
+    let part = &clustered.primitives()[0];
+    let in_meshlets: usize = part.meshlets().iter().map(|m| m.triangles.len()).sum();
+    assert_eq!(in_meshlets, 800);
+    assert!(bare.primitives()[0].meshlets().is_empty());
+}
+
+#[test]
+fn a_second_set_of_texture_coordinates_is_kept() {
+    let mut model = Model::new();
+    let mesh = model.triangle("m");
+    let uv1 = model.floats("VEC2", &[0.25, 0.5, 0.5, 0.5, 0.75, 0.5]);
+    model.json["meshes"][0]["primitives"][0]["attributes"]["TEXCOORD_1"] = json!(uv1);
+    model.node(json!({"mesh": mesh}), None);
+    let mesh = bake(model, "tangents = false\noptimize = false");
+    let part = &mesh.primitives()[0];
+    assert!(part.vertex_type().contains(VertexType::TEXTURE1));
+    assert_eq!(attribute(part, 32, 2), [[0.25, 0.5], [0.5, 0.5], [0.75, 0.5]]);
+}
+
+/// A triangle that hangs on the last of `count` joints, each the child of the one before; the node is elsewhere.
+fn skinned(count: usize) -> Model {
+    let mut model = Model::new();
+    let mesh = model.triangle("m");
+    let last = count as u16 - 1;
+    let joints = model.shorts("VEC4", 3, &[last, 0, 0, 0, last, 0, 0, 0, last, 0, 0, 0]);
+    let weights = model.floats("VEC4", &[0.7, 0.3, 0.0, 0.0, 0.5, 0.25, 0.25, 0.0, 2.0, 1.0, 0.0, 0.0]);
+    let attributes = &mut model.json["meshes"][0]["primitives"][0]["attributes"];
+    attributes["JOINTS_0"] = json!(joints);
+    attributes["WEIGHTS_0"] = json!(weights);
+    let identity = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+    let binds: Vec<f32> = (0..count).flat_map(|_| identity).collect();
+    let binds = model.floats("MAT4", &binds);
+    model.node(json!({"mesh": mesh, "skin": 0, "translation": [50, 0, 0]}), None);
+    let mut parent = None;
+    let mut ids = Vec::new();
+    for n in 0..count {
+        let name = if n == 0 { json!({"name": "root"}) } else { json!({}) };
+        parent = Some(model.node(name, parent));
+        ids.push(parent.unwrap());
+    }
+    model.json["skins"] = json!([{"joints": ids, "inverseBindMatrices": binds}]);
+    model
+}
+
+#[test]
+fn skins_keep_unnamed_joints_and_are_not_moved_by_their_node() {
+    let mesh = bake(skinned(3), "");
+    let part = &mesh.primitives()[0];
+    let skin = mesh.skin().unwrap();
+    let names: Vec<_> = skin.joints().iter().map(|j| (j.name.as_str(), j.parent_index)).collect();
+    assert_eq!(names, [("root", 0), ("node 2", 0), ("node 3", 1)]);
+    assert_eq!(mesh.bounds().max, [1.0, 1.0, 0.0], "glTF says that the node's place does not count");
+    let stride = part.vertex_type().stride() as usize;
+    for vertex in part.vertex_data().chunks_exact(stride) {
+        let weights = &vertex[stride - 4..];
+        assert_eq!(weights.iter().map(|w| u32::from(*w)).sum::<u32>(), 255, "{weights:?}");
+        assert!(vertex[stride - 8..stride - 4].contains(&2));
+    }
+    assert!(bake(skinned(3), "ignore-skin = true").skin().is_none());
+    assert_eq!(bake(skinned(3), "ignore-skin = true").bounds().max, [51.0, 1.0, 0.0]);
+}
+
+#[test]
+fn skins_of_more_than_256_joints_have_wide_indices() {
+    let mesh = bake(skinned(300), "shadow = true");
+    assert_eq!(mesh.skin().unwrap().joints().len(), 300);
+    for part in mesh.primitives() {
+        assert!(part.vertex_type().contains(VertexType::JOINTS16_WEIGHTS));
+        let stride = part.vertex_type().stride() as usize;
+        for vertex in part.vertex_data().chunks_exact(stride) {
+            let joints = vertex[stride - 12..stride - 4].as_chunks::<2>().0;
+            assert!(joints.iter().any(|b| u16::from_le_bytes(*b) == 299));
+        }
+    }
+}
+
+#[test]
+fn more_than_256_materials_are_told_apart() {
+    let mut model = Model::new();
+    let position = model.floats("VEC3", &[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+    let primitive = |n: usize| json!({"attributes": {"POSITION": position}, "material": n});
+    model.json["materials"] = json!((0..300).map(|n| json!({"name": format!("m{n}")})).collect::<Vec<_>>());
+    model.json["meshes"] = json!([{"primitives": (0..300).map(primitive).collect::<Vec<_>>()}]);
+    model.node(json!({"mesh": 0}), None);
+    let mesh = bake(model, "");
+    assert_eq!(mesh.primitives()[299].material(), 299);
+    assert_eq!(mesh.materials()[299], "m299");
+}
+
+#[test]
+fn blobs_go_with_meshes() {
+    let project = Project::new();
+    let mut model = Model::new();
+    let mesh = model.triangle("m");
+    model.node(json!({"mesh": mesh}), None);
+    model.write(&project, "art/m.gltf");
+    project.put("art/extra.dat", "physics");
+    project.put("art/m.toml", "[mesh]\ndata = 'extra.dat'\n");
+    project.content("none", "['art/m.toml']");
+    let pak = project.open();
+    let data = pak.read_mesh("art/m").unwrap().data().unwrap();
+    assert_eq!(*pak.read_blob_id(data).unwrap(), *b"physics");
+    assert_eq!(pak.blob_id("art/extra.dat"), Some(data));
+}
+
+#[test]
+fn a_missing_texture_does_not_fail_a_mesh() {
+    let mut model = Model::new();
+    let mesh = model.triangle("m");
+    model.json["meshes"][0]["primitives"][0]["material"] = json!(0);
+    model.json["materials"] = json!([{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}]);
+    model.json["textures"] = json!([{"source": 0}]);
+    model.json["images"] = json!([{"uri": "gone.png"}]);
+    model.node(json!({"mesh": mesh}), None);
+    assert_eq!(bake(model, "").primitives().len(), 1);
+}

@@ -1,0 +1,209 @@
+//! What an asset is, and which of its bytes have to be read to know more: by its importer, else by its extension.
+
+use crate::class_id::{ClassId, class_from_ext};
+use crate::documents::Depth;
+use crate::meta::Meta;
+
+/// Which bytes of an asset matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// None: the `.meta` says it all.
+    Nothing,
+    /// Unity's YAML.
+    Yaml(Depth),
+    /// Other text that may hold references.
+    Text,
+    /// A model whose parts have to be named.
+    Model(ModelFormat),
+}
+
+/// The models that can be looked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ModelFormat {
+    Fbx,
+    Obj,
+}
+
+/// What is known before the asset is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// Its class.
+    pub(crate) class: ClassId,
+    /// Whether the main object of its YAML decides instead.
+    pub(crate) from_yaml: bool,
+    pub(crate) read: Read,
+    /// The fileID that references to the asset itself carry.
+    pub(crate) main: i64,
+    /// Whether names of what is inside belong to the asset and not to the project.
+    pub(crate) scoped: bool,
+}
+
+/// Extensions of files in Unity's YAML.
+const YAML: [&str; 30] = [
+    "asset",
+    "prefab",
+    "unity",
+    "mat",
+    "anim",
+    "controller",
+    "overridecontroller",
+    "mask",
+    "spriteatlas",
+    "spriteatlasv2",
+    "mixer",
+    "playable",
+    "physicmaterial",
+    "physicsmaterial2d",
+    "preset",
+    "lighting",
+    "terrainlayer",
+    "brush",
+    "flare",
+    "giparams",
+    "guiskin",
+    "fontsettings",
+    "rendertexture",
+    "cubemap",
+    "shadervariants",
+    "signal",
+    "mesh",
+    "vfx",
+    "vfxoperator",
+    "scenetemplate",
+];
+
+/// Extensions of other texts with references.
+const TEXT: [&str; 8] =
+    ["asmdef", "asmref", "shadergraph", "shadersubgraph", "uxml", "uss", "tss", "vfxblock"];
+
+/// Extensions of files whose inner objects belong to them alone.
+const SCOPED: [&str; 5] = ["prefab", "controller", "anim", "mixer", "playable"];
+
+/// The extension of a file's name, in lower case.
+pub(crate) fn extension(name: &str) -> String {
+    name.rsplit_once('.').map(|(_, ext)| ext.to_ascii_lowercase()).unwrap_or_default()
+}
+
+/// What to do with an asset.
+pub(crate) fn plan(ext: &str, meta: &Meta<'_>) -> Plan {
+    let by_ext = class_from_ext(ext);
+    let model = match ext {
+        "fbx" => Read::Model(ModelFormat::Fbx),
+        "obj" => Read::Model(ModelFormat::Obj),
+        _ => Read::Nothing,
+    };
+    let yaml = YAML.contains(&ext);
+    let mut plan = Plan {
+        class: by_ext.unwrap_or(ClassId::DefaultAsset),
+        from_yaml: false,
+        read: Read::Nothing,
+        main: 0,
+        scoped: SCOPED.contains(&ext),
+    };
+    let class = match meta.importer {
+        "ModelImporter" | "SpeedTreeImporter" | "SketchUpImporter" => {
+            plan.scoped = true;
+            plan.read = if meta.importer == "ModelImporter" { model } else { Read::Nothing };
+            Some(ClassId::GameObject)
+        }
+        "TextureImporter" | "IHVImageFormatImporter" => Some(match meta.texture_shape {
+            Some(2) => ClassId::Cubemap,
+            Some(4) => ClassId::Texture2DArray,
+            Some(8) => ClassId::Texture3D,
+            _ => ClassId::Texture2D,
+        }),
+        "AudioImporter" => Some(ClassId::AudioClip),
+        "MonoImporter" => Some(ClassId::MonoScript),
+        "ShaderImporter" => Some(ClassId::Shader),
+        "ComputeShaderImporter" => Some(ClassId::ComputeShader),
+        "RayTracingShaderImporter" => Some(ClassId::RayTracingShader),
+        "VideoClipImporter" | "MovieImporter" => Some(ClassId::VideoClip),
+        "TrueTypeFontImporter" => Some(ClassId::Font),
+        "TextScriptImporter" => Some(ClassId::TextAsset),
+        "AssemblyDefinitionImporter" => Some(ClassId::AssemblyDefinitionAsset),
+        "AssemblyDefinitionReferenceImporter" => Some(ClassId::AssemblyDefinitionReferenceAsset),
+        "PackageManifestImporter" => Some(ClassId::PackageManifest),
+        "LocalizationImporter" => Some(ClassId::LocalizationAsset),
+        "VisualEffectImporter" => Some(ClassId::VisualEffectAsset),
+        "SpriteAtlasImporter" => Some(ClassId::SpriteAtlas),
+        "PrefabImporter" => Some(ClassId::Prefab),
+        "PluginImporter" | "ShaderIncludeImporter" | "SubstanceImporter" => Some(ClassId::DefaultAsset),
+        "DefaultImporter" if !yaml => Some(ClassId::DefaultAsset),
+        _ => None,
+    };
+    if let Some(class) = class {
+        plan.class = class;
+    }
+    match ext {
+        "prefab" => (plan.class, plan.read) = (ClassId::Prefab, Read::Yaml(Depth::Prefab)),
+        "unity" => (plan.class, plan.read) = (ClassId::SceneAsset, Read::Yaml(Depth::References)),
+        _ if yaml || meta.importer == "NativeFormatImporter" => {
+            plan.read = Read::Yaml(Depth::All);
+            plan.from_yaml = class.is_none();
+        }
+        _ if TEXT.contains(&ext) => plan.read = Read::Text,
+        _ => {}
+    }
+    plan.main = main_file_id(ext, plan.class, meta);
+    plan
+}
+
+/// The fileID of the main object. Importers of packages choose numbers of their own, the same for each asset of theirs.
+fn main_file_id(ext: &str, class: ClassId, meta: &Meta<'_>) -> i64 {
+    if let Some(id) = meta.main_file_id {
+        return id;
+    }
+    match (ext, class) {
+        ("shadergraph", _) => -6_465_566_751_694_194_690,
+        ("shadersubgraph", _) => -5_475_051_401_550_479_605,
+        ("uxml", _) => 9_197_481_963_319_205_126,
+        ("uss", _) => 7_433_441_132_597_879_392,
+        ("tss", _) => -4_733_365_628_477_956_816,
+        ("inputactions", _) => -944_628_639_613_478_452,
+        ("vfx", _) => 8_926_484_042_661_614_526,
+        (_, ClassId::SpriteAtlas) => 4_343_727_234_628_468_602,
+        (_, ClassId::LightingSettings) => 4_890_085_278_179_872_738,
+        (_, ClassId::TerrainLayer) => 8_574_412_962_073_106_934,
+        (_, ClassId::Preset) => 2_655_988_077_585_873_504,
+        (_, ClassId::SceneAsset) => 102_900_000,
+        (_, ClassId::GameObject) => 100_100_000,
+        (_, class) => class.canonical_subobject_fid(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, importer: &str, class: ClassId, read: Read) {
+        let meta = Meta { importer, ..Meta::default() };
+        let plan = plan(&extension(name), &meta);
+        assert_eq!((plan.class, plan.read), (class, read), "{name} {importer}");
+    }
+
+    #[test]
+    fn importers_beat_extensions() {
+        check("a.txt", "TextScriptImporter", ClassId::TextAsset, Read::Nothing);
+        check("a.txt", "DefaultImporter", ClassId::DefaultAsset, Read::Nothing);
+        check("a.txt", "", ClassId::TextAsset, Read::Nothing);
+        check("a.bin", "TextureImporter", ClassId::Texture2D, Read::Nothing);
+        check("A.CS", "", ClassId::MonoScript, Read::Nothing);
+        check("a.dll", "PluginImporter", ClassId::DefaultAsset, Read::Nothing);
+        check("a.what", "", ClassId::DefaultAsset, Read::Nothing);
+        check("a.unity", "DefaultImporter", ClassId::SceneAsset, Read::Yaml(Depth::References));
+        check("A.FBX", "ModelImporter", ClassId::GameObject, Read::Model(ModelFormat::Fbx));
+        check("a.prefab", "PrefabImporter", ClassId::Prefab, Read::Yaml(Depth::Prefab));
+        check("a.weird", "NativeFormatImporter", ClassId::DefaultAsset, Read::Yaml(Depth::All));
+    }
+
+    #[test]
+    fn textures_have_shapes() {
+        let shape = |shape| {
+            plan("png", &Meta { importer: "TextureImporter", texture_shape: shape, ..Meta::default() }).class
+        };
+        assert_eq!(shape(None), ClassId::Texture2D);
+        assert_eq!(shape(Some(2)), ClassId::Cubemap);
+        assert_eq!(shape(Some(4)), ClassId::Texture2DArray);
+        assert_eq!(shape(Some(8)), ClassId::Texture3D);
+    }
+}

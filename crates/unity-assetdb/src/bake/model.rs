@@ -1,0 +1,292 @@
+//! What is inside a model, and the fileIDs that Unity gives it.
+//!
+//! Since 2019 Unity makes the fileID of a part from its class and name: the xxHash64 of `Type:Mesh->NAME0`, where the
+//! number counts parts of one class and name. Nodes go by their path. The first generation roots it at `//RootNode` and
+//! gives components the path of their node; the second roots it at `//RootNode/root` and adds the component's class.
+//! A single root node is folded into the file's own object, unless the `.meta` says otherwise. Meshes have the names of
+//! their nodes, whatever the mesh itself is called.
+
+use super::folder::{Folder, Sub};
+use super::kinds::ModelFormat;
+use super::{fbx, obj};
+use crate::class_id::ClassId;
+use crate::meta::{LFS, Meta};
+use crate::xxhash::xxh64;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+
+/// The deepest hierarchy that is followed.
+const DEEPEST: usize = 512;
+/// The most nodes, materials and clips that are taken from one model.
+pub(crate) const MOST: usize = 100_000;
+
+/// What is inside a model.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Model {
+    /// Parents come before their children.
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) materials: Vec<String>,
+    pub(crate) clips: Vec<String>,
+}
+
+/// A node of a model.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Node {
+    pub(crate) name: String,
+    pub(crate) parent: Option<usize>,
+    pub(crate) mesh: Mesh,
+}
+
+/// What hangs on a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Mesh {
+    #[default]
+    None,
+    Rigid,
+    Skinned,
+}
+
+/// Why the inside of a model stays unknown.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Unread {
+    /// There is nothing in the file.
+    Empty,
+    /// Git LFS did not fetch it.
+    Pointer,
+    /// The text says what is wrong.
+    Damaged(String),
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Unread {
+        Unread::Damaged(error.to_string())
+    }
+}
+
+/// Reads a model.
+pub(crate) fn read(file: &File, format: ModelFormat) -> Result<Model, Unread> {
+    let mut window = Window::new(file)?;
+    let start = window.get(0, LFS.len())?;
+    match start {
+        [] => Err(Unread::Empty),
+        start if start == LFS => Err(Unread::Pointer),
+        _ => match format {
+            ModelFormat::Fbx => fbx::read(&mut window),
+            ModelFormat::Obj => obj::read(&mut window),
+        },
+    }
+}
+
+/// A file that is looked at here and there.
+pub(crate) struct Window<'f> {
+    file: &'f File,
+    pub(crate) len: u64,
+    at: u64,
+    bytes: Vec<u8>,
+}
+
+/// How much is read around a place that is looked at.
+const WINDOW: usize = 16 << 10;
+
+impl<'f> Window<'f> {
+    fn new(file: &'f File) -> io::Result<Window<'f>> {
+        Ok(Window { file, len: file.metadata()?.len(), at: 0, bytes: Vec::new() })
+    }
+
+    /// Up to `count` bytes from `at`; fewer at the end of the file.
+    pub(crate) fn get(&mut self, at: u64, count: usize) -> io::Result<&[u8]> {
+        let room = usize::try_from(self.len.saturating_sub(at)).unwrap_or(usize::MAX);
+        let count = count.min(room);
+        if count == 0 {
+            return Ok(&[]);
+        }
+        let end = at + count as u64;
+        if at < self.at || end > self.at + self.bytes.len() as u64 {
+            self.bytes.resize(WINDOW.max(count).min(room), 0);
+            self.at = at;
+            let read = read_at(self.file, at, &mut self.bytes)?;
+            self.bytes.truncate(read);
+        }
+        let from = (at - self.at) as usize;
+        Ok(&self.bytes[from.min(self.bytes.len())..(from + count).min(self.bytes.len())])
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    use std::os::unix::fs::FileExt;
+    let mut read = 0;
+    while read < buffer.len() {
+        match file.read_at(&mut buffer[read..], at + read as u64) {
+            Ok(0) => break,
+            Ok(n) => read += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(read)
+}
+
+#[cfg(not(unix))]
+fn read_at(mut file: &File, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    use std::io::{Read, Seek, SeekFrom};
+    file.seek(SeekFrom::Start(at))?;
+    let mut read = 0;
+    while read < buffer.len() {
+        match file.read(&mut buffer[read..])? {
+            0 => break,
+            n => read += n,
+        }
+    }
+    Ok(read)
+}
+
+/// The fileID of the part of this class and name of which `index` others come before.
+pub(crate) fn file_id(class: &str, name: &str, index: usize) -> i64 {
+    xxh64(format!("Type:{class}->{name}{index}").as_bytes()) as i64
+}
+
+/// Makes fileIDs, counting equal names.
+#[derive(Default)]
+struct Ids {
+    seen: HashMap<(u32, String), usize>,
+}
+
+impl Ids {
+    fn next(&mut self, class: ClassId, key: &str) -> i64 {
+        let count = self.seen.entry((class as u32, key.to_owned())).or_default();
+        *count += 1;
+        file_id(class.name(), key, *count - 1)
+    }
+}
+
+impl Model {
+    /// Puts the parts of a model in a folder, with the fileIDs that this `.meta` asks for.
+    pub(crate) fn subs(&self, meta: &Meta<'_>, folder: &mut Folder) {
+        let second = meta.file_ids_generation == Some(2);
+        let mut ids = Ids::default();
+        let mut put = |class: ClassId, key: &str, name: &str| {
+            let file_id = ids.next(class, key);
+            if !name.is_empty() {
+                let name = folder.text(name);
+                folder.subs.push(Sub { file_id, class_id: class as u32, name });
+            }
+        };
+        let root_path = if second { "//RootNode/root" } else { "//RootNode" };
+        let roots: Vec<usize> = (0..self.nodes.len()).filter(|at| self.nodes[*at].parent.is_none()).collect();
+        let folded = match *roots {
+            [only] if !meta.preserve_hierarchy => Some(only),
+            _ => None,
+        };
+        let mut node = |path: &str, name: &str, mesh: Mesh, extra: Option<ClassId>| {
+            put(ClassId::GameObject, path, name);
+            let of_mesh: &[ClassId] = match mesh {
+                Mesh::None => &[],
+                Mesh::Rigid => &[ClassId::MeshFilter, ClassId::MeshRenderer],
+                Mesh::Skinned => &[ClassId::SkinnedMeshRenderer],
+            };
+            for class in [ClassId::Transform].iter().chain(of_mesh).chain(&extra) {
+                match second {
+                    true => put(*class, &format!("{path}/{}", class.name()), name),
+                    false => put(*class, path, name),
+                }
+            }
+        };
+        let animated = match meta.animation_type {
+            Some(1) => Some(ClassId::Animation),
+            Some(2 | 3) => Some(ClassId::Animator),
+            _ => None,
+        };
+        let mesh_of_root = folded.map_or(Mesh::None, |at| self.nodes[at].mesh);
+        node(root_path, "//RootNode", mesh_of_root, animated);
+        let mut paths: Vec<Option<(String, usize)>> = Vec::with_capacity(self.nodes.len());
+        let mut total = 0;
+        for (at, each) in self.nodes.iter().enumerate() {
+            let parent = match each.parent {
+                _ if folded == Some(at) => {
+                    paths.push(Some((root_path.to_owned(), 0)));
+                    continue;
+                }
+                Some(parent) => paths.get(parent).cloned().flatten(),
+                None => Some((root_path.to_owned(), 0)),
+            };
+            let path = parent.filter(|(_, depth)| *depth < DEEPEST).map(|(path, depth)| {
+                let path = format!("{path}/{}", each.name);
+                node(&path, &each.name, each.mesh, None);
+                (path, depth + 1)
+            });
+            // A hostile file could make paths of quadratic length.
+            total += path.as_ref().map_or(0, |(path, _)| path.len());
+            paths.push(path.filter(|_| total < 64 << 20));
+        }
+        for each in self.nodes.iter().filter(|node| node.mesh != Mesh::None) {
+            put(ClassId::Mesh, &each.name, &each.name);
+        }
+        for name in &self.materials {
+            put(ClassId::Material, name, name);
+        }
+        for name in self.clips.iter().filter(|_| meta.clips.is_empty()) {
+            put(ClassId::AnimationClip, name, name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meta;
+
+    fn subs(model: &Model, body: &str) -> Vec<(String, u32, i64)> {
+        let text = format!("guid: 8f57b4a070f7b43bbb3925467e6752ab\nModelImporter:\n{body}");
+        let mut folder = Folder::default();
+        model.subs(&meta::parse(text.as_bytes()), &mut folder);
+        folder.subs.iter().map(|sub| (folder.get(sub.name).to_owned(), sub.class_id, sub.file_id)).collect()
+    }
+
+    fn node(name: &str, parent: Option<usize>, mesh: Mesh) -> Node {
+        Node { name: name.into(), parent, mesh }
+    }
+
+    #[test]
+    fn the_second_generation_is_rooted_at_root() {
+        let nodes = vec![
+            node("tube", None, Mesh::None),
+            node("pCylinder12", Some(0), Mesh::Rigid),
+            node("base", None, Mesh::None),
+        ];
+        let model = Model { nodes, ..Model::default() };
+        let found = subs(&model, "  meshes:\n    fileIdsGeneration: 2\n");
+        // fileIDs of real projects.
+        assert!(found.contains(&("//RootNode".into(), 1, 919_132_149_155_446_097)));
+        assert!(found.contains(&("//RootNode".into(), 4, -8_679_921_383_154_817_045)));
+        assert!(found.contains(&("pCylinder12".into(), 4, 3_070_783_425_072_336_940)));
+    }
+
+    #[test]
+    fn the_first_generation_folds_a_single_root() {
+        let model = Model { nodes: vec![node("Tree.001", None, Mesh::Rigid)], ..Model::default() };
+        let found = subs(&model, "");
+        assert!(found.contains(&("Tree.001".into(), 43, 7_560_277_172_612_512_602)));
+        assert!(found.contains(&("//RootNode".into(), 1, -927_199_367_670_048_503)));
+        assert!(found.contains(&("//RootNode".into(), 4, -4_216_859_302_048_453_862)));
+        assert_eq!(found.len(), 5, "{found:?}");
+        let kept = subs(&model, "  meshes:\n    preserveHierarchy: 1\n");
+        assert_eq!(kept.len(), 7, "{kept:?}");
+    }
+
+    #[test]
+    fn equal_names_are_counted() {
+        let clips = vec!["Armature|Jump".to_owned(), "Armature|Jump".to_owned()];
+        let found = subs(&Model { clips, ..Model::default() }, "");
+        assert_eq!(found[2].2, 1_079_665_108_409_675_491);
+        assert_ne!(found[3].2, found[2].2);
+    }
+
+    #[test]
+    fn hostile_hierarchies_end() {
+        let name = "n".repeat(1000);
+        let nodes = (0..20_000usize).map(|at| node(&name, at.checked_sub(1), Mesh::None)).collect();
+        assert!(subs(&Model { nodes, ..Model::default() }, "").len() < 20_000);
+    }
+}

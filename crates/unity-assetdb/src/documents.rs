@@ -1,0 +1,399 @@
+//! Assets in Unity's YAML: which object is the main one, what else in the file has a name, and what it refers to.
+//!
+//! A file is a row of documents, `--- !u!114 &11400000`, one for each object. They are found by their heads; of their
+//! bodies only `m_Name` and `m_Script` at the indentation of the object itself are read. A [`Scanner`] takes a file in
+//! pieces of whole lines, so that its size does not matter.
+
+use crate::class_id::{ClassId, canonical_fid};
+use crate::refs;
+use crate::scalar;
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
+
+static HEAD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n--- !u!"));
+static NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n  m_Name:"));
+static SCRIPT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n  m_Script:"));
+static CONFLICT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n<<<<<<< "));
+
+/// One object of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Document {
+    pub(crate) class_id: u32,
+    pub(crate) file_id: i64,
+    /// A place holder for an object of another prefab.
+    pub(crate) stripped: bool,
+    pub(crate) name: Option<String>,
+    /// The GUID of `m_Script`.
+    pub(crate) script: Option<u128>,
+}
+
+/// A reference of a file, with the line it is first on and how often it occurs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ref {
+    pub(crate) guid: u128,
+    pub(crate) file_id: i64,
+    pub(crate) line: u32,
+    pub(crate) count: u32,
+}
+
+/// What to look for in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// References only.
+    References,
+    /// Also documents, of every class.
+    All,
+    /// Also documents, but not those that make up a prefab's hierarchy.
+    Prefab,
+}
+
+/// The classes whose objects make up a hierarchy: they are no assets of their own.
+pub(crate) fn in_hierarchy(class_id: u32) -> bool {
+    [ClassId::GameObject as u32, ClassId::Transform as u32, ClassId::RectTransform as u32].contains(&class_id)
+}
+
+/// Looks through a file, piece by piece.
+#[derive(Debug, Default)]
+pub(crate) struct Scanner {
+    /// Every document that was asked for and has a name or may be the main one.
+    pub(crate) documents: Vec<Document>,
+    pub(crate) refs: RefSet,
+    /// The line of the first conflict marker.
+    pub(crate) conflict: Option<u32>,
+    /// Complete lines before the next piece.
+    lines: u32,
+    open: Option<Document>,
+    any: bool,
+}
+
+impl Scanner {
+    /// Forgets the last file.
+    pub(crate) fn clear(&mut self) {
+        self.documents.clear();
+        self.refs.clear();
+        self.conflict = None;
+        self.lines = 0;
+        self.open = None;
+        self.any = false;
+    }
+
+    /// Takes the next lines. The first `context` bytes are the end of what was taken before.
+    pub(crate) fn feed(&mut self, text: &[u8], context: usize, depth: Depth) {
+        let fresh = &text[context..];
+        let mut counted = context;
+        let mut line = self.lines + 1;
+        refs::scan(text, context, |found| {
+            line += memchr::memchr_iter(b'\n', &text[counted..found.at.max(counted)]).count() as u32;
+            counted = counted.max(found.at);
+            self.refs.add(found.guid, found.file_id, line);
+        });
+        line += memchr::memchr_iter(b'\n', &text[counted..]).count() as u32;
+        if self.conflict.is_none()
+            && let Some(at) = CONFLICT.find(fresh)
+        {
+            self.conflict = Some(self.lines + 2 + memchr::memchr_iter(b'\n', &fresh[..at]).count() as u32);
+        }
+        self.lines = line - 1;
+        if depth != Depth::References {
+            self.split(fresh, depth);
+        }
+    }
+
+    /// Takes a whole `.meta`: what it refers to beside itself.
+    pub(crate) fn feed_meta(&mut self, text: &[u8], own: u128) {
+        let (mut line, mut counted) = (1, 0);
+        refs::scan_meta(text, |found| {
+            if found.guid != own {
+                line += memchr::memchr_iter(b'\n', &text[counted..found.at]).count() as u32;
+                counted = found.at;
+                self.refs.add(found.guid, found.file_id, line);
+            }
+        });
+    }
+
+    /// Ends the file.
+    pub(crate) fn finish(&mut self, depth: Depth) {
+        self.close(depth);
+    }
+
+    fn split(&mut self, text: &[u8], depth: Depth) {
+        // A head at the very start has no line break before it.
+        let mut start = 0;
+        if text.starts_with(b"--- !u!") {
+            self.close(depth);
+            self.open(text, depth);
+        }
+        for at in HEAD.find_iter(text) {
+            self.body(&text[start..at + 1]);
+            self.close(depth);
+            start = at + 1;
+            self.open(&text[start..], depth);
+        }
+        self.body(&text[start..]);
+    }
+
+    fn open(&mut self, text: &[u8], depth: Depth) {
+        self.open = head(text).filter(|doc| match depth {
+            Depth::Prefab => !in_hierarchy(doc.class_id) && doc.class_id != ClassId::MonoBehaviour as u32,
+            _ => true,
+        });
+    }
+
+    fn body(&mut self, text: &[u8]) {
+        let Some(doc) = &mut self.open else { return };
+        if doc.name.is_none()
+            && let Some(value) = value_of(text, &NAME)
+        {
+            doc.name = Some(scalar::decode(value, 2).into_owned());
+        }
+        if doc.class_id == ClassId::MonoBehaviour as u32
+            && doc.script.is_none()
+            && let Some(value) = value_of(text, &SCRIPT)
+        {
+            refs::scan(&value[..value.len().min(160)], 0, |found| {
+                doc.script = doc.script.or(Some(found.guid))
+            });
+        }
+    }
+
+    fn close(&mut self, depth: Depth) {
+        let Some(doc) = self.open.take() else { return };
+        let named = doc.name.as_deref().is_some_and(|name| !name.is_empty());
+        let first = !doc.stripped && !self.any;
+        self.any |= !doc.stripped;
+        let may_be_main = depth == Depth::All && (first || !in_hierarchy(doc.class_id));
+        if named || may_be_main {
+            self.documents.push(doc);
+        }
+    }
+
+    /// Which document is the main object: the one that the `.meta` names, else one with its class's usual fileID,
+    /// else the first that is no place holder.
+    pub(crate) fn main(&self, wanted: Option<i64>) -> Option<usize> {
+        let find = |test: &dyn Fn(&Document) -> bool| self.documents.iter().position(test);
+        find(&|doc| Some(doc.file_id) == wanted)
+            .or_else(|| find(&|doc| doc.file_id == canonical_fid(doc.class_id)))
+            .or_else(|| find(&|doc| !doc.stripped))
+    }
+}
+
+/// What follows a key that starts a line.
+fn value_of<'a>(text: &'a [u8], key: &Finder<'_>) -> Option<&'a [u8]> {
+    let needle = &key.needle()[1..];
+    if let Some(rest) = text.strip_prefix(needle) {
+        return Some(rest);
+    }
+    key.find(text).map(|at| &text[at + key.needle().len()..])
+}
+
+/// `--- !u!114 &11400000 stripped`
+pub(crate) fn head(text: &[u8]) -> Option<Document> {
+    let line = text.split(|b| *b == b'\n').next()?;
+    let line = std::str::from_utf8(line.strip_prefix(b"--- !u!")?).ok()?;
+    let (class_id, rest) = line.trim_end().split_once(" &")?;
+    let (file_id, more) = rest.split_once(' ').unwrap_or((rest, ""));
+    Some(Document {
+        class_id: class_id.parse().ok()?,
+        file_id: file_id.parse().ok()?,
+        stripped: more.trim() == "stripped",
+        name: None,
+        script: None,
+    })
+}
+
+/// Where a piece of a file is best cut: before a document or a line at the indentation of a key, so that no scalar goes on
+/// in the next piece.
+pub(crate) fn cut(text: &[u8]) -> usize {
+    let whole = |at: &usize| {
+        let next = text.get(at + 1..).unwrap_or_default();
+        next.starts_with(b"--- ") || next.starts_with(b"  ") && next.get(2).is_some_and(|b| *b != b' ')
+    };
+    let mut breaks = memchr::memrchr_iter(b'\n', text);
+    breaks.clone().take(1000).find(whole).or_else(|| breaks.next()).map_or(text.len(), |at| at + 1)
+}
+
+/// The references of one file, each once.
+#[derive(Debug, Default)]
+pub(crate) struct RefSet {
+    /// In the order in which they were first seen.
+    pub(crate) list: Vec<Ref>,
+    /// Places in the list, by hash; 0 is none.
+    slots: Vec<u32>,
+}
+
+impl RefSet {
+    fn clear(&mut self) {
+        self.list.clear();
+        self.slots.clear();
+    }
+
+    fn add(&mut self, guid: u128, file_id: i64, line: u32) {
+        const FEW: usize = 8;
+        let same = |known: &Ref| known.guid == guid && known.file_id == file_id;
+        if self.slots.is_empty() {
+            if let Some(known) = self.list.iter_mut().find(|known| same(known)) {
+                known.count += 1;
+                return;
+            }
+            self.list.push(Ref { guid, file_id, line, count: 1 });
+            if self.list.len() > FEW {
+                self.rehash();
+            }
+            return;
+        }
+        let slot = self.slot(guid, file_id);
+        match self.slots[slot].checked_sub(1) {
+            Some(at) => self.list[at as usize].count = self.list[at as usize].count.saturating_add(1),
+            None => {
+                self.list.push(Ref { guid, file_id, line, count: 1 });
+                self.slots[slot] = self.list.len() as u32;
+                if self.list.len() * 2 > self.slots.len() {
+                    self.rehash();
+                }
+            }
+        }
+    }
+
+    /// The slot of a reference, or the free one where it would be.
+    fn slot(&self, guid: u128, file_id: i64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mixed = (guid as u64 ^ (guid >> 64) as u64 ^ (file_id as u64).rotate_left(32))
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut at = (mixed >> 32) as usize & mask;
+        while let Some(known) = self.slots[at].checked_sub(1) {
+            let known = &self.list[known as usize];
+            if known.guid == guid && known.file_id == file_id {
+                break;
+            }
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    fn rehash(&mut self) {
+        let size = (self.list.len() * 4).next_power_of_two();
+        self.slots.clear();
+        self.slots.resize(size, 0);
+        for at in 0..self.list.len() {
+            let slot = self.slot(self.list[at].guid, self.list[at].file_id);
+            self.slots[slot] = at as u32 + 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: &str = "8f57b4a070f7b43bbb3925467e6752ab";
+
+    /// All in one piece, and again in pieces cut wherever a large file would be.
+    fn scan(text: &str, depth: Depth) -> Scanner {
+        let whole = {
+            let mut scanner = Scanner::default();
+            scanner.feed(text.as_bytes(), 0, depth);
+            scanner.finish(depth);
+            scanner
+        };
+        for size in [130, 200, 333] {
+            let mut scanner = Scanner::default();
+            let (mut start, mut end) = (0, 0);
+            while end < text.len() {
+                let reach = (end + size).min(text.len());
+                let piece = &text.as_bytes()[end..reach];
+                let next = if reach == text.len() { reach } else { end + cut(piece) };
+                scanner.feed(&text.as_bytes()[start..next], end - start, depth);
+                start = next.saturating_sub(refs::BEFORE);
+                end = next;
+            }
+            scanner.finish(depth);
+            if depth != Depth::References {
+                assert_eq!(scanner.documents, whole.documents, "pieces of {size}");
+            }
+        }
+        whole
+    }
+
+    fn asset() -> String {
+        format!(
+            "%YAML 1.1\n%TAG !u! tag:unity3d.com,2011:\n--- !u!114 &-5\nMonoBehaviour:\n  m_Script: {{fileID: 11500000, guid: {A}, type: 3}}\n  \
+             m_Name: 'Bloom''s'\n  list:\n  - m_Name: inner\n    m_Name: deeper\n--- !u!114 &11400000\nMonoBehaviour:\n  \
+             m_Script: {{fileID: 11500000, guid: {},\n    type: 3}}\n  m_Name: Profile\n  x: {{fileID: 7, guid: {A}, type: 2}}\n",
+            A.replace('8', "9")
+        )
+    }
+
+    #[test]
+    fn the_main_object_is_not_always_the_first() {
+        let scanner = scan(&asset(), Depth::All);
+        let main = &scanner.documents[scanner.main(None).unwrap()];
+        assert_eq!((main.file_id, main.name.as_deref()), (11_400_000, Some("Profile")));
+        assert_eq!(main.script, crate::guid::parse(&A.replace('8', "9")));
+        assert_eq!(scanner.main(Some(-5)), Some(0));
+        assert_eq!(scanner.main(Some(99)), Some(1), "named by nobody");
+        assert_eq!(scanner.documents[0].name.as_deref(), Some("Bloom's"));
+    }
+
+    #[test]
+    fn place_holders_are_not_main() {
+        let text = "--- !u!74 &55 stripped\nAnimationClip:\n  m_Name: no\n--- !u!74 &66\nAnimationClip:\n  m_Name: yes\n";
+        let scanner = scan(text, Depth::All);
+        assert_eq!(scanner.documents[scanner.main(None).unwrap()].file_id, 66);
+        assert!(scanner.documents[0].stripped);
+    }
+
+    #[test]
+    fn references_have_lines_and_counts() {
+        let text = asset();
+        let scanner = scan(&text, Depth::References);
+        let a = crate::guid::parse(A).unwrap();
+        let found: Vec<_> =
+            scanner.refs.list.iter().map(|r| (r.guid == a, r.file_id, r.line, r.count)).collect();
+        assert_eq!(found, [(true, 11_500_000, 5, 1), (false, 11_500_000, 12, 1), (true, 7, 15, 1)]);
+    }
+
+    #[test]
+    fn many_references_are_kept_once_each() {
+        let mut text = String::new();
+        for round in 0..3 {
+            for n in 0..1000u128 {
+                let guid = crate::guid::Guid(n * 0x0101_0101_0101_0101_0101 + 7);
+                text += &format!("- {{fileID: {}, guid: {guid}, type: {round}}}\n", n % 3);
+            }
+        }
+        let scanner = scan(&text, Depth::References);
+        assert_eq!(scanner.refs.list.len(), 1000);
+        assert!(scanner.refs.list.iter().enumerate().all(|(n, r)| r.count == 3 && r.line == n as u32 + 1));
+    }
+
+    #[test]
+    fn prefabs_keep_what_is_an_asset() {
+        let text = "--- !u!1 &1\nGameObject:\n  m_Name: Root\n--- !u!74 &7400000\nAnimationClip:\n  m_Name: Spin\n--- !u!114 &3\nMonoBehaviour:\n  m_Name: no\n";
+        let scanner = scan(text, Depth::Prefab);
+        let names: Vec<_> = scanner.documents.iter().map(|doc| doc.name.as_deref()).collect();
+        assert_eq!(names, [Some("Spin")]);
+    }
+
+    #[test]
+    fn conflicts_are_seen() {
+        let scanner = scan("a: 1\nb: 2\n<<<<<<< HEAD\nc: 3\n", Depth::References);
+        assert_eq!(scanner.conflict, Some(3));
+    }
+
+    #[test]
+    fn heads() {
+        let check = |text: &str, expected: Option<(u32, i64, bool)>| {
+            assert_eq!(
+                head(text.as_bytes()).map(|d| (d.class_id, d.file_id, d.stripped)),
+                expected,
+                "{text}"
+            );
+        };
+        check("--- !u!114 &11400000\n", Some((114, 11_400_000, false)));
+        check("--- !u!1 &-7 stripped\r\n", Some((1, -7, true)));
+        check("--- !u!4294967296 &1\n", None);
+        check("--- !u!1 &99999999999999999999\n", None);
+        check("--- !u!header\n", None);
+        check("---", None);
+    }
+}

@@ -1,0 +1,96 @@
+//! GUIDs: 32 hexadecimal digits, read as one number.
+
+use std::fmt;
+
+/// Reads exactly 32 hexadecimal digits of either case.
+///
+/// ```
+/// use unity_assetdb::guid;
+/// let guid = guid::parse("8f57b4a070f7b43bbb3925467e6752ab").unwrap();
+/// assert_eq!(guid::Guid(guid).to_string(), "8f57b4a070f7b43bbb3925467e6752ab");
+/// assert_eq!(guid::parse("8f57b4a0"), None);
+/// ```
+pub fn parse(text: &str) -> Option<u128> {
+    parse_bytes(text.as_bytes().try_into().ok()?)
+}
+
+/// Reads a GUID as people paste it: with hyphens, braces or spaces around and in it.
+pub fn parse_loose(text: &str) -> Option<u128> {
+    let digits: String = text.chars().filter(|c| !matches!(c, '-' | '{' | '}' | ' ')).collect();
+    parse(&digits)
+}
+
+/// The value of each digit, or 255 for what is none.
+const DIGITS: [u8; 256] = {
+    let mut table = [255; 256];
+    let mut value = 0;
+    while value < 16 {
+        table[b"0123456789abcdef"[value] as usize] = value as u8;
+        table[b"0123456789ABCDEF"[value] as usize] = value as u8;
+        value += 1;
+    }
+    table
+};
+
+/// Reads 32 digits.
+pub(crate) fn parse_bytes(digits: &[u8; 32]) -> Option<u128> {
+    let mut guid = 0u128;
+    let mut bad = 0;
+    for half in digits.chunks_exact(16) {
+        let mut part = 0u64;
+        for digit in half {
+            let value = DIGITS[usize::from(*digit)];
+            bad |= value & 0xf0;
+            part = part << 4 | u64::from(value & 15);
+        }
+        guid = guid << 64 | u128::from(part);
+    }
+    (bad == 0).then_some(guid)
+}
+
+/// Whether a GUID stands for what comes with Unity and is in no project: sixteen zeros, one digit, fifteen zeros.
+pub fn is_builtin(guid: u128) -> bool {
+    guid & !(0xf << 60) == 0 && guid >> 60 != 0
+}
+
+/// A GUID as 32 lower-case digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Guid(pub u128);
+
+impl fmt::Display for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_one_big_number() {
+        assert_eq!(parse("00000000000000000000000000000010"), Some(16));
+        assert_eq!(parse("8F57B4A070F7B43BBB3925467E6752AB"), parse("8f57b4a070f7b43bbb3925467e6752ab"));
+        assert_eq!(parse("gf57b4a070f7b43bbb3925467e6752ab"), None);
+        assert_eq!(parse("8f57b4a070f7b43bbb3925467e6752a"), None);
+        assert_eq!(parse("8f57b4a070f7b43bbb3925467e6752abc"), None);
+        assert_eq!(
+            parse_loose("{8f57b4a0-70f7-b43b-bb39-25467e6752ab}"),
+            parse("8f57b4a070f7b43bbb3925467e6752ab")
+        );
+    }
+
+    #[test]
+    fn builtin_guids_have_one_digit() {
+        assert!(is_builtin(parse("0000000000000000f000000000000000").unwrap()));
+        assert!(is_builtin(parse("0000000000000000e000000000000000").unwrap()));
+        assert!(!is_builtin(0));
+        assert!(!is_builtin(parse("1000000000000000f000000000000000").unwrap()));
+    }
+}

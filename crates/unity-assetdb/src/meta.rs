@@ -1,0 +1,418 @@
+//! `.meta` files: the GUID of an asset, how it is imported, and the names of what is inside it.
+//!
+//! Unity writes them in a small part of YAML. They are read line by line, and what a line means follows from its
+//! indentation, so that keys of nested lists are never taken for those around them. Nothing stops the reading: what is
+//! odd is noted as a [`Fault`] with its line.
+
+use crate::guid;
+use crate::scalar;
+use std::borrow::Cow;
+
+/// What a `.meta` file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meta<'a> {
+    /// The GUID; `None` when it is missing, malformed or contradicts itself.
+    pub guid: Option<u128>,
+    /// Whether it is about a folder.
+    pub folder: bool,
+    /// The name of the block that says how the asset is imported (`TextureImporter`); empty when there is none.
+    pub importer: &'a str,
+    /// `mainObjectFileID`, unless it is 0.
+    pub main_file_id: Option<i64>,
+    /// `textureType`; 8 is a sprite.
+    pub texture_type: Option<i64>,
+    /// `textureShape`; 2 is a cubemap, 4 an array, 8 a volume.
+    pub texture_shape: Option<i64>,
+    /// `spriteMode`; 1 is a single sprite, 2 a sheet.
+    pub sprite_mode: Option<i64>,
+    /// The sprites of a sheet: name and `internalID`, which is 0 in old files.
+    pub sprites: Vec<(Cow<'a, str>, i64)>,
+    /// `nameFileIdTable`: name and fileID.
+    pub name_table: Vec<(Cow<'a, str>, i64)>,
+    /// `internalIDToNameTable`: class, fileID and name.
+    pub id_table: Vec<(u32, i64, Cow<'a, str>)>,
+    /// `fileIDToRecycleName`: fileID and name.
+    pub recycled: Vec<(i64, Cow<'a, str>)>,
+    /// The clips cut from the animations of a model: name and `internalID`.
+    pub clips: Vec<(Cow<'a, str>, i64)>,
+    /// Whether a model keeps a single root node instead of putting the file in its place.
+    pub preserve_hierarchy: bool,
+    /// `fileIdsGeneration` of a model: how the fileIDs of its parts are made.
+    pub file_ids_generation: Option<i64>,
+    /// `animationType` of a model: 1 legacy, 2 generic, 3 humanoid.
+    pub animation_type: Option<i64>,
+    /// What is odd.
+    pub faults: Vec<Fault>,
+}
+
+/// Something odd in a `.meta`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The line, counted from 1.
+    pub line: u32,
+    /// What it is.
+    pub kind: FaultKind,
+}
+
+/// What can be odd about a `.meta`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// There is nothing in it.
+    Empty,
+    /// It has no `guid:`.
+    NoGuid,
+    /// What follows `guid:` are not 32 hexadecimal digits.
+    BadGuid(String),
+    /// A GUID of zeros stands for none.
+    ZeroGuid,
+    /// A second `guid:` says something else.
+    SecondGuid(u128),
+    /// A merge was not finished.
+    Conflict,
+    /// It starts with a byte order mark.
+    Bom,
+    /// It has bytes that are not UTF-8.
+    NotUtf8,
+    /// Git LFS did not fetch the content.
+    LfsPointer,
+}
+
+/// How the pointers of Git LFS start.
+pub(crate) const LFS: &[u8] = b"version https://git-lfs.github.com/spec/";
+
+/// Reads a `.meta`.
+///
+/// ```
+/// let meta = unity_assetdb::meta::parse(b"fileFormatVersion: 2\nguid: 8f57b4a070f7b43bbb3925467e6752ab\n");
+/// assert_eq!(meta.guid, unity_assetdb::guid::parse("8f57b4a070f7b43bbb3925467e6752ab"));
+/// assert!(meta.faults.is_empty());
+/// ```
+pub fn parse(bytes: &[u8]) -> Meta<'_> {
+    let mut meta = Meta::default();
+    let mut bytes = bytes;
+    if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf") {
+        bytes = rest;
+        meta.fault(1, FaultKind::Bom);
+    }
+    if !bytes.is_ascii()
+        && let Err(error) = std::str::from_utf8(bytes)
+    {
+        let line = memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() as u32 + 1;
+        meta.fault(line, FaultKind::NotUtf8);
+    }
+    let kind = match bytes {
+        bytes if bytes.trim_ascii().is_empty() => Some(FaultKind::Empty),
+        bytes if bytes.starts_with(LFS) => Some(FaultKind::LfsPointer),
+        _ => None,
+    };
+    if let Some(kind) = kind {
+        meta.fault(1, kind);
+        return meta;
+    }
+    let mut reader =
+        Parser { lines: Lines { text: bytes, at: 0, number: 0 }, seen_guid: None, bad_guid: false };
+    reader.top(&mut meta);
+    meta.guid = reader.seen_guid.filter(|_| !reader.bad_guid);
+    if reader.seen_guid.is_none() && !reader.bad_guid {
+        meta.fault(1, FaultKind::NoGuid);
+    }
+    meta
+}
+
+impl Meta<'_> {
+    fn fault(&mut self, line: u32, kind: FaultKind) {
+        if !self.faults.iter().any(|fault| fault.kind == kind) {
+            self.faults.push(Fault { line, kind });
+        }
+    }
+}
+
+/// A line without its indentation and its end.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    number: u32,
+    indent: usize,
+    text: &'a [u8],
+    /// From the text to the end of the file: scalars may go on in the next lines.
+    rest: &'a [u8],
+}
+
+impl<'a> Line<'a> {
+    /// The value, if the line is this key.
+    fn value(&self, key: &str) -> Option<&'a [u8]> {
+        let text = self.text.strip_prefix(key.as_bytes())?.strip_prefix(b":")?;
+        (text.is_empty() || text[0] == b' ').then(|| &self.rest[key.len() + 1..])
+    }
+
+    fn number_of(&self, key: &str) -> Option<i64> {
+        integer(first_line(self.value(key)?))
+    }
+
+    /// The same line without the dash of a list.
+    fn undashed(&self) -> Option<Line<'a>> {
+        let text = self.text.strip_prefix(b"-")?;
+        let spaces = text.iter().take_while(|b| **b == b' ').count();
+        if spaces == 0 && !text.is_empty() {
+            return None;
+        }
+        let skip = 1 + spaces;
+        Some(Line { indent: self.indent + skip, text: &self.text[skip..], rest: &self.rest[skip..], ..*self })
+    }
+}
+
+fn first_line(text: &[u8]) -> &[u8] {
+    text.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii()
+}
+
+fn integer(text: &[u8]) -> Option<i64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[derive(Clone, Copy)]
+struct Lines<'a> {
+    text: &'a [u8],
+    at: usize,
+    number: u32,
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Line<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Line<'a>> {
+        let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        self.at += end + 1;
+        self.number += 1;
+        let line = rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end]);
+        let indent = line.iter().take_while(|b| **b == b' ').count();
+        Some(Line { number: self.number, indent, text: &line[indent..], rest: &rest[indent..] })
+    }
+}
+
+struct Parser<'a> {
+    lines: Lines<'a>,
+    seen_guid: Option<u128>,
+    bad_guid: bool,
+}
+
+impl<'a> Parser<'a> {
+    fn top(&mut self, meta: &mut Meta<'a>) {
+        while let Some(line) = self.lines.next() {
+            match line.indent {
+                0 => self.outermost(line, meta),
+                _ if meta.importer.is_empty() => {}
+                _ => self.inner(line, meta),
+            }
+        }
+    }
+
+    fn outermost(&mut self, line: Line<'a>, meta: &mut Meta<'a>) {
+        match line.text.first() {
+            Some(b'g') => {
+                if let Some(value) = line.value("guid") {
+                    self.guid(line.number, first_line(value), meta);
+                }
+            }
+            Some(b'f') => {
+                meta.folder |= line.value("folderAsset").is_some_and(|value| first_line(value) == b"yes");
+            }
+            Some(b'<' | b'=' | b'>') => {
+                let marks = [&b"<<<<<<<"[..], b"=======", b">>>>>>>"];
+                if marks.iter().any(|mark| line.text.starts_with(mark)) {
+                    meta.fault(line.number, FaultKind::Conflict);
+                }
+            }
+            Some(b'A'..=b'Z') => {
+                let name = line.text.strip_suffix(b":").and_then(|name| std::str::from_utf8(name).ok());
+                if let Some(name) = name.filter(|_| meta.importer.is_empty()) {
+                    meta.importer = name;
+                    self.skip_if_plain(meta);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Most importers have nothing to say that matters here: their blocks are passed over at once.
+    fn skip_if_plain(&mut self, meta: &Meta<'a>) {
+        let plain = matches!(
+            meta.importer,
+            "MonoImporter"
+                | "DefaultImporter"
+                | "AudioImporter"
+                | "ShaderImporter"
+                | "PluginImporter"
+                | "TextScriptImporter"
+                | "AssemblyDefinitionImporter"
+                | "ComputeShaderImporter"
+        );
+        if plain {
+            let rest = &self.lines.text[self.lines.at.min(self.lines.text.len())..];
+            // Whatever is not indented is still looked at: a conflict marker, say.
+            for at in memchr::memchr_iter(b'\n', rest) {
+                if rest.get(at + 1).is_some_and(|next| !matches!(next, b' ' | b'\n' | b'\r')) {
+                    self.lines.number += memchr::memchr_iter(b'\n', &rest[..at + 1]).count() as u32;
+                    self.lines.at += at + 1;
+                    return;
+                }
+            }
+            self.lines.at = self.lines.text.len();
+        }
+    }
+
+    fn guid(&mut self, number: u32, text: &[u8], meta: &mut Meta<'a>) {
+        let text = text.split(|b| *b == b'#').next().unwrap_or_default().trim_ascii();
+        match text.try_into().ok().and_then(guid::parse_bytes) {
+            Some(0) => {
+                self.bad_guid = true;
+                meta.fault(number, FaultKind::ZeroGuid);
+            }
+            Some(guid) => match self.seen_guid {
+                Some(first) if first != guid => {
+                    self.bad_guid = true;
+                    meta.fault(number, FaultKind::SecondGuid(guid));
+                }
+                _ => self.seen_guid = Some(guid),
+            },
+            None => {
+                self.bad_guid = true;
+                let shown = String::from_utf8_lossy(&text[..text.len().min(60)]).into_owned();
+                meta.fault(number, FaultKind::BadGuid(shown));
+            }
+        }
+    }
+
+    /// A line of the importer's block.
+    fn inner(&mut self, line: Line<'a>, meta: &mut Meta<'a>) {
+        let direct = line.indent == 2;
+        match line.text.first() {
+            Some(b'm') if direct => {
+                if let Some(id) = line.number_of("mainObjectFileID") {
+                    meta.main_file_id = Some(id).filter(|id| *id != 0);
+                }
+            }
+            Some(b't') if direct => {
+                if let Some(value) = line.number_of("textureType") {
+                    meta.texture_type.get_or_insert(value);
+                } else if let Some(value) = line.number_of("textureShape") {
+                    meta.texture_shape.get_or_insert(value);
+                }
+            }
+            Some(b's') => {
+                if direct && let Some(value) = line.number_of("spriteMode") {
+                    meta.sprite_mode.get_or_insert(value);
+                } else if line.indent == 4 && line.text == b"sprites:" {
+                    self.list(line.indent, |name, id| meta.sprites.push((name, id)));
+                }
+            }
+            Some(b'p') => {
+                meta.preserve_hierarchy |= line.number_of("preserveHierarchy") == Some(1);
+            }
+            Some(b'c') if line.text == b"clipAnimations:" => {
+                self.list(line.indent, |name, id| meta.clips.push((name, id)));
+            }
+            Some(b'a') if direct => {
+                meta.animation_type = meta.animation_type.or(line.number_of("animationType"));
+            }
+            Some(b'f') if line.text.starts_with(b"fileIdsGeneration") => {
+                meta.file_ids_generation = line.number_of("fileIdsGeneration");
+            }
+            Some(b'i') if direct && line.text == b"internalIDToNameTable:" => {
+                self.id_table(line.indent, meta)
+            }
+            Some(b'f') if direct && line.text == b"fileIDToRecycleName:" => {
+                self.mapping(line.indent, |key, value| {
+                    if let Some(id) = integer(key.text.split(|b| *b == b':').next().unwrap_or_default()) {
+                        meta.recycled.push((id, scalar::decode(value, key.indent)));
+                    }
+                });
+            }
+            Some(b'n') if line.text == b"nameFileIdTable:" => {
+                self.mapping(line.indent, |key, _| {
+                    let Some(colon) = memchr::memrchr(b':', key.text) else { return };
+                    if let Some(id) = integer(key.text[colon + 1..].trim_ascii()) {
+                        meta.name_table.push((scalar::decode(&key.text[..colon], 0), id));
+                    }
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// The next line, if it belongs to the value of a key at `indent`; a list may stand at the indent of its key.
+    fn next_within(&mut self, indent: usize, list: bool) -> Option<Line<'a>> {
+        let mut ahead = self.lines;
+        let line = ahead.next()?;
+        let within = line.indent > indent
+            || line.text.is_empty()
+            || (list && line.indent == indent && line.text.starts_with(b"-"));
+        within.then(|| {
+            self.lines = ahead;
+            line
+        })
+    }
+
+    /// A list of maps: the `name` and the `internalID` of each, at its own indentation and no deeper.
+    fn list(&mut self, indent: usize, mut put: impl FnMut(Cow<'a, str>, i64)) {
+        let mut item: Option<(usize, Option<Cow<'a, str>>, i64)> = None;
+        let mut put = |item: Option<(usize, Option<Cow<'a, str>>, i64)>| {
+            if let Some((_, Some(name), id)) = item {
+                put(name, id);
+            }
+        };
+        let mut dashes = None;
+        while let Some(line) = self.next_within(indent, true) {
+            let mut line = line;
+            let opens = line.text.starts_with(b"-") && line.indent <= *dashes.get_or_insert(line.indent);
+            if opens && let Some(first) = line.undashed() {
+                put(item.replace((first.indent, None, 0)));
+                line = first;
+            }
+            let Some((own, name, id)) = &mut item else { continue };
+            if line.indent != *own {
+                continue;
+            }
+            if let Some(value) = line.value("name") {
+                name.get_or_insert_with(|| scalar::decode(value, line.indent));
+            } else if let Some(value) = line.number_of("internalID") {
+                *id = value;
+            }
+        }
+        put(item);
+    }
+
+    fn id_table(&mut self, indent: usize, meta: &mut Meta<'a>) {
+        let mut key = None;
+        while let Some(line) = self.next_within(indent, true) {
+            let line = line.undashed().unwrap_or(line);
+            if let Some(value) = line.value("second") {
+                if let Some((class, id)) = key.take() {
+                    meta.id_table.push((class, id, scalar::decode(value, line.indent)));
+                }
+            } else if line.text.first().is_some_and(u8::is_ascii_digit) {
+                let mut halves = line.text.splitn(2, |b| *b == b':');
+                let class = halves.next().and_then(integer).and_then(|class| u32::try_from(class).ok());
+                let id = halves.next().and_then(|id| integer(id.trim_ascii()));
+                key = class.zip(id);
+            }
+        }
+    }
+
+    /// The lines of a map one level below `indent`, each with what follows its first colon.
+    fn mapping(&mut self, indent: usize, mut put: impl FnMut(Line<'a>, &'a [u8])) {
+        let mut own = None;
+        while let Some(line) = self.next_within(indent, false) {
+            if line.text.is_empty() || line.indent != *own.get_or_insert(line.indent) {
+                continue;
+            }
+            if let Some(colon) = memchr::memchr(b':', line.text) {
+                put(line, &line.rest[colon + 1..]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

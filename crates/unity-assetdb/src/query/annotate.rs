@@ -1,0 +1,54 @@
+//! A filter that puts names where a text has GUIDs: for diffs, logs and YAML that people read.
+
+use super::inner::Inner;
+use crate::class_id::class_name;
+use crate::index::{Index, Resolved, Result};
+use crate::refs;
+
+/// Replaces every reference in a line that the index can name: `{fileID: 21300000, guid: 8f57…, type: 3}` becomes
+/// `{Flag (Sprite) Assets/Flag.png}`.
+pub fn annotate(index: &Index, inner: &mut Inner<'_>, line: &str) -> Result<String> {
+    let mut found = Vec::new();
+    refs::scan(line.as_bytes(), 0, |each| found.push(each));
+    let mut out = String::with_capacity(line.len());
+    let mut from = 0;
+    for each in found {
+        let Some(label) = label(index, inner, each.guid, each.file_id)? else { continue };
+        if each.start < from || !line.is_char_boundary(each.start) || !line.is_char_boundary(each.end) {
+            continue;
+        }
+        out.push_str(&line[from..each.start]);
+        out.push_str(&format!("{{{label}}}"));
+        from = each.end;
+    }
+    out.push_str(&line[from..]);
+    Ok(out)
+}
+
+/// `Flag (Sprite) Assets/Flag.png`
+pub fn label(index: &Index, inner: &mut Inner<'_>, guid: u128, file_id: i64) -> Result<Option<String>> {
+    let Some(resolved) = index.resolve(guid, file_id)? else { return Ok(None) };
+    let hint = resolved.entry().hint()?;
+    let (name, kind) = match resolved {
+        Resolved::Asset(entry) => (entry.name()?.to_owned(), short_type(index, &entry.type_name()?)?),
+        Resolved::Sub(_, sub) => (sub.name.to_owned(), class_name(sub.class_id).into_owned()),
+        Resolved::Inner(entry) => match inner.find(guid, file_id)? {
+            Some(object) if !object.name.is_empty() => {
+                (object.name, class_name(object.class_id).into_owned())
+            }
+            Some(object) => (entry.name()?.to_owned(), class_name(object.class_id).into_owned()),
+            None => (entry.name()?.to_owned(), format!("object {file_id}")),
+        },
+    };
+    Ok(Some(format!("{name} ({kind}) {hint}")))
+}
+
+/// The name of the script instead of its GUID, where it is in the project.
+pub fn short_type(index: &Index, kind: &str) -> Result<String> {
+    let script = kind.strip_prefix("Script:").and_then(crate::guid::parse);
+    let Some(script) = script else { return Ok(kind.to_owned()) };
+    Ok(match index.find_by_guid(script)? {
+        Some(entry) => entry.name()?.to_owned(),
+        None => kind.to_owned(),
+    })
+}

@@ -1,0 +1,460 @@
+//! The database in memory and as `asset-db.bin`; [`read`] and [`write`] take and leave files.
+//!
+//! The layout is that of `docs/formats/assetdb.md`: bincode 2 after eight bytes of magic. Files appear by rename only.
+//! For lookups in a large project without decoding all of it, see [`crate::index`].
+
+use kiln_format::assetdb::{Kind, Part, Reader, Writer};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{fmt, fs, io};
+
+/// The schema of [`DB_FILENAME`].
+pub const SCHEMA_VERSION: u16 = kiln_format::assetdb::SCHEMA;
+/// The first bytes of [`DB_FILENAME`].
+pub const MAGIC: &[u8; 8] = &kiln_format::assetdb::MAGIC;
+/// The name of the database.
+pub const DB_FILENAME: &str = "asset-db.bin";
+/// The name of the state that bakes and queries keep beside it.
+pub const CACHE_FILENAME: &str = "asset-db.cache.bin";
+
+/// Where the database of an output directory is.
+pub fn db_path(out_dir: &Path) -> PathBuf {
+    out_dir.join(DB_FILENAME)
+}
+
+/// Where the state of an output directory is.
+pub fn cache_path(out_dir: &Path) -> PathBuf {
+    out_dir.join(CACHE_FILENAME)
+}
+
+/// What an asset is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AssetType {
+    /// A class of Unity's own, by its number; see [`crate::class_id`].
+    Native(u32),
+    /// A ScriptableObject: the place of its script in [`AssetDb::script_types`].
+    Script(u32),
+}
+
+/// Something inside an asset that has a name and can be referred to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubAsset {
+    /// The number that references carry.
+    pub file_id: i64,
+    /// Its class.
+    pub class_id: u32,
+    /// Its name, unique among things of its class unless it belongs to its parent alone.
+    pub name: Box<str>,
+}
+
+/// One asset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssetEntry {
+    /// The GUID in its `.meta`.
+    pub guid: u128,
+    /// What it is.
+    pub asset_type: AssetType,
+    /// The stem of its file's name, with a suffix where others of its type have the same.
+    pub name: Box<str>,
+    /// What is inside it, ascending by `file_id`.
+    pub sub_assets: Vec<SubAsset>,
+    /// Its path, relative to the project: `Assets/Foo.prefab`.
+    pub hint: Box<str>,
+}
+
+/// A database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssetDb {
+    /// The schema; [`encode`] writes [`SCHEMA_VERSION`] whatever stands here.
+    pub schema_version: u16,
+    /// The GUIDs of the scripts that [`AssetType::Script`] counts, ascending.
+    pub script_types: Vec<u128>,
+    /// The assets, ascending by GUID.
+    pub entries: Vec<AssetEntry>,
+}
+
+impl Default for AssetDb {
+    fn default() -> AssetDb {
+        AssetDb { schema_version: SCHEMA_VERSION, script_types: Vec::new(), entries: Vec::new() }
+    }
+}
+
+impl AssetDb {
+    /// A database without assets.
+    pub fn new() -> AssetDb {
+        AssetDb::default()
+    }
+
+    /// The asset with this GUID.
+    ///
+    /// ```
+    /// use unity_assetdb::store::{AssetDb, AssetEntry, AssetType};
+    /// let mut db = AssetDb::new();
+    /// db.entries.push(AssetEntry {
+    ///     guid: 7,
+    ///     asset_type: AssetType::Native(213),
+    ///     name: "Flag".into(),
+    ///     sub_assets: Vec::new(),
+    ///     hint: "Assets/Flag.png".into(),
+    /// });
+    /// assert_eq!(&*db.find_by_guid(7).unwrap().name, "Flag");
+    /// assert!(db.find_by_guid(8).is_none());
+    /// ```
+    pub fn find_by_guid(&self, guid: u128) -> Option<&AssetEntry> {
+        self.entries.binary_search_by_key(&guid, |entry| entry.guid).ok().map(|at| &self.entries[at])
+    }
+
+    /// The GUID of the script of an asset, if it is a ScriptableObject.
+    pub fn script_guid(&self, asset_type: AssetType) -> Option<u128> {
+        match asset_type {
+            AssetType::Native(_) => None,
+            AssetType::Script(index) => self.script_types.get(index as usize).copied(),
+        }
+    }
+
+    /// Puts a script in the table, and the indices of all assets right.
+    pub fn intern_script(&mut self, guid: u128) -> AssetType {
+        let index = match self.script_types.binary_search(&guid) {
+            Ok(at) => at,
+            Err(at) => {
+                self.script_types.insert(at, guid);
+                for entry in &mut self.entries {
+                    if let AssetType::Script(index) = &mut entry.asset_type
+                        && *index as usize >= at
+                    {
+                        *index += 1;
+                    }
+                }
+                at
+            }
+        };
+        AssetType::Script(index as u32)
+    }
+
+    /// Puts assets in the order of their GUIDs, and what is inside them in that of their fileIDs.
+    pub fn sort(&mut self) {
+        self.entries.sort_by_key(|entry| entry.guid);
+        for entry in &mut self.entries {
+            entry.sub_assets.sort_by_key(|sub| sub.file_id);
+        }
+    }
+}
+
+/// Why a database cannot be read or written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The system refused.
+    Io(io::Error),
+    /// The file is too short to be a database.
+    TooShort(usize),
+    /// The file does not start as a database.
+    Magic,
+    /// The file has another schema.
+    Schema {
+        /// The schema of the file.
+        found: u64,
+    },
+    /// The file is damaged; the text says where.
+    Damaged(String),
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreError::Io(error) => error.fmt(f),
+            StoreError::TooShort(len) => write!(f, "asset-db too short ({len} bytes)"),
+            StoreError::Magic => f.write_str("asset-db magic mismatch"),
+            StoreError::Schema { found } => {
+                write!(f, "asset-db schema {found} expected {SCHEMA_VERSION}, re-bake required")
+            }
+            StoreError::Damaged(why) => write!(f, "asset-db damaged: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            StoreError::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for StoreError {
+    fn from(error: io::Error) -> StoreError {
+        StoreError::Io(error)
+    }
+}
+
+impl From<kiln_format::Error> for StoreError {
+    fn from(error: kiln_format::Error) -> StoreError {
+        match error {
+            kiln_format::Error::Truncated { field: "magic", len, .. } => StoreError::TooShort(len as usize),
+            kiln_format::Error::Magic { .. } => StoreError::Magic,
+            kiln_format::Error::Mismatch { field: "schema_version", found, .. } => {
+                StoreError::Schema { found }
+            }
+            other => StoreError::Damaged(other.to_string()),
+        }
+    }
+}
+
+impl From<Kind> for AssetType {
+    fn from(kind: Kind) -> AssetType {
+        match kind {
+            Kind::Native(class) => AssetType::Native(class),
+            Kind::Script(index) => AssetType::Script(index),
+        }
+    }
+}
+
+impl From<AssetType> for Kind {
+    fn from(asset_type: AssetType) -> Kind {
+        match asset_type {
+            AssetType::Native(class) => Kind::Native(class),
+            AssetType::Script(index) => Kind::Script(index),
+        }
+    }
+}
+
+/// The bytes of a database. Rows are written as they stand: see [`AssetDb::sort`].
+pub fn encode(db: &AssetDb) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut writer = Writer::new(&mut out, &db.script_types, db.entries.len());
+    for entry in &db.entries {
+        let parts = entry.sub_assets.iter();
+        let parts = parts.map(|sub| Part { file_id: sub.file_id, class_id: sub.class_id, name: &sub.name });
+        writer.row(entry.guid, entry.asset_type.into(), &entry.name, &entry.hint, parts);
+    }
+    out
+}
+
+/// The database in these bytes. Bytes after its end are ignored.
+pub fn decode(bytes: &[u8]) -> Result<AssetDb, StoreError> {
+    let mut reader = Reader::new(bytes)?;
+    let mut db = AssetDb { script_types: reader.scripts().collect(), ..AssetDb::new() };
+    while let Some(row) = reader.next_row()? {
+        let sub = |part: Part<'_>| SubAsset {
+            file_id: part.file_id,
+            class_id: part.class_id,
+            name: part.name.into(),
+        };
+        db.entries.push(AssetEntry {
+            guid: row.guid,
+            asset_type: row.kind.into(),
+            name: row.name.into(),
+            sub_assets: row.parts().map(sub).collect(),
+            hint: row.hint.into(),
+        });
+    }
+    Ok(db)
+}
+
+/// Reads a database.
+///
+/// ```
+/// use unity_assetdb::store::{self, AssetDb};
+/// let dir = tempfile::tempdir()?;
+/// let path = store::db_path(dir.path());
+/// store::write(&path, &AssetDb::new())?;
+/// assert_eq!(store::read(&path)?, AssetDb::new());
+/// # Ok::<(), store::StoreError>(())
+/// ```
+pub fn read(path: &Path) -> Result<AssetDb, StoreError> {
+    decode(&fs::read(path)?)
+}
+
+/// Writes a database, whole or not at all.
+pub fn write(path: &Path, db: &AssetDb) -> Result<(), StoreError> {
+    let mut file = Temporary::beside(path)?;
+    file.write_all(&encode(db))?;
+    Ok(file.publish(path)?)
+}
+
+/// A file under another name in the directory that it will appear in.
+pub(crate) struct Temporary {
+    path: PathBuf,
+    file: fs::File,
+}
+
+/// How the names of temporary files start.
+pub(crate) const TEMPORARY: &str = ".asset-db-";
+
+impl Temporary {
+    /// Opens one. The directory must be there.
+    pub(crate) fn beside(target: &Path) -> io::Result<Temporary> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = target.with_file_name(format!("{TEMPORARY}{}-{n}.tmp", std::process::id()));
+        let file = fs::File::create(&path)?;
+        Ok(Temporary { path, file })
+    }
+
+    /// The open file.
+    #[cfg(feature = "bake")]
+    pub(crate) fn file(&self) -> &fs::File {
+        &self.file
+    }
+
+    /// Makes it durable and gives it its name.
+    pub(crate) fn publish(self, target: &Path) -> io::Result<()> {
+        self.file.sync_data()?;
+        fs::rename(&self.path, target)
+    }
+}
+
+impl io::Write for Temporary {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // After a rename there is nothing under this name any more.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> AssetDb {
+        let sub = |file_id, name: &str| SubAsset { file_id, class_id: 213, name: name.into() };
+        let entry = |guid, asset_type, name: &str| AssetEntry {
+            guid,
+            asset_type,
+            name: name.into(),
+            sub_assets: vec![sub(21_300_002, "b"), sub(-1, "ü")],
+            hint: format!("Assets/{name}").into(),
+        };
+        let entries = vec![entry(u128::MAX, AssetType::Native(28), "Z"), entry(3, AssetType::Script(0), "A")];
+        let mut db = AssetDb { script_types: vec![9], entries, ..AssetDb::new() };
+        db.sort();
+        db
+    }
+
+    #[test]
+    fn comes_back_from_bytes() {
+        let db = sample();
+        assert_eq!(decode(&encode(&db)).unwrap(), db);
+        let mut longer = encode(&db);
+        longer.extend(b"trailing");
+        assert_eq!(decode(&longer).unwrap(), db);
+        assert_eq!(db.entries[0].guid, 3);
+        assert_eq!(db.entries[0].sub_assets[0].file_id, -1);
+        assert_eq!(db.script_guid(db.entries[0].asset_type), Some(9));
+    }
+
+    #[test]
+    fn interning_a_script_keeps_indices_right() {
+        let mut db = sample();
+        assert_eq!(db.intern_script(4), AssetType::Script(0));
+        assert_eq!(db.script_guid(db.entries[0].asset_type), Some(9), "shifted by the new one");
+        assert_eq!(db.intern_script(9), AssetType::Script(1));
+        assert_eq!(db.script_types, [4, 9]);
+    }
+
+    #[test]
+    fn foreign_files_are_told_apart() {
+        let check = |bytes: &[u8], text: &str| assert_eq!(decode(bytes).unwrap_err().to_string(), text);
+        check(b"UAD", "asset-db too short (3 bytes)");
+        check(b"UADCACHE\x06\x00", "asset-db magic mismatch");
+        check(b"UADBIN__\x05\x00\x00", "asset-db schema 5 expected 6, re-bake required");
+        check(b"UADBIN__\xfb\x00\x01\x00\x00", "asset-db schema 256 expected 6, re-bake required");
+        assert!(matches!(decode(b"UADBIN__\x06\x00\x02").unwrap_err(), StoreError::Damaged(_)));
+    }
+
+    /// The real bincode, on types laid out as the document has them.
+    mod bincode_2 {
+        use super::*;
+        use bincode::config::standard;
+
+        #[derive(bincode::Encode, bincode::Decode, PartialEq, Debug)]
+        struct Db {
+            schema_version: u16,
+            script_types: Vec<u128>,
+            entries: Vec<Entry>,
+        }
+
+        #[derive(bincode::Encode, bincode::Decode, PartialEq, Debug)]
+        struct Entry {
+            guid: u128,
+            asset_type: Type,
+            name: Box<str>,
+            sub_assets: Vec<Sub>,
+            hint: Box<str>,
+        }
+
+        #[derive(bincode::Encode, bincode::Decode, PartialEq, Debug)]
+        enum Type {
+            Native(u32),
+            Script(u32),
+        }
+
+        #[derive(bincode::Encode, bincode::Decode, PartialEq, Debug)]
+        struct Sub {
+            file_id: i64,
+            class_id: u32,
+            name: Box<str>,
+        }
+
+        fn theirs(db: &AssetDb) -> Db {
+            let sub =
+                |sub: &SubAsset| Sub { file_id: sub.file_id, class_id: sub.class_id, name: sub.name.clone() };
+            let entry = |entry: &AssetEntry| Entry {
+                guid: entry.guid,
+                asset_type: match entry.asset_type {
+                    AssetType::Native(class) => Type::Native(class),
+                    AssetType::Script(index) => Type::Script(index),
+                },
+                name: entry.name.clone(),
+                sub_assets: entry.sub_assets.iter().map(sub).collect(),
+                hint: entry.hint.clone(),
+            };
+            Db {
+                schema_version: SCHEMA_VERSION,
+                script_types: db.script_types.clone(),
+                entries: db.entries.iter().map(entry).collect(),
+            }
+        }
+
+        fn check(db: &AssetDb) {
+            let ours = encode(db);
+            let body = bincode::encode_to_vec(theirs(db), standard()).unwrap();
+            assert_eq!(ours[8..], body);
+            let (read, len) = bincode::decode_from_slice::<Db, _>(&ours[8..], standard()).unwrap();
+            assert_eq!((read, len), (theirs(db), body.len()));
+        }
+
+        #[test]
+        fn writes_and_reads_the_same() {
+            check(&AssetDb::new());
+            check(&sample());
+        }
+
+        proptest::proptest! {
+            #[test]
+            fn for_numbers_of_every_width(guids: Vec<u128>, ids: Vec<i64>, class: u32, name: String) {
+                let sub = |file_id: &i64| SubAsset { file_id: *file_id, class_id: class, name: name.clone().into() };
+                let entry = |guid: &u128| AssetEntry {
+                    guid: *guid,
+                    asset_type: AssetType::Script(class),
+                    name: name.clone().into(),
+                    sub_assets: ids.iter().map(sub).collect(),
+                    hint: name.repeat(40).into(),
+                };
+                let entries = guids.iter().map(entry).collect();
+                check(&AssetDb { script_types: guids, entries, ..AssetDb::new() });
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Where a project is, and which of its files Unity sees.
+
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+/// Why there is no project to work on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum WalkError {
+    /// The path cannot be followed.
+    Canonicalize(PathBuf, io::Error),
+    /// The directory is no project.
+    NotAProject(PathBuf),
+    /// No directory above the current one is a project.
+    NoProject,
+}
+
+impl fmt::Display for WalkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WalkError::Canonicalize(path, error) => {
+                write!(f, "canonicalize project {}: {error}", path.display())
+            }
+            WalkError::NotAProject(path) => {
+                write!(f, "not a Unity project: {} (missing Assets/ or ProjectSettings/)", path.display())
+            }
+            WalkError::NoProject => {
+                f.write_str("no Unity project root found above CWD: needs `Assets/` + `ProjectSettings/`")
+            }
+        }
+    }
+}
+
+impl std::error::Error for WalkError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            WalkError::Canonicalize(_, error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// The root of a project: the given directory, or the nearest one at or above the current directory. This is the one
+/// function of the library that looks at the current directory, because it is asked to.
+pub fn resolve_project_root(project: Option<&Path>) -> Result<PathBuf, WalkError> {
+    match project {
+        Some(path) => {
+            let root = path.canonicalize().map_err(|e| WalkError::Canonicalize(path.to_owned(), e))?;
+            if is_project(&root) { Ok(root) } else { Err(WalkError::NotAProject(root)) }
+        }
+        None => {
+            let here = std::env::current_dir().map_err(|e| WalkError::Canonicalize(".".into(), e))?;
+            resolve_above(&here).ok_or(WalkError::NoProject)
+        }
+    }
+}
+
+/// The nearest project at or above a directory.
+pub fn resolve_above(dir: &Path) -> Option<PathBuf> {
+    dir.ancestors().find(|dir| is_project(dir)).map(Path::to_owned)
+}
+
+fn is_project(dir: &Path) -> bool {
+    dir.join("Assets").is_dir() && dir.join("ProjectSettings").is_dir()
+}
+
+/// The directories of a project that hold assets.
+pub const ROOTS: [&str; 2] = ["Assets", "Packages"];
+
+/// Whether Unity passes over a file or folder of this name: hidden ones, backups, temporary files and `cvs`.
+///
+/// ```
+/// use unity_assetdb::walk::is_hidden;
+/// assert!(is_hidden(".git") && is_hidden("Samples~") && is_hidden("CVS") && is_hidden("a.tmp"));
+/// assert!(!is_hidden("Foo.prefab"));
+/// ```
+pub fn is_hidden(name: &str) -> bool {
+    name.starts_with('.')
+        || name.ends_with('~')
+        || name.eq_ignore_ascii_case("cvs")
+        || name.len() >= 4 && name.as_bytes()[name.len() - 4..].eq_ignore_ascii_case(b".tmp")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_project_has_assets_and_settings() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let said = |error: WalkError| error.to_string();
+        assert!(said(resolve_project_root(Some(&root)).unwrap_err()).starts_with("not a Unity project: "));
+        assert!(
+            said(resolve_project_root(Some(&root.join("x"))).unwrap_err())
+                .starts_with("canonicalize project ")
+        );
+        fs::create_dir_all(root.join("Assets/Deep/Down")).unwrap();
+        assert_eq!(resolve_above(&root.join("Assets/Deep")), None);
+        fs::create_dir(root.join("ProjectSettings")).unwrap();
+        assert_eq!(resolve_project_root(Some(&root)).unwrap(), root);
+        assert_eq!(resolve_above(&root.join("Assets/Deep/Down")), Some(root));
+    }
+}
