@@ -59,7 +59,8 @@ pub(crate) fn compile(source: &Source<'_>, options: &Options<'_>) -> Result<Comp
     let debug_info = options.debug.then_some(spv::DebugInfo {
         source_code: source.text,
         file_name: source.path,
-        language: spv::SourceLanguage::WGSL,
+        // WGSL has a number of its own, which validators and drivers of a few years ago refuse.
+        language: spv::SourceLanguage::Unknown,
     });
     let how = spv::Options {
         lang_version: options.target.spirv(),
