@@ -11,6 +11,7 @@ struct Files {
     asked: Vec<(String, String, bool)>,
 }
 
+#[cfg(feature = "glsl")]
 impl Files {
     fn of(files: &[(&str, &str)]) -> Files {
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));

@@ -121,12 +121,13 @@ impl<'a> Reflection<'a> {
             told.take(i);
             match (i.opcode, i.word(0), i.word(1)) {
                 (op::NAME, Some(id), _) => _ = names.insert(id, i.text(1).map_or("", |(name, _)| name)),
-                (op::FUNCTION, _, Some(id)) if id != 0 && id < view.bound() => {
+                (op::FUNCTION, _, id) => {
+                    let id = id.filter(|id| (1..view.bound()).contains(id));
+                    let id = id.ok_or(i.wrong("function", "has no id below the bound"))?;
                     if !functions.insert(id) {
                         return Err(i.wrong("function", "has the id of another function"));
                     }
                 }
-                (op::FUNCTION, ..) => return Err(i.wrong("function", "has no id below the bound")),
                 _ => {}
             }
         }
@@ -279,11 +280,12 @@ impl<'a> Reflection<'a> {
         list(out, "bindings", &self.bindings, |b, out| {
             let Binding { set, binding, descriptor, name, .. } = b;
             write!(out, "{set}.{binding} {}{}", descriptor.name(), Named(name))?;
-            Ok(match b.count {
+            match b.count {
                 Count::Fixed(1) => {}
                 Count::Fixed(count) => write!(out, "[{count}]")?,
                 Count::Open => out.write_str("[]")?,
-            })
+            }
+            Ok(())
         })?;
         for block in &self.push_constants {
             write!(out, " | push constants {} B", block.size)?;
