@@ -40,6 +40,7 @@ pub(crate) struct Node {
     pub(crate) fingerprint: String,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one for each asset, and they are not moved about")]
 /// How an asset is made.
 #[derive(Clone, Debug)]
 pub(crate) enum Recipe {
