@@ -40,9 +40,9 @@ pub(crate) struct Node {
     pub(crate) fingerprint: String,
 }
 
-#[expect(clippy::large_enum_variant, reason = "there is one for each asset, and they are not moved about")]
 /// How an asset is made.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one for each asset, and they are not moved about")]
 pub(crate) enum Recipe {
     /// A file as it is.
     Blob(RelPath),
