@@ -42,6 +42,7 @@ pub(crate) struct Node {
 
 /// How an asset is made.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one for each asset, and they are not moved about")]
 pub(crate) enum Recipe {
     /// A file as it is.
     Blob(RelPath),
