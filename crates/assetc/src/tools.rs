@@ -4,6 +4,8 @@
 //! every source that needs it; where it lies is not. A program reads copies of the files that the recipe has read, in
 //! a directory of its own that is gone afterwards, and has a limited time.
 
+#[cfg(feature = "glsl")]
+mod apart;
 mod process;
 mod scratch;
 
@@ -12,6 +14,9 @@ pub(crate) use scratch::Scratch;
 
 use crate::config::Config;
 use kiln_kit::Diag;
+use kiln_shader::{Compiled, Includes, Options, Source};
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -71,6 +76,8 @@ impl Tool {
 pub struct Tools {
     found: Vec<Program>,
     scratch: PathBuf,
+    #[cfg(feature = "glsl")]
+    apart: Option<apart::Workers>,
 }
 
 /// A program that was found.
@@ -91,7 +98,34 @@ impl Tools {
             let path = config.tool(tool.name()).or_else(on_path)?;
             Some(Program { tool, path, identity: OnceLock::new() })
         };
-        Tools { found: Tool::ALL.into_iter().filter_map(locate).collect(), scratch }
+        Tools { found: Tool::ALL.into_iter().filter_map(locate).collect(), scratch, ..Tools::default() }
+    }
+
+    /// Has shaders compiled in other processes: those of a program that calls [`serve_shaders`] when it is started
+    /// with these arguments. A source that makes the compiler crash or hang then fails alone.
+    #[must_use]
+    pub fn compile_apart(self, program: PathBuf, args: Vec<OsString>) -> Tools {
+        #[cfg(feature = "glsl")]
+        return Tools { apart: Some(apart::Workers::new(program, args)), ..self };
+        #[cfg(not(feature = "glsl"))]
+        {
+            let _ = (program, args);
+            self
+        }
+    }
+
+    /// Compiles one stage of a shader.
+    pub(crate) fn compile_shader(
+        &self,
+        source: &Source<'_>,
+        options: &Options<'_>,
+        includes: &mut dyn Includes,
+    ) -> Result<Compiled, Diag> {
+        #[cfg(feature = "glsl")]
+        if let Some(apart) = &self.apart {
+            return apart.compile(source, options, includes);
+        }
+        kiln_shader::compile(source, options, includes)
     }
 
     /// A program, if it was found.
@@ -122,6 +156,17 @@ impl Tools {
     /// An empty directory for a program to work in.
     pub(crate) fn scratch(&self) -> Result<Scratch, Diag> {
         Scratch::new(&self.scratch)
+    }
+}
+
+/// What a process does for [`Tools::compile_apart`] until its input ends.
+pub fn serve_shaders(input: impl Read + Send, output: impl Write + Send) -> io::Result<()> {
+    #[cfg(feature = "glsl")]
+    return kiln_shader::serve(input, output);
+    #[cfg(not(feature = "glsl"))]
+    {
+        let _ = (input, output);
+        Ok(())
     }
 }
 

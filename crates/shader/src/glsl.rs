@@ -3,6 +3,7 @@
 //! glslang recurses as deep as expressions are long, so that it runs on a stack of its own. Its symbol tables are
 //! shared behind its own locks, everything else belongs to the thread; a compilation starts and ends on one thread.
 
+use crate::apart::{Channel, run_apart};
 use crate::embed::embed;
 use crate::messages::Findings;
 use crate::{Compiled, Include, Includes, Language, Options, Source, Stage, Target};
@@ -22,22 +23,41 @@ const MAX_TEXT: usize = 1 << 20;
 /// How deep includes may lie in each other.
 const MAX_DEPTH: usize = 64;
 
+/// What glslang is asked.
+pub(crate) struct Job {
+    pub(crate) text: String,
+    pub(crate) language: Language,
+    pub(crate) stage: Stage,
+    pub(crate) target: Target,
+}
+
+/// What it tells: the module and the log, or the log alone.
+pub(crate) type Told = Result<(Vec<u32>, String), String>;
+
+/// Leads from an include at a depth to the path and the text of a file.
+pub(crate) type Ask<'a> = &'a mut (dyn FnMut(Include<'_>, usize) -> Option<(String, String)> + Send);
+
 pub(crate) fn compile(
     source: &Source<'_>,
     options: &Options<'_>,
     includes: &mut dyn Includes,
+    apart: Option<&mut dyn Channel>,
 ) -> Result<Compiled, Diag> {
-    let mut handler = Handler { source, includes, texts: BTreeMap::new(), left: MAX_TEXT, fault: None };
-    handler.add(source.path, source.text);
-    let done = std::thread::scope(|scope| {
-        let work = || run(source, options, &mut handler);
-        // The name is that of the threads whose panics are reported as errors of their asset.
-        let thread = std::thread::Builder::new().name("kiln-glslang".into()).stack_size(STACK);
-        let started = thread.spawn_scoped(scope, work);
-        let started = started.map_err(|e| Diag::error("threads", format!("cannot start a thread: {e}")))?;
-        Ok(started.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    })?;
-    let Handler { texts, fault, .. } = handler;
+    if source.text.len() > MAX_TEXT {
+        let message = format!("the source has more than {} MiB", MAX_TEXT >> 20);
+        return Err(Diag::error("shader-compile", message).path(source.path));
+    }
+    let mut follow = Follow { source, includes, texts: BTreeMap::new(), left: MAX_TEXT, fault: None };
+    follow.add(source.path, source.text);
+    let text = with_head(source, options);
+    let job = Job { text, language: source.language, stage: source.stage, target: options.target };
+    let ask: Ask<'_> = &mut |include, depth| follow.include(include, depth);
+    let done = match apart {
+        Some(channel) => run_apart(&job, ask, channel),
+        None => run(&job, ask),
+    };
+    let done = done.map_err(|diag| diag.path(source.path))?;
+    let Follow { texts, fault, .. } = follow;
     if let Some(fault) = fault {
         return Err(fault);
     }
@@ -52,21 +72,23 @@ pub(crate) fn compile(
     }
 }
 
-/// The module and the log, or the log alone.
-fn run(
-    source: &Source<'_>,
-    options: &Options<'_>,
-    handler: &mut Handler<'_>,
-) -> Result<(Vec<u32>, String), String> {
-    let other = |text: &str| format!("ERROR: {text}");
-    if source.text.len() > MAX_TEXT {
-        return Err(other(&format!("the source has more than {} MiB", MAX_TEXT >> 20)));
-    }
-    let compiler = Compiler::acquire().ok_or_else(|| other("glslang cannot be started"))?;
-    let hlsl = source.language == Language::Hlsl;
+/// Does a job in this process, on a thread with a stack that is large enough.
+pub(crate) fn run(job: &Job, ask: Ask<'_>) -> Result<Told, Diag> {
+    std::thread::scope(|scope| {
+        // The name is that of the threads whose panics are reported as errors of their asset.
+        let thread = std::thread::Builder::new().name("kiln-glslang".into()).stack_size(STACK);
+        let started = thread.spawn_scoped(scope, || run_here(job, ask));
+        let started = started.map_err(|e| Diag::error("threads", format!("cannot start a thread: {e}")))?;
+        Ok(started.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+fn run_here(job: &Job, ask: Ask<'_>) -> Told {
+    let compiler = Compiler::acquire().ok_or("ERROR: glslang cannot be started")?;
+    let hlsl = job.language == Language::Hlsl;
     let how = CompilerOptions {
         source_language: if hlsl { SourceLanguage::HLSL } else { SourceLanguage::GLSL },
-        target: target(options.target),
+        target: target(job.target),
         version_profile: None,
         messages: if hlsl {
             ShaderMessage::READ_HLSL | ShaderMessage::HLSL_OFFSETS | ShaderMessage::HLSL_ENABLE_16BIT_TYPES
@@ -74,10 +96,11 @@ fn run(
             ShaderMessage::DEFAULT
         },
     };
-    let text = ShaderSource::from(with_head(source, options));
+    let text = ShaderSource::from(job.text.as_str());
     let none: Option<&[(&str, Option<&str>)]> = None;
+    let mut handler = Handler(ask);
     let input =
-        ShaderInput::new(&text, stage(source.stage), &how, none, Some(handler)).map_err(|e| told(&e))?;
+        ShaderInput::new(&text, stage(job.stage), &how, none, Some(&mut handler)).map_err(|e| told(&e))?;
     let mut shader = Shader::new(compiler, input);
     if hlsl {
         shader.entry_point("main");
@@ -131,8 +154,8 @@ fn told(error: &GlslangError) -> String {
     }
 }
 
-/// Passes includes on, and keeps what they led to.
-struct Handler<'a> {
+/// Follows includes within limits, and keeps what they led to.
+struct Follow<'a> {
     source: &'a Source<'a>,
     includes: &'a mut dyn Includes,
     texts: BTreeMap<String, String>,
@@ -140,26 +163,23 @@ struct Handler<'a> {
     fault: Option<Diag>,
 }
 
-impl Handler<'_> {
+impl Follow<'_> {
     fn add(&mut self, path: &str, text: &str) {
         self.texts.entry(path.to_owned()).or_insert_with(|| text.to_owned());
     }
-}
 
-impl IncludeHandler for Handler<'_> {
-    fn include(&mut self, ty: IncludeType, name: &str, from: &str, depth: usize) -> Option<IncludeResult> {
+    fn include(&mut self, include: Include<'_>, depth: usize) -> Option<(String, String)> {
         if self.fault.is_some() {
             return None;
         }
-        let from = if from.is_empty() { self.source.path } else { from };
-        let system = ty == IncludeType::System;
-        let found = self.includes.include(Include { name, from, system })?;
+        let from = if include.from.is_empty() { self.source.path } else { include.from };
+        let found = self.includes.include(Include { from, ..include })?;
         let mut fail = |message: String| {
             self.fault = Some(Diag::error("shader-include", message).path(from));
             None
         };
         if depth > MAX_DEPTH {
-            return fail(format!("includes lie more than {MAX_DEPTH} deep in each other: {name}"));
+            return fail(format!("includes lie more than {MAX_DEPTH} deep in each other: {}", include.name));
         }
         if found.text.contains('\0') {
             return fail(format!("{} holds a zero byte", found.path));
@@ -169,7 +189,18 @@ impl IncludeHandler for Handler<'_> {
         };
         self.left = left;
         self.add(&found.path, &found.text);
-        Some(IncludeResult { name: found.path, data: found.text })
+        Some((found.path, found.text))
+    }
+}
+
+/// Passes includes on.
+struct Handler<'a>(Ask<'a>);
+
+impl IncludeHandler for Handler<'_> {
+    fn include(&mut self, ty: IncludeType, name: &str, from: &str, depth: usize) -> Option<IncludeResult> {
+        let system = ty == IncludeType::System;
+        let (name, data) = (self.0)(Include { name, from, system }, depth)?;
+        Some(IncludeResult { name, data })
     }
 }
 

@@ -4,9 +4,14 @@
 //! ([`Includes`]). Every module that comes out has one entry point, and that is called `main`. Messages of the
 //! compilers become diagnostics with file, line and the source line.
 //!
+//! A program that compiles what it does not trust does it with `compile_apart`: glslang is large, written in C++,
+//! and has no limits of its own.
+//!
 //! glslang's C++ is behind the feature `glsl`, which is on by default; without it GLSL and HLSL are refused with a
 //! message that says so.
 
+#[cfg(feature = "glsl")]
+mod apart;
 #[cfg(feature = "glsl")]
 mod embed;
 #[cfg(feature = "glsl")]
@@ -16,6 +21,8 @@ mod scan;
 mod stage;
 mod wgsl;
 
+#[cfg(feature = "glsl")]
+pub use apart::{Channel, read_frame, serve, write_frame};
 pub use messages::{Finding, Findings};
 pub use scan::{Reference, references};
 pub use stage::{Language, Stage, language_of, stage_of};
@@ -37,6 +44,9 @@ pub enum Target {
 }
 
 impl Target {
+    /// All of them.
+    pub const ALL: [Target; 4] = [Target::Vulkan1_0, Target::Vulkan1_1, Target::Vulkan1_2, Target::Vulkan1_3];
+
     /// The version of SPIR-V that goes with it.
     pub fn spirv(self) -> (u8, u8) {
         match self {
@@ -124,19 +134,17 @@ impl Compiled {
     }
 }
 
-/// Compiles one stage. Slang and finished modules are no business of this crate.
+/// Compiles one stage in this process. Slang and finished modules are no business of this crate.
 pub fn compile(
     source: &Source<'_>,
     options: &Options<'_>,
     includes: &mut dyn Includes,
 ) -> Result<Compiled, Diag> {
-    if source.text.contains('\0') {
-        return Err(Diag::error("shader-encoding", "the source holds a zero byte").path(source.path));
-    }
+    check(source)?;
     match source.language {
         Language::Wgsl => wgsl::compile(source, options),
         #[cfg(feature = "glsl")]
-        Language::Glsl | Language::Hlsl => glsl::compile(source, options, includes),
+        Language::Glsl | Language::Hlsl => glsl::compile(source, options, includes, None),
         language => {
             let _ = includes;
             let message = format!("this build of Kiln cannot compile {}", language.name());
@@ -144,5 +152,27 @@ pub fn compile(
                 .path(source.path)
                 .hint("build it with the feature `glsl`, which is on by default"))
         }
+    }
+}
+
+/// Compiles one stage, as [`compile`] does, with what is written in C++ at the other end of a channel.
+#[cfg(feature = "glsl")]
+pub fn compile_apart(
+    source: &Source<'_>,
+    options: &Options<'_>,
+    includes: &mut dyn Includes,
+    channel: &mut dyn Channel,
+) -> Result<Compiled, Diag> {
+    check(source)?;
+    match source.language {
+        Language::Glsl | Language::Hlsl => glsl::compile(source, options, includes, Some(channel)),
+        _ => compile(source, options, includes),
+    }
+}
+
+fn check(source: &Source<'_>) -> Result<(), Diag> {
+    match source.text.contains('\0') {
+        true => Err(Diag::error("shader-encoding", "the source holds a zero byte").path(source.path)),
+        false => Ok(()),
     }
 }

@@ -156,7 +156,7 @@ impl Job {
         let defines = defines(settings);
         let options = Options { target: target(settings), debug: settings.shader.debug, defines: &defines };
         let mut includes = ProjectIncludes::new(cx);
-        let compiled = kiln_shader::compile(&source, &options, &mut includes);
+        let compiled = tools.compile_shader(&source, &options, &mut includes);
         if let Some(fault) = includes.fault() {
             return Err(fault);
         }

@@ -5,12 +5,13 @@ mod build;
 mod inspect;
 
 use crate::json::Json;
+use crate::manual;
 use crate::progress::Verbosity;
 use crate::render;
 use crate::terminal::{Color, Out, Style, lost};
 use ::assetc::config::{self, Config, Preset, Roots};
-use ::assetc::tools::Tools;
-use args::{BuildArgs, Cli, Command, Common, PackCommand};
+use ::assetc::tools::{Tools, serve_shaders};
+use args::{BuildArgs, Cli, Command, Common, PackCommand, SERVE_SHADERS};
 use clap::{CommandFactory, Parser};
 use kiln_kit::{Diag, Severity};
 use std::io::{self, Write};
@@ -70,10 +71,15 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Clean) => build::clean(session),
         Some(Command::Explain { source }) => inspect::explain(session, &source),
         Some(Command::Completions { shell }) => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "assetc", &mut script);
-            session.out().line(String::from_utf8_lossy(&script).trim_end());
+            manual::completions(&mut session.out(), Cli::command(), shell);
             Ok(OK)
+        }
+        Some(Command::Man { dir }) => {
+            manual::man(&mut session.out(), Cli::command(), dir.as_deref(), session.json).map(|()| OK)
+        }
+        Some(Command::ServeShaders) => {
+            let served = serve_shaders(io::stdin(), io::stdout());
+            served.map(|()| OK).map_err(|e| Diag::error("shader-compiler", e.to_string()))
         }
     }
 }
@@ -140,7 +146,11 @@ impl Session {
                 .filter_map(|name| var(name))
                 .map(|sdk| Path::new(&sdk).join("bin")),
         );
-        Tools::find(config, &search, std::env::temp_dir())
+        let tools = Tools::find(config, &search, std::env::temp_dir());
+        match std::env::current_exe() {
+            Ok(program) => tools.compile_apart(program, vec![SERVE_SHADERS.into()]),
+            Err(_) => tools,
+        }
     }
 
     /// Says something on standard error, unless warnings are not wanted.

@@ -407,3 +407,59 @@ mod programs {
         assert_eq!(built(&p), 1);
     }
 }
+
+/// What compiles a shader in the product: the program itself, in a process of its own.
+#[cfg(feature = "glsl")]
+struct Apart(std::process::Child);
+
+#[cfg(feature = "glsl")]
+impl Apart {
+    fn new() -> Apart {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assetc"));
+        let piped = std::process::Stdio::piped;
+        Apart(command.arg("serve-shaders").stdin(piped()).stdout(piped()).spawn().unwrap())
+    }
+}
+
+#[cfg(feature = "glsl")]
+impl kiln_shader::Channel for Apart {
+    fn send(&mut self, frame: &[u8]) {
+        kiln_shader::write_frame(self.0.stdin.as_mut().unwrap(), frame).unwrap();
+    }
+
+    fn receive(&mut self) -> Result<Vec<u8>, kiln_kit::Diag> {
+        Ok(kiln_shader::read_frame(self.0.stdout.as_mut().unwrap()).unwrap())
+    }
+}
+
+#[test]
+#[cfg(feature = "glsl")]
+fn a_process_of_its_own_compiles_as_this_one_does() {
+    use kiln_shader::{Include, Included, Includes, Language, Options, Source, Stage, Target};
+    struct One;
+    impl Includes for One {
+        fn include(&mut self, include: Include<'_>) -> Option<Included> {
+            let text = "float one() { return 1.0; }".to_owned();
+            (include.name == "one.glsl").then(|| Included { path: "lib/one.glsl".into(), text })
+        }
+    }
+    let mut apart = Apart::new();
+    let good = "#version 450\n#include \"one.glsl\"\nvoid main() { gl_Position = vec4(one()); }";
+    let bad = "#version 450\n#include \"two.glsl\"\nvoid main() { gl_Position = x; }";
+    let hlsl = "float4 main(float3 at : POSITION) : SV_Position { return float4(at, 1); }";
+    let defines = [("A".to_owned(), "1".to_owned())];
+    for target in Target::ALL {
+        let options = Options { target, debug: true, defines: &defines };
+        for (text, language, fine) in
+            [(good, Language::Glsl, true), (bad, Language::Glsl, false), (hlsl, Language::Hlsl, true)]
+        {
+            let source = Source { path: "a.source", text, language, stage: Stage::Vertex };
+            let here = kiln_shader::compile(&source, &options, &mut One);
+            let there = kiln_shader::compile_apart(&source, &options, &mut One, &mut apart);
+            assert_eq!(there.is_ok(), fine);
+            assert_eq!(there.map(|it| (it.words, it.warnings)), here.map(|it| (it.words, it.warnings)));
+        }
+    }
+    drop(apart.0.stdin.take());
+    assert!(apart.0.wait().unwrap().success());
+}
