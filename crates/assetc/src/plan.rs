@@ -56,7 +56,8 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools) -> Planned<'
         if !claimed.is_empty() && ancestors(entry.path.as_str()).any(|dir| claimed.contains(dir)) {
             continue;
         }
-        let Some(recipe) = recipe_for(entry) else { continue };
+        let embed = resolver.embeds(entry.path.as_str());
+        let Some(recipe) = recipe_for(entry, embed) else { continue };
         if entry.file.is_none() {
             claimed.insert(entry.path.as_str());
         }

@@ -120,6 +120,11 @@ pub(super) enum Command {
         /// A source file or folder
         source: PathBuf,
     },
+    /// Show what depends on what: which sources read which files and became which runtime files
+    Graph {
+        /// Only what this source, input or output has to do with
+        path: Option<String>,
+    },
     /// Print a completion script for a shell
     Completions {
         /// Which shell

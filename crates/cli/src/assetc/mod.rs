@@ -70,6 +70,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Pack(PackCommand::Info { file })) => inspect::pack_info(session, file),
         Some(Command::Clean) => build::clean(session),
         Some(Command::Explain { source }) => inspect::explain(session, &source),
+        Some(Command::Graph { path }) => inspect::graph(session, path.as_deref()),
         Some(Command::Completions { shell }) => {
             manual::completions(&mut session.out(), Cli::command(), shell);
             Ok(OK)
