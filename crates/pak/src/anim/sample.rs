@@ -120,8 +120,9 @@ fn slerp(a: Quat, b: Quat, t: f32) -> Quat {
     if cosine > 0.9995 {
         return normalized(std::array::from_fn(|i| a[i] + (b[i] - a[i]) * t));
     }
-    let angle = cosine.acos();
-    let (from, to) = (((1.0 - t) * angle).sin() / angle.sin(), (t * angle).sin() / angle.sin());
+    let angle = libm::acosf(cosine);
+    let whole = libm::sinf(angle);
+    let (from, to) = (libm::sinf((1.0 - t) * angle) / whole, libm::sinf(t * angle) / whole);
     std::array::from_fn(|i| from * a[i] + to * b[i])
 }
 
@@ -179,7 +180,7 @@ mod tests {
     fn rotations_take_the_shortest_arc_at_constant_speed() {
         let about_z = |degrees: f32| {
             let half = degrees.to_radians() / 2.0;
-            [0.0, 0.0, half.sin(), half.cos()]
+            [0.0, 0.0, libm::sinf(half), libm::cosf(half)]
         };
         let far = about_z(120.0).map(|v| -2.0 * v);
         let values = Outputs::Rotations(vec![about_z(0.0), far]);

@@ -144,7 +144,9 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 24) as u8
         };
-        (0..(1 << 20) + 70_000).map(|n: usize| if n % 5 == 0 { next() } else { (n / 4096) as u8 }).collect()
+        (0..(1 << 20) + 70_000)
+            .map(|n: usize| if n.is_multiple_of(5) { next() } else { (n / 4096) as u8 })
+            .collect()
     }
 
     #[test]

@@ -156,8 +156,8 @@ fn with_right_checksums_nothing_panics_either() {
                             (pak.read_animation_id(id), pak.read_bitmap_id(id), pak.read_bitmap_font_id(id));
                         let _ = (pak.read_blob_id(id), pak.read_mesh_id(id), pak.read_material_id(id));
                         if let Ok(scene) = pak.read_scene_id(id) {
-                            let _ = scene.refs().map(|r| (r.materials(), r.all_data().count())).count();
-                            let _ = scene.geometries().map(|g| (g.index_buf(), g.vertices())).count();
+                            scene.refs().for_each(|r| drop((r.materials(), r.all_data().count())));
+                            scene.geometries().for_each(|g| drop((g.index_buf(), g.vertices())));
                         }
                     }
                 }

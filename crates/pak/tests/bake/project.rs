@@ -163,7 +163,7 @@ impl Model {
         for y in 0..=side {
             for x in 0..=side {
                 let (u, v) = (x as f32 / side as f32, y as f32 / side as f32);
-                position.extend([u * 10.0, (u * 9.0).sin() * (v * 7.0).cos() * 0.3, v * 10.0]);
+                position.extend([u * 10.0, libm::sinf(u * 9.0) * libm::cosf(v * 7.0) * 0.3, v * 10.0]);
                 normal.extend([0.0, 1.0, 0.0]);
                 uv.extend([u, v]);
             }

@@ -20,11 +20,14 @@ pub(crate) struct Surface<'a> {
     pub(crate) material: u16,
 }
 
+/// The triangles of each level and its error, the whole first.
+type Lods = Vec<(Vec<u32>, f32)>;
+
 /// A primitive that is done, and its shadow.
 pub(crate) struct Baked {
     main: Vertices,
-    lods: Vec<(Vec<u32>, f32)>,
-    shadow: Option<(Vertices, Vec<(Vec<u32>, f32)>)>,
+    lods: Lods,
+    shadow: Option<(Vertices, Lods)>,
     meshlets: meshlets::Meshlets,
     material: u16,
 }
@@ -280,7 +283,7 @@ fn overdraw(indices: &[u32], positions: &[[f32; 3]], threshold: f32) -> Result<V
 }
 
 /// Coarser and coarser levels, each half of the one before, as long as they are worth it.
-fn levels(vertices: &Vertices, whole: &[u32], spec: &MeshSpec) -> Result<Vec<(Vec<u32>, f32)>, Diag> {
+fn levels(vertices: &Vertices, whole: &[u32], spec: &MeshSpec) -> Result<Lods, Diag> {
     let count = vertices.len();
     let full = whole.len() / 3;
     let steps = (0..32).take_while(|step| full >> (step + 1) >= spec.min_lod_triangles as usize).count();
@@ -311,18 +314,18 @@ fn locked(
     steps: usize,
     spec: &MeshSpec,
     finish: &dyn Fn(&[u32]) -> Vec<u32>,
-) -> Result<Vec<(Vec<u32>, f32)>, Diag> {
+) -> Result<Lods, Diag> {
     let bytes = meshopt::typed_to_bytes(&vertices.positions);
     let adapter = meshopt::VertexDataAdapter::new(bytes, size_of::<[f32; 3]>(), 0);
     let adapter =
         adapter.map_err(|e| Diag::error("pak-mesh", format!("its vertices cannot be used: {e}")))?;
     let extent = meshopt::simplify_scale(&adapter);
     let options = meshopt::SimplifyOptions::LockBorder | meshopt::SimplifyOptions::ErrorAbsolute;
-    let mut levels: Vec<(Vec<u32>, f32)> = Vec::new();
+    let mut levels: Lods = Vec::new();
     for step in 1..=steps {
         let (from, so_far) = levels.last().map_or((whole, 0.0), |(indices, error)| (&**indices, *error));
         let allowed = spec.lod_error.min(1.0) * extent - so_far;
-        let target = (whole.len() / 3 >> step).max(1) * 3;
+        let target = ((whole.len() / 3) >> step).max(1) * 3;
         let mut error = 0.0;
         let made = meshopt::simplify(from, &adapter, target, allowed.max(0.0), options, Some(&mut error));
         // Hardly smaller, or nothing: there is no more to be had.
@@ -362,11 +365,7 @@ fn reduce(vertices: Vertices, indices: Vec<u32>, most: u32) -> Result<(Vertices,
 }
 
 /// Positions, and what moves them: the same triangles over fewer vertices.
-fn shadow(
-    main: &Vertices,
-    lods: &[(Vec<u32>, f32)],
-    spec: &MeshSpec,
-) -> Result<(Vertices, Vec<(Vec<u32>, f32)>), Diag> {
+fn shadow(main: &Vertices, lods: &[(Vec<u32>, f32)], spec: &MeshSpec) -> Result<(Vertices, Lods), Diag> {
     let bare = Vertices { positions: main.positions.clone(), skin: main.skin.clone(), ..Vertices::default() };
     let (mut vertices, whole) = bare.welded(&lods[0].0)?;
     // Every vertex of a coarser level is one of the whole.
@@ -374,7 +373,7 @@ fn shadow(
     for (old, new) in lods[0].0.iter().zip(&whole) {
         renamed[*old as usize] = *new;
     }
-    let mut levels: Vec<(Vec<u32>, f32)> = lods
+    let mut levels: Lods = lods
         .iter()
         .map(|(indices, error)| (indices.iter().map(|&index| renamed[index as usize]).collect(), *error))
         .collect();

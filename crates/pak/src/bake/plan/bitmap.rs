@@ -78,7 +78,7 @@ impl BitmapSpec {
 /// The largest side that a picture can have.
 const MAX_SIDE: u32 = 16384;
 
-impl Planner<'_> {
+impl Planner<'_, '_> {
     /// The fields of a `[bitmap]` table, or of an inline one.
     pub(super) fn bitmap(
         &mut self,
@@ -156,10 +156,7 @@ impl Planner<'_> {
         path: &RelPath,
         used_as: Use,
     ) -> Result<BitmapSpec, Diag> {
-        let unreadable = |what: String| Diag::error("unreadable", what).path(path);
-        let bytes = self.src.read(path).map_err(|e| unreadable(format!("cannot read it: {e}")))?;
-        let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
-        self.plan.documents.insert(path.clone());
+        let text = self.text(path)?;
         let document = super::Document::parse(path.to_string(), path.parent(), &text)?;
         let file = document.fields();
         let table = file.get("bitmap").ok_or_else(|| {
