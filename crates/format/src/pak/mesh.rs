@@ -192,14 +192,14 @@ impl<'a> MeshView<'a> {
 
     fn check(&self) -> Result<(), Error> {
         self.texts.check(self.materials)?;
-        let fault = |field, why| Err(Error::Fault { at: 0, field, why });
+        let unsound = |field, why| Err(Error::Fault { at: 0, field, why });
         if !self.head.bounds.iter().all(|v| v.is_finite()) {
-            return fault("bounds", "are not finite");
+            return unsound("bounds", "are not finite");
         }
         for joint in self.joints {
             let known = joint.parent < self.head.joints && self.texts.get(joint.name).is_some();
             if !known || !joint.inverse_bind.iter().all(|v| v.is_finite()) {
-                return fault("joint", "has a parent, a name or a matrix that there is not");
+                return unsound("joint", "has a parent, a name or a matrix that there is not");
             }
         }
         for (index, record) in self.primitives.iter().enumerate() {

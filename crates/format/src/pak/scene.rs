@@ -507,7 +507,8 @@ mod tests {
             ..Reference::default()
         };
         let geometry = Geometry { coordinates: vec![0.0; 9], indices: vec![0, 1, 2], ..Geometry::default() };
-        let bytes = write(&[reference.clone(), Reference::default()], &[geometry.clone()], 2).unwrap();
+        let bytes =
+            write(&[reference.clone(), Reference::default()], core::slice::from_ref(&geometry), 2).unwrap();
         let view = SceneView::read(&bytes, 2).unwrap();
         let first = view.references().get(0).unwrap();
         assert_eq!(view.text(first.id), Some("door"));

@@ -147,8 +147,8 @@ impl<'a> Bake<'a> {
 
     fn sources(&self) -> Result<(Real, Tree), Diag> {
         let root = self.root();
-        let src = Real::open(&root).map_err(|e| at("unreadable", &root, "read", &e))?;
-        let tree = src.walk(None).map_err(|e| at("unreadable", &root, "read", &e))?;
+        let src = Real::open(&root).map_err(|e| path_error("unreadable", &root, "read", &e))?;
+        let tree = src.walk(None).map_err(|e| path_error("unreadable", &root, "read", &e))?;
         Ok((src, tree))
     }
 
@@ -159,7 +159,7 @@ impl<'a> Bake<'a> {
 
     /// The text of the content file.
     fn text(&self) -> Result<String, Diag> {
-        let text = std::fs::read(&self.src).map_err(|e| at("unreadable", &self.src, "read", &e))?;
+        let text = std::fs::read(&self.src).map_err(|e| path_error("unreadable", &self.src, "read", &e))?;
         String::from_utf8(text)
             .map_err(|_| Diag::error("unreadable", "it is not UTF-8").path(self.src.display()))
     }
@@ -278,10 +278,10 @@ impl<'a> Bake<'a> {
         let unchanged = same && trusted && !self.force;
         if !unchanged {
             let written = places.out.stage(&mut |file| layout.write(&spool, &mut stores, file));
-            let staged = written.map_err(|e| at("unwritable", &self.dst, "write", &e))?;
+            let staged = written.map_err(|e| path_error("unwritable", &self.dst, "write", &e))?;
             let placed = places.out.publish(vec![(staged, places.name.clone())]).into_iter().next();
             let placed = placed.unwrap_or_else(|| Err(std::io::ErrorKind::Other.into()));
-            placed.map_err(|e| at("unwritable", &self.dst, "write", &e))?;
+            placed.map_err(|e| path_error("unwritable", &self.dst, "write", &e))?;
         }
         drop(stores);
         let _ = std::fs::remove_file(&places.partial);
@@ -345,7 +345,7 @@ fn forget_lost(cache: &mut Cache, plan: &Plan, stores: &[Store], touched: bool) 
 }
 
 /// An error about a path that the user named.
-fn at(code: &'static str, path: &Path, what: &str, error: &std::io::Error) -> Diag {
+fn path_error(code: &'static str, path: &Path, what: &str, error: &std::io::Error) -> Diag {
     Diag::error(code, format!("cannot {what} it: {error}")).path(path.display())
 }
 

@@ -1,6 +1,6 @@
 //! Where a bake writes: the output, and what is remembered beside it.
 
-use super::{Bake, LINK, at};
+use super::{Bake, LINK, path_error};
 use kiln_kit::record::Record;
 use kiln_kit::{Cache, Diag, Fs, Real, RelPath, Stamp};
 use std::io;
@@ -80,12 +80,12 @@ impl Places {
 
     /// The journal cannot be written.
     pub(super) fn unwritable(&self, error: &io::Error) -> Diag {
-        at("unwritable", &self.journal.below(self.cache.root()), "write", error)
+        path_error("unwritable", &self.journal.below(self.cache.root()), "write", error)
     }
 }
 
 /// Opens a folder, making it first.
 fn folder(path: &Path, name: &str) -> Result<Real, Diag> {
     let made = std::fs::create_dir_all(path).and_then(|()| Real::named(path, name));
-    made.map_err(|e| at("unwritable", path, "write", &e))
+    made.map_err(|e| path_error("unwritable", path, "write", &e))
 }

@@ -170,7 +170,7 @@ impl Planner<'_, '_> {
         let node = match extension(path).as_str() {
             "toml" => self.described(path, packing)?,
             "glb" | "gltf" => self.mesh_node(path, MeshSpec::plain(path.clone()), None, packing),
-            ext if IMAGE_EXTENSIONS.contains(&ext) => {
+            ext if ext == "hdr" || IMAGE_EXTENSIONS.contains(&ext) => {
                 let spec = BitmapSpec::plain(Reference { path: path.clone(), part: None }, Use::Color);
                 self.bitmap_node(path, spec, packing)
             }

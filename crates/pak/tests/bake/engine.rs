@@ -206,6 +206,19 @@ fn already_compressed_files_are_left_as_they_are() {
 }
 
 #[test]
+fn a_runtime_around_it_changes_nothing() {
+    let project = Project::new();
+    corpus(&project);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let (toml, out) = (project.path("pak.toml"), project.path("out/a.pak"));
+    runtime.block_on(async { PakBuf::bake(&toml, &out) }).unwrap();
+    let inside = project.bytes();
+    let spawned = runtime.spawn(async move { Bake::new(toml, out).force(true).run().map(|_| ()) });
+    runtime.block_on(spawned).unwrap().unwrap();
+    assert_eq!(project.bytes(), inside);
+}
+
+#[test]
 fn groups_choose_their_own_codec() {
     let project = Project::new();
     project.put("art/a.bin", vec![1; 9000]);

@@ -49,7 +49,8 @@ impl Geometry {
             parts.par_iter().map(|part| process(part, &wanted)).collect::<Result<_, _>>()?;
         let skinned = parts.iter().any(|part| part.motion != Motion::Static);
         let mut geometry = Geometry::default();
-        let mut notes = Notes::default();
+        let second_sets = parts.iter().filter(|part| !part.primitive.uv1.is_empty()).count();
+        let mut notes = Notes { second_sets, ..Notes::default() };
         let sources: Vec<_> = parts.iter().map(|part| (part.primitive.material, part.motion)).collect();
         drop(parts);
         for ((material, motion), output) in sources.into_iter().zip(outputs) {
@@ -234,6 +235,7 @@ struct Notes {
     reduced: usize,
     weightless: usize,
     apart: Option<(usize, usize)>,
+    second_sets: usize,
 }
 
 impl Notes {
@@ -271,6 +273,11 @@ impl Notes {
                 "mesh-influences",
                 self.reduced,
                 "vertices hang on more than four joints and keep the strongest",
+            ),
+            counted(
+                "mesh-second-uv",
+                self.second_sets,
+                "parts have a second set of texture coordinates, which is not kept",
             ),
             counted(
                 "mesh-weightless",
