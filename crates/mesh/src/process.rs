@@ -78,9 +78,9 @@ impl Default for Settings {
 pub struct Vertex {
     /// Where it is.
     pub position: [f32; 3],
-    /// Its normal, [octahedral].
+    /// Its normal, [octahedral](crate::octahedral).
     pub normal: [i16; 2],
-    /// Its tangent, [octahedral], with the handedness in bit 0 of x.
+    /// Its tangent, [octahedral](crate::octahedral), with the handedness in bit 0 of x.
     pub tangent: [i16; 2],
     /// Its texture coordinates; zero if there are none.
     pub uv: [f32; 2],

@@ -1,4 +1,4 @@
-//! The database in memory and as `asset-db.bin`; [`read`] and [`write`] take and leave files.
+//! The database in memory and as `asset-db.bin`; [`read`] and [`write()`] take and leave files.
 //!
 //! The layout is that of `docs/formats/assetdb.md`: bincode 2 after eight bytes of magic. Files appear by rename only.
 //! For lookups in a large project without decoding all of it, see [`crate::index`].
