@@ -82,31 +82,30 @@ impl Works {
         read: impl Fn(&RelPath) -> Option<Vec<u8>>,
         make: impl FnOnce() -> Result<Made, Diag>,
     ) -> Result<Arc<Made>, Diag> {
-        let known = loop {
+        loop {
             let mut state = self.lock();
             match state.works.get(&key) {
                 // Whoever is in the middle of a piece of work waits for nobody: the other one could be further
                 // down this thread's own stack, or wait in turn. It does the work again; that is rare.
-                Some(Work::Running) if DEPTH.get() > 0 => break None,
+                Some(Work::Running) if DEPTH.get() > 0 => break,
                 Some(Work::Running) => {
                     drop(state);
                     help_or_rest(&self.ended, || self.lock());
                 }
                 Some(Work::Done { bytes: Some(made), .. }) => return Ok(made.clone()),
                 Some(Work::Done { kept, warnings, .. }) => {
-                    break Some((kept.clone(), warnings.clone()));
+                    let (kept, warnings) = (kept.clone(), warnings.clone());
+                    drop(state);
+                    if let Some(bytes) = read(&kept.path).filter(|bytes| Hash::of(bytes) == kept.hash) {
+                        return Ok(Arc::new(Made { bytes, warnings }));
+                    }
+                    self.forget(key, &kept);
                 }
                 None => {
                     state.works.insert(key, Work::Running);
-                    break None;
+                    break;
                 }
             }
-        };
-        if let Some((kept, warnings)) = known {
-            if let Some(bytes) = read(&kept.path).filter(|bytes| Hash::of(bytes) == kept.hash) {
-                return Ok(Arc::new(Made { bytes, warnings }));
-            }
-            self.lock().works.insert(key, Work::Running);
         }
         let running = Running { works: self, key };
         DEPTH.set(DEPTH.get() + 1);
@@ -114,6 +113,14 @@ impl Works {
         let made = Arc::new(made?);
         running.done(path, &made);
         Ok(made)
+    }
+
+    /// Drops a result that was found damaged, unless somebody who found the same has replaced it since.
+    fn forget(&self, key: WorkKey, damaged: &Kept) {
+        let mut state = self.lock();
+        if matches!(state.works.get(&key), Some(Work::Done { kept, bytes: None, .. }) if kept == damaged) {
+            state.works.remove(&key);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -241,6 +248,35 @@ mod tests {
             let got = left().get(key("k"), &path("new"), |_| damaged.clone(), || made("made")).unwrap();
             assert_eq!(got.bytes, b"made");
         }
+    }
+
+    #[test]
+    fn many_find_it_damaged_and_one_mends_it() {
+        let left = [(key("k"), Kept { path: path("old"), hash: Hash::of(b"old") })];
+        let works = Works::new(left.into_iter());
+        let count = AtomicUsize::new(0);
+        // All have read the damaged file before any of them goes on.
+        let all = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            for n in 0..4 {
+                let (works, count, all) = (&works, &count, &all);
+                scope.spawn(move || {
+                    let damaged = |_: &RelPath| {
+                        all.wait();
+                        Some(b"odd".to_vec())
+                    };
+                    let make = || {
+                        count.fetch_add(1, Ordering::Relaxed);
+                        made("mended")
+                    };
+                    assert_eq!(
+                        works.get(key("k"), &path(&n.to_string()), damaged, make).unwrap().bytes,
+                        b"mended"
+                    );
+                });
+            }
+        });
+        assert_eq!(count.into_inner(), 1);
     }
 
     #[test]
