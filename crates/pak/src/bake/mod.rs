@@ -172,9 +172,9 @@ impl<'a> Bake<'a> {
         move |path| path.file_name().starts_with(&journal) || mine.contains(&path.below(&root))
     }
 
-    fn plan(&self, cx: &mut Cook<'_>, src: &Real, tree: &Tree) -> Result<Plan, BakeError> {
-        let (name, text) = (self.src.display().to_string(), self.text()?);
-        plan::plan(name, &text, cx, tree, &self.own(src)).map_err(|problems| BakeError { problems })
+    fn plan(&self, text: &str, cx: &mut Cook<'_>, src: &Real, tree: &Tree) -> Result<Plan, BakeError> {
+        let name = self.src.display().to_string();
+        plan::plan(name, text, cx, tree, &self.own(src)).map_err(|problems| BakeError { problems })
     }
 
     /// The name of the journal: that of the output, hidden.
@@ -195,7 +195,8 @@ impl<'a> Bake<'a> {
         let places = Places::new(self)?;
         let waiting = || self.events.on(Event::Waiting);
         let mut cache = places.open(&waiting)?;
-        let fingerprint = whole::fingerprint(&self.text()?, &tree, &self.own(&src));
+        let text = self.text()?;
+        let fingerprint = whole::fingerprint(&text, &tree, &self.own(&src));
         if !self.force
             && let Some(mut baked) = whole::unchanged(&src, &tree, &places, &mut cache, &fingerprint)?
         {
@@ -206,7 +207,7 @@ impl<'a> Bake<'a> {
         }
         let name = self.planner();
         let mut cx = Cook::new(&name, &src, &tree, &src);
-        let plan = self.plan(&mut cx, &src, &tree)?;
+        let plan = self.plan(&text, &mut cx, &src, &tree)?;
         let mut baked = self.cooked(&plan, &src, &tree, &places, &mut cache)?;
         let record = whole::record(&fingerprint, &cx, &plan, &cache, &places, &baked);
         places.remember(&mut cache, record)?;

@@ -31,7 +31,7 @@ impl Bake<'_> {
         let (src, tree) = self.sources()?;
         let name = self.planner();
         let mut cx = Cook::new(&name, &src, &tree, &src);
-        let plan = self.plan(&mut cx, &src, &tree)?;
+        let plan = self.plan(&self.text()?, &mut cx, &src, &tree)?;
         let mut files: BTreeSet<RelPath> = cx.files_read().cloned().collect();
         files.extend(plan.keys.values().map(|(_, path)| path.clone()));
         files.extend(dependencies(&plan, &src, &tree)?);
@@ -47,7 +47,7 @@ impl Bake<'_> {
     pub fn source_animations(&self) -> Result<Vec<SourceAnimation>, BakeError> {
         let (src, tree) = self.sources()?;
         let name = self.planner();
-        let plan = self.plan(&mut Cook::new(&name, &src, &tree, &src), &src, &tree)?;
+        let plan = self.plan(&self.text()?, &mut Cook::new(&name, &src, &tree, &src), &src, &tree)?;
         let root = self.root();
         let animation = |(key, (id, path)): (&String, &(super::plan::NodeId, RelPath))| {
             let Recipe::Animation(spec) = &plan.nodes[id.0].recipe else { return None };

@@ -8,4 +8,5 @@ mod materials;
 mod meshes;
 mod mistakes;
 mod project;
+mod rebake;
 mod scenes;
