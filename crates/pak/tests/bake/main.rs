@@ -2,6 +2,7 @@
 
 mod bitmaps;
 mod damage;
+mod documented;
 mod engine;
 mod keys;
 mod materials;
