@@ -4,6 +4,7 @@ use crate::config::{Resolver, Roots};
 use crate::link::{MANIFEST, Row, decode_rows, manifest};
 use crate::pack::{self, Packed};
 use crate::plan::{Planned, plan};
+use crate::tools::Tools;
 use kiln_format::by_path;
 use kiln_kit::fs::Log;
 use kiln_kit::record::{Output, Record};
@@ -28,6 +29,8 @@ pub struct Request<'a> {
     pub roots: &'a Roots,
     /// With which settings.
     pub resolver: &'a Resolver,
+    /// With which programs beside Kiln.
+    pub tools: &'a Tools,
     /// On how many threads.
     pub jobs: usize,
     /// Whether everything is built, whatever the journal says.
@@ -110,7 +113,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
     let out_tree = out_tree.map_err(|e| at_root("unreadable", &roots.output, &e))?;
     let world = World { src: &src, src_tree: &src_tree, out: &out, out_tree: &out_tree };
 
-    let planned = plan(&src_tree, request.resolver);
+    let planned = plan(&src_tree, request.resolver, request.tools);
     let complete = src_tree.problems.iter().all(|p| p.severity < Severity::Error);
     let keep: Vec<&str> =
         [LINK, PACK].into_iter().chain(planned.conflicts.iter().map(|(s, _)| s.as_str())).collect();
@@ -172,7 +175,7 @@ fn rows(done: &[Done]) -> Vec<Row> {
     done.iter().filter_map(|done| decode_rows(&done.payload)).flatten().collect()
 }
 
-fn report(planned: Planned, done: Vec<Done>, problems: Vec<Diag>) -> Report {
+fn report(planned: Planned<'_>, done: Vec<Done>, problems: Vec<Diag>) -> Report {
     let cooked = planned.assets.into_iter().zip(done).map(|(asset, done)| Asset {
         source: asset.source,
         kind: asset.recipe.name(),

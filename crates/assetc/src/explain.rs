@@ -5,6 +5,7 @@ use crate::build::{JOURNAL, at_root};
 use crate::check::read_records;
 use crate::config::{Resolver, Roots};
 use crate::plan::plan;
+use crate::tools::Tools;
 use kiln_kit::record::Seen;
 use kiln_kit::stale::{Hints, Verdict, judge};
 use kiln_kit::{Diag, Fs, Real, RelPath, Task, Tree, Why, World};
@@ -32,6 +33,7 @@ pub struct Explained {
 pub fn explain(
     roots: &Roots,
     resolver: &Resolver,
+    tools: &Tools,
     source: &RelPath,
     waiting: &dyn Fn(),
 ) -> Result<Explained, Diag> {
@@ -39,7 +41,7 @@ pub fn explain(
     let fault = |e| at_root("unreadable", &roots.input, &e);
     let src = Real::open(&roots.input).map_err(fault)?;
     let src_tree = src.walk(None).map_err(fault)?;
-    let planned = plan(&src_tree, resolver);
+    let planned = plan(&src_tree, resolver, tools);
     let conflict = planned.conflicts.into_iter().find(|(path, _)| path == source).map(|(_, diag)| diag);
     if let Some(diag) = conflict {
         return Err(diag);
@@ -99,7 +101,7 @@ fn no_source<'a>(tree: &Tree, path: &RelPath, sources: impl Iterator<Item = &'a 
     match tree.get(path.as_str()) {
         Some(_) => Diag::error("not-a-source", "no recipe takes it: builds pass it over")
             .path(path)
-            .hint("sources are told by their names, such as *.png, *.n.png, *.lut.cube, *.env/ and *.array/"),
+            .hint("sources are told by their names, such as *.png, *.n.png, *.lut.cube, *.env/, *.array/ and *.shader/"),
         None => Diag::error("file-missing", "there is no such source")
             .path(path)
             .hint("name it relative to the input directory"),

@@ -15,6 +15,8 @@ pub enum Value {
     Number(u64),
     /// A word or a name.
     Text(String),
+    /// Several things of one kind, each with facts of its own.
+    Rows(Vec<Vec<(&'static str, Value)>>),
 }
 
 /// What is known of one file.
@@ -136,6 +138,10 @@ fn value(fact: Fact<'_>) -> Value {
         Fact::Total(number) => Value::Total(number),
         Fact::Number(number) => Value::Number(number),
         Fact::Text(text) => Value::Text(text.to_owned()),
+        Fact::Rows(rows) => {
+            let row = |row: &&[_]| row.iter().map(|(name, fact)| (*name, value(*fact))).collect();
+            Value::Rows(rows.iter().map(row).collect())
+        }
         _ => Value::Text(String::new()),
     }
 }

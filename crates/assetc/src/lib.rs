@@ -16,3 +16,4 @@ pub mod plan;
 pub mod recipe;
 mod recipes;
 pub mod runtime;
+pub mod tools;

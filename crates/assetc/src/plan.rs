@@ -3,23 +3,25 @@
 use crate::config::{Resolved, Resolver, Settings};
 use crate::link::encode_rows;
 use crate::recipe::{Recipe, recipe_for};
+use crate::tools::{Tool, Tools};
 use kiln_kit::run::conflict;
 use kiln_kit::{Cook, Diag, RelPath, Task, Tree, World};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// One source with its recipe and settings.
-pub struct Asset {
+pub struct Asset<'t> {
     /// The file or directory.
     pub source: RelPath,
     /// Who cooks it.
     pub recipe: &'static dyn Recipe,
     /// How.
     pub resolved: Resolved,
+    tools: &'t Tools,
     fingerprint: Arc<str>,
 }
 
-impl Task for Asset {
+impl Task for Asset<'_> {
     fn source(&self) -> &RelPath {
         &self.source
     }
@@ -33,22 +35,22 @@ impl Task for Asset {
     }
 
     fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
-        self.recipe.cook(cx, &self.resolved.settings).map(|rows| encode_rows(&rows))
+        self.recipe.cook(cx, &self.resolved.settings, self.tools).map(|rows| encode_rows(&rows))
     }
 }
 
 /// What a source tree asks for.
-pub struct Planned {
+pub struct Planned<'t> {
     /// What is to be cooked, by source.
-    pub assets: Vec<Asset>,
+    pub assets: Vec<Asset<'t>>,
     /// Sources that cannot be cooked because another one writes the same output, each with the reason.
     pub conflicts: Vec<(RelPath, Diag)>,
 }
 
 /// Finds the sources of a tree. What lies in a directory that is itself a source is that source's business.
-pub fn plan(tree: &Tree, resolver: &Resolver) -> Planned {
+pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools) -> Planned<'t> {
     let mut claimed: HashSet<&str> = HashSet::new();
-    let mut assets: Vec<Asset> = Vec::with_capacity(tree.entries().len());
+    let mut assets: Vec<Asset<'t>> = Vec::with_capacity(tree.entries().len());
     let mut fingerprints = Fingerprints::default();
     for entry in tree.entries() {
         if !claimed.is_empty() && ancestors(entry.path.as_str()).any(|dir| claimed.contains(dir)) {
@@ -59,8 +61,13 @@ pub fn plan(tree: &Tree, resolver: &Resolver) -> Planned {
             claimed.insert(entry.path.as_str());
         }
         let resolved = resolver.resolve(entry.path.as_str());
-        let fingerprint = fingerprints.of(recipe, &resolved);
-        assets.push(Asset { source: entry.path.clone(), recipe, resolved, fingerprint });
+        let mut fingerprint = fingerprints.of(recipe, &resolved);
+        let used = recipe.tools(&entry.path, &resolved.settings, tree, tools);
+        if !used.is_empty() {
+            let line = |tool: &Tool| format!("tool.{}={}\n", tool.name(), tools.identity(*tool));
+            fingerprint = (fingerprint.to_string() + &used.iter().map(line).collect::<String>()).into();
+        }
+        assets.push(Asset { source: entry.path.clone(), recipe, resolved, tools, fingerprint });
     }
 
     let outputs =
@@ -81,7 +88,7 @@ pub fn plan(tree: &Tree, resolver: &Resolver) -> Planned {
 
 /// Sources that write one path, or of which one would need a directory where the other writes a file. All of them
 /// are refused: whichever came first would win, and that is nobody's choice.
-fn conflicts(assets: &[Asset], writers: &[(RelPath, usize)]) -> BTreeMap<usize, Diag> {
+fn conflicts(assets: &[Asset<'_>], writers: &[(RelPath, usize)]) -> BTreeMap<usize, Diag> {
     let mut found = BTreeMap::new();
     for group in writers.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
         for (n, (output, index)) in group.iter().enumerate() {
@@ -142,7 +149,8 @@ mod tests {
     fn planned(paths: &[&str]) -> (Vec<String>, Vec<String>) {
         let mem = Mem::new();
         paths.iter().for_each(|path| mem.put(path, ""));
-        let plan = plan(&mem.walk(None).unwrap(), &Config::built_in(Path::new("")).resolver(None));
+        let tools = Tools::default();
+        let plan = plan(&mem.walk(None).unwrap(), &Config::built_in(Path::new("")).resolver(None), &tools);
         let assets = plan.assets.iter().map(|a| format!("{} {}", a.recipe.name(), a.source)).collect();
         (assets, plan.conflicts.into_iter().map(|(_, diag)| diag.message).collect())
     }

@@ -3,9 +3,11 @@
 use crate::config::Settings;
 use crate::link::Row;
 use crate::recipes::{
-    array::Array, cubemap::Cubemap, lut::Lut, material::Material, mesh::Mesh, texture::Texture,
+    array::Array, cubemap::Cubemap, lut::Lut, material::Material, mesh::Mesh, shader::Shader,
+    texture::Texture,
 };
-use kiln_kit::{Cook, Diag, Entry, RelPath, World};
+use crate::tools::{Tool, Tools};
+use kiln_kit::{Cook, Diag, Entry, RelPath, Tree, World};
 use kiln_texture::Mode;
 
 /// One kind of source.
@@ -22,14 +24,20 @@ pub trait Recipe: Sync {
     /// Whether a file, or a directory as a whole, is a source of this kind, by the end of its name.
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool;
 
-    /// The path of the main output.
+    /// The path of the main output, or of the directory that holds all of them.
     fn output(&self, source: &RelPath) -> Option<RelPath>;
 
     /// The memory that cooking it takes, roughly.
     fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64;
 
+    /// The programs that have a part in what comes out of a source, in a fixed order; what they are is part of its
+    /// fingerprint.
+    fn tools(&self, _: &RelPath, _: &Settings, _: &Tree, _: &Tools) -> Vec<Tool> {
+        vec![]
+    }
+
     /// Cooks it; returns its rows in the manifest.
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag>;
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, tools: &Tools) -> Result<Vec<Row>, Diag>;
 }
 
 /// Every kind; where several claim an entry the first one gets it.
@@ -37,6 +45,7 @@ pub static RECIPES: &[&dyn Recipe] = &[
     &Lut,
     &Material,
     &Mesh,
+    &Shader,
     &Cubemap,
     &Array(Mode::Normal),
     &Array(Mode::Grayscale),
@@ -125,6 +134,7 @@ mod tests {
         check("sky.env/", "cubemap", "sky.env.ktx2");
         check("ground.array/", "array", "ground.arr.ktx2");
         check("ground.n.array/", "normal-array", "ground.n.arr.ktx2");
+        check("sky.shader/", "shader", "sky.shader");
         for none in [
             "a.txt",
             "warm.cube",
@@ -135,6 +145,8 @@ mod tests {
             "png",
             "._a.png",
             ".env/",
+            "sky.shader",
+            ".shader/",
         ] {
             assert_eq!(claimed(none), None, "{none}");
         }

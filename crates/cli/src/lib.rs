@@ -3,6 +3,7 @@
 
 pub mod assetc;
 pub mod json;
+mod manual;
 pub mod pak;
 pub mod progress;
 pub mod render;

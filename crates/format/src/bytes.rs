@@ -141,6 +141,7 @@ macro_rules! record {
             }
 
             #[cfg(feature = "tools")]
+            #[allow(dead_code, reason = "some formats are written by others")]
             pub(crate) fn put(self, out: &mut alloc::vec::Vec<u8>) {
                 $($crate::bytes::Le::put(self.$field, out);)*
             }

@@ -39,11 +39,12 @@ pub mod hmesh;
 pub mod hpack;
 pub mod ktx2;
 pub mod pak;
+pub mod spv;
 
 /// Every format, in the order in which `info` lists them. The one list of formats: what works on files of any
 /// kind walks this and names none.
 pub static FORMATS: &[&dyn Format] =
-    &[&hmesh::HMesh, &hmat::HMat, &hman::HMan, &hanim::HAnim, &ktx2::Ktx2, &hpack::HPack];
+    &[&hmesh::HMesh, &hmat::HMat, &hman::HMan, &hanim::HAnim, &ktx2::Ktx2, &spv::Spv, &hpack::HPack];
 
 pub use error::Error;
 pub use paths::PathFault;

@@ -82,6 +82,8 @@ pub enum Fact<'a> {
     Number(u64),
     /// A word or name.
     Text(&'a str),
+    /// Several things of one kind, each with facts of its own.
+    Rows(&'a [&'a [(&'static str, Fact<'a>)]]),
 }
 
 /// The files a set of runtime files consists of, by path relative to the runtime root: a directory or a pack.

@@ -15,6 +15,7 @@ use kiln_format::hpack::PackKind;
 
 use kiln_format::ktx2::{Channels, Payload, Supercompression, Transfer};
 use kiln_format::pak::{self, Codec};
+use kiln_format::spv::Stage;
 use kiln_format::{FORMATS, Layout, refs};
 
 fn documents() -> PathBuf {
@@ -212,6 +213,16 @@ fn paths_and_interpolations_of_animations() {
     }
     let rows = table(&text, "Interpolations");
     assert_eq!(numbered(&rows), Interp::ALL.map(|interp| (interp as usize, interp.name())));
+}
+
+#[test]
+fn stages_of_shaders() {
+    let rows = table(&document("spv"), "Stages");
+    assert_eq!(rows.len(), 14);
+    for row in rows {
+        let stage = Stage::from_model(row[1].parse().unwrap()).unwrap();
+        assert_eq!(row[0], format!("{}.spv", stage.name()));
+    }
 }
 
 #[test]

@@ -196,6 +196,7 @@ proptest! {
             b"HANM\x01\0\0\0",
             b"HMSH\x02\0\0\0",
             &ktx2::IDENTIFIER,
+            b"\x03\x02\x23\x07\0\0\x01\0",
         ]),
     ) {
         let bytes = [start, &header.map(|b| b & 3), &noise].concat();

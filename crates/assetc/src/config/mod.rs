@@ -23,11 +23,12 @@ pub use kiln_kit::spelling::nearest;
 pub use resolve::{Layer, Resolved, Resolver, Row};
 pub use roots::Roots;
 pub use settings::{
-    AnimationSettings, KEYS, Key, LutSettings, MeshSettings, SECTIONS, Settings, TextureSettings,
+    AnimationSettings, KEYS, Key, LutSettings, MeshSettings, SECTIONS, Settings, ShaderSettings,
+    TextureSettings,
 };
 pub use values::{
-    Conflict, Cubic, CutOff, Index, Lambda, Lods, LutDepth, Mips, Pixels, Quality, Share, Supercompress,
-    Tangents,
+    Conflict, Cubic, CutOff, Defines, Index, Lambda, Lods, LutDepth, Mips, Optimize, Pixels, Quality, Share,
+    Supercompress, Tangents, Target,
 };
 
 use resolve::Layers;
@@ -51,6 +52,8 @@ pub struct Config {
     output: Option<Text>,
     pack: bool,
     preset: Option<Text>,
+    /// Programs, by name.
+    tools: Vec<(String, Text)>,
     base: Layers,
     presets: Vec<Preset>,
     warnings: Vec<Diag>,
@@ -89,6 +92,7 @@ impl Config {
             output: None,
             pack: false,
             preset: None,
+            tools: Vec::new(),
             base: Layers::default(),
             presets: Vec::new(),
             warnings: Vec::new(),
@@ -166,6 +170,12 @@ impl Config {
     /// Whether every build ends with a pack.
     pub fn pack(&self) -> bool {
         self.pack
+    }
+
+    /// Where a program beside Kiln is, if the file says so.
+    pub fn tool(&self, name: &str) -> Option<PathBuf> {
+        let named = self.tools.iter().find(|(tool, _)| tool == name);
+        named.map(|(_, path)| self.project.join(&path.text))
     }
 
     /// The presets, in file order.

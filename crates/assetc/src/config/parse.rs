@@ -11,10 +11,11 @@ use super::resolve::{Layers, Rule};
 use super::settings::{KEYS, Overlay, SECTIONS};
 use super::yaml::{self, Entry, Node, Scalar, Value, excerpt};
 use super::{Config, Preset, Text};
+use crate::tools::Tool;
 use kiln_kit::spelling::nearest;
 
 /// The keys of the top level.
-pub(super) const TOP: &[&str] = &["input", "output", "pack", "preset", "default", "presets"];
+pub(super) const TOP: &[&str] = &["input", "output", "pack", "preset", "tools", "default", "presets"];
 
 pub(super) fn parse(text: &str, name: &str) -> Result<Config, Diag> {
     let mut reader = Reader { name, warnings: Vec::new() };
@@ -40,6 +41,17 @@ impl Reader<'_> {
                 "output" => config.output = Some(text(entry, place, "a path")?),
                 "pack" => config.pack = truth(entry)?,
                 "preset" => config.preset = Some(text(entry, place, "the name of a preset")?),
+                "tools" => {
+                    for tool in entries(&entry.node, place)? {
+                        match Tool::ALL.iter().find(|known| known.name() == tool.key) {
+                            Some(known) => {
+                                let place = format!("tools.{}", known.name());
+                                config.tools.push((tool.key.clone(), text(tool, &place, "a path")?));
+                            }
+                            None => self.unknown(tool, place, Tool::ALL.iter().map(|known| known.name())),
+                        }
+                    }
+                }
                 "default" => config.base = self.default(&entry.node)?,
                 "presets" => {
                     for preset in entries(&entry.node, place)? {

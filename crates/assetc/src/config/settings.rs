@@ -5,8 +5,8 @@
 //! same. To add a knob, add a row.
 
 use super::values::{
-    Conflict, Cubic, CutOff, Index, Lambda, Lods, LutDepth, Mips, Pixels, Quality, Share, Supercompress,
-    Tangents, Value,
+    Conflict, Cubic, CutOff, Defines, Index, Lambda, Lods, LutDepth, Mips, Optimize, Pixels, Quality, Share,
+    Supercompress, Tangents, Target, Value,
 };
 use super::yaml::Scalar;
 
@@ -128,6 +128,17 @@ settings! {
         /// The texel of the 3D texture; half floats do not band.
         depth: LutDepth = LutDepth::Unorm8,
     }
+    /// Settings of shaders.
+    shader: ShaderSettings {
+        /// What modules have to run on: SPIR-V 1.0, 1.3, 1.5 or 1.6.
+        target: Target = Target::Vulkan1_2,
+        /// What `spirv-opt` makes of the modules, if it is wanted.
+        optimize: Optimize = Optimize::None,
+        /// Put the source text into the modules, and its lines where the compiler tells them.
+        debug: bool = false,
+        /// Macros for the sources, or values for the `override` constants of WGSL.
+        defines: Option<Defines> = None,
+    }
 }
 
 impl Settings {
@@ -180,7 +191,7 @@ mod tests {
     #[test]
     fn built_in_defaults_are_the_documented_ones() {
         assert_eq!(
-            Settings::default().canonical(&["animation", "lut", "mesh", "texture"]),
+            Settings::default().canonical(&["animation", "lut", "mesh", "shader", "texture"]),
             "animation.cubic=degrade\n\
              lut.depth=unorm8\n\
              mesh.lod_error=0.05\n\
@@ -189,6 +200,10 @@ mod tests {
              mesh.optimize=true\n\
              mesh.scene=false\n\
              mesh.tangents=auto\n\
+             shader.debug=false\n\
+             shader.defines=false\n\
+             shader.optimize=none\n\
+             shader.target=vulkan1.2\n\
              texture.alpha_coverage=false\n\
              texture.compress=true\n\
              texture.conflict=first\n\

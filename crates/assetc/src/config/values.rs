@@ -3,6 +3,8 @@
 //! A [`Value`] is read from one scalar and shown as text that reads back as the same value. That text enters
 //! cache keys, so two ways to write one value (`mips: false`, `mips: 1`) show as one.
 
+use std::collections::BTreeMap;
+
 use super::yaml::Scalar;
 
 /// A type of setting.
@@ -295,6 +297,55 @@ impl Value for Share {
     }
 }
 
+/// Macros: names, each with a value that may be empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defines(BTreeMap<String, String>);
+
+impl Defines {
+    /// From `NAME` and `NAME=VALUE`, with commas or spaces between them; a name is given once.
+    pub fn new(text: &str) -> Option<Defines> {
+        let mut defines = BTreeMap::new();
+        for part in text.split(|c: char| c == ',' || c.is_ascii_whitespace()).filter(|part| !part.is_empty())
+        {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+            let named = name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit());
+            let plain = value.chars().all(|c| c.is_ascii_graphic());
+            if !named || !plain || defines.insert(name.to_owned(), value.to_owned()).is_some() {
+                return None;
+            }
+        }
+        (!defines.is_empty()).then_some(Defines(defines))
+    }
+
+    /// Names and values, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+impl Value for Defines {
+    fn read(scalar: &Scalar) -> Option<Defines> {
+        // A word of YAML that means something else is none that somebody meant as a macro.
+        if scalar.plain && matches!(scalar.text.as_str(), "true" | "false" | "null") {
+            return None;
+        }
+        Defines::new(&scalar.text)
+    }
+
+    fn show(&self) -> String {
+        let one = |(name, value): (&str, &str)| match value {
+            "" => name.to_owned(),
+            value => format!("{name}={value}"),
+        };
+        self.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+
+    fn accepts() -> String {
+        "`NAME` or `NAME=VALUE`, with commas between several".into()
+    }
+}
+
 /// Settings that are one word of a few.
 macro_rules! words {
     ($( #[doc = $doc:literal] $Name:ident { $( #[doc = $word_doc:literal] $Word:ident = $text:literal, )+ } )+) => { $(
@@ -360,6 +411,26 @@ words! {
         Degrade = "degrade",
         /// As many keys as it takes for straight lines to follow the curve.
         Resample = "resample",
+    }
+    /// What a shader has to run on.
+    Target {
+        /// SPIR-V 1.0.
+        Vulkan1_0 = "vulkan1.0",
+        /// SPIR-V 1.3.
+        Vulkan1_1 = "vulkan1.1",
+        /// SPIR-V 1.5.
+        Vulkan1_2 = "vulkan1.2",
+        /// SPIR-V 1.6.
+        Vulkan1_3 = "vulkan1.3",
+    }
+    /// What is made of a compiled shader.
+    Optimize {
+        /// What the compiler wrote.
+        None = "none",
+        /// Something smaller.
+        Size = "size",
+        /// Something faster.
+        Speed = "speed",
     }
     /// What a texel of a LUT is made of.
     LutDepth {
@@ -432,6 +503,18 @@ mod tests {
         check::<Cubic>(&[("degrade", "degrade"), ("resample", "resample")], &["linear"]);
         check::<Quality>(&[("fast", "fast"), ("default", "default"), ("high", "high")], &["Fast", ""]);
         check::<Supercompress>(&[("zstd", "zstd"), ("none", "none")], &["lz4", "false"]);
+        check::<Target>(&[("vulkan1.2", "vulkan1.2")], &["1.2", "vulkan", "Vulkan1.2"]);
+        check::<Optimize>(&[("none", "none"), ("size", "size"), ("speed", "speed")], &["true", "O3"]);
+        check::<Option<Defines>>(
+            &[
+                ("false", "false"),
+                ("FOG", "FOG"),
+                ("FOG=", "FOG"),
+                ("b=2, A", "A, b=2"),
+                ("X=a==b Y=(1+2)", "X=a==b, Y=(1+2)"),
+            ],
+            &["true", "", " , ", "2X", "a-b", "=1", "A, A=2", "X=ü"],
+        );
         check::<LutDepth>(&[("unorm8", "unorm8"), ("float16", "float16")], &["16"]);
     }
 

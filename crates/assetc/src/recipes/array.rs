@@ -8,6 +8,7 @@ use super::{folder, ktx};
 use crate::config::Settings;
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
+use crate::tools::Tools;
 use kiln_import::faces;
 use kiln_kit::{Cook, Diag, RelPath, World};
 use kiln_texture::Mode;
@@ -44,7 +45,7 @@ impl Recipe for Array {
         folder::weight(source, settings, world)
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag> {
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
         let layers = folder::read(cx, faces::layers)?;
         faces::layer_size(&folder::sizes(&layers))?;
         let images = layers.into_iter().map(|(_, image)| image).collect();

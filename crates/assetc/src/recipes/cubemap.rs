@@ -5,6 +5,7 @@ use super::{folder, ktx};
 use crate::config::Settings;
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix};
+use crate::tools::Tools;
 use kiln_import::faces;
 use kiln_ir::Image;
 use kiln_kit::{Cook, Diag, RelPath, World};
@@ -38,7 +39,7 @@ impl Recipe for Cubemap {
         folder::weight(source, settings, world)
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag> {
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
         let faces = folder::read(cx, faces::cube_faces)?;
         faces::cube_side(&folder::sizes(&faces))?;
         let images: Vec<Image> = faces.into_iter().map(|(_, image)| image).collect();

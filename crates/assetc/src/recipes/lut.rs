@@ -4,6 +4,7 @@ use super::ktx;
 use crate::config::{LutDepth, Settings, Supercompress};
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
+use crate::tools::Tools;
 use kiln_kit::{Cook, Diag, RelPath, World};
 
 /// A lookup table.
@@ -39,7 +40,7 @@ impl Recipe for Lut {
         world.src_tree.stamp(source.as_str()).map_or(0, |stamp| stamp.len * 3)
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag> {
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
         let source = cx.source();
         let imported = kiln_import::cube::import(&cx.read(source)?)?;
         for warning in imported.warnings {

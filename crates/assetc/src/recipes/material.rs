@@ -12,6 +12,7 @@ use super::texture::{Texture, mode_name};
 use crate::config::Settings;
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
+use crate::tools::Tools;
 use kiln_format::hman::Kind;
 use kiln_format::{hmat, refs};
 use kiln_import::image::IMAGE_EXTENSIONS;
@@ -49,7 +50,7 @@ impl Recipe for Material {
         64 << 20
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag> {
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
         let source = cx.source();
         let output = self.output(source).ok_or_else(ktx::nameless)?;
         let described = schema::parse(&cx.read(source)?)?;

@@ -14,6 +14,7 @@ use crate::config::{Index, Settings};
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::recipes::ktx;
+use crate::tools::Tools;
 use geometry::Geometry;
 use kiln_import::{gltf, obj};
 use kiln_ir::{Scene, Valid};
@@ -53,7 +54,7 @@ impl Recipe for Mesh {
         weigh(source, world)
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag> {
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
         let source = cx.source();
         let output = self
             .output(source)

@@ -5,6 +5,7 @@ pub(crate) mod cubemap;
 pub(crate) mod lut;
 pub(crate) mod material;
 pub(crate) mod mesh;
+pub(crate) mod shader;
 pub(crate) mod texture;
 
 mod folder;

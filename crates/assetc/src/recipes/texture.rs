@@ -5,6 +5,7 @@ use super::ktx;
 use crate::config::{self, Settings};
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
+use crate::tools::Tools;
 use kiln_import::image::{self, IMAGE_EXTENSIONS, Limits};
 use kiln_ir::Image;
 use kiln_kit::{Cook, Diag, RelPath, World};
@@ -41,7 +42,7 @@ impl Recipe for Texture {
         weigh(&[source], settings, world)
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings) -> Result<Vec<Row>, Diag> {
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
         let source = cx.source();
         let bytes = cx.read(source)?;
         let output = self.output(source).ok_or_else(ktx::nameless)?;

@@ -2,6 +2,7 @@
 
 use assetc::build::{Report, Request, build};
 use assetc::config::{Config, Roots};
+use assetc::tools::Tools;
 use kiln_format::by_path;
 use kiln_format::hanim::{HanimView, Keys};
 use kiln_format::hmesh::HmeshView;
@@ -116,7 +117,9 @@ fn compile(project: &Path) -> Report {
     let roots = Roots::locate(&config, None, None).unwrap();
     let resolver = config.resolver(None);
     let (jobs, force, verify, pack) = (2, false, true, false);
-    let request = Request { roots: &roots, resolver: &resolver, jobs, force, verify, pack, events: &() };
+    let tools = Tools::default();
+    let request =
+        Request { roots: &roots, resolver: &resolver, tools: &tools, jobs, force, verify, pack, events: &() };
     let report = build(&request).unwrap();
     assert!(report.problems.is_empty(), "{:?}", report.problems);
     report

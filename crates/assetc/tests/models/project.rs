@@ -5,6 +5,7 @@ use crate::shapes::Corner;
 use assetc::build::{Report, Request, build};
 use assetc::check::check;
 use assetc::config::{Config, Roots};
+use assetc::tools::Tools;
 use kiln_format::hman::HmanView;
 use kiln_format::hmat::{GpuMaterial, HmatView};
 use kiln_format::hmesh::{GpuVertex, HmeshView};
@@ -62,7 +63,17 @@ impl Project {
         let roots = Roots::locate(&config, None, None).unwrap();
         let resolver = config.resolver(None);
         let (jobs, force, verify, pack) = (2, false, true, false);
-        let request = Request { roots: &roots, resolver: &resolver, jobs, force, verify, pack, events: &() };
+        let tools = Tools::default();
+        let request = Request {
+            roots: &roots,
+            resolver: &resolver,
+            tools: &tools,
+            jobs,
+            force,
+            verify,
+            pack,
+            events: &(),
+        };
         build(&request)
     }
 

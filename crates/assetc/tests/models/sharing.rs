@@ -7,6 +7,7 @@ use crate::model::Model;
 use crate::shapes::{image, png, quad};
 use assetc::config::Config;
 use assetc::plan::plan;
+use assetc::tools::Tools;
 use kiln_kit::mem::Mem;
 use kiln_kit::{Cache, Fs, Plan, RelPath, State, World, run};
 use serde_json::{Value, json};
@@ -33,7 +34,8 @@ impl Project {
         let mut cache = Cache::open(&self.out, &RelPath::new(".journal").unwrap(), &|| ()).unwrap();
         let (src_tree, out_tree) = (self.src.walk(None).unwrap(), self.out.walk(None).unwrap());
         let world = World { src: &self.src, src_tree: &src_tree, out: &self.out, out_tree: &out_tree };
-        let planned = plan(&src_tree, &config.resolver(None));
+        let tools = Tools::default();
+        let planned = plan(&src_tree, &config.resolver(None), &tools);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let how = Plan { pool: &pool, force: false, verify: false, prune: true, events: &() };
         self.out.take_reads();

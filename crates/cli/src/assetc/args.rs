@@ -125,7 +125,18 @@ pub(super) enum Command {
         /// Which shell
         shell: Shell,
     },
+    /// Print the manual page, or write the pages of all commands to a directory
+    Man {
+        /// Where to write them
+        dir: Option<PathBuf>,
+    },
+    /// Compile the shaders that come in on standard input; not for people
+    #[command(name = SERVE_SHADERS, hide = true)]
+    ServeShaders,
 }
+
+/// The command that the program starts itself with to compile shaders in a process of its own.
+pub(super) const SERVE_SHADERS: &str = "serve-shaders";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PackCommand {

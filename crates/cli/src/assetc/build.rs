@@ -26,10 +26,12 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
         session.note(&format!("config: {}", config.file().map_or_else(|| "none".to_owned(), name)));
         session.note(&format!("preset: {}", preset.map_or("none", |preset| preset.name())));
     }
+    let tools = session.tools(&config);
     let progress = Progress::new(session.verbosity, session.color);
     let request = Request {
         roots: &roots,
         resolver: &resolver,
+        tools: &tools,
         jobs: args.jobs.map_or_else(cores, usize::from),
         force: args.no_cache,
         verify: args.verify,

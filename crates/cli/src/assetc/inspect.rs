@@ -78,19 +78,23 @@ fn print_info(out: &mut Out, info: &Info, shown: &str) {
     }
 }
 
-fn info_json(info: &Info) -> Json {
+fn facts_json(facts: &[(&'static str, Value)]) -> Json {
     let value = |value: &Value| match value {
         Value::Total(n) | Value::Number(n) => Json::from(*n),
         Value::Text(text) => text.as_str().into(),
+        Value::Rows(rows) => Json::list(rows.iter().map(|row| facts_json(row))),
     };
+    Json::Object(facts.iter().map(|(name, v)| ((*name).to_owned(), value(v))).collect())
+}
+
+fn info_json(info: &Info) -> Json {
     let file = |format: &'static str, file: &FileInfo| {
-        let facts = file.facts.iter().map(|(name, v)| ((*name).to_owned(), value(v))).collect();
         Json::object([
             ("path", file.path.as_str().into()),
             ("format", format.into()),
             ("size", file.size.into()),
             ("error", file.line.as_ref().err().cloned().into()),
-            ("facts", Json::Object(facts)),
+            ("facts", facts_json(&file.facts)),
         ])
     };
     let files = info.sections.iter().flat_map(|s| s.files.iter().map(|f| file(s.ext, f)));
@@ -242,7 +246,9 @@ pub(super) fn explain(session: &Session, source: &Path) -> Result<u8, Diag> {
     let (config, roots) = session.project()?;
     let resolver = config.resolver(session.preset(&config)?);
     let source = source_path(session, &roots.input, source)?;
-    let explained = ::assetc::explain::explain(&roots, &resolver, &source, &|| session.waiting())?;
+    let explained = ::assetc::explain::explain(&roots, &resolver, &session.tools(&config), &source, &|| {
+        session.waiting()
+    })?;
     let mut out = session.out();
     if session.json {
         out.line(&explained_json(&explained).to_string());

@@ -5,11 +5,13 @@ mod build;
 mod inspect;
 
 use crate::json::Json;
+use crate::manual;
 use crate::progress::Verbosity;
 use crate::render;
 use crate::terminal::{Color, Out, Style, lost};
 use ::assetc::config::{self, Config, Preset, Roots};
-use args::{BuildArgs, Cli, Command, Common, PackCommand};
+use ::assetc::tools::{Tools, serve_shaders};
+use args::{BuildArgs, Cli, Command, Common, PackCommand, SERVE_SHADERS};
 use clap::{CommandFactory, Parser};
 use kiln_kit::{Diag, Severity};
 use std::io::{self, Write};
@@ -69,10 +71,15 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Clean) => build::clean(session),
         Some(Command::Explain { source }) => inspect::explain(session, &source),
         Some(Command::Completions { shell }) => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "assetc", &mut script);
-            session.out().line(String::from_utf8_lossy(&script).trim_end());
+            manual::completions(&mut session.out(), Cli::command(), shell);
             Ok(OK)
+        }
+        Some(Command::Man { dir }) => {
+            manual::man(&mut session.out(), Cli::command(), dir.as_deref(), session.json).map(|()| OK)
+        }
+        Some(Command::ServeShaders) => {
+            let served = serve_shaders(io::stdin(), io::stdout());
+            served.map(|()| OK).map_err(|e| Diag::error("shader-compiler", e.to_string()))
         }
     }
 }
@@ -125,6 +132,25 @@ impl Session {
         let config = self.config()?;
         let roots = Roots::locate(&config, self.preset(&config)?, self.output.as_deref())?;
         Ok((config, roots))
+    }
+
+    /// The programs beside Kiln: where the configuration says, on the PATH, or in an SDK that the environment names.
+    fn tools(&self, config: &Config) -> Tools {
+        let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let mut search: Vec<PathBuf> = Vec::new();
+        // An empty entry of the PATH is the working directory, where nothing should run by chance.
+        search.extend(var("PATH").iter().flat_map(std::env::split_paths).filter(|dir| dir.is_absolute()));
+        search.extend(
+            ["SLANG_DIR", "VULKAN_SDK"]
+                .iter()
+                .filter_map(|name| var(name))
+                .map(|sdk| Path::new(&sdk).join("bin")),
+        );
+        let tools = Tools::find(config, &search, std::env::temp_dir());
+        match std::env::current_exe() {
+            Ok(program) => tools.compile_apart(program, vec![SERVE_SHADERS.into()]),
+            Err(_) => tools,
+        }
     }
 
     /// Says something on standard error, unless warnings are not wanted.

@@ -102,4 +102,9 @@ pub(super) enum Command {
         /// Which shell
         shell: Shell,
     },
+    /// Print the manual page, or write the pages of all commands to a directory
+    Man {
+        /// Where to write them
+        dir: Option<PathBuf>,
+    },
 }

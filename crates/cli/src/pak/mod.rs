@@ -8,6 +8,7 @@ mod inspect;
 mod keys;
 
 use crate::json::Json;
+use crate::manual;
 use crate::progress::Verbosity;
 use crate::render;
 use crate::terminal::{Color, Out, Style, lost};
@@ -60,10 +61,11 @@ fn dispatch(session: &Session, command: Command) -> Result<u8, Diag> {
         Command::Diff { old, new } => diff::diff(session, &old, &new),
         Command::Keys { pak, rust } => keys::keys(session, &pak, rust),
         Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "pak", &mut script);
-            session.out().line(String::from_utf8_lossy(&script).trim_end());
+            manual::completions(&mut session.out(), Cli::command(), shell);
             Ok(OK)
+        }
+        Command::Man { dir } => {
+            manual::man(&mut session.out(), Cli::command(), dir.as_deref(), session.json).map(|()| OK)
         }
     }
 }

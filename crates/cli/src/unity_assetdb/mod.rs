@@ -7,6 +7,7 @@ mod rows;
 mod survey;
 
 use crate::json::Json;
+use crate::manual;
 use crate::render;
 use crate::terminal::{Color, Out, Style, lost};
 use ::unity_assetdb::index::{Index, IndexError};
@@ -89,9 +90,11 @@ fn dispatch(session: &Session, command: Command) -> Result<u8, Failure> {
         Command::Annotate { file } => survey::annotate(session, file.as_deref()),
         Command::Diff { old, new } => survey::diff(session, &old, &new),
         Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "unity-assetdb", &mut script);
-            session.out().line(String::from_utf8_lossy(&script).trim_end());
+            manual::completions(&mut session.out(), Cli::command(), shell);
+            Ok(OK)
+        }
+        Command::Man { dir } => {
+            manual::man(&mut session.out(), Cli::command(), dir.as_deref(), session.json)?;
             Ok(OK)
         }
     }

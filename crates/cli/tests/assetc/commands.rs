@@ -60,6 +60,17 @@ fn version_help_and_completions() {
     for command in ["build", "init", "info", "check", "pack", "clean", "explain", "completions"] {
         assert!(p.run(&[command, "--help"]).expect(0).stdout.contains("Usage"), "{command}");
     }
+    let page = p.run(&["man"]).expect(0).stdout;
+    assert!(
+        page.starts_with(".ie") && page.contains(".TH assetc 1") && page.contains("no\\-cache"),
+        "{page}"
+    );
+    let pages = p.run(&["man", "pages"]).expect(0).stdout;
+    for name in ["assetc.1", "assetc-build.1", "assetc-pack.1", "assetc-pack-info.1"] {
+        assert!(pages.lines().any(|line| line == name), "{pages}");
+        assert!(p.read(&format!("pages/{name}")).starts_with(b".ie"));
+    }
+    assert!(!pages.contains("serve-shaders") && !pages.contains("help"), "{pages}");
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = p.run(&["completions", shell]).expect(0);
         assert!(script.stdout.contains("no-cache") && script.stderr.is_empty(), "{shell}");

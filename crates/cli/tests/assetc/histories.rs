@@ -9,6 +9,7 @@ use crate::project::Project;
 use crate::random::Random;
 use ::assetc::build::{Request, build};
 use ::assetc::config::{Config, Roots};
+use ::assetc::tools::Tools;
 use kiln_kit::State;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -28,9 +29,11 @@ fn build_here(project: &Project, pack: bool) -> Result<Ended, String> {
     let preset = config.select_preset(None).unwrap();
     let roots = Roots::locate(&config, preset, None).unwrap();
     let resolver = config.resolver(preset);
+    let tools = Tools::default();
     let request = Request {
         roots: &roots,
         resolver: &resolver,
+        tools: &tools,
         jobs: 2,
         force: false,
         verify: false,

@@ -19,5 +19,7 @@ mod packs;
 mod permissions;
 mod project;
 mod random;
+#[cfg(feature = "glsl")]
+mod shaders;
 mod strange;
 mod textures;

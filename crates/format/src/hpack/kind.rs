@@ -1,6 +1,6 @@
 //! The kinds of packed files, and the extensions that tell them.
 //!
-//! The numbers are those of `docs/formats/hpack.md`, also for files whose formats this crate does not read yet.
+//! The numbers are those of `docs/formats/hpack.md`.
 
 use crate::paths;
 

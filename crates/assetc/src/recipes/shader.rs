@@ -1,0 +1,230 @@
+//! `*.shader/`: a folder of sources to one `.spv` for each stage, in a folder of the same name.
+//!
+//! A source is found by the extension of a stage (`sky.vert`) or by its stem (`vertex.glsl`); a `.wgsl` that is named
+//! after no stage gives all its entry points. Whatever else lies in the folder is there to be included. Refuses two
+//! sources for one stage, sources that are not UTF-8, and modules that are not sound.
+
+mod external;
+mod includes;
+
+use self::includes::ProjectIncludes;
+use crate::config::{self, Optimize, Settings};
+use crate::link::Row;
+use crate::recipe::{Recipe, Suffix};
+use crate::tools::{Tool, Tools};
+use kiln_format::spv::Reflection;
+use kiln_kit::{Cook, Diag, Entry, RelPath, Tree, World};
+use kiln_shader::{Language, Options, Source, Stage, Target, language_of, stage_of};
+
+/// What a compilation takes, beside its text.
+const WORKING_SET: u64 = 32 << 20;
+
+/// A folder of shaders.
+pub(crate) struct Shader;
+
+impl Recipe for Shader {
+    fn name(&self) -> &'static str {
+        "shader"
+    }
+
+    fn sections(&self) -> &'static [&'static str] {
+        &["shader"]
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
+        !is_file && suffix.is(&["shader"])
+    }
+
+    /// The folder that the stages are written to.
+    fn output(&self, source: &RelPath) -> Option<RelPath> {
+        Some(source.clone())
+    }
+
+    fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {
+        let files = world.src_tree.children(source).filter_map(|entry| entry.file);
+        files.fold(WORKING_SET, |sum, file| sum.saturating_add(file.len))
+    }
+
+    fn tools(&self, source: &RelPath, settings: &Settings, tree: &Tree, tools: &Tools) -> Vec<Tool> {
+        let mut used = vec![];
+        let names = tree.children(source).filter(|entry| entry.file.is_some());
+        for name in names.map(|entry| entry.path.file_name()).filter(|name| stage_of(name).is_some()) {
+            match language_of(name) {
+                Some(Language::Slang) => used.push(Tool::Slangc),
+                Some(Language::Hlsl) => used.push(hlsl_compiler(tools).unwrap_or(Tool::SpirvVal)),
+                _ => {}
+            }
+        }
+        if settings.shader.optimize != Optimize::None {
+            used.push(Tool::SpirvOpt);
+        }
+        used.sort_by_key(|tool| tool.name());
+        used.dedup();
+        used
+    }
+
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, tools: &Tools) -> Result<Vec<Row>, Diag> {
+        for job in jobs(cx)? {
+            let module = job.compile(cx, settings, tools)?;
+            let module = external::optimize(tools, settings, module).map_err(|d| d.path(&job.path))?;
+            job.check(&module)?;
+            let file = format!("{}.spv", job.stage.name());
+            let output = cx.source().join(&file).map_err(|e| Diag::error("shader", e.to_string()))?;
+            cx.emit(&output, &module)?;
+        }
+        Ok(vec![])
+    }
+}
+
+/// What compiles HLSL properly, if it was found.
+fn hlsl_compiler(tools: &Tools) -> Option<Tool> {
+    [Tool::Dxc, Tool::Slangc].into_iter().find(|tool| tools.get(*tool).is_some())
+}
+
+/// One stage of one source.
+struct Job {
+    path: RelPath,
+    language: Language,
+    stage: Stage,
+}
+
+/// What a folder asks for, by stage.
+fn jobs(cx: &mut Cook<'_>) -> Result<Vec<Job>, Diag> {
+    let files: Vec<&Entry> = cx.list(cx.source())?.into_iter().filter(|entry| entry.file.is_some()).collect();
+    let mut jobs: Vec<Job> = Vec::new();
+    for entry in files {
+        let name = entry.path.file_name();
+        let Some(language) = language_of(name) else { continue };
+        let stages = match stage_of(name) {
+            Some(stage) => vec![stage],
+            None if language == Language::Wgsl => {
+                let text = text(cx, &entry.path)?;
+                let found = kiln_shader::wgsl_stages(entry.path.as_str(), &text)?;
+                let mut stages: Vec<Stage> = found.into_iter().map(|(stage, _)| stage).collect();
+                stages.sort();
+                stages.dedup();
+                stages
+            }
+            None => continue,
+        };
+        jobs.extend(stages.into_iter().map(|stage| Job { path: entry.path.clone(), language, stage }));
+    }
+    jobs.sort_by(|a, b| (a.stage, &a.path).cmp(&(b.stage, &b.path)));
+    if let Some(pair) = jobs.windows(2).find(|pair| pair[0].stage == pair[1].stage) {
+        let (first, second) = (pair[0].path.file_name(), pair[1].path.file_name());
+        let message = format!("{first} and {second} are both its {} shader", pair[0].stage.name());
+        return Err(Diag::error("shader-stage-twice", message).hint("remove or rename one of them"));
+    }
+    if jobs.is_empty() {
+        return Err(Diag::error("shader-no-stage", "no file in it is named after a stage")
+            .hint("call the sources vertex.glsl and fragment.glsl, or x.vert and x.frag"));
+    }
+    Ok(jobs)
+}
+
+/// A source as text.
+fn text(cx: &mut Cook<'_>, path: &RelPath) -> Result<String, Diag> {
+    decode(path, cx.read(path)?)
+}
+
+fn decode(path: &RelPath, bytes: Vec<u8>) -> Result<String, Diag> {
+    String::from_utf8(bytes).map(|text| text.trim_start_matches('\u{feff}').to_owned()).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+        Diag::error("shader-encoding", "the source is not UTF-8").path(path).at(line).hint("save it as UTF-8")
+    })
+}
+
+impl Job {
+    fn compile(&self, cx: &mut Cook<'_>, settings: &Settings, tools: &Tools) -> Result<Vec<u8>, Diag> {
+        let external = match self.language {
+            Language::Spirv => return cx.read(&self.path),
+            Language::Slang => Some(tools.need(Tool::Slangc, "Slang").map_err(|d| d.path(&self.path))?),
+            Language::Hlsl => hlsl_compiler(tools).and_then(|tool| tools.get(tool)),
+            Language::Glsl | Language::Wgsl => None,
+        };
+        if let Some(program) = external {
+            return external::compile(cx, self, settings, tools, program);
+        }
+        let text = text(cx, &self.path)?;
+        let source =
+            Source { path: self.path.as_str(), text: &text, language: self.language, stage: self.stage };
+        let defines = defines(settings);
+        let options = Options { target: target(settings), debug: settings.shader.debug, defines: &defines };
+        let mut includes = ProjectIncludes::new(cx);
+        let compiled = tools.compile_shader(&source, &options, &mut includes);
+        if let Some(fault) = includes.fault() {
+            return Err(fault);
+        }
+        let compiled = compiled?;
+        for warning in &compiled.warnings {
+            if !cx.has_warned(warning) {
+                cx.warn(warning.clone());
+            }
+        }
+        let module = compiled.bytes();
+        if self.language == Language::Hlsl {
+            self.check_hlsl(cx, &module, settings, tools)?;
+        }
+        Ok(module)
+    }
+
+    /// Whether the module is sound, and is what was asked for.
+    fn check(&self, module: &[u8]) -> Result<(), Diag> {
+        let bad = |why: String| {
+            let whose = if self.language == Language::Spirv { "it is" } else { "the compiler wrote" };
+            Diag::error("shader-module", format!("{whose} a module that cannot be used: {why}"))
+                .path(&self.path)
+        };
+        let found = Reflection::read(module).map_err(|error| bad(error.to_string()))?;
+        let stages: Vec<&str> = found.entry_points.iter().map(|entry| entry.stage.name()).collect();
+        if !stages.contains(&self.stage.name()) {
+            return Err(bad(format!("its stages are {}, not {}", stages.join(", "), self.stage.name())));
+        }
+        Ok(())
+    }
+
+    /// glslang does not legalise HLSL, so that its modules are not believed until something has checked them.
+    fn check_hlsl(
+        &self,
+        cx: &mut Cook<'_>,
+        module: &[u8],
+        settings: &Settings,
+        tools: &Tools,
+    ) -> Result<(), Diag> {
+        const CURE: &str = "install dxc or slangc: then they compile HLSL";
+        let unfit = Reflection::read(module).ok().and_then(|found| found.unfit);
+        if let Some(unfit) = unfit {
+            let message = format!("glslang cannot turn this HLSL into a module for Vulkan: {unfit}");
+            return Err(Diag::error("shader-hlsl", message).path(&self.path).hint(CURE));
+        }
+        if external::validate(tools, settings, module).map_err(|d| d.path(&self.path).hint(CURE))? {
+            return Ok(());
+        }
+        let message = "HLSL was compiled by glslang, which knows only part of it, and spirv-val is not here to \
+                       validate the result";
+        let warning = Diag::warning("shader-unchecked", message).hint("install dxc, slangc or spirv-val");
+        if !cx.has_warned(&warning) {
+            cx.warn(warning);
+        }
+        Ok(())
+    }
+}
+
+fn target(settings: &Settings) -> Target {
+    match settings.shader.target {
+        config::Target::Vulkan1_0 => Target::Vulkan1_0,
+        config::Target::Vulkan1_1 => Target::Vulkan1_1,
+        config::Target::Vulkan1_2 => Target::Vulkan1_2,
+        config::Target::Vulkan1_3 => Target::Vulkan1_3,
+    }
+}
+
+fn defines(settings: &Settings) -> Vec<(String, String)> {
+    let defines = settings.shader.defines.iter().flat_map(|defines| defines.iter());
+    defines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}

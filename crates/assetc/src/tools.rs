@@ -1,0 +1,211 @@
+//! Programs beside Kiln that some recipes run: which there are, where they were found, and what they are.
+//!
+//! A result depends on the program that made it, so what a program says of its version is part of the fingerprint of
+//! every source that needs it; where it lies is not. A program reads copies of the files that the recipe has read, in
+//! a directory of its own that is gone afterwards, and has a limited time.
+
+#[cfg(feature = "glsl")]
+mod apart;
+mod process;
+mod scratch;
+
+pub(crate) use process::Ran;
+pub(crate) use scratch::Scratch;
+
+use crate::config::Config;
+use kiln_kit::Diag;
+use kiln_shader::{Compiled, Includes, Options, Source};
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// How long a program may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How much of what a program says of itself is kept.
+const IDENTITY: usize = 120;
+
+/// A program that recipes can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    /// The compiler of Slang.
+    Slangc,
+    /// Microsoft's compiler of HLSL.
+    Dxc,
+    /// The optimiser of SPIR-V.
+    SpirvOpt,
+    /// The validator of SPIR-V.
+    SpirvVal,
+}
+
+impl Tool {
+    /// All of them.
+    pub const ALL: [Tool; 4] = [Tool::Slangc, Tool::Dxc, Tool::SpirvOpt, Tool::SpirvVal];
+
+    /// The name of its executable, which is also its key under `tools:`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Tool::Slangc => "slangc",
+            Tool::Dxc => "dxc",
+            Tool::SpirvOpt => "spirv-opt",
+            Tool::SpirvVal => "spirv-val",
+        }
+    }
+
+    /// What makes it tell its version.
+    const fn version_flag(self) -> &'static str {
+        match self {
+            Tool::Slangc => "-v",
+            _ => "--version",
+        }
+    }
+
+    /// Where it comes from.
+    const fn origin(self) -> &'static str {
+        match self {
+            Tool::Slangc => "the Vulkan SDK or github.com/shader-slang/slang/releases",
+            Tool::Dxc => "the Vulkan SDK or github.com/microsoft/DirectXShaderCompiler/releases",
+            Tool::SpirvOpt | Tool::SpirvVal => "the package spirv-tools or the Vulkan SDK",
+        }
+    }
+}
+
+/// The programs that were found.
+#[derive(Debug, Default)]
+pub struct Tools {
+    found: Vec<Program>,
+    scratch: PathBuf,
+    #[cfg(feature = "glsl")]
+    apart: Option<apart::Workers>,
+}
+
+/// A program that was found.
+#[derive(Debug)]
+pub(crate) struct Program {
+    tool: Tool,
+    path: PathBuf,
+    identity: OnceLock<String>,
+}
+
+impl Tools {
+    /// Looks for the programs where the configuration says they are, or else in these directories. `scratch` is
+    /// where they get their directories.
+    pub fn find(config: &Config, search: &[PathBuf], scratch: PathBuf) -> Tools {
+        let locate = |tool: Tool| {
+            let file = format!("{}{}", tool.name(), std::env::consts::EXE_SUFFIX);
+            let on_path = || search.iter().map(|dir| dir.join(&file)).find(|path| path.is_file());
+            let path = config.tool(tool.name()).or_else(on_path)?;
+            Some(Program { tool, path, identity: OnceLock::new() })
+        };
+        Tools { found: Tool::ALL.into_iter().filter_map(locate).collect(), scratch, ..Tools::default() }
+    }
+
+    /// Has shaders compiled in other processes: those of a program that calls [`serve_shaders`] when it is started
+    /// with these arguments. A source that makes the compiler crash or hang then fails alone.
+    #[must_use]
+    pub fn compile_apart(self, program: PathBuf, args: Vec<OsString>) -> Tools {
+        #[cfg(feature = "glsl")]
+        return Tools { apart: Some(apart::Workers::new(program, args)), ..self };
+        #[cfg(not(feature = "glsl"))]
+        {
+            let _ = (program, args);
+            self
+        }
+    }
+
+    /// Compiles one stage of a shader.
+    pub(crate) fn compile_shader(
+        &self,
+        source: &Source<'_>,
+        options: &Options<'_>,
+        includes: &mut dyn Includes,
+    ) -> Result<Compiled, Diag> {
+        #[cfg(feature = "glsl")]
+        if let Some(apart) = &self.apart {
+            return apart.compile(source, options, includes);
+        }
+        kiln_shader::compile(source, options, includes)
+    }
+
+    /// A program, if it was found.
+    pub(crate) fn get(&self, tool: Tool) -> Option<&Program> {
+        self.found.iter().find(|program| program.tool == tool)
+    }
+
+    /// A program that has to be there.
+    pub(crate) fn need(&self, tool: Tool, what_for: &str) -> Result<&Program, Diag> {
+        self.get(tool).ok_or_else(|| {
+            let name = tool.name();
+            let hint = format!(
+                "get it from {}, and put it on the PATH or name it in assetc.yml under `tools: {{{name}: …}}`",
+                tool.origin()
+            );
+            Diag::error("shader-tool-missing", format!("{what_for} needs {name}, which was not found"))
+                .hint(hint)
+        })
+    }
+
+    /// What a program says of its version, for fingerprints; it is asked once.
+    pub fn identity(&self, tool: Tool) -> &str {
+        self.get(tool).map_or("none", |program| {
+            program.identity.get_or_init(|| program.ask().unwrap_or_else(|| "unknown".to_owned()))
+        })
+    }
+
+    /// An empty directory for a program to work in.
+    pub(crate) fn scratch(&self) -> Result<Scratch, Diag> {
+        Scratch::new(&self.scratch)
+    }
+}
+
+/// What a process does for [`Tools::compile_apart`] until its input ends.
+pub fn serve_shaders(input: impl Read + Send, output: impl Write + Send) -> io::Result<()> {
+    #[cfg(feature = "glsl")]
+    return kiln_shader::serve(input, output);
+    #[cfg(not(feature = "glsl"))]
+    {
+        let _ = (input, output);
+        Ok(())
+    }
+}
+
+impl Program {
+    pub(crate) fn name(&self) -> &'static str {
+        self.tool.name()
+    }
+
+    /// Runs it in a directory.
+    pub(crate) fn run(&self, dir: &Path, args: &[String]) -> Result<Ran, Diag> {
+        process::run(self.name(), &self.path, dir, args, PATIENCE)
+    }
+
+    /// The first line that it says of itself.
+    fn ask(&self) -> Option<String> {
+        let dir = self.path.parent()?;
+        let ran = self.run(dir, &[self.tool.version_flag().to_owned()]).ok()?;
+        let line = ran.said.lines().map(str::trim).find(|line| !line.is_empty())?;
+        Some(line.chars().filter(|c| !c.is_control()).take(IDENTITY).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configured_programs_come_before_those_on_the_path() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |tool: Tool| format!("{}{}", tool.name(), std::env::consts::EXE_SUFFIX);
+        std::fs::write(dir.path().join(file(Tool::Slangc)), "").unwrap();
+        std::fs::write(dir.path().join(file(Tool::Dxc)), "").unwrap();
+        let config = Config::parse("tools: {dxc: sdk/dxc}", "assetc.yml").unwrap();
+        let tools = Tools::find(&config, &[dir.path().to_owned()], PathBuf::new());
+        assert_eq!(tools.get(Tool::Slangc).unwrap().path, dir.path().join(file(Tool::Slangc)));
+        assert_eq!(tools.get(Tool::Dxc).unwrap().path, Path::new("sdk/dxc"));
+        assert!(tools.get(Tool::SpirvOpt).is_none());
+        let missing = tools.need(Tool::SpirvOpt, "shader.optimize").unwrap_err();
+        assert!(missing.hint.contains("spirv-tools"), "{missing}");
+        assert_eq!(tools.identity(Tool::SpirvOpt), "none");
+    }
+}

@@ -1,0 +1,465 @@
+//! Shader folders through the executable: stages, includes, languages, tools, what `info` tells and what goes wrong.
+
+use crate::json::Json;
+use crate::project::{Project, Ran};
+use std::process::Command;
+
+const VERTEX: &str = "#version 450
+#include \"lib/camera.glsl\"
+layout(location = 0) in vec3 position;
+layout(location = 1) in vec2 uv;
+layout(location = 0) out vec2 uv_out;
+void main() { uv_out = uv; gl_Position = camera.view * vec4(position * SCALE, 1.0); }
+";
+const CAMERA: &str = "#include <settings.glsl>
+layout(set = 0, binding = 0) uniform Camera { mat4 view; vec4 eye; } camera;
+";
+const FRAGMENT: &str = "#version 450
+layout(set = 1, binding = 2) uniform sampler2D albedo[4];
+layout(push_constant) uniform Tint { vec4 tint; int index; } push;
+layout(location = 0) in vec2 uv;
+layout(location = 0) out vec4 colour;
+void main() { colour = texture(albedo[0], uv) * push.tint; }
+";
+const WGSL: &str = "
+@vertex fn corner(@location(0) at: vec3f) -> @builtin(position) vec4f { return vec4f(at, 1.0); }
+@fragment fn shade() -> @location(0) vec4f { return vec4f(1.0); }
+";
+
+/// A project with one folder of GLSL and one of WGSL.
+fn project() -> Project {
+    let p = Project::new();
+    p.write("assets/fx/wall.shader/wall.vert", VERTEX)
+        .write("assets/fx/wall.shader/fragment.glsl", FRAGMENT)
+        .write("assets/fx/wall.shader/lib/camera.glsl", CAMERA)
+        .write("assets/fx/wall.shader/notes.txt", "not a shader")
+        .write("assets/settings.glsl", "#define SCALE 2.0\n")
+        .write("assets/sky.shader/all.wgsl", WGSL);
+    p
+}
+
+/// Whether a validator of its own, where there is one, takes every module of a directory.
+#[track_caller]
+fn validate(p: &Project, dir: &str, target: &str) {
+    for (path, bytes) in p.tree(dir).into_iter().filter(|(path, _)| path.ends_with(".spv")) {
+        assert_eq!(bytes[..4], [3, 2, 0x23, 7], "{path}");
+        let args = ["--target-env", target];
+        match Command::new("spirv-val").args(args).arg(p.path(dir).join(&path)).output() {
+            Ok(done) => assert!(done.status.success(), "{path}: {done:?}"),
+            Err(e) => assert_eq!(e.kind(), std::io::ErrorKind::NotFound, "{e}"),
+        }
+    }
+}
+
+/// A run that finds no programs but those in a directory of the project.
+fn run_with(p: &Project, bin: &str, args: &[&str]) -> Ran {
+    let mut command = p.command(args);
+    command.env("PATH", p.path(bin)).env_remove("VULKAN_SDK").env_remove("SLANG_DIR");
+    let done = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ran { code: done.status.code().unwrap_or(-1), stdout: text(done.stdout), stderr: text(done.stderr) }
+}
+
+#[test]
+fn folders_become_one_module_a_stage() {
+    let p = project();
+    let ran = p.run(&["--verify", "--pack"]).expect(0);
+    assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
+    let outputs: Vec<String> = p.tree("runtime").into_keys().collect();
+    assert_eq!(
+        outputs,
+        [
+            "assets.hman",
+            "fx/wall.shader/fragment.spv",
+            "fx/wall.shader/vertex.spv",
+            "sky.shader/fragment.spv",
+            "sky.shader/vertex.spv"
+        ]
+    );
+    validate(&p, "runtime", "vulkan1.2");
+    p.run(&["check"]).expect(0);
+    p.run(&["check", "runtime.hpack"]).expect(0);
+    let packed = crate::packs::unpack(&p.read("runtime.hpack")).unwrap();
+    assert_eq!(packed.iter().filter(|file| file.kind == 6).count(), 4);
+    assert_eq!(p.build(), (0, 2));
+    p.remove("assets/sky.shader").build();
+    assert!(!p.exists("runtime/sky.shader/vertex.spv"));
+}
+
+#[test]
+fn info_tells_what_a_pipeline_needs() {
+    let p = project();
+    p.build();
+    let shown = p.run(&["info"]).expect(0).stdout;
+    for line in [
+        "== shaders (.spv) (4)",
+        "SPIR-V 1.5 | vertex \"main\" | bindings: 0.0 uniform-buffer camera | inputs: 0 vec3 position, 1 vec2 uv",
+        "SPIR-V 1.5 | fragment \"main\" | bindings: 1.2 combined-image-sampler albedo[4] | push constants 20 B | \
+         outputs: 0 vec4 colour",
+    ] {
+        assert!(shown.contains(line), "{line}\n{shown}");
+    }
+    let json = Json::parse(&p.run(&["info", "--json"]).expect(0).stdout);
+    let files = json.get("files").list();
+    let facts = |path: &str| files.iter().find(|f| f.get("path").text() == path).unwrap().get("facts");
+    let vertex = facts("fx/wall.shader/vertex.spv");
+    assert_eq!(vertex.get("version").text(), "1.5");
+    let entry = &vertex.get("entry_points").list()[0];
+    assert_eq!((entry.get("stage").text(), entry.get("name").text()), ("vertex", "main"));
+    let camera = &vertex.get("bindings").list()[0];
+    assert_eq!((camera.get("set").number(), camera.get("binding").number()), (0, 0));
+    assert_eq!((camera.get("type").text(), camera.get("size").number()), ("uniform-buffer", 80));
+    let inputs: Vec<_> = vertex
+        .get("inputs")
+        .list()
+        .iter()
+        .map(|i| (i.get("location").number(), i.get("type").text()))
+        .collect();
+    assert_eq!(inputs, [(0, "vec3"), (1, "vec2")]);
+    let push = &facts("fx/wall.shader/fragment.spv").get("push_constants").list()[0];
+    assert_eq!((push.get("offset").number(), push.get("size").number()), (0, 20));
+}
+
+#[test]
+fn includes_are_dependencies_also_those_that_are_not_there() {
+    let p = project();
+    p.build();
+    let before = p.read("runtime/fx/wall.shader/vertex.spv");
+    p.write("assets/settings.glsl", "#define SCALE 3.0\n");
+    assert_eq!(p.build(), (1, 1));
+    let edited = p.read("runtime/fx/wall.shader/vertex.spv");
+    assert_ne!(before, edited);
+    // Nobody includes it.
+    p.write("assets/fx/wall.shader/notes.txt", "still not a shader").write("assets/lib/other.glsl", "x");
+    assert_eq!(p.build(), (0, 2));
+    // Back to the first content, and a file of its name where it is looked for first: beside the one that asks.
+    p.write("assets/fx/wall.shader/wall.vert", VERTEX.replace("lib/camera.glsl", "camera.glsl"));
+    p.run(&[]).expect(1);
+    p.write("assets/camera.glsl", CAMERA);
+    assert_eq!(p.build(), (1, 1));
+    p.write("assets/fx/wall.shader/camera.glsl", CAMERA.replace("vec4 eye", "vec4 eye; vec4 more"));
+    assert_eq!(p.build(), (1, 1));
+    let explained = p.run(&["explain", "fx/wall.shader"]).expect(0).stdout;
+    assert!(explained.contains("settings.glsl (read)"), "{explained}");
+}
+
+#[test]
+fn what_is_wrong_is_told_with_file_line_and_source() {
+    let check = |files: &[(&str, &str)], expected: &[&str]| {
+        let p = Project::new();
+        for (path, text) in files {
+            p.write(&format!("assets/{path}"), text);
+        }
+        let ran = p.run(&[]).expect(1);
+        for part in expected {
+            assert!(ran.stderr.contains(part), "{part}\n{}", ran.stderr);
+        }
+    };
+    check(
+        &[("a.shader/a.vert", "#version 450\nvoid main() {\n    gl_Position = nothing;\n}\n")],
+        &[
+            "error[shader-compile]: a.shader/a.vert:3: 'nothing': undeclared identifier: gl_Position = nothing;",
+        ],
+    );
+    check(
+        &[("a.shader/vertex.wgsl", "@vertex fn f() -> @builtin(position) vec4f {\n  return x;\n}")],
+        &["error[shader-compile]: a.shader/vertex.wgsl:2: ", ": return x;"],
+    );
+    check(
+        &[("a.shader/vertex.glsl", VERTEX), ("a.shader/x.vert", VERTEX)],
+        &["error[shader-stage-twice]: a.shader: vertex.glsl and x.vert are both its vertex shader"],
+    );
+    check(&[("a.shader/readme.md", "")], &["error[shader-no-stage]: a.shader"]);
+    check(
+        &[("a.shader/x.vert", "#version 450\n#include \"../../secret.glsl\"\nvoid main() {}")],
+        &["error[shader-include]: a.shader/x.vert", "../../secret.glsl", "it leaves the root"],
+    );
+    check(
+        &[("a.shader/x.vert", "#version 450\n#include \"/etc/hostname\"\nvoid main() {}")],
+        &["error[shader-include]: a.shader/x.vert", "it is absolute"],
+    );
+    check(&[("a.shader/x.vert", "#version 450\n\0")], &["error[shader-encoding]"]);
+    check(
+        &[("a.shader/vertex.spv", "not a module, but long enough")],
+        &["error[shader-module]: a.shader/vertex.spv"],
+    );
+}
+
+#[test]
+fn settings_decide_target_macros_and_debug_information() {
+    let p = Project::new();
+    p.write(
+        "assets/a.shader/x.frag",
+        "#version 450\nlayout(location = 0) out vec4 c;\nvoid main() { c = vec4(LEVEL); }\n",
+    );
+    p.write("assets/b.shader/b.wgsl", WGSL);
+    p.run(&["-q"]).expect(1);
+    p.write("assetc.yml", "default: {shader: {defines: 'LEVEL=0.25, FOG', target: vulkan1.0}}");
+    p.build();
+    validate(&p, "runtime", "vulkan1.0");
+    let old = p.tree("runtime");
+    assert_eq!(old["a.shader/fragment.spv"][4..8], [0, 0, 1, 0]);
+    p.write("assetc.yml", "default: {shader: {defines: 'LEVEL=0.25', target: vulkan1.3, debug: true}}");
+    assert_eq!(p.build(), (2, 0));
+    validate(&p, "runtime", "vulkan1.3");
+    let new = p.tree("runtime");
+    assert_eq!(new["a.shader/fragment.spv"][4..8], [0, 6, 1, 0]);
+    let holds = |path: &str, text: &[u8]| new[path].windows(text.len()).any(|window| window == text);
+    assert!(holds("b.shader/vertex.spv", b"fn corner(@location"));
+    assert!(holds("a.shader/fragment.spv", b"void main() { c = vec4(LEVEL); }"));
+    let explained = p.run(&["explain", "a.shader"]).expect(0).stdout;
+    assert!(explained.contains("shader.target = vulkan1.3"), "{explained}");
+}
+
+#[test]
+fn finished_modules_are_copied() {
+    let p = project();
+    p.build();
+    let module = p.read("runtime/sky.shader/vertex.spv");
+    let other = Project::new();
+    other.write("assets/a.shader/vertex.spv", &module);
+    other.build();
+    assert_eq!(other.read("runtime/a.shader/vertex.spv"), module);
+    other.write("assets/a.shader/fragment.spv", &module);
+    let ran = other.run(&[]).expect(1);
+    assert!(ran.stderr.contains("its stages are vertex, not fragment"), "{}", ran.stderr);
+}
+
+#[test]
+fn threads_do_not_change_the_modules() {
+    let p = Project::new();
+    for n in 0..24 {
+        p.write(
+            &format!("assets/{n}.shader/x.vert"),
+            format!("#version 450\nvoid main() {{ gl_Position = vec4({n}); }}"),
+        );
+        p.write(
+            &format!("assets/{n}.shader/y.wgsl"),
+            WGSL.replace("@vertex fn", "fn")
+                .replace("@builtin(position) ", "")
+                .replace("@location(0) at", "at"),
+        );
+    }
+    p.run(&["-q", "-j", "1", "-o", "one"]).expect(0);
+    p.run(&["-q", "-j", "8", "-o", "many"]).expect(0);
+    assert_eq!(p.tree("one"), p.tree("many"));
+    validate(&p, "one", "vulkan1.2");
+}
+
+#[test]
+fn hlsl_without_its_compiler_is_compiled_and_checked_as_far_as_can_be() {
+    let p = Project::new();
+    p.write("assets/a.shader/vertex.hlsl", "cbuffer C : register(b1) { float4x4 m; };\nfloat4 main(float3 p : POSITION) : SV_Position { return mul(m, float4(p, 1)); }\n");
+    let ran = run_with(&p, "bin", &[]).expect(0);
+    assert!(ran.stderr.contains("warning[shader-unchecked]"), "{}", ran.stderr);
+    validate(&p, "runtime", "vulkan1.2");
+    // A texture in a variable of a function: valid HLSL, but no module for Vulkan without legalisation.
+    let texture = "Texture2D t : register(t0); SamplerState s : register(s1);\nstruct Both { Texture2D t; SamplerState s; };\nfloat4 main(float2 uv : UV) : SV_Target { Both b; b.t = t; b.s = s; return b.t.Sample(b.s, uv); }\n";
+    p.write("assets/b.shader/fragment.hlsl", texture);
+    let ran = run_with(&p, "bin", &[]).expect(1);
+    assert!(ran.stderr.contains("error[shader-hlsl]: b.shader/fragment.hlsl"), "{}", ran.stderr);
+}
+
+#[test]
+fn slang_and_the_optimiser_need_programs_and_the_message_says_which() {
+    let p = Project::new();
+    p.write("assets/a.shader/vertex.slang", "import lib;\n");
+    let ran = run_with(&p, "bin", &[]).expect(1);
+    for part in
+        ["error[shader-tool-missing]: a.shader/vertex.slang: Slang needs slangc", "tools: {slangc: …}"]
+    {
+        assert!(ran.stderr.contains(part), "{part}\n{}", ran.stderr);
+    }
+    let p = project();
+    p.write("assetc.yml", "default: {shader: {optimize: size}}");
+    let ran = run_with(&p, "bin", &[]).expect(1);
+    assert!(ran.stderr.contains("shader.optimize needs spirv-opt"), "{}", ran.stderr);
+}
+
+/// Programs that play the part of compilers.
+#[cfg(unix)]
+mod programs {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn program(p: &Project, path: &str, script: &str) {
+        p.write(path, format!("#!/bin/sh\n{script}"));
+        std::fs::set_permissions(p.path(path), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Writes the module that lies beside it to where `-o` says, when all its files are there.
+    fn slangc(version: &str, more: &str) -> String {
+        format!(
+            "[ \"$1\" = -v ] && {{ echo {version} >&2; exit 0; }}\n{more}\n\
+             bin=${{0%/*}}; source=$1\n\
+             while [ $# -gt 1 ]; do [ \"$1\" = -o ] && out=$2; shift; done\n\
+             while read -r line; do echo \"$line\"; done < \"$source\" > /dev/null\n\
+             /bin/cat \"$bin/module.spv\" > \"$out\"\n"
+        )
+    }
+
+    /// A project with a Slang shader and a program that can make a module of it.
+    fn slang() -> Project {
+        let made = project();
+        made.build();
+        let p = Project::new();
+        p.write(
+            "assets/a.shader/vertex.slang",
+            "import lib.light;\n[shader(\"vertex\")] float4 main() { return 0; }\n",
+        );
+        p.write("assets/lib/light.slang", "#include \"constants.h\"\n").write("assets/lib/constants.h", "1");
+        p.write("assets/b.shader/b.wgsl", WGSL);
+        p.write("bin/module.spv", made.read("runtime/sky.shader/vertex.spv"));
+        program(
+            &p,
+            "bin/slangc",
+            &slangc("2026.1", "[ -f lib/light.slang ] && [ -f lib/constants.h ] || exit 9"),
+        );
+        p
+    }
+
+    fn built(p: &Project) -> u64 {
+        Json::parse(&run_with(p, "bin", &["--json"]).expect(0).stdout).get("built").number()
+    }
+
+    #[test]
+    fn slang_goes_through_slangc_and_its_version_is_part_of_the_result() {
+        let p = slang();
+        assert_eq!(built(&p), 2);
+        assert_eq!(p.read("runtime/a.shader/vertex.spv"), p.read("bin/module.spv"));
+        assert_eq!(built(&p), 0);
+        p.write("assets/lib/constants.h", "2");
+        assert_eq!(built(&p), 1);
+        // Another version: what needs it is built again, and nothing else.
+        program(&p, "bin/slangc", &slangc("2026.2", ""));
+        let ran = run_with(&p, "bin", &["-v"]).expect(0);
+        assert!(ran.stderr.contains("tool.slangc") || ran.stdout.contains("tool.slangc"), "{ran:?}");
+        assert_eq!(built(&p), 0);
+        // Elsewhere, and named in the configuration.
+        std::fs::rename(p.path("bin"), p.path("sdk")).unwrap();
+        p.write("assetc.yml", "tools: {slangc: sdk/slangc}");
+        assert_eq!(built(&p), 0);
+        p.write("assets/a.shader/vertex.slang", "import lib.light;\n");
+        assert_eq!(built(&p), 1);
+    }
+
+    #[test]
+    fn what_slangc_says_is_told_as_ours() {
+        let p = slang();
+        let complain = "echo \"$1(2): error 30015: undefined identifier 'x'.\" >&2; exit 1";
+        program(&p, "bin/slangc", &slangc("1", complain));
+        let ran = run_with(&p, "bin", &[]).expect(1);
+        let line =
+            "error[shader-compile]: a.shader/vertex.slang:2: undefined identifier 'x'.: [shader(\"vertex\")]";
+        assert!(ran.stderr.contains(line), "{}", ran.stderr);
+        program(&p, "bin/slangc", &slangc("1", "kill -SEGV $$"));
+        let ran = run_with(&p, "bin", &[]).expect(1);
+        assert!(
+            ran.stderr.contains("error[shader-tool]: a.shader/vertex.slang: slangc crashed"),
+            "{}",
+            ran.stderr
+        );
+        program(&p, "bin/slangc", &slangc("1", "printf garbage > .out.spv; exit 0"));
+        let ran = run_with(&p, "bin", &[]).expect(1);
+        assert!(ran.stderr.contains("error[shader-module]"), "{}", ran.stderr);
+    }
+
+    #[test]
+    fn nothing_outside_the_project_is_shown_to_a_program() {
+        for (text, part) in [
+            ("#include \"/etc/hostname\"\n", "it is absolute"),
+            ("#include \"../../x\"\n", "it leaves the root"),
+            ("#define F \"/etc/hostname\"\n#include F\n", "only the preprocessor knows"),
+        ] {
+            let p = slang();
+            p.write("assets/a.shader/vertex.slang", text);
+            let ran = run_with(&p, "bin", &[]).expect(1);
+            assert!(
+                ran.stderr.contains("error[shader-include]") && ran.stderr.contains(part),
+                "{}",
+                ran.stderr
+            );
+        }
+    }
+
+    #[test]
+    fn dxc_comes_first_for_hlsl() {
+        let p = slang();
+        p.write("assets/c.shader/vertex.hlsl", "float4 main() : SV_Position { return 0; }\n");
+        let dxc = "[ \"$1\" = --version ] && { echo dxc 1.8; exit 0; }\nbin=${0%/*}\n\
+                   while [ $# -gt 1 ]; do [ \"$1\" = -Fo ] && out=$2; shift; done\n\
+                   [ -f \"$1\" ] && /bin/cat \"$bin/module.spv\" > \"$out\"\n";
+        program(&p, "bin/dxc", dxc);
+        let ran = run_with(&p, "bin", &[]).expect(0);
+        assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
+        assert_eq!(p.read("runtime/c.shader/vertex.spv"), p.read("bin/module.spv"));
+    }
+
+    #[test]
+    fn the_optimiser_is_run_where_it_is_wanted() {
+        let p = slang();
+        p.write("assetc.yml", "default: {rules: [{match: b.shader, shader: {optimize: speed}}]}");
+        let opt = "[ \"$1\" = --version ] && { echo v1; exit 0; }\nfor last; do :; done; in=\n\
+                   for a; do [ \"$a\" = -O ] && fast=1; done\n[ -n \"$fast\" ] && /bin/cat .in.spv > \"$last\"\n";
+        program(&p, "bin/spirv-opt", opt);
+        assert_eq!(built(&p), 2);
+        program(&p, "bin/spirv-opt", &opt.replace("v1", "v2"));
+        assert_eq!(built(&p), 1);
+    }
+}
+
+/// What compiles a shader in the product: the program itself, in a process of its own.
+#[cfg(feature = "glsl")]
+struct Apart(std::process::Child);
+
+#[cfg(feature = "glsl")]
+impl Apart {
+    fn new() -> Apart {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assetc"));
+        let piped = std::process::Stdio::piped;
+        Apart(command.arg("serve-shaders").stdin(piped()).stdout(piped()).spawn().unwrap())
+    }
+}
+
+#[cfg(feature = "glsl")]
+impl kiln_shader::Channel for Apart {
+    fn send(&mut self, frame: &[u8]) {
+        kiln_shader::write_frame(self.0.stdin.as_mut().unwrap(), frame).unwrap();
+    }
+
+    fn receive(&mut self) -> Result<Vec<u8>, kiln_kit::Diag> {
+        Ok(kiln_shader::read_frame(self.0.stdout.as_mut().unwrap()).unwrap())
+    }
+}
+
+#[test]
+#[cfg(feature = "glsl")]
+fn a_process_of_its_own_compiles_as_this_one_does() {
+    use kiln_shader::{Include, Included, Includes, Language, Options, Source, Stage, Target};
+    struct One;
+    impl Includes for One {
+        fn include(&mut self, include: Include<'_>) -> Option<Included> {
+            let text = "float one() { return 1.0; }".to_owned();
+            (include.name == "one.glsl").then(|| Included { path: "lib/one.glsl".into(), text })
+        }
+    }
+    let mut apart = Apart::new();
+    let good = "#version 450\n#include \"one.glsl\"\nvoid main() { gl_Position = vec4(one()); }";
+    let bad = "#version 450\n#include \"two.glsl\"\nvoid main() { gl_Position = x; }";
+    let hlsl = "float4 main(float3 at : POSITION) : SV_Position { return float4(at, 1); }";
+    let defines = [("A".to_owned(), "1".to_owned())];
+    for target in Target::ALL {
+        let options = Options { target, debug: true, defines: &defines };
+        for (text, language, fine) in
+            [(good, Language::Glsl, true), (bad, Language::Glsl, false), (hlsl, Language::Hlsl, true)]
+        {
+            let source = Source { path: "a.source", text, language, stage: Stage::Vertex };
+            let here = kiln_shader::compile(&source, &options, &mut One);
+            let there = kiln_shader::compile_apart(&source, &options, &mut One, &mut apart);
+            assert_eq!(there.is_ok(), fine);
+            assert_eq!(there.map(|it| (it.words, it.warnings)), here.map(|it| (it.words, it.warnings)));
+        }
+    }
+    drop(apart.0.stdin.take());
+    assert!(apart.0.wait().unwrap().success());
+}

@@ -1,0 +1,343 @@
+//! `.spv`: a SPIR-V module, as Vulkan takes it.
+//!
+//! Implements `docs/formats/spv.md`: the part of the Khronos specification that tells what a module offers and asks
+//! for. Refuses modules of the other byte order or of unknown versions, instructions that do not fit, functions
+//! that do not end, and modules without entry points. With `tools`, also ids that are out of bounds, defined twice
+//! or not at all, as far as entry points, types and calls go. It does not validate what a function computes.
+
+#[cfg(feature = "tools")]
+mod module;
+#[cfg(feature = "tools")]
+mod reflect;
+#[cfg(feature = "tools")]
+mod types;
+
+#[cfg(feature = "tools")]
+pub use self::reflect::{Attribute, Binding, Count, EntryPoint, PushConstants, Reflection, SpecConstant};
+#[cfg(feature = "tools")]
+pub use self::types::Descriptor;
+
+use core::mem::offset_of;
+
+use crate::bytes::{Le, Reader, record};
+use crate::hpack::PackKind;
+use crate::{Error, Format, table::sealed::Sealed};
+#[cfg(feature = "tools")]
+use crate::{Fact, Layout, refs};
+
+/// The first word of a module.
+pub const MAGIC: u32 = 0x0723_0203;
+
+/// The largest bound of ids that implementations have to take.
+const MAX_BOUND: u32 = 0x3f_ffff;
+
+record! {
+    /// The start of the file; the instructions follow it.
+    struct Header {
+        magic: u32,
+        version: u32,
+        generator: u32,
+        bound: u32,
+        schema: u32,
+    }
+}
+
+/// The opcodes that this reader knows.
+#[cfg_attr(not(feature = "tools"), allow(dead_code, reason = "most of them are for reflection"))]
+mod op {
+    pub(super) const NAME: u16 = 5;
+    pub(super) const ENTRY_POINT: u16 = 15;
+    pub(super) const EXECUTION_MODE: u16 = 16;
+    pub(super) const TYPE_VOID: u16 = 19;
+    pub(super) const TYPE_BOOL: u16 = 20;
+    pub(super) const TYPE_INT: u16 = 21;
+    pub(super) const TYPE_FLOAT: u16 = 22;
+    pub(super) const TYPE_VECTOR: u16 = 23;
+    pub(super) const TYPE_MATRIX: u16 = 24;
+    pub(super) const TYPE_IMAGE: u16 = 25;
+    pub(super) const TYPE_SAMPLER: u16 = 26;
+    pub(super) const TYPE_SAMPLED_IMAGE: u16 = 27;
+    pub(super) const TYPE_ARRAY: u16 = 28;
+    pub(super) const TYPE_RUNTIME_ARRAY: u16 = 29;
+    pub(super) const TYPE_STRUCT: u16 = 30;
+    pub(super) const TYPE_POINTER: u16 = 32;
+    pub(super) const TYPE_FUNCTION: u16 = 33;
+    pub(super) const CONSTANT: u16 = 43;
+    pub(super) const SPEC_CONSTANT_TRUE: u16 = 48;
+    pub(super) const SPEC_CONSTANT_FALSE: u16 = 49;
+    pub(super) const SPEC_CONSTANT: u16 = 50;
+    pub(super) const FUNCTION: u16 = 54;
+    pub(super) const FUNCTION_END: u16 = 56;
+    pub(super) const FUNCTION_CALL: u16 = 57;
+    pub(super) const VARIABLE: u16 = 59;
+    pub(super) const DECORATE: u16 = 71;
+    pub(super) const MEMBER_DECORATE: u16 = 72;
+    pub(super) const EXECUTION_MODE_ID: u16 = 331;
+    pub(super) const TYPE_RAY_QUERY: u16 = 4472;
+    pub(super) const TYPE_ACCELERATION_STRUCTURE: u16 = 5341;
+}
+
+/// A stage of a pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Stage {
+    /// One vertex.
+    Vertex,
+    /// The control points of one patch.
+    TessControl,
+    /// One vertex of a tessellated patch.
+    TessEval,
+    /// One primitive.
+    Geometry,
+    /// One sample of a surface.
+    Fragment,
+    /// One cell of a grid.
+    Compute,
+    /// One group that launches mesh groups.
+    Task,
+    /// One group that makes a meshlet.
+    Mesh,
+    /// One launched ray.
+    Raygen,
+    /// One ray against one box.
+    Intersection,
+    /// One possible hit of a ray.
+    AnyHit,
+    /// The nearest hit of a ray.
+    ClosestHit,
+    /// A ray that hits nothing.
+    Miss,
+    /// One callable shader.
+    Callable,
+}
+
+impl Stage {
+    /// All stages, with the number of their execution model and their name.
+    const ALL: [(Stage, u32, &'static str); 14] = [
+        (Stage::Vertex, 0, "vertex"),
+        (Stage::TessControl, 1, "tesscontrol"),
+        (Stage::TessEval, 2, "tesseval"),
+        (Stage::Geometry, 3, "geometry"),
+        (Stage::Fragment, 4, "fragment"),
+        (Stage::Compute, 5, "compute"),
+        (Stage::Raygen, 5313, "raygen"),
+        (Stage::Intersection, 5314, "intersection"),
+        (Stage::AnyHit, 5315, "anyhit"),
+        (Stage::ClosestHit, 5316, "closesthit"),
+        (Stage::Miss, 5317, "miss"),
+        (Stage::Callable, 5318, "callable"),
+        (Stage::Task, 5364, "task"),
+        (Stage::Mesh, 5365, "mesh"),
+    ];
+
+    /// The stage of an execution model, if it is one of Vulkan's.
+    pub fn from_model(model: u32) -> Option<Stage> {
+        Stage::ALL.into_iter().find(|(_, number, _)| *number == model).map(|(stage, ..)| stage)
+    }
+
+    /// Its name, in lower case: `vertex`.
+    pub fn name(self) -> &'static str {
+        Stage::ALL.into_iter().find(|(stage, ..)| *stage == self).map_or("", |(.., name)| name)
+    }
+}
+
+/// One instruction of a module.
+#[derive(Clone, Copy, Debug)]
+pub struct Instruction<'a> {
+    /// Where it is, in bytes from the start of the file.
+    pub at: u64,
+    /// Its number in the specification.
+    pub opcode: u16,
+    /// Whole words.
+    operands: &'a [u8],
+}
+
+impl<'a> Instruction<'a> {
+    /// The operand with this number, counted from 0.
+    pub fn word(&self, index: usize) -> Option<u32> {
+        u32::get(self.operands.get(index.checked_mul(4)?..)?)
+    }
+
+    /// All its operands.
+    pub fn words(&self) -> impl ExactSizeIterator<Item = u32> + use<'a> {
+        self.operands.chunks_exact(4).map(|word| u32::get(word).unwrap_or_default())
+    }
+
+    /// The text that starts at an operand, and the number of the operand after it.
+    pub fn text(&self, index: usize) -> Option<(&'a str, usize)> {
+        let bytes = self.operands.get(index.checked_mul(4)?..)?;
+        let len = bytes.iter().position(|&byte| byte == 0)?;
+        let text = core::str::from_utf8(&bytes[..len]).ok()?;
+        Some((text, index + len / 4 + 1))
+    }
+
+    #[cfg(feature = "tools")]
+    fn wrong(&self, field: &'static str, why: &'static str) -> Error {
+        Error::Fault { at: self.at, field, why }
+    }
+}
+
+/// A module that was read: its instructions are known to fit, and its functions to end.
+#[derive(Clone, Copy, Debug)]
+pub struct SpvView<'a> {
+    version: u32,
+    generator: u32,
+    bound: u32,
+    code: Reader<'a>,
+}
+
+impl<'a> SpvView<'a> {
+    /// Checks the header and walks all instructions.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
+        let mut code = Reader::new(bytes);
+        let header = Header::read(&mut code)?;
+        if header.magic != MAGIC {
+            return Err(Error::Magic { found: header.magic.to_le_bytes(), format: "spv" });
+        }
+        let bad = |at: usize, field, found: u32, expected| {
+            Err(Error::Value { at: at as u64, field, found: found.into(), expected })
+        };
+        let version = header.version;
+        if version & 0xff00_00ff != 0 || version >> 16 != 1 || version >> 8 & 0xff > 6 {
+            return bad(offset_of!(Header, version), "version", version, "1.0 to 1.6");
+        }
+        if !(1..=MAX_BOUND).contains(&{ header.bound }) {
+            return bad(offset_of!(Header, bound), "bound", header.bound, "from 1 to 4194303");
+        }
+        header.must_equal(Header { schema: 0, ..header }, 0)?;
+
+        let view = SpvView { version, generator: header.generator, bound: header.bound, code };
+        let mut reader = code;
+        let (mut inside, mut entry_points) = (false, 0u32);
+        while reader.at() < bytes.len() as u64 {
+            let instruction = next(&mut reader)?;
+            match instruction.opcode {
+                op::FUNCTION | op::FUNCTION_END if inside != (instruction.opcode == op::FUNCTION_END) => {
+                    let why = "stands inside another function, or outside of all";
+                    return Err(Error::Fault { at: instruction.at, field: "function", why });
+                }
+                op::FUNCTION | op::FUNCTION_END => inside = !inside,
+                op::ENTRY_POINT => {
+                    read_entry(&instruction)?;
+                    entry_points += 1;
+                }
+                _ => {}
+            }
+        }
+        let at = bytes.len() as u64;
+        if inside {
+            return Err(Error::Fault { at, field: "function", why: "does not end" });
+        }
+        if entry_points == 0 {
+            return Err(Error::Fault { at, field: "module", why: "ends without an entry point" });
+        }
+        Ok(view)
+    }
+
+    /// The version of SPIR-V: `(1, 5)`.
+    pub fn version(&self) -> (u8, u8) {
+        ((self.version >> 16) as u8, (self.version >> 8) as u8)
+    }
+
+    /// The registered number of the compiler, and its own version.
+    pub fn generator(&self) -> u32 {
+        self.generator
+    }
+
+    /// All ids are below this.
+    pub fn bound(&self) -> u32 {
+        self.bound
+    }
+
+    /// The instructions, in file order.
+    pub fn instructions(&self) -> impl Iterator<Item = Instruction<'a>> + use<'a> {
+        let mut reader = self.code;
+        core::iter::from_fn(move || next(&mut reader).ok())
+    }
+
+    /// The stages and names of the entry points, in file order.
+    pub fn entry_points(&self) -> impl Iterator<Item = (Stage, &'a str)> + use<'a> {
+        let entries = self.instructions().filter(|i| i.opcode == op::ENTRY_POINT);
+        entries.filter_map(|entry| read_entry(&entry).ok())
+    }
+}
+
+fn next<'a>(reader: &mut Reader<'a>) -> Result<Instruction<'a>, Error> {
+    let at = reader.at();
+    let first: u32 = reader.get("instruction")?;
+    let Some(operands) = (first >> 16).checked_sub(1) else {
+        let expected = "at least 1 word long";
+        return Err(Error::Value { at, field: "instruction", found: 0, expected });
+    };
+    let operands = reader.take(u64::from(operands) * 4, "operands")?;
+    Ok(Instruction { at, opcode: first as u16, operands })
+}
+
+fn read_entry<'a>(entry: &Instruction<'a>) -> Result<(Stage, &'a str), Error> {
+    let wrong = |why| Error::Fault { at: entry.at, field: "entry point", why };
+    let model = entry.word(0).ok_or(wrong("has no execution model"))?;
+    let stage = Stage::from_model(model).ok_or(wrong("is of no stage of Vulkan"))?;
+    let (name, _) = entry.text(2).ok_or(wrong("has no name"))?;
+    Ok((stage, name))
+}
+
+/// The row of the format table.
+#[derive(Clone, Copy, Debug)]
+pub struct Spv;
+
+impl Sealed for Spv {}
+
+impl Format for Spv {
+    fn name(&self) -> &'static str {
+        "spv"
+    }
+
+    fn ext(&self) -> &'static str {
+        "spv"
+    }
+
+    fn title(&self) -> &'static str {
+        "shaders"
+    }
+
+    fn pack_kind(&self) -> PackKind {
+        PackKind::Shader
+    }
+
+    #[cfg(not(feature = "tools"))]
+    fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
+        SpvView::read(bytes).map(drop)
+    }
+
+    #[cfg(feature = "tools")]
+    fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
+        Reflection::read(bytes).map(drop)
+    }
+
+    #[cfg(feature = "tools")]
+    fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
+        Reflection::read(bytes)?.describe(out)
+    }
+
+    #[cfg(feature = "tools")]
+    fn facts(&self, bytes: &[u8], each: &mut dyn FnMut(&'static str, Fact<'_>)) -> Result<(), Error> {
+        Reflection::read(bytes)?.facts(each);
+        Ok(())
+    }
+
+    #[cfg(feature = "tools")]
+    fn dump(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
+        let view = SpvView::read(bytes)?;
+        let (major, minor) = view.version();
+        let (count, hash) = (view.instructions().count(), refs::fnv1a_64(bytes));
+        writeln!(out, "spv {major}.{minor}, generator {:#010x}, bound {}", view.generator, view.bound)?;
+        Reflection::read(bytes)?.dump(out)?;
+        writeln!(out, "{count} instructions, fnv {hash:016x}")?;
+        Ok(())
+    }
+
+    #[cfg(feature = "tools")]
+    fn layouts(&self) -> &'static [Layout] {
+        &[Header::LAYOUT]
+    }
+}

@@ -1,0 +1,320 @@
+//! The types of a module: what they are called, how large they are, which descriptor they are.
+//!
+//! A type may only be made of types that come before it, so that nothing here can go round in circles; sizes are
+//! worked out where a type is defined, so that nothing is worked out twice.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+
+use super::module::{Decorations, decoration, storage};
+use super::{Instruction, op};
+use crate::Error;
+
+/// What a shader is given at a binding, named after the descriptor types of Vulkan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Descriptor {
+    /// A sampler.
+    Sampler,
+    /// An image with its sampler.
+    CombinedImageSampler,
+    /// An image to be read through a sampler.
+    SampledImage,
+    /// An image to be read and written texel by texel.
+    StorageImage,
+    /// A buffer read as texels.
+    UniformTexelBuffer,
+    /// A buffer read and written as texels.
+    StorageTexelBuffer,
+    /// A uniform block.
+    UniformBuffer,
+    /// A buffer to be read and written.
+    StorageBuffer,
+    /// What an earlier subpass has drawn.
+    InputAttachment,
+    /// A scene to trace rays in.
+    AccelerationStructure,
+    /// Something of a newer kind.
+    Other,
+}
+
+impl Descriptor {
+    /// Its name, in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Descriptor::Sampler => "sampler",
+            Descriptor::CombinedImageSampler => "combined-image-sampler",
+            Descriptor::SampledImage => "sampled-image",
+            Descriptor::StorageImage => "storage-image",
+            Descriptor::UniformTexelBuffer => "uniform-texel-buffer",
+            Descriptor::StorageTexelBuffer => "storage-texel-buffer",
+            Descriptor::UniformBuffer => "uniform-buffer",
+            Descriptor::StorageBuffer => "storage-buffer",
+            Descriptor::InputAttachment => "input-attachment",
+            Descriptor::AccelerationStructure => "acceleration-structure",
+            Descriptor::Other => "other",
+        }
+    }
+}
+
+/// What a type is made of.
+#[derive(Clone, Debug)]
+pub(super) enum Shape {
+    Bool,
+    Int {
+        width: u32,
+        signed: bool,
+    },
+    Float {
+        width: u32,
+    },
+    Vector {
+        of: u32,
+        count: u32,
+    },
+    Matrix {
+        column: u32,
+        count: u32,
+    },
+    Image {
+        buffer: bool,
+        subpass: bool,
+        storage: bool,
+    },
+    Sampler,
+    SampledImage {
+        image: u32,
+    },
+    AccelerationStructure,
+    /// `None` where the length is known to the pipeline or the caller alone.
+    Array {
+        of: u32,
+        count: Option<u32>,
+    },
+    Struct,
+    Pointer {
+        to: u32,
+    },
+    Other,
+}
+
+/// A type, and how many bytes it takes in a buffer; 0 where that means nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Type {
+    pub(super) shape: Shape,
+    pub(super) size: u32,
+    /// Where its first member starts.
+    pub(super) start: u32,
+}
+
+/// All types, and the constants that count elements.
+#[derive(Debug, Default)]
+pub(super) struct Types {
+    by_id: BTreeMap<u32, Type>,
+    numbers: BTreeMap<u32, u32>,
+}
+
+impl Types {
+    pub(super) fn get(&self, id: u32) -> Option<&Type> {
+        self.by_id.get(&id)
+    }
+
+    /// Remembers the value of a constant.
+    pub(super) fn number(&mut self, id: u32, value: u32) {
+        self.numbers.insert(id, value);
+    }
+
+    /// The value of a constant that is a number.
+    pub(super) fn value(&self, id: u32) -> Option<u32> {
+        self.numbers.get(&id).copied()
+    }
+
+    /// Takes in an instruction that defines a type; others are left alone.
+    pub(super) fn define(&mut self, i: &Instruction<'_>, told: &Decorations) -> Result<(), Error> {
+        let word = |index| i.word(index).ok_or(i.wrong("type", "is cut short"));
+        let known = |id: u32| match self.by_id.get(&id) {
+            Some(ty) => Ok(ty.size),
+            None => Err(i.wrong("type", "is made of something that is no type before it")),
+        };
+        let (shape, size) = match i.opcode {
+            op::TYPE_BOOL => (Shape::Bool, 4),
+            op::TYPE_INT => (Shape::Int { width: word(1)?, signed: word(2)? != 0 }, word(1)? / 8),
+            op::TYPE_FLOAT => (Shape::Float { width: word(1)? }, word(1)? / 8),
+            op::TYPE_VECTOR => {
+                let (of, count) = (word(1)?, word(2)?);
+                (Shape::Vector { of, count }, known(of)?.saturating_mul(count))
+            }
+            op::TYPE_MATRIX => {
+                let (column, count) = (word(1)?, word(2)?);
+                (Shape::Matrix { column, count }, known(column)?.saturating_mul(count))
+            }
+            op::TYPE_IMAGE => {
+                let (dim, sampled) = (word(2)?, word(6)?);
+                (Shape::Image { buffer: dim == 5, subpass: dim == 6, storage: sampled == 2 }, 0)
+            }
+            op::TYPE_SAMPLER => (Shape::Sampler, 0),
+            op::TYPE_SAMPLED_IMAGE => {
+                known(word(1)?)?;
+                (Shape::SampledImage { image: word(1)? }, 0)
+            }
+            op::TYPE_ARRAY => {
+                let (of, count) = (word(1)?, self.value(word(2)?));
+                let stride = told.of(word(0)?, decoration::ARRAY_STRIDE);
+                let each = stride.unwrap_or(0).max(known(of)?);
+                (Shape::Array { of, count }, each.saturating_mul(count.unwrap_or(0)))
+            }
+            op::TYPE_RUNTIME_ARRAY => {
+                known(word(1)?)?;
+                (Shape::Array { of: word(1)?, count: None }, 0)
+            }
+            op::TYPE_STRUCT => (Shape::Struct, 0),
+            op::TYPE_POINTER => (Shape::Pointer { to: word(2)? }, pointer_size(word(1)?)),
+            op::TYPE_ACCELERATION_STRUCTURE => (Shape::AccelerationStructure, 0),
+            op::TYPE_VOID | op::TYPE_FUNCTION | op::TYPE_RAY_QUERY => (Shape::Other, 0),
+            _ => return Ok(()),
+        };
+        let id = word(0)?;
+        let (start, size) = if matches!(shape, Shape::Struct) { self.extent(i, id, told) } else { (0, size) };
+        if self.by_id.insert(id, Type { shape, size, start }).is_some() {
+            return Err(i.wrong("type", "has the id of another type"));
+        }
+        Ok(())
+    }
+
+    /// Where the first member of a structure starts, and how far its last one reaches from there.
+    fn extent(&self, i: &Instruction<'_>, id: u32, told: &Decorations) -> (u32, u32) {
+        let mut extent: Option<(u32, u32)> = None;
+        for (member, ty) in i.words().skip(1).enumerate() {
+            let of = |which| told.of_member(id, member as u32, which);
+            let Some(offset) = of(decoration::OFFSET) else { continue };
+            // A pointer may be to what is defined later.
+            let mut size = self.get(ty).map_or(8, |ty| ty.size);
+            if let (Some(stride), Some(Shape::Matrix { column, count })) =
+                (of(decoration::MATRIX_STRIDE), self.get(ty).map(|ty| &ty.shape))
+            {
+                let rows = match self.get(*column).map(|ty| &ty.shape) {
+                    Some(Shape::Vector { count, .. }) => *count,
+                    _ => *count,
+                };
+                let lines = if of(decoration::ROW_MAJOR).is_some() { rows } else { *count };
+                size = stride.saturating_mul(lines);
+            }
+            let (start, end) = extent.unwrap_or((offset, 0));
+            extent = Some((start.min(offset), end.max(offset.saturating_add(size))));
+        }
+        let (start, end) = extent.unwrap_or_default();
+        (start, end.saturating_sub(start))
+    }
+
+    /// What an array holds, at any depth, and how many of it there are; `None` where that is open.
+    pub(super) fn element(&self, mut id: u32) -> (u32, Option<u32>, bool) {
+        let (mut total, mut is_array) = (Some(1u32), false);
+        while let Some(Type { shape: Shape::Array { of, count }, .. }) = self.get(id) {
+            total = total.zip(*count).map(|(total, count)| total.saturating_mul(count));
+            (id, is_array) = (*of, true);
+        }
+        (id, total, is_array)
+    }
+
+    /// What a descriptor of this type is, in this storage class.
+    pub(super) fn descriptor(&self, id: u32, class: u32, told: &Decorations) -> Descriptor {
+        let Some(ty) = self.get(id) else { return Descriptor::Other };
+        match ty.shape {
+            Shape::Struct if class == storage::STORAGE_BUFFER => Descriptor::StorageBuffer,
+            Shape::Struct if told.of(id, decoration::BUFFER_BLOCK).is_some() => Descriptor::StorageBuffer,
+            Shape::Struct if class == storage::UNIFORM => Descriptor::UniformBuffer,
+            Shape::Sampler => Descriptor::Sampler,
+            Shape::AccelerationStructure => Descriptor::AccelerationStructure,
+            Shape::SampledImage { image } => match self.get(image).map(|ty| &ty.shape) {
+                Some(Shape::Image { buffer: true, .. }) => Descriptor::UniformTexelBuffer,
+                _ => Descriptor::CombinedImageSampler,
+            },
+            Shape::Image { subpass: true, .. } => Descriptor::InputAttachment,
+            Shape::Image { buffer: true, storage: true, .. } => Descriptor::StorageTexelBuffer,
+            Shape::Image { buffer: true, .. } => Descriptor::UniformTexelBuffer,
+            Shape::Image { storage: true, .. } => Descriptor::StorageImage,
+            Shape::Image { .. } => Descriptor::SampledImage,
+            _ => Descriptor::Other,
+        }
+    }
+
+    /// Whether values of this type are handles, which cannot be kept in variables of a function.
+    pub(super) fn is_opaque(&self, id: u32) -> bool {
+        let (id, ..) = self.element(id);
+        let shape = self.get(id).map(|ty| &ty.shape);
+        matches!(shape, Some(Shape::Image { .. } | Shape::Sampler | Shape::SampledImage { .. }))
+    }
+
+    /// What GLSL calls it; structures by the name they have in the source.
+    pub(super) fn name(&self, id: u32, names: &BTreeMap<u32, &str>) -> String {
+        let (id, count, is_array) = self.element(id);
+        let name = self.plain_name(id).unwrap_or_else(|| {
+            names.get(&id).copied().filter(|name| !name.is_empty()).unwrap_or("struct").into()
+        });
+        match (is_array, count) {
+            (false, _) => name,
+            (true, Some(count)) => format!("{name}[{count}]"),
+            (true, None) => format!("{name}[]"),
+        }
+    }
+
+    fn plain_name(&self, id: u32) -> Option<String> {
+        let scalar = |id: u32| -> Option<(&str, &str)> {
+            Some(match self.get(id)?.shape {
+                Shape::Bool => ("bool", "b"),
+                Shape::Int { width: 32, signed: true } => ("int", "i"),
+                Shape::Int { width: 32, signed: false } => ("uint", "u"),
+                Shape::Int { width: 64, signed: true } => ("int64_t", "i64"),
+                Shape::Int { width: 64, signed: false } => ("uint64_t", "u64"),
+                Shape::Int { width: 16, signed: true } => ("int16_t", "i16"),
+                Shape::Int { width: 16, signed: false } => ("uint16_t", "u16"),
+                Shape::Int { signed: true, .. } => ("int8_t", "i8"),
+                Shape::Int { signed: false, .. } => ("uint8_t", "u8"),
+                Shape::Float { width: 16 } => ("float16_t", "f16"),
+                Shape::Float { width: 64 } => ("double", "d"),
+                Shape::Float { .. } => ("float", ""),
+                _ => return None,
+            })
+        };
+        match self.get(id)?.shape {
+            Shape::Vector { of, count } => Some(format!("{}vec{count}", scalar(of)?.1)),
+            Shape::Matrix { column, count } => match self.get(column)?.shape {
+                Shape::Vector { of, count: rows } => {
+                    let prefix = scalar(of)?.1;
+                    let rows = if rows == count { String::new() } else { format!("x{rows}") };
+                    Some(format!("{prefix}mat{count}{rows}"))
+                }
+                _ => None,
+            },
+            _ => scalar(id).map(|(name, _)| name.into()),
+        }
+    }
+}
+
+/// Pointers to memory take eight bytes; those to variables take none that anybody could see.
+fn pointer_size(class: u32) -> u32 {
+    if class == storage::PHYSICAL { 8 } else { 0 }
+}
+
+/// The opaque members of structures and variables of functions that are handles: what a compiler leaves behind that
+/// cannot legalise its code.
+pub(super) fn misplaced_handles(types: &Types, instructions: &[Instruction<'_>]) -> Option<&'static str> {
+    for i in instructions {
+        match i.opcode {
+            op::TYPE_STRUCT if i.words().skip(1).any(|member| types.is_opaque(member)) => {
+                return Some("a structure holds an image or a sampler");
+            }
+            op::VARIABLE
+                if i.word(2).is_some_and(|class| class == storage::FUNCTION || class == storage::PRIVATE) =>
+            {
+                let pointee = i.word(0).and_then(|id| types.get(id)).map(|ty| &ty.shape);
+                if matches!(pointee, Some(Shape::Pointer { to }) if types.is_opaque(*to)) {
+                    return Some("a variable holds an image or a sampler");
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,234 @@
+//! GLSL and HLSL through glslang.
+//!
+//! glslang recurses as deep as expressions are long, so that it runs on a stack of its own. Its symbol tables are
+//! shared behind its own locks, everything else belongs to the thread; a compilation starts and ends on one thread.
+
+use crate::apart::{Channel, run_apart};
+use crate::embed::embed;
+use crate::messages::Findings;
+use crate::{Compiled, Include, Includes, Language, Options, Source, Stage, Target};
+use glslang::error::{GlslangError, GlslangErrorLog};
+use glslang::include::{IncludeHandler, IncludeResult, IncludeType};
+use glslang::{
+    Compiler, CompilerOptions, Shader, ShaderInput, ShaderMessage, ShaderSource, ShaderStage, SourceLanguage,
+    SpirvVersion, VulkanVersion,
+};
+use kiln_kit::Diag;
+use std::collections::BTreeMap;
+
+/// The stack of a compilation, of which only what is touched costs anything.
+const STACK: usize = 512 << 20;
+/// What a source and its includes may have together: `x+x+x…` nests one level in two bytes, of under a kilobyte each.
+const MAX_TEXT: usize = 1 << 20;
+/// How deep includes may lie in each other.
+const MAX_DEPTH: usize = 64;
+
+/// What glslang is asked.
+pub(crate) struct Job {
+    pub(crate) text: String,
+    pub(crate) language: Language,
+    pub(crate) stage: Stage,
+    pub(crate) target: Target,
+}
+
+/// What it tells: the module and the log, or the log alone.
+pub(crate) type Told = Result<(Vec<u32>, String), String>;
+
+/// Leads from an include at a depth to the path and the text of a file.
+pub(crate) type Ask<'a> = &'a mut (dyn FnMut(Include<'_>, usize) -> Option<(String, String)> + Send);
+
+pub(crate) fn compile(
+    source: &Source<'_>,
+    options: &Options<'_>,
+    includes: &mut dyn Includes,
+    apart: Option<&mut dyn Channel>,
+) -> Result<Compiled, Diag> {
+    if source.text.len() > MAX_TEXT {
+        let message = format!("the source has more than {} MiB", MAX_TEXT >> 20);
+        return Err(Diag::error("shader-compile", message).path(source.path));
+    }
+    let mut follow = Follow { source, includes, texts: BTreeMap::new(), left: MAX_TEXT, fault: None };
+    follow.add(source.path, source.text);
+    let text = with_head(source, options);
+    let job = Job { text, language: source.language, stage: source.stage, target: options.target };
+    let ask: Ask<'_> = &mut |include, depth| follow.include(include, depth);
+    let done = match apart {
+        Some(channel) => run_apart(&job, ask, channel),
+        None => run(&job, ask),
+    };
+    let done = done.map_err(|diag| diag.path(source.path))?;
+    let Follow { texts, fault, .. } = follow;
+    if let Some(fault) = fault {
+        return Err(fault);
+    }
+    let text_of = |file: &str| texts.get(file).cloned();
+    match done {
+        Ok((words, log)) => {
+            let words = if options.debug { embed(words, source.path, source.text) } else { words };
+            let warnings = Findings::parse(&log, source.path).warnings(source.path, &text_of);
+            Ok(Compiled { words, warnings })
+        }
+        Err(log) => Err(Findings::parse(&log, source.path).error(source.path, &text_of)),
+    }
+}
+
+/// Does a job in this process, on a thread with a stack that is large enough.
+pub(crate) fn run(job: &Job, ask: Ask<'_>) -> Result<Told, Diag> {
+    std::thread::scope(|scope| {
+        // The name is that of the threads whose panics are reported as errors of their asset.
+        let thread = std::thread::Builder::new().name("kiln-glslang".into()).stack_size(STACK);
+        let started = thread.spawn_scoped(scope, || run_here(job, ask));
+        let started = started.map_err(|e| Diag::error("threads", format!("cannot start a thread: {e}")))?;
+        Ok(started.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+fn run_here(job: &Job, ask: Ask<'_>) -> Told {
+    let compiler = Compiler::acquire().ok_or("ERROR: glslang cannot be started")?;
+    let hlsl = job.language == Language::Hlsl;
+    let how = CompilerOptions {
+        source_language: if hlsl { SourceLanguage::HLSL } else { SourceLanguage::GLSL },
+        target: target(job.target),
+        version_profile: None,
+        messages: if hlsl {
+            ShaderMessage::READ_HLSL | ShaderMessage::HLSL_OFFSETS | ShaderMessage::HLSL_ENABLE_16BIT_TYPES
+        } else {
+            ShaderMessage::DEFAULT
+        },
+    };
+    let text = ShaderSource::from(job.text.as_str());
+    let none: Option<&[(&str, Option<&str>)]> = None;
+    let mut handler = Handler(ask);
+    let input =
+        ShaderInput::new(&text, stage(job.stage), &how, none, Some(&mut handler)).map_err(|e| told(&e))?;
+    let mut shader = Shader::new(compiler, input);
+    if hlsl {
+        shader.entry_point("main");
+        shader.source_entry_point("main");
+    }
+    let shader = shader.parse().map_err(|e| told(&e))?;
+    let words = shader.compile().map_err(|e| told(&e))?;
+    Ok((words, shader.get_log()))
+}
+
+/// The text with what the settings add to it. `#version` has to come first, so that additions follow it, and lines
+/// keep their numbers.
+fn with_head(source: &Source<'_>, options: &Options<'_>) -> String {
+    let defines = options.defines.iter().map(|(name, value)| format!("#define {name} {value}\n"));
+    let mut head: String = defines.collect();
+    if source.language == Language::Hlsl {
+        return if head.is_empty() {
+            source.text.to_owned()
+        } else {
+            format!("{head}#line 1\n{}", source.text)
+        };
+    }
+    head.insert_str(0, "#extension GL_GOOGLE_include_directive : enable\n");
+    let directive = |line: &str| line.trim_start().strip_prefix('#').map(|rest| rest.trim_start().to_owned());
+    let version = source.text.split_inclusive('\n').enumerate().find_map(|(n, line)| {
+        let rest = directive(line)?;
+        let number = rest.strip_prefix("version")?.split_whitespace().next()?.parse::<u32>().ok()?;
+        Some((n, number))
+    });
+    let Some((n, number)) = version else { return source.text.to_owned() };
+    let before: usize = source.text.split_inclusive('\n').take(n + 1).map(str::len).sum();
+    let (before, after) = source.text.split_at(before);
+    // Before GLSL 3.30 the number was that of the directive itself.
+    let next = if number < 330 && !before.contains(" es") { n + 1 } else { n + 2 };
+    let newline = if before.ends_with('\n') { "" } else { "\n" };
+    format!("{before}{newline}{head}#line {next}\n{after}")
+}
+
+/// What glslang says of a failure, in the form of its log.
+fn told(error: &GlslangError) -> String {
+    let log = |log: &GlslangErrorLog| log.log.clone();
+    match error {
+        GlslangError::PreprocessError(it)
+        | GlslangError::ParseError(it)
+        | GlslangError::MapIoError(it)
+        | GlslangError::LinkError(it) => log(it),
+        GlslangError::VersionUnsupported(version, _) | GlslangError::InvalidProfile(_, version, _) => {
+            format!("ERROR: 0:1: #version {version} is none that can be compiled for Vulkan; use 450 or 460")
+        }
+        other => format!("ERROR: {other}"),
+    }
+}
+
+/// Follows includes within limits, and keeps what they led to.
+struct Follow<'a> {
+    source: &'a Source<'a>,
+    includes: &'a mut dyn Includes,
+    texts: BTreeMap<String, String>,
+    left: usize,
+    fault: Option<Diag>,
+}
+
+impl Follow<'_> {
+    fn add(&mut self, path: &str, text: &str) {
+        self.texts.entry(path.to_owned()).or_insert_with(|| text.to_owned());
+    }
+
+    fn include(&mut self, include: Include<'_>, depth: usize) -> Option<(String, String)> {
+        if self.fault.is_some() {
+            return None;
+        }
+        let from = if include.from.is_empty() { self.source.path } else { include.from };
+        let found = self.includes.include(Include { from, ..include })?;
+        let mut fail = |message: String| {
+            self.fault = Some(Diag::error("shader-include", message).path(from));
+            None
+        };
+        if depth > MAX_DEPTH {
+            return fail(format!("includes lie more than {MAX_DEPTH} deep in each other: {}", include.name));
+        }
+        if found.text.contains('\0') {
+            return fail(format!("{} holds a zero byte", found.path));
+        }
+        let Some(left) = self.left.checked_sub(found.text.len()) else {
+            return fail(format!("the source and its includes have more than {} MiB", MAX_TEXT >> 20));
+        };
+        self.left = left;
+        self.add(&found.path, &found.text);
+        Some((found.path, found.text))
+    }
+}
+
+/// Passes includes on.
+struct Handler<'a>(Ask<'a>);
+
+impl IncludeHandler for Handler<'_> {
+    fn include(&mut self, ty: IncludeType, name: &str, from: &str, depth: usize) -> Option<IncludeResult> {
+        let system = ty == IncludeType::System;
+        let (name, data) = (self.0)(Include { name, from, system }, depth)?;
+        Some(IncludeResult { name, data })
+    }
+}
+
+fn target(target: Target) -> glslang::Target {
+    let (version, spirv_version) = match target {
+        Target::Vulkan1_0 => (VulkanVersion::Vulkan1_0, SpirvVersion::SPIRV1_0),
+        Target::Vulkan1_1 => (VulkanVersion::Vulkan1_1, SpirvVersion::SPIRV1_3),
+        Target::Vulkan1_2 => (VulkanVersion::Vulkan1_2, SpirvVersion::SPIRV1_5),
+        Target::Vulkan1_3 => (VulkanVersion::Vulkan1_3, SpirvVersion::SPIRV1_6),
+    };
+    glslang::Target::Vulkan { version, spirv_version }
+}
+
+fn stage(stage: Stage) -> ShaderStage {
+    match stage {
+        Stage::Vertex => ShaderStage::Vertex,
+        Stage::Fragment => ShaderStage::Fragment,
+        Stage::Compute => ShaderStage::Compute,
+        Stage::Geometry => ShaderStage::Geometry,
+        Stage::TessControl => ShaderStage::TesselationControl,
+        Stage::TessEval => ShaderStage::TesselationEvaluation,
+        Stage::Task => ShaderStage::Task,
+        Stage::Mesh => ShaderStage::Mesh,
+        Stage::Raygen => ShaderStage::RayGeneration,
+        Stage::Intersection => ShaderStage::Intersect,
+        Stage::AnyHit => ShaderStage::AnyHit,
+        Stage::ClosestHit => ShaderStage::ClosestHit,
+        Stage::Miss => ShaderStage::Miss,
+        Stage::Callable => ShaderStage::Callable,
+    }
+}

@@ -1,0 +1,122 @@
+//! WGSL through naga.
+//!
+//! WGSL has no preprocessor and no includes; the defines of the settings are its `override` constants. Positions are
+//! left as the shader gives them: the Y axis of clip space is not turned round.
+
+use crate::{Compiled, Options, Source, Stage};
+use kiln_kit::Diag;
+use naga::back::spv;
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+use naga::{Module, ShaderStage};
+
+/// The name of every entry point that is written.
+const ENTRY: &str = "main";
+
+/// The entry points of a file: stage and name, in its order. Stages that Vulkan does not have are passed over.
+pub fn stages(path: &str, text: &str) -> Result<Vec<(Stage, String)>, Diag> {
+    let module = parse(path, text)?;
+    let entries = module.entry_points.iter();
+    Ok(entries.filter_map(|entry| Some((stage(entry.stage)?, entry.name.clone()))).collect())
+}
+
+pub(crate) fn compile(source: &Source<'_>, options: &Options<'_>) -> Result<Compiled, Diag> {
+    let bad = |message: String| Diag::error("shader-compile", message).path(source.path);
+    let mut module = parse(source.path, source.text)?;
+    let entries = module.entry_points.iter().filter(|e| stage(e.stage) == Some(source.stage));
+    let names: Vec<String> = entries.map(|e| e.name.clone()).collect();
+    let name = match names.as_slice() {
+        [only] => only,
+        [] => return Err(bad(format!("there is no @{} entry point", source.stage.name()))),
+        several if several.iter().any(|name| name == ENTRY) => ENTRY,
+        several => {
+            let message =
+                format!("there are several {} entry points: {}", source.stage.name(), several.join(", "));
+            return Err(bad(message).hint("call one of them main, or move them to folders of their own"));
+        }
+    };
+    module.entry_points.retain(|e| stage(e.stage) == Some(source.stage) && e.name == *name);
+    module.entry_points.iter_mut().for_each(|e| e.name = ENTRY.to_owned());
+
+    let info =
+        Validator::new(ValidationFlags::all(), Capabilities::all()).validate(&module).map_err(|error| {
+            let at = error.spans().next().map(|(span, _)| span.location(source.text).line_number as usize);
+            placed(source.path, source.text, at, chain(error.as_inner()))
+        })?;
+    let mut constants = naga::back::PipelineConstants::default();
+    for (name, value) in options.defines {
+        let is_known = module.overrides.iter().any(|(_, o)| o.name.as_deref() == Some(name.as_str()));
+        if is_known {
+            let value = number(value).ok_or_else(|| {
+                bad(format!("shader.defines sets the override {name} to {value:?}, which is no number"))
+            })?;
+            constants.insert(name.clone(), value);
+        }
+    }
+    let (module, info) = naga::back::pipeline_constants::process_overrides(&module, &info, None, &constants)
+        .map_err(|error| bad(chain(&error)))?;
+
+    // Names are for whoever reflects the module; lines and text for debuggers.
+    let debug_info = options.debug.then_some(spv::DebugInfo {
+        source_code: source.text,
+        file_name: source.path,
+        // WGSL has a number of its own, which validators and drivers of a few years ago refuse.
+        language: spv::SourceLanguage::Unknown,
+    });
+    let how = spv::Options {
+        lang_version: options.target.spirv(),
+        flags: spv::WriterFlags::DEBUG
+            | spv::WriterFlags::LABEL_VARYINGS
+            | spv::WriterFlags::CLAMP_FRAG_DEPTH,
+        debug_info,
+        force_loop_bounding: false,
+        ..spv::Options::default()
+    };
+    let words = spv::write_vec(&module, &info, &how, None).map_err(|error| bad(chain(&error)))?;
+    Ok(Compiled { words, warnings: vec![] })
+}
+
+fn parse(path: &str, text: &str) -> Result<Module, Diag> {
+    naga::front::wgsl::parse_str(text).map_err(|error| {
+        let at = error.location(text).map(|location| location.line_number as usize);
+        placed(path, text, at, error.message().to_owned())
+    })
+}
+
+fn placed(path: &str, text: &str, line: Option<usize>, message: String) -> Diag {
+    let findings = crate::Findings(vec![crate::Finding {
+        error: true,
+        file: path.to_owned(),
+        line: line.unwrap_or(0),
+        text: message,
+    }]);
+    findings.error(path, &|_| Some(text.to_owned()))
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+/// A value of an override: numbers, and truth as WGSL has it. What is only defined is true.
+fn number(value: &str) -> Option<f64> {
+    match value {
+        "" | "true" => Some(1.0),
+        "false" => Some(0.0),
+        value => value.parse().ok().filter(|n: &f64| n.is_finite()),
+    }
+}
+
+fn stage(stage: ShaderStage) -> Option<Stage> {
+    Some(match stage {
+        ShaderStage::Vertex => Stage::Vertex,
+        ShaderStage::Fragment => Stage::Fragment,
+        ShaderStage::Compute => Stage::Compute,
+        ShaderStage::Task => Stage::Task,
+        ShaderStage::Mesh => Stage::Mesh,
+        ShaderStage::RayGeneration => Stage::Raygen,
+        ShaderStage::AnyHit => Stage::AnyHit,
+        ShaderStage::ClosestHit => Stage::ClosestHit,
+        ShaderStage::Miss => Stage::Miss,
+    })
+}
