@@ -80,20 +80,16 @@ impl Scanner {
     /// Takes the next lines. The first `context` bytes are the end of what was taken before.
     pub(crate) fn feed(&mut self, text: &[u8], context: usize, depth: Depth) {
         let fresh = &text[context..];
-        let mut counted = context;
-        let mut line = self.lines + 1;
+        let mut lines = LineCounter { text, at: context, line: self.lines + 1 };
         refs::scan(text, context, |found| {
-            line += memchr::memchr_iter(b'\n', &text[counted..found.at.max(counted)]).count() as u32;
-            counted = counted.max(found.at);
-            self.refs.add(found.guid, found.file_id, line);
+            self.refs.add(found.guid, found.file_id, || lines.line_of(found.at));
         });
-        line += memchr::memchr_iter(b'\n', &text[counted..]).count() as u32;
         if self.conflict.is_none()
             && let Some(at) = CONFLICT.find(fresh)
         {
             self.conflict = Some(self.lines + 2 + memchr::memchr_iter(b'\n', &fresh[..at]).count() as u32);
         }
-        self.lines = line - 1;
+        self.lines = lines.line_of(text.len()) - 1;
         if depth != Depth::References {
             self.split(fresh, depth);
         }
@@ -101,12 +97,10 @@ impl Scanner {
 
     /// Takes a whole `.meta`: what it refers to beside itself.
     pub(crate) fn feed_meta(&mut self, text: &[u8], own: u128) {
-        let (mut line, mut counted) = (1, 0);
+        let mut lines = LineCounter { text, at: 0, line: 1 };
         refs::scan_meta(text, |found| {
             if found.guid != own {
-                line += memchr::memchr_iter(b'\n', &text[counted..found.at]).count() as u32;
-                counted = found.at;
-                self.refs.add(found.guid, found.file_id, line);
+                self.refs.add(found.guid, found.file_id, || lines.line_of(found.at));
             }
         });
     }
@@ -177,6 +171,22 @@ impl Scanner {
     }
 }
 
+/// Tells on which lines places are, asked in ascending order.
+struct LineCounter<'a> {
+    text: &'a [u8],
+    at: usize,
+    line: u32,
+}
+
+impl LineCounter<'_> {
+    fn line_of(&mut self, place: usize) -> u32 {
+        let between = self.text.get(self.at..place).unwrap_or_default();
+        self.line += memchr::memchr_iter(b'\n', between).count() as u32;
+        self.at = self.at.max(place);
+        self.line
+    }
+}
+
 /// What follows a key that starts a line.
 fn value_of<'a>(text: &'a [u8], key: &Finder<'_>) -> Option<&'a [u8]> {
     let needle = &key.needle()[1..];
@@ -188,17 +198,35 @@ fn value_of<'a>(text: &'a [u8], key: &Finder<'_>) -> Option<&'a [u8]> {
 
 /// `--- !u!114 &11400000 stripped`
 pub(crate) fn head(text: &[u8]) -> Option<Document> {
-    let line = text.split(|b| *b == b'\n').next()?;
-    let line = std::str::from_utf8(line.strip_prefix(b"--- !u!")?).ok()?;
-    let (class_id, rest) = line.trim_end().split_once(" &")?;
-    let (file_id, more) = rest.split_once(' ').unwrap_or((rest, ""));
+    let (class_id, text) = number(text.strip_prefix(b"--- !u!")?)?;
+    let text = text.strip_prefix(b" &")?;
+    let (negative, text) = match text.strip_prefix(b"-") {
+        Some(text) => (true, text),
+        None => (false, text),
+    };
+    let (file_id, text) = number(text)?;
+    let rest = text.split(|b| *b == b'\n').next()?;
+    if rest.first().is_some_and(|b| !b.is_ascii_whitespace()) {
+        return None;
+    }
     Some(Document {
-        class_id: class_id.parse().ok()?,
-        file_id: file_id.parse().ok()?,
-        stripped: more.trim() == "stripped",
+        class_id: class_id.try_into().ok()?,
+        file_id: if negative { 0i64.checked_sub_unsigned(file_id)? } else { file_id.try_into().ok()? },
+        stripped: rest.trim_ascii() == b"stripped",
         name: None,
         script: None,
     })
+}
+
+/// The digits that a text starts with, and what comes after them.
+fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    // One digit more might not fit.
+    if !(1..=19).contains(&digits) {
+        return None;
+    }
+    let (digits, rest) = text.split_at(digits);
+    Some((digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')), rest))
 }
 
 /// Where a piece of a file is best cut: before a document or a line at the indentation of a key, so that no scalar goes on
@@ -227,7 +255,8 @@ impl RefSet {
         self.slots.clear();
     }
 
-    fn add(&mut self, guid: u128, file_id: i64, line: u32) {
+    /// Counts a reference; where it is matters if it is the first of its kind.
+    fn add(&mut self, guid: u128, file_id: i64, line: impl FnOnce() -> u32) {
         const FEW: usize = 8;
         let same = |known: &Ref| known.guid == guid && known.file_id == file_id;
         if self.slots.is_empty() {
@@ -235,7 +264,7 @@ impl RefSet {
                 known.count += 1;
                 return;
             }
-            self.list.push(Ref { guid, file_id, line, count: 1 });
+            self.list.push(Ref { guid, file_id, line: line(), count: 1 });
             if self.list.len() > FEW {
                 self.rehash();
             }
@@ -245,7 +274,7 @@ impl RefSet {
         match self.slots[slot].checked_sub(1) {
             Some(at) => self.list[at as usize].count = self.list[at as usize].count.saturating_add(1),
             None => {
-                self.list.push(Ref { guid, file_id, line, count: 1 });
+                self.list.push(Ref { guid, file_id, line: line(), count: 1 });
                 self.slots[slot] = self.list.len() as u32;
                 if self.list.len() * 2 > self.slots.len() {
                     self.rehash();
@@ -393,6 +422,11 @@ mod tests {
         check("--- !u!1 &-7 stripped\r\n", Some((1, -7, true)));
         check("--- !u!4294967296 &1\n", None);
         check("--- !u!1 &99999999999999999999\n", None);
+        check("--- !u!1 &-9223372036854775808\n", Some((1, i64::MIN, false)));
+        check("--- !u!1 &9223372036854775808\n", None);
+        check("--- !u!1 &\n", None);
+        check("--- !u!1 &7x\n", None);
+        check("--- !u!1 &7", Some((1, 7, false)));
         check("--- !u!header\n", None);
         check("---", None);
     }

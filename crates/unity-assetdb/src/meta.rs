@@ -169,11 +169,34 @@ fn integer(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
+/// How the keys start that matter inside the block of an importer.
+fn tells(start: [u8; 4]) -> bool {
+    matches!(
+        &start,
+        b"main" | b"text" | b"spri" | b"pres" | b"clip" | b"anim" | b"file" | b"inte" | b"name"
+    )
+}
+
 #[derive(Clone, Copy)]
 struct Lines<'a> {
     text: &'a [u8],
     at: usize,
     number: u32,
+}
+
+impl<'a> Lines<'a> {
+    /// The next line that is not indented, or starts as a key that matters. Most lines are passed over here.
+    fn telling(&mut self) -> Option<Line<'a>> {
+        loop {
+            let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
+            let indent = rest.iter().take_while(|b| **b == b' ').count();
+            if indent == 0 || rest[indent..].first_chunk().is_some_and(|start| tells(*start)) {
+                return self.next();
+            }
+            self.at += memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+            self.number += 1;
+        }
+    }
 }
 
 impl<'a> Iterator for Lines<'a> {
@@ -199,7 +222,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn top(&mut self, meta: &mut Meta<'a>) {
-        while let Some(line) = self.lines.next() {
+        while let Some(line) = self.lines.telling() {
             match line.indent {
                 0 => self.outermost(line, meta),
                 _ if meta.importer.is_empty() => {}
@@ -374,10 +397,14 @@ impl<'a> Parser<'a> {
             if line.indent != *own {
                 continue;
             }
-            if let Some(value) = line.value("name") {
-                name.get_or_insert_with(|| scalar::decode(value, line.indent));
-            } else if let Some(value) = line.number_of("internalID") {
-                *id = value;
+            match line.text.first_chunk() {
+                Some(b"name") => {
+                    if let Some(value) = line.value("name") {
+                        name.get_or_insert_with(|| scalar::decode(value, line.indent));
+                    }
+                }
+                Some(b"inte") => *id = line.number_of("internalID").unwrap_or(*id),
+                _ => {}
             }
         }
         put(item);

@@ -67,9 +67,15 @@ macro_rules! records {
 
             #[cfg(feature = "bake")]
             fn put(&self, out: &mut Vec<u8>) {
-                let start = out.len();
-                $(out.extend_from_slice(&self.$field.to_le_bytes());)*
-                out.resize(start + $size, 0);
+                let mut bytes = [0; $size];
+                let rest = &mut bytes[..];
+                $(let rest = {
+                    let (head, tail) = rest.split_at_mut(size_of::<$ty>());
+                    head.copy_from_slice(&self.$field.to_le_bytes());
+                    tail
+                };)*
+                let _ = rest;
+                out.extend_from_slice(&bytes);
             }
         }
 

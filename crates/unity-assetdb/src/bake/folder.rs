@@ -14,6 +14,13 @@ pub(crate) struct Text {
     pub(crate) len: u32,
 }
 
+impl Text {
+    /// The text itself.
+    pub(crate) fn of(self, texts: &str) -> &str {
+        texts.get(self.at as usize..(self.at + self.len) as usize).unwrap_or_default()
+    }
+}
+
 /// A folder.
 #[derive(Debug, Default)]
 pub(crate) struct Folder {
@@ -123,7 +130,7 @@ impl Folder {
 
     /// A text that was kept.
     pub(crate) fn get(&self, text: Text) -> &str {
-        self.texts.get(text.at as usize..(text.at + text.len) as usize).unwrap_or_default()
+        text.of(&self.texts)
     }
 
     pub(crate) fn name(&self, child: usize) -> &str {

@@ -38,46 +38,27 @@ pub(crate) struct Plan {
     pub(crate) scoped: bool,
 }
 
-/// Extensions of files in Unity's YAML.
-const YAML: [&str; 30] = [
-    "asset",
-    "prefab",
-    "unity",
-    "mat",
-    "anim",
-    "controller",
-    "overridecontroller",
-    "mask",
-    "spriteatlas",
-    "spriteatlasv2",
-    "mixer",
-    "playable",
-    "physicmaterial",
-    "physicsmaterial2d",
-    "preset",
-    "lighting",
-    "terrainlayer",
-    "brush",
-    "flare",
-    "giparams",
-    "guiskin",
-    "fontsettings",
-    "rendertexture",
-    "cubemap",
-    "shadervariants",
-    "signal",
-    "mesh",
-    "vfx",
-    "vfxoperator",
-    "scenetemplate",
-];
+/// Whether files with this extension are in Unity's YAML.
+fn is_yaml(ext: &str) -> bool {
+    matches!(
+        ext,
+        "asset" | "prefab" | "unity" | "mat" | "anim" | "controller" | "overridecontroller" |
+        "mask" | "spriteatlas" | "spriteatlasv2" | "mixer" | "playable" | "physicmaterial" |
+        "physicsmaterial2d" | "preset" | "lighting" | "terrainlayer" | "brush" | "flare" |
+        "giparams" | "guiskin" | "fontsettings" | "rendertexture" | "cubemap" | "shadervariants" |
+        "signal" | "mesh" | "vfx" | "vfxoperator" | "scenetemplate"
+    )
+}
 
-/// Extensions of other texts with references.
-const TEXT: [&str; 8] =
-    ["asmdef", "asmref", "shadergraph", "shadersubgraph", "uxml", "uss", "tss", "vfxblock"];
+/// Whether files with this extension are other texts with references.
+fn is_text(ext: &str) -> bool {
+    matches!(ext, "asmdef" | "asmref" | "shadergraph" | "shadersubgraph" | "uxml" | "uss" | "tss" | "vfxblock")
+}
 
-/// Extensions of files whose inner objects belong to them alone.
-const SCOPED: [&str; 5] = ["prefab", "controller", "anim", "mixer", "playable"];
+/// Whether the inner objects of files with this extension belong to them alone.
+fn is_scoped(ext: &str) -> bool {
+    matches!(ext, "prefab" | "controller" | "anim" | "mixer" | "playable")
+}
 
 /// The extension of a file's name, in lower case.
 pub(crate) fn extension(name: &str) -> String {
@@ -92,13 +73,13 @@ pub(crate) fn plan(ext: &str, meta: &Meta<'_>) -> Plan {
         "obj" => Read::Model(ModelFormat::Obj),
         _ => Read::Nothing,
     };
-    let yaml = YAML.contains(&ext);
+    let yaml = is_yaml(ext);
     let mut plan = Plan {
         class: by_ext.unwrap_or(ClassId::DefaultAsset),
         from_yaml: false,
         read: Read::Nothing,
         main: 0,
-        scoped: SCOPED.contains(&ext),
+        scoped: is_scoped(ext),
     };
     let class = match meta.importer {
         "ModelImporter" | "SpeedTreeImporter" | "SketchUpImporter" => {
@@ -141,7 +122,7 @@ pub(crate) fn plan(ext: &str, meta: &Meta<'_>) -> Plan {
             plan.read = Read::Yaml(Depth::All);
             plan.from_yaml = class.is_none();
         }
-        _ if TEXT.contains(&ext) => plan.read = Read::Text,
+        _ if is_text(ext) => plan.read = Read::Text,
         _ => {}
     }
     plan.main = main_file_id(ext, plan.class, meta);

@@ -54,7 +54,7 @@ pub(crate) fn link(
     sanitize: Option<Sanitize<'_>>,
     renames: &mut dyn FnMut(&str, bool, &str, &str),
 ) -> Result<Linked, Refused> {
-    folders.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    folders.par_sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let total: usize = folders.iter().map(|folder| folder.assets.len()).sum();
     let texts: usize = folders.iter().map(|folder| folder.texts.len() + folder.path.len()).sum();
     let refs: usize = folders.iter().map(|folder| folder.refs.len()).sum();
@@ -76,8 +76,6 @@ pub(crate) fn link(
         .collect();
     by_guid.par_sort_unstable();
     duplicates(&folders, &places, &by_guid)?;
-    let targets = Targets::new(&folders, &by_guid, refs);
-    mark_listed(&mut folders, places.len(), &targets);
     let mut scripts: Vec<u128> = folders
         .iter()
         .flat_map(|folder| &folder.assets)
@@ -94,7 +92,10 @@ pub(crate) fn link(
         sanitized = sanitize_all(&folders, &places, sanitize, &mut changed, renames);
     }
     let namer = Namer { folders: &folders, places: &places, scripts: &scripts, sanitized: &changed, strict };
-    let renamed = namer.resolve().map_err(Refused::Ambiguous)?;
+    let (renamed, targets) =
+        rayon::join(|| namer.resolve(), || Targets::new(&folders, &by_guid, refs));
+    let renamed = renamed.map_err(Refused::Ambiguous)?;
+    mark_listed(&mut folders, places.len(), &targets);
     Ok(Linked { folders, places, by_guid, scripts, renamed, targets, sanitized })
 }
 
@@ -175,6 +176,20 @@ pub(crate) struct Written {
     pub(crate) head: Head,
 }
 
+/// A state that does not know its database yet.
+pub(crate) struct Unfinished {
+    out: Writer,
+    sanitized: u64,
+    note: (u32, u32),
+}
+
+impl Unfinished {
+    /// Ends the state of the database that this head is about.
+    pub(crate) fn finish(self, head: Head) -> io::Result<Temporary> {
+        self.out.finish(Head { sanitized: self.sanitized, note: self.note, ..head })
+    }
+}
+
 impl Linked {
     /// How many assets are in the database.
     pub(crate) fn listed(&self) -> usize {
@@ -229,19 +244,23 @@ impl Linked {
         for at in 1..first_renamed.len() {
             first_renamed[at] += first_renamed[at - 1];
         }
-        for (_, entry) in &self.by_guid {
+        // In the order of GUIDs, neighbours are strangers. A few at once are fetched together.
+        let fetch = |(_, entry): &(u128, u32)| {
             let place = self.places[*entry as usize];
             let folder = &self.folders[place.folder as usize];
             let asset = &folder.assets[place.asset as usize];
             let file_name = folder.name(asset.child as usize);
+            let own = if asset.flags & Asset::FOLDER == 0 { stem(file_name) } else { file_name };
+            (*entry as usize, folder, asset, folder.subs_of(place.asset as usize), file_name, own)
+        };
+        let fetched = self.by_guid.chunks(64).flat_map(|some| some.iter().map(fetch).collect::<Vec<_>>());
+        for (entry, folder, asset, subs, file_name, mut own) in fetched {
             if asset.flags & Asset::LISTED == 0 {
                 continue;
             }
-            let mut own = if asset.flags & Asset::FOLDER == 0 { stem(file_name) } else { file_name };
-            let subs = folder.subs_of(place.asset as usize);
             names.clear();
             names.extend(subs.iter().map(|sub| folder.get(sub.name)));
-            let [first, end] = [first_renamed[*entry as usize], first_renamed[*entry as usize + 1]];
+            let [first, end] = [first_renamed[entry], first_renamed[entry + 1]];
             for each in &self.renamed[first as usize..end as usize] {
                 match each.sub {
                     0 => own = &each.name,
@@ -276,8 +295,8 @@ impl Linked {
         Ok(Written { db: file, head })
     }
 
-    /// Writes the state under a temporary name.
-    pub(crate) fn write_state(&self, target: &Path, head: Head, note: &str) -> io::Result<Temporary> {
+    /// Writes the state under a temporary name, all but what it says about the database.
+    pub(crate) fn write_state(&self, target: &Path, note: &str) -> io::Result<Unfinished> {
         let mut out = Writer::new(Temporary::beside(target)?);
         let mut base = Vec::with_capacity(self.folders.len());
         let (mut assets, mut at) = (0u32, 0u32);
@@ -340,7 +359,7 @@ impl Linked {
             out.bytes(folder.texts.as_bytes())?;
         }
         out.bytes(extra.texts.as_bytes())?;
-        out.finish(Head { sanitized: self.sanitized, note, ..head })
+        Ok(Unfinished { out, sanitized: self.sanitized, note })
     }
 
     fn put_entries(&self, out: &mut Writer, base: &[(u32, u32)], extra: &mut Extra) -> io::Result<()> {

@@ -14,8 +14,8 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read as _};
 
-/// How much of a file is looked at at once.
-const PIECE: usize = 256 << 10;
+/// How much of a file is looked at at once: little enough to stay near the processor through every pass.
+const PIECE: usize = 64 << 10;
 /// The longest line that is kept whole.
 const LONGEST_LINE: usize = 16 << 20;
 /// The largest `.meta`. Real ones stay below 1 MB, even for sheets of thousands of sprites.
