@@ -165,7 +165,7 @@ impl Bake<'_> {
     /// The state of the last bake, if there is one that can be used. One that cannot is said to be so, and made anew.
     fn open(&self) -> Option<State> {
         let why = match State::open(&self.options.out_dir) {
-            Ok(state) => match state.verify() {
+            Ok(state) => match state.verify(&self.options.out_dir) {
                 Ok(()) if state.head.options == self.option_bits() => return Some(state),
                 Ok(()) => return None,
                 Err(Damage(why)) => why.to_owned(),

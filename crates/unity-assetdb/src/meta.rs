@@ -177,6 +177,11 @@ fn tells(start: [u8; 4]) -> bool {
     )
 }
 
+/// Eight times the same byte.
+const fn each_byte(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
 #[derive(Clone, Copy)]
 struct Lines<'a> {
     text: &'a [u8],
@@ -185,17 +190,33 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The next line that is not indented, or starts as a key that matters. Most lines are passed over here.
+    /// The next line, but not one that is indented and starts as no key that matters. Most lines are passed over here,
+    /// eight bytes at a time: they are too short for anything wider to pay.
     fn telling(&mut self) -> Option<Line<'a>> {
-        loop {
-            let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
-            let indent = rest.iter().take_while(|b| **b == b' ').count();
-            if indent == 0 || rest[indent..].first_chunk().is_some_and(|start| tells(*start)) {
-                return self.next();
+        while let Some(eight) = self.text.get(self.at..).and_then(<[u8]>::first_chunk) {
+            let indent = (u64::from_le_bytes(*eight) ^ each_byte(b' ')).trailing_zeros() as usize / 8;
+            let start = self.text.get(self.at + indent..).and_then(<[u8]>::first_chunk);
+            if indent == 0 || start.is_some_and(|start| tells(*start)) {
+                break;
             }
-            self.at += memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+            let mut end = self.at + indent;
+            loop {
+                let Some(eight) = self.text.get(end..).and_then(<[u8]>::first_chunk) else {
+                    return self.next();
+                };
+                let breaks = u64::from_le_bytes(*eight) ^ each_byte(b'\n');
+                // The lowest byte that is zero has the lowest bit that stays.
+                let found = breaks.wrapping_sub(each_byte(1)) & !breaks & each_byte(0x80);
+                if found != 0 {
+                    end += found.trailing_zeros() as usize / 8 + 1;
+                    break;
+                }
+                end += 8;
+            }
+            self.at = end;
             self.number += 1;
         }
+        self.next()
     }
 }
 

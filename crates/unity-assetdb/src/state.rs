@@ -13,6 +13,7 @@ pub(crate) mod write;
 use crate::store::db_path;
 use blocks::{Blocks, Damage};
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 /// The first bytes. Not those of unity-assetdb 0.2.0 (`UADCACHE`), whose file is of another kind.
@@ -294,7 +295,7 @@ impl State {
         if meta.len() != self.head.db_len {
             return Ok(false);
         }
-        Ok(mtime_ns(&meta) == self.head.db_mtime_ns || crc32fast::hash(&fs::read(db)?) == self.head.db_crc)
+        Ok(mtime_ns(&meta) == self.head.db_mtime_ns || crc_of(db)? == self.head.db_crc)
     }
 
     /// How many records a section has.
@@ -330,10 +331,29 @@ impl State {
         std::str::from_utf8(bytes).map_err(|_| Damage("a text in it is not UTF-8"))
     }
 
-    /// Checks every block.
+    /// Checks every block, and every byte of the database.
     #[cfg(feature = "bake")]
-    pub(crate) fn verify(&self) -> Result<(), Damage> {
-        self.blocks.get(0, self.blocks.raw().len()).map(drop)
+    pub(crate) fn verify(&self, out_dir: &Path) -> Result<(), Damage> {
+        let (whole, db) =
+            rayon::join(|| self.blocks.get(0, self.blocks.raw().len()), || crc_of(&db_path(out_dir)));
+        whole?;
+        let same = db.is_ok_and(|crc| crc == self.head.db_crc);
+        if same { Ok(()) } else { Err(Damage("not of this asset-db.bin")) }
+    }
+}
+
+/// The checksum of a file.
+fn crc_of(path: &Path) -> std::io::Result<u32> {
+    let mut file = fs::File::open(path)?;
+    let mut crc = crc32fast::Hasher::new();
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(crc.finalize()),
+            Ok(len) => crc.update(&piece[..len]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 

@@ -289,9 +289,10 @@ impl Names {
     /// Each name once, with all its flags, in order.
     fn sort(&mut self) {
         let Names { texts, list } = self;
-        list.sort_unstable_by_key(|(text, _)| text.of(texts));
+        let bytes = |text: Text| &texts.as_bytes()[text.at as usize..][..text.len as usize];
+        list.sort_unstable_by(|a, b| bytes(a.0).cmp(bytes(b.0)));
         list.dedup_by(|next, kept| {
-            let same = next.0.of(texts) == kept.0.of(texts);
+            let same = bytes(next.0) == bytes(kept.0);
             if same {
                 kept.1 |= next.1;
             }
