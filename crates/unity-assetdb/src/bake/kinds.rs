@@ -61,8 +61,11 @@ fn is_scoped(ext: &str) -> bool {
 }
 
 /// The extension of a file's name, in lower case.
-pub(crate) fn extension(name: &str) -> String {
-    name.rsplit_once('.').map(|(_, ext)| ext.to_ascii_lowercase()).unwrap_or_default()
+pub(crate) fn extension<'a>(name: &str, buffer: &'a mut String) -> &'a str {
+    buffer.clear();
+    buffer.push_str(name.rsplit_once('.').map_or("", |(_, ext)| ext));
+    buffer.make_ascii_lowercase();
+    buffer
 }
 
 /// What to do with an asset.
@@ -158,7 +161,7 @@ mod tests {
 
     fn check(name: &str, importer: &str, class: ClassId, read: Read) {
         let meta = Meta { importer, ..Meta::default() };
-        let plan = plan(&extension(name), &meta);
+        let plan = plan(extension(name, &mut String::new()), &meta);
         assert_eq!((plan.class, plan.read), (class, read), "{name} {importer}");
     }
 

@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// How much of the database is kept before it is written.
-const BUFFER: usize = 1 << 20;
+/// How many rows of the database are made at once.
+const ROWS: usize = 64 << 10;
 
 /// A whole project, ready to be written.
 pub(crate) struct Linked {
@@ -228,64 +228,40 @@ impl Linked {
         let mut file = Temporary::beside(target)?;
         let mut crc = crc32fast::Hasher::new();
         let mut len = 0;
-        let mut buffer = Vec::with_capacity(BUFFER * 2);
-        assetdb::Writer::new(&mut buffer, &self.scripts, self.listed());
-        let mut flush = |buffer: &mut Vec<u8>| {
-            crc.update(buffer);
-            len += buffer.len() as u64;
-            file.write_all(buffer)?;
-            buffer.clear();
-            io::Result::Ok(())
+        let mut put = |bytes: &[u8]| {
+            crc.update(bytes);
+            len += bytes.len() as u64;
+            file.write_all(bytes)
         };
-        let mut hint = String::new();
-        let mut names: Vec<&str> = Vec::new();
         let mut first_renamed = vec![0u32; self.places.len() + 1];
         self.renamed.iter().for_each(|each| first_renamed[each.entry as usize + 1] += 1);
         for at in 1..first_renamed.len() {
             first_renamed[at] += first_renamed[at - 1];
         }
-        // In the order of GUIDs, neighbours are strangers. A few at once are fetched together.
-        let fetch = |(_, entry): &(u128, u32)| {
-            let place = self.places[*entry as usize];
-            let folder = &self.folders[place.folder as usize];
-            let asset = &folder.assets[place.asset as usize];
-            let file_name = folder.name(asset.child as usize);
-            let own = if asset.flags & Asset::FOLDER == 0 { stem(file_name) } else { file_name };
-            (*entry as usize, folder, asset, folder.subs_of(place.asset as usize), file_name, own)
-        };
-        let fetched = self.by_guid.chunks(64).flat_map(|some| some.iter().map(fetch).collect::<Vec<_>>());
-        for (entry, folder, asset, subs, file_name, mut own) in fetched {
-            if asset.flags & Asset::LISTED == 0 {
-                continue;
+        let mut sorted = Vec::new();
+        assetdb::Writer::new(&mut sorted, &self.scripts, self.listed());
+        put(&sorted)?;
+        // In the order of GUIDs, neighbours are strangers: what one row needs is all over the memory. Rows are made in
+        // the order of paths, therefore, and put in theirs when they are whole.
+        let (mut rows, mut order, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        let mut hint = String::new();
+        for some in self.by_guid.chunks(ROWS) {
+            order.clear();
+            order.extend(some.iter().zip(0u32..).map(|((_, entry), rank)| (*entry, rank)));
+            order.sort_unstable();
+            rows.clear();
+            places.clear();
+            places.resize(some.len(), 0..0);
+            for (entry, rank) in &order {
+                let start = rows.len();
+                let [first, end] = [first_renamed[*entry as usize], first_renamed[*entry as usize + 1]];
+                self.put_row(*entry, &self.renamed[first as usize..end as usize], &mut hint, &mut rows);
+                places[*rank as usize] = start..rows.len();
             }
-            names.clear();
-            names.extend(subs.iter().map(|sub| folder.get(sub.name)));
-            let [first, end] = [first_renamed[entry], first_renamed[entry + 1]];
-            for each in &self.renamed[first as usize..end as usize] {
-                match each.sub {
-                    0 => own = &each.name,
-                    sub => names[sub as usize - 1] = &each.name,
-                }
-            }
-            hint.clear();
-            hint.push_str(&folder.path);
-            hint.push('/');
-            hint.push_str(file_name);
-            let kind = match asset.kind {
-                Type::Native(class) => Kind::Native(class),
-                Type::Script(_) => Kind::Script(self.script_index(asset.kind)),
-            };
-            let parts = subs.iter().zip(&names).map(|(sub, name)| Part {
-                file_id: sub.file_id,
-                class_id: sub.class_id,
-                name,
-            });
-            assetdb::Writer::resume(&mut buffer).row(asset.guid, kind, own, &hint, parts);
-            if buffer.len() >= BUFFER {
-                flush(&mut buffer)?;
-            }
+            sorted.clear();
+            places.iter().for_each(|place| sorted.extend_from_slice(&rows[place.clone()]));
+            put(&sorted)?;
         }
-        flush(&mut buffer)?;
         let head = Head {
             db_len: len,
             db_crc: crc.finalize(),
@@ -293,6 +269,37 @@ impl Linked {
             ..Head::default()
         };
         Ok(Written { db: file, head })
+    }
+
+    /// The row of an entry, if it has one. `renamed` are the names that differ from the files', of it and its parts.
+    fn put_row(&self, entry: u32, renamed: &[Renamed], hint: &mut String, out: &mut Vec<u8>) {
+        let place = self.places[entry as usize];
+        let folder = &self.folders[place.folder as usize];
+        let asset = &folder.assets[place.asset as usize];
+        if asset.flags & Asset::LISTED == 0 {
+            return;
+        }
+        let file_name = folder.name(asset.child as usize);
+        let new_name = |sub: u32| {
+            let at = renamed.binary_search_by_key(&sub, |each| each.sub).ok()?;
+            Some(&*renamed[at].name)
+        };
+        let usual = if asset.flags & Asset::FOLDER == 0 { stem(file_name) } else { file_name };
+        let name = new_name(0).unwrap_or(usual);
+        hint.clear();
+        hint.push_str(&folder.path);
+        hint.push('/');
+        hint.push_str(file_name);
+        let kind = match asset.kind {
+            Type::Native(class) => Kind::Native(class),
+            Type::Script(_) => Kind::Script(self.script_index(asset.kind)),
+        };
+        let parts = folder.subs_of(place.asset as usize).iter().enumerate().map(|(n, sub)| Part {
+            file_id: sub.file_id,
+            class_id: sub.class_id,
+            name: new_name(n as u32 + 1).unwrap_or(folder.get(sub.name)),
+        });
+        assetdb::Writer::resume(out).row(asset.guid, kind, name, hint, parts);
     }
 
     /// Writes the state under a temporary name, all but what it says about the database.

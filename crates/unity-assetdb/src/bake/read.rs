@@ -25,6 +25,7 @@ const LARGEST_META: u64 = 64 << 20;
 #[derive(Default)]
 pub(crate) struct Reader {
     name: String,
+    ext: String,
     meta: Vec<u8>,
     bytes: Vec<u8>,
     scanner: Scanner,
@@ -94,8 +95,7 @@ impl Reader {
             self.push(folder, guid, kind, main, child, Asset::FOLDER, first_ref);
             return;
         }
-        let ext = kinds::extension(name);
-        let plan = kinds::plan(&ext, meta);
+        let plan = kinds::plan(kinds::extension(name, &mut self.ext), meta);
         let mut found = Found { class: plan.class as u32, script: None, main: plan.main, flags: 0 };
         if plan.scoped {
             found.flags |= Asset::SCOPED;

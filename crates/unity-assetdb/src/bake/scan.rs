@@ -270,7 +270,6 @@ fn kept(dir: &Dir, folder: &mut Folder, child: usize, old: Option<&Folder>) -> b
 }
 
 /// Names with the flags of [`Child`] that a listing tells.
-#[derive(Default)]
 struct Names {
     texts: String,
     list: Vec<(Text, u16)>,
@@ -303,7 +302,7 @@ impl Names {
 
 /// The names in a directory with what they are, sorted, each `.meta` with what it is about.
 fn list(dir: &Dir, path: &str) -> io::Result<(Names, Vec<Diag>)> {
-    let mut names = Names::default();
+    let mut names = Names { texts: String::with_capacity(1 << 10), list: Vec::with_capacity(64) };
     let mut diags = Vec::new();
     dir.list(|bytes, kind| {
         let Ok(name) = std::str::from_utf8(bytes) else {
