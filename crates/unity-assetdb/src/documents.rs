@@ -8,6 +8,7 @@ use crate::class_id::{ClassId, canonical_fid};
 use crate::refs;
 use crate::scalar;
 use memchr::memmem::Finder;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 static HEAD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n--- !u!"));
@@ -60,6 +61,12 @@ pub(crate) struct Scanner {
     pub(crate) refs: RefSet,
     /// The line of the first conflict marker.
     pub(crate) conflict: Option<u32>,
+    /// The line of the first name that is not UTF-8.
+    pub(crate) not_utf8: Option<u32>,
+    /// Whether it starts with a byte order mark.
+    pub(crate) bom: bool,
+    /// Whether its first line ends in CR LF.
+    pub(crate) crlf: bool,
     /// Complete lines before the next piece.
     lines: u32,
     open: Option<Document>,
@@ -71,7 +78,8 @@ impl Scanner {
     pub(crate) fn clear(&mut self) {
         self.documents.clear();
         self.refs.clear();
-        self.conflict = None;
+        (self.conflict, self.not_utf8) = (None, None);
+        (self.bom, self.crlf) = (false, false);
         self.lines = 0;
         self.open = None;
         self.any = false;
@@ -80,6 +88,11 @@ impl Scanner {
     /// Takes the next lines. The first `context` bytes are the end of what was taken before.
     pub(crate) fn feed(&mut self, text: &[u8], context: usize, depth: Depth) {
         let fresh = &text[context..];
+        let before = self.lines;
+        if before == 0 {
+            self.bom |= fresh.starts_with(b"\xef\xbb\xbf");
+            self.crlf |= memchr::memchr(b'\n', fresh).is_some_and(|at| fresh[..at].ends_with(b"\r"));
+        }
         let mut lines = LineCounter { text, at: context, line: self.lines + 1 };
         refs::scan(text, context, |found| {
             self.refs.add(found.guid, found.file_id, || lines.line_of(found.at));
@@ -91,7 +104,7 @@ impl Scanner {
         }
         self.lines = lines.line_of(text.len()) - 1;
         if depth != Depth::References {
-            self.split(fresh, depth);
+            self.split(fresh, before, depth);
         }
     }
 
@@ -110,7 +123,8 @@ impl Scanner {
         self.close(depth);
     }
 
-    fn split(&mut self, text: &[u8], depth: Depth) {
+    /// Splits a piece into documents. There were `before` lines before it.
+    fn split(&mut self, text: &[u8], before: u32, depth: Depth) {
         // A head at the very start has no line break before it.
         let mut start = 0;
         if text.starts_with(b"--- !u!") {
@@ -118,12 +132,12 @@ impl Scanner {
             self.open(text, depth);
         }
         for at in HEAD.find_iter(text) {
-            self.body(&text[start..at + 1]);
+            self.body(text, start..at + 1, before);
             self.close(depth);
             start = at + 1;
             self.open(&text[start..], depth);
         }
-        self.body(&text[start..]);
+        self.body(text, start..text.len(), before);
     }
 
     fn open(&mut self, text: &[u8], depth: Depth) {
@@ -133,12 +147,18 @@ impl Scanner {
         });
     }
 
-    fn body(&mut self, text: &[u8]) {
+    fn body(&mut self, piece: &[u8], body: Range<usize>, before: u32) {
         let Some(doc) = &mut self.open else { return };
+        let text = &piece[body.clone()];
         if doc.name.is_none()
             && let Some(value) = value_of(text, &NAME)
         {
-            doc.name = Some(scalar::decode(value, 2).into_owned());
+            let name = scalar::decode(value, 2);
+            if name.contains(char::REPLACEMENT_CHARACTER) && std::str::from_utf8(value).is_err() {
+                let until = &piece[..body.end - value.len()];
+                self.not_utf8.get_or_insert(before + 1 + memchr::memchr_iter(b'\n', until).count() as u32);
+            }
+            doc.name = Some(name.into_owned());
         }
         if doc.class_id == ClassId::MonoBehaviour as u32
             && doc.script.is_none()
@@ -407,6 +427,18 @@ mod tests {
     fn conflicts_are_seen() {
         let scanner = scan("a: 1\nb: 2\n<<<<<<< HEAD\nc: 3\n", Depth::References);
         assert_eq!(scanner.conflict, Some(3));
+    }
+
+    #[test]
+    fn odd_bytes_are_seen() {
+        let mut scanner = Scanner::default();
+        let text = b"\xef\xbb\xbf%YAML 1.1\r\n--- !u!21 &1\r\nMaterial:\r\n  m_Name: a\xff\r\n";
+        scanner.feed(text, 0, Depth::All);
+        scanner.finish(Depth::All);
+        assert_eq!((scanner.bom, scanner.crlf, scanner.not_utf8), (true, true, Some(4)));
+        scanner.clear();
+        scanner.feed("--- !u!21 &1\nMaterial:\n  m_Name: \u{fffd}\n".as_bytes(), 0, Depth::All);
+        assert_eq!((scanner.bom, scanner.crlf, scanner.not_utf8), (false, false, None));
     }
 
     #[test]

@@ -72,6 +72,8 @@ pub enum FaultKind {
     Conflict,
     /// It starts with a byte order mark.
     Bom,
+    /// Lines end in CR LF, as those of Unity never do.
+    Crlf,
     /// It has bytes that are not UTF-8.
     NotUtf8,
     /// Git LFS did not fetch the content.
@@ -95,11 +97,15 @@ pub fn parse(bytes: &[u8]) -> Meta<'_> {
         bytes = rest;
         meta.fault(1, FaultKind::Bom);
     }
+    if let Some(at) = memchr::memchr(b'\r', bytes)
+        && bytes.get(at + 1) == Some(&b'\n')
+    {
+        meta.fault(line_of(bytes, at), FaultKind::Crlf);
+    }
     if !bytes.is_ascii()
         && let Err(error) = std::str::from_utf8(bytes)
     {
-        let line = memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() as u32 + 1;
-        meta.fault(line, FaultKind::NotUtf8);
+        meta.fault(line_of(bytes, error.valid_up_to()), FaultKind::NotUtf8);
     }
     let kind = match bytes {
         bytes if bytes.trim_ascii().is_empty() => Some(FaultKind::Empty),
@@ -118,6 +124,11 @@ pub fn parse(bytes: &[u8]) -> Meta<'_> {
         meta.fault(1, FaultKind::NoGuid);
     }
     meta
+}
+
+/// The line of a place.
+fn line_of(bytes: &[u8], at: usize) -> u32 {
+    memchr::memchr_iter(b'\n', &bytes[..at]).count() as u32 + 1
 }
 
 impl Meta<'_> {

@@ -19,7 +19,7 @@ use std::path::Path;
 /// The first bytes. Not those of unity-assetdb 0.2.0 (`UADCACHE`), whose file is of another kind.
 pub(crate) const MAGIC: [u8; 8] = *b"KILNUADB";
 /// Changed with the layout, and with whatever changes what a bake finds.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// The size of the head.
 pub(crate) const HEAD: usize = 512;
 

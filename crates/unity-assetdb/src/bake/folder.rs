@@ -65,6 +65,10 @@ impl Child {
     pub(crate) const LINK: u16 = 16;
     /// The `.meta` is reached through a link.
     pub(crate) const META_LINK: u16 = 32;
+    /// The lines of the file end in CR LF.
+    pub(crate) const CRLF: u16 = 64;
+    /// The lines of the `.meta` end in CR LF.
+    pub(crate) const META_CRLF: u16 = 128;
     /// What the names of a directory alone tell.
     pub(crate) const LISTED: u16 = Child::META | Child::FILE | Child::FOLDER | Child::LINK | Child::META_LINK;
 

@@ -16,8 +16,10 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
+/// The code of the one warning that is about many files.
+pub(crate) const CRLF: &str = "unity-crlf";
 /// How many rows of the database are made at once.
-const ROWS: usize = 64 << 10;
+const ROWS: usize = 16 << 10;
 
 /// A whole project, ready to be written.
 pub(crate) struct Linked {
@@ -29,6 +31,8 @@ pub(crate) struct Linked {
     scripts: Vec<u128>,
     renamed: Vec<Renamed>,
     targets: Targets,
+    /// One warning for all files with other line ends than Unity's.
+    crlf: Option<Diag>,
     /// What the sanitizer made of all names.
     pub(crate) sanitized: u64,
 }
@@ -64,16 +68,10 @@ pub(crate) fn link(
     }
     let mut places = Vec::with_capacity(total);
     for (n, folder) in folders.iter().enumerate() {
-        let place =
-            |(asset, each): (usize, &Asset)| Place { guid: each.guid, folder: n as u32, asset: asset as u32 };
-        places.extend(folder.assets.iter().enumerate().map(place));
+        places.extend((0..folder.assets.len() as u32).map(|asset| Place { folder: n as u32, asset }));
     }
-    let mut by_guid: Vec<(u128, u32)> = places
-        .iter()
-        .enumerate()
-        .filter(|(_, place)| place.guid != 0)
-        .map(|(at, place)| (place.guid, at as u32))
-        .collect();
+    let guids = folders.iter().flat_map(|folder| &folder.assets).map(|asset| asset.guid);
+    let mut by_guid: Vec<(u128, u32)> = guids.zip(0..).filter(|(guid, _)| *guid != 0).collect();
     by_guid.par_sort_unstable();
     duplicates(&folders, &places, &by_guid)?;
     let mut scripts: Vec<u128> = folders
@@ -96,7 +94,8 @@ pub(crate) fn link(
         rayon::join(|| namer.resolve(), || Targets::new(&folders, &by_guid, refs));
     let renamed = renamed.map_err(Refused::Ambiguous)?;
     mark_listed(&mut folders, places.len(), &targets);
-    Ok(Linked { folders, places, by_guid, scripts, renamed, targets, sanitized })
+    let crlf = crlf(&folders);
+    Ok(Linked { folders, places, by_guid, scripts, renamed, targets, crlf, sanitized })
 }
 
 fn duplicates(folders: &[Folder], places: &[Place], by_guid: &[(u128, u32)]) -> Result<(), Refused> {
@@ -113,6 +112,27 @@ fn duplicates(folders: &[Folder], places: &[Place], by_guid: &[(u128, u32)]) -> 
     };
     let found: Vec<_> = same.map(paths).collect();
     if found.is_empty() { Ok(()) } else { Err(Refused::Duplicates(found)) }
+}
+
+/// Says once how many files end their lines otherwise than Unity does, and which is the first: a project checked out so has
+/// nothing else.
+fn crlf(folders: &[Folder]) -> Option<Diag> {
+    let files = || {
+        folders.iter().flat_map(|folder| {
+            let children = folder.children.iter().enumerate();
+            children.flat_map(move |(at, child)| {
+                let (asset, meta) = (child.has(Child::CRLF), child.has(Child::META_CRLF));
+                [asset.then_some((folder, at, "")), meta.then_some((folder, at, ".meta"))].into_iter().flatten()
+            })
+        })
+    };
+    let (folder, child, suffix) = files().next()?;
+    let message = match files().count() {
+        1 => "the lines of this file end in CR LF".to_owned(),
+        count => format!("the lines of {count} files end in CR LF; this is the first"),
+    };
+    let diag = Diag::warning(CRLF, message).path(format!("{}{suffix}", folder.hint(child))).at(1);
+    Some(diag.hint("Unity writes LF: tell Git so with `*.meta text eol=lf` and the like in .gitattributes"))
 }
 
 /// Files are always in the database, folders where something refers to them.
@@ -207,13 +227,13 @@ impl Linked {
                 0 => stem(folder.name(asset.child as usize)),
                 sub => folder.get(folder.subs_of(place.asset as usize)[sub as usize - 1].name),
             };
-            each(place.guid, renamed.sub > 0, before, &renamed.name);
+            each(asset.guid, renamed.sub > 0, before, &renamed.name);
         }
     }
 
-    /// Everything odd, in the order of paths.
+    /// Everything odd, in the order of paths; at last what is odd about many files at once.
     pub(crate) fn diags(&self) -> impl Iterator<Item = &Diag> {
-        self.folders.iter().flat_map(|folder| &folder.diags)
+        self.folders.iter().flat_map(|folder| &folder.diags).chain(&self.crlf)
     }
 
     fn script_index(&self, kind: Type) -> u32 {

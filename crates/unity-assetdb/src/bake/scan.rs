@@ -6,6 +6,7 @@
 
 use super::dir::{Dir, Facts, Kind, Root};
 use super::folder::{Asset, Child, Folder, NONE, Sub, Text, Type};
+use super::link::CRLF;
 use super::read::{Reader, unreadable};
 use crate::documents::Ref;
 use crate::state::blocks::Damage;
@@ -478,7 +479,8 @@ impl<'a> Old<'a> {
     /// Every warning, by the folder that it lies in.
     fn all_diags(&self) -> Result<HashMap<String, Vec<Diag>>, Damage> {
         let mut map: HashMap<String, Vec<Diag>> = HashMap::new();
-        for diag in diags(self.state)? {
+        // What is about many files is found anew.
+        for diag in diags(self.state)?.into_iter().filter(|diag| diag.code != CRLF) {
             let folder = diag.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
             map.entry(folder).or_default().push(diag);
         }
