@@ -182,10 +182,7 @@ fn integer(text: &[u8]) -> Option<i64> {
 
 /// How the keys start that matter inside the block of an importer.
 fn tells(start: [u8; 4]) -> bool {
-    matches!(
-        &start,
-        b"main" | b"text" | b"spri" | b"pres" | b"clip" | b"anim" | b"file" | b"inte" | b"name"
-    )
+    matches!(&start, b"main" | b"text" | b"spri" | b"pres" | b"clip" | b"anim" | b"file" | b"inte" | b"name")
 }
 
 /// Eight times the same byte.

@@ -169,7 +169,9 @@ mod tests {
 
     #[test]
     fn both_ways_read_the_same_numbers() {
-        for id in [0, 7, -7, 21_300_000, i64::MAX, i64::MIN, 999_999_999_999_999_999, -1_000_000_000_000_000_000] {
+        for id in
+            [0, 7, -7, 21_300_000, i64::MAX, i64::MIN, 999_999_999_999_999_999, -1_000_000_000_000_000_000]
+        {
             let text = format!("x: {{fileID: {id}, ");
             assert_eq!(file_id_before(text.as_bytes()), Some((id, 4)), "{id}");
             let usual = usual_file_id(text.as_bytes());

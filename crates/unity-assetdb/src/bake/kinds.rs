@@ -42,17 +42,45 @@ pub(crate) struct Plan {
 fn is_yaml(ext: &str) -> bool {
     matches!(
         ext,
-        "asset" | "prefab" | "unity" | "mat" | "anim" | "controller" | "overridecontroller" |
-        "mask" | "spriteatlas" | "spriteatlasv2" | "mixer" | "playable" | "physicmaterial" |
-        "physicsmaterial2d" | "preset" | "lighting" | "terrainlayer" | "brush" | "flare" |
-        "giparams" | "guiskin" | "fontsettings" | "rendertexture" | "cubemap" | "shadervariants" |
-        "signal" | "mesh" | "vfx" | "vfxoperator" | "scenetemplate"
+        "asset"
+            | "prefab"
+            | "unity"
+            | "mat"
+            | "anim"
+            | "controller"
+            | "overridecontroller"
+            | "mask"
+            | "spriteatlas"
+            | "spriteatlasv2"
+            | "mixer"
+            | "playable"
+            | "physicmaterial"
+            | "physicsmaterial2d"
+            | "preset"
+            | "lighting"
+            | "terrainlayer"
+            | "brush"
+            | "flare"
+            | "giparams"
+            | "guiskin"
+            | "fontsettings"
+            | "rendertexture"
+            | "cubemap"
+            | "shadervariants"
+            | "signal"
+            | "mesh"
+            | "vfx"
+            | "vfxoperator"
+            | "scenetemplate"
     )
 }
 
 /// Whether files with this extension are other texts with references.
 fn is_text(ext: &str) -> bool {
-    matches!(ext, "asmdef" | "asmref" | "shadergraph" | "shadersubgraph" | "uxml" | "uss" | "tss" | "vfxblock")
+    matches!(
+        ext,
+        "asmdef" | "asmref" | "shadergraph" | "shadersubgraph" | "uxml" | "uss" | "tss" | "vfxblock"
+    )
 }
 
 /// Whether the inner objects of files with this extension belong to them alone.

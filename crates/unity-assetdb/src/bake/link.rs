@@ -90,8 +90,7 @@ pub(crate) fn link(
         sanitized = sanitize_all(&folders, &places, sanitize, &mut changed, renames);
     }
     let namer = Namer { folders: &folders, places: &places, scripts: &scripts, sanitized: &changed, strict };
-    let (renamed, targets) =
-        rayon::join(|| namer.resolve(), || Targets::new(&folders, &by_guid, refs));
+    let (renamed, targets) = rayon::join(|| namer.resolve(), || Targets::new(&folders, &by_guid, refs));
     let renamed = renamed.map_err(Refused::Ambiguous)?;
     mark_listed(&mut folders, places.len(), &targets);
     let crlf = crlf(&folders);
@@ -122,7 +121,9 @@ fn crlf(folders: &[Folder]) -> Option<Diag> {
             let children = folder.children.iter().enumerate();
             children.flat_map(move |(at, child)| {
                 let (asset, meta) = (child.has(Child::CRLF), child.has(Child::META_CRLF));
-                [asset.then_some((folder, at, "")), meta.then_some((folder, at, ".meta"))].into_iter().flatten()
+                [asset.then_some((folder, at, "")), meta.then_some((folder, at, ".meta"))]
+                    .into_iter()
+                    .flatten()
             })
         })
     };

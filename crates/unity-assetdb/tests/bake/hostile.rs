@@ -102,11 +102,18 @@ fn line_ends_are_told_once_for_the_whole_project() {
     }
     let told = |project: &Project| {
         let warnings = project.bake().warnings;
-        warnings.iter().map(|diag| format!("{} {}: {}", diag.code, diag.path, diag.message)).collect::<Vec<_>>()
+        warnings
+            .iter()
+            .map(|diag| format!("{} {}: {}", diag.code, diag.path, diag.message))
+            .collect::<Vec<_>>()
     };
     let many = "the lines of 6 files end in CR LF; this is the first";
     assert_eq!(told(&project), [format!("unity-crlf Assets/D1/a.mat: {many}")]);
-    assert_eq!(told(&project), [format!("unity-crlf Assets/D1/a.mat: {many}")], "and by a bake that reads nothing");
+    assert_eq!(
+        told(&project),
+        [format!("unity-crlf Assets/D1/a.mat: {many}")],
+        "and by a bake that reads nothing"
+    );
     project.write("Assets/D1/a.mat", "--- !u!21 &2100000\nMaterial:\n  m_Name: a\n");
     let many = "the lines of 5 files end in CR LF; this is the first";
     assert_eq!(told(&project), [format!("unity-crlf Assets/D1/a.mat.meta: {many}")]);
