@@ -157,7 +157,7 @@ impl Index {
         let before = |rec: &GuidRec| rec.guid < guid;
         // GUIDs are drawn: how large one is tells where it is, so that few blocks are looked at.
         let count = self.state.count::<GuidRec>(Section::Guids);
-        let guess = ((guid >> 64) * count as u128 >> 64) as usize;
+        let guess = (((guid >> 64) * count as u128) >> 64) as usize;
         let reach = 2 * count.isqrt() + 1;
         let (low, high) = (guess.saturating_sub(reach), (guess + reach).min(count));
         let inside = |at: usize| -> Result<bool> {
