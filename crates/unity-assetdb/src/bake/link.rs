@@ -16,8 +16,6 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The code of the one warning that is about many files.
-pub(crate) const CRLF: &str = "unity-crlf";
 /// How many rows of the database are made at once.
 const ROWS: usize = 16 << 10;
 
@@ -132,7 +130,7 @@ fn crlf(folders: &[Folder]) -> Option<Diag> {
         1 => "the lines of this file end in CR LF".to_owned(),
         count => format!("the lines of {count} files end in CR LF; this is the first"),
     };
-    let diag = Diag::warning(CRLF, message).path(format!("{}{suffix}", folder.hint(child))).at(1);
+    let diag = Diag::warning("unity-crlf", message).path(format!("{}{suffix}", folder.hint(child))).at(1);
     Some(diag.hint("Unity writes LF: tell Git so with `*.meta text eol=lf` and the like in .gitattributes"))
 }
 

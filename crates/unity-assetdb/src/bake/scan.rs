@@ -6,7 +6,6 @@
 
 use super::dir::{Dir, Facts, Kind, Root};
 use super::folder::{Asset, Child, Folder, NONE, Sub, Text, Type};
-use super::link::CRLF;
 use super::read::{Reader, unreadable};
 use crate::documents::Ref;
 use crate::state::blocks::Damage;
@@ -480,7 +479,7 @@ impl<'a> Old<'a> {
     fn all_diags(&self) -> Result<HashMap<String, Vec<Diag>>, Damage> {
         let mut map: HashMap<String, Vec<Diag>> = HashMap::new();
         // What is about many files is found anew.
-        for diag in diags(self.state)?.into_iter().filter(|diag| diag.code != CRLF) {
+        for diag in diags(self.state)?.into_iter().filter(|diag| diag.code != "unity-crlf") {
             let folder = diag.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
             map.entry(folder).or_default().push(diag);
         }
