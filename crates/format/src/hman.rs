@@ -468,7 +468,7 @@ mod tests {
         assert_eq!(broken(12, 9), Error::Value { at: 12, field: "reserved", found: 9, expected: "0" });
         assert_eq!(broken(8, 1), Error::Trailing { at: 34, extra: 18 });
         assert!(matches!(broken(8, 3), Error::Truncated { at: 52, field: "hash", .. }));
-        assert_eq!(broken(24, 4), Error::Value { at: 24, field: "kind", found: 4, expected: "at most 3" });
+        assert_eq!(broken(24, 8), Error::Value { at: 24, field: "kind", found: 8, expected: "at most 7" });
         assert_eq!(broken(25, 2), Error::Value { at: 25, field: "colorspace", found: 2, expected: "0 or 1" });
         assert_eq!(broken(28, 0xff), Error::Text { at: 28, field: "path" });
         assert_eq!(broken(28, b'/'), Error::Path { at: 28, why: crate::PathFault::Absolute });

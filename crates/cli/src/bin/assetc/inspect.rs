@@ -1,15 +1,15 @@
 //! `assetc info`, `check`, `pack info` and `explain`.
 
 use super::{FAILED, OK, Session};
-use crate::json::Json;
-use crate::progress::Verbosity;
-use crate::render;
-use crate::terminal::Out;
 use ::assetc::check::Checked;
 use ::assetc::explain::Explained;
 use ::assetc::graph::Node;
 use ::assetc::info::{FileInfo, Info, Section, Value};
 use ::assetc::pack::PackInfo;
+use kiln_cli::json::Json;
+use kiln_cli::progress::Verbosity;
+use kiln_cli::render;
+use kiln_cli::terminal::Out;
 use kiln_kit::{Diag, RelPath};
 use std::path::{Path, PathBuf};
 

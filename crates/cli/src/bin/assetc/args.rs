@@ -1,8 +1,8 @@
 //! The arguments of `assetc`.
 
-use crate::terminal::Color;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use kiln_cli::terminal::Color;
 use std::path::PathBuf;
 
 /// Compile source art into GPU-ready runtime files: incrementally, in parallel, deterministically.

@@ -1,12 +1,12 @@
 //! `assetc`, `assetc --list-presets` and `assetc clean`.
 
 use super::{BuildArgs, FAILED, OK, Session};
-use crate::json::Json;
-use crate::progress::{Progress, Verbosity};
-use crate::render;
 use ::assetc::build::{Asset, Report, Request};
 use ::assetc::config::Roots;
 use ::assetc::link::MANIFEST;
+use kiln_cli::json::Json;
+use kiln_cli::progress::{Progress, Verbosity};
+use kiln_cli::render;
 use kiln_kit::{Diag, State};
 use std::path::Path;
 use std::time::Instant;

@@ -1,9 +1,9 @@
 //! `pak diff`: which keys changed, themselves or in what they refer to, and how many bytes of blocks the new file has that the old one has not.
 
 use super::{FAILED, OK, Session, open};
-use crate::json::Json;
-use crate::render;
 use ::pak::{Entry, PakBuf};
+use kiln_cli::json::Json;
+use kiln_cli::render;
 use kiln_kit::Diag;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
