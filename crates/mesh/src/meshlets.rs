@@ -6,9 +6,6 @@ use crate::Triangles;
 use crate::bounds::reach;
 use crate::clusters::{Limits, grow};
 use crate::order::adapter;
-use crate::pieces::{Local, MOST, Pieces};
-use crate::weld::gather;
-use rayon::prelude::*;
 
 /// The most vertices a meshlet has.
 pub const MAX_VERTICES: usize = 64;
@@ -59,47 +56,13 @@ pub struct Meshlets {
     pub bounds: Vec<MeshletBounds>,
 }
 
-/// Builds meshlets. The better `triangles` are ordered for the vertex cache, the better they come out. A large mesh is
-/// cut into pieces, and no meshlet lies across a cut.
+/// Builds meshlets. The better `triangles` are ordered for the vertex cache, the better they come out.
 ///
 /// Panics if there are fewer positions than vertices.
 pub fn build(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Meshlets {
     triangles.expect("positions", positions);
     let positions = &positions[..triangles.vertex_count()];
     let (triangles, _) = triangles.indices().as_chunks::<3>();
-    if triangles.len() <= MOST {
-        return build_whole(triangles, positions);
-    }
-    let pieces = Pieces::cut(triangles, positions, MOST, 0);
-    let piece = |at: usize| {
-        let Local { indices, vertices } = Local::new(triangles, pieces.piece(at), positions.len());
-        let mut built = build_whole(indices.as_chunks().0, &gather(positions, &vertices));
-        built.vertices.iter_mut().for_each(|vertex| *vertex = vertices[*vertex as usize]);
-        built.vertices.shrink_to_fit();
-        built
-    };
-    let built: Vec<Meshlets> = (0..pieces.len()).into_par_iter().map(piece).collect();
-    drop(pieces);
-    let mut all = Meshlets::default();
-    all.meshlets.reserve_exact(built.iter().map(|part| part.meshlets.len()).sum());
-    all.bounds.reserve_exact(all.meshlets.capacity());
-    all.vertices.reserve_exact(built.iter().map(|part| part.vertices.len()).sum());
-    all.triangles.reserve_exact(triangles.len());
-    for part in built {
-        let (vertices, triangles) = (all.vertices.len() as u32, all.triangles.len() as u32);
-        all.meshlets.extend(part.meshlets.into_iter().map(|meshlet| Meshlet {
-            vertex_offset: meshlet.vertex_offset + vertices,
-            triangle_offset: meshlet.triangle_offset + triangles,
-            ..meshlet
-        }));
-        all.vertices.extend(part.vertices);
-        all.triangles.extend(part.triangles);
-        all.bounds.extend(part.bounds);
-    }
-    all
-}
-
-fn build_whole(triangles: &[[u32; 3]], positions: &[[f32; 3]]) -> Meshlets {
     let limits = Limits { vertices: MAX_VERTICES, triangles: MAX_TRIANGLES, cone_weight: CONE_WEIGHT };
     let clusters = grow(triangles, positions, limits);
 

@@ -104,7 +104,6 @@ pub fn chain(
     levels
 }
 
-
 /// What a level is to be.
 struct Goal<'a> {
     /// How many indices.
@@ -171,7 +170,14 @@ impl<'a> Simplifier<'a> {
     }
 
     /// One level, or nothing if it stalls.
-    fn level(&self, from: &[u32], full: usize, ratio: f32, so_far: f32, turn: usize) -> Option<(Vec<u32>, f32)> {
+    fn level(
+        &self,
+        from: &[u32],
+        full: usize,
+        ratio: f32,
+        so_far: f32,
+        turn: usize,
+    ) -> Option<(Vec<u32>, f32)> {
         let target = ((full as f64 * f64::from(ratio)) as usize).max(1) * 3;
         let allowed = self.limit - so_far;
         if !(ratio > 0.0 && ratio < 1.0) || target >= from.len() || allowed <= 0.0 {
@@ -368,6 +374,24 @@ mod tests {
                     u.iter().fold(f32::MIN, |m, &x| m.max(x)) - u.iter().fold(f32::MAX, |m, &x| m.min(x));
                 assert!(spread < 0.6, "{u:?}");
             }
+        }
+    }
+
+    #[test]
+    fn pieces_fit_together_again() {
+        let sample = sphere(400, 200);
+        assert!(sample.indices.len() / 3 > MOST);
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| levels(&sample, &halves(2), 0.05))
+        };
+        let levels = on(1);
+        assert_eq!(levels, on(3));
+        check(&sample, &levels);
+        for (level, lod) in levels.iter().enumerate() {
+            let target = (sample.indices.len() / 3) >> (level + 1);
+            assert!((target * 99 / 100..=target).contains(&(lod.indices.len() / 3)));
+            assert_eq!(open_edges(&sample, &lod.indices), 0);
         }
     }
 

@@ -99,8 +99,7 @@ fn one_thread_or_many() {
 #[test]
 fn missing_normals_are_flat_and_missing_uvs_mean_no_tangents() {
     let sample = sphere(12, 6);
-    let output =
-        process(Input { normals: None, uvs: None, ..input(&sample) }, &Settings::default()).unwrap();
+    let output = process(Input { normals: None, uvs: None, ..input(&sample) }, &Settings::default()).unwrap();
     sound(&output);
     assert_eq!(output.notes, [Note::FlatNormals, Note::NoTangents]);
     assert!(!output.has_tangents && output.vertices.iter().all(|v| v.tangent == [0, 0] && v.uv == [0.0; 2]));
@@ -177,8 +176,7 @@ fn mirrored_nodes_face_outward() {
     // Sent beyond f32, it is refused.
     matrix[0] = 1e300;
     let far = Transform::new(&matrix);
-    let error =
-        process(Input { transform: Some(&far), ..input(&sample) }, &Settings::default()).unwrap_err();
+    let error = process(Input { transform: Some(&far), ..input(&sample) }, &Settings::default()).unwrap_err();
     assert!(matches!(error, Error::NotFinite { .. }));
 }
 
@@ -207,7 +205,10 @@ fn nothing_and_nonsense() {
         fails(Input { normals: Some(Cow::Borrowed(&normals)), ..input(&sample) }),
         Error::Length { attribute: "normals", found: 9, expected: 10 }
     );
-    assert!(matches!(fails(Input { indices: Cow::Borrowed(&[0, 1, 10]), ..input(&sample) }), Error::IndexOutOfRange { .. }));
+    assert!(matches!(
+        fails(Input { indices: Cow::Borrowed(&[0, 1, 10]), ..input(&sample) }),
+        Error::IndexOutOfRange { .. }
+    ));
     for bad in [f32::NAN, f32::INFINITY, -3e38] {
         let mut positions = sample.positions.clone();
         positions[4][1] = bad;
@@ -218,7 +219,9 @@ fn nothing_and_nonsense() {
     }
     let mut normals = sample.normals.clone();
     normals[sample.indices[0] as usize] = [f32::NAN; 3];
-    let output = process(Input { normals: Some(Cow::Borrowed(&normals)), ..input(&sample) }, &Settings::default()).unwrap();
+    let output =
+        process(Input { normals: Some(Cow::Borrowed(&normals)), ..input(&sample) }, &Settings::default())
+            .unwrap();
     assert_eq!(output.notes, [Note::RepairedNormals(1)]);
 }
 

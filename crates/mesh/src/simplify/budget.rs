@@ -49,12 +49,7 @@ impl Planes {
 
 impl Costs {
     /// The distance from the faces around a vertex to where it can go with the least, as part of `extent`.
-    pub(super) fn of(
-        piece: &Local,
-        positions: &[Vec3],
-        extent: f32,
-        is_fixed: impl Fn(u32) -> bool,
-    ) -> Self {
+    pub(super) fn of(piece: &Local, positions: &[Vec3], extent: f32, is_fixed: impl Fn(u32) -> bool) -> Self {
         let at = |v: u32| positions[piece.vertices[v as usize] as usize];
         let (triangles, _) = piece.indices.as_chunks::<3>();
         let mut planes = vec![Planes::default(); piece.vertices.len()];

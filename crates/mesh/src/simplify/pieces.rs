@@ -70,7 +70,9 @@ impl Cut<'_> {
     }
 
     fn costs(&self, piece: usize) -> Costs {
-        Costs::of(&self.local(piece), self.whole.positions, self.whole.extent, |vertex| self.is_shared(vertex))
+        Costs::of(&self.local(piece), self.whole.positions, self.whole.extent, |vertex| {
+            self.is_shared(vertex)
+        })
     }
 
     fn simplify(&self, piece: usize, target: usize, goal: &Goal<'_>) -> (Vec<u32>, f32) {
