@@ -158,6 +158,7 @@ impl Entry {
                 let images = level.images.into_iter().map(|png| blobs.add(&png));
                 Json::object([
                     ("dims", Json::list(level.dims)),
+                    ("size", level.stored.into()),
                     ("shown", Json::list(level.shown)),
                     ("images", Json::list(images.collect::<Vec<_>>())),
                 ])

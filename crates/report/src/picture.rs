@@ -20,6 +20,8 @@ pub(crate) const MAX_IMAGES: u64 = 256;
 pub(crate) struct LevelPictures {
     /// Its size in texels.
     pub(crate) dims: [u32; 3],
+    /// Its bytes in the file.
+    pub(crate) stored: u64,
     /// The size of its pictures; 0 if it has none.
     pub(crate) shown: [u32; 2],
     /// Its images as PNG: layer by layer, face by face, slice by slice.
@@ -62,7 +64,7 @@ pub(crate) fn pictures(view: &Ktx2View<'_>, cap: u32) -> Result<Vec<LevelPicture
             Some(divisor) => decode(view, &level, divisor).map_err(|why| format!("level {number}: {why}"))?,
             None => vec![],
         };
-        Ok(LevelPictures { dims: level.dims, shown, images })
+        Ok(LevelPictures { dims: level.dims, stored: level.bytes.len() as u64, shown, images })
     };
     numbered.map(level).collect()
 }

@@ -7,6 +7,7 @@ const byPath = new Map(files.map((file) => [file.path, file]));
 files.forEach((file, place) => {
   file.place = place;
   file.name = file.path.slice(file.path.lastIndexOf("/") + 1);
+  file.folder = file.path.split("/").slice(-2, -1).join("");
   file.delta = "was" in file ? file.size - (file.was ? file.was.size : 0) : 0;
   file.grown = "was" in file && (!file.was || file.was.changed);
 });
@@ -54,6 +55,8 @@ function head() {
     const totals = Object.entries(kind.totals).slice(0, 2).map(([name, n]) => `${number(n)} ${words(name)}`).join(" · ");
     const made = tile(number(kind.files), kind.files === 1 ? kind.noun : kind.title, totals || size(kind.size));
     made.firstChild.prepend(dot_(kind.ext));
+    const by = kind.was === null ? 0 : kind.size - kind.was;
+    if (by) made.children[1].append(" ", el("em", { class: by > 0 ? "up" : "down" }, signed(by)));
     $("tiles").append(made);
   }
   for (const kind of report.kinds.filter((k) => k.size > 0)) {
@@ -125,7 +128,7 @@ function gallery() {
   return el("div", { class: "cards" }, shown.map((file) => {
     const cover = el("div", { class: "cover", "data-ext": file.ext });
     const card = el("a", { class: "card" + (file.error ? " broken" : ""), href: link(file), title: file.path, tabIndex: -1 },
-      cover, el("b", {}, file.name), el("span", {}, dot_(file.ext), size(file.size), delta(file)));
+      cover, el("b", {}, file.name), el("span", {}, dot_(file.ext), size(file.size), delta(file), el("small", {}, file.folder)));
     card.file = file;
     cover.file = file;
     covers.observe(cover);
@@ -169,9 +172,9 @@ function plainCover(file, into) {
 
 const COVERS = {
   async ktx2(file, into) {
-    const canvas = el("canvas", { class: "checkers" });
-    const level = Math.max(0, file.levels.findIndex((l) => l.shown[0] && Math.max(...l.shown) <= 256));
     const cube = file.facts.faces === 6;
+    const canvas = el("canvas", { class: cube ? "" : "checkers" });
+    const level = Math.max(0, file.levels.findIndex((l) => l.shown[0] && Math.max(...l.shown) <= 256));
     if (cube) await paintCross(canvas, file, level, 0, "RGB");
     else paint(canvas, await bitmap(pictureOf(file, level, { slice: Math.floor(file.levels[level].dims[2] / 2) })), channelsOf(file));
     if (canvas.width < 64 && canvas.height < 64) canvas.classList.add("pixels");
@@ -181,8 +184,9 @@ const COVERS = {
   },
   async hmesh(file, into) {
     if (!viewer || !("blob" in file)) return plainCover(file, into);
-    const model = modelOf(file), canvas = el("canvas", { width: 320, height: 320 });
-    await viewer.settled(model.materials);
+    const canvas = el("canvas", { width: 320, height: 320 });
+    await viewer.settled(materialsOf(file));
+    const model = modelOf(file);
     viewer.draw(model, viewState(model.mesh), canvas, () => {});
     into.append(canvas);
     return undefined;
@@ -199,8 +203,14 @@ const COVERS = {
     const { entry_points: entries = [], bindings = [] } = file.facts;
     into.append(el("code", {}, entries.map((e) => e.stage).join(" ") || "spv"), el("small", {}, plural(bindings.length, "binding", "bindings")));
   },
-  hanim(file, into) {
-    into.append(el("code", {}, "▶"), el("small", {}, plural(file.facts.clips, "clip", "clips")));
+  async hanim(file, into) {
+    const mesh = byPath.get(beside(file, "hmesh"));
+    if (viewer && mesh && "blob" in mesh && "blob" in file) {
+      const model = modelOf(mesh), canvas = el("canvas", { width: 320, height: 320 }), clip = readAnimation(blobBytes(file.blob))[0];
+      viewer.draw(model, { ...viewState(model.mesh), mode: "clay", skeleton: true, clip, time: clip ? clip.duration / 3 : 0 }, canvas, () => {});
+      into.append(canvas);
+    } else into.append(el("code", {}, "▶"));
+    into.append(el("small", {}, "▶ " + plural(file.facts.clips, "clip", "clips")));
   },
 };
 
@@ -221,8 +231,7 @@ let ballMesh = null;
 function modelOf(file) {
   let model = models.get(file.place);
   if (!model) {
-    const table = byPath.get(beside(file, "hmat"));
-    model = viewer.load(readMesh(blobBytes(file.blob)), (table && table.materials) || []);
+    model = viewer.load(readMesh(blobBytes(file.blob)), materialsOf(file));
     models.set(file.place, model);
     if (models.size > 12) {
       const [oldest, gone] = models.entries().next().value;
@@ -233,6 +242,7 @@ function modelOf(file) {
   return model;
 }
 
+const materialsOf = (mesh) => (byPath.get(beside(mesh, "hmat")) || {}).materials || [];
 const beside = (file, ext) => file.path.slice(0, file.path.length - file.ext.length) + ext;
 
 /** How a mesh is first looked at. */
@@ -281,6 +291,8 @@ function openFile(file) {
   if (file.facts) body.append(factTable(file.facts));
   if (file.hash) body.append(el("p", { class: "hash" }, "content ", el("code", {}, file.hash)));
   if (changed) panel.scrollTop = 0;
+  const current = links().find((a) => a.file === file);
+  if (current) current.scrollIntoView({ block: "nearest" });
 }
 
 /** Plain facts as one table, rows of facts as tables of their own. */
@@ -310,6 +322,7 @@ function segments(label, options, chosen, set) {
     for (const button of group.children) button.setAttribute("aria-pressed", String(button.name_ === name));
     set(name);
   };
+  group.pick = pick;
   group.step = () => { const names = options.map(([name]) => name); pick(names[(names.indexOf(group.chosen) + 1) % names.length]); };
   group.chosen = chosen;
   for (const button of group.children) button.setAttribute("aria-pressed", String(button.name_ === chosen));
@@ -334,6 +347,7 @@ function texturePanel(file, body, keys) {
   let zoom = "fit", turn = 0;
   const draw = async () => {
     const mine = ++turn, level = levels[view.level], there = level.images.length > 0, from = there ? view.level : 0;
+    canvas.classList.toggle("checkers", !view.cross);
     if (view.cross) await paintCross(canvas, file, from, view.layer, view.channels);
     else {
       const id = pictureOf(file, from, view);
@@ -362,8 +376,9 @@ function texturePanel(file, body, keys) {
   tools.append(channels, zooms);
   keys.c = () => channels.step();
   keys.z = () => zooms.step();
+  let cross = null;
   if (facts.faces === 6) {
-    const cross = segments("Faces", [[true, "Unfolded"], [false, "One face"]], true, (on) => change({ cross: on }));
+    cross = segments("Faces", [[true, "Unfolded"], [false, "One face"]], true, (on) => change({ cross: on }));
     tools.append(cross);
     keys.u = () => cross.step();
   }
@@ -375,8 +390,8 @@ function texturePanel(file, body, keys) {
     keys[before] = () => made.by(-1);
     keys[after] = () => made.by(1);
   };
-  step("Level", levels.length, (n) => `${n} · ${levels[n].dims.slice(0, facts.depth ? 3 : 2).join(" × ")}`, (n) => change({ level: n }), "[", "]");
-  step("Face", facts.faces, (n) => ["+X", "−X", "+Y", "−Y", "+Z", "−Z"][n], (n) => change({ face: n }), ",", ".");
+  step("Level", levels.length, (n) => `${n} · ${levels[n].dims.slice(0, facts.depth ? 3 : 2).join(" × ")} · ${size(levels[n].size)}`, (n) => change({ level: n }), "[", "]");
+  step("Face", facts.faces, (n) => ["+X", "−X", "+Y", "−Y", "+Z", "−Z"][n], (n) => { view.face = n; cross.pick(false); }, ",", ".");
   step("Layer", facts.layers, (n) => `${n} of ${facts.layers}`, (n) => change({ layer: n }), "<", ">");
   step("Slice", facts.depth, (n) => `${n} of ${facts.depth}`, (n) => change({ slice: n }), ",", ".");
   body.append(frame, note, tools, steps);
@@ -471,7 +486,7 @@ function meshPanel(file, body, keys) {
     body.append(el("div", { class: "controls player" }, play, select, scrub, told));
   }
   const names = ["base", "mr", "normal", "occ", "emissive"];
-  const materials = (byPath.get(beside(file, "hmat")) || {}).materials || [];
+  const materials = materialsOf(file);
   body.append(el("h3", {}, "submeshes"), el("div", { class: "wide" }, el("table", { class: "rows" },
     el("thead", {}, el("tr", {}, ["#", "triangles", "meshlets", "material"].map((t) => el("th", {}, t)))),
     el("tbody", {}, mesh.submeshes.slice(0, 200).map((sub, n) => el("tr", {}, el("td", {}, n), el("td", {}, sub.levels.map((l) => number(l.count / 3)).join(" → ")),
