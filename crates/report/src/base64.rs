@@ -27,8 +27,7 @@ mod tests {
 
     #[test]
     fn is_as_the_standard_has_it() {
-        let vectors =
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
+        let vectors = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
         for (plain, text) in vectors {
             let mut out = String::new();
             encode(plain.as_bytes(), &mut out);

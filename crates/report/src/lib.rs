@@ -90,20 +90,26 @@ pub fn report(files: &Files<'_>, options: &Options) -> Report {
         .par_iter()
         .map(|(path, size)| Looked::new(path, *size, geometry.contains(path), files.read))
         .collect();
-    let spent: u64 = looked.iter().flat_map(|file| &file.geometry).map(|b| base64::encoded_len(b.len() as u64)).sum();
+    let spent: u64 =
+        looked.iter().flat_map(|file| &file.geometry).map(|b| base64::encoded_len(b.len() as u64)).sum();
     let cap = choose_cap(&looked, cap, options.max_bytes.saturating_sub(spent));
     let reduced = looked.iter().filter_map(|file| file.shape.as_ref());
     let reduced = reduced.filter(|(shape, _)| shape.width.max(shape.height) > cap).count();
     if reduced > 0 {
-        let why = if cap < options.max_texture.max(16) { "so that the report stays small" } else { "see --max-texture" };
-        notes.push(format!("{} shown at most {cap} texels wide and high ({why})", count(reduced, "texture is", "textures are")));
+        let why = if cap < options.max_texture.max(16) {
+            "so that the report stays small"
+        } else {
+            "see --max-texture"
+        };
+        notes.push(format!(
+            "{} shown at most {cap} texels wide and high ({why})",
+            count(reduced, "texture is", "textures are")
+        ));
     }
 
     let manifest = material::Textures::new(files);
-    let mut entries: Vec<Entry> = looked
-        .into_par_iter()
-        .map(|looked| looked.finish(cap, files.read, &manifest))
-        .collect();
+    let mut entries: Vec<Entry> =
+        looked.into_par_iter().map(|looked| looked.finish(cap, files.read, &manifest)).collect();
     let more = entries.iter().filter(|entry| entry.cut).count();
     if more > 0 {
         notes.push(format!(
@@ -189,7 +195,11 @@ fn since_json(since: Option<&Since>, change: Option<Change>, entries: &[Entry]) 
     let here: BTreeSet<&str> = entries.iter().map(|entry| entry.path.as_str()).collect();
     let gone = since.files.iter().filter(|(path, _)| !here.contains(path.as_str()));
     let gone = gone.map(|(path, old)| {
-        Json::object([("path", path.as_str().into()), ("ext", old.ext.as_str().into()), ("size", old.size.into())])
+        Json::object([
+            ("path", path.as_str().into()),
+            ("ext", old.ext.as_str().into()),
+            ("size", old.size.into()),
+        ])
     });
     Json::object([
         ("title", since.title.as_str().into()),
@@ -206,9 +216,8 @@ fn kinds(entries: &[Entry], since: Option<&Since>) -> Json {
     let known = FORMATS.iter().map(|format| (format.ext(), format.title(), format.noun()));
     let kinds = known.chain([("", "other files", "other file")]).filter_map(|(ext, title, noun)| {
         let of: Vec<&Entry> = entries.iter().filter(|entry| entry.ext == ext).collect();
-        let was = since.map(|since| {
-            total(since.files.values().filter(|old| old.ext == ext).map(|old| old.size))
-        });
+        let was =
+            since.map(|since| total(since.files.values().filter(|old| old.ext == ext).map(|old| old.size)));
         if of.is_empty() && was.is_none_or(|was| was == 0) {
             return None;
         }

@@ -11,10 +11,12 @@ use sha2::{Digest, Sha256};
 const HTML: &str = include_str!("../web/report.html");
 const CSS: &str = include_str!("../web/report.css");
 /// In the order in which they build on one another.
-const JS: [&str; 4] = [
+const JS: [&str; 6] = [
     include_str!("../web/formats.js"),
     include_str!("../web/picture.js"),
     include_str!("../web/viewer.js"),
+    include_str!("../web/data.js"),
+    include_str!("../web/panels.js"),
     include_str!("../web/report.js"),
 ];
 
@@ -45,7 +47,8 @@ pub(crate) fn page(title: &str, data: &Json, blobs: Blobs) -> String {
         source(&script)
     );
     let data = format!("{}{data}{}", DATA[0], DATA[1]);
-    let mut out = String::with_capacity(HTML.len() + script.len() + CSS.len() + data.len() + blobs.html.len());
+    let mut out =
+        String::with_capacity(HTML.len() + script.len() + CSS.len() + data.len() + blobs.html.len());
     // One walk over the constant: what is put in is not looked at again.
     let mut rest = HTML;
     while let Some((before, after)) = rest.split_once("{{") {
@@ -94,7 +97,16 @@ mod tests {
             assert!(!text.contains("</script") && !text.contains("<!--"));
         }
         assert!(!CSS.contains("</style") && !CSS.contains("url(") && !CSS.contains("@import"));
-        for word in ["http://", "https://", "//cdn", " src=", "eval(", "innerHTML", "insertAdjacent", "document.write"] {
+        for word in [
+            "http://",
+            "https://",
+            "//cdn",
+            " src=",
+            "eval(",
+            "innerHTML",
+            "insertAdjacent",
+            "document.write",
+        ] {
             assert!(!HTML.contains(word) && !JS.concat().contains(word), "{word}");
         }
         for name in ["title", "policy", "style", "data", "blobs", "script"] {

@@ -49,7 +49,9 @@ pub(crate) fn texels(shape: &Shape, level_count: u32, cap: u32) -> u64 {
     let level = |level| {
         let dims = shape.level_dims(level);
         let divisor = divisor(dims, level, cap)?;
-        Some(u64::from(dims[0].div_ceil(divisor)) * u64::from(dims[1].div_ceil(divisor)) * images(shape, dims))
+        Some(
+            u64::from(dims[0].div_ceil(divisor)) * u64::from(dims[1].div_ceil(divisor)) * images(shape, dims),
+        )
     };
     (0..level_count).filter_map(level).fold(0, u64::saturating_add)
 }
@@ -91,7 +93,10 @@ fn decode(view: &Ktx2View<'_>, level: &Level<'_>, divisor: u32) -> Result<Vec<Ve
         for y in (0..height).step_by(side as usize) {
             bytes.read_exact(&mut row).map_err(cut)?;
             unpack(view, &row, width as usize, &mut strip).ok_or("it has a block of no mode")?;
-            strip.chunks_exact(width as usize).take((height - y) as usize).for_each(|texels| picture.add(texels));
+            strip
+                .chunks_exact(width as usize)
+                .take((height - y) as usize)
+                .for_each(|texels| picture.add(texels));
         }
         out.push(png(picture.finish(), width.div_ceil(divisor), height.div_ceil(divisor))?);
     }
@@ -111,7 +116,9 @@ fn unpack(view: &Ktx2View<'_>, row: &[u8], width: usize, strip: &mut [[u8; 4]]) 
                 }
             }
         }
-        Payload::Rgba8 => strip.iter_mut().zip(row.as_chunks::<4>().0).for_each(|(texel, bytes)| *texel = *bytes),
+        Payload::Rgba8 => {
+            strip.iter_mut().zip(row.as_chunks::<4>().0).for_each(|(texel, bytes)| *texel = *bytes)
+        }
         Payload::Rgba16F => {
             // A volume holds colours as they are shown; anything else holds light.
             let table = if view.shape().depth > 0 { &HALVES.0 } else { &HALVES.1 };
@@ -211,9 +218,14 @@ mod tests {
 
     #[test]
     fn halves_are_as_the_standard_has_them() {
-        for (bits, value) in
-            [(0, 0.0), (0x3c00, 1.0), (0xc000, -2.0), (0x3555, 0.333_251_95), (0x0001, 5.960_464_5e-8), (0x7bff, 65504.0)]
-        {
+        for (bits, value) in [
+            (0, 0.0),
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x3555, 0.333_251_95),
+            (0x0001, 5.960_464_5e-8),
+            (0x7bff, 65504.0),
+        ] {
             assert_eq!(half(bits), value, "{bits:#06x}");
         }
         assert_eq!((half(0x7c00), half(0x7e00)), (f32::INFINITY, 0.0));

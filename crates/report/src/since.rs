@@ -56,7 +56,9 @@ impl fmt::Display for SinceError {
             SinceError::Syntax { at, why } => write!(f, "its data is damaged at byte {at}: {why}"),
             SinceError::Version(Some(found)) => write!(f, "its data is of version {found}, not {VERSION}"),
             SinceError::Version(None) => write!(f, "its data has no version"),
-            SinceError::File(n) => write!(f, "its data is damaged: file {n} has no size, or no path of its own"),
+            SinceError::File(n) => {
+                write!(f, "its data is damaged: file {n} has no size, or no path of its own")
+            }
         }
     }
 }

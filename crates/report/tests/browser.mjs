@@ -272,13 +272,13 @@ try {
     await shot("mesh-" + mesh.path.replaceAll("/", "-"));
     if (data.files.some((f) => f.path === mesh.path.replace(/hmesh$/, "hanim"))) {
       before = await settled();
-      await press(" ");
+      await press("p");
       await sleep(900);
       const later = await look(view), n = await frames();
       await sleep(500);
       check(`${mesh.path}: its clip plays`, later.hash !== before.hash && (await frames()) > n && (await look(view)).hash !== later.hash);
       await shot("playing");
-      await press(" ");
+      await press("p");
       const still = await settled();
       await sleep(300);
       check(`${mesh.path}: and stops`, (await look(view)).hash === still.hash);
@@ -314,7 +314,9 @@ try {
 
   const requests = events.filter((e) => e.method === "Network.requestWillBeSent").map((e) => e.params.request.url);
   check("nothing was loaded but the page", requests.every((url) => url.startsWith("file://" ) && url.endsWith("new.html") || url.startsWith("blob:") || url.startsWith("data:")), requests);
-  const faults = events.filter((e) => e.method === "Runtime.exceptionThrown" || (e.method === "Runtime.consoleAPICalled" && ["error", "warning"].includes(e.params.type)) || (e.method === "Log.entryAdded" && ["error", "warning"].includes(e.params.entry.level)));
+  // It does complain about how often this test reads canvases back.
+  const own = (e) => JSON.stringify(e.params).includes("willReadFrequently");
+  const faults = events.filter((e) => !own(e)).filter((e) => e.method === "Runtime.exceptionThrown" || (e.method === "Runtime.consoleAPICalled" && ["error", "warning"].includes(e.params.type)) || (e.method === "Log.entryAdded" && ["error", "warning"].includes(e.params.entry.level)));
   check("the browser has nothing to complain about", faults.length === 0, faults.slice(0, 5).map((e) => e.params.exceptionDetails?.exception?.description || e.params.entry?.text || e.params.args));
   check("and still no name became markup", await ask("window.pwned === undefined"));
 } catch (error) {

@@ -78,7 +78,12 @@ fn texture(shape: Shape, payload: Payload, transfer: Transfer, zstd: bool, level
 fn painted(width: u32, height: u32, seed: u32) -> Vec<u8> {
     let texel = |x: u32, y: u32| {
         let wave = (x * x / 7 + y * 5 + seed * 40) as u8;
-        [wave, (x * 3) as u8, if (x / 5 + y / 3) % 2 == 0 { 240 } else { (y * 9) as u8 }, 255 - (y * 2 + seed) as u8]
+        [
+            wave,
+            (x * 3) as u8,
+            if (x / 5 + y / 3) % 2 == 0 { 240 } else { (y * 9) as u8 },
+            255 - (y * 2 + seed) as u8,
+        ]
     };
     (0..height).flat_map(|y| (0..width).flat_map(move |x| texel(x, y))).collect()
 }
@@ -137,14 +142,18 @@ fn a_page_tells_of_every_file() {
     let data = data(&made.html);
     assert_eq!(data["kiln_report"], 1);
     assert_eq!(data["title"], "runtime");
-    let paths: Vec<&str> = data["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
+    let paths: Vec<&str> =
+        data["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
     assert_eq!(paths, tree.keys().map(String::as_str).collect::<Vec<_>>());
     let size: usize = tree.values().map(Vec::len).sum();
     assert_eq!((data["size"].as_u64().unwrap(), made.size, made.files), (size as u64, size as u64, 6));
     let kinds = data["kinds"].as_array().unwrap();
     assert_eq!(kinds.iter().map(|k| k["size"].as_u64().unwrap()).sum::<u64>(), size as u64);
     let textures = kinds.iter().find(|k| k["ext"] == "ktx2").unwrap();
-    assert_eq!((&textures["files"], &textures["totals"]["texels"]), (&2.into(), &(8 + 6 * (22 * 22 + 11 * 11)).into()));
+    assert_eq!(
+        (&textures["files"], &textures["totals"]["texels"]),
+        (&2.into(), &(8 + 6 * (22 * 22 + 11 * 11)).into())
+    );
     assert_eq!((made.broken, made.notes.len(), made.change), (0, 0, None));
     assert_eq!(data["since"], Value::Null);
 
@@ -182,8 +191,9 @@ fn pictures_are_what_another_decoder_sees() {
         assert_eq!(level["shown"], serde_json::json!([side, side]));
         assert_eq!(level["images"].as_array().unwrap().len(), 6);
         for face in 0..6 {
-            let theirs =
-                oracle.transcode_image(number as u32, 0, face, TargetFormat::Rgba32, DecodeFlags::NONE).unwrap();
+            let theirs = oracle
+                .transcode_image(number as u32, 0, face, TargetFormat::Rgba32, DecodeFlags::NONE)
+                .unwrap();
             let (width, height, texels) = rgba(&blob(&html, &level["images"][face as usize]));
             assert_eq!((width, height), (side, side));
             assert!(texels.as_flattened() == theirs, "level {number}, face {face}");
@@ -200,18 +210,32 @@ fn volumes_arrays_and_floats() {
     let halves = [0x3c00u16, 0x3800, 0xbc00, 0x3c00, 0x7c00, 0x7e00, 0x3400, 0x3800];
     let halves: Vec<u8> = halves.iter().flat_map(|h| h.to_le_bytes()).collect();
     let tree = Tree::from([
-        ("a.ktx2".into(), texture(Shape::volume(3, 3, 3), Payload::Rgba8, Transfer::Linear, true, &[slices.clone()])),
+        (
+            "a.ktx2".into(),
+            texture(Shape::volume(3, 3, 3), Payload::Rgba8, Transfer::Linear, true, &[slices.clone()]),
+        ),
         ("b.ktx2".into(), texture(Shape::array(1, 1, 300), Payload::Rgba8, Transfer::Srgb, false, &[layers])),
-        ("c.ktx2".into(), texture(Shape::flat(2, 1), Payload::Rgba16F, Transfer::Linear, true, &[halves.clone()])),
-        ("d.ktx2".into(), texture(Shape::volume(2, 1, 1), Payload::Rgba16F, Transfer::Linear, false, &[halves])),
+        (
+            "c.ktx2".into(),
+            texture(Shape::flat(2, 1), Payload::Rgba16F, Transfer::Linear, true, &[halves.clone()]),
+        ),
+        (
+            "d.ktx2".into(),
+            texture(Shape::volume(2, 1, 1), Payload::Rgba16F, Transfer::Linear, false, &[halves]),
+        ),
     ]);
     let made = page(&tree, &Options::default());
     let data = data(&made.html);
-    let picture = |path: &str, n: usize| rgba(&blob(&made.html, &file(&data, path)["levels"][0]["images"][n])).2;
+    let picture =
+        |path: &str, n: usize| rgba(&blob(&made.html, &file(&data, path)["levels"][0]["images"][n])).2;
     for (z, slice) in slices.chunks_exact(36).enumerate() {
         assert_eq!(picture("a.ktx2", z).as_flattened(), slice);
     }
-    assert_eq!(file(&data, "b.ktx2")["levels"][0]["images"].as_array().unwrap().len(), 256, "the rest is told of");
+    assert_eq!(
+        file(&data, "b.ktx2")["levels"][0]["images"].as_array().unwrap().len(),
+        256,
+        "the rest is told of"
+    );
     assert_eq!(picture("b.ktx2", 255), [[255, 1, 2, 255]]);
     assert_eq!(made.notes, ["of 1 texture only the first 256 images of each level are shown"]);
     // Light gets the transfer function of a screen (0.5 is 188, 0.25 is 137), a table of colours is as it is.
@@ -224,7 +248,10 @@ fn what_is_too_large_is_reduced_and_told() {
     let level = |side: u32| [[200u8, 100, 50, 255]; 1].concat().repeat((side * side) as usize);
     let levels: Vec<_> = [64, 32, 16].map(level).to_vec();
     let mut tree = tree();
-    tree.insert("big.ktx2".into(), texture(Shape::flat(64, 64), Payload::Rgba8, Transfer::Srgb, false, &levels));
+    tree.insert(
+        "big.ktx2".into(),
+        texture(Shape::flat(64, 64), Payload::Rgba8, Transfer::Srgb, false, &levels),
+    );
     let made = page(&tree, &Options { max_texture: 16, ..Options::default() });
     let told = data(&made.html);
     let levels = &file(&told, "big.ktx2")["levels"];
@@ -270,7 +297,13 @@ fn what_grew_is_told() {
     assert_eq!((&kind["size"], &kind["was"]), (&(16 + 96).into(), &(16 + 2 * 96).into()));
 
     // A report of a report is as good; what is no report is refused.
-    assert_eq!(page(&tree, &Options { since: Some(Since::read(&made.html).unwrap()), ..Options::default() }).change.unwrap().changed, 0);
+    assert_eq!(
+        page(&tree, &Options { since: Some(Since::read(&made.html).unwrap()), ..Options::default() })
+            .change
+            .unwrap()
+            .changed,
+        0
+    );
     assert_eq!(Since::read("<html></html>"), Err(SinceError::NoData));
 }
 
@@ -287,7 +320,9 @@ fn names_never_become_markup() {
     let clean = page(&Tree::new(), &Options::default()).html;
     let tree: Tree = hostile.iter().map(|name| ((*name).to_owned(), name.as_bytes().to_vec())).collect();
     let list: Vec<_> = tree.iter().map(|(path, bytes)| (path.clone(), bytes.len() as u64)).collect();
-    let read = |path: &str| if path.contains("img") { Err(io::Error::other(hostile[0])) } else { Ok(tree[path].clone()) };
+    let read = |path: &str| {
+        if path.contains("img") { Err(io::Error::other(hostile[0])) } else { Ok(tree[path].clone()) }
+    };
     let problems = [hostile[0].to_owned()];
     let options = Options::default();
     let made = report(&Files { title: hostile[0], list: &list, read: &read, problems: &problems }, &options);
@@ -295,13 +330,16 @@ fn names_never_become_markup() {
     assert_eq!(made.html.matches('<').count(), clean.matches('<').count());
     let data = data(&made.html);
     for name in hostile {
-        assert!(!made.html.contains(name), "{name}");
+        assert!(!name.contains(['<', '>', '\'']) || !made.html.contains(name), "{name}");
         assert_eq!(file(&data, name)["path"], name);
     }
     assert_eq!((&data["title"], made.broken), (&hostile[0].into(), 4));
     // And its own report can be compared with.
     let since = Since::read(&made.html).unwrap();
-    let again = report(&Files { title: "t", list: &list, read: &read, problems: &[] }, &Options { since: Some(since), ..options });
+    let again = report(
+        &Files { title: "t", list: &list, read: &read, problems: &[] },
+        &Options { since: Some(since), ..options },
+    );
     assert_eq!(again.html.matches('<').count(), clean.matches('<').count());
     assert_eq!(again.change.map(|c| (c.added, c.removed, c.changed)), Some((0, 0, 0)));
 }
@@ -332,11 +370,11 @@ fn damage_is_told_and_the_rest_works() {
 
     // A block of no mode: the reserved prefix.
     let mut bad = blocks(&painted(8, 4, 1), 8, 4);
-    bad[16] = 0b0111_1111;
-    let tree = Tree::from([("bad.ktx2".into(), texture(Shape::flat(8, 4), UASTC, Transfer::Linear, false, &[bad]))]);
+    bad[16] = 0x45;
+    let tree =
+        Tree::from([("bad.ktx2".into(), texture(Shape::flat(8, 4), UASTC, Transfer::Linear, false, &[bad]))]);
     let made = page(&tree, &Options::default());
-    let error = &file(&data(&made.html), "bad.ktx2")["error"];
-    assert!(error.is_null() || error == "level 0: it has a block of no mode", "{error}");
+    assert_eq!(file(&data(&made.html), "bad.ktx2")["error"], "level 0: it has a block of no mode");
 }
 
 #[test]
@@ -344,7 +382,8 @@ fn the_same_files_give_the_same_bytes() {
     let (a, b) = (page(&tree(), &Options::default()), page(&tree(), &Options::default()));
     assert!(a.html == b.html);
     // The policy names the script and the style by their hashes, and nothing may be loaded.
-    let policy = a.html.split("Content-Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap();
+    let policy =
+        a.html.split("Content-Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap();
     assert!(policy.starts_with("default-src 'none'; img-src blob: data:; style-src 'sha256-"));
     assert!(!policy.contains("unsafe") && !policy.contains("http"));
 }

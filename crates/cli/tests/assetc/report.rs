@@ -22,11 +22,15 @@ fn the_page_lies_beside_what_it_is_about() {
     let p = project();
     let ran = p.run(&["report"]).expect(0);
     let size: usize = p.tree("runtime").values().map(Vec::len).sum();
-    assert_eq!(ran.stdout, format!("3 files, {size} B -> runtime.report.html\n").replace(&format!("{size} B"), &human(size)));
+    assert_eq!(
+        ran.stdout,
+        format!("3 files, {size} B -> runtime.report.html\n").replace(&format!("{size} B"), &human(size))
+    );
     let page = p.read("runtime.report.html");
     let told = data(&page);
     assert_eq!((&told["title"], &told["size"]), (&"runtime".into(), &size.into()));
-    let paths: Vec<&str> = told["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
+    let paths: Vec<&str> =
+        told["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
     assert_eq!(paths, ["a.ktx2", "assets.hman", "dir/b.n.ktx2"]);
     assert_eq!(told["files"][0]["levels"].as_array().unwrap().len(), 5);
 
@@ -59,14 +63,26 @@ fn growth_is_told_to_people_and_programs() {
     p.run(&[]).expect(0);
     let told = p.run(&["report", "--since", "old.html", "--json"]).expect(0).stdout;
     let told: Value = serde_json::from_str(&told).unwrap();
-    assert_eq!((&told["files"], &told["broken"], &told["notes"]), (&4.into(), &0.into(), &serde_json::json!([])));
+    assert_eq!(
+        (&told["files"], &told["broken"], &told["notes"]),
+        (&4.into(), &0.into(), &serde_json::json!([]))
+    );
     // A standalone texture is in no manifest.
-    assert_eq!((&told["since"]["added"], &told["since"]["changed"], &told["since"]["removed"]), (&1.into(), &0.into(), &0.into()));
+    assert_eq!(
+        (&told["since"]["added"], &told["since"]["changed"], &told["since"]["removed"]),
+        (&1.into(), &0.into(), &0.into())
+    );
     assert_eq!(told["bytes"], p.read("runtime.report.html").len());
     let ran = p.run(&["report", "--since", "old.html"]).expect(0);
-    assert!(ran.stdout.ends_with(": 1 new, 0 changed, 0 gone\n") && ran.stdout.contains("\n+"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.ends_with(": 1 new, 0 changed, 0 gone\n") && ran.stdout.contains("\n+"),
+        "{}",
+        ran.stdout
+    );
 
-    for (page, why) in [("assetc.yml", "cannot read it"), ("assets/a.png", "not UTF-8"), ("bad.html", "no report")] {
+    for (page, why) in
+        [("assetc.yml", "cannot read it"), ("assets/a.png", "not UTF-8"), ("bad.html", "no report")]
+    {
         p.write("bad.html", "<html>");
         let ran = p.run(&["report", "--since", page]).expect(2);
         assert!(ran.stderr.contains("error[report-since]") && ran.stderr.contains(why), "{}", ran.stderr);
