@@ -6,7 +6,7 @@
 use crate::json::Json;
 use crate::material::{Textures, materials};
 use crate::page::Blobs;
-use crate::picture::{LevelPictures, MAX_IMAGES, pictures};
+use crate::picture::{MAX_IMAGES, Pictures, pictures};
 use kiln_format::hmat::HmatView;
 use kiln_format::hpack::PackKind;
 use kiln_format::ktx2::{Ktx2View, Shape};
@@ -47,7 +47,7 @@ pub(crate) struct Entry {
     pub(crate) cut: bool,
     line: String,
     facts: Vec<(String, Json)>,
-    levels: Vec<LevelPictures>,
+    pictures: Pictures,
     geometry: Option<Vec<u8>>,
     materials: Json,
 }
@@ -67,7 +67,7 @@ impl Looked {
             cut: false,
             line: String::new(),
             facts: vec![],
-            levels: vec![],
+            pictures: Pictures::default(),
             geometry: None,
             materials: Json::Null,
         };
@@ -110,10 +110,10 @@ impl Looked {
                 pictures(&view, cap)
             });
             match shown {
-                Ok(levels) => entry.levels = levels,
+                Ok(pictures) => entry.pictures = pictures,
                 Err(why) => entry.error = Some(why),
             }
-            entry.cut = entry.levels.iter().any(|level| level.images.len() as u64 == MAX_IMAGES)
+            entry.cut = entry.pictures.levels.iter().any(|level| level.images.len() as u64 == MAX_IMAGES)
                 && shape.is_some_and(|(shape, _)| {
                     let depth = u64::from(shape.depth.max(1));
                     u64::from(shape.layer_count.max(1)) * u64::from(shape.face_count) * depth > MAX_IMAGES
@@ -153,8 +153,9 @@ impl Entry {
                 members.push(("was", was));
             }
         }
-        if !self.levels.is_empty() {
-            let levels = std::mem::take(&mut self.levels).into_iter().map(|level| {
+        let Pictures { levels, holds } = std::mem::take(&mut self.pictures);
+        if !levels.is_empty() {
+            let levels = levels.into_iter().map(|level| {
                 let images = level.images.into_iter().map(|png| blobs.add(&png));
                 Json::object([
                     ("dims", Json::list(level.dims)),
@@ -164,6 +165,7 @@ impl Entry {
                 ])
             });
             members.push(("levels", Json::List(levels.collect())));
+            members.push(("holds", holds.into()));
         }
         if let Some(bytes) = self.geometry.take() {
             members.push(("blob", blobs.add(&bytes).into()));

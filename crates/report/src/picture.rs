@@ -4,7 +4,7 @@
 //! that of the texture. Level 0 is always shown, if need be reduced by a power of two; further levels where they fit.
 //! Refuses levels of more than [`MAX_LEVEL_BYTES`], and blocks that do not exist.
 
-use kiln_format::ktx2::{Ktx2View, Level, Payload, Shape, Supercompression};
+use kiln_format::ktx2::{Channels, Ktx2View, Level, Payload, Shape, Supercompression, Transfer};
 use std::io::{self, Read};
 use std::sync::LazyLock;
 
@@ -14,6 +14,16 @@ const MAX_LEVEL_BYTES: u64 = 4 << 30;
 const MAX_SIDE: u32 = 1 << 16;
 /// How many images of a level are shown: layers, faces and slices together.
 pub(crate) const MAX_IMAGES: u64 = 256;
+
+/// What a texture shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Pictures {
+    /// Its levels, largest first.
+    pub(crate) levels: Vec<LevelPictures>,
+    /// The channels that hold something: those that the file names, or fewer where data was found to fill only `R`, or
+    /// `RG` as a normal does.
+    pub(crate) holds: &'static str,
+}
 
 /// The pictures of one level.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,21 +67,62 @@ pub(crate) fn texels(shape: &Shape, level_count: u32, cap: u32) -> u64 {
 }
 
 /// All pictures of a texture, none with a side longer than `cap`.
-pub(crate) fn pictures(view: &Ktx2View<'_>, cap: u32) -> Result<Vec<LevelPictures>, String> {
+pub(crate) fn pictures(view: &Ktx2View<'_>, cap: u32) -> Result<Pictures, String> {
     let numbered = view.levels().zip(0..);
+    let mut seen = Seen::default();
     let level = |(level, number): (Level<'_>, u32)| {
         let divisor = divisor(level.dims, number, cap);
         let shown = divisor.map_or([0; 2], |d| [level.dims[0].div_ceil(d), level.dims[1].div_ceil(d)]);
         let images = match divisor {
-            Some(divisor) => decode(view, &level, divisor).map_err(|why| format!("level {number}: {why}"))?,
+            Some(divisor) => {
+                decode(view, &level, divisor, &mut seen).map_err(|why| format!("level {number}: {why}"))?
+            }
             None => vec![],
         };
         Ok(LevelPictures { dims: level.dims, stored: level.bytes.len() as u64, shown, images })
     };
-    numbered.map(level).collect()
+    let levels = numbered.map(level).collect::<Result<_, String>>()?;
+    let channels = view.payload().channels();
+    let data = view.transfer() == Transfer::Linear && channels == Channels::Rgb;
+    Ok(Pictures { levels, holds: seen.holds().filter(|_| data).unwrap_or(channels.name()) })
 }
 
-fn decode(view: &Ktx2View<'_>, level: &Level<'_>, divisor: u32) -> Result<Vec<Vec<u8>>, String> {
+/// How bright the channels of all pictures are.
+#[derive(Default)]
+struct Seen {
+    most: [u8; 4],
+    sums: [u64; 2],
+    texels: u64,
+}
+
+impl Seen {
+    fn look(&mut self, texels: &[[u8; 4]]) {
+        for texel in texels {
+            (0..4).for_each(|c| self.most[c] = self.most[c].max(texel[c]));
+            (0..2).for_each(|c| self.sums[c] += u64::from(texel[c]));
+        }
+        self.texels += texels.len() as u64;
+    }
+
+    /// Fewer channels than three, where the others are dark but for what block coding leaves.
+    fn holds(&self) -> Option<&'static str> {
+        let dark = |c: usize| self.most[c] <= 4;
+        // Normals point away from the surface, so that x and y are about in the middle.
+        let level = |c: usize| (96..=160).contains(&(self.sums[c] / self.texels.max(1)));
+        match (dark(1), dark(2)) {
+            (true, true) => Some("R"),
+            (false, true) if level(0) && level(1) => Some("RG"),
+            _ => None,
+        }
+    }
+}
+
+fn decode(
+    view: &Ktx2View<'_>,
+    level: &Level<'_>,
+    divisor: u32,
+    seen: &mut Seen,
+) -> Result<Vec<Vec<u8>>, String> {
     let [width, height, _] = level.dims;
     if level.uncompressed_len > MAX_LEVEL_BYTES || width > MAX_SIDE || height > MAX_SIDE {
         return Err("it is too large to be shown".to_owned());
@@ -98,7 +149,9 @@ fn decode(view: &Ktx2View<'_>, level: &Level<'_>, divisor: u32) -> Result<Vec<Ve
                 .take((height - y) as usize)
                 .for_each(|texels| picture.add(texels));
         }
-        out.push(png(picture.finish(), width.div_ceil(divisor), height.div_ceil(divisor))?);
+        let texels = picture.finish();
+        seen.look(&texels);
+        out.push(png(texels, width.div_ceil(divisor), height.div_ceil(divisor))?);
     }
     Ok(out)
 }
@@ -240,6 +293,19 @@ mod tests {
         }
         let red: Vec<u8> = picture.finish().iter().map(|t| t[0]).collect();
         assert_eq!(red, [25, 40, 8, 9]);
+    }
+
+    #[test]
+    fn what_a_texture_holds() {
+        let holds = |texels: &[[u8; 4]]| {
+            let mut seen = Seen::default();
+            seen.look(texels);
+            seen.holds()
+        };
+        assert_eq!(holds(&[[200, 0, 1, 255], [3, 4, 0, 255]]), Some("R"));
+        assert_eq!(holds(&[[120, 140, 1, 255], [130, 130, 0, 255]]), Some("RG"));
+        assert_eq!(holds(&[[10, 140, 1, 255], [0, 130, 0, 255]]), None, "no normals");
+        assert_eq!(holds(&[[120, 140, 5, 255]]), None);
     }
 
     #[test]

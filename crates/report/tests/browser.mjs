@@ -165,7 +165,7 @@ try {
 
   // A texture with levels.
   const sound = (f) => !f.error && !f.path.includes("pwned");
-  const mipped = data.files.find((f) => f.ext === "ktx2" && sound(f) && f.levels.length > 2 && f.facts.faces === 1 && f.facts.layers === 1 && f.facts.channels === "RGB");
+  const mipped = data.files.find((f) => f.ext === "ktx2" && sound(f) && f.levels.length > 2 && f.facts.faces === 1 && f.facts.layers === 1 && f.holds === "RGB");
   await click(card(mipped.path));
   await until('document.querySelector("#detail .frame canvas")?.dataset.level === "0"');
   const zero = await look("#detail .frame canvas");
@@ -191,6 +191,13 @@ try {
   const red = await look("#detail .frame canvas");
   check("its channels can be seen alone", red.hash !== zero.hash && red.drawn === 1);
   await shot("texture");
+  const normals = data.files.find((f) => f.ext === "ktx2" && sound(f) && f.holds === "RG");
+  if (normals) {
+    await click(card(normals.path));
+    await until('document.querySelector("#detail .frame canvas")?.dataset.level === "0"');
+    const blue = await ask(`(() => { const c = document.querySelector("#detail .frame canvas"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; let sum = 0; for (let i = 2; i < d.length; i += 4) sum += d[i]; return sum / (d.length / 4); })()`);
+    check("normals get their third part", blue > 180, blue);
+  }
   const cube = data.files.find((f) => f.ext === "ktx2" && sound(f) && f.facts.faces === 6);
   if (cube) {
     await click(card(cube.path));

@@ -51,7 +51,7 @@ const COVERS = {
 };
 
 /** The channels to start with. */
-const channelsOf = (file) => ({ RG: "XYZ", RRR: "R", RGBA: "RGBA" })[file.facts.channels] || "RGB";
+const channelsOf = (file) => ({ RG: "XYZ", R: "R", RRR: "R", RGBA: "RGBA" })[file.holds] || "RGB";
 
 /* ---- Meshes and materials ---- */
 
@@ -158,7 +158,7 @@ function texturePanel(file, body, keys) {
   };
   const change = (part) => { Object.assign(view, part); draw(); };
   const tools = el("div", { class: "controls" });
-  const channels = segments("Channels", CHANNELS.filter((c) => c.fits(facts.channels)).map((c) => [c.name, c.name, c.help]), view.channels, (name) => change({ channels: name }));
+  const channels = segments("Channels", CHANNELS.filter((c) => c.fits(file.holds)).map((c) => [c.name, c.name, c.help]), view.channels, (name) => change({ channels: name }));
   const zooms = segments("Zoom", [["fit", "Fit"], [1, "1×"], [2, "2×"], [4, "4×"], [8, "8×"]], "fit", (name) => { zoom = name; place(); });
   tools.append(channels, zooms);
   keys.c = () => channels.step();

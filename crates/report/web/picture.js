@@ -56,12 +56,12 @@ const gpu = (() => {
   return { gl, compile, show };
 })();
 
-/** How channels are shown: a name, and whether a texture with such channels has use for it. */
+/** How channels are shown: a name, and whether a texture that holds such channels has use for it. */
 const CHANNELS = [
   { name: "RGB", help: "colour", fits: () => true },
   { name: "RGBA", help: "colour over a checkerboard", fits: (c) => c === "RGBA" },
   { name: "R", help: "red alone", fits: () => true },
-  { name: "G", help: "green alone", fits: (c) => c !== "RRR" },
+  { name: "G", help: "green alone", fits: (c) => c !== "RRR" && c !== "R" },
   { name: "B", help: "blue alone", fits: (c) => c === "RGB" || c === "RGBA" },
   { name: "A", help: "alpha alone", fits: (c) => c === "RGBA" || c === "RRRG" },
   { name: "XYZ", help: "a normal, its z from x and y", fits: (c) => c === "RG" },

@@ -268,6 +268,9 @@ function tools() {
     document.documentElement.style.colorScheme = dark ? "light" : "dark";
     document.documentElement.dataset.theme = dark ? "light" : "dark";
   });
+  // What sticks below the tools has to know how high they are.
+  const bar = document.querySelector(".tools");
+  new ResizeObserver(() => document.documentElement.style.setProperty("--tools", bar.offsetHeight + "px")).observe(bar);
   addEventListener("hashchange", fromHash);
 }
 
