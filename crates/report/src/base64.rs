@@ -31,7 +31,7 @@ mod tests {
         for (plain, text) in vectors {
             let mut out = String::new();
             encode(plain.as_bytes(), &mut out);
-            assert_eq!((out.as_str(), out.len() as u64), (*text, encoded_len(plain.len() as u64)));
+            assert_eq!((out.as_str(), out.len() as u64), (text, encoded_len(plain.len() as u64)));
         }
         let mut out = String::new();
         encode(&[0xff, 0xef, 0xbe], &mut out);

@@ -1,6 +1,7 @@
 //! Whole pages: their data against the files they are about, by readers that are not ours.
 
 #[path = "../../format/tests/meshes/mod.rs"]
+#[allow(dead_code, reason = "the meshes are shared with the tests of the format")]
 mod meshes;
 
 use basisu::{DecodeFlags, TargetFormat, Transcoder};
