@@ -77,8 +77,8 @@ impl Since {
         if version != Some(VERSION) {
             return Err(SinceError::Version(version));
         }
-        let mut since = Since::default();
-        since.title = data.get("title").and_then(Json::text).unwrap_or_default().to_owned();
+        let title = data.get("title").and_then(Json::text).unwrap_or_default().to_owned();
+        let mut since = Since { title, files: BTreeMap::new() };
         for (n, file) in data.get("files").and_then(Json::items).unwrap_or_default().iter().enumerate() {
             let text = |name: &str| file.get(name).and_then(Json::text).map(str::to_owned);
             let path = text("path").ok_or(SinceError::File(n))?;

@@ -69,13 +69,13 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 fn read_since(path: &Path) -> Result<Since, Diag> {
-    let fault = |message: String| {
+    let refused = |message: String| {
         let hint = "give the page that an earlier `assetc report` wrote";
         Diag::error("report-since", message).path(path.display()).hint(hint)
     };
-    let bytes = std::fs::read(path).map_err(|e| fault(format!("cannot read it: {e}")))?;
-    let html = std::str::from_utf8(&bytes).map_err(|_| fault("it is not UTF-8".to_owned()))?;
-    Since::read(html).map_err(|e| fault(e.to_string()))
+    let bytes = std::fs::read(path).map_err(|e| refused(format!("cannot read it: {e}")))?;
+    let html = std::str::from_utf8(&bytes).map_err(|_| refused("it is not UTF-8".to_owned()))?;
+    Since::read(html).map_err(|e| refused(e.to_string()))
 }
 
 /// Writes the page under a temporary name first, so that there is never half of one.
