@@ -62,7 +62,7 @@ impl Json {
         let mut reader = Reader { text, at: 0 };
         let value = reader.value(0)?;
         reader.space();
-        if reader.at < text.len() { Err(reader.fault("more follows")) } else { Ok(value) }
+        if reader.at < text.len() { Err(reader.wrong("more follows")) } else { Ok(value) }
     }
 }
 
@@ -152,7 +152,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn fault(&self, why: &'static str) -> Fault {
+    fn wrong(&self, why: &'static str) -> Fault {
         Fault { at: self.at, why }
     }
 
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
 
     fn value(&mut self, depth: u32) -> Result<Json, Fault> {
         if depth > MAX_DEPTH {
-            return Err(self.fault("it is nested too deeply"));
+            return Err(self.wrong("it is nested too deeply"));
         }
         self.space();
         match self.rest().bytes().next() {
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
             _ if self.eat("null") => Ok(Json::Null),
             _ if self.eat("true") => Ok(Json::Bool(true)),
             _ if self.eat("false") => Ok(Json::Bool(false)),
-            _ => Err(self.fault("a value is missing")),
+            _ => Err(self.wrong("a value is missing")),
         }
     }
 
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
             if !self.eat(",") {
-                return Err(self.fault("a comma or the end is missing"));
+                return Err(self.wrong("a comma or the end is missing"));
             }
         }
     }
@@ -226,11 +226,11 @@ impl<'a> Reader<'a> {
             reader.space();
             let name = reader.string()?;
             if !names.insert(name.clone()) {
-                return Err(reader.fault("a name is there twice"));
+                return Err(reader.wrong("a name is there twice"));
             }
             reader.space();
             if !reader.eat(":") {
-                return Err(reader.fault("a colon is missing"));
+                return Err(reader.wrong("a colon is missing"));
             }
             members.push((name, reader.value(depth + 1)?));
             Ok(())
@@ -251,13 +251,13 @@ impl<'a> Reader<'a> {
             && fraction.strip_prefix('.').is_none_or(plain)
             && (exponent.is_empty() || plain(exponent[1..].trim_start_matches(['+', '-'])));
         if !good {
-            return Err(self.fault("a number is malformed"));
+            return Err(self.wrong("a number is malformed"));
         }
         let value = match token.parse() {
             Ok(number) => Json::Number(number),
             Err(_) => match token.parse::<f64>() {
                 Ok(number) if number.is_finite() => Json::Float(number),
-                _ => return Err(self.fault("a number is out of range")),
+                _ => return Err(self.wrong("a number is out of range")),
             },
         };
         self.at += token.len();
@@ -266,20 +266,20 @@ impl<'a> Reader<'a> {
 
     fn string(&mut self) -> Result<String, Fault> {
         if !self.eat("\"") {
-            return Err(self.fault("a text is missing"));
+            return Err(self.wrong("a text is missing"));
         }
         let mut out = String::new();
         loop {
             let rest = self.rest();
             let end = rest.find(|c: char| c == '"' || c == '\\' || c < ' ');
-            let Some(end) = end else { return Err(self.fault("a text does not end")) };
+            let Some(end) = end else { return Err(self.wrong("a text does not end")) };
             out.push_str(&rest[..end]);
             self.at += end;
             if self.eat("\"") {
                 return Ok(out);
             }
             if !self.eat("\\") {
-                return Err(self.fault("a text holds a control character"));
+                return Err(self.wrong("a text holds a control character"));
             }
             out.push(self.escape()?);
         }
@@ -296,7 +296,7 @@ impl<'a> Reader<'a> {
             ('r', '\r'),
             ('t', '\t'),
         ];
-        let bad = self.fault("an escape is malformed");
+        let bad = self.wrong("an escape is malformed");
         let first = self.rest().chars().next().ok_or(bad)?;
         if let Some((_, meant)) = simple.into_iter().find(|(letter, _)| *letter == first) {
             self.at += 1;
