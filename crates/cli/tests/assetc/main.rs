@@ -20,6 +20,7 @@ mod packs;
 mod permissions;
 mod project;
 mod random;
+mod report;
 #[cfg(feature = "glsl")]
 mod shaders;
 mod strange;
