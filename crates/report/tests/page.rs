@@ -82,7 +82,7 @@ fn painted(width: u32, height: u32, seed: u32) -> Vec<u8> {
         [
             wave,
             (x * 3) as u8,
-            if (x / 5 + y / 3) % 2 == 0 { 240 } else { (y * 9) as u8 },
+            if (x / 5 + y / 3).is_multiple_of(2) { 240 } else { (y * 9) as u8 },
             255 - (y * 2 + seed) as u8,
         ]
     };
@@ -213,12 +213,24 @@ fn volumes_arrays_and_floats() {
     let tree = Tree::from([
         (
             "a.ktx2".into(),
-            texture(Shape::volume(3, 3, 3), Payload::Rgba8, Transfer::Linear, true, &[slices.clone()]),
+            texture(
+                Shape::volume(3, 3, 3),
+                Payload::Rgba8,
+                Transfer::Linear,
+                true,
+                std::slice::from_ref(&slices),
+            ),
         ),
         ("b.ktx2".into(), texture(Shape::array(1, 1, 300), Payload::Rgba8, Transfer::Srgb, false, &[layers])),
         (
             "c.ktx2".into(),
-            texture(Shape::flat(2, 1), Payload::Rgba16F, Transfer::Linear, true, &[halves.clone()]),
+            texture(
+                Shape::flat(2, 1),
+                Payload::Rgba16F,
+                Transfer::Linear,
+                true,
+                std::slice::from_ref(&halves),
+            ),
         ),
         (
             "d.ktx2".into(),
