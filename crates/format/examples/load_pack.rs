@@ -6,6 +6,8 @@
 //! cargo run -p kiln-format --no-default-features --example load_pack -- examples/showcase/runtime/desktop.hpack
 //! ```
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example speaks")]
+
 use kiln_format::hman::{self, HmanView};
 use kiln_format::hmat::{HmatView, SLOTS};
 use kiln_format::hmesh::{HmeshView, Meshlet, NO_MATERIAL, SubMesh};
