@@ -2,6 +2,8 @@
 
 pub(crate) mod array;
 pub(crate) mod cubemap;
+pub(crate) mod font;
+pub(crate) mod light;
 pub(crate) mod lut;
 pub(crate) mod material;
 pub(crate) mod mesh;

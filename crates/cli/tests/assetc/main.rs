@@ -8,9 +8,11 @@ mod contents;
 mod damage;
 mod determinism;
 mod edits;
+mod fonts;
 mod histories;
 mod json;
 mod kills;
+mod lights;
 #[path = "../../../import/tests/gltf/model.rs"]
 #[allow(dead_code, reason = "the builder is shared with the tests of the importer")]
 mod model;
