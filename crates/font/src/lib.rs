@@ -261,13 +261,16 @@ struct Artist<'a> {
 
 impl Artist<'_> {
     fn contours(&self, glyph: GlyphId) -> Result<Vec<Contour>, Diag> {
+        let broken = |why: &dyn std::fmt::Display| {
+            Diag::error("font-outline", format!("the outline of glyph {glyph} cannot be read: {why}"))
+                .hint("export or download the font again")
+        };
+        // Also a glyph without an outline has an entry; what has none is made of itself, or of far too many others.
+        let outline = self.face.outline_glyphs().get(glyph).ok_or_else(|| broken(&"it is damaged"))?;
         let mut pen = Pen::new(self.scale);
-        if let Some(outline) = self.face.outline_glyphs().get(glyph) {
-            outline.draw(&DrawOptions::default(), DrawMemory::Scratch, &mut pen).map_err(|error| {
-                Diag::error("font-outline", format!("the outline of glyph {glyph} cannot be read: {error}"))
-                    .hint("export or download the font again")
-            })?;
-        }
+        outline
+            .draw(&DrawOptions::default(), DrawMemory::Scratch, &mut pen)
+            .map_err(|error| broken(&error))?;
         pen.finish().ok_or_else(|| too_complex(glyph))
     }
 
