@@ -9,9 +9,11 @@ mod damage;
 mod determinism;
 mod edits;
 mod embed;
+mod fonts;
 mod histories;
 mod json;
 mod kills;
+mod lights;
 #[path = "../../../import/tests/gltf/model.rs"]
 #[allow(dead_code, reason = "the builder is shared with the tests of the importer")]
 mod model;
