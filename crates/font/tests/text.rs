@@ -53,9 +53,11 @@ fn difference(font: &Font, bytes: &[u8], character: char, px: f32) -> (f32, f32)
             let y = (metrics.ymin as f32 + (metrics.height - row) as f32 - 0.5) / px;
             let x = (metrics.xmin as f32 + column as f32 + 0.5) / px;
             // One sample in the middle of the pixel would tell coverage well for straight edges only.
-            let part = |i: usize| (i as f32 + 0.5) / 8.0 - 0.5;
-            let samples =
-                (0..64).map(|i| distance(font, glyph, 48.0, x + part(i % 8) / px, y + part(i / 8) / px));
+            // No two of these places share a row or a column, so that edges along either are seen as exactly.
+            let samples = (0..64u32).map(|i| {
+                let (right, up) = (i as f32 + 0.5, (i.reverse_bits() >> 26) as f32 + 0.5);
+                distance(font, glyph, 48.0, x + (right / 64.0 - 0.5) / px, y + (up / 64.0 - 0.5) / px)
+            });
             let drawn = samples.filter(|distance| *distance > 0.0).count() as f32 / 64.0;
             let off = (drawn - exact).abs();
             if exact > 0.0 && exact < 1.0 || off > 0.0 {
