@@ -121,8 +121,8 @@ impl<'a> Builder<'a> {
         for corners in triangles {
             let (facet, size) = Facet::of(corners, positions);
             area += f64::from(size);
-            for axis in 0..3 {
-                corner[axis] = corner[axis].min(facet.centre[axis]);
+            for (least, at) in corner.iter_mut().zip(facet.centre) {
+                *least = least.min(at);
             }
         }
         // A cluster of average triangles as a square patch has half its side as radius.

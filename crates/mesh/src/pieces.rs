@@ -143,9 +143,9 @@ impl Node {
     const EMPTY: Self = Self { min: [f32::MAX; 3], max: [f32::MIN; 3], count: 0 };
 
     fn add(&mut self, place: Vec3) {
-        for side in 0..3 {
-            self.min[side] = self.min[side].min(place[side]);
-            self.max[side] = self.max[side].max(place[side]);
+        for (side, at) in place.into_iter().enumerate() {
+            self.min[side] = self.min[side].min(at);
+            self.max[side] = self.max[side].max(at);
         }
         self.count += 1;
     }
