@@ -217,8 +217,8 @@ fn blur(row: &mut [Texel], reach: usize) {
     let at = |x: usize, c: usize| f64::from(source[x % len][c]);
     for c in 0..4 {
         let mut sum: f64 = (0..2 * reach + 1).map(|i| at(len - reach + i, c)).sum();
-        for x in 0..len {
-            row[x][c] = (sum / wide) as f32;
+        for (x, texel) in row.iter_mut().enumerate() {
+            texel[c] = (sum / wide) as f32;
             sum += at(x + reach + 1, c) - at(len + x - reach, c);
         }
     }
