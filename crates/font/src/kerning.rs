@@ -230,8 +230,8 @@ impl Search<'_> {
 
 fn table_coverage(table: &PairPos<'_>, first: GlyphId) -> Result<Option<u32>, Fault> {
     Ok(match table {
-        PairPos::Format1(table) => table.coverage()?.get(first).map(u32::from),
-        PairPos::Format2(table) => table.coverage()?.get(first).map(u32::from),
+        PairPos::Format1(table) => table.coverage()?.get(first),
+        PairPos::Format2(table) => table.coverage()?.get(first),
         _ => None,
     })
 }

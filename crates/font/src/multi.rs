@@ -191,7 +191,8 @@ mod tests {
     fn edges_that_meet_share_one_channel() {
         for corners in 2..9 {
             let turn = |i: usize| std::f64::consts::TAU * i as f64 / corners as f64;
-            let around: Vec<_> = (0..corners).map(|i| (turn(i).cos() * 9.0, turn(i).sin() * 9.0)).collect();
+            let around: Vec<_> =
+                (0..corners).map(|i| (libm::cos(turn(i)) * 9.0, libm::sin(turn(i)) * 9.0)).collect();
             let edges = edges(&polygon(&around));
             assert_eq!(edges.len(), corners);
             for (edge, next) in edges.iter().zip(edges.iter().cycle().skip(1)) {
@@ -204,7 +205,7 @@ mod tests {
     #[test]
     fn a_circle_has_one_edge_and_a_drop_has_three() {
         let turn = |i: f64| std::f64::consts::TAU * i / 100.0;
-        let place = |i: f64| point(turn(i).cos() * 9.0, turn(i).sin() * 9.0);
+        let place = |i: f64| point(libm::cos(turn(i)) * 9.0, libm::sin(turn(i)) * 9.0);
         let tangent = |i: f64| place(i).left().unit();
         let arc = |i: i32| {
             let (from, to) = (f64::from(i), f64::from(i + 1));
