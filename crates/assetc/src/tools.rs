@@ -98,7 +98,12 @@ impl Tools {
             let path = config.tool(tool.name()).or_else(on_path)?;
             Some(Program { tool, path, identity: OnceLock::new() })
         };
-        Tools { found: Tool::ALL.into_iter().filter_map(locate).collect(), scratch, ..Tools::default() }
+        Tools {
+            found: Tool::ALL.into_iter().filter_map(locate).collect(),
+            scratch,
+            #[cfg(feature = "glsl")]
+            apart: None,
+        }
     }
 
     /// Has shaders compiled in other processes: those of a program that calls [`serve_shaders`] when it is started
