@@ -177,7 +177,8 @@ impl<'a> Cook<'a> {
         self.inputs.iter().filter(read).map(|(path, _)| path)
     }
 
-    pub(crate) fn inputs(&self) -> Vec<Input<'static>> {
+    /// Everything that was read, looked for in vain or listed so far, by path.
+    pub fn inputs(&self) -> Vec<Input<'static>> {
         self.inputs.iter().map(|(path, seen)| Input { path: path.to_string().into(), seen: *seen }).collect()
     }
 }

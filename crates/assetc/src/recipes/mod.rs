@@ -2,6 +2,7 @@
 
 pub(crate) mod array;
 pub(crate) mod cubemap;
+pub(crate) mod embed;
 pub(crate) mod font;
 pub(crate) mod light;
 pub(crate) mod lut;

@@ -1,7 +1,7 @@
 //! One golden case: its sources are built in a directory of its own, and every stage is told as text.
 
 use assetc::build::{Report, Request, build};
-use assetc::config::{Config, Roots};
+use assetc::config::{Config, Manifest, Roots};
 use assetc::tools::Tools;
 use kiln_format::by_path;
 use kiln_format::hanim::{HanimView, Keys};
@@ -118,8 +118,17 @@ fn compile(project: &Path) -> Report {
     let resolver = config.resolver(None);
     let (jobs, force, verify, pack) = (2, false, true, false);
     let tools = Tools::default();
-    let request =
-        Request { roots: &roots, resolver: &resolver, tools: &tools, jobs, force, verify, pack, events: &() };
+    let request = Request {
+        roots: &roots,
+        resolver: &resolver,
+        tools: &tools,
+        jobs,
+        force,
+        verify,
+        pack,
+        manifest: Manifest::Textures,
+        events: &(),
+    };
     let report = build(&request).unwrap();
     assert!(report.problems.is_empty(), "{:?}", report.problems);
     report

@@ -72,6 +72,7 @@ impl Project {
             force,
             verify,
             pack,
+            manifest: assetc::config::Manifest::Textures,
             events: &(),
         };
         build(&request)

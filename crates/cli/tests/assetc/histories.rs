@@ -38,6 +38,7 @@ fn build_here(project: &Project, pack: bool) -> Result<Ended, String> {
         force: false,
         verify: false,
         pack,
+        manifest: assetc::config::Manifest::Textures,
         events: &(),
     };
     let report = build(&request).map_err(|diag| diag.to_string())?;

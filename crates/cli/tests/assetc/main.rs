@@ -8,6 +8,7 @@ mod contents;
 mod damage;
 mod determinism;
 mod edits;
+mod embed;
 mod fonts;
 mod histories;
 mod json;

@@ -1,10 +1,10 @@
 //! `pak bake`.
 
 use super::{FAILED, OK, Session};
-use crate::json::Json;
-use crate::progress::{Progress, Verbosity};
-use crate::render;
 use ::pak::bake::{Bake, BakeError, Baked};
+use kiln_cli::json::Json;
+use kiln_cli::progress::{Progress, Verbosity};
+use kiln_cli::render;
 use kiln_kit::Diag;
 use std::path::PathBuf;
 use std::time::Instant;
