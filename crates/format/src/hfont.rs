@@ -23,7 +23,7 @@ pub use inspect::HFont;
 pub const MAGIC: [u8; 4] = *b"HFNT";
 /// The only version there is.
 pub const VERSION: u32 = 1;
-/// The bit of [`Header::flags`] that says that red, green and blue of the atlas hold three distances.
+/// The bit of the flags that says that red, green and blue of the atlas hold three distances.
 pub const MULTI_CHANNEL: u32 = 1;
 /// The codepoint of the glyph that is drawn for characters the font does not have.
 pub const NOTDEF: u32 = 0;
