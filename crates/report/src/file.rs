@@ -17,7 +17,7 @@ type Read<'a> = dyn Fn(&str) -> io::Result<Vec<u8>> + Sync + 'a;
 
 /// Whether the page reads such a file itself.
 pub(crate) fn is_geometry(path: &str) -> bool {
-    matches!(PackKind::from_path(path), PackKind::Mesh | PackKind::Animation)
+    matches!(PackKind::from_path(path), PackKind::Mesh | PackKind::Animation | PackKind::Font)
 }
 
 /// A file after the first look.

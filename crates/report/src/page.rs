@@ -11,11 +11,12 @@ use sha2::{Digest, Sha256};
 const HTML: &str = include_str!("../web/report.html");
 const CSS: &str = include_str!("../web/report.css");
 /// In the order in which they build on one another.
-const JS: [&str; 6] = [
+const JS: [&str; 7] = [
     include_str!("../web/formats.js"),
     include_str!("../web/picture.js"),
     include_str!("../web/viewer.js"),
     include_str!("../web/data.js"),
+    include_str!("../web/fonts.js"),
     include_str!("../web/panels.js"),
     include_str!("../web/report.js"),
 ];

@@ -302,6 +302,23 @@ try {
     check("materials are balls", (await look("#detail .ball")).drawn > 0.4);
     await shot("material");
   }
+  const font = data.files.find((f) => f.ext === "hfont" && !f.error);
+  if (font) {
+    await click(card(font.path));
+    await until(`document.querySelector("${view}")?.dataset.frames > 0`);
+    const set = await settled();
+    check("text is set in a font", set.drawn > 0.02 && set.drawn < 0.5, set);
+    await shot("font");
+    await press("k");
+    check("kerning moves it", (await settled()).hash !== set.hash);
+    await press("k");
+    check("and back", (await settled()).hash === set.hash);
+    await press("]");
+    check("sizes are stepped through", (await settled()).height !== set.height);
+    await ask(`document.querySelector("#detail textarea").value = "A☃"; document.querySelector("#detail textarea").dispatchEvent(new Event("input"))`);
+    await settled();
+    check("a character that is missing is told", (await ask(`document.querySelector("#detail .note").textContent`)) === "Not in this font: ☃");
+  }
   const shader = data.files.find((f) => f.ext === "spv" && !f.error && f.facts.bindings?.length);
   if (shader) {
     await click(card(shader.path));

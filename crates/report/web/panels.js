@@ -35,6 +35,7 @@ const COVERS = {
     if (file.materials.length > 1) into.append(el("small", {}, `${file.materials.length} materials`));
     return undefined;
   },
+  hfont: fontCover,
   spv(file, into) {
     const { entry_points: entries = [], bindings = [] } = file.facts;
     into.append(el("code", {}, entries.map((e) => e.stage).join(" ") || "spv"), el("small", {}, plural(bindings.length, "binding", "bindings")));
@@ -95,7 +96,7 @@ async function ball(material, canvas) {
 
 /* ---- Details, by extension; `facts` does for what has no more ---- */
 
-const PANELS = { ktx2: texturePanel, hmesh: meshPanel, hmat: materialPanel, hanim: animationPanel };
+const PANELS = { ktx2: texturePanel, hmesh: meshPanel, hmat: materialPanel, hanim: animationPanel, hfont: fontPanel };
 
 /** Buttons of which one is on. `set` is called with its name; the result steps through them. */
 function segments(label, options, chosen, set) {

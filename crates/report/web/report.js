@@ -232,7 +232,7 @@ const KEYS = {
 };
 document.addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey || $("help").open) return;
-  const typing = e.target.matches("input[type=search], select"), sliding = e.target.matches("input[type=range]");
+  const typing = e.target.matches("input[type=search], select, textarea"), sliding = e.target.matches("input[type=range]");
   if (e.key === "Escape" && e.target === $("search")) { $("search").blur(); if (!$("search").value) return; }
   if ((typing && e.key !== "Escape") || (sliding && e.key.startsWith("Arrow")) || (e.key === " " && e.target.matches("button, summary"))) return;
   const own = state.open && ($("detail").keys || {})[e.key];
@@ -248,6 +248,7 @@ function help() {
   $("help").append(el("form", { method: "dialog" }, el("h2", {}, "Keys"), el("dl", {}, Object.entries(KEYS).map(([key, [text]]) => row(names[key] || key, text)), row("Enter", "open a file")),
     el("h3", {}, "Textures"), el("dl", {}, row("[ ]", "level"), row(", .", "face or slice"), row("< >", "layer"), row("c", "channels"), row("z", "zoom"), row("u", "unfold a cube")),
     el("h3", {}, "Meshes"), el("dl", {}, row("m", "shading"), row("[ ]", "level of detail"), row("t w b n s", "textures, wires, bounds, normals, skeleton"), row("p", "play or pause a clip")),
+    el("h3", {}, "Fonts"), el("dl", {}, row("[ ]", "size"), row("k", "kerning"), row("a", "all characters")),
     el("button", { autofocus: true }, "Close")));
 }
 
