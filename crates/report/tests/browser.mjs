@@ -309,15 +309,14 @@ try {
     const set = await settled();
     check("text is set in a font", set.drawn > 0.02 && set.drawn < 0.5, set);
     await shot("font");
-    await press("k");
-    check("kerning moves it", (await settled()).hash !== set.hash);
-    await press("k");
-    check("and back", (await settled()).hash === set.hash);
-    await press("]");
-    check("sizes are stepped through", (await settled()).height !== set.height);
-    await ask(`document.querySelector("#detail textarea").value = "A☃"; document.querySelector("#detail textarea").dispatchEvent(new Event("input"))`);
-    await settled();
-    check("a character that is missing is told", (await ask(`document.querySelector("#detail .note").textContent`)) === "Not in this font: ☃");
+    const after = async (act) => { const n = await frames(); await act(); await until(`document.querySelector("${view}").dataset.frames > ${n}`); return settled(); };
+    check("kerning moves it", (await after(() => press("k"))).hash !== set.hash);
+    const again = await after(() => press("k"));
+    check("and back", again.hash === set.hash, [set, again]);
+    check("sizes are stepped through", (await after(() => press("]"))).height !== set.height);
+    await after(() => ask(`{ const t = document.querySelector("#detail textarea"); t.value = "A☃"; t.dispatchEvent(new Event("input")); }`));
+    const missing = await ask(`document.querySelector("#detail .note").textContent`);
+    check("a character that is missing is told", missing === "Not in this font: ☃", missing);
   }
   const shader = data.files.find((f) => f.ext === "spv" && !f.error && f.facts.bindings?.length);
   if (shader) {

@@ -125,7 +125,7 @@ function fontPanel(file, body, keys) {
     return undefined;
   }
   const font = readFont(blobBytes(file.blob)), characters = [...font.glyphs.keys()].filter((code) => code > 32).map((code) => String.fromCodePoint(code));
-  const sample = "Hamburgefonstiv AVATAR To. We, Ty\n0123456789 (fi) “&” @ €?!";
+  const sample = [..."Hamburgefonstiv AVATAR To. We, Ty\n0123456789 “€ & £” §½ ÄÖÅ æøß"].filter((c) => c === "\n" || font.glyphs.has(c.codePointAt(0))).join("");
   const view = { text: sample, pixels: 40, kerning: true };
   const canvas = el("canvas", { class: "view text", "aria-label": "The text, set in this font" }), told = el("p", { class: "note" });
   let atlas = null, asked = 0;
