@@ -310,11 +310,12 @@ try {
     check("text is set in a font", set.drawn > 0.02 && set.drawn < 0.5, set);
     await shot("font");
     const after = async (act) => { const n = await frames(); await act(); await until(`document.querySelector("${view}").dataset.frames > ${n}`); return settled(); };
-    check("kerning moves it", (await after(() => press("k"))).hash !== set.hash);
-    const again = await after(() => press("k"));
-    check("and back", again.hash === set.hash, [set, again]);
+    // A canvas that was read back is drawn on the processor from then on, which rounds otherwise: the first is not compared.
+    const hashes = [];
+    for (let i = 0; i < 4; i++) hashes.push((await after(() => press("k"))).hash);
+    check("kerning moves it, and back", hashes[0] !== hashes[1] && hashes[0] === hashes[2] && hashes[1] === hashes[3], hashes);
     check("sizes are stepped through", (await after(() => press("]"))).height !== set.height);
-    await after(() => ask(`{ const t = document.querySelector("#detail textarea"); t.value = "A☃"; t.dispatchEvent(new Event("input")); }`));
+    await after(() => ask(`((t) => { t.value = "A☃"; t.dispatchEvent(new Event("input")); })(document.querySelector("#detail textarea"))`));
     const missing = await ask(`document.querySelector("#detail .note").textContent`);
     check("a character that is missing is told", missing === "Not in this font: ☃", missing);
   }
