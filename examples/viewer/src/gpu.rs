@@ -93,24 +93,33 @@ impl Gpu {
         self.bind(0, &[buffer.as_entire_binding()])
     }
 
-    pub(crate) fn material(&self, factors: &[f32; 8], texture: Option<&wgpu::TextureView>) -> wgpu::BindGroup {
+    pub(crate) fn material(
+        &self,
+        factors: &[f32; 8],
+        texture: Option<&wgpu::TextureView>,
+    ) -> wgpu::BindGroup {
         let buffer = self.uniform(factors);
         let texture = wgpu::BindingResource::TextureView(texture.unwrap_or(&self.white));
         self.bind(1, &[buffer.as_entire_binding(), texture, wgpu::BindingResource::Sampler(&self.sampler)])
     }
 
     fn bind(&self, group: u32, resources: &[wgpu::BindingResource<'_>]) -> wgpu::BindGroup {
-        let entry = |(binding, resource): (usize, &wgpu::BindingResource<'_>)| wgpu::BindGroupEntry {
-            binding: binding as u32,
-            resource: resource.clone(),
-        };
-        let entries: Vec<_> = resources.iter().enumerate().map(entry).collect();
+        let mut entries = Vec::new();
+        for (binding, resource) in resources.iter().enumerate() {
+            entries.push(wgpu::BindGroupEntry { binding: binding as u32, resource: resource.clone() });
+        }
         let layout = &self.pipeline.get_bind_group_layout(group);
         self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
     }
 
     /// Draws models into the cells of a grid, and returns its texels.
-    pub(crate) fn draw(&self, models: &[Model], columns: u32, rows: u32, cell: u32) -> Result<Vec<u8>, Box<dyn Error>> {
+    pub(crate) fn draw(
+        &self,
+        models: &[Model],
+        columns: u32,
+        rows: u32,
+        cell: u32,
+    ) -> Result<Vec<u8>, Box<dyn Error>> {
         let size = wgpu::Extent3d { width: columns * cell, height: rows * cell, depth_or_array_layers: 1 };
         let target = |format, usage| {
             self.device.create_texture(&wgpu::TextureDescriptor {
@@ -126,7 +135,8 @@ impl Gpu {
         };
         let colour = target(COLOUR, wgpu::TextureUsages::COPY_SRC);
         let depth = target(DEPTH, wgpu::TextureUsages::empty());
-        let (colour_view, depth_view) = (colour.create_view(&Default::default()), depth.create_view(&Default::default()));
+        let (colour_view, depth_view) =
+            (colour.create_view(&Default::default()), depth.create_view(&Default::default()));
         let mut encoder = self.device.create_command_encoder(&Default::default());
         {
             let background = wgpu::Color { r: 0.02, g: 0.022, b: 0.026, a: 1.0 };
@@ -135,11 +145,17 @@ impl Gpu {
                     view: &colour_view,
                     depth_slice: None,
                     resolve_target: None,
-                    ops: wgpu::Operations { load: wgpu::LoadOp::Clear(background), store: wgpu::StoreOp::Store },
+                    ops: wgpu::Operations {
+                        load: wgpu::LoadOp::Clear(background),
+                        store: wgpu::StoreOp::Store,
+                    },
                 })],
                 depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
                     view: &depth_view,
-                    depth_ops: Some(wgpu::Operations { load: wgpu::LoadOp::Clear(1.0), store: wgpu::StoreOp::Discard }),
+                    depth_ops: Some(wgpu::Operations {
+                        load: wgpu::LoadOp::Clear(1.0),
+                        store: wgpu::StoreOp::Discard,
+                    }),
                     stencil_ops: None,
                 }),
                 ..Default::default()
@@ -149,7 +165,8 @@ impl Gpu {
                 let (column, row) = (i as u32 % columns, i as u32 / columns);
                 let [x, y, side] = [column * cell, row * cell, cell].map(|n| n as f32);
                 pass.set_viewport(x, y, side, side, 0.0, 1.0);
-                let format = if model.width == 2 { wgpu::IndexFormat::Uint16 } else { wgpu::IndexFormat::Uint32 };
+                let format =
+                    if model.width == 2 { wgpu::IndexFormat::Uint16 } else { wgpu::IndexFormat::Uint32 };
                 pass.set_vertex_buffer(0, model.vertices.slice(..));
                 pass.set_index_buffer(model.indices.slice(..), format);
                 pass.set_bind_group(0, &model.camera, &[]);
@@ -169,14 +186,16 @@ impl Gpu {
         size: wgpu::Extent3d,
     ) -> Result<Vec<u8>, Box<dyn Error>> {
         // Rows in a buffer start at multiples of 256 bytes.
-        let (row, padded) = (size.width * 4, (size.width * 4).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT));
+        let (row, padded) =
+            (size.width * 4, (size.width * 4).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT));
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: None,
             size: u64::from(padded) * u64::from(size.height),
             usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
             mapped_at_creation: false,
         });
-        let layout = wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(padded), rows_per_image: None };
+        let layout =
+            wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(padded), rows_per_image: None };
         encoder.copy_texture_to_buffer(
             colour.as_image_copy(),
             wgpu::TexelCopyBufferInfo { buffer: &buffer, layout },
@@ -221,7 +240,8 @@ fn pipeline(device: &wgpu::Device) -> wgpu::RenderPipeline {
         attribute(2, std::mem::offset_of!(GpuVertex, uv), wgpu::VertexFormat::Float32x2),
     ];
     let array_stride = size_of::<GpuVertex>() as u64;
-    let layout = wgpu::VertexBufferLayout { array_stride, step_mode: wgpu::VertexStepMode::Vertex, attributes };
+    let layout =
+        wgpu::VertexBufferLayout { array_stride, step_mode: wgpu::VertexStepMode::Vertex, attributes };
     device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
         label: None,
         layout: None,

@@ -66,7 +66,8 @@ fn view(bytes: &[u8]) -> Result<(u32, u32, Vec<u8>), Box<dyn Error>> {
         let materials = pack.get(&entry.path.replace(".hmesh", ".hmat")).map(HmatView::read).transpose()?;
         let mut draws = Vec::new();
         for submesh in mesh.submeshes().iter() {
-            let row = materials.as_ref().and_then(|table| table.materials().get(submesh.material_slot as usize));
+            let row =
+                materials.as_ref().and_then(|table| table.materials().get(submesh.material_slot as usize));
             let material = row.unwrap_or_default();
             // A hash of 0 is no texture; any other leads through the manifest to a file of the pack.
             let found = manifest.find(material.base_color_tex).and_then(|found| pack.get(found.path));
@@ -88,6 +89,13 @@ fn view(bytes: &[u8]) -> Result<(u32, u32, Vec<u8>), Box<dyn Error>> {
     let columns = (models.len() as f64).sqrt().ceil().max(1.0) as u32;
     let rows = (models.len() as u32).div_ceil(columns).max(1);
     let texels = gpu.draw(&models, columns, rows, CELL)?;
+    // The corner is background.
+    let drawn = texels.chunks_exact(4).filter(|texel| *texel != &texels[..4]).count();
+    println!(
+        "{} models over {:.1} % of the picture",
+        models.len(),
+        drawn as f64 * 400.0 / texels.len() as f64
+    );
     Ok((columns * CELL, rows * CELL, texels))
 }
 

@@ -47,7 +47,11 @@ fn unpack(level: &Level<'_>, packed: Supercompression) -> Result<Vec<u8>, Box<dy
             let decoder = ruzstd::decoding::StreamingDecoder::new(level.bytes)?;
             let mut raw = Vec::new();
             decoder.take(level.uncompressed_len).read_to_end(&mut raw)?;
-            if raw.len() as u64 == level.uncompressed_len { Ok(raw) } else { Err("a level is too short".into()) }
+            if raw.len() as u64 == level.uncompressed_len {
+                Ok(raw)
+            } else {
+                Err("a level is too short".into())
+            }
         }
     }
 }
