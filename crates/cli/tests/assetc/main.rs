@@ -24,3 +24,4 @@ mod random;
 mod shaders;
 mod strange;
 mod textures;
+mod watch;
