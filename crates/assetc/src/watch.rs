@@ -95,7 +95,7 @@ impl Turn {
     /// Everything that went wrong or deserves a look in the trees as a whole, each with the source or file it is about.
     pub fn errors(&self) -> Vec<(&str, &Diag)> {
         match &self.outcome {
-            Err(diag) => vec![(&diag.path, diag)],
+            Err(diag) => vec![(diag.path.as_str(), diag)],
             Ok(report) => {
                 let failed = report.assets.iter().filter_map(|asset| match &asset.state {
                     State::Failed(diag) => Some((asset.source.as_str(), &**diag)),
