@@ -34,6 +34,10 @@ impl Task for Asset<'_> {
         self.recipe.weight(&self.source, &self.resolved.settings, world)
     }
 
+    fn prepare(&self, world: World<'_>) {
+        self.recipe.prepare(&self.source, &self.resolved.settings, world, self.tools);
+    }
+
     fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
         self.recipe.cook(cx, &self.resolved.settings, self.tools).map(|rows| encode_rows(&rows))
     }

@@ -36,6 +36,9 @@ pub trait Recipe: Sync {
         vec![]
     }
 
+    /// Starts what its cook is going to need and takes long to start.
+    fn prepare(&self, _: &RelPath, _: &Settings, _: World<'_>, _: &Tools) {}
+
     /// Cooks it; returns its rows in the manifest.
     fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, tools: &Tools) -> Result<Vec<Row>, Diag>;
 }

@@ -41,9 +41,8 @@ fn main() -> ExitCode {
     });
     match lost() {
         None => code.into(),
-        Some(why) => {
-            let message = format!("the result could not be written to standard output: {why}");
-            session.say(&Diag::error("stdout", message).hint("see to free space where it goes"));
+        Some(diag) => {
+            session.say(&diag);
             TROUBLE.into()
         }
     }
