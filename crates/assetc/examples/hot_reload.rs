@@ -11,10 +11,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// What a build changed.
-struct Change {
+pub(crate) struct Change {
     ok: bool,
-    changed: Vec<String>,
-    removed: Vec<String>,
+    pub(crate) changed: Vec<String>,
+    pub(crate) removed: Vec<String>,
 }
 
 fn main() {
@@ -34,7 +34,7 @@ fn main() {
 }
 
 /// Listens in the background, and comes back when the watch does.
-fn listen(address: String) -> Receiver<Change> {
+pub(crate) fn listen(address: String) -> Receiver<Change> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         loop {
@@ -54,7 +54,7 @@ fn listen(address: String) -> Receiver<Change> {
 }
 
 #[allow(clippy::print_stdout, reason = "it is a program")]
-fn apply(loaded: &mut BTreeMap<String, Vec<u8>>, runtime: &Path, change: &Change) {
+pub(crate) fn apply(loaded: &mut BTreeMap<String, Vec<u8>>, runtime: &Path, change: &Change) {
     if !change.ok {
         println!("the last build failed in part; what it did not fail at is here");
     }

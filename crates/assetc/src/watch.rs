@@ -72,6 +72,8 @@ pub struct Turn {
     pub number: u64,
     /// Whether nothing was done and all stands as it stood after the turn before.
     pub quiet: bool,
+    /// Whether all is well, and was not after the turn before.
+    pub mended: bool,
     /// The directories, unless the configuration is wrong.
     pub roots: Option<Roots>,
     /// What is odd about the configuration or the watch itself; said once.
@@ -114,6 +116,7 @@ struct Memory {
     /// Whether the look is all there is to know: an equal one means that there is nothing to do.
     sure: bool,
     number: u64,
+    failed: bool,
     errors: Vec<Diag>,
     /// The output and the files in it, with the hash of their bytes.
     files: Option<(PathBuf, Files)>,
@@ -122,9 +125,25 @@ struct Memory {
 
 type Files = BTreeMap<String, Hash>;
 
+/// Passes on what happens, and ends a build that is under way when the watch is to end.
+struct Ears<'a> {
+    bell: &'a Bell,
+    events: &'a dyn Events,
+}
+
+impl Events for Ears<'_> {
+    fn on(&self, event: Event<'_>) {
+        self.events.on(event);
+    }
+
+    fn is_over(&self) -> bool {
+        self.bell.is_stopped()
+    }
+}
+
 impl Watch<'_> {
     /// Builds, and builds again whenever something changed, until the bell says stop or `told` breaks. Every turn is
-    /// told, also the quiet ones.
+    /// told, also the quiet ones, but for the one that the end cuts short.
     pub fn run(
         &self,
         bell: &Bell,
@@ -139,7 +158,10 @@ impl Watch<'_> {
         let mut sweep = self.pace.sweep;
         loop {
             let start = Instant::now();
-            let turn = self.turn(&mut memory, hints, &pool);
+            let turn = self.turn(&mut memory, bell, hints, &pool);
+            if bell.is_stopped() {
+                return Ok(());
+            }
             if turn.as_ref().is_none_or(|turn| turn.quiet) {
                 sweep = self.pace.sweep.max(start.elapsed() * BUSY);
             }
@@ -159,7 +181,13 @@ impl Watch<'_> {
     }
 
     /// Looks, and builds unless everything is what it was.
-    fn turn(&self, memory: &mut Memory, hints: &mut dyn Hints, pool: &rayon::ThreadPool) -> Option<Turn> {
+    fn turn(
+        &self,
+        memory: &mut Memory,
+        bell: &Bell,
+        hints: &mut dyn Hints,
+        pool: &rayon::ThreadPool,
+    ) -> Option<Turn> {
         let start = Instant::now();
         // In this order: what changes after it was looked at is seen by the next look, and a build sees no less than
         // the look before it.
@@ -189,8 +217,8 @@ impl Watch<'_> {
         }
         let roots = roots.cloned();
         // A look that only makes sure is not worth a word.
-        let events: &dyn Events = if again { &() } else { self.events };
-        let outcome = project.and_then(|(config, roots)| self.build(&config, &roots, events));
+        let events = Ears { bell, events: if again { &() } else { self.events } };
+        let outcome = project.and_then(|(config, roots)| self.build(&config, &roots, &events));
         let (mut changed, mut removed) = (vec![], vec![]);
         if let (Some(roots), Some((_, before))) = (&roots, &mut memory.files)
             && let Ok(after) = self.files(roots)
@@ -201,6 +229,7 @@ impl Watch<'_> {
         let mut turn = Turn {
             number: memory.number,
             quiet: false,
+            mended: false,
             roots,
             warnings,
             outcome,
@@ -217,11 +246,13 @@ impl Watch<'_> {
             && errors == memory.errors
             && [turn.changed.len(), turn.removed.len(), turn.warnings.len()] == [0; 3];
         turn.number += u64::from(!turn.quiet);
+        turn.mended = memory.failed && turn.is_ok();
         *memory = Memory {
             look: Some(look),
             // What a build changed is looked at once more: someone else may have been at it meanwhile.
             sure: sure && turn.quiet,
             number: turn.number,
+            failed: !turn.is_ok(),
             errors,
             files: memory.files.take(),
             input: memory.input.take(),
@@ -314,12 +345,23 @@ mod tests {
             fs::write(self.path(path), text).unwrap();
         }
 
-        /// Watches without a single event, hands every turn that is not quiet to `told`, and ends when that says so.
-        /// Whether it ever was at rest is said, too.
+        /// Watches without a single event, hands every turn to `told`, and ends when that says so.
         fn watch(&self, bell: &Bell, told: &mut dyn FnMut(&Turn) -> ControlFlow<()>) {
-            let start = self.path("");
-            let watch = Watch {
-                start: &start,
+            self.settings().run(bell, &mut (), told).unwrap();
+        }
+
+        /// Looks again and again, without waiting and without a single event, until `told` breaks.
+        fn look(&self, told: &mut dyn FnMut(&Turn) -> ControlFlow<()>) {
+            let (watch, mut memory, bell) = (self.settings(), Memory::default(), Bell::default());
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+            while watch.turn(&mut memory, &bell, &mut (), &pool).is_none_or(|turn| told(&turn).is_continue())
+            {
+            }
+        }
+
+        fn settings(&self) -> Watch<'_> {
+            Watch {
+                start: self.0.path(),
                 preset: None,
                 output: None,
                 home: None,
@@ -328,8 +370,7 @@ mod tests {
                 pack: false,
                 pace: Pace { sweep: Duration::from_millis(5), ..Pace::default() },
                 events: &(),
-            };
-            watch.run(bell, &mut (), told).unwrap();
+            }
         }
     }
 
@@ -339,11 +380,11 @@ mod tests {
     }
 
     #[test]
-    fn without_a_single_event_the_sweep_finds_every_change() {
+    fn without_a_single_event_every_change_is_found() {
         let project = Project::new();
         project.put("runtime/other", "not ours");
         let mut steps = vec![];
-        project.watch(&Bell::default(), &mut |turn| {
+        project.look(&mut |turn| {
             if turn.quiet {
                 return ControlFlow::Continue(());
             }
@@ -384,26 +425,72 @@ mod tests {
     #[test]
     fn what_failed_is_tried_again_when_something_changed_and_not_before() {
         let project = Project::new().write("assetc.yml", "").write("assets/a.png", "no picture");
-        let bell = Bell::default();
-        let mut turns = vec![];
-        let ender = bell.clone();
-        let mut started = false;
-        project.watch(&bell, &mut |turn| {
-            turns.push((turn.number, turn.quiet, turn.is_ok()));
-            if !std::mem::replace(&mut started, true) {
-                // Time for a hundred sweeps, of which all but the first few see that nothing is to be done.
-                let ender = ender.clone();
-                std::thread::spawn(move || {
-                    std::thread::sleep(Duration::from_millis(800));
-                    ender.stop();
-                });
+        let mut loud = vec![];
+        let mut quiet = 0;
+        project.look(&mut |turn| {
+            if turn.quiet {
+                quiet += 1;
+                if quiet == 1 {
+                    project.put("assets/b.png", "no picture");
+                }
+                return ControlFlow::Continue(());
+            }
+            let failed: Vec<&str> = turn.errors().into_iter().map(|(source, _)| source).collect();
+            loud.push((turn.number, failed.join(" "), turn.mended));
+            match turn.number {
+                2 => {
+                    fs::remove_file(project.path("assets/a.png")).unwrap();
+                    fs::remove_file(project.path("assets/b.png")).unwrap();
+                }
+                3 => return ControlFlow::Break(()),
+                _ => {}
             }
             ControlFlow::Continue(())
         });
-        assert_eq!(turns[0], (1, false, false));
-        assert!(turns[1..].iter().all(|turn| *turn == (1, true, false)), "{turns:?}");
-        // One makes sure. Another one does where files were written within a tick of the clock.
-        assert!((1..=4).contains(&turns.len()), "{turns:?}");
+        let wanted = [(1, "a.png", false), (2, "a.png b.png", false), (3, "", true)];
+        assert_eq!(loud, wanted.map(|(number, failed, mended)| (number, failed.to_owned(), mended)));
+    }
+
+    #[test]
+    fn at_rest_there_is_a_look_and_no_build() {
+        let project = Project::new().write("assetc.yml", "").write("assets/a.png", "no picture");
+        let watch = project.settings();
+        let (mut memory, bell) = (Memory::default(), Bell::default());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let mut turn = || watch.turn(&mut memory, &bell, &mut (), &pool);
+        assert!(!turn().unwrap().quiet);
+        // Files that were just written may change without their stamps telling; until then builds make sure.
+        while let Some(turn) = turn() {
+            assert!(turn.quiet && !turn.is_ok() && turn.number == 1);
+        }
+        assert!((0..100).all(|_| turn().is_none()));
+        project.put("assets/a.png", "no picture either");
+        assert!(turn().is_some());
+    }
+
+    #[test]
+    fn the_end_cuts_a_build_short() {
+        let project = Project::new();
+        let bell = Bell::default();
+        bell.stop();
+        project.watch(&bell, &mut |turn| panic!("{turn:?}"));
+        assert!(!project.path("runtime/a").exists());
+    }
+
+    #[test]
+    fn a_sweep_comes_without_a_hint() {
+        let project = Project::new();
+        project.watch(&Bell::default(), &mut |turn| match (turn.number, turn.quiet) {
+            (1, true) => {
+                project.put("assets/b", "1");
+                ControlFlow::Continue(())
+            }
+            (1, false) => ControlFlow::Continue(()),
+            _ => {
+                assert_eq!(names(&turn.changed), ["b"]);
+                ControlFlow::Break(())
+            }
+        });
     }
 
     #[test]

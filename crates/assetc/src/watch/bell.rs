@@ -40,6 +40,11 @@ impl Bell {
         self.0.1.notify_all();
     }
 
+    /// Whether the watch is to end.
+    pub fn is_stopped(&self) -> bool {
+        self.lock().stop
+    }
+
     /// Waits for a hint, at most this long.
     pub fn wait(&self, at_most: Duration) -> Woken {
         let nothing = |rung: &mut Rung| !rung.hint && !rung.stop;
@@ -102,7 +107,9 @@ mod tests {
     fn the_end_comes_before_all_else_and_stays() {
         let bell = Bell::default();
         bell.hint();
+        assert!(!bell.is_stopped());
         bell.stop();
+        assert!(bell.is_stopped());
         assert_eq!(bell.wait(LONG), Woken::Stop);
         assert_eq!(bell.settle(LONG, LONG), Woken::Stop);
     }

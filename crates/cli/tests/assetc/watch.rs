@@ -13,6 +13,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+/// The example of a client.
+#[allow(dead_code, reason = "its main function, too")]
+#[path = "../../../assetc/examples/hot_reload.rs"]
+mod hot_reload;
+
 const LONG: Duration = Duration::from_secs(120);
 
 /// A watch that runs, and the lines it says.
@@ -23,18 +28,28 @@ struct Watching<'a> {
 }
 
 impl Watching<'_> {
+    /// Starts one that speaks JSON.
     fn start<'a>(project: &'a Project, args: &[&str]) -> Watching<'a> {
-        let errors = fs::File::create(project.path("stderr")).unwrap();
         let mut command = project.command(&["watch", "--json", "-v"]);
-        let mut child = command.args(args).stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let errors = fs::File::create(project.path("stderr")).unwrap();
+        let child = command.args(args).stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
         let (sender, lines) = channel();
+        let mut watching = Watching { project, child, lines };
+        let stdout = BufReader::new(watching.child.stdout.take().unwrap());
         std::thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
                 let _ = sender.send(serde_json::from_str(&line).unwrap());
             }
         });
-        Watching { project, child, lines }
+        watching
+    }
+
+    /// Starts one that speaks to a person; all it says is in one file, as on a terminal.
+    fn start_plain(project: &Project) -> Watching<'_> {
+        let said = fs::File::create(project.path("stderr")).unwrap();
+        let mut command = project.command(&["watch"]);
+        let child = command.stdout(said.try_clone().unwrap()).stderr(said).spawn().unwrap();
+        Watching { project, child, lines: channel().1 }
     }
 
     fn errors(&self) -> String {
@@ -45,6 +60,19 @@ impl Watching<'_> {
     #[track_caller]
     fn line(&self) -> Value {
         self.lines.recv_timeout(LONG).unwrap_or_else(|e| panic!("{e}; it said:\n{}", self.errors()))
+    }
+
+    /// Waits until standard error has these, one after the other.
+    #[track_caller]
+    fn says(&self, texts: &[&str]) {
+        let start = Instant::now();
+        let said = |errors: &str| {
+            texts.iter().try_fold(errors, |rest, text| Some(rest.split_once(text)?.1)).is_some()
+        };
+        while !said(&self.errors()) {
+            assert!(start.elapsed() < LONG, "{texts:?} not in:\n{}", self.errors());
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// The lines up to one like this, which has to come.
@@ -119,6 +147,12 @@ fn collect(dir: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
+/// Writes a file at one stroke: no look finds half of it.
+fn put(project: &Project, path: &str, bytes: impl AsRef<[u8]>) {
+    project.write("half", bytes);
+    fs::rename(project.path("half"), project.path(path)).unwrap();
+}
+
 fn project() -> Project {
     let project = Project::new();
     project.write("assets/a.png", picture(4, 4, 1)).write("assets/sub/b.png", picture(4, 4, 2));
@@ -187,17 +221,63 @@ fn what_failed_is_tried_again_when_it_changed() {
 }
 
 #[test]
+fn a_person_sees_errors_until_they_are_mended() {
+    let p = project();
+    let watching = Watching::start_plain(&p);
+    let mut story = vec!["built a.png\n", "2 assets: 2 built, 0 cached, 0 failed -> runtime", "watching"];
+    let mut goes_on = |more: &[&'static str]| {
+        story.extend(more);
+        watching.says(&story);
+    };
+    goes_on(&["Ctrl-C ends it\n"]);
+    put(&p, "assets/bad.png", "no picture");
+    goes_on(&["failed bad.png\n", "error[", "bad.png", "3 assets: 0 built, 2 cached, 1 failed", ")\n"]);
+    put(&p, "assets/a.png", picture(4, 4, 9));
+    goes_on(&["built a.png\n", "error[", "bad.png", "3 assets: 1 built, 1 cached, 1 failed", ")\n"]);
+    put(&p, "assets/bad.png", picture(4, 4, 10));
+    goes_on(&["built bad.png\n", "3 assets: 1 built, 2 cached, 0 failed", ")\nmended: no errors left\n"]);
+    put(&p, "assetc.yml", "embed: [\n");
+    goes_on(&["error[", "assetc.yml"]);
+    put(&p, "assetc.yml", "");
+    goes_on(&["3 assets: 0 built, 3 cached, 0 failed", ")\nmended: no errors left\n"]);
+    assert_eq!(watching.errors().matches("watching for changes").count(), 1);
+    assert!(!watching.errors().contains("looked"), "a look that finds nothing is not worth a word");
+}
+
+#[test]
+fn a_warning_is_said_when_it_comes_up() {
+    let p = project();
+    put(&p, "assetc.yml", "odd: 1\n");
+    let watching = Watching::start_plain(&p);
+    watching.says(&["warning[", "odd", "watching for changes"]);
+    put(&p, "assets/a.png", picture(4, 4, 9));
+    watching.says(&["watching for changes", "built a.png", "1 built, 1 cached"]);
+    assert_eq!(watching.errors().matches("warning[").count(), 1, "{}", watching.errors());
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it() {
+    let p = project();
+    let mut child = p.command(&["watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("\"build\":1"));
+    drop(lines);
+    put(&p, "assets/a.png", picture(4, 4, 9));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn the_configuration_is_followed_and_a_broken_one_is_said() {
     let p = project();
     p.write("assets/notes.txt", "hello");
     let watching = Watching::start(&p, &[]);
     assert_eq!(watching.line()["ok"], true);
-    p.write("assetc.yml", "embed: \"*.txt\"\n");
+    put(&p, "assetc.yml", "embed: \"*.txt\"\n");
     watching.until(|line| lists(line, "changed", "notes.txt"));
-    p.write("assetc.yml", "embed: [\n");
+    put(&p, "assetc.yml", "embed: [\n");
     let line = watching.until(|line| line["ok"] == false);
     assert_eq!(line["failed"][0]["source"], "assetc.yml");
-    p.write("assetc.yml", "output: elsewhere\n");
+    put(&p, "assetc.yml", "output: elsewhere\n");
     let line = watching.until(|line| line["ok"] == true);
     assert!(lists(&line, "changed", "a.ktx2"), "{line}");
     assert!(p.exists("elsewhere/a.ktx2") && p.exists("runtime/notes.txt"));
@@ -218,7 +298,7 @@ fn clients_are_told_what_changed() {
     let (mut one, mut two) = (connect(), connect());
     let nothing = serde_json::json!({"build": 1, "ok": true, "changed": [], "removed": [], "failed": []});
     assert_eq!((one(), two()), (nothing.clone(), nothing));
-    p.write("assets/a.png", picture(4, 4, 20));
+    put(&p, "assets/a.png", picture(4, 4, 20));
     let line = watching.until(|line| lists(line, "changed", "a.ktx2"));
     assert_eq!(line["changed"], serde_json::json!(["a.ktx2"]), "the manifest has not changed");
     assert_eq!((&one(), &two()), (&line, &line));
@@ -227,6 +307,33 @@ fn clients_are_told_what_changed() {
     let line = watching.until(|line| lists(line, "removed", "a.ktx2"));
     assert_eq!(two(), line);
     assert!(p.exists("runtime.hpack"));
+}
+
+#[test]
+fn the_client_of_the_example_loads_what_changed() {
+    let p = project();
+    let watching = Watching::start(&p, &["--notify", "0"]);
+    let changes = hot_reload::listen(watching.line()["listening"].as_str().unwrap().to_owned());
+    let next = || changes.recv_timeout(LONG).unwrap_or_else(|e| panic!("{e}; {}", watching.errors()));
+    next();
+    let mut loaded = BTreeMap::new();
+    let name = "assets/sub/ü '.png";
+    put(&p, name, picture(4, 4, 20));
+    let mut wait_for = |wanted: &dyn Fn(&hot_reload::Change) -> bool| {
+        loop {
+            let change = next();
+            hot_reload::apply(&mut loaded, &p.path("runtime"), &change);
+            if wanted(&change) {
+                return loaded.clone();
+            }
+        }
+    };
+    let output = "sub/ü '.ktx2".to_owned();
+    let there = wait_for(&|change| change.changed.contains(&output));
+    assert_eq!(there[&output], p.read(&format!("runtime/{output}")));
+    p.remove(name);
+    let there = wait_for(&|change| change.removed.contains(&output));
+    assert!(!there.contains_key(&output));
 }
 
 /// Every file is written twice, so that there are far more events than a queue of the system takes (16,384 on Linux).
@@ -270,7 +377,7 @@ fn ctrl_c_ends_it_at_rest() {
     watching.until(|line| line["build"] == 1);
     assert!(p.exists("game.sock"));
     assert_eq!(watching.interrupt(), Some(0));
-    assert!(watching.errors().ends_with("stopped\n"), "{}", watching.errors());
+    watching.says(&["\nstopped"]);
     assert!(!p.exists("game.sock"), "the socket is taken away");
     watching.agrees();
     // A failure is no other way to end.
@@ -294,10 +401,18 @@ fn ctrl_c_ends_it_in_the_middle_of_a_build() {
         std::thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(watching.interrupt(), Some(0), "{}", watching.errors());
-    assert!(watching.errors().contains("\nstopped"), "{}", watching.errors());
+    watching.says(&["\nstopped"]);
+    // What is there is whole and the same that it will be.
+    let mut there = BTreeMap::new();
+    collect(&p.path("runtime"), "", &mut there);
     p.run(&["check"]).expect(0);
     p.run(&[]).expect(0);
     watching.agrees();
+    let all = p.tree("runtime");
+    // Only a build that takes longer than it is waited for leaves files behind, which the next one takes away.
+    let late = watching.errors().contains("in the middle");
+    there.retain(|path, _| !(late && path.starts_with(".kiln-")));
+    assert!(there.iter().all(|(path, bytes)| all.get(path) == Some(bytes)), "{:?}", there.keys());
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn attend(
             }
             while stage.seats.len() > CLIENTS {
                 let oldest = stage.seats.pop_front();
-                oldest.is_some_and(|seat| seat.line.close());
+                _ = oldest.map(|seat| seat.line.close());
             }
         }
     };

@@ -43,7 +43,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
     progress.clear();
     let report = result?;
 
-    say_all(session, &report);
+    say_all(session, &report, |_| true);
     if session.json {
         session.out().line(&report_json(&report, &roots).to_string());
     } else if session.verbosity > Verbosity::Quiet {
@@ -52,10 +52,10 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
     Ok(if report.is_ok() { OK } else { FAILED })
 }
 
-/// Says everything that a build found: problems, warnings, errors.
-pub(super) fn say_all(session: &Session, report: &Report) {
+/// Says everything that a build found: problems, the warnings of these assets, errors.
+pub(super) fn say_all(session: &Session, report: &Report, warned: impl Fn(&Asset) -> bool) {
     report.problems.iter().for_each(|problem| session.say(problem));
-    for asset in &report.assets {
+    for asset in report.assets.iter().filter(|asset| warned(asset)) {
         asset.warnings.iter().for_each(|warning| session.say(warning));
     }
     for asset in &report.assets {

@@ -9,15 +9,16 @@ use ::assetc::watch::{Bell, Listener, Pace, Turn, Watch};
 use kiln_cli::json::Json;
 use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::terminal::reader_is_gone;
-use kiln_kit::{Diag, Severity};
+use kiln_kit::{Diag, Severity, State};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long a build may go on after Ctrl-C. After that it is left where it is: the journal knows what is done.
-const GRACE: Duration = Duration::from_secs(1);
+/// How long the assets in hand may take after Ctrl-C. After that they are left where they are: the journal knows what is
+/// done.
+const GRACE: Duration = Duration::from_secs(3);
 
 /// What the thread that waits is told.
 enum News {
@@ -124,23 +125,30 @@ fn tell(session: &Session, turn: &Turn, audience: Option<&Audience>) -> ControlF
     }
     turn.warnings.iter().for_each(|warning| session.say(warning));
     match &turn.outcome {
-        Ok(report) => say_all(session, report),
+        // An error is said until it is mended; a warning when it comes up.
+        Ok(report) => say_all(session, report, |asset| turn.number == 1 || asset.state != State::Fresh),
         Err(diag) => session.say(diag),
     }
     let text = line(turn.number, turn.is_ok(), &turn.changed, &turn.removed, &turn.errors());
+    // Before it is said here: whoever reads that and connects is not told again.
+    if let Some(audience) = audience {
+        let standing = line(turn.number, turn.is_ok(), &[], &[], &turn.errors());
+        audience.tell(&text, &standing);
+    }
     if session.json {
         session.out().line(&text);
     } else if session.verbosity > Verbosity::Quiet {
         if let (Ok(report), Some(roots)) = (&turn.outcome, &turn.roots) {
             summary(session, report, roots, turn.took);
         }
+        if turn.mended {
+            let mut out = session.out();
+            let line = out.style.good("mended: no errors left");
+            out.line(&line);
+        }
         if turn.number == 1 {
             session.note("watching for changes; Ctrl-C ends it");
         }
-    }
-    if let Some(audience) = audience {
-        let standing = line(turn.number, turn.is_ok(), &[], &[], &turn.errors());
-        audience.tell(&text, &standing);
     }
     // A program that reads the lines and goes away has no further use for them.
     if session.json && reader_is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
