@@ -48,6 +48,8 @@ pub static RECIPES: &[&dyn Recipe] = &[
     &Lut,
     &Material,
     &Mesh,
+    #[cfg(not(feature = "fbx"))]
+    &crate::recipes::fbx::Unread,
     &Shader,
     &Cubemap,
     &Array(Mode::Normal),
@@ -139,6 +141,7 @@ mod tests {
         check("models/Chair.v2.GLB", "mesh", "models/Chair.v2.hmesh");
         check("a.gltf", "mesh", "a.hmesh");
         check("a.obj", "mesh", "a.hmesh");
+        check("a.FBX", if cfg!(feature = "fbx") { "mesh" } else { "fbx" }, "a.hmesh");
         check("brick.mat", "material", "brick.hmat");
         check("sky.env/", "cubemap", "sky.env.ktx2");
         check("ground.array/", "array", "ground.arr.ktx2");

@@ -7,10 +7,13 @@
 
 pub mod cube;
 pub mod faces;
+#[cfg(feature = "fbx")]
+pub mod fbx;
 mod files;
 pub mod gltf;
 pub mod image;
 pub mod obj;
+mod polygon;
 
 use kiln_kit::Diag;
 
