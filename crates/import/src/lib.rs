@@ -12,6 +12,7 @@ pub mod fbx;
 mod files;
 pub mod gltf;
 pub mod image;
+pub mod light;
 pub mod obj;
 mod polygon;
 

@@ -5,6 +5,8 @@ pub(crate) mod cubemap;
 pub(crate) mod embed;
 #[cfg(not(feature = "fbx"))]
 pub(crate) mod fbx;
+pub(crate) mod font;
+pub(crate) mod light;
 pub(crate) mod lut;
 pub(crate) mod material;
 pub(crate) mod mesh;

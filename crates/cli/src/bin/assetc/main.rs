@@ -4,6 +4,7 @@ mod args;
 mod audience;
 mod build;
 mod inspect;
+mod report;
 mod watch;
 
 use ::assetc::config::{self, Config, Preset, Roots};
@@ -71,6 +72,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Init) => init(session),
         Some(Command::Info { path }) => inspect::info(session, path),
         Some(Command::Check { path }) => inspect::check(session, path),
+        Some(Command::Report(args)) => report::report(session, args),
         Some(Command::Pack(PackCommand::Info { file })) => inspect::pack_info(session, file),
         Some(Command::Watch(args)) => watch::watch(session, args.and(&build)),
         Some(Command::Clean) => build::clean(session),
