@@ -126,12 +126,20 @@ fn read(bytes: &[u8], files: &mut Files<'_, '_>) -> Result<Imported<Valid<Scene>
     Ok(Imported { value, warnings })
 }
 
+/// Where a file says what it is: binary ones at once, text ones in a comment or the name of a property.
+const HEAD: usize = 4096;
+
 fn load(bytes: &[u8], budget: &Budget) -> Result<ufbx::SceneRoot, Diag> {
+    if !bytes[..bytes.len().min(HEAD)].windows(3).any(|word| word == b"FBX") {
+        return Err(
+            Diag::error("fbx-format", "this is not an FBX file").hint("export it again, or rename it")
+        );
+    }
     let options = LoadOpts {
         temp_allocator: budget.allocator(),
         result_allocator: budget.allocator(),
         node_depth_limit: MAX_DEPTH,
-        // Not a guess: what is called .fbx and is something else is refused.
+        // Not a guess: the library reads other formats, too.
         file_format: ufbx::FileFormat::Fbx,
         load_external_files: false,
         target_axes: CoordinateAxes::right_handed_y_up(),
@@ -155,9 +163,6 @@ fn refused(error: &ufbx::Error) -> Diag {
         ErrorType::MemoryLimit | ErrorType::AllocationLimit | ErrorType::OutOfMemory => too_large(),
         ErrorType::NodeDepthLimit => {
             Diag::error("fbx-too-deep", format!("its nodes are more than {MAX_DEPTH} deep"))
-        }
-        ErrorType::UnrecognizedFileFormat => {
-            Diag::error("fbx-format", "this is not an FBX file").hint("export it again, or rename it")
         }
         _ => {
             let mut message = format!("it cannot be read: {}", &*error.description);

@@ -1,7 +1,7 @@
 //! Animations of a file, as linear keys of nodes' places.
 //!
 //! FBX moves angles along curves, one for each axis; keys here are of whole rotations, thirty a second where the curves
-//! bend. Clips begin at zero. What a clip leaves where it is has no keys.
+//! bend. Clips begin at zero, where the file says that they begin. What a clip leaves where it is has no keys.
 
 use kiln_ir::{Animation, Channel, Interpolation, NodeId, Property};
 use kiln_kit::Diag;
@@ -27,6 +27,8 @@ pub(super) fn read(model: &ufbx::Scene, budget: &mut Budget) -> Result<Vec<Anima
             ..BakeOpts::default()
         };
         let baked = ufbx::bake_anim(model, &stack.anim, options).map_err(|error| refused(&error))?;
+        // The library moves clips to the left alone.
+        let begin = stack.time_begin.min(0.0);
         let mut animation = Animation { name: stack.element.name.to_string(), channels: Vec::new() };
         for keys in &baked.nodes {
             let Some(node) = model.nodes.get(keys.typed_id as usize) else { continue };
@@ -40,17 +42,18 @@ pub(super) fn read(model: &ufbx::Scene, budget: &mut Budget) -> Result<Vec<Anima
                     channel.times.truncate(1);
                     channel.values.truncate(property.components());
                 }
-                if !channel.times.is_empty() && !(is_constant && channel.values == rest) {
+                let is_at_rest = is_constant && channel.values == rest;
+                if !(channel.times.is_empty() || is_at_rest) {
                     animation.channels.push(channel);
                 }
                 Ok(())
             };
-            let (times, values) = threes(&keys.translation_keys);
+            let (times, values) = threes(&keys.translation_keys, begin);
             add(Property::Translation, keys.constant_translation, times, values, &vec3(rest.translation))?;
-            let times = keys.rotation_keys.iter().map(|key| key.time as f32).collect();
+            let times = keys.rotation_keys.iter().map(|key| (key.time - begin) as f32).collect();
             let values = keys.rotation_keys.iter().flat_map(|key| quat(key.value)).collect();
             add(Property::Rotation, keys.constant_rotation, times, values, &quat(rest.rotation))?;
-            let (times, values) = threes(&keys.scale_keys);
+            let (times, values) = threes(&keys.scale_keys, begin);
             add(Property::Scale, keys.constant_scale, times, values, &vec3(rest.scale))?;
         }
         if !animation.channels.is_empty() {
@@ -60,6 +63,9 @@ pub(super) fn read(model: &ufbx::Scene, budget: &mut Budget) -> Result<Vec<Anima
     Ok(animations)
 }
 
-fn threes(keys: &[ufbx::BakedVec3]) -> (Vec<f32>, Vec<f32>) {
-    (keys.iter().map(|key| key.time as f32).collect(), keys.iter().flat_map(|key| vec3(key.value)).collect())
+fn threes(keys: &[ufbx::BakedVec3], begin: f64) -> (Vec<f32>, Vec<f32>) {
+    (
+        keys.iter().map(|key| (key.time - begin) as f32).collect(),
+        keys.iter().flat_map(|key| vec3(key.value)).collect(),
+    )
 }

@@ -17,8 +17,11 @@ enum Kind {
 /// Moves a property of node 2 along each axis.
 fn moved(text: Text, property: &str, times: &[f64], values: &[[f64; 3]], kind: Kind) -> Text {
     let seconds: Vec<i64> = times.iter().map(|time| (time * SECOND as f64).round() as i64).collect();
+    let limit = |name: &str, at: i64| format!("P: \"{name}\", \"KTime\", \"Time\", \"\",{at}\n");
+    let (start, stop) = (limit("LocalStart", seconds[0]), limit("LocalStop", seconds[seconds.len() - 1]));
+    let stack = format!("Properties70:  {{\n{start}{stop}}}");
     let mut text = text
-        .object("AnimationStack", 20, "walk", "", "")
+        .object("AnimationStack", 20, "walk", "", &stack)
         .object("AnimationLayer", 21, "layer", "", "")
         .object("AnimationCurveNode", 22, "T", "", "")
         .link(21, 20)
@@ -50,6 +53,8 @@ fn linear_keys_stay_as_they_are() {
     let channel = &clip.channels[0];
     assert_eq!((channel.property, channel.interpolation), (Property::Translation, Interpolation::Linear));
     near(&channel.times, &[0.0, 0.5, 2.0], 1e-6);
+    let text = moved(square("", &[]), "Lcl Translation", &[-1.0, -0.5, 1.0], &values, Kind::Linear);
+    near(&good(&text.bytes()).value.animations[0].channels[0].times, &[0.0, 0.5, 2.0], 1e-6);
     near(&channel.values, &[0.0, 0.0, 0.0, 1.0, 0.5, 0.0, 1.0, 0.0, -2.0], 1e-5);
 }
 
