@@ -9,6 +9,7 @@ mod damage;
 mod determinism;
 mod edits;
 mod embed;
+mod fbx;
 mod fonts;
 mod histories;
 mod json;
