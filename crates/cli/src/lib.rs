@@ -7,5 +7,6 @@ mod manual;
 pub mod pak;
 pub mod progress;
 pub mod render;
+mod store;
 pub mod terminal;
 pub mod unity_assetdb;

@@ -43,6 +43,8 @@ pub struct Cook<'a> {
     out: &'a dyn Fs,
     works: Option<&'a Works>,
     store: Option<&'a Store>,
+    /// Whether results of others may be taken from it, and not only put into it.
+    finds: bool,
     pub(crate) seen: BTreeMap<RelPath, Seen>,
     pub(crate) kept: Option<Blob>,
     pub(crate) emitted: Vec<Emitted>,
@@ -59,6 +61,7 @@ impl<'a> Cook<'a> {
             out,
             works: None,
             store: None,
+            finds: false,
             seen: BTreeMap::new(),
             kept: None,
             emitted: vec![],
@@ -71,9 +74,9 @@ impl<'a> Cook<'a> {
         Cook { works: Some(works), ..self }
     }
 
-    /// The same window, with a store that results are put into.
-    pub(crate) fn storing(self, store: Option<&'a Store>) -> Cook<'a> {
-        Cook { store, ..self }
+    /// The same window, with a store that results are put into and, if it `finds`, taken from.
+    pub(crate) fn storing(self, store: Option<&'a Store>, finds: bool) -> Cook<'a> {
+        Cook { store, finds, ..self }
     }
 
     /// Takes over what a stored result says a cook would have done; all or nothing.
@@ -132,9 +135,9 @@ impl<'a> Cook<'a> {
         key: WorkKey,
         make: impl FnOnce() -> Result<Made, Diag>,
     ) -> Result<Vec<Diag>, Diag> {
-        let (out, store) = (self.out, self.store);
+        let (out, store, finds) = (self.out, self.store, self.finds);
         let make = || {
-            if let Some(made) = store.and_then(|store| store.find_work(key)) {
+            if let Some(made) = store.filter(|_| finds).and_then(|store| store.find_work(key)) {
                 return Ok(made);
             }
             let start = Instant::now();

@@ -13,6 +13,7 @@ pub mod mem;
 pub mod path;
 pub mod real;
 pub mod record;
+pub mod remote;
 pub mod run;
 pub mod shard;
 pub mod share;

@@ -376,7 +376,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
         events.on(Event::Started { source });
         let mut cx = Cook::new(source, self.world.src, self.world.src_tree, self.world.out)
             .sharing(&self.works)
-            .storing(store);
+            .storing(store, !self.plan.force);
         let mut fetched = false;
         let result = catch_unwind(AssertUnwindSafe(|| match self.fetch(task, &mut cx) {
             Some(payload) => {

@@ -118,8 +118,18 @@ fn compile(project: &Path) -> Report {
     let resolver = config.resolver(None);
     let (jobs, force, verify, pack) = (2, false, true, false);
     let tools = Tools::default();
-    let request =
-        Request { roots: &roots, resolver: &resolver, tools: &tools, jobs, force, verify, pack, events: &() };
+    let request = Request {
+        roots: &roots,
+        resolver: &resolver,
+        tools: &tools,
+        jobs,
+        force,
+        verify,
+        pack,
+        store: None,
+        shard: None,
+        events: &(),
+    };
     let report = build(&request).unwrap();
     assert!(report.problems.is_empty(), "{:?}", report.problems);
     report

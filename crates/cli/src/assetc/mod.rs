@@ -2,6 +2,7 @@
 
 mod args;
 mod build;
+mod cache;
 mod inspect;
 
 use crate::json::Json;
@@ -68,6 +69,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Info { path }) => inspect::info(session, path),
         Some(Command::Check { path }) => inspect::check(session, path),
         Some(Command::Pack(PackCommand::Info { file })) => inspect::pack_info(session, file),
+        Some(Command::Cache(command)) => cache::cache(session, &command),
         Some(Command::Clean) => build::clean(session),
         Some(Command::Explain { source }) => inspect::explain(session, &source),
         Some(Command::Completions { shell }) => {

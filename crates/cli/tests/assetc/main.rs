@@ -19,7 +19,11 @@ mod packs;
 mod permissions;
 mod project;
 mod random;
+#[path = "../../../kit/tests/store/server.rs"]
+#[allow(dead_code, reason = "the server is shared with the tests of the store")]
+mod server;
 #[cfg(feature = "glsl")]
 mod shaders;
+mod store;
 mod strange;
 mod textures;

@@ -11,8 +11,9 @@
 //! what a crash leaves is checked when it is used, as is everything, and removed when it is not what it should be. A
 //! file's modification time is when it was last used.
 
-use super::action::{Blob, LONGEST_RECORD};
+use super::action::{Blob, LONGEST_RECORD, SETS, read_sets, write_sets};
 use crate::hash::Hash;
+use crate::remote::Source;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -127,7 +128,8 @@ impl Local {
         if placed.is_err() {
             let _ = fs::remove_file(&temporary);
         }
-        placed
+        // Where a file that someone reads cannot be replaced, what is there is as good.
+        if placed.is_err() && path.is_file() { Ok(()) } else { placed }
     }
 
     fn open_used(&self, kind: Kind, hash: Hash) -> Option<File> {
@@ -162,6 +164,28 @@ impl Local {
                 let _ = fs::remove_file(item.path());
             }
         }
+    }
+}
+
+impl Source for Local {
+    fn record(&self, key: Hash) -> Option<Vec<u8>> {
+        self.record(key)
+    }
+
+    fn blob(&self, blob: Blob) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.blob(blob)?.read_to_end(&mut bytes).ok().map(|_| bytes)
+    }
+
+    fn merge(&self, key: Hash, theirs: &[u8]) -> Option<Vec<u8>> {
+        let mut sets = read_sets(key, &self.record(key)?)?;
+        let theirs = read_sets(key, theirs).unwrap_or_default();
+        if sets.iter().all(|set| theirs.contains(set)) {
+            return None;
+        }
+        sets.extend(theirs.into_iter().filter(|set| !sets.contains(set)).collect::<Vec<_>>());
+        sets.truncate(SETS);
+        Some(write_sets(key, &sets))
     }
 }
 

@@ -23,7 +23,8 @@ use crate::PakBuf;
 use cook::decode;
 use kiln_kit::record::{Output, Record};
 use kiln_kit::{
-    Cache, Diag, Event, Events, Fs, Hash, Plan as Run, Real, RelPath, Severity, State, Tree, Why, World, run,
+    Cache, Diag, Event, Events, Fs, Hash, Plan as Run, Real, RelPath, Severity, Shard, State,
+    Store as Shared, Tree, Why, World, run,
 };
 use plan::{Plan, Recipe};
 use spool::Spool;
@@ -63,6 +64,8 @@ pub struct BakedAsset {
     pub name: String,
     /// Why it was baked; `None` when it was as it should be.
     pub why: Option<Why>,
+    /// Whether it was in the shared store and only had to be copied.
+    pub fetched: bool,
 }
 
 /// What a bake did.
@@ -83,7 +86,12 @@ pub struct Baked {
 impl Baked {
     /// How many assets were baked.
     pub fn built(&self) -> usize {
-        self.assets.iter().filter(|asset| asset.why.is_some()).count()
+        self.assets.iter().filter(|asset| asset.why.is_some() && !asset.fetched).count()
+    }
+
+    /// How many assets came from the shared store.
+    pub fn fetched(&self) -> usize {
+        self.assets.iter().filter(|asset| asset.fetched).count()
     }
 }
 
@@ -95,6 +103,8 @@ pub struct Bake<'a> {
     cache: Option<PathBuf>,
     jobs: usize,
     force: bool,
+    store: Option<&'a Shared>,
+    shard: Option<Shard>,
     events: &'a dyn Events,
 }
 
@@ -102,7 +112,17 @@ impl<'a> Bake<'a> {
     /// Bakes what the content file `src` lists into `dst`.
     pub fn new(src: impl Into<PathBuf>, dst: impl Into<PathBuf>) -> Bake<'a> {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        Bake { src: src.into(), dst: dst.into(), dir: None, cache: None, jobs, force: false, events: &() }
+        Bake {
+            src: src.into(),
+            dst: dst.into(),
+            dir: None,
+            cache: None,
+            jobs,
+            force: false,
+            store: None,
+            shard: None,
+            events: &(),
+        }
     }
 
     /// The root that patterns, `/…` paths and keys are relative to, in place of the folder of the content file.
@@ -126,6 +146,18 @@ impl<'a> Bake<'a> {
     /// Bakes everything, whatever is remembered.
     pub fn force(mut self, force: bool) -> Self {
         self.force = force;
+        self
+    }
+
+    /// Where results are looked for and put beyond this pak.
+    pub fn store(mut self, store: &'a Shared) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Bakes only this part of the assets, for the store alone: no pak is written.
+    pub fn shard(mut self, shard: Shard) -> Self {
+        self.shard = Some(shard);
         self
     }
 
@@ -221,16 +253,25 @@ impl<'a> Bake<'a> {
         let touched = !self.trusted(&out, &cache, &name);
         forget_lost(&mut cache, &plan, &stores, touched).map_err(unwritable)?;
 
+        let mine =
+            |node: &plan::Node| is_task(&node.recipe) && self.shard.is_none_or(|shard| shard.has(&node.name));
         let spool = Spool::new(cache_dir.join(format!("{journal}.spool-{}", std::process::id())));
         let tasks: Vec<cook::Bake<'_>> = plan
             .nodes
             .iter()
-            .filter(|node| is_task(&node.recipe))
+            .filter(|node| mine(node))
             .map(|node| cook::Bake { node, spool: &spool })
             .collect();
         let empty = Tree::default();
         let world = World { src: &src, src_tree: &tree, out: &cache_fs, out_tree: &empty };
-        let how = Run { pool: &pool, force: self.force, verify: false, prune: true, events: self.events };
+        let how = Run {
+            pool: &pool,
+            force: self.force,
+            verify: false,
+            prune: self.shard.is_none(),
+            store: self.store,
+            events: self.events,
+        };
         let done = run(world, &mut cache, &tasks, &[LINK], how)?;
 
         let mut stored = pool.install(|| link::immediate(&plan, &spool))?;
@@ -239,25 +280,29 @@ impl<'a> Bake<'a> {
         warnings.extend(plan.warnings.iter().cloned());
         let mut errors = Vec::new();
         let mut done = done.into_iter();
-        for (place, node) in stored.iter_mut().zip(&plan.nodes).filter(|(_, node)| is_task(&node.recipe)) {
+        for (place, node) in stored.iter_mut().zip(&plan.nodes).filter(|(_, node)| mine(node)) {
             let Some(done) = done.next() else { break };
             warnings.extend(done.warnings);
             *place = decode(&done.payload);
-            let why = match done.state {
-                State::Fresh => None,
-                State::Built(why) => Some(why),
+            let (why, fetched) = match done.state {
+                State::Fresh => (None, false),
+                State::Built(why) => (Some(why), false),
+                State::Fetched(why) => (Some(why), true),
                 State::Failed(error) => {
                     errors.push(*error);
                     continue;
                 }
             };
-            assets.push(BakedAsset { name: node.name.to_string(), why });
+            assets.push(BakedAsset { name: node.name.to_string(), why, fetched });
         }
         assets.sort_by(|a, b| a.name.cmp(&b.name));
         if !errors.is_empty() {
             self.keep(&plan, &stored, &spool, &mut stores, &cache_fs, &partial);
             warnings.extend(errors);
             return Err(BakeError { problems: warnings });
+        }
+        if self.shard.is_some() {
+            return Ok(Baked { assets, warnings, keys: 0, file_len: 0, unchanged: true });
         }
         let layout = link::layout(&plan, &stored)?;
         let (keys, file_len) = (plan.keys.len(), layout.file_len());
