@@ -6,6 +6,7 @@ use kiln_ir::{Scene, Valid};
 use kiln_kit::{Cook, Fs, Real};
 use kiln_mesh::process::{Input, Settings};
 use kiln_texture::Mode;
+use std::borrow::Cow;
 use std::path::Path;
 use std::time::Instant;
 
@@ -67,21 +68,21 @@ fn measure(assets: &Path) -> Seconds {
 }
 
 fn mesh(scene: &Valid<Scene>, seconds: &mut Seconds) {
-    fn there<T>(list: &[T]) -> Option<&[T]> {
-        Some(list).filter(|list| !list.is_empty())
+    fn there<T: Clone>(list: &[T]) -> Option<Cow<'_, [T]>> {
+        Some(list).filter(|list| !list.is_empty()).map(Cow::Borrowed)
     }
     let start = Instant::now();
     for draw in scene.draws() {
         for p in &scene.meshes[draw.mesh.0 as usize].primitives {
             let input = Input {
-                indices: &p.indices,
-                positions: &p.positions,
+                indices: Cow::Borrowed(&p.indices),
+                positions: Cow::Borrowed(&p.positions),
                 normals: there(&p.normals),
                 uvs: there(&p.uv0),
                 tangents: there(&p.tangents),
                 ..Input::default()
             };
-            let _ = kiln_mesh::process(&input, &Settings::default());
+            let _ = kiln_mesh::process(input, &Settings::default());
         }
     }
     seconds.meshes += start.elapsed().as_secs_f64();

@@ -6,7 +6,8 @@
 //! The first argument is a folder of glTF models, of which the largest are taken; each further one is a program to
 //! run beside ours: a name, and a command with places for the source and the result. A program named with a `+` gets
 //! the time of meshoptimizer's tangents on top, for one that cannot make tangents itself. Start-up is taken out of
-//! every program's time by running it on a single triangle. `stages` alone shows the sphere's stages, quickly. Times are the least of several runs; Linux only.
+//! every program's time by running it on a single triangle. `stages` alone shows the sphere's stages, quickly, and `levels` its levels or those of the
+//! models named after it. Times are the least of several runs; Linux only.
 
 mod clock;
 mod distance;
@@ -40,6 +41,16 @@ fn main() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         return stages(&models::sphere(scratch.path()));
     }
+    if let [word, paths @ ..] = arguments.as_slice()
+        && word == "levels"
+    {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let mut paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+        if paths.is_empty() {
+            paths = vec![models::sphere(scratch.path()), models::relief(scratch.path())];
+        }
+        return levels(&paths.iter().map(processed).collect::<Vec<_>>());
+    }
     let root = arguments.first().map_or("../../../shared/data/gltf", |path| path);
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let mut paths = vec![models::sphere(scratch.path())];
@@ -59,23 +70,31 @@ fn main() {
     println!(
         "\n## Meshlets\n\n| model | meshlets | mean radius | sum of squares | mean cutoff | cullable |\n|---|---|---|---|---|---|"
     );
-    let all = |path: &PathBuf| ours::process(&ours::import(path), &Settings::default(), &|_, _| ());
-    let outputs: Vec<(String, Vec<Output>)> = paths.iter().map(|path| (name(path), all(path))).collect();
+    let outputs: Vec<(String, Vec<Output>)> = paths.iter().map(processed).collect();
     for (name, outputs) in &outputs {
         let (ours, theirs) = quality::clusters(outputs);
         ours.row(name);
         theirs.row("  standard builder");
     }
+    levels(&outputs);
+    memory(&paths, &rivals);
+}
+
+fn processed(path: &PathBuf) -> (String, Vec<Output>) {
+    (name(path), ours::process(&ours::import(path), &Settings::default(), &|_, _| ()))
+}
+
+/// Levels beside the standard simplifier's.
+fn levels(outputs: &[(String, Vec<Output>)]) {
     println!("\n## Levels of the largest part, against the vertices of the full mesh\n");
     println!("| model | triangles | mean distance | largest | normals, degrees |\n|---|---|---|---|---|");
-    for (name, outputs) in &outputs {
+    for (name, outputs) in outputs {
         for (number, level) in quality::levels(outputs).iter().enumerate() {
             level.ours.row(&format!("{name}, level {}", number + 1));
             level.plain.row("  standard, by position alone");
             level.weighed.row("  standard, with normals");
         }
     }
-    memory(&paths, &rivals);
 }
 
 /// The most memory held, each in a process of its own.
@@ -267,9 +286,9 @@ fn peak(what: &str, path: &Path) {
     clock::forget_peak();
     let plain = Settings { lods: Vec::new(), meshlets: false, ..Settings::default() };
     match what {
-        "plain" => drop(pool.install(|| ours::process(&scene, &plain, &|_, _| ()))),
+        "plain" => drop(pool.install(|| ours::consume(scene, &plain))),
         "simplifier" => quality::simplify_alone(&scene),
-        _ => drop(pool.install(|| ours::process(&scene, &Settings::default(), &|_, _| ()))),
+        _ => drop(pool.install(|| ours::consume(scene, &Settings::default()))),
     }
     println!("{decoded} {}", clock::memory("VmHWM:") - idle);
 }

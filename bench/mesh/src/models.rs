@@ -12,6 +12,21 @@ const TEXEL: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAA
 
 /// The sphere of 1,048,576 triangles: positions, normals, texture coordinates, one material with a normal map.
 pub fn sphere(folder: &Path) -> PathBuf {
+    globe(folder, "sphere", |_| 1.0)
+}
+
+/// As many triangles over a sphere that is rough on its upper half and smooth below: where triangles are needed
+/// is not where they are.
+pub fn relief(folder: &Path) -> PathBuf {
+    let sin = libm::sin;
+    globe(folder, "relief", |[x, y, z]| {
+        let rough = (y * 2.5 + 0.5).clamp(0.0, 1.0) * 0.004;
+        let coarse = sin(60.0 * x) * sin(67.0 * y + 1.0) * sin(71.0 * z + 2.0);
+        1.0 + 0.05 * sin(3.0 * x + 1.0) + rough * (coarse + 0.5 * sin(151.0 * x + 3.0) * sin(139.0 * z))
+    })
+}
+
+fn globe(folder: &Path, name: &str, radius: impl Fn([f64; 3]) -> f64) -> PathBuf {
     let (mut positions, mut uvs, mut indices) =
         (Vec::<[f32; 3]>::new(), Vec::<[f32; 2]>::new(), Vec::<u32>::new());
     for ring in 0..=RINGS {
@@ -21,9 +36,9 @@ pub fn sphere(folder: &Path) -> PathBuf {
             let around = f64::from(segment % SEGMENTS) / f64::from(SEGMENTS) * std::f64::consts::TAU;
             let down = v * std::f64::consts::PI;
             let wide = if ring == RINGS { 0.0 } else { libm::sin(down) };
-            positions.push(
-                [libm::cos(around) * wide, libm::cos(down), libm::sin(around) * wide].map(|c| c as f32),
-            );
+            let direction = [libm::cos(around) * wide, libm::cos(down), libm::sin(around) * wide];
+            let radius = radius(direction);
+            positions.push(direction.map(|c| (c * radius) as f32));
             uvs.push([u as f32, v as f32]);
         }
     }
@@ -35,8 +50,7 @@ pub fn sphere(folder: &Path) -> PathBuf {
         }
     }
     let mut bin: Vec<u8> = positions.as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect();
-    // A unit sphere: its positions are its normals, but the file has both.
-    bin.extend_from_within(..);
+    bin.extend(normals(&positions, &indices).as_flattened().iter().flat_map(|x| x.to_le_bytes()));
     let uv_at = bin.len();
     bin.extend(uvs.as_flattened().iter().flat_map(|x| x.to_le_bytes()));
     let index_at = bin.len();
@@ -51,15 +65,42 @@ pub fn sphere(folder: &Path) -> PathBuf {
         }]}],
         "materials": [{"normalTexture": {"index": 0}}], "textures": [{"source": 0}], "images": [{"uri": TEXEL}],
         "accessors": [
-            {"bufferView": 0, "componentType": 5126, "count": count, "type": "VEC3", "min": [-1, -1, -1], "max": [1, 1, 1]},
+            {"bufferView": 0, "componentType": 5126, "count": count, "type": "VEC3", "min": [-2, -2, -2], "max": [2, 2, 2]},
             {"bufferView": 1, "componentType": 5126, "count": count, "type": "VEC3"},
             {"bufferView": 2, "componentType": 5126, "count": count, "type": "VEC2"},
             {"bufferView": 3, "componentType": 5125, "count": indices.len(), "type": "SCALAR"}
         ],
         "bufferViews": [view(0, uv_at / 2), view(uv_at / 2, uv_at), view(uv_at, index_at), view(index_at, bin.len())],
-        "buffers": [{"uri": "sphere.bin", "byteLength": bin.len()}]
+        "buffers": [{"uri": format!("{name}.bin"), "byteLength": bin.len()}]
     });
-    save(folder, "sphere", &json, &bin)
+    save(folder, name, &json, &bin)
+}
+
+/// The normals of a globe: its positions if it is a sphere, else the mean of the faces around.
+fn normals(positions: &[[f32; 3]], indices: &[u32]) -> Vec<[f32; 3]> {
+    if positions.iter().all(|p| (p.iter().map(|c| c * c).sum::<f32>() - 1.0).abs() < 1e-5) {
+        return positions.to_vec();
+    }
+    let row = SEGMENTS as usize + 1;
+    // The first and the last of a row are one place, and so is all of the first and the last row.
+    let place = |v: u32| match (v as usize / row, v as usize % row) {
+        (ring, _) if ring == 0 || ring == RINGS as usize => ring * row,
+        (ring, segment) => ring * row + segment % SEGMENTS as usize,
+    };
+    let mut sums = vec![[0.0f64; 3]; positions.len()];
+    for triangle in indices.as_chunks::<3>().0 {
+        let [a, b, c] = triangle.map(|v| positions[v as usize].map(f64::from));
+        let [u, v]: [[f64; 3]; 2] = [b, c].map(|p| std::array::from_fn(|i| p[i] - a[i]));
+        let face = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+        for &vertex in triangle {
+            (0..3).for_each(|i| sums[place(vertex)][i] += face[i]);
+        }
+    }
+    let unit = |sum: [f64; 3]| {
+        let length = sum.iter().map(|c| c * c).sum::<f64>().sqrt();
+        sum.map(|c| (c / length) as f32)
+    };
+    (0..positions.len() as u32).map(|v| unit(sums[place(v)])).collect()
 }
 
 /// The `most` largest models below `root` by the bytes of their geometry, without their pictures.

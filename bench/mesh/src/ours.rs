@@ -6,6 +6,7 @@ use kiln_kit::{Cook, Fs, Real, RelPath};
 use kiln_mesh::process::{Input, Output, Settings, Stage};
 use kiln_mesh::{bounds, skin, transform::Transform};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// The scene of a file.
@@ -30,32 +31,72 @@ pub fn process(
         .draws()
         .flat_map(|draw| scene.meshes[draw.mesh.0 as usize].primitives.iter().map(move |p| (draw, p)))
         .collect();
-    draws.par_iter().map(|(draw, primitive)| one(draw, primitive, settings, watch)).collect()
+    let run = |(draw, primitive)| one(draw, Cow::Borrowed(primitive), settings, watch);
+    draws.into_par_iter().map(run).collect()
+}
+
+/// The same, giving up the scene: a primitive that is drawn once is handed over, as a build does it.
+pub fn consume(scene: Valid<Scene>, settings: &Settings) -> Vec<Output> {
+    let draws: Vec<Draw> = scene.draws().collect();
+    let mut scene = scene.into_inner();
+    let mut parts: Vec<(Draw, usize, Option<Primitive>)> = Vec::new();
+    for draw in &draws {
+        let once = draws.iter().filter(|other| other.mesh == draw.mesh).count() == 1;
+        for (number, primitive) in scene.meshes[draw.mesh.0 as usize].primitives.iter_mut().enumerate() {
+            parts.push((*draw, number, once.then(|| std::mem::take(primitive))));
+        }
+    }
+    let run = |(draw, number, own): (Draw, usize, Option<Primitive>)| {
+        let borrow = || Cow::Borrowed(&scene.meshes[draw.mesh.0 as usize].primitives[number]);
+        one(draw, own.map_or_else(borrow, Cow::Owned), settings, &|_, _| ())
+    };
+    parts.into_par_iter().map(run).collect()
 }
 
 fn one(
-    draw: &Draw,
-    primitive: &Primitive,
+    draw: Draw,
+    primitive: Cow<'_, Primitive>,
     settings: &Settings,
     watch: &(dyn Fn(Stage, bool) + Sync),
 ) -> Output {
-    fn given<T>(list: &[T]) -> Option<&[T]> {
-        (!list.is_empty()).then_some(list)
+    fn there<T: Clone>(list: Cow<'_, [T]>) -> Option<Cow<'_, [T]>> {
+        Some(list).filter(|list| !list.is_empty())
     }
     let columns: [f64; 16] = std::array::from_fn(|i| draw.world.0[i / 4][i % 4]);
     let transform = Transform::new(&columns);
     let skinned = draw.skin.is_some() && !primitive.joints.is_empty();
-    let set = [skin::Set { joints: &primitive.joints, weights: &primitive.weights }];
+    let (joints, weights);
+    let input = match primitive {
+        Cow::Owned(p) => {
+            (joints, weights) = (Cow::Owned(p.joints), Cow::Owned(p.weights));
+            Input {
+                indices: p.indices.into(),
+                positions: p.positions.into(),
+                normals: there(p.normals.into()),
+                uvs: there(p.uv0.into()),
+                tangents: there(p.tangents.into()),
+                ..Input::default()
+            }
+        }
+        Cow::Borrowed(p) => {
+            (joints, weights) = (Cow::Borrowed(&*p.joints), Cow::Borrowed(&*p.weights));
+            Input {
+                indices: (&p.indices).into(),
+                positions: (&p.positions).into(),
+                normals: there((&p.normals).into()),
+                uvs: there((&p.uv0).into()),
+                tangents: there((&p.tangents).into()),
+                ..Input::default()
+            }
+        }
+    };
+    let set = [skin::Set { joints: &joints, weights: &weights }];
     let input = Input {
-        indices: &primitive.indices,
-        positions: &primitive.positions,
-        normals: given(&primitive.normals),
-        uvs: given(&primitive.uv0),
-        tangents: given(&primitive.tangents),
         skin: if skinned { &set } else { &[] },
         transform: (!skinned && draw.world != kiln_ir::Matrix::IDENTITY).then_some(&transform),
+        ..input
     };
-    kiln_mesh::process_watched(&input, settings, watch).expect("a sound primitive")
+    kiln_mesh::process_watched(input, settings, watch).expect("a sound primitive")
 }
 
 /// The bytes of the mesh, without materials and skin.

@@ -1,30 +1,32 @@
-//! What a process took, and the median of what something takes.
+//! What some work takes, by the wall and by the processor, and what the process took at most.
 
+use rustix::time::{ClockId, clock_gettime};
 use std::time::Instant;
 
-/// The median time of some runs, in seconds.
-pub fn median(times: usize, mut work: impl FnMut()) -> f64 {
-    let time = |_| {
-        let start = Instant::now();
+/// The median times of some runs, in seconds: wall and CPU of all threads.
+pub fn median(times: usize, mut work: impl FnMut()) -> [f64; 2] {
+    let mut all: [Vec<f64>; 2] = Default::default();
+    for _ in 0..times {
+        let (start, cpu_start) = (Instant::now(), cpu());
         work();
-        start.elapsed().as_secs_f64()
-    };
-    let mut all: Vec<f64> = (0..times).map(time).collect();
-    all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
+        all[0].push(start.elapsed().as_secs_f64());
+        all[1].push(cpu() - cpu_start);
+    }
+    all.map(|mut all| {
+        all.sort_by(f64::total_cmp);
+        all[all.len() / 2]
+    })
 }
 
 /// Prints the figures of this process.
-pub fn report(wall: f64) {
-    println!("wall={wall} cpu={} rss={}", cpu(), peak());
+pub fn report([wall, cpu]: [f64; 2]) {
+    println!("wall={wall} cpu={cpu} rss={}", peak());
 }
 
-/// CPU seconds of this process, by the kernel's count in hundredths.
+/// CPU seconds of this process so far.
 fn cpu() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks = |n: usize| fields.get(n).and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
-    (ticks(11) + ticks(12)) / 100.0
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// The most memory this process had, in MB.

@@ -1,7 +1,7 @@
 //! The main loop, told once: walk, plan, cook what changed, link, pack.
 
-use crate::config::{Resolver, Roots};
-use crate::link::{MANIFEST, Row, decode_rows, manifest};
+use crate::config::{Manifest, Resolver, Roots};
+use crate::link::{MANIFEST, Row, complete, decode_rows, encode_rows, manifest};
 use crate::pack::{self, Packed};
 use crate::plan::{Planned, plan};
 use crate::tools::Tools;
@@ -13,6 +13,7 @@ use kiln_kit::{
     Tree, World, run,
 };
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 use std::io;
 
 /// The journal in the output: which file came from what, and the lock of the build that owns it.
@@ -37,6 +38,8 @@ pub struct Request<'a> {
     pub force: bool,
     /// Whether every output is read again and checked.
     pub verify: bool,
+    /// What the manifest lists.
+    pub manifest: Manifest,
     /// Whether the output is bundled afterwards.
     pub pack: bool,
     /// Where results are looked for and put beyond this output.
@@ -150,7 +153,11 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
         report.problems.extend(problems);
     }
     if report.is_ok() && request.shard.is_none() {
-        report.refs = Some(link(&out, &out_tree, &mut cache, &rows, request.verify)?);
+        let outputs = match request.manifest {
+            Manifest::Textures => vec![],
+            Manifest::All => outputs(cache.records(), &report.assets),
+        };
+        report.refs = Some(link(&out, &out_tree, &mut cache, rows, &outputs, request.verify)?);
         if request.pack {
             report.packed = Some(pack::pack(roots, &out, &mut cache, request.verify)?);
         }
@@ -208,30 +215,50 @@ fn report(planned: Planned<'_>, done: Vec<Done>, problems: Vec<Diag>) -> Report 
     Report { assets, problems, refs: None, packed: None }
 }
 
-/// Writes the manifest unless it is there already, byte for byte; returns how many refs it holds.
-fn link(out: &dyn Fs, out_tree: &Tree, cache: &mut Cache, rows: &[Row], verify: bool) -> Result<usize, Diag> {
+/// What the sources wrote, each with the hash of its bytes.
+fn outputs(records: &Records, assets: &[Asset]) -> Vec<(RelPath, Hash)> {
+    let records = assets.iter().filter_map(|asset| records.get(asset.source.as_str()));
+    let outputs = records.flat_map(|record| record.outputs);
+    outputs.filter_map(|output| Some((RelPath::new(&*output.path).ok()?, output.hash))).collect()
+}
+
+/// Writes the manifest of these rows and outputs unless it is there already; returns how many refs it holds.
+fn link(
+    out: &dyn Fs,
+    out_tree: &Tree,
+    cache: &mut Cache,
+    mut rows: Vec<Row>,
+    outputs: &[(RelPath, Hash)],
+    verify: bool,
+) -> Result<usize, Diag> {
     let path = RelPath::new(MANIFEST).expect("a plain name");
-    let bytes = manifest(rows)?;
-    let hash = Hash::of(&bytes);
-    let is_there = || !verify || out.read(&path).is_ok_and(|there| there == bytes);
-    let written = |record: &Record<'_>| match record.outputs.as_slice() {
-        [output] => output.hash == hash && out_tree.stamp(MANIFEST) == Some(output.stamp) && is_there(),
+    // Nothing else has a part in what it says, so that no output is looked at while these are the same.
+    let listed = encode_rows(&rows);
+    let written = outputs.iter().flat_map(|(path, hash)| [path.as_str().as_bytes(), &hash.0[..]]);
+    let key = Hash::of_fields(std::iter::once(&listed[..]).chain(written)).to_string();
+    let paths = rows.iter().map(|row| &row.path).chain(outputs.iter().map(|(path, _)| path));
+    let refs = paths.collect::<BTreeSet<_>>().len();
+    let is_there = |record: &Record<'_>| match record.outputs.as_slice() {
+        [output] => record.fingerprint == key && out_tree.stamp(MANIFEST) == Some(output.stamp),
         _ => false,
     };
-    if !cache.records().get(LINK).as_ref().is_some_and(written) {
+    let is_there = cache.records().get(LINK).as_ref().is_some_and(is_there);
+    if is_there && !verify {
+        return Ok(refs);
+    }
+    complete(&mut rows, out, outputs.iter().map(|(path, _)| path))?;
+    let bytes = manifest(&rows)?;
+    if !is_there || out.read(&path).ok().as_ref() != Some(&bytes) {
         let unwritable =
             |e: io::Error| Diag::error("unwritable", format!("cannot write it: {e}")).path(MANIFEST);
         let staged = out.stage(&mut |file| file.write_all(&bytes)).map_err(unwritable)?;
         let stamp = out.publish(vec![(staged, path)]).into_iter().next();
         let stamp = stamp.unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map_err(unwritable)?;
-        let record = Record {
-            outputs: vec![Output { path: MANIFEST.into(), stamp, hash, work: None }],
-            ..Record::default()
-        };
+        let output = Output { path: MANIFEST.into(), stamp, hash: Hash::of(&bytes), work: None };
+        let record = Record { fingerprint: key.into(), outputs: vec![output], ..Record::default() };
         cache.append(&[(LINK, Some(&record))]).map_err(unwritable)?;
     }
-    let refs: std::collections::BTreeSet<u64> = rows.iter().map(|row| row.hash).collect();
-    Ok(refs.len())
+    Ok(refs)
 }
 
 /// Reads every output of the sources that did not fail and checks its structure.

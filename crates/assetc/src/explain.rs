@@ -4,9 +4,9 @@
 use crate::build::{JOURNAL, at_root};
 use crate::check::read_records;
 use crate::config::{Resolver, Roots};
+use crate::graph::standing;
 use crate::plan::plan;
 use crate::tools::Tools;
-use kiln_kit::record::Seen;
 use kiln_kit::stale::{Hints, Verdict, judge};
 use kiln_kit::{Diag, Fs, Real, RelPath, Task, Tree, Why, World};
 
@@ -81,14 +81,6 @@ pub fn explain(
         };
     }
     Ok(explained)
-}
-
-fn standing(seen: Seen) -> &'static str {
-    match seen {
-        Seen::File { .. } => "read",
-        Seen::Absent => "looked for, not there",
-        Seen::Listing(_) => "listed",
-    }
 }
 
 fn no_source<'a>(tree: &Tree, path: &RelPath, sources: impl Iterator<Item = &'a RelPath>) -> Diag {

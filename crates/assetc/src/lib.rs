@@ -9,6 +9,7 @@ pub mod check;
 pub mod clean;
 pub mod config;
 pub mod explain;
+pub mod graph;
 pub mod info;
 pub mod link;
 pub mod pack;

@@ -1,8 +1,11 @@
 //! The serial end of a build: the manifest rows of all assets become one `assets.hman`.
 
 use kiln_format::hman::{self, Colorspace, Kind};
+use kiln_format::ktx2::{self, Transfer};
+use kiln_format::refs;
 use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{Diag, RelPath};
+use kiln_kit::{Diag, Fs, RelPath};
+use std::collections::HashSet;
 
 /// The name of the manifest in the output.
 pub const MANIFEST: &str = "assets.hman";
@@ -57,6 +60,31 @@ pub(crate) fn decode_rows(bytes: &[u8]) -> Option<Vec<Row>> {
 
 fn pick<T: Copy, const N: usize>(all: [T; N], index: u8) -> Option<T> {
     all.get(usize::from(index)).copied()
+}
+
+/// Rows for these outputs as well, by what their names and files say; for a manifest of everything.
+pub(crate) fn complete<'p>(
+    rows: &mut Vec<Row>,
+    out: &dyn Fs,
+    outputs: impl Iterator<Item = &'p RelPath>,
+) -> Result<(), Diag> {
+    /// Header, index and descriptor of a texture are shorter.
+    const HEAD: usize = 4096;
+    let listed: HashSet<RelPath> = rows.iter().map(|row| row.path.clone()).collect();
+    for path in outputs.filter(|path| !listed.contains(*path)) {
+        let kind = Kind::from_path(path.as_str());
+        let mut colorspace = Colorspace::Linear;
+        if matches!(kind, Kind::Texture | Kind::Lut) {
+            let head = out.peek(path, HEAD).map_err(|e| {
+                Diag::error("unreadable", format!("cannot read it for the manifest: {e}")).path(path)
+            })?;
+            if ktx2::transfer(&head) == Ok(Transfer::Srgb) {
+                colorspace = Colorspace::Srgb;
+            }
+        }
+        rows.push(Row { hash: refs::hash_runtime_path(path.as_str()), kind, colorspace, path: path.clone() });
+    }
+    Ok(())
 }
 
 /// The bytes of the manifest; two paths with one hash are an error.

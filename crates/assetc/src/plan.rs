@@ -34,6 +34,10 @@ impl Task for Asset<'_> {
         self.recipe.weight(&self.source, &self.resolved.settings, world)
     }
 
+    fn prepare(&self, world: World<'_>) {
+        self.recipe.prepare(&self.source, &self.resolved.settings, world, self.tools);
+    }
+
     fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
         self.recipe.cook(cx, &self.resolved.settings, self.tools).map(|rows| encode_rows(&rows))
     }
@@ -56,7 +60,8 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools) -> Planned<'
         if !claimed.is_empty() && ancestors(entry.path.as_str()).any(|dir| claimed.contains(dir)) {
             continue;
         }
-        let Some(recipe) = recipe_for(entry) else { continue };
+        let embed = resolver.embeds(entry.path.as_str());
+        let Some(recipe) = recipe_for(entry, embed) else { continue };
         if entry.file.is_none() {
             claimed.insert(entry.path.as_str());
         }

@@ -3,7 +3,7 @@
 use crate::config::Settings;
 use crate::link::Row;
 use crate::recipes::{
-    array::Array, cubemap::Cubemap, lut::Lut, material::Material, mesh::Mesh, shader::Shader,
+    array::Array, cubemap::Cubemap, embed::Embed, lut::Lut, material::Material, mesh::Mesh, shader::Shader,
     texture::Texture,
 };
 use crate::tools::{Tool, Tools};
@@ -36,6 +36,9 @@ pub trait Recipe: Sync {
         vec![]
     }
 
+    /// Starts what its cook is going to need and takes long to start.
+    fn prepare(&self, _: &RelPath, _: &Settings, _: World<'_>, _: &Tools) {}
+
     /// Cooks it; returns its rows in the manifest.
     fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, tools: &Tools) -> Result<Vec<Row>, Diag>;
 }
@@ -53,12 +56,18 @@ pub static RECIPES: &[&dyn Recipe] = &[
     &Texture(Mode::Normal),
     &Texture(Mode::Grayscale),
     &Texture(Mode::Color),
+    &Embed,
 ];
 
-/// The recipe for an entry, if it is a source. Names that start with a dot are not: they belong to tools.
-pub fn recipe_for(entry: &Entry) -> Option<&'static dyn Recipe> {
-    let suffix = suffix(&entry.path)?;
-    let recipe = RECIPES.iter().copied().find(|recipe| recipe.claims(entry.file.is_some(), &suffix))?;
+/// The recipe for an entry, if it is a source. Names that start with a dot are not: they belong to tools. A file that
+/// is to be embedded is that and nothing else.
+pub fn recipe_for(entry: &Entry, embed: bool) -> Option<&'static dyn Recipe> {
+    let is_file = entry.file.is_some();
+    let by_name = || {
+        let suffix = suffix(&entry.path)?;
+        RECIPES.iter().copied().find(|recipe| recipe.claims(is_file, &suffix))
+    };
+    let recipe = if embed && is_file { Some(&Embed as &dyn Recipe) } else { by_name() }?;
     let hidden = entry.path.components().any(|part| part.starts_with('.'));
     (!hidden).then_some(recipe)
 }
@@ -106,7 +115,7 @@ mod tests {
             None => (path, Some(stamp)),
         };
         let entry = Entry { path: RelPath::new(path).unwrap(), file };
-        let recipe = recipe_for(&entry)?;
+        let recipe = recipe_for(&entry, false)?;
         Some((recipe.name(), recipe.output(&entry.path).unwrap().to_string()))
     }
 

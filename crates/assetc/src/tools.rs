@@ -14,7 +14,7 @@ pub(crate) use scratch::Scratch;
 
 use crate::config::Config;
 use kiln_kit::Diag;
-use kiln_shader::{Compiled, Includes, Options, Source};
+use kiln_shader::{Compiled, Includes, Options, Source, Stage, Target};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -98,7 +98,12 @@ impl Tools {
             let path = config.tool(tool.name()).or_else(on_path)?;
             Some(Program { tool, path, identity: OnceLock::new() })
         };
-        Tools { found: Tool::ALL.into_iter().filter_map(locate).collect(), scratch, ..Tools::default() }
+        Tools {
+            found: Tool::ALL.into_iter().filter_map(locate).collect(),
+            scratch,
+            #[cfg(feature = "glsl")]
+            apart: None,
+        }
     }
 
     /// Has shaders compiled in other processes: those of a program that calls [`serve_shaders`] when it is started
@@ -112,6 +117,16 @@ impl Tools {
             let _ = (program, args);
             self
         }
+    }
+
+    /// Starts a process that compiles, unless there is one, so that it is ready for a GLSL source that starts so.
+    pub(crate) fn start_compiler(&self, head: impl FnOnce() -> String, stage: Stage, target: Target) {
+        #[cfg(feature = "glsl")]
+        if let Some(apart) = &self.apart {
+            apart.warm_up(head, stage, target);
+        }
+        #[cfg(not(feature = "glsl"))]
+        let _ = (head, stage, target);
     }
 
     /// Compiles one stage of a shader.

@@ -1,12 +1,21 @@
-//! The command lines of Kiln's tools: arguments, terminal output and exit codes. Everything else is in the
-//! libraries; this is the only crate that prints.
+//! What the command lines of Kiln's tools share: terminal output, JSON, progress, the store of results. Each tool's
+//! arguments and exit codes are in the directory of its executable, so that none links another's libraries. Everything
+//! else is in the libraries; this is the only crate that prints.
 
-pub mod assetc;
 pub mod json;
-mod manual;
-pub mod pak;
+pub mod manual;
 pub mod progress;
 pub mod render;
-mod store;
+pub mod store;
 pub mod terminal;
-pub mod unity_assetdb;
+
+/// A panic inside a cook is reported as that asset's error; the default message would only come in between.
+pub fn quiet_panics() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let in_pool = std::thread::current().name().is_some_and(|name| name.starts_with("kiln-"));
+        if !in_pool {
+            default(info);
+        }
+    }));
+}

@@ -10,14 +10,14 @@ use std::io;
 use std::path::Path;
 
 /// Prints the completion script of a program.
-pub(crate) fn completions(out: &mut Out, mut command: Command, shell: Shell) {
+pub fn completions(out: &mut Out, mut command: Command, shell: Shell) {
     let (mut script, name) = (Vec::new(), command.get_name().to_owned());
     clap_complete::generate(shell, &mut command, name, &mut script);
     out.line(String::from_utf8_lossy(&script).trim_end());
 }
 
 /// Prints the page of a program, or writes its pages, one for each command, to a directory.
-pub(crate) fn man(out: &mut Out, command: Command, dir: Option<&Path>, json: bool) -> Result<(), Diag> {
+pub fn man(out: &mut Out, command: Command, dir: Option<&Path>, json: bool) -> Result<(), Diag> {
     let pages = pages(command).map_err(|e| Diag::error("man", format!("the pages cannot be made: {e}")))?;
     let Some(dir) = dir else {
         if let Some((_, page)) = pages.first() {

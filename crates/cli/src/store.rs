@@ -3,8 +3,8 @@
 
 use crate::json::Json;
 use crate::render;
-use assetc::config::{CacheDir, CachePolicy, CacheSettings, parse_size};
 use kiln_kit::remote::{Address, Credentials, Http, Policy};
+use kiln_kit::store::settings::{CacheDir, CachePolicy, CacheSettings, parse_size};
 use kiln_kit::store::{Figures, unwritable};
 use kiln_kit::{Diag, Shard, Store};
 use std::ffi::OsString;
@@ -18,9 +18,11 @@ const DRAIN: Duration = Duration::from_secs(1);
 const MAX_SIZE: u64 = 20 << 30;
 
 /// Where the store is, how large it may get, and which server stands behind it.
-pub(crate) struct Place {
-    pub(crate) dir: PathBuf,
-    pub(crate) max_size: u64,
+pub struct Place {
+    /// Its directory.
+    pub dir: PathBuf,
+    /// How many bytes it may take.
+    pub max_size: u64,
     server: Option<Server>,
 }
 
@@ -32,16 +34,16 @@ struct Server {
 }
 
 /// Looks a variable of the environment up; those that are empty count as unset.
-type Var<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+pub type Var<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// The environment of this process.
-pub(crate) fn env(name: &str) -> Option<OsString> {
+pub fn env(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// Where the store is; `None` when it is switched off or there is no place for it. Relative directories of the
 /// configuration are below `project`.
-pub(crate) fn place(settings: &CacheSettings, project: &Path, var: Var<'_>) -> Result<Option<Place>, Diag> {
+pub fn place(settings: &CacheSettings, project: &Path, var: Var<'_>) -> Result<Option<Place>, Diag> {
     if is_off(var)? {
         return Ok(None);
     }
@@ -133,7 +135,7 @@ fn bad(name: &str, value: &str, accepts: &str) -> Diag {
 
 impl Place {
     /// Opens the store for a tool. One that cannot be used is told of, and the build goes on without.
-    pub(crate) fn open(&self, tool: &str) -> Result<Store, Diag> {
+    pub fn open(&self, tool: &str) -> Result<Store, Diag> {
         let build = format!("{tool} {}", env!("CARGO_PKG_VERSION"));
         let store = Store::open(&self.dir, build).map_err(|error| unwritable(&self.dir, &error))?;
         Ok(match &self.server {
@@ -145,7 +147,7 @@ impl Place {
     }
 
     /// The end of a build that took so long: what was made is sent, old results make room, and what went wrong is told.
-    pub(crate) fn finish(&self, store: &Store, took: Duration) -> Vec<Diag> {
+    pub fn finish(&self, store: &Store, took: Duration) -> Vec<Diag> {
         store.finish(took + DRAIN);
         store.sweep_if_due(self.max_size);
         store.trouble()
@@ -153,7 +155,7 @@ impl Place {
 }
 
 /// A part that is put nowhere is of no use to anybody.
-pub(crate) fn shard_needs_store(shard: Shard) -> Diag {
+pub fn shard_needs_store(shard: Shard) -> Diag {
     Diag::error(
         "shard-without-store",
         format!("part {shard} would be built for nobody: there is no store of results"),
@@ -162,7 +164,7 @@ pub(crate) fn shard_needs_store(shard: Shard) -> Diag {
 }
 
 /// What the store did, on a line; nothing when it did nothing worth telling.
-pub(crate) fn line(figures: &Figures) -> Option<String> {
+pub fn line(figures: &Figures) -> Option<String> {
     if figures.found + figures.works == 0 {
         return None;
     }
@@ -184,7 +186,7 @@ pub(crate) fn line(figures: &Figures) -> Option<String> {
 }
 
 /// The same for programs.
-pub(crate) fn json(figures: &Figures) -> Json {
+pub fn json(figures: &Figures) -> Json {
     Json::object([
         ("asked", figures.asked.into()),
         ("found", figures.found.into()),

@@ -1,6 +1,7 @@
 //! Standard output and standard error: who may colour, how wide it is, and what happens when nobody reads.
 
 use clap::ValueEnum;
+use kiln_kit::Diag;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 
@@ -67,9 +68,12 @@ impl Style {
 /// Why standard output could not be written, if it could not.
 static LOST: OnceLock<String> = OnceLock::new();
 
-/// Why part of the result is missing from standard output; `None` when it is whole or its reader has gone.
-pub fn lost() -> Option<&'static str> {
-    LOST.get().map(String::as_str)
+/// What is to be said when part of the result is missing from standard output; `None` when it is whole or its reader
+/// has gone.
+pub fn lost() -> Option<Diag> {
+    let why = LOST.get()?;
+    let message = format!("the result could not be written to standard output: {why}");
+    Some(Diag::error("stdout", message).hint("see to free space where it goes"))
 }
 
 /// Standard output for data. When its reader has gone, the rest is dropped without a word, as users of `head`

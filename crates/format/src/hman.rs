@@ -47,21 +47,52 @@ record! {
 pub enum Kind {
     /// A `.ktx2` file.
     Texture = 0,
-    /// Reserved.
+    /// A `.hmesh` file.
     Mesh = 1,
-    /// Reserved.
+    /// A `.hmat` file.
     Material = 2,
-    /// Reserved.
+    /// A `.lut.ktx2` file.
     Lut = 3,
+    /// A `.spv` file.
+    Shader = 4,
+    /// A file that was copied as it is.
+    Embed = 5,
+    /// A `.hanim` file.
+    Animation = 6,
+    /// A `.hfont` file.
+    Font = 7,
 }
 
 impl Kind {
     /// All kinds, in order of their numbers.
-    pub const ALL: [Kind; 4] = [Kind::Texture, Kind::Mesh, Kind::Material, Kind::Lut];
+    pub const ALL: [Kind; 8] = [
+        Kind::Texture,
+        Kind::Mesh,
+        Kind::Material,
+        Kind::Lut,
+        Kind::Shader,
+        Kind::Embed,
+        Kind::Animation,
+        Kind::Font,
+    ];
+
+    /// The kind of the runtime file `path`, which its name tells.
+    pub fn from_path(path: &str) -> Kind {
+        let kinds = [
+            (".lut.ktx2", Kind::Lut),
+            (".ktx2", Kind::Texture),
+            (".hmesh", Kind::Mesh),
+            (".hmat", Kind::Material),
+            (".spv", Kind::Shader),
+            (".hanim", Kind::Animation),
+            (".hfont", Kind::Font),
+        ];
+        kinds.iter().find(|(end, _)| path.ends_with(end)).map_or(Kind::Embed, |(_, kind)| *kind)
+    }
 
     /// Its name, in lower case.
     pub const fn name(self) -> &'static str {
-        ["texture", "mesh", "material", "lut"][self as usize]
+        ["texture", "mesh", "material", "lut", "shader", "embed", "animation", "font"][self as usize]
     }
 }
 
@@ -195,7 +226,7 @@ fn read_entry<'a>(reader: &mut Reader<'a>) -> Result<Entry<'a>, Error> {
     paths::check(path).map_err(|why| Error::Path { at: path_at, why })?;
     Ok(Entry {
         hash: record.hash,
-        kind: *kind.ok_or(bad(offset_of!(Record, kind), "kind", record.kind, "at most 3"))?,
+        kind: *kind.ok_or(bad(offset_of!(Record, kind), "kind", record.kind, "at most 7"))?,
         colorspace: *colorspace.ok_or(bad(
             offset_of!(Record, colorspace),
             "colorspace",
@@ -274,29 +305,36 @@ impl Format for HMan {
     #[cfg(feature = "tools")]
     fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
         let view = HmanView::read(bytes)?;
-        let [textures, meshes, materials, luts] = kinds(&view);
         let srgb = srgb(&view);
-        write!(
-            out,
-            "v{VERSION} | {} entries | kind: {textures} texture/{meshes} mesh/{materials} material/{luts} lut \
-             | colorspace: {srgb} sRGB/{} linear",
-            view.len(),
-            view.len() as u64 - srgb,
-        )?;
+        write!(out, "v{VERSION} | {} entries | kind:", view.len())?;
+        // Those of the documented manifest are always named, the others where there are any.
+        let shown = kinds(&view).into_iter().filter(|(kind, n)| (*kind as u8) < 4 || *n > 0);
+        for (n, (kind, count)) in shown.enumerate() {
+            write!(out, "{}{count} {}", if n == 0 { ' ' } else { '/' }, kind.name())?;
+        }
+        write!(out, " | colorspace: {srgb} sRGB/{} linear", view.len() as u64 - srgb)?;
         Ok(())
     }
 
     #[cfg(feature = "tools")]
     fn facts(&self, bytes: &[u8], each: &mut dyn FnMut(&'static str, Fact<'_>)) -> Result<(), Error> {
         let view = HmanView::read(bytes)?;
-        let [textures, meshes, materials, luts] = kinds(&view);
         let srgb = srgb(&view);
         each("version", Fact::Number(VERSION.into()));
         each("entries", Fact::Total(view.len() as u64));
-        each("texture_entries", Fact::Number(textures));
-        each("mesh_entries", Fact::Number(meshes));
-        each("material_entries", Fact::Number(materials));
-        each("lut_entries", Fact::Number(luts));
+        const NAMES: [&str; Kind::ALL.len()] = [
+            "texture_entries",
+            "mesh_entries",
+            "material_entries",
+            "lut_entries",
+            "shader_entries",
+            "embed_entries",
+            "animation_entries",
+            "font_entries",
+        ];
+        for (name, (_, count)) in NAMES.into_iter().zip(kinds(&view)) {
+            each(name, Fact::Number(count));
+        }
         each("srgb_entries", Fact::Number(srgb));
         each("linear_entries", Fact::Number(view.len() as u64 - srgb));
         Ok(())
@@ -357,8 +395,8 @@ impl Format for HMan {
 }
 
 #[cfg(feature = "tools")]
-fn kinds(view: &HmanView<'_>) -> [u64; 4] {
-    Kind::ALL.map(|kind| view.entries().filter(|e| e.kind == kind).count() as u64)
+fn kinds(view: &HmanView<'_>) -> [(Kind, u64); Kind::ALL.len()] {
+    Kind::ALL.map(|kind| (kind, view.entries().filter(|e| e.kind == kind).count() as u64))
 }
 
 #[cfg(feature = "tools")]
@@ -430,7 +468,7 @@ mod tests {
         assert_eq!(broken(12, 9), Error::Value { at: 12, field: "reserved", found: 9, expected: "0" });
         assert_eq!(broken(8, 1), Error::Trailing { at: 34, extra: 18 });
         assert!(matches!(broken(8, 3), Error::Truncated { at: 52, field: "hash", .. }));
-        assert_eq!(broken(24, 4), Error::Value { at: 24, field: "kind", found: 4, expected: "at most 3" });
+        assert_eq!(broken(24, 8), Error::Value { at: 24, field: "kind", found: 8, expected: "at most 7" });
         assert_eq!(broken(25, 2), Error::Value { at: 25, field: "colorspace", found: 2, expected: "0 or 1" });
         assert_eq!(broken(28, 0xff), Error::Text { at: 28, field: "path" });
         assert_eq!(broken(28, b'/'), Error::Path { at: 28, why: crate::PathFault::Absolute });

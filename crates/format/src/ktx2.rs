@@ -86,6 +86,16 @@ pub struct Ktx2View<'a> {
     levels_at: u64,
 }
 
+/// How the colours of a texture are stored, from the start of its file: header, index and descriptor are enough.
+#[cfg(feature = "tools")]
+pub fn transfer(head: &[u8]) -> Result<Transfer, Error> {
+    let header = read_header(&mut Reader::new(head))?;
+    let found = Supercompression::ALL.into_iter().find(|s| s.scheme() == header.supercompression_scheme);
+    let mut reader = Reader::starting(head, header.dfd_byte_offset as usize);
+    let described = dfd::read(&mut reader, header.vk_format, found.unwrap_or(Supercompression::None))?;
+    Ok(described.transfer)
+}
+
 impl<'a> Ktx2View<'a> {
     /// Checks header, descriptor, metadata and index. What levels hold is left to
     /// [`verify`](Format::verify).

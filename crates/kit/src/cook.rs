@@ -210,7 +210,8 @@ impl<'a> Cook<'a> {
         self.seen.iter().filter(read).map(|(path, _)| path)
     }
 
-    pub(crate) fn inputs(&self) -> Vec<Input<'static>> {
+    /// Everything that was read, looked for in vain or listed so far, by path.
+    pub fn inputs(&self) -> Vec<Input<'static>> {
         self.seen.iter().map(|(path, seen)| Input { path: path.to_string().into(), seen: *seen }).collect()
     }
 }

@@ -37,6 +37,9 @@ pub trait Task: Sync {
     fn fingerprint(&self) -> &str;
     /// An estimate of the memory the cook needs, for scheduling only.
     fn weight(&self, world: World<'_>) -> u64;
+    /// Told of every source that is going to be cooked before any of them is, so that what takes long to start can be
+    /// started. Returns at once.
+    fn prepare(&self, _: World<'_>) {}
     /// Cooks, and returns what the tool wants back when the result is used again.
     fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag>;
     /// Takes what a cook returned and [kept](Cook::keep), when its stored result stands in for another one.
@@ -169,6 +172,7 @@ pub fn run<T: Task>(
     cache.append(&changes).map_err(|e| journal(&e))?;
     plan.events.on(Event::Judged { total: tasks.len(), stale: stale.len() });
 
+    stale.iter().for_each(|(_, index, _)| tasks[*index].prepare(world));
     stale.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| tasks[a.1].source().cmp(tasks[b.1].source())));
     let works = if stale.is_empty() || plan.force { Works::default() } else { left(cache.records()) };
     let kitchen = Kitchen::new(world, cache, tasks, works, plan);

@@ -8,6 +8,7 @@
 mod action;
 mod local;
 mod look;
+pub mod settings;
 mod sweep;
 
 pub(crate) use action::{Blob, LONGEST_RECORD};

@@ -39,6 +39,17 @@ struct Facet {
     normal: Vec3,
 }
 
+impl Facet {
+    /// Of a triangle, and twice its area.
+    fn of(corners: &[u32; 3], positions: &[Vec3]) -> (Self, f32) {
+        let [a, b, c] = corners.map(|corner| positions[corner as usize]);
+        let normal = cross(sub(b, a), sub(c, a));
+        let size = length(normal);
+        let centre = std::array::from_fn(|axis| (a[axis] + b[axis] + c[axis]) * (1.0 / 3.0));
+        (Self { centre, normal: if size > 0.0 { scale(normal, 1.0 / size) } else { normal } }, size)
+    }
+}
+
 /// Seeds remembered, and added per finished cluster.
 const MAX_SEEDS: usize = 256;
 const NEW_SEEDS: usize = 4;
@@ -55,8 +66,8 @@ const USED: u32 = 1 << 31;
 
 struct Builder<'a> {
     triangles: &'a [[u32; 3]],
+    positions: &'a [Vec3],
     limits: Limits,
-    facets: Vec<Facet>,
     /// Triangles of each vertex: those not yet in a cluster come first.
     around: Vec<u32>,
     offsets: Vec<u32>,
@@ -104,23 +115,16 @@ impl Cluster {
 }
 
 impl<'a> Builder<'a> {
-    fn new(triangles: &'a [[u32; 3]], positions: &[Vec3], limits: Limits) -> Self {
+    fn new(triangles: &'a [[u32; 3]], positions: &'a [Vec3], limits: Limits) -> Self {
         let mut area = 0.0;
         let mut corner = [f32::MAX; 3];
-        let facets: Vec<Facet> = triangles
-            .iter()
-            .map(|corners| {
-                let [a, b, c] = corners.map(|corner| positions[corner as usize]);
-                let normal = cross(sub(b, a), sub(c, a));
-                let size = length(normal);
-                area += f64::from(size);
-                let centre = std::array::from_fn(|axis| (a[axis] + b[axis] + c[axis]) * (1.0 / 3.0));
-                for axis in 0..3 {
-                    corner[axis] = corner[axis].min(centre[axis]);
-                }
-                Facet { centre, normal: if size > 0.0 { scale(normal, 1.0 / size) } else { normal } }
-            })
-            .collect();
+        for corners in triangles {
+            let (facet, size) = Facet::of(corners, positions);
+            area += f64::from(size);
+            for (least, at) in corner.iter_mut().zip(facet.centre) {
+                *least = least.min(at);
+            }
+        }
         // A cluster of average triangles as a square patch has half its side as radius.
         let average = area / triangles.len().max(1) as f64 * 0.5;
         let expected_radius = ((average * limits.triangles as f64).sqrt() * 0.5) as f32;
@@ -144,8 +148,8 @@ impl<'a> Builder<'a> {
         }
         Self {
             triangles,
+            positions,
             limits,
-            facets,
             around,
             offsets,
             live,
@@ -162,12 +166,16 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Made anew each time: a list of all would be the largest there is.
+    fn facet(&self, triangle: u32) -> Facet {
+        Facet::of(&self.triangles[triangle as usize], self.positions).0
+    }
+
     fn run(&mut self) {
-        let distance = |facet: &Facet| square_distance(facet.centre, self.corner);
-        let first = (0..self.facets.len() as u32).min_by(|&a, &b| {
-            distance(&self.facets[a as usize]).total_cmp(&distance(&self.facets[b as usize]))
-        });
-        let mut next = first;
+        let distance = |triangle: u32| square_distance(self.facet(triangle).centre, self.corner);
+        let all = (0..self.triangles.len() as u32).map(|triangle| (distance(triangle), triangle));
+        let first = all.min_by(|a, b| a.0.total_cmp(&b.0));
+        let mut next = first.map(|(_, triangle)| triangle);
         while let Some(triangle) = next {
             self.add(triangle);
             next = self.next();
@@ -196,13 +204,13 @@ impl<'a> Builder<'a> {
         let started = self.cluster.vertices.len() * 4 >= self.limits.vertices;
 
         self.seeds.retain(|&seed| self.place[seed as usize] != DONE);
-        let apart = |triangle: u32| square_distance(centre, self.facets[triangle as usize].centre);
+        let apart = |triangle: u32| square_distance(centre, self.facet(triangle).centre);
         let seed = self.seeds.iter().copied().min_by(|&a, &b| apart(a).total_cmp(&apart(b)));
         let triangle = match seed {
             Some(seed) if rare || apart(seed) <= far => seed,
             _ => self.nearest(centre)?,
         };
-        let far = square_distance(centre, self.facets[triangle as usize].centre) > far;
+        let far = square_distance(centre, self.facet(triangle).centre) > far;
         if self.fits(self.extra(triangle)) && !(far && (rare || started)) {
             return Some(triangle);
         }
@@ -283,10 +291,11 @@ impl<'a> Builder<'a> {
             for at in start..start + (self.live[vertex as usize] & !USED) as usize {
                 let other = self.around[at];
                 let (extra, rank) = self.rank(other);
-                self.candidates.put(other, extra, rank, &self.facets, &mut self.place);
+                let facet = || Facet::of(&self.triangles[other as usize], self.positions).0;
+                self.candidates.put(other, extra, rank, facet, &mut self.place);
             }
         }
-        let facet = self.facets[triangle as usize];
+        let facet = self.facet(triangle);
         for axis in 0..3 {
             self.cluster.centre[axis] += facet.centre[axis];
             self.cluster.normal[axis] += facet.normal[axis];
@@ -302,7 +311,13 @@ impl<'a> Builder<'a> {
         let key = |&triangle: &u32| {
             let live: u32 =
                 self.triangles[triangle as usize].iter().map(|&v| self.live[v as usize] & !USED).sum();
-            (live, square_distance(self.facets[triangle as usize].centre, self.corner))
+            (
+                live,
+                square_distance(
+                    Facet::of(&self.triangles[triangle as usize], self.positions).0.centre,
+                    self.corner,
+                ),
+            )
         };
         let order = |a: &(u32, f32), b: &(u32, f32)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
         self.seeds.retain(|&seed| self.place[seed as usize] != DONE);
@@ -337,20 +352,21 @@ impl<'a> Builder<'a> {
             return None;
         }
         let left = |triangle: u32| self.place[triangle as usize] != DONE;
-        let middles = self.facets.iter().map(|facet| facet.centre);
+        let middle = |corners| Facet::of(corners, self.positions).0.centre;
+        let middles = self.triangles.iter().map(middle);
         self.nearest.get_or_insert_with(|| Nearest::new(middles, left)).find(point, left)
     }
 }
 
 impl Candidates {
-    fn put(&mut self, triangle: u32, extra: u8, rank: u8, facets: &[Facet], place: &mut [u32]) {
+    fn put(&mut self, triangle: u32, extra: u8, rank: u8, facet: impl FnOnce() -> Facet, place: &mut [u32]) {
         let at = &mut place[triangle as usize];
         if *at == FREE {
             *at = self.triangle.len() as u32;
             self.triangle.push(triangle);
             self.extra.push(extra);
             self.rank.push(rank);
-            self.facet.push(facets[triangle as usize]);
+            self.facet.push(facet());
         } else {
             (self.extra[*at as usize], self.rank[*at as usize]) = (extra, rank);
         }

@@ -31,6 +31,7 @@ mod nearest;
 pub mod normals;
 pub mod octahedral;
 pub mod order;
+mod pieces;
 pub mod process;
 pub mod simplify;
 pub mod skin;

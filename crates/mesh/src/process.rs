@@ -14,20 +14,22 @@ use crate::simplify::{self, Lod};
 use crate::skin::{self, Influences};
 use crate::transform::Transform;
 use stages::Mesh;
+use std::borrow::Cow;
 
-/// The attributes of one primitive: a triangle list, one element per vertex in everything that is there.
-#[derive(Clone, Copy, Debug, Default)]
+/// The attributes of one primitive: a triangle list, one element per vertex in everything that is there. What is
+/// handed over for good is freed as soon as it has been replaced.
+#[derive(Clone, Debug, Default)]
 pub struct Input<'a> {
     /// Three per triangle.
-    pub indices: &'a [u32],
+    pub indices: Cow<'a, [u32]>,
     /// Where the vertices are.
-    pub positions: &'a [[f32; 3]],
+    pub positions: Cow<'a, [[f32; 3]]>,
     /// Normals; flat ones are made if there are none.
-    pub normals: Option<&'a [[f32; 3]]>,
+    pub normals: Option<Cow<'a, [[f32; 3]]>>,
     /// Texture coordinates, from the top left.
-    pub uvs: Option<&'a [[f32; 2]]>,
+    pub uvs: Option<Cow<'a, [[f32; 2]]>>,
     /// Tangents with glTF's handedness last.
-    pub tangents: Option<&'a [[f32; 4]]>,
+    pub tangents: Option<Cow<'a, [[f32; 4]]>>,
     /// Influences of a skin, in sets of four; none for a mesh without skin.
     pub skin: &'a [skin::Set<'a>],
     /// A matrix to bake in.
@@ -159,19 +161,20 @@ pub enum Stage {
 }
 
 /// Runs all stages.
-pub fn process(input: &Input<'_>, settings: &Settings) -> Result<Output, Error> {
+pub fn process(input: Input<'_>, settings: &Settings) -> Result<Output, Error> {
     process_watched(input, settings, &|_, _| ())
 }
 
 /// As [`process()`], calling `watch` when a stage begins (`true`) and ends (`false`), on the thread that runs it.
 /// [`Stage::LodOrder`] is part of [`Stage::Lods`].
 pub fn process_watched(
-    input: &Input<'_>,
+    input: Input<'_>,
     settings: &Settings,
     watch: &(dyn Fn(Stage, bool) + Sync),
 ) -> Result<Output, Error> {
     let timed = Timed(watch);
     let mut notes = Vec::new();
+    let transform = input.transform;
     let mut mesh = timed.run(Stage::Prepare, || Mesh::new(input, &mut notes))?;
     if mesh.is_empty() {
         notes.push(Note::NoTriangles);
@@ -182,10 +185,11 @@ pub fn process_watched(
     if generate {
         timed.run(Stage::Tangents, || mesh.generate_tangents());
     }
-    if let Some(transform) = input.transform {
+    if let Some(transform) = transform {
         timed.run(Stage::Transform, || mesh.bake(transform))?;
     }
     let unit = mesh.shrink();
+    timed.run(Stage::Pack, || mesh.pack_tangents());
     timed.run(Stage::Order, || mesh.order(settings.optimize));
     Ok(mesh.finish(settings, unit, &timed, notes))
 }

@@ -6,19 +6,25 @@
 //! to collapse (a mesh of flat faces, say), a level that missed its target is tried once more with those splits
 //! passable.
 //!
+//! A large mesh is simplified in pieces, the vertices between them locked; the next level is cut elsewhere.
+//!
 //! A level that does not get clearly smaller than the last one has stalled: it is empty, and the next one starts
 //! from the last that was not.
 
 mod attributes;
+mod budget;
+mod pieces;
 
 use crate::Triangles;
 use crate::order::adapter;
+use crate::pieces::MOST;
 use crate::skin::Influences;
 use crate::vector::Vec3;
 use crate::weld::{Attribute, firsts};
 use attributes::{Attributes, NORMAL_WEIGHT, SKIN_WEIGHT, sketch, uv_weight};
 use meshopt::{SimplifyOptions, SimplifyVertex};
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// A mesh to simplify: an element per vertex in each attribute that is there.
 #[derive(Clone, Copy, Debug)]
@@ -98,11 +104,26 @@ pub fn chain(
     levels
 }
 
+/// What a level is to be.
+struct Goal<'a> {
+    /// How many indices.
+    target: usize,
+    /// The error it may add.
+    allowed: f32,
+    options: SimplifyOptions,
+    /// What must not happen to which vertex.
+    marks: Option<&'a [SimplifyVertex]>,
+    /// A number that differs from level to level.
+    turn: usize,
+}
+
 struct Simplifier<'a> {
     surface: &'a Surface<'a>,
     positions: &'a [Vec3],
     /// For each vertex the first in the same place.
     places: Vec<u32>,
+    /// The longest side of the box around all.
+    extent: f32,
     /// The error allowed, in the units of the positions.
     limit: f32,
     uv_weight: f32,
@@ -125,7 +146,7 @@ impl<'a> Simplifier<'a> {
             return None;
         }
         let uv_weight = surface.uvs.map_or(0.0, |uvs| uv_weight(triangles, positions, uvs, extent));
-        Some(Self { surface, positions, places, limit: error * extent, uv_weight })
+        Some(Self { surface, positions, places, extent, limit: error * extent, uv_weight })
     }
 
     /// Makes the first of `ratios` from `from`, then the rest from the result.
@@ -139,7 +160,7 @@ impl<'a> Simplifier<'a> {
         finish: &(impl Fn(&[u32]) -> Vec<u32> + Sync),
     ) {
         let ([ratio, ratios @ ..], [level, levels @ ..]) = (ratios, levels) else { return };
-        let Some((indices, error)) = self.level(from, full, *ratio, so_far) else {
+        let Some((indices, error)) = self.level(from, full, *ratio, so_far, ratios.len()) else {
             return self.descend(from, full, so_far, ratios, levels, finish);
         };
         // The next level first: it takes longest, and a free thread picks up the other.
@@ -149,28 +170,31 @@ impl<'a> Simplifier<'a> {
     }
 
     /// One level, or nothing if it stalls.
-    fn level(&self, from: &[u32], full: usize, ratio: f32, so_far: f32) -> Option<(Vec<u32>, f32)> {
+    fn level(
+        &self,
+        from: &[u32],
+        full: usize,
+        ratio: f32,
+        so_far: f32,
+        turn: usize,
+    ) -> Option<(Vec<u32>, f32)> {
         let target = ((full as f64 * f64::from(ratio)) as usize).max(1) * 3;
         let allowed = self.limit - so_far;
         if !(ratio > 0.0 && ratio < 1.0) || target >= from.len() || allowed <= 0.0 {
             return None;
         }
+        let surface = self.noticeable(from);
         // Errors are absolute, so that they mean the same for a level made from part of the vertices.
         let mut options = SimplifyOptions::ErrorAbsolute;
         if from.len() < full * 3 {
             options |= SimplifyOptions::Sparse;
         }
-        let surface = self.noticeable(from);
-        let (mut indices, mut error) = if surface.is_plain() {
-            self.plain(from, target, allowed, options)
-        } else {
-            let free = vec![SimplifyVertex::None; self.positions.len()];
-            self.weighed(&surface, from, target, allowed, options, &free)
-        };
+        let goal = Goal { target, allowed, options, marks: None, turn };
+        let (mut indices, mut error) = self.run(&surface, from, &goal);
         // Missed by more than a tenth: perhaps the splits of normals are in the way.
         if indices.len() > target + target / 10 {
             let options = options | SimplifyOptions::Permissive;
-            let again = self.weighed(self.surface, from, target, allowed, options, &self.seams());
+            let again = self.run(self.surface, from, &Goal { options, marks: Some(&self.seams()), ..goal });
             if again.0.len() < indices.len() {
                 (indices, error) = again;
             }
@@ -179,37 +203,32 @@ impl<'a> Simplifier<'a> {
         (indices.len() >= 3 && indices.len() <= enough).then_some((indices, so_far + error))
     }
 
-    /// By the error to the surface alone.
-    fn plain(&self, from: &[u32], target: usize, allowed: f32, options: SimplifyOptions) -> (Vec<u32>, f32) {
-        let mut error = 0.0;
+    /// Collapses edges until the goal is reached.
+    fn run(&self, surface: &Surface<'_>, from: &[u32], goal: &Goal<'_>) -> (Vec<u32>, f32) {
+        if from.len() / 3 > MOST {
+            return pieces::simplify(self, surface, from, goal);
+        }
         let vertices = adapter(self.positions);
-        let indices = meshopt::simplify(from, &vertices, target, allowed, options, Some(&mut error));
-        (indices, error)
-    }
-
-    /// By the error to the surface and to what is on it.
-    fn weighed(
-        &self,
-        surface: &Surface<'_>,
-        from: &[u32],
-        target: usize,
-        allowed: f32,
-        options: SimplifyOptions,
-        marks: &[SimplifyVertex],
-    ) -> (Vec<u32>, f32) {
         let mut error = 0.0;
+        if surface.is_plain() && goal.marks.is_none() {
+            let indices =
+                meshopt::simplify(from, &vertices, goal.target, goal.allowed, goal.options, Some(&mut error));
+            return (indices, error);
+        }
         let Attributes { values, weights } =
-            Attributes::gather(surface, self.positions.len(), self.uv_weight);
+            Attributes::gather(surface, 0..self.positions.len(), self.uv_weight);
+        let free = || vec![SimplifyVertex::None; self.positions.len()].into();
+        let marks: Cow<'_, [SimplifyVertex]> = goal.marks.map_or_else(free, Cow::Borrowed);
         let indices = meshopt::simplify_with_attributes_and_locks(
             from,
-            &adapter(self.positions),
+            &vertices,
             &values,
             &weights,
             weights.len() * size_of::<f32>(),
-            marks,
-            target,
-            allowed,
-            options,
+            &marks,
+            goal.target,
+            goal.allowed,
+            goal.options,
             Some(&mut error),
         );
         (indices, error)
@@ -355,6 +374,24 @@ mod tests {
                     u.iter().fold(f32::MIN, |m, &x| m.max(x)) - u.iter().fold(f32::MAX, |m, &x| m.min(x));
                 assert!(spread < 0.6, "{u:?}");
             }
+        }
+    }
+
+    #[test]
+    fn pieces_fit_together_again() {
+        let sample = sphere(400, 200);
+        assert!(sample.indices.len() / 3 > MOST);
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| levels(&sample, &halves(2), 0.05))
+        };
+        let levels = on(1);
+        assert_eq!(levels, on(3));
+        check(&sample, &levels);
+        for (level, lod) in levels.iter().enumerate() {
+            let target = (sample.indices.len() / 3) >> (level + 1);
+            assert!((target * 99 / 100..=target).contains(&(lod.indices.len() / 3)));
+            assert_eq!(open_edges(&sample, &lod.indices), 0);
         }
     }
 

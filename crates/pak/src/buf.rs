@@ -173,12 +173,6 @@ impl PakBuf {
         (0..).map_while(move |number| view.block(number)).map(|block| (block.checksum, block.stored_len))
     }
 
-    /// The blocks of a bitmap: equal lists are equal bitmaps.
-    pub fn bitmap_blocks(&self, id: crate::BitmapId) -> Vec<(u64, u32)> {
-        let id = u32::try_from(id.0).unwrap_or(u32::MAX);
-        self.entry("", Kind::Bitmap, id).blocks
-    }
-
     /// The content of an asset as the format has it: see `docs/formats/pak.md`. For tools.
     pub fn payload(&self, kind: Kind, id: usize) -> Result<Bytes, Error> {
         self.content(kind, id).map(|(bytes, _)| bytes)

@@ -31,6 +31,7 @@ mod checksum;
 mod codec;
 pub mod error;
 mod id;
+mod identity;
 mod index;
 mod material;
 pub mod mesh;

@@ -29,6 +29,15 @@ pub trait Channel {
     fn receive(&mut self) -> Result<Vec<u8>, Diag>;
 }
 
+/// Has the other end learn what a GLSL source like this one is going to need, which is most of what a first source
+/// costs: the built-in names of its version and stage. One frame comes back, and says nothing.
+pub fn learn(head: &str, stage: Stage, target: Target, channel: &mut dyn Channel) {
+    let version =
+        head.lines().find(|line| line.trim_start().starts_with("#version")).unwrap_or("#version 450");
+    let text = format!("{version}\nvoid main() {{}}\n");
+    channel.send(&Job { text, language: Language::Glsl, stage, target }.to_frame());
+}
+
 /// Has a job done at the other end.
 pub(crate) fn run_apart(job: &Job, ask: Ask<'_>, channel: &mut dyn Channel) -> Result<Told, Diag> {
     channel.send(&job.to_frame());

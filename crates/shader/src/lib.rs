@@ -22,7 +22,7 @@ mod stage;
 mod wgsl;
 
 #[cfg(feature = "glsl")]
-pub use apart::{Channel, read_frame, serve, write_frame};
+pub use apart::{Channel, learn, read_frame, serve, write_frame};
 pub use messages::{Finding, Findings};
 pub use scan::{Reference, references};
 pub use stage::{Language, Stage, language_of, stage_of};

@@ -1,4 +1,4 @@
-//! Levels at sixteen bits a channel, for pictures that are kept as they are.
+//! Levels at sixteen bits a channel, or in floats, for pictures that are kept as they are.
 
 use kiln_ir::{Image, Texels};
 use rayon::prelude::*;
@@ -40,6 +40,48 @@ pub fn levels_16(image: Image, mode: Mode, mips: Mips, max_size: Option<u32>) ->
     levels
 }
 
+/// One level in floats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FloatLevel {
+    /// Texels in a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// The texels, top row first.
+    pub texels: Vec<[f32; 4]>,
+}
+
+/// The levels of a picture in floats, largest first, each channel filtered by itself: linear light, or data. `None`
+/// when there are not `width * height` texels, or none at all.
+pub fn levels_f32(
+    width: u32,
+    height: u32,
+    texels: Vec<[f32; 4]>,
+    mips: Mips,
+    max_size: Option<u32>,
+) -> Option<Vec<FloatLevel>> {
+    if texels.is_empty() || (width as usize).checked_mul(height as usize) != Some(texels.len()) {
+        return None;
+    }
+    let (wide, high) = mips::fit(width, height, max_size);
+    let mut plane = Plane::Filtered { width, texels };
+    let mut levels = Vec::new();
+    for level in 0..mips.levels(wide, high) {
+        let (width, height) = mips::level_size(wide, high, level);
+        if (plane.width(), plane.height()) != (width, height) {
+            let texels =
+                mips::shrink(&Flat { plane: &plane, meaning: Meaning::Data }, Meaning::Data, width, height);
+            plane = Plane::Filtered { width, texels };
+        }
+        if let Plane::Filtered { texels, .. } = &plane {
+            // The kernel's negative lobes may leave less than no light.
+            let texels = texels.iter().map(|texel| texel.map(|v| v.max(0.0))).collect();
+            levels.push(FloatLevel { width, height, texels });
+        }
+    }
+    Some(levels)
+}
+
 fn encode(meaning: Meaning, [x, y, z, w]: [f32; 4]) -> [u16; 4] {
     let unorm = |value: f32| (value * 65535.0 + 0.5) as u16;
     let light = |value: f32| unorm(srgb::from_linear(value));
@@ -76,6 +118,18 @@ mod tests {
         let levels = levels_16(grey(&[0, 65535, 65535, 0], 2), Mode::Color, Mips::Full, None);
         let Texels::Rgba16(v) = levels[1].texels() else { panic!() };
         assert!((f32::from(v[0]) / 65535.0 - 0.7354).abs() < 1e-3, "{v:?}");
+    }
+
+    #[test]
+    fn floats_keep_their_range() {
+        let texels =
+            vec![[8.0, 0.0, 1.0, 1.0], [4.0, 0.0, 1.0, 1.0], [2.0, 0.0, 1.0, 1.0], [2.0, 0.0, 1.0, 1.0]];
+        let levels = levels_f32(2, 2, texels.clone(), Mips::Full, None).unwrap();
+        assert_eq!((levels.len(), &levels[0].texels), (2, &texels));
+        let [r, g, b, _] = levels[1].texels[0];
+        assert!((r - 4.0).abs() < 1e-4 && g == 0.0 && (b - 1.0).abs() < 1e-5, "{levels:?}");
+        assert_eq!(levels_f32(2, 2, texels, Mips::None, Some(1)).unwrap()[0].width, 1);
+        assert_eq!(levels_f32(2, 2, vec![[0.0; 4]; 3], Mips::Full, None), None);
     }
 
     #[test]

@@ -42,7 +42,7 @@ use plane::{Flat, Plane};
 use swizzle::Swizzle;
 use texel::Meaning;
 
-pub use deep::levels_16;
+pub use deep::{FloatLevel, levels_16, levels_f32};
 pub use kiln_uastc::Quality;
 pub use lut::LutDepth;
 pub use mips::Mips;

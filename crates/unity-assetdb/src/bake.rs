@@ -165,7 +165,7 @@ impl Bake<'_> {
     /// The state of the last bake, if there is one that can be used. One that cannot is said to be so, and made anew.
     fn open(&self) -> Option<State> {
         let why = match State::open(&self.options.out_dir) {
-            Ok(state) => match state.verify() {
+            Ok(state) => match state.verify(&self.options.out_dir) {
                 Ok(()) if state.head.options == self.option_bits() => return Some(state),
                 Ok(()) => return None,
                 Err(Damage(why)) => why.to_owned(),
@@ -281,7 +281,9 @@ impl Bake<'_> {
 
     fn write(&self, linked: &Linked, old: Option<&State>) -> Result<(), BakeError> {
         let (db, state) = (db_path(&self.options.out_dir), cache_path(&self.options.out_dir));
-        let written = linked.write_db(&db)?;
+        let (written, unfinished) =
+            rayon::join(|| linked.write_db(&db), || linked.write_state(&state, &self.extra.note));
+        let (written, unfinished) = (written?, unfinished?);
         let mut head = written.head;
         head.options = self.option_bits();
         // A database that would be the same stays, with its time.
@@ -289,7 +291,7 @@ impl Bake<'_> {
         if let Some(old) = same {
             head.db_mtime_ns = old.head.db_mtime_ns;
         }
-        let new_state = linked.write_state(&state, head, &self.extra.note)?;
+        let new_state = unfinished.finish(head)?;
         if same.is_none() {
             written.db.publish(&db)?;
         }

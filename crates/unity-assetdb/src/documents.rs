@@ -8,6 +8,7 @@ use crate::class_id::{ClassId, canonical_fid};
 use crate::refs;
 use crate::scalar;
 use memchr::memmem::Finder;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 static HEAD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n--- !u!"));
@@ -60,6 +61,12 @@ pub(crate) struct Scanner {
     pub(crate) refs: RefSet,
     /// The line of the first conflict marker.
     pub(crate) conflict: Option<u32>,
+    /// The line of the first name that is not UTF-8.
+    pub(crate) not_utf8: Option<u32>,
+    /// Whether it starts with a byte order mark.
+    pub(crate) bom: bool,
+    /// Whether its first line ends in CR LF.
+    pub(crate) crlf: bool,
     /// Complete lines before the next piece.
     lines: u32,
     open: Option<Document>,
@@ -71,7 +78,8 @@ impl Scanner {
     pub(crate) fn clear(&mut self) {
         self.documents.clear();
         self.refs.clear();
-        self.conflict = None;
+        (self.conflict, self.not_utf8) = (None, None);
+        (self.bom, self.crlf) = (false, false);
         self.lines = 0;
         self.open = None;
         self.any = false;
@@ -80,33 +88,32 @@ impl Scanner {
     /// Takes the next lines. The first `context` bytes are the end of what was taken before.
     pub(crate) fn feed(&mut self, text: &[u8], context: usize, depth: Depth) {
         let fresh = &text[context..];
-        let mut counted = context;
-        let mut line = self.lines + 1;
+        let before = self.lines;
+        if before == 0 {
+            self.bom |= fresh.starts_with(b"\xef\xbb\xbf");
+            self.crlf |= memchr::memchr(b'\n', fresh).is_some_and(|at| fresh[..at].ends_with(b"\r"));
+        }
+        let mut lines = LineCounter { text, at: context, line: self.lines + 1 };
         refs::scan(text, context, |found| {
-            line += memchr::memchr_iter(b'\n', &text[counted..found.at.max(counted)]).count() as u32;
-            counted = counted.max(found.at);
-            self.refs.add(found.guid, found.file_id, line);
+            self.refs.add(found.guid, found.file_id, || lines.line_of(found.at));
         });
-        line += memchr::memchr_iter(b'\n', &text[counted..]).count() as u32;
         if self.conflict.is_none()
             && let Some(at) = CONFLICT.find(fresh)
         {
             self.conflict = Some(self.lines + 2 + memchr::memchr_iter(b'\n', &fresh[..at]).count() as u32);
         }
-        self.lines = line - 1;
+        self.lines = lines.line_of(text.len()) - 1;
         if depth != Depth::References {
-            self.split(fresh, depth);
+            self.split(fresh, before, depth);
         }
     }
 
     /// Takes a whole `.meta`: what it refers to beside itself.
     pub(crate) fn feed_meta(&mut self, text: &[u8], own: u128) {
-        let (mut line, mut counted) = (1, 0);
+        let mut lines = LineCounter { text, at: 0, line: 1 };
         refs::scan_meta(text, |found| {
             if found.guid != own {
-                line += memchr::memchr_iter(b'\n', &text[counted..found.at]).count() as u32;
-                counted = found.at;
-                self.refs.add(found.guid, found.file_id, line);
+                self.refs.add(found.guid, found.file_id, || lines.line_of(found.at));
             }
         });
     }
@@ -116,7 +123,8 @@ impl Scanner {
         self.close(depth);
     }
 
-    fn split(&mut self, text: &[u8], depth: Depth) {
+    /// Splits a piece into documents. There were `before` lines before it.
+    fn split(&mut self, text: &[u8], before: u32, depth: Depth) {
         // A head at the very start has no line break before it.
         let mut start = 0;
         if text.starts_with(b"--- !u!") {
@@ -124,12 +132,12 @@ impl Scanner {
             self.open(text, depth);
         }
         for at in HEAD.find_iter(text) {
-            self.body(&text[start..at + 1]);
+            self.body(text, start..at + 1, before);
             self.close(depth);
             start = at + 1;
             self.open(&text[start..], depth);
         }
-        self.body(&text[start..]);
+        self.body(text, start..text.len(), before);
     }
 
     fn open(&mut self, text: &[u8], depth: Depth) {
@@ -139,12 +147,18 @@ impl Scanner {
         });
     }
 
-    fn body(&mut self, text: &[u8]) {
+    fn body(&mut self, piece: &[u8], body: Range<usize>, before: u32) {
         let Some(doc) = &mut self.open else { return };
+        let text = &piece[body.clone()];
         if doc.name.is_none()
             && let Some(value) = value_of(text, &NAME)
         {
-            doc.name = Some(scalar::decode(value, 2).into_owned());
+            let name = scalar::decode(value, 2);
+            if name.contains(char::REPLACEMENT_CHARACTER) && std::str::from_utf8(value).is_err() {
+                let until = &piece[..body.end - value.len()];
+                self.not_utf8.get_or_insert(before + 1 + memchr::memchr_iter(b'\n', until).count() as u32);
+            }
+            doc.name = Some(name.into_owned());
         }
         if doc.class_id == ClassId::MonoBehaviour as u32
             && doc.script.is_none()
@@ -177,6 +191,22 @@ impl Scanner {
     }
 }
 
+/// Tells on which lines places are, asked in ascending order.
+struct LineCounter<'a> {
+    text: &'a [u8],
+    at: usize,
+    line: u32,
+}
+
+impl LineCounter<'_> {
+    fn line_of(&mut self, place: usize) -> u32 {
+        let between = self.text.get(self.at..place).unwrap_or_default();
+        self.line += memchr::memchr_iter(b'\n', between).count() as u32;
+        self.at = self.at.max(place);
+        self.line
+    }
+}
+
 /// What follows a key that starts a line.
 fn value_of<'a>(text: &'a [u8], key: &Finder<'_>) -> Option<&'a [u8]> {
     let needle = &key.needle()[1..];
@@ -188,17 +218,35 @@ fn value_of<'a>(text: &'a [u8], key: &Finder<'_>) -> Option<&'a [u8]> {
 
 /// `--- !u!114 &11400000 stripped`
 pub(crate) fn head(text: &[u8]) -> Option<Document> {
-    let line = text.split(|b| *b == b'\n').next()?;
-    let line = std::str::from_utf8(line.strip_prefix(b"--- !u!")?).ok()?;
-    let (class_id, rest) = line.trim_end().split_once(" &")?;
-    let (file_id, more) = rest.split_once(' ').unwrap_or((rest, ""));
+    let (class_id, text) = number(text.strip_prefix(b"--- !u!")?)?;
+    let text = text.strip_prefix(b" &")?;
+    let (negative, text) = match text.strip_prefix(b"-") {
+        Some(text) => (true, text),
+        None => (false, text),
+    };
+    let (file_id, text) = number(text)?;
+    let rest = text.split(|b| *b == b'\n').next()?;
+    if rest.first().is_some_and(|b| !b.is_ascii_whitespace()) {
+        return None;
+    }
     Some(Document {
-        class_id: class_id.parse().ok()?,
-        file_id: file_id.parse().ok()?,
-        stripped: more.trim() == "stripped",
+        class_id: class_id.try_into().ok()?,
+        file_id: if negative { 0i64.checked_sub_unsigned(file_id)? } else { file_id.try_into().ok()? },
+        stripped: rest.trim_ascii() == b"stripped",
         name: None,
         script: None,
     })
+}
+
+/// The digits that a text starts with, and what comes after them.
+fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    // One digit more might not fit.
+    if !(1..=19).contains(&digits) {
+        return None;
+    }
+    let (digits, rest) = text.split_at(digits);
+    Some((digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')), rest))
 }
 
 /// Where a piece of a file is best cut: before a document or a line at the indentation of a key, so that no scalar goes on
@@ -227,7 +275,8 @@ impl RefSet {
         self.slots.clear();
     }
 
-    fn add(&mut self, guid: u128, file_id: i64, line: u32) {
+    /// Counts a reference; where it is matters if it is the first of its kind.
+    fn add(&mut self, guid: u128, file_id: i64, line: impl FnOnce() -> u32) {
         const FEW: usize = 8;
         let same = |known: &Ref| known.guid == guid && known.file_id == file_id;
         if self.slots.is_empty() {
@@ -235,7 +284,7 @@ impl RefSet {
                 known.count += 1;
                 return;
             }
-            self.list.push(Ref { guid, file_id, line, count: 1 });
+            self.list.push(Ref { guid, file_id, line: line(), count: 1 });
             if self.list.len() > FEW {
                 self.rehash();
             }
@@ -245,7 +294,7 @@ impl RefSet {
         match self.slots[slot].checked_sub(1) {
             Some(at) => self.list[at as usize].count = self.list[at as usize].count.saturating_add(1),
             None => {
-                self.list.push(Ref { guid, file_id, line, count: 1 });
+                self.list.push(Ref { guid, file_id, line: line(), count: 1 });
                 self.slots[slot] = self.list.len() as u32;
                 if self.list.len() * 2 > self.slots.len() {
                     self.rehash();
@@ -381,6 +430,18 @@ mod tests {
     }
 
     #[test]
+    fn odd_bytes_are_seen() {
+        let mut scanner = Scanner::default();
+        let text = b"\xef\xbb\xbf%YAML 1.1\r\n--- !u!21 &1\r\nMaterial:\r\n  m_Name: a\xff\r\n";
+        scanner.feed(text, 0, Depth::All);
+        scanner.finish(Depth::All);
+        assert_eq!((scanner.bom, scanner.crlf, scanner.not_utf8), (true, true, Some(4)));
+        scanner.clear();
+        scanner.feed("--- !u!21 &1\nMaterial:\n  m_Name: \u{fffd}\n".as_bytes(), 0, Depth::All);
+        assert_eq!((scanner.bom, scanner.crlf, scanner.not_utf8), (false, false, None));
+    }
+
+    #[test]
     fn heads() {
         let check = |text: &str, expected: Option<(u32, i64, bool)>| {
             assert_eq!(
@@ -393,6 +454,11 @@ mod tests {
         check("--- !u!1 &-7 stripped\r\n", Some((1, -7, true)));
         check("--- !u!4294967296 &1\n", None);
         check("--- !u!1 &99999999999999999999\n", None);
+        check("--- !u!1 &-9223372036854775808\n", Some((1, i64::MIN, false)));
+        check("--- !u!1 &9223372036854775808\n", None);
+        check("--- !u!1 &\n", None);
+        check("--- !u!1 &7x\n", None);
+        check("--- !u!1 &7", Some((1, 7, false)));
         check("--- !u!header\n", None);
         check("---", None);
     }

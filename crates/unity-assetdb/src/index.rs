@@ -154,7 +154,18 @@ impl Index {
 
     /// The asset with this GUID.
     pub fn find_by_guid(&self, guid: u128) -> Result<Option<Entry<'_>>> {
-        match self.search::<GuidRec>(Section::Guids, |rec| rec.guid < guid)? {
+        let before = |rec: &GuidRec| rec.guid < guid;
+        // GUIDs are drawn: how large one is tells where it is, so that few blocks are looked at.
+        let count = self.state.count::<GuidRec>(Section::Guids);
+        let guess = (((guid >> 64) * count as u128) >> 64) as usize;
+        let reach = 2 * count.isqrt() + 1;
+        let (low, high) = (guess.saturating_sub(reach), (guess + reach).min(count));
+        let inside = |at: usize| -> Result<bool> {
+            Ok(self.state.get(Section::Guids, at)?.is_some_and(|rec| before(&rec)))
+        };
+        let near = (low == 0 || inside(low)?) && (high == count || !inside(high)?);
+        let (low, high) = if near { (low, high) } else { (0, count) };
+        match self.search_in(Section::Guids, low, high, before)? {
             Some((_, found)) if found.guid == guid => self.entry(found.entry).map(Some),
             _ => Ok(None),
         }
@@ -166,7 +177,17 @@ impl Index {
         section: Section,
         before: impl Fn(&R) -> bool,
     ) -> Result<Option<(u32, R)>> {
-        let (mut low, mut high) = (0, self.state.count::<R>(section));
+        self.search_in(section, 0, self.state.count::<R>(section), before)
+    }
+
+    /// The same where it is known to be at or after `low` and at or before `high`.
+    fn search_in<R: crate::state::Record>(
+        &self,
+        section: Section,
+        mut low: usize,
+        mut high: usize,
+        before: impl Fn(&R) -> bool,
+    ) -> Result<Option<(u32, R)>> {
         while low < high {
             let middle = low + (high - low) / 2;
             if before(&self.state.must(section, middle as u32)?) { low = middle + 1 } else { high = middle }

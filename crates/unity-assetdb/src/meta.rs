@@ -72,6 +72,8 @@ pub enum FaultKind {
     Conflict,
     /// It starts with a byte order mark.
     Bom,
+    /// Lines end in CR LF, as those of Unity never do.
+    Crlf,
     /// It has bytes that are not UTF-8.
     NotUtf8,
     /// Git LFS did not fetch the content.
@@ -95,11 +97,15 @@ pub fn parse(bytes: &[u8]) -> Meta<'_> {
         bytes = rest;
         meta.fault(1, FaultKind::Bom);
     }
+    if let Some(at) = memchr::memchr(b'\r', bytes)
+        && bytes.get(at + 1) == Some(&b'\n')
+    {
+        meta.fault(line_of(bytes, at), FaultKind::Crlf);
+    }
     if !bytes.is_ascii()
         && let Err(error) = std::str::from_utf8(bytes)
     {
-        let line = memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() as u32 + 1;
-        meta.fault(line, FaultKind::NotUtf8);
+        meta.fault(line_of(bytes, error.valid_up_to()), FaultKind::NotUtf8);
     }
     let kind = match bytes {
         bytes if bytes.trim_ascii().is_empty() => Some(FaultKind::Empty),
@@ -118,6 +124,11 @@ pub fn parse(bytes: &[u8]) -> Meta<'_> {
         meta.fault(1, FaultKind::NoGuid);
     }
     meta
+}
+
+/// The line of a place.
+fn line_of(bytes: &[u8], at: usize) -> u32 {
+    memchr::memchr_iter(b'\n', &bytes[..at]).count() as u32 + 1
 }
 
 impl Meta<'_> {
@@ -169,11 +180,52 @@ fn integer(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
+/// How the keys start that matter inside the block of an importer.
+fn tells(start: [u8; 4]) -> bool {
+    matches!(&start, b"main" | b"text" | b"spri" | b"pres" | b"clip" | b"anim" | b"file" | b"inte" | b"name")
+}
+
+/// Eight times the same byte.
+const fn each_byte(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
 #[derive(Clone, Copy)]
 struct Lines<'a> {
     text: &'a [u8],
     at: usize,
     number: u32,
+}
+
+impl<'a> Lines<'a> {
+    /// The next line, but not one that is indented and starts as no key that matters. Most lines are passed over here,
+    /// eight bytes at a time: they are too short for anything wider to pay.
+    fn telling(&mut self) -> Option<Line<'a>> {
+        while let Some(eight) = self.text.get(self.at..).and_then(<[u8]>::first_chunk) {
+            let indent = (u64::from_le_bytes(*eight) ^ each_byte(b' ')).trailing_zeros() as usize / 8;
+            let start = self.text.get(self.at + indent..).and_then(<[u8]>::first_chunk);
+            if indent == 0 || start.is_some_and(|start| tells(*start)) {
+                break;
+            }
+            let mut end = self.at + indent;
+            loop {
+                let Some(eight) = self.text.get(end..).and_then(<[u8]>::first_chunk) else {
+                    return self.next();
+                };
+                let breaks = u64::from_le_bytes(*eight) ^ each_byte(b'\n');
+                // The lowest byte that is zero has the lowest bit that stays.
+                let found = breaks.wrapping_sub(each_byte(1)) & !breaks & each_byte(0x80);
+                if found != 0 {
+                    end += found.trailing_zeros() as usize / 8 + 1;
+                    break;
+                }
+                end += 8;
+            }
+            self.at = end;
+            self.number += 1;
+        }
+        self.next()
+    }
 }
 
 impl<'a> Iterator for Lines<'a> {
@@ -199,7 +251,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn top(&mut self, meta: &mut Meta<'a>) {
-        while let Some(line) = self.lines.next() {
+        while let Some(line) = self.lines.telling() {
             match line.indent {
                 0 => self.outermost(line, meta),
                 _ if meta.importer.is_empty() => {}
@@ -374,10 +426,14 @@ impl<'a> Parser<'a> {
             if line.indent != *own {
                 continue;
             }
-            if let Some(value) = line.value("name") {
-                name.get_or_insert_with(|| scalar::decode(value, line.indent));
-            } else if let Some(value) = line.number_of("internalID") {
-                *id = value;
+            match line.text.first_chunk() {
+                Some(b"name") => {
+                    if let Some(value) = line.value("name") {
+                        name.get_or_insert_with(|| scalar::decode(value, line.indent));
+                    }
+                }
+                Some(b"inte") => *id = line.number_of("internalID").unwrap_or(*id),
+                _ => {}
             }
         }
         put(item);

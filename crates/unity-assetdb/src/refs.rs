@@ -6,6 +6,7 @@
 
 use crate::guid;
 use memchr::memmem::Finder;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 /// How far before its GUID a fileID may begin.
@@ -23,10 +24,19 @@ pub struct Found {
     pub file_id: i64,
     /// Where the first digit of the GUID is.
     pub at: usize,
-    /// Where the reference starts: at `{` or at the fileID, or else at the GUID.
-    pub start: usize,
-    /// Where it ends: after `}` where it started at `{`, or else after the GUID.
-    pub end: usize,
+    /// Where the key of the fileID is, or else the GUID.
+    pub key: usize,
+}
+
+impl Found {
+    /// All of the reference in its text: with the braces around it, or else from the fileID to the end of the GUID.
+    pub fn span(&self, text: &[u8]) -> Range<usize> {
+        let end = self.at + 32;
+        let before = self.key.checked_sub(1).filter(|at| self.key < self.at && text.get(*at) == Some(&b'{'));
+        let Some(start) = before else { return self.key..end };
+        let rest = text.get(end..text.len().min(end + 64)).unwrap_or_default();
+        start..end + memchr::memchr(b'}', rest).map_or(0, |close| close + 1)
+    }
 }
 
 /// Every reference that starts at or after `from`, ascending. References without a real GUID are passed over.
@@ -67,23 +77,29 @@ fn reference(text: &[u8], word: usize) -> Option<Found> {
         return None;
     }
     let at = word + 4 + marks;
-    let (mut start, mut end, mut file_id) = (at, at + 32, 0);
-    if let Some((id, id_at)) = file_id_before(text, word) {
-        file_id = id;
-        start = id_at;
-        if id_at > 0 && text[id_at - 1] == b'{' {
-            start = id_at - 1;
-            let rest = &text[end..text.len().min(end + 64)];
-            end += memchr::memchr(b'}', rest).map_or(0, |close| close + 1);
-        }
-    }
-    Some(Found { guid, file_id, at, start, end })
+    let window = &text[word.saturating_sub(BEFORE)..word];
+    let found = usual_file_id(window).or_else(|| file_id_before(window));
+    let (file_id, key) = found.map_or((0, at), |(id, key)| (id, word - window.len() + key));
+    Some(Found { guid, file_id, at, key })
 }
 
-/// The fileID that ends just before `word`, and where its key starts.
-fn file_id_before(text: &[u8], word: usize) -> Option<(i64, usize)> {
-    let window = &text[word.saturating_sub(BEFORE)..word];
-    let base = word - window.len();
+/// The fileID at the end of a text as Unity writes nearly all of them, `fileID: 21300000, `, and where its key starts.
+fn usual_file_id(window: &[u8]) -> Option<(i64, usize)> {
+    let before = window.strip_suffix(b", ")?;
+    // As many digits as fit whatever they are.
+    let digits = before.iter().rev().take(18).take_while(|b| b.is_ascii_digit()).count();
+    let (before, number) = before.split_at(before.len() - digits);
+    let (before, negative) = match before.strip_suffix(b"-") {
+        Some(before) => (before, true),
+        None => (before, false),
+    };
+    let key = before.strip_suffix(b"fileID: ").filter(|_| digits > 0)?.len();
+    let id = number.iter().fold(0, |id, digit| id * 10 + i64::from(digit - b'0'));
+    Some((if negative { -id } else { id }, key))
+}
+
+/// The fileID that ends a text, and where its key starts.
+fn file_id_before(window: &[u8]) -> Option<(i64, usize)> {
     // Nearly always at one of a few places: the digits of the number lie between.
     let key = memchr::memrchr_iter(b'f', window).find(|at| window[*at..].starts_with(b"fileID"))?;
     let after = &window[key + 6..];
@@ -100,7 +116,7 @@ fn file_id_before(text: &[u8], word: usize) -> Option<(i64, usize)> {
         return None;
     }
     let id = std::str::from_utf8(&after[marks..marks + digits]).ok()?.parse().ok()?;
-    Some((id, base + key))
+    Some((id, key))
 }
 
 #[cfg(test)]
@@ -113,7 +129,7 @@ mod tests {
         let mut found = Vec::new();
         scan(text.as_bytes(), 0, |f| {
             assert_eq!(Some(f.guid), guid::parse(A), "{text}");
-            found.push((f.file_id, &text[f.start..f.end]));
+            found.push((f.file_id, &text[f.span(text.as_bytes())]));
         });
         assert_eq!(found, expected, "{text}");
     }
@@ -149,6 +165,21 @@ mod tests {
         let mut found = Vec::new();
         scan(uxml.as_bytes(), 0, |f| found.push(f.file_id));
         assert_eq!(found, [7_433_441_132_597_879_392]);
+    }
+
+    #[test]
+    fn both_ways_read_the_same_numbers() {
+        for id in
+            [0, 7, -7, 21_300_000, i64::MAX, i64::MIN, 999_999_999_999_999_999, -1_000_000_000_000_000_000]
+        {
+            let text = format!("x: {{fileID: {id}, ");
+            assert_eq!(file_id_before(text.as_bytes()), Some((id, 4)), "{id}");
+            let usual = usual_file_id(text.as_bytes());
+            assert!(usual == Some((id, 4)) || usual.is_none() && id.unsigned_abs() >= 10u64.pow(18), "{id}");
+        }
+        for text in ["fileID: , ", "fileID: -, ", "fileID: x7, ", "fileId: 7, ", "7, ", ", ", ""] {
+            assert_eq!(usual_file_id(text.as_bytes()), None, "{text}");
+        }
     }
 
     #[test]

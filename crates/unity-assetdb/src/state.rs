@@ -13,12 +13,13 @@ pub(crate) mod write;
 use crate::store::db_path;
 use blocks::{Blocks, Damage};
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 /// The first bytes. Not those of unity-assetdb 0.2.0 (`UADCACHE`), whose file is of another kind.
 pub(crate) const MAGIC: [u8; 8] = *b"KILNUADB";
 /// Changed with the layout, and with whatever changes what a bake finds.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// The size of the head.
 pub(crate) const HEAD: usize = 512;
 
@@ -67,9 +68,15 @@ macro_rules! records {
 
             #[cfg(feature = "bake")]
             fn put(&self, out: &mut Vec<u8>) {
-                let start = out.len();
-                $(out.extend_from_slice(&self.$field.to_le_bytes());)*
-                out.resize(start + $size, 0);
+                let mut bytes = [0; $size];
+                let rest = &mut bytes[..];
+                $(let rest = {
+                    let (head, tail) = rest.split_at_mut(size_of::<$ty>());
+                    head.copy_from_slice(&self.$field.to_le_bytes());
+                    tail
+                };)*
+                let _ = rest;
+                out.extend_from_slice(&bytes);
             }
         }
 
@@ -288,7 +295,7 @@ impl State {
         if meta.len() != self.head.db_len {
             return Ok(false);
         }
-        Ok(mtime_ns(&meta) == self.head.db_mtime_ns || crc32fast::hash(&fs::read(db)?) == self.head.db_crc)
+        Ok(mtime_ns(&meta) == self.head.db_mtime_ns || crc_of(db)? == self.head.db_crc)
     }
 
     /// How many records a section has.
@@ -324,10 +331,29 @@ impl State {
         std::str::from_utf8(bytes).map_err(|_| Damage("a text in it is not UTF-8"))
     }
 
-    /// Checks every block.
+    /// Checks every block, and every byte of the database.
     #[cfg(feature = "bake")]
-    pub(crate) fn verify(&self) -> Result<(), Damage> {
-        self.blocks.get(0, self.blocks.raw().len()).map(drop)
+    pub(crate) fn verify(&self, out_dir: &Path) -> Result<(), Damage> {
+        let (whole, db) =
+            rayon::join(|| self.blocks.get(0, self.blocks.raw().len()), || crc_of(&db_path(out_dir)));
+        whole?;
+        let same = db.is_ok_and(|crc| crc == self.head.db_crc);
+        if same { Ok(()) } else { Err(Damage("not of this asset-db.bin")) }
+    }
+}
+
+/// The checksum of a file.
+fn crc_of(path: &Path) -> std::io::Result<u32> {
+    let mut file = fs::File::open(path)?;
+    let mut crc = crc32fast::Hasher::new();
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(crc.finalize()),
+            Ok(len) => crc.update(&piece[..len]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 

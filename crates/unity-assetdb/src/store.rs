@@ -271,6 +271,7 @@ pub fn read(path: &Path) -> Result<AssetDb, StoreError> {
 pub fn write(path: &Path, db: &AssetDb) -> Result<(), StoreError> {
     let mut file = Temporary::beside(path)?;
     file.write_all(&encode(db))?;
+    file.file.sync_data()?;
     Ok(file.publish(path)?)
 }
 
@@ -299,9 +300,8 @@ impl Temporary {
         &self.file
     }
 
-    /// Makes it durable and gives it its name.
+    /// Gives it its name. What a power cut leaves of it is told from the whole by its checksum.
     pub(crate) fn publish(self, target: &Path) -> io::Result<()> {
-        self.file.sync_data()?;
         fs::rename(&self.path, target)
     }
 }

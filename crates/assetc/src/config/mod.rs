@@ -18,8 +18,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use kiln_kit::Diag;
+use kiln_kit::glob::Glob;
+use kiln_kit::store::settings::CacheSettings;
 
-pub use cache::{CacheDir, CachePolicy, CacheSettings, parse_size};
 pub use init::{STARTER, init};
 pub use kiln_kit::spelling::nearest;
 pub use resolve::{Layer, Resolved, Resolver, Row};
@@ -54,6 +55,8 @@ pub struct Config {
     output: Option<Text>,
     pack: bool,
     preset: Option<Text>,
+    manifest: Manifest,
+    embed: Vec<Glob>,
     /// Programs, by name.
     tools: Vec<(String, Text)>,
     cache: CacheSettings,
@@ -77,6 +80,15 @@ impl Preset {
     }
 }
 
+/// What the manifest lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manifest {
+    /// The textures that materials refer to.
+    Textures,
+    /// Every file that the build writes.
+    All,
+}
+
 /// A text from the file and its place.
 #[derive(Clone, Debug)]
 struct Text {
@@ -95,6 +107,8 @@ impl Config {
             output: None,
             pack: false,
             preset: None,
+            manifest: Manifest::Textures,
+            embed: Vec::new(),
             tools: Vec::new(),
             cache: CacheSettings::default(),
             base: Layers::default(),
@@ -176,6 +190,11 @@ impl Config {
         self.pack
     }
 
+    /// What the manifest lists.
+    pub fn manifest(&self) -> Manifest {
+        self.manifest
+    }
+
     /// Where a program beside Kiln is, if the file says so.
     pub fn tool(&self, name: &str) -> Option<PathBuf> {
         let named = self.tools.iter().find(|(tool, _)| tool == name);
@@ -222,7 +241,8 @@ impl Config {
 
     /// What tells the settings of each source, under this preset.
     pub fn resolver(&self, preset: Option<&Preset>) -> Resolver {
-        Resolver::new(&self.base, preset.map(|preset| (preset.name(), &preset.layers)))
+        let preset = preset.map(|preset| (preset.name(), &preset.layers));
+        Resolver::new(&self.base, preset, self.embed.clone())
     }
 }
 

@@ -10,13 +10,13 @@ use kiln_kit::glob::{Dialect, Glob};
 use super::resolve::{Layers, Rule};
 use super::settings::{KEYS, Overlay, SECTIONS};
 use super::yaml::{self, Entry, Node, Scalar, Value, excerpt};
-use super::{Config, Preset, Text};
+use super::{Config, Manifest, Preset, Text};
 use crate::tools::Tool;
 use kiln_kit::spelling::nearest;
 
 /// The keys of the top level.
 pub(super) const TOP: &[&str] =
-    &["input", "output", "pack", "preset", "tools", "cache", "default", "presets"];
+    &["input", "output", "pack", "preset", "manifest", "embed", "tools", "cache", "default", "presets"];
 
 pub(super) fn parse(text: &str, name: &str) -> Result<Config, Diag> {
     let mut reader = Reader { name, warnings: Vec::new() };
@@ -42,6 +42,8 @@ impl Reader<'_> {
                 "output" => config.output = Some(text(entry, place, "a path")?),
                 "pack" => config.pack = truth(entry)?,
                 "preset" => config.preset = Some(text(entry, place, "the name of a preset")?),
+                "manifest" => config.manifest = manifest(entry)?,
+                "embed" => config.embed = globs(entry)?,
                 "tools" => {
                     for tool in entries(&entry.node, place)? {
                         match Tool::ALL.iter().find(|known| known.name() == tool.key) {
@@ -221,6 +223,32 @@ pub(super) fn text(entry: &Entry, place: &str, accepts: &str) -> Result<Text, Di
             Ok(Text { text: scalar.text.clone(), at: entry.node.at })
         }
         _ => Err(bad(&entry.node, place, accepts)),
+    }
+}
+
+fn manifest(entry: &Entry) -> Result<Manifest, Diag> {
+    match &entry.node.value {
+        Value::Scalar(scalar) if scalar.text == "textures" => Ok(Manifest::Textures),
+        Value::Scalar(scalar) if scalar.text == "all" => Ok(Manifest::All),
+        _ => Err(bad(&entry.node, &entry.key, "`textures`, `all`")),
+    }
+}
+
+/// One glob or a list of them.
+fn globs(entry: &Entry) -> Result<Vec<Glob>, Diag> {
+    let one = |node: &Node| match &node.value {
+        Value::Scalar(scalar) if !scalar.is_null() => {
+            Glob::new(&scalar.text, Dialect::Assetc).map_err(|error| {
+                let message = format!("{} has what is not a glob: {error}", entry.key);
+                Diag::error("config-bad-value", message).at(node.at)
+            })
+        }
+        _ => Err(bad(node, &entry.key, "globs over source paths")),
+    };
+    match &entry.node.value {
+        Value::Seq(items) => items.iter().map(one).collect(),
+        Value::Scalar(scalar) if scalar.is_null() => Ok(vec![]),
+        _ => one(&entry.node).map(|glob| vec![glob]),
     }
 }
 

@@ -79,10 +79,11 @@ impl fmt::Display for Layer {
 pub struct Resolver {
     base: Resolved,
     rules: Vec<(Rule, Layer)>,
+    embed: Vec<Glob>,
 }
 
 impl Resolver {
-    pub(super) fn new(base: &Layers, preset: Option<(&str, &Layers)>) -> Resolver {
+    pub(super) fn new(base: &Layers, preset: Option<(&str, &Layers)>, embed: Vec<Glob>) -> Resolver {
         let mut settings = Settings::default();
         let mut origins = vec![Layer::BuiltIn; KEYS.len()];
         base.overlay.apply(&mut settings, |key| origins[key] = Layer::Default);
@@ -101,7 +102,12 @@ impl Resolver {
                 rules.push((rule.clone(), layer));
             }
         }
-        Resolver { base: Resolved { settings: settings.into(), origins: origins.into() }, rules }
+        Resolver { base: Resolved { settings: settings.into(), origins: origins.into() }, rules, embed }
+    }
+
+    /// Whether a file is copied as it is.
+    pub fn embeds(&self, path: &str) -> bool {
+        self.embed.iter().any(|glob| glob.matches(path))
     }
 
     /// The settings of a source, given its path below the input; for a directory that is one source, the path of

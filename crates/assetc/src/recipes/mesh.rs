@@ -23,7 +23,7 @@ use materials::with_ending;
 use skeleton::Skeleton;
 
 /// The version of everything but textures.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A model.
 pub(crate) struct Mesh;
@@ -93,15 +93,17 @@ fn compile(
             Diag::warning("skeleton-shear", message).hint("apply the scale of those nodes in the source"),
         );
     }
-    let Some(geometry) = Geometry::of(found.parts, &scene.materials, settings)? else {
+    let mut scene = scene.into_inner();
+    let meshes = std::mem::take(&mut scene.meshes);
+    let Some(geometry) = Geometry::of(found.parts, meshes, &scene.materials, settings)? else {
         cx.warn(Diag::warning("mesh-empty", "it draws no triangle, so nothing is written for it"));
         return Ok(vec![]);
     };
     geometry.warnings.iter().for_each(|warning| cx.warn(warning.clone()));
 
-    let hashes = materials::hashes(cx, &scene.materials, &geometry.slots);
+    let slots = geometry.slots.clone();
+    let hashes = materials::hashes(cx, &scene.materials, &slots);
     cx.emit(output, &geometry.write(&hashes, skeleton.as_ref())?)?;
-    let slots = geometry.slots;
     let rows = if slots.is_empty() { vec![] } else { materials::emit(cx, &scene, &slots, output, settings)? };
     if skeleton.is_none() && !scene.animations.is_empty() {
         let message = format!(

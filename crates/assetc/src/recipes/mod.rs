@@ -2,6 +2,7 @@
 
 pub(crate) mod array;
 pub(crate) mod cubemap;
+pub(crate) mod embed;
 pub(crate) mod lut;
 pub(crate) mod material;
 pub(crate) mod mesh;

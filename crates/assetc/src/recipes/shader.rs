@@ -16,8 +16,8 @@ use kiln_format::spv::Reflection;
 use kiln_kit::{Cook, Diag, Entry, RelPath, Tree, World};
 use kiln_shader::{Language, Options, Source, Stage, Target, language_of, stage_of};
 
-/// What a compilation takes, beside its text.
-const WORKING_SET: u64 = 32 << 20;
+/// How much of a source is looked at to learn its version.
+const HEAD: usize = 4 << 10;
 
 /// A folder of shaders.
 pub(crate) struct Shader;
@@ -46,7 +46,20 @@ impl Recipe for Shader {
 
     fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {
         let files = world.src_tree.children(source).filter_map(|entry| entry.file);
-        files.fold(WORKING_SET, |sum, file| sum.saturating_add(file.len))
+        files.fold(0, |sum, file| sum.saturating_add(file.len))
+    }
+
+    fn prepare(&self, source: &RelPath, settings: &Settings, world: World<'_>, tools: &Tools) {
+        let files = world.src_tree.children(source).filter(|entry| entry.file.is_some());
+        for entry in files {
+            let name = entry.path.file_name();
+            if let (Some(Language::Glsl), Some(stage)) = (language_of(name), stage_of(name)) {
+                let head = || world.src.peek(&entry.path, HEAD).unwrap_or_default();
+                let head = || String::from_utf8_lossy(&head()).into_owned();
+                tools.start_compiler(head, stage, target(settings));
+                break;
+            }
+        }
     }
 
     fn tools(&self, source: &RelPath, settings: &Settings, tree: &Tree, tools: &Tools) -> Vec<Tool> {

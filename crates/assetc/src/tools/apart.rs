@@ -1,19 +1,25 @@
 //! Processes that compile shaders, so that a source that makes the compiler crash or hang fails alone.
 //!
-//! A process serves any number of sources, one after the other. Those that wait for the next are kept, so that starting
-//! one is paid for once by each thread. One that breaks is ended.
+//! A process serves any number of sources, one after the other. Starting one takes a hundred times as long as compiling
+//! a usual source, so that those that wait for the next source are kept, and a busy one is waited for before another
+//! is started. One that breaks is ended.
 
 use kiln_kit::Diag;
-use kiln_shader::{Channel, Compiled, Includes, Options, Source, compile_apart, read_frame, write_frame};
+use kiln_shader::{
+    Channel, Compiled, Includes, Options, Source, Stage, Target, compile_apart, learn, read_frame,
+    write_frame,
+};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
 /// How long a process may think, unless told otherwise.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a busy process is waited for.
+const QUEUE: Duration = Duration::from_millis(250);
 
 /// Processes of one program.
 #[derive(Debug)]
@@ -21,12 +27,32 @@ pub(crate) struct Workers {
     program: PathBuf,
     args: Vec<OsString>,
     patience: Duration,
-    idle: Mutex<Vec<Worker>>,
+    crew: Mutex<Crew>,
+    /// Somebody has become idle, or is gone.
+    freed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Crew {
+    idle: Vec<Worker>,
+    busy: usize,
 }
 
 impl Workers {
     pub(super) fn new(program: PathBuf, args: Vec<OsString>) -> Workers {
-        Workers { program, args, patience: PATIENCE, idle: Mutex::default() }
+        Workers { program, args, patience: PATIENCE, crew: Mutex::default(), freed: Condvar::new() }
+    }
+
+    /// Starts a process unless there is one.
+    pub(super) fn warm_up(&self, head: impl FnOnce() -> String, stage: Stage, target: Target) {
+        let mut crew = self.crew();
+        if crew.idle.is_empty() && crew.busy == 0 {
+            // Whoever needs it tries again, and is told.
+            let Ok(mut worker) = self.start() else { return };
+            learn(&head(), stage, target, &mut worker);
+            worker.learning = true;
+            crew.idle.push(worker);
+        }
     }
 
     pub(super) fn compile(
@@ -35,17 +61,23 @@ impl Workers {
         options: &Options<'_>,
         includes: &mut dyn Includes,
     ) -> Result<Compiled, Diag> {
-        let idle = self.idle().pop();
-        let mut worker = idle.map_or_else(|| self.start(), Ok).map_err(|diag| diag.path(source.path))?;
-        let compiled = compile_apart(source, options, includes, &mut worker);
-        if !worker.broken {
-            self.idle().push(worker);
+        let none_free = |crew: &mut Crew| crew.idle.is_empty() && crew.busy > 0;
+        let waited = self.freed.wait_timeout_while(self.crew(), QUEUE, none_free);
+        let (mut crew, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        crew.busy += 1;
+        let idle = crew.idle.pop();
+        drop(crew);
+        let started = idle.map_or_else(|| self.start(), Ok);
+        let mut done = Busy { workers: self, worker: None };
+        let worker = done.worker.insert(started.map_err(|diag| diag.path(source.path))?);
+        if std::mem::take(&mut worker.learning) {
+            worker.receive().map_err(|diag| diag.path(source.path))?;
         }
-        compiled
+        compile_apart(source, options, includes, worker)
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Worker>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn crew(&self) -> MutexGuard<'_, Crew> {
+        self.crew.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn start(&self) -> Result<Worker, Diag> {
@@ -67,8 +99,24 @@ impl Workers {
                 }
             }
         });
-        let worker = Worker { child, input, frames, patience: self.patience, broken: false };
+        let worker = Worker { child, input, frames, patience: self.patience, learning: false, broken: false };
         spawned.map(|_| worker).map_err(|e| failed(e.to_string()))
+    }
+}
+
+/// A process at work; back among the idle ones afterwards, unless it is broken.
+struct Busy<'a> {
+    workers: &'a Workers,
+    worker: Option<Worker>,
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        let mut crew = self.workers.crew();
+        crew.busy -= 1;
+        crew.idle.extend(self.worker.take().filter(|worker| !worker.broken));
+        drop(crew);
+        self.workers.freed.notify_one();
     }
 }
 
@@ -79,6 +127,8 @@ struct Worker {
     input: ChildStdin,
     frames: mpsc::Receiver<Vec<u8>>,
     patience: Duration,
+    /// Whether an answer is still to come that nobody asked for.
+    learning: bool,
     broken: bool,
 }
 
@@ -114,7 +164,7 @@ impl Drop for Worker {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use kiln_shader::{Include, Included, Language, Stage, Target};
+    use kiln_shader::{Include, Included, Language};
 
     struct Nothing;
 
@@ -132,7 +182,8 @@ mod tests {
         let source = Source { path: "a.vert", text: "", language: Language::Glsl, stage: Stage::Vertex };
         let options = Options { target: Target::Vulkan1_2, debug: false, defines: &[] };
         let error = workers.compile(&source, &options, &mut Nothing).unwrap_err();
-        assert!(workers.idle().is_empty());
+        let crew = workers.crew();
+        assert!(crew.idle.is_empty() && crew.busy == 0);
         assert_eq!((&*error.code, error.path.as_str()), ("shader-compiler", "a.vert"), "{error}");
         error
     }

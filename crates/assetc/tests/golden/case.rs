@@ -1,7 +1,7 @@
 //! One golden case: its sources are built in a directory of its own, and every stage is told as text.
 
 use assetc::build::{Report, Request, build};
-use assetc::config::{Config, Roots};
+use assetc::config::{Config, Manifest, Roots};
 use assetc::tools::Tools;
 use kiln_format::by_path;
 use kiln_format::hanim::{HanimView, Keys};
@@ -128,6 +128,7 @@ fn compile(project: &Path) -> Report {
         pack,
         store: None,
         shard: None,
+        manifest: Manifest::Textures,
         events: &(),
     };
     let report = build(&request).unwrap();

@@ -74,6 +74,7 @@ impl Project {
             pack,
             store: None,
             shard: None,
+            manifest: assetc::config::Manifest::Textures,
             events: &(),
         };
         build(&request)

@@ -40,6 +40,7 @@ fn build_here(project: &Project, pack: bool) -> Result<Ended, String> {
         pack,
         store: None,
         shard: None,
+        manifest: assetc::config::Manifest::Textures,
         events: &(),
     };
     let report = build(&request).map_err(|diag| diag.to_string())?;

@@ -8,6 +8,7 @@ mod contents;
 mod damage;
 mod determinism;
 mod edits;
+mod embed;
 mod histories;
 mod json;
 mod kills;

@@ -54,41 +54,46 @@ pub(super) struct Mesh<'a> {
     normals: Cow<'a, [Vec3]>,
     uvs: Option<Cow<'a, [[f32; 2]]>>,
     tangents: Option<Cow<'a, [[f32; 4]]>>,
+    /// The tangents in their final form, once they are in no one's way any more.
+    packed: Option<Vec<[i16; 2]>>,
     skin: Option<Vec<Influences>>,
 }
 
 impl<'a> Mesh<'a> {
-    pub(super) fn new(input: &Input<'a>, notes: &mut Vec<Note>) -> Result<Self, Error> {
-        let triangles = check(input)?;
+    pub(super) fn new(input: Input<'a>, notes: &mut Vec<Note>) -> Result<Self, Error> {
+        check(&input)?;
         let skin = (!input.skin.is_empty()).then(|| {
             let (all, changes) = skin::influences(input.skin, input.positions.len());
             notes.extend((changes.reduced > 0).then_some(Note::ReducedInfluences(changes.reduced)));
             notes.extend((changes.weightless > 0).then_some(Note::WeightlessVertices(changes.weightless)));
             all
         });
+        let has_normals = input.normals.is_some();
         let mut mesh = Self {
-            indices: Cow::Borrowed(input.indices),
-            positions: Cow::Borrowed(input.positions),
-            normals: Cow::Borrowed(input.normals.unwrap_or_default()),
-            uvs: input.uvs.map(Cow::Borrowed),
-            tangents: input.tangents.map(Cow::Borrowed),
+            indices: input.indices,
+            positions: input.positions,
+            normals: input.normals.unwrap_or_default(),
+            uvs: input.uvs,
+            tangents: input.tangents,
+            packed: None,
             skin,
         };
-        if input.normals.is_none() {
-            if !triangles.is_empty() {
+        if !has_normals {
+            if !mesh.is_empty() {
                 notes.push(Note::FlatNormals);
             }
-            mesh.flatten(triangles);
-        } else if input.normals.is_some_and(|normals| !normals.iter().all(normals::is_unit)) {
-            let made = normals::repair(triangles, input.positions, mesh.normals.to_mut());
+            mesh.flatten();
+        } else if !mesh.normals.iter().all(normals::is_unit) {
+            let triangles = Triangles::trusted(&mesh.indices, mesh.positions.len());
+            let made = normals::repair(triangles, &mesh.positions, mesh.normals.to_mut());
             notes.extend((made > 0).then_some(Note::RepairedNormals(made)));
         }
         Ok(mesh)
     }
 
     /// Every corner its own vertex, with the normal of its face.
-    fn flatten(&mut self, triangles: Triangles<'_>) {
-        let faces = normals::flat(triangles, &self.positions);
+    fn flatten(&mut self) {
+        let faces = normals::flat(self.triangles(), &self.positions);
         let corners = self.indices.to_vec();
         self.pick(&corners);
         self.normals = faces.into_iter().flat_map(|normal| [normal; 3]).collect::<Vec<_>>().into();
@@ -103,10 +108,12 @@ impl<'a> Mesh<'a> {
         }
         self.uvs = self.uvs.take().map(|uvs| weld::gather_floats(&uvs, sources).into());
         self.tangents = self.tangents.take().map(|tangents| weld::gather_floats(&tangents, sources).into());
+        self.packed = self.packed.take().map(|packed| weld::gather(&packed, sources));
         self.skin = self.skin.take().map(|skin| weld::gather(&skin, sources));
     }
 
-    /// Adds copies of the vertices in `added` (tangents aside: whoever adds them has them).
+    /// Adds copies of the vertices in `added` (those of tangents aside that are still to be packed: whoever adds them
+    /// then has them).
     fn append(&mut self, added: &[u32]) {
         fn copies<T: Copy>(attribute: &mut Cow<'_, [T]>, added: &[u32]) {
             let attribute = attribute.to_mut();
@@ -119,6 +126,9 @@ impl<'a> Mesh<'a> {
         copies(&mut self.normals, added);
         if let Some(uvs) = &mut self.uvs {
             copies(uvs, added);
+        }
+        if let Some(packed) = &mut self.packed {
+            packed.extend_from_slice(&weld::gather(packed, added));
         }
         if let Some(skin) = &mut self.skin {
             skin.extend_from_slice(&weld::gather(skin, added));
@@ -231,6 +241,14 @@ impl<'a> Mesh<'a> {
         unit
     }
 
+    /// Nothing to come looks at tangents, and packed they take a quarter of the memory.
+    pub(super) fn pack_tangents(&mut self) {
+        self.packed = self.tangents.take().map(|tangents| {
+            let tangents = tangents.par_iter().with_min_len(BLOCK);
+            tangents.map(|&tangent| octahedral::encode_tangent(tangent)).collect()
+        });
+    }
+
     pub(super) fn order(&mut self, optimize: bool) {
         self.split_hubs();
         if !optimize {
@@ -246,21 +264,15 @@ impl<'a> Mesh<'a> {
         let count = self.positions.len();
         let added = hubs::split(self.indices.to_mut(), count);
         self.append(&added);
-        if let (Some(tangents), false) = (&mut self.tangents, added.is_empty()) {
-            let tangents = tangents.to_mut();
-            tangents.extend_from_slice(&weld::gather(tangents, &added));
-        }
     }
 
     pub(super) fn finish(
-        mut self,
+        self,
         settings: &Settings,
         unit: Unit,
         timed: &Timed<'_>,
         notes: Vec<Note>,
     ) -> Output {
-        let (vertices, bounds) = timed.run(Stage::Pack, || self.pack(unit));
-        let has_tangents = self.tangents.take().is_some();
         let (mut lods, mut meshlets) = rayon::join(
             || timed.run(Stage::Lods, || self.lods(settings, timed)),
             || {
@@ -277,6 +289,8 @@ impl<'a> Mesh<'a> {
             }
             lods.iter_mut().for_each(|lod| lod.error *= unit.0);
         }
+        let (vertices, bounds) = timed.run(Stage::Pack, || self.pack(unit));
+        let has_tangents = self.packed.is_some();
         Output {
             vertices,
             skin: self.skin.unwrap_or_default(),
@@ -308,7 +322,7 @@ impl<'a> Mesh<'a> {
         let vertex = |at: usize| Vertex {
             position: unit.grow(self.positions[at]),
             normal: octahedral::encode(self.normals[at]),
-            tangent: self.tangents.as_ref().map_or([0, 0], |all| octahedral::encode_tangent(all[at])),
+            tangent: self.packed.as_ref().map_or([0, 0], |all| all[at]),
             uv: self.uvs.as_ref().map_or([0.0; 2], |all| all[at]),
         };
         let vertices: Vec<Vertex> =
@@ -324,13 +338,13 @@ fn is_tangent(tangent: &[f32; 4]) -> bool {
     square > 1e-12 && square.is_finite() && w.is_finite()
 }
 
-fn check<'a>(input: &Input<'a>) -> Result<Triangles<'a>, Error> {
+fn check(input: &Input<'_>) -> Result<(), Error> {
     let expected = input.positions.len();
-    let triangles = Triangles::new(input.indices, expected)?;
+    Triangles::new(&input.indices, expected)?;
     let mut lengths = vec![
-        ("normals", input.normals.map(<[_]>::len)),
-        ("texture coordinates", input.uvs.map(<[_]>::len)),
-        ("tangents", input.tangents.map(<[_]>::len)),
+        ("normals", input.normals.as_ref().map(|all| all.len())),
+        ("texture coordinates", input.uvs.as_ref().map(|all| all.len())),
+        ("tangents", input.tangents.as_ref().map(|all| all.len())),
     ];
     for set in input.skin {
         lengths.extend([("joints", Some(set.joints.len())), ("weights", Some(set.weights.len()))]);
@@ -342,9 +356,8 @@ fn check<'a>(input: &Input<'a>) -> Result<Triangles<'a>, Error> {
             return Err(Error::Length { attribute, found, expected });
         }
     }
-    finite("positions", input.positions)?;
-    finite("texture coordinates", input.uvs.unwrap_or_default())?;
-    Ok(triangles)
+    finite("positions", &input.positions)?;
+    finite("texture coordinates", input.uvs.as_deref().unwrap_or_default())
 }
 
 fn finite<const N: usize>(attribute: &'static str, values: &[[f32; N]]) -> Result<(), Error> {

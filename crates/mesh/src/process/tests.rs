@@ -9,10 +9,10 @@ use proptest::prelude::*;
 
 fn input(sample: &Sample) -> Input<'_> {
     Input {
-        indices: &sample.indices,
-        positions: &sample.positions,
-        normals: Some(&sample.normals),
-        uvs: Some(&sample.uvs),
+        indices: Cow::Borrowed(&sample.indices),
+        positions: Cow::Borrowed(&sample.positions),
+        normals: Some(Cow::Borrowed(&sample.normals)),
+        uvs: Some(Cow::Borrowed(&sample.uvs)),
         ..Input::default()
     }
 }
@@ -22,11 +22,11 @@ type Corner = ([u32; 3], [i16; 2], [u32; 2]);
 /// Triangles by what their corners hold, winding kept: positions, packed normals, texture coordinates.
 fn source(input: &Input<'_>) -> Vec<[Corner; 3]> {
     let bits = |x: f32| (x + 0.0).to_bits();
-    multiset(Triangles::new(input.indices, input.positions.len()).unwrap().iter().map(|t| {
+    multiset(Triangles::new(&input.indices, input.positions.len()).unwrap().iter().map(|t| {
         t.map(|v| {
             let v = v as usize;
-            let normal = octahedral::encode(input.normals.unwrap()[v]);
-            (input.positions[v].map(bits), normal, input.uvs.map_or([0, 0], |uvs| uvs[v].map(bits)))
+            let normal = octahedral::encode(input.normals.as_ref().unwrap()[v]);
+            (input.positions[v].map(bits), normal, input.uvs.as_ref().map_or([0, 0], |uvs| uvs[v].map(bits)))
         })
     }))
 }
@@ -75,7 +75,7 @@ fn every_triangle_arrives() {
     let plain = Settings { optimize: false, meshlets: false, lods: vec![], ..Settings::default() };
     for sample in [sphere(24, 12), mirrored_sheet(8), soup(3, 40, 100)] {
         for settings in [&all, &plain] {
-            let output = process(&input(&sample), settings).unwrap();
+            let output = process(input(&sample), settings).unwrap();
             sound(&output);
             assert_eq!(result(&output, triples(&output.indices)), source(&input(&sample)));
             assert!(output.has_tangents);
@@ -90,7 +90,7 @@ fn one_thread_or_many() {
     let sample = sphere(400, 200);
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| process(&input(&sample), &Settings::default())).unwrap()
+        pool.install(|| process(input(&sample), &Settings::default())).unwrap()
     };
     let one = run(1);
     assert!(one == run(2) && one == run(5));
@@ -99,8 +99,7 @@ fn one_thread_or_many() {
 #[test]
 fn missing_normals_are_flat_and_missing_uvs_mean_no_tangents() {
     let sample = sphere(12, 6);
-    let output =
-        process(&Input { normals: None, uvs: None, ..input(&sample) }, &Settings::default()).unwrap();
+    let output = process(Input { normals: None, uvs: None, ..input(&sample) }, &Settings::default()).unwrap();
     sound(&output);
     assert_eq!(output.notes, [Note::FlatNormals, Note::NoTangents]);
     assert!(!output.has_tangents && output.vertices.iter().all(|v| v.tangent == [0, 0] && v.uv == [0.0; 2]));
@@ -114,16 +113,16 @@ fn missing_normals_are_flat_and_missing_uvs_mean_no_tangents() {
 #[test]
 fn authored_tangents() {
     let sample = mirrored_sheet(8);
-    let made = process(&input(&sample), &Settings::default()).unwrap();
+    let made = process(input(&sample), &Settings::default()).unwrap();
     // Kept: one direction everywhere.
     let authored = vec![[1.0, 0.0, 0.0, -1.0]; sample.positions.len()];
-    let with = Input { tangents: Some(&authored), ..input(&sample) };
-    let output = process(&with, &Settings::default()).unwrap();
+    let with = Input { tangents: Some(Cow::Borrowed(&authored)), ..input(&sample) };
+    let output = process(with.clone(), &Settings::default()).unwrap();
     assert!(output.notes.is_empty());
     assert!(output.vertices.iter().all(|v| v.tangent == octahedral::encode_tangent(authored[0])));
     // Made anew on request.
     let generate = Settings { tangents: TangentMode::Generate, ..Settings::default() };
-    assert_eq!(process(&with, &generate).unwrap(), made);
+    assert_eq!(process(with.clone(), &generate).unwrap(), made);
     // Different at every corner: they would keep every vertex apart.
     let apart = Sample {
         positions: sample.indices.iter().map(|&i| sample.positions[i as usize]).collect(),
@@ -132,19 +131,19 @@ fn authored_tangents() {
         indices: (0..sample.indices.len() as u32).collect(),
     };
     let wild: Vec<[f32; 4]> = (0..apart.indices.len()).map(|i| [1.0, i as f32 * 1e-3, 0.0, 1.0]).collect();
-    let with = Input { tangents: Some(&wild), ..input(&apart) };
-    let output = process(&with, &Settings::default()).unwrap();
+    let with = Input { tangents: Some(Cow::Borrowed(&wild)), ..input(&apart) };
+    let output = process(with.clone(), &Settings::default()).unwrap();
     assert_eq!(output.notes, [Note::TangentsPreventedWelding { with: 384, without: 81 }]);
     assert_eq!(output.vertices, made.vertices);
     let keep = Settings { tangents: TangentMode::Keep, ..Settings::default() };
-    assert_eq!(process(&with, &keep).unwrap().vertices.len(), 384);
+    assert_eq!(process(with.clone(), &keep).unwrap().vertices.len(), 384);
     // Unusable ones.
     let broken = vec![[f32::NAN, 0.0, 0.0, 1.0]; sample.positions.len()];
-    let with = Input { tangents: Some(&broken), ..input(&sample) };
-    let output = process(&with, &Settings::default()).unwrap();
+    let with = Input { tangents: Some(Cow::Borrowed(&broken)), ..input(&sample) };
+    let output = process(with.clone(), &Settings::default()).unwrap();
     assert_eq!(output.notes, [Note::UnusableTangents(81)]);
     assert_eq!(output.vertices, made.vertices);
-    let output = process(&Input { uvs: None, ..with }, &keep).unwrap();
+    let output = process(Input { uvs: None, ..with }, &keep).unwrap();
     assert!(output.has_tangents && output.vertices.iter().all(|v| v.tangent != [0, 0]));
 }
 
@@ -155,9 +154,9 @@ fn mirrored_nodes_face_outward() {
     (matrix[0], matrix[5], matrix[10], matrix[15], matrix[13]) = (-2.0, 1.0, 3.0, 1.0, 10.0);
     let transform = Transform::new(&matrix);
     let output =
-        process(&Input { transform: Some(&transform), ..input(&sample) }, &Settings::default()).unwrap();
+        process(Input { transform: Some(&transform), ..input(&sample) }, &Settings::default()).unwrap();
     sound(&output);
-    let plain = process(&input(&sample), &Settings::default()).unwrap();
+    let plain = process(input(&sample), &Settings::default()).unwrap();
     for t in triples(&output.indices) {
         let corners = t.map(|v| output.vertices[v as usize]);
         let face = unit64(face(corners[0].position, corners[1].position, corners[2].position));
@@ -177,8 +176,7 @@ fn mirrored_nodes_face_outward() {
     // Sent beyond f32, it is refused.
     matrix[0] = 1e300;
     let far = Transform::new(&matrix);
-    let error =
-        process(&Input { transform: Some(&far), ..input(&sample) }, &Settings::default()).unwrap_err();
+    let error = process(Input { transform: Some(&far), ..input(&sample) }, &Settings::default()).unwrap_err();
     assert!(matches!(error, Error::NotFinite { .. }));
 }
 
@@ -189,7 +187,7 @@ fn skins_are_welded_by_influence_and_share_tangents() {
     let joints: Vec<[u16; 4]> = (0..count).map(|i| [(i % 3) as u16, 9, 0, 0]).collect();
     let weights = vec![[3.0, 1.0, 0.0, 0.0]; count];
     let sets = [skin::Set { joints: &joints, weights: &weights }];
-    let output = process(&Input { skin: &sets, ..input(&sample) }, &Settings::default()).unwrap();
+    let output = process(Input { skin: &sets, ..input(&sample) }, &Settings::default()).unwrap();
     sound(&output);
     assert_eq!(output.skin.len(), output.vertices.len());
     assert!(output.skin.iter().all(|s| s.weights == [0.75, 0.25, 0.0, 0.0] && s.joints[1] == 9));
@@ -198,34 +196,39 @@ fn skins_are_welded_by_influence_and_share_tangents() {
 
 #[test]
 fn nothing_and_nonsense() {
-    let output = process(&Input::default(), &Settings::default()).unwrap();
+    let output = process(Input::default(), &Settings::default()).unwrap();
     assert_eq!((output.notes, output.bounds, output.lods.len()), (vec![Note::NoTriangles], Bounds::EMPTY, 2));
     let sample = soup(1, 10, 5);
-    let fails = |input: Input<'_>| process(&input, &Settings::default()).unwrap_err();
+    let fails = |input: Input<'_>| process(input.clone(), &Settings::default()).unwrap_err();
     let normals = [[0.0; 3]; 9];
     assert_eq!(
-        fails(Input { normals: Some(&normals), ..input(&sample) }),
+        fails(Input { normals: Some(Cow::Borrowed(&normals)), ..input(&sample) }),
         Error::Length { attribute: "normals", found: 9, expected: 10 }
     );
-    assert!(matches!(fails(Input { indices: &[0, 1, 10], ..input(&sample) }), Error::IndexOutOfRange { .. }));
+    assert!(matches!(
+        fails(Input { indices: Cow::Borrowed(&[0, 1, 10]), ..input(&sample) }),
+        Error::IndexOutOfRange { .. }
+    ));
     for bad in [f32::NAN, f32::INFINITY, -3e38] {
         let mut positions = sample.positions.clone();
         positions[4][1] = bad;
         assert_eq!(
-            fails(Input { positions: &positions, ..input(&sample) }),
+            fails(Input { positions: Cow::Borrowed(&positions), ..input(&sample) }),
             Error::NotFinite { attribute: "positions", vertex: 4 }
         );
     }
     let mut normals = sample.normals.clone();
     normals[sample.indices[0] as usize] = [f32::NAN; 3];
-    let output = process(&Input { normals: Some(&normals), ..input(&sample) }, &Settings::default()).unwrap();
+    let output =
+        process(Input { normals: Some(Cow::Borrowed(&normals)), ..input(&sample) }, &Settings::default())
+            .unwrap();
     assert_eq!(output.notes, [Note::RepairedNormals(1)]);
 }
 
 #[test]
 fn tiny_and_huge_meshes_come_out_alike() {
     let sample = sphere(32, 16);
-    let plain = process(&input(&sample), &Settings::default()).unwrap();
+    let plain = process(input(&sample), &Settings::default()).unwrap();
     for exponent in [-60, -20, 20, 60, 100] {
         let by = f32::from_bits(((exponent + 127) as u32) << 23);
         let scaled = Sample {
@@ -234,7 +237,7 @@ fn tiny_and_huge_meshes_come_out_alike() {
             uvs: sample.uvs.clone(),
             indices: sample.indices.clone(),
         };
-        let output = process(&input(&scaled), &Settings::default()).unwrap();
+        let output = process(input(&scaled), &Settings::default()).unwrap();
         sound(&output);
         assert_eq!((&output.indices, &output.meshlets.meshlets), (&plain.indices, &plain.meshlets.meshlets));
         assert!(output.vertices.iter().zip(&plain.vertices).all(|(a, b)| {
@@ -258,13 +261,13 @@ fn hostile_fans_end() {
     let uvs = vec![[0.5, 0.5]; positions.len()];
     let normals = vec![[0.0, 0.0, 1.0]; positions.len()];
     let input = Input {
-        indices: &indices,
-        positions: &positions,
-        normals: Some(&normals),
-        uvs: Some(&uvs),
+        indices: Cow::Borrowed(&indices),
+        positions: Cow::Borrowed(&positions),
+        normals: Some(Cow::Borrowed(&normals)),
+        uvs: Some(Cow::Borrowed(&uvs)),
         ..Input::default()
     };
-    let output = process(&input, &Settings::default()).unwrap();
+    let output = process(input.clone(), &Settings::default()).unwrap();
     sound(&output);
     assert_eq!(result(&output, triples(&output.indices)), source(&input));
 }
@@ -280,7 +283,7 @@ proptest! {
             sample.uvs.push(sample.uvs[i % 3]);
             sample.indices.extend([vertices + i as u32, 1, 2, 0, 1, 1]);
         }
-        let output = process(&input(&sample), &Settings::default()).unwrap();
+        let output = process(input(&sample), &Settings::default()).unwrap();
         sound(&output);
         prop_assert_eq!(result(&output, triples(&output.indices)), source(&input(&sample)));
     }
@@ -300,7 +303,7 @@ proptest! {
         let matrix = [m[0], m[1], m[2], 0.0, m[3], m[4], m[5], 0.0, m[6], m[7], m[8], 0.0, 3.0, 2.0, 1.0, 1.0];
         let transform = Transform::new(&matrix);
         let flat = Input { normals: None, transform: Some(&transform), ..input(&sample) };
-        let output = process(&flat, &Settings::default()).unwrap();
+        let output = process(flat, &Settings::default()).unwrap();
         sound(&output);
         prop_assert_eq!(output.indices.len(), sample.indices.len());
         for t in triples(&output.indices) {

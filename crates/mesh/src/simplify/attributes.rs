@@ -20,15 +20,19 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    /// Of the first `count` vertices.
-    pub(super) fn gather(surface: &Surface<'_>, count: usize, uv_weight: f32) -> Self {
+    /// Of `vertices`.
+    pub(super) fn gather(
+        surface: &Surface<'_>,
+        vertices: impl ExactSizeIterator<Item = usize>,
+        uv_weight: f32,
+    ) -> Self {
         let Surface { normals, uvs, skin, .. } = *surface;
         let mut weights = Vec::new();
         weights.extend(normals.iter().flat_map(|_| [NORMAL_WEIGHT; 3]));
         weights.extend(uvs.iter().flat_map(|_| [uv_weight; 2]));
         weights.extend(skin.iter().flat_map(|_| [SKIN_WEIGHT; SKETCH]));
-        let mut values = Vec::with_capacity(count * weights.len());
-        for vertex in 0..count {
+        let mut values = Vec::with_capacity(vertices.len() * weights.len());
+        for vertex in vertices {
             values.extend(normals.iter().flat_map(|normals| normals[vertex]));
             values.extend(uvs.iter().flat_map(|uvs| uvs[vertex]));
             values.extend(skin.iter().flat_map(|skin| sketch(&skin[vertex])));

@@ -2,6 +2,7 @@
 
 pub(crate) mod animation;
 pub(crate) mod bitmap;
+mod floats;
 pub(crate) mod mesh;
 mod params;
 pub(crate) mod surface;

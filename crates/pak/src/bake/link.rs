@@ -58,6 +58,7 @@ pub(crate) fn layout(plan: &Plan, stored: &[Option<Stored>]) -> Result<Layout, D
     // What others refer to comes first; materials are part of the index, and refer to bitmaps.
     let mut by_kind: Vec<Vec<(Asset, Stored)>> = vec![Vec::new(); 7];
     let mut materials: Vec<Material> = Vec::new();
+    let mut known_materials = HashMap::new();
     const ORDER: [Kind; 7] = [
         Kind::Bitmap,
         Kind::Blob,
@@ -82,12 +83,16 @@ pub(crate) fn layout(plan: &Plan, stored: &[Option<Stored>]) -> Result<Layout, D
                     flags: spec.flags,
                     alpha_cutoff: spec.alpha_cutoff,
                 };
-                let same = materials.iter().position(|known| *known == material);
-                let number = same.unwrap_or_else(|| {
+                let (maps, flags) = (
+                    [Some(material.color), material.normal, material.emissive, material.params],
+                    [material.params_used, material.flags],
+                );
+                let same = known_materials.entry((maps, flags, material.alpha_cutoff.to_bits()));
+                let number = *same.or_insert_with(|| {
                     materials.push(material);
-                    materials.len() - 1
+                    materials.len() as u32 - 1
                 });
-                numbers.of_node[id.0] = Some(number as u32);
+                numbers.of_node[id.0] = Some(number);
                 continue;
             }
             let Some(content) = &stored[id.0] else {
@@ -171,5 +176,38 @@ impl Layout {
         pad(at, next_payload(at), &mut out)?;
         out.write_all(&self.index)?;
         out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::compress::Packing;
+    use super::super::plan::Node;
+    use super::*;
+    use kiln_format::pak::{Codec, Header, Index};
+    use kiln_kit::RelPath;
+
+    #[test]
+    fn offsets_go_on_beyond_four_gib() {
+        let mut plan = Plan::default();
+        let mut stored = Vec::new();
+        // Two of three GiB, and one that comes after them.
+        for (number, len) in [3u64 << 30, 3 << 30, 5].into_iter().enumerate() {
+            let name = RelPath::new(format!("{number}")).unwrap();
+            plan.keys.insert(name.to_string(), (NodeId(number), name.clone()));
+            let recipe = Recipe::Blob(name.clone());
+            let (packing, fingerprint) = (Packing::default(), String::new());
+            plan.nodes.push(Node { name, kind: Kind::Blob, recipe, packing, fingerprint });
+            let blocks =
+                (0..len.div_ceil(1 << 20)).map(|n| (number as u64, (len - (n << 20)).min(1 << 20) as u32));
+            stored.push(Some(Stored { len, codec: Codec::None, block_log2: 20, blocks: blocks.collect() }));
+        }
+        let layout = layout(&plan, &stored).unwrap();
+        let header = Header::read(&layout.header, layout.file_len()).unwrap();
+        let index = Index::read(&layout.index, &header).unwrap();
+        let view = index.view(&layout.index);
+        let offset = |id| view.asset(Kind::Blob, id).unwrap().offset;
+        assert_eq!([offset(0), offset(1), offset(2)], [64, 64 + (3 << 30), 64 + (6 << 30)]);
+        assert_eq!(header.index_offset, 64 + (6 << 30) + 16);
     }
 }

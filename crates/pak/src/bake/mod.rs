@@ -11,21 +11,23 @@ mod document;
 mod gltf;
 mod link;
 mod loose;
+mod places;
 mod plan;
 mod sources;
 mod spool;
 mod store;
+mod whole;
 
 pub use loose::Loose;
 pub use sources::SourceAnimation;
 
 use crate::PakBuf;
 use cook::decode;
-use kiln_kit::record::{Output, Record};
 use kiln_kit::{
-    Cache, Diag, Event, Events, Fs, Hash, Plan as Run, Real, RelPath, Severity, Shard, State,
+    Cache, Cook, Diag, Event, Events, Fs, Plan as Run, Real, RelPath, Severity, Shard, State,
     Store as Shared, Tree, Why, World, run,
 };
+use places::Places;
 use plan::{Plan, Recipe};
 use spool::Spool;
 use std::collections::BTreeSet;
@@ -182,23 +184,29 @@ impl<'a> Bake<'a> {
         Ok((src, tree))
     }
 
-    fn plan(&self, src: &Real, tree: &Tree) -> Result<Plan, BakeError> {
+    /// What the plan's own reading is called.
+    fn planner(&self) -> RelPath {
+        RelPath::new("content").expect("a plain name")
+    }
+
+    /// The text of the content file.
+    fn text(&self) -> Result<String, Diag> {
         let text = std::fs::read(&self.src).map_err(|e| path_error("unreadable", &self.src, "read", &e))?;
-        let text = String::from_utf8(text)
-            .map_err(|_| Diag::error("unreadable", "it is not UTF-8").path(self.src.display()))?;
-        let mine: Vec<PathBuf> =
-            [&self.src, &self.dst].into_iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
-        let journal = self.journal_name();
-        let own = |path: &RelPath| {
-            path.file_name() == journal
-                || path.file_name().starts_with('.') && path.file_name().contains(&journal)
-                || {
-                    let full = path.below(src.root());
-                    mine.contains(&full)
-                }
-        };
+        String::from_utf8(text)
+            .map_err(|_| Diag::error("unreadable", "it is not UTF-8").path(self.src.display()))
+    }
+
+    /// Tells files that are never assets: the content file, the output, and what is remembered of it.
+    fn own(&self, src: &Real) -> impl Fn(&RelPath) -> bool {
+        let paths = [&self.src, &self.dst].into_iter();
+        let mine: Vec<PathBuf> = paths.filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+        let (journal, root) = (self.journal_name(), src.root().to_path_buf());
+        move |path| path.file_name().starts_with(&journal) || mine.contains(&path.below(&root))
+    }
+
+    fn plan(&self, text: &str, cx: &mut Cook<'_>, src: &Real, tree: &Tree) -> Result<Plan, BakeError> {
         let name = self.src.display().to_string();
-        plan::plan(name, &text, src, tree, &own).map_err(|problems| BakeError { problems })
+        plan::plan(name, text, cx, tree, &self.own(src)).map_err(|problems| BakeError { problems })
     }
 
     /// The name of the journal: that of the output, hidden.
@@ -210,52 +218,64 @@ impl<'a> Bake<'a> {
 
     /// Bakes.
     pub fn run(&self) -> Result<Baked, BakeError> {
+        let (src, tree) = self.sources()?;
+        let (warnings, errors): (Vec<Diag>, Vec<Diag>) =
+            tree.problems.iter().cloned().partition(|problem| problem.severity < Severity::Error);
+        if !errors.is_empty() {
+            return Err(BakeError { problems: errors });
+        }
+        let places = Places::new(self)?;
+        let waiting = || self.events.on(Event::Waiting);
+        let mut cache = places.open(&waiting)?;
+        let text = self.text()?;
+        let fingerprint = whole::fingerprint(&text, &tree, &self.own(&src));
+        if !self.force
+            && self.shard.is_none()
+            && let Some(mut baked) = whole::unchanged(&src, &tree, &places, &mut cache, &fingerprint)?
+        {
+            // Nothing that failed in between is needed any more.
+            let _ = std::fs::remove_file(&places.partial);
+            baked.warnings.extend(warnings);
+            return Ok(baked);
+        }
+        let name = self.planner();
+        let mut cx = Cook::new(&name, &src, &tree, &src);
+        let plan = self.plan(&text, &mut cx, &src, &tree)?;
+        let mut baked = self.cooked(&plan, &src, &tree, &places, &mut cache)?;
+        if self.shard.is_none() {
+            let record = whole::record(&fingerprint, &cx, &plan, &cache, &places, &baked);
+            places.remember(&mut cache, record)?;
+        }
+        baked.warnings.extend(warnings);
+        Ok(baked)
+    }
+
+    /// Bakes what changed, and writes the file.
+    fn cooked(
+        &self,
+        plan: &Plan,
+        src: &Real,
+        tree: &Tree,
+        places: &Places,
+        cache: &mut Cache,
+    ) -> Result<Baked, BakeError> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.jobs)
             .thread_name(|n| format!("kiln-{n}"))
             .build()
             .map_err(|e| Diag::error("threads", format!("cannot start {} threads: {e}", self.jobs)))?;
-        let (src, tree) = self.sources()?;
-        let errors: Vec<Diag> =
-            tree.problems.iter().filter(|p| p.severity == Severity::Error).cloned().collect();
-        if !errors.is_empty() {
-            return Err(BakeError { problems: errors });
-        }
-        let plan = self.plan(&src, &tree)?;
-
-        let out_dir = match self.dst.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-            _ => PathBuf::from("."),
-        };
-        let out = folder(&out_dir, &self.journal_name())?;
-        let name =
-            self.dst.file_name().and_then(|name| name.to_str()).and_then(|name| RelPath::new(name).ok());
-        let name = name.ok_or_else(|| {
-            Diag::error("unwritable", "this is no name for a file").path(self.dst.display())
-        })?;
-        let cache_dir = self.cache.clone().unwrap_or(out_dir);
-        let cache_fs = folder(&cache_dir, &self.journal_name())?;
-        let journal = RelPath::new(self.journal_name()).map_err(|e| {
-            Diag::error("unwritable", format!("this is no name for a file: {e}")).path(self.dst.display())
-        })?;
-        let unwritable =
-            |e: std::io::Error| path_error("unwritable", &cache_dir.join(journal.as_str()), "write", &e);
-        let waiting = || self.events.on(Event::Waiting);
-        let mut cache = Cache::open(&cache_fs, &journal, &waiting).map_err(unwritable)?;
-        let _ = (cache_fs.sweep(), out.sweep());
-
         // What was baked before: the pak itself, and what a bake that failed elsewhere got done.
-        let partial = cache_dir.join(format!("{journal}.partial"));
         let mut stores: Vec<Store> = Vec::new();
         if !self.force {
-            stores.extend([&self.dst, &partial].into_iter().filter_map(|path| Store::open(path).ok()));
+            let paths = [&self.dst, &places.partial].into_iter();
+            stores.extend(paths.filter_map(|path| Store::open(path).ok()));
         }
-        let touched = !self.trusted(&out, &cache, &name);
-        forget_lost(&mut cache, &plan, &stores, touched).map_err(unwritable)?;
+        let trusted = places.trusted(cache);
+        forget_lost(cache, plan, &stores, !trusted).map_err(|e| places.unwritable(&e))?;
 
         let mine =
             |node: &plan::Node| is_task(&node.recipe) && self.shard.is_none_or(|shard| shard.has(&node.name));
-        let spool = Spool::new(cache_dir.join(format!("{journal}.spool-{}", std::process::id())));
+        let spool = Spool::new(places.spool.clone());
         let tasks: Vec<cook::Bake<'_>> = plan
             .nodes
             .iter()
@@ -263,7 +283,7 @@ impl<'a> Bake<'a> {
             .map(|node| cook::Bake { node, spool: &spool })
             .collect();
         let empty = Tree::default();
-        let world = World { src: &src, src_tree: &tree, out: &cache_fs, out_tree: &empty };
+        let world = World { src, src_tree: tree, out: &places.cache, out_tree: &empty };
         let how = Run {
             pool: &pool,
             force: self.force,
@@ -272,13 +292,10 @@ impl<'a> Bake<'a> {
             store: self.store,
             events: self.events,
         };
-        let done = run(world, &mut cache, &tasks, &[LINK], how)?;
+        let done = run(world, cache, &tasks, &[LINK], how)?;
 
-        let mut stored = pool.install(|| link::immediate(&plan, &spool))?;
-        let mut assets = Vec::new();
-        let mut warnings = tree.problems.clone();
-        warnings.extend(plan.warnings.iter().cloned());
-        let mut errors = Vec::new();
+        let mut stored = pool.install(|| link::immediate(plan, &spool))?;
+        let (mut assets, mut warnings, mut errors) = (Vec::new(), plan.warnings.clone(), Vec::new());
         let mut done = done.into_iter();
         for (place, node) in stored.iter_mut().zip(&plan.nodes).filter(|(_, node)| mine(node)) {
             let Some(done) = done.next() else { break };
@@ -297,77 +314,51 @@ impl<'a> Bake<'a> {
         }
         assets.sort_by(|a, b| a.name.cmp(&b.name));
         if !errors.is_empty() {
-            self.keep(&plan, &stored, &spool, &mut stores, &cache_fs, &partial);
+            keep(plan, &stored, &spool, &mut stores, places);
             warnings.extend(errors);
             return Err(BakeError { problems: warnings });
         }
         if self.shard.is_some() {
             return Ok(Baked { assets, warnings, keys: 0, file_len: 0, unchanged: true });
         }
-        let layout = link::layout(&plan, &stored)?;
+        let layout = link::layout(plan, &stored)?;
         let (keys, file_len) = (plan.keys.len(), layout.file_len());
         let same = stores.first().is_some_and(|store| store.pak.is_the_file(&layout.header, &layout.index));
-        let unchanged = same && !self.force && self.trusted(&out, &cache, &name);
+        let unchanged = same && trusted && !self.force;
         if !unchanged {
-            self.publish(&layout, &spool, &mut stores, &out, &name, &mut cache)?;
+            let written = places.out.stage(&mut |file| layout.write(&spool, &mut stores, file));
+            let staged = written.map_err(|e| path_error("unwritable", &self.dst, "write", &e))?;
+            let placed = places.out.publish(vec![(staged, places.name.clone())]).into_iter().next();
+            let placed = placed.unwrap_or_else(|| Err(std::io::ErrorKind::Other.into()));
+            placed.map_err(|e| path_error("unwritable", &self.dst, "write", &e))?;
         }
         drop(stores);
-        let _ = std::fs::remove_file(&partial);
+        let _ = std::fs::remove_file(&places.partial);
         Ok(Baked { assets, warnings, keys, file_len, unchanged })
     }
+}
 
-    /// Writes the file under a temporary name and gives it its own.
-    fn publish(
-        &self,
-        layout: &link::Layout,
-        spool: &Spool,
-        stores: &mut [Store],
-        out: &Real,
-        name: &RelPath,
-        cache: &mut Cache,
-    ) -> Result<(), Diag> {
-        let unwritable = |e: std::io::Error| path_error("unwritable", &self.dst, "write", &e);
-        let staged = out.stage(&mut |file| layout.write(spool, stores, file)).map_err(unwritable)?;
-        let stamp = out.publish(vec![(staged, name.clone())]).into_iter().next();
-        let stamp = stamp.unwrap_or_else(|| Err(std::io::ErrorKind::Other.into())).map_err(unwritable)?;
-        let output =
-            Output { path: name.to_string().into(), stamp, hash: Hash::of(&layout.header), work: None };
-        let record = Record { outputs: vec![output], ..Record::default() };
-        cache.append(&[(LINK, Some(&record))]).map_err(unwritable)
+/// Keeps what was baked beside what failed, so that it need not be baked again.
+fn keep(
+    plan: &Plan,
+    stored: &[Option<compress::Stored>],
+    spool: &Spool,
+    stores: &mut [Store],
+    places: &Places,
+) {
+    let mut good = Plan::default();
+    let mut contents = Vec::new();
+    for (node, content) in plan.nodes.iter().zip(stored) {
+        let Some(content) = content.as_ref().filter(|_| is_task(&node.recipe)) else { continue };
+        good.nodes.push(plan::Node { recipe: Recipe::Solid([0; 4]), ..node.clone() });
+        contents.push(Some(content.clone()));
     }
-
-    /// Whether the file is the one that was written last: nobody touched it since.
-    fn trusted(&self, out: &Real, cache: &Cache, name: &RelPath) -> bool {
-        let record = cache.records().get(LINK);
-        let stamp = record.as_ref().and_then(|record| record.outputs.first()).map(|output| output.stamp);
-        stamp.is_some() && out.stamp(name).ok().flatten() == stamp
-    }
-
-    /// Keeps what was baked beside what failed, so that it need not be baked again.
-    fn keep(
-        &self,
-        plan: &Plan,
-        stored: &[Option<compress::Stored>],
-        spool: &Spool,
-        stores: &mut [Store],
-        cache: &Real,
-        partial: &Path,
-    ) {
-        let mut good = Plan::default();
-        let mut contents = Vec::new();
-        for (node, content) in plan.nodes.iter().zip(stored) {
-            let Some(content) = content.as_ref().filter(|_| is_task(&node.recipe)) else { continue };
-            good.nodes.push(plan::Node { recipe: Recipe::Solid([0; 4]), ..node.clone() });
-            contents.push(Some(content.clone()));
-        }
-        // A help for next time: whether it works out changes nothing now.
-        let Ok(layout) = link::layout(&good, &contents) else { return };
-        let Ok(staged) = cache.stage(&mut |file| layout.write(spool, stores, file)) else { return };
-        let name =
-            partial.file_name().and_then(|name| name.to_str()).and_then(|name| RelPath::new(name).ok());
-        if let Some(name) = name {
-            cache.publish(vec![(staged, name)]);
-        }
+    // A help for next time: whether it works out changes nothing now.
+    let Ok(layout) = link::layout(&good, &contents) else { return };
+    let Ok(staged) = places.cache.stage(&mut |file| layout.write(spool, stores, file)) else { return };
+    let name = places.partial.file_name().and_then(|name| name.to_str());
+    if let Some(name) = name.and_then(|name| RelPath::new(name).ok()) {
+        places.cache.publish(vec![(staged, name)]);
     }
 }
 
@@ -400,12 +391,6 @@ fn forget_lost(cache: &mut Cache, plan: &Plan, stores: &[Store], touched: bool) 
     }
     let changes: Vec<_> = lost.iter().map(|name| (name.as_str(), None)).collect();
     cache.append(&changes)
-}
-
-/// Opens a folder, making it first.
-fn folder(path: &Path, name: &str) -> Result<Real, Diag> {
-    let made = std::fs::create_dir_all(path).and_then(|()| Real::named(path, name));
-    made.map_err(|e| path_error("unwritable", path, "write", &e))
 }
 
 /// An error about a path that the user named.

@@ -18,11 +18,11 @@ use animation::AnimationSpec;
 use bitmap::{BitmapSpec, Use};
 use kiln_format::pak::Kind;
 use kiln_import::image::IMAGE_EXTENSIONS;
-use kiln_kit::{Diag, Fs, RelPath, Tree};
+use kiln_kit::{Cook, Diag, RelPath, Tree};
 use material::{MaterialSpec, ParamsSpec};
 use mesh::MeshSpec;
 use scene::SceneSpec;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Which node of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,7 +42,6 @@ pub(crate) struct Node {
 
 /// How an asset is made.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one for each asset, and they are not moved about")]
 pub(crate) enum Recipe {
     /// A file as it is.
     Blob(RelPath),
@@ -51,7 +50,7 @@ pub(crate) enum Recipe {
     /// One texel.
     Solid([u8; 4]),
     /// Up to four pictures in one.
-    Params(ParamsSpec),
+    Params(Box<ParamsSpec>),
     /// Triangles, and the blob that goes with them.
     Mesh(MeshSpec, Option<NodeId>),
     /// Keys.
@@ -77,7 +76,7 @@ impl Recipe {
 }
 
 /// Raised when the same description comes out differently than before.
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// Everything that is to be baked.
 #[derive(Debug, Default)]
@@ -85,24 +84,22 @@ pub(crate) struct Plan {
     pub(crate) nodes: Vec<Node>,
     /// What each key names, and the file it comes from.
     pub(crate) keys: BTreeMap<String, (NodeId, RelPath)>,
-    /// The descriptions that were read.
-    pub(crate) documents: BTreeSet<RelPath>,
     /// What deserves a look.
     pub(crate) warnings: Vec<Diag>,
 }
 
-/// Makes a plan. `name` and `text` are those of the content file.
+/// Makes a plan. `name` and `text` are those of the content file; everything else is read through `cx`.
 pub(crate) fn plan(
     name: String,
     text: &str,
-    src: &dyn Fs,
+    cx: &mut Cook<'_>,
     tree: &Tree,
     own: &dyn Fn(&RelPath) -> bool,
 ) -> Result<Plan, Vec<Diag>> {
     let document = Document::parse(name, None, text).map_err(|diag| vec![diag])?;
     let listed = content::listed(&document, tree, own).map_err(|diag| vec![diag])?;
     let mut planner = Planner {
-        src,
+        cx,
         tree,
         plan: Plan::default(),
         known: HashMap::new(),
@@ -118,8 +115,8 @@ pub(crate) fn plan(
 }
 
 /// What a plan is made with.
-pub(crate) struct Planner<'a> {
-    src: &'a dyn Fs,
+pub(crate) struct Planner<'a, 'c> {
+    cx: &'a mut Cook<'c>,
     tree: &'a Tree,
     plan: Plan,
     /// Nodes by what decides their bytes.
@@ -147,7 +144,7 @@ impl std::fmt::Display for Reference {
     }
 }
 
-impl Planner<'_> {
+impl Planner<'_, '_> {
     /// A file that the content file lists, or that another asset names: it gets its key.
     fn authored(&mut self, path: &RelPath, packing: Packing) -> Result<NodeId, Diag> {
         let node = self.file(path, packing)?;
@@ -173,7 +170,7 @@ impl Planner<'_> {
         let node = match extension(path).as_str() {
             "toml" => self.described(path, packing)?,
             "glb" | "gltf" => self.mesh_node(path, MeshSpec::plain(path.clone()), None, packing),
-            ext if IMAGE_EXTENSIONS.contains(&ext) => {
+            ext if ext == "hdr" || IMAGE_EXTENSIONS.contains(&ext) => {
                 let spec = BitmapSpec::plain(Reference { path: path.clone(), part: None }, Use::Color);
                 self.bitmap_node(path, spec, packing)
             }
@@ -185,10 +182,7 @@ impl Planner<'_> {
 
     /// The asset that a TOML file describes.
     fn described(&mut self, path: &RelPath, packing: Packing) -> Result<NodeId, Diag> {
-        let unreadable = |what: String| Diag::error("unreadable", what).path(path);
-        let bytes = self.src.read(path).map_err(|e| unreadable(format!("cannot read it: {e}")))?;
-        let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
-        self.plan.documents.insert(path.clone());
+        let text = self.text(path)?;
         let document = Document::parse(path.to_string(), path.parent(), &text)?;
         let file = document.fields();
         let tables: Vec<(&str, Value<'_>)> =
@@ -228,6 +222,12 @@ impl Planner<'_> {
         };
         file.finish()?;
         Ok(node)
+    }
+
+    /// The text of a file.
+    fn text(&mut self, path: &RelPath) -> Result<String, Diag> {
+        let bytes = self.cx.read(path)?;
+        String::from_utf8(bytes).map_err(|_| Diag::error("unreadable", "it is not UTF-8").path(path))
     }
 
     /// A node; the one there is, if its bytes are decided by the same.

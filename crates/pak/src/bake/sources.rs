@@ -29,8 +29,10 @@ impl Bake<'_> {
     /// (buffers and pictures of glTF files, pages of fonts). For `cargo:rerun-if-changed`.
     pub fn source_files(&self) -> Result<Vec<PathBuf>, BakeError> {
         let (src, tree) = self.sources()?;
-        let plan = self.plan(&src, &tree)?;
-        let mut files: BTreeSet<RelPath> = plan.documents.clone();
+        let name = self.planner();
+        let mut cx = Cook::new(&name, &src, &tree, &src);
+        let plan = self.plan(&self.text()?, &mut cx, &src, &tree)?;
+        let mut files: BTreeSet<RelPath> = cx.files_read().cloned().collect();
         files.extend(plan.keys.values().map(|(_, path)| path.clone()));
         files.extend(dependencies(&plan, &src, &tree)?);
         let root = self.root();
@@ -44,7 +46,8 @@ impl Bake<'_> {
     /// The animations that the content file lists, by key. Their sources are not opened.
     pub fn source_animations(&self) -> Result<Vec<SourceAnimation>, BakeError> {
         let (src, tree) = self.sources()?;
-        let plan = self.plan(&src, &tree)?;
+        let name = self.planner();
+        let plan = self.plan(&self.text()?, &mut Cook::new(&name, &src, &tree, &src), &src, &tree)?;
         let root = self.root();
         let animation = |(key, (id, path)): (&String, &(super::plan::NodeId, RelPath))| {
             let Recipe::Animation(spec) = &plan.nodes[id.0].recipe else { return None };

@@ -114,6 +114,29 @@ fn sixteen_bits_stay_sixteen_unless_asked() {
 }
 
 #[test]
+fn radiance_pictures_are_floats() {
+    let project = Project::new();
+    let bytes = b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 1 +X 2\n\x40\x80\x20\x82\x80\0\0\x89";
+    project.put("art/sky.hdr", bytes);
+    project.put("art/narrow.toml", "[bitmap]\nsrc = 'sky.hdr'\ndepth = 8\nmip-levels = true\n");
+    project.png("art/a.png", 1, 1, &[51]);
+    project.put("art/wide.toml", "[bitmap]\nsrc = 'a.png'\ndepth = 32\nswizzle = 'r'\n");
+    let pak = project.open();
+    let sky = pak.read_bitmap("art/sky.hdr").unwrap();
+    assert_eq!(
+        (sky.sample(), sky.color(), sky.format()),
+        (Sample::F32, BitmapColor::Linear, BitmapFormat::Rgb)
+    );
+    let floats: Vec<f32> = sky.pixels().as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+    assert!((floats[1] - 2.0).abs() < 0.1 && (floats[3] - 256.0).abs() < 4.0, "{floats:?}");
+    let narrow = pak.read_bitmap("art/narrow").unwrap();
+    assert_eq!((narrow.sample(), narrow.mip_levels(), narrow.pixel(1, 0)), (Sample::U8, 2, &[255, 0, 0][..]));
+    assert_eq!(pak.read_bitmap("art/wide").unwrap().pixels(), 0.2f32.to_le_bytes());
+    project.put("art/narrow.toml", "[bitmap]\nsrc = 'sky.hdr'\ncompression = 'uastc'\n");
+    assert!(project.error().contains("UASTC has eight bits a channel"));
+}
+
+#[test]
 fn blocks_for_the_gpu_are_a_ktx2_file() {
     let project = Project::new();
     let texels: Vec<u8> = (0..16 * 16).flat_map(|n| [n as u8, (n / 16 * 16) as u8, 99]).collect();

@@ -2,7 +2,7 @@
 
 use crate::project::{Model, Project};
 use pak::bake::{Bake, Loose};
-use pak::{Pak, PakBuf};
+use pak::{Overlay, Pak, PakBuf};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -187,6 +187,16 @@ fn loose_sources_are_baked_again_when_they_change() {
     assert_eq!(loose.refresh().unwrap().built(), 1);
     assert_eq!(*loose.pak().read_blob("art/a.bin").unwrap(), *b"two!");
     assert_eq!(*old.read_blob("art/a.bin").unwrap(), *b"one", "who has the old one keeps it");
+
+    // Over the pak that is shipped, it is what a game sees while it is being made.
+    let mut overlay = Overlay::new();
+    overlay.push(old);
+    overlay.push(loose.pak());
+    assert_eq!(*overlay.read_blob("art/a.bin").unwrap(), *b"two!");
+    project.put("art/a.bin", "three");
+    loose.refresh().unwrap();
+    overlay.replace(1, loose.pak());
+    assert_eq!(*overlay.read_blob("art/a.bin").unwrap(), *b"three");
 }
 
 #[test]
@@ -203,6 +213,19 @@ fn already_compressed_files_are_left_as_they_are() {
         assert_eq!(entry.stored_len == entry.len, left, "{}", entry.key);
     }
     assert_eq!(pak.blob_count(), 2, "equal content packed alike is one");
+}
+
+#[test]
+fn a_runtime_around_it_changes_nothing() {
+    let project = Project::new();
+    corpus(&project);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let (toml, out) = (project.path("pak.toml"), project.path("out/a.pak"));
+    runtime.block_on(async { PakBuf::bake(&toml, &out) }).unwrap();
+    let inside = project.bytes();
+    let spawned = runtime.spawn(async move { Bake::new(toml, out).force(true).run().map(|_| ()) });
+    runtime.block_on(spawned).unwrap().unwrap();
+    assert_eq!(project.bytes(), inside);
 }
 
 #[test]

@@ -163,6 +163,37 @@ fn streams_and_bytes_read_the_same() {
 }
 
 #[test]
+fn identities_tell_what_an_asset_is_wherever_it_is() {
+    let (a, b) = (Project::new(), Project::new());
+    for project in [&a, &b] {
+        project.png("src/p.png", 1, 1, &[7]);
+        project.put("src/f.fnt", "page id=0 file=\"p.png\"\n");
+        project.put("art/f.toml", "[bitmap-font]\nsrc = '/src/f.fnt'\n");
+        project.put("art/m.toml", "[material]\ncolor = '/src/p.png'\n");
+        project.put("art/n.toml", "[material]\ncolor = '#fff'\n");
+        project.put("art/s.toml", "[scene]\n[[scene.ref]]\nmaterials = ['m.toml']\n");
+        project.put("art/x.bin", "x");
+    }
+    // Numbers move, and nothing else does.
+    b.png("art/a.png", 1, 1, &[1]);
+    b.put("art/a.bin", "a");
+    let old = a.open();
+    let differing = |new: PakBuf| -> Vec<String> {
+        let entries = old.entries().filter(|was| {
+            let now = new.entries().find(|now| now.key == was.key).unwrap();
+            old.identity(was.kind, was.id) != new.identity(now.kind, now.id)
+        });
+        entries.map(|entry| entry.key.to_owned()).collect()
+    };
+    assert_eq!(differing(b.open()), [""; 0]);
+    b.put("art/s.toml", "[scene]\n[[scene.ref]]\nmaterials = ['n.toml']\n");
+    assert_eq!(differing(b.open()), ["art/s"], "the payload is the same, and what it refers to is not");
+    b.put("art/s.toml", "[scene]\n[[scene.ref]]\nmaterials = ['m.toml']\n");
+    b.png("src/p.png", 1, 1, &[8]);
+    assert_eq!(differing(b.open()), ["art/f", "art/m", "art/s"]);
+}
+
+#[test]
 fn paks_are_shared_between_threads() {
     fn is<T: Send + Sync>() {}
     is::<PakBuf>();

@@ -2,10 +2,12 @@
 
 mod bitmaps;
 mod damage;
+mod documented;
 mod engine;
 mod keys;
 mod materials;
 mod meshes;
 mod mistakes;
 mod project;
+mod rebake;
 mod scenes;

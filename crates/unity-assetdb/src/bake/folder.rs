@@ -14,6 +14,13 @@ pub(crate) struct Text {
     pub(crate) len: u32,
 }
 
+impl Text {
+    /// The text itself.
+    pub(crate) fn of(self, texts: &str) -> &str {
+        texts.get(self.at as usize..(self.at + self.len) as usize).unwrap_or_default()
+    }
+}
+
 /// A folder.
 #[derive(Debug, Default)]
 pub(crate) struct Folder {
@@ -58,6 +65,10 @@ impl Child {
     pub(crate) const LINK: u16 = 16;
     /// The `.meta` is reached through a link.
     pub(crate) const META_LINK: u16 = 32;
+    /// The lines of the file end in CR LF.
+    pub(crate) const CRLF: u16 = 64;
+    /// The lines of the `.meta` end in CR LF.
+    pub(crate) const META_CRLF: u16 = 128;
     /// What the names of a directory alone tell.
     pub(crate) const LISTED: u16 = Child::META | Child::FILE | Child::FOLDER | Child::LINK | Child::META_LINK;
 
@@ -123,7 +134,7 @@ impl Folder {
 
     /// A text that was kept.
     pub(crate) fn get(&self, text: Text) -> &str {
-        self.texts.get(text.at as usize..(text.at + text.len) as usize).unwrap_or_default()
+        text.of(&self.texts)
     }
 
     pub(crate) fn name(&self, child: usize) -> &str {

@@ -38,50 +38,62 @@ pub(crate) struct Plan {
     pub(crate) scoped: bool,
 }
 
-/// Extensions of files in Unity's YAML.
-const YAML: [&str; 30] = [
-    "asset",
-    "prefab",
-    "unity",
-    "mat",
-    "anim",
-    "controller",
-    "overridecontroller",
-    "mask",
-    "spriteatlas",
-    "spriteatlasv2",
-    "mixer",
-    "playable",
-    "physicmaterial",
-    "physicsmaterial2d",
-    "preset",
-    "lighting",
-    "terrainlayer",
-    "brush",
-    "flare",
-    "giparams",
-    "guiskin",
-    "fontsettings",
-    "rendertexture",
-    "cubemap",
-    "shadervariants",
-    "signal",
-    "mesh",
-    "vfx",
-    "vfxoperator",
-    "scenetemplate",
-];
+/// Whether files with this extension are in Unity's YAML.
+fn is_yaml(ext: &str) -> bool {
+    matches!(
+        ext,
+        "asset"
+            | "prefab"
+            | "unity"
+            | "mat"
+            | "anim"
+            | "controller"
+            | "overridecontroller"
+            | "mask"
+            | "spriteatlas"
+            | "spriteatlasv2"
+            | "mixer"
+            | "playable"
+            | "physicmaterial"
+            | "physicsmaterial2d"
+            | "preset"
+            | "lighting"
+            | "terrainlayer"
+            | "brush"
+            | "flare"
+            | "giparams"
+            | "guiskin"
+            | "fontsettings"
+            | "rendertexture"
+            | "cubemap"
+            | "shadervariants"
+            | "signal"
+            | "mesh"
+            | "vfx"
+            | "vfxoperator"
+            | "scenetemplate"
+    )
+}
 
-/// Extensions of other texts with references.
-const TEXT: [&str; 8] =
-    ["asmdef", "asmref", "shadergraph", "shadersubgraph", "uxml", "uss", "tss", "vfxblock"];
+/// Whether files with this extension are other texts with references.
+fn is_text(ext: &str) -> bool {
+    matches!(
+        ext,
+        "asmdef" | "asmref" | "shadergraph" | "shadersubgraph" | "uxml" | "uss" | "tss" | "vfxblock"
+    )
+}
 
-/// Extensions of files whose inner objects belong to them alone.
-const SCOPED: [&str; 5] = ["prefab", "controller", "anim", "mixer", "playable"];
+/// Whether the inner objects of files with this extension belong to them alone.
+fn is_scoped(ext: &str) -> bool {
+    matches!(ext, "prefab" | "controller" | "anim" | "mixer" | "playable")
+}
 
 /// The extension of a file's name, in lower case.
-pub(crate) fn extension(name: &str) -> String {
-    name.rsplit_once('.').map(|(_, ext)| ext.to_ascii_lowercase()).unwrap_or_default()
+pub(crate) fn extension<'a>(name: &str, buffer: &'a mut String) -> &'a str {
+    buffer.clear();
+    buffer.push_str(name.rsplit_once('.').map_or("", |(_, ext)| ext));
+    buffer.make_ascii_lowercase();
+    buffer
 }
 
 /// What to do with an asset.
@@ -92,13 +104,13 @@ pub(crate) fn plan(ext: &str, meta: &Meta<'_>) -> Plan {
         "obj" => Read::Model(ModelFormat::Obj),
         _ => Read::Nothing,
     };
-    let yaml = YAML.contains(&ext);
+    let yaml = is_yaml(ext);
     let mut plan = Plan {
         class: by_ext.unwrap_or(ClassId::DefaultAsset),
         from_yaml: false,
         read: Read::Nothing,
         main: 0,
-        scoped: SCOPED.contains(&ext),
+        scoped: is_scoped(ext),
     };
     let class = match meta.importer {
         "ModelImporter" | "SpeedTreeImporter" | "SketchUpImporter" => {
@@ -141,7 +153,7 @@ pub(crate) fn plan(ext: &str, meta: &Meta<'_>) -> Plan {
             plan.read = Read::Yaml(Depth::All);
             plan.from_yaml = class.is_none();
         }
-        _ if TEXT.contains(&ext) => plan.read = Read::Text,
+        _ if is_text(ext) => plan.read = Read::Text,
         _ => {}
     }
     plan.main = main_file_id(ext, plan.class, meta);
@@ -177,7 +189,7 @@ mod tests {
 
     fn check(name: &str, importer: &str, class: ClassId, read: Read) {
         let meta = Meta { importer, ..Meta::default() };
-        let plan = plan(&extension(name), &meta);
+        let plan = plan(extension(name, &mut String::new()), &meta);
         assert_eq!((plan.class, plan.read), (class, read), "{name} {importer}");
     }
 

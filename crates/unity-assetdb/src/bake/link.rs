@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// How much of the database is kept before it is written.
-const BUFFER: usize = 1 << 20;
+/// How many rows of the database are made at once.
+const ROWS: usize = 16 << 10;
 
 /// A whole project, ready to be written.
 pub(crate) struct Linked {
@@ -29,6 +29,8 @@ pub(crate) struct Linked {
     scripts: Vec<u128>,
     renamed: Vec<Renamed>,
     targets: Targets,
+    /// One warning for all files with other line ends than Unity's.
+    crlf: Option<Diag>,
     /// What the sanitizer made of all names.
     pub(crate) sanitized: u64,
 }
@@ -54,7 +56,7 @@ pub(crate) fn link(
     sanitize: Option<Sanitize<'_>>,
     renames: &mut dyn FnMut(&str, bool, &str, &str),
 ) -> Result<Linked, Refused> {
-    folders.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    folders.par_sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let total: usize = folders.iter().map(|folder| folder.assets.len()).sum();
     let texts: usize = folders.iter().map(|folder| folder.texts.len() + folder.path.len()).sum();
     let refs: usize = folders.iter().map(|folder| folder.refs.len()).sum();
@@ -64,20 +66,12 @@ pub(crate) fn link(
     }
     let mut places = Vec::with_capacity(total);
     for (n, folder) in folders.iter().enumerate() {
-        let place =
-            |(asset, each): (usize, &Asset)| Place { guid: each.guid, folder: n as u32, asset: asset as u32 };
-        places.extend(folder.assets.iter().enumerate().map(place));
+        places.extend((0..folder.assets.len() as u32).map(|asset| Place { folder: n as u32, asset }));
     }
-    let mut by_guid: Vec<(u128, u32)> = places
-        .iter()
-        .enumerate()
-        .filter(|(_, place)| place.guid != 0)
-        .map(|(at, place)| (place.guid, at as u32))
-        .collect();
+    let guids = folders.iter().flat_map(|folder| &folder.assets).map(|asset| asset.guid);
+    let mut by_guid: Vec<(u128, u32)> = guids.zip(0..).filter(|(guid, _)| *guid != 0).collect();
     by_guid.par_sort_unstable();
     duplicates(&folders, &places, &by_guid)?;
-    let targets = Targets::new(&folders, &by_guid, refs);
-    mark_listed(&mut folders, places.len(), &targets);
     let mut scripts: Vec<u128> = folders
         .iter()
         .flat_map(|folder| &folder.assets)
@@ -94,8 +88,11 @@ pub(crate) fn link(
         sanitized = sanitize_all(&folders, &places, sanitize, &mut changed, renames);
     }
     let namer = Namer { folders: &folders, places: &places, scripts: &scripts, sanitized: &changed, strict };
-    let renamed = namer.resolve().map_err(Refused::Ambiguous)?;
-    Ok(Linked { folders, places, by_guid, scripts, renamed, targets, sanitized })
+    let (renamed, targets) = rayon::join(|| namer.resolve(), || Targets::new(&folders, &by_guid, refs));
+    let renamed = renamed.map_err(Refused::Ambiguous)?;
+    mark_listed(&mut folders, places.len(), &targets);
+    let crlf = crlf(&folders);
+    Ok(Linked { folders, places, by_guid, scripts, renamed, targets, crlf, sanitized })
 }
 
 fn duplicates(folders: &[Folder], places: &[Place], by_guid: &[(u128, u32)]) -> Result<(), Refused> {
@@ -112,6 +109,29 @@ fn duplicates(folders: &[Folder], places: &[Place], by_guid: &[(u128, u32)]) -> 
     };
     let found: Vec<_> = same.map(paths).collect();
     if found.is_empty() { Ok(()) } else { Err(Refused::Duplicates(found)) }
+}
+
+/// Says once how many files end their lines otherwise than Unity does, and which is the first: a project checked out so has
+/// nothing else.
+fn crlf(folders: &[Folder]) -> Option<Diag> {
+    let files = || {
+        folders.iter().flat_map(|folder| {
+            let children = folder.children.iter().enumerate();
+            children.flat_map(move |(at, child)| {
+                let (asset, meta) = (child.has(Child::CRLF), child.has(Child::META_CRLF));
+                [asset.then_some((folder, at, "")), meta.then_some((folder, at, ".meta"))]
+                    .into_iter()
+                    .flatten()
+            })
+        })
+    };
+    let (folder, child, suffix) = files().next()?;
+    let message = match files().count() {
+        1 => "the lines of this file end in CR LF".to_owned(),
+        count => format!("the lines of {count} files end in CR LF; this is the first"),
+    };
+    let diag = Diag::warning("unity-crlf", message).path(format!("{}{suffix}", folder.hint(child))).at(1);
+    Some(diag.hint("Unity writes LF: tell Git so with `*.meta text eol=lf` and the like in .gitattributes"))
 }
 
 /// Files are always in the database, folders where something refers to them.
@@ -175,6 +195,20 @@ pub(crate) struct Written {
     pub(crate) head: Head,
 }
 
+/// A state that does not know its database yet.
+pub(crate) struct Unfinished {
+    out: Writer,
+    sanitized: u64,
+    note: (u32, u32),
+}
+
+impl Unfinished {
+    /// Ends the state of the database that this head is about.
+    pub(crate) fn finish(self, head: Head) -> io::Result<Temporary> {
+        self.out.finish(Head { sanitized: self.sanitized, note: self.note, ..head })
+    }
+}
+
 impl Linked {
     /// How many assets are in the database.
     pub(crate) fn listed(&self) -> usize {
@@ -192,13 +226,13 @@ impl Linked {
                 0 => stem(folder.name(asset.child as usize)),
                 sub => folder.get(folder.subs_of(place.asset as usize)[sub as usize - 1].name),
             };
-            each(place.guid, renamed.sub > 0, before, &renamed.name);
+            each(asset.guid, renamed.sub > 0, before, &renamed.name);
         }
     }
 
-    /// Everything odd, in the order of paths.
+    /// Everything odd, in the order of paths; at last what is odd about many files at once.
     pub(crate) fn diags(&self) -> impl Iterator<Item = &Diag> {
-        self.folders.iter().flat_map(|folder| &folder.diags)
+        self.folders.iter().flat_map(|folder| &folder.diags).chain(&self.crlf)
     }
 
     fn script_index(&self, kind: Type) -> u32 {
@@ -213,60 +247,40 @@ impl Linked {
         let mut file = Temporary::beside(target)?;
         let mut crc = crc32fast::Hasher::new();
         let mut len = 0;
-        let mut buffer = Vec::with_capacity(BUFFER * 2);
-        assetdb::Writer::new(&mut buffer, &self.scripts, self.listed());
-        let mut flush = |buffer: &mut Vec<u8>| {
-            crc.update(buffer);
-            len += buffer.len() as u64;
-            file.write_all(buffer)?;
-            buffer.clear();
-            io::Result::Ok(())
+        let mut put = |bytes: &[u8]| {
+            crc.update(bytes);
+            len += bytes.len() as u64;
+            file.write_all(bytes)
         };
-        let mut hint = String::new();
-        let mut names: Vec<&str> = Vec::new();
         let mut first_renamed = vec![0u32; self.places.len() + 1];
         self.renamed.iter().for_each(|each| first_renamed[each.entry as usize + 1] += 1);
         for at in 1..first_renamed.len() {
             first_renamed[at] += first_renamed[at - 1];
         }
-        for (_, entry) in &self.by_guid {
-            let place = self.places[*entry as usize];
-            let folder = &self.folders[place.folder as usize];
-            let asset = &folder.assets[place.asset as usize];
-            let file_name = folder.name(asset.child as usize);
-            if asset.flags & Asset::LISTED == 0 {
-                continue;
+        let mut sorted = Vec::new();
+        assetdb::Writer::new(&mut sorted, &self.scripts, self.listed());
+        put(&sorted)?;
+        // In the order of GUIDs, neighbours are strangers: what one row needs is all over the memory. Rows are made in
+        // the order of paths, therefore, and put in theirs when they are whole.
+        let (mut rows, mut order, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        let mut hint = String::new();
+        for some in self.by_guid.chunks(ROWS) {
+            order.clear();
+            order.extend(some.iter().zip(0u32..).map(|((_, entry), rank)| (*entry, rank)));
+            order.sort_unstable();
+            rows.clear();
+            places.clear();
+            places.resize(some.len(), 0..0);
+            for (entry, rank) in &order {
+                let start = rows.len();
+                let [first, end] = [first_renamed[*entry as usize], first_renamed[*entry as usize + 1]];
+                self.put_row(*entry, &self.renamed[first as usize..end as usize], &mut hint, &mut rows);
+                places[*rank as usize] = start..rows.len();
             }
-            let mut own = if asset.flags & Asset::FOLDER == 0 { stem(file_name) } else { file_name };
-            let subs = folder.subs_of(place.asset as usize);
-            names.clear();
-            names.extend(subs.iter().map(|sub| folder.get(sub.name)));
-            let [first, end] = [first_renamed[*entry as usize], first_renamed[*entry as usize + 1]];
-            for each in &self.renamed[first as usize..end as usize] {
-                match each.sub {
-                    0 => own = &each.name,
-                    sub => names[sub as usize - 1] = &each.name,
-                }
-            }
-            hint.clear();
-            hint.push_str(&folder.path);
-            hint.push('/');
-            hint.push_str(file_name);
-            let kind = match asset.kind {
-                Type::Native(class) => Kind::Native(class),
-                Type::Script(_) => Kind::Script(self.script_index(asset.kind)),
-            };
-            let parts = subs.iter().zip(&names).map(|(sub, name)| Part {
-                file_id: sub.file_id,
-                class_id: sub.class_id,
-                name,
-            });
-            assetdb::Writer::resume(&mut buffer).row(asset.guid, kind, own, &hint, parts);
-            if buffer.len() >= BUFFER {
-                flush(&mut buffer)?;
-            }
+            sorted.clear();
+            places.iter().for_each(|place| sorted.extend_from_slice(&rows[place.clone()]));
+            put(&sorted)?;
         }
-        flush(&mut buffer)?;
         let head = Head {
             db_len: len,
             db_crc: crc.finalize(),
@@ -276,8 +290,39 @@ impl Linked {
         Ok(Written { db: file, head })
     }
 
-    /// Writes the state under a temporary name.
-    pub(crate) fn write_state(&self, target: &Path, head: Head, note: &str) -> io::Result<Temporary> {
+    /// The row of an entry, if it has one. `renamed` are the names that differ from the files', of it and its parts.
+    fn put_row(&self, entry: u32, renamed: &[Renamed], hint: &mut String, out: &mut Vec<u8>) {
+        let place = self.places[entry as usize];
+        let folder = &self.folders[place.folder as usize];
+        let asset = &folder.assets[place.asset as usize];
+        if asset.flags & Asset::LISTED == 0 {
+            return;
+        }
+        let file_name = folder.name(asset.child as usize);
+        let new_name = |sub: u32| {
+            let at = renamed.binary_search_by_key(&sub, |each| each.sub).ok()?;
+            Some(&*renamed[at].name)
+        };
+        let usual = if asset.flags & Asset::FOLDER == 0 { stem(file_name) } else { file_name };
+        let name = new_name(0).unwrap_or(usual);
+        hint.clear();
+        hint.push_str(&folder.path);
+        hint.push('/');
+        hint.push_str(file_name);
+        let kind = match asset.kind {
+            Type::Native(class) => Kind::Native(class),
+            Type::Script(_) => Kind::Script(self.script_index(asset.kind)),
+        };
+        let parts = folder.subs_of(place.asset as usize).iter().enumerate().map(|(n, sub)| Part {
+            file_id: sub.file_id,
+            class_id: sub.class_id,
+            name: new_name(n as u32 + 1).unwrap_or(folder.get(sub.name)),
+        });
+        assetdb::Writer::resume(out).row(asset.guid, kind, name, hint, parts);
+    }
+
+    /// Writes the state under a temporary name, all but what it says about the database.
+    pub(crate) fn write_state(&self, target: &Path, note: &str) -> io::Result<Unfinished> {
         let mut out = Writer::new(Temporary::beside(target)?);
         let mut base = Vec::with_capacity(self.folders.len());
         let (mut assets, mut at) = (0u32, 0u32);
@@ -340,7 +385,7 @@ impl Linked {
             out.bytes(folder.texts.as_bytes())?;
         }
         out.bytes(extra.texts.as_bytes())?;
-        out.finish(Head { sanitized: self.sanitized, note, ..head })
+        Ok(Unfinished { out, sanitized: self.sanitized, note })
     }
 
     fn put_entries(&self, out: &mut Writer, base: &[(u32, u32)], extra: &mut Extra) -> io::Result<()> {

@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, HashMap};
 /// Where an asset is: folder and place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    pub(crate) guid: u128,
     pub(crate) folder: u32,
     pub(crate) asset: u32,
 }
@@ -196,7 +195,7 @@ impl<'a> Namer<'a> {
             let directory = directory(claim);
             let crowded = entries.get(directory).is_some_and(|list| list.len() > 1);
             if crowded && self.strict {
-                lost.push((self.places[claim.entry as usize].guid, self.hint(claim.entry)));
+                lost.push((self.asset(claim.entry).1.guid, self.hint(claim.entry)));
                 continue;
             }
             let (folder, asset) = self.asset(claim.entry);
@@ -218,7 +217,7 @@ impl<'a> Namer<'a> {
                     sub: claim.sub,
                     name: format!("{base}^{end}"),
                 }),
-                None => lost.push((self.places[claim.entry as usize].guid, self.hint(claim.entry))),
+                None => lost.push((self.asset(claim.entry).1.guid, self.hint(claim.entry))),
             }
         }
         if !lost.is_empty() {
@@ -252,7 +251,7 @@ impl<'a> Namer<'a> {
         for same in finals.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
             if same.iter().any(|each| each.2 != same[0].2) {
                 let mut claimants: Vec<_> =
-                    same.iter().map(|each| (self.places[each.2 as usize].guid, self.hint(each.2))).collect();
+                    same.iter().map(|each| (self.asset(each.2).1.guid, self.hint(each.2))).collect();
                 claimants.dedup();
                 ambiguous.push(Ambiguous { name: same[0].1.to_owned(), claimants });
             }

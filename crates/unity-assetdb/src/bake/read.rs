@@ -14,8 +14,8 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read as _};
 
-/// How much of a file is looked at at once.
-const PIECE: usize = 256 << 10;
+/// How much of a file is looked at at once: little enough to stay near the processor through every pass.
+const PIECE: usize = 64 << 10;
 /// The longest line that is kept whole.
 const LONGEST_LINE: usize = 16 << 20;
 /// The largest `.meta`. Real ones stay below 1 MB, even for sheets of thousands of sprites.
@@ -25,6 +25,7 @@ const LARGEST_META: u64 = 64 << 20;
 #[derive(Default)]
 pub(crate) struct Reader {
     name: String,
+    ext: String,
     meta: Vec<u8>,
     bytes: Vec<u8>,
     scanner: Scanner,
@@ -79,8 +80,13 @@ impl Reader {
         meta: &Meta<'_>,
     ) {
         for fault in &meta.faults {
-            let path = format!("{}.meta", folder.hint(child));
-            folder.diags.push(fault_diag(&path, fault));
+            match fault_diag(fault) {
+                Some(diag) => {
+                    let path = format!("{}.meta", folder.hint(child));
+                    folder.diags.push(diag.path(path).at(fault.line));
+                }
+                None => folder.children[child].flags |= Child::META_CRLF,
+            }
         }
         let Some(guid) = meta.guid else { return };
         self.meta_refs.clear();
@@ -94,8 +100,7 @@ impl Reader {
             self.push(folder, guid, kind, main, child, Asset::FOLDER, first_ref);
             return;
         }
-        let ext = kinds::extension(name);
-        let plan = kinds::plan(&ext, meta);
+        let plan = kinds::plan(kinds::extension(name, &mut self.ext), meta);
         let mut found = Found { class: plan.class as u32, script: None, main: plan.main, flags: 0 };
         if plan.scoped {
             found.flags |= Asset::SCOPED;
@@ -219,6 +224,15 @@ impl Reader {
         if start == Start::Pointer {
             found.flags |= Asset::POINTER;
             folder.diags.push(pointer(&folder.hint(child)));
+        }
+        if self.scanner.crlf {
+            folder.children[child].flags |= Child::CRLF;
+        }
+        if self.scanner.bom && start == Start::Yaml {
+            folder.diags.push(bom().path(folder.hint(child)).at(1));
+        }
+        if let Some(line) = self.scanner.not_utf8 {
+            folder.diags.push(not_utf8().path(folder.hint(child)).at(line));
         }
         if let Some(line) = self.scanner.conflict {
             folder.diags.push(
@@ -431,6 +445,15 @@ pub(crate) fn implicit_sprite(meta: &Meta<'_>) -> Option<(i64, u32)> {
     single.then(|| (ClassId::Sprite.canonical_subobject_fid(), ClassId::Sprite as u32))
 }
 
+fn bom() -> Diag {
+    Diag::warning("unity-bom", "the file starts with a byte order mark").hint("save it as UTF-8 without one")
+}
+
+fn not_utf8() -> Diag {
+    Diag::warning("unity-not-utf8", "the file has bytes that are not UTF-8")
+        .hint("save it as UTF-8; names with such bytes are spelt with replacement characters")
+}
+
 fn pointer(hint: &str) -> Diag {
     Diag::warning("unity-lfs-pointer", "this is a Git LFS pointer, not the content it stands for")
         .path(hint)
@@ -441,9 +464,11 @@ pub(crate) fn unreadable(hint: &str, error: &io::Error) -> Diag {
     Diag::warning("unity-unreadable", format!("cannot be read: {error}")).path(hint)
 }
 
-fn fault_diag(path: &str, fault: &Fault) -> Diag {
+/// What is said of a fault; nothing of line ends, of which the whole project's are told at once.
+fn fault_diag(fault: &Fault) -> Option<Diag> {
     let regenerate = "restore the file from version control, or let Unity write it again";
-    let diag = match &fault.kind {
+    Some(match &fault.kind {
+        FaultKind::Crlf => return None,
         FaultKind::Empty => {
             Diag::warning("unity-meta-empty", "there is nothing in this file").hint(regenerate)
         }
@@ -464,13 +489,10 @@ fn fault_diag(path: &str, fault: &Fault) -> Diag {
         }
         FaultKind::Conflict => Diag::warning("unity-merge-conflict", "a merge was not finished in this file")
             .hint("resolve the conflict"),
-        FaultKind::Bom => Diag::warning("unity-meta-bom", "the file starts with a byte order mark")
-            .hint("save it as UTF-8 without one"),
-        FaultKind::NotUtf8 => Diag::warning("unity-not-utf8", "the file has bytes that are not UTF-8")
-            .hint("save it as UTF-8; names with such bytes are spelt with replacement characters"),
+        FaultKind::Bom => bom(),
+        FaultKind::NotUtf8 => not_utf8(),
         FaultKind::LfsPointer => pointer(""),
-    };
-    diag.path(path).at(fault.line)
+    })
 }
 
 #[cfg(test)]

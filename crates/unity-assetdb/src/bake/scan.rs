@@ -180,7 +180,7 @@ impl Walk<'_> {
             None => list(dir, path)?,
         };
         let folders = names.iter().filter(|(_, flags)| flags & Child::FOLDER != 0 && path != SETTINGS);
-        let inside = folders.map(|(name, _)| name.clone()).collect();
+        let inside = folders.map(|(name, _)| name.to_owned()).collect();
         let old = match &before {
             Some((old, at, _)) => old.load(*at).ok(),
             None => None,
@@ -206,7 +206,7 @@ impl Walk<'_> {
         dir: &Dir,
         path: &str,
         facts: Facts,
-        names: &[(String, u16)],
+        names: &Names,
         diags: Vec<Diag>,
         old: Option<&Folder>,
     ) -> Folder {
@@ -215,10 +215,10 @@ impl Walk<'_> {
         reader.now_ns = self.now_ns;
         let mut folder = std::mem::take(&mut reader.folder);
         (folder.path, folder.stamp, folder.diags) = (path.to_owned(), facts.stamp(self.now_ns), diags);
-        for (name, flags) in names {
+        for (name, flags) in names.iter() {
             let text = folder.text(name);
             let child = folder.children.len();
-            folder.children.push(Child { name: text, flags: *flags, asset: NONE, ..Child::default() });
+            folder.children.push(Child { name: text, flags, asset: NONE, ..Child::default() });
             let there = flags & (Child::FILE | Child::FOLDER) != 0;
             if path == SETTINGS {
                 if flags & Child::FILE != 0 && name.ends_with(".asset") && !kept(dir, &mut folder, child, old)
@@ -270,11 +270,39 @@ fn kept(dir: &Dir, folder: &mut Folder, child: usize, old: Option<&Folder>) -> b
 }
 
 /// Names with the flags of [`Child`] that a listing tells.
-type Names = Vec<(String, u16)>;
+struct Names {
+    texts: String,
+    list: Vec<(Text, u16)>,
+}
+
+impl Names {
+    fn push(&mut self, name: &str, flags: u16) {
+        self.list.push((Text { at: self.texts.len() as u32, len: name.len() as u32 }, flags));
+        self.texts.push_str(name);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, u16)> {
+        self.list.iter().map(|(text, flags)| (text.of(&self.texts), *flags))
+    }
+
+    /// Each name once, with all its flags, in order.
+    fn sort(&mut self) {
+        let Names { texts, list } = self;
+        let bytes = |text: Text| &texts.as_bytes()[text.at as usize..][..text.len as usize];
+        list.sort_unstable_by(|a, b| bytes(a.0).cmp(bytes(b.0)));
+        list.dedup_by(|next, kept| {
+            let same = bytes(next.0) == bytes(kept.0);
+            if same {
+                kept.1 |= next.1;
+            }
+            same
+        });
+    }
+}
 
 /// The names in a directory with what they are, sorted, each `.meta` with what it is about.
 fn list(dir: &Dir, path: &str) -> io::Result<(Names, Vec<Diag>)> {
-    let mut names = Names::new();
+    let mut names = Names { texts: String::with_capacity(1 << 10), list: Vec::with_capacity(64) };
     let mut diags = Vec::new();
     dir.list(|bytes, kind| {
         let Ok(name) = std::str::from_utf8(bytes) else {
@@ -310,16 +338,9 @@ fn list(dir: &Dir, path: &str) -> io::Result<(Names, Vec<Diag>)> {
             (false, Kind::Folder) => Child::FOLDER,
             _ => return,
         };
-        names.push((name.to_owned(), flags));
+        names.push(name, flags);
     })?;
-    names.sort_unstable();
-    names.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        if same {
-            kept.1 |= next.1;
-        }
-        same
-    });
+    names.sort();
     diags.sort_by(|a, b| a.path.cmp(&b.path));
     Ok((names, diags))
 }
@@ -356,13 +377,13 @@ impl<'a> Old<'a> {
     }
 
     /// Whether these are the names that the folder had.
-    fn lists(&self, rec: &FolderRec, names: &[(String, u16)]) -> bool {
-        let same = |(child, (name, flags)): (Result<ChildRec, Damage>, &(String, u16))| {
+    fn lists(&self, rec: &FolderRec, names: &Names) -> bool {
+        let same = |(child, (name, flags)): (Result<ChildRec, Damage>, (&str, u16))| {
             let Ok(child) = child else { return false };
-            child.flags & Child::LISTED == *flags
+            child.flags & Child::LISTED == flags
                 && self.state.text(child.name_at, child.name_len.into()).is_ok_and(|known| known == name)
         };
-        rec.children as usize == names.len() && self.children(rec).zip(names).all(same)
+        rec.children as usize == names.list.len() && self.children(rec).zip(names.iter()).all(same)
     }
 
     /// The names of the folders inside, if every file that matters is as it was.
@@ -457,7 +478,8 @@ impl<'a> Old<'a> {
     /// Every warning, by the folder that it lies in.
     fn all_diags(&self) -> Result<HashMap<String, Vec<Diag>>, Damage> {
         let mut map: HashMap<String, Vec<Diag>> = HashMap::new();
-        for diag in diags(self.state)? {
+        // What is about many files is found anew.
+        for diag in diags(self.state)?.into_iter().filter(|diag| diag.code != "unity-crlf") {
             let folder = diag.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
             map.entry(folder).or_default().push(diag);
         }

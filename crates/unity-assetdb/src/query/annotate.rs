@@ -14,12 +14,13 @@ pub fn annotate(index: &Index, inner: &mut Inner<'_>, line: &str) -> Result<Stri
     let mut from = 0;
     for each in found {
         let Some(label) = label(index, inner, each.guid, each.file_id)? else { continue };
-        if each.start < from || !line.is_char_boundary(each.start) || !line.is_char_boundary(each.end) {
+        let span = each.span(line.as_bytes());
+        if span.start < from || !line.is_char_boundary(span.start) || !line.is_char_boundary(span.end) {
             continue;
         }
-        out.push_str(&line[from..each.start]);
+        out.push_str(&line[from..span.start]);
         out.push_str(&format!("{{{label}}}"));
-        from = each.end;
+        from = span.end;
     }
     out.push_str(&line[from..]);
     Ok(out)

@@ -234,6 +234,41 @@ fn damaged_foreign_and_torn_files_are_made_anew() {
 }
 
 #[test]
+fn a_damaged_database_is_found_by_its_content() {
+    let project = sample();
+    project.bake();
+    let db = project.out().join("asset-db.bin");
+    let good = fs::read(&db).unwrap();
+    let time = fs::metadata(&db).unwrap().modified().unwrap();
+    let mut bad = good.clone();
+    *bad.last_mut().unwrap() ^= 1;
+    fs::write(&db, bad).unwrap();
+    fs::File::options().write(true).open(&db).unwrap().set_modified(time).unwrap();
+    assert!(project.bake().wrote);
+    assert_eq!(fs::read(&db).unwrap(), good);
+}
+
+#[test]
+fn every_guid_is_found_wherever_it_lies() {
+    let project = Project::new();
+    // Crowded at one end, as drawn ones never are, and some that are.
+    let guids =
+        (1..=400u128).chain((1..400u128).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835)));
+    let guids: Vec<u128> = guids.collect();
+    for (n, guid) in guids.iter().enumerate() {
+        project.write(&format!("Assets/a{n}.txt"), "");
+        project.write(&format!("Assets/a{n}.txt.meta"), format!("guid: {guid:032x}\n"));
+    }
+    project.bake();
+    let index = Index::open(&project.out()).unwrap();
+    for (n, guid) in guids.iter().enumerate() {
+        assert_eq!(index.find_by_guid(*guid).unwrap().unwrap().name().unwrap(), format!("a{n}"));
+        assert!(index.find_by_guid(guid + 401).unwrap().is_none());
+    }
+    assert!(index.find_by_guid(0).unwrap().is_none() && index.find_by_guid(u128::MAX).unwrap().is_none());
+}
+
+#[test]
 fn bakes_at_once_leave_whole_files() {
     let project = sample();
     std::thread::scope(|scope| {

@@ -52,6 +52,18 @@ fn each_bad_file_is_reported_with_path_and_line() {
         "NativeFormatImporter:\n",
         "--- !u!21 &2100000\nMaterial:\n<<<<<<< HEAD\n  m_Name: n\n=======\n>>>>>>> b\n",
     );
+    project.asset(
+        "Assets/o.mat",
+        11,
+        "NativeFormatImporter:\n",
+        "\u{feff}%YAML 1.1\n--- !u!21 &2100000\nMaterial:\n  m_Name: o\n",
+    );
+    project.asset(
+        "Assets/p.mat",
+        12,
+        "NativeFormatImporter:\n",
+        b"--- !u!21 &2100000\nMaterial:\n  m_Name: p\xff\n",
+    );
     let at = |code: &str, place: &str| (code.to_owned(), format!("Assets/{place}"));
     assert_eq!(
         warnings(&project),
@@ -62,7 +74,7 @@ fn each_bad_file_is_reported_with_path_and_line() {
             at("unity-meta-guid", "d-long.txt.meta:2"),
             at("unity-merge-conflict", "e-conflict.txt.meta:2"),
             at("unity-meta-guid", "e-conflict.txt.meta:5"),
-            at("unity-meta-bom", "f-bom.txt.meta:1"),
+            at("unity-bom", "f-bom.txt.meta:1"),
             at("unity-not-utf8", "h-utf8.txt.meta:3"),
             at("unity-lfs-pointer", "i-lfs.txt.meta:1"),
             at("unity-meta-guid", "j-zero.txt.meta:1"),
@@ -70,11 +82,46 @@ fn each_bad_file_is_reported_with_path_and_line() {
             at("unity-lfs-pointer", "l.fbx"),
             at("unity-model-unreadable", "m.fbx"),
             at("unity-merge-conflict", "n.mat:3"),
+            at("unity-bom", "o.mat:1"),
+            at("unity-not-utf8", "p.mat:3"),
+            at("unity-crlf", "g-crlf.txt.meta:1"),
         ]
     );
     let db = project.db();
     let found: Vec<u128> = db.entries.iter().map(|entry| entry.guid).collect();
-    assert_eq!(found, [4, 5, 6, 7, 8, 9, 10].map(number), "whatever has a GUID has a row");
+    assert_eq!(found, [4, 5, 6, 7, 8, 9, 10, 11, 12].map(number), "whatever has a GUID has a row");
+}
+
+#[test]
+fn line_ends_are_told_once_for_the_whole_project() {
+    let project = Project::new();
+    let crlf = |n: u128| format!("fileFormatVersion: 2\r\nguid: {}\r\n", guid(n));
+    for n in 1..=3 {
+        project.write(&format!("Assets/D{n}/a.mat"), "--- !u!21 &2100000\r\nMaterial:\r\n  m_Name: a\r\n");
+        project.write(&format!("Assets/D{n}/a.mat.meta"), crlf(n));
+    }
+    let told = |project: &Project| {
+        let warnings = project.bake().warnings;
+        warnings
+            .iter()
+            .map(|diag| format!("{} {}: {}", diag.code, diag.path, diag.message))
+            .collect::<Vec<_>>()
+    };
+    let many = "the lines of 6 files end in CR LF; this is the first";
+    assert_eq!(told(&project), [format!("unity-crlf Assets/D1/a.mat: {many}")]);
+    assert_eq!(
+        told(&project),
+        [format!("unity-crlf Assets/D1/a.mat: {many}")],
+        "and by a bake that reads nothing"
+    );
+    project.write("Assets/D1/a.mat", "--- !u!21 &2100000\nMaterial:\n  m_Name: a\n");
+    let many = "the lines of 5 files end in CR LF; this is the first";
+    assert_eq!(told(&project), [format!("unity-crlf Assets/D1/a.mat.meta: {many}")]);
+    for n in 1..=3 {
+        project.write(&format!("Assets/D{n}/a.mat"), "--- !u!21 &2100000\nMaterial:\n  m_Name: a\n");
+        project.write(&format!("Assets/D{n}/a.mat.meta"), crlf(n).replace('\r', ""));
+    }
+    assert!(told(&project).is_empty());
 }
 
 #[cfg(unix)]

@@ -9,13 +9,15 @@ use crate::config::{self, Settings};
 use kiln_format::hmesh::{
     self, GpuSkinVertex, GpuVertex, MeshBounds, MeshLod, Meshlet, MeshletBounds, NO_MATERIAL, SubMesh,
 };
-use kiln_ir::{Material, MaterialId, Matrix};
+use kiln_ir::{Material, MaterialId, Matrix, Mesh};
 use kiln_kit::Diag;
 use kiln_mesh::bounds::Bounds;
 use kiln_mesh::process::{Input, Note, Output, TangentMode, Vertex};
 use kiln_mesh::skin::{Influences, Set};
 use kiln_mesh::transform::Transform;
 use rayon::prelude::*;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// A mesh, ready to be written.
 #[derive(Default)]
@@ -38,21 +40,24 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// Processes the parts of a model; `None` when there is no triangle in them.
+    /// Processes the parts of a model, whose meshes are given up as they are; `None` when there is no triangle in them.
     pub(crate) fn of(
-        parts: Vec<Part<'_>>,
+        parts: Vec<Part>,
+        mut meshes: Vec<Mesh>,
         materials: &[Material],
         settings: &Settings,
     ) -> Result<Option<Geometry>, Diag> {
+        let source = |part: &Part| &meshes[part.origin.0.0 as usize].primitives[part.origin.1];
+        let sources: Vec<_> = parts.iter().map(|part| (source(part).material, part.motion)).collect();
+        let skinned = parts.iter().any(|part| part.motion != Motion::Static);
+        let second_sets = parts.iter().filter(|part| !source(part).uv1.is_empty()).count();
+        let parts = hand_over(parts, &mut meshes);
         let wanted = mesh_settings(settings);
         let outputs: Vec<Output> =
-            parts.par_iter().map(|part| process(part, &wanted)).collect::<Result<_, _>>()?;
-        let skinned = parts.iter().any(|part| part.motion != Motion::Static);
+            parts.into_par_iter().map(|part| process(part, &meshes, &wanted)).collect::<Result<_, _>>()?;
+        drop(meshes);
         let mut geometry = Geometry::default();
-        let second_sets = parts.iter().filter(|part| !part.primitive.uv1.is_empty()).count();
         let mut notes = Notes { second_sets, ..Notes::default() };
-        let sources: Vec<_> = parts.iter().map(|part| (part.primitive.material, part.motion)).collect();
-        drop(parts);
         for ((material, motion), output) in sources.into_iter().zip(outputs) {
             let has_normal_map =
                 material.is_some_and(|id| materials[id.0 as usize].texture(kiln_ir::Slot::Normal).is_some());
@@ -116,6 +121,7 @@ impl Geometry {
             cone_axis: b.cone_axis,
             cone_cutoff: b.cone_cutoff,
         }));
+        self.lod_indices.reserve_exact(output.lods.iter().map(|lod| lod.indices.len()).sum());
         for lod in output.lods {
             let stalled = lod.indices.is_empty();
             let first_index = if stalled { 0 } else { count(self.lod_indices.len())? };
@@ -134,7 +140,7 @@ impl Geometry {
     }
 
     /// The bytes of the `.hmesh`, with the hashes of its materials by slot.
-    pub(crate) fn write(&self, materials: &[u64], skeleton: Option<&Skeleton>) -> Result<Vec<u8>, Diag> {
+    pub(crate) fn write(self, materials: &[u64], skeleton: Option<&Skeleton>) -> Result<Vec<u8>, Diag> {
         let bounds = kiln_mesh::bounds::bounds(self.vertices.iter().map(|v| v.position));
         let lod_count = (self.lods.len() / self.submeshes.len().max(1)) as u32;
         let parts = hmesh::Parts {
@@ -159,30 +165,60 @@ impl Geometry {
     }
 }
 
-fn process(part: &Part<'_>, settings: &kiln_mesh::process::Settings) -> Result<Output, Diag> {
-    fn there<T>(list: &[T]) -> Option<&[T]> {
-        Some(list).filter(|list| !list.is_empty())
+/// Moves each primitive that is drawn once into its part, so that it can be freed when it has been processed.
+fn hand_over(mut parts: Vec<Part>, meshes: &mut [Mesh]) -> Vec<Part> {
+    let mut uses = BTreeMap::new();
+    parts.iter().for_each(|part| *uses.entry(part.origin).or_insert(0) += 1);
+    for part in parts.iter_mut().filter(|part| part.own.is_none() && uses[&part.origin] == 1) {
+        let primitive = &mut meshes[part.origin.0.0 as usize].primitives[part.origin.1];
+        part.own = Some(std::mem::take(primitive));
     }
-    let primitive = &*part.primitive;
-    let skin = [Set { joints: &primitive.joints, weights: &primitive.weights }];
+    parts
+}
+
+fn process(part: Part, meshes: &[Mesh], settings: &kiln_mesh::process::Settings) -> Result<Output, Diag> {
+    let (mesh, index) = part.origin;
+    let (joints, weights);
+    let input = match part.own {
+        Some(p) => {
+            (joints, weights) = (Cow::Owned(p.joints), Cow::Owned(p.weights));
+            Input {
+                indices: p.indices.into(),
+                positions: p.positions.into(),
+                normals: there(p.normals.into()),
+                uvs: there(p.uv0.into()),
+                tangents: there(p.tangents.into()),
+                ..Input::default()
+            }
+        }
+        None => {
+            let p = &meshes[mesh.0 as usize].primitives[index];
+            (joints, weights) = (Cow::Borrowed(&*p.joints), Cow::Borrowed(&*p.weights));
+            Input {
+                indices: (&p.indices).into(),
+                positions: (&p.positions).into(),
+                normals: there((&p.normals).into()),
+                uvs: there((&p.uv0).into()),
+                tangents: there((&p.tangents).into()),
+                ..Input::default()
+            }
+        }
+    };
+    let skin = [Set { joints: &joints, weights: &weights }];
     let transform = (part.place.is_some() || part.mirrored).then(|| {
         let matrix = part.place.unwrap_or(Matrix::IDENTITY);
         let columns = matrix.0.as_flattened();
         Transform::new(&std::array::from_fn(|i| columns[i])).turning(part.mirrored)
     });
-    let input = Input {
-        indices: &primitive.indices,
-        positions: &primitive.positions,
-        normals: there(&primitive.normals),
-        uvs: there(&primitive.uv0),
-        tangents: there(&primitive.tangents),
-        skin: if part.motion == Motion::Skin { &skin } else { &[] },
-        transform: transform.as_ref(),
-    };
-    kiln_mesh::process(&input, settings).map_err(|error| {
-        let (mesh, index) = part.origin;
+    let skin: &[Set<'_>] = if part.motion == Motion::Skin { &skin } else { &[] };
+    kiln_mesh::process(Input { skin, transform: transform.as_ref(), ..input }, settings).map_err(|error| {
         Diag::error("mesh", error.to_string()).at(format!("/meshes/{}/primitives/{index}", mesh.0))
     })
+}
+
+/// A list that says something.
+fn there<T: Clone>(list: Cow<'_, [T]>) -> Option<Cow<'_, [T]>> {
+    Some(list).filter(|list| !list.is_empty())
 }
 
 fn mesh_settings(settings: &Settings) -> kiln_mesh::process::Settings {

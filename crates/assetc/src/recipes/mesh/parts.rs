@@ -3,7 +3,6 @@
 use super::skeleton::{self, Skeleton};
 use kiln_ir::{Draw, Matrix, MeshId, NodeId, Primitive, Scene, SkinId, Valid};
 use kiln_kit::Diag;
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// Corners that instances may multiply a source to, unless the source itself has more: some 22 million triangles,
@@ -11,9 +10,9 @@ use std::collections::BTreeSet;
 const MOST_CORNERS: u64 = 1 << 26;
 
 /// One primitive in one place: a submesh.
-pub(crate) struct Part<'a> {
-    /// The triangles, in a pose if the source has them in one.
-    pub(crate) primitive: Cow<'a, Primitive>,
+pub(crate) struct Part {
+    /// Its triangles, if they are its own: in a pose that the source does not have them in, or drawn nowhere else.
+    pub(crate) own: Option<Primitive>,
     /// From the primitive's space to the file's.
     pub(crate) place: Option<Matrix>,
     /// Whether it is mirrored where it is drawn in the end, after its joints have moved it: then its triangles are
@@ -37,19 +36,15 @@ pub(crate) enum Motion {
 }
 
 /// All parts of a scene, in the order in which it draws them.
-pub(crate) struct Parts<'a> {
-    pub(crate) parts: Vec<Part<'a>>,
+pub(crate) struct Parts {
+    pub(crate) parts: Vec<Part>,
     /// Skins beside the first that hold drawn meshes: those are in their bind pose.
     pub(crate) other_skins: usize,
 }
 
 /// Finds what a scene draws. With `merge`, static meshes are placed as their nodes say; without it each is there
 /// once, as it is in the source.
-pub(crate) fn parts<'a>(
-    scene: &'a Valid<Scene>,
-    skeleton: Option<&'a Skeleton>,
-    merge: bool,
-) -> Result<Parts<'a>, Diag> {
+pub(crate) fn parts(scene: &Valid<Scene>, skeleton: Option<&Skeleton>, merge: bool) -> Result<Parts, Diag> {
     let mut draws: Vec<Draw> = scene.draws().collect();
     check_size(scene, &draws)?;
     if !merge {
@@ -99,11 +94,11 @@ struct Context<'a> {
     worlds: Vec<Matrix>,
 }
 
-impl<'a> Context<'a> {
-    fn part(&self, draw: &Draw, primitive: &'a Primitive, origin: (MeshId, usize)) -> Part<'a> {
+impl Context<'_> {
+    fn part(&self, draw: &Draw, primitive: &Primitive, origin: (MeshId, usize)) -> Part {
         let world = self.merge.then_some(draw.world);
         let part = |place: Option<Matrix>, motion| Part {
-            primitive: Cow::Borrowed(primitive),
+            own: None,
             place,
             mirrored: world.is_some_and(|world| world.determinant() < 0.0),
             motion,
@@ -117,7 +112,7 @@ impl<'a> Context<'a> {
             Some(other) => {
                 let poses = skeleton::poses(self.scene, other, &self.worlds);
                 Part {
-                    primitive: Cow::Owned(posed(primitive, &poses)),
+                    own: Some(posed(primitive, &poses)),
                     mirrored: mirrors(primitive, &poses),
                     ..part(skeleton.undo(0), Motion::Joint(0))
                 }

@@ -3,9 +3,9 @@
 //! Colour is filtered in linear light and by opacity; the channels are picked afterwards. Sixteen bits stay sixteen
 //! unless told otherwise.
 
-use super::super::plan::bitmap::{BitmapSpec, Levels, Use};
+use super::super::plan::bitmap::{BitmapSpec, Levels, Use, is_float};
 use super::super::plan::{Reference, extension};
-use super::unwritten;
+use super::{floats, unwritten};
 use kiln_format::ktx2::{self, Channels, Desc, Supercompression, Transfer};
 use kiln_format::pak::bitmap::{Shape, write};
 use kiln_format::pak::{Color, Encoding, Sample};
@@ -18,6 +18,9 @@ use rayon::prelude::*;
 
 /// The payload of a bitmap.
 pub(crate) fn bake(cx: &mut Cook<'_>, spec: &BitmapSpec) -> Result<Vec<u8>, Diag> {
+    if is_float(&spec.src) || spec.sample == Some(Sample::F32) {
+        return floats::bake(cx, spec);
+    }
     let Picture { image, grey } = read(cx, &spec.src)?;
     let channels = channels(spec, &image, grey);
     if spec.uastc {

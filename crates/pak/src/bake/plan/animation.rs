@@ -16,7 +16,7 @@ pub(crate) struct AnimationSpec {
     pub(crate) exclude: Vec<String>,
 }
 
-impl Planner<'_> {
+impl Planner<'_, '_> {
     pub(super) fn animation(
         &mut self,
         path: &RelPath,

@@ -47,7 +47,9 @@ pub(crate) struct BitmapSpec {
 impl BitmapSpec {
     /// A picture of which nothing is said but its use.
     pub(crate) fn plain(src: Reference, used_as: Use) -> BitmapSpec {
-        let color = if matches!(used_as, Use::Color | Use::Emissive) { Color::Srgb } else { Color::Linear };
+        // Floats are light as it is.
+        let colored = matches!(used_as, Use::Color | Use::Emissive) && !is_float(&src);
+        let color = if colored { Color::Srgb } else { Color::Linear };
         BitmapSpec {
             src,
             used_as,
@@ -75,10 +77,15 @@ impl BitmapSpec {
     }
 }
 
+/// Whether a picture has floats.
+pub(crate) fn is_float(src: &Reference) -> bool {
+    src.part.is_none() && super::extension(&src.path) == "hdr"
+}
+
 /// The largest side that a picture can have.
 const MAX_SIDE: u32 = 16384;
 
-impl Planner<'_> {
+impl Planner<'_, '_> {
     /// The fields of a `[bitmap]` table, or of an inline one.
     pub(super) fn bitmap(
         &mut self,
@@ -88,7 +95,10 @@ impl Planner<'_> {
     ) -> Result<BitmapSpec, Diag> {
         let src = match fields.get("src") {
             Some(value) => self.reference(&value)?,
-            None => Reference { path: self.beside(&fields, siblings(path, IMAGE_EXTENSIONS))?, part: None },
+            None => Reference {
+                path: self.beside(&fields, siblings(path, &[IMAGE_EXTENSIONS, &["hdr"]].concat()))?,
+                part: None,
+            },
         };
         let plain = BitmapSpec::plain(src, used_as);
         let colors = Color::ALL.map(|color| (color.name(), color));
@@ -106,17 +116,19 @@ impl Planner<'_> {
             let channels = channels.filter(|channels| (1..=4).contains(&channels.len()));
             channels.ok_or_else(|| value.wanted("one to four of the letters r, g, b and a"))
         })?;
-        let depths = [("u8", Sample::U8), ("u16", Sample::U16)];
+        let depths = [("u8", Sample::U8), ("u16", Sample::U16), ("f32", Sample::F32)];
         let sample = fields.read("depth", |value| match value.integer() {
             Some(8) => Ok(Sample::U8),
             Some(16) => Ok(Sample::U16),
+            Some(32) => Ok(Sample::F32),
             _ => value.word(&depths),
         })?;
         let compression = fields.get("compression");
         let uastc =
             compression.as_ref().map(|value| value.word(&[("uastc", true), ("none", false)])).transpose()?;
         let uastc = uastc.unwrap_or(false);
-        if let (true, Some(value), Some(Sample::U16)) = (uastc, &compression, sample) {
+        let deep = sample.is_some_and(|sample| sample != Sample::U8) || is_float(&plain.src);
+        if let (true, Some(value), true) = (uastc, &compression, deep) {
             return Err(value.fault("pak-value", "UASTC has eight bits a channel").hint("leave out depth"));
         }
         fields.finish()?;
@@ -156,10 +168,7 @@ impl Planner<'_> {
         path: &RelPath,
         used_as: Use,
     ) -> Result<BitmapSpec, Diag> {
-        let unreadable = |what: String| Diag::error("unreadable", what).path(path);
-        let bytes = self.src.read(path).map_err(|e| unreadable(format!("cannot read it: {e}")))?;
-        let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
-        self.plan.documents.insert(path.clone());
+        let text = self.text(path)?;
         let document = super::Document::parse(path.to_string(), path.parent(), &text)?;
         let file = document.fields();
         let table = file.get("bitmap").ok_or_else(|| {

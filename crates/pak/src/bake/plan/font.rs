@@ -9,7 +9,7 @@ use super::{NodeId, Planner, Recipe, Reference, part, siblings};
 use kiln_format::pak::{Color, Kind};
 use kiln_kit::{Diag, RelPath};
 
-impl Planner<'_> {
+impl Planner<'_, '_> {
     pub(super) fn font(
         &mut self,
         path: &RelPath,
@@ -22,8 +22,7 @@ impl Planner<'_> {
         };
         fields.finish()?;
         let bad = |message: String| Diag::error("pak-font", message).path(&src);
-        let bytes = self.src.read(&src).map_err(|e| bad(format!("cannot read it: {e}")))?;
-        self.plan.documents.insert(src.clone());
+        let bytes = self.cx.read(&src)?;
         let def = String::from_utf8(bytes).map_err(|_| {
             bad("it is not text".to_owned()).hint("export the definition as text, not as binary")
         })?;

@@ -40,7 +40,7 @@ pub(crate) struct MaterialSpec {
 /// What a material is where nobody says: a brown that is not mistaken for a choice.
 const DEFAULT_COLOR: [u8; 4] = [0x8c, 0x57, 0x38, 0xff];
 
-impl Planner<'_> {
+impl Planner<'_, '_> {
     pub(super) fn material(
         &mut self,
         path: &RelPath,
@@ -131,7 +131,7 @@ impl Planner<'_> {
             .collect();
         let lines = format!("params\nlevels={levels:?}\n{lines}");
         let spec = ParamsSpec { channels, levels };
-        self.node(&part(path, "params"), Kind::Bitmap, Recipe::Params(spec), packing, &lines)
+        self.node(&part(path, "params"), Kind::Bitmap, Recipe::Params(spec.into()), packing, &lines)
     }
 
     /// A value, `#v` or `#vv`, or a picture.
@@ -190,8 +190,7 @@ impl Planner<'_> {
         packing: Packing,
     ) -> Result<Vec<NodeId>, Diag> {
         let whole = reference.part.is_none();
-        let found = super::super::gltf::materials(self.src, self.tree, &reference.path, whole)?;
-        self.plan.documents.insert(reference.path.clone());
+        let found = super::super::gltf::materials(self.cx, &reference.path, whole)?;
         let wanted: Vec<&super::super::gltf::GltfMaterial> = match &reference.part {
             None => found.drawn.iter().filter_map(|number| found.all.get(*number)).collect(),
             Some(part) => {

@@ -96,7 +96,7 @@ impl MeshSpec {
     }
 }
 
-impl Planner<'_> {
+impl Planner<'_, '_> {
     pub(super) fn mesh(
         &mut self,
         path: &RelPath,

@@ -19,7 +19,7 @@ pub(crate) struct SceneSpec {
     pub(crate) refs: Vec<NodeId>,
 }
 
-impl Planner<'_> {
+impl Planner<'_, '_> {
     pub(super) fn scene(
         &mut self,
         path: &RelPath,

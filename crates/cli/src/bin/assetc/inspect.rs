@@ -1,14 +1,15 @@
 //! `assetc info`, `check`, `pack info` and `explain`.
 
 use super::{FAILED, OK, Session};
-use crate::json::Json;
-use crate::progress::Verbosity;
-use crate::render;
-use crate::terminal::Out;
 use ::assetc::check::Checked;
 use ::assetc::explain::Explained;
+use ::assetc::graph::Node;
 use ::assetc::info::{FileInfo, Info, Section, Value};
 use ::assetc::pack::PackInfo;
+use kiln_cli::json::Json;
+use kiln_cli::progress::Verbosity;
+use kiln_cli::render;
+use kiln_cli::terminal::Out;
 use kiln_kit::{Diag, RelPath};
 use std::path::{Path, PathBuf};
 
@@ -321,4 +322,26 @@ fn explained_json(explained: &Explained) -> Json {
         ("last", explained.last.clone().into()),
         ("stale", explained.next.as_ref().map(ToString::to_string).into()),
     ])
+}
+
+/// `assetc graph`.
+pub(super) fn graph(session: &Session, about: Option<&str>) -> Result<u8, Diag> {
+    let (_, roots) = session.project()?;
+    let graph = ::assetc::graph::graph(&roots, about, &|| session.waiting())?;
+    if !session.json {
+        session.out().line(graph.dot().trim_end());
+        return Ok(OK);
+    }
+    let node = |node: &Node| {
+        let input = |(path, standing): &(String, &str)| {
+            Json::object([("path", path.as_str().into()), ("standing", (*standing).into())])
+        };
+        Json::object([
+            ("source", node.source.as_str().into()),
+            ("inputs", Json::list(node.inputs.iter().map(input))),
+            ("outputs", Json::list(node.outputs.iter().map(String::as_str))),
+        ])
+    };
+    session.out().line(&Json::object([("sources", Json::list(graph.nodes.iter().map(node)))]).to_string());
+    Ok(OK)
 }

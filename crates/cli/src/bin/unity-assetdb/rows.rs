@@ -1,8 +1,8 @@
 //! Results in rows: a table on a terminal, tab-separated elsewhere, or JSON.
 
-use crate::json::Json;
-use crate::render::printable;
-use crate::terminal::Out;
+use kiln_cli::json::Json;
+use kiln_cli::render::printable;
+use kiln_cli::terminal::Out;
 use std::io::IsTerminal;
 
 /// The widest a column gets on a terminal, unless it is the last.

@@ -1,9 +1,9 @@
 //! The arguments of `assetc`.
 
-use crate::terminal::Color;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use kiln_kit::Shard;
+use kiln_cli::terminal::Color;
 use std::path::PathBuf;
 
 /// Compile source art into GPU-ready runtime files: incrementally, in parallel, deterministically.
@@ -128,6 +128,11 @@ pub(super) enum Command {
     Explain {
         /// A source file or folder
         source: PathBuf,
+    },
+    /// Show what depends on what: which sources read which files and became which runtime files
+    Graph {
+        /// Only what this source, input or output has to do with
+        path: Option<String>,
     },
     /// Print a completion script for a shell
     Completions {

@@ -5,15 +5,15 @@ mod build;
 mod cache;
 mod inspect;
 
-use crate::json::Json;
-use crate::manual;
-use crate::progress::Verbosity;
-use crate::render;
-use crate::terminal::{Color, Out, Style, lost};
 use ::assetc::config::{self, Config, Preset, Roots};
 use ::assetc::tools::{Tools, serve_shaders};
 use args::{BuildArgs, Cli, Command, Common, PackCommand, SERVE_SHADERS};
 use clap::{CommandFactory, Parser};
+use kiln_cli::json::Json;
+use kiln_cli::manual;
+use kiln_cli::progress::Verbosity;
+use kiln_cli::render;
+use kiln_cli::terminal::{Color, Out, Style, lost};
 use kiln_kit::{Diag, Severity};
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,8 +28,8 @@ const FAILED: u8 = 1;
 const TROUBLE: u8 = 2;
 
 /// Runs the program.
-pub fn main() -> ExitCode {
-    quiet_panics();
+fn main() -> ExitCode {
+    kiln_cli::quiet_panics();
     let cli = Cli::parse();
     let session = match Session::new(cli.common) {
         Ok(session) => session,
@@ -48,9 +48,8 @@ pub fn main() -> ExitCode {
     });
     match lost() {
         None => code.into(),
-        Some(why) => {
-            let message = format!("the result could not be written to standard output: {why}");
-            session.say(&Diag::error("stdout", message).hint("see to free space where it goes"));
+        Some(diag) => {
+            session.say(&diag);
             TROUBLE.into()
         }
     }
@@ -72,6 +71,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Cache(command)) => cache::cache(session, &command),
         Some(Command::Clean) => build::clean(session),
         Some(Command::Explain { source }) => inspect::explain(session, &source),
+        Some(Command::Graph { path }) => inspect::graph(session, path.as_deref()),
         Some(Command::Completions { shell }) => {
             manual::completions(&mut session.out(), Cli::command(), shell);
             Ok(OK)
@@ -211,15 +211,4 @@ fn internal(panic: &(dyn std::any::Any + Send)) -> Diag {
         panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     Diag::error("internal", format!("assetc panicked: {}", text.unwrap_or("no message")))
         .hint("this is a defect of Kiln: please report it")
-}
-
-/// A panic inside a cook is reported as that asset's error; the default message would only come in between.
-pub(crate) fn quiet_panics() {
-    let default = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        let in_pool = std::thread::current().name().is_some_and(|name| name.starts_with("kiln-"));
-        if !in_pool {
-            default(info);
-        }
-    }));
 }

@@ -1,9 +1,9 @@
 //! The arguments of `pak`.
 
-use crate::terminal::Color;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use kiln_kit::Shard;
+use kiln_cli::terminal::Color;
 use std::path::PathBuf;
 
 /// Bake assets described in TOML into one file, and look into such files.

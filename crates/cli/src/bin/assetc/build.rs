@@ -1,12 +1,12 @@
 //! `assetc`, `assetc --list-presets` and `assetc clean`.
 
 use super::{BuildArgs, FAILED, OK, Session};
-use crate::json::Json;
-use crate::progress::{Progress, Verbosity};
-use crate::{render, store};
 use ::assetc::build::{Asset, Report, Request};
 use ::assetc::config::Roots;
 use ::assetc::link::MANIFEST;
+use kiln_cli::json::Json;
+use kiln_cli::progress::{Progress, Verbosity};
+use kiln_cli::{render, store};
 use kiln_kit::{Diag, Shard, State, Store};
 use std::path::Path;
 use std::time::Instant;
@@ -46,6 +46,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
         jobs: args.jobs.map_or_else(cores, usize::from),
         force: args.no_cache,
         verify: args.verify,
+        manifest: config.manifest(),
         pack: args.pack || config.pack(),
         store: kept.as_ref(),
         shard: args.shard,

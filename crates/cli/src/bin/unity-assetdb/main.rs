@@ -6,14 +6,14 @@ mod bake;
 mod rows;
 mod survey;
 
-use crate::json::Json;
-use crate::manual;
-use crate::render;
-use crate::terminal::{Color, Out, Style, lost};
 use ::unity_assetdb::index::{Index, IndexError};
 use ::unity_assetdb::walk;
 use args::{Cli, Command, Common};
 use clap::{CommandFactory, Parser};
+use kiln_cli::json::Json;
+use kiln_cli::manual;
+use kiln_cli::render;
+use kiln_cli::terminal::{Color, Out, Style, lost};
 use kiln_kit::{Diag, Severity};
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -46,7 +46,7 @@ impl From<IndexError> for Failure {
 }
 
 /// Runs the program.
-pub fn main() -> ExitCode {
+fn main() -> ExitCode {
     let cli = Cli::parse();
     let session = Session::new(cli.common);
     let done = catch_unwind(AssertUnwindSafe(|| dispatch(&session, cli.command)));
@@ -66,9 +66,8 @@ pub fn main() -> ExitCode {
     });
     match lost() {
         None => code.into(),
-        Some(why) => {
-            let message = format!("the result could not be written to standard output: {why}");
-            session.say(&Diag::error("stdout", message).hint("see to free space where it goes"));
+        Some(diag) => {
+            session.say(&diag);
             TROUBLE.into()
         }
     }

@@ -1,11 +1,11 @@
 //! `pak list`, `info` and `verify`.
 
 use super::{FAILED, OK, Session, damaged, open};
-use crate::json::Json;
-use crate::progress::Verbosity;
-use crate::render;
 use ::pak::mesh::Mesh;
 use ::pak::{Entry, Error, Kind, Pak, PakBuf};
+use kiln_cli::json::Json;
+use kiln_cli::progress::Verbosity;
+use kiln_cli::render;
 use kiln_kit::Diag;
 use std::collections::BTreeMap;
 use std::path::Path;

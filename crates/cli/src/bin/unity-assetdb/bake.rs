@@ -2,11 +2,11 @@
 
 use super::args::BakeArgs;
 use super::{Failure, MISS, OK, Session, TROUBLE};
-use crate::json::Json;
-use crate::render;
 use ::unity_assetdb::bake::{BakeError, BakeOptions, Extra, NameSanitizer, bake_with};
 use ::unity_assetdb::guid::Guid;
 use ::unity_assetdb::index::Index;
+use kiln_cli::json::Json;
+use kiln_cli::render;
 use kiln_kit::Diag;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;

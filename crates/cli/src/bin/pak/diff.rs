@@ -1,9 +1,9 @@
-//! `pak diff`: which keys changed, and how many bytes of blocks the new file has that the old one has not.
+//! `pak diff`: which keys changed, themselves or in what they refer to, and how many bytes of blocks the new file has that the old one has not.
 
 use super::{FAILED, OK, Session, open};
-use crate::json::Json;
-use crate::render;
-use ::pak::{Entry, Pak, PakBuf};
+use ::pak::{Entry, PakBuf};
+use kiln_cli::json::Json;
+use kiln_cli::render;
 use kiln_kit::Diag;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -78,24 +78,7 @@ fn blocks(pak: &PakBuf) -> BTreeSet<(u64, u32)> {
     pak.all_blocks().collect()
 }
 
-/// Whether two assets have the same content; materials by the content of their bitmaps.
+/// Whether two assets are the same, with everything that they refer to.
 fn same(old: &PakBuf, was: &Entry<'_>, new: &PakBuf, now: &Entry<'_>) -> bool {
-    if was.kind != now.kind || was.blocks != now.blocks || was.len != now.len {
-        return false;
-    }
-    let (Some(a), Some(b)) = (old.read_material_id(was.id), new.read_material_id(now.id)) else {
-        return was.kind != ::pak::Kind::Material;
-    };
-    if was.kind != ::pak::Kind::Material {
-        return true;
-    }
-    let bitmap = |pak: &PakBuf, id: Option<::pak::BitmapId>| id.map(|id| pak.bitmap_blocks(id));
-    let flat = |info: &::pak::MaterialInfo| {
-        (info.params_used, info.double_sided, info.alpha_test, info.alpha_cutoff.to_bits())
-    };
-    flat(&a) == flat(&b)
-        && bitmap(old, Some(a.color)) == bitmap(new, Some(b.color))
-        && bitmap(old, a.normal) == bitmap(new, b.normal)
-        && bitmap(old, a.emissive) == bitmap(new, b.emissive)
-        && bitmap(old, a.params) == bitmap(new, b.params)
+    was.kind == now.kind && old.identity(was.kind, was.id) == new.identity(now.kind, now.id)
 }

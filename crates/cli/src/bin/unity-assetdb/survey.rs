@@ -2,7 +2,6 @@
 
 use super::rows::Rows;
 use super::{Failure, MISS, OK, Session};
-use crate::render;
 use ::unity_assetdb::guid::Guid;
 use ::unity_assetdb::query::annotate::{annotate as annotate_line, short_type};
 use ::unity_assetdb::query::broken::broken as find_broken;
@@ -12,6 +11,7 @@ use ::unity_assetdb::query::inner::Inner;
 use ::unity_assetdb::query::packages::packages;
 use ::unity_assetdb::query::unused::unused as find_unused;
 use ::unity_assetdb::store::{self, AssetDb, AssetEntry, AssetType};
+use kiln_cli::render;
 use kiln_kit::{Diag, Severity};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};

@@ -1,11 +1,11 @@
 //! `pak bake`.
 
 use super::{FAILED, OK, Session};
-use crate::json::Json;
-use crate::progress::{Progress, Verbosity};
-use crate::{render, store};
-use ::assetc::config::CacheSettings;
 use ::pak::bake::{Bake, BakeError, Baked};
+use kiln_cli::json::Json;
+use kiln_cli::progress::{Progress, Verbosity};
+use kiln_cli::{render, store};
+use kiln_kit::store::settings::CacheSettings;
 use kiln_kit::{Diag, Shard, Store};
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -7,14 +7,14 @@ mod extract;
 mod inspect;
 mod keys;
 
-use crate::json::Json;
-use crate::manual;
-use crate::progress::Verbosity;
-use crate::render;
-use crate::terminal::{Color, Out, Style, lost};
 use ::pak::PakBuf;
 use args::{Cli, Command, Common};
 use clap::{CommandFactory, Parser};
+use kiln_cli::json::Json;
+use kiln_cli::manual;
+use kiln_cli::progress::Verbosity;
+use kiln_cli::render;
+use kiln_cli::terminal::{Color, Out, Style, lost};
 use kiln_kit::{Diag, Severity};
 use std::io::{self, Write};
 use std::path::Path;
@@ -28,8 +28,8 @@ const FAILED: u8 = 1;
 const TROUBLE: u8 = 2;
 
 /// Runs the program.
-pub fn main() -> ExitCode {
-    crate::assetc::quiet_panics();
+fn main() -> ExitCode {
+    kiln_cli::quiet_panics();
     let cli = Cli::parse();
     let session = Session::new(&cli.common);
     let code = dispatch(&session, cli.command).unwrap_or_else(|diag| {
@@ -41,9 +41,8 @@ pub fn main() -> ExitCode {
     });
     match lost() {
         None => code.into(),
-        Some(why) => {
-            let message = format!("the result could not be written to standard output: {why}");
-            session.say(&Diag::error("stdout", message).hint("see to free space where it goes"));
+        Some(diag) => {
+            session.say(&diag);
             TROUBLE.into()
         }
     }

@@ -1,8 +1,8 @@
 //! `pak keys`: one a line, or as a Rust module whose constants name them.
 
 use super::{OK, Session, open};
-use crate::json::Json;
 use ::pak::Kind;
+use kiln_cli::json::Json;
 use kiln_kit::Diag;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -5,10 +5,10 @@
 //! folder are refused.
 
 use super::{FAILED, OK, Session, damaged, open};
-use crate::json::Json;
-use crate::progress::Verbosity;
-use crate::render;
 use ::pak::{Entry, Kind, Pak, PakBuf};
+use kiln_cli::json::Json;
+use kiln_cli::progress::Verbosity;
+use kiln_cli::render;
 use kiln_kit::{Diag, Fs, Real, RelPath};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! The arguments of `unity-assetdb`.
 
-use crate::terminal::Color;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use kiln_cli::terminal::Color;
 use std::path::PathBuf;
 
 /// An index of a Unity project: what is this GUID, and who uses it? No editor needed.

@@ -1,0 +1,48 @@
+//! Files that `embed:` names: copied as they are, to the same path, into the tree and into the pack.
+
+use crate::config::Settings;
+use crate::link::{MANIFEST, Row};
+use crate::recipe::{Recipe, Suffix};
+use crate::tools::Tools;
+use kiln_kit::{Cook, Diag, RelPath, World};
+
+/// A file that is not compiled.
+pub(crate) struct Embed;
+
+impl Recipe for Embed {
+    fn name(&self) -> &'static str {
+        "embed"
+    }
+
+    fn sections(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    /// No name makes a file one of these: the configuration does.
+    fn claims(&self, _: bool, _: &Suffix<'_>) -> bool {
+        false
+    }
+
+    fn output(&self, source: &RelPath) -> Option<RelPath> {
+        Some(source.clone())
+    }
+
+    fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {
+        world.src_tree.stamp(source.as_str()).map_or(0, |stamp| stamp.len)
+    }
+
+    fn cook(&self, cx: &mut Cook<'_>, _: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
+        let source = cx.source();
+        if source.as_str().eq_ignore_ascii_case(MANIFEST) {
+            return Err(Diag::error("embed-reserved", "the build writes a file of this name itself")
+                .hint("rename it, or leave it out of `embed`"));
+        }
+        let bytes = cx.read(source)?;
+        cx.emit(source, &bytes)?;
+        Ok(vec![])
+    }
+}

@@ -1,0 +1,62 @@
+//! Bitmaps in floats: Radiance pictures, and others that are asked for as such. Narrower depths clamp to 0 and 1.
+
+use super::super::plan::bitmap::{BitmapSpec, Use, is_float};
+use super::bitmap::{mips, read};
+use super::unwritten;
+use kiln_format::pak::bitmap::{Shape, write};
+use kiln_format::pak::{Encoding, Sample};
+use kiln_import::image::{Limits, import_floats};
+use kiln_ir::Texels;
+use kiln_kit::{Cook, Diag};
+use kiln_texture::levels_f32;
+
+/// The payload of a bitmap whose texels are floats, or come from such.
+pub(super) fn bake(cx: &mut Cook<'_>, spec: &BitmapSpec) -> Result<Vec<u8>, Diag> {
+    let (width, height, texels, alpha) = if is_float(&spec.src) {
+        let bytes = cx.read(&spec.src.path)?;
+        let found = import_floats(&bytes, &Limits::default()).map_err(|diag| diag.path(&spec.src))?;
+        (found.width, found.height, found.texels, false)
+    } else {
+        let image = read(cx, &spec.src)?.image;
+        let (width, height, alpha) = (image.width(), image.height(), image.has_alpha());
+        let texels: Vec<[f32; 4]> = match image.texels() {
+            Texels::Rgba8(v) => {
+                v.as_chunks().0.iter().map(|t: &[u8; 4]| t.map(|v| f32::from(v) / 255.0)).collect()
+            }
+            Texels::Rgba16(v) => {
+                v.as_chunks().0.iter().map(|t: &[u16; 4]| t.map(|v| f32::from(v) / 65535.0)).collect()
+            }
+        };
+        (width, height, texels, alpha)
+    };
+    let levels = levels_f32(width, height, texels, mips(spec.levels), spec.resize);
+    let levels = levels.ok_or_else(|| Diag::error("texture", "the picture is short").path(&spec.src))?;
+    let channels: Vec<usize> = match (spec.swizzle.as_slice(), spec.used_as) {
+        ([], Use::Value) => vec![0],
+        ([], Use::Color) if alpha => vec![0, 1, 2, 3],
+        ([], _) => vec![0, 1, 2],
+        (swizzle, _) => swizzle.to_vec(),
+    };
+    let sample = spec.sample.unwrap_or(Sample::F32);
+    let put = |value: f32, out: &mut Vec<u8>| match sample {
+        Sample::U8 => out.push((value.clamp(0.0, 1.0) * 255.0 + 0.5) as u8),
+        Sample::U16 => out.extend(((value.clamp(0.0, 1.0) * 65535.0 + 0.5) as u16).to_le_bytes()),
+        Sample::F32 => out.extend(value.to_le_bytes()),
+    };
+    let level = |texels: &[[f32; 4]]| {
+        let mut out = Vec::with_capacity(texels.len() * channels.len() * 4);
+        texels.iter().for_each(|texel| channels.iter().for_each(|channel| put(texel[*channel], &mut out)));
+        out
+    };
+    let bytes: Vec<Vec<u8>> = levels.iter().map(|found| level(&found.texels)).collect();
+    let shape = Shape {
+        width: levels[0].width,
+        height: levels[0].height,
+        channels: channels.len() as u8,
+        sample,
+        color: spec.color,
+        encoding: Encoding::Raw,
+        levels: levels.len() as u8,
+    };
+    write(&shape, &bytes.iter().map(Vec::as_slice).collect::<Vec<_>>()).map_err(unwritten)
+}

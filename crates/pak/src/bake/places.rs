@@ -1,0 +1,91 @@
+//! Where a bake writes: the output, and what is remembered beside it.
+
+use super::{Bake, LINK, path_error};
+use kiln_kit::record::Record;
+use kiln_kit::{Cache, Diag, Fs, Real, RelPath, Stamp};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The folders and files of one output.
+pub(super) struct Places {
+    /// The folder of the output, and its name there.
+    pub(super) out: Real,
+    pub(super) name: RelPath,
+    /// The folder of the journal, and its name there.
+    pub(super) cache: Real,
+    pub(super) journal: RelPath,
+    /// What a bake got done that failed elsewhere.
+    pub(super) partial: PathBuf,
+    /// What is baked just now.
+    pub(super) spool: PathBuf,
+}
+
+impl Places {
+    /// Finds them, and makes folders that are not there.
+    pub(super) fn new(bake: &Bake<'_>) -> Result<Places, Diag> {
+        let unnamed = || Diag::error("unwritable", "this is no name for a file").path(bake.dst.display());
+        let name = bake.dst.file_name().and_then(|name| name.to_str());
+        let name = name.and_then(|name| RelPath::new(name).ok()).ok_or_else(unnamed)?;
+        let journal = RelPath::new(bake.journal_name()).map_err(|_| unnamed())?;
+        let out_dir = match bake.dst.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        let cache_dir = bake.cache.clone().unwrap_or_else(|| out_dir.clone());
+        Ok(Places {
+            out: folder(&out_dir, journal.as_str())?,
+            name,
+            cache: folder(&cache_dir, journal.as_str())?,
+            partial: cache_dir.join(format!("{journal}.partial")),
+            spool: cache_dir.join(format!("{journal}.spool-{}", std::process::id())),
+            journal,
+        })
+    }
+
+    /// Opens the journal, which nobody else has then, and sweeps up after a bake that was killed.
+    pub(super) fn open(&self, waiting: &dyn Fn()) -> Result<Cache, Diag> {
+        let cache = Cache::open(&self.cache, &self.journal, waiting).map_err(|e| self.unwritable(&e))?;
+        let _ = (self.cache.sweep(), self.out.sweep(), self.sweep_spools());
+        Ok(cache)
+    }
+
+    /// Spools of bakes that were killed; none is alive while we have the journal.
+    fn sweep_spools(&self) -> io::Result<()> {
+        let prefix = format!("{}.spool-", self.journal);
+        for entry in std::fs::read_dir(self.cache.root())? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(&prefix) {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The stamp of the output.
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        self.out.stamp(&self.name).ok().flatten()
+    }
+
+    /// Whether the output is the one that was written last: nobody touched it since.
+    pub(super) fn trusted(&self, cache: &Cache) -> bool {
+        let record = cache.records().get(LINK);
+        let stamp = record.as_ref().and_then(|record| record.outputs.first()).map(|output| output.stamp);
+        stamp.is_some() && self.stamp() == stamp
+    }
+
+    /// Remembers the whole bake.
+    pub(super) fn remember(&self, cache: &mut Cache, record: Record<'_>) -> Result<(), Diag> {
+        cache.append(&[(LINK, Some(&record))]).map_err(|e| self.unwritable(&e))
+    }
+
+    /// The journal cannot be written.
+    pub(super) fn unwritable(&self, error: &io::Error) -> Diag {
+        path_error("unwritable", &self.journal.below(self.cache.root()), "write", error)
+    }
+}
+
+/// Opens a folder, making it first.
+fn folder(path: &Path, name: &str) -> Result<Real, Diag> {
+    let made = std::fs::create_dir_all(path).and_then(|()| Real::named(path, name));
+    made.map_err(|e| path_error("unwritable", path, "write", &e))
+}

@@ -1,0 +1,176 @@
+//! A bake with nothing to do, found out without reading a single description: every file that the last bake read is as
+//! it was, no file came or went, and the output is the one it wrote.
+
+use super::places::Places;
+use super::plan::{Plan, VERSION};
+use super::{Baked, BakedAsset, is_task};
+use kiln_kit::record::{Input, Output, Record, Seen};
+use kiln_kit::stale::{Hints, Verdict, judge};
+use kiln_kit::wire::{Reader, Writer};
+use kiln_kit::{Cache, Cook, Diag, Entry, Hash, Real, RelPath, Stamp, Tree, World};
+use std::collections::BTreeMap;
+
+/// What decides a bake beside the content of the files it reads: the content file, and which files there are.
+pub(super) fn fingerprint(text: &str, tree: &Tree, own: &dyn Fn(&RelPath) -> bool) -> String {
+    let files = tree.files().map(|(path, _)| path).filter(|path| !own(path));
+    let files = Hash::of_fields(files.map(|path| path.as_str().as_bytes()));
+    format!("version={VERSION}\ncontent={}\nfiles={files}\n", Hash::of(text.as_bytes()))
+}
+
+/// What the last bake said, if all is as it was.
+pub(super) fn unchanged(
+    src: &Real,
+    tree: &Tree,
+    places: &Places,
+    cache: &mut Cache,
+    fingerprint: &str,
+) -> Result<Option<Baked>, Diag> {
+    // A file that somebody touched is looked into by the bake, which knows what should be in it.
+    if !places.trusted(cache) {
+        return Ok(None);
+    }
+    let Some(record) = cache.records().get(super::LINK) else { return Ok(None) };
+    let Some(mut baked) = decode(&record.payload) else { return Ok(None) };
+    baked.warnings = record.warnings.clone();
+    let output = Entry { path: places.name.clone(), file: places.stamp() };
+    let out_tree = Tree::new(vec![output], vec![]);
+    let world = World { src, src_tree: tree, out: &places.out, out_tree: &out_tree };
+    match judge(world, fingerprint, record, false, &mut Hints::default()) {
+        Verdict::Stale(_) => Ok(None),
+        Verdict::Fresh(moved) => {
+            if let Some(moved) = moved.map(Record::into_owned) {
+                places.remember(cache, moved)?;
+            }
+            Ok(Some(baked))
+        }
+    }
+}
+
+/// What is remembered of a bake: everything that it read, as it was then.
+pub(super) fn record(
+    fingerprint: &str,
+    cx: &Cook<'_>,
+    plan: &Plan,
+    cache: &Cache,
+    places: &Places,
+    baked: &Baked,
+) -> Record<'static> {
+    let records = cache.records();
+    let tasks = plan.nodes.iter().filter(|node| is_task(&node.recipe));
+    let cooked = tasks.filter_map(|node| records.get(node.name.as_str()).map(Record::into_owned));
+    let inputs = merged(cx.inputs().into_iter().chain(cooked.flat_map(|record| record.inputs)));
+    // Without a fingerprint it matches nothing.
+    let fingerprint = if inputs.is_some() { fingerprint } else { "" };
+    // Its content is known by its stamp alone.
+    let output = Output {
+        path: places.name.to_string().into(),
+        stamp: places.stamp().unwrap_or(Stamp::NONE),
+        hash: Hash::of(b""),
+        work: None,
+    };
+    Record {
+        fingerprint: fingerprint.to_owned().into(),
+        inputs: inputs.unwrap_or_default(),
+        outputs: vec![output],
+        payload: encode(baked).into(),
+        warnings: baked.warnings.clone(),
+        ..Record::default()
+    }
+}
+
+/// The inputs of all, each once; `None` when a file was not the same for everybody: it changed during the bake, and what
+/// was made of its two contents is not what either gives.
+fn merged(all: impl Iterator<Item = Input<'static>>) -> Option<Vec<Input<'static>>> {
+    let mut inputs: BTreeMap<String, Input<'static>> = BTreeMap::new();
+    for input in all {
+        let same = |known: &Input<'_>| match (known.seen, input.seen) {
+            (Seen::File { hash: a, .. }, Seen::File { hash: b, .. }) => a == b,
+            (a, b) => a == b,
+        };
+        match inputs.get(&*input.path) {
+            Some(known) if !same(known) => return None,
+            Some(_) => {}
+            None => drop(inputs.insert(input.path.to_string(), input)),
+        }
+    }
+    Some(inputs.into_values().collect())
+}
+
+fn encode(baked: &Baked) -> Vec<u8> {
+    let mut out = Writer::new();
+    out.u64(baked.keys as u64);
+    out.u64(baked.file_len);
+    out.count(baked.assets.len());
+    baked.assets.iter().for_each(|asset| out.text(&asset.name));
+    out.finish()
+}
+
+fn decode(payload: &[u8]) -> Option<Baked> {
+    let mut from = Reader::new(payload);
+    let (keys, file_len) = (usize::try_from(from.u64()?).ok()?, from.u64()?);
+    let count = from.count()?;
+    let mut assets = Vec::new();
+    for _ in 0..count {
+        assets.push(BakedAsset { name: from.text()?.to_owned(), why: None, fetched: false });
+    }
+    from.is_empty().then_some(Baked { assets, warnings: vec![], keys, file_len, unchanged: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &'static str, content: &str, mtime_ns: i64) -> Input<'static> {
+        let stamp = Stamp { mtime_ns, changed_ns: mtime_ns, len: content.len() as u64 };
+        let seen = Seen::File { stamp, racy: false, hash: Hash::of(content.as_bytes()) };
+        Input { path: path.into(), seen }
+    }
+
+    #[test]
+    fn a_file_that_was_two_things_during_a_bake_is_not_remembered_as_one() {
+        let absent = Input { path: "c".into(), seen: Seen::Absent };
+        let agreed = vec![file("b", "2", 1), file("a", "1", 1), file("b", "2", 5), absent.clone()];
+        let paths: Vec<_> = merged(agreed.into_iter()).unwrap().into_iter().map(|input| input.path).collect();
+        assert_eq!(paths, ["a", "b", "c"]);
+        assert_eq!(merged([file("b", "2", 1), file("b", "3", 1)].into_iter()), None);
+        assert_eq!(merged([absent, file("c", "1", 1)].into_iter()), None);
+    }
+
+    #[test]
+    fn what_another_version_of_the_tool_baked_is_baked_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::fs::write(path("pak.toml"), "[content]\n[[content.group]]\nassets = ['a.bin']\n").unwrap();
+        std::fs::write(path("a.bin"), "x").unwrap();
+        let bake = super::super::Bake::new(path("pak.toml"), path("a.pak"));
+        assert_eq!(bake.run().unwrap().built(), 1);
+        assert!(bake.run().unwrap().unchanged);
+        {
+            let mut cache = Places::new(&bake).unwrap().open(&|| ()).unwrap();
+            for name in [super::super::LINK, "a.bin"] {
+                let mut record = cache.records().get(name).unwrap().into_owned();
+                let older = record.fingerprint.replace(&format!("version={VERSION}"), "version=0");
+                assert_ne!(older, record.fingerprint);
+                record.fingerprint = older.into();
+                cache.append(&[(name, Some(&record))]).unwrap();
+            }
+        }
+        let again = bake.run().unwrap();
+        let why = again.assets[0].why.as_ref().map(ToString::to_string);
+        assert_eq!(why.as_deref(), Some(&*format!("version = {VERSION}, was 0")));
+        assert!(bake.run().unwrap().unchanged);
+    }
+
+    #[test]
+    fn what_a_bake_said_comes_back() {
+        let assets = vec![BakedAsset { name: "a.png".to_owned(), why: None, fetched: false }];
+        let baked = Baked { assets, warnings: vec![], keys: 7, file_len: 1 << 40, unchanged: false };
+        let bytes = encode(&baked);
+        let again = decode(&bytes).unwrap();
+        assert_eq!((again.keys, again.file_len, again.unchanged), (7, 1 << 40, true));
+        assert_eq!(again.assets, baked.assets);
+        for len in 0..bytes.len() {
+            assert!(decode(&bytes[..len]).is_none());
+        }
+    }
+}
