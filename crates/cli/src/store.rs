@@ -3,7 +3,7 @@
 
 use crate::json::Json;
 use crate::render;
-use kiln_kit::remote::{Address, Credentials, Http, Policy};
+use kiln_kit::remote::{Address, Credentials, Fault, Http, Name, Policy, Redis, Remote, Scheme};
 use kiln_kit::store::settings::{CacheDir, CachePolicy, CacheSettings, parse_size};
 use kiln_kit::store::{Figures, unwritable};
 use kiln_kit::{Diag, Shard, Store};
@@ -31,6 +31,8 @@ struct Server {
     address: Address,
     credentials: Option<Credentials>,
     policy: Policy,
+    /// Whether it may be one that does not encrypt.
+    plain: bool,
 }
 
 /// Looks a variable of the environment up; those that are empty count as unset.
@@ -97,7 +99,7 @@ fn server(settings: &CacheSettings, var: Var<'_>) -> Result<Option<Server>, Diag
         )
     };
     let credentials = credentials.map(|given| given.ok_or_else(unusable)).transpose()?;
-    Ok(Some(Server { address, credentials, policy }))
+    Ok(Some(Server { address, credentials, policy, plain: settings.allow_http }))
 }
 
 fn is_off(var: Var<'_>) -> Result<bool, Diag> {
@@ -133,15 +135,70 @@ fn bad(name: &str, value: &str, accepts: &str) -> Diag {
         .hint("correct the variable of the environment, or unset it")
 }
 
+impl Server {
+    /// The server by its protocol. One that this program cannot talk to is like one that is dead.
+    fn remote(&self) -> Box<dyn Remote> {
+        let (address, credentials) = (self.address.clone(), self.credentials.clone());
+        let made: Result<Box<dyn Remote>, String> = match address.scheme {
+            Scheme::Http => return Box::new(Http::new(address, credentials)),
+            Scheme::Redis => return Box::new(Redis::new(address, credentials)),
+            #[cfg(feature = "reapi")]
+            Scheme::Grpc => kiln_remote::Reapi::new(address, credentials.as_ref()).map(|r| Box::new(r) as _),
+            #[cfg(feature = "object-store")]
+            Scheme::S3 | Scheme::Gcs | Scheme::Azure => {
+                let vars = std::env::vars_os();
+                let vars = vars
+                    .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+                kiln_remote::Bucket::new(address, vars, self.plain).map(|b| Box::new(b) as _)
+            }
+            #[cfg(not(feature = "reapi"))]
+            Scheme::Grpc => Err("this program was built without the feature reapi".to_owned()),
+            #[cfg(not(feature = "object-store"))]
+            Scheme::S3 | Scheme::Gcs | Scheme::Azure => {
+                Err("this program was built without the feature object-store".to_owned())
+            }
+        };
+        made.unwrap_or_else(|why| Box::new(Unusable { name: self.address.to_string(), why }))
+    }
+}
+
+/// A server that cannot even be tried.
+struct Unusable {
+    name: String,
+    why: String,
+}
+
+impl Unusable {
+    fn fault<T>(&self) -> Result<T, Fault> {
+        Err(Fault::Unreachable(self.why.clone()))
+    }
+}
+
+impl Remote for Unusable {
+    fn get(&self, _: Name, _: u64, _: Duration) -> Result<Option<Vec<u8>>, Fault> {
+        self.fault()
+    }
+
+    fn has(&self, _: Name) -> Result<bool, Fault> {
+        self.fault()
+    }
+
+    fn put(&self, _: Name, _: &[u8]) -> Result<(), Fault> {
+        self.fault()
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}
+
 impl Place {
     /// Opens the store for a tool. One that cannot be used is told of, and the build goes on without.
     pub fn open(&self, tool: &str) -> Result<Store, Diag> {
         let build = format!("{tool} {}", env!("CARGO_PKG_VERSION"));
         let store = Store::open(&self.dir, build).map_err(|error| unwritable(&self.dir, &error))?;
         Ok(match &self.server {
-            Some(Server { address, credentials, policy }) => {
-                store.with_remote(Box::new(Http::new(address.clone(), credentials.clone())), *policy)
-            }
+            Some(server) => store.with_remote(server.remote(), server.policy),
             None => store,
         })
     }

@@ -4,8 +4,9 @@
 use crate::fs::{Entry, Fs, Staged, Stamp, Tree};
 use crate::hash::Hash;
 use crate::record::{Input, Seen};
+use crate::remote::Blob;
 use crate::share::{Made, WorkKey, Works};
-use crate::store::{Blob, Found, Store};
+use crate::store::{Found, Store};
 use crate::{Diag, RelPath};
 use std::collections::BTreeMap;
 use std::io;
@@ -165,7 +166,7 @@ impl<'a> Cook<'a> {
     }
 
     fn blob(&self, bytes: &[u8]) -> Blob {
-        let blob = Blob { hash: Hash::of(bytes), len: bytes.len() as u64 };
+        let blob = Blob::of(bytes);
         self.store.inspect(|store| store.put_blob(blob, bytes));
         blob
     }

@@ -1,19 +1,28 @@
 //! A server that keeps results for many machines.
 //!
-//! [`Remote`] is what the store asks of one; [`Http`] is the one that is always built in. Around it stands a fuse for
-//! each direction: a server that is dead, slow, full or wrong is left alone for the rest of the run, after a second or
+//! [`Remote`] is what the store asks of one; [`Http`] and [`Redis`] are always built in. Around it stands a fuse for each
+//! direction: a server that is dead, slow, full or wrong is left alone for the rest of the run, after a second or
 //! so and with one warning. Whatever comes from it is checked by its reader before it is used.
 
 mod address;
+mod client;
+mod credentials;
 mod http;
 mod patience;
+mod pool;
+mod redis;
 mod upload;
 mod wire;
 
-pub use address::{Address, BadAddress};
-pub use http::{Credentials, Http};
+pub use address::{Address, BadAddress, Scheme};
+pub use client::{Client, Request, Response};
+pub use credentials::Credentials;
+pub use http::Http;
+pub use patience::Patience;
+pub use redis::Redis;
 pub(crate) use upload::{Job, Source, Uploads};
 
+use crate::store::LONGEST_RECORD;
 use crate::{Diag, Hash};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -29,13 +38,29 @@ pub enum Policy {
     Write,
 }
 
+/// Bytes that are kept under their SHA-256.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Blob {
+    /// The hash of the bytes.
+    pub hash: Hash,
+    /// How many they are.
+    pub len: u64,
+}
+
+impl Blob {
+    /// The blob that some bytes are.
+    pub fn of(bytes: &[u8]) -> Blob {
+        Blob { hash: Hash::of(bytes), len: bytes.len() as u64 }
+    }
+}
+
 /// The name of something on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Name {
     /// A record, by its key.
     Record(Hash),
-    /// Bytes, by their SHA-256.
-    Blob(Hash),
+    /// Bytes.
+    Blob(Blob),
 }
 
 impl Name {
@@ -50,7 +75,7 @@ impl Name {
     /// The key or digest.
     pub fn hash(self) -> Hash {
         match self {
-            Name::Record(hash) | Name::Blob(hash) => hash,
+            Name::Record(hash) | Name::Blob(Blob { hash, .. }) => hash,
         }
     }
 }
@@ -64,8 +89,10 @@ pub enum Fault {
     Slow,
     /// The connection broke.
     Broken(String),
-    /// It refuses, or has trouble of its own.
+    /// It refuses, or has trouble of its own, by a status of HTTP.
     Status(u16),
+    /// The same in words.
+    Refused(String),
     /// It does not keep to the protocol.
     Garbled(&'static str),
     /// It has something else than what it should have.
@@ -76,7 +103,7 @@ impl Fault {
     /// Whether it would be the same the next time.
     fn stays(&self) -> bool {
         match self {
-            Fault::Unreachable(_) | Fault::Garbled(_) | Fault::Wrong(_) => true,
+            Fault::Unreachable(_) | Fault::Refused(_) | Fault::Garbled(_) | Fault::Wrong(_) => true,
             Fault::Status(status) => !(500..600).contains(status) || *status == 507,
             Fault::Slow | Fault::Broken(_) => false,
         }
@@ -91,10 +118,13 @@ impl fmt::Display for Fault {
             Fault::Broken(why) => write!(f, "the connection broke: {why}"),
             Fault::Status(status @ (401 | 403)) => write!(f, "it refuses: status {status}"),
             Fault::Status(status) => write!(f, "it answers with status {status}"),
+            Fault::Refused(why) => write!(f, "it refuses: {why}"),
             Fault::Garbled(what) | Fault::Wrong(what) => f.write_str(what),
         }
     }
 }
+
+impl std::error::Error for Fault {}
 
 /// A server that keeps records and blobs.
 pub trait Remote: Send + Sync {
@@ -104,8 +134,46 @@ pub trait Remote: Send + Sync {
     fn has(&self, name: Name) -> Result<bool, Fault>;
     /// Gives it something to keep.
     fn put(&self, name: Name, bytes: &[u8]) -> Result<(), Fault>;
+    /// Several blobs, in their order; a few small ones, or one. A server that can give them at once does.
+    fn get_blobs(&self, blobs: &[Blob], worth: Duration) -> Result<Vec<Option<Vec<u8>>>, Fault> {
+        blobs.iter().map(|blob| self.get(Name::Blob(*blob), blob.len, worth)).collect()
+    }
+    /// Those of several blobs that it does not have.
+    fn missing(&self, blobs: &[Blob]) -> Result<Vec<Blob>, Fault> {
+        let mut missing = Vec::new();
+        for blob in blobs {
+            if !self.has(Name::Blob(*blob))? {
+                missing.push(*blob);
+            }
+        }
+        Ok(missing)
+    }
+    /// Gives it several blobs to keep; a few small ones, or one.
+    fn put_blobs(&self, blobs: &[(Blob, Vec<u8>)]) -> Result<(), Fault> {
+        blobs.iter().try_for_each(|(blob, bytes)| self.put(Name::Blob(*blob), bytes))
+    }
     /// What messages call it.
     fn name(&self) -> String;
+}
+
+/// Blobs that have no more bytes than this together travel together.
+const TOGETHER: u64 = 2 << 20;
+
+/// A longer one does not travel: it is held in memory on its way, on the word of a server.
+pub(crate) const LONGEST_TRAVELLER: u64 = 1 << 30;
+
+/// Cuts a list of blobs into those that travel together.
+pub(crate) fn batches(blobs: &[Blob]) -> Vec<&[Blob]> {
+    let (mut batches, mut start, mut total) = (Vec::new(), 0, 0u64);
+    for (at, blob) in blobs.iter().enumerate() {
+        total = total.saturating_add(blob.len);
+        if total > TOGETHER && at > start {
+            batches.push(&blobs[start..at]);
+            (start, total) = (at, blob.len);
+        }
+    }
+    batches.extend((start < blobs.len()).then(|| &blobs[start..]));
+    batches
 }
 
 /// So much time may be lost to faults, …
@@ -179,21 +247,41 @@ impl Tier {
         }
     }
 
-    /// Gets something for a cook. `check` takes what came, or says what is wrong with it.
-    pub(crate) fn get<T>(
+    /// Gets a record for a cook. `check` takes what came, or says what is wrong with it.
+    pub(crate) fn record<T>(
         &self,
-        name: Name,
-        limit: u64,
-        worth: Duration,
+        key: Hash,
         check: impl FnOnce(Vec<u8>) -> Result<T, &'static str>,
     ) -> Option<T> {
-        let start = Instant::now();
-        let got = self.reading.attempt(|| {
-            let Some(bytes) = self.remote.get(name, limit, worth)? else { return Ok(None) };
+        self.wait(|| {
+            let record = self.remote.get(Name::Record(key), LONGEST_RECORD, Duration::ZERO)?;
+            let Some(bytes) = record else { return Ok(None) };
             self.bytes_down.fetch_add(bytes.len() as u64, Relaxed);
             check(bytes).map(Some).map_err(Fault::Wrong)
-        });
-        let got = got.flatten();
+        })
+    }
+
+    /// Gets blobs for a cook, all of them or none; they are what they should be.
+    pub(crate) fn blobs(&self, blobs: &[Blob], worth: Duration) -> Option<Vec<Vec<u8>>> {
+        if blobs.iter().any(|blob| blob.len > LONGEST_TRAVELLER) {
+            return None;
+        }
+        self.wait(|| {
+            let Some(all) = self.remote.get_blobs(blobs, worth)?.into_iter().collect::<Option<Vec<_>>>()
+            else {
+                return Ok(None);
+            };
+            self.bytes_down.fetch_add(all.iter().map(|bytes| bytes.len() as u64).sum(), Relaxed);
+            let right = all.len() == blobs.len()
+                && blobs.iter().zip(&all).all(|(blob, bytes)| *blob == Blob::of(bytes));
+            if right { Ok(Some(all)) } else { Err(Fault::Wrong("it has other bytes than it should have")) }
+        })
+    }
+
+    /// Waits for something, unless that has been in vain too often.
+    fn wait<T>(&self, what: impl FnOnce() -> Result<Option<T>, Fault>) -> Option<T> {
+        let start = Instant::now();
+        let got = self.reading.attempt(what).flatten();
         if got.is_none() {
             let waited = start.elapsed().as_millis() as u64;
             let waited = self.waited_ms.fetch_add(waited, Relaxed) + waited;
@@ -255,9 +343,25 @@ mod tests {
         {
             assert!(blows(&[(fault, 0)]));
         }
+        assert!(blows(&[(Fault::Refused(String::new()), 0)]));
         let broken = || Fault::Broken(String::new());
         assert!(!blows(&[(broken(), 1)]) && !blows(&[(Fault::Status(500), 1), (broken(), 1)]));
         assert!(blows(&[(broken(), 1), (broken(), 1), (Fault::Status(503), 1)]));
         assert!(blows(&[(Fault::Slow, 1000)]));
+    }
+
+    #[test]
+    fn small_blobs_travel_together_and_none_is_left_behind() {
+        let blob = |len: u64| Blob { hash: Hash::of(&len.to_le_bytes()), len };
+        let sizes = |lens: &[u64]| {
+            let blobs: Vec<Blob> = lens.iter().map(|len| blob(*len)).collect();
+            let batches = batches(&blobs);
+            assert_eq!(batches.concat(), blobs);
+            batches.iter().map(|batch| batch.len()).collect::<Vec<_>>()
+        };
+        assert_eq!(sizes(&[]), [] as [usize; 0]);
+        assert_eq!(sizes(&[5, 5, 5]), [3]);
+        assert_eq!(sizes(&[TOGETHER, 1, TOGETHER - 1, 1]), [1, 2, 1]);
+        assert_eq!(sizes(&[TOGETHER + 1, TOGETHER + 2, u64::MAX, u64::MAX, 0]), [1, 1, 1, 1, 1]);
     }
 }

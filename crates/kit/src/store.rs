@@ -11,13 +11,13 @@ mod look;
 pub mod settings;
 mod sweep;
 
-pub(crate) use action::{Blob, LONGEST_RECORD};
+pub(crate) use action::LONGEST_RECORD;
 pub(crate) use look::Looks;
 pub use sweep::{Stats, Swept};
 
 use crate::cook::Cook;
 use crate::record::Seen;
-use crate::remote::{Job, Name, Policy, Remote, Tier, Uploads};
+use crate::remote::{Blob, Job, Policy, Remote, Tier, Uploads, batches};
 use crate::share::{Made, WorkKey};
 use crate::{Diag, Hash, RelPath};
 use action::{Answer, SETS, Set, StoredOutput, answer_key, question, read_sets, work_key, write_sets};
@@ -258,7 +258,7 @@ impl Store {
 
     /// Remembers the result of shared work.
     pub(crate) fn remember_work(&self, key: WorkKey, made: &Made, took: Duration) {
-        let blob = Blob { hash: Hash::of(&made.bytes), len: made.bytes.len() as u64 };
+        let blob = Blob::of(&made.bytes);
         self.put_blob(blob, &made.bytes);
         let answer = Answer {
             kept: Some(blob),
@@ -284,9 +284,7 @@ impl Store {
 
     fn sets_there(&self, question: Hash) -> Vec<Set> {
         let read = |bytes: Vec<u8>| read_sets(question, &bytes).ok_or(ANOTHER);
-        let tier = self.tier.as_ref();
-        let sets = tier.and_then(|t| t.get(Name::Record(question), LONGEST_RECORD, Duration::ZERO, read));
-        sets.unwrap_or_default()
+        self.tier.as_ref().and_then(|tier| tier.record(question, read)).unwrap_or_default()
     }
 
     fn add_set(&self, question: Hash, set: Set) {
@@ -304,33 +302,35 @@ impl Store {
         let mut far = here.is_none();
         let answer = here.or_else(|| {
             let read = |bytes: Vec<u8>| Answer::read(key, &bytes).ok_or(ANOTHER);
-            self.tier.as_ref()?.get(Name::Record(key), LONGEST_RECORD, Duration::ZERO, read)
+            self.tier.as_ref()?.record(key, read)
         })?;
-        let mut files = Vec::new();
-        for blob in answer.blobs() {
-            files.push(match self.local.blob(blob) {
-                Some(file) => file,
-                None => {
-                    self.fetch(blob, Duration::from_millis(answer.took_ms))?;
-                    far = true;
-                    self.local.blob(blob)?
-                }
-            });
+        let blobs: Vec<Blob> = answer.blobs().collect();
+        let mut files: Vec<Option<File>> = blobs.iter().map(|blob| self.local.blob(*blob)).collect();
+        let lost = blobs.iter().zip(&files).filter(|(_, file)| file.is_none());
+        let mut lost: Vec<Blob> = lost.map(|(blob, _)| *blob).collect();
+        lost.dedup();
+        if !lost.is_empty() {
+            self.fetch(&lost, Duration::from_millis(answer.took_ms))?;
+            far = true;
+            for (file, blob) in files.iter_mut().zip(&blobs).filter(|(file, _)| file.is_none()) {
+                *file = self.local.blob(*blob);
+            }
         }
+        let files = files.into_iter().collect::<Option<Vec<File>>>()?;
         if far {
             self.put(Kind::Record, key, &answer.write(key));
         }
         Some(Whole { answer, files, far })
     }
 
-    /// Brings a blob here.
-    fn fetch(&self, blob: Blob, worth: Duration) -> Option<()> {
-        let check = |bytes: Vec<u8>| match bytes.len() as u64 == blob.len && Hash::of(&bytes) == blob.hash {
-            true => Ok(bytes),
-            false => Err("it has other bytes than it should have"),
-        };
-        let bytes = self.tier.as_ref()?.get(Name::Blob(blob.hash), blob.len, worth, check)?;
-        self.put(Kind::Blob, blob.hash, &bytes);
+    /// Brings blobs here.
+    fn fetch(&self, blobs: &[Blob], worth: Duration) -> Option<()> {
+        let tier = self.tier.as_ref()?;
+        for batch in batches(blobs) {
+            for (blob, bytes) in batch.iter().zip(tier.blobs(batch, worth)?) {
+                self.put(Kind::Blob, blob.hash, &bytes);
+            }
+        }
         Some(())
     }
 

@@ -17,7 +17,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 /// The credit of one request.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub struct Patience {
     credit: Duration,
     since: Instant,
     byte_ns: u64,
@@ -25,14 +25,20 @@ pub(crate) struct Patience {
 
 impl Patience {
     /// For a transfer of `len` bytes that saves `worth`.
-    pub(crate) fn new(len: u64, worth: Duration) -> Patience {
+    pub fn new(len: u64, worth: Duration) -> Patience {
         let worth_ns = worth.min(LONGEST).as_nanos() as u64;
         let byte_ns = (worth_ns / len.max(1)).max(EARNED_NS);
         Patience { credit: CREDIT, since: Instant::now(), byte_ns }
     }
 
+    /// For a transfer of `len` bytes that is not seen on its way: it has everything at once.
+    pub fn in_one(len: u64) -> Patience {
+        let whole = CREDIT + Duration::from_nanos(len.saturating_mul(EARNED_NS)).min(LONGEST);
+        Patience { credit: whole, since: Instant::now(), byte_ns: 0 }
+    }
+
     /// Until when the next byte has to come or go; `None` when it is too late already.
-    pub(crate) fn until(&mut self) -> Option<Instant> {
+    pub fn until(&mut self) -> Option<Instant> {
         let now = Instant::now();
         self.credit = self.credit.saturating_sub(now - self.since);
         self.since = now;
@@ -40,7 +46,7 @@ impl Patience {
     }
 
     /// So many bytes came or went.
-    pub(crate) fn earn(&mut self, bytes: usize) {
+    pub fn earn(&mut self, bytes: usize) {
         let earned = Duration::from_nanos((bytes as u64).saturating_mul(self.byte_ns));
         self.credit = self.credit.saturating_add(earned).min(CREDIT);
     }
@@ -62,7 +68,7 @@ mod tests {
         let mut slow = Patience::new(1 << 20, Duration::ZERO);
         assert!(wait(&mut slow, half));
         slow.earn(1);
-        assert!(!wait(&mut slow, half));
+        assert!(!wait(&mut slow, half + Duration::from_millis(1)));
         // Ten megabytes that save forty seconds may come at a quarter of a megabyte each second.
         let mut steady = Patience::new(10_000_000, Duration::from_secs(40));
         for _ in 0..80 {
@@ -72,5 +78,7 @@ mod tests {
         // However fast the start was, standing still is not waited for.
         steady.earn(1 << 30);
         assert!(!wait(&mut steady, 2 * half));
+        let mut unseen = Patience::in_one(3_000_000);
+        assert!(wait(&mut unseen, 7 * half) && !wait(&mut unseen, half));
     }
 }

@@ -4,9 +4,8 @@
 //! the queue is full, or the server in trouble, what should have been sent is not. At the end of a run the queue is
 //! drained, for a time.
 
-use super::{Fault, Name, Remote, Tier};
+use super::{Blob, LONGEST_TRAVELLER, Name, Tier, batches};
 use crate::Hash;
-use crate::store::Blob;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -85,6 +84,9 @@ impl Uploads {
 
     /// Takes a job, unless there are too many.
     pub(crate) fn add(&self, job: Job) {
+        if job.blobs.iter().any(|blob| blob.len > LONGEST_TRAVELLER) {
+            return;
+        }
         let mut state = self.queue.lock();
         if state.jobs.len() < LONGEST && self.tier.is_writable() && !self.threads.is_empty() {
             state.jobs.push_back(job);
@@ -137,30 +139,28 @@ fn next(queue: &Queue) -> Option<Job> {
 
 /// Sends a record and what it needs; the record last, so that whoever finds it finds everything.
 fn send(tier: &Tier, source: &dyn Source, job: &Job) -> Option<()> {
-    let put = |remote: &dyn Remote, name: Name, bytes: &[u8]| -> Result<(), Fault> {
-        remote.put(name, bytes)?;
-        tier.bytes_up.fetch_add(bytes.len() as u64, Relaxed);
-        Ok(())
-    };
+    let count = |bytes: usize| tier.bytes_up.fetch_add(bytes as u64, Relaxed);
     let name = Name::Record(job.key);
-    if job.merges {
+    let record = if job.merges {
         let theirs = tier.write(|remote| remote.get(name, crate::store::LONGEST_RECORD, Duration::ZERO))?;
-        let bytes = match theirs {
+        match theirs {
             Some(theirs) => source.merge(job.key, &theirs)?,
             None => source.record(job.key)?,
-        };
-        return tier.write(|remote| put(remote, name, &bytes));
-    }
-    if tier.write(|remote| remote.has(name))? {
-        return Some(());
-    }
-    for blob in &job.blobs {
-        let at = Name::Blob(blob.hash);
-        if !tier.write(|remote| remote.has(at))? {
-            let bytes = source.blob(*blob)?;
-            tier.write(|remote| put(remote, at, &bytes))?;
         }
-    }
-    let record = source.record(job.key)?;
-    tier.write(|remote| put(remote, name, &record))
+    } else {
+        if tier.write(|remote| remote.has(name))? {
+            return Some(());
+        }
+        let missing = tier.write(|remote| remote.missing(&job.blobs))?;
+        for batch in batches(&missing) {
+            let read = |blob: &Blob| Some((*blob, source.blob(*blob)?));
+            let blobs = batch.iter().map(read).collect::<Option<Vec<_>>>()?;
+            tier.write(|remote| remote.put_blobs(&blobs))?;
+            blobs.iter().for_each(|(_, bytes)| _ = count(bytes.len()));
+        }
+        source.record(job.key)?
+    };
+    tier.write(|remote| remote.put(name, &record))?;
+    count(record.len());
+    Some(())
 }

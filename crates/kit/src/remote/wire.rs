@@ -4,6 +4,7 @@
 
 use super::Fault;
 use super::address::Address;
+use super::patience::Patience;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::io::{self, ErrorKind, Read, Write};
@@ -11,8 +12,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// How much is read from the system at a time.
+/// How much is sent or received at a time.
 const PIECE: usize = 64 << 10;
+
+/// The longest line of a protocol that has lines.
+const LONGEST_LINE: usize = 32 << 10;
 
 /// What encrypted connections share: the certificates that this system trusts, read when first needed.
 #[derive(Default)]
@@ -86,6 +90,8 @@ pub(crate) struct Wire {
     stream: Stream,
     buffer: Vec<u8>,
     at: usize,
+    /// Whether the other side knows who we are, in protocols where that is said once.
+    pub(crate) known: bool,
 }
 
 impl Wire {
@@ -112,7 +118,7 @@ impl Wire {
         } else {
             Stream::Plain(timed)
         };
-        Ok(Wire { stream, buffer: vec![], at: 0 })
+        Ok(Wire { stream, buffer: vec![], at: 0, known: false })
     }
 
     /// What was received and not yet skipped.
@@ -155,7 +161,57 @@ impl Wire {
         read.map_err(fault)
     }
 
-    pub(crate) fn write_all(&mut self, bytes: &[u8], until: Instant) -> Result<(), Fault> {
+    /// Sends a head and a body.
+    pub(crate) fn send(&mut self, head: &[u8], body: &[u8], patience: &mut Patience) -> Result<(), Fault> {
+        for piece in std::iter::once(head).chain(body.chunks(PIECE)) {
+            self.write_all(piece, patience.until().ok_or(Fault::Slow)?)?;
+            patience.earn(piece.len());
+        }
+        self.flush(patience.until().ok_or(Fault::Slow)?)
+    }
+
+    /// Takes `len` bytes; `false` when the connection ends before.
+    pub(crate) fn take(
+        &mut self,
+        len: u64,
+        bytes: &mut Vec<u8>,
+        patience: &mut Patience,
+    ) -> Result<bool, Fault> {
+        let mut left = len;
+        while left > 0 {
+            if self.ahead().is_empty() {
+                let got = self.more(patience.until().ok_or(Fault::Slow)?)?;
+                patience.earn(got);
+                if got == 0 {
+                    return Ok(false);
+                }
+            }
+            let n = usize::try_from(left).unwrap_or(usize::MAX).min(self.ahead().len());
+            bytes.extend_from_slice(&self.ahead()[..n]);
+            self.skip(n);
+            left -= n as u64;
+        }
+        Ok(true)
+    }
+
+    /// Takes a line, without its end.
+    pub(crate) fn line(&mut self, patience: &mut Patience) -> Result<String, Fault> {
+        loop {
+            if let Some(at) = self.ahead().windows(2).position(|two| two == b"\r\n") {
+                let line = String::from_utf8_lossy(&self.ahead()[..at]).into_owned();
+                self.skip(at + 2);
+                return Ok(line);
+            }
+            if self.ahead().len() > LONGEST_LINE {
+                return Err(Fault::Garbled("its response has a line without end"));
+            }
+            if self.more(patience.until().ok_or(Fault::Slow)?)? == 0 {
+                return Err(Fault::Broken("it closed the connection".to_owned()));
+            }
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8], until: Instant) -> Result<(), Fault> {
         self.stream.until(until);
         let written = match &mut self.stream {
             Stream::Plain(timed) => timed.write_all(bytes),
@@ -164,7 +220,7 @@ impl Wire {
         written.map_err(fault)
     }
 
-    pub(crate) fn flush(&mut self, until: Instant) -> Result<(), Fault> {
+    fn flush(&mut self, until: Instant) -> Result<(), Fault> {
         self.stream.until(until);
         let flushed = match &mut self.stream {
             Stream::Plain(timed) => timed.flush(),

@@ -11,6 +11,7 @@
 
 use crate::hash::Hash;
 use crate::record::{Seen, get_diags, put_diags};
+use crate::remote::Blob;
 use crate::share::WorkKey;
 use crate::wire::{Reader, Writer};
 use crate::{Diag, RelPath};
@@ -26,13 +27,6 @@ pub(crate) const LONGEST_RECORD: u64 = 16 << 20;
 
 /// The longest blob that is believed: outputs are held in memory.
 pub(crate) const LONGEST_BLOB: u64 = 4 << 30;
-
-/// Bytes in the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Blob {
-    pub(crate) hash: Hash,
-    pub(crate) len: u64,
-}
 
 /// What a cook asked of a path: the content of a file, or the names in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -11,9 +11,9 @@
 //! what a crash leaves is checked when it is used, as is everything, and removed when it is not what it should be. A
 //! file's modification time is when it was last used.
 
-use super::action::{Blob, LONGEST_RECORD, SETS, read_sets, write_sets};
+use super::action::{LONGEST_RECORD, SETS, read_sets, write_sets};
 use crate::hash::Hash;
-use crate::remote::Source;
+use crate::remote::{Blob, Source};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -204,16 +204,12 @@ fn hash_of(file: &mut File) -> io::Result<Hash> {
 mod tests {
     use super::*;
 
-    fn blob(bytes: &[u8]) -> Blob {
-        Blob { hash: Hash::of(bytes), len: bytes.len() as u64 }
-    }
-
     #[test]
     fn blobs_come_back_while_they_are_what_they_were() {
         let dir = tempfile::tempdir().unwrap();
         let local = Local::open(dir.path()).unwrap();
         let bytes = vec![7; 600 << 10];
-        let wanted = blob(&bytes);
+        let wanted = Blob::of(&bytes);
         assert!(local.blob(wanted).is_none());
         local.put(Kind::Blob, wanted.hash, &bytes).unwrap();
         let read = || {

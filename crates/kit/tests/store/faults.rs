@@ -112,8 +112,7 @@ fn whatever_a_server_does_the_build_is_the_same() {
             });
         }
     });
-    let longest = longest.into_inner().unwrap();
-    assert!(longest > Duration::ZERO);
+    println!("the longest build took {:?}", longest.into_inner().unwrap());
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use kiln_kit::Shard;
 use kiln_cli::terminal::Color;
+use kiln_kit::Shard;
 use std::path::PathBuf;
 
 /// Compile source art into GPU-ready runtime files: incrementally, in parallel, deterministically.

@@ -2,8 +2,8 @@
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use kiln_kit::Shard;
 use kiln_cli::terminal::Color;
+use kiln_kit::Shard;
 use std::path::PathBuf;
 
 /// Bake assets described in TOML into one file, and look into such files.
