@@ -16,9 +16,7 @@ use object_store::client::{
 };
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path;
-use object_store::{
-    ClientOptions, Error, Extensions, GetOptions, ObjectStore, ObjectStoreExt, PutOptions, RetryConfig,
-};
+use object_store::{ClientOptions, Error, Extensions, GetOptions, ObjectStore, PutOptions, RetryConfig};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
