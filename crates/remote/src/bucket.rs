@@ -19,7 +19,7 @@ use object_store::path::Path;
 use object_store::{ClientOptions, Error, Extensions, GetOptions, ObjectStore, PutOptions, RetryConfig};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
@@ -167,7 +167,7 @@ struct Connector {
 
 impl HttpConnector for Connector {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(Service { plain: self.plain, clients: Mutex::default() }))
+        Ok(HttpClient::new(Service { plain: self.plain, clients: Mutex::default(), lost: OnceLock::new() }))
     }
 }
 
@@ -175,6 +175,8 @@ impl HttpConnector for Connector {
 struct Service {
     plain: bool,
     clients: Mutex<HashMap<String, Arc<Client>>>,
+    /// Why there are no credentials: whoever gives them is asked by one thread after the other, and not again after that.
+    lost: OnceLock<Fault>,
 }
 
 impl fmt::Debug for Service {
@@ -223,8 +225,15 @@ impl HttpService for Service {
         let bounds = request.extensions().get::<Arc<Bounds>>().cloned();
         let (limit, worth) =
             bounds.as_ref().map_or((LONGEST_OTHER, Duration::ZERO), |bounds| (bounds.limit, bounds.worth));
-        let response = self.answer(request, limit, worth).await.map_err(|fault| {
-            bounds.iter().for_each(|bounds| bounds.suffer(fault.clone()));
+        let answer = match self.lost.get().filter(|_| bounds.is_none()) {
+            Some(lost) => Err(lost.clone()),
+            None => self.answer(request, limit, worth).await,
+        };
+        let response = answer.map_err(|fault| {
+            match &bounds {
+                Some(bounds) => bounds.suffer(fault.clone()),
+                None => _ = self.lost.set(fault.clone()),
+            }
             let kind = match fault {
                 Fault::Slow => HttpErrorKind::Timeout,
                 Fault::Unreachable(_) => HttpErrorKind::Connect,

@@ -13,8 +13,8 @@ use kiln_kit::remote::{Address, Blob, Credentials, Fault, Name, Patience, Remote
 use message::*;
 use prost::Message;
 use std::collections::HashMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Servers take no longer messages, unless they say otherwise; some room is for what is around the blobs.
@@ -43,7 +43,7 @@ pub struct Reapi {
     server: Server,
     address: Address,
     instance: String,
-    abilities: Mutex<Option<Abilities>>,
+    abilities: OnceLock<Result<Abilities, Fault>>,
     uploads: AtomicU64,
 }
 
@@ -61,24 +61,20 @@ impl Reapi {
             server: Server::new(&address, credentials.map(Credentials::authorization))?,
             instance: address.path.trim_matches('/').to_owned(),
             address,
-            abilities: Mutex::default(),
+            abilities: OnceLock::new(),
             uploads: AtomicU64::new(0),
         })
     }
 
-    /// What the server can do; it is asked once.
+    /// What the server can do. It is asked once, whatever comes of it: others wait for the answer, and not again after it.
     fn abilities(&self) -> Result<Abilities, Fault> {
-        let mut known = self.abilities.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = *known {
-            return Ok(known);
-        }
-        let request = GetCapabilitiesRequest { instance_name: self.instance.clone() };
-        let capabilities: Option<ServerCapabilities> = self.server.ask(CAPABILITIES, request, small())?;
-        let cache = capabilities.and_then(|all| all.cache_capabilities);
-        let cache = cache.ok_or(Fault::Garbled("it is no cache"))?;
-        let abilities = read_abilities(&cache)?;
-        *known = Some(abilities);
-        Ok(abilities)
+        let ask = || {
+            let request = GetCapabilitiesRequest { instance_name: self.instance.clone() };
+            let capabilities: Option<ServerCapabilities> = self.server.ask(CAPABILITIES, request, small())?;
+            let cache = capabilities.and_then(|all| all.cache_capabilities);
+            read_abilities(&cache.ok_or(Fault::Garbled("it is no cache"))?)
+        };
+        self.abilities.get_or_init(ask).clone()
     }
 
     fn resource(&self, within: &str, blob: Blob) -> String {
@@ -170,6 +166,7 @@ impl Remote for Reapi {
     fn has(&self, name: Name) -> Result<bool, Fault> {
         match name {
             Name::Record(key) => {
+                self.abilities()?;
                 let request = GetActionResultRequest {
                     instance_name: self.instance.clone(),
                     action_digest: Some(action(key)),

@@ -98,6 +98,24 @@ fn nonsense_and_refusals() {
     }
 }
 
+/// Whoever has no credentials waits once for the server that gives them to machines in the cloud, on all threads together.
+#[test]
+fn nobody_gives_credentials() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let vars = [("AWS_ENDPOINT_URL", &endpoint), ("AWS_METADATA_ENDPOINT", &endpoint)];
+    let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let bucket = Bucket::new(Address::parse("s3://bucket", false).unwrap(), vars, false).unwrap();
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for n in 0..16u8 {
+            let has = |n| bucket.has(Name::Record(Hash::of(&[n])));
+            scope.spawn(move || assert!(has(n).is_err()));
+        }
+    });
+    assert!(start.elapsed() < FAR_TOO_LONG, "{:?}", start.elapsed());
+}
+
 /// A service that is not this machine has to be encrypted, wherever the environment says it is.
 #[test]
 fn plain_endpoints_elsewhere_are_refused() {
