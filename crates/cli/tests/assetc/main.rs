@@ -31,3 +31,4 @@ mod shaders;
 mod store;
 mod strange;
 mod textures;
+mod watch;

@@ -9,7 +9,7 @@ use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::{render, store};
 use kiln_kit::{Diag, Shard, State, Store};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
     if args.list_presets {
@@ -59,19 +59,11 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
     if let (Some(kept), Some(place)) = (&kept, &place) {
         place.finish(kept, start.elapsed()).iter().for_each(|warning| session.say(warning));
     }
-    report.problems.iter().for_each(|problem| session.say(problem));
-    for asset in &report.assets {
-        asset.warnings.iter().for_each(|warning| session.say(warning));
-    }
-    for asset in &report.assets {
-        if let State::Failed(error) = &asset.state {
-            session.say(error);
-        }
-    }
+    say_all(session, &report, |_| true);
     if session.json {
         session.out().line(&report_json(&report, &roots, kept.as_ref()).to_string());
     } else if session.verbosity > Verbosity::Quiet {
-        summary(session, &report, &roots, args.shard, start);
+        summary(session, &report, &roots, args.shard, start.elapsed());
         if let Some(line) = kept.as_ref().and_then(|kept| store::line(&kept.figures())) {
             session.out().line(&line);
         }
@@ -79,11 +71,30 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
     Ok(if report.is_ok() { OK } else { FAILED })
 }
 
-fn cores() -> usize {
+/// Says everything that a build found: problems, the warnings of these assets, errors.
+pub(super) fn say_all(session: &Session, report: &Report, warned: impl Fn(&Asset) -> bool) {
+    report.problems.iter().for_each(|problem| session.say(problem));
+    for asset in report.assets.iter().filter(|asset| warned(asset)) {
+        asset.warnings.iter().for_each(|warning| session.say(warning));
+    }
+    for asset in &report.assets {
+        if let State::Failed(error) = &asset.state {
+            session.say(error);
+        }
+    }
+}
+
+pub(super) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn summary(session: &Session, report: &Report, roots: &Roots, shard: Option<Shard>, start: Instant) {
+pub(super) fn summary(
+    session: &Session,
+    report: &Report,
+    roots: &Roots,
+    shard: Option<Shard>,
+    took: Duration,
+) {
     let mut out = session.out();
     let output = session.shown(&roots.output);
     if report.assets.is_empty() {
@@ -103,7 +114,7 @@ fn summary(session: &Session, report: &Report, roots: &Roots, shard: Option<Shar
         render::count(report.assets.len(), "asset", "assets"),
         report.built(),
         report.fresh(),
-        out.style.faint(&format!("({})", render::time(start.elapsed()))),
+        out.style.faint(&format!("({})", render::time(took))),
     );
     out.line(&line);
     if let Some(refs) = report.refs.filter(|_| session.verbosity == Verbosity::Verbose) {
