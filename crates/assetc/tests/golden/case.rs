@@ -126,6 +126,8 @@ fn compile(project: &Path) -> Report {
         force,
         verify,
         pack,
+        store: None,
+        shard: None,
         manifest: Manifest::Textures,
         events: &(),
     };

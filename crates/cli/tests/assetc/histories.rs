@@ -38,6 +38,8 @@ fn build_here(project: &Project, pack: bool) -> Result<Ended, String> {
         force: false,
         verify: false,
         pack,
+        store: None,
+        shard: None,
         manifest: assetc::config::Manifest::Textures,
         events: &(),
     };

@@ -24,8 +24,12 @@ mod permissions;
 mod project;
 mod random;
 mod report;
+#[path = "../../../kit/tests/store/server.rs"]
+#[allow(dead_code, reason = "the server is shared with the tests of the store")]
+mod server;
 #[cfg(feature = "glsl")]
 mod shaders;
+mod store;
 mod strange;
 mod textures;
 mod watch;
