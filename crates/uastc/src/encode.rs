@@ -1,12 +1,13 @@
 //! The way in: blocks, strips of blocks, groups for the search.
 
+use crate::batch::GROUP;
 use crate::block::{Block, Class};
 use crate::effort::Effort;
 use crate::hints;
 use crate::lanes::{Lanes, Path, Task};
 use crate::packing::{pack, pack_solid};
 use crate::rdo::{Window, band_rows};
-use crate::search::{GROUP, search};
+use crate::search::search;
 use crate::view::{View, blocks_high, blocks_wide};
 use crate::{BLOCK_BYTES, Options};
 use std::ops::Range;

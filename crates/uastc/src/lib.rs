@@ -26,7 +26,8 @@
 
 #![allow(clippy::needless_range_loop, reason = "texels, channels and subsets are indices of several arrays")]
 
-mod bc7;
+mod batch;
+pub mod bc7;
 mod block;
 mod decode;
 mod effort;
@@ -40,10 +41,12 @@ mod modes;
 mod oracle;
 mod packing;
 mod partitions;
+mod ranking;
 mod rdo;
 mod search;
 mod spread;
 mod stages;
+mod transcode;
 mod view;
 
 pub use decode::decode_block;
