@@ -9,9 +9,11 @@ mod damage;
 mod determinism;
 mod edits;
 mod embed;
+mod fonts;
 mod histories;
 mod json;
 mod kills;
+mod lights;
 #[path = "../../../import/tests/gltf/model.rs"]
 #[allow(dead_code, reason = "the builder is shared with the tests of the importer")]
 mod model;
@@ -20,6 +22,7 @@ mod packs;
 mod permissions;
 mod project;
 mod random;
+mod report;
 #[cfg(feature = "glsl")]
 mod shaders;
 mod strange;

@@ -1,5 +1,6 @@
 //! The arguments of `assetc`.
 
+use super::report::ReportArgs;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use kiln_cli::terminal::Color;
@@ -110,6 +111,8 @@ pub(super) enum Command {
         /// A directory or a .hpack [default: the output directory]
         path: Option<PathBuf>,
     },
+    /// Write one HTML page about the output directory, or a directory or pack: sizes, pictures, meshes, what grew
+    Report(ReportArgs),
     /// Look at packs
     #[command(subcommand)]
     Pack(PackCommand),

@@ -3,6 +3,7 @@
 mod args;
 mod build;
 mod inspect;
+mod report;
 
 use ::assetc::config::{self, Config, Preset, Roots};
 use ::assetc::tools::{Tools, serve_shaders};
@@ -66,6 +67,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Init) => init(session),
         Some(Command::Info { path }) => inspect::info(session, path),
         Some(Command::Check { path }) => inspect::check(session, path),
+        Some(Command::Report(args)) => report::report(session, args),
         Some(Command::Pack(PackCommand::Info { file })) => inspect::pack_info(session, file),
         Some(Command::Clean) => build::clean(session),
         Some(Command::Explain { source }) => inspect::explain(session, &source),
