@@ -20,7 +20,8 @@ pub enum Encoder {
     Intel(Profile),
     /// What a build for every platform gives on a desktop: our UASTC, transcoded.
     Transcoded(Quality),
-    Ours(Quality),
+    /// Ours; with `true` opaque blocks of opaque pictures stay opaque, which rivals do not promise.
+    Ours(Quality, bool),
 }
 
 impl Encoder {
@@ -28,7 +29,8 @@ impl Encoder {
         match self {
             Self::Intel(profile) => format!("intel {profile:?}"),
             Self::Transcoded(quality) => format!("UASTC {quality:?}, transcoded"),
-            Self::Ours(quality) => format!("ours {quality:?}"),
+            Self::Ours(quality, false) => format!("ours {quality:?}"),
+            Self::Ours(quality, true) => format!("ours {quality:?}, opaque kept"),
         }
     }
 
@@ -46,9 +48,10 @@ impl Encoder {
                 let options = Options { quality, rdo: None };
                 kiln_uastc::encode_rows(&view, 0..blocks_high(height), &options, out);
             }
-            Self::Ours(quality) => {
+            Self::Ours(quality, kept) => {
                 let view = View::tight(&image.rgba, width, height).expect("a whole image");
-                todo!("{view:?}{quality:?}")
+                let options = kiln_uastc::bc7::Options { quality, opaque: !image.has_alpha && !kept };
+                kiln_uastc::bc7::encode_rows(&view, 0..blocks_high(height), options, out);
             }
         }
     }

@@ -18,7 +18,6 @@ mod table;
 
 use clock::Clock;
 use encoders::{Encoder, Profile};
-use images::Image;
 use kiln_uastc::Quality;
 use std::path::PathBuf;
 use table::{Figures, Results};
@@ -41,7 +40,10 @@ fn main() {
         encoders.push(Encoder::Intel(Profile::Slow));
     }
     if !said("theirs") {
-        encoders.extend([Quality::Fast, Quality::Default, Quality::High].map(Encoder::Ours));
+        for kept in [false, true] {
+            let qualities = [Quality::Fast, Quality::Default, Quality::High];
+            encoders.extend(qualities.map(|quality| Encoder::Ours(quality, kept)));
+        }
     }
 
     let mut figures = vec![Vec::new(); encoders.len()];

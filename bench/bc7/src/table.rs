@@ -97,7 +97,7 @@ impl Results<'_> {
         println!("|---|---|---|---|---|---|---|");
         for (i, ours) in self.encoders.iter().enumerate() {
             for (k, theirs) in self.encoders.iter().enumerate() {
-                if !matches!((ours, theirs), (Encoder::Ours(_), Encoder::Intel(_))) {
+                if !matches!((ours, theirs), (Encoder::Ours(..), Encoder::Intel(_))) {
                     continue;
                 }
                 let (a, b) = (self.row(i), self.row(k));

@@ -6,17 +6,17 @@
 //! BC7's endpoints and weights, `stages` its modes, `packing` its bits.
 //!
 //! ```
-//! use kiln_uastc::{BLOCK_BYTES, Quality, View, bc7, blocks_high, encoded_len};
+//! use kiln_uastc::{BLOCK_BYTES, View, bc7, blocks_high, encoded_len};
 //!
 //! let pixels = vec![128; 10 * 6 * 4];
 //! let view = View::tight(&pixels, 10, 6).expect("the pixels suffice");
 //! let mut out = vec![0; encoded_len(10, 6).expect("it fits")];
-//! bc7::encode_rows(&view, 0..blocks_high(6), Quality::Default, &mut out);
+//! bc7::encode_rows(&view, 0..blocks_high(6), bc7::Options::default(), &mut out);
 //! let first = out[..BLOCK_BYTES].try_into().expect("a block");
-//! assert_eq!(bc7::decode_block(first), [[128; 4]; 16]);
+//! assert_eq!(bc7::decode_block(first), Some([[128; 4]; 16]));
 //! ```
 //!
-//! Opaque blocks stay opaque, blocks of one colour are exact. The bytes depend on the texels and the quality alone.
+//! Blocks of one colour are exact. The bytes depend on the texels and the [`Options`] alone.
 
 mod block;
 mod decode;
@@ -41,13 +41,23 @@ use block::Block;
 use effort::Effort;
 use std::ops::Range;
 
+/// How to encode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// How much time to spend.
+    pub quality: Quality,
+    /// The picture is opaque and its alpha is not looked at: it may come out as 254, which leaves the colours
+    /// more freedom. Otherwise an opaque block stays opaque. Blocks that are not opaque keep their alpha always.
+    pub opaque: bool,
+}
+
 /// Encodes one block of RGBA texels in raster order.
 ///
 /// [`encode_rows`] is several times as fast for many blocks and gives the same bytes.
 #[must_use]
-pub fn encode_block(texels: &[[u8; 4]; 16], quality: Quality) -> [u8; BLOCK_BYTES] {
+pub fn encode_block(texels: &[[u8; 4]; 16], options: Options) -> [u8; BLOCK_BYTES] {
     let mut out = [0; BLOCK_BYTES];
-    encode_with_errors(&[*texels], quality, |_, bytes, _| out = bytes);
+    encode_with_errors(&[*texels], options, |_, bytes, _| out = bytes);
     out
 }
 
@@ -55,13 +65,13 @@ pub fn encode_block(texels: &[[u8; 4]; 16], quality: Quality) -> [u8; BLOCK_BYTE
 ///
 /// Rows past the last are ignored. `out` begins with the first of the rows and must have room for all of them;
 /// if it is shorter, only whole blocks that fit are written.
-pub fn encode_rows(view: &View<'_>, block_rows: Range<u32>, quality: Quality, out: &mut [u8]) {
-    encode_rows_on(Path::best(), view, block_rows, quality, out);
+pub fn encode_rows(view: &View<'_>, block_rows: Range<u32>, options: Options, out: &mut [u8]) {
+    encode_rows_on(Path::best(), view, block_rows, options, out);
 }
 
 /// [`encode_rows`] with a given instruction set, to compare them.
 #[doc(hidden)]
-pub fn encode_rows_on(path: Path, view: &View<'_>, block_rows: Range<u32>, quality: Quality, out: &mut [u8]) {
+pub fn encode_rows_on(path: Path, view: &View<'_>, block_rows: Range<u32>, options: Options, out: &mut [u8]) {
     let wide = blocks_wide(view.width());
     let rows = block_rows.start..block_rows.end.min(blocks_high(view.height()));
     let mut places = rows.flat_map(|y| (0..wide).map(move |x| (x, y)));
@@ -75,7 +85,7 @@ pub fn encode_rows_on(path: Path, view: &View<'_>, block_rows: Range<u32>, quali
         if count == 0 {
             return;
         }
-        path.run(Encode { blocks: &mut blocks[..count], quality, out });
+        path.run(Encode { blocks: &mut blocks[..count], options, out });
     }
 }
 
@@ -84,7 +94,7 @@ pub fn encode_rows_on(path: Path, view: &View<'_>, block_rows: Range<u32>, quali
 #[doc(hidden)]
 pub fn encode_with_errors(
     texels: &[[[u8; 4]; 16]],
-    quality: Quality,
+    options: Options,
     mut each: impl FnMut(usize, [u8; BLOCK_BYTES], u32),
 ) {
     let mut blocks = [Block::EMPTY; GROUP];
@@ -94,7 +104,7 @@ pub fn encode_with_errors(
             block.restart(texels.map(u32::from_le_bytes));
         }
         let blocks = &mut blocks[..texels.len()];
-        Path::best().run(Encode { blocks, quality, out: bytes.as_flattened_mut() });
+        Path::best().run(Encode { blocks, options, out: bytes.as_flattened_mut() });
         for (i, (block, bytes)) in blocks.iter().zip(bytes).enumerate() {
             let error = if block.class == Class::Solid { 0 } else { block.error as u32 };
             each(group * GROUP + i, bytes, error);
@@ -105,13 +115,13 @@ pub fn encode_with_errors(
 /// At most a group of blocks to encode.
 struct Encode<'a> {
     blocks: &'a mut [Block],
-    quality: Quality,
+    options: Options,
     out: &'a mut [u8],
 }
 
 impl Task for Encode<'_> {
     fn run<L: Lanes>(self) {
-        search::search::<L>(self.blocks, Effort::of(self.quality));
+        search::search::<L>(self.blocks, Effort::of(self.options.quality), !self.options.opaque);
         for (block, out) in self.blocks.iter().zip(self.out.as_chunks_mut::<BLOCK_BYTES>().0) {
             *out = match block.class {
                 Class::Solid => packing::pack(&solid::solid(block.texels[0])),

@@ -10,7 +10,6 @@
 //! comes out as `floor(x * 257 / 256 + 1 / 512)`, while both ends come out exactly. Texels between the ends
 //! therefore aim at [`bent`] values, half a step higher.
 
-
 use crate::lanes::Lanes;
 use crate::lattice::Lattice;
 use crate::spread::{Members, Spread, Texels, add, pick, settle};

@@ -37,8 +37,6 @@ mod hints;
 mod lanes;
 mod lattice;
 mod modes;
-#[cfg(test)]
-mod oracle;
 mod packing;
 mod partitions;
 mod ranking;

@@ -8,7 +8,6 @@ mod subsets;
 pub(crate) use planes::{ChoosePlanes, GreyPlanes, TwoPlanes};
 pub(crate) use subsets::{ChoosePattern, Subsets};
 
-
 use crate::batch::{Batch, Stage};
 use crate::block::{Block, Candidate};
 use crate::effort::Effort;

@@ -1,14 +1,14 @@
 //! Our own decoder: sixteen bytes to sixteen texels, exactly as the specification has it.
 //!
-//! A block of the reserved mode decodes to transparent black, as the specification asks of decoders.
+//! A block of the reserved mode is refused; hardware shows it as transparent black.
 
 use super::modes::{Fields, MODES};
 use super::packing::unpack;
 
-/// The texels of a BC7 block in raster order.
+/// The texels of a BC7 block in raster order, or `None` if its mode is the reserved one.
 #[must_use]
-pub fn decode_block(block: &[u8; 16]) -> [[u8; 4]; 16] {
-    unpack(block).map_or([[0; 4]; 16], |fields| texels(&fields))
+pub fn decode_block(block: &[u8; 16]) -> Option<[[u8; 4]; 16]> {
+    unpack(block).map(|fields| texels(&fields))
 }
 
 /// A weight index as 64ths.

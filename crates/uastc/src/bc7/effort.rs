@@ -20,8 +20,6 @@ pub(crate) struct Effort {
     pub(crate) slack: f32,
     /// How many patterns are fitted, of the lists of [`super::block::Block::choices`].
     pub(crate) patterns: [usize; 4],
-    /// How many of the patterns of two subsets are looked at: the first are the most useful.
-    pub(crate) two: usize,
     /// Two planes are looked at, in an opaque block, if the best error is above this.
     pub(crate) opaque_planes_above: f32,
     /// Two planes are tried if their expected error, times this, is below the best error.
@@ -60,14 +58,13 @@ impl Effort {
 const PLAIN: &[f32] = &[0.0];
 
 static FAST: Effort = Effort {
-    rounds: 1,
-    stretch: [PLAIN; 3],
-    smooth: [&[]; 3],
-    smooth_below: 0.0,
+    rounds: 2,
+    stretch: [PLAIN, PLAIN, &[0.0, 0.12]],
+    smooth: [&[], &[], &[0.4]],
+    smooth_below: 100.0,
     split_above: f32::INFINITY,
     slack: 1.0,
     patterns: [0; 4],
-    two: 64,
     opaque_planes_above: f32::INFINITY,
     plane_slack: 1.0,
     fine_planes: false,
@@ -76,27 +73,25 @@ static FAST: Effort = Effort {
 static DEFAULT: Effort = Effort {
     rounds: 1,
     stretch: [PLAIN, PLAIN, &[0.0, 0.1]],
-    smooth: [&[], &[], &[0.3]],
+    smooth: [&[0.5], &[0.2], &[0.3]],
     smooth_below: 100.0,
-    split_above: 40.0,
-    slack: 1.0,
-    patterns: [1, 1, 0, 0],
-    two: 64,
-    opaque_planes_above: f32::INFINITY,
-    plane_slack: 1.0,
-    fine_planes: false,
+    split_above: 4.0,
+    slack: 0.5,
+    patterns: [3, 2, 1, 0],
+    opaque_planes_above: 4.0,
+    plane_slack: 0.8,
+    fine_planes: true,
 };
 
 static HIGH: Effort = Effort {
     rounds: 2,
-    stretch: [&[0.0, -0.06], &[0.0, 0.05], &[0.0, 0.07, 0.15]],
+    stretch: [&[0.0, -0.06, 0.06], &[0.0, 0.05, 0.1], &[0.0, 0.07, 0.15]],
     smooth: [&[0.5], &[0.2], &[0.3, 0.6]],
     smooth_below: 200.0,
-    split_above: 20.0,
-    slack: 0.6,
-    patterns: [4, 3, 2, 2],
-    two: 64,
-    opaque_planes_above: 20.0,
-    plane_slack: 0.7,
+    split_above: 0.0,
+    slack: 0.1,
+    patterns: [4; 4],
+    opaque_planes_above: 0.0,
+    plane_slack: 0.2,
     fine_planes: true,
 };

@@ -180,7 +180,8 @@ pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize>(
     let count = tries.stretch.len() + if L::any(smooth) { tries.smooth.len() } else { 0 };
     for attempt in 0..count {
         let extra = attempt >= tries.stretch.len();
-        let stretch = if extra { tries.smooth[attempt - tries.stretch.len()] } else { tries.stretch[attempt] };
+        let stretch =
+            if extra { tries.smooth[attempt - tries.stretch.len()] } else { tries.stretch[attempt] };
         let scale = L::splat(1.0 / (1.0 + stretch + stretch));
         let shift = L::splat(stretch / (1.0 + stretch + stretch));
         let mut now = best;

@@ -9,10 +9,10 @@ use crate::batch::run;
 use crate::block::Class;
 use crate::lanes::Lanes;
 
-/// Finds the best candidate for every block that is not solid.
-pub(crate) fn search<L: Lanes>(blocks: &mut [Block], effort: &Effort) {
+/// Finds the best candidate for every block that is not solid. `alpha`: opaque blocks have to stay opaque.
+pub(crate) fn search<L: Lanes>(blocks: &mut [Block], effort: &Effort, alpha: bool) {
     if blocks.iter().any(opaque) {
-        rgb::<L>(blocks, effort);
+        rgb::<L>(blocks, effort, alpha);
     }
     if blocks.iter().any(translucent) {
         rgba::<L>(blocks, effort);
@@ -27,8 +27,11 @@ fn translucent(block: &Block) -> bool {
     matches!(block.class, Class::Rgba | Class::GreyAlpha)
 }
 
-fn rgb<L: Lanes>(blocks: &mut [Block], effort: &Effort) {
-    run::<L, _>(&OneLine::<3>, blocks, effort, opaque);
+fn rgb<L: Lanes>(blocks: &mut [Block], effort: &Effort, alpha: bool) {
+    match alpha {
+        true => run::<L, _>(&OneLine::<3, true>, blocks, effort, opaque),
+        false => run::<L, _>(&OneLine::<3, false>, blocks, effort, opaque),
+    }
     let planes = |b: &Block| opaque(b) && b.error > effort.opaque_planes_above;
     if effort.opaque_planes_above < f32::INFINITY {
         run::<L, _>(&ChoosePlanes::<3>, blocks, effort, planes);
@@ -68,7 +71,7 @@ fn rgb<L: Lanes>(blocks: &mut [Block], effort: &Effort) {
 }
 
 fn rgba<L: Lanes>(blocks: &mut [Block], effort: &Effort) {
-    run::<L, _>(&OneLine::<4>, blocks, effort, translucent);
+    run::<L, _>(&OneLine::<4, false>, blocks, effort, translucent);
     run::<L, _>(&ChoosePlanes::<4>, blocks, effort, |b| translucent(b) && b.error > 0.0);
     for alone in [3, 1, 0, 2] {
         let pass = |b: &Block| translucent(b) && b.planes[alone] * effort.plane_slack < b.error;

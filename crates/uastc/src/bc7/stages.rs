@@ -38,17 +38,17 @@ fn channels<L: Lanes, const C: usize>(batch: &Batch) -> Texels<L, C> {
     batch.channels(which)
 }
 
-/// Mode 6: one line for all texels.
-pub(crate) struct OneLine<const C: usize>;
+/// Mode 6: one line for all texels. `OPAQUE`: alpha is not among the channels, and has to stay 255.
+pub(crate) struct OneLine<const C: usize, const OPAQUE: bool>;
 
-impl<const C: usize> Stage for OneLine<C> {
+impl<const C: usize, const OPAQUE: bool> Stage for OneLine<C, OPAQUE> {
     type Block = Block;
     type Effort = Effort;
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let px = channels::<L, C>(batch);
         let spread = spread::<L, C, 1, 1>(&px, &[]);
-        let fitted = fit::<L, C, 16, 1>(&px, &[], &spread, MODES[6].colour, C == 3, effort.tries(16));
+        let fitted = fit::<L, C, 16, 1>(&px, &[], &spread, MODES[6].colour, OPAQUE, effort.tries(16));
         offer(6, blocks, batch, &fitted, [0; WIDTH]);
     }
 }
@@ -129,7 +129,8 @@ impl<const C: usize> Stage for ChoosePlanes<C> {
 
 /// Modes 4 and 5: one channel has weights of its own. `R` is how many channels remain, `N` and `M` how many
 /// weights they and the lone one have.
-pub(crate) struct TwoPlanes<const MODE: usize, const C: usize, const R: usize, const N: usize, const M: usize> {
+pub(crate) struct TwoPlanes<const MODE: usize, const C: usize, const R: usize, const N: usize, const M: usize>
+{
     /// The channel on its own.
     pub(crate) alone: usize,
 }
@@ -188,7 +189,7 @@ impl<const C: usize> Stage for ChooseTwo<C> {
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let moments = Moments::<L, C, 1>::new(&channels::<L, C>(batch));
         let wanted = effort.patterns[TWO_8].max(effort.patterns[TWO_4]);
-        let [eight, four] = moments.rank(&TWO[..effort.two], 2, [1.0 / 49.0, 1.0 / 9.0], wanted);
+        let [eight, four] = moments.rank(&TWO, 2, [1.0 / 49.0, 1.0 / 9.0], wanted);
         remember(blocks, batch, TWO_8, &eight[..effort.patterns[TWO_8]]);
         remember(blocks, batch, TWO_4, &four[..effort.patterns[TWO_4]]);
     }
