@@ -85,7 +85,7 @@ pub fn encode_rows_on(path: Path, view: &View<'_>, block_rows: Range<u32>, optio
         if count == 0 {
             return;
         }
-        path.run(Encode { blocks: &mut blocks[..count], options, out });
+        encode(path, &mut blocks[..count], options, out);
     }
 }
 
@@ -104,12 +104,17 @@ pub fn encode_with_errors(
             block.restart(texels.map(u32::from_le_bytes));
         }
         let blocks = &mut blocks[..texels.len()];
-        Path::best().run(Encode { blocks, options, out: bytes.as_flattened_mut() });
+        encode(Path::best(), blocks, options, bytes.as_flattened_mut());
         for (i, (block, bytes)) in blocks.iter().zip(bytes).enumerate() {
             let error = if block.class == Class::Solid { 0 } else { block.error as u32 };
             each(group * GROUP + i, bytes, error);
         }
     }
+}
+
+/// Encodes at most a group of blocks. Not generic, so that the search is compiled here and nowhere else.
+fn encode(path: Path, blocks: &mut [Block], options: Options, out: &mut [u8]) {
+    path.run(Encode { blocks, options, out });
 }
 
 /// At most a group of blocks to encode.

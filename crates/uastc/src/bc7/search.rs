@@ -32,17 +32,8 @@ fn rgb<L: Lanes>(blocks: &mut [Block], effort: &Effort, alpha: bool) {
         true => run::<L, _>(&OneLine::<3, true>, blocks, effort, opaque),
         false => run::<L, _>(&OneLine::<3, false>, blocks, effort, opaque),
     }
-    let planes = |b: &Block| opaque(b) && b.error > effort.opaque_planes_above;
     if effort.opaque_planes_above < f32::INFINITY {
-        run::<L, _>(&ChoosePlanes::<3>, blocks, effort, planes);
-        for alone in [1, 0, 2] {
-            let pass = |b: &Block| planes(b) && b.planes[alone] * effort.plane_slack < b.error;
-            run::<L, _>(&TwoPlanes::<5, 3, 2, 4, 4> { alone }, blocks, effort, pass);
-            if effort.fine_planes {
-                run::<L, _>(&TwoPlanes::<4, 3, 2, 4, 8> { alone }, blocks, effort, pass);
-                run::<L, _>(&TwoPlanes::<4, 3, 2, 8, 4> { alone }, blocks, effort, pass);
-            }
-        }
+        planes::<L>(blocks, effort, &[1, 0, 2], |b| opaque(b) && b.error > effort.opaque_planes_above);
     }
     if effort.split_above == f32::INFINITY {
         return;
@@ -70,17 +61,27 @@ fn rgb<L: Lanes>(blocks: &mut [Block], effort: &Effort, alpha: bool) {
     }
 }
 
-fn rgba<L: Lanes>(blocks: &mut [Block], effort: &Effort) {
-    run::<L, _>(&OneLine::<4, false>, blocks, effort, translucent);
-    run::<L, _>(&ChoosePlanes::<4>, blocks, effort, |b| translucent(b) && b.error > 0.0);
-    for alone in [3, 1, 0, 2] {
-        let pass = |b: &Block| translucent(b) && b.planes[alone] * effort.plane_slack < b.error;
-        run::<L, _>(&TwoPlanes::<5, 4, 3, 4, 4> { alone }, blocks, effort, pass);
+/// Tries each of the channels on its own.
+fn planes<L: Lanes>(
+    blocks: &mut [Block],
+    effort: &Effort,
+    channels: &[usize],
+    pass: impl Fn(&Block) -> bool,
+) {
+    run::<L, _>(&ChoosePlanes, blocks, effort, &pass);
+    for &alone in channels {
+        let pass = |b: &Block| pass(b) && b.planes[alone] * effort.plane_slack < b.error;
+        run::<L, _>(&TwoPlanes::<5, 4, 4> { alone }, blocks, effort, pass);
         if effort.fine_planes {
-            run::<L, _>(&TwoPlanes::<4, 4, 3, 4, 8> { alone }, blocks, effort, pass);
-            run::<L, _>(&TwoPlanes::<4, 4, 3, 8, 4> { alone }, blocks, effort, pass);
+            run::<L, _>(&TwoPlanes::<4, 4, 8> { alone }, blocks, effort, pass);
+            run::<L, _>(&TwoPlanes::<4, 8, 4> { alone }, blocks, effort, pass);
         }
     }
+}
+
+fn rgba<L: Lanes>(blocks: &mut [Block], effort: &Effort) {
+    run::<L, _>(&OneLine::<4, false>, blocks, effort, translucent);
+    planes::<L>(blocks, effort, &[3, 1, 0, 2], |b| translucent(b) && b.error > 0.0);
     if effort.split_above == f32::INFINITY {
         return;
     }

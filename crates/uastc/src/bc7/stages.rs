@@ -79,39 +79,39 @@ fn offer<L: Lanes, const C: usize, const S: usize>(
 }
 
 /// How well the channels of each block split into one alone and the others on a line.
-pub(crate) struct ChoosePlanes<const C: usize>;
+pub(crate) struct ChoosePlanes;
 
-impl<const C: usize> Stage for ChoosePlanes<C> {
+impl Stage for ChoosePlanes {
     type Block = Block;
     type Effort = Effort;
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, _: &Effort) {
-        let px = channels::<L, C>(batch);
-        let mut sum = [L::zero(); C];
-        let mut cov = [[L::zero(); C]; C];
+        let px = channels::<L, 4>(batch);
+        let mut sum = [L::zero(); 4];
+        let mut cov = [[L::zero(); 4]; 4];
         for i in 0..16 {
-            let mut p = [L::zero(); C];
-            for c in 0..C {
+            let mut p = [L::zero(); 4];
+            for c in 0..4 {
                 p[c] = px[c][i] - L::splat(128.0);
             }
-            for a in 0..C {
+            for a in 0..4 {
                 sum[a] = sum[a] + p[a];
-                for b in a..C {
+                for b in a..4 {
                     cov[a][b] = cov[a][b] + p[a] * p[b];
                 }
             }
         }
-        for a in 0..C {
-            for b in a..C {
+        for a in 0..4 {
+            for b in a..4 {
                 cov[a][b] = cov[a][b] - sum[a] * sum[b] * L::splat(1.0 / 16.0);
                 cov[b][a] = cov[a][b];
             }
         }
-        for alone in 0..C {
+        for alone in 0..4 {
             // The others: the row and column of `alone` count nothing.
             let mut rest = cov;
             let mut trace = L::zero();
-            for c in 0..C {
+            for c in 0..4 {
                 rest[alone][c] = L::zero();
                 rest[c][alone] = L::zero();
                 trace = trace + rest[c][c];
@@ -127,29 +127,26 @@ impl<const C: usize> Stage for ChoosePlanes<C> {
     }
 }
 
-/// Modes 4 and 5: one channel has weights of its own. `R` is how many channels remain, `N` and `M` how many
-/// weights they and the lone one have.
-pub(crate) struct TwoPlanes<const MODE: usize, const C: usize, const R: usize, const N: usize, const M: usize>
-{
+/// Modes 4 and 5: one channel has weights of its own. `N` and `M` are how many weights the others and the lone one
+/// have. The alpha of an opaque block is one of the others, and stays what it is.
+pub(crate) struct TwoPlanes<const MODE: usize, const N: usize, const M: usize> {
     /// The channel on its own.
     pub(crate) alone: usize,
 }
 
-impl<const MODE: usize, const C: usize, const R: usize, const N: usize, const M: usize> Stage
-    for TwoPlanes<MODE, C, R, N, M>
-{
+impl<const MODE: usize, const N: usize, const M: usize> Stage for TwoPlanes<MODE, N, M> {
     type Block = Block;
     type Effort = Effort;
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
-        let px = channels::<L, C>(batch);
+        let px = channels::<L, 4>(batch);
         let (alone, mode) = (self.alone, &MODES[MODE]);
-        let mut rest = [[L::zero(); 16]; R];
-        for c in 0..R {
+        let mut rest = [[L::zero(); 16]; 3];
+        for c in 0..3 {
             rest[c] = px[c + usize::from(c >= alone)];
         }
-        let spread_rest = spread::<L, R, 1, 1>(&rest, &[]);
-        let a = fit::<L, R, N, 1>(&rest, &[], &spread_rest, mode.colour, false, effort.tries(N));
+        let spread_rest = spread::<L, 3, 1, 1>(&rest, &[]);
+        let a = fit::<L, 3, N, 1>(&rest, &[], &spread_rest, mode.colour, false, effort.tries(N));
         let best = batch.gather::<L, _>(blocks, |block| block.error);
         if !L::any(a.error.less(best)) {
             return;
@@ -158,9 +155,8 @@ impl<const MODE: usize, const C: usize, const R: usize, const N: usize, const M:
         let spread_lone = spread::<L, 1, 1, 1>(&lone, &[]);
         let b = fit::<L, 1, M, 1>(&lone, &[], &spread_lone, mode.alpha, false, effort.tries(M));
         // The lone channel is stored as alpha, and alpha in its place.
-        let opaque = [L::splat(255.0); 4];
-        let mut line = Line { low: opaque, high: opaque };
-        for c in 0..R {
+        let mut line = Line { low: [L::zero(); 4], high: [L::zero(); 4] };
+        for c in 0..3 {
             let from = c + usize::from(c >= alone);
             let place = if from == 3 { alone } else { from };
             (line.low[place], line.high[place]) = (a.lines[0].low[c], a.lines[0].high[c]);
