@@ -11,7 +11,6 @@
 //! too short for. Refused too: truncated and damaged files, where the format can tell.
 
 mod bmp;
-mod hdr;
 mod jpeg;
 mod ktx2;
 mod png;
@@ -24,8 +23,6 @@ use kiln_ir::{Image, Texels};
 use kiln_kit::Diag;
 
 use crate::Imported;
-
-pub use hdr::{Floats, import_floats};
 
 /// The extensions of pictures, in lower case and without the dot.
 pub const IMAGE_EXTENSIONS: &[&str] = &["png", "jpg", "jpeg", "tga", "bmp", "webp"];

@@ -18,6 +18,9 @@ pub(crate) struct Ready {
     pub(crate) levels: Vec<Vec<u8>>,
 }
 
+/// Makes what is uploaded of a level's bytes and dimensions.
+type Turn = fn(&[u8], [u32; 3]) -> Option<Vec<u8>>;
+
 /// Unpacks and, where it has to be, transcodes.
 pub(crate) fn ready(texture: &Ktx2View<'_>, has_bc7: bool) -> Result<Ready, Box<dyn Error>> {
     let shape = texture.shape();
@@ -26,7 +29,7 @@ pub(crate) fn ready(texture: &Ktx2View<'_>, has_bc7: bool) -> Result<Ready, Box<
     let blocks = has_bc7 && shape.width.is_multiple_of(4) && shape.height.is_multiple_of(4);
     let plain = if srgb { TextureFormat::Rgba8UnormSrgb } else { TextureFormat::Rgba8Unorm };
     let bc7 = if srgb { TextureFormat::Bc7RgbaUnormSrgb } else { TextureFormat::Bc7RgbaUnorm };
-    let (format, turn): (_, fn(&[u8], [u32; 3]) -> Option<Vec<u8>>) = match texture.payload() {
+    let (format, turn): (_, Turn) = match texture.payload() {
         Payload::Rgba8 => (plain, |raw, _| Some(raw.to_vec())),
         Payload::Rgba16F => (TextureFormat::Rgba16Float, |raw, _| Some(raw.to_vec())),
         Payload::Bc7 if blocks => (bc7, |raw, _| Some(raw.to_vec())),

@@ -27,3 +27,4 @@ mod report;
 mod shaders;
 mod strange;
 mod textures;
+mod watch;
