@@ -30,8 +30,8 @@ pub use settings::{
     Settings, ShaderSettings, TextureSettings,
 };
 pub use values::{
-    Bounded, Characters, Conflict, Cubic, CutOff, Defines, Field, Index, Lambda, Lods, LutDepth, Mips,
-    Optimize, Pixels, Quality, Share, Supercompress, Tangents, Target,
+    BlockFormat, Bounded, Characters, Conflict, Cubic, CutOff, Defines, Field, Index, Lambda, Lods, LutDepth,
+    Mips, Optimize, Pixels, Quality, Share, Supercompress, Tangents, Target,
 };
 
 use resolve::Layers;
