@@ -4,10 +4,8 @@ mod basics;
 mod commands;
 mod concurrency;
 mod config;
-mod contents;
 mod damage;
 mod determinism;
-mod edits;
 mod embed;
 mod histories;
 mod json;
@@ -19,7 +17,6 @@ mod models;
 mod packs;
 mod permissions;
 mod project;
-mod random;
 #[cfg(feature = "glsl")]
 mod shaders;
 mod strange;

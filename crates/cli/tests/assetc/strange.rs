@@ -4,7 +4,7 @@
 
 use crate::contents;
 use crate::project::{Project, Ran, picture};
-use crate::random::Random;
+use kiln_proof::random::Random;
 use kiln_kit::{Cache, Fs, Real, RelPath};
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
