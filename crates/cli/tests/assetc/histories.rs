@@ -14,7 +14,10 @@ fn tell_all(seeds: impl Iterator<Item = u64>) {
     let Tally { builds, whole, idle, lost } = tally;
     assert_eq!(builds, 150 * STEPS);
     // None of what histories are made of can go missing unnoticed.
-    assert!(whole * 3 > builds && (builds - whole) * 6 > builds && idle * 100 > builds && lost * 20 > builds, "{tally:?}");
+    assert!(
+        whole * 3 > builds && (builds - whole) * 6 > builds && idle * 100 > builds && lost * 20 > builds,
+        "{tally:?}"
+    );
 }
 
 #[test]

@@ -4,8 +4,8 @@
 
 use crate::contents;
 use crate::project::{Project, Ran, picture};
-use kiln_proof::random::Random;
 use kiln_kit::{Cache, Fs, Real, RelPath};
+use kiln_proof::random::Random;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, symlink};

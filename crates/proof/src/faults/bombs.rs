@@ -11,6 +11,7 @@ use super::sample::{Sample, triangle};
 use super::tool::{self, Ran};
 use super::{Row, Setup};
 use makers::Bomb;
+use nix::sys::time::TimeValLike;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -27,16 +28,18 @@ pub const MEASURED: &str = "measured";
 /// How much more than a harmless project a bomb may take.
 const MARGIN_KB: u64 = 256 << 10;
 
-/// Nothing here takes longer unless it works for the bomb.
+/// No more time of the processor is spent unless it is the bomb that is worked for.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Runs a command and writes its peak of memory, in KB, to a file: `measured FILE PROGRAM ARGS…`.
+/// Runs a command and writes its peak of memory, in KB, and its time, in ms, to a file: `measured FILE PROGRAM ARGS…`.
 pub fn measured(mut args: impl Iterator<Item = String>) -> ExitCode {
     let (Some(file), Some(program)) = (args.next(), args.next()) else { return ExitCode::from(2) };
     let status = Command::new(program).args(args).status();
     let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_CHILDREN);
-    let peak = usage.map_or(i64::MAX, |usage| usage.max_rss());
-    if std::fs::write(file, peak.to_string()).is_err() {
+    let (peak, time) = usage.map_or((i64::MAX, i64::MAX), |usage| {
+        (usage.max_rss(), usage.user_time().num_milliseconds() + usage.system_time().num_milliseconds())
+    });
+    if std::fs::write(file, format!("{peak} {time}")).is_err() {
         return ExitCode::from(2);
     }
     let code = status.ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
@@ -50,9 +53,11 @@ fn peak(program: &Path, dir: &Path, args: &[&str]) -> (Ran, u64) {
     all.extend(args.iter().map(OsStr::new));
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(all).current_dir(dir);
-    let ran = tool::run_within(command, SOON).calm();
-    let peak = std::fs::read_to_string(file).unwrap().parse().unwrap();
-    (ran, peak)
+    let ran = tool::run(command).calm();
+    let text = std::fs::read_to_string(file).unwrap();
+    let (peak, time) = text.split_once(' ').unwrap();
+    assert!(time.parse::<u128>().unwrap() < SOON.as_millis(), "{args:?}: took {time} ms: {ran:#?}");
+    (ran, peak.parse().unwrap())
 }
 
 /// What harmless projects take.

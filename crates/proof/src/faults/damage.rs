@@ -26,7 +26,7 @@ const TICK: Duration = Duration::from_millis(12);
 fn cases(setup: &Setup) -> Result<Vec<Case>, NotRun> {
     let samples: Vec<Arc<Sample>> =
         Sample::all(&setup.tools, &setup.room).into_iter().map(Arc::new).collect();
-    let (each, rounds) = setup.of((20, 12), (25, 210));
+    let (each, rounds) = setup.of((10, 9), (25, 210));
     let cases = (0..rounds).map(|n| {
         let sample = Arc::clone(&samples[n % samples.len()]);
         let (name, seed) = (format!("{} {n}", sample.name), setup.seed);

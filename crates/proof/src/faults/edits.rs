@@ -61,7 +61,9 @@ const FOREIGN: [&str; 4] = ["notes.txt", "sub/readme.md", "extra.ktx2", "x.env.k
 
 /// A project that is edited at random.
 pub struct Editor<'a> {
+    /// What is edited.
     pub project: &'a Project,
+    /// What decides.
     pub random: Random,
     /// Files in the output that no build wrote.
     pub foreign: BTreeMap<String, Vec<u8>>,

@@ -21,7 +21,7 @@ pub const ROW: Row = Row {
 };
 
 fn cases(setup: &Setup) -> Result<Vec<Case>, NotRun> {
-    let count = setup.of(40, 2000);
+    let count = setup.of(20, 2000);
     let cases = (0..count).map(|n| {
         let (seed, assetc) = (setup.seed.wrapping_mul(1_000_000) + n, setup.tools.assetc.clone());
         let steps = setup.of(8, 20);
@@ -31,10 +31,11 @@ fn cases(setup: &Setup) -> Result<Vec<Case>, NotRun> {
     });
     let mut cases: Vec<Case> = cases.collect();
     for world in World::all(&setup.tools) {
-        for n in 0..setup.of(20, 300) {
+        for n in 0..setup.of(8, 300) {
             let (name, world, seed) = (format!("{} {n}", world.name), world.clone(), setup.seed);
             let steps = setup.of(6, 20);
-            cases.push(Case::new(name.clone(), move |dir| world.wander(&mut random(seed, &name), steps, dir)));
+            cases
+                .push(Case::new(name.clone(), move |dir| world.wander(&mut random(seed, &name), steps, dir)));
         }
     }
     Ok(cases)

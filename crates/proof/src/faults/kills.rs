@@ -47,7 +47,7 @@ fn cases(setup: &Setup) -> Result<Vec<Case>, NotRun> {
         let sample = Arc::new(sample);
         for edit in [false, true] {
             let points = survey(&sample, edit, &setup.room.join("survey"));
-            let step = setup.of(points.len().div_ceil(14), 1);
+            let step = setup.of(points.len().div_ceil(12), 1);
             let offset = setup.seed as usize % step;
             for point in points.into_iter().skip(offset).step_by(step) {
                 let name = format!("{} {} {}", sample.name, if edit { "edit" } else { "cold" }, point.name());
@@ -55,15 +55,15 @@ fn cases(setup: &Setup) -> Result<Vec<Case>, NotRun> {
                 cases.push(Case::counted(name, move |dir| at_call(&sample, edit, &point, dir)));
             }
         }
-        for n in 0..setup.of(4, 60) {
+        for n in 0..setup.of(3, 60) {
             let (name, sample) = (format!("{} at some time {n}", sample.name), Arc::clone(&sample));
             let seed = setup.seed;
             cases.push(Case::counted(name.clone(), move |dir| at_some_time(&sample, &name, seed, dir)));
         }
     }
-    if let Some(art) = &setup.showcase {
+    if let Some(art) = setup.showcase.as_ref().filter(|_| !setup.short) {
         let showcase = Arc::new(Showcase::new(art, &setup.tools, &setup.room));
-        for n in 0..setup.of(1, 25) {
+        for n in 0..25 {
             let (name, showcase, seed) = (format!("showcase {n}"), Arc::clone(&showcase), setup.seed);
             cases.push(Case::counted(name.clone(), move |dir| showcase.killed(&name, seed, dir)));
         }

@@ -73,6 +73,7 @@ fn odd(sample: &Sample, arrange: Arrange, end: End, dir: &Path) {
     let (log, outside, p) = (dir.join("log"), dir.join("outside"), dir.join("p"));
     fs::create_dir_all(outside.join("forbidden")).unwrap();
     for name in [
+        "target",
         "forbidden.png",
         "forbidden.txt",
         "forbidden/deep.png",
@@ -388,7 +389,7 @@ const PAK: [Odd; 22] = [
     ),
     ("read-only project", |p| mode(p, 0o555), Told("out")),
     ("directory in place of the output", |p| files::write(&p.join("out/a.pak/x"), ""), Told("a.pak")),
-    ("output that links out", |p| link("../../outside/forbidden.png", &p.join("out/a.pak")), Ends),
+    ("output that links out", |p| link("../../outside/target", &p.join("out/a.pak")), Ends),
     ("journal that links out", |p| link("../../outside/forbidden.txt", &p.join("out/.a.pak.cache")), Ends),
     ("pipe as the output", |p| pipe(&p.join("out/a.pak")), Ends),
     ("pipe as the journal", |p| pipe(&p.join("out/.a.pak.cache")), Ends),

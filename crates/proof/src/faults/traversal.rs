@@ -377,7 +377,7 @@ fn cases(setup: &Setup) -> Result<Vec<Case>, NotRun> {
 fn lay_out(vehicle: &Vehicle, name: &str, dir: &Path) {
     let p = dir.join("p");
     let (gltf, buffer) = triangle("tri.bin", "tri.png");
-    for place in [dir, &dir.join("outside"), &p, &p.join("out"), &p.join("runtime")] {
+    for place in [dir, &dir.join("outside"), &p, &p.join("out")] {
         let contents: [(&str, &[u8]); 7] = [
             ("png", &flat(1, 4)),
             ("bin", &buffer),
@@ -460,8 +460,19 @@ fn inside(vehicle: &Vehicle, tools: &Tools, dir: &Path) {
     lay_out(vehicle, &name, dir);
     let (calls, codes) = calls(vehicle, tools, dir);
     assert!(!vehicle.opens || codes.iter().all(|code| *code == 0), "{}: exit codes {codes:?}", vehicle.what);
-    let opened = calls.iter().any(|call| call.name.starts_with("open") && call.line.contains(&name));
-    assert!(opened || !vehicle.opens, "{}: {name} was not opened", vehicle.what);
+    let used = |call: &Call| {
+        ["open", "rename"].iter().any(|verb| call.name.starts_with(verb)) && call.line.contains(&name)
+    };
+    assert!(calls.iter().any(used) || !vehicle.opens, "{}: {name} was not opened", vehicle.what);
+}
+
+/// Whether a path, as a call has it, stays where names may lead: beside the file that says them.
+fn is_inside(path: &str, dir: &Path) -> bool {
+    let homes = ["p/assets/a/m/", "p/out/a/m/"].map(|home| dir.join(home));
+    let rest = homes.iter().find_map(|home| path.strip_prefix(&*home.to_string_lossy()));
+    rest.is_some_and(|rest| {
+        !rest.split('/').any(|part| [".", "..", "link"].contains(&part)) && !rest.starts_with("linked")
+    })
 }
 
 fn attack(vehicle: &Vehicle, form: &str, tools: &Tools, dir: &Path) {
@@ -472,7 +483,8 @@ fn attack(vehicle: &Vehicle, form: &str, tools: &Tools, dir: &Path) {
     let (calls, _) = calls(vehicle, tools, dir);
     let mut programs = 0;
     for call in &calls {
-        let touches = |word: &str| call.paths().iter().any(|path| path.contains(word));
+        let touches =
+            |word: &str| call.paths().iter().any(|path| path.contains(word) && !is_inside(path, dir));
         for word in ["decoy", "/etc/passwd", "/proc/self/environ", "/dev/stdin", "/outside"] {
             assert!(!touches(word), "{name:?} led to {}", call.line);
         }

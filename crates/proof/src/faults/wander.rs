@@ -28,14 +28,38 @@ pub struct World {
 }
 
 const PAK_POOL: &[&str] = &[
-    "art/a.txt", "art/A.txt", "art/b.txt", "art/p.png", "art/q.png", "art/sub", "art/sub/c.txt", "art/sub/p.png",
-    "art/m.toml", "art/n.toml", "art/s.toml", "art/b.txt/d.txt",
+    "art/a.txt",
+    "art/A.txt",
+    "art/b.txt",
+    "art/p.png",
+    "art/q.png",
+    "art/sub",
+    "art/sub/c.txt",
+    "art/sub/p.png",
+    "art/m.toml",
+    "art/n.toml",
+    "art/s.toml",
+    "art/b.txt/d.txt",
 ];
 
 const UNITY_POOL: &[&str] = &[
-    "Assets/a.prefab", "Assets/a.prefab.meta", "Assets/A.prefab", "Assets/A.prefab.meta", "Assets/b.mat", "Assets/b.mat.meta",
-    "Assets/sub", "Assets/sub.meta", "Assets/sub/b.mat", "Assets/sub/b.mat.meta", "Assets/sub/c.png", "Assets/sub/c.png.meta",
-    "Assets/d.cs", "Assets/d.cs.meta", "Packages/x/e.mat", "Packages/x/e.mat.meta", "Assets/.hidden/f.mat.meta",
+    "Assets/a.prefab",
+    "Assets/a.prefab.meta",
+    "Assets/A.prefab",
+    "Assets/A.prefab.meta",
+    "Assets/b.mat",
+    "Assets/b.mat.meta",
+    "Assets/sub",
+    "Assets/sub.meta",
+    "Assets/sub/b.mat",
+    "Assets/sub/b.mat.meta",
+    "Assets/sub/c.png",
+    "Assets/sub/c.png.meta",
+    "Assets/d.cs",
+    "Assets/d.cs.meta",
+    "Packages/x/e.mat",
+    "Packages/x/e.mat.meta",
+    "Assets/.hidden/f.mat.meta",
 ];
 
 impl World {
@@ -112,7 +136,8 @@ impl World {
     }
 
     fn some(&self, random: &mut Random, dir: &Path) -> Option<String> {
-        let there: Vec<String> = self.sources(dir).into_keys().filter(|path| !self.fixed.contains(&path.as_str())).collect();
+        let there: Vec<String> =
+            self.sources(dir).into_keys().filter(|path| !self.fixed.contains(&path.as_str())).collect();
         (!there.is_empty()).then(|| random.pick(&there).clone())
     }
 
@@ -128,7 +153,11 @@ impl World {
             }
             7 => {
                 let before = fs::metadata(&full).unwrap().modified().unwrap();
-                let bytes: Vec<u8> = fs::read(&full).unwrap().iter().map(|byte| if *byte == b'0' { b'1' } else { *byte }).collect();
+                let bytes: Vec<u8> = fs::read(&full)
+                    .unwrap()
+                    .iter()
+                    .map(|byte| if *byte == b'0' { b'1' } else { *byte })
+                    .collect();
                 fs::write(&full, bytes).unwrap();
                 set_modified(&full, before);
                 format!("modify {path} and set its time back")
@@ -214,16 +243,22 @@ fn pak_content(random: &mut Random, path: &str) -> Vec<u8> {
         let codec = random.pick(&["none", "snap", "lz4", "zstd", "brotli"]);
         let assets = random.pick(&["'art/**'", "'art/*.txt', 'art/*.toml'", "'art/**/*.png'", "'art/a.txt'"]);
         let exclude = random.pick(&["", "exclude = ['art/sub/**']\n"]);
-        return format!("[content]\ncompression = '{codec}'\n[[content.group]]\nassets = [{assets}]\n{exclude}").into();
+        return format!(
+            "[content]\ncompression = '{codec}'\n[[content.group]]\nassets = [{assets}]\n{exclude}"
+        )
+        .into();
     }
     if name.ends_with(".png") {
         return contents::for_name(random, path);
     }
-    let colour = random.pick(&["'#f00'", "'#0f0'", "'p.png'", "'sub/p.png'", "{ src = 'q.png', mip-levels = true }"]);
+    let colour =
+        random.pick(&["'#f00'", "'#0f0'", "'p.png'", "'sub/p.png'", "{ src = 'q.png', mip-levels = true }"]);
     match name {
         "m.toml" => format!("[material]\ncolor = {colour}\nrough = 0.{}\n", random.below(9)).into(),
         "n.toml" => format!("[bitmap]\nsrc = '{}'\n", random.pick(&["p.png", "q.png", "none.png"])).into(),
-        "s.toml" => format!("[scene]\n[[scene.ref]]\nid = 'i{}'\nmaterials = ['m.toml']\n", random.below(9)).into(),
+        "s.toml" => {
+            format!("[scene]\n[[scene.ref]]\nid = 'i{}'\nmaterials = ['m.toml']\n", random.below(9)).into()
+        }
         _ => format!("0{} ", random.below(100)).repeat(*random.pick(&[0, 1, 100, 3000])).into(),
     }
 }
@@ -244,7 +279,8 @@ fn unity_content(random: &mut Random, path: &str) -> Vec<u8> {
         return format!("%YAML 1.1\n--- !u!1 &100\nGameObject:\n  m_Name: N0{name}\n--- !u!212 &101\nSpriteRenderer:\n  m_GameObject: {{fileID: 100}}\n  m_Sprite: {{fileID: 21300000, guid: {other}, type: 3}}\n").into();
     }
     if path.ends_with(".mat") {
-        return format!("%YAML 1.1\n--- !u!21 &2100000\nMaterial:\n  m_Name: M0{}\n", random.below(20)).into();
+        return format!("%YAML 1.1\n--- !u!21 &2100000\nMaterial:\n  m_Name: M0{}\n", random.below(20))
+            .into();
     }
     format!("0{}\n", random.below(100)).into()
 }
