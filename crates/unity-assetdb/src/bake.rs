@@ -22,7 +22,7 @@ use crate::state::blocks::Damage;
 use crate::state::{EntryRec, NoState, STRICT_NAMES, Section, State, SubRec};
 use crate::store::{TEMPORARY, cache_path, db_path};
 use folder::{Asset, stem};
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Severity};
 use link::{Linked, Refused, Sum};
 use scan::{Old, Scan, Scanned};
 use std::fs::{self, File, TryLockError};
@@ -266,6 +266,9 @@ impl Bake<'_> {
             Refused::Ambiguous(found) => found.into(),
             Refused::TooLarge => BakeError::Other("the project has more than an index can count".to_owned()),
         })?;
+        if let Some(trouble) = linked.diags().find(|diag| diag.severity == Severity::Error) {
+            return Err(BakeError::Other(format!("{}: {}", trouble.path, trouble.message)));
+        }
         for diag in linked.diags() {
             self.warn(report, diag.clone());
         }

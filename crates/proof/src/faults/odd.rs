@@ -179,11 +179,14 @@ fn named(dir: &Path, name: &[u8], bytes: &[u8]) {
 
 /// Directories in each other, deeper than any path can say.
 fn deep(dir: &Path, levels: usize) {
-    let script = format!(
-        "i=0; while [ $i -lt {levels} ]; do mkdir ddd && cd -P ddd || exit 1; i=$((i+1)); done; echo x > x.txt"
-    );
-    let made = Command::new("bash").args(["-c", &script]).current_dir(dir).output().unwrap();
-    assert!(made.status.success(), "{made:?}");
+    use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+    let open = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut at = openat(CWD, dir, open, Mode::empty()).unwrap();
+    for _ in 0..levels {
+        mkdirat(&at, "ddd", Mode::from_raw_mode(0o755)).unwrap();
+        at = openat(&at, "ddd", open, Mode::empty()).unwrap();
+    }
+    openat(&at, "x.txt", OFlags::CREATE | OFlags::WRONLY, Mode::from_raw_mode(0o644)).unwrap();
 }
 
 fn long(extension: &str) -> String {

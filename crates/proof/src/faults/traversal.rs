@@ -501,6 +501,6 @@ fn around(dir: &Path) -> Files {
     let ours = |path: &String| {
         ["p/runtime/", "p/out/", "p/runtime.hpack", "log"].iter().any(|own| path.starts_with(own))
     };
-    files.retain(|path, _| !ours(path) || path.contains("decoy"));
+    files.retain(|path, _| !ours(path));
     files
 }
