@@ -93,7 +93,7 @@ fn no_source<'a>(tree: &Tree, path: &RelPath, sources: impl Iterator<Item = &'a 
     match tree.get(path.as_str()) {
         Some(_) => Diag::error("not-a-source", "no recipe takes it: builds pass it over")
             .path(path)
-            .hint("sources are told by their names, such as *.png, *.n.png, *.lut.cube, *.env/, *.array/ and *.shader/"),
+            .hint("sources are told by their names, such as *.png, *.n.png, *.hdr, *.lut.cube, *.ttf, *.env/, *.array/ and *.shader/"),
         None => Diag::error("file-missing", "there is no such source")
             .path(path)
             .hint("name it relative to the input directory"),

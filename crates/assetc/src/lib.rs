@@ -18,3 +18,4 @@ pub mod recipe;
 mod recipes;
 pub mod runtime;
 pub mod tools;
+pub mod watch;

@@ -3,7 +3,15 @@
 use crate::config::Settings;
 use crate::link::Row;
 use crate::recipes::{
-    array::Array, cubemap::Cubemap, embed::Embed, lut::Lut, material::Material, mesh::Mesh, shader::Shader,
+    array::Array,
+    cubemap::Cubemap,
+    embed::Embed,
+    font::Font,
+    light::{Environment, Light},
+    lut::Lut,
+    material::Material,
+    mesh::Mesh,
+    shader::Shader,
     texture::Texture,
 };
 use crate::tools::{Tool, Tools};
@@ -49,6 +57,9 @@ pub static RECIPES: &[&dyn Recipe] = &[
     &Material,
     &Mesh,
     &Shader,
+    &Font,
+    &Environment,
+    &Light,
     &Cubemap,
     &Array(Mode::Normal),
     &Array(Mode::Grayscale),
@@ -140,6 +151,13 @@ mod tests {
         check("a.gltf", "mesh", "a.hmesh");
         check("a.obj", "mesh", "a.hmesh");
         check("brick.mat", "material", "brick.hmat");
+        check("a/Lamp.hdr", "light", "a/Lamp.ktx2");
+        check("lamp.EXR", "light", "lamp.ktx2");
+        check("sky/dusk.env.hdr", "environment", "sky/dusk.env.ktx2");
+        check("dusk.ENV.exr", "environment", "dusk.ENV.ktx2");
+        check("env.hdr", "light", "env.ktx2");
+        check("ui/Inter.TTF", "font", "ui/Inter.hfont");
+        check("ui/inter.otf", "font", "ui/inter.hfont");
         check("sky.env/", "cubemap", "sky.env.ktx2");
         check("ground.array/", "array", "ground.arr.ktx2");
         check("ground.n.array/", "normal-array", "ground.n.arr.ktx2");

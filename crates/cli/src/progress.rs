@@ -96,7 +96,7 @@ impl Events for Progress {
         match event {
             Event::Waiting => self.say(&mut state, "waiting for another build of this output to end"),
             Event::Judged { total, stale } => {
-                state.total = stale;
+                (state.total, state.finished, state.failed) = (stale, 0, 0);
                 if self.verbosity == Verbosity::Verbose {
                     let line = format!("{} of {} to build", stale, render::count(total, "asset", "assets"));
                     self.say(&mut state, &line);

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use kiln_kit::Diag;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// When to use colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -76,6 +77,14 @@ pub fn lost() -> Option<Diag> {
     Some(Diag::error("stdout", message).hint("see to free space where it goes"))
 }
 
+/// Whether nobody reads standard output any more.
+static GONE: AtomicBool = AtomicBool::new(false);
+
+/// Whether whoever read standard output has gone, as far as was noticed when writing.
+pub fn reader_is_gone() -> bool {
+    GONE.load(Ordering::Relaxed)
+}
+
 /// Standard output for data. When its reader has gone, the rest is dropped without a word, as users of `head`
 /// expect.
 pub struct Out {
@@ -104,8 +113,9 @@ impl Out {
     fn note(&mut self, written: io::Result<()>) {
         if let Err(error) = written {
             self.gone = true;
-            if error.kind() != io::ErrorKind::BrokenPipe {
-                let _ = LOST.set(error.to_string());
+            match error.kind() {
+                io::ErrorKind::BrokenPipe => GONE.store(true, Ordering::Relaxed),
+                _ => _ = LOST.set(error.to_string()),
             }
         }
     }

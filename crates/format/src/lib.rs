@@ -33,6 +33,7 @@ mod table;
 
 pub mod assetdb;
 pub mod hanim;
+pub mod hfont;
 pub mod hman;
 pub mod hmat;
 pub mod hmesh;
@@ -43,8 +44,16 @@ pub mod spv;
 
 /// Every format, in the order in which `info` lists them. The one list of formats: what works on files of any
 /// kind walks this and names none.
-pub static FORMATS: &[&dyn Format] =
-    &[&hmesh::HMesh, &hmat::HMat, &hman::HMan, &hanim::HAnim, &ktx2::Ktx2, &spv::Spv, &hpack::HPack];
+pub static FORMATS: &[&dyn Format] = &[
+    &hmesh::HMesh,
+    &hmat::HMat,
+    &hman::HMan,
+    &hanim::HAnim,
+    &hfont::HFont,
+    &ktx2::Ktx2,
+    &spv::Spv,
+    &hpack::HPack,
+];
 
 pub use error::Error;
 pub use paths::PathFault;

@@ -77,9 +77,8 @@ mod op {
     pub(super) const TYPE_ACCELERATION_STRUCTURE: u16 = 5341;
 }
 
-/// A stage of a pipeline.
+/// A stage of a pipeline: all that Vulkan has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
 pub enum Stage {
     /// One vertex.
     Vertex,
@@ -129,6 +128,11 @@ impl Stage {
         (Stage::Task, 5364, "task"),
         (Stage::Mesh, 5365, "mesh"),
     ];
+
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Stage> {
+        Stage::ALL.into_iter().map(|(stage, ..)| stage)
+    }
 
     /// The stage of an execution model, if it is one of Vulkan's.
     pub fn from_model(model: u32) -> Option<Stage> {

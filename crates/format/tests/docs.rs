@@ -63,14 +63,15 @@ fn every_format_has_a_document_and_every_document_a_format() {
 
 #[test]
 fn every_implementation_is_in_the_table() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let implementations: usize = fs::read_dir(source)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_file())
-        .map(|path| fs::read_to_string(path).unwrap().matches("\nimpl Format for ").count())
-        .sum();
-    assert_eq!(implementations, FORMATS.len());
+    fn implementations(dir: &Path) -> usize {
+        let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+        let count = |path: PathBuf| match path.is_dir() {
+            true => implementations(&path),
+            false => fs::read_to_string(path).unwrap().matches("\nimpl Format for ").count(),
+        };
+        entries.map(count).sum()
+    }
+    assert_eq!(implementations(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")), FORMATS.len());
 }
 
 #[test]

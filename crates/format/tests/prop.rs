@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use kiln_format::hanim::HanimView;
+use kiln_format::hfont::{self, HfontView};
 use kiln_format::hman::{self, Colorspace, HmanView, Kind};
 use kiln_format::hmat::{self, HmatView};
 use kiln_format::hmesh::{self, HmeshView};
@@ -160,6 +161,17 @@ proptest! {
     }
 
     #[test]
+    fn fonts_come_back((metrics, glyphs, pairs) in font()) {
+        let bytes = hfont::write(&metrics, &glyphs, &pairs).unwrap();
+        prop_assert_eq!(bytes.len(), 52 + 40 * glyphs.len() + 12 * pairs.len());
+        let view = HfontView::read(&bytes).unwrap();
+        prop_assert_eq!(view.metrics(), metrics);
+        prop_assert!(view.glyphs().iter().eq(glyphs.iter().copied()));
+        prop_assert!(view.pairs().iter().eq(pairs.iter().copied()));
+        prop_assert!(glyphs.iter().all(|glyph| view.find(glyph.codepoint) == Some(*glyph)));
+    }
+
+    #[test]
     fn animations_come_back(clips in clips()) {
         let bytes = write_clips(&clips);
         let view = HanimView::read(&bytes).unwrap();
@@ -194,6 +206,7 @@ proptest! {
             b"HPAK\x02\0\0\0",
             b"HMAT\x01\0\0\0",
             b"HANM\x01\0\0\0",
+            b"HFNT\x01\0\0\0",
             b"HMSH\x02\0\0\0",
             &ktx2::IDENTIFIER,
             b"\x03\x02\x23\x07\0\0\x01\0",
@@ -260,6 +273,16 @@ proptest! {
     }
 
     #[test]
+    fn damaged_fonts((metrics, glyphs, pairs) in font()) {
+        let good = hfont::write(&metrics, &glyphs, &pairs).unwrap();
+        hostile(named("hfont"), &good, |_, bytes| {
+            let view = HfontView::read(bytes).unwrap();
+            let (glyphs, pairs): (Vec<_>, Vec<_>) = (view.glyphs().iter().collect(), view.pairs().iter().collect());
+            assert_eq!(hfont::write(&view.metrics(), &glyphs, &pairs).unwrap(), bytes);
+        });
+    }
+
+    #[test]
     fn damaged_animations(clips in clips()) {
         let good = write_clips(&clips);
         hostile(named("hanim"), &good, |at, bytes| {
@@ -271,13 +294,14 @@ proptest! {
     #[test]
     fn readers_refuse_each_others_files(
         (entries, files, texture) in (manifest(), files(), texture()),
-        (mesh, rows, clips) in (mesh(), materials(), clips()),
+        (mesh, rows, clips, (metrics, glyphs, pairs)) in (mesh(), materials(), clips(), font()),
     ) {
         let good = [
             ("hmesh", hmesh::write(&mesh.parts()).unwrap()),
             ("hmat", hmat::write(&rows).unwrap()),
             ("hman", write_manifest(&entries)),
             ("hanim", write_clips(&clips)),
+            ("hfont", hfont::write(&metrics, &glyphs, &pairs).unwrap()),
             ("ktx2", texture),
             ("hpack", write_pack(&files)),
         ];

@@ -11,7 +11,6 @@
 //! too short for. Refused too: truncated and damaged files, where the format can tell.
 
 mod bmp;
-mod hdr;
 mod jpeg;
 mod ktx2;
 mod png;
@@ -24,8 +23,6 @@ use kiln_ir::{Image, Texels};
 use kiln_kit::Diag;
 
 use crate::Imported;
-
-pub use hdr::{Floats, import_floats};
 
 /// The extensions of pictures, in lower case and without the dot.
 pub const IMAGE_EXTENSIONS: &[&str] = &["png", "jpg", "jpeg", "tga", "bmp", "webp"];
@@ -48,7 +45,7 @@ impl Default for Limits {
 
 impl Limits {
     /// The number of bytes of `width` x `height` texels with `channel_bytes` a channel, if they may be decoded.
-    fn admit(&self, width: u32, height: u32, channel_bytes: u32) -> Result<usize, Diag> {
+    pub(crate) fn admit(&self, width: u32, height: u32, channel_bytes: u32) -> Result<usize, Diag> {
         let refuse = |limit: String| {
             Err(Diag::error("image-too-large", format!("{width}x{height} texels, {limit}"))
                 .hint("scale the picture down; if it should not be that large, the file is damaged"))
@@ -190,16 +187,16 @@ fn unknown(bytes: &[u8]) -> Diag {
         .hint("supported are PNG, JPEG, BMP and WebP by content, and TGA by extension and content")
 }
 
-fn corrupt(what: impl std::fmt::Display) -> Diag {
+pub(crate) fn corrupt(what: impl std::fmt::Display) -> Diag {
     Diag::error("image-corrupt", format!("the file is damaged: {what}")).hint("export or download it again")
 }
 
-fn truncated(what: impl std::fmt::Display) -> Diag {
+pub(crate) fn truncated(what: impl std::fmt::Display) -> Diag {
     Diag::error("image-truncated", format!("the file ends too early: {what}"))
         .hint("export or download it again")
 }
 
-fn unsupported(what: impl std::fmt::Display, hint: &str) -> Diag {
+pub(crate) fn unsupported(what: impl std::fmt::Display, hint: &str) -> Diag {
     Diag::error("image-unsupported", format!("this kind of picture is not supported: {what}")).hint(hint)
 }
 
@@ -226,7 +223,7 @@ fn decode(decoder: impl ImageDecoder, limits: &Limits) -> Result<Decoded, Diag> 
 }
 
 /// Says what an error of the `image` crate means.
-fn explain(error: ImageError) -> Diag {
+pub(crate) fn explain(error: ImageError) -> Diag {
     match error {
         ImageError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => truncated(e),
         ImageError::Unsupported(e) => unsupported(e, "save it in a common variant, or as PNG"),

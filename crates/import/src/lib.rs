@@ -10,6 +10,7 @@ pub mod faces;
 mod files;
 pub mod gltf;
 pub mod image;
+pub mod light;
 pub mod obj;
 
 use kiln_kit::Diag;

@@ -6,6 +6,7 @@
 
 pub mod anim;
 pub mod image;
+pub mod light;
 pub mod lut;
 pub mod material;
 pub mod mesh;
@@ -16,6 +17,7 @@ pub mod valid;
 
 pub use anim::{Animation, Channel, Interpolation, Property};
 pub use image::{Image, Texels};
+pub use light::LightMap;
 pub use lut::Lut;
 pub use material::{AlphaMode, ImageId, ImageSource, Material, MaterialId, Slot};
 pub use mesh::{Mesh, MeshId, Primitive};

@@ -44,7 +44,7 @@ pub struct Entry {
 }
 
 /// All files and directories below a root as they were at one time, sorted by path.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     entries: Vec<Entry>,
     /// What could not be taken into the tree: links that lead out, names that are not UTF-8, unreadable

@@ -77,6 +77,11 @@ pub enum Event<'a> {
 pub trait Events: Sync {
     /// Something happened.
     fn on(&self, event: Event<'_>);
+    /// Whether nobody wants the rest: cooks in flight are finished and remembered, no other begins, and the run ends
+    /// with the error `stopped`.
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
 /// For runs that nobody watches.
@@ -170,6 +175,9 @@ pub fn run<T: Task>(
         done[index] = result;
     }
     cache.compact().map_err(|e| journal(&e))?;
+    if plan.events.is_over() {
+        return Err(Diag::error("stopped", "it was told to end before everything was built"));
+    }
     Ok(done)
 }
 
@@ -315,7 +323,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
         self.claim_fresh(&stale);
         let queue = Mutex::new(stale.into_iter().peekable());
         plan.pool.broadcast(|_| {
-            while let Some((weight, index, why)) = self.next(&queue) {
+            while let Some((weight, index, why)) = self.next(&queue, plan.events) {
                 self.cook(index, why, plan.events);
                 let mut flight = lock(&self.flight);
                 *flight = (flight.0 - weight, flight.1 - 1);
@@ -327,8 +335,8 @@ impl<'a, T: Task> Kitchen<'a, T> {
     }
 
     /// The next cook, as soon as there is memory for it.
-    fn next(&self, queue: &Mutex<Queue>) -> Option<(u64, usize, Why)> {
-        loop {
+    fn next(&self, queue: &Mutex<Queue>, events: &dyn Events) -> Option<(u64, usize, Why)> {
+        while !events.is_over() {
             let mut queue = lock(queue);
             let weight = queue.peek()?.0;
             let mut flight = lock(&self.flight);
@@ -339,6 +347,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
             drop((queue, flight));
             help_or_rest(&self.landed, || lock(&self.flight));
         }
+        None
     }
 
     /// Outputs of sources that are not cooked again are taken, too.

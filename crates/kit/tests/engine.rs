@@ -1,8 +1,9 @@
 //! The engine on a file system in memory: what is cooked when, which files are read, what is left after faults.
 
 use kiln_kit::mem::{Mem, Op};
-use kiln_kit::{Cache, Cook, Diag, Done, Fs, Plan, RelPath, State, Task, Why, World, run};
+use kiln_kit::{Cache, Cook, Diag, Done, Event, Events, Fs, Plan, RelPath, State, Task, Why, World, run};
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const JOURNAL: &str = ".journal";
 const SECOND: i64 = 1_000_000_000;
@@ -75,6 +76,10 @@ impl Project {
     }
 
     fn build(&self) -> Result<Vec<(String, Done)>, Diag> {
+        self.build_before(&())
+    }
+
+    fn build_before(&self, events: &dyn Events) -> Result<Vec<(String, Done)>, Diag> {
         let name = RelPath::new(JOURNAL).unwrap();
         let mut cache = Cache::open(&self.out, &name, &|| ()).unwrap();
         let (src_tree, out_tree) = (self.src.walk(None).unwrap(), self.out.walk(None).unwrap());
@@ -91,7 +96,7 @@ setting={}",
             })
             .collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let plan = Plan { pool: &pool, force: self.force, verify: self.verify, prune: true, events: &() };
+        let plan = Plan { pool: &pool, force: self.force, verify: self.verify, prune: true, events };
         let done = run(world, &mut cache, &tasks, &[], plan)?;
         Ok(tasks.into_iter().map(|t| t.source.to_string()).zip(done).collect())
     }
@@ -421,4 +426,33 @@ fn a_fault_at_any_step_is_reported_and_mended_by_the_next_run() {
         p.build().unwrap();
         assert_eq!(p.outputs(), p.clean(), "after a fault at {step}");
     }
+}
+
+/// Has enough after so many cooks.
+struct Enough(AtomicUsize);
+
+impl Events for Enough {
+    fn on(&self, event: Event<'_>) {
+        if let Event::Finished { .. } = event {
+            let one_less = |left: usize| Some(left.saturating_sub(1));
+            let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+#[test]
+fn a_run_that_is_told_to_end_keeps_what_it_did() {
+    const ALL: usize = 50;
+    let names: Vec<String> = (0..ALL).map(|n| format!("{n:02}")).collect();
+    let p = Project::new(&names.iter().map(|name| (name.as_str(), "text")).collect::<Vec<_>>());
+    let error = p.build_before(&Enough(10.into())).err().unwrap();
+    assert_eq!(error.code, "stopped");
+    let done = p.outputs().len();
+    assert!((10..=12).contains(&done), "ten, and what the two threads had in hand: {done}");
+    assert_eq!(p.built().0.len(), ALL - done, "the next run does the rest");
+    assert_eq!(p.outputs(), p.clean());
 }

@@ -23,9 +23,10 @@ mod wgsl;
 
 #[cfg(feature = "glsl")]
 pub use apart::{Channel, learn, read_frame, serve, write_frame};
+pub use kiln_format::spv::Stage;
 pub use messages::{Finding, Findings};
 pub use scan::{Reference, references};
-pub use stage::{Language, Stage, language_of, stage_of};
+pub use stage::{Language, language_of, stage_of};
 pub use wgsl::stages as wgsl_stages;
 
 use kiln_kit::Diag;

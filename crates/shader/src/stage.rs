@@ -1,75 +1,27 @@
 //! The stages and languages of shaders, and how the name of a file tells them.
 
-/// A stage of a pipeline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stage {
-    /// One vertex.
-    Vertex,
-    /// One sample of a surface.
-    Fragment,
-    /// One cell of a grid.
-    Compute,
-    /// One primitive.
-    Geometry,
-    /// The control points of one patch.
-    TessControl,
-    /// One vertex of a tessellated patch.
-    TessEval,
-    /// One group that launches mesh groups.
-    Task,
-    /// One group that makes a meshlet.
-    Mesh,
-    /// One launched ray.
-    Raygen,
-    /// One ray against one box.
-    Intersection,
-    /// One possible hit of a ray.
-    AnyHit,
-    /// The nearest hit of a ray.
-    ClosestHit,
-    /// A ray that hits nothing.
-    Miss,
-    /// One callable shader.
-    Callable,
-}
+use kiln_format::spv::Stage;
 
-/// Each stage with its name and its usual extension.
-const STAGES: [(Stage, &str, &str); 14] = [
-    (Stage::Vertex, "vertex", "vert"),
-    (Stage::Fragment, "fragment", "frag"),
-    (Stage::Compute, "compute", "comp"),
-    (Stage::Geometry, "geometry", "geom"),
-    (Stage::TessControl, "tesscontrol", "tesc"),
-    (Stage::TessEval, "tesseval", "tese"),
-    (Stage::Task, "task", "task"),
-    (Stage::Mesh, "mesh", "mesh"),
-    (Stage::Raygen, "raygen", "rgen"),
-    (Stage::Intersection, "intersection", "rint"),
-    (Stage::AnyHit, "anyhit", "rahit"),
-    (Stage::ClosestHit, "closesthit", "rchit"),
-    (Stage::Miss, "miss", "rmiss"),
-    (Stage::Callable, "callable", "rcall"),
+/// The usual extension of each stage.
+const EXTENSIONS: [(Stage, &str); 14] = [
+    (Stage::Vertex, "vert"),
+    (Stage::Fragment, "frag"),
+    (Stage::Compute, "comp"),
+    (Stage::Geometry, "geom"),
+    (Stage::TessControl, "tesc"),
+    (Stage::TessEval, "tese"),
+    (Stage::Task, "task"),
+    (Stage::Mesh, "mesh"),
+    (Stage::Raygen, "rgen"),
+    (Stage::Intersection, "rint"),
+    (Stage::AnyHit, "rahit"),
+    (Stage::ClosestHit, "rchit"),
+    (Stage::Miss, "rmiss"),
+    (Stage::Callable, "rcall"),
 ];
 
-impl Stage {
-    /// All of them.
-    pub fn all() -> impl Iterator<Item = Stage> {
-        STAGES.into_iter().map(|(stage, ..)| stage)
-    }
-
-    /// Its name, which is that of its output: `vertex`.
-    pub fn name(self) -> &'static str {
-        STAGES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
-    }
-
-    /// Its usual extension, without the dot: `vert`.
-    pub fn extension(self) -> &'static str {
-        STAGES.iter().find(|row| row.0 == self).map_or("", |row| row.2)
-    }
-
-    fn from_extension(extension: &str) -> Option<Stage> {
-        STAGES.iter().find(|row| row.2.eq_ignore_ascii_case(extension)).map(|row| row.0)
-    }
+fn from_extension(extension: &str) -> Option<Stage> {
+    EXTENSIONS.iter().find(|row| row.1.eq_ignore_ascii_case(extension)).map(|row| row.0)
 }
 
 /// What a source is written in.
@@ -109,7 +61,7 @@ pub fn language_of(file_name: &str) -> Option<Language> {
         "wgsl" => Some(Language::Wgsl),
         "slang" => Some(Language::Slang),
         "spv" => Some(Language::Spirv),
-        other => Stage::from_extension(other).map(|_| Language::Glsl),
+        other => from_extension(other).map(|_| Language::Glsl),
     }
 }
 
@@ -119,12 +71,9 @@ pub fn stage_of(file_name: &str) -> Option<Stage> {
     language_of(file_name)?;
     let mut parts = file_name.split('.');
     let stem = parts.next().unwrap_or_default();
-    let by_extension = parts.rev().take(2).find_map(Stage::from_extension);
+    let by_extension = parts.rev().take(2).find_map(from_extension);
     by_extension.or_else(|| {
-        STAGES
-            .iter()
-            .find(|row| row.1.eq_ignore_ascii_case(stem) || row.2.eq_ignore_ascii_case(stem))
-            .map(|row| row.0)
+        Stage::all().find(|stage| stage.name().eq_ignore_ascii_case(stem)).or_else(|| from_extension(stem))
     })
 }
 
@@ -151,7 +100,8 @@ mod tests {
         check("compute.spv", Stage::Compute, Language::Spirv);
         for stage in Stage::all() {
             check(&format!("{}.hlsl", stage.name()), stage, Language::Hlsl);
-            check(&format!("a.{}", stage.extension()), stage, Language::Glsl);
+            let (_, extension) = EXTENSIONS.iter().find(|row| row.0 == stage).expect("every stage has one");
+            check(&format!("a.{extension}"), stage, Language::Glsl);
         }
         for none in ["lighting.glsl", "vertex.txt", "vertex", "vertex.glsl.bak", "a.vertex.glsl", ""] {
             assert_eq!(stage_of(none), None, "{none}");

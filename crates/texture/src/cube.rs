@@ -89,6 +89,29 @@ impl Place {
     }
 }
 
+/// The direction of a place on a face: from -1 to 1 along its rows and down its columns.
+pub(crate) fn direction(face: usize, along: f64, down: f64) -> [f64; 3] {
+    let frame = FACES[face];
+    std::array::from_fn(|c| frame.out[c] as f64 + frame.right[c] as f64 * along + frame.down[c] as f64 * down)
+}
+
+/// The face that a direction leads to, and the place on it: the inverse of [`direction`].
+pub(crate) fn place([x, y, z]: [f64; 3]) -> (usize, f64, f64) {
+    let face = match (x.abs(), y.abs(), z.abs()) {
+        (ax, ay, az) if ax >= ay && ax >= az => usize::from(x < 0.0),
+        (_, ay, az) if ay >= az => 2 + usize::from(y < 0.0),
+        _ => 4 + usize::from(z < 0.0),
+    };
+    let along = |axis: Vec3| x * axis[0] as f64 + y * axis[1] as f64 + z * axis[2] as f64;
+    let Frame { out, right, down } = FACES[face];
+    (face, along(right) / along(out), along(down) / along(out))
+}
+
+/// The texel at a place of a face of `size` texels a side, which may lie one beyond its edges: face, column and row.
+pub(crate) fn texel_over(face: usize, x: i64, y: i64, size: i64) -> (usize, u32, u32) {
+    Place { frame: FACES[face], x, y }.cross_x(size).cross_y(size).texel(size)
+}
+
 /// One face with a border of its neighbours' texels.
 pub(crate) struct Face<'a> {
     faces: &'a [Plane],
@@ -202,6 +225,19 @@ mod tests {
                         "{face} {outer:?}: {gap}"
                     );
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn places_and_directions_are_those_of_the_specification() {
+        for face in 0..6 {
+            for (x, y) in [(0, 0), (3, 1), (7, 7), (2, 6)] {
+                let centre = |v: u32| (f64::from(v) + 0.5) / 8.0 * 2.0 - 1.0;
+                assert_eq!(super::direction(face, centre(x), centre(y)), direction(face, x, y, 8));
+                let (found, along, down) = place(direction(face, x, y, 8).map(|c| c * 3.0));
+                assert_eq!(found, face);
+                assert!((along - centre(x)).abs() < 1e-12 && (down - centre(y)).abs() < 1e-12);
             }
         }
     }

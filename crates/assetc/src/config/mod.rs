@@ -24,12 +24,12 @@ pub use kiln_kit::spelling::nearest;
 pub use resolve::{Layer, Resolved, Resolver, Row};
 pub use roots::Roots;
 pub use settings::{
-    AnimationSettings, KEYS, Key, LutSettings, MeshSettings, SECTIONS, Settings, ShaderSettings,
-    TextureSettings,
+    AnimationSettings, EnvironmentSettings, FontSettings, KEYS, Key, LutSettings, MeshSettings, SECTIONS,
+    Settings, ShaderSettings, TextureSettings,
 };
 pub use values::{
-    Conflict, Cubic, CutOff, Defines, Index, Lambda, Lods, LutDepth, Mips, Optimize, Pixels, Quality, Share,
-    Supercompress, Tangents, Target,
+    Bounded, Characters, Conflict, Cubic, CutOff, Defines, Field, Index, Lambda, Lods, LutDepth, Mips,
+    Optimize, Pixels, Quality, Share, Supercompress, Tangents, Target,
 };
 
 use resolve::Layers;

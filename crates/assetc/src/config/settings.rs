@@ -5,8 +5,8 @@
 //! same. To add a knob, add a row.
 
 use super::values::{
-    Conflict, Cubic, CutOff, Defines, Index, Lambda, Lods, LutDepth, Mips, Optimize, Pixels, Quality, Share,
-    Supercompress, Tangents, Target, Value,
+    Bounded, Characters, Conflict, Cubic, CutOff, Defines, Field, Index, Lambda, Lods, LutDepth, Mips,
+    Optimize, Pixels, Quality, Share, Supercompress, Tangents, Target, Value,
 };
 use super::yaml::Scalar;
 
@@ -128,6 +128,26 @@ settings! {
         /// The texel of the 3D texture; half floats do not band.
         depth: LutDepth = LutDepth::Unorm8,
     }
+    /// Settings of pictures of all directions.
+    environment: EnvironmentSettings {
+        /// Texels of a face's side; `false` takes a quarter of the picture's width.
+        size: Option<Pixels> = None,
+        /// Make levels that rough surfaces reflect (GGX), rougher from level to level, instead of plain means.
+        specular: bool = false,
+        /// Also write `.irr.ktx2`, the light that falls on matt surfaces, by their normal.
+        irradiance: bool = false,
+    }
+    /// Settings of fonts.
+    font: FontSettings {
+        /// Texels of one em in the atlas: larger keeps finer detail.
+        size: Bounded<8, 256> = Bounded::new(48),
+        /// How far from the outline distances reach, in texels: as far as outlines, glows and shadows can go.
+        spread: Bounded<1, 32> = Bounded::new(6),
+        /// One distance a texel, or three whose median keeps corners sharp.
+        field: Field = Field::Sdf,
+        /// The characters that are compiled.
+        charset: Characters = Characters::default(),
+    }
     /// Settings of shaders.
     shader: ShaderSettings {
         /// What modules have to run on: SPIR-V 1.0, 1.3, 1.5 or 1.6.
@@ -191,8 +211,23 @@ mod tests {
     #[test]
     fn built_in_defaults_are_the_documented_ones() {
         assert_eq!(
-            Settings::default().canonical(&["animation", "lut", "mesh", "shader", "texture"]),
+            Settings::default().canonical(&[
+                "animation",
+                "environment",
+                "font",
+                "lut",
+                "mesh",
+                "shader",
+                "texture"
+            ]),
             "animation.cubic=degrade\n\
+             environment.irradiance=false\n\
+             environment.size=false\n\
+             environment.specular=false\n\
+             font.charset=ascii, latin1\n\
+             font.field=sdf\n\
+             font.size=48\n\
+             font.spread=6\n\
              lut.depth=unorm8\n\
              mesh.lod_error=0.05\n\
              mesh.lods=2\n\

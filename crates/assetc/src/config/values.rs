@@ -297,6 +297,60 @@ impl Value for Share {
     }
 }
 
+/// A whole number from `LOW` to `HIGH`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounded<const LOW: u32, const HIGH: u32>(u32);
+
+impl<const LOW: u32, const HIGH: u32> Bounded<LOW, HIGH> {
+    /// The number, or the bound that is nearest to it.
+    pub const fn new(number: u32) -> Self {
+        Bounded(if number < LOW {
+            LOW
+        } else if number > HIGH {
+            HIGH
+        } else {
+            number
+        })
+    }
+
+    /// The number.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl<const LOW: u32, const HIGH: u32> Value for Bounded<LOW, HIGH> {
+    fn read(scalar: &Scalar) -> Option<Self> {
+        whole(scalar).filter(|number| (LOW..=HIGH).contains(number)).map(Bounded)
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn accepts() -> String {
+        format!("a number from {LOW} to {HIGH}")
+    }
+}
+
+/// The characters of a font that are compiled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Characters(pub kiln_font::Charset);
+
+impl Value for Characters {
+    fn read(scalar: &Scalar) -> Option<Characters> {
+        kiln_font::Charset::parse(&scalar.text).map(Characters)
+    }
+
+    fn show(&self) -> String {
+        self.0.show()
+    }
+
+    fn accepts() -> String {
+        kiln_font::Charset::accepts()
+    }
+}
+
 /// Macros: names, each with a value that may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defines(BTreeMap<String, String>);
@@ -432,6 +486,13 @@ words! {
         /// Something faster.
         Speed = "speed",
     }
+    /// What a texel of a font's atlas holds.
+    Field {
+        /// The distance to the outline.
+        Sdf = "sdf",
+        /// Three distances, to sharpen corners with.
+        Msdf = "msdf",
+    }
     /// What a texel of a LUT is made of.
     LutDepth {
         /// Four bytes.
@@ -514,6 +575,12 @@ mod tests {
                 ("X=a==b Y=(1+2)", "X=a==b, Y=(1+2)"),
             ],
             &["true", "", " , ", "2X", "a-b", "=1", "A, A=2", "X=ü"],
+        );
+        check::<Bounded<8, 256>>(&[("8", "8"), ("256", "256")], &["7", "257", "-8", "9.5", "false"]);
+        check::<Field>(&[("sdf", "sdf"), ("msdf", "msdf")], &["MSDF", "true"]);
+        check::<Characters>(
+            &[("ascii", "ascii"), ("U+41,latin1", "U+0041, latin1")],
+            &["true", "", "ASCII", "U+110000", "U+0042-0041"],
         );
         check::<LutDepth>(&[("unorm8", "unorm8"), ("float16", "float16")], &["16"]);
     }

@@ -12,7 +12,7 @@ use kiln_kit::{Cook, Diag, RelPath, World};
 use kiln_texture::Mode;
 
 /// How much of a file is looked at to learn its dimensions.
-const HEAD: usize = 64 << 10;
+pub(crate) const HEAD: usize = 64 << 10;
 
 /// An image of one mode.
 pub(crate) struct Texture(pub(crate) Mode);

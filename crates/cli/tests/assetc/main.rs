@@ -7,9 +7,11 @@ mod config;
 mod damage;
 mod determinism;
 mod embed;
+mod fonts;
 mod histories;
 mod json;
 mod kills;
+mod lights;
 #[path = "../../../import/tests/gltf/model.rs"]
 #[allow(dead_code, reason = "the builder is shared with the tests of the importer")]
 mod model;
@@ -17,7 +19,9 @@ mod models;
 mod packs;
 mod permissions;
 mod project;
+mod report;
 #[cfg(feature = "glsl")]
 mod shaders;
 mod strange;
 mod textures;
+mod watch;

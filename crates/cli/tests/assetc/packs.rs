@@ -49,7 +49,15 @@ pub(crate) fn unpack(pack: &[u8]) -> Result<Vec<Packed>, String> {
             return Err("order".to_owned());
         }
         let name = path.rsplit('/').next().unwrap();
-        let kinds = [(".hmesh", 1), (".hmat", 2), (".hman", 3), (".hanim", 4), (".ktx2", 5), (".spv", 6)];
+        let kinds = [
+            (".hmesh", 1),
+            (".hmat", 2),
+            (".hman", 3),
+            (".hanim", 4),
+            (".ktx2", 5),
+            (".spv", 6),
+            (".hfont", 7),
+        ];
         let of_name = kinds.iter().find(|(ext, _)| name.len() > ext.len() && name.ends_with(ext));
         if kind != of_name.map_or(0, |(_, kind)| *kind) {
             return Err(format!("kind {kind} of {path}"));

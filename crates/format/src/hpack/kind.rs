@@ -22,11 +22,13 @@ pub enum PackKind {
     Texture = 5,
     /// `.spv`
     Shader = 6,
+    /// `.hfont`
+    Font = 7,
 }
 
 impl PackKind {
     /// All kinds, in order of their numbers.
-    pub const ALL: [PackKind; 7] = [
+    pub const ALL: [PackKind; 8] = [
         PackKind::Other,
         PackKind::Mesh,
         PackKind::Material,
@@ -34,6 +36,7 @@ impl PackKind {
         PackKind::Animation,
         PackKind::Texture,
         PackKind::Shader,
+        PackKind::Font,
     ];
 
     /// The kind of the file at `path`; extensions are matched as written.
@@ -45,12 +48,12 @@ impl PackKind {
 
     /// Its name, in lower case.
     pub const fn name(self) -> &'static str {
-        ["other", "mesh", "material", "manifest", "animation", "texture", "shader"][self as usize]
+        ["other", "mesh", "material", "manifest", "animation", "texture", "shader", "font"][self as usize]
     }
 
     /// What several of them are called.
     pub const fn title(self) -> &'static str {
-        ["other files", "meshes", "materials", "manifests", "animations", "textures", "shaders"]
+        ["other files", "meshes", "materials", "manifests", "animations", "textures", "shaders", "fonts"]
             [self as usize]
     }
 
@@ -64,6 +67,7 @@ impl PackKind {
             PackKind::Animation => Some("hanim"),
             PackKind::Texture => Some("ktx2"),
             PackKind::Shader => Some("spv"),
+            PackKind::Font => Some("hfont"),
         }
     }
 }
@@ -76,8 +80,9 @@ mod tests {
     fn kinds_have_the_documented_numbers() {
         let of = |path| PackKind::from_path(path) as u8;
         assert_eq!(
-            ["x.bin", "x.hmesh", "x.hmat", "x.hman", "x.hanim", "x.ktx2", "x.spv", "x.hpack"].map(of),
-            [0, 1, 2, 3, 4, 5, 6, 0]
+            ["x.bin", "x.hmesh", "x.hmat", "x.hman", "x.hanim", "x.ktx2", "x.spv", "x.hfont", "x.hpack"]
+                .map(of),
+            [0, 1, 2, 3, 4, 5, 6, 7, 0]
         );
         for (number, kind) in PackKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, number);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kiln_format::Array;
 use kiln_format::hanim::{self, Channel, ClipParts, HanimView, Interp, Keys, Path, Vec3Key, Vec4Key};
+use kiln_format::hfont::{Glyph, Metrics, Pair};
 use kiln_format::hman::{self, Colorspace, Kind};
 use kiln_format::hmat::{self, AlphaMode, GpuMaterial};
 use kiln_format::hpack;
@@ -109,6 +110,48 @@ pub(crate) fn materials() -> impl Strategy<Value = Vec<GpuMaterial>> {
         }
     });
     vec(row, 0..5)
+}
+
+/// A font: its metrics, glyphs and pairs.
+pub(crate) fn font() -> impl Strategy<Value = (Metrics, Vec<Glyph>, Vec<Pair>)> {
+    let metrics = (any::<u64>(), any::<[i16; 3]>(), 1..64u16, 0..=16u16, 1..=u16::MAX, any::<bool>());
+    let metrics = metrics.prop_map(|(atlas_tex, lines, range, edge, side, multi_channel)| {
+        let [ascent, descent, line_gap] = lines.map(|n| f32::from(n) / 64.0);
+        let (distance_range, edge_value) = (f32::from(range) / 4.0, f32::from(edge) / 16.0);
+        let (atlas_width, atlas_height) = (side, u16::MAX - side + 1);
+        Metrics {
+            atlas_tex,
+            ascent,
+            descent,
+            line_gap,
+            distance_range,
+            edge_value,
+            atlas_width,
+            atlas_height,
+            multi_channel,
+        }
+    });
+    let glyph = (any::<[i16; 3]>(), any::<[u8; 6]>()).prop_map(|([advance, x, y], sizes)| {
+        let [advance, x, y] = [advance, x, y].map(|n| f32::from(n) / 64.0);
+        let [width, height, u, v, w, h] = sizes.map(f32::from);
+        let plane = [x, y, x + width, y + height];
+        let uv = [u.min(w), v.min(h), u.max(w), v.max(h)].map(|n| n / 255.0);
+        Glyph { codepoint: 0, advance, plane, uv }
+    });
+    let glyphs = (glyph.clone(), btree_map(1..=0x10_ffffu32, glyph, 0..4));
+    (metrics, glyphs, btree_map((0..5usize, 0..5usize), 1..99i16, 0..4)).prop_map(
+        |(metrics, (notdef, glyphs), pairs)| {
+            let glyphs: Vec<Glyph> = std::iter::once(notdef)
+                .chain(glyphs.into_iter().map(|(codepoint, glyph)| Glyph { codepoint, ..glyph }))
+                .collect();
+            let pairs = pairs.into_iter().filter_map(|((left, right), advance)| {
+                let (left, right) = (glyphs.get(left)?.codepoint, glyphs.get(right)?.codepoint);
+                Some(Pair { left, right, advance: f32::from(advance) / 64.0 })
+            });
+            let pairs = pairs.collect();
+            (metrics, glyphs, pairs)
+        },
+    )
 }
 
 /// A channel as its owner has it.

@@ -18,6 +18,7 @@ use animation::AnimationSpec;
 use bitmap::{BitmapSpec, Use};
 use kiln_format::pak::Kind;
 use kiln_import::image::IMAGE_EXTENSIONS;
+use kiln_import::light::LIGHT_EXTENSIONS;
 use kiln_kit::{Cook, Diag, RelPath, Tree};
 use material::{MaterialSpec, ParamsSpec};
 use mesh::MeshSpec;
@@ -170,7 +171,7 @@ impl Planner<'_, '_> {
         let node = match extension(path).as_str() {
             "toml" => self.described(path, packing)?,
             "glb" | "gltf" => self.mesh_node(path, MeshSpec::plain(path.clone()), None, packing),
-            ext if ext == "hdr" || IMAGE_EXTENSIONS.contains(&ext) => {
+            ext if LIGHT_EXTENSIONS.contains(&ext) || IMAGE_EXTENSIONS.contains(&ext) => {
                 let spec = BitmapSpec::plain(Reference { path: path.clone(), part: None }, Use::Color);
                 self.bitmap_node(path, spec, packing)
             }

@@ -1,5 +1,7 @@
 //! The arguments of `assetc`.
 
+use super::audience::{Address, address};
+use super::report::ReportArgs;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use kiln_cli::terminal::Color;
@@ -81,6 +83,12 @@ impl BuildArgs {
         }
     }
 
+    /// The first of its flags that was given and that `watch` does not take.
+    pub(super) fn given_beyond_watch(&self) -> Option<&'static str> {
+        let taken = BuildArgs { jobs: None, pack: false, ..*self };
+        taken.given()
+    }
+
     /// The first of its flags that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
         let flags = [
@@ -94,10 +102,42 @@ impl BuildArgs {
     }
 }
 
+/// What a watch takes.
+#[derive(Args, Debug)]
+#[command(after_help = "Ctrl-C ends it with exit code 0, whatever the last build gave.")]
+pub(super) struct WatchArgs {
+    /// How many threads to use [default: one per core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) jobs: Option<u16>,
+    /// Bundle the output into one <output>.hpack after every build
+    #[arg(long)]
+    pub(super) pack: bool,
+    /// Tell programs that connect here which runtime files changed: a port of this machine, or the path of a socket
+    #[arg(long, value_name = "ADDR", value_parser = address)]
+    pub(super) notify: Option<Address>,
+    /// Look this often for changes that the system did not tell of
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = interval)]
+    pub(super) interval: f64,
+}
+
+impl WatchArgs {
+    /// These flags together with those that stood in front of the command.
+    pub(super) fn and(self, outer: &BuildArgs) -> WatchArgs {
+        WatchArgs { jobs: self.jobs.or(outer.jobs), pack: self.pack || outer.pack, ..self }
+    }
+}
+
+fn interval(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.1..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| "expected seconds, from 0.1 to 86400".to_owned())
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Compile what changed (what happens without a command, too)
     Build(BuildArgs),
+    /// Compile what changed, again and again, until Ctrl-C
+    Watch(WatchArgs),
     /// Write a starter assetc.yml here
     Init,
     /// Show what is in the output directory, or in a directory or pack
@@ -110,6 +150,8 @@ pub(super) enum Command {
         /// A directory or a .hpack [default: the output directory]
         path: Option<PathBuf>,
     },
+    /// Write one HTML page about the output directory, or a directory or pack: sizes, pictures, meshes, what grew
+    Report(ReportArgs),
     /// Look at packs
     #[command(subcommand)]
     Pack(PackCommand),

@@ -9,7 +9,7 @@ use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::render;
 use kiln_kit::{Diag, State};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
     if args.list_presets {
@@ -43,8 +43,19 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
     progress.clear();
     let report = result?;
 
+    say_all(session, &report, |_| true);
+    if session.json {
+        session.out().line(&report_json(&report, &roots).to_string());
+    } else if session.verbosity > Verbosity::Quiet {
+        summary(session, &report, &roots, start.elapsed());
+    }
+    Ok(if report.is_ok() { OK } else { FAILED })
+}
+
+/// Says everything that a build found: problems, the warnings of these assets, errors.
+pub(super) fn say_all(session: &Session, report: &Report, warned: impl Fn(&Asset) -> bool) {
     report.problems.iter().for_each(|problem| session.say(problem));
-    for asset in &report.assets {
+    for asset in report.assets.iter().filter(|asset| warned(asset)) {
         asset.warnings.iter().for_each(|warning| session.say(warning));
     }
     for asset in &report.assets {
@@ -52,19 +63,13 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
             session.say(error);
         }
     }
-    if session.json {
-        session.out().line(&report_json(&report, &roots).to_string());
-    } else if session.verbosity > Verbosity::Quiet {
-        summary(session, &report, &roots, start);
-    }
-    Ok(if report.is_ok() { OK } else { FAILED })
 }
 
-fn cores() -> usize {
+pub(super) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn summary(session: &Session, report: &Report, roots: &Roots, start: Instant) {
+pub(super) fn summary(session: &Session, report: &Report, roots: &Roots, took: Duration) {
     let mut out = session.out();
     let output = session.shown(&roots.output);
     if report.assets.is_empty() {
@@ -79,7 +84,7 @@ fn summary(session: &Session, report: &Report, roots: &Roots, start: Instant) {
         render::count(report.assets.len(), "asset", "assets"),
         report.built(),
         report.fresh(),
-        out.style.faint(&format!("({})", render::time(start.elapsed()))),
+        out.style.faint(&format!("({})", render::time(took))),
     );
     out.line(&line);
     if let Some(refs) = report.refs.filter(|_| session.verbosity == Verbosity::Verbose) {

@@ -27,7 +27,7 @@ pub(super) fn info(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag>
 }
 
 /// The directory or pack to look at: the one given, or where the build would write.
-fn target(session: &Session, path: Option<PathBuf>) -> Result<PathBuf, Diag> {
+pub(super) fn target(session: &Session, path: Option<PathBuf>) -> Result<PathBuf, Diag> {
     match path {
         Some(path) => Ok(session.dir.join(path)),
         None => Ok(session.project()?.1.output),

@@ -1,8 +1,11 @@
 //! The command line of `assetc`.
 
 mod args;
+mod audience;
 mod build;
 mod inspect;
+mod report;
+mod watch;
 
 use ::assetc::config::{self, Config, Preset, Roots};
 use ::assetc::tools::{Tools, serve_shaders};
@@ -55,9 +58,12 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Result<u8, Diag> {
-    if let (Some(command), Some(flag)) = (&command, build.given())
-        && !matches!(command, Command::Build(_))
-    {
+    let foreign = match &command {
+        None | Some(Command::Build(_)) => None,
+        Some(Command::Watch(_)) => build.given_beyond_watch(),
+        Some(_) => build.given(),
+    };
+    if let Some(flag) = foreign {
         return Err(Diag::error("usage", format!("{flag} belongs to a build, not to this command")));
     }
     match command {
@@ -66,7 +72,9 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Init) => init(session),
         Some(Command::Info { path }) => inspect::info(session, path),
         Some(Command::Check { path }) => inspect::check(session, path),
+        Some(Command::Report(args)) => report::report(session, args),
         Some(Command::Pack(PackCommand::Info { file })) => inspect::pack_info(session, file),
+        Some(Command::Watch(args)) => watch::watch(session, args.and(&build)),
         Some(Command::Clean) => build::clean(session),
         Some(Command::Explain { source }) => inspect::explain(session, &source),
         Some(Command::Graph { path }) => inspect::graph(session, path.as_deref()),
@@ -85,6 +93,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
 }
 
 /// What all commands share: where we are and how to speak.
+#[derive(Clone)]
 struct Session {
     /// The directory that relative arguments are relative to.
     dir: PathBuf,

@@ -1,11 +1,12 @@
-//! Bitmaps in floats: Radiance pictures, and others that are asked for as such. Narrower depths clamp to 0 and 1.
+//! Bitmaps in floats: Radiance and OpenEXR pictures, and others that are asked for as such. Narrower depths clamp to 0 and 1.
 
 use super::super::plan::bitmap::{BitmapSpec, Use, is_float};
 use super::bitmap::{mips, read};
 use super::unwritten;
 use kiln_format::pak::bitmap::{Shape, write};
 use kiln_format::pak::{Encoding, Sample};
-use kiln_import::image::{Limits, import_floats};
+use kiln_import::image::Limits;
+use kiln_import::light;
 use kiln_ir::Texels;
 use kiln_kit::{Cook, Diag};
 use kiln_texture::levels_f32;
@@ -14,8 +15,11 @@ use kiln_texture::levels_f32;
 pub(super) fn bake(cx: &mut Cook<'_>, spec: &BitmapSpec) -> Result<Vec<u8>, Diag> {
     let (width, height, texels, alpha) = if is_float(&spec.src) {
         let bytes = cx.read(&spec.src.path)?;
-        let found = import_floats(&bytes, &Limits::default()).map_err(|diag| diag.path(&spec.src))?;
-        (found.width, found.height, found.texels, false)
+        let named = |diag: Diag| diag.path(&spec.src);
+        let found = light::import(&bytes, &Limits::default()).map_err(named)?;
+        found.warnings.into_iter().for_each(|warning| cx.warn(named(warning)));
+        let (width, height) = (found.value.width(), found.value.height());
+        (width, height, found.value.into_texels(), false)
     } else {
         let image = read(cx, &spec.src)?.image;
         let (width, height, alpha) = (image.width(), image.height(), image.has_alpha());

@@ -4,6 +4,7 @@ use super::super::document::{Fields, Value};
 use super::{Planner, Reference, siblings};
 use kiln_format::pak::{Color, Sample};
 use kiln_import::image::IMAGE_EXTENSIONS;
+use kiln_import::light::LIGHT_EXTENSIONS;
 use kiln_kit::{Diag, RelPath};
 
 /// What a picture is used for, which decides what is not said.
@@ -79,7 +80,7 @@ impl BitmapSpec {
 
 /// Whether a picture has floats.
 pub(crate) fn is_float(src: &Reference) -> bool {
-    src.part.is_none() && super::extension(&src.path) == "hdr"
+    src.part.is_none() && LIGHT_EXTENSIONS.contains(&super::extension(&src.path).as_str())
 }
 
 /// The largest side that a picture can have.
@@ -96,7 +97,7 @@ impl Planner<'_, '_> {
         let src = match fields.get("src") {
             Some(value) => self.reference(&value)?,
             None => Reference {
-                path: self.beside(&fields, siblings(path, &[IMAGE_EXTENSIONS, &["hdr"]].concat()))?,
+                path: self.beside(&fields, siblings(path, &[IMAGE_EXTENSIONS, LIGHT_EXTENSIONS].concat()))?,
                 part: None,
             },
         };

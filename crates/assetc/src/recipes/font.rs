@@ -1,0 +1,107 @@
+//! `*.ttf`, `*.otf`: a font to a `.hfont` and, beside it, the atlas of its glyphs, a `.ktx2`.
+
+use super::ktx;
+use crate::config::{self, Settings};
+use crate::link::Row;
+use crate::recipe::{Recipe, Suffix, suffix};
+use crate::tools::Tools;
+use kiln_format::hman::{Colorspace, Kind};
+use kiln_format::{hfont, refs};
+use kiln_ir::{Image, Texels};
+use kiln_kit::{Cook, Diag, RelPath, World};
+use kiln_texture::{Mips, Mode};
+
+/// A font.
+pub(crate) struct Font;
+
+impl Recipe for Font {
+    fn name(&self) -> &'static str {
+        "font"
+    }
+
+    fn sections(&self) -> &'static [&'static str] {
+        &["font"]
+    }
+
+    fn version(&self) -> u32 {
+        ktx::VERSION
+    }
+
+    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
+        is_file && suffix.is(&["ttf", "otf"])
+    }
+
+    fn output(&self, source: &RelPath) -> Option<RelPath> {
+        beside(source, "hfont")
+    }
+
+    fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
+        // A glyph takes about a square em of the atlas, and a file some hundred bytes; few fonts are compiled whole.
+        let file = world.src_tree.stamp(source.as_str()).map_or(0, |stamp| stamp.len);
+        let cell = u64::from(settings.font.size.get() + 2 * settings.font.spread.get());
+        file * 2 + (file / 100).min(1000) * cell * cell * 4
+    }
+
+    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
+        let source = cx.source();
+        let (Some(output), Some(atlas)) = (self.output(source), beside(source, "ktx2")) else {
+            return Err(ktx::nameless());
+        };
+        let settings = kiln_font::Settings {
+            size: settings.font.size.get(),
+            spread: settings.font.spread.get(),
+            multi_channel: settings.font.field == config::Field::Msdf,
+            charset: settings.font.charset.0.clone(),
+        };
+        let font = kiln_font::compile(&cx.read(source)?, &settings)?;
+        let row = Row {
+            hash: refs::hash_runtime_path(atlas.as_str()),
+            kind: Kind::Texture,
+            colorspace: Colorspace::Linear,
+            path: atlas.clone(),
+        };
+        cx.emit(&output, &write(&font, row.hash, settings.multi_channel)?)?;
+        let kiln_font::Atlas { width, height, rgba } = font.atlas;
+        let picture = Image::new(width, height, Texels::Rgba8(rgba))
+            .ok_or_else(|| Diag::error("font", "the texels do not fill the atlas"))?;
+        // Distances are exact or they are nothing; smaller levels would mix glyphs with their neighbours.
+        let raw = kiln_texture::Settings { compress: false, mips: Mips::Count(1), ..Default::default() };
+        ktx::emit(cx, Some(atlas), kiln_texture::encode_2d(picture, Mode::LinearColor, &raw))?;
+        for warning in font.warnings {
+            cx.warn(warning);
+        }
+        Ok(vec![row])
+    }
+}
+
+fn beside(source: &RelPath, extension: &str) -> Option<RelPath> {
+    RelPath::new(format!("{}.{extension}", suffix(source)?.stem)).ok()
+}
+
+fn write(font: &kiln_font::Font, atlas_tex: u64, multi_channel: bool) -> Result<Vec<u8>, Diag> {
+    let fault = |error: String| Diag::error("font", error);
+    let side =
+        |side: u32| u16::try_from(side).map_err(|_| fault(format!("an atlas with a side of {side} texels")));
+    let metrics = hfont::Metrics {
+        atlas_tex,
+        ascent: font.ascent,
+        descent: font.descent,
+        line_gap: font.line_gap,
+        distance_range: font.distance_range,
+        edge_value: kiln_font::EDGE_VALUE,
+        atlas_width: side(font.atlas.width)?,
+        atlas_height: side(font.atlas.height)?,
+        multi_channel,
+    };
+    let glyph = |glyph: &kiln_font::Glyph| {
+        let kiln_font::Glyph { codepoint, advance, plane, uv } = *glyph;
+        hfont::Glyph { codepoint, advance, plane, uv }
+    };
+    let pair = |pair: &kiln_font::Pair| {
+        let kiln_font::Pair { left, right, advance } = *pair;
+        hfont::Pair { left, right, advance }
+    };
+    let glyphs: Vec<_> = font.glyphs.iter().map(glyph).collect();
+    let pairs: Vec<_> = font.kerning.iter().map(pair).collect();
+    hfont::write(&metrics, &glyphs, &pairs).map_err(|error| fault(error.to_string()))
+}

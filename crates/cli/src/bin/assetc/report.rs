@@ -1,0 +1,129 @@
+//! `assetc report`: one page about an output directory or a pack.
+
+use super::inspect::target;
+use super::{FAILED, OK, Session};
+use ::assetc::runtime::Runtime;
+use kiln_cli::json::Json;
+use kiln_cli::progress::Verbosity;
+use kiln_cli::render;
+use kiln_kit::{Diag, Fs, Real, RelPath};
+use kiln_report::{Files, Options, Report, Since};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What `assetc report` takes.
+#[derive(clap::Args, Debug)]
+pub(super) struct ReportArgs {
+    /// A directory or a .hpack [default: the output directory]
+    path: Option<PathBuf>,
+    /// Where to write the page [default: <PATH>.report.html, beside it]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Compare with an older report
+    #[arg(long, value_name = "HTML")]
+    since: Option<PathBuf>,
+    /// Show no picture with a longer side, in texels
+    #[arg(long, value_name = "N", default_value = "512", value_parser = clap::value_parser!(u32).range(16..=4096))]
+    max_texture: u32,
+    /// Embed about so many megabytes of pictures and meshes at most
+    #[arg(long, value_name = "MB", default_value = "64", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    max_size: u64,
+}
+
+pub(super) fn report(session: &Session, args: ReportArgs) -> Result<u8, Diag> {
+    let path = target(session, args.path)?;
+    let out = args.out.map_or_else(|| beside(&path), |out| session.dir.join(out));
+    let since = args.since.map(|since| read_since(&session.dir.join(since))).transpose()?;
+    let runtime = Runtime::open(&path)?;
+    // An older report that lies in the output is not a part of it.
+    let own = out.strip_prefix(&path).ok().map(|own| own.to_string_lossy().replace('\\', "/"));
+    let list: Vec<(String, u64)> = runtime
+        .files()
+        .filter(|(file, _)| own.as_deref() != Some(file))
+        .map(|(file, size)| (file.to_owned(), size))
+        .collect();
+    let problems: Vec<String> =
+        runtime.problems.iter().map(|problem| format!("{}: {}", problem.path, problem.message)).collect();
+    let title = session.shown(&path);
+    let files = Files { title: &title, list: &list, read: &|file| runtime.read(file), problems: &problems };
+    let options = Options { max_texture: args.max_texture, max_bytes: args.max_size << 20, since };
+    let report = kiln_report::report(&files, &options);
+    write(&out, report.html.as_bytes())?;
+    runtime.problems.iter().for_each(|problem| session.say(problem));
+    if session.json {
+        session.out().line(&report_json(&report, &out).to_string());
+    } else if session.verbosity > Verbosity::Quiet {
+        summary(session, &report, &out);
+    }
+    Ok(if report.broken == 0 { OK } else { FAILED })
+}
+
+/// `runtime/desktop.report.html` for `runtime/desktop` and for `runtime/desktop.hpack`.
+fn beside(path: &Path) -> PathBuf {
+    let path = if path.is_dir() { path.to_owned() } else { path.with_extension("") };
+    // A name such as `..` names nothing beside it that could be extended.
+    let path = if path.file_name().is_none() { path.canonicalize().unwrap_or(path) } else { path };
+    let mut name = path.file_name().unwrap_or("output".as_ref()).to_owned();
+    name.push(".report.html");
+    path.with_file_name(name)
+}
+
+fn read_since(path: &Path) -> Result<Since, Diag> {
+    let refused = |message: String| {
+        let hint = "give the page that an earlier `assetc report` wrote";
+        Diag::error("report-since", message).path(path.display()).hint(hint)
+    };
+    let bytes = std::fs::read(path).map_err(|e| refused(format!("cannot read it: {e}")))?;
+    let html = std::str::from_utf8(&bytes).map_err(|_| refused("it is not UTF-8".to_owned()))?;
+    Since::read(html).map_err(|e| refused(e.to_string()))
+}
+
+/// Writes the page under a temporary name first, so that there is never half of one.
+fn write(out: &Path, html: &[u8]) -> Result<(), Diag> {
+    let fault = |e: io::Error| Diag::error("unwritable", format!("cannot write it: {e}")).path(out.display());
+    let name = out.file_name().and_then(|name| name.to_str()).and_then(|name| RelPath::new(name).ok());
+    let name = name.ok_or_else(|| fault(io::Error::other("its name is not portable")))?;
+    let dir = Real::named(out.parent().unwrap_or(Path::new(".")), name.as_str()).map_err(fault)?;
+    let staged = dir.stage(&mut |file: &mut dyn Write| file.write_all(html)).map_err(fault)?;
+    let placed = dir.publish(vec![(staged, name)]).pop();
+    placed.unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map(drop).map_err(fault)
+}
+
+fn summary(session: &Session, report: &Report, out: &Path) {
+    let files = render::count(report.files, "file", "files");
+    let mut to = session.out();
+    to.line(&format!("{files}, {} -> {}", render::size(report.size), session.shown(out)));
+    if let Some(change) = report.change {
+        let (sign, by) = match report.size.checked_sub(change.size_before) {
+            Some(more) => ("+", more),
+            None => ("-", change.size_before - report.size),
+        };
+        let (added, changed, removed) = (change.added, change.changed, change.removed);
+        to.line(&format!("{sign}{}: {added} new, {changed} changed, {removed} gone", render::size(by)));
+    }
+    report.notes.iter().for_each(|note| to.line(note));
+    if report.broken > 0 {
+        let broken = render::count(report.broken, "file is", "files are");
+        to.line(&to.style.error(&format!("{broken} damaged")));
+    }
+}
+
+fn report_json(report: &Report, out: &Path) -> Json {
+    let change = report.change.map(|change| {
+        Json::object([
+            ("size_before", change.size_before.into()),
+            ("added", change.added.into()),
+            ("removed", change.removed.into()),
+            ("changed", change.changed.into()),
+        ])
+    });
+    Json::object([
+        ("written", out.display().to_string().into()),
+        ("bytes", report.html.len().into()),
+        ("files", report.files.into()),
+        ("size", report.size.into()),
+        ("broken", report.broken.into()),
+        ("notes", Json::list(report.notes.iter().map(String::as_str))),
+        ("since", change.into()),
+    ])
+}

@@ -1,0 +1,114 @@
+//! `assetc report`: what the command does with files; what is in the page is tested with the library.
+
+use crate::project::{Project, picture};
+use serde_json::Value;
+use std::fs;
+
+fn project() -> Project {
+    let p = Project::new();
+    p.write("assets/a.png", picture(24, 16, 1)).write("assets/dir/b.n.png", picture(8, 8, 2));
+    p.run(&["--pack"]).expect(0);
+    p
+}
+
+fn data(html: &[u8]) -> Value {
+    let html = std::str::from_utf8(html).unwrap();
+    let data = html.split("id=\"kiln-report\">").nth(1).unwrap().split("</script>").next().unwrap();
+    serde_json::from_str(data).unwrap()
+}
+
+#[test]
+fn the_page_lies_beside_what_it_is_about() {
+    let p = project();
+    let ran = p.run(&["report"]).expect(0);
+    let size: usize = p.tree("runtime").values().map(Vec::len).sum();
+    assert_eq!(
+        ran.stdout,
+        format!("3 files, {size} B -> runtime.report.html\n").replace(&format!("{size} B"), &human(size))
+    );
+    let page = p.read("runtime.report.html");
+    let told = data(&page);
+    assert_eq!((&told["title"], &told["size"]), (&"runtime".into(), &size.into()));
+    let paths: Vec<&str> =
+        told["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["a.ktx2", "assets.hman", "dir/b.n.ktx2"]);
+    assert_eq!(told["files"][0]["levels"].as_array().unwrap().len(), 5);
+
+    // The pack holds the same files, and so does the page about it, but for the title.
+    p.run(&["report", "runtime.hpack", "--out", "pages.html"]).expect(0);
+    let mut packed = data(&p.read("pages.html"));
+    assert_eq!(packed["title"], "runtime.hpack");
+    packed["title"] = "runtime".into();
+    assert_eq!(packed, told);
+
+    // Written again, it is the same, and nothing is left beside it.
+    p.run(&["report", "runtime/.", "-q"]).expect(0);
+    let mut names: Vec<_> =
+        fs::read_dir(p.root()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["assets", "pages.html", "runtime", "runtime.hpack", "runtime.report.html"]);
+    p.run(&["report"]).expect(0);
+    assert!(p.read("runtime.report.html") == page);
+}
+
+fn human(size: usize) -> String {
+    if size < 1024 { format!("{size} B") } else { format!("{:.1} KB", size as f64 / 1024.0) }
+}
+
+#[test]
+fn growth_is_told_to_people_and_programs() {
+    let p = project();
+    p.run(&["report", "--out", "old.html"]).expect(0);
+    p.write("assets/c.png", picture(40, 40, 3));
+    p.run(&[]).expect(0);
+    let told = p.run(&["report", "--since", "old.html", "--json"]).expect(0).stdout;
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(
+        (&told["files"], &told["broken"], &told["notes"]),
+        (&4.into(), &0.into(), &serde_json::json!([]))
+    );
+    // A standalone texture is in no manifest.
+    assert_eq!(
+        (&told["since"]["added"], &told["since"]["changed"], &told["since"]["removed"]),
+        (&1.into(), &0.into(), &0.into())
+    );
+    assert_eq!(told["bytes"], p.read("runtime.report.html").len());
+    let ran = p.run(&["report", "--since", "old.html"]).expect(0);
+    assert!(
+        ran.stdout.ends_with(": 1 new, 0 changed, 0 gone\n") && ran.stdout.contains("\n+"),
+        "{}",
+        ran.stdout
+    );
+
+    for (page, why) in
+        [("assetc.yml", "cannot read it"), ("assets/a.png", "not UTF-8"), ("bad.html", "no report")]
+    {
+        p.write("bad.html", "<html>");
+        let ran = p.run(&["report", "--since", page]).expect(2);
+        assert!(ran.stderr.contains("error[report-since]") && ran.stderr.contains(why), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn damage_and_odd_places() {
+    let p = project();
+    let mut texture = p.read("runtime/a.ktx2");
+    texture.truncate(200);
+    p.write("runtime/a.ktx2", texture);
+    let ran = p.run(&["report"]).expect(1);
+    assert!(ran.stdout.ends_with("1 file is damaged\n"), "{}", ran.stdout);
+    assert!(data(&p.read("runtime.report.html"))["files"][0]["error"].as_str().is_some());
+
+    // A page inside the output is not about itself, however often it is written.
+    p.run(&["report", "runtime", "--out", "runtime/page.html"]).expect(1);
+    let first = p.read("runtime/page.html");
+    p.run(&["report", "runtime", "--out", "runtime/page.html"]).expect(1);
+    assert!(p.read("runtime/page.html") == first);
+
+    let ran = p.run(&["report", "nowhere"]).expect(2);
+    assert!(ran.stderr.contains("error[output-missing]"), "{}", ran.stderr);
+    let ran = p.run(&["report", "--out", "no/such/dir.html"]).expect(2);
+    assert!(ran.stderr.contains("error[unwritable]"), "{}", ran.stderr);
+    p.run(&["report", "--max-texture", "3"]).expect(2);
+    p.run(&["report", "--pack"]).expect(2);
+}

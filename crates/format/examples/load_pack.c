@@ -1,0 +1,97 @@
+/* What an engine in C does with a pack: opens it, finds a material's textures through the manifest.
+ *
+ * It needs nothing but the header:
+ *
+ *     cc -std=c99 -Icrates/format/include crates/format/examples/load_pack.c -o load_pack
+ *     ./load_pack examples/showcase/runtime/desktop.hpack
+ */
+#include "kiln.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* An engine maps the file; what is opened below points into these bytes and copies nothing. */
+static void *read_file(const char *path, size_t *size) {
+    FILE *file = fopen(path, "rb");
+    void *data = NULL;
+    long end;
+    if (file && fseek(file, 0, SEEK_END) == 0 && (end = ftell(file)) > 0 && fseek(file, 0, SEEK_SET) == 0) {
+        *size = (size_t)end;
+        data = malloc(*size);
+        if (data && fread(data, *size, 1, file) != 1) free(data), data = NULL;
+    }
+    if (file) fclose(file);
+    return data;
+}
+
+/* The file beside a mesh: `models/chair.hmat` for `models/chair.hmesh`. */
+static int beside(const kiln_pack *pack, kiln_text mesh, const char *ext, kiln_pack_entry *found) {
+    char path[65536 + 8];
+    size_t stem = mesh.size - strlen("hmesh");
+    kiln_text other;
+    memcpy(path, mesh.data, stem);
+    memcpy(path + stem, ext, strlen(ext));
+    other.data = path, other.size = stem + strlen(ext);
+    return kiln_pack_find(pack, other, found);
+}
+
+static void show_texture(const kiln_pack *pack, const kiln_manifest *manifest, const char *slot, uint64_t hash) {
+    kiln_asset asset;
+    kiln_pack_entry entry;
+    kiln_texture texture;
+    /* A hash of 0 means that there is no such texture. Any other leads through the manifest to a file. */
+    if (!hash || !kiln_manifest_find(manifest, hash, &asset) || !kiln_pack_find(pack, asset.path, &entry)) return;
+    if (kiln_texture_open(entry.bytes.data, entry.bytes.size, &texture) != KILN_OK) return;
+    printf("    %s: %.*s (%ux%u, %u levels)\n", slot, (int)asset.path.size, asset.path.data, texture.width, texture.height,
+           texture.level_count);
+}
+
+static kiln_status load(const void *data, size_t size) {
+    static const char manifest_path[] = "assets.hman";
+    kiln_pack pack;
+    kiln_manifest manifest;
+    kiln_pack_entry entry, other;
+    kiln_cursor files;
+    kiln_text path;
+    kiln_status status = kiln_pack_open(data, size, &pack);
+    if (status != KILN_OK) return status;
+    path.data = manifest_path, path.size = strlen(manifest_path);
+    if (!kiln_pack_find(&pack, path, &entry)) return KILN_MISSING;
+    if ((status = kiln_manifest_open(entry.bytes.data, entry.bytes.size, &manifest)) != KILN_OK) return status;
+    printf("%u files, %lu bytes\n", pack.count, (unsigned long)size);
+    for (files = pack.entries; kiln_pack_next(&pack, &files, &entry);) {
+        kiln_mesh mesh;
+        kiln_materials materials = {NULL, 0};
+        uint32_t i;
+        if (entry.kind != KILN_PACK_MESH) continue;
+        if ((status = kiln_mesh_open(entry.bytes.data, entry.bytes.size, &mesh)) != KILN_OK) return status;
+        if (beside(&pack, entry.path, "hmat", &other) &&
+            (status = kiln_materials_open(other.bytes.data, other.bytes.size, &materials)) != KILN_OK)
+            return status;
+        printf("\n%.*s: %u vertices, ready to upload\n", (int)entry.path.size, entry.path.data, mesh.desc.vertex_count);
+        for (i = 0; i < mesh.desc.submesh_count; i++) {
+            const kiln_submesh *submesh = &mesh.submeshes[i];
+            const kiln_material *material;
+            printf("  %u triangles in %u meshlets\n", submesh->index_count / 3, submesh->meshlet_count);
+            if (submesh->material_slot >= materials.count) continue;
+            material = &materials.rows[submesh->material_slot];
+            show_texture(&pack, &manifest, "base", material->base_color_tex);
+            show_texture(&pack, &manifest, "mr", material->metallic_roughness_tex);
+            show_texture(&pack, &manifest, "normal", material->normal_tex);
+            show_texture(&pack, &manifest, "occ", material->occlusion_tex);
+            show_texture(&pack, &manifest, "emissive", material->emissive_tex);
+        }
+    }
+    return KILN_OK;
+}
+
+int main(int argc, char **argv) {
+    size_t size = 0;
+    void *data;
+    kiln_status status;
+    if (argc != 2) return fprintf(stderr, "usage: load_pack <file.hpack>\n"), 2;
+    if (!(data = read_file(argv[1], &size))) return fprintf(stderr, "error: %s cannot be read\n", argv[1]), 1;
+    if ((status = load(data, size)) != KILN_OK) fprintf(stderr, "error: %s: %s\n", argv[1], kiln_status_text(status));
+    free(data);
+    return status != KILN_OK;
+}

@@ -1,0 +1,968 @@
+/* Kiln's runtime files for C and C++: packs, manifests, meshes, materials, animations, fonts, textures.
+ *
+ * One header, no library, no allocation, no I/O: hand it the bytes of a file (mapped, read or a part of a pack) and use
+ * what is in them where it lies. C99, C++11.
+ *
+ * Each kiln_*_open checks a file as kiln-format's view of the same name does, in the same places, so that nothing
+ * after it reads out of bounds; it returns KILN_OK or what is wrong. The bytes must outlive what was opened. They must
+ * start at a multiple of 16, as mapped files, memory from malloc on 64-bit systems and the payloads of a mapped pack do.
+ *
+ * The layouts are docs/formats/; a test compares both with the declarations in Rust. MIT or Apache-2.0, as all of Kiln.
+ */
+#ifndef KILN_H
+#define KILN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "Kiln's files are little-endian and used in place: big-endian targets are not supported"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a file was found to be. */
+typedef enum kiln_status {
+    KILN_OK = 0,
+    KILN_UNALIGNED, /* the bytes do not start at a multiple of 16 */
+    KILN_TRUNCATED, /* the file ends too early, or a range leaves it */
+    KILN_MAGIC,     /* another kind of file */
+    KILN_VERSION,   /* a version that this header does not know */
+    KILN_VALUE,     /* a number that cannot be there */
+    KILN_ORDER,     /* a table that is not sorted */
+    KILN_PATH,      /* a path that could leave the root, or a text that is not UTF-8 */
+    KILN_MISSING,   /* a chunk that has to be there is not, or is there twice */
+    KILN_TRAILING   /* bytes that belong to nothing */
+} kiln_status;
+
+static inline const char *kiln_status_text(kiln_status status) {
+    static const char *const texts[] = {
+        "ok", "the bytes do not start at a multiple of 16", "the file ends too early", "another kind of file",
+        "an unknown version", "a value that cannot be there", "a table that is not sorted",
+        "a path or text that is not allowed", "a chunk is missing or there twice", "bytes after the end"};
+    return (unsigned)status < sizeof texts / sizeof *texts ? texts[status] : "an unknown status";
+}
+
+/* A part of a file. */
+typedef struct kiln_bytes {
+    const uint8_t *data;
+    size_t size;
+} kiln_bytes;
+
+/* A text of a file: UTF-8, not terminated. */
+typedef struct kiln_text {
+    const char *data;
+    size_t size;
+} kiln_text;
+
+/* ---- Reading numbers where they lie, aligned or not. ---- */
+
+typedef struct kiln_cursor {
+    const uint8_t *at;
+    size_t left;
+} kiln_cursor;
+
+static inline uint16_t kiln_u16(const uint8_t *at) {
+    uint16_t n;
+    memcpy(&n, at, sizeof n);
+    return n;
+}
+
+static inline uint32_t kiln_u32(const uint8_t *at) {
+    uint32_t n;
+    memcpy(&n, at, sizeof n);
+    return n;
+}
+
+static inline uint64_t kiln_u64(const uint8_t *at) {
+    uint64_t n;
+    memcpy(&n, at, sizeof n);
+    return n;
+}
+
+static inline float kiln_f32(const uint8_t *at) {
+    float n;
+    memcpy(&n, at, sizeof n);
+    return n;
+}
+
+/* The next bytes, or NULL where there are too few. */
+static inline const uint8_t *kiln_take(kiln_cursor *cursor, uint64_t size) {
+    const uint8_t *taken = cursor->at;
+    if (size > cursor->left) return NULL;
+    cursor->at += (size_t)size;
+    cursor->left -= (size_t)size;
+    return taken;
+}
+
+/* By the bits, so that no compiler option makes it true of a NaN. */
+static inline int kiln_finite(const float *numbers, size_t count) {
+    size_t i;
+    for (i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &numbers[i], sizeof bits);
+        if ((bits >> 23 & 0xff) == 0xff) return 0;
+    }
+    return 1;
+}
+
+static inline int kiln_aligned(const void *data) { return ((uintptr_t)data & 15) == 0; }
+
+/* The length of the character that starts at `at`, or 0 where it is not UTF-8. */
+static inline size_t kiln_utf8(const uint8_t *at, size_t left) {
+    uint8_t first = at[0], low = 0x80, high = 0xbf;
+    size_t i, size = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+    if (size == 0 || size > left) return 0;
+    if (first == 0xe0) low = 0xa0;  /* no shorter form */
+    if (first == 0xed) high = 0x9f; /* no surrogates */
+    if (first == 0xf0) low = 0x90;
+    if (first == 0xf4) high = 0x8f; /* nothing above U+10FFFF */
+    for (i = 1; i < size; i++) {
+        if (at[i] < low || at[i] > high) return 0;
+        low = 0x80, high = 0xbf;
+    }
+    return size;
+}
+
+/* Whether a text is UTF-8 and, if it is a path, stays below the root that it is joined to. */
+static inline int kiln_text_is_good(kiln_text text, int is_path) {
+    const uint8_t *at = (const uint8_t *)text.data;
+    size_t i = 0, start = 0;
+    while (i < text.size || (is_path && i == text.size)) {
+        size_t size;
+        if (is_path && (i == text.size || at[i] == '/')) { /* the end of a component */
+            size_t part = i - start;
+            if (part == 0 || (at[start] == '.' && (part == 1 || (part == 2 && at[start + 1] == '.')))) return 0;
+            start = ++i;
+            continue;
+        }
+        size = kiln_utf8(at + i, text.size - i);
+        if (size == 0) return 0;
+        if (is_path) {
+            if (at[i] < 0x20 || at[i] == 0x7f || at[i] == '\\' || at[i] == ':') return 0;
+            if (at[i] == 0xc2 && at[i + 1] < 0xa0) return 0; /* the control characters from U+0080 on */
+        }
+        i += size;
+    }
+    return 1;
+}
+
+static inline int kiln_text_order(kiln_text a, kiln_text b) {
+    size_t shared = a.size < b.size ? a.size : b.size;
+    int order = shared ? memcmp(a.data, b.data, shared) : 0;
+    return order ? order : a.size < b.size ? -1 : a.size > b.size;
+}
+
+/* The hash of a reference, by which the manifest finds a file: FNV-1a over its bytes, ASCII letters lowered. */
+static inline uint64_t kiln_hash(const char *reference, size_t size) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    size_t i;
+    for (i = 0; i < size; i++) {
+        uint8_t byte = (uint8_t)reference[i];
+        if (byte >= 'A' && byte <= 'Z') byte = (uint8_t)(byte + 32);
+        hash = (hash ^ byte) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+/* ---- .hpack: every file of an output in one ---- */
+
+typedef enum kiln_pack_kind {
+    KILN_PACK_OTHER = 0,
+    KILN_PACK_MESH = 1,
+    KILN_PACK_MATERIAL = 2,
+    KILN_PACK_MANIFEST = 3,
+    KILN_PACK_ANIMATION = 4,
+    KILN_PACK_TEXTURE = 5,
+    KILN_PACK_SHADER = 6,
+    KILN_PACK_FONT = 7
+} kiln_pack_kind;
+
+typedef struct kiln_pack {
+    kiln_bytes file;
+    uint32_t count;
+    kiln_cursor entries;
+} kiln_pack;
+
+typedef struct kiln_pack_entry {
+    kiln_text path;
+    kiln_pack_kind kind;
+    kiln_bytes bytes;
+} kiln_pack_entry;
+
+static inline kiln_pack_kind kiln_pack_kind_of(kiln_text path) {
+    static const struct {
+        const char *ext;
+        kiln_pack_kind kind;
+    } kinds[] = {{"hmesh", KILN_PACK_MESH},     {"hmat", KILN_PACK_MATERIAL}, {"hman", KILN_PACK_MANIFEST},
+                 {"hanim", KILN_PACK_ANIMATION}, {"ktx2", KILN_PACK_TEXTURE},  {"spv", KILN_PACK_SHADER},
+                 {"hfont", KILN_PACK_FONT}};
+    size_t dot = path.size, i;
+    while (dot > 0 && path.data[dot - 1] != '.' && path.data[dot - 1] != '/') dot--;
+    /* A name that starts with its only dot has no extension. */
+    if (dot < 2 || path.data[dot - 1] != '.' || path.data[dot - 2] == '/') return KILN_PACK_OTHER;
+    for (i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t size = strlen(kinds[i].ext);
+        if (path.size - dot == size && memcmp(path.data + dot, kinds[i].ext, size) == 0) return kinds[i].kind;
+    }
+    return KILN_PACK_OTHER;
+}
+
+/* One record of the table of contents; the payload is not looked at. */
+static inline kiln_status kiln_pack_record(kiln_cursor *cursor, kiln_pack_entry *entry, uint64_t *offset, uint64_t *size) {
+    const uint8_t *record = kiln_take(cursor, 19);
+    if (!record) return KILN_TRUNCATED;
+    entry->path.size = kiln_u16(record + 17);
+    entry->path.data = (const char *)kiln_take(cursor, entry->path.size);
+    if (!entry->path.data) return KILN_TRUNCATED;
+    if (!kiln_text_is_good(entry->path, 1)) return KILN_PATH;
+    entry->kind = kiln_pack_kind_of(entry->path);
+    *offset = kiln_u64(record);
+    *size = kiln_u64(record + 8);
+    return record[16] == (uint8_t)entry->kind ? KILN_OK : KILN_VALUE;
+}
+
+static inline kiln_status kiln_pack_open(const void *data, size_t size, kiln_pack *pack) {
+    kiln_cursor cursor;
+    const uint8_t *header;
+    kiln_pack_entry entry, last;
+    uint64_t toc, end, offset, length;
+    uint32_t i;
+    cursor.at = (const uint8_t *)data, cursor.left = size;
+    if (!kiln_aligned(data)) return KILN_UNALIGNED;
+    if (!(header = kiln_take(&cursor, 24))) return KILN_TRUNCATED;
+    if (memcmp(header, "HPAK", 4) != 0) return KILN_MAGIC;
+    if (kiln_u32(header + 4) != 2) return KILN_VERSION;
+    if (kiln_u32(header + 12) != 0) return KILN_VALUE;
+    toc = kiln_u64(header + 16);
+    if (toc > cursor.left) return KILN_TRUNCATED;
+    cursor.left = (size_t)toc;
+    pack->file.data = (const uint8_t *)data, pack->file.size = size;
+    pack->count = kiln_u32(header + 8);
+    pack->entries = cursor;
+    end = 24 + toc;
+    last.path.data = NULL, last.path.size = 0;
+    for (i = 0; i < pack->count; i++) {
+        kiln_status status = kiln_pack_record(&cursor, &entry, &offset, &length);
+        if (status != KILN_OK) return status;
+        if (i > 0 && kiln_text_order(last.path, entry.path) >= 0) return KILN_ORDER;
+        last = entry;
+        /* `end` is at most the size of memory: rounding it up does not wrap. */
+        if (offset != (end + 15) / 16 * 16) return KILN_VALUE;
+        if (offset > size || length > size - offset) return KILN_TRUNCATED;
+        end = offset + length;
+    }
+    return cursor.left == 0 && end == size ? KILN_OK : KILN_TRAILING;
+}
+
+/* Walks the files by path. Start with `*cursor = pack->entries`; returns 0 after the last. */
+static inline int kiln_pack_next(const kiln_pack *pack, kiln_cursor *cursor, kiln_pack_entry *entry) {
+    uint64_t offset, size;
+    if (cursor->left == 0 || kiln_pack_record(cursor, entry, &offset, &size) != KILN_OK) return 0;
+    entry->bytes.data = pack->file.data + (size_t)offset;
+    entry->bytes.size = (size_t)size;
+    return 1;
+}
+
+/* Looks for a file; returns 0 if it is not there. Many lookups want a map made once with kiln_pack_next. */
+static inline int kiln_pack_find(const kiln_pack *pack, kiln_text path, kiln_pack_entry *entry) {
+    kiln_cursor cursor = pack->entries;
+    while (kiln_pack_next(pack, &cursor, entry)) {
+        int order = kiln_text_order(entry->path, path);
+        if (order >= 0) return order == 0;
+    }
+    return 0;
+}
+
+/* ---- .hman: from the hash of a reference to the path of a file ---- */
+
+typedef enum kiln_asset_kind {
+    KILN_ASSET_TEXTURE = 0,
+    KILN_ASSET_MESH = 1,
+    KILN_ASSET_MATERIAL = 2,
+    KILN_ASSET_LUT = 3,
+    KILN_ASSET_SHADER = 4,
+    KILN_ASSET_EMBED = 5,
+    KILN_ASSET_ANIMATION = 6,
+    KILN_ASSET_FONT = 7
+} kiln_asset_kind;
+
+typedef struct kiln_manifest {
+    uint32_t count;
+    kiln_cursor entries;
+} kiln_manifest;
+
+typedef struct kiln_asset {
+    uint64_t hash;
+    kiln_asset_kind kind;
+    uint8_t is_srgb;
+    kiln_text path;
+} kiln_asset;
+
+static inline kiln_status kiln_manifest_record(kiln_cursor *cursor, kiln_asset *asset) {
+    const uint8_t *record = kiln_take(cursor, 12);
+    if (!record) return KILN_TRUNCATED;
+    asset->path.size = kiln_u16(record + 10);
+    asset->path.data = (const char *)kiln_take(cursor, asset->path.size);
+    if (!asset->path.data) return KILN_TRUNCATED;
+    if (!kiln_text_is_good(asset->path, 1)) return KILN_PATH;
+    if (record[8] > KILN_ASSET_FONT || record[9] > 1) return KILN_VALUE;
+    asset->hash = kiln_u64(record);
+    asset->kind = (kiln_asset_kind)record[8];
+    asset->is_srgb = record[9];
+    return KILN_OK;
+}
+
+static inline kiln_status kiln_manifest_open(const void *data, size_t size, kiln_manifest *manifest) {
+    kiln_cursor cursor;
+    const uint8_t *header;
+    kiln_asset asset, last;
+    uint32_t i;
+    cursor.at = (const uint8_t *)data, cursor.left = size;
+    if (!(header = kiln_take(&cursor, 16))) return KILN_TRUNCATED;
+    if (memcmp(header, "HMAN", 4) != 0) return KILN_MAGIC;
+    if (kiln_u32(header + 4) != 1) return KILN_VERSION;
+    if (kiln_u32(header + 12) != 0) return KILN_VALUE;
+    manifest->count = kiln_u32(header + 8);
+    manifest->entries = cursor;
+    last.hash = 0, last.path.data = NULL, last.path.size = 0;
+    for (i = 0; i < manifest->count; i++) {
+        kiln_status status = kiln_manifest_record(&cursor, &asset);
+        if (status != KILN_OK) return status;
+        if (i > 0 && (last.hash > asset.hash ||
+                      (last.hash == asset.hash && kiln_text_order(last.path, asset.path) >= 0)))
+            return KILN_ORDER;
+        last = asset;
+    }
+    return cursor.left == 0 ? KILN_OK : KILN_TRAILING;
+}
+
+/* Walks the entries by hash. Start with `*cursor = manifest->entries`; returns 0 after the last. */
+static inline int kiln_manifest_next(kiln_cursor *cursor, kiln_asset *asset) {
+    return cursor->left != 0 && kiln_manifest_record(cursor, asset) == KILN_OK;
+}
+
+/* Looks for a hash; returns 0 if it is not there. Many lookups want a map made once with kiln_manifest_next. */
+static inline int kiln_manifest_find(const kiln_manifest *manifest, uint64_t hash, kiln_asset *asset) {
+    kiln_cursor cursor = manifest->entries;
+    while (kiln_manifest_next(&cursor, asset))
+        if (asset->hash >= hash) return asset->hash == hash;
+    return 0;
+}
+
+/* ---- .hmesh: geometry as a GPU takes it ---- */
+
+#define KILN_NO_MATERIAL UINT32_MAX
+#define KILN_NO_PARENT (-1)
+
+typedef struct kiln_mesh_desc {
+    uint32_t vertex_count, index_count, meshlet_count, submesh_count, material_count;
+    uint16_t vertex_stride;
+    uint8_t index_width, flags; /* flags: bit 0, vertices have tangents */
+    uint32_t meshlet_max_verts, meshlet_max_tris;
+} kiln_mesh_desc;
+
+typedef struct kiln_mesh_bounds {
+    float aabb_min[3], aabb_max[3], sphere_center[3], sphere_radius;
+} kiln_mesh_bounds;
+
+typedef struct kiln_vertex {
+    float position[3];
+    int16_t normal[2];  /* octahedral: R16G16_SNORM */
+    int16_t tangent[2]; /* octahedral, the lowest bit of the first set if the handedness is negative: R16G16_SINT */
+    float uv[2];
+} kiln_vertex;
+
+typedef struct kiln_meshlet {
+    uint32_t vertex_offset, vertex_count, triangle_offset, triangle_count;
+} kiln_meshlet;
+
+typedef struct kiln_meshlet_bounds {
+    float center[3], radius, cone_axis[3], cone_cutoff;
+} kiln_meshlet_bounds;
+
+typedef struct kiln_submesh {
+    uint32_t first_index, index_count, first_meshlet, meshlet_count, material_slot, base_vertex;
+    kiln_mesh_bounds bounds;
+} kiln_submesh;
+
+typedef struct kiln_skin_vertex {
+    uint16_t joints[4];
+    float weights[4];
+} kiln_skin_vertex;
+
+typedef struct kiln_joint {
+    float inverse_bind[16], bind_t[3], bind_r[4], bind_s[3];
+    int32_t parent;
+    uint32_t pad;
+} kiln_joint;
+
+typedef struct kiln_mesh_lod {
+    uint32_t first_index, index_count;
+} kiln_mesh_lod;
+
+/* What is absent is NULL with a count of 0. Vertices, indices and the like can be uploaded from where they point. */
+typedef struct kiln_mesh {
+    kiln_mesh_desc desc;
+    kiln_mesh_bounds bounds;
+    const kiln_vertex *vertices;
+    const void *indices; /* uint16_t or uint32_t, as desc.index_width says */
+    const kiln_meshlet *meshlets;
+    const kiln_meshlet_bounds *meshlet_bounds;
+    const uint32_t *meshlet_vertices;
+    size_t meshlet_vertex_count;
+    const uint8_t (*meshlet_triangles)[3];
+    size_t meshlet_triangle_count;
+    const uint64_t *materials;
+    const kiln_submesh *submeshes;
+    const kiln_skin_vertex *skin;
+    const kiln_joint *joints;
+    uint32_t joint_count;
+    const uint32_t *lod_indices;
+    size_t lod_index_count;
+    const kiln_mesh_lod *lods; /* submesh by submesh, from the finest to the coarsest */
+    uint32_t lod_count;        /* reduced levels of each submesh */
+} kiln_mesh;
+
+enum {
+    KILN_DESC, KILN_BNDS, KILN_VTXS, KILN_IDXS, KILN_MLET, KILN_MLVR, KILN_MLTR, KILN_MLBN,
+    KILN_MTRL, KILN_SUBM, KILN_SKIN, KILN_SKEL, KILN_LODI, KILN_LODT, KILN_CHUNKS
+};
+
+/* No joint may be its own ancestor. A walk that takes more steps than there are joints has met one twice; a bit for
+ * each joint from which a root was reached keeps the whole linear. */
+static inline kiln_status kiln_check_joints(const kiln_joint *joints, uint32_t count) {
+    uint64_t rooted[65536 / 64];
+    uint32_t i;
+    for (i = 0; i < count; i++)
+        if (joints[i].parent != KILN_NO_PARENT && (uint32_t)joints[i].parent >= count) return KILN_VALUE;
+    memset(rooted, 0, sizeof rooted);
+    for (i = 0; i < count; i++) {
+        uint32_t steps = 0;
+        int32_t next = (int32_t)i;
+        while (next >= 0 && !(rooted[next / 64] >> (next % 64) & 1)) {
+            if (steps++ == count) return KILN_VALUE;
+            next = joints[next].parent;
+        }
+        next = (int32_t)i;
+        while (next >= 0 && !(rooted[next / 64] >> (next % 64) & 1)) {
+            rooted[next / 64] |= UINT64_C(1) << (next % 64);
+            next = joints[next].parent;
+        }
+    }
+    return KILN_OK;
+}
+
+static inline kiln_status kiln_check_submeshes(const kiln_mesh *mesh) {
+    uint64_t indices = 0, meshlets = 0;
+    uint32_t i;
+    for (i = 0; i < mesh->desc.submesh_count; i++) {
+        const kiln_submesh *sub = &mesh->submeshes[i];
+        if (sub->first_index != indices || sub->index_count % 3 != 0 || sub->first_meshlet != meshlets) return KILN_VALUE;
+        if (sub->base_vertex != 0) return KILN_VALUE;
+        if (sub->material_slot != KILN_NO_MATERIAL && sub->material_slot >= mesh->desc.material_count) return KILN_VALUE;
+        indices += sub->index_count;
+        meshlets += sub->meshlet_count;
+    }
+    return indices == mesh->desc.index_count && meshlets == mesh->desc.meshlet_count ? KILN_OK : KILN_VALUE;
+}
+
+static inline kiln_status kiln_check_lods(const kiln_mesh *mesh) {
+    uint64_t indices = 0, rows = (uint64_t)mesh->lod_count * mesh->desc.submesh_count, i;
+    for (i = 0; i < rows; i++) {
+        const kiln_mesh_lod *lod = &mesh->lods[i];
+        if (lod->first_index != (lod->index_count == 0 ? 0 : indices) || lod->index_count % 3 != 0) return KILN_VALUE;
+        indices += lod->index_count;
+    }
+    return indices == mesh->lod_index_count ? KILN_OK : KILN_VALUE;
+}
+
+static inline kiln_status kiln_mesh_open(const void *data, size_t size, kiln_mesh *mesh) {
+    static const char names[KILN_CHUNKS][5] = {"DESC", "BNDS", "VTXS", "IDXS", "MLET", "MLVR", "MLTR",
+                                               "MLBN", "MTRL", "SUBM", "SKIN", "SKEL", "LODI", "LODT"};
+    const uint8_t *file = (const uint8_t *)data, *header, *table;
+    kiln_bytes chunk[KILN_CHUNKS];
+    int there[KILN_CHUNKS] = {0};
+    kiln_cursor cursor;
+    kiln_mesh_desc *desc = &mesh->desc;
+    uint64_t need[KILN_CHUNKS] = {0};
+    uint32_t count, i;
+    int id;
+    memset(mesh, 0, sizeof *mesh);
+    memset(chunk, 0, sizeof chunk);
+    cursor.at = file, cursor.left = size;
+    if (!kiln_aligned(data)) return KILN_UNALIGNED;
+    if (!(header = kiln_take(&cursor, 32))) return KILN_TRUNCATED;
+    if (memcmp(header, "HMSH", 4) != 0) return KILN_MAGIC;
+    if (kiln_u32(header + 4) != 2) return KILN_VERSION;
+    if (kiln_u32(header + 12) != 0 || kiln_u64(header + 16) != 0 || kiln_u64(header + 24) != 0) return KILN_VALUE;
+    count = kiln_u32(header + 8);
+    if (count > 256) return KILN_VALUE;
+    if (!(table = kiln_take(&cursor, (uint64_t)count * 24))) return KILN_TRUNCATED;
+    for (i = 0; i < count; i++) {
+        const uint8_t *entry = table + i * 24;
+        uint64_t offset = kiln_u64(entry + 8), length = kiln_u64(entry + 16);
+        if (offset % 16 != 0) return KILN_VALUE;
+        if (offset < 32 + (uint64_t)count * 24 || offset > size || length > size - offset) return KILN_TRUNCATED;
+        for (id = 0; id < KILN_CHUNKS; id++) {
+            if (memcmp(entry, names[id], 4) != 0) continue;
+            if (kiln_u32(entry + 4) != 0) return KILN_VALUE;
+            if (there[id]++) return KILN_MISSING;
+            chunk[id].data = file + (size_t)offset;
+            chunk[id].size = (size_t)length;
+        }
+    }
+    for (id = 0; id < KILN_CHUNKS; id++) {
+        int needed = id == KILN_DESC || id == KILN_BNDS || id == KILN_VTXS || id == KILN_IDXS || id == KILN_SUBM;
+        if (needed && !there[id]) return KILN_MISSING;
+    }
+    if (chunk[KILN_DESC].size != sizeof *desc || chunk[KILN_BNDS].size != sizeof mesh->bounds) return KILN_VALUE;
+    memcpy(desc, chunk[KILN_DESC].data, sizeof *desc);
+    memcpy(&mesh->bounds, chunk[KILN_BNDS].data, sizeof mesh->bounds);
+    if (desc->submesh_count == 0 || desc->vertex_stride != sizeof(kiln_vertex)) return KILN_VALUE;
+    if ((desc->index_width != 2 && desc->index_width != 4) || desc->flags > 1) return KILN_VALUE;
+    if (desc->meshlet_max_verts > 256) return KILN_VALUE;
+
+    need[KILN_DESC] = sizeof *desc;
+    need[KILN_BNDS] = sizeof mesh->bounds;
+    need[KILN_VTXS] = (uint64_t)desc->vertex_count * sizeof(kiln_vertex);
+    need[KILN_IDXS] = (uint64_t)desc->index_count * desc->index_width;
+    need[KILN_MLET] = (uint64_t)desc->meshlet_count * sizeof(kiln_meshlet);
+    need[KILN_MLVR] = chunk[KILN_MLVR].size / 4 * 4;
+    need[KILN_MLTR] = chunk[KILN_MLTR].size / 3 * 3;
+    need[KILN_MLBN] = (uint64_t)desc->meshlet_count * sizeof(kiln_meshlet_bounds);
+    need[KILN_MTRL] = (uint64_t)desc->material_count * 8;
+    need[KILN_SUBM] = (uint64_t)desc->submesh_count * sizeof(kiln_submesh);
+    need[KILN_SKIN] = there[KILN_SKIN] ? (uint64_t)desc->vertex_count * sizeof(kiln_skin_vertex) : 0;
+    need[KILN_SKEL] = chunk[KILN_SKEL].size / sizeof(kiln_joint) * sizeof(kiln_joint);
+    need[KILN_LODI] = chunk[KILN_LODI].size / 4 * 4;
+    if (there[KILN_LODT]) {
+        uint64_t rows;
+        if (chunk[KILN_LODT].size < 8) return KILN_VALUE;
+        mesh->lod_count = kiln_u32(chunk[KILN_LODT].data);
+        if (kiln_u32(chunk[KILN_LODT].data + 4) != desc->submesh_count) return KILN_VALUE;
+        rows = (uint64_t)mesh->lod_count * desc->submesh_count;
+        /* Compared by division: the product of all three could leave 64 bits. */
+        if ((chunk[KILN_LODT].size - 8) % 8 != 0 || (chunk[KILN_LODT].size - 8) / 8 != rows) return KILN_VALUE;
+        need[KILN_LODT] = chunk[KILN_LODT].size;
+        mesh->lods = (const kiln_mesh_lod *)(const void *)(chunk[KILN_LODT].data + 8);
+    }
+    for (id = 0; id < KILN_CHUNKS; id++)
+        if (chunk[id].size != need[id]) return there[id] ? KILN_VALUE : KILN_MISSING;
+    if (there[KILN_SKIN] && !there[KILN_SKEL]) return KILN_MISSING;
+
+    mesh->vertices = (const kiln_vertex *)(const void *)chunk[KILN_VTXS].data;
+    mesh->indices = chunk[KILN_IDXS].data;
+    mesh->meshlets = (const kiln_meshlet *)(const void *)chunk[KILN_MLET].data;
+    mesh->meshlet_vertices = (const uint32_t *)(const void *)chunk[KILN_MLVR].data;
+    mesh->meshlet_vertex_count = chunk[KILN_MLVR].size / 4;
+    mesh->meshlet_triangles = (const uint8_t(*)[3])(const void *)chunk[KILN_MLTR].data;
+    mesh->meshlet_triangle_count = chunk[KILN_MLTR].size / 3;
+    mesh->meshlet_bounds = (const kiln_meshlet_bounds *)(const void *)chunk[KILN_MLBN].data;
+    mesh->materials = (const uint64_t *)(const void *)chunk[KILN_MTRL].data;
+    mesh->submeshes = (const kiln_submesh *)(const void *)chunk[KILN_SUBM].data;
+    mesh->skin = (const kiln_skin_vertex *)(const void *)chunk[KILN_SKIN].data;
+    mesh->joints = (const kiln_joint *)(const void *)chunk[KILN_SKEL].data;
+    mesh->lod_indices = (const uint32_t *)(const void *)chunk[KILN_LODI].data;
+    mesh->lod_index_count = chunk[KILN_LODI].size / 4;
+    if (there[KILN_SKEL]) {
+        size_t joints = chunk[KILN_SKEL].size / sizeof(kiln_joint);
+        if (joints < 1 || joints > 65536) return KILN_VALUE;
+        mesh->joint_count = (uint32_t)joints;
+    }
+    if (kiln_check_submeshes(mesh) != KILN_OK || kiln_check_lods(mesh) != KILN_OK) return KILN_VALUE;
+    return kiln_check_joints(mesh->joints, mesh->joint_count);
+}
+
+/* Index `i` of all submeshes' indices; `i` is below desc.index_count. */
+static inline uint32_t kiln_mesh_index(const kiln_mesh *mesh, uint32_t i) {
+    return mesh->desc.index_width == 2 ? ((const uint16_t *)mesh->indices)[i] : ((const uint32_t *)mesh->indices)[i];
+}
+
+/* The indices of a reduced level (0 is the finest below full detail), or NULL where the level before is to be drawn. */
+static inline const uint32_t *kiln_mesh_lod_indices(const kiln_mesh *mesh, uint32_t submesh, uint32_t lod, uint32_t *count) {
+    const kiln_mesh_lod *row;
+    *count = 0;
+    if (submesh >= mesh->desc.submesh_count || lod >= mesh->lod_count) return NULL;
+    row = &mesh->lods[(size_t)submesh * mesh->lod_count + lod];
+    *count = row->index_count;
+    return row->index_count ? mesh->lod_indices + row->first_index : NULL;
+}
+
+/* For files from strangers: whether every index, joint and meshlet names something that is there. Its time grows with
+ * the mesh, which is why opening leaves it out; a file that `assetc` wrote and nobody changed needs it not. */
+static inline kiln_status kiln_mesh_check_indices(const kiln_mesh *mesh) {
+    const kiln_mesh_desc *desc = &mesh->desc;
+    uint64_t vertices = 0, triangles = 0;
+    size_t i;
+    uint32_t m;
+    for (m = 0; m < desc->index_count; m++)
+        if (kiln_mesh_index(mesh, m) >= desc->vertex_count) return KILN_VALUE;
+    for (i = 0; i < mesh->lod_index_count; i++)
+        if (mesh->lod_indices[i] >= desc->vertex_count) return KILN_VALUE;
+    for (i = 0; i < mesh->meshlet_vertex_count; i++)
+        if (mesh->meshlet_vertices[i] >= desc->vertex_count) return KILN_VALUE;
+    for (m = 0; m < desc->meshlet_count; m++) {
+        const kiln_meshlet *meshlet = &mesh->meshlets[m];
+        uint32_t t;
+        if (meshlet->vertex_offset != vertices || meshlet->triangle_offset != triangles) return KILN_VALUE;
+        vertices += meshlet->vertex_count;
+        triangles += meshlet->triangle_count;
+        if (vertices > mesh->meshlet_vertex_count || triangles > mesh->meshlet_triangle_count) return KILN_VALUE;
+        for (t = 0; t < meshlet->triangle_count; t++) {
+            const uint8_t *corners = mesh->meshlet_triangles[meshlet->triangle_offset + t];
+            if (corners[0] >= meshlet->vertex_count || corners[1] >= meshlet->vertex_count ||
+                corners[2] >= meshlet->vertex_count)
+                return KILN_VALUE;
+        }
+    }
+    if (vertices != mesh->meshlet_vertex_count || triangles != mesh->meshlet_triangle_count) return KILN_VALUE;
+    for (m = 0; mesh->skin && m < desc->vertex_count; m++)
+        for (i = 0; i < 4; i++)
+            if (mesh->skin[m].joints[i] >= mesh->joint_count) return KILN_VALUE;
+    return KILN_OK;
+}
+
+/* ---- .hmat: one row for each material slot of the mesh beside it ---- */
+
+typedef struct kiln_material {
+    float base_color_factor[4], emissive_factor[3];
+    float metallic_factor, roughness_factor, normal_scale, occlusion_strength, alpha_cutoff;
+    uint32_t flags; /* bit 0: double-sided; bits 1 and 2: the alpha mode */
+    uint32_t pad;
+    uint64_t base_color_tex, metallic_roughness_tex, normal_tex, occlusion_tex, emissive_tex; /* 0: none */
+} kiln_material;
+
+typedef enum kiln_alpha_mode { KILN_ALPHA_OPAQUE = 0, KILN_ALPHA_MASK = 1, KILN_ALPHA_BLEND = 2 } kiln_alpha_mode;
+
+static inline int kiln_material_double_sided(const kiln_material *material) { return (int)(material->flags & 1); }
+static inline kiln_alpha_mode kiln_material_alpha_mode(const kiln_material *material) {
+    return (kiln_alpha_mode)(material->flags >> 1 & 3);
+}
+
+typedef struct kiln_materials {
+    const kiln_material *rows;
+    uint32_t count;
+} kiln_materials;
+
+static inline kiln_status kiln_materials_open(const void *data, size_t size, kiln_materials *materials) {
+    kiln_cursor cursor;
+    const uint8_t *header, *rows;
+    uint32_t i;
+    cursor.at = (const uint8_t *)data, cursor.left = size;
+    if (!kiln_aligned(data)) return KILN_UNALIGNED;
+    if (!(header = kiln_take(&cursor, 16))) return KILN_TRUNCATED;
+    if (memcmp(header, "HMAT", 4) != 0) return KILN_MAGIC;
+    if (kiln_u32(header + 4) != 1) return KILN_VERSION;
+    if (kiln_u32(header + 12) != 0) return KILN_VALUE;
+    materials->count = kiln_u32(header + 8);
+    if (!(rows = kiln_take(&cursor, (uint64_t)materials->count * sizeof(kiln_material)))) return KILN_TRUNCATED;
+    if (cursor.left != 0) return KILN_TRAILING;
+    materials->rows = (const kiln_material *)(const void *)rows;
+    for (i = 0; i < materials->count; i++) {
+        const kiln_material *row = &materials->rows[i];
+        float single[5];
+        single[0] = row->metallic_factor, single[1] = row->roughness_factor, single[2] = row->normal_scale;
+        single[3] = row->occlusion_strength, single[4] = row->alpha_cutoff;
+        if (!kiln_finite(row->base_color_factor, 4) || !kiln_finite(row->emissive_factor, 3)) return KILN_VALUE;
+        if (!kiln_finite(single, 5) || row->flags >> 1 > KILN_ALPHA_BLEND || row->pad != 0) return KILN_VALUE;
+    }
+    return KILN_OK;
+}
+
+/* ---- .hanim: clips for the skeleton of the mesh beside it ---- */
+
+typedef enum kiln_anim_path { KILN_TRANSLATION = 0, KILN_ROTATION = 1, KILN_SCALE = 2 } kiln_anim_path;
+typedef enum kiln_interp { KILN_STEP = 0, KILN_LINEAR = 1 } kiln_interp;
+
+typedef struct kiln_animation {
+    uint32_t clip_count;
+    kiln_cursor clips;
+} kiln_animation;
+
+typedef struct kiln_clip {
+    kiln_text name;
+    float duration;
+    uint32_t channel_count;
+    kiln_cursor channels;
+} kiln_clip;
+
+typedef struct kiln_channel {
+    uint32_t joint;
+    kiln_anim_path path;
+    kiln_interp interp;
+    uint32_t key_count;
+    uint32_t components; /* 3, or 4 for rotations */
+    const uint8_t *keys; /* a time, then the components; see kiln_channel_key: names before it shift its alignment */
+} kiln_channel;
+
+static inline kiln_status kiln_channel_record(kiln_cursor *cursor, kiln_channel *channel) {
+    const uint8_t *record = kiln_take(cursor, 12);
+    if (!record) return KILN_TRUNCATED;
+    if (record[4] > KILN_SCALE || record[5] > KILN_LINEAR) return KILN_VALUE;
+    channel->joint = kiln_u32(record);
+    channel->path = (kiln_anim_path)record[4];
+    channel->interp = (kiln_interp)record[5];
+    channel->components = channel->path == KILN_ROTATION ? 4 : 3;
+    channel->key_count = kiln_u32(record + 8);
+    if (record[6] != channel->components || record[7] != 0 || channel->key_count == 0) return KILN_VALUE;
+    channel->keys = kiln_take(cursor, (uint64_t)channel->key_count * 4 * (1 + channel->components));
+    return channel->keys ? KILN_OK : KILN_TRUNCATED;
+}
+
+static inline kiln_status kiln_clip_record(kiln_cursor *cursor, kiln_clip *clip) {
+    const uint8_t *record = kiln_take(cursor, 2);
+    if (!record) return KILN_TRUNCATED;
+    clip->name.size = kiln_u16(record);
+    clip->name.data = (const char *)kiln_take(cursor, clip->name.size);
+    if (!clip->name.data) return KILN_TRUNCATED;
+    if (!kiln_text_is_good(clip->name, 0)) return KILN_PATH;
+    if (!(record = kiln_take(cursor, 8))) return KILN_TRUNCATED;
+    clip->duration = kiln_f32(record);
+    clip->channel_count = kiln_u32(record + 4);
+    clip->channels = *cursor;
+    return KILN_OK;
+}
+
+/* The time and value of key `i`, which is below key_count; `value` has room for `components` numbers. */
+static inline float kiln_channel_key(const kiln_channel *channel, uint32_t i, float *value) {
+    const uint8_t *key = channel->keys + (size_t)i * 4 * (1 + channel->components);
+    memcpy(value, key + 4, 4 * (size_t)channel->components);
+    return kiln_f32(key);
+}
+
+static inline kiln_status kiln_animation_open(const void *data, size_t size, kiln_animation *animation) {
+    kiln_cursor cursor;
+    const uint8_t *header;
+    uint32_t c, i, k;
+    cursor.at = (const uint8_t *)data, cursor.left = size;
+    if (!(header = kiln_take(&cursor, 16))) return KILN_TRUNCATED;
+    if (memcmp(header, "HANM", 4) != 0) return KILN_MAGIC;
+    if (kiln_u32(header + 4) != 1) return KILN_VERSION;
+    if (kiln_u32(header + 12) != 0) return KILN_VALUE;
+    animation->clip_count = kiln_u32(header + 8);
+    animation->clips = cursor;
+    for (c = 0; c < animation->clip_count; c++) {
+        kiln_clip clip;
+        float last = 0;
+        kiln_status status = kiln_clip_record(&cursor, &clip);
+        for (i = 0; status == KILN_OK && i < clip.channel_count; i++) {
+            kiln_channel channel;
+            float before = 0;
+            status = kiln_channel_record(&cursor, &channel);
+            for (k = 0; status == KILN_OK && k < channel.key_count; k++) {
+                float value[4], time = kiln_channel_key(&channel, k, value);
+                if (!kiln_finite(&time, 1) || !kiln_finite(value, channel.components)) status = KILN_VALUE;
+                else if (time < 0 || (k > 0 && time <= before)) status = KILN_ORDER;
+                before = time;
+            }
+            if (before > last) last = before;
+        }
+        if (status != KILN_OK) return status;
+        /* By the bits: a duration of -0 is another file than one of 0. */
+        if (memcmp(&clip.duration, &last, sizeof last) != 0) return KILN_VALUE;
+    }
+    return cursor.left == 0 ? KILN_OK : KILN_TRAILING;
+}
+
+/* Walks the channels of a clip. Start with `*cursor = clip->channels`, and call it at most channel_count times. */
+static inline int kiln_channel_next(kiln_cursor *cursor, kiln_channel *channel) {
+    return kiln_channel_record(cursor, channel) == KILN_OK;
+}
+
+/* Walks the clips. Start with `*cursor = animation->clips`; returns 0 after the last. */
+static inline int kiln_clip_next(kiln_cursor *cursor, kiln_clip *clip) {
+    kiln_channel channel;
+    uint32_t i;
+    if (cursor->left == 0 || kiln_clip_record(cursor, clip) != KILN_OK) return 0;
+    for (i = 0; i < clip->channel_count; i++)
+        if (!kiln_channel_next(cursor, &channel)) return 0;
+    return 1;
+}
+
+/* ---- .hfont: quads and kerning of a font beside its atlas of distances ---- */
+
+typedef struct kiln_glyph {
+    uint32_t codepoint;
+    float advance;
+    float plane[4]; /* left, bottom, right, top around the pen, in em, y up */
+    float uv[4];    /* left, top, right, bottom in the atlas */
+} kiln_glyph;
+
+typedef struct kiln_pair {
+    uint32_t left, right;
+    float advance;
+} kiln_pair;
+
+typedef struct kiln_font {
+    uint64_t atlas_tex;
+    float ascent, descent, line_gap, distance_range, edge_value;
+    uint16_t atlas_width, atlas_height;
+    uint32_t flags; /* bit 0: red, green and blue are three distances */
+    const kiln_glyph *glyphs;
+    uint32_t glyph_count;
+    const kiln_pair *pairs;
+    uint32_t pair_count;
+} kiln_font;
+
+static inline int kiln_within(float low, float number, float high) { return number >= low && number <= high; }
+
+static inline kiln_status kiln_font_open(const void *data, size_t size, kiln_font *font) {
+    kiln_cursor cursor;
+    const uint8_t *header, *glyphs, *pairs;
+    float numbers[5];
+    uint32_t i;
+    cursor.at = (const uint8_t *)data, cursor.left = size;
+    if (!kiln_aligned(data)) return KILN_UNALIGNED;
+    if (!(header = kiln_take(&cursor, 52))) return KILN_TRUNCATED;
+    if (memcmp(header, "HFNT", 4) != 0) return KILN_MAGIC;
+    if (kiln_u32(header + 4) != 1) return KILN_VERSION;
+    font->glyph_count = kiln_u32(header + 8);
+    font->pair_count = kiln_u32(header + 12);
+    font->atlas_tex = kiln_u64(header + 16);
+    memcpy(numbers, header + 24, sizeof numbers);
+    font->ascent = numbers[0], font->descent = numbers[1], font->line_gap = numbers[2];
+    font->distance_range = numbers[3], font->edge_value = numbers[4];
+    font->atlas_width = kiln_u16(header + 44), font->atlas_height = kiln_u16(header + 46);
+    font->flags = kiln_u32(header + 48);
+    if (font->glyph_count == 0 || !kiln_finite(numbers, 5) || font->distance_range <= 0) return KILN_VALUE;
+    if (!kiln_within(0, font->edge_value, 1) || !font->atlas_width || !font->atlas_height || font->flags > 1)
+        return KILN_VALUE;
+    if (!(glyphs = kiln_take(&cursor, (uint64_t)font->glyph_count * sizeof(kiln_glyph)))) return KILN_TRUNCATED;
+    if (!(pairs = kiln_take(&cursor, (uint64_t)font->pair_count * sizeof(kiln_pair)))) return KILN_TRUNCATED;
+    if (cursor.left != 0) return KILN_TRAILING;
+    font->glyphs = (const kiln_glyph *)(const void *)glyphs;
+    font->pairs = (const kiln_pair *)(const void *)pairs;
+    for (i = 0; i < font->glyph_count; i++) {
+        const kiln_glyph *glyph = &font->glyphs[i];
+        const float *plane = glyph->plane, *uv = glyph->uv;
+        int side;
+        if (glyph->codepoint > 0x10ffff || (i == 0 && glyph->codepoint != 0)) return KILN_VALUE;
+        if (!kiln_finite(&glyph->advance, 1) || !kiln_finite(plane, 4)) return KILN_VALUE;
+        if (plane[0] > plane[2] || plane[1] > plane[3]) return KILN_VALUE;
+        for (side = 0; side < 4; side++)
+            if (!kiln_finite(&uv[side], 1) || !kiln_within(0, uv[side], 1)) return KILN_VALUE;
+        if (uv[0] > uv[2] || uv[1] > uv[3]) return KILN_VALUE;
+        if (i > 0 && glyph[-1].codepoint >= glyph->codepoint) return KILN_ORDER;
+    }
+    for (i = 0; i < font->pair_count; i++) {
+        const kiln_pair *pair = &font->pairs[i];
+        if (!kiln_finite(&pair->advance, 1)) return KILN_VALUE;
+        if (i > 0 && (pair[-1].left > pair->left || (pair[-1].left == pair->left && pair[-1].right >= pair->right)))
+            return KILN_ORDER;
+    }
+    return KILN_OK;
+}
+
+/* The glyph of a character, or the one that is drawn for those that are missing. */
+static inline const kiln_glyph *kiln_font_glyph(const kiln_font *font, uint32_t codepoint) {
+    uint32_t low = 0, high = font->glyph_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (font->glyphs[middle].codepoint == codepoint) return &font->glyphs[middle];
+        if (font->glyphs[middle].codepoint < codepoint) low = middle + 1;
+        else high = middle;
+    }
+    return font->glyphs;
+}
+
+/* What is added to the advance of `left` before `right`, in em. */
+static inline float kiln_font_kerning(const kiln_font *font, uint32_t left, uint32_t right) {
+    uint32_t low = 0, high = font->pair_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const kiln_pair *pair = &font->pairs[middle];
+        if (pair->left == left && pair->right == right) return pair->advance;
+        if (pair->left < left || (pair->left == left && pair->right < right)) low = middle + 1;
+        else high = middle;
+    }
+    return 0;
+}
+
+/* ---- .ktx2: where the levels of a texture lie. Unpacking and transcoding are the engine's, or Basis Universal's ---- */
+
+typedef enum kiln_supercompression { KILN_PACKED_NOT = 0, KILN_PACKED_ZSTD = 2 } kiln_supercompression;
+
+typedef struct kiln_texture {
+    kiln_bytes file;
+    uint32_t vk_format; /* a VkFormat; 0 for UASTC, which is transcoded */
+    uint32_t width, height, depth, layer_count, face_count, level_count; /* zeros as the file has them */
+    kiln_supercompression supercompression;
+    uint8_t is_srgb;
+} kiln_texture;
+
+typedef struct kiln_level {
+    kiln_bytes bytes; /* packed as supercompression says, each level on its own */
+    uint64_t unpacked_size;
+    uint32_t width, height, depth;
+} kiln_level;
+
+static inline int kiln_texture_level(const kiln_texture *texture, uint32_t level, kiln_level *found) {
+    const uint8_t *index = texture->file.data + 80 + (size_t)level * 24;
+    uint64_t offset, size;
+    if (level >= texture->level_count) return 0;
+    offset = kiln_u64(index), size = kiln_u64(index + 8);
+    if (offset > texture->file.size || size > texture->file.size - offset) return 0;
+    found->bytes.data = texture->file.data + (size_t)offset;
+    found->bytes.size = (size_t)size;
+    found->unpacked_size = kiln_u64(index + 16);
+    found->width = texture->width >> level ? texture->width >> level : 1;
+    found->height = texture->height >> level ? texture->height >> level : 1;
+    found->depth = texture->depth >> level ? texture->depth >> level : 1;
+    return 1;
+}
+
+/* Reads what uploading needs. The sizes of levels against the format are left to `assetc check`. */
+static inline kiln_status kiln_texture_open(const void *data, size_t size, kiln_texture *texture) {
+    static const uint8_t identifier[12] = {0xab, 'K', 'T', 'X', ' ', '2', '0', 0xbb, '\r', '\n', 0x1a, '\n'};
+    kiln_cursor cursor;
+    const uint8_t *header;
+    kiln_level level;
+    uint32_t i, side, dfd, dfd_size, scheme;
+    cursor.at = (const uint8_t *)data, cursor.left = size;
+    if (!(header = kiln_take(&cursor, 80))) return KILN_TRUNCATED;
+    if (memcmp(header, identifier, sizeof identifier) != 0) return KILN_MAGIC;
+    texture->file.data = (const uint8_t *)data, texture->file.size = size;
+    texture->vk_format = kiln_u32(header + 12);
+    texture->width = kiln_u32(header + 20), texture->height = kiln_u32(header + 24);
+    texture->depth = kiln_u32(header + 28), texture->layer_count = kiln_u32(header + 32);
+    texture->face_count = kiln_u32(header + 36), texture->level_count = kiln_u32(header + 40);
+    scheme = kiln_u32(header + 44);
+    dfd = kiln_u32(header + 48), dfd_size = kiln_u32(header + 52);
+    side = texture->width > texture->height ? texture->width : texture->height;
+    side = side > texture->depth ? side : texture->depth;
+    if (!texture->width || !texture->height || (texture->face_count != 1 && texture->face_count != 6)) return KILN_VALUE;
+    if (!texture->level_count || texture->level_count > 32 || side >> (texture->level_count - 1) == 0) return KILN_VALUE;
+    if (scheme != KILN_PACKED_NOT && scheme != KILN_PACKED_ZSTD) return KILN_VALUE;
+    texture->supercompression = (kiln_supercompression)scheme;
+    if (!kiln_take(&cursor, (uint64_t)texture->level_count * 24)) return KILN_TRUNCATED;
+    if (dfd > size || dfd_size > size - dfd || dfd_size < 28) return KILN_TRUNCATED;
+    texture->is_srgb = texture->file.data[dfd + 14] == 2; /* the transfer function of the basic block */
+    for (i = 0; i < texture->level_count; i++)
+        if (!kiln_texture_level(texture, i, &level)) return KILN_TRUNCATED;
+    return KILN_OK;
+}
+
+/* ---- Octahedral vectors ---- */
+
+/* A normal or tangent as a vector that is not yet of length 1; divide by its length. */
+static inline void kiln_octahedral(const int16_t packed[2], float out[3]) {
+    float u = (float)packed[0] / 32767.0f, v = (float)packed[1] / 32767.0f, au, av;
+    u = u < -1 ? -1 : u, v = v < -1 ? -1 : v;
+    au = u < 0 ? -u : u, av = v < 0 ? -v : v;
+    out[2] = 1 - au - av;
+    out[0] = out[2] >= 0 ? u : (u < 0 ? av - 1 : 1 - av);
+    out[1] = out[2] >= 0 ? v : (v < 0 ? au - 1 : 1 - au);
+}
+
+/* -1 or 1: the bitangent is cross(normal, tangent) times this. */
+static inline float kiln_handedness(const int16_t tangent[2]) { return tangent[0] & 1 ? -1.0f : 1.0f; }
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* KILN_H */

@@ -1,0 +1,360 @@
+//! `include/kiln.h` against this crate: its structures have the layouts declared here, and whatever bytes it is handed,
+//! it takes and refuses the same files and finds the same in them.
+//!
+//! Compiles with `cc` and `c++`, with the sanitizers where they can be linked.
+
+#[allow(dead_code, reason = "other tests use the rest")]
+mod meshes;
+#[allow(dead_code, reason = "other tests use the rest")]
+mod strategies;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use kiln_format::hanim::{HanimView, Keys};
+use kiln_format::hfont::{self, HfontView};
+use kiln_format::hman::HmanView;
+use kiln_format::hmat::{self, HmatView};
+use kiln_format::hmesh::{self, HmeshView};
+use kiln_format::hpack::HpackView;
+use kiln_format::ktx2::{Ktx2View, Transfer};
+use kiln_format::{Error, FORMATS, Pod, refs};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+
+/// The records that the header uses where they lie, and its names for them. It reads the others field by field.
+const STRUCTS: [(&str, &str); 12] = [
+    ("MeshDesc", "kiln_mesh_desc"),
+    ("MeshBounds", "kiln_mesh_bounds"),
+    ("GpuVertex", "kiln_vertex"),
+    ("Meshlet", "kiln_meshlet"),
+    ("MeshletBounds", "kiln_meshlet_bounds"),
+    ("SubMesh", "kiln_submesh"),
+    ("GpuSkinVertex", "kiln_skin_vertex"),
+    ("GpuJoint", "kiln_joint"),
+    ("MeshLod", "kiln_mesh_lod"),
+    ("GpuMaterial", "kiln_material"),
+    ("Glyph", "kiln_glyph"),
+    ("Pair", "kiln_pair"),
+];
+
+fn compile(dir: &Path, compiler: &[&str], source: &Path, out: &str) -> Result<PathBuf, String> {
+    let out = dir.join(out);
+    let strict = ["-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"];
+    let include = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/include");
+    let mut command = Command::new(compiler[0]);
+    command.args(strict).arg(include).args(&compiler[1..]).arg(source).arg("-o").arg(&out);
+    let done = command.output().map_err(|error| format!("{}: {error}", compiler[0]))?;
+    if done.status.success() { Ok(out) } else { Err(String::from_utf8_lossy(&done.stderr).into_owned()) }
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&dir).unwrap();
+    dir
+}
+
+#[test]
+fn structures_have_the_declared_layouts() {
+    let mut source = String::from(
+        "#include \"kiln.h\"\n#include <stddef.h>\n#define HOLDS(n, c) typedef char n[(c) ? 1 : -1]\n",
+    );
+    let mut seen = 0;
+    for layout in FORMATS.iter().flat_map(|format| format.layouts()) {
+        let Some((_, name)) = STRUCTS.iter().find(|(record, _)| *record == layout.name) else {
+            continue;
+        };
+        seen += 1;
+        source += &format!("HOLDS(size_{name}, sizeof({name}) == {});\n", layout.size);
+        for field in layout.fields {
+            let (field, offset, size) = (field.name, field.offset, field.size);
+            source += &format!(
+                "HOLDS(at_{name}_{field}, offsetof({name}, {field}) == {offset} && sizeof((({name} *)0)->{field}) == {size});\n"
+            );
+        }
+    }
+    assert_eq!(seen, STRUCTS.len(), "a structure has no record");
+    source += "int main(void) { return 0; }\n";
+    let dir = scratch("header-layouts");
+    let file = dir.join("layouts.c");
+    std::fs::write(&file, source).unwrap();
+    compile(&dir, &["cc", "-std=c99", "-Wno-unused-function"], &file, "layouts").unwrap();
+}
+
+/// As `walk.c` folds.
+struct Sum(u64);
+
+impl Sum {
+    fn bytes(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+
+    fn number(&mut self, number: impl Into<u64>) {
+        self.bytes(&number.into().to_le_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.bytes(text.as_bytes());
+    }
+
+    fn floats(&mut self, floats: &[f32]) {
+        floats.iter().for_each(|float| self.bytes(&float.to_le_bytes()));
+    }
+
+    fn row<T: Pod>(&mut self, rows: &kiln_format::Array<'_, T>, index: usize) {
+        self.bytes(&rows.bytes()[index * size_of::<T>()..][..size_of::<T>()]);
+    }
+}
+
+/// The sum of what this crate finds in a file, or what it refuses it for.
+fn walk(format: u8, bytes: &[u8]) -> Result<u64, Error> {
+    let mut sum = Sum(0xcbf2_9ce4_8422_2325);
+    match format {
+        b'P' => {
+            let pack = HpackView::read(bytes)?;
+            sum.number(pack.toc().len() as u64);
+            for (entry, data) in pack.files() {
+                sum.text(entry.path);
+                sum.number(entry.kind as u64);
+                sum.number(data.len() as u64);
+                sum.bytes(data);
+                sum.number(pack.get(entry.path).is_some());
+            }
+        }
+        b'N' => {
+            let manifest = HmanView::read(bytes)?;
+            sum.number(manifest.len() as u64);
+            for entry in manifest.entries() {
+                sum.number(entry.hash);
+                sum.number(entry.kind as u64);
+                sum.number(entry.colorspace as u64);
+                sum.text(entry.path);
+                sum.number(manifest.find(entry.hash).is_some());
+                sum.number(refs::hash_asset_ref(entry.path));
+            }
+        }
+        b'M' => walk_mesh(&HmeshView::read(bytes)?, &mut sum),
+        b'R' => {
+            let rows = HmatView::read(bytes)?.materials();
+            for (i, row) in rows.iter().enumerate() {
+                sum.row(&rows, i);
+                sum.number(row.double_sided());
+                sum.number(row.alpha_mode() as u64);
+            }
+        }
+        b'A' => {
+            for clip in HanimView::read(bytes)?.clips() {
+                sum.text(clip.name);
+                sum.floats(&[clip.duration]);
+                sum.number(clip.channel_count());
+                for channel in clip.channels() {
+                    sum.number(channel.joint);
+                    sum.number(channel.keys.path() as u64);
+                    sum.number(channel.interp as u64);
+                    match channel.keys {
+                        Keys::Rotation(keys) => sum.bytes(keys.bytes()),
+                        Keys::Translation(keys) | Keys::Scale(keys) => sum.bytes(keys.bytes()),
+                    }
+                }
+            }
+        }
+        b'F' => walk_font(&HfontView::read(bytes)?, &mut sum),
+        _ => {
+            let texture = Ktx2View::read(bytes)?;
+            let shape = texture.shape();
+            let numbers = [shape.width, shape.height, shape.depth, shape.layer_count, shape.face_count];
+            sum.number(texture.vk_format());
+            numbers.into_iter().for_each(|number| sum.number(number));
+            sum.number(texture.supercompression().scheme());
+            sum.number(texture.transfer() == Transfer::Srgb);
+            for level in texture.levels() {
+                level.dims.into_iter().for_each(|dim| sum.number(dim));
+                sum.number(level.uncompressed_len);
+                sum.bytes(level.bytes);
+            }
+        }
+    }
+    Ok(sum.0)
+}
+
+fn walk_mesh(mesh: &HmeshView<'_>, sum: &mut Sum) {
+    let chunk =
+        |name: &[u8; 4]| mesh.chunks().find(|(fourcc, _)| fourcc == name).map_or(&[][..], |(_, bytes)| bytes);
+    let desc = mesh.desc();
+    sum.bytes(chunk(b"DESC"));
+    sum.bytes(chunk(b"BNDS"));
+    for (i, vertex) in mesh.vertices().iter().enumerate() {
+        sum.row(&mesh.vertices(), i);
+        sum.number(vertex.tangent[0] & 1 != 0);
+    }
+    mesh.indices().iter().for_each(|index| sum.number(index));
+    for i in 0..mesh.meshlets().len() {
+        sum.row(&mesh.meshlets(), i);
+        sum.row(&mesh.meshlet_bounds(), i);
+    }
+    sum.bytes(mesh.meshlet_vertices().bytes());
+    sum.bytes(mesh.meshlet_triangles().bytes());
+    mesh.materials().iter().for_each(|hash| sum.number(hash));
+    for submesh in 0..desc.submesh_count {
+        sum.row(&mesh.submeshes(), submesh as usize);
+        for lod in 0..mesh.lod_count() {
+            let indices = mesh.lod(submesh, lod).unwrap_or_default();
+            sum.number(indices.len() as u64);
+            sum.bytes(indices.bytes());
+        }
+    }
+    sum.bytes(mesh.skin().bytes());
+    sum.bytes(mesh.joints().bytes());
+    sum.number(indices_lead_somewhere(mesh));
+}
+
+/// What `kiln_mesh_check_indices` is to find, said another way.
+fn indices_lead_somewhere(mesh: &HmeshView<'_>) -> bool {
+    let vertices = mesh.desc().vertex_count;
+    let mut numbers =
+        mesh.indices().iter().chain(mesh.lod_indices().iter()).chain(mesh.meshlet_vertices().iter());
+    let (mut used, mut triangles) = (0u64, 0u64);
+    let meshlets = mesh.meshlets().iter().all(|meshlet| {
+        let place =
+            (u64::from(meshlet.vertex_offset), u64::from(meshlet.triangle_offset)) == (used, triangles);
+        used += u64::from(meshlet.vertex_count);
+        triangles += u64::from(meshlet.triangle_count);
+        let (_, corners) = mesh.meshlet(&meshlet);
+        place
+            && corners.len() as u64 == meshlet.triangle_count.into()
+            && corners.iter().flatten().all(|corner| u32::from(corner) < meshlet.vertex_count)
+    });
+    numbers.all(|number| number < vertices)
+        && meshlets
+        && used == mesh.meshlet_vertices().len() as u64
+        && triangles == mesh.meshlet_triangles().len() as u64
+        && mesh
+            .skin()
+            .iter()
+            .flat_map(|skin| skin.joints)
+            .all(|joint| usize::from(joint) < mesh.joints().len())
+}
+
+fn walk_font(font: &HfontView<'_>, sum: &mut Sum) {
+    let metrics = font.metrics();
+    sum.number(metrics.atlas_tex);
+    sum.number(metrics.multi_channel);
+    sum.number(metrics.atlas_width);
+    sum.number(metrics.atlas_height);
+    sum.floats(&[
+        metrics.ascent,
+        metrics.descent,
+        metrics.line_gap,
+        metrics.distance_range,
+        metrics.edge_value,
+    ]);
+    for (i, glyph) in font.glyphs().iter().enumerate() {
+        sum.row(&font.glyphs(), i);
+        for codepoint in [glyph.codepoint, glyph.codepoint + 1] {
+            sum.number(font.find(codepoint).map_or(0, |glyph| glyph.codepoint));
+        }
+    }
+    for (i, pair) in font.pairs().iter().enumerate() {
+        sum.row(&font.pairs(), i);
+        sum.floats(&[pair.advance]);
+    }
+}
+
+/// Good files of every format, by letter.
+fn samples() -> Vec<(u8, Vec<u8>)> {
+    fn draw<T>(strategy: impl Strategy<Value = T>, runner: &mut TestRunner) -> T {
+        strategy.new_tree(runner).unwrap().current()
+    }
+    let mut runner = TestRunner::deterministic();
+    let runner = &mut runner;
+    let mut out = Vec::new();
+    for _ in 0..24 {
+        out.push((b'P', strategies::write_pack(&draw(strategies::files(), runner))));
+        out.push((b'N', strategies::write_manifest(&draw(strategies::manifest(), runner))));
+        out.push((b'M', hmesh::write(&draw(strategies::mesh(), runner).parts()).unwrap()));
+        out.push((b'R', hmat::write(&draw(strategies::materials(), runner)).unwrap()));
+        out.push((b'A', strategies::write_clips(&draw(strategies::clips(), runner))));
+        let (metrics, glyphs, pairs) = draw(strategies::font(), runner);
+        out.push((b'F', hfont::write(&metrics, &glyphs, &pairs).unwrap()));
+        out.push((b'T', draw(strategies::texture(), runner)));
+    }
+    out
+}
+
+/// The good file, every prefix of a short one, and files with a few bytes changed.
+fn damaged(good: &[u8], random: &mut impl FnMut() -> u64) -> Vec<Vec<u8>> {
+    let mut out = vec![good.to_vec()];
+    out.extend((0..good.len()).step_by(1 + good.len() / 48).map(|len| good[..len].to_vec()));
+    for _ in 0..160 {
+        let mut bytes = good.to_vec();
+        for _ in 0..=random() % 2 {
+            let at = (random() % bytes.len() as u64) as usize;
+            // Headers and tables come first: most damage goes there.
+            let at = if random().is_multiple_of(2) { at % 96.min(bytes.len()) } else { at };
+            bytes[at] = match random() % 4 {
+                0 => bytes[at] ^ 1 << (random() % 8),
+                1 => 0xff,
+                2 => 0,
+                _ => random() as u8,
+            };
+        }
+        out.push(bytes);
+    }
+    out
+}
+
+#[test]
+fn the_header_reads_what_this_crate_reads() {
+    let mut state = 0x1234_5678_9abc_def1u64;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let cases: Vec<(u8, Vec<u8>)> = samples()
+        .into_iter()
+        .flat_map(|(format, good)| damaged(&good, &mut random).into_iter().map(move |bytes| (format, bytes)))
+        .collect();
+    let mut file = Vec::new();
+    for (format, bytes) in &cases {
+        file.push(*format);
+        file.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        file.extend_from_slice(bytes);
+    }
+    let dir = scratch("header-walk");
+    let list = dir.join("cases");
+    std::fs::write(&list, file).unwrap();
+    let expected: Vec<_> = cases.iter().map(|(format, bytes)| walk(*format, bytes)).collect();
+    let good = expected.iter().filter(|sum| sum.is_ok()).count();
+    assert!(good * 10 > cases.len() && good * 10 < cases.len() * 9, "{good} of {} are good", cases.len());
+
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/header/walk.c");
+    let sanitize = "-fsanitize=address,undefined";
+    let plain = ["cc", "-std=c99"];
+    let watched = ["cc", "-std=c99", sanitize, "-fno-sanitize-recover=all"];
+    let program =
+        compile(&dir, &watched, &source, "walk-watched").or_else(|_| compile(&dir, &plain, &source, "walk"));
+    let plus = compile(&dir, &["c++", "-std=c++11", "-x", "c++"], &source, "walk-plus").unwrap();
+    for program in [program.unwrap(), plus] {
+        let run = Command::new(&program).arg(&list).output().unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        let lines = String::from_utf8(run.stdout).unwrap();
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(lines.len(), cases.len());
+        for (((format, bytes), expected), found) in cases.iter().zip(&expected).zip(lines) {
+            let name = *format as char;
+            match expected {
+                Ok(sum) => assert_eq!(found, format!("{sum:016x}"), "{name} {bytes:?}"),
+                // Of a texture the header reads only what uploading needs.
+                Err(_) if name == 'T' => {}
+                Err(error) => {
+                    assert!(found.contains(' '), "{name} is taken, not refused with: {error}: {bytes:?}")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+/* Opens the files in one file of cases with kiln.h and prints for each whether it is good and a sum of all that is in it.
+ * A case is a letter for the format, the length as four bytes, and the bytes. */
+#include "kiln.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t sum;
+
+static void fold(const void *data, size_t size) {
+    const uint8_t *bytes = (const uint8_t *)data;
+    size_t i;
+    for (i = 0; i < size; i++) sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
+}
+
+static void number(uint64_t n) { fold(&n, sizeof n); }
+static void text(kiln_text t) { number(t.size), fold(t.data, t.size); }
+
+static kiln_status walk_pack(const void *data, size_t size) {
+    kiln_pack pack;
+    kiln_pack_entry entry, again;
+    kiln_status status = kiln_pack_open(data, size, &pack);
+    kiln_cursor cursor;
+    if (status != KILN_OK) return status;
+    cursor = pack.entries;
+    number(pack.count);
+    while (kiln_pack_next(&pack, &cursor, &entry)) {
+        text(entry.path), number((uint64_t)entry.kind), number(entry.bytes.size), fold(entry.bytes.data, entry.bytes.size);
+        number((uint64_t)(kiln_pack_find(&pack, entry.path, &again) && again.bytes.data == entry.bytes.data));
+    }
+    return status;
+}
+
+static kiln_status walk_manifest(const void *data, size_t size) {
+    kiln_manifest manifest;
+    kiln_asset asset, again;
+    kiln_status status = kiln_manifest_open(data, size, &manifest);
+    kiln_cursor cursor;
+    if (status != KILN_OK) return status;
+    cursor = manifest.entries;
+    number(manifest.count);
+    while (kiln_manifest_next(&cursor, &asset)) {
+        number(asset.hash), number((uint64_t)asset.kind), number(asset.is_srgb), text(asset.path);
+        number((uint64_t)kiln_manifest_find(&manifest, asset.hash, &again));
+        number(kiln_hash(asset.path.data, asset.path.size));
+    }
+    return status;
+}
+
+static kiln_status walk_mesh(const void *data, size_t size) {
+    kiln_mesh mesh;
+    kiln_status status = kiln_mesh_open(data, size, &mesh);
+    uint32_t i, lod, count;
+    if (status != KILN_OK) return status;
+    fold(&mesh.desc, sizeof mesh.desc), fold(&mesh.bounds, sizeof mesh.bounds);
+    for (i = 0; i < mesh.desc.vertex_count; i++) {
+        const kiln_vertex *vertex = &mesh.vertices[i];
+        float normal[3];
+        fold(vertex, sizeof *vertex);
+        kiln_octahedral(vertex->normal, normal);
+        number((uint64_t)(kiln_handedness(vertex->tangent) < 0));
+    }
+    for (i = 0; i < mesh.desc.index_count; i++) number(kiln_mesh_index(&mesh, i));
+    for (i = 0; i < mesh.desc.meshlet_count; i++)
+        fold(&mesh.meshlets[i], sizeof *mesh.meshlets), fold(&mesh.meshlet_bounds[i], sizeof *mesh.meshlet_bounds);
+    fold(mesh.meshlet_vertices, mesh.meshlet_vertex_count * 4);
+    fold(mesh.meshlet_triangles, mesh.meshlet_triangle_count * 3);
+    for (i = 0; i < mesh.desc.material_count; i++) number(mesh.materials[i]);
+    for (i = 0; i < mesh.desc.submesh_count; i++) {
+        fold(&mesh.submeshes[i], sizeof *mesh.submeshes);
+        for (lod = 0; lod < mesh.lod_count; lod++) {
+            const uint32_t *indices = kiln_mesh_lod_indices(&mesh, i, lod, &count);
+            number(count), fold(indices, (size_t)count * 4);
+        }
+    }
+    if (mesh.skin) fold(mesh.skin, mesh.desc.vertex_count * sizeof *mesh.skin);
+    fold(mesh.joints, mesh.joint_count * sizeof *mesh.joints);
+    /* What no document promises of a file that was only opened: that its indices lead anywhere. */
+    number((uint64_t)(kiln_mesh_check_indices(&mesh) == KILN_OK));
+    return status;
+}
+
+static kiln_status walk_materials(const void *data, size_t size) {
+    kiln_materials materials;
+    kiln_status status = kiln_materials_open(data, size, &materials);
+    uint32_t i;
+    if (status != KILN_OK) return status;
+    for (i = 0; i < materials.count; i++) {
+        const kiln_material *row = &materials.rows[i];
+        fold(row, sizeof *row);
+        number((uint64_t)kiln_material_double_sided(row)), number((uint64_t)kiln_material_alpha_mode(row));
+    }
+    return status;
+}
+
+static kiln_status walk_animation(const void *data, size_t size) {
+    kiln_animation animation;
+    kiln_clip clip;
+    kiln_channel channel;
+    kiln_status status = kiln_animation_open(data, size, &animation);
+    kiln_cursor clips, channels;
+    uint32_t i, k;
+    if (status != KILN_OK) return status;
+    clips = animation.clips;
+    while (kiln_clip_next(&clips, &clip)) {
+        text(clip.name), fold(&clip.duration, 4), number(clip.channel_count);
+        channels = clip.channels;
+        for (i = 0; i < clip.channel_count && kiln_channel_next(&channels, &channel); i++) {
+            number(channel.joint), number((uint64_t)channel.path), number((uint64_t)channel.interp);
+            for (k = 0; k < channel.key_count; k++) {
+                float value[4], time = kiln_channel_key(&channel, k, value);
+                fold(&time, 4), fold(value, 4 * (size_t)channel.components);
+            }
+        }
+    }
+    return status;
+}
+
+static kiln_status walk_font(const void *data, size_t size) {
+    kiln_font font;
+    kiln_status status = kiln_font_open(data, size, &font);
+    uint32_t i;
+    if (status != KILN_OK) return status;
+    number(font.atlas_tex), number(font.flags), number(font.atlas_width), number(font.atlas_height);
+    fold(&font.ascent, 4), fold(&font.descent, 4), fold(&font.line_gap, 4);
+    fold(&font.distance_range, 4), fold(&font.edge_value, 4);
+    for (i = 0; i < font.glyph_count; i++) {
+        const kiln_glyph *glyph = &font.glyphs[i];
+        fold(glyph, sizeof *glyph);
+        number(kiln_font_glyph(&font, glyph->codepoint)->codepoint);
+        number(kiln_font_glyph(&font, glyph->codepoint + 1)->codepoint);
+    }
+    for (i = 0; i < font.pair_count; i++) {
+        const kiln_pair *pair = &font.pairs[i];
+        float advance = kiln_font_kerning(&font, pair->left, pair->right);
+        fold(pair, sizeof *pair), fold(&advance, 4);
+    }
+    return status;
+}
+
+static kiln_status walk_texture(const void *data, size_t size) {
+    kiln_texture texture;
+    kiln_level level;
+    kiln_status status = kiln_texture_open(data, size, &texture);
+    uint32_t i;
+    if (status != KILN_OK) return status;
+    number(texture.vk_format), number(texture.width), number(texture.height), number(texture.depth);
+    number(texture.layer_count), number(texture.face_count), number((uint64_t)texture.supercompression);
+    number(texture.is_srgb);
+    for (i = 0; kiln_texture_level(&texture, i, &level); i++) {
+        number(level.width), number(level.height), number(level.depth), number(level.unpacked_size);
+        fold(level.bytes.data, level.bytes.size);
+    }
+    return status;
+}
+
+int main(int argc, char **argv) {
+    FILE *cases = argc == 2 ? fopen(argv[1], "rb") : NULL;
+    int format;
+    if (!cases) return 2;
+    while ((format = fgetc(cases)) != EOF) {
+        kiln_status status = KILN_OK;
+        uint32_t size;
+        void *data;
+        if (fread(&size, 4, 1, cases) != 1) return 2;
+        /* Exactly as large as the file, so that a sanitizer sees a read past its end. */
+        data = malloc(size ? size : 1);
+        if (!data || (size && fread(data, size, 1, cases) != 1)) return 2;
+        sum = UINT64_C(0xcbf29ce484222325);
+        switch (format) {
+        case 'P': status = walk_pack(data, size); break;
+        case 'N': status = walk_manifest(data, size); break;
+        case 'M': status = walk_mesh(data, size); break;
+        case 'R': status = walk_materials(data, size); break;
+        case 'A': status = walk_animation(data, size); break;
+        case 'F': status = walk_font(data, size); break;
+        case 'T': status = walk_texture(data, size); break;
+        default: return 2;
+        }
+        if (status == KILN_OK) printf("%016llx\n", (unsigned long long)sum);
+        else printf("%s\n", kiln_status_text(status));
+        free(data);
+    }
+    return fclose(cases) == 0 ? 0 : 2;
+}

@@ -1,0 +1,57 @@
+//! What no input may break: one function for each reader and importer of Kiln.
+//!
+//! Each takes any bytes and must come back, with an error or with something whose every part can be looked at. The
+//! fuzzer (`fuzz/`) drives them; `tests/replay.rs` runs them over the corpus, which holds a few good files of each kind
+//! and everything that ever broke one, and over seeded damage of it.
+
+mod projects;
+mod readers;
+mod sources;
+
+/// A reader or importer under attack.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The name of the fuzz target, and of its folder in the corpus.
+    pub name: &'static str,
+    /// Hands it the bytes.
+    pub run: fn(&[u8]),
+}
+
+macro_rules! targets {
+    ($($name:literal $run:expr;)*) => {
+        /// All of them.
+        pub const TARGETS: &[Target] = &[$(Target { name: $name, run: $run },)*];
+    };
+}
+
+targets! {
+    "hmesh" |bytes| readers::format("hmesh", bytes);
+    "hmat" |bytes| readers::format("hmat", bytes);
+    "hman" |bytes| readers::format("hman", bytes);
+    "hanim" |bytes| readers::format("hanim", bytes);
+    "hfont" |bytes| readers::format("hfont", bytes);
+    "hpack" |bytes| readers::format("hpack", bytes);
+    "ktx2" |bytes| readers::format("ktx2", bytes);
+    "spv" |bytes| readers::format("spv", bytes);
+    "pak" readers::pak;
+    "pak-assets" readers::pak_assets;
+    "asset-db" readers::asset_db;
+    "asset-db-cache" projects::asset_db_cache;
+    "journal" readers::journal;
+    "gltf" sources::gltf;
+    "obj" sources::obj;
+    "cube" sources::cube;
+    "image" sources::image;
+    "light" sources::light;
+    "font" sources::font;
+    "unity-meta" sources::unity_meta;
+    "unity-yaml" projects::unity_yaml;
+    "assetc-yml" sources::assetc_yml;
+    "mat" sources::mat;
+    "pak-toml" projects::pak_toml;
+}
+
+/// The target of this name.
+pub fn target(name: &str) -> Option<Target> {
+    TARGETS.iter().copied().find(|target| target.name == name)
+}

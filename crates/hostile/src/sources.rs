@@ -1,0 +1,97 @@
+//! Importers of what artists and editors write, each handed one file.
+
+use std::hint::black_box;
+use std::path::Path;
+
+use assetc::config::Config;
+use assetc::recipe::RECIPES;
+use assetc::tools::Tools;
+use kiln_font::Settings;
+use kiln_import::image::{self, IMAGE_EXTENSIONS, Limits};
+use kiln_import::{cube as lut, gltf as models, light as lights, obj as wavefront};
+use kiln_kit::mem::Mem;
+use kiln_kit::{Cook, Fs, RelPath};
+
+/// What a picture may be at most here: the fuzzer should not spend its time on texels.
+const LIMITS: Limits = Limits { max_side: 1024, max_bytes: 1 << 22 };
+
+/// Cooks in memory: `run` reads these files and writes nowhere.
+fn cook(files: &[(&str, &[u8])], run: impl FnOnce(&mut Cook<'_>, &RelPath)) {
+    let fs = Mem::new();
+    files.iter().for_each(|(name, bytes)| fs.put(name, *bytes));
+    let tree = fs.walk(None).expect("a tree");
+    let path = RelPath::new(files[0].0).expect("a plain name");
+    let out = Mem::new();
+    run(&mut Cook::new(&path, &fs, &tree, &out), &path);
+}
+
+/// A `.glb` or `.gltf`, alone in its folder.
+pub(crate) fn gltf(bytes: &[u8]) {
+    let name = if bytes.starts_with(b"glTF") { "a.glb" } else { "a.gltf" };
+    cook(&[(name, bytes)], |cx, path| drop(black_box(models::import(cx, path))));
+}
+
+/// An OBJ, and after a line of `%%` the MTL beside it.
+pub(crate) fn obj(bytes: &[u8]) {
+    let at = bytes.windows(4).position(|four| four == b"\n%%\n");
+    let (obj, mtl) = at.map_or((bytes, &b""[..]), |at| (&bytes[..at], &bytes[at + 4..]));
+    cook(&[("a.obj", obj), ("a.mtl", mtl)], |cx, path| drop(black_box(wavefront::import(cx, path))));
+}
+
+/// A lookup table.
+pub(crate) fn cube(bytes: &[u8]) {
+    let _ = black_box(lut::import(bytes));
+}
+
+/// A picture under the extension that the first byte chooses.
+pub(crate) fn image(bytes: &[u8]) {
+    let Some((&kind, bytes)) = bytes.split_first() else { return };
+    let extension = IMAGE_EXTENSIONS[usize::from(kind) % IMAGE_EXTENSIONS.len()];
+    if let Ok(imported) = image::import(bytes, extension, &LIMITS) {
+        assert!(imported.value.width() > 0 && imported.value.height() > 0);
+    }
+}
+
+/// A Radiance or OpenEXR picture.
+pub(crate) fn light(bytes: &[u8]) {
+    black_box(lights::probe(bytes));
+    if let Ok(imported) = lights::import(bytes, &LIMITS) {
+        assert!(imported.value.texels().iter().flatten().all(|value| value.is_finite()));
+    }
+}
+
+/// A font.
+pub(crate) fn font(bytes: &[u8]) {
+    let settings = Settings { size: 8, spread: 1, ..Settings::default() };
+    let _ = black_box(kiln_font::compile(bytes, &settings));
+}
+
+/// A `.meta` of Unity, and the references in the same bytes.
+pub(crate) fn unity_meta(bytes: &[u8]) {
+    black_box(unity_assetdb::meta::parse(bytes));
+    let mut last = 0;
+    unity_assetdb::refs::scan(bytes, 0, |found| {
+        let span = found.span(bytes);
+        assert!(span.end <= bytes.len() && span.end >= last);
+        last = span.end;
+    });
+}
+
+/// An `assetc.yml`, and what it says of a few paths.
+pub(crate) fn assetc_yml(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(config) = Config::parse(text, "assetc.yml") else { return };
+    for preset in config.presets().iter().map(Some).chain([None]) {
+        let resolver = config.resolver(preset);
+        for path in ["a.png", "models/b/c.glb", "ä/ö.n.png"] {
+            black_box((resolver.resolve(path), resolver.embeds(path)));
+        }
+    }
+}
+
+/// A `.mat`, cooked as a build does it.
+pub(crate) fn mat(bytes: &[u8]) {
+    let settings = Config::built_in(Path::new("project")).resolver(None).resolve("a.mat").settings;
+    let recipe = RECIPES.iter().find(|recipe| recipe.name() == "material").expect("there is one");
+    cook(&[("a.mat", bytes)], |cx, _| drop(black_box(recipe.cook(cx, &settings, &Tools::default()))));
+}

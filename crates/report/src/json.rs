@@ -1,0 +1,402 @@
+//! The JSON that a report carries: written so that it is harmless inside HTML, and read back from older reports.
+//!
+//! Refuses what is not JSON (RFC 8259), names that are there twice, nesting deeper than [`MAX_DEPTH`], and numbers
+//! that are not finite.
+
+use std::fmt::{self, Write};
+
+/// How deep lists and objects may be nested. A report needs five.
+const MAX_DEPTH: u32 = 32;
+
+/// A JSON value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Json {
+    Null,
+    Bool(bool),
+    /// A whole number.
+    Number(u64),
+    /// Any other number.
+    Float(f64),
+    Text(String),
+    List(Vec<Json>),
+    /// Names and values, in this order.
+    Object(Vec<(String, Json)>),
+}
+
+impl Json {
+    /// An object of these members.
+    pub(crate) fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
+        Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
+    /// A list of whatever can be a value.
+    pub(crate) fn list<T: Into<Json>>(items: impl IntoIterator<Item = T>) -> Json {
+        Json::List(items.into_iter().map(Into::into).collect())
+    }
+
+    /// The member of an object with this name.
+    pub(crate) fn get(&self, name: &str) -> Option<&Json> {
+        match self {
+            Json::Object(members) => members.iter().find(|(known, _)| known == name).map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    /// The text, if it is one.
+    pub(crate) fn text(&self) -> Option<&str> {
+        if let Json::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// The whole number, if it is one.
+    pub(crate) fn number(&self) -> Option<u64> {
+        if let Json::Number(number) = self { Some(*number) } else { None }
+    }
+
+    /// The items, if it is a list.
+    pub(crate) fn items(&self) -> Option<&[Json]> {
+        if let Json::List(items) = self { Some(items) } else { None }
+    }
+
+    /// Reads one value that takes up the whole text.
+    pub(crate) fn parse(text: &str) -> Result<Json, Fault> {
+        let mut reader = Reader { text, at: 0 };
+        let value = reader.value(0)?;
+        reader.space();
+        if reader.at < text.len() { Err(reader.wrong("more follows")) } else { Ok(value) }
+    }
+}
+
+macro_rules! from {
+    ($($from:ty => |$value:ident| $json:expr;)*) => {$(
+        impl From<$from> for Json {
+            fn from($value: $from) -> Json {
+                $json
+            }
+        }
+    )*};
+}
+
+from! {
+    &str => |text| Json::Text(text.to_owned());
+    String => |text| Json::Text(text);
+    u64 => |number| Json::Number(number);
+    u32 => |number| Json::Number(number.into());
+    usize => |number| Json::Number(number as u64);
+    bool => |value| Json::Bool(value);
+    // By way of its shortest decimal, so that 0.8 does not become 0.800000011920929.
+    f32 => |number| number.to_string().parse().map_or(Json::Null, Json::Float);
+}
+
+impl<T: Into<Json>> From<Option<T>> for Json {
+    fn from(value: Option<T>) -> Json {
+        value.map_or(Json::Null, Into::into)
+    }
+}
+
+/// On one line, without spaces. No character is left that could end a script or start markup.
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Json::Null => f.write_str("null"),
+            Json::Bool(value) => write!(f, "{value}"),
+            Json::Number(number) => write!(f, "{number}"),
+            Json::Float(number) if number.is_finite() => write!(f, "{number}"),
+            Json::Float(_) => f.write_str("null"),
+            Json::Text(text) => quote(f, text),
+            Json::List(items) => {
+                f.write_char('[')?;
+                for (n, item) in items.iter().enumerate() {
+                    let comma = if n > 0 { "," } else { "" };
+                    write!(f, "{comma}{item}")?;
+                }
+                f.write_char(']')
+            }
+            Json::Object(members) => {
+                f.write_char('{')?;
+                for (n, (name, value)) in members.iter().enumerate() {
+                    f.write_str(if n > 0 { "," } else { "" })?;
+                    quote(f, name)?;
+                    write!(f, ":{value}")?;
+                }
+                f.write_char('}')
+            }
+        }
+    }
+}
+
+fn quote(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    f.write_char('"')?;
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => write!(f, "\\{c}")?,
+            '<' | '>' | '&' | '\'' | '\u{2028}' | '\u{2029}' => write!(f, "\\u{:04x}", c as u32)?,
+            c if c.is_control() => write!(f, "\\u{:04x}", c as u32)?,
+            c => f.write_char(c)?,
+        }
+    }
+    f.write_char('"')
+}
+
+/// Where a text is not JSON, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// Bytes from its start.
+    pub(crate) at: usize,
+    /// What is wrong.
+    pub(crate) why: &'static str,
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn wrong(&self, why: &'static str) -> Fault {
+        Fault { at: self.at, why }
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn space(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r']).len();
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        let found = self.rest().starts_with(token);
+        self.at += if found { token.len() } else { 0 };
+        found
+    }
+
+    fn value(&mut self, depth: u32) -> Result<Json, Fault> {
+        if depth > MAX_DEPTH {
+            return Err(self.wrong("it is nested too deeply"));
+        }
+        self.space();
+        match self.rest().bytes().next() {
+            Some(b'{') => self.object(depth),
+            Some(b'[') => self.array(depth),
+            Some(b'"') => self.string().map(Json::Text),
+            Some(b'-' | b'0'..=b'9') => self.parse_number(),
+            _ if self.eat("null") => Ok(Json::Null),
+            _ if self.eat("true") => Ok(Json::Bool(true)),
+            _ if self.eat("false") => Ok(Json::Bool(false)),
+            _ => Err(self.wrong("a value is missing")),
+        }
+    }
+
+    /// Calls `each` for what stands between two brackets, separated by commas.
+    fn several(
+        &mut self,
+        end: &str,
+        mut each: impl FnMut(&mut Self) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.at += 1;
+        self.space();
+        if self.eat(end) {
+            return Ok(());
+        }
+        loop {
+            each(self)?;
+            self.space();
+            if self.eat(end) {
+                return Ok(());
+            }
+            if !self.eat(",") {
+                return Err(self.wrong("a comma or the end is missing"));
+            }
+        }
+    }
+
+    fn array(&mut self, depth: u32) -> Result<Json, Fault> {
+        let mut items = Vec::new();
+        self.several("]", |reader| {
+            items.push(reader.value(depth + 1)?);
+            Ok(())
+        })?;
+        Ok(Json::List(items))
+    }
+
+    fn object(&mut self, depth: u32) -> Result<Json, Fault> {
+        let mut members = Vec::new();
+        let mut names = std::collections::BTreeSet::new();
+        self.several("}", |reader| {
+            reader.space();
+            let name = reader.string()?;
+            if !names.insert(name.clone()) {
+                return Err(reader.wrong("a name is there twice"));
+            }
+            reader.space();
+            if !reader.eat(":") {
+                return Err(reader.wrong("a colon is missing"));
+            }
+            members.push((name, reader.value(depth + 1)?));
+            Ok(())
+        })?;
+        Ok(Json::Object(members))
+    }
+
+    fn parse_number(&mut self) -> Result<Json, Fault> {
+        let rest = self.rest();
+        let len = rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E'));
+        let token = &rest[..len.unwrap_or(rest.len())];
+        let digits = token.strip_prefix('-').unwrap_or(token);
+        let (whole, tail) = digits.split_at(digits.find(['.', 'e', 'E']).unwrap_or(digits.len()));
+        let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let (fraction, exponent) = tail.split_at(tail.find(['e', 'E']).unwrap_or(tail.len()));
+        let good = plain(whole)
+            && (whole == "0" || !whole.starts_with('0'))
+            && fraction.strip_prefix('.').is_none_or(plain)
+            && (exponent.is_empty() || plain(exponent[1..].trim_start_matches(['+', '-'])));
+        if !good {
+            return Err(self.wrong("a number is malformed"));
+        }
+        let value = match token.parse() {
+            Ok(number) => Json::Number(number),
+            Err(_) => match token.parse::<f64>() {
+                Ok(number) if number.is_finite() => Json::Float(number),
+                _ => return Err(self.wrong("a number is out of range")),
+            },
+        };
+        self.at += token.len();
+        Ok(value)
+    }
+
+    fn string(&mut self) -> Result<String, Fault> {
+        if !self.eat("\"") {
+            return Err(self.wrong("a text is missing"));
+        }
+        let mut out = String::new();
+        loop {
+            let rest = self.rest();
+            let end = rest.find(|c: char| c == '"' || c == '\\' || c < ' ');
+            let Some(end) = end else { return Err(self.wrong("a text does not end")) };
+            out.push_str(&rest[..end]);
+            self.at += end;
+            if self.eat("\"") {
+                return Ok(out);
+            }
+            if !self.eat("\\") {
+                return Err(self.wrong("a text holds a control character"));
+            }
+            out.push(self.escape()?);
+        }
+    }
+
+    fn escape(&mut self) -> Result<char, Fault> {
+        let simple = [
+            ('"', '"'),
+            ('\\', '\\'),
+            ('/', '/'),
+            ('b', '\u{8}'),
+            ('f', '\u{c}'),
+            ('n', '\n'),
+            ('r', '\r'),
+            ('t', '\t'),
+        ];
+        let bad = self.wrong("an escape is malformed");
+        let first = self.rest().chars().next().ok_or(bad)?;
+        if let Some((_, meant)) = simple.into_iter().find(|(letter, _)| *letter == first) {
+            self.at += 1;
+            return Ok(meant);
+        }
+        let unit = self.unit().ok_or(bad)?;
+        if !(0xd800..0xe000).contains(&unit) {
+            return char::from_u32(unit).ok_or(bad);
+        }
+        let low = if self.eat("\\") { self.unit() } else { None };
+        let low = low.filter(|low| unit < 0xdc00 && (0xdc00..0xe000).contains(low)).ok_or(bad)?;
+        char::from_u32(0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00)).ok_or(bad)
+    }
+
+    /// `u` and four hexadecimal digits.
+    fn unit(&mut self) -> Option<u32> {
+        let digits = self.rest().strip_prefix('u')?.get(..4)?;
+        if !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return None;
+        }
+        self.at += 5;
+        u32::from_str_radix(digits, 16).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_json() -> impl Strategy<Value = Json> {
+        let leaf = prop_oneof![
+            Just(Json::Null),
+            any::<bool>().prop_map(Json::Bool),
+            any::<u64>().prop_map(Json::Number),
+            (-1e9..-1e-9f64).prop_map(Json::Float),
+            any::<String>().prop_map(Json::Text),
+        ];
+        leaf.prop_recursive(4, 32, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Json::List),
+                prop::collection::btree_map(any::<String>(), inner, 0..6)
+                    .prop_map(|members| Json::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(value in any_json()) {
+            let text = value.to_string();
+            prop_assert_eq!(Json::parse(&text), Ok(value));
+            prop_assert!(!text.contains(['<', '>', '&', '\'', '\n']));
+        }
+
+        #[test]
+        fn another_reader_agrees(value in any_json()) {
+            let read: serde_json::Value = serde_json::from_str(&value.to_string()).unwrap();
+            prop_assert_eq!(Json::parse(&read.to_string()).is_ok(), true);
+        }
+
+        #[test]
+        fn what_is_taken_is_json(text in r#"[\[\]{}",:0-9a-z\\.eE+\- ]{0,24}"#) {
+            let theirs: Result<serde_json::Value, _> = serde_json::from_str(&text);
+            if Json::parse(&text).is_ok() {
+                prop_assert!(theirs.is_ok(), "{}", text);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_json() {
+        for text in [
+            "",
+            "nul",
+            "[1,]",
+            "[1 2]",
+            "{\"a\"}",
+            "{\"a\":1,}",
+            "{a:1}",
+            "01",
+            "-",
+            "1.",
+            ".5",
+            "1e",
+            "\"",
+            "\"\\x\"",
+            "\"\\u12g4\"",
+            "\"\\ud800\"",
+            "\"\\udc00\\ud800\"",
+            "\"\n\"",
+            "1e999",
+            "[] []",
+            "\"\\u+123\"",
+        ] {
+            assert!(Json::parse(text).is_err(), "{text}");
+        }
+        assert_eq!(Json::parse("{\"a\":1,\"a\":2}").unwrap_err().why, "a name is there twice");
+        let deep = "[".repeat(100_000);
+        assert_eq!(Json::parse(&deep).unwrap_err().why, "it is nested too deeply");
+        assert_eq!(Json::parse("\"\\ud83d\\ude00\""), Ok("😀".into()));
+    }
+}

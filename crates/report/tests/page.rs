@@ -1,0 +1,402 @@
+//! Whole pages: their data against the files they are about, by readers that are not ours.
+
+#[path = "../../format/tests/meshes/mod.rs"]
+#[allow(dead_code, reason = "the meshes are shared with the tests of the format")]
+mod meshes;
+
+use basisu::{DecodeFlags, TargetFormat, Transcoder};
+use kiln_format::hmat::{self, GpuMaterial};
+use kiln_format::ktx2::{self, Channels, Desc, Payload, Shape, Supercompression, Transfer};
+use kiln_format::refs::hash_asset_ref;
+use kiln_format::{hman, hmesh};
+use kiln_report::{Change, Files, Options, Report, Since, SinceError, report};
+use kiln_uastc::{View, blocks_high, encode_rows, encoded_len};
+use meshes::{Mesh, Recipe};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io;
+
+type Tree = BTreeMap<String, Vec<u8>>;
+
+fn page(tree: &Tree, options: &Options) -> Report {
+    let list: Vec<_> = tree.iter().map(|(path, bytes)| (path.clone(), bytes.len() as u64)).collect();
+    let read = |path: &str| tree.get(path).cloned().ok_or(io::ErrorKind::NotFound.into());
+    report(&Files { title: "runtime", list: &list, read: &read, problems: &[] }, options)
+}
+
+/// The data of a page, by a reader of JSON that is not ours.
+fn data(html: &str) -> Value {
+    let start = "<script type=\"application/json\" id=\"kiln-report\">";
+    let data = html.split(start).nth(1).unwrap().split("</script>").next().unwrap();
+    serde_json::from_str(data).unwrap()
+}
+
+fn file<'a>(data: &'a Value, path: &str) -> &'a Value {
+    data["files"].as_array().unwrap().iter().find(|f| f["path"] == path).unwrap_or_else(|| panic!("{path}"))
+}
+
+/// A blob of a page, by a decoder that is not ours but a table.
+fn blob(html: &str, id: &Value) -> Vec<u8> {
+    let tag = format!("<script type=\"text/plain\" id=\"b{}\">", id.as_u64().unwrap());
+    let text = html.split(&tag).nth(1).unwrap().split("</script>").next().unwrap();
+    let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut out, mut bits, mut word) = (Vec::new(), 0, 0u32);
+    for c in text.trim_end_matches('=').chars() {
+        word = word << 6 | digits.find(c).expect("a digit of base64") as u32;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            out.push((word >> bits) as u8);
+            word &= (1 << bits) - 1;
+        }
+    }
+    out
+}
+
+/// A PNG as RGBA.
+fn rgba(png: &[u8]) -> (u32, u32, Vec<[u8; 4]>) {
+    let mut reader = png::Decoder::new(io::Cursor::new(png)).read_info().unwrap();
+    let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut bytes).unwrap();
+    let channels = info.color_type.samples();
+    let texels = bytes[..info.buffer_size()].chunks_exact(channels).map(|t| match t {
+        [v] => [*v, *v, *v, 255],
+        [r, g, b] => [*r, *g, *b, 255],
+        t => [t[0], t[1], t[2], t[3]],
+    });
+    (info.width, info.height, texels.collect())
+}
+
+fn texture(shape: Shape, payload: Payload, transfer: Transfer, zstd: bool, levels: &[Vec<u8>]) -> Vec<u8> {
+    let stored: Vec<Vec<u8>> =
+        levels.iter().map(|l| if zstd { zstd::bulk::compress(l, 3).unwrap() } else { l.clone() }).collect();
+    let supercompression = if zstd { Supercompression::Zstd } else { Supercompression::None };
+    let desc = Desc { shape, payload, transfer, supercompression, writer: "test", oriented: true };
+    ktx2::write(&desc, &stored.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap()
+}
+
+/// Something with edges and slopes in all channels.
+fn painted(width: u32, height: u32, seed: u32) -> Vec<u8> {
+    let texel = |x: u32, y: u32| {
+        let wave = (x * x / 7 + y * 5 + seed * 40) as u8;
+        [
+            wave,
+            (x * 3) as u8,
+            if (x / 5 + y / 3).is_multiple_of(2) { 240 } else { (y * 9) as u8 },
+            255 - (y * 2 + seed) as u8,
+        ]
+    };
+    (0..height).flat_map(|y| (0..width).flat_map(move |x| texel(x, y))).collect()
+}
+
+fn blocks(pixels: &[u8], width: u32, height: u32) -> Vec<u8> {
+    let view = View::tight(pixels, width, height).unwrap();
+    let mut out = vec![0; encoded_len(width, height).unwrap()];
+    encode_rows(&view, 0..blocks_high(height), &Default::default(), &mut out);
+    out
+}
+
+const UASTC: Payload = Payload::Uastc { channels: Channels::Rgba };
+
+/// A cube of blocks with two levels, as odd as a side can be.
+fn cube() -> Vec<u8> {
+    let faces = |side| (0..6).flat_map(|face| blocks(&painted(side, side, face), side, side)).collect();
+    texture(Shape::cube(22), UASTC, Transfer::Srgb, true, &[faces(22), faces(11)])
+}
+
+fn mesh() -> Vec<u8> {
+    let recipe = Recipe {
+        positions: vec![[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -3.0]],
+        submeshes: vec![(vec![[0, 1, 2], [0, 2, 3]], true), (vec![[0, 3, 4]], false)],
+        has_tangents: true,
+        has_meshlets: true,
+        joints: vec![0, 0, 1],
+        lod_count: 2,
+    };
+    hmesh::write(&Mesh::cook(&recipe).parts()).unwrap()
+}
+
+fn tree() -> Tree {
+    let base = GpuMaterial { base_color_tex: hash_asset_ref("m/skin"), ..GpuMaterial::default() };
+    let lost = GpuMaterial { emissive_tex: 7, metallic_factor: 0.8, ..GpuMaterial::default() };
+    let entry = |path| hman::Entry {
+        hash: hash_asset_ref("m/skin"),
+        kind: hman::Kind::Texture,
+        colorspace: hman::Colorspace::Srgb,
+        path,
+    };
+    let flat = texture(Shape::flat(4, 2), Payload::Rgba8, Transfer::Srgb, false, &[painted(4, 2, 9)]);
+    Tree::from([
+        ("assets.hman".to_owned(), hman::write(&[entry("elsewhere.ktx2")]).unwrap()),
+        ("elsewhere.ktx2".to_owned(), flat),
+        ("m/skin.hmat".to_owned(), hmat::write(&[base, lost]).unwrap()),
+        ("m/skin.hmesh".to_owned(), mesh()),
+        ("sky.env.ktx2".to_owned(), cube()),
+        ("readme.txt".to_owned(), b"hello".to_vec()),
+    ])
+}
+
+#[test]
+fn a_page_tells_of_every_file() {
+    let tree = tree();
+    let made = page(&tree, &Options::default());
+    let data = data(&made.html);
+    assert_eq!(data["kiln_report"], 1);
+    assert_eq!(data["title"], "runtime");
+    let paths: Vec<&str> =
+        data["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, tree.keys().map(String::as_str).collect::<Vec<_>>());
+    let size: usize = tree.values().map(Vec::len).sum();
+    assert_eq!((data["size"].as_u64().unwrap(), made.size, made.files), (size as u64, size as u64, 6));
+    let kinds = data["kinds"].as_array().unwrap();
+    assert_eq!(kinds.iter().map(|k| k["size"].as_u64().unwrap()).sum::<u64>(), size as u64);
+    let textures = kinds.iter().find(|k| k["ext"] == "ktx2").unwrap();
+    assert_eq!(
+        (&textures["files"], &textures["totals"]["texels"]),
+        (&2.into(), &(8 + 6 * (22 * 22 + 11 * 11)).into())
+    );
+    assert_eq!((made.broken, made.notes.len(), made.change), (0, 0, None));
+    assert_eq!(data["since"], Value::Null);
+
+    // A mesh is embedded as it is.
+    assert_eq!(blob(&made.html, &file(&data, "m/skin.hmesh")["blob"]), tree["m/skin.hmesh"]);
+    // The manifest says where the texture is; a hash that nothing has is told.
+    let materials = &file(&data, "m/skin.hmat")["materials"];
+    assert_eq!(paths[materials[0]["textures"]["base"].as_u64().unwrap() as usize], "elsewhere.ktx2");
+    assert_eq!(materials[0]["textures"]["normal"], Value::Null);
+    assert_eq!(materials[1]["textures"]["emissive"], "0x0000000000000007");
+    assert_eq!(materials[1]["metallic"], 0.8);
+}
+
+#[test]
+fn without_a_manifest_paths_are_hashed() {
+    let mut tree = tree();
+    tree.remove("assets.hman");
+    let skin = tree.remove("elsewhere.ktx2").unwrap();
+    tree.insert("m/Skin.ktx2".to_owned(), skin);
+    let data = data(&page(&tree, &Options::default()).html);
+    let place = file(&data, "m/skin.hmat")["materials"][0]["textures"]["base"].as_u64().unwrap();
+    assert_eq!(data["files"][place as usize]["path"], "m/Skin.ktx2");
+}
+
+#[test]
+fn pictures_are_what_another_decoder_sees() {
+    let html = page(&tree(), &Options::default()).html;
+    let data = data(&html);
+    let cube = cube();
+    let levels = file(&data, "sky.env.ktx2")["levels"].as_array().unwrap();
+    let oracle = Transcoder::new(&cube).unwrap();
+    assert_eq!(levels.len(), 2);
+    for (number, (level, side)) in levels.iter().zip([22u32, 11]).enumerate() {
+        assert_eq!(level["dims"], serde_json::json!([side, side, 1]));
+        assert_eq!(level["shown"], serde_json::json!([side, side]));
+        assert_eq!(level["images"].as_array().unwrap().len(), 6);
+        for face in 0..6 {
+            let theirs = oracle
+                .transcode_image(number as u32, 0, face, TargetFormat::Rgba32, DecodeFlags::NONE)
+                .unwrap();
+            let (width, height, texels) = rgba(&blob(&html, &level["images"][face as usize]));
+            assert_eq!((width, height), (side, side));
+            assert!(texels.as_flattened() == theirs, "level {number}, face {face}");
+        }
+    }
+    let flat = &file(&data, "elsewhere.ktx2")["levels"][0];
+    assert_eq!(rgba(&blob(&html, &flat["images"][0])).2.as_flattened(), painted(4, 2, 9));
+}
+
+#[test]
+fn volumes_arrays_and_floats() {
+    let slices: Vec<u8> = (0..3).flat_map(|z| painted(3, 3, z)).collect();
+    let layers: Vec<u8> = (0..300u32).flat_map(|l| [l as u8, 1, 2, 255]).collect();
+    let halves = [0x3c00u16, 0x3800, 0xbc00, 0x3c00, 0x7c00, 0x7e00, 0x3400, 0x3800];
+    let halves: Vec<u8> = halves.iter().flat_map(|h| h.to_le_bytes()).collect();
+    let tree = Tree::from([
+        (
+            "a.ktx2".into(),
+            texture(
+                Shape::volume(3, 3, 3),
+                Payload::Rgba8,
+                Transfer::Linear,
+                true,
+                std::slice::from_ref(&slices),
+            ),
+        ),
+        ("b.ktx2".into(), texture(Shape::array(1, 1, 300), Payload::Rgba8, Transfer::Srgb, false, &[layers])),
+        (
+            "c.ktx2".into(),
+            texture(
+                Shape::flat(2, 1),
+                Payload::Rgba16F,
+                Transfer::Linear,
+                true,
+                std::slice::from_ref(&halves),
+            ),
+        ),
+        (
+            "d.ktx2".into(),
+            texture(Shape::volume(2, 1, 1), Payload::Rgba16F, Transfer::Linear, false, &[halves]),
+        ),
+    ]);
+    let made = page(&tree, &Options::default());
+    let data = data(&made.html);
+    let picture =
+        |path: &str, n: usize| rgba(&blob(&made.html, &file(&data, path)["levels"][0]["images"][n])).2;
+    for (z, slice) in slices.chunks_exact(36).enumerate() {
+        assert_eq!(picture("a.ktx2", z).as_flattened(), slice);
+    }
+    assert_eq!(
+        file(&data, "b.ktx2")["levels"][0]["images"].as_array().unwrap().len(),
+        256,
+        "the rest is told of"
+    );
+    assert_eq!(picture("b.ktx2", 255), [[255, 1, 2, 255]]);
+    assert_eq!(made.notes, ["of 1 texture only the first 256 images of each level are shown"]);
+    // Light gets the transfer function of a screen (0.5 is 188, 0.25 is 137), a table of colours is as it is.
+    assert_eq!(picture("c.ktx2", 0), [[255, 188, 0, 255], [255, 0, 137, 128]]);
+    assert_eq!(picture("d.ktx2", 0), [[255, 128, 0, 255], [255, 0, 64, 128]]);
+}
+
+#[test]
+fn what_is_too_large_is_reduced_and_told() {
+    let level = |side: u32| [[200u8, 100, 50, 255]; 1].concat().repeat((side * side) as usize);
+    let levels: Vec<_> = [64, 32, 16].map(level).to_vec();
+    let mut tree = tree();
+    tree.insert(
+        "big.ktx2".into(),
+        texture(Shape::flat(64, 64), Payload::Rgba8, Transfer::Srgb, false, &levels),
+    );
+    let made = page(&tree, &Options { max_texture: 16, ..Options::default() });
+    let told = data(&made.html);
+    let levels = &file(&told, "big.ktx2")["levels"];
+    assert_eq!(levels[0]["shown"], serde_json::json!([16, 16]));
+    assert_eq!(levels[1]["images"], serde_json::json!([]));
+    assert_eq!(levels[2]["shown"], serde_json::json!([16, 16]));
+    let (width, height, texels) = rgba(&blob(&made.html, &levels[0]["images"][0]));
+    assert!((width, height) == (16, 16) && texels.iter().all(|t| *t == [200, 100, 50, 255]));
+    assert_eq!(made.notes, ["2 textures are shown at most 16 texels wide and high (see --max-texture)"]);
+
+    // With next to no room the mesh is left out, and pictures are as small as they get.
+    let made = page(&tree, &Options { max_bytes: 64, ..Options::default() });
+    let told = data(&made.html);
+    assert_eq!(file(&told, "m/skin.hmesh")["blob"], Value::Null);
+    assert_eq!(file(&told, "m/skin.hmesh")["facts"]["tris"], 3);
+    assert_eq!(file(&told, "big.ktx2")["levels"][0]["shown"], serde_json::json!([16, 16]));
+    assert_eq!(made.notes.len(), 2);
+    assert!(made.notes[0].contains("1 mesh or animation file is not embedded"), "{:?}", made.notes);
+    assert_eq!(Value::from(made.notes), told["notes"]);
+}
+
+#[test]
+fn what_grew_is_told() {
+    let mut tree = tree();
+    let before = page(&tree, &Options::default());
+    tree.remove("readme.txt");
+    tree.insert("m/skin.hmat".into(), hmat::write(&[GpuMaterial::default()]).unwrap());
+    let last = tree.get_mut("assets.hman").unwrap().last_mut().unwrap();
+    *last = b'3';
+    tree.insert("new.txt".into(), vec![1; 10]);
+    let since = Since::read(&before.html).unwrap();
+    let made = page(&tree, &Options { since: Some(since), ..Options::default() });
+    assert_eq!(made.change, Some(Change { size_before: before.size, added: 1, removed: 1, changed: 2 }));
+    assert_eq!(made.size, before.size - 96 - 5 + 10);
+    let data = data(&made.html);
+    assert_eq!(data["since"]["gone"], serde_json::json!([{"path": "readme.txt", "ext": "", "size": 5}]));
+    assert_eq!(data["since"]["size"], before.size);
+    assert_eq!(file(&data, "m/skin.hmat")["was"], serde_json::json!({"size": 16 + 2 * 96, "changed": true}));
+    assert_eq!(file(&data, "assets.hman")["was"]["changed"], true, "same size, other bytes");
+    assert_eq!(file(&data, "m/skin.hmesh")["was"]["changed"], false);
+    assert_eq!(file(&data, "new.txt")["was"], Value::Null);
+    let kind = data["kinds"].as_array().unwrap().iter().find(|k| k["ext"] == "hmat").unwrap();
+    assert_eq!((&kind["size"], &kind["was"]), (&(16 + 96).into(), &(16 + 2 * 96).into()));
+
+    // A report of a report is as good; what is no report is refused.
+    assert_eq!(
+        page(&tree, &Options { since: Some(Since::read(&made.html).unwrap()), ..Options::default() })
+            .change
+            .unwrap()
+            .changed,
+        0
+    );
+    assert_eq!(Since::read("<html></html>"), Err(SinceError::NoData));
+}
+
+#[test]
+fn names_never_become_markup() {
+    let hostile = [
+        "</script><script>window.pwned=1</script>.ktx2",
+        "\"><img src=x onerror=window.pwned=1>.hmesh",
+        "'-window.pwned=1-'.hmat",
+        "<!--<script>.spv",
+        "{{data}}]]>\u{2028}&amp;.txt",
+        "javascript:window.pwned=1",
+    ];
+    let clean = page(&Tree::new(), &Options::default()).html;
+    let tree: Tree = hostile.iter().map(|name| ((*name).to_owned(), name.as_bytes().to_vec())).collect();
+    let list: Vec<_> = tree.iter().map(|(path, bytes)| (path.clone(), bytes.len() as u64)).collect();
+    let read = |path: &str| {
+        if path.contains("img") { Err(io::Error::other(hostile[0])) } else { Ok(tree[path].clone()) }
+    };
+    let problems = [hostile[0].to_owned()];
+    let options = Options::default();
+    let made = report(&Files { title: hostile[0], list: &list, read: &read, problems: &problems }, &options);
+    // Not one tag more than in a page about nothing.
+    assert_eq!(made.html.matches('<').count(), clean.matches('<').count());
+    let data = data(&made.html);
+    for name in hostile {
+        assert!(!name.contains(['<', '>', '\'']) || !made.html.contains(name), "{name}");
+        assert_eq!(file(&data, name)["path"], name);
+    }
+    assert_eq!((&data["title"], made.broken), (&hostile[0].into(), 4));
+    // And its own report can be compared with.
+    let since = Since::read(&made.html).unwrap();
+    let again = report(
+        &Files { title: "t", list: &list, read: &read, problems: &[] },
+        &Options { since: Some(since), ..options },
+    );
+    assert_eq!(again.html.matches('<').count(), clean.matches('<').count());
+    assert_eq!(again.change.map(|c| (c.added, c.removed, c.changed)), Some((0, 0, 0)));
+}
+
+#[test]
+fn damage_is_told_and_the_rest_works() {
+    let good = tree();
+    for path in ["sky.env.ktx2", "m/skin.hmesh", "m/skin.hmat", "assets.hman"] {
+        for keep in [0, 1, 40, good[path].len() - 1] {
+            let mut tree = good.clone();
+            tree.get_mut(path).unwrap().truncate(keep);
+            let made = page(&tree, &Options::default());
+            let data = data(&made.html);
+            assert_eq!(made.broken, 1, "{path} cut to {keep}");
+            assert!(file(&data, path)["error"].as_str().unwrap().len() > 5);
+            assert_eq!(file(&data, "elsewhere.ktx2")["levels"].as_array().unwrap().len(), 1);
+        }
+    }
+    // Damage that only inflating finds: the frame states its size, but its content is not there.
+    let mut tree = good.clone();
+    let bytes = tree.get_mut("sky.env.ktx2").unwrap();
+    let end = bytes.len();
+    bytes[end - 400..end - 200].fill(0x5a);
+    let made = page(&tree, &Options::default());
+    let told = data(&made.html);
+    assert_eq!(made.broken, 1);
+    assert!(file(&told, "sky.env.ktx2")["error"].as_str().unwrap().starts_with("level 0: "));
+
+    // A block of no mode: the reserved prefix.
+    let mut bad = blocks(&painted(8, 4, 1), 8, 4);
+    bad[16] = 0x45;
+    let tree =
+        Tree::from([("bad.ktx2".into(), texture(Shape::flat(8, 4), UASTC, Transfer::Linear, false, &[bad]))]);
+    let made = page(&tree, &Options::default());
+    assert_eq!(file(&data(&made.html), "bad.ktx2")["error"], "level 0: it has a block of no mode");
+}
+
+#[test]
+fn the_same_files_give_the_same_bytes() {
+    let (a, b) = (page(&tree(), &Options::default()), page(&tree(), &Options::default()));
+    assert!(a.html == b.html);
+    // The policy names the script and the style by their hashes, and nothing may be loaded.
+    let policy =
+        a.html.split("Content-Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(policy.starts_with("default-src 'none'; img-src blob: data:; style-src 'sha256-"));
+    assert!(!policy.contains("unsafe") && !policy.contains("http"));
+}
