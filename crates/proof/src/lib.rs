@@ -2,6 +2,7 @@
 //!
 //! [`faults`] has the attacks. They need system calls to be traced, links, pipes and users, and so run on Linux.
 
+pub mod contents;
 #[cfg(target_os = "linux")]
 pub mod faults;
 pub mod random;

@@ -116,7 +116,7 @@ impl Presets {
         let mut sources = files::Files::new();
         sources.insert("assetc.yml".into(), CONFIG.into());
         for n in 0..12 {
-            sources.insert(format!("assets/{n}.png"), super::contents::picture(random, 8, 8));
+            sources.insert(format!("assets/{n}.png"), crate::contents::picture(random, 8, 8));
         }
         let dir = room.join("presets");
         files::put(&dir, &files::Files::new(), &sources);

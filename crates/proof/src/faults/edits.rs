@@ -1,8 +1,8 @@
 //! Random edits of a project: what people, editors, version control and bad luck do to sources, settings, outputs
 //! and the journal.
 
-use super::contents;
 use super::project::Project;
+use crate::contents;
 use crate::random::Random;
 use std::collections::BTreeMap;
 use std::fs::{self, File};

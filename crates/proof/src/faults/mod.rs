@@ -6,7 +6,6 @@
 
 pub mod bombs;
 pub mod case;
-pub mod contents;
 pub mod crowds;
 pub mod damage;
 pub mod edits;

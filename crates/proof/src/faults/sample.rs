@@ -1,8 +1,8 @@
 //! A small project for each tool, in two states between which it is edited, and what a clean run of each state gives.
 
-use super::contents::{picture, png};
 use super::files::{self, Files};
 use super::tool::{self, Ran, Tools};
+use crate::contents::{picture, png};
 use crate::random::Random;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,11 +1,11 @@
 //! Histories of `pak` and `unity-assetdb`: random edits of a few files whose names meet each other. After every few of them
 //! a plain run has to give what a run from nothing gives, or to fail where that fails and leave the old output alone.
 
-use super::contents;
 use super::damage::hurt;
 use super::files::{self, Files};
 use super::sample::guid;
 use super::tool::{self, Ran, Tools};
+use crate::contents;
 use crate::random::Random;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
