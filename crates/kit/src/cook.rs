@@ -7,7 +7,7 @@ use crate::record::{Input, Seen};
 use crate::remote::Blob;
 use crate::share::{Made, WorkKey, Works};
 use crate::store::{Found, Store};
-use crate::{Diag, RelPath};
+use crate::{Diag, RelPath, Severity};
 use std::collections::BTreeMap;
 use std::io;
 use std::time::Instant;
@@ -112,6 +112,12 @@ impl<'a> Cook<'a> {
 
     /// The direct children of a directory, by name.
     pub fn list(&mut self, dir: &RelPath) -> Result<Vec<&'a Entry>, Diag> {
+        // Made from the part of a directory that could be seen, a result would be another one.
+        let inside = |path: &str| RelPath::new(path).is_ok_and(|path| path.parent().as_ref() == Some(dir));
+        let hidden = |problem: &&Diag| problem.severity == Severity::Error && inside(&problem.path);
+        if let Some(problem) = self.tree.problems.iter().find(hidden) {
+            return Err(problem.clone());
+        }
         self.saw(dir, Seen::Listing(listing(self.tree, dir)))?;
         Ok(self.tree.children(dir).collect())
     }
@@ -256,4 +262,25 @@ pub(crate) fn unreadable(path: &RelPath, error: &io::Error) -> Diag {
 
 pub(crate) fn unwritable(path: &RelPath, error: &io::Error) -> Diag {
     Diag::error("unwritable", format!("cannot write it: {error}")).path(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mem::Mem;
+
+    #[test]
+    fn a_directory_of_which_a_part_cannot_be_seen_is_not_listed() {
+        let path = |path: &str| RelPath::new(path).unwrap();
+        let mem = Mem::new();
+        mem.put("layers/1.png", "x");
+        mem.put("others/1.png", "x");
+        let mut tree = mem.walk(None).unwrap();
+        tree.problems.push(Diag::warning("link-ignored", "it leads nowhere").path("others/2.png"));
+        tree.problems.push(Diag::error("unreadable", "the disk says no").path("layers/2.png"));
+        let source = path("layers");
+        let mut cx = Cook::new(&source, &mem, &tree, &mem);
+        assert_eq!(cx.list(&source).unwrap_err().path, "layers/2.png");
+        assert_eq!(cx.list(&path("others")).unwrap().len(), 1);
+    }
 }

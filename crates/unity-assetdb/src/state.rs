@@ -272,7 +272,7 @@ impl State {
     }
 
     fn open_file(path: &Path) -> Result<State, NoState> {
-        let file = match fs::File::open(path) {
+        let file = match crate::store::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(NoState::Missing),
             Err(error) => return Err(NoState::Io(error)),
@@ -344,7 +344,7 @@ impl State {
 
 /// The checksum of a file.
 fn crc_of(path: &Path) -> std::io::Result<u32> {
-    let mut file = fs::File::open(path)?;
+    let mut file = crate::store::open(path)?;
     let mut crc = crc32fast::Hasher::new();
     let mut piece = vec![0; 64 << 10];
     loop {

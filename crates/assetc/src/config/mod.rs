@@ -119,7 +119,14 @@ impl Config {
 
     /// The nearest `assetc.yml`, in `start` or a directory above it. `start` is absolute.
     pub fn find(start: &Path) -> Option<PathBuf> {
-        start.ancestors().map(|dir| dir.join(FILE_NAME)).find(|file| file.is_file())
+        use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+        let there = |file: &PathBuf| match std::fs::metadata(file) {
+            Ok(meta) => meta.is_file(),
+            // What cannot be looked at is not absent: to build without it would be to build something else. Only
+            // directories further up may well belong to others.
+            Err(error) => !matches!(error.kind(), NotFound | NotADirectory | PermissionDenied),
+        };
+        start.ancestors().map(|dir| dir.join(FILE_NAME)).find(there)
     }
 
     /// Finds and loads the nearest `assetc.yml`; without one, the defaults with `start` as the project. Messages
@@ -136,13 +143,18 @@ impl Config {
             Diag::error("config-unreadable", format!("cannot be read: {why}")).path(name)
         };
         // A directory cannot be read, and reading a pipe might never end.
-        if !std::fs::metadata(file).map_err(|error| unreadable(&error))?.is_file() {
+        let meta = std::fs::metadata(file).map_err(|error| unreadable(&error))?;
+        if !meta.is_file() {
             return Err(unreadable(&"not a file"));
         }
         let mut bytes = Vec::new();
         std::fs::File::open(file)
             .and_then(|open| open.take(yaml::MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
             .map_err(|error| unreadable(&error))?;
+        // Half of the settings are other settings.
+        if (bytes.len() as u64) < meta.len().min(yaml::MAX_BYTES as u64) {
+            return Err(unreadable(&"it ends before its end"));
+        }
         let text = String::from_utf8(bytes).map_err(|error| {
             let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
                 .iter()

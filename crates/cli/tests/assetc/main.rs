@@ -4,10 +4,8 @@ mod basics;
 mod commands;
 mod concurrency;
 mod config;
-mod contents;
 mod damage;
 mod determinism;
-mod edits;
 mod embed;
 mod fbx;
 mod fonts;
@@ -22,7 +20,6 @@ mod models;
 mod packs;
 mod permissions;
 mod project;
-mod random;
 mod report;
 #[path = "../../../kit/tests/store/server.rs"]
 #[allow(dead_code, reason = "the server is shared with the tests of the store")]

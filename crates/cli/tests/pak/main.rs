@@ -196,3 +196,42 @@ fn bakes_share_a_store() {
     let (code, _, err) = whole.pak(&["bake", "pak.toml", "out/a.pak", "--shard", "1/2"]);
     assert!(code == 2 && err.contains("shard-without-store"), "{err}");
 }
+
+/// On a pipe one would wait without end.
+#[test]
+#[cfg(unix)]
+fn pipes_are_refused() {
+    let pipe = |path: PathBuf| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    let project = Project::new();
+    std::fs::remove_file(project.path("pak.toml")).unwrap();
+    pipe(project.path("pak.toml"));
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak"]);
+    assert!(code == 2 && err.contains("pak.toml: cannot read it: not a regular file"), "{code}: {err}");
+    let project = Project::new();
+    pipe(project.path("a.pak"));
+    assert_eq!(project.pak(&["verify", "a.pak"]).0, 2);
+    // What is written by rename takes its place.
+    project.says(&["bake", "pak.toml", "a.pak"]);
+    project.says(&["verify", "a.pak"]);
+}
+
+/// A blob may be larger than memory: it is taken through it piece by piece, and damage shows on the way.
+#[test]
+fn a_damaged_blob_is_not_extracted() {
+    let project = Project::new();
+    project.put("art/notes.txt", "hello ".repeat(1 << 20));
+    project.says(&["bake", "pak.toml", "a.pak"]);
+    project.says(&["extract", "a.pak", "out", "art/notes.txt"]);
+    assert_eq!(
+        std::fs::read(project.path("out/art/notes.txt")).unwrap(),
+        "hello ".repeat(1 << 20).as_bytes()
+    );
+    let mut bytes = std::fs::read(project.path("a.pak")).unwrap();
+    bytes[200] ^= 1;
+    project.put("a.pak", bytes);
+    std::fs::remove_file(project.path("out/art/notes.txt")).unwrap();
+    let (code, _, err) = project.pak(&["extract", "a.pak", "out", "art/notes.txt"]);
+    assert!(code == 1 && err.contains("pak-damaged"), "{code}: {err}");
+    assert!(!project.path("out/art/notes.txt").exists());
+    assert_eq!(std::fs::read_dir(project.path("out/art")).unwrap().count(), 0, "nothing is left behind");
+}

@@ -128,6 +128,10 @@ fn usage_and_environment() {
     assert_eq!(run(&["path", "xyz", "--project", "."]).code, 2);
     assert_eq!(run(&["--version"]).code, 0);
     assert!(run(&["completions", "bash"]).out.contains("unity-assetdb"));
+    let blocked = Project::sample();
+    blocked.write("Library", "a file where a folder has to be");
+    let run = blocked.run(&["bake"]);
+    assert!(run.code == 2 && run.err.contains("Library/unity-assetdb: "), "{}", run.err);
     let project = Project::sample();
     let missing = project.run(&["path", &guid(1), "--no-refresh"]);
     assert_eq!(missing.code, 2);
@@ -136,4 +140,20 @@ fn usage_and_environment() {
         "{}",
         missing.err
     );
+}
+
+/// On a pipe one would wait without end.
+#[test]
+#[cfg(unix)]
+fn pipes_in_the_place_of_its_files_are_refused() {
+    for name in [".asset-db.lock", "asset-db.cache.bin", "asset-db.bin"] {
+        let project = Project::sample();
+        let dir = project.root().join("Library/unity-assetdb");
+        fs::create_dir_all(&dir).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(dir.join(name)).status().unwrap().success());
+        let run = project.run(&["bake"]);
+        // What is written by rename takes the place of whatever was there.
+        assert_eq!(run.code, if name == ".asset-db.lock" { 2 } else { 0 }, "{name}: {}", run.err);
+        assert!(project.run(&["list", "--no-refresh"]).code != -1);
+    }
 }

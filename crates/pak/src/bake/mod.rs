@@ -32,6 +32,7 @@ use plan::{Plan, Recipe};
 use spool::Spool;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use store::Store;
 
@@ -191,7 +192,15 @@ impl<'a> Bake<'a> {
 
     /// The text of the content file.
     fn text(&self) -> Result<String, Diag> {
-        let text = std::fs::read(&self.src).map_err(|e| path_error("unreadable", &self.src, "read", &e))?;
+        let read = || {
+            let mut file = crate::source::open(&self.src)?;
+            let (mut text, len) = (Vec::new(), file.metadata()?.len());
+            file.read_to_end(&mut text)?;
+            // Half of the list is another list.
+            let whole = text.len() as u64 >= len;
+            whole.then_some(text).ok_or_else(|| std::io::Error::other("it ends before its end"))
+        };
+        let text = read().map_err(|e| path_error("unreadable", &self.src, "read", &e))?;
         String::from_utf8(text)
             .map_err(|_| Diag::error("unreadable", "it is not UTF-8").path(self.src.display()))
     }
