@@ -32,6 +32,10 @@ struct Server {
     credentials: Option<Credentials>,
     policy: Policy,
     /// Whether it may be one that does not encrypt.
+    #[cfg_attr(
+        not(feature = "object-store"),
+        allow(dead_code, reason = "the others are asked where their address is read")
+    )]
     plain: bool,
 }
 
