@@ -229,8 +229,8 @@ fn bc7_is_for_desktops() {
     p.run(&["-q", "--verify", "--preset", "desktop"]).expect(0);
     for (name, source, format, transfer, channels, bound) in [
         ("opaque", &opaque, 146, SRGB, &[0, 1, 2][..], 46.0),
-        ("clear", &clear, 146, SRGB, &[0, 1, 2, 3], 43.0),
-        ("wall.n", &normals, 145, LINEAR, &[0, 1], 44.0),
+        ("clear", &clear, 146, SRGB, &[0, 1, 2, 3], 41.0),
+        ("wall.n", &normals, 145, LINEAR, &[0, 1], 42.0),
     ] {
         let texture = Texture::open(&p, &format!("runtime/{name}.ktx2"));
         assert_eq!(
@@ -262,7 +262,7 @@ fn bc7_is_for_desktops() {
     let tiles = Texture::open(&p, "runtime/tiles.arr.ktx2");
     assert_eq!((tiles.vk_format(), tiles.header.layer_count), (146, 2));
     assert_eq!(tiles.decode_bc7(0, 0), tiles.decode_bc7(0, 1));
-    let told = p.run(&["info", "runtime/opaque.ktx2"]).expect(0).stdout;
+    let told = p.run(&["info", "runtime"]).expect(0).stdout;
     assert!(told.contains("90x62 | 2D | BC7_SRGB_BLOCK | 7 mips"), "{told}");
 
     let told = p.run(&["-q", "--preset", "both"]).expect(1).stderr;

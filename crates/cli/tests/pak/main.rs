@@ -206,7 +206,7 @@ fn pipes_are_refused() {
     std::fs::remove_file(project.path("pak.toml")).unwrap();
     pipe(project.path("pak.toml"));
     let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak"]);
-    assert!(code == 2 && err.contains("pak.toml: cannot read it: not a regular file"), "{code}: {err}");
+    assert!(code == 1 && err.contains("pak.toml: cannot read it: not a regular file"), "{code}: {err}");
     let project = Project::new();
     pipe(project.path("a.pak"));
     assert_eq!(project.pak(&["verify", "a.pak"]).0, 2);

@@ -102,7 +102,8 @@ fn follow(session: &Session, args: &WatchArgs, bell: &Bell, audience: Option<&Au
     let progress = Progress::new(session.verbosity, session.color);
     let home = std::env::home_dir();
     // Where results are is asked once; a configuration that cannot be read yet has nothing to say about it.
-    let place = match session.config() {
+    // Quietly: the first build says what is odd about it.
+    let place = match Config::discover(&session.dir) {
         Ok(config) => store::place(config.cache(), config.project(), &store::env)?,
         Err(_) => store::place(&CacheSettings::default(), &session.dir, &store::env)?,
     };
