@@ -37,8 +37,11 @@ fn number(ran: &Ran, path: &[&str]) -> u64 {
     path.iter().fold(&json, |json, name| &json[name]).as_u64().unwrap_or_else(|| panic!("{path:?}: {json}"))
 }
 
+/// Files with their bytes, the journal's bytes, and what was said.
+type Left = (Vec<(String, Vec<u8>)>, Vec<u8>, String);
+
 /// Everything a build leaves: outputs, manifest, pack, and what is said of each asset.
-fn left(p: &Project, ran: &Ran) -> (Vec<(String, Vec<u8>)>, Vec<u8>, String) {
+fn left(p: &Project, ran: &Ran) -> Left {
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let said: Vec<_> = json["assets"].as_array().unwrap().iter().map(|a| a["warnings"].to_string()).collect();
     (p.tree("runtime").into_iter().collect(), p.read("runtime.hpack"), said.join("\n"))

@@ -112,7 +112,6 @@ fn whatever_a_server_does_the_build_is_the_same() {
             });
         }
     });
-    println!("the longest build took {:?}", longest.into_inner().unwrap());
 }
 
 #[test]

@@ -48,7 +48,8 @@ fn every_input_counts_and_old_states_are_found_again() {
         });
         cooked
     };
-    let changes: [(&dyn Fn(&kiln_kit::mem::Mem), usize); 6] = [
+    type Change<'a> = &'a dyn Fn(&kiln_kit::mem::Mem);
+    let changes: [(Change<'_>, usize); 6] = [
         (&|_| (), 4),
         (&|src| src.put("shared", "other"), 2),
         (&|src| src.put("absent", "here"), 1),

@@ -26,7 +26,7 @@ fn cases(setup: &Setup) -> Result<Vec<Case>, NotRun> {
         let (seed, assetc) = (setup.seed.wrapping_mul(1_000_000) + n, setup.tools.assetc.clone());
         let steps = setup.of(8, 20);
         Case::new(format!("assetc {seed}"), move |dir| {
-            drop(tell(&assetc, dir, Tally::default(), seed, steps))
+            tell(&assetc, dir, Tally::default(), seed, steps);
         })
     });
     let mut cases: Vec<Case> = cases.collect();

@@ -98,7 +98,7 @@ fn at_call(sample: &Sample, edit: bool, point: &Point, dir: &Path) -> usize {
     let struck = ran.status.signal() == Some(9) || ran.code() == 137;
     assert!(struck || ran.status.success(), "neither killed nor fine: {ran:?}");
     sample.is_whole(dir);
-    aftermath(sample, dir, point.when % 2 == 0);
+    aftermath(sample, dir, point.when.is_multiple_of(2));
     usize::from(struck)
 }
 

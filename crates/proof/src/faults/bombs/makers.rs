@@ -4,6 +4,9 @@ use crate::faults::files::Files;
 use kiln_format::pak::{Block, Codec, Kind, write};
 use std::io::Write;
 
+/// Makes a text that would be large in memory.
+type Text = fn() -> String;
+
 type Make = Box<dyn Fn() -> Files + Send + Sync>;
 
 /// A file that asks for too much.
@@ -354,7 +357,7 @@ fn texts(all: &mut Vec<Bomb>) {
     all.push(build("material of 200,000 nested lists", "x.mat", || {
         format!("textures: {}", "[".repeat(200_000)).into_bytes()
     }));
-    let nested: [(&str, fn() -> String); 6] = [
+    let nested: [(&str, Text); 6] = [
         ("200,000 nested lists", || format!("[content]\nx = {}", "[".repeat(200_000))),
         ("200,000 nested tables", || format!("[content]\nx = {}", "{a=".repeat(200_000))),
         ("a key of 200,000 parts", || format!("[content]\n{}a = 1\n", "a.".repeat(200_000))),
