@@ -1,6 +1,6 @@
 //! `.ktx2`: textures in the KTX 2.0 container, the part of it that Kiln writes.
 //!
-//! Implements `docs/formats/ktx2.md`. Reads 2D textures, arrays, cubemaps and volumes of UASTC, RGBA8 or
+//! Implements `docs/formats/ktx2.md`. Reads 2D textures, arrays, cubemaps and volumes of UASTC, BC7, RGBA8 or
 //! half-float RGBA, plain or with Zstandard. Refuses other formats, and any file whose index, descriptor,
 //! metadata or levels are not exactly where and what the header makes them.
 
@@ -131,9 +131,9 @@ impl<'a> Ktx2View<'a> {
         header.must_equal(expected, 0)?;
         let key_values = reader.take(header.kvd_byte_length.into(), "key/value data")?;
         kvd::check(key_values, kvd_at)?;
-        if shape.depth > 0 && matches!(payload, Payload::Uastc { .. }) {
+        if shape.depth > 0 && payload.block_side() > 1 {
             let depth = shape.depth.into();
-            return Err(bad(offset_of!(Header, pixel_depth), "pixel_depth", depth, "0 for UASTC"));
+            return Err(bad(offset_of!(Header, pixel_depth), "pixel_depth", depth, "0 for blocks"));
         }
         let view = Ktx2View {
             bytes,

@@ -236,6 +236,8 @@ fn payloads_of_textures() {
     let uastc = Payload::Uastc { channels: Channels::Rgb };
     let columns = [
         (uastc, Transfer::Linear),
+        (Payload::Bc7, Transfer::Srgb),
+        (Payload::Bc7, Transfer::Linear),
         (Payload::Rgba8, Transfer::Srgb),
         (Payload::Rgba8, Transfer::Linear),
         (Payload::Rgba16F, Transfer::Linear),

@@ -40,7 +40,7 @@ fn everything() -> Vec<(Desc<'static>, u32)> {
     for supercompression in [Supercompression::None, Supercompression::Zstd] {
         for transfer in [Transfer::Linear, Transfer::Srgb] {
             let uastc = Channels::ALL.map(|channels| Payload::Uastc { channels });
-            for payload in uastc.into_iter().chain([Payload::Rgba8, Payload::Rgba16F]) {
+            for payload in uastc.into_iter().chain([Payload::Bc7, Payload::Rgba8, Payload::Rgba16F]) {
                 for (shape, count) in [
                     (Shape::flat(1, 1), 1),
                     (Shape::flat(13, 70), 7),
@@ -51,7 +51,7 @@ fn everything() -> Vec<(Desc<'static>, u32)> {
                     (Shape { layer_count: 2, ..Shape::cube(8) }, 4),
                     (Shape::volume(5, 6, 7), 1),
                 ] {
-                    let volume_of_blocks = shape.depth > 0 && matches!(payload, Payload::Uastc { .. });
+                    let volume_of_blocks = shape.depth > 0 && payload.block_side() > 1;
                     let coded_floats = payload == Payload::Rgba16F && transfer == Transfer::Srgb;
                     if !volume_of_blocks && !coded_floats {
                         let oriented = shape.depth == 0;
@@ -127,7 +127,7 @@ fn another_generator_makes_the_same_descriptor() {
                 assert_eq!((sample.lower, sample.upper), (0, u32::MAX));
                 assert_eq!(sample.channel_type, channels as u8);
             }
-            Payload::Rgba8 | Payload::Rgba16F => {
+            Payload::Bc7 | Payload::Rgba8 | Payload::Rgba16F => {
                 let format = theirs.header().format.unwrap();
                 let (mut generated, type_size) = ktx2::dfd::Basic::from_format(format).unwrap();
                 generated.color_primaries = primaries;
@@ -257,6 +257,7 @@ fn what_cannot_be_written() {
         }
     };
     assert_eq!(refused(Shape::volume(4, 4, 4), UASTC, Transfer::Linear), "pixel_depth");
+    assert_eq!(refused(Shape::volume(4, 4, 4), Payload::Bc7, Transfer::Linear), "pixel_depth");
     assert_eq!(refused(Shape::flat(4, 4), Payload::Rgba16F, Transfer::Srgb), "transfer");
     assert_eq!(refused(Shape::flat(0, 4), UASTC, Transfer::Linear), "pixel_width");
     assert_eq!(refused(Shape::flat(4, 0), UASTC, Transfer::Linear), "pixel_height");

@@ -64,6 +64,12 @@ impl Real {
         self.root.join(format!("{}{:x}-{:x}.{n}", self.prefix, std::process::id(), now_ns()))
     }
 
+    fn pending(&self) -> io::Result<Pending> {
+        let path = self.temporary();
+        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        Ok(Pending { path, file })
+    }
+
     /// Opens a regular file that lies inside the root, through whatever links.
     fn open_inside(&self, path: &RelPath) -> io::Result<File> {
         let full = fs::canonicalize(path.below(&self.root))?;
@@ -170,10 +176,15 @@ impl Fs for Real {
     }
 
     fn stage(&self, fill: Fill<'_>) -> io::Result<Staged> {
-        let path = self.temporary();
-        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-        let mut pending = Pending { path, file };
+        let mut pending = self.pending()?;
         fill(&mut pending.file)?;
+        Ok(Staged(Box::new(pending)))
+    }
+
+    /// Between two files the system copies, and shares the blocks until one is changed where the disk can do that.
+    fn stage_copy(&self, from: &mut File) -> io::Result<Staged> {
+        let mut pending = self.pending()?;
+        io::copy(from, &mut pending.file)?;
         Ok(Staged(Box::new(pending)))
     }
 

@@ -159,9 +159,14 @@ fn decode(
 /// One row of blocks as rows of texels.
 fn unpack(view: &Ktx2View<'_>, row: &[u8], width: usize, strip: &mut [[u8; 4]]) -> Option<()> {
     match view.payload() {
-        Payload::Uastc { .. } => {
+        Payload::Uastc { .. } | Payload::Bc7 => {
+            let bc7 = view.payload() == Payload::Bc7;
             for (n, block) in row.as_chunks::<16>().0.iter().enumerate() {
-                let texels = kiln_uastc::decode_block(block)?;
+                let texels = if bc7 {
+                    kiln_uastc::bc7::decode_block(block)?
+                } else {
+                    kiln_uastc::decode_block(block)?
+                };
                 let x = n * 4;
                 let inside = (width - x).min(4);
                 for (line, texels) in strip.chunks_exact_mut(width).zip(texels.chunks_exact(4)) {

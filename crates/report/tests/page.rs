@@ -10,7 +10,7 @@ use kiln_format::ktx2::{self, Channels, Desc, Payload, Shape, Supercompression, 
 use kiln_format::refs::hash_asset_ref;
 use kiln_format::{hman, hmesh};
 use kiln_report::{Change, Files, Options, Report, Since, SinceError, report};
-use kiln_uastc::{View, blocks_high, encode_rows, encoded_len};
+use kiln_uastc::{View, bc7, blocks_high, encode_rows, encoded_len};
 use meshes::{Mesh, Recipe};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -202,6 +202,30 @@ fn pictures_are_what_another_decoder_sees() {
     }
     let flat = &file(&data, "elsewhere.ktx2")["levels"][0];
     assert_eq!(rgba(&blob(&html, &flat["images"][0])).2.as_flattened(), painted(4, 2, 9));
+}
+
+#[test]
+fn bc7_is_what_another_decoder_sees() {
+    let pixels = painted(10, 7, 3);
+    let view = View::tight(&pixels, 10, 7).unwrap();
+    let mut level = vec![0; encoded_len(10, 7).unwrap()];
+    bc7::encode_rows(&view, 0..blocks_high(7), bc7::Options::default(), &mut level);
+    let mut theirs = vec![0; 12 * 8 * 4];
+    for (i, block) in level.chunks_exact(16).enumerate() {
+        bcdec_rs::bc7(block, &mut theirs[i / 3 * 12 * 16 + i % 3 * 16..], 12 * 4);
+    }
+    let theirs: Vec<u8> =
+        theirs.chunks_exact(12 * 4).take(7).flat_map(|row| &row[..10 * 4]).copied().collect();
+    let file_of =
+        |level: &[u8]| texture(Shape::flat(10, 7), Payload::Bc7, Transfer::Srgb, true, &[level.to_vec()]);
+    let html = page(&Tree::from([("a.ktx2".into(), file_of(&level))]), &Options::default()).html;
+    let read = data(&html);
+    let shown = &file(&read, "a.ktx2")["levels"][0]["images"][0];
+    assert!(rgba(&blob(&html, shown)).2.as_flattened() == theirs);
+    // A block of the reserved mode is told, not drawn.
+    level[0] = 0;
+    let made = page(&Tree::from([("a.ktx2".into(), file_of(&level))]), &Options::default());
+    assert_eq!(file(&data(&made.html), "a.ktx2")["error"], "level 0: it has a block of no mode");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A level's picture to a level's bytes: UASTC blocks, or RGBA as it is.
+//! A level's picture to a level's bytes: UASTC or BC7 blocks, or RGBA as it is.
 //!
 //! Rows are rounded to bytes, swizzled and encoded strip by strip, so that no level is ever held as bytes
 //! besides its result.
@@ -19,6 +19,8 @@ const STRIP: u32 = 32;
 pub(crate) enum Target {
     /// UASTC blocks of swizzled texels.
     Uastc(Swizzle, kiln_uastc::Options),
+    /// BC7 blocks of swizzled texels.
+    Bc7(Swizzle, kiln_uastc::bc7::Options),
     /// Plain texels.
     Raw,
 }
@@ -28,14 +30,16 @@ impl Target {
     fn strip(&self, width: u32) -> u32 {
         match self {
             Target::Uastc(_, options) => STRIP.next_multiple_of(kiln_uastc::strip_rows(width, options) * 4),
-            Target::Raw => STRIP,
+            Target::Bc7(..) | Target::Raw => STRIP,
         }
     }
 
     /// The bytes of a picture of this size.
     pub(crate) fn encoded_len(&self, width: u32, height: u32) -> usize {
         match self {
-            Target::Uastc(..) => width.div_ceil(4) as usize * height.div_ceil(4) as usize * 16,
+            Target::Uastc(..) | Target::Bc7(..) => {
+                width.div_ceil(4) as usize * height.div_ceil(4) as usize * 16
+            }
             Target::Raw => width as usize * height as usize * 4,
         }
     }
@@ -64,11 +68,11 @@ pub(crate) fn append(
                     read(strip);
                     false
                 }
-                Target::Uastc(swizzle, options) => {
+                Target::Uastc(swizzle, _) | Target::Bc7(swizzle, _) => {
                     scratch.resize(rows.len() * width as usize * 4, 0);
                     read(scratch);
                     swizzle.apply(scratch);
-                    blocks(scratch, width, rows.len() as u32, options, strip);
+                    blocks(scratch, width, rows.len() as u32, target, strip);
                     any_alpha(scratch)
                 }
             }
@@ -77,9 +81,12 @@ pub(crate) fn append(
 }
 
 /// Encodes one strip.
-fn blocks(rgba: &[u8], width: u32, height: u32, options: &kiln_uastc::Options, out: &mut [u8]) {
+fn blocks(rgba: &[u8], width: u32, height: u32, target: &Target, out: &mut [u8]) {
     let all: Range<u32> = 0..height.div_ceil(4);
-    if let Some(view) = kiln_uastc::View::new(rgba, width, height, width as usize * 4) {
-        kiln_uastc::encode_rows(&view, all, options, out);
+    let Some(view) = kiln_uastc::View::tight(rgba, width, height) else { return };
+    match target {
+        Target::Uastc(_, options) => kiln_uastc::encode_rows(&view, all, options, out),
+        Target::Bc7(_, options) => kiln_uastc::bc7::encode_rows(&view, all, *options, out),
+        Target::Raw => {}
     }
 }

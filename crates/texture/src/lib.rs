@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Image ─ fit to max_size ─┬─ level 0 ────────────────┬─ round ─ swizzle ─ UASTC ─┬─ Zstd ─ Encoded
-//!                          └─ filter ─ level 1 ─ … ───┘                   (or raw)┘
+//!                          └─ filter ─ level 1 ─ … ───┘           (or BC7, or raw)┘
 //! ```
 //!
 //! Colour is filtered in linear light and weighted by alpha, directions are made unit vectors again,
@@ -70,8 +70,10 @@ pub enum Mode {
 /// How to make a texture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// UASTC blocks; otherwise RGBA8 without a swizzle, the base level exactly as it came.
+    /// Blocks; otherwise RGBA8 without a swizzle, the base level exactly as it came.
     pub compress: bool,
+    /// Which blocks.
+    pub format: BlockFormat,
     /// How many levels.
     pub mips: Mips,
     /// The longest side that the base may have; a larger picture is scaled down, keeping its aspect.
@@ -91,6 +93,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             compress: true,
+            format: BlockFormat::Uastc,
             mips: Mips::Full,
             max_size: None,
             quality: Quality::Default,
@@ -101,6 +104,16 @@ impl Default for Settings {
     }
 }
 
+/// What blocks are made of sixteen texels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlockFormat {
+    /// UASTC LDR 4×4, which transcodes to what any GPU has.
+    #[default]
+    Uastc,
+    /// BC7, which desktop GPUs have. There is no rate–distortion trade.
+    Bc7,
+}
+
 /// What the bytes of the levels are, before supercompression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
@@ -109,6 +122,8 @@ pub enum Payload {
         /// Whether any texel at any level is not opaque.
         alpha: bool,
     },
+    /// BC7 blocks.
+    Bc7,
     /// Four bytes a texel.
     Rgba8,
     /// Four half floats a texel.
@@ -166,6 +181,8 @@ pub enum Error {
         /// Its width and height.
         found: (u32, u32),
     },
+    /// A rate–distortion trade of BC7 blocks.
+    Rdo,
     /// The compressor failed, which it does only when memory runs out.
     Zstd,
 }
@@ -178,6 +195,7 @@ impl std::fmt::Display for Error {
                 write!(f, "picture {index} is {w}x{h}, but the first is {ew}x{eh}")
             }
             Error::NotSquare { found: (w, h) } => write!(f, "a cubemap's face must be square, not {w}x{h}"),
+            Error::Rdo => write!(f, "BC7 blocks have no rate–distortion trade"),
             Error::Zstd => write!(f, "Zstandard ran out of memory"),
         }
     }
@@ -242,7 +260,8 @@ fn texture(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Result<E
     let first = layers.first().and_then(|layer| layer.first()).ok_or(Error::Empty)?;
     let (width, height) = mips::fit(first.width(), first.height(), settings.max_size);
     let pictures = layers.iter().map(Vec::len).sum::<usize>();
-    let target = target(mode, settings);
+    let opaque = !layers.iter().flatten().any(Image::has_alpha);
+    let target = target(mode, settings, opaque)?;
     let mut levels: Vec<Vec<u8>> = (0..settings.mips.levels(width, height))
         .map(|level| mips::level_size(width, height, level))
         .map(|(width, height)| Vec::with_capacity(target.encoded_len(width, height) * pictures))
@@ -258,7 +277,11 @@ fn texture(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Result<E
         layers: 0,
         faces: 1,
         srgb: mode == Mode::Color,
-        texels: if settings.compress { Payload::Uastc { alpha } } else { Payload::Rgba8 },
+        texels: match target {
+            Target::Uastc(..) => Payload::Uastc { alpha },
+            Target::Bc7(..) => Payload::Bc7,
+            Target::Raw => Payload::Rgba8,
+        },
         zstd: settings.zstd,
         levels: supercompress::levels(levels, settings.zstd)?,
     })
@@ -317,14 +340,22 @@ fn meaning(mode: Mode, settings: &Settings, images: &[Image]) -> Meaning {
     }
 }
 
-fn target(mode: Mode, settings: &Settings) -> Target {
+fn target(mode: Mode, settings: &Settings, opaque: bool) -> Result<Target, Error> {
     if !settings.compress {
-        return Target::Raw;
+        return Ok(Target::Raw);
     }
     let swizzle = match mode {
         Mode::Color | Mode::LinearColor => Swizzle::Rgba,
         Mode::Normal => Swizzle::Rg01,
         Mode::Grayscale => Swizzle::R001,
     };
-    Target::Uastc(swizzle, kiln_uastc::Options { quality: settings.quality, rdo: settings.rdo })
+    let Settings { quality, rdo, .. } = *settings;
+    match (settings.format, rdo) {
+        (BlockFormat::Uastc, rdo) => Ok(Target::Uastc(swizzle, kiln_uastc::Options { quality, rdo })),
+        (BlockFormat::Bc7, None) => {
+            let opaque = opaque || swizzle != Swizzle::Rgba;
+            Ok(Target::Bc7(swizzle, kiln_uastc::bc7::Options { quality, opaque }))
+        }
+        (BlockFormat::Bc7, Some(_)) => Err(Error::Rdo),
+    }
 }

@@ -1,8 +1,9 @@
 //! A block on its way through the search: its texels, its class, and the best candidate so far.
 
+use crate::batch::{Batch, Searched};
 use crate::lanes::{Lanes, WIDTH};
 use crate::packing::{Fields, Hints};
-use crate::spread::Texels;
+use crate::ranking::RANKS;
 
 /// What sort of texels a block has, which decides the modes worth trying.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +55,6 @@ impl Choice {
     pub(crate) const NONE: Self = Self { pattern: 0, across: 1e30, along: 0.0 };
 }
 
-/// How many patterns of a list are remembered.
-pub(crate) const RANKS: usize = 4;
-
 /// One block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
@@ -104,66 +102,10 @@ impl Block {
     }
 }
 
-/// Eight blocks of one class in the lanes. A short batch repeats its last block; what is found for the
-/// repetitions is dropped.
-pub(crate) struct Batch {
-    ids: [usize; WIDTH],
-    count: usize,
-    words: [[u32; WIDTH]; 16],
-}
-
-impl Batch {
-    /// The blocks of at most eight `ids`, of which there is at least one.
+impl Searched for Block {
     #[inline(always)]
-    pub(crate) fn new(blocks: &[Block], ids: &[u16]) -> Self {
-        let mut batch = Self { ids: [0; WIDTH], count: ids.len(), words: [[0; WIDTH]; 16] };
-        for lane in 0..WIDTH {
-            let id = usize::from(ids[lane.min(ids.len() - 1)]);
-            let texels = &blocks[id].texels;
-            batch.ids[lane] = id;
-            for i in 0..16 {
-                batch.words[i][lane] = texels[i];
-            }
-        }
-        batch
-    }
-
-    /// Each lane's block, without repetitions.
-    #[inline(always)]
-    pub(crate) fn lanes(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.ids.into_iter().take(self.count).enumerate()
-    }
-
-    /// A number from each block.
-    #[inline(always)]
-    pub(crate) fn gather<L: Lanes>(&self, blocks: &[Block], get: impl Fn(&Block) -> f32) -> L {
-        let mut out = [0.0; WIDTH];
-        for lane in 0..WIDTH {
-            out[lane] = get(&blocks[self.ids[lane]]);
-        }
-        L::load(&out)
-    }
-
-    /// A word from each block.
-    #[inline(always)]
-    pub(crate) fn words(&self, blocks: &[Block], get: impl Fn(&Block) -> u32) -> [u32; WIDTH] {
-        let mut out = [0; WIDTH];
-        for lane in 0..WIDTH {
-            out[lane] = get(&blocks[self.ids[lane]]);
-        }
-        out
-    }
-
-    /// The chosen channels.
-    #[inline(always)]
-    pub(crate) fn channels<L: Lanes, const C: usize>(&self, channels: [u32; C]) -> Texels<L, C> {
-        let mut out = [[L::zero(); 16]; C];
-        for c in 0..C {
-            for i in 0..16 {
-                out[c][i] = L::byte(&self.words[i], channels[c]);
-            }
-        }
-        out
+    fn texels(&self) -> &[u32; 16] {
+        &self.texels
     }
 }
 
@@ -195,8 +137,8 @@ impl<L: Lanes> Candidate<'_, L> {
     /// much larger, or its own error is much smaller. So a small gain as BC7 never ruins the block itself.
     #[inline(always)]
     pub(crate) fn offer(&self, blocks: &mut [Block], batch: &Batch) {
-        let cost = batch.gather::<L>(blocks, |block| block.cost);
-        let error = batch.gather::<L>(blocks, |block| block.error);
+        let cost = batch.gather::<L, _>(blocks, |block| block.cost);
+        let error = batch.gather::<L, _>(blocks, |block| block.error);
         let (much, little) = (L::splat(MUCH), L::splat(LITTLE));
         let not_much_larger = self.error.less(error * much + little);
         let much_smaller = (self.error * much + little).less(error);

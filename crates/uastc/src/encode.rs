@@ -1,12 +1,13 @@
 //! The way in: blocks, strips of blocks, groups for the search.
 
+use crate::batch::GROUP;
 use crate::block::{Block, Class};
 use crate::effort::Effort;
 use crate::hints;
 use crate::lanes::{Lanes, Path, Task};
 use crate::packing::{pack, pack_solid};
 use crate::rdo::{Window, band_rows};
-use crate::search::{GROUP, search};
+use crate::search::search;
 use crate::view::{View, blocks_high, blocks_wide};
 use crate::{BLOCK_BYTES, Options};
 use std::ops::Range;
@@ -19,7 +20,7 @@ use std::ops::Range;
 pub fn encode_block(texels: &[[u8; 4]; 16], options: &Options) -> [u8; BLOCK_BYTES] {
     let mut blocks = [Block::new(texels.map(u32::from_le_bytes))];
     let mut out = [0; BLOCK_BYTES];
-    Path::best().run(Encode { blocks: &mut blocks, options, out: &mut out });
+    encode(Path::best(), &mut blocks, options, &mut out);
     out
 }
 
@@ -56,7 +57,7 @@ pub fn encode_rows_on(
             (blocks[count], at[count]) = (Block::new(view.block(x, y)), (x, y));
             count += 1;
         }
-        path.run(Encode { blocks: &mut blocks[..count], options, out: bytes.as_flattened_mut() });
+        encode(path, &mut blocks[..count], options, bytes.as_flattened_mut());
         for i in 0..count {
             if let Some(window) = &mut window {
                 if at[i] == (0, at[i].1 - at[i].1 % band) {
@@ -94,12 +95,17 @@ pub fn encode_with_errors(
             *block = Block::new(texels.map(u32::from_le_bytes));
         }
         let blocks = &mut blocks[..texels.len()];
-        Path::best().run(Encode { blocks, options, out: bytes.as_flattened_mut() });
+        encode(Path::best(), blocks, options, bytes.as_flattened_mut());
         for (i, (block, bytes)) in blocks.iter().zip(bytes).enumerate() {
             let error = if block.class == Class::Solid { 0 } else { block.error as u32 };
             each(group * GROUP + i, bytes, error);
         }
     }
+}
+
+/// Encodes at most a group of blocks. Not generic, so that the search is compiled here and nowhere else.
+fn encode(path: Path, blocks: &mut [Block], options: &Options, out: &mut [u8]) {
+    path.run(Encode { blocks, options, out });
 }
 
 /// At most a group of blocks to encode.

@@ -10,10 +10,10 @@
 //! comes out as `floor(x * 257 / 256 + 1 / 512)`, while both ends come out exactly. Texels between the ends
 //! therefore aim at [`bent`] values, half a step higher.
 
-use crate::bc7;
 use crate::lanes::Lanes;
 use crate::lattice::Lattice;
 use crate::spread::{Members, Spread, Texels, add, pick, settle};
+use crate::transcode;
 
 /// Two endpoints.
 #[derive(Clone, Copy, Debug)]
@@ -268,7 +268,7 @@ pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize, cons
     members: &Members<L>,
     spread: &Spread<L, S>,
     lattice: &Lattice,
-    target: bc7::Target,
+    target: transcode::Target,
     tries: Tries<'_>,
 ) -> Fitted<L, C, S> {
     let aim = bent(px);
@@ -301,7 +301,7 @@ pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize, cons
             if !L::any(now.error.less(best.cost)) {
                 continue;
             }
-            let transcoded = bc7::error::<L, C, N, S, G>(px, members, &now, target);
+            let transcoded = transcode::error::<L, C, N, S, G>(px, members, &now, target);
             now.cost = now.error + transcoded * L::splat(tries.bc7);
             if extra {
                 now.cost = now.cost.or(smooth, far);

@@ -1,8 +1,9 @@
-//! A fast encoder for UASTC LDR 4x4 textures: sixteen texels in, sixteen bytes out.
+//! Fast encoders for UASTC LDR 4x4 and BC7 textures: sixteen texels in, sixteen bytes out.
 //!
 //! UASTC is the high-quality form of Basis Universal: blocks that transcode within microseconds to BC7, ASTC,
 //! ETC and others, so that one file serves every GPU. This crate writes such blocks, some sixty times as fast
-//! as the reference encoder at the same quality, and reads them back.
+//! as the reference encoder at the same quality, and reads them back. [`bc7`] writes BC7 with the same core, for
+//! builds that are for desktops alone.
 //!
 //! ```
 //! use kiln_uastc::{BLOCK_BYTES, Options, View, blocks_high, encode_rows, encoded_len};
@@ -20,13 +21,14 @@
 //! parallelism gives strips of rows to its own threads.
 //!
 //! How it works, module by module: `block` sorts blocks into classes; `search` decides which modes a block is
-//! worth and packs blocks into batches of eight; `stages` holds the modes' searches, built from `spread` (axes), `fit`
-//! (lines), `lattice` (endpoint levels), `partitions` and `bc7` (what transcoding will cost); `packing` writes the bits,
+//! worth, `batch` packs blocks into batches of eight; `stages` holds the modes' searches, built from `spread` (axes), `fit`
+//! (lines), `lattice` (endpoint levels), `partitions`, `ranking` (which of them) and `transcode` (the cost as BC7); `packing` writes the bits,
 //! `hints` advises transcoders, `rdo` makes blocks repeat for Zstd, `decode` reads blocks back; `lanes` is the arithmetic on eight blocks at once.
 
 #![allow(clippy::needless_range_loop, reason = "texels, channels and subsets are indices of several arrays")]
 
-mod bc7;
+mod batch;
+pub mod bc7;
 mod block;
 mod decode;
 mod effort;
@@ -36,14 +38,14 @@ mod hints;
 mod lanes;
 mod lattice;
 mod modes;
-#[cfg(test)]
-mod oracle;
 mod packing;
 mod partitions;
+mod ranking;
 mod rdo;
 mod search;
 mod spread;
 mod stages;
+mod transcode;
 mod view;
 
 pub use decode::decode_block;

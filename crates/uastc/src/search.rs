@@ -1,20 +1,16 @@
 //! Selection: the order of the stages for each class of block, and which blocks go through which stage.
 //!
-//! Blocks are worked on by the group. Every stage gets only the blocks that may gain by it: an estimate of the
-//! error the stage could reach, from the spread of the texels, is compared with the best candidate so far.
-//! The blocks that pass are packed into full batches, so that no lane idles. The decision looks at one block
-//! alone; so a block's bytes depend on its texels and the options, and on nothing else.
+//! Every stage gets only the blocks that may gain by it: an estimate of the error the stage could reach, from the
+//! spread of the texels, is compared with the best candidate so far.
 
+use crate::batch::{self, Stage};
 use crate::block::{Block, Choice, Class};
 use crate::effort::Effort;
 use crate::hints::{Eac, Etc1};
 use crate::lanes::Lanes;
 use crate::modes::MODES;
 use crate::partitions::{self, Partition};
-use crate::stages::{self, ChoosePattern, ChoosePlanes, GreyPlanes, OneLine, Stage, Subsets, TwoPlanes};
-
-/// How many blocks are searched together.
-pub(crate) const GROUP: usize = 128;
+use crate::stages::{ChoosePattern, ChoosePlanes, GreyPlanes, OneLine, Subsets, TwoPlanes};
 
 const TWO: usize = 0;
 const TWO_OF_THREE: usize = 1;
@@ -26,7 +22,7 @@ static LISTS: &[(&[Partition], usize)] =
 
 /// Finds the best candidate for every block that is not solid.
 pub(crate) fn search<L: Lanes>(blocks: &mut [Block], effort: &Effort) {
-    let mut group = Group { blocks, ids: [0; GROUP], effort };
+    let mut group = Group { blocks, effort };
     group.rgb::<L>();
     group.rgba::<L>();
     group.grey::<L>();
@@ -36,29 +32,27 @@ pub(crate) fn search<L: Lanes>(blocks: &mut [Block], effort: &Effort) {
 
 struct Group<'a> {
     blocks: &'a mut [Block],
-    ids: [u16; GROUP],
     effort: &'a Effort,
 }
 
 impl Group<'_> {
     /// Runs a stage on the blocks of a class that pass.
-    fn stage<L: Lanes, T: Stage>(&mut self, class: Class, stage: &T, pass: impl Fn(&Block) -> bool) {
+    fn stage<L: Lanes, T: Stage<Block = Block, Effort = Effort>>(
+        &mut self,
+        class: Class,
+        stage: &T,
+        pass: impl Fn(&Block) -> bool,
+    ) {
         self.run::<L, T>(stage, |block| block.class == class && pass(block));
     }
 
     /// Runs a stage on the blocks that pass.
-    fn run<L: Lanes, T: Stage>(&mut self, stage: &T, pass: impl Fn(&Block) -> bool) {
-        let mut count = 0;
-        for (id, block) in self.blocks.iter().enumerate() {
-            self.ids[count] = id as u16;
-            count += usize::from(pass(block));
-            if count == GROUP {
-                break;
-            }
-        }
-        if count > 0 {
-            stages::run::<L, T>(stage, self.blocks, &self.ids[..count], self.effort);
-        }
+    fn run<L: Lanes, T: Stage<Block = Block, Effort = Effort>>(
+        &mut self,
+        stage: &T,
+        pass: impl Fn(&Block) -> bool,
+    ) {
+        batch::run::<L, T>(stage, self.blocks, self.effort, pass);
     }
 
     fn rgb<L: Lanes>(&mut self) {
@@ -178,8 +172,8 @@ mod kinds;
 mod tests {
     use super::kinds::{KINDS, Random, block};
     use super::*;
+    use crate::batch::GROUP;
     use crate::lanes::{Path, Task};
-    use crate::oracle::decode_bc7;
     use crate::packing::pack;
     use crate::{Quality, decode_block};
 
@@ -218,7 +212,8 @@ mod tests {
                 let bytes = pack(&found.fields);
                 let decoded = decode_block(&bytes).expect("a legal block");
                 assert_eq!(distance(&found.texels, &decoded, 4) as f32, found.error, "{:?}", found.fields);
-                let bc7 = decode_bc7(&basisu::uastc::bc7::transcode_uastc_to_bc7(&bytes).expect("legal"));
+                let bc7 = basisu::uastc::bc7::transcode_uastc_to_bc7(&bytes).expect("legal");
+                let bc7 = crate::bc7::decode_block(&bc7).expect("legal");
                 let channels = if matches!(found.class, Class::Grey | Class::Rgb) { 3 } else { 4 };
                 let (actual, modelled) =
                     (distance(&found.texels, &bc7, channels) as f32, (found.cost - found.error) / weight);

@@ -8,44 +8,14 @@ mod subsets;
 pub(crate) use planes::{ChoosePlanes, GreyPlanes, TwoPlanes};
 pub(crate) use subsets::{ChoosePattern, Subsets};
 
-use crate::bc7::Target;
-use crate::block::{Batch, Block, Candidate};
+use crate::batch::{Batch, Stage};
+use crate::block::{Block, Candidate};
 use crate::effort::Effort;
 use crate::fit::{Fitted, Line, fit};
-use crate::lanes::{Kernel, Lanes, WIDTH};
+use crate::lanes::{Lanes, WIDTH};
 use crate::modes::MODES;
 use crate::spread::{Texels, spread};
-use std::marker::PhantomData;
-
-/// One step of the search on eight blocks.
-pub(crate) trait Stage {
-    /// Looks at the blocks of the batch and improves them where it can.
-    fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort);
-}
-
-/// Runs a stage on all the blocks of `ids`, eight at a time.
-pub(crate) fn run<L: Lanes, T: Stage>(stage: &T, blocks: &mut [Block], ids: &[u16], effort: &Effort) {
-    L::enter(Batches { stage, blocks, ids, effort, lanes: PhantomData::<L> });
-}
-
-struct Batches<'a, L, T> {
-    stage: &'a T,
-    blocks: &'a mut [Block],
-    ids: &'a [u16],
-    effort: &'a Effort,
-    lanes: PhantomData<L>,
-}
-
-impl<L: Lanes, T: Stage> Kernel<L> for Batches<'_, L, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        for ids in self.ids.chunks(WIDTH) {
-            let batch = Batch::new(self.blocks, ids);
-            self.stage.run::<L>(self.blocks, &batch, self.effort);
-        }
-    }
-}
+use crate::transcode::Target;
 
 /// The channels that a fit of `C` channels is about; `G` is 3 if the first stands for red, green and blue.
 #[inline(always)]
@@ -88,6 +58,8 @@ pub(crate) struct OneLine<const MODE: usize, const C: usize, const N: usize, con
 }
 
 impl<const MODE: usize, const C: usize, const N: usize, const G: usize> Stage for OneLine<MODE, C, N, G> {
+    type Block = Block;
+    type Effort = Effort;
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let px: Texels<L, C> = batch.channels(channels::<C, G>());

@@ -1,4 +1,5 @@
-//! The levels of a texture as the GPU takes them: unpacked, and UASTC turned into BC7.
+//! The levels of a texture as the GPU takes them: unpacked, and UASTC turned into BC7. What is BC7 already goes as
+//! it is, to a GPU that has it.
 
 use std::error::Error;
 use std::io::Read;
@@ -31,6 +32,8 @@ pub(crate) fn ready(texture: &Ktx2View<'_>, has_bc7: bool) -> Result<Ready, Box<
     let (format, turn): (_, Turn) = match texture.payload() {
         Payload::Rgba8 => (plain, |raw, _| Some(raw.to_vec())),
         Payload::Rgba16F => (TextureFormat::Rgba16Float, |raw, _| Some(raw.to_vec())),
+        Payload::Bc7 if blocks => (bc7, |raw, _| Some(raw.to_vec())),
+        Payload::Bc7 => return Err("a BC7 texture needs a GPU with BC7, and sides that are multiples of four".into()),
         Payload::Uastc { .. } if blocks => (bc7, to_bc7),
         Payload::Uastc { .. } => (plain, to_texels),
     };

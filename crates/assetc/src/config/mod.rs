@@ -5,6 +5,7 @@
 //! not YAML, or gives a key a value it does not accept, is an error with line and column; a key nobody knows is
 //! a warning with the likely spelling.
 
+mod cache;
 mod init;
 mod parse;
 mod resolve;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use kiln_kit::Diag;
 use kiln_kit::glob::Glob;
+use kiln_kit::store::settings::CacheSettings;
 
 pub use init::{STARTER, init};
 pub use kiln_kit::spelling::nearest;
@@ -28,8 +30,8 @@ pub use settings::{
     Settings, ShaderSettings, TextureSettings,
 };
 pub use values::{
-    Bounded, Characters, Conflict, Cubic, CutOff, Defines, Field, Index, Lambda, Lods, LutDepth, Mips,
-    Optimize, Pixels, Quality, Share, Supercompress, Tangents, Target,
+    BlockFormat, Bounded, Characters, Conflict, Cubic, CutOff, Defines, Field, Index, Lambda, Lods, LutDepth,
+    Mips, Optimize, Pixels, Quality, Share, Supercompress, Tangents, Target,
 };
 
 use resolve::Layers;
@@ -57,6 +59,7 @@ pub struct Config {
     embed: Vec<Glob>,
     /// Programs, by name.
     tools: Vec<(String, Text)>,
+    cache: CacheSettings,
     base: Layers,
     presets: Vec<Preset>,
     warnings: Vec<Diag>,
@@ -107,6 +110,7 @@ impl Config {
             manifest: Manifest::Textures,
             embed: Vec::new(),
             tools: Vec::new(),
+            cache: CacheSettings::default(),
             base: Layers::default(),
             presets: Vec::new(),
             warnings: Vec::new(),
@@ -207,6 +211,11 @@ impl Config {
     pub fn tool(&self, name: &str) -> Option<PathBuf> {
         let named = self.tools.iter().find(|(tool, _)| tool == name);
         named.map(|(_, path)| self.project.join(&path.text))
+    }
+
+    /// What it says of the cache.
+    pub fn cache(&self) -> &CacheSettings {
+        &self.cache
     }
 
     /// The presets, in file order.

@@ -5,8 +5,8 @@
 //! same. To add a knob, add a row.
 
 use super::values::{
-    Bounded, Characters, Conflict, Cubic, CutOff, Defines, Field, Index, Lambda, Lods, LutDepth, Mips,
-    Optimize, Pixels, Quality, Share, Supercompress, Tangents, Target, Value,
+    BlockFormat, Bounded, Characters, Conflict, Cubic, CutOff, Defines, Field, Index, Lambda, Lods, LutDepth,
+    Mips, Optimize, Pixels, Quality, Share, Supercompress, Tangents, Target, Value,
 };
 use super::yaml::Scalar;
 
@@ -101,8 +101,10 @@ settings! {
     }
     /// Settings of textures, wherever their pixels come from.
     texture: TextureSettings {
-        /// Encode to UASTC; `false` writes raw `R8G8B8A8` with lossless Zstd, pixel-exact.
+        /// Encode to blocks; `false` writes raw `R8G8B8A8` with lossless Zstd, pixel-exact.
         compress: bool = true,
+        /// Which blocks: `uastc` for every GPU, transcoded when loaded; `bc7` for desktops alone, as it is.
+        format: BlockFormat = BlockFormat::Uastc,
         /// The mip chain: all of it, the first level alone, or this many levels.
         mips: Mips = Mips::Full,
         /// Shrink the image, in proportion, until neither side is longer than this; `false` keeps every size.
@@ -242,6 +244,7 @@ mod tests {
              texture.alpha_coverage=false\n\
              texture.compress=true\n\
              texture.conflict=first\n\
+             texture.format=uastc\n\
              texture.max_size=false\n\
              texture.mips=true\n\
              texture.quality=default\n\

@@ -427,6 +427,13 @@ macro_rules! words {
 }
 
 words! {
+    /// Which blocks a compressed texture has.
+    BlockFormat {
+        /// For every GPU: transcoded when it is loaded.
+        Uastc = "uastc",
+        /// For desktops: used as it is.
+        Bc7 = "bc7",
+    }
     /// How long the block encoder searches.
     Quality {
         /// For quick iteration.

@@ -58,7 +58,13 @@ pub(crate) fn nameless() -> Diag {
 }
 
 fn lay_out(encoded: Result<Encoded, kiln_texture::Error>) -> Result<Vec<u8>, Diag> {
-    let encoded = encoded.map_err(|error| Diag::error("texture", error.to_string()))?;
+    let encoded = encoded.map_err(|error| {
+        let diag = Diag::error("texture", error.to_string());
+        match error {
+            kiln_texture::Error::Rdo => diag.hint("set texture.rdo to 0, or texture.format to uastc"),
+            _ => diag,
+        }
+    })?;
     let levels: Vec<&[u8]> = encoded.levels.iter().map(|level| level.bytes.as_slice()).collect();
     ktx2::write(&desc(&encoded), &levels).map_err(|error| Diag::error("texture", error.to_string()))
 }
@@ -75,6 +81,7 @@ fn desc(encoded: &Encoded) -> Desc<'static> {
         payload: match encoded.texels {
             Payload::Uastc { alpha: true } => ktx2::Payload::Uastc { channels: Channels::Rgba },
             Payload::Uastc { alpha: false } => ktx2::Payload::Uastc { channels: Channels::Rgb },
+            Payload::Bc7 => ktx2::Payload::Bc7,
             Payload::Rgba8 => ktx2::Payload::Rgba8,
             Payload::Rgba16F => ktx2::Payload::Rgba16F,
         },

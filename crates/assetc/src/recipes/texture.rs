@@ -93,6 +93,10 @@ pub(crate) fn texture_settings(settings: &Settings) -> kiln_texture::Settings {
     let texture = &settings.texture;
     kiln_texture::Settings {
         compress: texture.compress,
+        format: match texture.format {
+            config::BlockFormat::Uastc => kiln_texture::BlockFormat::Uastc,
+            config::BlockFormat::Bc7 => kiln_texture::BlockFormat::Bc7,
+        },
         mips: match texture.mips {
             config::Mips::Full => kiln_texture::Mips::Full,
             config::Mips::Levels(count) => kiln_texture::Mips::Count(count),

@@ -58,7 +58,7 @@ impl Case {
         };
         let known = |path: &String| match path.strip_prefix("in/") {
             Some(name) => is_source(name) || is_named(name),
-            None => path.starts_with("expected/"),
+            None => path.starts_with("expected/") || path == "assetc.yml",
         };
         files(&self.dir).into_keys().filter(|path| !known(path)).collect()
     }
@@ -71,6 +71,9 @@ impl Case {
             let path = work.path().join("assets").join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, bytes).unwrap();
+        }
+        if let Ok(config) = fs::read(self.dir.join("assetc.yml")) {
+            fs::write(work.path().join("assetc.yml"), config).unwrap();
         }
         let report = compile(work.path());
         let outputs = files(&work.path().join("runtime"));
@@ -113,7 +116,11 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn compile(project: &Path) -> Report {
-    let config = Config::built_in(project);
+    let file = project.join("assetc.yml");
+    let config = match file.is_file() {
+        true => Config::load(&file, "assetc.yml").unwrap(),
+        false => Config::built_in(project),
+    };
     let roots = Roots::locate(&config, None, None).unwrap();
     let resolver = config.resolver(None);
     let (jobs, force, verify, pack) = (2, false, true, false);
@@ -126,6 +133,8 @@ fn compile(project: &Path) -> Report {
         force,
         verify,
         pack,
+        store: None,
+        shard: None,
         manifest: Manifest::Textures,
         events: &(),
     };

@@ -15,7 +15,7 @@ fn tell_all(seeds: impl Iterator<Item = u64>) {
     assert_eq!(builds, 150 * STEPS);
     // None of what histories are made of can go missing unnoticed.
     assert!(
-        whole * 3 > builds && (builds - whole) * 6 > builds && idle * 100 > builds && lost * 20 > builds,
+        whole * 4 > builds && (builds - whole) * 6 > builds && idle * 100 > builds && lost * 20 > builds,
         "{tally:?}"
     );
 }

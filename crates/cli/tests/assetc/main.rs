@@ -7,6 +7,7 @@ mod config;
 mod damage;
 mod determinism;
 mod embed;
+mod fbx;
 mod fonts;
 mod histories;
 mod json;
@@ -20,8 +21,12 @@ mod packs;
 mod permissions;
 mod project;
 mod report;
+#[path = "../../../kit/tests/store/server.rs"]
+#[allow(dead_code, reason = "the server is shared with the tests of the store")]
+mod server;
 #[cfg(feature = "glsl")]
 mod shaders;
+mod store;
 mod strange;
 mod textures;
 mod watch;

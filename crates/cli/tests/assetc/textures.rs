@@ -1,5 +1,6 @@
 //! Pictures through the executable, and what implementations that are not ours make of the result: the `ktx2`
-//! parser of the container, `basisu` of the blocks (with a Zstandard decoder of its own), `zstd` of raw levels.
+//! parser of the container, `basisu` of the blocks (with a Zstandard decoder of its own), `bcdec` of BC7, `zstd` of raw
+//! levels.
 
 use crate::project::{Project, picture, png};
 use basisu::{DecodeFlags, TargetFormat, Transcoder};
@@ -36,11 +37,17 @@ impl Texture {
         let header = reader.header();
         let dfd = reader.basic_dfd().expect("a basic descriptor").clone();
         let (model, transfer) = (dfd.color_model, dfd.transfer_function);
-        let uastc = header.format.is_none();
-        assert_eq!(model, Some(if uastc { ColorModel::UASTC } else { ColorModel::RGBSDA }));
+        let format = header.format.map_or(0, |format| format.value());
+        let expected = match format {
+            0 => ColorModel::UASTC,
+            145 | 146 => ColorModel::BC7,
+            _ => ColorModel::RGBSDA,
+        };
+        assert_eq!(model, Some(expected));
+        let is_blocks = expected != ColorModel::RGBSDA;
         assert_eq!(dfd.color_primaries, (transfer == SRGB).then_some(ColorPrimaries::BT709));
         assert_eq!(reader.is_alpha_premultiplied(), Some(false));
-        if uastc {
+        if is_blocks {
             assert_eq!(dfd.texel_block_dimensions.map(|side| side.get()), [4, 4, 1, 1]);
             assert_eq!((dfd.bytes_planes[0], dfd.sample_information.len()), (16, 1));
         }
@@ -61,7 +68,7 @@ impl Texture {
         assert_eq!((header.index.sgd_byte_offset, header.index.sgd_byte_length), (0, 0));
         // From the end of the metadata to the end of the file: smallest level first, nothing else.
         let mut end = u64::from(header.index.kvd_byte_offset + header.index.kvd_byte_length);
-        let block = if uastc { 16 } else { u64::from(header.type_size) * 4 };
+        let block = if is_blocks { 16 } else { u64::from(header.type_size) * 4 };
         for level in (0..count).rev() {
             let [offset, length, inflated] = index(level);
             let start = if zstd { end } else { end.next_multiple_of(block) };
@@ -69,7 +76,7 @@ impl Texture {
             assert!(bytes[end as usize..offset as usize].iter().all(|byte| *byte == 0));
             let side = |size: u32| u64::from((size >> level).max(1));
             let (w, h) = (side(header.pixel_width), side(header.pixel_height));
-            let (w, h) = if uastc { (w.div_ceil(4), h.div_ceil(4)) } else { (w, h) };
+            let (w, h) = if is_blocks { (w.div_ceil(4), h.div_ceil(4)) } else { (w, h) };
             let images =
                 u64::from(header.layer_count.max(1) * header.face_count) * side(header.pixel_depth.max(1));
             assert_eq!(inflated, w * h * images * block, "level {level}");
@@ -91,6 +98,26 @@ impl Texture {
         let texture = Transcoder::new(&self.bytes).expect("a Basis Universal texture");
         assert_eq!(texture.level_count(), self.header.level_count);
         texture.transcode_image(level, layer, face, TargetFormat::Rgba32, DecodeFlags::NONE).unwrap()
+    }
+
+    /// An image of a level of BC7, decoded.
+    fn decode_bc7(&self, level: usize, image: usize) -> Vec<u8> {
+        let side = |size: u32| (size >> level).max(1) as usize;
+        let (width, height) = (side(self.header.pixel_width), side(self.header.pixel_height));
+        let wide = width.div_ceil(4);
+        let len = wide * height.div_ceil(4) * 16;
+        let mut out = vec![0; width * height * 4];
+        for (i, block) in self.levels[level][image * len..][..len].chunks_exact(16).enumerate() {
+            let mut texels = [0; 64];
+            bcdec_rs::bc7(block, &mut texels, 16);
+            for (t, texel) in texels.chunks_exact(4).enumerate() {
+                let (x, y) = (i % wide * 4 + t % 4, i / wide * 4 + t / 4);
+                if x < width && y < height {
+                    out[(y * width + x) * 4..][..4].copy_from_slice(texel);
+                }
+            }
+        }
+        out
     }
 
     fn vk_format(&self) -> u32 {
@@ -178,6 +205,69 @@ fn colours_are_encoded_well_with_alpha_and_without() {
             assert!(decoded.chunks_exact(4).all(|texel| texel[3] == 255));
         }
     }
+}
+
+#[test]
+fn bc7_is_for_desktops() {
+    let p = Project::new();
+    p.write(
+        "assetc.yml",
+        "presets:\n  desktop: {texture: {format: bc7}}\n  both: {texture: {format: bc7, rdo: 1}}\n",
+    );
+    let (opaque, clear, normals) = (painted(90, 62, false), painted(90, 62, true), bumpy(90, 62));
+    p.write("assets/opaque.png", rgba(90, 62, &opaque)).write("assets/clear.png", rgba(90, 62, &clear));
+    p.write("assets/wall.n.png", rgba(90, 62, &normals));
+    for face in FACES {
+        p.write(&format!("assets/sky.env/{face}.png"), picture(20, 20, 1));
+    }
+    for layer in ["0", "1"] {
+        p.write(&format!("assets/tiles.array/{layer}.png"), picture(12, 8, 1));
+    }
+    p.run(&["-q", "--verify"]).expect(0);
+    let uastc = Texture::open(&p, "runtime/opaque.ktx2");
+    assert_eq!(uastc.vk_format(), 0);
+    p.run(&["-q", "--verify", "--preset", "desktop"]).expect(0);
+    for (name, source, format, transfer, channels, bound) in [
+        ("opaque", &opaque, 146, SRGB, &[0, 1, 2][..], 46.0),
+        ("clear", &clear, 146, SRGB, &[0, 1, 2, 3], 41.0),
+        ("wall.n", &normals, 145, LINEAR, &[0, 1], 42.0),
+    ] {
+        let texture = Texture::open(&p, &format!("runtime/{name}.ktx2"));
+        assert_eq!(
+            (texture.vk_format(), texture.zstd(), texture.size()),
+            (format, true, (90, 62, 7)),
+            "{name}"
+        );
+        assert_eq!((texture.transfer, texture.header.type_size), (transfer, 1));
+        let reader = ktx2::Reader::new(&texture.bytes).unwrap();
+        let (mut expected, _) = ktx2::dfd::Basic::from_format(reader.header().format.unwrap()).unwrap();
+        expected.color_primaries = reader.color_primaries();
+        assert_eq!(reader.basic_dfd(), Some(&expected), "the descriptor that another implementation makes");
+        let quality = psnr(&texture.decode_bc7(0, 0), source, channels);
+        assert!(quality > bound, "{name}: {quality:.1} dB");
+    }
+    // The colours of UASTC are as good; a direct block is better than a transcoded one.
+    let texture = Texture::open(&p, "runtime/opaque.ktx2");
+    let transcoded = Transcoder::new(&uastc.bytes).unwrap();
+    let transcoded = transcoded.transcode_image(0, 0, 0, TargetFormat::Bc7Rgba, DecodeFlags::NONE).unwrap();
+    let transcoded = Texture { levels: vec![transcoded], ..uastc };
+    let channels = [0, 1, 2];
+    assert!(
+        psnr(&texture.decode_bc7(0, 0), &opaque, &channels)
+            > psnr(&transcoded.decode_bc7(0, 0), &opaque, &channels)
+    );
+
+    let sky = Texture::open(&p, "runtime/sky.env.ktx2");
+    assert_eq!((sky.vk_format(), sky.header.face_count), (146, 6));
+    let tiles = Texture::open(&p, "runtime/tiles.arr.ktx2");
+    assert_eq!((tiles.vk_format(), tiles.header.layer_count), (146, 2));
+    assert_eq!(tiles.decode_bc7(0, 0), tiles.decode_bc7(0, 1));
+    let told = p.run(&["info", "runtime"]).expect(0).stdout;
+    assert!(told.contains("90x62 | 2D | BC7_SRGB_BLOCK | 7 mips"), "{told}");
+
+    let told = p.run(&["-q", "--preset", "both"]).expect(1).stderr;
+    assert!(told.contains("opaque.png: BC7 blocks have no rate–distortion trade"), "{told}");
+    assert!(told.contains("set texture.rdo to 0, or texture.format to uastc"), "{told}");
 }
 
 #[test]

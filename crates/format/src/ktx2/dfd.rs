@@ -38,11 +38,13 @@ record! {
 }
 
 const MODEL_RGBSDA: u8 = 1;
+const MODEL_BC7: u8 = 134;
 const MODEL_UASTC: u8 = 166;
 const PRIMARIES_UNSPECIFIED: u8 = 0;
 const PRIMARIES_BT709: u8 = 1;
 const FLAG_PREMULTIPLIED: u8 = 1;
 const CHANNEL_ALPHA: u8 = 15;
+const CHANNEL_BC7_COLOUR: u8 = 0;
 const LINEAR: u8 = 0x10;
 const SIGNED_FLOAT: u8 = 0xC0;
 
@@ -64,6 +66,7 @@ fn descriptor(payload: Payload, transfer: Transfer) -> Descriptor {
         block_size: size as u16 - size_of::<u32>() as u16,
         model: match payload {
             Payload::Uastc { .. } => MODEL_UASTC,
+            Payload::Bc7 => MODEL_BC7,
             Payload::Rgba8 | Payload::Rgba16F => MODEL_RGBSDA,
         },
         primaries: match transfer {
@@ -78,15 +81,18 @@ fn descriptor(payload: Payload, transfer: Transfer) -> Descriptor {
 }
 
 fn samples(payload: Payload, transfer: Transfer) -> impl Iterator<Item = Sample> {
-    let count = if let Payload::Uastc { .. } = payload { 1 } else { 4 };
+    let count = if payload.block_side() > 1 { 1 } else { 4 };
     (0..count).map(move |i| {
         let positions = [0; 4];
         let channel = [0, 1, 2, CHANNEL_ALPHA][i];
         match payload {
-            Payload::Uastc { channels } => Sample {
+            Payload::Uastc { .. } | Payload::Bc7 => Sample {
                 bit_offset: 0,
                 bit_length: 127,
-                channel: channels as u8,
+                channel: match payload {
+                    Payload::Uastc { channels } => channels as u8,
+                    _ => CHANNEL_BC7_COLOUR,
+                },
                 positions,
                 lower: 0,
                 upper: u32::MAX,
@@ -133,16 +139,18 @@ pub(super) fn read(
         (0, MODEL_UASTC) => Payload::Uastc { channels: peek_channels(*reader)? },
         (37 | 43, MODEL_RGBSDA) => Payload::Rgba8,
         (97, MODEL_RGBSDA) => Payload::Rgba16F,
+        (145 | 146, MODEL_BC7) => Payload::Bc7,
         (0, model) => return Err(bad(offset_of!(Descriptor, model), "model", model, "166 (UASTC)")),
         (37 | 43 | 97, model) => {
             return Err(bad(offset_of!(Descriptor, model), "model", model, "1 (RGBSDA)"));
         }
+        (145 | 146, model) => return Err(bad(offset_of!(Descriptor, model), "model", model, "134 (BC7)")),
         (format, _) => {
             return Err(Error::Value {
                 at: offset_of!(super::Header, vk_format) as u64,
                 field: "vk_format",
                 found: format.into(),
-                expected: "0 (UASTC), 37 or 43 (RGBA8) or 97 (RGBA16F)",
+                expected: "0 (UASTC), 37 or 43 (RGBA8), 97 (RGBA16F), 145 or 146 (BC7)",
             });
         }
     };

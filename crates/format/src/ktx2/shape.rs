@@ -159,6 +159,8 @@ pub enum Payload {
         /// Which channels hold something.
         channels: Channels,
     },
+    /// BC7: blocks of 4×4 texels in 16 bytes, which desktop GPUs read as they are.
+    Bc7,
     /// Four bytes a texel.
     Rgba8,
     /// Four half floats a texel; linear only.
@@ -170,6 +172,8 @@ impl Payload {
     pub const fn vk_format(self, transfer: Transfer) -> u32 {
         match (self, transfer) {
             (Payload::Uastc { .. }, _) => 0,
+            (Payload::Bc7, Transfer::Linear) => 145,
+            (Payload::Bc7, Transfer::Srgb) => 146,
             (Payload::Rgba8, Transfer::Linear) => 37,
             (Payload::Rgba8, Transfer::Srgb) => 43,
             (Payload::Rgba16F, _) => 97,
@@ -180,6 +184,8 @@ impl Payload {
     pub const fn name(self, transfer: Transfer) -> &'static str {
         match (self, transfer) {
             (Payload::Uastc { .. }, _) => "UNDEFINED (UASTC/Basis)",
+            (Payload::Bc7, Transfer::Linear) => "BC7_UNORM_BLOCK",
+            (Payload::Bc7, Transfer::Srgb) => "BC7_SRGB_BLOCK",
             (Payload::Rgba8, Transfer::Linear) => "R8G8B8A8_UNORM",
             (Payload::Rgba8, Transfer::Srgb) => "R8G8B8A8_SRGB",
             (Payload::Rgba16F, _) => "R16G16B16A16_SFLOAT",
@@ -190,14 +196,14 @@ impl Payload {
     pub const fn channels(self) -> Channels {
         match self {
             Payload::Uastc { channels } => channels,
-            Payload::Rgba8 | Payload::Rgba16F => Channels::Rgba,
+            Payload::Bc7 | Payload::Rgba8 | Payload::Rgba16F => Channels::Rgba,
         }
     }
 
     /// Bytes of a block of texels: of a single texel where there are no blocks.
     pub const fn block_len(self) -> u64 {
         match self {
-            Payload::Uastc { .. } => 16,
+            Payload::Uastc { .. } | Payload::Bc7 => 16,
             Payload::Rgba8 => 4,
             Payload::Rgba16F => 8,
         }
@@ -206,7 +212,7 @@ impl Payload {
     /// Texels of a block in width and height.
     pub const fn block_side(self) -> u32 {
         match self {
-            Payload::Uastc { .. } => 4,
+            Payload::Uastc { .. } | Payload::Bc7 => 4,
             Payload::Rgba8 | Payload::Rgba16F => 1,
         }
     }
@@ -230,7 +236,7 @@ impl Payload {
     /// Bytes of the numbers that a big-endian machine would have to swap.
     pub(super) const fn type_size(self) -> u32 {
         match self {
-            Payload::Uastc { .. } | Payload::Rgba8 => 1,
+            Payload::Uastc { .. } | Payload::Bc7 | Payload::Rgba8 => 1,
             Payload::Rgba16F => 2,
         }
     }

@@ -47,6 +47,7 @@ pub(crate) fn write_pack(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 pub(crate) fn texture() -> impl Strategy<Value = Vec<u8>> {
     let payload = prop_oneof![
         select(Channels::ALL.to_vec()).prop_map(|channels| Payload::Uastc { channels }),
+        Just(Payload::Bc7),
         Just(Payload::Rgba8),
         Just(Payload::Rgba16F),
     ];
@@ -59,7 +60,7 @@ pub(crate) fn texture() -> impl Strategy<Value = Vec<u8>> {
     let zstd = select(vec![Supercompression::None, Supercompression::Zstd]);
     (payload, shape, zstd, any::<[bool; 2]>(), "[ -~]{0,9}", any::<(u8, u8)>()).prop_map(
         |(payload, shape, supercompression, [srgb, oriented], writer, (seed, levels))| {
-            let blocks = matches!(payload, Payload::Uastc { .. });
+            let blocks = payload.block_side() > 1;
             let shape = if blocks { Shape { depth: 0, ..shape } } else { shape };
             let srgb = srgb && payload != Payload::Rgba16F;
             let transfer = if srgb { Transfer::Srgb } else { Transfer::Linear };

@@ -4,10 +4,10 @@
 //! each texel the nearest of the eight values. All tables are tried, with the multiplier that makes the table
 //! as wide as the alphas are.
 
-use crate::block::{Batch, Block};
+use crate::batch::{Batch, Stage};
+use crate::block::Block;
 use crate::effort::Effort;
 use crate::lanes::Lanes;
-use crate::stages::Stage;
 
 /// Finds the alpha hints of blocks whose alpha varies.
 pub(crate) struct Eac;
@@ -33,6 +33,8 @@ const MODIFIERS: [[i32; 8]; 16] = [
 ];
 
 impl Stage for Eac {
+    type Block = Block;
+    type Effort = Effort;
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, _: &Effort) {
         let [alpha] = batch.channels::<L, 1>([3]);

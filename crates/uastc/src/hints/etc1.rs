@@ -6,12 +6,12 @@
 //! that would be best, and the 32 codes are compared by how near they come.
 
 use super::solid::ETC1;
-use crate::block::{Batch, Block};
+use crate::batch::{Batch, Stage};
+use crate::block::Block;
 use crate::effort::Effort;
 use crate::lanes::Lanes;
 use crate::modes::MODES;
 use crate::spread::Texels;
-use crate::stages::Stage;
 
 /// Finds the ETC1 hints of blocks.
 pub(crate) struct Etc1;
@@ -73,6 +73,8 @@ struct Shape<L> {
 }
 
 impl Stage for Etc1 {
+    type Block = Block;
+    type Effort = Effort;
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let px: Texels<L, 3> = batch.channels([0, 1, 2]);

@@ -1,18 +1,22 @@
 //! The modes of two planes: one channel has weights of its own.
 
-use super::{Stage, channels};
-use crate::bc7::Target;
-use crate::block::{Batch, Block, Candidate, Choice};
+use super::channels;
+
+use crate::batch::{Batch, Stage};
+use crate::block::{Block, Candidate, Choice};
 use crate::effort::Effort;
 use crate::fit::{Fitted, fit};
 use crate::lanes::{Lanes, WIDTH};
 use crate::modes::MODES;
 use crate::spread::{Texels, principal, spread};
+use crate::transcode::Target;
 
 /// How well the channels of each block split into one alone and the others on a line.
 pub(crate) struct ChoosePlanes<const C: usize>;
 
 impl<const C: usize> Stage for ChoosePlanes<C> {
+    type Block = Block;
+    type Effort = Effort;
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, _: &Effort) {
         let px: Texels<L, C> = batch.channels(channels::<C, 1>());
@@ -76,6 +80,8 @@ pub(crate) struct TwoPlanes<const MODE: usize, const C: usize, const R: usize, c
 }
 
 impl<const MODE: usize, const C: usize, const R: usize, const N: usize> Stage for TwoPlanes<MODE, C, R, N> {
+    type Block = Block;
+    type Effort = Effort;
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let px: Texels<L, C> = batch.channels(channels::<C, 1>());
@@ -89,7 +95,7 @@ impl<const MODE: usize, const C: usize, const R: usize, const N: usize> Stage fo
         let tries = effort.tries(N);
         let spread_rest = spread::<L, R, 1, 1>(&rest, &[]);
         let a = fit::<L, R, N, 1, 1>(&rest, &[], &spread_rest, lattice, Target::SHARED, tries);
-        let best = batch.gather::<L>(blocks, |block| block.error.max(block.cost));
+        let best = batch.gather::<L, _>(blocks, |block| block.error.max(block.cost));
         if !L::any(a.error.less(best)) {
             return;
         }
@@ -110,6 +116,8 @@ impl<const MODE: usize, const C: usize, const R: usize, const N: usize> Stage fo
 pub(crate) struct GreyPlanes;
 
 impl Stage for GreyPlanes {
+    type Block = Block;
+    type Effort = Effort;
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let [grey, alpha] = batch.channels::<L, 2>([0, 3]);

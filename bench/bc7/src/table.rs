@@ -1,0 +1,169 @@
+//! Figures of every image and encoder, and the tables made of them. Ratios are in decibels, and means over the
+//! images; speeds are all texels by all seconds.
+
+use crate::clock::Clock;
+use crate::encoders::Encoder;
+use crate::images::Image;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Figures {
+    pub time: Clock,
+    pub rgb: f64,
+    pub rgba: f64,
+    /// Opaque texels that came out with another alpha, of all texels.
+    pub pierced: f64,
+    pub modes: [u32; 8],
+}
+
+impl Figures {
+    pub fn of(image: &Image, blocks: &[u8], time: Clock) -> Self {
+        let (mut rgb, mut alpha, mut pierced, mut modes) = (0u64, 0u64, 0u64, [0; 8]);
+        for (texels, block) in image.blocks().iter().zip(blocks.as_chunks::<16>().0) {
+            let mut decoded = [0; 64];
+            bcdec_rs::bc7(block, &mut decoded, 16);
+            modes[(block[0].trailing_zeros() as usize).min(7)] += 1;
+            for (a, b) in texels.as_chunks::<4>().0.iter().zip(decoded.as_chunks::<4>().0) {
+                for c in 0..3 {
+                    rgb += u64::from(a[c].abs_diff(b[c])).pow(2);
+                }
+                alpha += u64::from(a[3].abs_diff(b[3])).pow(2);
+                pierced += u64::from(a[3] == 255 && b[3] != 255);
+            }
+        }
+        let count = (image.width * image.height) as f64;
+        Self {
+            time,
+            rgb: psnr(rgb, count * 3.0),
+            rgba: psnr(rgb + alpha, count * 4.0),
+            pierced: pierced as f64 / count,
+            modes,
+        }
+    }
+}
+
+fn psnr(error: u64, count: f64) -> f64 {
+    (10.0 * (255.0 * 255.0 * count / (error as f64).max(0.01)).log10()).min(80.0)
+}
+
+pub struct Results<'a> {
+    pub images: &'a [Image],
+    pub encoders: &'a [Encoder],
+    pub figures: &'a [Vec<Figures>],
+}
+
+/// One encoder over all images.
+struct Row {
+    name: String,
+    cpu: f64,
+    wall: f64,
+    rgb: f64,
+    rgba: f64,
+    alpha_rgba: f64,
+    pierced: f64,
+}
+
+impl Results<'_> {
+    fn row(&self, encoder: usize) -> Row {
+        let all = &self.figures[encoder];
+        let megapixels: f64 = self.images.iter().map(Image::megapixels).sum();
+        let with_alpha = all.iter().zip(self.images).filter(|(_, image)| image.has_alpha).map(|(f, _)| f.rgba);
+        Row {
+            name: self.encoders[encoder].name(),
+            cpu: megapixels / all.iter().map(|f| f.time.cpu).sum::<f64>(),
+            wall: megapixels / all.iter().map(|f| f.time.wall).sum::<f64>(),
+            rgb: mean(all.iter().map(|f| f.rgb)),
+            rgba: mean(all.iter().map(|f| f.rgba)),
+            alpha_rgba: mean(with_alpha),
+            pierced: mean(all.iter().map(|f| f.pierced)) * 100.0,
+        }
+    }
+
+    pub fn table(&self) {
+        let megapixels: f64 = self.images.iter().map(Image::megapixels).sum();
+        println!("{} images, {megapixels:.2} megapixels\n", self.images.len());
+        println!("| encoder | MP/s CPU | MP/s wall | RGB dB | RGBA dB | RGBA dB with alpha | opaque texels pierced |");
+        println!("|---|---|---|---|---|---|---|");
+        for i in 0..self.encoders.len() {
+            let Row { name, cpu, wall, rgb, rgba, alpha_rgba, pierced } = self.row(i);
+            println!(
+                "| {name} | {cpu:.1} | {wall:.1} | {rgb:.3} | {rgba:.3} | {alpha_rgba:.3} | {pierced:.1} % |"
+            );
+        }
+    }
+
+    /// Each of ours beside every profile of the rival.
+    pub fn compare(&self) {
+        println!("\n| ours | against | times as fast | RGB dB | worst image | RGBA dB | with alpha |");
+        println!("|---|---|---|---|---|---|---|");
+        for (i, ours) in self.encoders.iter().enumerate() {
+            for (k, theirs) in self.encoders.iter().enumerate() {
+                if !matches!((ours, theirs), (Encoder::Ours(..), Encoder::Intel(_))) {
+                    continue;
+                }
+                let (a, b) = (self.row(i), self.row(k));
+                let worst = (self.figures[i].iter().zip(&self.figures[k]).zip(self.images))
+                    .map(|((a, b), image)| (a.rgb - b.rgb, image.name.as_str()))
+                    .min_by(|a, b| a.0.total_cmp(&b.0))
+                    .unwrap_or_default();
+                println!(
+                    "| {} | {} | {:.2} | {:+.3} | {:+.2} ({}) | {:+.3} | {:+.3} |",
+                    a.name,
+                    b.name,
+                    a.cpu / b.cpu,
+                    a.rgb - b.rgb,
+                    worst.0,
+                    worst.1,
+                    a.rgba - b.rgba,
+                    a.alpha_rgba - b.alpha_rgba,
+                );
+            }
+        }
+    }
+
+    pub fn modes(&self) {
+        println!("\n| blocks of mode, % | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |");
+        println!("|---|---|---|---|---|---|---|---|---|");
+        for (encoder, all) in self.encoders.iter().zip(self.figures) {
+            let mut sums = [0u32; 8];
+            for f in all {
+                sums.iter_mut().zip(f.modes).for_each(|(sum, n)| *sum += n);
+            }
+            let total = f64::from(sums.iter().sum::<u32>());
+            let cells: Vec<_> = sums.iter().map(|&n| format!("{:.1}", f64::from(n) / total * 100.0)).collect();
+            println!("| {} | {} |", encoder.name(), cells.join(" | "));
+        }
+    }
+
+    pub fn each(&self) {
+        println!();
+        for (i, image) in self.images.iter().enumerate() {
+            print!("{:44} {:4}x{:<4}", image.name, image.width, image.height);
+            for all in self.figures {
+                print!("  {:6.2}/{:6.2}/{:6.1}", all[i].rgb, all[i].rgba, image.megapixels() / all[i].time.cpu);
+            }
+            println!();
+        }
+    }
+
+    pub fn json(&self) {
+        let rows: Vec<String> = (0..self.encoders.len())
+            .map(|i| {
+                let Row { name, cpu, wall, rgb, rgba, alpha_rgba, pierced } = self.row(i);
+                format!(
+                    "  {{\"encoder\": \"{name}\", \"mps_cpu\": {cpu:.2}, \"mps_wall\": {wall:.2}, \"rgb_db\": {rgb:.3}, \
+                     \"rgba_db\": {rgba:.3}, \"rgba_db_with_alpha\": {alpha_rgba:.3}, \"pierced_percent\": {pierced:.2}}}"
+                )
+            })
+            .collect();
+        println!("[\n{}\n]", rows.join(",\n"));
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0f64);
+    for value in values {
+        sum += value;
+        count += 1.0;
+    }
+    sum / count.max(1.0)
+}

@@ -1,0 +1,131 @@
+//! Batches: the blocks that a stage of the search is worth running on, eight at a time.
+//!
+//! Blocks are worked on by the group. A stage gets only the blocks of the group that may gain by it, packed into
+//! full batches, so that no lane idles. Whether a block may gain is decided by looking at that block alone, and
+//! lanes do not look at each other; so what is found for a block depends on its texels and on nothing else.
+
+use crate::lanes::{Kernel, Lanes, WIDTH};
+use crate::spread::Texels;
+use std::marker::PhantomData;
+
+/// How many blocks are searched together.
+pub(crate) const GROUP: usize = 128;
+
+/// A block on its way through a search.
+pub(crate) trait Searched {
+    /// Its RGBA words in raster order.
+    fn texels(&self) -> &[u32; 16];
+}
+
+/// One step of a search on eight blocks.
+pub(crate) trait Stage {
+    /// What it improves.
+    type Block: Searched;
+    /// What says how hard to try.
+    type Effort;
+    /// Looks at the blocks of the batch and improves them where it can.
+    fn run<L: Lanes>(&self, blocks: &mut [Self::Block], batch: &Batch, effort: &Self::Effort);
+}
+
+/// Runs a stage on the blocks that pass, at most a group of them.
+pub(crate) fn run<L: Lanes, T: Stage>(
+    stage: &T,
+    blocks: &mut [T::Block],
+    effort: &T::Effort,
+    pass: impl Fn(&T::Block) -> bool,
+) {
+    let mut ids = [0; GROUP];
+    let mut count = 0;
+    for (id, block) in blocks.iter().enumerate().take(GROUP) {
+        ids[count] = id as u16;
+        count += usize::from(pass(block));
+        if count == GROUP {
+            break;
+        }
+    }
+    if count > 0 {
+        L::enter(Batches { stage, blocks, ids: &ids[..count], effort, lanes: PhantomData::<L> });
+    }
+}
+
+struct Batches<'a, L, T: Stage> {
+    stage: &'a T,
+    blocks: &'a mut [T::Block],
+    ids: &'a [u16],
+    effort: &'a T::Effort,
+    lanes: PhantomData<L>,
+}
+
+impl<L: Lanes, T: Stage> Kernel<L> for Batches<'_, L, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        for ids in self.ids.chunks(WIDTH) {
+            let batch = Batch::new(self.blocks, ids);
+            self.stage.run::<L>(self.blocks, &batch, self.effort);
+        }
+    }
+}
+
+/// Eight blocks in the lanes. A short batch repeats its last block; what is found for the repetitions is
+/// dropped.
+pub(crate) struct Batch {
+    ids: [usize; WIDTH],
+    count: usize,
+    words: [[u32; WIDTH]; 16],
+}
+
+impl Batch {
+    /// The blocks of at most eight `ids`, of which there is at least one.
+    #[inline(always)]
+    fn new<B: Searched>(blocks: &[B], ids: &[u16]) -> Self {
+        let mut batch = Self { ids: [0; WIDTH], count: ids.len(), words: [[0; WIDTH]; 16] };
+        for lane in 0..WIDTH {
+            let id = usize::from(ids[lane.min(ids.len() - 1)]);
+            let texels = blocks[id].texels();
+            batch.ids[lane] = id;
+            for i in 0..16 {
+                batch.words[i][lane] = texels[i];
+            }
+        }
+        batch
+    }
+
+    /// Each lane's block, without repetitions.
+    #[inline(always)]
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.ids.into_iter().take(self.count).enumerate()
+    }
+
+    /// A number from each block.
+    #[inline(always)]
+    pub(crate) fn gather<L: Lanes, B>(&self, blocks: &[B], get: impl Fn(&B) -> f32) -> L {
+        let mut out = [0.0; WIDTH];
+        for lane in 0..WIDTH {
+            out[lane] = get(&blocks[self.ids[lane]]);
+        }
+        L::load(&out)
+    }
+
+    /// A word from each block.
+    #[inline(always)]
+    pub(crate) fn words<B>(&self, blocks: &[B], get: impl Fn(&B) -> u32) -> [u32; WIDTH] {
+        let mut out = [0; WIDTH];
+        for lane in 0..WIDTH {
+            out[lane] = get(&blocks[self.ids[lane]]);
+        }
+        out
+    }
+
+    /// The chosen channels.
+    #[inline(always)]
+    pub(crate) fn channels<L: Lanes, const C: usize>(&self, channels: [u32; C]) -> Texels<L, C> {
+        let mut out = [[L::zero(); 16]; C];
+        for c in 0..C {
+            for i in 0..16 {
+                out[c][i] = L::byte(&self.words[i], channels[c]);
+            }
+        }
+        out
+    }
+}

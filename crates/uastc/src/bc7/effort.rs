@@ -1,0 +1,97 @@
+//! What each quality setting spends, and on what. The figures were found by measuring (`bench/bc7`).
+
+use super::fit::Tries;
+use crate::Quality;
+
+/// The knobs of the search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Rounds of least squares for each try.
+    rounds: usize,
+    /// The tries for weights of four, of eight, and of sixteen levels.
+    stretch: [&'static [f32]; 3],
+    /// More tries for texels that are close together.
+    smooth: [&'static [f32]; 3],
+    /// The squared extent below which they are.
+    smooth_below: f32,
+    /// Patterns are looked at if the best error is above this.
+    pub(crate) split_above: f32,
+    /// A pattern is tried if its expected error, times this, is below the best error.
+    pub(crate) slack: f32,
+    /// How many patterns are fitted, of the lists of [`super::block::Block::choices`].
+    pub(crate) patterns: [usize; 4],
+    /// Two planes are looked at, in an opaque block, if the best error is above this.
+    pub(crate) opaque_planes_above: f32,
+    /// Two planes are tried if their expected error, times this, is below the best error.
+    pub(crate) plane_slack: f32,
+    /// Whether two planes are tried with fine weights for either plane.
+    pub(crate) fine_planes: bool,
+}
+
+impl Effort {
+    /// The knobs of a setting.
+    pub(crate) const fn of(quality: Quality) -> &'static Self {
+        match quality {
+            Quality::Fast => &FAST,
+            Quality::Default => &DEFAULT,
+            Quality::High => &HIGH,
+        }
+    }
+
+    /// The tries for weights of this many levels.
+    #[inline(always)]
+    pub(crate) const fn tries(&self, levels: usize) -> Tries {
+        let k = match levels {
+            4 => 0,
+            8 => 1,
+            _ => 2,
+        };
+        Tries {
+            stretch: self.stretch[k],
+            smooth: self.smooth[k],
+            smooth_below: self.smooth_below,
+            rounds: self.rounds,
+        }
+    }
+}
+
+const PLAIN: &[f32] = &[0.0];
+
+static FAST: Effort = Effort {
+    rounds: 2,
+    stretch: [PLAIN, PLAIN, &[0.0, 0.12]],
+    smooth: [&[], &[], &[0.4]],
+    smooth_below: 100.0,
+    split_above: f32::INFINITY,
+    slack: 1.0,
+    patterns: [0; 4],
+    opaque_planes_above: f32::INFINITY,
+    plane_slack: 1.0,
+    fine_planes: false,
+};
+
+static DEFAULT: Effort = Effort {
+    rounds: 1,
+    stretch: [PLAIN, PLAIN, &[0.0, 0.1]],
+    smooth: [&[0.5], &[0.2], &[0.3]],
+    smooth_below: 100.0,
+    split_above: 4.0,
+    slack: 0.5,
+    patterns: [3, 2, 1, 0],
+    opaque_planes_above: 4.0,
+    plane_slack: 0.8,
+    fine_planes: true,
+};
+
+static HIGH: Effort = Effort {
+    rounds: 2,
+    stretch: [&[0.0, -0.06, 0.06], &[0.0, 0.05, 0.1], &[0.0, 0.07, 0.15]],
+    smooth: [&[0.5], &[0.2], &[0.3, 0.6]],
+    smooth_below: 200.0,
+    split_above: 0.0,
+    slack: 0.1,
+    patterns: [4; 4],
+    opaque_planes_above: 0.0,
+    plane_slack: 0.2,
+    fine_planes: true,
+};

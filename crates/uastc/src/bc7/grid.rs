@@ -1,0 +1,101 @@
+//! Endpoints on the grid of a mode: the best ones around what least squares asks for, lowest bits included.
+//!
+//! The error of a pair of endpoints is a quadratic form about the solution, the same for every channel. So each
+//! choice of lowest bits is tried, in it each channel takes the best of the four grid points around its solution,
+//! and the choice with the least sum over the channels wins. That costs no look at the texels.
+
+use super::modes::{Grid, Parity};
+use crate::fit::Line;
+use crate::lanes::Lanes;
+
+/// Lowest bits of the low and the high endpoint to choose from.
+type Parities = &'static [[f32; 2]];
+
+const EVERY: Parities = &[[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]];
+const SAME: Parities = &[[0.0, 0.0], [1.0, 1.0]];
+const ODD: Parities = &[[1.0, 1.0]];
+const OWN: Parities = &[[0.0, 0.0]];
+
+impl Grid {
+    /// The lowest bits that may be chosen. `opaque`: alpha is stored beside the channels of the fit and has to be
+    /// all ones.
+    const fn parities(self, opaque: bool) -> Parities {
+        match self.parity {
+            Parity::Own => OWN,
+            Parity::Each if opaque => ODD,
+            Parity::Each => EVERY,
+            Parity::Shared => SAME,
+        }
+    }
+
+    /// The grid points below and above a value, with this lowest bit.
+    #[inline(always)]
+    fn around<L: Lanes>(self, value: L, parity: f32) -> [L; 2] {
+        let top = ((1 << self.bits) - 1) as f32;
+        let value = if self.bits == 8 { value } else { value * L::splat(top / 255.0) };
+        let (low, step) = match self.parity {
+            Parity::Own => (value.clamp(0.0, top - 1.0).floor(), 1.0),
+            _ => {
+                let half = ((value - L::splat(parity)) * L::splat(0.5)).clamp(0.0, (top - 3.0) * 0.5).floor();
+                (half + half + L::splat(parity), 2.0)
+            }
+        };
+        [self.widened(low), self.widened(low + L::splat(step))]
+    }
+
+    /// [`Grid::widen`] for lanes.
+    #[inline(always)]
+    fn widened<L: Lanes>(self, value: L) -> L {
+        if self.bits == 8 {
+            return value;
+        }
+        let high = value * L::splat((1 << (8 - self.bits)) as f32);
+        high + (high * L::splat(1.0 / (1 << self.bits) as f32)).floor()
+    }
+
+    /// The best endpoints for a solution `x`, `y` of each channel, where an offset from it costs
+    /// `form[0] dx² + form[1] dx dy + form[2] dy²`.
+    #[inline(always)]
+    pub(crate) fn nearest<L: Lanes, const C: usize>(
+        self,
+        x: &[L; C],
+        y: &[L; C],
+        form: [L; 3],
+        opaque: bool,
+    ) -> Line<L, C> {
+        let mut best = Line { low: *x, high: *y };
+        let mut least = L::splat(1e30);
+        for &[px, py] in self.parities(opaque) {
+            let mut now = best;
+            let mut sum = L::zero();
+            for c in 0..C {
+                let (xs, ys) = (self.around(x[c], px), self.around(y[c], py));
+                let (low, high, cost) = best_pair(xs, ys, x[c], y[c], form);
+                (now.low[c], now.high[c]) = (low, high);
+                sum = sum + cost;
+            }
+            let better = sum.less(least);
+            least = least.min(sum);
+            for c in 0..C {
+                best.low[c] = now.low[c].or(better, best.low[c]);
+                best.high[c] = now.high[c].or(better, best.high[c]);
+            }
+        }
+        best
+    }
+}
+
+/// The pair of the four that costs least, and its cost.
+#[inline(always)]
+fn best_pair<L: Lanes>(xs: [L; 2], ys: [L; 2], x: L, y: L, [a, b, c]: [L; 3]) -> (L, L, L) {
+    let (dx, dy) = ([xs[0] - x, xs[1] - x], [ys[0] - y, ys[1] - y]);
+    let (ax, cy) = ([a * dx[0] * dx[0], a * dx[1] * dx[1]], [c * dy[0] * dy[0], c * dy[1] * dy[1]]);
+    let bx = [b * dx[0], b * dx[1]];
+    // For each x the better y, then the better x.
+    let (e00, e01) = (cy[0] + bx[0] * dy[0], cy[1] + bx[0] * dy[1]);
+    let (e10, e11) = (cy[0] + bx[1] * dy[0], cy[1] + bx[1] * dy[1]);
+    let (e0, e1) = (ax[0] + e00.min(e01), ax[1] + e10.min(e11));
+    let right = e1.less(e0);
+    let high = ys[1].or(e11.less(e10), ys[0]).or(right, ys[1].or(e01.less(e00), ys[0]));
+    (xs[1].or(right, xs[0]), high, e0.min(e1))
+}

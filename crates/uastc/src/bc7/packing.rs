@@ -1,0 +1,266 @@
+//! A block's fields into its sixteen bytes, and back.
+//!
+//! The order is that of Khronos Data Format 1.3, chapter 20: mode, pattern, rotation, which plane is finer,
+//! endpoints by channel, lowest bits of endpoints, weights. Values are packed from the lowest bit up.
+
+use super::modes::{Fields, MODES, Mode, Parity};
+
+struct Bits {
+    value: u128,
+    used: u32,
+}
+
+impl Bits {
+    #[inline(always)]
+    fn put(&mut self, value: u64, bits: u32) {
+        self.value |= u128::from(value) << self.used;
+        self.used += bits;
+    }
+
+    fn take(&mut self, bits: u32) -> u64 {
+        let out = (self.value & ((1 << bits) - 1)) as u64;
+        self.value >>= bits;
+        out
+    }
+}
+
+/// The bytes of a block. The fields need not be canonical: a subset whose first weight has its top bit set is
+/// turned around here.
+#[inline]
+pub(crate) fn pack(fields: &Fields) -> [u8; 16] {
+    let mode = &MODES[usize::from(fields.mode)];
+    let fields = turned(fields, mode);
+    let mut bits = Bits { value: 0, used: 0 };
+    bits.put(1 << fields.mode, u32::from(fields.mode) + 1);
+    bits.put(fields.pattern.into(), mode.pattern_bits);
+    if mode.planes {
+        bits.put(fields.rotation.into(), 2);
+        bits.put(fields.swapped.into(), mode.swap_bits);
+    }
+    put_endpoints(&mut bits, &fields, mode);
+    let (first, second) = fields.weight_bits(mode);
+    let mut planes = [(fields.weights, first), (fields.second, second)];
+    if fields.swapped {
+        planes.swap(0, 1);
+    }
+    put_weights(&mut bits, planes[0].0, planes[0].1, mode, fields.pattern);
+    if mode.planes {
+        put_weights(&mut bits, planes[1].0, planes[1].1, mode, 0);
+    }
+    bits.value.to_le_bytes()
+}
+
+fn put_endpoints(bits: &mut Bits, fields: &Fields, mode: &Mode) {
+    let ends = &fields.ends[..mode.subsets];
+    for channel in 0..4 {
+        let grid = if channel == 3 { mode.alpha } else { mode.colour };
+        let stored = grid.stored_bits();
+        if stored > 0 {
+            for &end in ends.as_flattened() {
+                bits.put(u64::from((end >> (8 * channel)) as u8 >> (8 - stored)), stored);
+            }
+        }
+    }
+    // The lowest bit stands below the stored ones; all channels agree on it.
+    let lowest = |end: u32| u64::from(end >> (8 - mode.colour.bits) & 1);
+    for &[low, high] in ends {
+        match mode.colour.parity {
+            Parity::Own => {}
+            Parity::Each => bits.put(lowest(low) | lowest(high) << 1, 2),
+            Parity::Shared => bits.put(lowest(low), 1),
+        }
+    }
+}
+
+/// Weights of `width` bits, one bit less for the anchor of each subset.
+fn put_weights(bits: &mut Bits, weights: u64, width: u32, mode: &Mode, pattern: u8) {
+    let mut tight = squeeze(weights, width);
+    // The highest anchor first, so that the lower ones are still where they were.
+    let mut anchors = mode.partition(pattern).anchors;
+    let anchors = &mut anchors[..mode.subsets];
+    anchors.sort_unstable_by(|a, b| b.cmp(a));
+    for &anchor in &*anchors {
+        let top = u32::from(anchor) * width + width - 1;
+        tight = tight & ((1 << top) - 1) | tight >> 1 & !((1 << top) - 1);
+    }
+    bits.put(tight, 16 * width - anchors.len() as u32);
+}
+
+/// Sixteen numbers of `width` bits, from four bits each to `width` bits each.
+const fn squeeze(mut weights: u64, width: u32) -> u64 {
+    // Pairs, fours, eights move together, each step closing the gaps between two neighbours.
+    let gap = 4 - width;
+    let mut taken = width;
+    let mut place = 4;
+    while gap > 0 && place < 64 {
+        let low = ones_every(place * 2, taken);
+        weights = weights & low | weights >> (place - taken) & low << taken;
+        taken *= 2;
+        place *= 2;
+    }
+    weights
+}
+
+/// `count` ones at the bottom of every `step` bits.
+const fn ones_every(step: u32, count: u32) -> u64 {
+    let mut out = 0;
+    let mut at = 0;
+    while at < 64 {
+        out |= ((1 << count) - 1) << at;
+        at += step;
+    }
+    out
+}
+
+/// The fields with the top bit of each anchor's weight zero, low and high endpoints exchanged where needed.
+#[inline]
+fn turned(fields: &Fields, mode: &Mode) -> Fields {
+    let mut out = *fields;
+    let (first, second) = fields.weight_bits(mode);
+    if mode.planes {
+        let [low, high] = &mut out.ends[0];
+        for (weights, width, channels) in
+            [(&mut out.weights, first, 0x00FF_FFFF), (&mut out.second, second, 0xFF00_0000)]
+        {
+            if *weights >> (width - 1) & 1 != 0 {
+                *weights ^= all(width);
+                let differ = (*low ^ *high) & channels;
+                (*low, *high) = (*low ^ differ, *high ^ differ);
+            }
+        }
+        return out;
+    }
+    let partition = mode.partition(fields.pattern);
+    for subset in 0..mode.subsets {
+        let anchor = u32::from(partition.anchors[subset]);
+        if out.weights >> (4 * anchor + first - 1) & 1 != 0 {
+            out.weights ^= all(first) & nibbles(partition.members[subset]);
+            out.ends[subset].swap(0, 1);
+        }
+    }
+    out
+}
+
+/// The largest weight of `width` bits at every texel.
+const fn all(width: u32) -> u64 {
+    0x1111_1111_1111_1111 * ((1 << width) - 1)
+}
+
+/// Four ones for each texel of a set.
+const fn nibbles(members: u16) -> u64 {
+    // One bit to every fourth, by halves.
+    let mut x = members as u64;
+    x = (x | x << 24) & 0x0000_00FF_0000_00FF;
+    x = (x | x << 12) & 0x000F_000F_000F_000F;
+    x = (x | x << 6) & 0x0303_0303_0303_0303;
+    x = (x | x << 3) & 0x1111_1111_1111_1111;
+    x * 15
+}
+
+/// The fields of a block; `None` for the reserved mode.
+pub(crate) fn unpack(block: &[u8; 16]) -> Option<Fields> {
+    let number = block[0].trailing_zeros();
+    let mode = MODES.get(number as usize)?;
+    let mut bits = Bits { value: u128::from_le_bytes(*block), used: 0 };
+    let mut fields = Fields { mode: number as u8, ..Fields::NONE };
+    bits.take(number + 1);
+    fields.pattern = bits.take(mode.pattern_bits) as u8;
+    if mode.planes {
+        fields.rotation = bits.take(2) as u8;
+        fields.swapped = bits.take(mode.swap_bits) != 0;
+    }
+    take_endpoints(&mut bits, &mut fields, mode);
+    let first = take_weights(&mut bits, mode.weight_bits, mode, fields.pattern);
+    let second = if mode.planes { take_weights(&mut bits, mode.second_bits, mode, 0) } else { 0 };
+    (fields.weights, fields.second) = if fields.swapped { (second, first) } else { (first, second) };
+    Some(fields)
+}
+
+fn take_endpoints(bits: &mut Bits, fields: &mut Fields, mode: &Mode) {
+    let mut values = [[[0; 4]; 2]; 3];
+    for channel in 0..4 {
+        let stored = if channel == 3 { mode.alpha } else { mode.colour }.stored_bits();
+        for ends in values.iter_mut().take(mode.subsets) {
+            for end in ends {
+                end[channel] = bits.take(stored) as u32;
+            }
+        }
+    }
+    for (values, out) in values.iter().zip(&mut fields.ends).take(mode.subsets) {
+        let lowest = match mode.colour.parity {
+            Parity::Own => [0; 2],
+            Parity::Each => [bits.take(1) as u32, bits.take(1) as u32],
+            Parity::Shared => [bits.take(1) as u32; 2],
+        };
+        for ((values, lowest), out) in values.iter().zip(lowest).zip(out) {
+            let mut end = [255; 4];
+            for (channel, value) in values.iter().enumerate() {
+                let grid = if channel == 3 { mode.alpha } else { mode.colour };
+                if grid.bits > 0 {
+                    let apart = grid.parity != Parity::Own;
+                    end[channel] = grid.widen(if apart { value << 1 | lowest } else { *value });
+                }
+            }
+            *out = u32::from_le_bytes(end);
+        }
+    }
+}
+
+fn take_weights(bits: &mut Bits, width: u32, mode: &Mode, pattern: u8) -> u64 {
+    let anchors = &mode.partition(pattern).anchors[..mode.subsets];
+    let mut out = 0;
+    for texel in 0..16 {
+        let saved = u32::from(anchors.contains(&(texel as u8)));
+        out |= bits.take(width - saved) << (4 * texel);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn squeezing_and_spreading() {
+        for width in 2..=4 {
+            let mut weights = 0u64;
+            let mut tight = 0u64;
+            for i in 0..16 {
+                let w = (i * 7 + 3) as u64 & ((1 << width) - 1);
+                weights |= w << (4 * i);
+                tight |= w << (width * i);
+            }
+            assert_eq!(squeeze(weights, width), tight, "{width}");
+        }
+        assert_eq!(nibbles(0b1000_0000_0000_0101), 0xF000_0000_0000_0F0F);
+    }
+
+    /// Every mode's fields fill the block exactly.
+    #[test]
+    fn fields_fill_the_block() {
+        for (number, mode) in MODES.iter().enumerate() {
+            let mut bits = Bits { value: 0, used: 0 };
+            bits.put(1, number as u32 + 1 + mode.pattern_bits + mode.swap_bits + 2 * u32::from(mode.planes));
+            put_endpoints(&mut bits, &Fields::NONE, mode);
+            put_weights(&mut bits, 0, mode.weight_bits, mode, 0);
+            if mode.planes {
+                put_weights(&mut bits, 0, mode.second_bits, mode, 0);
+            }
+            assert_eq!(bits.used, 128, "mode {number}");
+        }
+    }
+
+    /// Any block comes back as it was: whatever a block says is canonical.
+    #[test]
+    fn packing_undoes_unpacking() {
+        let mut state = 1u128;
+        for _ in 0..100_000 {
+            state = state.wrapping_mul(0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645).wrapping_add(1);
+            let bytes = (state ^ state >> 64).to_le_bytes();
+            if bytes[0] != 0 {
+                assert_eq!(pack(&unpack(&bytes).expect("a mode")), bytes);
+            }
+        }
+        assert_eq!(unpack(&[0; 16]), None);
+    }
+}
