@@ -20,7 +20,7 @@ pub use options::{BakeError, BakeOptions, Extra, NameSanitizer, ProgressSink, Re
 use crate::guid::Guid;
 use crate::state::blocks::Damage;
 use crate::state::{EntryRec, NoState, STRICT_NAMES, Section, State, SubRec};
-use crate::store::{TEMPORARY, cache_path, db_path};
+use crate::store::{LOCK, TEMPORARY, cache_path, db_path};
 use folder::{Asset, stem};
 use kiln_kit::{Diag, Severity};
 use link::{Linked, Refused, Sum};
@@ -29,9 +29,6 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-
-/// The file by which bakes of one output keep out of each other's way.
-const LOCK: &str = ".asset-db.lock";
 
 /// Bakes a project.
 ///

@@ -271,6 +271,20 @@ impl State {
         }
     }
 
+    /// The same for whoever only looks. A bake that runs may have put one of its two files in place and not yet the other:
+    /// then its end is waited for.
+    pub(crate) fn look(out_dir: &Path) -> Result<State, NoState> {
+        match State::open(out_dir) {
+            Err(NoState::OtherDb) => {
+                if let Ok(lock) = crate::store::open(&out_dir.join(crate::store::LOCK)) {
+                    lock.lock_shared().map_err(NoState::Io)?;
+                }
+                State::open(out_dir)
+            }
+            state => state,
+        }
+    }
+
     fn open_file(path: &Path) -> Result<State, NoState> {
         let file = match crate::store::open(path) {
             Ok(file) => file,

@@ -291,6 +291,9 @@ pub(crate) struct Temporary {
     file: fs::File,
 }
 
+/// The file by which bakes of one output keep out of each other's way.
+pub(crate) const LOCK: &str = ".asset-db.lock";
+
 /// How the names of temporary files start.
 pub(crate) const TEMPORARY: &str = ".asset-db-";
 

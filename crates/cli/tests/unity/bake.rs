@@ -157,3 +157,22 @@ fn pipes_in_the_place_of_its_files_are_refused() {
         assert!(project.run(&["list", "--no-refresh"]).code != -1);
     }
 }
+
+/// A bake puts two files in place, one after the other. Whoever looks in between waits for its end.
+#[test]
+fn looking_between_two_files_of_a_bake_waits() {
+    let project = Project::sample();
+    assert_eq!(project.run(&["bake"]).code, 0);
+    let dir = project.root().join("Library/unity-assetdb");
+    let lock = fs::File::options().append(true).open(dir.join(".asset-db.lock")).unwrap();
+    lock.lock().unwrap();
+    let whole = fs::read(dir.join("asset-db.bin")).unwrap();
+    fs::write(dir.join("asset-db.bin"), &whole[1..]).unwrap();
+    let mut child =
+        project.command(&["list", "--no-refresh"]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert!(child.try_wait().unwrap().is_none(), "it did not wait");
+    fs::write(dir.join("asset-db.bin"), &whole).unwrap();
+    drop(lock);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

@@ -55,7 +55,7 @@ fn cases(setup: &Setup) -> Result<Vec<Case>, NotRun> {
                 cases.push(Case::counted(name, move |dir| at_call(&sample, edit, &point, dir)));
             }
         }
-        for n in 0..setup.of(3, 60) {
+        for n in 0..setup.of(3, 150) {
             let (name, sample) = (format!("{} at some time {n}", sample.name), Arc::clone(&sample));
             let seed = setup.seed;
             cases.push(Case::counted(name.clone(), move |dir| at_some_time(&sample, &name, seed, dir)));
