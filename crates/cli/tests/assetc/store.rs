@@ -37,7 +37,7 @@ fn number(ran: &Ran, path: &[&str]) -> u64 {
     path.iter().fold(&json, |json, name| &json[name]).as_u64().unwrap_or_else(|| panic!("{path:?}: {json}"))
 }
 
-/// Files with their bytes, the journal's bytes, and what was said.
+/// The output's files with their bytes, the pack, and what was said of assets.
 type Left = (Vec<(String, Vec<u8>)>, Vec<u8>, String);
 
 /// Everything a build leaves: outputs, manifest, pack, and what is said of each asset.
