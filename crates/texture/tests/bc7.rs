@@ -59,7 +59,7 @@ fn base(image: &Image, mode: Mode, settings: &Settings) -> (Encoded, Vec<[u8; 4]
 
 #[test]
 fn colour_survives_at_every_quality() {
-    for (alpha, channels, bound) in [(false, &[0, 1, 2][..], 45.0), (true, &[0, 1, 2, 3], 33.0)] {
+    for (alpha, channels, bound) in [(false, &[0, 1, 2][..], 44.0), (true, &[0, 1, 2, 3], 30.0)] {
         let image = painted(61, 47, alpha);
         let mut before = 0.0;
         for quality in [Quality::Fast, Quality::Default, Quality::High] {
