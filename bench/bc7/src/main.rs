@@ -32,8 +32,9 @@ fn main() {
 
     let mut encoders = Vec::new();
     if !said("ours") {
-        encoders
-            .extend([Profile::UltraFast, Profile::VeryFast, Profile::Fast, Profile::Basic].map(Encoder::Intel));
+        encoders.extend(
+            [Profile::UltraFast, Profile::VeryFast, Profile::Fast, Profile::Basic].map(Encoder::Intel),
+        );
         encoders.push(Encoder::Transcoded(Quality::Default));
     }
     if said("slow") {

@@ -66,7 +66,8 @@ impl Results<'_> {
     fn row(&self, encoder: usize) -> Row {
         let all = &self.figures[encoder];
         let megapixels: f64 = self.images.iter().map(Image::megapixels).sum();
-        let with_alpha = all.iter().zip(self.images).filter(|(_, image)| image.has_alpha).map(|(f, _)| f.rgba);
+        let with_alpha =
+            all.iter().zip(self.images).filter(|(_, image)| image.has_alpha).map(|(f, _)| f.rgba);
         Row {
             name: self.encoders[encoder].name(),
             cpu: megapixels / all.iter().map(|f| f.time.cpu).sum::<f64>(),
@@ -81,7 +82,9 @@ impl Results<'_> {
     pub fn table(&self) {
         let megapixels: f64 = self.images.iter().map(Image::megapixels).sum();
         println!("{} images, {megapixels:.2} megapixels\n", self.images.len());
-        println!("| encoder | MP/s CPU | MP/s wall | RGB dB | RGBA dB | RGBA dB with alpha | opaque texels pierced |");
+        println!(
+            "| encoder | MP/s CPU | MP/s wall | RGB dB | RGBA dB | RGBA dB with alpha | opaque texels pierced |"
+        );
         println!("|---|---|---|---|---|---|---|");
         for i in 0..self.encoders.len() {
             let Row { name, cpu, wall, rgb, rgba, alpha_rgba, pierced } = self.row(i);
@@ -129,7 +132,8 @@ impl Results<'_> {
                 sums.iter_mut().zip(f.modes).for_each(|(sum, n)| *sum += n);
             }
             let total = f64::from(sums.iter().sum::<u32>());
-            let cells: Vec<_> = sums.iter().map(|&n| format!("{:.1}", f64::from(n) / total * 100.0)).collect();
+            let cells: Vec<_> =
+                sums.iter().map(|&n| format!("{:.1}", f64::from(n) / total * 100.0)).collect();
             println!("| {} | {} |", encoder.name(), cells.join(" | "));
         }
     }
@@ -139,7 +143,12 @@ impl Results<'_> {
         for (i, image) in self.images.iter().enumerate() {
             print!("{:44} {:4}x{:<4}", image.name, image.width, image.height);
             for all in self.figures {
-                print!("  {:6.2}/{:6.2}/{:6.1}", all[i].rgb, all[i].rgba, image.megapixels() / all[i].time.cpu);
+                print!(
+                    "  {:6.2}/{:6.2}/{:6.1}",
+                    all[i].rgb,
+                    all[i].rgba,
+                    image.megapixels() / all[i].time.cpu
+                );
             }
             println!();
         }

@@ -33,7 +33,9 @@ pub(crate) fn ready(texture: &Ktx2View<'_>, has_bc7: bool) -> Result<Ready, Box<
         Payload::Rgba8 => (plain, |raw, _| Some(raw.to_vec())),
         Payload::Rgba16F => (TextureFormat::Rgba16Float, |raw, _| Some(raw.to_vec())),
         Payload::Bc7 if blocks => (bc7, |raw, _| Some(raw.to_vec())),
-        Payload::Bc7 => return Err("a BC7 texture needs a GPU with BC7, and sides that are multiples of four".into()),
+        Payload::Bc7 => {
+            return Err("a BC7 texture needs a GPU with BC7, and sides that are multiples of four".into());
+        }
         Payload::Uastc { .. } if blocks => (bc7, to_bc7),
         Payload::Uastc { .. } => (plain, to_texels),
     };
