@@ -16,7 +16,7 @@ fn a_model_comes_with_all_it_has() {
     let p = project();
     assert_eq!(p.build(), (1, 0));
     let files: Vec<String> = p.tree("runtime").into_keys().collect();
-    assert_eq!(files, ["assets.hman", "rig.hanim", "rig.hmesh", "rig.skin.hmat"]);
+    assert_eq!(files, ["assets.hman", "rig.hanim", "rig.hmat", "rig.hmesh"]);
     p.run(&["check"]).expect(0);
     let info = p.run(&["info", "--json"]).expect(0).stdout;
     assert!(info.contains("rig.hmesh"), "{info}");
