@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-struct Run {
-    wall: f64,
-    cpu: f64,
+pub struct Run {
+    pub wall: f64,
+    pub cpu: f64,
     peak: u64,
 }
 
@@ -35,11 +35,17 @@ pub fn cold(assets: &Path, runs: usize) {
 }
 
 fn build(program: &Path, assets: &Path, jobs: usize) -> Run {
+    build_with(program, assets, jobs, &[("KILN_CACHE".to_owned(), "off".to_owned())])
+}
+
+/// Builds into an empty output, in this environment.
+pub fn build_with(program: &Path, assets: &Path, jobs: usize, vars: &[(String, String)]) -> Run {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let input = std::fs::canonicalize(assets).expect("the project is there");
     std::fs::write(dir.path().join("assetc.yml"), format!("input: {}\n", input.display())).expect("room for a file");
     let start = Instant::now();
     let mut child = Command::new(program);
+    child.envs(vars.iter().map(|(name, value)| (name, value)));
     child.arg("-q").arg("-C").arg(dir.path()).arg(format!("-j{jobs}")).stderr(std::process::Stdio::null());
     // One thread gets one core: the process that compiles shaders would use the other, and flatter it.
     let pin = move || unsafe {

@@ -1,10 +1,12 @@
 //! How long `assetc` takes. `warm`: when there is nothing to do, side by side with the least that any tool could do, a
 //! bare parallel walk that stats every file of the source and the output tree. `cold`: when there is everything to do.
+//! `store`: when it was done before, in another checkout or on another machine.
 //!
 //! ```text
 //! cargo build --release -p kiln-cli
 //! cargo run --release --manifest-path bench/assetc/Cargo.toml -- warm [assets] [runs]
 //! cargo run --release --manifest-path bench/assetc/Cargo.toml -- cold <source tree> [runs]
+//! cargo run --release --manifest-path bench/assetc/Cargo.toml -- store <source tree> [runs]
 //! ```
 //!
 //! Both sides are whole processes, run in turn, on the same trees. The bytes that a warm build reads are taken from
@@ -12,7 +14,11 @@
 
 mod cold;
 mod project;
+#[path = "../../../crates/kit/tests/store/server.rs"]
+#[allow(dead_code, reason = "the server is shared with the tests of the store")]
+mod server;
 mod stages;
+mod store;
 mod walk;
 
 use std::path::{Path, PathBuf};
@@ -26,7 +32,8 @@ fn main() {
         Some("walk") => println!("{}", args[1..].iter().map(|root| walk::walk(Path::new(root))).sum::<u64>()),
         Some("warm") => warm(number(1, 10_000), number(2, 21)),
         Some("cold") if args.len() > 1 => cold::cold(Path::new(&args[1]), number(2, 3)),
-        _ => eprintln!("usage: bench-assetc warm [assets] [runs] | cold <source tree> [runs]"),
+        Some("store") if args.len() > 1 => store::store(Path::new(&args[1]), number(2, 3)),
+        _ => eprintln!("usage: bench-assetc warm [assets] [runs] | cold|store <source tree> [runs]"),
     }
 }
 
@@ -39,7 +46,10 @@ fn warm(assets: usize, runs: usize) {
     let root = dir.path();
     let bytes = project::generate(&root.join("assets"), assets);
     println!("{assets} PNG sources of 8x8 texels, {} KB", bytes / 1024);
-    let build = || Command::new(assetc()).arg("-q").arg("-C").arg(root).stdout(Stdio::null()).status();
+    let build = || {
+        let mut command = Command::new(assetc());
+        command.env("KILN_CACHE", "off").arg("-q").arg("-C").arg(root).stdout(Stdio::null()).status()
+    };
     let cold = timed(|| assert!(build().expect("assetc runs").success()));
     println!("cold build: {:.2} s", cold.as_secs_f64());
     // Sources that were young when they were read are looked at once more.

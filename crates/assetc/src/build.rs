@@ -9,8 +9,8 @@ use kiln_format::by_path;
 use kiln_kit::fs::Log;
 use kiln_kit::record::{Output, Record};
 use kiln_kit::{
-    Cache, Diag, Done, Event, Events, Fs, Hash, Plan, Real, Records, RelPath, Severity, State, Tree, World,
-    run,
+    Cache, Diag, Done, Event, Events, Fs, Hash, Plan, Real, Records, RelPath, Severity, Shard, State, Store,
+    Tree, World, run,
 };
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -42,6 +42,11 @@ pub struct Request<'a> {
     pub manifest: Manifest,
     /// Whether the output is bundled afterwards.
     pub pack: bool,
+    /// Where results are looked for and put beyond this output.
+    pub store: Option<&'a Store>,
+    /// The part of the sources that is built, if not all: then neither manifest nor pack is written, and the outputs of
+    /// other sources stay as they are.
+    pub shard: Option<Shard>,
     /// Who watches.
     pub events: &'a dyn Events,
 }
@@ -76,6 +81,11 @@ impl Report {
     /// How many sources were built.
     pub fn built(&self) -> usize {
         self.assets.iter().filter(|a| matches!(a.state, State::Built(_))).count()
+    }
+
+    /// How many sources had their result in the store.
+    pub fn fetched(&self) -> usize {
+        self.assets.iter().filter(|a| matches!(a.state, State::Fetched(_))).count()
     }
 
     /// How many sources needed nothing.
@@ -116,7 +126,11 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
     let out_tree = out_tree.map_err(|e| at_root("unreadable", &roots.output, &e))?;
     let world = World { src: &src, src_tree: &src_tree, out: &out, out_tree: &out_tree };
 
-    let planned = plan(&src_tree, request.resolver, request.tools);
+    let mut planned = plan(&src_tree, request.resolver, request.tools);
+    if let Some(shard) = request.shard {
+        planned.assets.retain(|asset| shard.has(&asset.source));
+        planned.conflicts.retain(|(source, _)| shard.has(source));
+    }
     let complete = src_tree.problems.iter().all(|p| p.severity < Severity::Error);
     let keep: Vec<&str> =
         [LINK, PACK].into_iter().chain(planned.conflicts.iter().map(|(s, _)| s.as_str())).collect();
@@ -124,7 +138,8 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
         pool: &pool,
         force: request.force,
         verify: request.verify,
-        prune: complete,
+        prune: complete && request.shard.is_none(),
+        store: request.store,
         events: request.events,
     };
     let done = run(world, &mut cache, &planned.assets, &keep, how)
@@ -137,7 +152,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
         let problems = pool.install(|| verify(&out, records, &report.assets));
         report.problems.extend(problems);
     }
-    if report.is_ok() {
+    if report.is_ok() && request.shard.is_none() {
         let outputs = match request.manifest {
             Manifest::Textures => vec![],
             Manifest::All => outputs(cache.records(), &report.assets),

@@ -56,6 +56,8 @@ pub static RECIPES: &[&dyn Recipe] = &[
     &Lut,
     &Material,
     &Mesh,
+    #[cfg(not(feature = "fbx"))]
+    &crate::recipes::fbx::Unread,
     &Shader,
     &Font,
     &Environment,
@@ -150,6 +152,7 @@ mod tests {
         check("models/Chair.v2.GLB", "mesh", "models/Chair.v2.hmesh");
         check("a.gltf", "mesh", "a.hmesh");
         check("a.obj", "mesh", "a.hmesh");
+        check("a.FBX", if cfg!(feature = "fbx") { "mesh" } else { "fbx" }, "a.hmesh");
         check("brick.mat", "material", "brick.hmat");
         check("a/Lamp.hdr", "light", "a/Lamp.ktx2");
         check("lamp.EXR", "light", "lamp.ktx2");

@@ -15,7 +15,7 @@ use crate::build::{Report, Request, build};
 use crate::check::read_records;
 use crate::config::{Config, FILE_NAME, Roots};
 use crate::tools::Tools;
-use kiln_kit::{Diag, Event, Events, Hash, Stamp, State};
+use kiln_kit::{Diag, Event, Events, Hash, Stamp, State, Store};
 use look::Look;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -59,6 +59,8 @@ pub struct Watch<'a> {
     pub jobs: usize,
     /// Whether the output is bundled after every build, whatever the configuration says.
     pub pack: bool,
+    /// Where results are looked for and put beyond the output.
+    pub store: Option<&'a Store>,
     /// When to look.
     pub pace: Pace,
     /// Who watches the builds.
@@ -239,7 +241,8 @@ impl Watch<'_> {
         };
         let errors: Vec<Diag> = turn.errors().into_iter().map(|(_, diag)| diag.clone()).collect();
         let idle = turn.outcome.as_ref().map_or(true, |report| {
-            report.built() == 0 && report.packed.as_ref().is_none_or(|packed| packed.unchanged)
+            report.built() + report.fetched() == 0
+                && report.packed.as_ref().is_none_or(|packed| packed.unchanged)
         });
         turn.quiet = memory.number > 0
             && idle
@@ -277,6 +280,8 @@ impl Watch<'_> {
             verify: false,
             manifest: config.manifest(),
             pack: self.pack || config.pack(),
+            store: self.store,
+            shard: None,
             events,
         })
     }
@@ -368,6 +373,7 @@ mod tests {
                 tools: &|config: &Config| Tools::find(config, &[], PathBuf::new()),
                 jobs: 2,
                 pack: false,
+                store: None,
                 pace: Pace { sweep: Duration::from_millis(5), ..Pace::default() },
                 events: &(),
             }

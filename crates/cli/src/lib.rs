@@ -1,11 +1,12 @@
-//! What the command lines of Kiln's tools share: terminal output, JSON, progress. Each tool's arguments and exit codes
-//! are in the directory of its executable, so that none links another's libraries. Everything else is in the libraries;
-//! this is the only crate that prints.
+//! What the command lines of Kiln's tools share: terminal output, JSON, progress, the store of results. Each tool's
+//! arguments and exit codes are in the directory of its executable, so that none links another's libraries. Everything
+//! else is in the libraries; this is the only crate that prints.
 
 pub mod json;
 pub mod manual;
 pub mod progress;
 pub mod render;
+pub mod store;
 pub mod terminal;
 
 /// A panic inside a cook is reported as that asset's error; the default message would only come in between.

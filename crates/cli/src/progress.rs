@@ -106,13 +106,13 @@ impl Events for Progress {
                 state.running.push(source.to_string());
                 self.draw(&mut state);
             }
-            Event::Finished { source, why, error, took } => {
+            Event::Finished { source, why, fetched, error, took } => {
                 state.finished += 1;
                 state.failed += usize::from(error.is_some());
                 state.running.retain(|name| name != source.as_str());
                 let word = match error {
                     Some(_) => self.style.error("failed"),
-                    None => self.style.good("built"),
+                    None => self.style.good(if fetched { "fetched" } else { "built" }),
                 };
                 if self.verbosity == Verbosity::Verbose {
                     let note = self.style.faint(&format!("({why}; {})", render::time(took)));

@@ -75,8 +75,9 @@ fn the_layers_are_those_of_the_architecture() {
         let added = uses(&text, "dependencies", true);
         real.insert(name.clone(), uses(&text, "dependencies", false));
         if !added.is_empty() {
-            // The one feature of the product that adds crates is the baker of a library that also reads.
-            real.insert(format!("{name}[bake]"), added);
+            // Features add the baker of a library that also reads, or further servers to the command line.
+            let feature = if name == "cli" { "servers" } else { "bake" };
+            real.insert(format!("{name}[{feature}]"), added);
         }
     }
     assert_eq!(documented, real);

@@ -12,7 +12,7 @@ use kiln_format::hman::{self, Colorspace, HmanView, Kind};
 use kiln_format::hmat::{self, HmatView};
 use kiln_format::hmesh::{self, HmeshView};
 use kiln_format::hpack::{self, HpackView, Toc};
-use kiln_format::ktx2::{self, Desc, Ktx2View, Payload};
+use kiln_format::ktx2::{self, Desc, Ktx2View};
 use kiln_format::{Error, FORMATS, Format, Lookup, by_path, refs};
 use meshes::Mesh;
 use proptest::collection::{btree_map, btree_set, vec};

@@ -7,11 +7,14 @@
 
 pub mod cube;
 pub mod faces;
+#[cfg(feature = "fbx")]
+pub mod fbx;
 mod files;
 pub mod gltf;
 pub mod image;
 pub mod light;
 pub mod obj;
+mod polygon;
 
 use kiln_kit::Diag;
 

@@ -16,7 +16,6 @@ mod material;
 mod mtl;
 mod number;
 mod parse;
-mod polygon;
 mod smooth;
 
 use kiln_ir::{MaterialId, Mesh, MeshId, Node, NodeId, Scene, Valid};

@@ -4,10 +4,13 @@
 use crate::fs::{Entry, Fs, Staged, Stamp, Tree};
 use crate::hash::Hash;
 use crate::record::{Input, Seen};
+use crate::remote::Blob;
 use crate::share::{Made, WorkKey, Works};
-use crate::{Diag, RelPath};
+use crate::store::{Found, Store};
+use crate::{Diag, RelPath, Severity};
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Instant;
 
 /// A file that was changed less than this before it was read may be changed again without its stamp telling:
 /// clocks of file systems tick every 1–10 ms.
@@ -29,7 +32,7 @@ const TRIES: usize = 3;
 pub(crate) struct Emitted {
     pub(crate) path: RelPath,
     pub(crate) staged: Staged,
-    pub(crate) hash: Hash,
+    pub(crate) blob: Blob,
     pub(crate) work: Option<WorkKey>,
 }
 
@@ -40,7 +43,11 @@ pub struct Cook<'a> {
     tree: &'a Tree,
     out: &'a dyn Fs,
     works: Option<&'a Works>,
-    inputs: BTreeMap<RelPath, Seen>,
+    store: Option<&'a Store>,
+    /// Whether results of others may be taken from it, and not only put into it.
+    finds: bool,
+    pub(crate) seen: BTreeMap<RelPath, Seen>,
+    pub(crate) kept: Option<Blob>,
     pub(crate) emitted: Vec<Emitted>,
     pub(crate) warnings: Vec<Diag>,
 }
@@ -54,7 +61,10 @@ impl<'a> Cook<'a> {
             tree,
             out,
             works: None,
-            inputs: BTreeMap::new(),
+            store: None,
+            finds: false,
+            seen: BTreeMap::new(),
+            kept: None,
             emitted: vec![],
             warnings: vec![],
         }
@@ -63,6 +73,24 @@ impl<'a> Cook<'a> {
     /// The same window, with the work that all cooks of a run share.
     pub(crate) fn sharing(self, works: &'a Works) -> Cook<'a> {
         Cook { works: Some(works), ..self }
+    }
+
+    /// The same window, with a store that results are put into and, if it `finds`, taken from.
+    pub(crate) fn storing(self, store: Option<&'a Store>, finds: bool) -> Cook<'a> {
+        Cook { store, finds, ..self }
+    }
+
+    /// Takes over what a stored result says a cook would have done; all or nothing.
+    pub(crate) fn take_over(&mut self, found: &mut Found) -> io::Result<()> {
+        let mut emitted = Vec::with_capacity(found.answer.outputs.len());
+        for (output, file) in found.answer.outputs.iter().zip(&mut found.files) {
+            let staged = self.out.stage_copy(file)?;
+            emitted.push(Emitted { path: output.path.clone(), staged, blob: output.blob, work: output.work });
+        }
+        self.emitted = emitted;
+        self.seen = std::mem::take(&mut found.seen);
+        self.warnings = std::mem::take(&mut found.answer.warnings);
+        Ok(())
     }
 
     /// The file or directory that is cooked.
@@ -77,29 +105,19 @@ impl<'a> Cook<'a> {
 
     /// The bytes of a file, or `None` when nothing is there.
     pub fn read_opt(&mut self, path: &RelPath) -> Result<Option<Vec<u8>>, Diag> {
-        for _ in 0..TRIES {
-            let before = self.src.stamp(path).map_err(|e| unreadable(path, &e))?;
-            let Some(stamp) = before else {
-                self.saw(path, Seen::Absent)?;
-                return Ok(None);
-            };
-            let read = self.src.read(path);
-            let now_ns = self.src.now_ns();
-            let after = self.src.stamp(path).map_err(|e| unreadable(path, &e))?;
-            if after != before {
-                continue;
-            }
-            let bytes = read.map_err(|e| unreadable(path, &e))?;
-            self.saw(path, seen_file(stamp, now_ns, Hash::of(&bytes)))?;
-            return Ok(Some(bytes));
-        }
-        Err(Diag::error("source-changing", "it changes while it is read")
-            .path(path)
-            .hint("build again when it rests"))
+        let read = read_settled(self.src, path)?;
+        self.saw(path, read.as_ref().map_or(Seen::Absent, |(_, seen)| *seen))?;
+        Ok(read.map(|(bytes, _)| bytes))
     }
 
     /// The direct children of a directory, by name.
     pub fn list(&mut self, dir: &RelPath) -> Result<Vec<&'a Entry>, Diag> {
+        // Made from the part of a directory that could be seen, a result would be another one.
+        let inside = |path: &str| RelPath::new(path).is_ok_and(|path| path.parent().as_ref() == Some(dir));
+        let hidden = |problem: &&Diag| problem.severity == Severity::Error && inside(&problem.path);
+        if let Some(problem) = self.tree.problems.iter().find(hidden) {
+            return Err(problem.clone());
+        }
         self.saw(dir, Seen::Listing(listing(self.tree, dir)))?;
         Ok(self.tree.children(dir).collect())
     }
@@ -107,6 +125,12 @@ impl<'a> Cook<'a> {
     /// Writes an output; it gets its name when the whole cook has succeeded.
     pub fn emit(&mut self, path: &RelPath, bytes: &[u8]) -> Result<(), Diag> {
         self.stage(path, bytes, None)
+    }
+
+    /// Keeps content that goes elsewhere than to an output, so that a stored result can stand in for this cook: it is
+    /// given to [`crate::Task::restore`] then. A cook keeps one content at the most.
+    pub fn keep(&mut self, bytes: &[u8]) {
+        self.kept = Some(self.blob(bytes));
     }
 
     /// Writes an output that is the result of work which others may ask for too, and returns what there is to say
@@ -118,7 +142,16 @@ impl<'a> Cook<'a> {
         key: WorkKey,
         make: impl FnOnce() -> Result<Made, Diag>,
     ) -> Result<Vec<Diag>, Diag> {
-        let out = self.out;
+        let (out, store, finds) = (self.out, self.store, self.finds);
+        let make = || {
+            if let Some(made) = store.filter(|_| finds).and_then(|store| store.find_work(key)) {
+                return Ok(made);
+            }
+            let start = Instant::now();
+            let made = make()?;
+            store.inspect(|store| store.remember_work(key, &made, start.elapsed()));
+            Ok(made)
+        };
         let made = match self.works {
             Some(works) => works.get(key, path, |kept| out.read(kept).ok(), make)?,
             None => make()?.into(),
@@ -133,8 +166,15 @@ impl<'a> Cook<'a> {
             return Err(Diag::error("output-conflict", format!("it writes {path} twice")).path(self.source));
         }
         let staged = self.out.stage(&mut |file| file.write_all(bytes)).map_err(|e| unwritable(path, &e))?;
-        self.emitted.push(Emitted { path: path.clone(), staged, hash: Hash::of(bytes), work });
+        let blob = self.blob(bytes);
+        self.emitted.push(Emitted { path: path.clone(), staged, blob, work });
         Ok(())
+    }
+
+    fn blob(&self, bytes: &[u8]) -> Blob {
+        let blob = Blob::of(bytes);
+        self.store.inspect(|store| store.put_blob(blob, bytes));
+        blob
     }
 
     /// Says something about the source, now and whenever its cached result is used.
@@ -159,13 +199,13 @@ impl<'a> Cook<'a> {
             (Seen::File { hash: a, .. }, Seen::File { hash: b, .. }) => a == b,
             (a, b) => a == b,
         };
-        match self.inputs.get(path) {
+        match self.seen.get(path) {
             Some(old) if !same(old) => Err(Diag::error("source-changing", "it changes while it is read")
                 .path(path)
                 .hint("build again when it rests")),
             Some(_) => Ok(()),
             None => {
-                self.inputs.insert(path.clone(), seen);
+                self.seen.insert(path.clone(), seen);
                 Ok(())
             }
         }
@@ -174,13 +214,33 @@ impl<'a> Cook<'a> {
     /// The files that were read so far, by path.
     pub fn files_read(&self) -> impl Iterator<Item = &RelPath> {
         let read = |(_, seen): &(&RelPath, &Seen)| matches!(seen, Seen::File { .. });
-        self.inputs.iter().filter(read).map(|(path, _)| path)
+        self.seen.iter().filter(read).map(|(path, _)| path)
     }
 
     /// Everything that was read, looked for in vain or listed so far, by path.
     pub fn inputs(&self) -> Vec<Input<'static>> {
-        self.inputs.iter().map(|(path, seen)| Input { path: path.to_string().into(), seen: *seen }).collect()
+        self.seen.iter().map(|(path, seen)| Input { path: path.to_string().into(), seen: *seen }).collect()
     }
+}
+
+/// The bytes of a file that rests while it is read, and what was seen of it; `None` when nothing is there.
+pub(crate) fn read_settled(src: &dyn Fs, path: &RelPath) -> Result<Option<(Vec<u8>, Seen)>, Diag> {
+    for _ in 0..TRIES {
+        let before = src.stamp(path).map_err(|e| unreadable(path, &e))?;
+        let Some(stamp) = before else { return Ok(None) };
+        let read = src.read(path);
+        let now_ns = src.now_ns();
+        let after = src.stamp(path).map_err(|e| unreadable(path, &e))?;
+        if after != before {
+            continue;
+        }
+        let bytes = read.map_err(|e| unreadable(path, &e))?;
+        let seen = seen_file(stamp, now_ns, Hash::of(&bytes));
+        return Ok(Some((bytes, seen)));
+    }
+    Err(Diag::error("source-changing", "it changes while it is read")
+        .path(path)
+        .hint("build again when it rests"))
 }
 
 /// What was seen of a file, with the mark of one that was too young to trust its stamp.
@@ -202,4 +262,25 @@ pub(crate) fn unreadable(path: &RelPath, error: &io::Error) -> Diag {
 
 pub(crate) fn unwritable(path: &RelPath, error: &io::Error) -> Diag {
     Diag::error("unwritable", format!("cannot write it: {error}")).path(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mem::Mem;
+
+    #[test]
+    fn a_directory_of_which_a_part_cannot_be_seen_is_not_listed() {
+        let path = |path: &str| RelPath::new(path).unwrap();
+        let mem = Mem::new();
+        mem.put("layers/1.png", "x");
+        mem.put("others/1.png", "x");
+        let mut tree = mem.walk(None).unwrap();
+        tree.problems.push(Diag::warning("link-ignored", "it leads nowhere").path("others/2.png"));
+        tree.problems.push(Diag::error("unreadable", "the disk says no").path("layers/2.png"));
+        let source = path("layers");
+        let mut cx = Cook::new(&source, &mem, &tree, &mem);
+        assert_eq!(cx.list(&source).unwrap_err().path, "layers/2.png");
+        assert_eq!(cx.list(&path("others")).unwrap().len(), 1);
+    }
 }

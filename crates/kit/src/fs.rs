@@ -6,6 +6,7 @@
 
 use crate::{Diag, RelPath};
 use std::any::Any;
+use std::fs::File;
 use std::io;
 
 /// What tells at a glance that a file did not change.
@@ -133,6 +134,11 @@ pub trait Fs: Sync {
 
     /// Writes a file under a temporary name.
     fn stage(&self, fill: Fill<'_>) -> io::Result<Staged>;
+
+    /// Writes what is left of an open file under a temporary name: as a copy, never as a second name of the same file.
+    fn stage_copy(&self, from: &mut File) -> io::Result<Staged> {
+        self.stage(&mut |to| io::copy(from, to).map(drop))
+    }
 
     /// Makes staged files durable, then gives each its name, replacing what was there. A file fails alone.
     fn publish(&self, batch: Vec<(Staged, RelPath)>) -> Vec<io::Result<Stamp>>;

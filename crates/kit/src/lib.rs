@@ -1,5 +1,5 @@
-//! The engine of Kiln's tools, written once: rooted paths, file systems, walking, globs, hashing, the cache,
-//! incremental parallel runs and diagnostics.
+//! The engine of Kiln's tools, written once: rooted paths, file systems, walking, globs, hashing, the journal, the
+//! store, incremental parallel runs and diagnostics.
 //!
 //! Nothing in here prints, exits, or looks at environment variables or the current directory.
 
@@ -13,10 +13,13 @@ pub mod mem;
 pub mod path;
 pub mod real;
 pub mod record;
+pub mod remote;
 pub mod run;
+pub mod shard;
 pub mod share;
 pub mod spelling;
 pub mod stale;
+pub mod store;
 mod walk;
 pub mod wire;
 
@@ -28,5 +31,7 @@ pub use hash::Hash;
 pub use path::RelPath;
 pub use real::Real;
 pub use run::{Done, Event, Events, Plan, State, Task, run};
+pub use shard::Shard;
 pub use share::{Made, WorkKey};
 pub use stale::{Why, World};
+pub use store::Store;

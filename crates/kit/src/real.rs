@@ -64,6 +64,12 @@ impl Real {
         self.root.join(format!("{}{:x}-{:x}.{n}", self.prefix, std::process::id(), now_ns()))
     }
 
+    fn pending(&self) -> io::Result<Pending> {
+        let path = self.temporary();
+        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        Ok(Pending { path, file })
+    }
+
     /// Opens a regular file that lies inside the root, through whatever links.
     fn open_inside(&self, path: &RelPath) -> io::Result<File> {
         let full = fs::canonicalize(path.below(&self.root))?;
@@ -141,9 +147,7 @@ impl Fs for Real {
                 format!("{len} bytes; at most {LARGEST} are read"),
             ));
         }
-        let mut bytes = Vec::with_capacity(len as usize);
-        file.take(LARGEST).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        whole(file.take(LARGEST), len)
     }
 
     fn peek(&self, path: &RelPath, len: usize) -> io::Result<Vec<u8>> {
@@ -172,10 +176,15 @@ impl Fs for Real {
     }
 
     fn stage(&self, fill: Fill<'_>) -> io::Result<Staged> {
-        let path = self.temporary();
-        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-        let mut pending = Pending { path, file };
+        let mut pending = self.pending()?;
         fill(&mut pending.file)?;
+        Ok(Staged(Box::new(pending)))
+    }
+
+    /// Between two files the system copies, and shares the blocks until one is changed where the disk can do that.
+    fn stage_copy(&self, from: &mut File) -> io::Result<Staged> {
+        let mut pending = self.pending()?;
+        io::copy(from, &mut pending.file)?;
         Ok(Staged(Box::new(pending)))
     }
 
@@ -213,6 +222,7 @@ impl Fs for Real {
         let path = name.below(&self.root);
         let mut told = false;
         loop {
+            regular(&path)?;
             let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
             match file.try_lock() {
                 Ok(()) => {}
@@ -236,6 +246,7 @@ impl Fs for Real {
         let path = name.below(&self.root);
         let mut told = false;
         loop {
+            regular(&path)?;
             let file = match File::open(&path) {
                 Ok(file) => file,
                 Err(e) if absent(&e) => return Ok((vec![], Held::nothing())),
@@ -253,8 +264,7 @@ impl Fs for Real {
             }
             // A lock on a file that its owner has replaced holds nobody back.
             if same_file(&file, &path)? {
-                let mut bytes = Vec::new();
-                (&file).read_to_end(&mut bytes)?;
+                let bytes = whole(&file, file.metadata()?.len())?;
                 return Ok((bytes, Held(Box::new(file))));
             }
         }
@@ -269,10 +279,8 @@ struct RealLog {
 
 impl Log for RealLog {
     fn read(&mut self) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(0))?;
-        self.file.read_to_end(&mut bytes)?;
-        Ok(bytes)
+        whole(&self.file, self.file.metadata()?.len())
     }
 
     fn truncate(&mut self, len: u64) -> io::Result<()> {
@@ -295,6 +303,27 @@ impl Log for RealLog {
         }
         self.file = file;
         Ok(())
+    }
+}
+
+/// Everything that is to be read, of which there should be this much. Where less comes, a disk or a server does not do
+/// what it said: that is no content, and must not be taken for a file that was cut short.
+fn whole(mut from: impl Read, len: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
+    from.read_to_end(&mut bytes)?;
+    if (bytes.len() as u64) < len {
+        let why = format!("it ends after {} of {len} bytes", bytes.len());
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
+    }
+    Ok(bytes)
+}
+
+/// Refuses what would be opened in vain or in another place: a pipe, on which readers wait without end, a device, or a
+/// link, which might lead out of the tree.
+fn regular(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if !meta.is_file() => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+        _ => Ok(()),
     }
 }
 
@@ -376,6 +405,29 @@ mod tests {
             owner.sweep().unwrap();
             assert_eq!(fs::read_dir(dir.path()).unwrap().count(), left);
         }
+    }
+
+    #[test]
+    fn less_than_there_is_said_to_be_is_no_content() {
+        assert_eq!(whole(&b"four"[..], 4).unwrap(), b"four");
+        assert_eq!(whole(&b"it grew"[..], 4).unwrap(), b"it grew");
+        assert_eq!(whole(&b"cut"[..], 4).unwrap_err().to_string(), "it ends after 3 of 4 bytes");
+    }
+
+    /// A pipe would be waited for without end, and a link could have a file made wherever it leads.
+    #[test]
+    #[cfg(unix)]
+    fn a_log_is_a_regular_file_or_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = Real::open(dir.path()).unwrap();
+        std::os::unix::fs::symlink("elsewhere", dir.path().join("link")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(dir.path().join("socket")).unwrap();
+        fs::create_dir(dir.path().join("directory")).unwrap();
+        for name in ["link", "socket", "directory"] {
+            assert!(real.open_log(&path(name), &|| ()).is_err(), "{name}");
+            assert!(real.read_log(&path(name), &|| ()).is_err(), "{name}");
+        }
+        assert!(!dir.path().join("elsewhere").exists());
     }
 
     #[test]

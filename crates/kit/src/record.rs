@@ -111,13 +111,7 @@ impl<'a> Record<'a> {
             }
         }
         w.bytes(&self.payload);
-        w.count(self.warnings.len());
-        for diag in &self.warnings {
-            w.u8(diag.severity as u8);
-            for text in [&*diag.code, &diag.path, &diag.at, &diag.message, &diag.hint] {
-                w.text(text);
-            }
-        }
+        put_diags(&mut w, &self.warnings);
         w.finish()
     }
 
@@ -143,7 +137,7 @@ impl<'a> Record<'a> {
             inputs: list(&mut r, get_input)?,
             outputs: list(&mut r, get_output)?,
             payload: r.bytes()?.into(),
-            warnings: list(&mut r, get_diag)?,
+            warnings: get_diags(&mut r)?,
         };
         r.is_empty().then_some(record)
     }
@@ -180,6 +174,20 @@ fn get_path<'a>(r: &mut Reader<'a>) -> Option<Cow<'a, str>> {
     let path = r.text()?;
     RelPath::check(path).ok()?;
     Some(path.into())
+}
+
+pub(crate) fn put_diags(w: &mut Writer, diags: &[Diag]) {
+    w.count(diags.len());
+    for diag in diags {
+        w.u8(diag.severity as u8);
+        for text in [&*diag.code, &diag.path, &diag.at, &diag.message, &diag.hint] {
+            w.text(text);
+        }
+    }
+}
+
+pub(crate) fn get_diags(r: &mut Reader<'_>) -> Option<Vec<Diag>> {
+    list(r, get_diag)
 }
 
 fn get_diag(r: &mut Reader<'_>) -> Option<Diag> {

@@ -11,6 +11,7 @@ use crate::hash::Hash;
 use crate::record::{Output, Record};
 use crate::share::{Kept, WorkKey, Works, help_or_rest};
 use crate::stale::{Hints, Verdict, Why, World, judge};
+use crate::store::{Looks, Store};
 use crate::{Diag, RelPath};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -41,6 +42,10 @@ pub trait Task: Sync {
     fn prepare(&self, _: World<'_>) {}
     /// Cooks, and returns what the tool wants back when the result is used again.
     fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag>;
+    /// Takes what a cook returned and [kept](Cook::keep), when its stored result stands in for another one.
+    fn restore(&self, _payload: &[u8], _kept: Vec<u8>) -> Result<(), Diag> {
+        Ok(())
+    }
 }
 
 /// What happens during a run, for whoever shows it.
@@ -66,6 +71,8 @@ pub enum Event<'a> {
         source: &'a RelPath,
         /// Why it was cooked.
         why: &'a Why,
+        /// Whether its result was in the store.
+        fetched: bool,
         /// What went wrong, if anything.
         error: Option<&'a Diag>,
         /// How long it took.
@@ -96,6 +103,8 @@ pub enum State {
     Fresh,
     /// It was cooked.
     Built(Why),
+    /// It would have been cooked, but the result was in the store.
+    Fetched(Why),
     /// It was not; the old outputs are as they were.
     Failed(Box<Diag>),
 }
@@ -123,6 +132,8 @@ pub struct Plan<'a> {
     /// Whether outputs of sources that are gone are removed. Not when part of the source tree could not be
     /// read: what is there but unreadable is not gone.
     pub prune: bool,
+    /// Where results are looked for before anything is cooked (unless `force` is set), and put afterwards.
+    pub store: Option<&'a Store>,
     /// Who watches.
     pub events: &'a dyn Events,
 }
@@ -169,8 +180,8 @@ pub fn run<T: Task>(
     stale.iter().for_each(|(_, index, _)| tasks[*index].prepare(world));
     stale.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| tasks[a.1].source().cmp(tasks[b.1].source())));
     let works = if stale.is_empty() || plan.force { Works::default() } else { left(cache.records()) };
-    let kitchen = Kitchen::new(world, cache, tasks, works);
-    kitchen.cook_all(plan, stale);
+    let kitchen = Kitchen::new(world, cache, tasks, works, plan);
+    kitchen.cook_all(stale);
     for (index, result) in kitchen.into_results() {
         done[index] = result;
     }
@@ -262,6 +273,7 @@ fn journal(error: &std::io::Error) -> Diag {
 struct Ready {
     index: usize,
     why: Why,
+    fetched: bool,
     emitted: Vec<Emitted>,
     record: Record<'static>,
 }
@@ -296,10 +308,18 @@ struct Kitchen<'a, T> {
     flight: Mutex<(u64, usize)>,
     landed: Condvar,
     works: Works,
+    looks: Looks<'a>,
+    plan: Plan<'a>,
 }
 
 impl<'a, T: Task> Kitchen<'a, T> {
-    fn new(world: World<'a>, cache: &'a mut Cache, tasks: &'a [T], works: Works) -> Kitchen<'a, T> {
+    fn new(
+        world: World<'a>,
+        cache: &'a mut Cache,
+        tasks: &'a [T],
+        works: Works,
+        plan: Plan<'a>,
+    ) -> Kitchen<'a, T> {
         Kitchen {
             world,
             tasks,
@@ -310,33 +330,35 @@ impl<'a, T: Task> Kitchen<'a, T> {
             flight: Mutex::default(),
             landed: Condvar::new(),
             works,
+            looks: Looks::new(world),
+            plan,
         }
     }
 
     /// Every thread of the pool takes one cook after the other. Cooks are not jobs of the pool: a thread that waits
     /// for a part of its own cook may then help another cook with a part, but never starts a whole one on top, which
     /// would hold its memory, and whatever others wait for, until that one is done.
-    fn cook_all(&self, plan: Plan<'_>, stale: Vec<(u64, usize, Why)>) {
+    fn cook_all(&self, stale: Vec<(u64, usize, Why)>) {
         if stale.is_empty() {
             return;
         }
         self.claim_fresh(&stale);
         let queue = Mutex::new(stale.into_iter().peekable());
-        plan.pool.broadcast(|_| {
-            while let Some((weight, index, why)) = self.next(&queue, plan.events) {
-                self.cook(index, why, plan.events);
+        self.plan.pool.broadcast(|_| {
+            while let Some((weight, index, why)) = self.next(&queue) {
+                self.cook(index, why);
                 let mut flight = lock(&self.flight);
                 *flight = (flight.0 - weight, flight.1 - 1);
                 drop(flight);
                 self.landed.notify_all();
             }
         });
-        plan.pool.install(|| self.publish(std::mem::take(&mut *lock(&self.batch))));
+        self.plan.pool.install(|| self.publish(std::mem::take(&mut *lock(&self.batch))));
     }
 
     /// The next cook, as soon as there is memory for it.
-    fn next(&self, queue: &Mutex<Queue>, events: &dyn Events) -> Option<(u64, usize, Why)> {
-        while !events.is_over() {
+    fn next(&self, queue: &Mutex<Queue>) -> Option<(u64, usize, Why)> {
+        while !self.plan.events.is_over() {
             let mut queue = lock(queue);
             let weight = queue.peek()?.0;
             let mut flight = lock(&self.flight);
@@ -360,20 +382,31 @@ impl<'a, T: Task> Kitchen<'a, T> {
         }
     }
 
-    fn cook(&self, index: usize, why: Why, events: &dyn Events) {
-        let task = &self.tasks[index];
+    fn cook(&self, index: usize, why: Why) {
+        let (task, Plan { events, store, .. }) = (&self.tasks[index], self.plan);
         let source = task.source();
         let start = Instant::now();
         events.on(Event::Started { source });
-        let mut cx =
-            Cook::new(source, self.world.src, self.world.src_tree, self.world.out).sharing(&self.works);
-        let result = catch_unwind(AssertUnwindSafe(|| task.cook(&mut cx)))
-            .unwrap_or_else(|panic| Err(panicked(&*panic)));
+        let mut cx = Cook::new(source, self.world.src, self.world.src_tree, self.world.out)
+            .sharing(&self.works)
+            .storing(store, !self.plan.force);
+        let mut fetched = false;
+        let result = catch_unwind(AssertUnwindSafe(|| match self.fetch(task, &mut cx) {
+            Some(payload) => {
+                fetched = true;
+                Ok(payload)
+            }
+            None => task.cook(&mut cx),
+        }));
+        let result = result.unwrap_or_else(|panic| Err(panicked(&*panic)));
         let result = result.and_then(|payload| self.claim(index, &cx.emitted).map(|()| payload));
-        let error = result.as_ref().err().map(|e| located(e.clone(), source));
-        events.on(Event::Finished { source, why: &why, error: error.as_ref(), took: start.elapsed() });
+        let (error, took) = (result.as_ref().err().map(|e| located(e.clone(), source)), start.elapsed());
+        events.on(Event::Finished { source, why: &why, fetched, error: error.as_ref(), took });
         match (result, error) {
             (Ok(payload), _) => {
+                if let Some(store) = store.filter(|_| !fetched) {
+                    store.remember(&self.looks, task.fingerprint(), &cx, &payload, took);
+                }
                 let record = Record {
                     fingerprint: task.fingerprint().to_owned().into(),
                     why: why.to_string().into(),
@@ -382,10 +415,22 @@ impl<'a, T: Task> Kitchen<'a, T> {
                     payload: payload.into(),
                     warnings: cx.warnings,
                 };
-                self.hand_over(Ready { index, why, emitted: cx.emitted, record });
+                self.hand_over(Ready { index, why, fetched, emitted: cx.emitted, record });
             }
             (Err(error), located) => self.fail(index, located.unwrap_or(error), cx.warnings),
         }
+    }
+
+    /// Takes a result from the store, if it has the one that a cook would come to; returns its payload.
+    fn fetch(&self, task: &T, cx: &mut Cook<'_>) -> Option<Vec<u8>> {
+        let store = self.plan.store.filter(|_| !self.plan.force)?;
+        let mut found = store.find(&self.looks, task.fingerprint(), task.source())?;
+        if let Some(kept) = found.kept() {
+            task.restore(&found.answer.payload, kept.ok()?).ok()?;
+        }
+        cx.take_over(&mut found).ok()?;
+        store.count(&found);
+        Some(found.answer.payload)
     }
 
     /// Takes the paths that a cook writes; when another source has one of them already, both fail.
@@ -426,8 +471,10 @@ impl<'a, T: Task> Kitchen<'a, T> {
         let mut cooks = Vec::with_capacity(batch.ready.len());
         for mut ready in batch.ready {
             let emitted = std::mem::take(&mut ready.emitted);
-            let outputs: Vec<_> =
-                emitted.iter().map(|e| Wrote { path: e.path.clone(), hash: e.hash, work: e.work }).collect();
+            let outputs: Vec<_> = emitted
+                .iter()
+                .map(|e| Wrote { path: e.path.clone(), hash: e.blob.hash, work: e.work })
+                .collect();
             files.extend(emitted.into_iter().map(|e| (e.staged, e.path)));
             cooks.push((ready, outputs));
         }
@@ -500,7 +547,8 @@ impl<'a, T: Task> Kitchen<'a, T> {
 
     fn finish(&self, ready: Ready) {
         let Record { payload, warnings, .. } = ready.record;
-        let done = Done { state: State::Built(ready.why), payload: payload.into_owned(), warnings };
+        let state = if ready.fetched { State::Fetched(ready.why) } else { State::Built(ready.why) };
+        let done = Done { state, payload: payload.into_owned(), warnings };
         // A conflict found meanwhile has the last word.
         lock(&self.results).entry(ready.index).or_insert(done);
     }

@@ -96,7 +96,8 @@ setting={}",
             })
             .collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let plan = Plan { pool: &pool, force: self.force, verify: self.verify, prune: true, events };
+        let (force, verify) = (self.force, self.verify);
+        let plan = Plan { pool: &pool, force, verify, prune: true, store: None, events };
         let done = run(world, &mut cache, &tasks, &[], plan)?;
         Ok(tasks.into_iter().map(|t| t.source.to_string()).zip(done).collect())
     }
@@ -108,6 +109,7 @@ setting={}",
         let told = done.into_iter().filter_map(|(name, done)| match done.state {
             State::Fresh => None,
             State::Built(why) => Some(format!("{name}: {why}")),
+            State::Fetched(why) => Some(format!("{name} fetched: {why}")),
             State::Failed(error) => Some(format!("{name}: {error}")),
         });
         let mut reads = self.src.take_reads();

@@ -26,6 +26,14 @@ impl Stream for std::fs::File {
     }
 }
 
+/// Opens a regular file. On a pipe one would wait without end.
+pub(crate) fn open(path: &Path) -> io::Result<std::fs::File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    std::fs::File::open(path)
+}
+
 /// The bytes of a pak.
 pub(crate) enum Source {
     Memory(Bytes),
@@ -34,7 +42,7 @@ pub(crate) enum Source {
 
 impl Source {
     pub(crate) fn map(path: &Path) -> Result<Source, Error> {
-        let file = std::fs::File::open(path)?;
+        let file = open(path)?;
         if file.metadata()?.len() == 0 {
             return Ok(Source::memory(Owner::Static(&[])));
         }

@@ -219,8 +219,8 @@ fn bc7_is_what_another_decoder_sees() {
     let file_of =
         |level: &[u8]| texture(Shape::flat(10, 7), Payload::Bc7, Transfer::Srgb, true, &[level.to_vec()]);
     let html = page(&Tree::from([("a.ktx2".into(), file_of(&level))]), &Options::default()).html;
-    let told = data(&html);
-    let shown = &file(&told, "a.ktx2")["levels"][0]["images"][0];
+    let read = data(&html);
+    let shown = &file(&read, "a.ktx2")["levels"][0]["images"][0];
     assert!(rgba(&blob(&html, shown)).2.as_flattened() == theirs);
     // A block of the reserved mode is told, not drawn.
     level[0] = 0;

@@ -20,18 +20,15 @@ pub use options::{BakeError, BakeOptions, Extra, NameSanitizer, ProgressSink, Re
 use crate::guid::Guid;
 use crate::state::blocks::Damage;
 use crate::state::{EntryRec, NoState, STRICT_NAMES, Section, State, SubRec};
-use crate::store::{TEMPORARY, cache_path, db_path};
+use crate::store::{LOCK, TEMPORARY, cache_path, db_path};
 use folder::{Asset, stem};
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Severity};
 use link::{Linked, Refused, Sum};
 use scan::{Old, Scan, Scanned};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-
-/// The file by which bakes of one output keep out of each other's way.
-const LOCK: &str = ".asset-db.lock";
 
 /// Bakes a project.
 ///
@@ -85,7 +82,7 @@ impl Bake<'_> {
             return Err(BakeError::Other(format!("Assets/ not found at {}", project.display())));
         }
         let out_dir = &self.options.out_dir;
-        fs::create_dir_all(out_dir)?;
+        fs::create_dir_all(out_dir).map_err(|e| at(out_dir, e))?;
         let _lock = self.lock()?;
         sweep(out_dir);
         let state = if self.extra.no_cache { None } else { self.open() };
@@ -93,7 +90,7 @@ impl Bake<'_> {
         let mut report = Report { cache: started.elapsed(), ..Report::default() };
 
         let walking = Instant::now();
-        let root = dir::Root::open(project)?;
+        let root = dir::Root::open(project).map_err(|e| at(project, e))?;
         let progress = |walked: usize| {
             if let Some(on_walk) = &self.extra.on_walk {
                 on_walk(walked);
@@ -147,17 +144,17 @@ impl Bake<'_> {
 
     /// Keeps other bakes of this output out until it is dropped.
     fn lock(&self) -> Result<File, BakeError> {
-        let file =
-            File::options().create(true).truncate(false).write(true).open(self.options.out_dir.join(LOCK))?;
+        let path = self.options.out_dir.join(LOCK);
+        let file = open_lock(&path).map_err(|e| at(&path, e))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 if let Some(wait) = &self.extra.on_wait {
                     wait();
                 }
-                file.lock()?;
+                file.lock().map_err(|e| at(&path, e))?;
             }
-            Err(TryLockError::Error(error)) => return Err(error.into()),
+            Err(TryLockError::Error(error)) => return Err(at(&path, error)),
         }
         Ok(file)
     }
@@ -266,6 +263,9 @@ impl Bake<'_> {
             Refused::Ambiguous(found) => found.into(),
             Refused::TooLarge => BakeError::Other("the project has more than an index can count".to_owned()),
         })?;
+        if let Some(trouble) = linked.diags().find(|diag| diag.severity == Severity::Error) {
+            return Err(BakeError::Other(format!("{}: {}", trouble.path, trouble.message)));
+        }
         for diag in linked.diags() {
             self.warn(report, diag.clone());
         }
@@ -283,7 +283,8 @@ impl Bake<'_> {
         let (db, state) = (db_path(&self.options.out_dir), cache_path(&self.options.out_dir));
         let (written, unfinished) =
             rayon::join(|| linked.write_db(&db), || linked.write_state(&state, &self.extra.note));
-        let (written, unfinished) = (written?, unfinished?);
+        let written = written.map_err(|e| at(&db, e))?;
+        let unfinished = unfinished.map_err(|e| at(&state, e))?;
         let mut head = written.head;
         head.options = self.option_bits();
         // A database that would be the same stays, with its time.
@@ -291,12 +292,25 @@ impl Bake<'_> {
         if let Some(old) = same {
             head.db_mtime_ns = old.head.db_mtime_ns;
         }
-        let new_state = unfinished.finish(head)?;
+        let new_state = unfinished.finish(head).map_err(|e| at(&state, e))?;
         if same.is_none() {
-            written.db.publish(&db)?;
+            written.db.publish(&db).map_err(|e| at(&db, e))?;
         }
-        Ok(new_state.publish(&state)?)
+        new_state.publish(&state).map_err(|e| at(&state, e))
     }
+}
+
+/// The system refused something that was to be done with a path.
+fn at(path: &Path, error: io::Error) -> BakeError {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display())).into()
+}
+
+/// Opens the lock, making it first. Anything but a regular file is refused: on a pipe one would wait without end.
+fn open_lock(path: &Path) -> io::Result<File> {
+    if fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    File::options().create(true).truncate(false).write(true).open(path)
 }
 
 fn sanitized_line(hint: &str, sub: bool, before: &str, after: &str) -> String {

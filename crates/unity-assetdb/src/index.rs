@@ -124,7 +124,7 @@ pub enum Resolved<'a> {
 impl Index {
     /// Opens the index in an output directory.
     pub fn open(out_dir: &Path) -> Result<Index> {
-        match State::open(out_dir) {
+        match State::look(out_dir) {
             Ok(state) => Ok(Index { state }),
             Err(NoState::Missing) => Err(IndexError::Missing),
             Err(NoState::Unusable(why)) => Err(IndexError::Unusable(why)),

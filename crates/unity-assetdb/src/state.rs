@@ -271,8 +271,22 @@ impl State {
         }
     }
 
+    /// The same for whoever only looks. A bake that runs may have put one of its two files in place and not yet the other:
+    /// then its end is waited for.
+    pub(crate) fn look(out_dir: &Path) -> Result<State, NoState> {
+        match State::open(out_dir) {
+            Err(NoState::OtherDb) => {
+                if let Ok(lock) = crate::store::open(&out_dir.join(crate::store::LOCK)) {
+                    lock.lock_shared().map_err(NoState::Io)?;
+                }
+                State::open(out_dir)
+            }
+            state => state,
+        }
+    }
+
     fn open_file(path: &Path) -> Result<State, NoState> {
-        let file = match fs::File::open(path) {
+        let file = match crate::store::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(NoState::Missing),
             Err(error) => return Err(NoState::Io(error)),
@@ -344,7 +358,7 @@ impl State {
 
 /// The checksum of a file.
 fn crc_of(path: &Path) -> std::io::Result<u32> {
-    let mut file = fs::File::open(path)?;
+    let mut file = crate::store::open(path)?;
     let mut crc = crc32fast::Hasher::new();
     let mut piece = vec![0; 64 << 10];
     loop {

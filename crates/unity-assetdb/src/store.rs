@@ -4,7 +4,7 @@
 //! For lookups in a large project without decoding all of it, see [`crate::index`].
 
 use kiln_format::assetdb::{Kind, Part, Reader, Writer};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fmt, fs, io};
@@ -264,7 +264,17 @@ pub fn decode(bytes: &[u8]) -> Result<AssetDb, StoreError> {
 /// # Ok::<(), store::StoreError>(())
 /// ```
 pub fn read(path: &Path) -> Result<AssetDb, StoreError> {
-    decode(&fs::read(path)?)
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes)?;
+    decode(&bytes)
+}
+
+/// Opens a regular file. On a pipe one would wait without end.
+pub(crate) fn open(path: &Path) -> io::Result<fs::File> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    fs::File::open(path)
 }
 
 /// Writes a database, whole or not at all.
@@ -280,6 +290,9 @@ pub(crate) struct Temporary {
     path: PathBuf,
     file: fs::File,
 }
+
+/// The file by which bakes of one output keep out of each other's way.
+pub(crate) const LOCK: &str = ".asset-db.lock";
 
 /// How the names of temporary files start.
 pub(crate) const TEMPORARY: &str = ".asset-db-";

@@ -5,6 +5,7 @@
 //! not YAML, or gives a key a value it does not accept, is an error with line and column; a key nobody knows is
 //! a warning with the likely spelling.
 
+mod cache;
 mod init;
 mod parse;
 mod resolve;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use kiln_kit::Diag;
 use kiln_kit::glob::Glob;
+use kiln_kit::store::settings::CacheSettings;
 
 pub use init::{STARTER, init};
 pub use kiln_kit::spelling::nearest;
@@ -57,6 +59,7 @@ pub struct Config {
     embed: Vec<Glob>,
     /// Programs, by name.
     tools: Vec<(String, Text)>,
+    cache: CacheSettings,
     base: Layers,
     presets: Vec<Preset>,
     warnings: Vec<Diag>,
@@ -107,6 +110,7 @@ impl Config {
             manifest: Manifest::Textures,
             embed: Vec::new(),
             tools: Vec::new(),
+            cache: CacheSettings::default(),
             base: Layers::default(),
             presets: Vec::new(),
             warnings: Vec::new(),
@@ -115,7 +119,14 @@ impl Config {
 
     /// The nearest `assetc.yml`, in `start` or a directory above it. `start` is absolute.
     pub fn find(start: &Path) -> Option<PathBuf> {
-        start.ancestors().map(|dir| dir.join(FILE_NAME)).find(|file| file.is_file())
+        use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+        let there = |file: &PathBuf| match std::fs::metadata(file) {
+            Ok(meta) => meta.is_file(),
+            // What cannot be looked at is not absent: to build without it would be to build something else. Only
+            // directories further up may well belong to others.
+            Err(error) => !matches!(error.kind(), NotFound | NotADirectory | PermissionDenied),
+        };
+        start.ancestors().map(|dir| dir.join(FILE_NAME)).find(there)
     }
 
     /// Finds and loads the nearest `assetc.yml`; without one, the defaults with `start` as the project. Messages
@@ -132,13 +143,18 @@ impl Config {
             Diag::error("config-unreadable", format!("cannot be read: {why}")).path(name)
         };
         // A directory cannot be read, and reading a pipe might never end.
-        if !std::fs::metadata(file).map_err(|error| unreadable(&error))?.is_file() {
+        let meta = std::fs::metadata(file).map_err(|error| unreadable(&error))?;
+        if !meta.is_file() {
             return Err(unreadable(&"not a file"));
         }
         let mut bytes = Vec::new();
         std::fs::File::open(file)
             .and_then(|open| open.take(yaml::MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
             .map_err(|error| unreadable(&error))?;
+        // Half of the settings are other settings.
+        if (bytes.len() as u64) < meta.len().min(yaml::MAX_BYTES as u64) {
+            return Err(unreadable(&"it ends before its end"));
+        }
         let text = String::from_utf8(bytes).map_err(|error| {
             let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
                 .iter()
@@ -195,6 +211,11 @@ impl Config {
     pub fn tool(&self, name: &str) -> Option<PathBuf> {
         let named = self.tools.iter().find(|(tool, _)| tool == name);
         named.map(|(_, path)| self.project.join(&path.text))
+    }
+
+    /// What it says of the cache.
+    pub fn cache(&self) -> &CacheSettings {
+        &self.cache
     }
 
     /// The presets, in file order.

@@ -16,7 +16,7 @@ use kiln_kit::spelling::nearest;
 
 /// The keys of the top level.
 pub(super) const TOP: &[&str] =
-    &["input", "output", "pack", "preset", "manifest", "embed", "tools", "default", "presets"];
+    &["input", "output", "pack", "preset", "manifest", "embed", "tools", "cache", "default", "presets"];
 
 pub(super) fn parse(text: &str, name: &str) -> Result<Config, Diag> {
     let mut reader = Reader { name, warnings: Vec::new() };
@@ -28,7 +28,7 @@ pub(super) fn parse(text: &str, name: &str) -> Result<Config, Diag> {
     Ok(config)
 }
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     name: &'a str,
     warnings: Vec<Diag>,
 }
@@ -55,6 +55,7 @@ impl Reader<'_> {
                         }
                     }
                 }
+                "cache" => config.cache = super::cache::read(self, &entry.node)?,
                 "default" => config.base = self.default(&entry.node)?,
                 "presets" => {
                     for preset in entries(&entry.node, place)? {
@@ -176,7 +177,12 @@ impl Reader<'_> {
     }
 
     /// Warns of a key that nobody reads in `place`, which is empty for the top level.
-    fn unknown<'k>(&mut self, entry: &Entry, place: &str, known: impl Iterator<Item = &'k str> + Clone) {
+    pub(super) fn unknown<'k>(
+        &mut self,
+        entry: &Entry,
+        place: &str,
+        known: impl Iterator<Item = &'k str> + Clone,
+    ) {
         let key = entry.key.as_str();
         let elsewhere = KEYS.iter().find(|k| k.name == key || k.section == key);
         let layered = || nearest(key, SECTIONS.iter().copied().chain(["rules"]));
@@ -203,7 +209,7 @@ impl Reader<'_> {
 }
 
 /// The entries of a map; none if there is nothing.
-fn entries<'n>(node: &'n Node, place: &str) -> Result<&'n [Entry], Diag> {
+pub(super) fn entries<'n>(node: &'n Node, place: &str) -> Result<&'n [Entry], Diag> {
     match &node.value {
         Value::Map(entries) => Ok(entries),
         Value::Scalar(scalar) if scalar.is_null() => Ok(&[]),
@@ -211,7 +217,7 @@ fn entries<'n>(node: &'n Node, place: &str) -> Result<&'n [Entry], Diag> {
     }
 }
 
-fn text(entry: &Entry, place: &str, accepts: &str) -> Result<Text, Diag> {
+pub(super) fn text(entry: &Entry, place: &str, accepts: &str) -> Result<Text, Diag> {
     match &entry.node.value {
         Value::Scalar(scalar) if !scalar.is_null() && !scalar.text.is_empty() => {
             Ok(Text { text: scalar.text.clone(), at: entry.node.at })
@@ -246,7 +252,7 @@ fn globs(entry: &Entry) -> Result<Vec<Glob>, Diag> {
     }
 }
 
-fn truth(entry: &Entry) -> Result<bool, Diag> {
+pub(super) fn truth(entry: &Entry) -> Result<bool, Diag> {
     use super::values::Value as _;
     match &entry.node.value {
         Value::Scalar(scalar) => bool::read(scalar),
@@ -256,7 +262,7 @@ fn truth(entry: &Entry) -> Result<bool, Diag> {
 }
 
 /// A value that its key does not accept.
-fn bad(node: &Node, place: &str, accepts: &str) -> Diag {
+pub(super) fn bad(node: &Node, place: &str, accepts: &str) -> Diag {
     let message = format!("{place} is {}; accepted: {accepts}", node.describe());
     let hint = match &node.value {
         Value::Scalar(scalar) => cure(scalar, accepts),

@@ -235,6 +235,12 @@ fn the_nearest_file_is_found_and_named_as_seen_from_the_start() {
     assert_eq!(Config::discover(&root.join("game")).unwrap().warnings()[0].path, "assetc.yml");
     std::fs::write(root.join("game/a/assetc.yml"), "").unwrap();
     assert_eq!(Config::find(&deep), Some(root.join("game/a/assetc.yml")));
+    // One that cannot be looked at is not absent: without it the build would be another one.
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("assetc.yml", root.join("assetc.yml")).unwrap();
+        assert_eq!(Config::discover(&root).unwrap_err().code, "config-unreadable");
+    }
     let built_in = Config::built_in(&root);
     assert_eq!((built_in.project(), built_in.file()), (root.as_path(), None));
 }

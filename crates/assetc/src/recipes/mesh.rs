@@ -1,4 +1,4 @@
-//! `*.gltf`, `*.glb` and `*.obj` to `.hmesh`, with `.hmat`, textures and `.hanim` beside it where the model has them.
+//! `*.gltf`, `*.glb`, `*.obj` and (feature `fbx`) `*.fbx` to `.hmesh`, with `.hmat`, textures and `.hanim` beside it where the model has them.
 //!
 //! The model is imported, what it draws is found and processed part by part, its materials and their textures
 //! follow in the order of the mesh's slots, and its clips are told in terms of the mesh's joints.
@@ -43,7 +43,7 @@ impl Recipe for Mesh {
     }
 
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
-        is_file && suffix.is(&["gltf", "glb", "obj"])
+        is_file && (suffix.is(&["gltf", "glb", "obj"]) || cfg!(feature = "fbx") && suffix.is(&["fbx"]))
     }
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
@@ -59,11 +59,12 @@ impl Recipe for Mesh {
         let output = self
             .output(source)
             .ok_or_else(|| Diag::error("mesh", "its name leaves no name for the output"))?;
-        let is_obj = suffix(source).is_some_and(|s| s.is(&["obj"]));
-        let imported = if is_obj {
-            obj::import(cx, source)?
-        } else {
-            gltf::import_scene(cx, source, settings.mesh.scene.map(Index::get))?
+        let is = |extension| suffix(source).is_some_and(|s| s.is(&[extension]));
+        let imported = match () {
+            () if is("obj") => obj::import(cx, source)?,
+            #[cfg(feature = "fbx")]
+            () if is("fbx") => kiln_import::fbx::import(cx, source)?,
+            () => gltf::import_scene(cx, source, settings.mesh.scene.map(Index::get))?,
         };
         imported.warnings.into_iter().for_each(|warning| cx.warn(warning));
         compile(cx, imported.value, &output, settings)

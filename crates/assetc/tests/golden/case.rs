@@ -133,6 +133,8 @@ fn compile(project: &Path) -> Report {
         force,
         verify,
         pack,
+        store: None,
+        shard: None,
         manifest: Manifest::Textures,
         events: &(),
     };

@@ -72,6 +72,8 @@ impl Project {
             force,
             verify,
             pack,
+            store: None,
+            shard: None,
             manifest: assetc::config::Manifest::Textures,
             events: &(),
         };

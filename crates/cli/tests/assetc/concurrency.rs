@@ -192,10 +192,11 @@ fn waiting_is_said() {
         Box::new(Records::read(&real, &RelPath::new(".assetc-cache").unwrap(), &|| ()).unwrap())
     };
     type Hold<'a> = &'a dyn Fn() -> Box<dyn Any>;
-    let cases: [(&str, Hold<'_>); 5] = [
+    let cases: [(&str, Hold<'_>); 6] = [
         ("build", &built),
         ("build", &looked_at),
         ("check", &built),
+        ("info", &built),
         ("clean", &looked_at),
         ("build", &built),
     ];

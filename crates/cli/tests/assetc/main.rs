@@ -4,11 +4,10 @@ mod basics;
 mod commands;
 mod concurrency;
 mod config;
-mod contents;
 mod damage;
 mod determinism;
-mod edits;
 mod embed;
+mod fbx;
 mod fonts;
 mod histories;
 mod json;
@@ -21,10 +20,13 @@ mod models;
 mod packs;
 mod permissions;
 mod project;
-mod random;
 mod report;
+#[path = "../../../kit/tests/store/server.rs"]
+#[allow(dead_code, reason = "the server is shared with the tests of the store")]
+mod server;
 #[cfg(feature = "glsl")]
 mod shaders;
+mod store;
 mod strange;
 mod textures;
 mod watch;

@@ -46,7 +46,12 @@ impl Bound {
         let mut command = self.project.command(args);
         if self.is_root {
             command = Command::new(self.project.path("assetc"));
-            command.args(args).current_dir(self.project.root()).uid(NOBODY).gid(NOBODY);
+            command
+                .args(args)
+                .current_dir(self.project.root())
+                .uid(NOBODY)
+                .gid(NOBODY)
+                .env("KILN_CACHE", "off");
         }
         // A child that another test started at the wrong moment may still hold the copy open.
         let busy = |e: &std::io::Error| e.kind() == std::io::ErrorKind::ExecutableFileBusy;

@@ -82,6 +82,8 @@ impl Project {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(ASSETC);
         command.args(args).current_dir(self.root()).env_remove("NO_COLOR");
+        // What other tests built must not be found here.
+        command.env("KILN_CACHE", "off");
         command
     }
 

@@ -2,10 +2,10 @@
 //! behind our back.
 #![cfg(unix)]
 
-use crate::contents;
 use crate::project::{Project, Ran, picture};
-use crate::random::Random;
 use kiln_kit::{Cache, Fs, Real, RelPath};
+use kiln_proof::contents;
+use kiln_proof::random::Random;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, symlink};

@@ -26,8 +26,14 @@ impl Project {
     }
 
     fn pak(&self, args: &[&str]) -> (i32, String, String) {
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_pak")).args(args).current_dir(self.0.path()).output().unwrap();
+        // What other tests baked must not be found here.
+        self.pak_with(args, &[("KILN_CACHE", "off")])
+    }
+
+    fn pak_with(&self, args: &[&str], vars: &[(&str, &str)]) -> (i32, String, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pak"));
+        command.args(args).current_dir(self.0.path()).envs(vars.iter().copied());
+        let output = command.output().unwrap();
         let Output { status, stdout, stderr } = output;
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (status.code().unwrap_or(-1), text(stdout), text(stderr))
@@ -152,4 +158,80 @@ fn evil(key: &str) -> Vec<u8> {
     out.resize(at as usize, 0);
     out.extend(index);
     out
+}
+
+/// What one checkout baked another one finds, and parts make up the whole.
+#[test]
+fn bakes_share_a_store() {
+    let many = || {
+        let project = Project::new();
+        (0..9).for_each(|n| project.put(&format!("art/{n}.txt"), format!("{n} ").repeat(50_000)));
+        project
+    };
+    let alone = many();
+    alone.says(&["bake", "pak.toml", "out/a.pak"]);
+    let expected = std::fs::read(alone.path("out/a.pak")).unwrap();
+    let store = tempfile::tempdir().unwrap();
+    let vars = [("KILN_CACHE_DIR", store.path().to_str().unwrap())];
+    let bake = |project: &Project, more: &[&str]| {
+        let (code, out, err) = project.pak_with(&[&["bake", "pak.toml", "out/a.pak"], more].concat(), &vars);
+        assert_eq!(code, 0, "{err}");
+        out
+    };
+    for part in ["1/2", "2/2"] {
+        let project = many();
+        let said = bake(&project, &["--shard", part]);
+        assert!(said.contains(&format!("shard {part}: ")) && !project.path("out/a.pak").exists(), "{said}");
+    }
+    let whole = many();
+    let said = bake(&whole, &[]);
+    assert!(said.contains("10 assets: 0 baked, 10 fetched, 0 cached"), "{said}");
+    assert!(said.contains("store: 10 of 10 results found"), "{said}");
+    assert_eq!(std::fs::read(whole.path("out/a.pak")).unwrap(), expected);
+    let said = bake(&whole, &["--json"]);
+    assert!(said.contains("\"unchanged\":true") && said.contains("\"asked\":0"), "{said}");
+    // A part in a folder where a pak is leaves it alone, and so do the parts after it.
+    bake(&whole, &["--shard", "1/2"]);
+    assert_eq!(std::fs::read(whole.path("out/a.pak")).unwrap(), expected);
+    let (code, _, err) = whole.pak(&["bake", "pak.toml", "out/a.pak", "--shard", "1/2"]);
+    assert!(code == 2 && err.contains("shard-without-store"), "{err}");
+}
+
+/// On a pipe one would wait without end.
+#[test]
+#[cfg(unix)]
+fn pipes_are_refused() {
+    let pipe = |path: PathBuf| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    let project = Project::new();
+    std::fs::remove_file(project.path("pak.toml")).unwrap();
+    pipe(project.path("pak.toml"));
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak"]);
+    assert!(code == 1 && err.contains("pak.toml: cannot read it: not a regular file"), "{code}: {err}");
+    let project = Project::new();
+    pipe(project.path("a.pak"));
+    assert_eq!(project.pak(&["verify", "a.pak"]).0, 2);
+    // What is written by rename takes its place.
+    project.says(&["bake", "pak.toml", "a.pak"]);
+    project.says(&["verify", "a.pak"]);
+}
+
+/// A blob may be larger than memory: it is taken through it piece by piece, and damage shows on the way.
+#[test]
+fn a_damaged_blob_is_not_extracted() {
+    let project = Project::new();
+    project.put("art/notes.txt", "hello ".repeat(1 << 20));
+    project.says(&["bake", "pak.toml", "a.pak"]);
+    project.says(&["extract", "a.pak", "out", "art/notes.txt"]);
+    assert_eq!(
+        std::fs::read(project.path("out/art/notes.txt")).unwrap(),
+        "hello ".repeat(1 << 20).as_bytes()
+    );
+    let mut bytes = std::fs::read(project.path("a.pak")).unwrap();
+    bytes[200] ^= 1;
+    project.put("a.pak", bytes);
+    std::fs::remove_file(project.path("out/art/notes.txt")).unwrap();
+    let (code, _, err) = project.pak(&["extract", "a.pak", "out", "art/notes.txt"]);
+    assert!(code == 1 && err.contains("pak-damaged"), "{code}: {err}");
+    assert!(!project.path("out/art/notes.txt").exists());
+    assert_eq!(std::fs::read_dir(project.path("out/art")).unwrap().count(), 0, "nothing is left behind");
 }

@@ -128,6 +128,10 @@ fn usage_and_environment() {
     assert_eq!(run(&["path", "xyz", "--project", "."]).code, 2);
     assert_eq!(run(&["--version"]).code, 0);
     assert!(run(&["completions", "bash"]).out.contains("unity-assetdb"));
+    let blocked = Project::sample();
+    blocked.write("Library", "a file where a folder has to be");
+    let run = blocked.run(&["bake"]);
+    assert!(run.code == 2 && run.err.contains("Library/unity-assetdb: "), "{}", run.err);
     let project = Project::sample();
     let missing = project.run(&["path", &guid(1), "--no-refresh"]);
     assert_eq!(missing.code, 2);
@@ -136,4 +140,39 @@ fn usage_and_environment() {
         "{}",
         missing.err
     );
+}
+
+/// On a pipe one would wait without end.
+#[test]
+#[cfg(unix)]
+fn pipes_in_the_place_of_its_files_are_refused() {
+    for name in [".asset-db.lock", "asset-db.cache.bin", "asset-db.bin"] {
+        let project = Project::sample();
+        let dir = project.root().join("Library/unity-assetdb");
+        fs::create_dir_all(&dir).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(dir.join(name)).status().unwrap().success());
+        let run = project.run(&["bake"]);
+        // What is written by rename takes the place of whatever was there.
+        assert_eq!(run.code, if name == ".asset-db.lock" { 2 } else { 0 }, "{name}: {}", run.err);
+        assert!(project.run(&["list", "--no-refresh"]).code != -1);
+    }
+}
+
+/// A bake puts two files in place, one after the other. Whoever looks in between waits for its end.
+#[test]
+fn looking_between_two_files_of_a_bake_waits() {
+    let project = Project::sample();
+    assert_eq!(project.run(&["bake"]).code, 0);
+    let dir = project.root().join("Library/unity-assetdb");
+    let lock = fs::File::options().append(true).open(dir.join(".asset-db.lock")).unwrap();
+    lock.lock().unwrap();
+    let whole = fs::read(dir.join("asset-db.bin")).unwrap();
+    fs::write(dir.join("asset-db.bin"), &whole[1..]).unwrap();
+    let mut child =
+        project.command(&["list", "--no-refresh"]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert!(child.try_wait().unwrap().is_none(), "it did not wait");
+    fs::write(dir.join("asset-db.bin"), &whole).unwrap();
+    drop(lock);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

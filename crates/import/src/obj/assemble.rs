@@ -7,7 +7,7 @@ use kiln_ir::{MaterialId, Primitive};
 
 use super::index::Index;
 use super::parse::{Corner, Model, NONE};
-use super::polygon::Triangulator;
+use crate::polygon::Triangulator;
 
 /// Makes the primitives; `materials` has the number of each of the model's materials. Also tells how many polygons
 /// were too much to be cut properly.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::index::Index;
 use super::parse::{Corner, Model, NONE};
-use super::polygon::newell;
+use crate::polygon::newell;
 
 /// Gives a normal to every corner that lacks one, in materials that need them.
 pub(super) fn complete(model: &mut Model) {

@@ -7,7 +7,7 @@ pub(crate) mod mesh;
 mod params;
 pub(crate) mod surface;
 
-use super::compress::{Stored, pack};
+use super::compress::{Packed, Stored, pack};
 use super::plan::material::Channel;
 use super::plan::{Node, Recipe, extension};
 use super::spool::Spool;
@@ -58,8 +58,21 @@ impl Task for Bake<'_> {
     fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
         let content = content(cx, self.node)?;
         let packed = pack(content, self.node.packing);
-        self.spool.put(&packed).map_err(|e| Diag::error("unwritable", format!("cannot keep it: {e}")))?;
+        cx.keep(&packed.bytes);
+        self.put(&packed)?;
         Ok(encode(&packed.stored))
+    }
+
+    fn restore(&self, payload: &[u8], kept: Vec<u8>) -> Result<(), Diag> {
+        let stored = decode(payload).filter(|stored| stored.stored_len() == kept.len() as u64);
+        let stored = stored.ok_or_else(|| Diag::error("pak-format", "what was stored of it is not whole"))?;
+        self.put(&Packed { stored, bytes: kept })
+    }
+}
+
+impl Bake<'_> {
+    fn put(&self, packed: &Packed) -> Result<(), Diag> {
+        self.spool.put(packed).map_err(|e| Diag::error("unwritable", format!("cannot keep it: {e}")))
     }
 }
 

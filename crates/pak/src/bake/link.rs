@@ -164,7 +164,9 @@ impl Layout {
         for content in &self.contents {
             let start = next_payload(at);
             pad(at, start, &mut out)?;
-            if spool.contains(content) {
+            if content.blocks.is_empty() {
+                // Nothing is kept anywhere of what is empty.
+            } else if spool.contains(content) {
                 spool.copy(content, &mut out)?;
             } else {
                 let found = stores.iter_mut().find(|store| store.contains(content));

@@ -24,13 +24,15 @@ pub use sources::SourceAnimation;
 use crate::PakBuf;
 use cook::decode;
 use kiln_kit::{
-    Cache, Cook, Diag, Event, Events, Fs, Plan as Run, Real, RelPath, Severity, State, Tree, Why, World, run,
+    Cache, Cook, Diag, Event, Events, Fs, Plan as Run, Real, RelPath, Severity, Shard, State,
+    Store as Shared, Tree, Why, World, run,
 };
 use places::Places;
 use plan::{Plan, Recipe};
 use spool::Spool;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use store::Store;
 
@@ -65,6 +67,8 @@ pub struct BakedAsset {
     pub name: String,
     /// Why it was baked; `None` when it was as it should be.
     pub why: Option<Why>,
+    /// Whether it was in the shared store and only had to be copied.
+    pub fetched: bool,
 }
 
 /// What a bake did.
@@ -85,7 +89,12 @@ pub struct Baked {
 impl Baked {
     /// How many assets were baked.
     pub fn built(&self) -> usize {
-        self.assets.iter().filter(|asset| asset.why.is_some()).count()
+        self.assets.iter().filter(|asset| asset.why.is_some() && !asset.fetched).count()
+    }
+
+    /// How many assets came from the shared store.
+    pub fn fetched(&self) -> usize {
+        self.assets.iter().filter(|asset| asset.fetched).count()
     }
 }
 
@@ -97,6 +106,8 @@ pub struct Bake<'a> {
     cache: Option<PathBuf>,
     jobs: usize,
     force: bool,
+    store: Option<&'a Shared>,
+    shard: Option<Shard>,
     events: &'a dyn Events,
 }
 
@@ -104,7 +115,17 @@ impl<'a> Bake<'a> {
     /// Bakes what the content file `src` lists into `dst`.
     pub fn new(src: impl Into<PathBuf>, dst: impl Into<PathBuf>) -> Bake<'a> {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        Bake { src: src.into(), dst: dst.into(), dir: None, cache: None, jobs, force: false, events: &() }
+        Bake {
+            src: src.into(),
+            dst: dst.into(),
+            dir: None,
+            cache: None,
+            jobs,
+            force: false,
+            store: None,
+            shard: None,
+            events: &(),
+        }
     }
 
     /// The root that patterns, `/…` paths and keys are relative to, in place of the folder of the content file.
@@ -128,6 +149,18 @@ impl<'a> Bake<'a> {
     /// Bakes everything, whatever is remembered.
     pub fn force(mut self, force: bool) -> Self {
         self.force = force;
+        self
+    }
+
+    /// Where results are looked for and put beyond this pak.
+    pub fn store(mut self, store: &'a Shared) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Bakes only this part of the assets, for the store alone: no pak is written.
+    pub fn shard(mut self, shard: Shard) -> Self {
+        self.shard = Some(shard);
         self
     }
 
@@ -159,7 +192,15 @@ impl<'a> Bake<'a> {
 
     /// The text of the content file.
     fn text(&self) -> Result<String, Diag> {
-        let text = std::fs::read(&self.src).map_err(|e| path_error("unreadable", &self.src, "read", &e))?;
+        let read = || {
+            let mut file = crate::source::open(&self.src)?;
+            let (mut text, len) = (Vec::new(), file.metadata()?.len());
+            file.read_to_end(&mut text)?;
+            // Half of the list is another list.
+            let whole = text.len() as u64 >= len;
+            whole.then_some(text).ok_or_else(|| std::io::Error::other("it ends before its end"))
+        };
+        let text = read().map_err(|e| path_error("unreadable", &self.src, "read", &e))?;
         String::from_utf8(text)
             .map_err(|_| Diag::error("unreadable", "it is not UTF-8").path(self.src.display()))
     }
@@ -198,6 +239,7 @@ impl<'a> Bake<'a> {
         let text = self.text()?;
         let fingerprint = whole::fingerprint(&text, &tree, &self.own(&src));
         if !self.force
+            && self.shard.is_none()
             && let Some(mut baked) = whole::unchanged(&src, &tree, &places, &mut cache, &fingerprint)?
         {
             // Nothing that failed in between is needed any more.
@@ -209,8 +251,10 @@ impl<'a> Bake<'a> {
         let mut cx = Cook::new(&name, &src, &tree, &src);
         let plan = self.plan(&text, &mut cx, &src, &tree)?;
         let mut baked = self.cooked(&plan, &src, &tree, &places, &mut cache)?;
-        let record = whole::record(&fingerprint, &cx, &plan, &cache, &places, &baked);
-        places.remember(&mut cache, record)?;
+        if self.shard.is_none() {
+            let record = whole::record(&fingerprint, &cx, &plan, &cache, &places, &baked);
+            places.remember(&mut cache, record)?;
+        }
         baked.warnings.extend(warnings);
         Ok(baked)
     }
@@ -238,40 +282,53 @@ impl<'a> Bake<'a> {
         let trusted = places.trusted(cache);
         forget_lost(cache, plan, &stores, !trusted).map_err(|e| places.unwritable(&e))?;
 
+        let mine =
+            |node: &plan::Node| is_task(&node.recipe) && self.shard.is_none_or(|shard| shard.has(&node.name));
         let spool = Spool::new(places.spool.clone());
         let tasks: Vec<cook::Bake<'_>> = plan
             .nodes
             .iter()
-            .filter(|node| is_task(&node.recipe))
+            .filter(|node| mine(node))
             .map(|node| cook::Bake { node, spool: &spool })
             .collect();
         let empty = Tree::default();
         let world = World { src, src_tree: tree, out: &places.cache, out_tree: &empty };
-        let how = Run { pool: &pool, force: self.force, verify: false, prune: true, events: self.events };
+        let how = Run {
+            pool: &pool,
+            force: self.force,
+            verify: false,
+            prune: self.shard.is_none(),
+            store: self.store,
+            events: self.events,
+        };
         let done = run(world, cache, &tasks, &[LINK], how)?;
 
         let mut stored = pool.install(|| link::immediate(plan, &spool))?;
         let (mut assets, mut warnings, mut errors) = (Vec::new(), plan.warnings.clone(), Vec::new());
         let mut done = done.into_iter();
-        for (place, node) in stored.iter_mut().zip(&plan.nodes).filter(|(_, node)| is_task(&node.recipe)) {
+        for (place, node) in stored.iter_mut().zip(&plan.nodes).filter(|(_, node)| mine(node)) {
             let Some(done) = done.next() else { break };
             warnings.extend(done.warnings);
             *place = decode(&done.payload);
-            let why = match done.state {
-                State::Fresh => None,
-                State::Built(why) => Some(why),
+            let (why, fetched) = match done.state {
+                State::Fresh => (None, false),
+                State::Built(why) => (Some(why), false),
+                State::Fetched(why) => (Some(why), true),
                 State::Failed(error) => {
                     errors.push(*error);
                     continue;
                 }
             };
-            assets.push(BakedAsset { name: node.name.to_string(), why });
+            assets.push(BakedAsset { name: node.name.to_string(), why, fetched });
         }
         assets.sort_by(|a, b| a.name.cmp(&b.name));
         if !errors.is_empty() {
             keep(plan, &stored, &spool, &mut stores, places);
             warnings.extend(errors);
             return Err(BakeError { problems: warnings });
+        }
+        if self.shard.is_some() {
+            return Ok(Baked { assets, warnings, keys: 0, file_len: 0, unchanged: true });
         }
         let layout = link::layout(plan, &stored)?;
         let (keys, file_len) = (plan.keys.len(), layout.file_len());

@@ -20,7 +20,7 @@ pub(crate) struct Store {
 impl Store {
     /// Opens a pak, if there is a good one.
     pub(crate) fn open(path: &Path) -> Result<Store, Error> {
-        let file = File::open(path)?;
+        let file = crate::source::open(path)?;
         // Through the file, not mapped: mapped pages would count as memory of the bake.
         let pak = PakBuf::from_stream(file.try_clone()?)?;
         let view = pak.view();

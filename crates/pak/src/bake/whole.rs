@@ -111,7 +111,7 @@ fn decode(payload: &[u8]) -> Option<Baked> {
     let count = from.count()?;
     let mut assets = Vec::new();
     for _ in 0..count {
-        assets.push(BakedAsset { name: from.text()?.to_owned(), why: None });
+        assets.push(BakedAsset { name: from.text()?.to_owned(), why: None, fetched: false });
     }
     from.is_empty().then_some(Baked { assets, warnings: vec![], keys, file_len, unchanged: true })
 }
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_a_bake_said_comes_back() {
-        let assets = vec![BakedAsset { name: "a.png".to_owned(), why: None }];
+        let assets = vec![BakedAsset { name: "a.png".to_owned(), why: None, fetched: false }];
         let baked = Baked { assets, warnings: vec![], keys: 7, file_len: 1 << 40, unchanged: false };
         let bytes = encode(&baked);
         let again = decode(&bytes).unwrap();

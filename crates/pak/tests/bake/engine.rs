@@ -117,6 +117,19 @@ fn a_lost_or_damaged_file_is_made_again() {
     assert_eq!(project.bytes(), good);
 }
 
+/// Of an empty asset there is nothing to keep, and so nothing that could be lost.
+#[test]
+fn an_empty_asset_survives_a_lost_file() {
+    let project = Project::new();
+    project.put("art/empty.txt", "");
+    project.put("art/full.txt", "x");
+    project.open();
+    let good = project.bytes();
+    std::fs::remove_file(project.path("out/a.pak")).unwrap();
+    project.open();
+    assert_eq!(project.bytes(), good);
+}
+
 #[test]
 fn every_file_that_is_read_is_named() {
     let project = Project::new();

@@ -9,10 +9,10 @@ use crate::documents::{Depth, Ref, Scanner, cut, in_hierarchy};
 use crate::meta::{self, Fault, FaultKind, LFS, Meta};
 use crate::state::IN_META;
 use crate::{guid, refs};
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Severity};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _};
 
 /// How much of a file is looked at at once: little enough to stay near the processor through every pass.
 const PIECE: usize = 64 << 10;
@@ -331,6 +331,10 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match file.read(&mut buffer[filled..]) {
+            // Bytes that are there and do not come are no shorter file.
+            Ok(0) if file.stream_position()? < file.metadata()?.len() => {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ends before its end"));
+            }
             Ok(0) => break,
             Ok(n) => filled += n,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -460,8 +464,22 @@ fn pointer(hint: &str) -> Diag {
         .hint("fetch the content: git lfs pull")
 }
 
+/// What is said of a file or folder that cannot be read. It is an error where the system is in trouble and not the file:
+/// an index without it would be that of another project, and the old one is better.
 pub(crate) fn unreadable(hint: &str, error: &io::Error) -> Diag {
-    Diag::warning("unity-unreadable", format!("cannot be read: {error}")).path(hint)
+    let mut diag = Diag::warning("unity-unreadable", format!("cannot be read: {error}")).path(hint);
+    if is_trouble(error) {
+        diag.severity = Severity::Error;
+    }
+    diag
+}
+
+/// Whether another try might well succeed: a disk or a server failed, or there is no memory or descriptor left.
+fn is_trouble(error: &io::Error) -> bool {
+    use io::ErrorKind::{OutOfMemory, StorageFull, UnexpectedEof};
+    // EIO, ENFILE and EMFILE, which have no kind of their own.
+    let code = cfg!(unix) && matches!(error.raw_os_error(), Some(5 | 23 | 24));
+    code || matches!(error.kind(), OutOfMemory | StorageFull | UnexpectedEof)
 }
 
 /// What is said of a fault; nothing of line ends, of which the whole project's are told at once.

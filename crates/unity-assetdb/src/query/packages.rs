@@ -5,6 +5,7 @@ use crate::meta;
 use crate::walk::is_hidden;
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What is known of packages outside the project.
@@ -27,7 +28,8 @@ pub fn packages(root: &Path) -> Packages {
     for package in &cached {
         collect(package, 0, &mut found.guids);
     }
-    let manifest = fs::read_to_string(root.join("Packages/manifest.json")).unwrap_or_default();
+    let manifest = read(&root.join("Packages/manifest.json"));
+    let manifest = String::from_utf8(manifest).unwrap_or_default();
     for (name, version) in dependencies(&manifest) {
         if let Some(path) = version.strip_prefix("file:") {
             let path = root.join("Packages").join(path);
@@ -50,6 +52,13 @@ pub fn packages(root: &Path) -> Packages {
     found
 }
 
+/// What a file holds; nothing where it is not there or is none.
+fn read(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let _ = crate::store::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
+    bytes
+}
+
 fn list(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -61,7 +70,7 @@ fn collect(dir: &Path, depth: usize, guids: &mut BTreeSet<u128>) {
     for path in list(dir) {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         if name.ends_with(".meta") {
-            guids.extend(fs::read(&path).ok().and_then(|bytes| meta::parse(&bytes).guid));
+            guids.extend(meta::parse(&read(&path)).guid);
         } else if depth < DEEPEST && !is_hidden(name) && path.is_dir() {
             collect(&path, depth + 1, guids);
         }

@@ -5,6 +5,7 @@ use super::report::ReportArgs;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use kiln_cli::terminal::Color;
+use kiln_kit::Shard;
 use std::path::PathBuf;
 
 /// Compile source art into GPU-ready runtime files: incrementally, in parallel, deterministically.
@@ -63,12 +64,15 @@ pub(super) struct BuildArgs {
     /// Read every output again and check it
     #[arg(long)]
     pub(super) verify: bool,
-    /// Build everything, whatever the cache says
+    /// Build everything, whatever the cache and the store of results say
     #[arg(long)]
     pub(super) no_cache: bool,
     /// Bundle the output into one <output>.hpack
     #[arg(long)]
     pub(super) pack: bool,
+    /// Build one part of several for the shared cache, such as 1/4: neither manifest nor pack is written
+    #[arg(long, value_name = "I/N")]
+    pub(super) shard: Option<Shard>,
 }
 
 impl BuildArgs {
@@ -80,6 +84,7 @@ impl BuildArgs {
             verify: self.verify || outer.verify,
             no_cache: self.no_cache || outer.no_cache,
             pack: self.pack || outer.pack,
+            shard: self.shard.or(outer.shard),
         }
     }
 
@@ -97,6 +102,7 @@ impl BuildArgs {
             (self.verify, "--verify"),
             (self.no_cache, "--no-cache"),
             (self.pack, "--pack"),
+            (self.shard.is_some(), "--shard"),
         ];
         flags.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
     }
@@ -155,6 +161,9 @@ pub(super) enum Command {
     /// Look at packs
     #[command(subcommand)]
     Pack(PackCommand),
+    /// Look after the store of results that builds share
+    #[command(subcommand)]
+    Cache(CacheCommand),
     /// Remove what builds wrote to the output, and nothing else
     Clean,
     /// Tell everything about one source: recipe, settings and where they come from, what it read, whether it is stale
@@ -184,6 +193,21 @@ pub(super) enum Command {
 
 /// The command that the program starts itself with to compile shaders in a process of its own.
 pub(super) const SERVE_SHADERS: &str = "serve-shaders";
+
+#[derive(Debug, Subcommand)]
+pub(super) enum CacheCommand {
+    /// Show where it is and what it holds
+    Stats,
+    /// Remove what was not used for longest until it is small enough
+    Gc {
+        /// How much may stay, such as 500 MB [default: the configured limit, 20 GB]
+        #[arg(long, value_name = "SIZE")]
+        max_size: Option<String>,
+        /// Only say what would be removed
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PackCommand {

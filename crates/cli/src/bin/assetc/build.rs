@@ -6,8 +6,8 @@ use ::assetc::config::Roots;
 use ::assetc::link::MANIFEST;
 use kiln_cli::json::Json;
 use kiln_cli::progress::{Progress, Verbosity};
-use kiln_cli::render;
-use kiln_kit::{Diag, State};
+use kiln_cli::{render, store};
+use kiln_kit::{Diag, Shard, State, Store};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,17 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
         session.note(&format!("preset: {}", preset.map_or("none", |preset| preset.name())));
     }
     let tools = session.tools(&config);
+    let place = store::place(config.cache(), config.project(), &store::env)?;
+    let kept = place.as_ref().and_then(|place| match place.open("assetc") {
+        Ok(kept) => Some(kept),
+        Err(warning) => {
+            session.say(&warning);
+            None
+        }
+    });
+    if let (Some(shard), None) = (args.shard, &kept) {
+        return Err(store::shard_needs_store(shard));
+    }
     let progress = Progress::new(session.verbosity, session.color);
     let request = Request {
         roots: &roots,
@@ -37,17 +48,25 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
         verify: args.verify,
         manifest: config.manifest(),
         pack: args.pack || config.pack(),
+        store: kept.as_ref(),
+        shard: args.shard,
         events: &progress,
     };
     let result = ::assetc::build::build(&request);
     progress.clear();
     let report = result?;
 
+    if let (Some(kept), Some(place)) = (&kept, &place) {
+        place.finish(kept, start.elapsed()).iter().for_each(|warning| session.say(warning));
+    }
     say_all(session, &report, |_| true);
     if session.json {
-        session.out().line(&report_json(&report, &roots).to_string());
+        session.out().line(&report_json(&report, &roots, kept.as_ref()).to_string());
     } else if session.verbosity > Verbosity::Quiet {
-        summary(session, &report, &roots, start.elapsed());
+        summary(session, &report, &roots, args.shard, start.elapsed());
+        if let Some(line) = kept.as_ref().and_then(|kept| store::line(&kept.figures())) {
+            session.out().line(&line);
+        }
     }
     Ok(if report.is_ok() { OK } else { FAILED })
 }
@@ -69,7 +88,13 @@ pub(super) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-pub(super) fn summary(session: &Session, report: &Report, roots: &Roots, took: Duration) {
+pub(super) fn summary(
+    session: &Session,
+    report: &Report,
+    roots: &Roots,
+    shard: Option<Shard>,
+    took: Duration,
+) {
     let mut out = session.out();
     let output = session.shown(&roots.output);
     if report.assets.is_empty() {
@@ -79,8 +104,13 @@ pub(super) fn summary(session: &Session, report: &Report, roots: &Roots, took: D
         0 => "0 failed".to_owned(),
         n => out.style.error(&format!("{n} failed")),
     };
+    let fetched = match report.fetched() {
+        0 => String::new(),
+        n => format!("{n} fetched, "),
+    };
     let line = format!(
-        "{}: {} built, {} cached, {failed} -> {output} {}",
+        "{}{}: {} built, {fetched}{} cached, {failed} -> {output} {}",
+        shard.map(|shard| format!("shard {shard}: ")).unwrap_or_default(),
         render::count(report.assets.len(), "asset", "assets"),
         report.built(),
         report.fresh(),
@@ -99,16 +129,17 @@ pub(super) fn summary(session: &Session, report: &Report, roots: &Roots, took: D
             session.shown(&packed.path)
         ));
     }
-    if !report.is_ok() {
+    if !report.is_ok() && shard.is_none() {
         out.line("the manifest and the pack were left as they were");
     }
 }
 
-fn report_json(report: &Report, roots: &Roots) -> Json {
+fn report_json(report: &Report, roots: &Roots, kept: Option<&Store>) -> Json {
     let asset = |asset: &Asset| {
         let (state, why, error) = match &asset.state {
             State::Fresh => ("cached", Json::Null, Json::Null),
             State::Built(why) => ("built", why.to_string().into(), Json::Null),
+            State::Fetched(why) => ("fetched", why.to_string().into(), Json::Null),
             State::Failed(error) => ("failed", Json::Null, render::diag_json(error)),
         };
         Json::object([
@@ -125,10 +156,12 @@ fn report_json(report: &Report, roots: &Roots) -> Json {
         ("ok", report.is_ok().into()),
         ("output", path(&roots.output)),
         ("built", report.built().into()),
+        ("fetched", report.fetched().into()),
         ("cached", report.fresh().into()),
         ("failed", report.failed().into()),
         ("refs", report.refs.into()),
         ("pack", report.packed.as_ref().map_or(Json::Null, |packed| path(&packed.path))),
+        ("store", kept.map(|kept| store::json(&kept.figures())).into()),
         ("problems", Json::list(report.problems.iter().map(render::diag_json))),
         ("assets", Json::list(report.assets.iter().map(asset))),
     ])

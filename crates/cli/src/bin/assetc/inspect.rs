@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 pub(super) fn info(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag> {
     let path = target(session, path)?;
-    let info = ::assetc::info::info(&path, session.verbosity == Verbosity::Verbose)?;
+    let dump = session.verbosity == Verbosity::Verbose;
+    let info = ::assetc::info::info(&path, dump, &|| session.waiting())?;
     let mut out = session.out();
     if session.json {
         out.line(&info_json(&info).to_string());

@@ -3,6 +3,7 @@
 mod args;
 mod audience;
 mod build;
+mod cache;
 mod inspect;
 mod report;
 mod watch;
@@ -74,6 +75,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Check { path }) => inspect::check(session, path),
         Some(Command::Report(args)) => report::report(session, args),
         Some(Command::Pack(PackCommand::Info { file })) => inspect::pack_info(session, file),
+        Some(Command::Cache(command)) => cache::cache(session, &command),
         Some(Command::Watch(args)) => watch::watch(session, args.and(&build)),
         Some(Command::Clean) => build::clean(session),
         Some(Command::Explain { source }) => inspect::explain(session, &source),

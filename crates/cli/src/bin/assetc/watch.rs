@@ -8,7 +8,9 @@ use ::assetc::config::Config;
 use ::assetc::watch::{Bell, Listener, Pace, Turn, Watch};
 use kiln_cli::json::Json;
 use kiln_cli::progress::{Progress, Verbosity};
+use kiln_cli::store;
 use kiln_cli::terminal::reader_is_gone;
+use kiln_kit::store::settings::CacheSettings;
 use kiln_kit::{Diag, Severity, State};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -99,6 +101,13 @@ fn wait(
 fn follow(session: &Session, args: &WatchArgs, bell: &Bell, audience: Option<&Audience>) -> Result<(), Diag> {
     let progress = Progress::new(session.verbosity, session.color);
     let home = std::env::home_dir();
+    // Where results are is asked once; a configuration that cannot be read yet has nothing to say about it.
+    // Quietly: the first build says what is odd about it.
+    let place = match Config::discover(&session.dir) {
+        Ok(config) => store::place(config.cache(), config.project(), &store::env)?,
+        Err(_) => store::place(&CacheSettings::default(), &session.dir, &store::env)?,
+    };
+    let kept = place.as_ref().and_then(|place| place.open("assetc").map_err(|why| session.say(&why)).ok());
     let watch = Watch {
         start: &session.dir,
         preset: session.preset.as_deref(),
@@ -107,13 +116,18 @@ fn follow(session: &Session, args: &WatchArgs, bell: &Bell, audience: Option<&Au
         tools: &|config: &Config| session.tools(config),
         jobs: args.jobs.map_or_else(cores, usize::from),
         pack: args.pack,
+        store: kept.as_ref(),
         pace: Pace { sweep: Duration::from_secs_f64(args.interval), ..Pace::default() },
         events: &progress,
     };
-    watch.run(bell, &mut Listener::new(bell.clone()), &mut |turn| {
+    let done = watch.run(bell, &mut Listener::new(bell.clone()), &mut |turn| {
         progress.clear();
         tell(session, turn, audience)
-    })
+    });
+    if let (Some(kept), Some(place)) = (&kept, &place) {
+        place.finish(kept, Duration::ZERO).iter().for_each(|warning| session.say(warning));
+    }
+    done
 }
 
 fn tell(session: &Session, turn: &Turn, audience: Option<&Audience>) -> ControlFlow<()> {
@@ -139,7 +153,7 @@ fn tell(session: &Session, turn: &Turn, audience: Option<&Audience>) -> ControlF
         session.out().line(&text);
     } else if session.verbosity > Verbosity::Quiet {
         if let (Ok(report), Some(roots)) = (&turn.outcome, &turn.roots) {
-            summary(session, report, roots, turn.took);
+            summary(session, report, roots, None, turn.took);
         }
         if turn.mended {
             let mut out = session.out();

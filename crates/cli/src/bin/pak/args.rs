@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use kiln_cli::terminal::Color;
+use kiln_kit::Shard;
 use std::path::PathBuf;
 
 /// Bake assets described in TOML into one file, and look into such files.
@@ -55,6 +56,9 @@ pub(super) enum Command {
         /// Bake everything, whatever is remembered
         #[arg(long)]
         no_cache: bool,
+        /// Bake one part of several for the shared cache, such as 1/4: no pak is written
+        #[arg(long, value_name = "I/N")]
+        shard: Option<Shard>,
     },
     /// List the keys of a pak: kind, sizes and codec
     List {

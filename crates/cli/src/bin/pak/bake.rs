@@ -4,9 +4,10 @@ use super::{FAILED, OK, Session};
 use ::pak::bake::{Bake, BakeError, Baked};
 use kiln_cli::json::Json;
 use kiln_cli::progress::{Progress, Verbosity};
-use kiln_cli::render;
-use kiln_kit::Diag;
-use std::path::PathBuf;
+use kiln_cli::{render, store};
+use kiln_kit::store::settings::CacheSettings;
+use kiln_kit::{Diag, Shard, Store};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// What was asked for.
@@ -17,10 +18,20 @@ pub(super) struct Args {
     pub(super) cache: Option<PathBuf>,
     pub(super) jobs: Option<u16>,
     pub(super) no_cache: bool,
+    pub(super) shard: Option<Shard>,
 }
 
 pub(super) fn bake(session: &Session, args: &Args) -> Result<u8, Diag> {
     let start = Instant::now();
+    // Baking has no configuration file: the environment says where the store is.
+    let place = store::place(&CacheSettings::default(), Path::new(""), &store::env)?;
+    let kept = place.as_ref().and_then(|place| match place.open("pak") {
+        Ok(kept) => Some(kept),
+        Err(warning) => {
+            session.say(&warning);
+            None
+        }
+    });
     let progress = Progress::new(session.verbosity, session.color);
     let mut bake = Bake::new(&*args.toml, &*args.pak).force(args.no_cache).events(&progress);
     if let Some(dir) = &args.dir {
@@ -32,15 +43,28 @@ pub(super) fn bake(session: &Session, args: &Args) -> Result<u8, Diag> {
     if let Some(jobs) = args.jobs {
         bake = bake.jobs(jobs.into());
     }
+    if let Some(kept) = &kept {
+        bake = bake.store(kept);
+    }
+    if let Some(shard) = args.shard {
+        kept.as_ref().ok_or_else(|| store::shard_needs_store(shard))?;
+        bake = bake.shard(shard);
+    }
     let result = bake.run();
     progress.clear();
+    if let (Some(kept), Some(place)) = (&kept, &place) {
+        place.finish(kept, start.elapsed()).iter().for_each(|warning| session.say(warning));
+    }
     match result {
         Ok(baked) => {
             baked.warnings.iter().for_each(|warning| session.say(warning));
             if session.json {
-                session.out().line(&told(&baked).to_string());
+                session.out().line(&told(&baked, kept.as_ref()).to_string());
             } else if session.verbosity > Verbosity::Quiet {
                 summary(session, args, &baked, start);
+                if let Some(line) = kept.as_ref().and_then(|kept| store::line(&kept.figures())) {
+                    session.out().line(&line);
+                }
             }
             Ok(OK)
         }
@@ -62,23 +86,32 @@ fn failed(session: &Session, args: &Args, error: &BakeError) -> Result<u8, Diag>
 fn summary(session: &Session, args: &Args, baked: &Baked, start: Instant) {
     let mut out = session.out();
     let state = if baked.unchanged { "unchanged" } else { "written" };
-    let line = format!(
-        "{}: {} baked, {} cached; {} {state}: {}, {} {}",
+    let fetched = match baked.fetched() {
+        0 => String::new(),
+        n => format!("{n} fetched, "),
+    };
+    let assets = format!(
+        "{}: {} baked, {fetched}{} cached",
         render::count(baked.assets.len(), "asset", "assets"),
         baked.built(),
-        baked.assets.len() - baked.built(),
-        args.pak.display(),
-        render::count(baked.keys, "key", "keys"),
-        render::size(baked.file_len),
-        out.style.faint(&format!("({})", render::time(start.elapsed()))),
+        baked.assets.len() - baked.built() - baked.fetched(),
     );
-    out.line(&line);
+    let took = out.style.faint(&format!("({})", render::time(start.elapsed())));
+    out.line(&match args.shard {
+        Some(shard) => format!("shard {shard}: {assets} {took}"),
+        None => format!(
+            "{assets}; {} {state}: {}, {} {took}",
+            args.pak.display(),
+            render::count(baked.keys, "key", "keys"),
+            render::size(baked.file_len),
+        ),
+    });
 }
 
-fn told(baked: &Baked) -> Json {
+fn told(baked: &Baked, kept: Option<&Store>) -> Json {
     let asset = |asset: &::pak::bake::BakedAsset| {
         let why = asset.why.as_ref().map_or(Json::Null, |why| why.to_string().into());
-        Json::object([("name", asset.name.as_str().into()), ("why", why)])
+        Json::object([("name", asset.name.as_str().into()), ("why", why), ("fetched", asset.fetched.into())])
     };
     Json::object([
         ("ok", true.into()),
@@ -86,6 +119,8 @@ fn told(baked: &Baked) -> Json {
         ("keys", baked.keys.into()),
         ("bytes", baked.file_len.into()),
         ("built", baked.built().into()),
+        ("fetched", baked.fetched().into()),
+        ("store", kept.map(|kept| store::json(&kept.figures())).into()),
         ("warnings", Json::list(baked.warnings.iter().map(render::diag_json))),
         ("assets", Json::list(baked.assets.iter().map(asset))),
     ])

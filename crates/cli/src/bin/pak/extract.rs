@@ -47,7 +47,8 @@ pub(super) fn extract(session: &Session, path: &Path, dir: &Path, keys: &[String
 fn one(pak: &PakBuf, entry: &Entry<'_>, path: &Path, out: &Real) -> Result<(), Diag> {
     let bad = |error: ::pak::Error| damaged(path, &error);
     let (bytes, extension) = match entry.kind {
-        Kind::Blob => (pak.read_blob_id(entry.id).map_err(bad)?.to_vec(), None),
+        // Piece by piece, below: it may be larger than memory.
+        Kind::Blob => (vec![], None),
         Kind::BitmapFont => {
             let font = pak.read_bitmap_font_id(entry.id).map_err(bad)?;
             (font.def().as_bytes().to_vec(), Some("fnt"))
@@ -81,7 +82,17 @@ fn one(pak: &PakBuf, entry: &Entry<'_>, path: &Path, out: &Real) -> Result<(), D
             return Err(refused("a link leads out of the folder".to_owned()));
         }
     }
-    let staged = out.stage(&mut |file| file.write_all(&bytes)).map_err(|e| refused(e.to_string()))?;
+    let mut fill = |file: &mut dyn std::io::Write| match entry.kind {
+        Kind::Blob => {
+            let mut blob = pak.stream_blob_id(entry.id).map_err(std::io::Error::other)?;
+            std::io::copy(&mut blob, file).map(drop)
+        }
+        _ => file.write_all(&bytes),
+    };
+    let staged = out.stage(&mut fill).map_err(|e| match e.kind() {
+        std::io::ErrorKind::InvalidData => bad(e.into()),
+        _ => refused(e.to_string()),
+    })?;
     let done = out.publish(vec![(staged, target)]).into_iter().next();
     done.unwrap_or_else(|| Err(std::io::ErrorKind::Other.into()))
         .map(|_| ())

@@ -111,7 +111,8 @@ fn facts(pak: &PakBuf, entry: &Entry<'_>) -> Result<Vec<(&'static str, String)>,
             ]
         }
         Kind::Blob => {
-            pak.read_blob_id(id)?;
+            // Piece by piece: it may be larger than memory.
+            std::io::copy(&mut pak.stream_blob_id(id)?, &mut std::io::sink())?;
             vec![]
         }
         Kind::Material => {

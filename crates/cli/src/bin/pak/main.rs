@@ -50,8 +50,8 @@ fn main() -> ExitCode {
 
 fn dispatch(session: &Session, command: Command) -> Result<u8, Diag> {
     match command {
-        Command::Bake { toml, pak, dir, cache, jobs, no_cache } => {
-            bake::bake(session, &bake::Args { toml, pak, dir, cache, jobs, no_cache })
+        Command::Bake { toml, pak, dir, cache, jobs, no_cache, shard } => {
+            bake::bake(session, &bake::Args { toml, pak, dir, cache, jobs, no_cache, shard })
         }
         Command::List { pak } => inspect::list(session, &pak),
         Command::Info { pak, key } => inspect::info(session, &pak, &key),

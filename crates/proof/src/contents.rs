@@ -4,7 +4,7 @@
 use crate::random::Random;
 
 /// Something that a source of this name could hold.
-pub(crate) fn for_name(random: &mut Random, path: &str) -> Vec<u8> {
+pub fn for_name(random: &mut Random, path: &str) -> Vec<u8> {
     if path.ends_with(".cube") {
         return table(random);
     }
@@ -13,7 +13,7 @@ pub(crate) fn for_name(random: &mut Random, path: &str) -> Vec<u8> {
 }
 
 /// Other content of the same size, as far as the old one is something we write.
-pub(crate) fn same_size(random: &mut Random, old: &[u8]) -> Vec<u8> {
+pub fn same_size(random: &mut Random, old: &[u8]) -> Vec<u8> {
     match old.get(16..24) {
         Some(&[0, 0, 0, width, 0, 0, 0, height]) if old.starts_with(b"\x89PNG") => {
             picture(random, width.into(), height.into())
@@ -24,14 +24,19 @@ pub(crate) fn same_size(random: &mut Random, old: &[u8]) -> Vec<u8> {
 }
 
 /// A picture without compression.
-pub(crate) fn picture(random: &mut Random, width: u32, height: u32) -> Vec<u8> {
+pub fn picture(random: &mut Random, width: u32, height: u32) -> Vec<u8> {
     let samples: Vec<u8> = (0..width * height * 4).map(|_| random.next() as u8).collect();
+    png(width, height, &samples)
+}
+
+/// Four samples a pixel as PNG, without compression.
+pub fn png(width: u32, height: u32, samples: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_color(png::ColorType::Rgba);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_compression(png::Compression::NoCompression);
-    encoder.write_header().unwrap().write_image_data(&samples).unwrap();
+    encoder.write_header().unwrap().write_image_data(samples).unwrap();
     bytes
 }
 

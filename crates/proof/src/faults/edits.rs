@@ -1,8 +1,8 @@
 //! Random edits of a project: what people, editors, version control and bad luck do to sources, settings, outputs
 //! and the journal.
 
+use super::project::Project;
 use crate::contents;
-use crate::project::Project;
 use crate::random::Random;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,13 +10,13 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// What an edit was, and what it means for the model.
-pub(crate) struct Edit {
+pub struct Edit {
     /// For the story told on failure.
-    pub(crate) story: String,
+    pub story: String,
     /// Whether the next build has nothing to cook, as far as this edit is concerned.
-    pub(crate) idle: bool,
+    pub idle: bool,
     /// Whether the journal may have lost records.
-    pub(crate) ledger_lost: bool,
+    pub ledger_lost: bool,
 }
 
 impl Edit {
@@ -60,18 +60,20 @@ const FACES: [&str; 6] = ["px", "nx", "py", "ny", "pz", "nz"];
 const FOREIGN: [&str; 4] = ["notes.txt", "sub/readme.md", "extra.ktx2", "x.env.ktx2.bak"];
 
 /// A project that is edited at random.
-pub(crate) struct Editor<'a> {
-    pub(crate) project: &'a Project,
-    pub(crate) random: Random,
+pub struct Editor<'a> {
+    /// What is edited.
+    pub project: &'a Project,
+    /// What decides.
+    pub random: Random,
     /// Files in the output that no build wrote.
-    pub(crate) foreign: BTreeMap<String, Vec<u8>>,
+    pub foreign: BTreeMap<String, Vec<u8>>,
     /// Files in the output that a build wrote, but of which the journal may know no more.
-    pub(crate) forgotten: BTreeMap<String, Vec<u8>>,
+    pub forgotten: BTreeMap<String, Vec<u8>>,
 }
 
 impl Editor<'_> {
     /// Does one thing.
-    pub(crate) fn edit(&mut self) -> Edit {
+    pub fn edit(&mut self) -> Edit {
         match self.random.below(32) {
             0..=5 => self.put(),
             6..=7 => self.put_folder(),
@@ -160,10 +162,26 @@ impl Editor<'_> {
         Edit::of(format!("rename {from} to {to}"))
     }
 
+    /// Another time for a source or an output: of late, or from a clock that jumped.
     fn touch(&mut self) -> Edit {
-        let Some(path) = self.some_source() else { return self.put() };
+        let outputs = self.outputs();
+        let path = match self.random.one_in(4) && !outputs.is_empty() {
+            true => format!("runtime/{}", self.random.pick(&outputs)),
+            false => match self.some_source() {
+                Some(path) => format!("assets/{path}"),
+                None => return self.put(),
+            },
+        };
         let back = Duration::from_secs(self.random.below(1000) as u64);
-        set_modified(&self.source(&path), SystemTime::now() - back);
+        let years = |n: u64| Duration::from_secs(n * 365 * 86400);
+        let time = match self.random.below(6) {
+            0 => SystemTime::UNIX_EPOCH,
+            1 => SystemTime::UNIX_EPOCH - years(10),
+            2 => SystemTime::now() + years(100),
+            3 => SystemTime::now() + back,
+            _ => SystemTime::now() - back,
+        };
+        set_modified(&self.project.path(&path), time);
         Edit::idle(format!("touch {path}"))
     }
 
@@ -204,7 +222,7 @@ impl Editor<'_> {
     }
 
     /// Settings: project-wide, by rule and by preset. All choices build into the same output.
-    pub(crate) fn configure(&mut self) -> Edit {
+    pub fn configure(&mut self) -> Edit {
         let r = &mut self.random;
         let flag = |r: &mut Random| *r.pick(&["true", "false"]);
         let mut text = format!(

@@ -11,19 +11,19 @@ const WORK: usize = 1 << 26;
 const WORK_PER_CORNER: usize = 64;
 
 /// What cuts the polygons of a file, one after the other.
-pub(super) struct Triangulator {
+pub(crate) struct Triangulator {
     flat: Vec<[f64; 2]>,
     previous: Vec<u32>,
     next: Vec<u32>,
     reflex: Vec<u32>,
     work_left: usize,
     /// The triangles of the last polygon, by the places of their corners in it.
-    pub(super) triangles: Vec<[u32; 3]>,
+    pub(crate) triangles: Vec<[u32; 3]>,
 }
 
 impl Triangulator {
     /// One for this number of corners.
-    pub(super) fn new(corners: usize) -> Triangulator {
+    pub(crate) fn new(corners: usize) -> Triangulator {
         Triangulator {
             flat: Vec::new(),
             previous: Vec::new(),
@@ -35,7 +35,7 @@ impl Triangulator {
     }
 
     /// Cuts a polygon. False where that would take too long, and triangles may overlap.
-    pub(super) fn cut(&mut self, corners: &[[f32; 3]]) -> bool {
+    pub(crate) fn cut(&mut self, corners: &[[f32; 3]]) -> bool {
         self.triangles.clear();
         let Ok(count) = u32::try_from(corners.len()) else { return false };
         self.flatten(corners);
@@ -154,7 +154,7 @@ fn area(flat: &[[f64; 2]], a: u32, b: u32, c: u32) -> f64 {
 }
 
 /// Twice the area of a polygon, as the length of its normal (Newell's method); it need not be flat.
-pub(super) fn newell(corners: &[[f32; 3]]) -> [f64; 3] {
+pub(crate) fn newell(corners: &[[f32; 3]]) -> [f64; 3] {
     let Some(&origin) = corners.first() else { return [0.0; 3] };
     // Relative to one corner, so that distance from the origin costs no precision.
     let at = |corner: [f32; 3]| [0, 1, 2].map(|axis| f64::from(corner[axis]) - f64::from(origin[axis]));

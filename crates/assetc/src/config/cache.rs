@@ -1,0 +1,108 @@
+//! The section `cache:` of `assetc.yml`: where results are kept beyond one output, and on which server.
+//!
+//! Nothing in here decides what comes out of a build. Credentials have no place in the file: an address with a user or
+//! a password in it is refused.
+
+use kiln_kit::Diag;
+use kiln_kit::remote::Address;
+use kiln_kit::store::settings::{CacheDir, CachePolicy, CacheSettings, parse_size};
+
+use super::parse::{Reader, bad, entries, text, truth};
+use super::yaml::{Node, Value};
+
+/// Its keys.
+pub(super) const CACHE: &[&str] = &["dir", "max_size", "url", "policy", "allow_http"];
+
+pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Result<CacheSettings, Diag> {
+    let mut cache = CacheSettings::default();
+    for entry in entries(node, "cache")? {
+        match entry.key.as_str() {
+            "dir" => {
+                cache.dir = Some(match truth(entry) {
+                    Ok(false) => CacheDir::Off,
+                    Ok(true) => return Err(bad(&entry.node, "cache.dir", "a path, `false`")),
+                    Err(_) => CacheDir::At(text(entry, "cache.dir", "a path, `false`")?.text.into()),
+                })
+            }
+            "max_size" => {
+                let size = match &entry.node.value {
+                    Value::Scalar(scalar) => parse_size(&scalar.text),
+                    _ => None,
+                };
+                let accepts = "a size such as `500 MB` or `20 GB`";
+                cache.max_size = Some(size.ok_or_else(|| bad(&entry.node, "cache.max_size", accepts))?);
+            }
+            "url" => {
+                let url =
+                    text(entry, "cache.url", "an address such as `https://cache.example.com/kiln`")?.text;
+                // Whether an address that is not encrypted will do is known when the whole section is.
+                Address::parse(&url, true).map_err(|why| {
+                    let message = format!("cache.url is no address of a server: {why}");
+                    let hint = "credentials are taken from the environment, never from this file";
+                    Diag::error("config-bad-value", message).at(entry.node.at).hint(hint)
+                })?;
+                cache.url = Some(url);
+            }
+            "policy" => {
+                let policy = match &entry.node.value {
+                    // Plain `off` is a word here, whatever else YAML takes it for.
+                    Value::Scalar(scalar) => CachePolicy::parse(&scalar.text),
+                    _ => None,
+                };
+                let bad = || bad(&entry.node, "cache.policy", CachePolicy::ACCEPTS);
+                cache.policy = Some(policy.ok_or_else(bad)?);
+            }
+            "allow_http" => cache.allow_http = truth(entry)?,
+            _ => reader.unknown(entry, "cache", CACHE.iter().copied()),
+        }
+    }
+    Ok(cache)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn the_document_has_every_key() {
+        let document = include_str!("../../../../docs/cache.md");
+        let example = document.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let keys = example.lines().skip(1).map(|line| line.trim().split(':').next().unwrap());
+        assert_eq!(keys.collect::<Vec<_>>(), CACHE);
+        let read = Config::parse(example, "assetc.yml").unwrap();
+        assert!(read.warnings().is_empty() && read.cache().url.is_some());
+    }
+
+    #[test]
+    fn the_section_is_read() {
+        let parse = |text: &str| Config::parse(text, "assetc.yml").map(|config| config.cache().clone());
+        assert_eq!(parse(""), Ok(CacheSettings::default()));
+        let full =
+            "cache:\n  dir: .cache\n  max_size: 2 GB\n  url: https://h/k\n  policy: off\n  allow_http: true";
+        let expected = CacheSettings {
+            dir: Some(CacheDir::At(".cache".into())),
+            max_size: Some(2 << 30),
+            url: Some("https://h/k".into()),
+            policy: Some(CachePolicy::Off),
+            allow_http: true,
+        };
+        assert_eq!(parse(full).unwrap(), expected);
+        for secret in ["cache: {url: 'https://me:pw@h/'}", "cache: {url: h}"] {
+            let refused = parse(secret).unwrap_err();
+            assert!(refused.code == "config-bad-value" && !refused.to_string().contains("pw"), "{refused}");
+        }
+        assert_eq!(parse("cache: {dir: false}").unwrap().dir, Some(CacheDir::Off));
+        for bad in [
+            "cache: {dir: true}",
+            "cache: {dir: ''}",
+            "cache: {max_size: big}",
+            "cache: {policy: all}",
+            "cache: 7",
+        ] {
+            assert_eq!(parse(bad).unwrap_err().code, "config-bad-value", "{bad}");
+        }
+        let odd = Config::parse("cache: {size: 7}", "assetc.yml").unwrap();
+        assert_eq!(odd.warnings()[0].code, "config-unknown-key");
+    }
+}

@@ -1,0 +1,40 @@
+//! FBX models through the executable: models where they are built in, a warning where they are not.
+
+use crate::project::Project;
+
+const RIG: &[u8] = include_bytes!("../../../import/tests/data/fbx/rig.fbx");
+
+fn project() -> Project {
+    let project = Project::new();
+    project.write("assets/rig.FBX", RIG);
+    project
+}
+
+#[cfg(feature = "fbx")]
+#[test]
+fn a_model_comes_with_all_it_has() {
+    let p = project();
+    assert_eq!(p.build(), (1, 0));
+    let files: Vec<String> = p.tree("runtime").into_keys().collect();
+    assert_eq!(files, ["assets.hman", "rig.hanim", "rig.hmesh", "rig.skin.hmat"]);
+    p.run(&["check"]).expect(0);
+    let info = p.run(&["info", "--json"]).expect(0).stdout;
+    assert!(info.contains("rig.hmesh"), "{info}");
+    assert_eq!(p.build(), (0, 1));
+    p.write("assets/rig.FBX", &RIG[..RIG.len() / 2]);
+    let ran = p.run(&[]).expect(1);
+    assert!(ran.stderr.contains("error[fbx-") && ran.stderr.contains("rig.FBX"), "{}", ran.stderr);
+}
+
+#[cfg(not(feature = "fbx"))]
+#[test]
+fn without_the_feature_it_is_said_and_nothing_fails() {
+    let p = project();
+    let ran = p.run(&[]).expect(0);
+    assert!(ran.stderr.contains("warning[fbx-feature]: rig.FBX"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--features fbx"), "{}", ran.stderr);
+    assert_eq!(p.tree("runtime").into_keys().filter(|file| file.starts_with("rig")).count(), 0);
+    // It is said until its cause is gone.
+    let ran = p.run(&[]).expect(0);
+    assert!(ran.stderr.contains("warning[fbx-feature]"), "{}", ran.stderr);
+}

@@ -1,0 +1,130 @@
+//! Damaged files: an answer, never a panic, and little memory.
+
+use crate::text::{Text, array};
+use crate::{import, import_with};
+
+/// A small generator; the same numbers on every run.
+struct Noise(u64);
+
+impl Noise {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) % bound.max(1) as u64) as usize
+    }
+}
+
+fn files() -> [Vec<u8>; 3] {
+    [
+        include_bytes!("../data/fbx/shapes.fbx").to_vec(),
+        include_bytes!("../data/fbx/rig.fbx").to_vec(),
+        crate::text::square("", &[("Lcl Translation", [1.0, 2.0, 3.0])]).bytes(),
+    ]
+}
+
+/// Imports and looks at the answer.
+#[track_caller]
+fn holds(bytes: &[u8]) {
+    let (found, reads) = import_with(bytes, &[]);
+    assert!(reads.iter().all(|path| path == "models/m.fbx"), "{reads:?}");
+    match found {
+        // What is valid can be walked and measured.
+        Ok(found) => assert!(found.value.draws().filter(|draw| draw.world.is_finite()).count() < 1000),
+        Err(error) => assert!(!error.message.is_empty() && error.path == "models/m.fbx"),
+    }
+}
+
+#[test]
+fn a_file_may_end_anywhere() {
+    for bytes in files() {
+        for end in (0..bytes.len()).step_by(bytes.len() / 150 + 1) {
+            holds(&bytes[..end]);
+        }
+    }
+}
+
+#[test]
+fn bytes_may_change() {
+    let mut noise = Noise(11);
+    for good in files() {
+        for _ in 0..300 {
+            let mut bytes = good.clone();
+            for _ in 0..1 + noise.below(8) {
+                let at = noise.below(bytes.len());
+                bytes[at] =
+                    [0, 0xFF, bytes[at] ^ 1, bytes[at] ^ 0x80, noise.below(256) as u8][noise.below(5)];
+            }
+            holds(&bytes);
+        }
+    }
+}
+
+#[test]
+fn pieces_may_be_cut_out_or_doubled() {
+    let mut noise = Noise(5);
+    for good in files() {
+        for _ in 0..100 {
+            let mut bytes = good.clone();
+            let from = noise.below(bytes.len());
+            let to = from + noise.below((bytes.len() - from).min(400));
+            let piece: Vec<u8> = bytes[from..to].to_vec();
+            match noise.below(2) {
+                0 => drop(bytes.drain(from..to)),
+                _ => drop(bytes.splice(from..from, piece)),
+            }
+            holds(&bytes);
+        }
+    }
+}
+
+/// Numbers in a text file that are out of any bounds.
+#[test]
+fn numbers_lead_nowhere_and_are_not_followed() {
+    let text = crate::text::square("", &[("Lcl Translation", [1.0, 2.0, 3.0])]).text();
+    let odd = ["-1", "4294967296", "1e999", "-1e999", "nan", "99999999999999999999", "1e-999", "0"];
+    for (at, _) in text.match_indices(|c: char| c.is_ascii_digit()).step_by(3) {
+        for value in odd {
+            let end = text[at..].find(|c: char| !c.is_ascii_digit()).map_or(text.len(), |n| at + n);
+            holds(format!("{}{value}{}", &text[..at], &text[end..]).as_bytes());
+        }
+    }
+}
+
+#[test]
+fn memory_is_bounded_by_the_file() {
+    // A count that the array does not have.
+    let vertices = array("Vertices", &[0.0; 9]).replace("*9", "*2000000000");
+    let body = format!("{vertices}\n{}\nGeometryVersion: 124", array("PolygonVertexIndex", &[0, 1, -3]));
+    let text =
+        Text::new().object("Geometry", 1, "g", "Mesh", &body).node(2, "n", "Mesh", &[]).link(1, 2).link(2, 0);
+    holds(&text.bytes());
+    // One mesh, drawn with ever other materials: each is another mesh.
+    let corners: Vec<[f64; 3]> = (0..30_000).map(|i| [f64::from(i % 100), f64::from(i / 100), 0.0]).collect();
+    let faces: Vec<[i32; 3]> = (0..29_998).map(|i| [i, i + 1, i + 2]).collect();
+    let faces: Vec<&[i32]> = faces.iter().map(|face| face.as_slice()).collect();
+    let mut text = Text::new().mesh(1, &corners, &faces, "");
+    for n in 0..200 {
+        text = text.object("Material", 1000 + n, "m", "", "Version: 102");
+        text = text.node(10 + n, "n", "Mesh", &[]).link(1, 10 + n).link(10 + n, 0).link(1000 + n, 10 + n);
+    }
+    let error = import(&text.bytes()).err().unwrap();
+    assert_eq!(error.code, "fbx-too-large", "{error}");
+    // A clip of more layers than anyone has.
+    let mut text = crate::text::square("", &[]).object("AnimationStack", 20, "s", "", "");
+    for n in 0..100 {
+        text = text.object("AnimationLayer", 100 + n, "l", "", "").link(100 + n, 20);
+    }
+    assert_eq!(import(&text.bytes()).err().unwrap().code, "fbx-too-large");
+}
+
+/// Parents in a ring, and objects that belong to themselves.
+#[test]
+fn rings_end() {
+    let text = Text::new()
+        .node(1, "a", "Null", &[])
+        .node(2, "b", "Null", &[])
+        .link(1, 2)
+        .link(2, 1)
+        .node(3, "c", "Null", &[])
+        .link(3, 3);
+    holds(&text.bytes());
+}

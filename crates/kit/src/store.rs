@@ -1,0 +1,382 @@
+//! Results of cooks, kept beyond one output tree: what was cooked once, in whatever checkout, branch or preset, is
+//! copied and not cooked again.
+//!
+//! A cook is a pure function of its fingerprint and of what it saw, so its result can stand in for it wherever both are
+//! the same (`action.rs` says how that is found). The store is a help and never an authority: whatever is in it is
+//! checked when it is used, and what is missing, damaged or cannot be written costs time and nothing else.
+
+mod action;
+mod local;
+mod look;
+pub mod settings;
+mod sweep;
+
+pub(crate) use action::LONGEST_RECORD;
+pub(crate) use look::Looks;
+pub use sweep::{Stats, Swept};
+
+use crate::cook::Cook;
+use crate::record::Seen;
+use crate::remote::{Blob, Job, Policy, Remote, Tier, Uploads, batches};
+use crate::share::{Made, WorkKey};
+use crate::{Diag, Hash, RelPath};
+use action::{Answer, SETS, Set, StoredOutput, answer_key, question, read_sets, work_key, write_sets};
+use local::{Kind, Local};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A store, as one run of a tool uses it.
+pub struct Store {
+    local: Arc<Local>,
+    tier: Option<Arc<Tier>>,
+    uploads: Option<Uploads>,
+    build: String,
+    tally: Tally,
+    trouble: Mutex<Option<Diag>>,
+}
+
+/// What a store did for a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// How many results were looked for.
+    pub asked: u64,
+    /// How many of them were there.
+    pub found: u64,
+    /// How many of these had to come from the server.
+    pub from_server: u64,
+    /// How many pieces of shared work were there, for sources whose own result was not.
+    pub works: u64,
+    /// Bytes that were taken from the store.
+    pub bytes_out: u64,
+    /// Bytes that were put into it.
+    pub bytes_in: u64,
+    /// Bytes that came from the server.
+    pub bytes_down: u64,
+    /// Bytes that went to the server.
+    pub bytes_up: u64,
+    /// How long the cooks and the work took that were not done again.
+    pub saved: Duration,
+}
+
+#[derive(Default)]
+struct Tally {
+    asked: AtomicU64,
+    found: AtomicU64,
+    from_server: AtomicU64,
+    works: AtomicU64,
+    bytes_out: AtomicU64,
+    bytes_in: AtomicU64,
+    saved_ms: AtomicU64,
+}
+
+/// A stored result that fits what is there now.
+pub(crate) struct Found {
+    pub(crate) answer: Answer,
+    pub(crate) seen: BTreeMap<RelPath, Seen>,
+    /// The bytes of each output, then what was kept.
+    pub(crate) files: Vec<File>,
+    question: Hash,
+    key: Hash,
+    far: bool,
+}
+
+/// An answer with its bytes.
+struct Whole {
+    answer: Answer,
+    files: Vec<File>,
+    /// Whether any of it had to come from the server.
+    far: bool,
+}
+
+impl Found {
+    /// What the cook kept beside its outputs.
+    pub(crate) fn kept(&mut self) -> Option<io::Result<Vec<u8>>> {
+        self.answer.kept?;
+        let mut bytes = Vec::new();
+        let file = self.files.last_mut()?;
+        Some(file.read_to_end(&mut bytes).map(|_| bytes))
+    }
+}
+
+impl Store {
+    /// Opens the store in a directory, making it if need be. `build` names the program and its version: results of
+    /// another one are not used.
+    pub fn open(dir: &Path, build: impl Into<String>) -> io::Result<Store> {
+        Ok(Store {
+            local: Arc::new(Local::open(dir)?),
+            tier: None,
+            uploads: None,
+            build: build.into(),
+            tally: Tally::default(),
+            trouble: Mutex::default(),
+        })
+    }
+
+    /// The same store in front of a server: what is not here is looked for there, and what is made here is sent there
+    /// if the policy is to write.
+    pub fn with_remote(self, remote: Box<dyn Remote>, policy: Policy) -> Store {
+        let tier = Arc::new(Tier::new(remote));
+        let uploads = (policy == Policy::Write).then(|| Uploads::start(tier.clone(), self.local.clone()));
+        Store { tier: Some(tier), uploads, ..self }
+    }
+
+    /// Waits until everything that was made is on the server, for as long as it is worth.
+    pub fn finish(&self, limit: Duration) {
+        if let Some(uploads) = &self.uploads {
+            uploads.drain(limit);
+        }
+    }
+
+    /// What it holds.
+    pub fn stats(&self) -> Stats {
+        sweep::stats(&self.local)
+    }
+
+    /// Removes what was not used for longest until no more than `max_bytes` are left; or only says what would go.
+    pub fn sweep(&self, max_bytes: u64, dry_run: bool) -> Swept {
+        sweep::sweep(&self.local, max_bytes, dry_run)
+    }
+
+    /// The same at the end of a build, once a day.
+    pub fn sweep_if_due(&self, max_bytes: u64) {
+        if self.tally.bytes_in.load(Relaxed) > 0 && sweep::is_due(&self.local) {
+            self.sweep(max_bytes, false);
+        }
+    }
+
+    /// What it did so far.
+    pub fn figures(&self) -> Figures {
+        let tally = &self.tally;
+        let far = |bytes: fn(&Tier) -> &AtomicU64| self.tier.as_ref().map_or(0, |t| bytes(t).load(Relaxed));
+        Figures {
+            asked: tally.asked.load(Relaxed),
+            found: tally.found.load(Relaxed),
+            from_server: tally.from_server.load(Relaxed),
+            works: tally.works.load(Relaxed),
+            bytes_down: far(|tier| &tier.bytes_down),
+            bytes_up: far(|tier| &tier.bytes_up),
+            bytes_out: tally.bytes_out.load(Relaxed),
+            bytes_in: tally.bytes_in.load(Relaxed),
+            saved: Duration::from_millis(tally.saved_ms.load(Relaxed)),
+        }
+    }
+
+    /// What is wrong with it, and with its server, if anything: one warning each, however often it happened.
+    pub fn trouble(&self) -> Vec<Diag> {
+        let here = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        here.into_iter().chain(self.tier.as_ref().and_then(|tier| tier.trouble())).collect()
+    }
+
+    /// The result of a cook, if one is there that saw what is there now.
+    pub(crate) fn find(&self, looks: &Looks<'_>, fingerprint: &str, source: &RelPath) -> Option<Found> {
+        self.tally.asked.fetch_add(1, Relaxed);
+        let question = question(&self.build, fingerprint, source, looks.source(source).ok()?);
+        let find = |set: &Set| {
+            let see = |(path, ask): &(RelPath, _)| Some((path.clone(), looks.at(path, *ask).ok()?));
+            let seen: BTreeMap<RelPath, Seen> = set.0.iter().map(see).collect::<Option<_>>()?;
+            let key = answer_key(question, pairs(&seen));
+            let Whole { answer, files, far } = self.answer(key)?;
+            Some(Found { answer, seen, files, question, key, far })
+        };
+        let here = self.sets(question);
+        here.iter().find_map(find).or_else(|| {
+            let there = self.sets_there(question);
+            there.iter().filter(|set| !here.contains(set)).find_map(|set| {
+                let found = find(set)?;
+                self.add_set(question, set.clone());
+                Some(found)
+            })
+        })
+    }
+
+    /// Counts a result that was used; one that the server may not have is sent there.
+    pub(crate) fn count(&self, found: &Found) {
+        self.tally.found.fetch_add(1, Relaxed);
+        self.tally.from_server.fetch_add(found.far.into(), Relaxed);
+        self.note_use(&found.answer, found.far);
+        if !found.far {
+            self.send(found.key, &found.answer);
+            self.send_sets(found.question);
+        }
+    }
+
+    /// Remembers what a cook came to, unless something that it read has changed since.
+    pub(crate) fn remember(
+        &self,
+        looks: &Looks<'_>,
+        fingerprint: &str,
+        cook: &Cook<'_>,
+        payload: &[u8],
+        took: Duration,
+    ) {
+        if !pairs(&cook.seen).all(|(path, seen)| looks.is_still(path, seen)) {
+            return;
+        }
+        let source = cook.source();
+        let Ok(seen) = cook.seen.get(source).map_or_else(|| looks.source(source), |seen| Ok(Some(*seen)))
+        else {
+            return;
+        };
+        let question = question(&self.build, fingerprint, source, seen);
+        let outputs = cook.emitted.iter().map(|emitted| StoredOutput {
+            path: emitted.path.clone(),
+            blob: emitted.blob,
+            work: emitted.work,
+        });
+        let answer = Answer {
+            outputs: outputs.collect(),
+            kept: cook.kept,
+            payload: payload.to_vec(),
+            warnings: cook.warnings.clone(),
+            took_ms: took.as_millis() as u64,
+        };
+        let key = answer_key(question, pairs(&cook.seen));
+        self.put(Kind::Record, key, &answer.write(key));
+        self.add_set(question, Set::of(pairs(&cook.seen)));
+        self.send(key, &answer);
+        self.send_sets(question);
+    }
+
+    /// The result of shared work.
+    pub(crate) fn find_work(&self, key: WorkKey) -> Option<Made> {
+        let key = work_key(&self.build, key);
+        let Whole { answer, mut files, far } = self.answer(key)?;
+        let mut bytes = Vec::new();
+        files.pop()?.read_to_end(&mut bytes).ok()?;
+        self.tally.works.fetch_add(1, Relaxed);
+        self.note_use(&answer, far);
+        if !far {
+            self.send(key, &answer);
+        }
+        Some(Made { bytes, warnings: answer.warnings })
+    }
+
+    /// Remembers the result of shared work.
+    pub(crate) fn remember_work(&self, key: WorkKey, made: &Made, took: Duration) {
+        let blob = Blob::of(&made.bytes);
+        self.put_blob(blob, &made.bytes);
+        let answer = Answer {
+            kept: Some(blob),
+            warnings: made.warnings.clone(),
+            took_ms: took.as_millis() as u64,
+            ..Answer::default()
+        };
+        let key = work_key(&self.build, key);
+        self.put(Kind::Record, key, &answer.write(key));
+        self.send(key, &answer);
+    }
+
+    /// Keeps bytes for the records to come.
+    pub(crate) fn put_blob(&self, blob: Blob, bytes: &[u8]) {
+        if !self.local.has(blob) {
+            self.put(Kind::Blob, blob.hash, bytes);
+        }
+    }
+
+    fn sets(&self, question: Hash) -> Vec<Set> {
+        self.local.record(question).and_then(|record| read_sets(question, &record)).unwrap_or_default()
+    }
+
+    fn sets_there(&self, question: Hash) -> Vec<Set> {
+        let read = |bytes: Vec<u8>| read_sets(question, &bytes).ok_or(ANOTHER);
+        self.tier.as_ref().and_then(|tier| tier.record(question, read)).unwrap_or_default()
+    }
+
+    fn add_set(&self, question: Hash, set: Set) {
+        let mut sets = self.sets(question);
+        if !sets.contains(&set) {
+            sets.insert(0, set);
+            sets.truncate(SETS);
+            self.put(Kind::Record, question, &write_sets(question, &sets));
+        }
+    }
+
+    /// An answer with all of its bytes: from here, and what is not here from the server.
+    fn answer(&self, key: Hash) -> Option<Whole> {
+        let here = self.local.record(key).and_then(|record| Answer::read(key, &record));
+        let mut far = here.is_none();
+        let answer = here.or_else(|| {
+            let read = |bytes: Vec<u8>| Answer::read(key, &bytes).ok_or(ANOTHER);
+            self.tier.as_ref()?.record(key, read)
+        })?;
+        let blobs: Vec<Blob> = answer.blobs().collect();
+        let mut files: Vec<Option<File>> = blobs.iter().map(|blob| self.local.blob(*blob)).collect();
+        let lost = blobs.iter().zip(&files).filter(|(_, file)| file.is_none());
+        let mut lost: Vec<Blob> = lost.map(|(blob, _)| *blob).collect();
+        lost.dedup();
+        if !lost.is_empty() {
+            self.fetch(&lost, Duration::from_millis(answer.took_ms))?;
+            far = true;
+            for (file, blob) in files.iter_mut().zip(&blobs).filter(|(file, _)| file.is_none()) {
+                *file = self.local.blob(*blob);
+            }
+        }
+        let files = files.into_iter().collect::<Option<Vec<File>>>()?;
+        if far {
+            self.put(Kind::Record, key, &answer.write(key));
+        }
+        Some(Whole { answer, files, far })
+    }
+
+    /// Brings blobs here.
+    fn fetch(&self, blobs: &[Blob], worth: Duration) -> Option<()> {
+        let tier = self.tier.as_ref()?;
+        for batch in batches(blobs) {
+            for (blob, bytes) in batch.iter().zip(tier.blobs(batch, worth)?) {
+                self.put(Kind::Blob, blob.hash, &bytes);
+            }
+        }
+        Some(())
+    }
+
+    fn send(&self, key: Hash, answer: &Answer) {
+        if let Some(uploads) = &self.uploads {
+            uploads.add(Job { key, blobs: answer.blobs().collect(), merges: false });
+        }
+    }
+
+    fn send_sets(&self, question: Hash) {
+        if let Some(uploads) = &self.uploads {
+            uploads.add(Job { key: question, blobs: vec![], merges: true });
+        }
+    }
+
+    fn note_use(&self, answer: &Answer, far: bool) {
+        self.tally.bytes_out.fetch_add(answer.blobs().map(|blob| blob.len).sum(), Relaxed);
+        self.tally.saved_ms.fetch_add(answer.took_ms, Relaxed);
+        if let Some(tier) = self.tier.as_ref().filter(|_| far) {
+            tier.saved(answer.took_ms);
+        }
+    }
+
+    /// Puts a file into the store; after the first one that cannot be, no more are tried.
+    fn put(&self, kind: Kind, hash: Hash, bytes: &[u8]) {
+        let trouble = || self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        if trouble().is_some() {
+            return;
+        }
+        match self.local.put(kind, hash, bytes) {
+            Ok(()) => _ = self.tally.bytes_in.fetch_add(bytes.len() as u64, Relaxed),
+            Err(error) => _ = trouble().get_or_insert_with(|| unwritable(self.local.root(), &error)),
+        }
+    }
+}
+
+/// What is wrong with a record that does not fit its key.
+const ANOTHER: &str = "it has a damaged result, or that of another cook";
+
+/// What is said of a store that cannot be used.
+pub fn unwritable(dir: &Path, error: &io::Error) -> Diag {
+    Diag::warning("store-unwritable", format!("results are not kept: {error}"))
+        .path(dir.display())
+        .hint("see to its permissions and to free space, or name another directory in KILN_CACHE_DIR")
+}
+
+fn pairs(seen: &BTreeMap<RelPath, Seen>) -> impl Iterator<Item = (&RelPath, Seen)> {
+    seen.iter().map(|(path, seen)| (path, *seen))
+}

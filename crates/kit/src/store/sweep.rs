@@ -1,0 +1,115 @@
+//! What a store holds, and how it is kept small: what was not used for longest goes first.
+//!
+//! Records and blobs go by the same rule. A record whose blob went finds nothing, and the cook runs again.
+
+use super::local::{Kind, Local};
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+/// How long a store is left alone after it was last swept.
+const REST: Duration = Duration::from_secs(24 * 3600);
+
+/// What a store holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Results of cooks and of shared work, and what leads to them.
+    pub records: usize,
+    /// The files they consist of.
+    pub blobs: usize,
+    /// The length of everything.
+    pub bytes: u64,
+    /// When the file that was not used for longest was last used.
+    pub oldest: Option<SystemTime>,
+}
+
+/// What sweeping did, or would do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Files removed.
+    pub removed: usize,
+    /// Their length.
+    pub freed: u64,
+    /// The length of what is left.
+    pub left: u64,
+}
+
+pub(super) fn stats(local: &Local) -> Stats {
+    let mut stats = Stats::default();
+    for kind in Kind::ALL {
+        for (used, len, _) in local.files(kind) {
+            *(if kind == Kind::Record { &mut stats.records } else { &mut stats.blobs }) += 1;
+            stats.bytes += len;
+            stats.oldest = Some(stats.oldest.map_or(used, |oldest| oldest.min(used)));
+        }
+    }
+    stats
+}
+
+pub(super) fn sweep(local: &Local, max_bytes: u64, dry_run: bool) -> Swept {
+    let mut files: Vec<_> = Kind::ALL.into_iter().flat_map(|kind| local.files(kind)).collect();
+    files.sort();
+    let mut swept = Swept { left: files.iter().map(|(_, len, _)| len).sum(), ..Swept::default() };
+    for (_, len, path) in files {
+        if swept.left <= max_bytes {
+            break;
+        }
+        if dry_run || fs::remove_file(path).is_ok() {
+            swept.removed += 1;
+            swept.freed += len;
+            swept.left -= len;
+        }
+    }
+    if !dry_run {
+        local.sweep();
+        let _ = fs::write(local.root().join("swept"), []);
+    }
+    swept
+}
+
+/// Whether a store has not been swept for a day. The first day counts from the first build.
+pub(super) fn is_due(local: &Local) -> bool {
+    let mark = local.root().join("swept");
+    match fs::metadata(&mark).and_then(|meta| meta.modified()) {
+        Ok(at) => at.elapsed().is_ok_and(|age| age > REST),
+        Err(_) => {
+            let _ = fs::write(mark, []);
+            false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Hash;
+    use std::fs::File;
+
+    #[test]
+    fn what_was_not_used_for_longest_goes_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let local = Local::open(dir.path()).unwrap();
+        let now = SystemTime::now();
+        for n in 0..10u8 {
+            let kind = Kind::ALL[usize::from(n % 2)];
+            local.put(kind, Hash::of(&[n]), &[n; 100]).unwrap();
+            let (_, _, path) =
+                local.files(kind).into_iter().find(|(_, _, p)| fs::read(p).unwrap()[0] == n).unwrap();
+            let used = now - Duration::from_secs(1000 * u64::from(n));
+            File::options().write(true).open(path).unwrap().set_modified(used).unwrap();
+        }
+        let before = stats(&local);
+        assert_eq!((before.records, before.blobs, before.bytes), (5, 5, 1000));
+        let would = sweep(&local, 350, true);
+        assert_eq!(would, Swept { removed: 7, freed: 700, left: 300 });
+        assert_eq!(stats(&local), before);
+        assert_eq!(sweep(&local, 350, false), would);
+        let left: Vec<u8> = Kind::ALL
+            .into_iter()
+            .flat_map(|kind| local.files(kind))
+            .map(|(_, _, path)| fs::read(path).unwrap()[0])
+            .collect();
+        assert!(left.iter().all(|n| *n < 3) && left.len() == 3, "{left:?}");
+        assert_eq!(sweep(&local, 0, false).left, 0);
+        assert!(!is_due(&local));
+    }
+}

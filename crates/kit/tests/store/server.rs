@@ -1,0 +1,234 @@
+//! A server of the HTTP cache protocol in memory, on a port of its own, that can be told to misbehave.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Nothing is ever said.
+    BlackHole,
+    /// One byte a second.
+    Trickle,
+    /// The head and half of the body come, then nothing.
+    Stall,
+    /// The connection is cut in the middle of the body.
+    Reset,
+    /// The connection ends before the body does.
+    Truncated,
+    /// The connection is closed without a word.
+    Closed,
+    /// A status and nothing else.
+    Status(u16),
+    /// `HEAD` finds everything, the rest nothing.
+    HeadOnly,
+    /// One bit of the body is another one.
+    WrongBytes,
+    /// The body of another name of the same kind.
+    Another,
+    /// A body without end, in chunks.
+    Bomb,
+    /// Ten gigabytes are announced.
+    Huge,
+    /// Not HTTP at all.
+    Garbage,
+}
+
+/// When it goes wrong: for requests whose method and kind match, after the first so many of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct When {
+    pub(crate) method: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) after: usize,
+}
+
+#[derive(Default)]
+struct Shared {
+    kept: Mutex<HashMap<String, Vec<u8>>>,
+    fault: Mutex<Option<(Fault, When)>>,
+    matching: AtomicUsize,
+    requests: AtomicUsize,
+    seen: Mutex<Vec<String>>,
+    ended: AtomicBool,
+}
+
+/// The server; it ends when dropped.
+pub(crate) struct Server {
+    shared: Arc<Shared>,
+    port: u16,
+}
+
+impl Server {
+    pub(crate) fn start() -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let shared = Arc::new(Shared::default());
+        let ours = shared.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if ours.ended.load(Relaxed) {
+                    return;
+                }
+                let (stream, shared) = (stream.unwrap(), ours.clone());
+                std::thread::spawn(move || serve(&stream, &shared));
+            }
+        });
+        Server { shared, port }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/team", self.port)
+    }
+
+    pub(crate) fn misbehave(&self, fault: Fault, when: When) {
+        *self.shared.fault.lock().unwrap() = Some((fault, when));
+    }
+
+    /// How many requests came.
+    pub(crate) fn requests(&self) -> usize {
+        self.shared.requests.load(Relaxed)
+    }
+
+    /// Everything it keeps, by path.
+    pub(crate) fn kept(&self) -> HashMap<String, Vec<u8>> {
+        self.shared.kept.lock().unwrap().clone()
+    }
+
+    /// Makes it keep this and nothing else.
+    pub(crate) fn keep(&self, kept: HashMap<String, Vec<u8>>) {
+        *self.shared.kept.lock().unwrap() = kept;
+    }
+
+    /// The values of the header `Authorization`, one a request.
+    pub(crate) fn authorizations(&self) -> Vec<String> {
+        self.shared.seen.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Relaxed);
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+    }
+}
+
+fn serve(stream: &TcpStream, shared: &Shared) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|n| *n > 0)?;
+        let mut words = line.split(' ');
+        let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
+        let mut length = 0;
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header).ok().filter(|n| *n > 0)?;
+            let Some((name, value)) = header.trim_end().split_once(": ") else { break };
+            match name {
+                "Content-Length" => length = value.parse().unwrap(),
+                "Authorization" => shared.seen.lock().unwrap().push(value.to_owned()),
+                _ => {}
+            }
+        }
+        shared.requests.fetch_add(1, Relaxed);
+        let fault = shared.fault.lock().unwrap().and_then(|(fault, when)| {
+            let matches = method.starts_with(when.method) && path.contains(when.kind);
+            let before = if matches { shared.matching.fetch_add(1, Relaxed) } else { 0 };
+            (matches && before >= when.after).then_some(fault)
+        });
+        if fault == Some(Fault::BlackHole) {
+            return hold(stream);
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        answer(stream, shared, &method, &path, body, fault)?;
+    }
+}
+
+/// Keeps a connection open for longer than anybody should wait.
+fn hold(stream: &TcpStream) -> Option<()> {
+    std::thread::sleep(Duration::from_secs(30));
+    stream.shutdown(Shutdown::Both).ok()
+}
+
+fn answer(
+    mut stream: &TcpStream,
+    shared: &Shared,
+    method: &str,
+    path: &str,
+    body: Vec<u8>,
+    fault: Option<Fault>,
+) -> Option<()> {
+    let mut kept = shared.kept.lock().unwrap();
+    let found = kept.get(path).cloned();
+    let (mut status, mut bytes) = match (method, found) {
+        ("PUT", _) => (201, vec![]),
+        (_, Some(bytes)) => (200, bytes),
+        (_, None) => (404, b"not here".to_vec()),
+    };
+    match fault {
+        Some(Fault::Status(other)) => (status, bytes) = (other, b"trouble".to_vec()),
+        Some(Fault::HeadOnly) if method == "HEAD" => status = 200,
+        Some(Fault::HeadOnly) if method == "GET" => (status, bytes) = (404, vec![]),
+        Some(Fault::WrongBytes) if status == 200 => *bytes.last_mut()? ^= 1,
+        Some(Fault::Another) if status == 200 => {
+            let kind = if path.contains("/ac/") { "/ac/" } else { "/cas/" };
+            let mut others: Vec<_> = kept.iter().filter(|(at, _)| at.contains(kind) && *at != path).collect();
+            others.sort();
+            bytes = others.first()?.1.clone();
+        }
+        None if method == "PUT" => _ = kept.insert(path.to_owned(), body),
+        _ => {}
+    }
+    drop(kept);
+    let length = match fault {
+        Some(Fault::Huge) => (10u64 << 30).to_string(),
+        Some(Fault::Truncated) => (bytes.len() + 1000).to_string(),
+        _ => bytes.len().to_string(),
+    };
+    let mut head = format!("HTTP/1.1 {status} Whatever\r\nContent-Length: {length}\r\n\r\n");
+    if method == "HEAD" {
+        bytes.clear();
+    }
+    let half = bytes.len() / 2;
+    match fault {
+        Some(Fault::Closed) => return None,
+        Some(Fault::Garbage) => {
+            stream.write_all(b"\x15\x03\x01\x00\x02\x02\x50 not HTTP\r\n\r\n").ok()?;
+            return None;
+        }
+        Some(Fault::Trickle) => {
+            for byte in head.bytes().chain(bytes).take(30) {
+                stream.write_all(&[byte]).ok()?;
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            return None;
+        }
+        Some(Fault::Bomb) => {
+            head = format!("HTTP/1.1 {status} Whatever\r\nTransfer-Encoding: chunked\r\n\r\n");
+            stream.write_all(head.as_bytes()).ok()?;
+            let chunk = [b"10000\r\n".as_slice(), &[0; 0x10000], b"\r\n"].concat();
+            loop {
+                stream.write_all(&chunk).ok()?;
+            }
+        }
+        _ => {}
+    }
+    stream.write_all(head.as_bytes()).ok()?;
+    match fault {
+        Some(Fault::Stall) => {
+            stream.write_all(&bytes[..half]).ok()?;
+            return hold(stream);
+        }
+        Some(Fault::Reset) => {
+            stream.write_all(&bytes[..half]).ok()?;
+            return None;
+        }
+        _ => stream.write_all(&bytes).ok()?,
+    }
+    (fault != Some(Fault::Truncated)).then_some(())
+}

@@ -1,0 +1,212 @@
+//! System calls, seen and tampered with through `strace`: which calls a run makes, what happens when one of them is its
+//! last or is refused, and which paths were opened.
+//!
+//! `strace` counts calls by thread and by name. So an attack names a call by both: the first thread that makes its k-th
+//! call of a name, or the k-th of the main thread.
+
+use super::case::NotRun;
+use super::tool;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where to look for calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// In every thread and every process that is started.
+    All,
+    /// In the thread that begins.
+    Main,
+}
+
+/// Fails a row where system calls cannot be traced.
+pub fn available() -> Result<(), NotRun> {
+    if !tool::is_there("strace") {
+        return Err(NotRun("there is no strace here (Debian: apt-get install strace)".into()));
+    }
+    let probe = Command::new("strace")
+        .args(["-qq", "-o", "/dev/null", "-e", "inject=fsync:error=EIO", "true"])
+        .output();
+    match probe {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            Err(NotRun(format!("strace fails: {}", String::from_utf8_lossy(&output.stderr).trim())))
+        }
+        Err(error) => Err(NotRun(format!("strace fails: {error}"))),
+    }
+}
+
+/// A command under `strace`: calls of these names are written to `log`, and tampered with as `inject` says.
+pub fn traced(
+    command: &Command,
+    log: &Path,
+    threads: Threads,
+    calls: &[&str],
+    inject: Option<&str>,
+) -> Command {
+    let mut strace = Command::new("strace");
+    strace.args(["-qq", "-y", "-s", "16", "-o"]).arg(log);
+    if threads == Threads::All {
+        strace.args(["-f", "--seccomp-bpf"]);
+    }
+    // A question mark: not every machine has every call.
+    let calls: Vec<String> = calls.iter().map(|call| format!("?{call}")).collect();
+    strace.args(["-e", &format!("trace={}", calls.join(",")), "-e", "signal=none"]);
+    if let Some(inject) = inject {
+        strace.args(["-e", &format!("inject={inject}")]);
+    }
+    strace.arg(command.get_program()).args(command.get_args());
+    if let Some(dir) = command.get_current_dir() {
+        strace.current_dir(dir);
+    }
+    for (key, value) in command.get_envs() {
+        match value {
+            Some(value) => strace.env(key, value),
+            None => strace.env_remove(key),
+        };
+    }
+    strace
+}
+
+/// One call of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The thread.
+    pub thread: u32,
+    /// The call.
+    pub name: String,
+    /// Everything `strace` says of it.
+    pub line: String,
+}
+
+impl Call {
+    /// Whether this call was tampered with.
+    pub fn is_injected(&self) -> bool {
+        self.line.contains("(INJECTED)")
+    }
+
+    /// The paths it is about: texts in quotes that are whole, and what descriptors stand for.
+    pub fn paths(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        let mut rest = self.line.as_str();
+        while let Some(at) = rest.find(['"', '<']) {
+            let close = if rest.as_bytes()[at] == b'"' { '"' } else { '>' };
+            let body = &rest[at + 1..];
+            let Some(end) = body.find(close) else { break };
+            paths.push(body[..end].to_owned());
+            rest = &body[end + 1..];
+        }
+        paths.retain(|path| path != "unfinished ...");
+        paths
+    }
+
+    /// The one path it is most about: the one opened, written, renamed or removed.
+    pub fn path(&self) -> Option<PathBuf> {
+        let paths = self.paths();
+        let absolute = paths
+            .iter()
+            .find(|path| path.starts_with('/') && !self.line.contains(&format!("AT_FDCWD<{path}>")));
+        absolute.or_else(|| paths.iter().rev().find(|path| !path.starts_with('/'))).map(PathBuf::from)
+    }
+}
+
+/// The calls of a log, in order; the rest of a call that was interrupted in the log is left out.
+pub fn read(log: &Path, threads: Threads) -> Vec<Call> {
+    let bytes = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let mut calls: Vec<Call> = Vec::new();
+    for line in text.lines() {
+        let (thread, rest) = match threads {
+            Threads::Main => (0, line),
+            Threads::All => {
+                let (thread, rest) = line.split_once(' ').unwrap_or(("0", line));
+                (thread.parse().unwrap_or(0), rest.trim_start())
+            }
+        };
+        if let Some(resumed) = rest.strip_prefix("<... ") {
+            // What became of the call that this thread had begun.
+            let name = resumed.split(' ').next().unwrap_or_default();
+            let begun = calls.iter_mut().rev().find(|call| call.thread == thread && call.name == name);
+            if let Some(call) = begun {
+                call.line += resumed;
+            }
+            continue;
+        }
+        let Some((name, _)) = rest.split_once('(') else { continue };
+        if name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_') {
+            calls.push(Call { thread, name: name.to_owned(), line: rest.to_owned() });
+        }
+    }
+    calls
+}
+
+/// A call to strike at: the `when`-th of its name in a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Where calls are counted.
+    pub threads: Threads,
+    /// The call.
+    pub call: String,
+    /// Which of them, from 1.
+    pub when: usize,
+}
+
+impl Point {
+    /// For names of cases.
+    pub fn name(&self) -> String {
+        format!("{}{} {}", self.call, if self.threads == Threads::Main { "@main" } else { "" }, self.when)
+    }
+}
+
+/// What belongs to starting a process, and is not the tool's.
+pub fn is_loading(call: &Call) -> bool {
+    let outside = ["/lib", "/usr/", "/etc/", "/proc/", "/sys/", "/dev/null"];
+    call.path().is_some_and(|path| outside.iter().any(|start| path.to_string_lossy().starts_with(start)))
+}
+
+/// Every point of a run at which one of these calls is made.
+pub fn points(command: &Command, log: &Path, calls: &[&str]) -> Vec<Point> {
+    tool::run(traced(command, log, Threads::All, calls, None)).expect(0);
+    let seen = read(log, Threads::All);
+    let main = seen.first().map_or(0, |call| call.thread);
+    let mut counts: BTreeMap<(String, u32), usize> = BTreeMap::new();
+    let mut points = Vec::new();
+    let mut worked: BTreeMap<String, usize> = BTreeMap::new();
+    for call in &seen {
+        let count = counts.entry((call.name.clone(), call.thread)).or_default();
+        *count += 1;
+        if is_loading(call) {
+            continue;
+        }
+        if call.thread == main {
+            points.push(Point { threads: Threads::Main, call: call.name.clone(), when: *count });
+        } else if worked.get(&call.name).is_none_or(|most| most < count) {
+            worked.insert(call.name.clone(), *count);
+            points.push(Point { threads: Threads::All, call: call.name.clone(), when: *count });
+        }
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_are_read_with_threads_and_interruptions() {
+        let dir = std::env::temp_dir().join(format!("kiln-proof-trace-{}", std::process::id()));
+        let text = "12 openat(AT_FDCWD</p>, \"a/b.png\", O_RDONLY) = 3</p/a/b.png>\n\
+            13 write(4</p/.kiln-1>, \"x\", 1 <unfinished ...>\n\
+            12 rename(\"/p/.kiln-1\", \"/p/out\") = 0\n\
+            13 <... write resumed>) = -1 ENOSPC (No space left on device) (INJECTED)\n\
+            12 +++ exited with 0 +++\n";
+        std::fs::write(&dir, text).unwrap();
+        let calls = read(&dir, Threads::All);
+        std::fs::remove_file(&dir).unwrap();
+        assert_eq!(calls.len(), 3);
+        assert_eq!(calls[0].path().unwrap(), Path::new("/p/a/b.png"));
+        assert!(calls[1].is_injected() && !calls[2].is_injected());
+        assert_eq!(calls[1].path().unwrap(), Path::new("/p/.kiln-1"));
+        assert_eq!(calls[2].paths(), ["/p/.kiln-1", "/p/out"]);
+    }
+}
