@@ -6,7 +6,7 @@
 //! material that is used. Tangents are not taken over: they are made as for models that have none.
 //!
 //! Files are parsed by the library ufbx, which is C. It is given the bytes and nothing else: it opens no file and calls
-//! nothing back. Its memory, and what is made of its answer, are bounded by the size of the file (see [`Budget`]), and
+//! nothing back. Its memory, and what is made of its answer, are bounded by the size of the file, and
 //! so is the depth of nodes. Everything is done through its safe interface. Refused are files that it refuses.
 
 mod animation;
