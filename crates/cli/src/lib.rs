@@ -9,6 +9,19 @@ pub mod render;
 pub mod store;
 pub mod terminal;
 
+use kiln_kit::Diag;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs a command of a tool. A defect that no asset can be blamed for ends it with the error `internal`, not with a trace.
+pub fn guarded<T, E: From<Diag>>(tool: &str, run: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let message = format!("{tool} panicked: {}", text.unwrap_or("no message"));
+        Err(Diag::error("internal", message).hint("this is a defect of Kiln: please report it").into())
+    })
+}
+
 /// A panic inside a cook is reported as that asset's error; the default message would only come in between.
 pub fn quiet_panics() {
     let default = std::panic::take_hook();
@@ -18,4 +31,18 @@ pub fn quiet_panics() {
             default(info);
         }
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_defect_is_an_error_with_its_message() {
+        let told = |run: fn() -> Result<(), Diag>| guarded("tool", run).unwrap_err();
+        assert_eq!(told(|| panic!("no {}", 7)).message, "tool panicked: no 7");
+        assert_eq!(told(|| panic!("plain")).code, "internal");
+        assert_eq!(told(|| Err(Diag::error("usage", "as it is"))).code, "usage");
+        assert_eq!(guarded::<_, Diag>("tool", || Ok(3)).ok(), Some(3));
+    }
 }

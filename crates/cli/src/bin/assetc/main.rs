@@ -12,6 +12,7 @@ use ::assetc::config::{self, Config, Preset, Roots};
 use ::assetc::tools::{Tools, serve_shaders};
 use args::{BuildArgs, Cli, Command, Common, PackCommand, SERVE_SHADERS};
 use clap::{CommandFactory, Parser};
+use kiln_cli::guarded;
 use kiln_cli::json::Json;
 use kiln_cli::manual;
 use kiln_cli::progress::Verbosity;
@@ -19,7 +20,6 @@ use kiln_cli::render;
 use kiln_cli::terminal::{Color, Out, Style, lost};
 use kiln_kit::{Diag, Severity};
 use std::io::{self, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -41,8 +41,8 @@ fn main() -> ExitCode {
             return TROUBLE.into();
         }
     };
-    let done = catch_unwind(AssertUnwindSafe(|| dispatch(&session, cli.command, cli.build)));
-    let code = done.unwrap_or_else(|panic| Err(internal(&*panic))).unwrap_or_else(|diag| {
+    let done = guarded("assetc", || dispatch(&session, cli.command, cli.build));
+    let code = done.unwrap_or_else(|diag: Diag| {
         if session.json {
             session.out().line(&Json::object([("error", render::diag_json(&diag))]).to_string());
         }
@@ -212,12 +212,4 @@ fn init(session: &Session) -> Result<u8, Diag> {
         session.out().line(&format!("wrote {shown}; put sources under assets/ and run assetc"));
     }
     Ok(OK)
-}
-
-/// What is said of a defect that no asset can be blamed for.
-fn internal(panic: &(dyn std::any::Any + Send)) -> Diag {
-    let text =
-        panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    Diag::error("internal", format!("assetc panicked: {}", text.unwrap_or("no message")))
-        .hint("this is a defect of Kiln: please report it")
 }

@@ -10,6 +10,7 @@ mod keys;
 use ::pak::PakBuf;
 use args::{Cli, Command, Common};
 use clap::{CommandFactory, Parser};
+use kiln_cli::guarded;
 use kiln_cli::json::Json;
 use kiln_cli::manual;
 use kiln_cli::progress::Verbosity;
@@ -32,7 +33,8 @@ fn main() -> ExitCode {
     kiln_cli::quiet_panics();
     let cli = Cli::parse();
     let session = Session::new(&cli.common);
-    let code = dispatch(&session, cli.command).unwrap_or_else(|diag| {
+    let done = guarded("pak", || dispatch(&session, cli.command));
+    let code = done.unwrap_or_else(|diag: Diag| {
         if session.json {
             session.out().line(&Json::object([("error", render::diag_json(&diag))]).to_string());
         }

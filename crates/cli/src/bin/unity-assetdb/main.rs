@@ -10,13 +10,13 @@ use ::unity_assetdb::index::{Index, IndexError};
 use ::unity_assetdb::walk;
 use args::{Cli, Command, Common};
 use clap::{CommandFactory, Parser};
+use kiln_cli::guarded;
 use kiln_cli::json::Json;
 use kiln_cli::manual;
 use kiln_cli::render;
 use kiln_cli::terminal::{Color, Out, Style, lost};
 use kiln_kit::{Diag, Severity};
 use std::io::{self, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -49,13 +49,8 @@ impl From<IndexError> for Failure {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let session = Session::new(cli.common);
-    let done = catch_unwind(AssertUnwindSafe(|| dispatch(&session, cli.command)));
-    let done = done.unwrap_or_else(|_| {
-        let diag = Diag::error("internal", "unity-assetdb panicked")
-            .hint("this is a defect of Kiln: please report it");
-        Err(diag.into())
-    });
-    let code = done.unwrap_or_else(|failure| {
+    let done = guarded("unity-assetdb", || dispatch(&session, cli.command));
+    let code = done.unwrap_or_else(|failure: Failure| {
         for diag in &failure.diags {
             if session.json {
                 session.out().line(&Json::object([("error", render::diag_json(diag))]).to_string());
