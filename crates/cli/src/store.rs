@@ -11,8 +11,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long the end of a build waits for a server, beyond the time that it took itself.
-const DRAIN: Duration = Duration::from_secs(1);
+/// How long the end of a build waits until what it made is sent. With the second that a server may stand still before it
+/// is left alone, that is what a bad one costs.
+const DRAIN: Duration = Duration::from_secs(2);
 
 /// What a store may take when nobody says otherwise.
 const MAX_SIZE: u64 = 20 << 30;
@@ -207,9 +208,10 @@ impl Place {
         })
     }
 
-    /// The end of a build that took so long: what was made is sent, old results make room, and what went wrong is told.
-    pub fn finish(&self, store: &Store, took: Duration) -> Vec<Diag> {
-        store.finish(took + DRAIN);
+    /// The end of a build: what was made is sent, old results make room, and what went wrong is told. A part of a build
+    /// is built to be sent, and may wait for that as long as `part_took` says that it was built.
+    pub fn finish(&self, store: &Store, part_took: Option<Duration>) -> Vec<Diag> {
+        store.finish(part_took.unwrap_or_default().max(DRAIN));
         store.sweep_if_due(self.max_size);
         store.trouble()
     }

@@ -18,9 +18,9 @@ pub struct Target {
 }
 
 macro_rules! targets {
-    ($($name:literal $run:expr;)*) => {
+    ($($(#[$when:meta])? $name:literal $run:expr;)*) => {
         /// All of them.
-        pub const TARGETS: &[Target] = &[$(Target { name: $name, run: $run },)*];
+        pub const TARGETS: &[Target] = &[$($(#[$when])? Target { name: $name, run: $run },)*];
     };
 }
 
@@ -40,6 +40,7 @@ targets! {
     "journal" readers::journal;
     "gltf" sources::gltf;
     "obj" sources::obj;
+    #[cfg(feature = "fbx")] "fbx" sources::fbx;
     "cube" sources::cube;
     "image" sources::image;
     "light" sources::light;

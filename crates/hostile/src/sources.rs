@@ -38,6 +38,12 @@ pub(crate) fn obj(bytes: &[u8]) {
     cook(&[("a.obj", obj), ("a.mtl", mtl)], |cx, path| drop(black_box(wavefront::import(cx, path))));
 }
 
+/// An FBX model, alone in its folder.
+#[cfg(feature = "fbx")]
+pub(crate) fn fbx(bytes: &[u8]) {
+    cook(&[("a.fbx", bytes)], |cx, path| drop(black_box(kiln_import::fbx::import(cx, path))));
+}
+
 /// A lookup table.
 pub(crate) fn cube(bytes: &[u8]) {
     let _ = black_box(lut::import(bytes));

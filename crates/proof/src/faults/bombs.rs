@@ -12,7 +12,6 @@ use super::tool::{self, Ran};
 use super::{Row, Setup};
 use makers::Bomb;
 use nix::sys::time::TimeValLike;
-use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
@@ -48,16 +47,26 @@ pub fn measured(mut args: impl Iterator<Item = String>) -> ExitCode {
 
 /// Runs a tool; what it gave, and its peak of memory in KB.
 fn peak(program: &Path, dir: &Path, args: &[&str]) -> (Ran, u64) {
+    let (ran, peak, time) = measure(&tool::command(program, dir, args), dir);
+    assert!(time < SOON, "{args:?}: took {time:?}: {ran:#?}");
+    (ran, peak)
+}
+
+/// Runs a command that works in a directory; what it gave, its peak of memory in KB, and its time of the processor.
+pub fn measure(command: &Command, dir: &Path) -> (Ran, u64, Duration) {
     let file = dir.with_extension("peak");
-    let mut all: Vec<&OsStr> = vec![MEASURED.as_ref(), file.as_ref(), program.as_ref()];
-    all.extend(args.iter().map(OsStr::new));
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(all).current_dir(dir);
-    let ran = tool::run(command).calm();
-    let text = std::fs::read_to_string(file).unwrap();
+    let mut outer = Command::new(std::env::current_exe().unwrap());
+    outer.arg(MEASURED).arg(&file).arg(command.get_program()).args(command.get_args()).current_dir(dir);
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    let ran = tool::run(outer).calm();
+    let text = std::fs::read_to_string(&file).unwrap();
     let (peak, time) = text.split_once(' ').unwrap();
-    assert!(time.parse::<u128>().unwrap() < SOON.as_millis(), "{args:?}: took {time} ms: {ran:#?}");
-    (ran, peak.parse().unwrap())
+    (ran, peak.parse().unwrap(), Duration::from_millis(time.parse().unwrap()))
 }
 
 /// What harmless projects take.

@@ -18,6 +18,7 @@ pub mod project;
 pub mod refusals;
 pub mod report;
 pub mod sample;
+pub mod soak;
 pub mod tool;
 pub mod trace;
 pub mod traversal;
@@ -61,7 +62,7 @@ pub struct Row {
 }
 
 /// Every kind of attack, in the order of `docs/reliability.md`.
-pub const ROWS: [Row; 9] = [
+pub const ROWS: [Row; 10] = [
     kills::ROW,
     refusals::ROW,
     crowds::ROW,
@@ -71,4 +72,5 @@ pub const ROWS: [Row; 9] = [
     odd::ROW,
     traversal::ROW,
     bombs::ROW,
+    soak::ROW,
 ];

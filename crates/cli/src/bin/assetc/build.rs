@@ -57,7 +57,8 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
     let report = result?;
 
     if let (Some(kept), Some(place)) = (&kept, &place) {
-        place.finish(kept, start.elapsed()).iter().for_each(|warning| session.say(warning));
+        let part_took = args.shard.map(|_| start.elapsed());
+        place.finish(kept, part_took).iter().for_each(|warning| session.say(warning));
     }
     say_all(session, &report, |_| true);
     if session.json {

@@ -125,7 +125,7 @@ fn follow(session: &Session, args: &WatchArgs, bell: &Bell, audience: Option<&Au
         tell(session, turn, audience)
     });
     if let (Some(kept), Some(place)) = (&kept, &place) {
-        place.finish(kept, Duration::ZERO).iter().for_each(|warning| session.say(warning));
+        place.finish(kept, None).iter().for_each(|warning| session.say(warning));
     }
     done
 }

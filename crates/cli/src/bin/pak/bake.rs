@@ -53,7 +53,8 @@ pub(super) fn bake(session: &Session, args: &Args) -> Result<u8, Diag> {
     let result = bake.run();
     progress.clear();
     if let (Some(kept), Some(place)) = (&kept, &place) {
-        place.finish(kept, start.elapsed()).iter().for_each(|warning| session.say(warning));
+        let part_took = args.shard.map(|_| start.elapsed());
+        place.finish(kept, part_took).iter().for_each(|warning| session.say(warning));
     }
     match result {
         Ok(baked) => {
