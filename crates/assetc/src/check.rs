@@ -29,18 +29,14 @@ pub struct Checked {
 
 /// Checks an output directory or a pack; calls `waiting` when a build has to end first.
 pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<Checked, Diag> {
-    // A build that runs would make it look broken: its journal is read first, which waits for the build's end.
-    let records = match std::fs::metadata(path) {
-        Ok(meta) if meta.is_dir() => read_records(path, waiting)?,
-        _ => Records::default(),
-    };
-    let runtime = match Runtime::open(path) {
+    let runtime = match Runtime::open(path, waiting) {
         // A pack that cannot be opened because it is damaged is what a check is to find.
         Err(diag) if diag.code == "check-broken" => {
             return Ok(Checked { problems: vec![diag], ..Checked::default() });
         }
         opened => opened?,
     };
+    let records = runtime.records.as_ref().map_err(Clone::clone)?;
     let files: Vec<&str> = runtime.files().map(|(path, _)| path).collect();
     let written: BTreeMap<String, Hash> = records
         .names()

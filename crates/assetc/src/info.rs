@@ -1,6 +1,5 @@
 //! `assetc info`: what is in an output directory or a pack, file by file and in total.
 
-use crate::check::read_records;
 use crate::runtime::Runtime;
 use kiln_format::{FORMATS, Fact, by_path};
 use kiln_kit::Diag;
@@ -81,11 +80,7 @@ impl Info {
 /// Looks at every file of an output directory or a pack; with `dump`, all of it is told. Calls `waiting` when a build
 /// has to end first.
 pub fn info(path: &Path, dump: bool, waiting: &dyn Fn()) -> Result<Info, Diag> {
-    // While a build runs, files come and go: with its journal held there is none. A journal that cannot be read holds
-    // nobody back, and is not what was asked for.
-    let is_dir = std::fs::metadata(path).is_ok_and(|meta| meta.is_dir());
-    let _held = is_dir.then(|| read_records(path, waiting).ok());
-    let runtime = Runtime::open(path)?;
+    let runtime = Runtime::open(path, waiting)?;
     let files: Vec<(&str, u64)> = runtime.files().collect();
     let looked: Vec<(&str, FileInfo)> = files
         .par_iter()

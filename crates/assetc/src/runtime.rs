@@ -1,10 +1,11 @@
 //! A set of runtime files to look at: an output directory or a pack.
 
 use crate::build::JOURNAL;
+use crate::check::read_records;
 use crate::pack;
 use kiln_format::Lookup;
 use kiln_format::hpack::Toc;
-use kiln_kit::{Diag, Fs, Real, RelPath};
+use kiln_kit::{Diag, Fs, Real, Records, RelPath};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,6 +17,9 @@ use std::sync::{Mutex, PoisonError};
 pub struct Runtime {
     files: BTreeMap<String, u64>,
     from: From,
+    /// The journal of a directory, held for as long as this is looked at: while a build runs, files come and go. One that
+    /// cannot be read holds nobody back.
+    pub(crate) records: Result<Records, Diag>,
     /// What could not be looked at.
     pub problems: Vec<Diag>,
 }
@@ -34,8 +38,8 @@ struct Pack {
 }
 
 impl Runtime {
-    /// Opens a directory or, when the path is a file, a pack.
-    pub fn open(path: &Path) -> Result<Runtime, Diag> {
+    /// Opens a directory or, when the path is a file, a pack. Calls `waiting` when a build has to end first.
+    pub fn open(path: &Path, waiting: &dyn Fn()) -> Result<Runtime, Diag> {
         let fault =
             |e: io::Error| Diag::error("unreadable", format!("cannot open it: {e}")).path(path.display());
         let missing = || {
@@ -44,19 +48,20 @@ impl Runtime {
                 .hint("build first, or name a directory or pack")
         };
         match std::fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => Runtime::directory(path).map_err(fault),
+            Ok(meta) if meta.is_dir() => Runtime::directory(path, waiting).map_err(fault),
             Ok(_) => Runtime::pack(path),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Err(missing()),
             Err(e) => Err(fault(e)),
         }
     }
 
-    fn directory(path: &Path) -> io::Result<Runtime> {
+    fn directory(path: &Path, waiting: &dyn Fn()) -> io::Result<Runtime> {
         let real = Real::open(path)?;
+        let records = read_records(path, waiting);
         let tree = real.walk(Some(JOURNAL))?;
         let files = tree.files().filter(|(path, _)| path.as_str() != JOURNAL);
         let files = files.map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
-        Ok(Runtime { files, from: From::Directory(real), problems: tree.problems })
+        Ok(Runtime { files, from: From::Directory(real), records, problems: tree.problems })
     }
 
     fn pack(path: &Path) -> Result<Runtime, Diag> {
@@ -66,7 +71,7 @@ impl Runtime {
         let files = toc.entries().map(|entry| (entry.path.to_owned(), entry.size)).collect();
         let offsets = toc.entries().map(|entry| (entry.path.to_owned(), entry.offset)).collect();
         let pack = Pack { file: Mutex::new(file), head_len: toc.head_len(), offsets };
-        Ok(Runtime { files, from: From::Pack(pack), problems: vec![] })
+        Ok(Runtime { files, from: From::Pack(pack), records: Ok(Records::default()), problems: vec![] })
     }
 
     /// All files with their sizes, by path.

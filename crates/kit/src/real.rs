@@ -83,8 +83,20 @@ impl Real {
         File::open(full)
     }
 
+    /// The directory above a path that is no directory, if there is one. A link to a directory is none: what lies behind
+    /// it is not ours to write or to remove.
+    fn barrier(&self, path: &RelPath) -> Option<RelPath> {
+        let blocks =
+            |dir: &RelPath| fs::symlink_metadata(dir.below(&self.root)).is_ok_and(|meta| !meta.is_dir());
+        std::iter::successors(path.parent(), RelPath::parent).filter(blocks).last()
+    }
+
     fn place(&self, pending: &Pending, path: &RelPath) -> io::Result<Stamp> {
         let target = path.below(&self.root);
+        if let Some(barrier) = self.barrier(path) {
+            let why = format!("{barrier} stands in the way: it is a link or a file, not a directory");
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, why));
+        }
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;
         }
@@ -203,6 +215,9 @@ impl Fs for Real {
 
     fn remove(&self, path: &RelPath) -> io::Result<()> {
         let full = path.below(&self.root);
+        if self.barrier(path).is_some() {
+            return Ok(());
+        }
         match fs::remove_file(&full) {
             // Someone's directory stands where the file was: that is not the file, and stays.
             Err(_) if fs::symlink_metadata(&full).is_ok_and(|meta| meta.is_dir()) => return Ok(()),
@@ -428,6 +443,25 @@ mod tests {
             assert!(real.read_log(&path(name), &|| ()).is_err(), "{name}");
         }
         assert!(!dir.path().join("elsewhere").exists());
+    }
+
+    /// What lies behind a link is someone else's.
+    #[test]
+    #[cfg(unix)]
+    fn nothing_is_written_or_removed_through_a_link() {
+        let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let real = Real::open(dir.path()).unwrap();
+        fs::write(outside.path().join("a.out"), "theirs").unwrap();
+        std::os::unix::fs::symlink(outside.path(), dir.path().join("sub")).unwrap();
+        for name in ["sub/a.out", "sub/b.out", "sub/deep/c.out"] {
+            let staged = real.stage(&mut |out| out.write_all(b"ours")).unwrap();
+            let error = real.publish(vec![(staged, path(name))]).remove(0).unwrap_err();
+            assert!(error.to_string().starts_with("sub stands in the way"), "{error}");
+            real.remove(&path(name)).unwrap();
+        }
+        assert_eq!(fs::read(outside.path().join("a.out")).unwrap(), b"theirs");
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+        assert!(fs::symlink_metadata(dir.path().join("sub")).unwrap().is_symlink());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::case::{Case, NotRun, random};
 use super::files;
 use super::sample::Sample;
 use super::tool::{self, Ran};
+use super::watch::Watch;
 use super::{Row, Setup};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,6 +33,8 @@ fn cases(setup: &Setup) -> Result<Vec<Case>, NotRun> {
         if n % 10 == 0 {
             let presets = Arc::clone(&presets);
             cases.push(Case::new(format!("two presets {n}"), move |dir| presets.at_once(dir)));
+            let sample = Arc::clone(&samples[0]);
+            cases.push(Case::new(format!("a watch and builds {n}"), move |dir| beside_a_watch(&sample, dir)));
         }
     }
     Ok(cases)
@@ -60,6 +63,8 @@ fn onlookers(sample: &Sample) -> Vec<Vec<&'static str>> {
             vec!["check", "runtime.hpack"],
             vec!["pack", "info"],
             vec!["graph"],
+            vec!["explain", "both.png"],
+            vec!["report", "--out", "../report.html"],
         ],
         "pak" => vec![vec!["verify", "out/a.pak"], vec!["list", "out/a.pak"], vec!["keys", "out/a.pak"]],
         _ => vec![vec!["list"], vec!["find", "Pole"], vec!["list", "--no-refresh"], vec!["broken"]],
@@ -67,6 +72,8 @@ fn onlookers(sample: &Sample) -> Vec<Vec<&'static str>> {
 }
 
 fn crowd(sample: &Sample, builders: usize, with_onlookers: bool, seed: u64, name: &str, dir: &Path) {
+    // A report is written beside the project.
+    let dir = &dir.join("p");
     let random = &mut random(seed, name);
     // Onlookers need something to look at.
     let warm = with_onlookers || random.one_in(2);
@@ -98,6 +105,24 @@ fn crowd(sample: &Sample, builders: usize, with_onlookers: bool, seed: u64, name
     }
     sample.is_clean(dir, 1);
     tool::run(tool::command(&sample.program, dir, &sample.check)).expect(0);
+    sample.recovers(dir, 1);
+}
+
+/// A watch and builds of the same project, while it is edited: each does what the other has not done yet.
+fn beside_a_watch(sample: &Sample, dir: &Path) {
+    let dir = &dir.join("p");
+    sample.put(dir, 0);
+    let watch = Watch::start(sample, dir);
+    watch.build();
+    for state in [1, 0, 1] {
+        sample.put(dir, state);
+        for ran in at_once(vec![(sample.program.clone(), sample.args.clone()); 2], dir) {
+            ran.expect(0);
+        }
+        sample.is_clean(dir, state);
+    }
+    assert!(!watch.said().contains("panicked"), "{}", watch.said());
+    drop(watch);
     sample.recovers(dir, 1);
 }
 

@@ -23,6 +23,7 @@ pub mod tool;
 pub mod trace;
 pub mod traversal;
 pub mod wander;
+pub mod watch;
 
 use case::{Case, NotRun};
 use std::path::PathBuf;

@@ -198,7 +198,7 @@ fn picture() -> Vec<u8> {
 }
 
 /// What may happen to a project of `assetc`.
-const ASSETC: [Odd; 44] = [
+const ASSETC: [Odd; 45] = [
     ("unreadable source", |p| mode(&p.join("assets/same.png"), 0o000), Told("same.png")),
     ("unreadable directory", |p| mode(&p.join("assets/sub"), 0o000), Told("sub")),
     ("directory that cannot be entered", |p| mode(&p.join("assets/sub"), 0o644), Told("sub")),
@@ -343,7 +343,20 @@ const ASSETC: [Odd; 44] = [
         |p| link("../../outside/forbidden.txt", &p.join("runtime/.assetc-cache")),
         Ends,
     ),
-    ("output that links out", |p| link("../../outside/forbidden.png", &p.join("runtime/same.ktx2")), Fine),
+    (
+        "directory of the output that links out",
+        |p| link("../../outside/forbidden", &p.join("runtime/sub")),
+        Told("sub stands in the way"),
+    ),
+    (
+        "outputs that link out",
+        |p| {
+            link("../../outside/forbidden.txt", &p.join("runtime/same.ktx2"));
+            link("../../outside/forbidden.txt", &p.join("runtime/assets.hman"));
+            link("../outside/forbidden.txt", &p.join("runtime.hpack"))
+        },
+        Fine,
+    ),
     ("name of 255 bytes", |p| named(&p.join("assets"), long(".png").as_bytes(), &picture()), Told("nnn")),
     ("directory of 255 bytes", |p| named(&p.join("assets").join(long("")), b"a.png", &picture()), Fine),
     (

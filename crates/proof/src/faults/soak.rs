@@ -5,15 +5,13 @@ use super::bombs::measure;
 use super::case::{Case, NotRun, random};
 use super::files::{self, Files};
 use super::sample::Sample;
-use super::tool::{self, PATIENCE};
+use super::tool;
+use super::watch::Watch;
 use super::{Row, Setup};
 use crate::random::Random;
-use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
 
 /// This row.
 pub const ROW: Row = Row { name: "soak", what: "small edits without end", unit: "edits", cases };
@@ -33,7 +31,7 @@ fn cases(setup: &Setup) -> Result<Vec<Case>, NotRun> {
     }
     let sample = Sample::all(&setup.tools, &setup.room).swap_remove(0);
     let name = "assetc watch";
-    cases.push(Case::counted(name, move |dir| watch(&sample, edits, &mut random(seed, name), dir)));
+    cases.push(Case::counted(name, move |dir| watched(&sample, edits, &mut random(seed, name), dir)));
     Ok(cases)
 }
 
@@ -141,53 +139,8 @@ fn plain(sample: &Sample, edits: usize, random: &mut Random, dir: &Path) -> usiz
     edits
 }
 
-/// A watch, ended with this.
-struct Watch {
-    child: Child,
-    builds: Receiver<String>,
-    stderr: PathBuf,
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        tool::end_group(self.child.id());
-        let _ = self.child.wait();
-    }
-}
-
-impl Watch {
-    fn start(sample: &Sample, dir: &Path) -> Watch {
-        let stderr = dir.with_extension("stderr");
-        let mut command = tool::command(&sample.program, dir, &["watch", "--json", "-j", "1"]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
-        command.stderr(fs::File::create(&stderr).unwrap());
-        let mut child = tool::spawn(&mut command);
-        let (sender, builds) = channel();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        Watch { child, builds, stderr }
-    }
-
-    /// The next build's line.
-    fn build(&self) -> String {
-        let line = self.builds.recv_timeout(PATIENCE);
-        line.unwrap_or_else(|e| panic!("no build: {e}: {}", fs::read_to_string(&self.stderr).unwrap()))
-    }
-
-    fn look(&self) -> Look {
-        let proc = PathBuf::from(format!("/proc/{}", self.child.id()));
-        let status = fs::read_to_string(proc.join("status")).unwrap();
-        let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        Look {
-            memory_kb: memory.trim().trim_end_matches(" kB").parse().unwrap(),
-            descriptors: fs::read_dir(proc.join("fd")).unwrap().count() as u64,
-            ..Look::default()
-        }
-    }
-}
-
 /// Edits under a watch, each waited for.
-fn watch(sample: &Sample, edits: usize, random: &mut Random, dir: &Path) -> usize {
+fn watched(sample: &Sample, edits: usize, random: &mut Random, dir: &Path) -> usize {
     let dir = &dir.join("p");
     let mut edited = Edited::new(sample, dir);
     let watch = Watch::start(sample, dir);
@@ -200,11 +153,12 @@ fn watch(sample: &Sample, edits: usize, random: &mut Random, dir: &Path) -> usiz
         assert!(built.contains("\"ok\":true"), "after an edit of {path}: {built}");
         if n % (edits / LOOKS) == 0 {
             let (files, bytes) = on_disk(sample, dir);
-            looks.push(Look { files, bytes, ..watch.look() });
+            let (memory_kb, descriptors) = watch.holds();
+            looks.push(Look { memory_kb, descriptors, files, bytes });
         }
     }
     is_flat("assetc watch", edits, &looks);
-    let said = fs::read_to_string(&watch.stderr).unwrap();
+    let said = watch.said();
     assert!(!said.contains("panicked"), "{said}");
     drop(watch);
     sample.put(dir, 1);

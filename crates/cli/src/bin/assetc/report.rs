@@ -34,7 +34,7 @@ pub(super) fn report(session: &Session, args: ReportArgs) -> Result<u8, Diag> {
     let path = target(session, args.path)?;
     let out = args.out.map_or_else(|| beside(&path), |out| session.dir.join(out));
     let since = args.since.map(|since| read_since(&session.dir.join(since))).transpose()?;
-    let runtime = Runtime::open(&path)?;
+    let runtime = Runtime::open(&path, &|| session.waiting())?;
     // An older report that lies in the output is not a part of it.
     let own = out.strip_prefix(&path).ok().map(|own| own.to_string_lossy().replace('\\', "/"));
     let list: Vec<(String, u64)> = runtime
