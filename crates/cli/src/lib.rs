@@ -1,8 +1,7 @@
-//! What the command lines of Kiln's tools share: terminal output, JSON, progress, the store of results. Each tool's
+//! What the command lines of Kiln's tools share: terminal output, progress, the store of results. Each tool's
 //! arguments and exit codes are in the directory of its executable, so that none links another's libraries. Everything
 //! else is in the libraries; this is the only crate that prints.
 
-pub mod json;
 pub mod manual;
 pub mod progress;
 pub mod render;

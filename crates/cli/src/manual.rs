@@ -1,10 +1,9 @@
 //! Completion scripts and manual pages, made from the definitions of a command line.
 
-use crate::json::Json;
 use crate::terminal::Out;
 use clap::Command;
 use clap_complete::Shell;
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Json};
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;

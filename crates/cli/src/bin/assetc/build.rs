@@ -4,10 +4,9 @@ use super::{BuildArgs, FAILED, OK, Session};
 use ::assetc::build::{Asset, Report, Request};
 use ::assetc::config::Roots;
 use ::assetc::link::MANIFEST;
-use kiln_cli::json::Json;
 use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::{render, store};
-use kiln_kit::{Diag, Shard, State, Store};
+use kiln_kit::{Diag, Json, Shard, State, Store};
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -2,11 +2,10 @@
 
 use super::args::CacheCommand;
 use super::{OK, Session};
-use kiln_cli::json::Json;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::{render, store};
-use kiln_kit::Diag;
 use kiln_kit::store::settings::parse_size;
+use kiln_kit::{Diag, Json};
 use std::time::SystemTime;
 
 pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Diag> {

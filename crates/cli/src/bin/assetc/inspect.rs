@@ -6,11 +6,10 @@ use ::assetc::explain::Explained;
 use ::assetc::graph::Node;
 use ::assetc::info::{FileInfo, Info, Section, Value};
 use ::assetc::pack::PackInfo;
-use kiln_cli::json::Json;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::terminal::Out;
-use kiln_kit::{Diag, RelPath};
+use kiln_kit::{Diag, Json, RelPath};
 use std::path::{Path, PathBuf};
 
 pub(super) fn info(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag> {

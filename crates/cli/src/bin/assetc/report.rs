@@ -3,10 +3,9 @@
 use super::inspect::target;
 use super::{FAILED, OK, Session};
 use ::assetc::runtime::Runtime;
-use kiln_cli::json::Json;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
-use kiln_kit::{Diag, Fs, Real, RelPath};
+use kiln_kit::{Diag, Fs, Json, Real, RelPath};
 use kiln_report::{Files, Options, Report, Since};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

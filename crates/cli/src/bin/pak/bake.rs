@@ -2,11 +2,10 @@
 
 use super::{FAILED, OK, Session};
 use ::pak::bake::{Bake, BakeError, Baked};
-use kiln_cli::json::Json;
 use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::{render, store};
 use kiln_kit::store::settings::CacheSettings;
-use kiln_kit::{Diag, Shard, Store};
+use kiln_kit::{Diag, Json, Shard, Store};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 

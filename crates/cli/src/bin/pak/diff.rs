@@ -2,9 +2,8 @@
 
 use super::{FAILED, OK, Session, open};
 use ::pak::{Entry, PakBuf};
-use kiln_cli::json::Json;
 use kiln_cli::render;
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

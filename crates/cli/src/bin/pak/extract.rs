@@ -6,10 +6,9 @@
 
 use super::{FAILED, OK, Session, damaged, open};
 use ::pak::{Entry, Kind, Pak, PakBuf};
-use kiln_cli::json::Json;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
-use kiln_kit::{Diag, Fs, Real, RelPath};
+use kiln_kit::{Diag, Fs, Json, Real, RelPath};
 use std::path::Path;
 
 pub(super) fn extract(session: &Session, path: &Path, dir: &Path, keys: &[String]) -> Result<u8, Diag> {

@@ -3,10 +3,9 @@
 use super::{FAILED, OK, Session, damaged, open};
 use ::pak::mesh::Mesh;
 use ::pak::{Entry, Error, Kind, Pak, PakBuf};
-use kiln_cli::json::Json;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Json};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -2,8 +2,7 @@
 
 use super::{OK, Session, open};
 use ::pak::Kind;
-use kiln_cli::json::Json;
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
