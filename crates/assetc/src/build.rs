@@ -130,6 +130,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
     if let Some(shard) = request.shard {
         planned.assets.retain(|asset| shard.has(&asset.source));
         planned.conflicts.retain(|(source, _)| shard.has(source));
+        planned.unread.retain(|(source, _)| shard.has(source));
     }
     let complete = src_tree.problems.iter().all(|p| p.severity < Severity::Error);
     let keep: Vec<&str> =
@@ -197,7 +198,8 @@ fn rows(done: &[Done]) -> Vec<Row> {
     done.iter().filter_map(|done| decode_rows(&done.payload)).flatten().collect()
 }
 
-fn report(planned: Planned<'_>, done: Vec<Done>, problems: Vec<Diag>) -> Report {
+fn report(planned: Planned<'_>, done: Vec<Done>, mut problems: Vec<Diag>) -> Report {
+    problems.extend(planned.unread.into_iter().map(|(_, warning)| warning));
     let cooked = planned.assets.into_iter().zip(done).map(|(asset, done)| Asset {
         source: asset.source,
         kind: asset.recipe.name(),

@@ -8,7 +8,7 @@ use crate::graph::standing;
 use crate::plan::plan;
 use crate::tools::Tools;
 use kiln_kit::stale::{Hints, Verdict, judge};
-use kiln_kit::{Diag, Fs, Real, RelPath, Task, Tree, Why, World};
+use kiln_kit::{Diag, Fs, Real, RelPath, Severity, Task, Tree, Why, World};
 
 /// Everything there is to say about one source.
 #[derive(Clone, Debug)]
@@ -42,9 +42,9 @@ pub fn explain(
     let src = Real::open(&roots.input).map_err(fault)?;
     let src_tree = src.walk(None).map_err(fault)?;
     let planned = plan(&src_tree, resolver, tools);
-    let conflict = planned.conflicts.into_iter().find(|(path, _)| path == source).map(|(_, diag)| diag);
-    if let Some(diag) = conflict {
-        return Err(diag);
+    let mut refused = planned.conflicts.into_iter().chain(planned.unread);
+    if let Some((_, diag)) = refused.find(|(path, _)| path == source) {
+        return Err(Diag { severity: Severity::Error, ..diag });
     }
     let Some(asset) = planned.assets.iter().find(|asset| &asset.source == source) else {
         return Err(no_source(&src_tree, source, planned.assets.iter().map(|a| &a.source)));

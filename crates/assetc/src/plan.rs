@@ -2,7 +2,7 @@
 
 use crate::config::{Resolved, Resolver, Settings};
 use crate::link::encode_rows;
-use crate::recipe::{Recipe, recipe_for};
+use crate::recipe::{Recipe, recipe_for, unread};
 use crate::tools::{Tool, Tools};
 use kiln_kit::run::conflict;
 use kiln_kit::{Cook, Diag, RelPath, Task, Tree, World};
@@ -49,19 +49,25 @@ pub struct Planned<'t> {
     pub assets: Vec<Asset<'t>>,
     /// Sources that cannot be cooked because another one writes the same output, each with the reason.
     pub conflicts: Vec<(RelPath, Diag)>,
+    /// Files that are passed over because this program was built without what reads them, each with a warning.
+    pub unread: Vec<(RelPath, Diag)>,
 }
 
 /// Finds the sources of a tree. What lies in a directory that is itself a source is that source's business.
 pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools) -> Planned<'t> {
     let mut claimed: HashSet<&str> = HashSet::new();
     let mut assets: Vec<Asset<'t>> = Vec::with_capacity(tree.entries().len());
+    let mut passed_over = Vec::new();
     let mut fingerprints = Fingerprints::default();
     for entry in tree.entries() {
         if !claimed.is_empty() && ancestors(entry.path.as_str()).any(|dir| claimed.contains(dir)) {
             continue;
         }
         let embed = resolver.embeds(entry.path.as_str());
-        let Some(recipe) = recipe_for(entry, embed) else { continue };
+        let Some(recipe) = recipe_for(entry, embed) else {
+            passed_over.extend(unread(entry).map(|warning| (entry.path.clone(), warning)));
+            continue;
+        };
         if entry.file.is_none() {
             claimed.insert(entry.path.as_str());
         }
@@ -75,9 +81,11 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools) -> Planned<'
         assets.push(Asset { source: entry.path.clone(), recipe, resolved, tools, fingerprint });
     }
 
-    let outputs =
-        assets.iter().enumerate().filter_map(|(n, asset)| Some((asset.recipe.output(&asset.source)?, n)));
-    let mut writers: Vec<(RelPath, usize)> = outputs.collect();
+    let writers = assets.iter().enumerate().filter_map(|(index, asset)| {
+        let output = asset.recipe.output(&asset.source)?;
+        Some(Writer { folded: output.folded(), output, index })
+    });
+    let mut writers: Vec<Writer> = writers.collect();
     writers.sort();
     let mut conflicts = conflicts(&assets, &writers);
     let mut kept = Vec::with_capacity(assets.len() - conflicts.len());
@@ -88,24 +96,35 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools) -> Planned<'
             None => kept.push(asset),
         }
     }
-    Planned { assets: kept, conflicts: refused }
+    Planned { assets: kept, conflicts: refused, unread: passed_over }
+}
+
+/// An output, and which source writes it.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Writer {
+    /// As file systems see it that do not tell capital letters.
+    folded: RelPath,
+    output: RelPath,
+    index: usize,
 }
 
 /// Sources that write one path, or of which one would need a directory where the other writes a file. All of them
 /// are refused: whichever came first would win, and that is nobody's choice.
-fn conflicts(assets: &[Asset<'_>], writers: &[(RelPath, usize)]) -> BTreeMap<usize, Diag> {
+fn conflicts(assets: &[Asset<'_>], writers: &[Writer]) -> BTreeMap<usize, Diag> {
     let mut found = BTreeMap::new();
-    for group in writers.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
-        for (n, (output, index)) in group.iter().enumerate() {
-            let other = group[usize::from(n == 0)].1;
-            found.insert(*index, conflict(&assets[*index].source, &assets[other].source, output));
+    for group in writers.chunk_by(|a, b| a.folded == b.folded).filter(|group| group.len() > 1) {
+        for (n, here) in group.iter().enumerate() {
+            let there = &group[usize::from(n == 0)];
+            let sources = (&assets[here.index].source, &assets[there.index].source);
+            found.insert(here.index, conflict((sources.0, &here.output), (sources.1, &there.output)));
         }
     }
-    for (output, inner) in writers {
+    for Writer { folded, output, index: inner } in writers {
+        let dirs = ancestors(folded.as_str()).zip(ancestors(output.as_str()));
         // Outputs have extensions and directories hardly ever do, so that next to none is looked for.
-        for dir in ancestors(output.as_str()).filter(|dir| dir.contains('.')) {
-            let Ok(at) = writers.binary_search_by(|(file, _)| file.as_str().cmp(dir)) else { continue };
-            let outer = writers[at].1;
+        for (folded, dir) in dirs.filter(|(folded, _)| folded.contains('.')) {
+            let Ok(at) = writers.binary_search_by(|file| file.folded.as_str().cmp(folded)) else { continue };
+            let outer = writers[at].index;
             for (index, other) in [(*inner, outer), (outer, *inner)] {
                 let sources = (&assets[index].source, &assets[other].source);
                 found.entry(index).or_insert_with(|| {
@@ -178,6 +197,29 @@ mod tests {
                 "a.png and a.jpg both write a.ktx2",
                 "sky.env and sky.env.png both write sky.env.ktx2",
                 "sky.env.png and sky.env both write sky.env.ktx2",
+            ]
+        );
+    }
+
+    #[test]
+    fn outputs_that_differ_in_case_only_conflict() {
+        let (assets, conflicts) = planned(&["Wall.png", "wall.png", "Ä.png", "ä.jpg", "A/b.png", "a/c.png"]);
+        assert_eq!(assets, ["color A/b.png", "color a/c.png"]);
+        assert_eq!(
+            conflicts,
+            [
+                "Wall.png and wall.png write Wall.ktx2 and wall.ktx2, which are one file on many systems",
+                "wall.png and Wall.png write wall.ktx2 and Wall.ktx2, which are one file on many systems",
+                "Ä.png and ä.jpg write Ä.ktx2 and ä.ktx2, which are one file on many systems",
+                "ä.jpg and Ä.png write ä.ktx2 and Ä.ktx2, which are one file on many systems",
+            ]
+        );
+        let (_, conflicts) = planned(&["a.png", "A.KTX2/b.png"]);
+        assert_eq!(
+            conflicts,
+            [
+                "A.KTX2/b.png and a.png both write A.KTX2, as file and as directory",
+                "a.png and A.KTX2/b.png both write A.KTX2, as file and as directory",
             ]
         );
     }

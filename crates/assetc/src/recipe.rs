@@ -56,8 +56,6 @@ pub static RECIPES: &[&dyn Recipe] = &[
     &Lut,
     &Material,
     &Mesh,
-    #[cfg(not(feature = "fbx"))]
-    &crate::recipes::fbx::Unread,
     &Shader,
     &Font,
     &Environment,
@@ -83,6 +81,19 @@ pub fn recipe_for(entry: &Entry, embed: bool) -> Option<&'static dyn Recipe> {
     let recipe = if embed && is_file { Some(&Embed as &dyn Recipe) } else { by_name() }?;
     let hidden = entry.path.components().any(|part| part.starts_with('.'));
     (!hidden).then_some(recipe)
+}
+
+/// What is said of a file that this program would take for a source if it had been built with all features. It is no
+/// error: such a file may well lie beside what was exported from it.
+pub(crate) fn unread(entry: &Entry) -> Option<Diag> {
+    let fbx = entry.file.is_some() && suffix(&entry.path).is_some_and(|suffix| suffix.is(&["fbx"]));
+    let hidden = entry.path.components().any(|part| part.starts_with('.'));
+    let warning = || {
+        Diag::warning("fbx-feature", "this assetc was built without FBX, so nothing is written for it")
+            .path(&entry.path)
+            .hint("build assetc with `--features fbx`, or export the model as glTF")
+    };
+    (cfg!(not(feature = "fbx")) && fbx && !hidden).then(warning)
 }
 
 /// What the last dots of a name say, whatever their case: `wall.n.png` is a `png` of the mode that `n` stands for.
@@ -152,7 +163,10 @@ mod tests {
         check("models/Chair.v2.GLB", "mesh", "models/Chair.v2.hmesh");
         check("a.gltf", "mesh", "a.hmesh");
         check("a.obj", "mesh", "a.hmesh");
-        check("a.FBX", if cfg!(feature = "fbx") { "mesh" } else { "fbx" }, "a.hmesh");
+        match cfg!(feature = "fbx") {
+            true => check("a.FBX", "mesh", "a.hmesh"),
+            false => assert_eq!(claimed("a.FBX"), None),
+        }
         check("brick.mat", "material", "brick.hmat");
         check("a/Lamp.hdr", "light", "a/Lamp.ktx2");
         check("lamp.EXR", "light", "lamp.ktx2");

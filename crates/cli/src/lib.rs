@@ -1,19 +1,19 @@
-//! What the command lines of Kiln's tools share: terminal output, JSON, progress, the store of results. Each tool's
+//! What the command lines of Kiln's tools share: how they speak, progress, manuals, the store of results. Each tool's
 //! arguments and exit codes are in the directory of its executable, so that none links another's libraries. Everything
 //! else is in the libraries; this is the only crate that prints.
 
-pub mod json;
 pub mod manual;
 pub mod progress;
 pub mod render;
 pub mod store;
 pub mod terminal;
+pub mod voice;
 
 use kiln_kit::Diag;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs a command of a tool. A defect that no asset can be blamed for ends it with the error `internal`, not with a trace.
-pub fn guarded<T, E: From<Diag>>(tool: &str, run: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+fn guarded<T, E: From<Diag>>(tool: &str, run: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().copied();
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

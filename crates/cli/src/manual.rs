@@ -1,23 +1,49 @@
 //! Completion scripts and manual pages, made from the definitions of a command line.
 
-use crate::json::Json;
 use crate::terminal::Out;
-use clap::Command;
+use crate::voice::{OK, Voice};
+use clap::{Command, Subcommand};
 use clap_complete::Shell;
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Json};
 use std::collections::VecDeque;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The commands that every tool has.
+#[derive(Debug, Subcommand)]
+pub enum Manual {
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+    /// Print the manual page, or write the pages of all commands to a directory
+    Man {
+        /// Where to write them
+        dir: Option<PathBuf>,
+    },
+}
+
+impl Manual {
+    /// Runs it for a command line.
+    pub fn run(self, voice: &Voice, command: Command) -> Result<u8, Diag> {
+        match self {
+            Manual::Completions { shell } => completions(&mut voice.out(), command, shell),
+            Manual::Man { dir } => man(&mut voice.out(), command, dir.as_deref(), voice.json)?,
+        }
+        Ok(OK)
+    }
+}
 
 /// Prints the completion script of a program.
-pub fn completions(out: &mut Out, mut command: Command, shell: Shell) {
+fn completions(out: &mut Out, mut command: Command, shell: Shell) {
     let (mut script, name) = (Vec::new(), command.get_name().to_owned());
     clap_complete::generate(shell, &mut command, name, &mut script);
     out.line(String::from_utf8_lossy(&script).trim_end());
 }
 
 /// Prints the page of a program, or writes its pages, one for each command, to a directory.
-pub fn man(out: &mut Out, command: Command, dir: Option<&Path>, json: bool) -> Result<(), Diag> {
+fn man(out: &mut Out, command: Command, dir: Option<&Path>, json: bool) -> Result<(), Diag> {
     let pages = pages(command).map_err(|e| Diag::error("man", format!("the pages cannot be made: {e}")))?;
     let Some(dir) = dir else {
         if let Some((_, page)) = pages.first() {

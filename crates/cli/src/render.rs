@@ -1,8 +1,7 @@
 //! Diagnostics and numbers as people read them, and as programs do.
 
-use crate::json::Json;
 use crate::terminal::Style;
-use kiln_kit::{Diag, Severity};
+use kiln_kit::{Diag, Json, Severity};
 use std::borrow::Cow;
 use std::time::Duration;
 

@@ -1,12 +1,11 @@
 //! The store of results as the tools open it: the environment first, then the configuration, then what is usual on
 //! this system. `docs/cache.md` is its document.
 
-use crate::json::Json;
 use crate::render;
 use kiln_kit::remote::{Address, Credentials, Fault, Http, Name, Policy, Redis, Remote, Scheme};
 use kiln_kit::store::settings::{CacheDir, CachePolicy, CacheSettings, parse_size};
 use kiln_kit::store::{Figures, unwritable};
-use kiln_kit::{Diag, Shard, Store};
+use kiln_kit::{Diag, Json, Shard, Store};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

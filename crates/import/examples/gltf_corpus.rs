@@ -9,68 +9,31 @@
 
 #![allow(clippy::print_stdout)]
 
-use std::path::{Path, PathBuf};
+mod corpus;
+
+use std::path::Path;
 use std::process::ExitCode;
 
 use kiln_import::gltf;
 use kiln_ir::{Scene, Valid};
-use kiln_kit::mem::Mem;
-use kiln_kit::{Cook, Real, RelPath, Tree};
 use serde_json::Value;
 
 fn main() -> ExitCode {
-    let Some(dir) = std::env::args_os().nth(1).map(PathBuf::from) else {
-        println!("usage: gltf_corpus <directory>");
-        return ExitCode::from(2);
-    };
-    let mut models = Vec::new();
-    collect(&dir, &mut models);
-    models.sort();
-    let src = Real::open(&dir).expect("a directory");
-    let (tree, out) = (Tree::default(), Mem::new());
-    let mut failed = 0;
-    for model in &models {
-        let name = model.strip_prefix(&dir).unwrap_or(model).to_string_lossy().replace('\\', "/");
-        let source = RelPath::new(name.as_str()).expect("a relative path");
-        let mut cx = Cook::new(&source, &src, &tree, &out);
-        match gltf::import(&mut cx, &source) {
-            Ok(found) => {
-                let wanted = count(&document(model));
-                let (drawn, area) = measure(&found.value);
-                let stored: usize =
-                    found.value.meshes.iter().flat_map(|m| &m.primitives).map(|p| p.triangles()).sum();
-                let verdict = if drawn == wanted { "ok" } else { "WRONG" };
-                failed += usize::from(drawn != wanted);
-                println!("{verdict:5} {stored:8} {drawn:8} {area:14.6e} {name}");
-                if drawn != wanted {
-                    println!("      the JSON says {wanted}");
-                }
-                for warning in found.warnings {
-                    println!("      {}", warning.path(&name));
-                }
-            }
-            Err(diag) => {
-                failed += 1;
-                println!("FAIL  {name}\n      {diag}");
-            }
+    corpus::every(&["gltf", "glb"], gltf::import, |corpus::Model { file, name, found, .. }| {
+        let wanted = count(&document(file));
+        let (drawn, area) = measure(&found.value);
+        let stored: usize =
+            found.value.meshes.iter().flat_map(|m| &m.primitives).map(|p| p.triangles()).sum();
+        let verdict = if drawn == wanted { "ok" } else { "WRONG" };
+        println!("{verdict:5} {stored:8} {drawn:8} {area:14.6e} {name}");
+        if drawn != wanted {
+            println!("      the JSON says {wanted}");
         }
-    }
-    println!("{} models, {failed} failed", models.len());
-    ExitCode::from(u8::from(failed > 0 || models.is_empty()))
-}
-
-fn collect(dir: &Path, models: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(dir) else { return };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        if path.is_dir() {
-            collect(&path, models);
-        } else if path
-            .extension()
-            .is_some_and(|ext| ext.eq_ignore_ascii_case("gltf") || ext.eq_ignore_ascii_case("glb"))
-        {
-            models.push(path);
+        for warning in found.warnings {
+            println!("      {}", warning.path(name));
         }
-    }
+        drawn == wanted
+    })
 }
 
 /// Triangles as they are drawn, and the surface they cover in the scene.

@@ -29,12 +29,7 @@ const MAX_DEPTH: u32 = Scene::MAX_DEPTH as u32 / 4;
 
 /// Imports a model with everything it refers to.
 pub fn import(cx: &mut Cook<'_>, source: &RelPath) -> Result<Imported<Valid<Scene>>, Diag> {
-    let bytes = cx.read(source)?;
-    let named = |diag: Diag| if diag.path.is_empty() { diag.path(source) } else { diag };
-    if let Some(diag) = crate::absent(&bytes) {
-        return Err(named(diag));
-    }
-    read(&bytes, &mut Files::beside(cx, source)).map_err(named)
+    crate::open(cx, source, read)
 }
 
 /// What may be taken because a file says so: arrays are compressed, meshes are drawn with several lists of materials.

@@ -96,12 +96,7 @@ pub fn import_parts(
     source: &RelPath,
     parts: &Parts<'_>,
 ) -> Result<Imported<Valid<Scene>>, Diag> {
-    let bytes = cx.read(source)?;
-    let named = |diag: Diag| if diag.path.is_empty() { diag.path(source) } else { diag };
-    if let Some(diag) = crate::absent(&bytes) {
-        return Err(named(diag));
-    }
-    read(&bytes, &mut Files::beside(cx, source), parts).map_err(named)
+    crate::open(cx, source, |bytes, files| read(bytes, files, parts))
 }
 
 fn read(bytes: &[u8], files: &mut Files<'_, '_>, parts: &Parts<'_>) -> Result<Imported<Valid<Scene>>, Diag> {

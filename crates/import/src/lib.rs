@@ -16,7 +16,8 @@ pub mod light;
 pub mod obj;
 mod polygon;
 
-use kiln_kit::Diag;
+use files::Files;
+use kiln_kit::{Cook, Diag, RelPath};
 
 /// What an importer made of a source, and what in it deserves a look.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +26,20 @@ pub struct Imported<T> {
     pub value: T,
     /// Findings that did not prevent it, in the order of the file.
     pub warnings: Vec<Diag>,
+}
+
+/// Reads a source that may refer to other files. An error that names no other file is about the source.
+fn open<T>(
+    cx: &mut Cook<'_>,
+    source: &RelPath,
+    read: impl FnOnce(&[u8], &mut Files<'_, '_>) -> Result<T, Diag>,
+) -> Result<T, Diag> {
+    let bytes = cx.read(source)?;
+    let done = match absent(&bytes) {
+        Some(diag) => Err(diag),
+        None => read(&bytes, &mut Files::beside(cx, source)),
+    };
+    done.map_err(|diag| if diag.path.is_empty() { diag.path(source) } else { diag })
 }
 
 /// What is wrong with a source of any kind before its format is looked at: nothing in it, or a stand-in that

@@ -3,6 +3,7 @@
 
 use crate::fs::{Entry, Fs, Staged, Stamp, Tree};
 use crate::hash::Hash;
+use crate::path::fold;
 use crate::record::{Input, Seen};
 use crate::remote::Blob;
 use crate::share::{Made, WorkKey, Works};
@@ -162,7 +163,8 @@ impl<'a> Cook<'a> {
     }
 
     fn stage(&mut self, path: &RelPath, bytes: &[u8], work: Option<WorkKey>) -> Result<(), Diag> {
-        if self.emitted.iter().any(|e| &e.path == path) {
+        if let Some(e) = self.emitted.iter().find(|e| fold(e.path.as_str()) == fold(path.as_str())) {
+            let path = &e.path;
             return Err(Diag::error("output-conflict", format!("it writes {path} twice")).path(self.source));
         }
         let staged = self.out.stage(&mut |file| file.write_all(bytes)).map_err(|e| unwritable(path, &e))?;

@@ -4,29 +4,24 @@
 //! the memory budget admits. Finished cooks are published in batches: outputs flushed together, renamed, and
 //! only then remembered, so that a kill at any moment costs the cooks in flight and nothing else.
 
+mod kitchen;
+
 use crate::cache::{Cache, Records};
-use crate::cook::{Cook, Emitted, unwritable};
+use crate::cook::Cook;
 use crate::fs::Stamp;
 use crate::hash::Hash;
 use crate::record::{Output, Record};
-use crate::share::{Kept, WorkKey, Works, help_or_rest};
+use crate::share::{Kept, Works};
 use crate::stale::{Hints, Verdict, Why, World, judge};
-use crate::store::{Looks, Store};
+use crate::store::Store;
 use crate::{Diag, RelPath};
+use kitchen::Kitchen;
 use rayon::prelude::*;
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::iter::Peekable;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::collections::HashSet;
+use std::time::Duration;
 
 /// The memory that cooks in flight may take by their own estimate; one that needs more runs alone.
 pub const BUDGET: u64 = 1536 << 20;
-
-/// A batch is published when it has this many files, …
-const BATCH_FILES: usize = 64;
-/// … or when its oldest cook has waited this long.
-const BATCH_AGE: Duration = Duration::from_millis(500);
 
 /// One source to cook.
 pub trait Task: Sync {
@@ -269,321 +264,14 @@ fn journal(error: &std::io::Error) -> Diag {
     Diag::error("journal-unwritable", format!("cannot write the journal: {error}"))
 }
 
-/// A cook that has succeeded and waits to be published.
-struct Ready {
-    index: usize,
-    why: Why,
-    fetched: bool,
-    emitted: Vec<Emitted>,
-    record: Record<'static>,
-}
-
-/// A file that a cook wrote, while it is put in place.
-struct Wrote {
-    path: RelPath,
-    hash: Hash,
-    work: Option<WorkKey>,
-}
-
-/// The cooks that are to come: weight, task and reason.
-type Queue = Peekable<std::vec::IntoIter<(u64, usize, Why)>>;
-
-#[derive(Default)]
-struct Batch {
-    ready: Vec<Ready>,
-    files: usize,
-    since: Option<Instant>,
-}
-
-/// Everything that cooks in flight share.
-struct Kitchen<'a, T> {
-    world: World<'a>,
-    tasks: &'a [T],
-    cache: Mutex<&'a mut Cache>,
-    batch: Mutex<Batch>,
-    /// Which source wrote which path in this run, or (unless it is stale itself) in an earlier one.
-    owners: Mutex<HashMap<RelPath, usize>>,
-    results: Mutex<BTreeMap<usize, Done>>,
-    /// Weight and number of the cooks in flight.
-    flight: Mutex<(u64, usize)>,
-    landed: Condvar,
-    works: Works,
-    looks: Looks<'a>,
-    plan: Plan<'a>,
-}
-
-impl<'a, T: Task> Kitchen<'a, T> {
-    fn new(
-        world: World<'a>,
-        cache: &'a mut Cache,
-        tasks: &'a [T],
-        works: Works,
-        plan: Plan<'a>,
-    ) -> Kitchen<'a, T> {
-        Kitchen {
-            world,
-            tasks,
-            cache: Mutex::new(cache),
-            batch: Mutex::default(),
-            owners: Mutex::default(),
-            results: Mutex::default(),
-            flight: Mutex::default(),
-            landed: Condvar::new(),
-            works,
-            looks: Looks::new(world),
-            plan,
+/// A source that writes a path, and another one that writes the same, or one that differs in case only: where file
+/// systems do not tell capital letters from small ones, the later of them would win.
+pub fn conflict((source, output): (&RelPath, &RelPath), (other, same): (&RelPath, &RelPath)) -> Diag {
+    let message = match output == same {
+        true => format!("{source} and {other} both write {output}"),
+        false => {
+            format!("{source} and {other} write {output} and {same}, which are one file on many systems")
         }
-    }
-
-    /// Every thread of the pool takes one cook after the other. Cooks are not jobs of the pool: a thread that waits
-    /// for a part of its own cook may then help another cook with a part, but never starts a whole one on top, which
-    /// would hold its memory, and whatever others wait for, until that one is done.
-    fn cook_all(&self, stale: Vec<(u64, usize, Why)>) {
-        if stale.is_empty() {
-            return;
-        }
-        self.claim_fresh(&stale);
-        let queue = Mutex::new(stale.into_iter().peekable());
-        self.plan.pool.broadcast(|_| {
-            while let Some((weight, index, why)) = self.next(&queue) {
-                self.cook(index, why);
-                let mut flight = lock(&self.flight);
-                *flight = (flight.0 - weight, flight.1 - 1);
-                drop(flight);
-                self.landed.notify_all();
-            }
-        });
-        self.plan.pool.install(|| self.publish(std::mem::take(&mut *lock(&self.batch))));
-    }
-
-    /// The next cook, as soon as there is memory for it.
-    fn next(&self, queue: &Mutex<Queue>) -> Option<(u64, usize, Why)> {
-        while !self.plan.events.is_over() {
-            let mut queue = lock(queue);
-            let weight = queue.peek()?.0;
-            let mut flight = lock(&self.flight);
-            if flight.1 == 0 || flight.0.saturating_add(weight) <= BUDGET {
-                *flight = (flight.0.saturating_add(weight), flight.1 + 1);
-                return queue.next();
-            }
-            drop((queue, flight));
-            help_or_rest(&self.landed, || lock(&self.flight));
-        }
-        None
-    }
-
-    /// Outputs of sources that are not cooked again are taken, too.
-    fn claim_fresh(&self, stale: &[(u64, usize, Why)]) {
-        let stale: HashSet<usize> = stale.iter().map(|(_, index, _)| *index).collect();
-        let (cache, mut owners) = (lock(&self.cache), lock(&self.owners));
-        for (index, task) in self.tasks.iter().enumerate().filter(|(index, _)| !stale.contains(index)) {
-            let Some(record) = cache.records().get(task.source().as_str()) else { continue };
-            owners.extend(record.outputs.iter().filter_map(|o| Some((RelPath::new(&*o.path).ok()?, index))));
-        }
-    }
-
-    fn cook(&self, index: usize, why: Why) {
-        let (task, Plan { events, store, .. }) = (&self.tasks[index], self.plan);
-        let source = task.source();
-        let start = Instant::now();
-        events.on(Event::Started { source });
-        let mut cx = Cook::new(source, self.world.src, self.world.src_tree, self.world.out)
-            .sharing(&self.works)
-            .storing(store, !self.plan.force);
-        let mut fetched = false;
-        let result = catch_unwind(AssertUnwindSafe(|| match self.fetch(task, &mut cx) {
-            Some(payload) => {
-                fetched = true;
-                Ok(payload)
-            }
-            None => task.cook(&mut cx),
-        }));
-        let result = result.unwrap_or_else(|panic| Err(panicked(&*panic)));
-        let result = result.and_then(|payload| self.claim(index, &cx.emitted).map(|()| payload));
-        let (error, took) = (result.as_ref().err().map(|e| located(e.clone(), source)), start.elapsed());
-        events.on(Event::Finished { source, why: &why, fetched, error: error.as_ref(), took });
-        match (result, error) {
-            (Ok(payload), _) => {
-                if let Some(store) = store.filter(|_| !fetched) {
-                    store.remember(&self.looks, task.fingerprint(), &cx, &payload, took);
-                }
-                let record = Record {
-                    fingerprint: task.fingerprint().to_owned().into(),
-                    why: why.to_string().into(),
-                    inputs: cx.inputs(),
-                    outputs: vec![],
-                    payload: payload.into(),
-                    warnings: cx.warnings,
-                };
-                self.hand_over(Ready { index, why, fetched, emitted: cx.emitted, record });
-            }
-            (Err(error), located) => self.fail(index, located.unwrap_or(error), cx.warnings),
-        }
-    }
-
-    /// Takes a result from the store, if it has the one that a cook would come to; returns its payload.
-    fn fetch(&self, task: &T, cx: &mut Cook<'_>) -> Option<Vec<u8>> {
-        let store = self.plan.store.filter(|_| !self.plan.force)?;
-        let mut found = store.find(&self.looks, task.fingerprint(), task.source())?;
-        if let Some(kept) = found.kept() {
-            task.restore(&found.answer.payload, kept.ok()?).ok()?;
-        }
-        cx.take_over(&mut found).ok()?;
-        store.count(&found);
-        Some(found.answer.payload)
-    }
-
-    /// Takes the paths that a cook writes; when another source has one of them already, both fail.
-    fn claim(&self, index: usize, emitted: &[Emitted]) -> Result<(), Diag> {
-        let mut owners = lock(&self.owners);
-        for output in emitted {
-            let other = match owners.get(&output.path) {
-                Some(other) if *other != index => *other,
-                _ => continue,
-            };
-            let (here, there) = (self.tasks[index].source(), self.tasks[other].source());
-            // The other one keeps its record, and so its old output, until one of the two is renamed.
-            self.fail(other, conflict(there, here, &output.path), vec![]);
-            return Err(conflict(here, there, &output.path));
-        }
-        owners.extend(emitted.iter().map(|output| (output.path.clone(), index)));
-        Ok(())
-    }
-
-    fn hand_over(&self, ready: Ready) {
-        let mut batch = lock(&self.batch);
-        batch.files += ready.emitted.len();
-        batch.ready.push(ready);
-        let since = *batch.since.get_or_insert_with(Instant::now);
-        if batch.files >= BATCH_FILES || since.elapsed() >= BATCH_AGE {
-            let batch = {
-                let full = std::mem::take(&mut *batch);
-                drop(batch);
-                full
-            };
-            self.publish(batch);
-        }
-    }
-
-    /// Puts outputs in place, then remembers them; what a source no longer writes is removed in between.
-    fn publish(&self, batch: Batch) {
-        let mut files = Vec::with_capacity(batch.files);
-        let mut cooks = Vec::with_capacity(batch.ready.len());
-        for mut ready in batch.ready {
-            let emitted = std::mem::take(&mut ready.emitted);
-            let outputs: Vec<_> = emitted
-                .iter()
-                .map(|e| Wrote { path: e.path.clone(), hash: e.blob.hash, work: e.work })
-                .collect();
-            files.extend(emitted.into_iter().map(|e| (e.staged, e.path)));
-            cooks.push((ready, outputs));
-        }
-        if let Err(error) = self.announce(&cooks) {
-            cooks.into_iter().for_each(|(ready, _)| self.fail(ready.index, error.clone(), vec![]));
-            return;
-        }
-        let mut stamps = self.world.out.publish(files).into_iter();
-        let mut published = Vec::with_capacity(cooks.len());
-        for (mut ready, outputs) in cooks {
-            let mut failed = None;
-            for (Wrote { path, hash, work }, stamp) in outputs.into_iter().zip(&mut stamps) {
-                match stamp {
-                    Ok(stamp) => {
-                        ready.record.outputs.push(Output { path: path.to_string().into(), stamp, hash, work })
-                    }
-                    Err(e) => failed = Some(unwritable(&path, &e)),
-                }
-            }
-            match failed {
-                None => published.push(ready),
-                Some(error) => self.fail(ready.index, error, vec![]),
-            }
-        }
-        let error = self.remember(&published).err();
-        for ready in published {
-            match &error {
-                None => self.finish(ready),
-                Some(error) => self.fail(ready.index, error.clone(), vec![]),
-            }
-        }
-    }
-
-    /// Before a path is written for the first time the journal hears of it: should the run be killed and the source
-    /// go before the next one, its output would belong to nobody. Such a record has no fingerprint and is stale.
-    fn announce(&self, cooks: &[(Ready, Vec<Wrote>)]) -> Result<(), Diag> {
-        let mut cache = lock(&self.cache);
-        let mut claims: Vec<(&str, Record<'static>)> = Vec::new();
-        for (ready, outputs) in cooks {
-            let name = self.tasks[ready.index].source().as_str();
-            let mut known = cache.records().get(name).map(|old| old.into_owned().outputs).unwrap_or_default();
-            let before = known.len();
-            for Wrote { path, hash, .. } in outputs {
-                if known.iter().all(|o| o.path != path.as_str()) {
-                    let path = path.to_string().into();
-                    known.push(Output { path, stamp: Stamp::NONE, hash: *hash, work: None });
-                }
-            }
-            if known.len() > before {
-                claims.push((name, Record { outputs: known, ..Record::default() }));
-            }
-        }
-        let changes: Vec<_> = claims.iter().map(|(name, record)| (*name, Some(record))).collect();
-        cache.append(&changes).map_err(|e| journal(&e))
-    }
-
-    fn remember(&self, published: &[Ready]) -> Result<(), Diag> {
-        let name = |ready: &Ready| self.tasks[ready.index].source().as_str();
-        let mut cache = lock(&self.cache);
-        for ready in published {
-            let Some(old) = cache.records().get(name(ready)) else { continue };
-            let owners = lock(&self.owners);
-            for output in old.outputs.iter().filter(|o| !owners.contains_key(&*o.path)) {
-                remove(self.world, output)?;
-            }
-        }
-        let changes: Vec<_> = published.iter().map(|ready| (name(ready), Some(&ready.record))).collect();
-        cache.append(&changes).map_err(|e| journal(&e))
-    }
-
-    fn finish(&self, ready: Ready) {
-        let Record { payload, warnings, .. } = ready.record;
-        let state = if ready.fetched { State::Fetched(ready.why) } else { State::Built(ready.why) };
-        let done = Done { state, payload: payload.into_owned(), warnings };
-        // A conflict found meanwhile has the last word.
-        lock(&self.results).entry(ready.index).or_insert(done);
-    }
-
-    fn fail(&self, index: usize, error: Diag, warnings: Vec<Diag>) {
-        lock(&self.results)
-            .insert(index, Done { state: State::Failed(error.into()), payload: vec![], warnings });
-    }
-
-    fn into_results(self) -> BTreeMap<usize, Done> {
-        self.results.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Two sources that write one path.
-pub fn conflict(source: &RelPath, other: &RelPath, output: &RelPath) -> Diag {
-    Diag::error("output-conflict", format!("{source} and {other} both write {output}"))
-        .path(source)
-        .hint("rename one of them")
-}
-
-fn located(mut error: Diag, source: &RelPath) -> Diag {
-    if error.path.is_empty() {
-        error.path = source.to_string();
-    }
-    error
-}
-
-fn panicked(panic: &(dyn std::any::Any + Send)) -> Diag {
-    let text =
-        panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    Diag::error("cook-panicked", format!("the cook panicked: {}", text.unwrap_or("no message")))
-        .hint("this is a defect of Kiln: please report it with the file")
-}
-
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    };
+    Diag::error("output-conflict", message).path(source).hint("rename one of them")
 }

@@ -355,6 +355,23 @@ fn two_sources_with_one_output_both_fail_and_name_each_other() {
 }
 
 #[test]
+fn outputs_that_differ_in_case_only_are_one() {
+    let p = Project::new(&[("a", "=x"), ("b", "=X")]);
+    let told = p.built().0;
+    let one = "which are one file on many systems";
+    assert!(told[0].contains("output-conflict") && told[0].contains(&format!("x and X, {one}")), "{told:?}");
+    assert!(told[1].contains("output-conflict") && told[1].contains(&format!("X and x, {one}")), "{told:?}");
+    // Of one source, another spelling takes the place of the first.
+    p.src.delete("a");
+    p.built();
+    p.src.put("b", "=x");
+    p.src.tick(SECOND);
+    p.built();
+    assert_eq!(p.outputs(), p.clean());
+    assert_eq!(p.outputs().len(), 1);
+}
+
+#[test]
 fn force_cooks_everything() {
     let mut p = Project::new(&[("a", "one")]);
     p.built();

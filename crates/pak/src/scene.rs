@@ -69,42 +69,6 @@ impl<'a> ReferenceRef<'a> {
     fn named(&self, number: u32, wanted: Kind) -> Option<usize> {
         self.materials.get(number as usize).filter(|(kind, _)| *kind == wanted).map(|(_, id)| *id)
     }
-
-    /// How it is turned.
-    pub fn rotation(&self) -> Quat {
-        self.record.rotation
-    }
-
-    /// Where it is.
-    pub fn translation(&self) -> Vec3 {
-        self.record.translation
-    }
-
-    /// How large it is.
-    pub fn scale(&self) -> Vec3 {
-        self.record.scale
-    }
-
-    /// Its tags: trimmed, in lower case, sorted.
-    pub fn tags(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        let (first, count) = (self.record.first_tag, self.record.tags);
-        self.view.into_iter().flat_map(move |view| view.tags(first, count))
-    }
-
-    /// Whether it has a tag, which is compared as the baker stores it: trimmed and in lower case.
-    pub fn has_tag(&self, tag: &str) -> bool {
-        has_tag(self.tags(), tag)
-    }
-
-    /// A value of its data.
-    pub fn data(&self, key: &str) -> Option<DataRef<'a>> {
-        self.all_data().find(|(name, _)| *name == key).map(|(_, value)| value)
-    }
-
-    /// All of its data, by key.
-    pub fn all_data(&self) -> impl Iterator<Item = (&'a str, DataRef<'a>)> + use<'a> {
-        values(self.view, self.record.first_data, self.record.data)
-    }
 }
 
 /// Triangles of a scene's own.
@@ -140,43 +104,52 @@ impl<'a> GeometryRef<'a> {
         let all: Vec<f32> = all.unwrap_or_default().iter().collect();
         all.as_chunks::<3>().0.to_vec()
     }
-
-    /// How it is turned.
-    pub fn rotation(&self) -> Quat {
-        self.record.rotation
-    }
-
-    /// Where it is.
-    pub fn translation(&self) -> Vec3 {
-        self.record.translation
-    }
-
-    /// How large it is.
-    pub fn scale(&self) -> Vec3 {
-        self.record.scale
-    }
-
-    /// Its tags: trimmed, in lower case, sorted.
-    pub fn tags(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        let (first, count) = (self.record.first_tag, self.record.tags);
-        self.view.into_iter().flat_map(move |view| view.tags(first, count))
-    }
-
-    /// Whether it has a tag, which is compared as the baker stores it: trimmed and in lower case.
-    pub fn has_tag(&self, tag: &str) -> bool {
-        has_tag(self.tags(), tag)
-    }
-
-    /// A value of its data.
-    pub fn data(&self, key: &str) -> Option<DataRef<'a>> {
-        self.all_data().find(|(name, _)| *name == key).map(|(_, value)| value)
-    }
-
-    /// All of its data, by key.
-    pub fn all_data(&self) -> impl Iterator<Item = (&'a str, DataRef<'a>)> + use<'a> {
-        values(self.view, self.record.first_data, self.record.data)
-    }
 }
+
+/// What things at places have alike.
+macro_rules! placed {
+    ($($Placed:ident),+) => { $(
+        impl<'a> $Placed<'a> {
+            /// How it is turned.
+            pub fn rotation(&self) -> Quat {
+                self.record.rotation
+            }
+
+            /// Where it is.
+            pub fn translation(&self) -> Vec3 {
+                self.record.translation
+            }
+
+            /// How large it is.
+            pub fn scale(&self) -> Vec3 {
+                self.record.scale
+            }
+
+            /// Its tags: trimmed, in lower case, sorted.
+            pub fn tags(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+                let (first, count) = (self.record.first_tag, self.record.tags);
+                self.view.into_iter().flat_map(move |view| view.tags(first, count))
+            }
+
+            /// Whether it has a tag, which is compared as the baker stores it: trimmed and in lower case.
+            pub fn has_tag(&self, tag: &str) -> bool {
+                has_tag(self.tags(), tag)
+            }
+
+            /// A value of its data.
+            pub fn data(&self, key: &str) -> Option<DataRef<'a>> {
+                self.all_data().find(|(name, _)| *name == key).map(|(_, value)| value)
+            }
+
+            /// All of its data, by key.
+            pub fn all_data(&self) -> impl Iterator<Item = (&'a str, DataRef<'a>)> + use<'a> {
+                values(self.view, self.record.first_data, self.record.data)
+            }
+        }
+    )+ };
+}
+
+placed!(ReferenceRef, GeometryRef);
 
 fn has_tag<'a>(mut tags: impl Iterator<Item = &'a str>, tag: &str) -> bool {
     let tag = tag.trim().to_lowercase();

@@ -3,7 +3,6 @@
 //! It is looked at twice: first all files for their facts, so that what fits into the page can be chosen, then textures
 //! for their pictures. Only geometry that was chosen is kept in between.
 
-use crate::json::Json;
 use crate::material::{Textures, materials};
 use crate::page::Blobs;
 use crate::picture::{MAX_IMAGES, Pictures, pictures};
@@ -11,6 +10,7 @@ use kiln_format::hmat::HmatView;
 use kiln_format::hpack::PackKind;
 use kiln_format::ktx2::{Ktx2View, Shape};
 use kiln_format::{Fact, by_path};
+use kiln_kit::Json;
 use std::io;
 
 type Read<'a> = dyn Fn(&str) -> io::Result<Vec<u8>> + Sync + 'a;

@@ -7,7 +7,6 @@
 
 mod base64;
 mod file;
-mod json;
 mod material;
 mod page;
 mod picture;
@@ -16,8 +15,8 @@ mod since;
 pub use since::{Since, SinceError};
 
 use file::{Entry, Looked};
-use json::Json;
 use kiln_format::FORMATS;
+use kiln_kit::Json;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

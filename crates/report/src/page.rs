@@ -4,8 +4,8 @@
 //! past the escaping, could neither run a script nor load anything.
 
 use crate::base64;
-use crate::json::Json;
 use crate::since::DATA;
+use kiln_kit::Json;
 use sha2::{Digest, Sha256};
 
 const HTML: &str = include_str!("../web/report.html");
@@ -47,7 +47,7 @@ pub(crate) fn page(title: &str, data: &Json, blobs: Blobs) -> String {
         source(CSS),
         source(&script)
     );
-    let data = format!("{}{data}{}", DATA[0], DATA[1]);
+    let data = format!("{}{}{}", DATA[0], harmless(data), DATA[1]);
     let mut out =
         String::with_capacity(HTML.len() + script.len() + CSS.len() + data.len() + blobs.html.len());
     // One walk over the constant: what is put in is not looked at again.
@@ -66,6 +66,19 @@ pub(crate) fn page(title: &str, data: &Json, blobs: Blobs) -> String {
         rest = after;
     }
     out + rest
+}
+
+/// The data as text in which no character is left that could end a script or start markup. Outside of its texts JSON
+/// has none of them.
+fn harmless(data: &Json) -> String {
+    let mut out = String::new();
+    for c in data.to_string().chars() {
+        match c {
+            '<' | '>' | '&' | '\'' | '\u{2028}' | '\u{2029}' => out += &format!("\\u{:04x}", c as u32),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// How a policy names a script or a style.
@@ -113,6 +126,14 @@ mod tests {
         for name in ["title", "policy", "style", "data", "blobs", "script"] {
             assert!(HTML.contains(&format!("{{{{{name}}}}}")), "{name}");
         }
+    }
+
+    #[test]
+    fn data_is_not_markup() {
+        let data = Json::object([("<!--", "</script>&amp; it's\u{2028}\u{2029}\"\\\n".into())]);
+        let text = harmless(&data);
+        assert!(!text.contains(['<', '>', '&', '\'', '\u{2028}', '\u{2029}', '\n']), "{text}");
+        assert_eq!(Json::parse(&text), Ok(data));
     }
 
     #[test]

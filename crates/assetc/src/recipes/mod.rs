@@ -3,8 +3,6 @@
 pub(crate) mod array;
 pub(crate) mod cubemap;
 pub(crate) mod embed;
-#[cfg(not(feature = "fbx"))]
-pub(crate) mod fbx;
 pub(crate) mod font;
 pub(crate) mod light;
 pub(crate) mod lut;

@@ -1,7 +1,7 @@
 //! Every command and flag: what goes to which stream, which exit code, and whether a message says what to do.
 
-use crate::json::Json;
 use crate::project::{Project, Ran, picture};
+use serde_json::json;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -183,52 +183,55 @@ fn verbose_says_why() {
 #[test]
 fn json_is_one_object_on_stdout() {
     let p = small();
-    let parse = |ran: Ran| Json::parse(&ran.stdout);
+    let parse = |ran: Ran| ran.json();
     let build = parse(p.run(&["--json", "--pack"]).expect(0));
-    assert_eq!(*build.get("ok"), Json::Bool(true));
-    assert_eq!((build.get("built").number(), build.get("failed").number()), (2, 0));
-    let assets = build.get("assets").list();
-    assert_eq!(assets[0].get("source").text(), "a.png");
-    assert_eq!(assets[0].get("why").text(), "new");
-    assert_eq!(assets[0].get("kind").text(), "color");
-    assert!(build.get("output").text().ends_with("runtime"));
-    assert!(build.get("pack").text().ends_with("runtime.hpack"));
+    assert_eq!(build["ok"], true);
+    assert_eq!(build["built"], 2);
+    assert_eq!(build["failed"], 0);
+    let assets = build["assets"].as_array().unwrap();
+    assert_eq!(assets[0]["source"], "a.png");
+    assert_eq!(assets[0]["why"], "new");
+    assert_eq!(assets[0]["kind"], "color");
+    assert!(build["output"].as_str().unwrap().ends_with("runtime"));
+    assert!(build["pack"].as_str().unwrap().ends_with("runtime.hpack"));
 
     let info = parse(p.run(&["--json", "info"]).expect(0));
-    let file = info.get("files").list().iter().find(|f| f.get("path").text() == "a.ktx2").unwrap().clone();
-    assert_eq!(file.get("size").number(), p.read("runtime/a.ktx2").len() as u64);
-    let facts = file.get("facts");
-    assert_eq!((facts.get("width").number(), facts.get("mips").number()), (8, 4));
-    assert_eq!(info.get("totals").get("ktx2").get("files").number(), 2);
+    let file = info["files"].as_array().unwrap().iter().find(|f| f["path"] == "a.ktx2").unwrap();
+    assert_eq!(file["size"], p.read("runtime/a.ktx2").len() as u64);
+    assert_eq!(file["facts"]["width"], 8);
+    assert_eq!(file["facts"]["mips"], 4);
+    assert_eq!(info["totals"]["ktx2"]["files"], 2);
     let packed = parse(p.run(&["--json", "info", "runtime.hpack"]).expect(0));
-    assert_eq!(packed.get("files"), info.get("files"));
+    assert_eq!(packed["files"], info["files"]);
 
     let pack = parse(p.run(&["--json", "pack", "info"]).expect(0));
-    assert_eq!(pack.get("entries").list().len(), 3);
+    assert_eq!(pack["entries"].as_array().unwrap().len(), 3);
     let check = parse(p.run(&["--json", "check"]).expect(0));
-    assert_eq!((check.get("ok"), check.get("compared").number()), (&Json::Bool(true), 3));
+    assert_eq!(check["ok"], true);
+    assert_eq!(check["compared"], 3);
     let explain = parse(p.run(&["--json", "explain", "ui/b.png"]).expect(0));
-    assert_eq!(explain.get("recipe").text(), "color");
-    assert_eq!(*explain.get("stale"), Json::Null);
-    assert_eq!(explain.get("settings").list()[0].get("value").text(), "false");
+    assert_eq!(explain["recipe"], "color");
+    assert!(explain["stale"].is_null());
+    assert_eq!(explain["settings"][0]["value"], "false");
     let presets = parse(p.run(&["--json", "--list-presets"]).expect(0));
-    assert_eq!(presets.get("presets").list(), [Json::Text("small".into())]);
+    assert_eq!(presets["presets"], json!(["small"]));
 
     // Failures, too, with a name that needs escapes.
     p.write("assets/\u{fc} 'x'.png", "\"not\\ a\tpicture\"");
     let ran = p.run(&["--json"]).expect(1);
     assert!(ran.stderr.contains("error[image-unknown]"), "{ran:?}");
     let build = parse(ran);
-    let failed = build.get("assets").list().iter().find(|a| a.get("state").text() == "failed").unwrap();
-    assert_eq!(failed.get("error").get("code").text(), "image-unknown");
-    assert_eq!(failed.get("error").get("path").text(), "\u{fc} 'x'.png");
+    let failed = build["assets"].as_array().unwrap().iter().find(|a| a["state"] == "failed").unwrap();
+    assert_eq!(failed["error"]["code"], "image-unknown");
+    assert_eq!(failed["error"]["path"], "\u{fc} 'x'.png");
     let trouble = parse(p.run(&["--json", "--preset", "nope"]).expect(2));
-    assert_eq!(trouble.get("error").get("code").text(), "unknown-preset");
+    assert_eq!(trouble["error"]["code"], "unknown-preset");
     fs::create_dir(p.path("new")).unwrap();
     let init = parse(p.run(&["--json", "-C", "new", "init"]).expect(0));
-    assert!(init.get("written").text().ends_with("assetc.yml"));
+    assert!(init["written"].as_str().unwrap().ends_with("assetc.yml"));
     let clean = parse(p.run(&["--json", "clean"]).expect(0));
-    assert_eq!((clean.get("removed").number(), clean.get("kept").list().len()), (4, 0));
+    assert_eq!(clean["removed"], 4);
+    assert_eq!(clean["kept"], json!([]));
 }
 
 #[test]
@@ -561,8 +564,8 @@ fn odd_names_are_passed_over_and_spelt_out() {
     std::os::unix::fs::symlink("/etc", p.path("runtime/etc")).unwrap();
     let ran = p.run(&["check"]).expect(1);
     assert!(ran.stdout.contains("  FAIL etc: the link leads outside the tree [link-ignored]"), "{ran:?}");
-    let info = Json::parse(&p.run(&["info", "--json"]).expect(0).stdout);
-    assert_eq!(info.get("problems").list()[0].get("code").text(), "link-ignored");
+    let info = p.run(&["info", "--json"]).expect(0).json();
+    assert_eq!(info["problems"][0]["code"], "link-ignored");
 }
 
 #[test]

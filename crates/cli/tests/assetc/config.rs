@@ -1,7 +1,6 @@
 //! `assetc.yml` as the executable obeys it: where it is found, which layer wins, what is refused, and what a change
 //! of it rebuilds.
 
-use crate::json::Json;
 use crate::project::{Project, picture};
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,9 +9,9 @@ use std::fs;
 #[track_caller]
 fn built(p: &Project, args: &[&str]) -> BTreeSet<String> {
     let ran = p.run(&[&["--json"], args].concat()).expect(0);
-    let report = Json::parse(&ran.stdout);
-    let cooked = report.get("assets").list().iter().filter(|asset| asset.get("state").text() == "built");
-    cooked.map(|asset| asset.get("source").text().to_owned()).collect()
+    let report = ran.json();
+    let cooked = report["assets"].as_array().unwrap().iter().filter(|asset| asset["state"] == "built");
+    cooked.map(|asset| asset["source"].as_str().unwrap().to_owned()).collect()
 }
 
 fn names(names: &[&str]) -> BTreeSet<String> {
@@ -23,10 +22,10 @@ fn names(names: &[&str]) -> BTreeSet<String> {
 #[track_caller]
 fn setting(p: &Project, args: &[&str], source: &str, key: &str) -> (String, String) {
     let ran = p.run(&[&["--json"], args, &["explain", source]].concat()).expect(0);
-    let explained = Json::parse(&ran.stdout);
-    let row = explained.get("settings").list().iter().find(|row| row.get("key").text() == key);
+    let explained = ran.json();
+    let row = explained["settings"].as_array().unwrap().iter().find(|row| row["key"] == key);
     let row = row.unwrap_or_else(|| panic!("no {key}: {}", ran.stdout));
-    (row.get("value").text().to_owned(), row.get("from").text().to_owned())
+    (row["value"].as_str().unwrap().to_owned(), row["from"].as_str().unwrap().to_owned())
 }
 
 fn art() -> Project {

@@ -1,7 +1,5 @@
 //! Files that are copied, manifests of everything, and the graph of a build.
 
-use crate::json::Json;
-
 use crate::project::{Project, picture};
 use kiln_format::hman::{Colorspace, HmanView, Kind};
 use kiln_format::hpack::HpackView;
@@ -132,9 +130,13 @@ fn the_graph_tells_what_was_read_and_written() {
     }
     assert!(dot.starts_with("digraph assets {") && dot.ends_with("}\n"));
     // Who has to do with a picture: the model that uses it, and its own texture.
-    let json = Json::parse(&p.run(&["graph", "wall.png", "--json"]).expect(0).stdout);
-    let sources: Vec<String> =
-        json.get("sources").list().iter().map(|node| node.get("source").text().to_owned()).collect();
+    let json = p.run(&["graph", "wall.png", "--json"]).expect(0).json();
+    let sources: Vec<String> = json["sources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| node["source"].as_str().unwrap().to_owned())
+        .collect();
     assert_eq!(sources, ["a.obj", "wall.png"]);
     assert_eq!(p.run(&["graph", "nothing.png"]).code, 2);
 }

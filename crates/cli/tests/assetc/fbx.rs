@@ -31,10 +31,17 @@ fn a_model_comes_with_all_it_has() {
 fn without_the_feature_it_is_said_and_nothing_fails() {
     let p = project();
     let ran = p.run(&[]).expect(0);
+    assert!(ran.stdout.contains("0 assets: 0 built, 0 cached, 0 failed"), "{}", ran.stdout);
     assert!(ran.stderr.contains("warning[fbx-feature]: rig.FBX"), "{}", ran.stderr);
     assert!(ran.stderr.contains("--features fbx"), "{}", ran.stderr);
     assert_eq!(p.tree("runtime").into_keys().filter(|file| file.starts_with("rig")).count(), 0);
     // It is said until its cause is gone.
     let ran = p.run(&[]).expect(0);
     assert!(ran.stderr.contains("warning[fbx-feature]"), "{}", ran.stderr);
+    let ran = p.run(&["explain", "rig.FBX"]).expect(2);
+    assert!(ran.stderr.contains("error[fbx-feature]: rig.FBX"), "{}", ran.stderr);
+    // What was exported from it does not get into its way.
+    p.write("assets/rig.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    let ran = p.run(&["--json"]).expect(0).json();
+    assert_eq!((&ran["built"], &ran["problems"][0]["code"]), (&1.into(), &"fbx-feature".into()));
 }

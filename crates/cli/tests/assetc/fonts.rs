@@ -1,6 +1,5 @@
 //! Fonts through the executable: what comes out, what `info` and `check` say, which settings count and what goes wrong.
 
-use crate::json::Json;
 use crate::packs;
 use crate::project::Project;
 
@@ -53,11 +52,12 @@ fn info_and_check_know_fonts() {
     p.build();
     let shown = p.run(&["info"]).expect(0).stdout;
     assert!(shown.contains("== fonts (.hfont) (2)") && shown.contains("v1 | 192 glyphs | "), "{shown}");
-    let json = Json::parse(&p.run(&["info", "--json"]).expect(0).stdout);
-    let files = json.get("files").list();
-    let inter = files.iter().find(|f| f.get("path").text() == "ui/Inter.hfont").unwrap().get("facts");
-    assert_eq!((inter.get("glyphs").number(), inter.get("field").text()), (192, "SDF"));
-    assert!(inter.get("kerning_pairs").number() > 1000);
+    let json = p.run(&["info", "--json"]).expect(0).json();
+    let files = json["files"].as_array().unwrap();
+    let inter = &files.iter().find(|f| f["path"] == "ui/Inter.hfont").unwrap()["facts"];
+    assert_eq!(inter["glyphs"], 192);
+    assert_eq!(inter["field"], "SDF");
+    assert!(inter["kerning_pairs"].as_u64().unwrap() > 1000);
 
     p.remove("runtime/dejavu.ktx2");
     let ran = p.run(&["check"]).expect(1);

@@ -10,7 +10,6 @@ mod embed;
 mod fbx;
 mod fonts;
 mod histories;
-mod json;
 mod kills;
 mod lights;
 #[path = "../../../import/tests/gltf/model.rs"]

@@ -1,7 +1,6 @@
 //! `.hpack` byte by byte, through a reader that was written from `docs/formats/hpack.md` and shares nothing with
 //! ours.
 
-use crate::json::Json;
 use crate::project::{Project, picture};
 use std::thread::sleep;
 use std::time::Duration;
@@ -206,23 +205,24 @@ fn pack_info_has_the_right_numbers() {
     p.run(&["-q", "--pack"]).expect(0);
     let pack = p.read("runtime.hpack");
     let files = unpack(&pack).unwrap();
-    let json = Json::parse(&p.run(&["pack", "info", "--json"]).expect(0).stdout);
+    let json = p.run(&["pack", "info", "--json"]).expect(0).json();
     let payload: usize = files.iter().map(|file| file.bytes.len()).sum();
     let toc: usize = files.iter().map(|file| 19 + file.path.len()).sum();
-    let numbers = ["version", "size", "header", "toc", "payload", "padding"].map(|n| json.get(n).number());
+    let numbers =
+        ["version", "size", "header", "toc", "payload", "padding"].map(|n| json[n].as_u64().unwrap());
     let expected = [2, pack.len(), 24, toc, payload, pack.len() - 24 - toc - payload];
     assert_eq!(numbers, expected.map(|n| n as u64));
-    for (entry, file) in json.get("entries").list().iter().zip(&files) {
-        assert_eq!(entry.get("path").text(), file.path);
-        assert_eq!(entry.get("offset").number(), file.offset as u64);
-        assert_eq!(entry.get("size").number(), file.bytes.len() as u64);
+    for (entry, file) in json["entries"].as_array().unwrap().iter().zip(&files) {
+        assert_eq!(entry["path"], file.path);
+        assert_eq!(entry["offset"], file.offset as u64);
+        assert_eq!(entry["size"], file.bytes.len() as u64);
     }
-    for kind in json.get("kinds").list() {
+    for kind in json["kinds"].as_array().unwrap() {
         let titles = ["other files", "meshes", "materials", "manifests", "animations", "textures", "shaders"];
-        let number = titles.iter().position(|title| *title == kind.get("kind").text()).unwrap();
+        let number = titles.iter().position(|title| *title == kind["kind"].as_str().unwrap()).unwrap();
         let of_kind = files.iter().filter(|file| usize::from(file.kind) == number);
-        assert_eq!(kind.get("files").number(), of_kind.clone().count() as u64);
-        assert_eq!(kind.get("size").number(), of_kind.map(|file| file.bytes.len() as u64).sum::<u64>());
+        assert_eq!(kind["files"], of_kind.clone().count() as u64);
+        assert_eq!(kind["size"], of_kind.map(|file| file.bytes.len() as u64).sum::<u64>());
     }
 
     let text = p.run(&["pack", "info"]).expect(0).stdout;

@@ -1,5 +1,6 @@
 //! A project in a temporary directory, the executable to run in it, and pictures to put there.
 
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,13 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
+    /// What was printed: one value of JSON, in which no object has a name twice.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        kiln_kit::Json::parse(&self.stdout).unwrap_or_else(|fault| panic!("{fault:?}: {}", self.stdout));
+        serde_json::from_str(&self.stdout).unwrap()
+    }
+
     /// Asserts the exit code, and shows everything when it is another one.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Ran {
@@ -97,11 +105,8 @@ impl Project {
     /// Builds and expects it to succeed; returns (built, cached).
     #[track_caller]
     pub(crate) fn build(&self) -> (usize, usize) {
-        let ran = self.run(&["--json"]).expect(0);
-        let number = |name: &str| {
-            let at = ran.stdout.find(&format!("\"{name}\":")).unwrap() + name.len() + 3;
-            ran.stdout[at..].split([',', '}']).next().unwrap().parse().unwrap()
-        };
+        let json = self.run(&["--json"]).expect(0).json();
+        let number = |name: &str| json[name].as_u64().unwrap() as usize;
         (number("built"), number("cached"))
     }
 

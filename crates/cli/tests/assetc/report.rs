@@ -61,8 +61,7 @@ fn growth_is_told_to_people_and_programs() {
     p.run(&["report", "--out", "old.html"]).expect(0);
     p.write("assets/c.png", picture(40, 40, 3));
     p.run(&[]).expect(0);
-    let told = p.run(&["report", "--since", "old.html", "--json"]).expect(0).stdout;
-    let told: Value = serde_json::from_str(&told).unwrap();
+    let told = p.run(&["report", "--since", "old.html", "--json"]).expect(0).json();
     assert_eq!(
         (&told["files"], &told["broken"], &told["notes"]),
         (&4.into(), &0.into(), &serde_json::json!([]))

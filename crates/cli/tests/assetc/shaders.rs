@@ -1,6 +1,5 @@
 //! Shader folders through the executable: stages, includes, languages, tools, what `info` tells and what goes wrong.
 
-use crate::json::Json;
 use crate::project::{Project, Ran};
 use std::process::Command;
 
@@ -99,25 +98,29 @@ fn info_tells_what_a_pipeline_needs() {
     ] {
         assert!(shown.contains(line), "{line}\n{shown}");
     }
-    let json = Json::parse(&p.run(&["info", "--json"]).expect(0).stdout);
-    let files = json.get("files").list();
-    let facts = |path: &str| files.iter().find(|f| f.get("path").text() == path).unwrap().get("facts");
+    let json = p.run(&["info", "--json"]).expect(0).json();
+    let files = json["files"].as_array().unwrap();
+    let facts = |path: &str| &files.iter().find(|f| f["path"] == path).unwrap()["facts"];
     let vertex = facts("fx/wall.shader/vertex.spv");
-    assert_eq!(vertex.get("version").text(), "1.5");
-    let entry = &vertex.get("entry_points").list()[0];
-    assert_eq!((entry.get("stage").text(), entry.get("name").text()), ("vertex", "main"));
-    let camera = &vertex.get("bindings").list()[0];
-    assert_eq!((camera.get("set").number(), camera.get("binding").number()), (0, 0));
-    assert_eq!((camera.get("type").text(), camera.get("size").number()), ("uniform-buffer", 80));
-    let inputs: Vec<_> = vertex
-        .get("inputs")
-        .list()
+    assert_eq!(vertex["version"], "1.5");
+    let entry = &vertex["entry_points"][0];
+    assert_eq!(entry["stage"], "vertex");
+    assert_eq!(entry["name"], "main");
+    let camera = &vertex["bindings"][0];
+    assert_eq!(camera["set"], 0);
+    assert_eq!(camera["binding"], 0);
+    assert_eq!(camera["type"], "uniform-buffer");
+    assert_eq!(camera["size"], 80);
+    let inputs: Vec<_> = vertex["inputs"]
+        .as_array()
+        .unwrap()
         .iter()
-        .map(|i| (i.get("location").number(), i.get("type").text()))
+        .map(|i| (i["location"].as_u64().unwrap(), i["type"].as_str().unwrap()))
         .collect();
     assert_eq!(inputs, [(0, "vec3"), (1, "vec2")]);
-    let push = &facts("fx/wall.shader/fragment.spv").get("push_constants").list()[0];
-    assert_eq!((push.get("offset").number(), push.get("size").number()), (0, 20));
+    let push = &facts("fx/wall.shader/fragment.spv")["push_constants"][0];
+    assert_eq!(push["offset"], 0);
+    assert_eq!(push["size"], 20);
 }
 
 #[test]
@@ -319,7 +322,7 @@ mod programs {
     }
 
     fn built(p: &Project) -> u64 {
-        Json::parse(&run_with(p, "bin", &["--json"]).expect(0).stdout).get("built").number()
+        run_with(p, "bin", &["--json"]).expect(0).json()["built"].as_u64().unwrap()
     }
 
     #[test]

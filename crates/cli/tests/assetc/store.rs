@@ -33,7 +33,7 @@ fn run(p: &Project, args: &[&str], vars: &[(&str, &str)]) -> Ran {
 }
 
 fn number(ran: &Ran, path: &[&str]) -> u64 {
-    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     path.iter().fold(&json, |json, name| &json[name]).as_u64().unwrap_or_else(|| panic!("{path:?}: {json}"))
 }
 
@@ -42,7 +42,7 @@ type Left = (Vec<(String, Vec<u8>)>, Vec<u8>, String);
 
 /// Everything a build leaves: outputs, manifest, pack, and what is said of each asset.
 fn left(p: &Project, ran: &Ran) -> Left {
-    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     let said: Vec<_> = json["assets"].as_array().unwrap().iter().map(|a| a["warnings"].to_string()).collect();
     (p.tree("runtime").into_iter().collect(), p.read("runtime.hpack"), said.join("\n"))
 }

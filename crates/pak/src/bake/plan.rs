@@ -325,6 +325,14 @@ impl Planner<'_, '_> {
         })
     }
 
+    /// The file that `src` names, or the one beside the description with its name and one of these extensions.
+    fn src(&self, path: &RelPath, fields: &Fields<'_>, extensions: &[&str]) -> Result<RelPath, Diag> {
+        match fields.get("src") {
+            Some(value) => self.path(&value),
+            None => self.beside(fields, siblings(path, extensions)),
+        }
+    }
+
     /// The asset that a path names, which has to be of a kind.
     fn asset(&mut self, value: &Value<'_>, kind: Kind, packing: Packing) -> Result<NodeId, Diag> {
         let path = self.path(value)?;

@@ -3,8 +3,8 @@
 use super::audience::{Address, address};
 use super::report::ReportArgs;
 use clap::{Args, Parser, Subcommand};
-use clap_complete::Shell;
-use kiln_cli::terminal::Color;
+use kiln_cli::manual::Manual;
+use kiln_cli::voice::Flags;
 use kiln_kit::Shard;
 use std::path::PathBuf;
 
@@ -14,6 +14,7 @@ use std::path::PathBuf;
 /// is compiled into the output directory (default: runtime).
 #[derive(Debug, Parser)]
 #[command(name = "assetc", version, max_term_width = 100)]
+#[command(mut_arg("verbose", |verbose| verbose.help(VERBOSE)))]
 #[command(
     after_help = "Exit codes: 0 fine; 1 an asset failed or a runtime file is damaged; 2 usage, configuration or environment."
 )]
@@ -25,6 +26,8 @@ pub(super) struct Cli {
     #[command(flatten)]
     pub(super) build: BuildArgs,
 }
+
+const VERBOSE: &str = "Say why each asset was built, and all there is to say about each file";
 
 /// What every command takes.
 #[derive(Args, Debug)]
@@ -38,18 +41,8 @@ pub(super) struct Common {
     /// Use this preset of assetc.yml
     #[arg(long, value_name = "NAME", global = true)]
     pub(super) preset: Option<String>,
-    /// Say nothing but errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    pub(super) quiet: bool,
-    /// Say why each asset was built, and all there is to say about each file
-    #[arg(short, long, global = true)]
-    pub(super) verbose: bool,
-    /// Print the result as one JSON object on standard output
-    #[arg(long, global = true)]
-    pub(super) json: bool,
-    /// When to use colour
-    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN", global = true)]
-    pub(super) color: Color,
+    #[command(flatten)]
+    pub(super) flags: Flags,
 }
 
 /// What a build takes.
@@ -176,16 +169,8 @@ pub(super) enum Command {
         /// Only what this source, input or output has to do with
         path: Option<String>,
     },
-    /// Print a completion script for a shell
-    Completions {
-        /// Which shell
-        shell: Shell,
-    },
-    /// Print the manual page, or write the pages of all commands to a directory
-    Man {
-        /// Where to write them
-        dir: Option<PathBuf>,
-    },
+    #[command(flatten)]
+    Manual(Manual),
     /// Compile the shaders that come in on standard input; not for people
     #[command(name = SERVE_SHADERS, hide = true)]
     ServeShaders,

@@ -1,13 +1,13 @@
 //! `assetc`, `assetc --list-presets` and `assetc clean`.
 
-use super::{BuildArgs, FAILED, OK, Session};
+use super::{BuildArgs, Session};
 use ::assetc::build::{Asset, Report, Request};
 use ::assetc::config::Roots;
 use ::assetc::link::MANIFEST;
-use kiln_cli::json::Json;
 use kiln_cli::progress::{Progress, Verbosity};
+use kiln_cli::voice::{FAILED, OK};
 use kiln_cli::{render, store};
-use kiln_kit::{Diag, Shard, State, Store};
+use kiln_kit::{Diag, Json, Shard, State, Store};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -21,10 +21,10 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
     roots.check_output(home.as_deref())?;
     let preset = session.preset(&config)?;
     let resolver = config.resolver(preset);
-    if session.verbosity == Verbosity::Verbose {
+    if session.voice.verbosity == Verbosity::Verbose {
         let name = |file: &Path| session.shown(file);
-        session.note(&format!("config: {}", config.file().map_or_else(|| "none".to_owned(), name)));
-        session.note(&format!("preset: {}", preset.map_or("none", |preset| preset.name())));
+        session.voice.note(&format!("config: {}", config.file().map_or_else(|| "none".to_owned(), name)));
+        session.voice.note(&format!("preset: {}", preset.map_or("none", |preset| preset.name())));
     }
     let tools = session.tools(&config);
     let place = store::place(config.cache(), config.project(), &store::env)?;
@@ -38,7 +38,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
     if let (Some(shard), None) = (args.shard, &kept) {
         return Err(store::shard_needs_store(shard));
     }
-    let progress = Progress::new(session.verbosity, session.color);
+    let progress = Progress::new(session.voice.verbosity, session.voice.color);
     let request = Request {
         roots: &roots,
         resolver: &resolver,
@@ -61,12 +61,12 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
         place.finish(kept, part_took).iter().for_each(|warning| session.say(warning));
     }
     say_all(session, &report, |_| true);
-    if session.json {
-        session.out().line(&report_json(&report, &roots, kept.as_ref()).to_string());
-    } else if session.verbosity > Verbosity::Quiet {
+    if session.voice.json {
+        session.voice.out().line(&report_json(&report, &roots, kept.as_ref()).to_string());
+    } else if session.voice.verbosity > Verbosity::Quiet {
         summary(session, &report, &roots, args.shard, start.elapsed());
         if let Some(line) = kept.as_ref().and_then(|kept| store::line(&kept.figures())) {
-            session.out().line(&line);
+            session.voice.out().line(&line);
         }
     }
     Ok(if report.is_ok() { OK } else { FAILED })
@@ -96,7 +96,7 @@ pub(super) fn summary(
     shard: Option<Shard>,
     took: Duration,
 ) {
-    let mut out = session.out();
+    let mut out = session.voice.out();
     let output = session.shown(&roots.output);
     if report.assets.is_empty() {
         out.line(&format!("nothing to compile under {}", session.shown(&roots.input)));
@@ -118,7 +118,7 @@ pub(super) fn summary(
         out.style.faint(&format!("({})", render::time(took))),
     );
     out.line(&line);
-    if let Some(refs) = report.refs.filter(|_| session.verbosity == Verbosity::Verbose) {
+    if let Some(refs) = report.refs.filter(|_| session.voice.verbosity == Verbosity::Verbose) {
         let manifest = session.shown(&roots.output.join(MANIFEST));
         out.line(&format!("{} -> {manifest}", render::count(refs, "ref", "refs")));
     }
@@ -171,19 +171,20 @@ fn report_json(report: &Report, roots: &Roots, kept: Option<&Store>) -> Json {
 fn list_presets(session: &Session) -> Result<u8, Diag> {
     let config = session.config()?;
     let chosen = config.select_preset(None)?.map(|preset| preset.name().to_owned());
-    let mut out = session.out();
-    if session.json {
+    let mut out = session.voice.out();
+    if session.voice.json {
         let names = Json::list(config.presets().iter().map(|preset| preset.name()));
         out.line(&Json::object([("presets", names), ("default", chosen.into())]).to_string());
         return Ok(OK);
     }
     for preset in config.presets() {
         // Plain names: scripts loop over them.
-        let default = session.verbosity == Verbosity::Verbose && chosen.as_deref() == Some(preset.name());
+        let default =
+            session.voice.verbosity == Verbosity::Verbose && chosen.as_deref() == Some(preset.name());
         out.line(&format!("{}{}", preset.name(), if default { " (default)" } else { "" }));
     }
     if config.presets().is_empty() {
-        session.note("no presets are defined");
+        session.voice.note("no presets are defined");
     }
     Ok(OK)
 }
@@ -192,12 +193,15 @@ pub(super) fn clean(session: &Session) -> Result<u8, Diag> {
     let (_, roots) = session.project()?;
     let cleaned = ::assetc::clean::clean(&roots, &|| session.waiting())?;
     cleaned.kept.iter().for_each(|kept| session.say(kept));
-    if session.json {
+    if session.voice.json {
         let kept = Json::list(cleaned.kept.iter().map(|kept| kept.path.as_str()));
-        session.out().line(&Json::object([("removed", cleaned.removed.into()), ("kept", kept)]).to_string());
-    } else if session.verbosity > Verbosity::Quiet {
+        session
+            .voice
+            .out()
+            .line(&Json::object([("removed", cleaned.removed.into()), ("kept", kept)]).to_string());
+    } else if session.voice.verbosity > Verbosity::Quiet {
         let output = session.shown(&roots.output);
-        session.out().line(&match cleaned.removed {
+        session.voice.out().line(&match cleaned.removed {
             0 => format!("nothing to remove: no build wrote to {output}"),
             n => format!("removed {} from {output}", render::count(n, "file", "files")),
         });

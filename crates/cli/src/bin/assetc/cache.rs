@@ -1,12 +1,12 @@
 //! `assetc cache`: what the store of results holds, and how it is made smaller.
 
+use super::Session;
 use super::args::CacheCommand;
-use super::{OK, Session};
-use kiln_cli::json::Json;
 use kiln_cli::progress::Verbosity;
+use kiln_cli::voice::OK;
 use kiln_cli::{render, store};
-use kiln_kit::Diag;
 use kiln_kit::store::settings::parse_size;
+use kiln_kit::{Diag, Json};
 use std::time::SystemTime;
 
 pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Diag> {
@@ -20,12 +20,12 @@ pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Dia
     };
     let kept = place.open("assetc")?;
     let dir = place.dir.display().to_string();
-    let mut out = session.out();
+    let mut out = session.voice.out();
     match command {
         CacheCommand::Stats => {
             let stats = kept.stats();
             let idle = stats.oldest.and_then(|at| SystemTime::now().duration_since(at).ok());
-            if session.json {
+            if session.voice.json {
                 let members = Json::object([
                     ("dir", dir.into()),
                     ("records", stats.records.into()),
@@ -57,7 +57,7 @@ pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Dia
                 None => place.max_size,
             };
             let swept = kept.sweep(max, *dry_run);
-            if session.json {
+            if session.voice.json {
                 let members = Json::object([
                     ("dir", dir.into()),
                     ("removed", swept.removed.into()),
@@ -66,7 +66,7 @@ pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Dia
                     ("dry_run", (*dry_run).into()),
                 ]);
                 out.line(&members.to_string());
-            } else if session.verbosity > Verbosity::Quiet {
+            } else if session.voice.verbosity > Verbosity::Quiet {
                 let verb = if *dry_run { "would remove" } else { "removed" };
                 let (files, freed) =
                     (render::count(swept.removed, "file", "files"), render::size(swept.freed));

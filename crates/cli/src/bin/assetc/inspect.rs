@@ -1,24 +1,24 @@
 //! `assetc info`, `check`, `pack info` and `explain`.
 
-use super::{FAILED, OK, Session};
+use super::Session;
 use ::assetc::check::Checked;
 use ::assetc::explain::Explained;
 use ::assetc::graph::Node;
 use ::assetc::info::{FileInfo, Info, Section, Value};
 use ::assetc::pack::PackInfo;
-use kiln_cli::json::Json;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::terminal::Out;
-use kiln_kit::{Diag, RelPath};
+use kiln_cli::voice::{FAILED, OK};
+use kiln_kit::{Diag, Json, RelPath};
 use std::path::{Path, PathBuf};
 
 pub(super) fn info(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag> {
     let path = target(session, path)?;
-    let dump = session.verbosity == Verbosity::Verbose;
+    let dump = session.voice.verbosity == Verbosity::Verbose;
     let info = ::assetc::info::info(&path, dump, &|| session.waiting())?;
-    let mut out = session.out();
-    if session.json {
+    let mut out = session.voice.out();
+    if session.voice.json {
         out.line(&info_json(&info).to_string());
     } else {
         print_info(&mut out, &info, &session.shown(&path));
@@ -125,8 +125,8 @@ fn info_json(info: &Info) -> Json {
 pub(super) fn check(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag> {
     let path = target(session, path)?;
     let checked = ::assetc::check::check(&path, &|| session.waiting())?;
-    let mut out = session.out();
-    if session.json {
+    let mut out = session.voice.out();
+    if session.voice.json {
         out.line(&checked_json(&checked).to_string());
     } else {
         print_checked(session, &mut out, &checked, &path);
@@ -135,7 +135,7 @@ pub(super) fn check(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag
 }
 
 fn print_checked(session: &Session, out: &mut Out, checked: &Checked, path: &Path) {
-    if session.verbosity > Verbosity::Quiet {
+    if session.voice.verbosity > Verbosity::Quiet {
         out.line(&format!("Checking {}", session.shown(path)));
     }
     for problem in &checked.problems {
@@ -154,7 +154,7 @@ fn print_checked(session: &Session, out: &mut Out, checked: &Checked, path: &Pat
             &out.style
                 .error(&format!("{} found", render::count(checked.problems.len(), "problem", "problems"))),
         );
-    } else if session.verbosity > Verbosity::Quiet {
+    } else if session.voice.verbosity > Verbosity::Quiet {
         let counts = checked.counts.iter().map(|(one, many, n)| render::count(*n, one, many));
         let counts: Vec<String> = counts.collect();
         let counts = if counts.is_empty() { "no runtime files".to_owned() } else { counts.join(", ") };
@@ -182,8 +182,8 @@ pub(super) fn pack_info(session: &Session, file: Option<PathBuf>) -> Result<u8, 
         None => session.project()?.1.pack,
     };
     let info = ::assetc::pack::pack_info(&path)?;
-    let mut out = session.out();
-    if session.json {
+    let mut out = session.voice.out();
+    if session.voice.json {
         out.line(&pack_json(&info).to_string());
     } else {
         print_pack(&mut out, &info, &session.shown(&path));
@@ -251,8 +251,8 @@ pub(super) fn explain(session: &Session, source: &Path) -> Result<u8, Diag> {
     let explained = ::assetc::explain::explain(&roots, &resolver, &session.tools(&config), &source, &|| {
         session.waiting()
     })?;
-    let mut out = session.out();
-    if session.json {
+    let mut out = session.voice.out();
+    if session.voice.json {
         out.line(&explained_json(&explained).to_string());
     } else {
         print_explained(&mut out, &explained);
@@ -329,8 +329,8 @@ fn explained_json(explained: &Explained) -> Json {
 pub(super) fn graph(session: &Session, about: Option<&str>) -> Result<u8, Diag> {
     let (_, roots) = session.project()?;
     let graph = ::assetc::graph::graph(&roots, about, &|| session.waiting())?;
-    if !session.json {
-        session.out().line(graph.dot().trim_end());
+    if !session.voice.json {
+        session.voice.out().line(graph.dot().trim_end());
         return Ok(OK);
     }
     let node = |node: &Node| {
@@ -343,6 +343,9 @@ pub(super) fn graph(session: &Session, about: Option<&str>) -> Result<u8, Diag> 
             ("outputs", Json::list(node.outputs.iter().map(String::as_str))),
         ])
     };
-    session.out().line(&Json::object([("sources", Json::list(graph.nodes.iter().map(node)))]).to_string());
+    session
+        .voice
+        .out()
+        .line(&Json::object([("sources", Json::list(graph.nodes.iter().map(node)))]).to_string());
     Ok(OK)
 }

@@ -12,50 +12,26 @@ use ::assetc::config::{self, Config, Preset, Roots};
 use ::assetc::tools::{Tools, serve_shaders};
 use args::{BuildArgs, Cli, Command, Common, PackCommand, SERVE_SHADERS};
 use clap::{CommandFactory, Parser};
-use kiln_cli::guarded;
-use kiln_cli::json::Json;
-use kiln_cli::manual;
 use kiln_cli::progress::Verbosity;
-use kiln_cli::render;
-use kiln_cli::terminal::{Color, Out, Style, lost};
-use kiln_kit::{Diag, Severity};
-use std::io::{self, Write};
+use kiln_cli::voice::{OK, TROUBLE, Voice};
+use kiln_kit::{Diag, Json};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// Fine.
-const OK: u8 = 0;
-/// An asset failed, or a runtime file is damaged.
-const FAILED: u8 = 1;
-/// Usage, configuration or environment.
-const TROUBLE: u8 = 2;
 
 /// Runs the program.
 fn main() -> ExitCode {
     kiln_cli::quiet_panics();
     let cli = Cli::parse();
+    let voice = Voice::from(cli.common.flags);
     let session = match Session::new(cli.common) {
         Ok(session) => session,
-        Err((diag, color)) => {
-            say(&diag, color);
+        Err(diag) => {
+            voice.say(&diag);
             return TROUBLE.into();
         }
     };
-    let done = guarded("assetc", || dispatch(&session, cli.command, cli.build));
-    let code = done.unwrap_or_else(|diag: Diag| {
-        if session.json {
-            session.out().line(&Json::object([("error", render::diag_json(&diag))]).to_string());
-        }
-        session.say(&diag);
-        if diag.code == "check-broken" { FAILED } else { TROUBLE }
-    });
-    match lost() {
-        None => code.into(),
-        Some(diag) => {
-            session.say(&diag);
-            TROUBLE.into()
-        }
-    }
+    voice.run("assetc", |diag| session.say(diag), || dispatch(&session, cli.command, cli.build))
 }
 
 fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Result<u8, Diag> {
@@ -80,13 +56,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Clean) => build::clean(session),
         Some(Command::Explain { source }) => inspect::explain(session, &source),
         Some(Command::Graph { path }) => inspect::graph(session, path.as_deref()),
-        Some(Command::Completions { shell }) => {
-            manual::completions(&mut session.out(), Cli::command(), shell);
-            Ok(OK)
-        }
-        Some(Command::Man { dir }) => {
-            manual::man(&mut session.out(), Cli::command(), dir.as_deref(), session.json).map(|()| OK)
-        }
+        Some(Command::Manual(manual)) => manual.run(&session.voice, Cli::command()),
         Some(Command::ServeShaders) => {
             let served = serve_shaders(io::stdin(), io::stdout());
             served.map(|()| OK).map_err(|e| Diag::error("shader-compiler", e.to_string()))
@@ -101,14 +71,12 @@ struct Session {
     dir: PathBuf,
     output: Option<PathBuf>,
     preset: Option<String>,
-    json: bool,
-    color: Color,
-    verbosity: Verbosity,
+    voice: Voice,
 }
 
 impl Session {
-    fn new(common: Common) -> Result<Session, (Diag, Color)> {
-        let trouble = |message: String| (Diag::error("directory", message), common.color);
+    fn new(common: Common) -> Result<Session, Diag> {
+        let trouble = |message: String| Diag::error("directory", message);
         let mut dir =
             std::env::current_dir().map_err(|e| trouble(format!("the working directory is gone: {e}")))?;
         if let Some(other) = &common.directory {
@@ -116,13 +84,8 @@ impl Session {
             let entered = std::fs::canonicalize(&dir).and_then(|dir| std::fs::read_dir(&dir).map(|_| dir));
             dir = entered.map_err(|e| trouble(format!("cannot work in {}: {e}", other.display())))?;
         }
-        let verbosity = match (common.quiet, common.verbose) {
-            (true, _) => Verbosity::Quiet,
-            (_, true) => Verbosity::Verbose,
-            _ => Verbosity::Normal,
-        };
         let output = common.output.map(|output| dir.join(output));
-        Ok(Session { dir, output, preset: common.preset, json: common.json, color: common.color, verbosity })
+        Ok(Session { dir, output, preset: common.preset, voice: common.flags.into() })
     }
 
     /// The configuration; what is odd about it is said.
@@ -164,16 +127,10 @@ impl Session {
         }
     }
 
-    /// Says something on standard error, unless warnings are not wanted.
+    /// Says something on standard error, with its path as the user would write it.
     fn say(&self, diag: &Diag) {
-        if diag.severity == Severity::Error || self.verbosity > Verbosity::Quiet {
-            let path = self.shown(Path::new(&diag.path));
-            say(&Diag { path, ..diag.clone() }, self.color);
-        }
-    }
-
-    fn out(&self) -> Out {
-        Out::new(self.color)
+        let path = self.shown(Path::new(&diag.path));
+        self.voice.say(&Diag { path, ..diag.clone() });
     }
 
     /// A path as the user would write it here.
@@ -185,31 +142,19 @@ impl Session {
         }
     }
 
-    /// Says something on standard error that is neither error nor warning.
-    fn note(&self, line: &str) {
-        if self.verbosity > Verbosity::Quiet {
-            let _ = writeln!(io::stderr(), "{line}");
-        }
-    }
-
     /// Called when another build has to end first.
     fn waiting(&self) {
-        self.note("waiting for a build of this output to end");
+        self.voice.note("waiting for a build of this output to end");
     }
-}
-
-fn say(diag: &Diag, color: Color) {
-    let stderr = io::stderr();
-    let _ = writeln!(&stderr, "{}", render::diag(diag, Style::of(&stderr, color)));
 }
 
 fn init(session: &Session) -> Result<u8, Diag> {
     let file = config::init(&session.dir)?;
-    if session.json {
-        session.out().line(&Json::object([("written", file.display().to_string().into())]).to_string());
-    } else if session.verbosity > Verbosity::Quiet {
+    if session.voice.json {
+        session.voice.out().line(&Json::object([("written", file.display().to_string().into())]).to_string());
+    } else if session.voice.verbosity > Verbosity::Quiet {
         let shown = session.shown(&file);
-        session.out().line(&format!("wrote {shown}; put sources under assets/ and run assetc"));
+        session.voice.out().line(&format!("wrote {shown}; put sources under assets/ and run assetc"));
     }
     Ok(OK)
 }

@@ -1,12 +1,12 @@
 //! `assetc report`: one page about an output directory or a pack.
 
+use super::Session;
 use super::inspect::target;
-use super::{FAILED, OK, Session};
 use ::assetc::runtime::Runtime;
-use kiln_cli::json::Json;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
-use kiln_kit::{Diag, Fs, Real, RelPath};
+use kiln_cli::voice::{FAILED, OK};
+use kiln_kit::{Diag, Fs, Json, Real, RelPath};
 use kiln_report::{Files, Options, Report, Since};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -50,9 +50,9 @@ pub(super) fn report(session: &Session, args: ReportArgs) -> Result<u8, Diag> {
     let report = kiln_report::report(&files, &options);
     write(&out, report.html.as_bytes())?;
     runtime.problems.iter().for_each(|problem| session.say(problem));
-    if session.json {
-        session.out().line(&report_json(&report, &out).to_string());
-    } else if session.verbosity > Verbosity::Quiet {
+    if session.voice.json {
+        session.voice.out().line(&report_json(&report, &out).to_string());
+    } else if session.voice.verbosity > Verbosity::Quiet {
         summary(session, &report, &out);
     }
     Ok(if report.broken == 0 { OK } else { FAILED })
@@ -91,7 +91,7 @@ fn write(out: &Path, html: &[u8]) -> Result<(), Diag> {
 
 fn summary(session: &Session, report: &Report, out: &Path) {
     let files = render::count(report.files, "file", "files");
-    let mut to = session.out();
+    let mut to = session.voice.out();
     to.line(&format!("{files}, {} -> {}", render::size(report.size), session.shown(out)));
     if let Some(change) = report.change {
         let (sign, by) = match report.size.checked_sub(change.size_before) {

@@ -1,17 +1,17 @@
 //! `assetc watch`: builds whenever something changed, until Ctrl-C.
 
+use super::Session;
 use super::args::WatchArgs;
 use super::audience::Audience;
 use super::build::{cores, say_all, summary};
-use super::{OK, Session};
 use ::assetc::config::Config;
 use ::assetc::watch::{Bell, Listener, Pace, Turn, Watch};
-use kiln_cli::json::Json;
 use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::store;
 use kiln_cli::terminal::reader_is_gone;
+use kiln_cli::voice::OK;
 use kiln_kit::store::settings::CacheSettings;
-use kiln_kit::{Diag, Severity, State};
+use kiln_kit::{Diag, Json, Severity, State};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -51,11 +51,12 @@ pub(super) fn watch(session: &Session, args: WatchArgs) -> Result<u8, Diag> {
         None => None,
     };
     if let Some(audience) = &audience {
-        match session.json {
+        match session.voice.json {
             true => session
+                .voice
                 .out()
                 .line(&Json::object([("listening", audience.address.as_str().into())]).to_string()),
-            false => session.note(&format!("clients may listen at {}", audience.address)),
+            false => session.voice.note(&format!("clients may listen at {}", audience.address)),
         }
     }
 
@@ -76,9 +77,9 @@ pub(super) fn watch(session: &Session, args: WatchArgs) -> Result<u8, Diag> {
     match done {
         Some(result) => {
             result?;
-            session.note("stopped");
+            session.voice.note("stopped");
         }
-        None => session.note("stopped in the middle of a build; the next one goes on from there"),
+        None => session.voice.note("stopped in the middle of a build; the next one goes on from there"),
     }
     Ok(OK)
 }
@@ -99,7 +100,7 @@ fn wait(
 }
 
 fn follow(session: &Session, args: &WatchArgs, bell: &Bell, audience: Option<&Audience>) -> Result<(), Diag> {
-    let progress = Progress::new(session.verbosity, session.color);
+    let progress = Progress::new(session.voice.verbosity, session.voice.color);
     let home = std::env::home_dir();
     // Where results are is asked once; a configuration that cannot be read yet has nothing to say about it.
     // Quietly: the first build says what is odd about it.
@@ -132,8 +133,8 @@ fn follow(session: &Session, args: &WatchArgs, bell: &Bell, audience: Option<&Au
 
 fn tell(session: &Session, turn: &Turn, audience: Option<&Audience>) -> ControlFlow<()> {
     if turn.quiet {
-        if session.verbosity == Verbosity::Verbose {
-            session.note("looked: nothing changed");
+        if session.voice.verbosity == Verbosity::Verbose {
+            session.voice.note("looked: nothing changed");
         }
         return ControlFlow::Continue(());
     }
@@ -149,23 +150,23 @@ fn tell(session: &Session, turn: &Turn, audience: Option<&Audience>) -> ControlF
         let standing = line(turn.number, turn.is_ok(), &[], &[], &turn.errors());
         audience.tell(&text, &standing);
     }
-    if session.json {
-        session.out().line(&text);
-    } else if session.verbosity > Verbosity::Quiet {
+    if session.voice.json {
+        session.voice.out().line(&text);
+    } else if session.voice.verbosity > Verbosity::Quiet {
         if let (Ok(report), Some(roots)) = (&turn.outcome, &turn.roots) {
             summary(session, report, roots, None, turn.took);
         }
         if turn.mended {
-            let mut out = session.out();
+            let mut out = session.voice.out();
             let line = out.style.good("mended: no errors left");
             out.line(&line);
         }
         if turn.number == 1 {
-            session.note("watching for changes; Ctrl-C ends it");
+            session.voice.note("watching for changes; Ctrl-C ends it");
         }
     }
     // A program that reads the lines and goes away has no further use for them.
-    if session.json && reader_is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    if session.voice.json && reader_is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 /// What a program is told of a build, on one line.

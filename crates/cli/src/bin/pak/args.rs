@@ -1,14 +1,15 @@
 //! The arguments of `pak`.
 
-use clap::{Args, Parser, Subcommand};
-use clap_complete::Shell;
-use kiln_cli::terminal::Color;
+use clap::{Parser, Subcommand};
+use kiln_cli::manual::Manual;
+use kiln_cli::voice::Flags;
 use kiln_kit::Shard;
 use std::path::PathBuf;
 
 /// Bake assets described in TOML into one file, and look into such files.
 #[derive(Debug, Parser)]
 #[command(name = "pak", version, max_term_width = 100)]
+#[command(mut_arg("verbose", |verbose| verbose.help("Say why each asset was baked")))]
 #[command(
     after_help = "Exit codes: 0 fine; 1 an asset failed, a file is damaged or two differ; 2 usage, configuration or environment."
 )]
@@ -16,24 +17,7 @@ pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,
     #[command(flatten)]
-    pub(super) common: Common,
-}
-
-/// What every command takes.
-#[derive(Args, Debug)]
-pub(super) struct Common {
-    /// Say nothing but errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    pub(super) quiet: bool,
-    /// Say why each asset was baked
-    #[arg(short, long, global = true)]
-    pub(super) verbose: bool,
-    /// Print the result as one JSON object on standard output
-    #[arg(long, global = true)]
-    pub(super) json: bool,
-    /// When to use colour
-    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN", global = true)]
-    pub(super) color: Color,
+    pub(super) flags: Flags,
 }
 
 #[derive(Debug, Subcommand)]
@@ -101,14 +85,6 @@ pub(super) enum Command {
         #[arg(long)]
         rust: bool,
     },
-    /// Print a completion script for a shell
-    Completions {
-        /// Which shell
-        shell: Shell,
-    },
-    /// Print the manual page, or write the pages of all commands to a directory
-    Man {
-        /// Where to write them
-        dir: Option<PathBuf>,
-    },
+    #[command(flatten)]
+    Manual(Manual),
 }

@@ -1,12 +1,11 @@
 //! `pak bake`.
 
-use super::{FAILED, OK, Session};
 use ::pak::bake::{Bake, BakeError, Baked};
-use kiln_cli::json::Json;
 use kiln_cli::progress::{Progress, Verbosity};
+use kiln_cli::voice::{FAILED, OK, Voice};
 use kiln_cli::{render, store};
 use kiln_kit::store::settings::CacheSettings;
-use kiln_kit::{Diag, Shard, Store};
+use kiln_kit::{Diag, Json, Shard, Store};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -21,18 +20,18 @@ pub(super) struct Args {
     pub(super) shard: Option<Shard>,
 }
 
-pub(super) fn bake(session: &Session, args: &Args) -> Result<u8, Diag> {
+pub(super) fn bake(voice: &Voice, args: &Args) -> Result<u8, Diag> {
     let start = Instant::now();
     // Baking has no configuration file: the environment says where the store is.
     let place = store::place(&CacheSettings::default(), Path::new(""), &store::env)?;
     let kept = place.as_ref().and_then(|place| match place.open("pak") {
         Ok(kept) => Some(kept),
         Err(warning) => {
-            session.say(&warning);
+            voice.say(&warning);
             None
         }
     });
-    let progress = Progress::new(session.verbosity, session.color);
+    let progress = Progress::new(voice.verbosity, voice.color);
     let mut bake = Bake::new(&*args.toml, &*args.pak).force(args.no_cache).events(&progress);
     if let Some(dir) = &args.dir {
         bake = bake.dir(&**dir);
@@ -54,38 +53,38 @@ pub(super) fn bake(session: &Session, args: &Args) -> Result<u8, Diag> {
     progress.clear();
     if let (Some(kept), Some(place)) = (&kept, &place) {
         let part_took = args.shard.map(|_| start.elapsed());
-        place.finish(kept, part_took).iter().for_each(|warning| session.say(warning));
+        place.finish(kept, part_took).iter().for_each(|warning| voice.say(warning));
     }
     match result {
         Ok(baked) => {
-            baked.warnings.iter().for_each(|warning| session.say(warning));
-            if session.json {
-                session.out().line(&told(&baked, kept.as_ref()).to_string());
-            } else if session.verbosity > Verbosity::Quiet {
-                summary(session, args, &baked, start);
+            baked.warnings.iter().for_each(|warning| voice.say(warning));
+            if voice.json {
+                voice.out().line(&told(&baked, kept.as_ref()).to_string());
+            } else if voice.verbosity > Verbosity::Quiet {
+                summary(voice, args, &baked, start);
                 if let Some(line) = kept.as_ref().and_then(|kept| store::line(&kept.figures())) {
-                    session.out().line(&line);
+                    voice.out().line(&line);
                 }
             }
             Ok(OK)
         }
-        Err(error) => failed(session, args, &error),
+        Err(error) => failed(voice, args, &error),
     }
 }
 
-fn failed(session: &Session, args: &Args, error: &BakeError) -> Result<u8, Diag> {
-    error.problems.iter().for_each(|problem| session.say(problem));
-    if session.json {
+fn failed(voice: &Voice, args: &Args, error: &BakeError) -> Result<u8, Diag> {
+    error.problems.iter().for_each(|problem| voice.say(problem));
+    if voice.json {
         let problems = Json::list(error.problems.iter().map(render::diag_json));
-        session.out().line(&Json::object([("ok", false.into()), ("problems", problems)]).to_string());
-    } else if session.verbosity > Verbosity::Quiet && args.pak.exists() {
-        session.out().line(&format!("{} was left as it was", args.pak.display()));
+        voice.out().line(&Json::object([("ok", false.into()), ("problems", problems)]).to_string());
+    } else if voice.verbosity > Verbosity::Quiet && args.pak.exists() {
+        voice.out().line(&format!("{} was left as it was", args.pak.display()));
     }
     Ok(FAILED)
 }
 
-fn summary(session: &Session, args: &Args, baked: &Baked, start: Instant) {
-    let mut out = session.out();
+fn summary(voice: &Voice, args: &Args, baked: &Baked, start: Instant) {
+    let mut out = voice.out();
     let state = if baked.unchanged { "unchanged" } else { "written" };
     let fetched = match baked.fetched() {
         0 => String::new(),

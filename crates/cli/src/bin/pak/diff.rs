@@ -1,10 +1,10 @@
 //! `pak diff`: which keys changed, themselves or in what they refer to, and how many bytes of blocks the new file has that the old one has not.
 
-use super::{FAILED, OK, Session, open};
+use super::open;
 use ::pak::{Entry, PakBuf};
-use kiln_cli::json::Json;
 use kiln_cli::render;
-use kiln_kit::Diag;
+use kiln_cli::voice::{FAILED, OK, Voice};
+use kiln_kit::{Diag, Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -22,7 +22,7 @@ impl Change {
     }
 }
 
-pub(super) fn diff(session: &Session, old: &Path, new: &Path) -> Result<u8, Diag> {
+pub(super) fn diff(voice: &Voice, old: &Path, new: &Path) -> Result<u8, Diag> {
     let (old, new) = (open(old)?, open(new)?);
     let (before, after) = (entries(&old), entries(&new));
     let keys: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
@@ -39,8 +39,8 @@ pub(super) fn diff(session: &Session, old: &Path, new: &Path) -> Result<u8, Diag
     }
     let known = blocks(&old);
     let carried: u64 = blocks(&new).difference(&known).map(|(_, len)| u64::from(*len)).sum();
-    let mut out = session.out();
-    if session.json {
+    let mut out = voice.out();
+    if voice.json {
         let change = |(key, change, bytes): &(&str, Change, u64)| {
             Json::object([
                 ("key", (*key).into()),

@@ -4,15 +4,15 @@
 //! the payload that `docs/formats/pak.md` describes, with the kind for an extension. Keys that are no paths inside the
 //! folder are refused.
 
-use super::{FAILED, OK, Session, damaged, open};
+use super::{damaged, open};
 use ::pak::{Entry, Kind, Pak, PakBuf};
-use kiln_cli::json::Json;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
-use kiln_kit::{Diag, Fs, Real, RelPath};
+use kiln_cli::voice::{FAILED, OK, Voice};
+use kiln_kit::{Diag, Fs, Json, Real, RelPath};
 use std::path::Path;
 
-pub(super) fn extract(session: &Session, path: &Path, dir: &Path, keys: &[String]) -> Result<u8, Diag> {
+pub(super) fn extract(voice: &Voice, path: &Path, dir: &Path, keys: &[String]) -> Result<u8, Diag> {
     let pak = open(path)?;
     for key in keys {
         if pak.find(key).is_none() {
@@ -30,16 +30,16 @@ pub(super) fn extract(session: &Session, path: &Path, dir: &Path, keys: &[String
             Ok(()) => written += 1,
             Err(diag) => {
                 failed += 1;
-                session.say(&diag);
+                voice.say(&diag);
             }
         }
     }
-    if session.json {
+    if voice.json {
         let told = Json::object([("written", written.into()), ("failed", failed.into())]);
-        session.out().line(&told.to_string());
-    } else if session.verbosity > Verbosity::Quiet {
+        voice.out().line(&told.to_string());
+    } else if voice.verbosity > Verbosity::Quiet {
         let count = render::count(written, "file", "files");
-        session.out().line(&format!("{count} written to {}", dir.display()));
+        voice.out().line(&format!("{count} written to {}", dir.display()));
     }
     Ok(if failed == 0 { OK } else { FAILED })
 }

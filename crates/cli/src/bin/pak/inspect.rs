@@ -1,19 +1,19 @@
 //! `pak list`, `info` and `verify`.
 
-use super::{FAILED, OK, Session, damaged, open};
+use super::{damaged, open};
 use ::pak::mesh::Mesh;
 use ::pak::{Entry, Error, Kind, Pak, PakBuf};
-use kiln_cli::json::Json;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
-use kiln_kit::Diag;
+use kiln_cli::voice::{FAILED, OK, Voice};
+use kiln_kit::{Diag, Json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub(super) fn list(session: &Session, path: &Path) -> Result<u8, Diag> {
+pub(super) fn list(voice: &Voice, path: &Path) -> Result<u8, Diag> {
     let pak = open(path)?;
-    let mut out = session.out();
-    if session.json {
+    let mut out = voice.out();
+    if voice.json {
         let keys = Json::list(pak.entries().map(|entry| entry_json(&entry)));
         out.line(&Json::object([("bytes", pak.file_len().into()), ("keys", keys)]).to_string());
         return Ok(OK);
@@ -46,7 +46,7 @@ fn entry_json(entry: &Entry<'_>) -> Json {
     ])
 }
 
-pub(super) fn info(session: &Session, path: &Path, key: &str) -> Result<u8, Diag> {
+pub(super) fn info(voice: &Voice, path: &Path, key: &str) -> Result<u8, Diag> {
     let pak = open(path)?;
     let Some(entry) = pak.entries().find(|entry| entry.key == key) else {
         let diag = Diag::error("pak-no-key", format!("there is no key {key:?}")).path(path.display());
@@ -56,8 +56,8 @@ pub(super) fn info(session: &Session, path: &Path, key: &str) -> Result<u8, Diag
         });
     };
     let facts = facts(&pak, &entry).map_err(|error| damaged(path, &error))?;
-    let mut out = session.out();
-    if session.json {
+    let mut out = voice.out();
+    if voice.json {
         let facts =
             Json::list(facts.iter().map(|(name, value)| {
                 Json::object([("name", (*name).into()), ("value", value.as_str().into())])
@@ -158,7 +158,7 @@ fn mesh_facts(mesh: &Mesh) -> Vec<(&'static str, String)> {
     facts
 }
 
-pub(super) fn verify(session: &Session, path: &Path) -> Result<u8, Diag> {
+pub(super) fn verify(voice: &Voice, path: &Path) -> Result<u8, Diag> {
     let pak = open(path)?;
     let whole = pak.validate_hash().map_err(|error| damaged(path, &error))?;
     let keys: BTreeMap<(Kind, usize), &str> =
@@ -177,21 +177,21 @@ pub(super) fn verify(session: &Session, path: &Path) -> Result<u8, Diag> {
     }
     for (key, error) in &bad {
         let diag = damaged(path, error);
-        session.say(&Diag { message: format!("{key}: {}", diag.message), ..diag });
+        voice.say(&Diag { message: format!("{key}: {}", diag.message), ..diag });
     }
     if !whole && bad.is_empty() {
-        session.say(
+        voice.say(
             &Diag::error("pak-damaged", "bytes between assets are not what was written").path(path.display()),
         );
     }
     let fine = whole && bad.is_empty();
-    if session.json {
+    if voice.json {
         let keys = Json::list(bad.iter().map(|(key, _)| key.as_str()));
-        session.out().line(&Json::object([("ok", fine.into()), ("damaged", keys)]).to_string());
-    } else if session.verbosity > Verbosity::Quiet {
+        voice.out().line(&Json::object([("ok", fine.into()), ("damaged", keys)]).to_string());
+    } else if voice.verbosity > Verbosity::Quiet {
         let count = render::count(pak.keys().len(), "key", "keys");
         let word = if fine { "whole" } else { "damaged" };
-        session.out().line(&format!("{}: {word}, {count}, {}", path.display(), render::size(pak.file_len())));
+        voice.out().line(&format!("{}: {word}, {count}, {}", path.display(), render::size(pak.file_len())));
     }
     Ok(if fine { OK } else { FAILED })
 }

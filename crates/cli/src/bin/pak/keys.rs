@@ -1,19 +1,19 @@
 //! `pak keys`: one a line, or as a Rust module whose constants name them.
 
-use super::{OK, Session, open};
+use super::open;
 use ::pak::Kind;
-use kiln_cli::json::Json;
-use kiln_kit::Diag;
+use kiln_cli::voice::{OK, Voice};
+use kiln_kit::{Diag, Json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-pub(super) fn keys(session: &Session, path: &Path, rust: bool) -> Result<u8, Diag> {
+pub(super) fn keys(voice: &Voice, path: &Path, rust: bool) -> Result<u8, Diag> {
     let pak = open(path)?;
-    let mut out = session.out();
+    let mut out = voice.out();
     if rust {
         let keys: Vec<(Kind, &str)> = pak.entries().map(|entry| (entry.kind, entry.key)).collect();
         out.line(module(&keys).trim_end());
-    } else if session.json {
+    } else if voice.json {
         out.line(&Json::object([("keys", Json::list(pak.keys()))]).to_string());
     } else {
         pak.keys().for_each(|key| out.line(key));

@@ -8,96 +8,33 @@ mod inspect;
 mod keys;
 
 use ::pak::PakBuf;
-use args::{Cli, Command, Common};
+use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
-use kiln_cli::guarded;
-use kiln_cli::json::Json;
-use kiln_cli::manual;
-use kiln_cli::progress::Verbosity;
-use kiln_cli::render;
-use kiln_cli::terminal::{Color, Out, Style, lost};
-use kiln_kit::{Diag, Severity};
-use std::io::{self, Write};
+use kiln_cli::voice::Voice;
+use kiln_kit::Diag;
 use std::path::Path;
 use std::process::ExitCode;
-
-/// Fine.
-const OK: u8 = 0;
-/// An asset failed, a file is damaged, or two differ.
-const FAILED: u8 = 1;
-/// Usage, configuration or environment.
-const TROUBLE: u8 = 2;
 
 /// Runs the program.
 fn main() -> ExitCode {
     kiln_cli::quiet_panics();
     let cli = Cli::parse();
-    let session = Session::new(&cli.common);
-    let done = guarded("pak", || dispatch(&session, cli.command));
-    let code = done.unwrap_or_else(|diag: Diag| {
-        if session.json {
-            session.out().line(&Json::object([("error", render::diag_json(&diag))]).to_string());
-        }
-        session.say(&diag);
-        if diag.code == "pak-damaged" { FAILED } else { TROUBLE }
-    });
-    match lost() {
-        None => code.into(),
-        Some(diag) => {
-            session.say(&diag);
-            TROUBLE.into()
-        }
-    }
+    let voice = Voice::from(cli.flags);
+    voice.run("pak", |diag| voice.say(diag), || dispatch(&voice, cli.command))
 }
 
-fn dispatch(session: &Session, command: Command) -> Result<u8, Diag> {
+fn dispatch(voice: &Voice, command: Command) -> Result<u8, Diag> {
     match command {
         Command::Bake { toml, pak, dir, cache, jobs, no_cache, shard } => {
-            bake::bake(session, &bake::Args { toml, pak, dir, cache, jobs, no_cache, shard })
+            bake::bake(voice, &bake::Args { toml, pak, dir, cache, jobs, no_cache, shard })
         }
-        Command::List { pak } => inspect::list(session, &pak),
-        Command::Info { pak, key } => inspect::info(session, &pak, &key),
-        Command::Extract { pak, dir, keys } => extract::extract(session, &pak, &dir, &keys),
-        Command::Verify { pak } => inspect::verify(session, &pak),
-        Command::Diff { old, new } => diff::diff(session, &old, &new),
-        Command::Keys { pak, rust } => keys::keys(session, &pak, rust),
-        Command::Completions { shell } => {
-            manual::completions(&mut session.out(), Cli::command(), shell);
-            Ok(OK)
-        }
-        Command::Man { dir } => {
-            manual::man(&mut session.out(), Cli::command(), dir.as_deref(), session.json).map(|()| OK)
-        }
-    }
-}
-
-/// How to speak.
-struct Session {
-    json: bool,
-    color: Color,
-    verbosity: Verbosity,
-}
-
-impl Session {
-    fn new(common: &Common) -> Session {
-        let verbosity = match (common.quiet, common.verbose) {
-            (true, _) => Verbosity::Quiet,
-            (_, true) => Verbosity::Verbose,
-            _ => Verbosity::Normal,
-        };
-        Session { json: common.json, color: common.color, verbosity }
-    }
-
-    /// Says something on standard error, unless warnings are not wanted.
-    fn say(&self, diag: &Diag) {
-        if diag.severity == Severity::Error || self.verbosity > Verbosity::Quiet {
-            let stderr = io::stderr();
-            let _ = writeln!(&stderr, "{}", render::diag(diag, Style::of(&stderr, self.color)));
-        }
-    }
-
-    fn out(&self) -> Out {
-        Out::new(self.color)
+        Command::List { pak } => inspect::list(voice, &pak),
+        Command::Info { pak, key } => inspect::info(voice, &pak, &key),
+        Command::Extract { pak, dir, keys } => extract::extract(voice, &pak, &dir, &keys),
+        Command::Verify { pak } => inspect::verify(voice, &pak),
+        Command::Diff { old, new } => diff::diff(voice, &old, &new),
+        Command::Keys { pak, rust } => keys::keys(voice, &pak, rust),
+        Command::Manual(manual) => manual.run(voice, Cli::command()),
     }
 }
 

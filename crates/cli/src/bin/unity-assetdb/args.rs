@@ -1,7 +1,7 @@
 //! The arguments of `unity-assetdb`.
 
 use clap::{Args, Parser, Subcommand};
-use clap_complete::Shell;
+use kiln_cli::manual::Manual;
 use kiln_cli::terminal::Color;
 use std::path::PathBuf;
 
@@ -127,14 +127,6 @@ pub(super) enum Command {
         /// Another
         new: PathBuf,
     },
-    /// Print a completion script for a shell
-    Completions {
-        /// Which shell
-        shell: Shell,
-    },
-    /// Print the manual page, or write the pages of all commands to a directory
-    Man {
-        /// Where to write them
-        dir: Option<PathBuf>,
-    },
+    #[command(flatten)]
+    Manual(Manual),
 }

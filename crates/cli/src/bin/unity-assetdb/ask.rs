@@ -1,7 +1,7 @@
 //! Questions about one asset, or about a name.
 
 use super::rows::Rows;
-use super::{Failure, MISS, OK, Session};
+use super::{Failure, Session};
 use ::unity_assetdb::class_id::class_name;
 use ::unity_assetdb::guid::{self, Guid};
 use ::unity_assetdb::index::{Entry, Index, IndexError, Resolved};
@@ -9,6 +9,7 @@ use ::unity_assetdb::query::annotate::short_type;
 use ::unity_assetdb::query::inner::Inner;
 use ::unity_assetdb::query::suggest::suggest;
 use ::unity_assetdb::store::AssetType;
+use kiln_cli::voice::{FAILED, OK};
 use std::path::Path;
 
 const ASSET: &[&str] = &["guid", "name", "type", "path"];
@@ -55,17 +56,17 @@ fn at_path<'a>(index: &'a Index, root: &Path, path: &str) -> Result<Option<Entry
 
 /// Says that there is nothing, and what may have been meant.
 fn miss(session: &Session, index: &Index, what: &str, wanted: &str) -> Result<u8, Failure> {
-    session.note(&format!("no {what}: {wanted}"));
+    session.voice.note(&format!("no {what}: {wanted}"));
     let near = suggest(index, wanted)?;
     if !near.is_empty() {
-        session.note(&format!("did you mean: {}", near.join(", ")));
+        session.voice.note(&format!("did you mean: {}", near.join(", ")));
     }
-    Ok(MISS)
+    Ok(FAILED)
 }
 
 fn print(session: &Session, rows: &Rows) -> u8 {
-    rows.print(&mut session.out(), session.json);
-    if rows.len() > 0 { OK } else { MISS }
+    rows.print(&mut session.voice.out(), session.voice.json);
+    if rows.len() > 0 { OK } else { FAILED }
 }
 
 pub(super) fn guid(session: &Session, path: &str) -> Result<u8, Failure> {
@@ -82,8 +83,8 @@ pub(super) fn path(session: &Session, text: &str) -> Result<u8, Failure> {
     let guid = parse(text)?;
     let (_, index) = session.index()?;
     let Some(entry) = index.find_by_guid(guid)? else {
-        session.note(&format!("no asset has the guid {}", Guid(guid)));
-        return Ok(MISS);
+        session.voice.note(&format!("no asset has the guid {}", Guid(guid)));
+        return Ok(FAILED);
     };
     let mut rows = Rows::new(ASSET);
     rows.push(row(&index, &entry)?);
@@ -103,14 +104,16 @@ pub(super) fn resolve(session: &Session, text: &str, file_id: Option<i64>) -> Re
     let file_id = file_id.unwrap_or(0);
     let mut rows = Rows::new(OBJECT);
     match index.resolve(guid, file_id)? {
-        None => session.note(&format!("no asset has the guid {}", Guid(guid))),
+        None => session.voice.note(&format!("no asset has the guid {}", Guid(guid))),
         Some(Resolved::Inner(entry)) => match Inner::new(&index, &root).find(guid, file_id)? {
             Some(object) => {
                 let name = if object.name.is_empty() { entry.name()?.to_owned() } else { object.name };
                 let kind = class_name(object.class_id).into_owned();
                 rows.push(vec![Guid(guid).to_string(), file_id.to_string(), name, kind, entry.hint()?]);
             }
-            None => session.note(&format!("{} has no object {file_id} that can be named", entry.hint()?)),
+            None => {
+                session.voice.note(&format!("{} has no object {file_id} that can be named", entry.hint()?))
+            }
         },
         Some(resolved) => rows.push(object_row(&index, &resolved)?),
     }
@@ -233,7 +236,7 @@ pub(super) fn uses(session: &Session, asset: &str) -> Result<u8, Failure> {
         rows.push(vec![path, line.to_string(), count.to_string(), file_id.to_string(), object]);
     }
     if rows.len() == 0 {
-        session.note("nothing refers to it");
+        session.voice.note("nothing refers to it");
     }
     Ok(print(session, &rows))
 }
@@ -263,9 +266,9 @@ pub(super) fn deps(session: &Session, asset: &str) -> Result<u8, Failure> {
         rows.push(vec![Guid(each.guid).to_string(), each.file_id.to_string(), line, name, kind, path]);
     }
     if rows.len() == 0 {
-        session.note("it refers to nothing");
+        session.voice.note("it refers to nothing");
     }
-    rows.print(&mut session.out(), session.json);
+    rows.print(&mut session.voice.out(), session.voice.json);
     Ok(OK)
 }
 

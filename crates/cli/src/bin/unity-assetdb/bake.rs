@@ -1,13 +1,14 @@
 //! `bake`, and the refresh before a question.
 
 use super::args::BakeArgs;
-use super::{Failure, MISS, OK, Session, TROUBLE};
+use super::{Failure, Session};
 use ::unity_assetdb::bake::{BakeError, BakeOptions, Extra, NameSanitizer, bake_with};
 use ::unity_assetdb::guid::Guid;
 use ::unity_assetdb::index::Index;
-use kiln_cli::json::Json;
+use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
-use kiln_kit::Diag;
+use kiln_cli::voice::{FAILED, OK, TROUBLE};
+use kiln_kit::{Diag, Json};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Mutex;
@@ -21,7 +22,7 @@ pub(super) fn bake(session: &Session, args: &BakeArgs) -> Result<u8, Failure> {
     let out_dir = session.out_dir(&root);
     let timing = std::env::var_os("UNITY_ASSETDB_TIMING").is_some();
     let verbose = std::env::var_os("UNITY_ASSETDB_VERBOSE").is_some();
-    let quiet = session.quiet;
+    let quiet = session.voice.verbosity == Verbosity::Quiet;
     let scrub = args.scrub_chars.clone().unwrap_or_default();
     let options = BakeOptions {
         project_root: root.clone(),
@@ -53,9 +54,9 @@ pub(super) fn bake(session: &Session, args: &BakeArgs) -> Result<u8, Failure> {
     };
     let report = bake_with(&options, &extra).map_err(failure)?;
     for diag in &report.warnings {
-        session.say(diag);
+        session.voice.say(diag);
     }
-    if session.json {
+    if session.voice.json {
         let warnings = Json::list(report.warnings.iter().map(render::diag_json));
         let result = Json::object([
             ("entries", report.entries.into()),
@@ -66,9 +67,9 @@ pub(super) fn bake(session: &Session, args: &BakeArgs) -> Result<u8, Failure> {
             ("database", out_dir.join("asset-db.bin").display().to_string().into()),
             ("warnings", warnings),
         ]);
-        session.out().line(&result.to_string());
+        session.voice.out().line(&result.to_string());
     }
-    Ok(if args.strict && !report.warnings.is_empty() { MISS } else { OK })
+    Ok(if args.strict && !report.warnings.is_empty() { FAILED } else { OK })
 }
 
 /// Brings the index up to date, with the options of the last bake.
@@ -86,7 +87,7 @@ pub(super) fn refresh(session: &Session, root: &Path, out_dir: &Path) -> Result<
         verbose_timing: false,
         verbose_collisions: false,
     };
-    let draw = !session.quiet && io::stderr().is_terminal();
+    let draw = session.voice.verbosity > Verbosity::Quiet && io::stderr().is_terminal();
     let extra = Extra { strict_names, note: scrub, on_walk: draw.then(progress), ..Extra::default() };
     let done = bake_with(&options, &extra);
     if draw {
@@ -132,7 +133,7 @@ fn failure(error: BakeError) -> Failure {
                     .path(&paths[0])
                     .hint("give all but one of them a new .meta")
             };
-            Failure { diags: found.into_iter().map(diag).collect(), code: MISS }
+            Failure { diags: found.into_iter().map(diag).collect(), code: FAILED }
         }
         BakeError::Names(found) => {
             let diag = |(name, claimants): (String, Vec<(u128, String)>)| {
@@ -144,7 +145,7 @@ fn failure(error: BakeError) -> Failure {
                 );
                 Diag::error("unity-ambiguous-name", message).hint("rename one of them")
             };
-            Failure { diags: found.into_iter().map(diag).collect(), code: MISS }
+            Failure { diags: found.into_iter().map(diag).collect(), code: FAILED }
         }
         BakeError::Walk(error) => Diag::error("unity-project", error.to_string()).into(),
         error => {

@@ -10,22 +10,11 @@ use ::unity_assetdb::index::{Index, IndexError};
 use ::unity_assetdb::walk;
 use args::{Cli, Command, Common};
 use clap::{CommandFactory, Parser};
-use kiln_cli::guarded;
-use kiln_cli::json::Json;
-use kiln_cli::manual;
-use kiln_cli::render;
-use kiln_cli::terminal::{Color, Out, Style, lost};
-use kiln_kit::{Diag, Severity};
-use std::io::{self, Write};
+use kiln_cli::progress::Verbosity;
+use kiln_cli::voice::{Ending, TROUBLE, Voice};
+use kiln_kit::Diag;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// Found, or fine.
-const OK: u8 = 0;
-/// Not found, or a problem.
-const MISS: u8 = 1;
-/// Usage or environment.
-const TROUBLE: u8 = 2;
 
 /// Why a command ended early, and with which code.
 struct Failure {
@@ -45,27 +34,18 @@ impl From<IndexError> for Failure {
     }
 }
 
+impl Ending for Failure {
+    fn told(self) -> (Vec<Diag>, u8) {
+        (self.diags, self.code)
+    }
+}
+
 /// Runs the program.
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let session = Session::new(cli.common);
-    let done = guarded("unity-assetdb", || dispatch(&session, cli.command));
-    let code = done.unwrap_or_else(|failure: Failure| {
-        for diag in &failure.diags {
-            if session.json {
-                session.out().line(&Json::object([("error", render::diag_json(diag))]).to_string());
-            }
-            session.say(diag);
-        }
-        failure.code
-    });
-    match lost() {
-        None => code.into(),
-        Some(diag) => {
-            session.say(&diag);
-            TROUBLE.into()
-        }
-    }
+    let voice = session.voice;
+    voice.run("unity-assetdb", |diag| voice.say(diag), || dispatch(&session, cli.command))
 }
 
 fn dispatch(session: &Session, command: Command) -> Result<u8, Failure> {
@@ -83,14 +63,7 @@ fn dispatch(session: &Session, command: Command) -> Result<u8, Failure> {
         Command::Check { strict } => survey::check(session, strict),
         Command::Annotate { file } => survey::annotate(session, file.as_deref()),
         Command::Diff { old, new } => survey::diff(session, &old, &new),
-        Command::Completions { shell } => {
-            manual::completions(&mut session.out(), Cli::command(), shell);
-            Ok(OK)
-        }
-        Command::Man { dir } => {
-            manual::man(&mut session.out(), Cli::command(), dir.as_deref(), session.json)?;
-            Ok(OK)
-        }
+        Command::Manual(manual) => Ok(manual.run(&session.voice, Cli::command())?),
     }
 }
 
@@ -99,15 +72,14 @@ struct Session {
     project: Option<PathBuf>,
     out_dir: Option<PathBuf>,
     no_refresh: bool,
-    json: bool,
-    quiet: bool,
-    color: Color,
+    voice: Voice,
 }
 
 impl Session {
     fn new(common: Common) -> Session {
         let Common { project, out_dir, no_refresh, json, quiet, color } = common;
-        Session { project, out_dir, no_refresh, json, quiet, color }
+        let verbosity = if quiet { Verbosity::Quiet } else { Verbosity::Normal };
+        Session { project, out_dir, no_refresh, voice: Voice { json, color, verbosity } }
     }
 
     /// The root of the project.
@@ -130,22 +102,5 @@ impl Session {
             bake::refresh(self, &root, &out_dir)?;
         }
         Ok((root, Index::open(&out_dir)?))
-    }
-
-    fn say(&self, diag: &Diag) {
-        if diag.severity == Severity::Error || !self.quiet {
-            let stderr = io::stderr();
-            let _ = writeln!(&stderr, "{}", render::diag(diag, Style::of(&stderr, self.color)));
-        }
-    }
-
-    fn note(&self, line: &str) {
-        if !self.quiet {
-            let _ = writeln!(io::stderr(), "{line}");
-        }
-    }
-
-    fn out(&self) -> Out {
-        Out::new(self.color)
     }
 }

@@ -1,8 +1,8 @@
 //! Results in rows: a table on a terminal, tab-separated elsewhere, or JSON.
 
-use kiln_cli::json::Json;
 use kiln_cli::render::printable;
 use kiln_cli::terminal::Out;
+use kiln_kit::Json;
 use std::io::IsTerminal;
 
 /// The widest a column gets on a terminal, unless it is the last.

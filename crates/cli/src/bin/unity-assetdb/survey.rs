@@ -1,7 +1,7 @@
 //! Questions about the whole project, and filters.
 
 use super::rows::Rows;
-use super::{Failure, MISS, OK, Session};
+use super::{Failure, Session};
 use ::unity_assetdb::guid::Guid;
 use ::unity_assetdb::query::annotate::{annotate as annotate_line, short_type};
 use ::unity_assetdb::query::broken::broken as find_broken;
@@ -12,6 +12,7 @@ use ::unity_assetdb::query::packages::packages;
 use ::unity_assetdb::query::unused::unused as find_unused;
 use ::unity_assetdb::store::{self, AssetDb, AssetEntry, AssetType};
 use kiln_cli::render;
+use kiln_cli::voice::{FAILED, OK};
 use kiln_kit::{Diag, Severity};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -23,12 +24,12 @@ pub(super) fn unused(session: &Session) -> Result<u8, Failure> {
     for each in find_unused(&index)? {
         rows.push(vec![each.hint, short_type(&index, &each.entry.type_name()?)?, each.by_name.to_owned()]);
     }
-    rows.print(&mut session.out(), session.json);
-    session.note(&format!(
+    rows.print(&mut session.voice.out(), session.voice.json);
+    session.voice.note(&format!(
         "{}; code that finds assets by path or name is not seen",
         render::count(rows.len(), "asset that nothing leads to", "assets that nothing leads to")
     ));
-    Ok(if rows.len() == 0 { OK } else { MISS })
+    Ok(if rows.len() == 0 { OK } else { FAILED })
 }
 
 pub(super) fn broken(session: &Session) -> Result<u8, Failure> {
@@ -45,23 +46,23 @@ pub(super) fn broken(session: &Session) -> Result<u8, Failure> {
         let (guid, file_id) = (Guid(each.reference.guid).to_string(), each.reference.file_id.to_string());
         rows.push(vec![path, each.reference.line.to_string(), guid, file_id, target, sure.to_owned()]);
     }
-    rows.print(&mut session.out(), session.json);
+    rows.print(&mut session.voice.out(), session.voice.json);
     if rows.len() > certain {
         let some = packages.absent.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
-        session.note(&format!(
+        session.voice.note(&format!(
             "{} may lead into packages that are not on this machine: {some}",
             rows.len() - certain
         ));
     }
-    Ok(if rows.len() == 0 { OK } else { MISS })
+    Ok(if rows.len() == 0 { OK } else { FAILED })
 }
 
 pub(super) fn check(session: &Session, strict: bool) -> Result<u8, Failure> {
     let (root, index) = session.index()?;
     let found = find_all(&index, &root)?;
-    let mut out = session.out();
+    let mut out = session.voice.out();
     for diag in &found {
-        match session.json {
+        match session.voice.json {
             true => out.line(&render::diag_json(diag).to_string()),
             false => {
                 let line = render::diag(diag, out.style);
@@ -74,9 +75,9 @@ pub(super) fn check(session: &Session, strict: bool) -> Result<u8, Failure> {
     let unsure = found.iter().filter(|diag| diag.code == "unity-unknown-guid").count();
     let warnings = found.len() - errors;
     let count = |n, what: &str| render::count(n, what, &format!("{what}s"));
-    session.note(&format!("{}, {}", count(errors, "error"), count(warnings, "warning")));
+    session.voice.note(&format!("{}, {}", count(errors, "error"), count(warnings, "warning")));
     let fine = if strict { found.is_empty() } else { found.len() == unsure };
-    Ok(if fine { OK } else { MISS })
+    Ok(if fine { OK } else { FAILED })
 }
 
 pub(super) fn annotate(session: &Session, file: Option<&Path>) -> Result<u8, Failure> {
@@ -89,7 +90,7 @@ pub(super) fn annotate(session: &Session, file: Option<&Path>) -> Result<u8, Fai
         Some(path) => Box::new(BufReader::new(File::open(path).map_err(|error| unreadable(path, error))?)),
         None => Box::new(io::stdin().lock()),
     };
-    let mut out = session.out();
+    let mut out = session.voice.out();
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -119,8 +120,8 @@ pub(super) fn diff(session: &Session, old: &Path, new: &Path) -> Result<u8, Fail
         };
         rows.push(vec![what.to_owned(), Guid(guid).to_string(), before, after]);
     }
-    rows.print(&mut session.out(), session.json);
-    Ok(if rows.len() == 0 { OK } else { MISS })
+    rows.print(&mut session.voice.out(), session.voice.json);
+    Ok(if rows.len() == 0 { OK } else { FAILED })
 }
 
 fn kind(db: &AssetDb, entry: &AssetEntry) -> String {

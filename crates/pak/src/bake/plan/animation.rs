@@ -2,7 +2,7 @@
 
 use super::super::compress::Packing;
 use super::super::document::Fields;
-use super::{NodeId, Planner, Recipe, siblings};
+use super::{NodeId, Planner, Recipe};
 use kiln_format::pak::Kind;
 use kiln_kit::{Diag, RelPath};
 
@@ -23,10 +23,7 @@ impl Planner<'_, '_> {
         fields: Fields<'_>,
         packing: Packing,
     ) -> Result<NodeId, Diag> {
-        let src = match fields.get("src") {
-            Some(value) => self.path(&value)?,
-            None => self.beside(&fields, siblings(path, &["glb", "gltf"]))?,
-        };
+        let src = self.src(path, &fields, &["glb", "gltf"])?;
         let name = fields.read("name", |value| value.name_text())?;
         let exclude = fields.read("exclude", |value| value.texts())?.unwrap_or_default();
         fields.finish()?;

@@ -5,7 +5,7 @@
 use super::super::compress::Packing;
 use super::super::document::Fields;
 use super::bitmap::{BitmapSpec, Use};
-use super::{NodeId, Planner, Recipe, Reference, part, siblings};
+use super::{NodeId, Planner, Recipe, Reference, part};
 use kiln_format::pak::{Color, Kind};
 use kiln_kit::{Diag, RelPath};
 
@@ -16,10 +16,7 @@ impl Planner<'_, '_> {
         fields: Fields<'_>,
         packing: Packing,
     ) -> Result<NodeId, Diag> {
-        let src = match fields.get("src") {
-            Some(value) => self.path(&value)?,
-            None => self.beside(&fields, siblings(path, &["fon", "fnt"]))?,
-        };
+        let src = self.src(path, &fields, &["fon", "fnt"])?;
         fields.finish()?;
         let bad = |message: String| Diag::error("pak-font", message).path(&src);
         let bytes = self.cx.read(&src)?;

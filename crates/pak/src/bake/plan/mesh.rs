@@ -2,7 +2,7 @@
 
 use super::super::compress::Packing;
 use super::super::document::{Fields, Value};
-use super::{NodeId, Planner, part, siblings};
+use super::{NodeId, Planner, part};
 use kiln_ir::transform::{Transform, Trs, normalize, rotate};
 use kiln_kit::{Diag, RelPath};
 
@@ -103,10 +103,7 @@ impl Planner<'_, '_> {
         fields: Fields<'_>,
         packing: Packing,
     ) -> Result<NodeId, Diag> {
-        let src = match fields.get("src") {
-            Some(value) => self.path(&value)?,
-            None => self.beside(&fields, siblings(path, &["glb", "gltf"]))?,
-        };
+        let src = self.src(path, &fields, &["glb", "gltf"])?;
         let plain = MeshSpec::plain(src);
         let data = fields.get("data");
         let rotation = rotation(&fields)?;

@@ -1,9 +1,13 @@
-//! JSON for programs: just enough to write it, in the order given.
+//! JSON for programs: written in the order given, and read back from what Kiln wrote.
+
+mod read;
+
+pub use read::Fault;
 
 use std::fmt::{self, Write};
 
 /// A JSON value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Json {
     /// `null`
     Null,
@@ -11,6 +15,8 @@ pub enum Json {
     Bool(bool),
     /// A whole number.
     Number(u64),
+    /// Any other number.
+    Float(f64),
     /// Text.
     Text(String),
     /// A list.
@@ -29,36 +35,50 @@ impl Json {
     pub fn list<T: Into<Json>>(items: impl IntoIterator<Item = T>) -> Json {
         Json::List(items.into_iter().map(Into::into).collect())
     }
-}
 
-impl From<&str> for Json {
-    fn from(text: &str) -> Json {
-        Json::Text(text.to_owned())
+    /// The member of an object with this name.
+    pub fn get(&self, name: &str) -> Option<&Json> {
+        match self {
+            Json::Object(members) => members.iter().find(|(known, _)| known == name).map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    /// The text, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        if let Json::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// The whole number, if it is one.
+    pub fn number(&self) -> Option<u64> {
+        if let Json::Number(number) = self { Some(*number) } else { None }
+    }
+
+    /// The items, if it is a list.
+    pub fn items(&self) -> Option<&[Json]> {
+        if let Json::List(items) = self { Some(items) } else { None }
     }
 }
 
-impl From<String> for Json {
-    fn from(text: String) -> Json {
-        Json::Text(text)
-    }
+macro_rules! from {
+    ($($from:ty => |$value:ident| $json:expr;)*) => {$(
+        impl From<$from> for Json {
+            fn from($value: $from) -> Json {
+                $json
+            }
+        }
+    )*};
 }
 
-impl From<u64> for Json {
-    fn from(number: u64) -> Json {
-        Json::Number(number)
-    }
-}
-
-impl From<usize> for Json {
-    fn from(number: usize) -> Json {
-        Json::Number(number as u64)
-    }
-}
-
-impl From<bool> for Json {
-    fn from(value: bool) -> Json {
-        Json::Bool(value)
-    }
+from! {
+    &str => |text| Json::Text(text.to_owned());
+    String => |text| Json::Text(text);
+    u64 => |number| Json::Number(number);
+    u32 => |number| Json::Number(number.into());
+    usize => |number| Json::Number(number as u64);
+    bool => |value| Json::Bool(value);
+    // By way of its shortest decimal, so that 0.8 does not become 0.800000011920929.
+    f32 => |number| number.to_string().parse().map_or(Json::Null, Json::Float);
 }
 
 impl<T: Into<Json>> From<Option<T>> for Json {
@@ -74,23 +94,21 @@ impl fmt::Display for Json {
             Json::Null => f.write_str("null"),
             Json::Bool(value) => write!(f, "{value}"),
             Json::Number(number) => write!(f, "{number}"),
+            Json::Float(number) if number.is_finite() => write!(f, "{number}"),
+            Json::Float(_) => f.write_str("null"),
             Json::Text(text) => quote(f, text),
             Json::List(items) => {
                 f.write_char('[')?;
                 for (n, item) in items.iter().enumerate() {
-                    if n > 0 {
-                        f.write_char(',')?;
-                    }
-                    write!(f, "{item}")?;
+                    let comma = if n > 0 { "," } else { "" };
+                    write!(f, "{comma}{item}")?;
                 }
                 f.write_char(']')
             }
             Json::Object(members) => {
                 f.write_char('{')?;
                 for (n, (name, value)) in members.iter().enumerate() {
-                    if n > 0 {
-                        f.write_char(',')?;
-                    }
+                    f.write_str(if n > 0 { "," } else { "" })?;
                     quote(f, name)?;
                     write!(f, ":{value}")?;
                 }
@@ -123,11 +141,13 @@ mod tests {
             ("a\"b\\c\n\u{1}ü", Json::list([1u64, u64::MAX])),
             ("none", Json::from(None::<u64>)),
             ("yes", true.into()),
+            ("part", 0.8f32.into()),
+            ("no number", f32::NAN.into()),
             ("o", Json::object([])),
         ]);
         assert_eq!(
             value.to_string(),
-            r#"{"a\"b\\c\n\u0001ü":[1,18446744073709551615],"none":null,"yes":true,"o":{}}"#
+            r#"{"a\"b\\c\n\u0001ü":[1,18446744073709551615],"none":null,"yes":true,"part":0.8,"no number":null,"o":{}}"#
         );
     }
 }

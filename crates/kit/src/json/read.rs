@@ -1,64 +1,17 @@
-//! The JSON that a report carries: written so that it is harmless inside HTML, and read back from older reports.
+//! JSON text into values.
 //!
 //! Refuses what is not JSON (RFC 8259), names that are there twice, nesting deeper than [`MAX_DEPTH`], and numbers
 //! that are not finite.
 
-use std::fmt::{self, Write};
+use super::Json;
+use std::collections::BTreeSet;
 
-/// How deep lists and objects may be nested. A report needs five.
+/// How deep lists and objects may be nested. What Kiln writes needs five.
 const MAX_DEPTH: u32 = 32;
 
-/// A JSON value.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Json {
-    Null,
-    Bool(bool),
-    /// A whole number.
-    Number(u64),
-    /// Any other number.
-    Float(f64),
-    Text(String),
-    List(Vec<Json>),
-    /// Names and values, in this order.
-    Object(Vec<(String, Json)>),
-}
-
 impl Json {
-    /// An object of these members.
-    pub(crate) fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
-        Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
-    }
-
-    /// A list of whatever can be a value.
-    pub(crate) fn list<T: Into<Json>>(items: impl IntoIterator<Item = T>) -> Json {
-        Json::List(items.into_iter().map(Into::into).collect())
-    }
-
-    /// The member of an object with this name.
-    pub(crate) fn get(&self, name: &str) -> Option<&Json> {
-        match self {
-            Json::Object(members) => members.iter().find(|(known, _)| known == name).map(|(_, value)| value),
-            _ => None,
-        }
-    }
-
-    /// The text, if it is one.
-    pub(crate) fn text(&self) -> Option<&str> {
-        if let Json::Text(text) = self { Some(text) } else { None }
-    }
-
-    /// The whole number, if it is one.
-    pub(crate) fn number(&self) -> Option<u64> {
-        if let Json::Number(number) = self { Some(*number) } else { None }
-    }
-
-    /// The items, if it is a list.
-    pub(crate) fn items(&self) -> Option<&[Json]> {
-        if let Json::List(items) = self { Some(items) } else { None }
-    }
-
     /// Reads one value that takes up the whole text.
-    pub(crate) fn parse(text: &str) -> Result<Json, Fault> {
+    pub fn parse(text: &str) -> Result<Json, Fault> {
         let mut reader = Reader { text, at: 0 };
         let value = reader.value(0)?;
         reader.space();
@@ -66,84 +19,13 @@ impl Json {
     }
 }
 
-macro_rules! from {
-    ($($from:ty => |$value:ident| $json:expr;)*) => {$(
-        impl From<$from> for Json {
-            fn from($value: $from) -> Json {
-                $json
-            }
-        }
-    )*};
-}
-
-from! {
-    &str => |text| Json::Text(text.to_owned());
-    String => |text| Json::Text(text);
-    u64 => |number| Json::Number(number);
-    u32 => |number| Json::Number(number.into());
-    usize => |number| Json::Number(number as u64);
-    bool => |value| Json::Bool(value);
-    // By way of its shortest decimal, so that 0.8 does not become 0.800000011920929.
-    f32 => |number| number.to_string().parse().map_or(Json::Null, Json::Float);
-}
-
-impl<T: Into<Json>> From<Option<T>> for Json {
-    fn from(value: Option<T>) -> Json {
-        value.map_or(Json::Null, Into::into)
-    }
-}
-
-/// On one line, without spaces. No character is left that could end a script or start markup.
-impl fmt::Display for Json {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Json::Null => f.write_str("null"),
-            Json::Bool(value) => write!(f, "{value}"),
-            Json::Number(number) => write!(f, "{number}"),
-            Json::Float(number) if number.is_finite() => write!(f, "{number}"),
-            Json::Float(_) => f.write_str("null"),
-            Json::Text(text) => quote(f, text),
-            Json::List(items) => {
-                f.write_char('[')?;
-                for (n, item) in items.iter().enumerate() {
-                    let comma = if n > 0 { "," } else { "" };
-                    write!(f, "{comma}{item}")?;
-                }
-                f.write_char(']')
-            }
-            Json::Object(members) => {
-                f.write_char('{')?;
-                for (n, (name, value)) in members.iter().enumerate() {
-                    f.write_str(if n > 0 { "," } else { "" })?;
-                    quote(f, name)?;
-                    write!(f, ":{value}")?;
-                }
-                f.write_char('}')
-            }
-        }
-    }
-}
-
-fn quote(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
-    f.write_char('"')?;
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => write!(f, "\\{c}")?,
-            '<' | '>' | '&' | '\'' | '\u{2028}' | '\u{2029}' => write!(f, "\\u{:04x}", c as u32)?,
-            c if c.is_control() => write!(f, "\\u{:04x}", c as u32)?,
-            c => f.write_char(c)?,
-        }
-    }
-    f.write_char('"')
-}
-
 /// Where a text is not JSON, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub struct Fault {
     /// Bytes from its start.
-    pub(crate) at: usize,
+    pub at: usize,
     /// What is wrong.
-    pub(crate) why: &'static str,
+    pub why: &'static str,
 }
 
 struct Reader<'a> {
@@ -221,7 +103,7 @@ impl<'a> Reader<'a> {
 
     fn object(&mut self, depth: u32) -> Result<Json, Fault> {
         let mut members = Vec::new();
-        let mut names = std::collections::BTreeSet::new();
+        let mut names = BTreeSet::new();
         self.several("}", |reader| {
             reader.space();
             let name = reader.string()?;
@@ -349,7 +231,7 @@ mod tests {
         fn what_is_written_is_read_back(value in any_json()) {
             let text = value.to_string();
             prop_assert_eq!(Json::parse(&text), Ok(value));
-            prop_assert!(!text.contains(['<', '>', '&', '\'', '\n']));
+            prop_assert!(!text.contains(char::is_control));
         }
 
         #[test]

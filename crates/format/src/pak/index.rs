@@ -1,0 +1,396 @@
+//! The index of a pak: checked as a whole once, and then searched where it lies.
+
+use core::ops::Range;
+
+use super::{
+    ALIGNMENT, AssetRecord, BLOCK_LOG2, BlockRecord, Codec, HEADER_LEN, Header, IndexRecord, KeyRecord, Kind,
+    Material, MaterialRecord, NONE, RefRecord,
+};
+use crate::Error;
+use crate::bytes::{Le, Reader, align, ascends, slice};
+
+/// One asset as the index has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asset {
+    /// Where its payload starts in the file.
+    pub offset: u64,
+    /// The length of its content.
+    pub len: u64,
+    /// How its blocks are packed.
+    pub codec: Codec,
+    /// The length of every block's content but the last one's.
+    pub block_len: u64,
+    /// Its blocks, by number.
+    pub blocks: Range<usize>,
+    /// The assets it uses, by number.
+    refs: (u32, u32),
+}
+
+/// One block of a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The checksum of its bytes in the file.
+    pub checksum: u64,
+    /// How many bytes of the file it is. As many as it decodes to: it is stored as it is.
+    pub stored_len: u32,
+}
+
+/// An index that was checked: where its parts are. Given the same bytes again, [`Index::view`] reads them.
+#[derive(Clone, Debug)]
+pub struct Index {
+    counts: [u32; 7],
+    /// The number of the first asset of each kind; materials have none.
+    firsts: [u32; 7],
+    len: usize,
+    assets: Range<usize>,
+    blocks: Range<usize>,
+    refs: Range<usize>,
+    materials: Range<usize>,
+    keys: Range<usize>,
+    text: Range<usize>,
+}
+
+impl Index {
+    /// Checks the bytes of an index.
+    pub fn read(bytes: &[u8], header: &Header) -> Result<Index, Error> {
+        let at = |offset: usize| header.index_offset + offset as u64;
+        let head = IndexRecord::read(&mut Reader::new(bytes))?;
+        let counts = [
+            head.animations,
+            head.bitmaps,
+            head.bitmap_fonts,
+            head.blobs,
+            head.materials,
+            head.meshes,
+            head.scenes,
+        ];
+        if head.reserved != 0 {
+            let found = head.reserved.into();
+            return Err(Error::Value { at: at(44), field: "reserved", found, expected: "0" });
+        }
+        let mut firsts = [0u32; 7];
+        let mut assets = 0u32;
+        for kind in Kind::ALL {
+            firsts[kind as usize] = assets;
+            if kind != Kind::Material {
+                let more = assets.checked_add(counts[kind as usize]);
+                assets =
+                    more.ok_or(Error::TooLarge { field: "counts", found: u64::MAX, max: NONE.into() })?;
+            }
+        }
+        let mut end = IndexRecord::SIZE;
+        let mut section = |count: u32, size: usize| {
+            let start = end;
+            end = usize::try_from(count)
+                .ok()
+                .and_then(|n| n.checked_mul(size))
+                .and_then(|n| n.checked_add(start))?;
+            Some(start..end)
+        };
+        let materials = counts[Kind::Material as usize];
+        let sections = [
+            section(assets, AssetRecord::SIZE),
+            section(head.blocks, BlockRecord::SIZE),
+            section(head.refs, RefRecord::SIZE),
+            section(materials, MaterialRecord::SIZE),
+            section(head.keys, KeyRecord::SIZE),
+            section(head.text_len, 1),
+        ];
+        let [Some(assets), Some(blocks), Some(refs), Some(materials), Some(keys), Some(text)] = sections
+        else {
+            return Err(Error::TooLarge { field: "counts", found: u64::MAX, max: bytes.len() as u64 });
+        };
+        if end != bytes.len() {
+            let (found, expected) = (bytes.len() as u64, end as u64);
+            return Err(Error::Mismatch { at: 32, field: "index_len", found, expected });
+        }
+        let len = bytes.len();
+        let index = Index { counts, firsts, len, assets, blocks, refs, materials, keys, text };
+        index.check(&index.view(bytes), header)?;
+        Ok(index)
+    }
+
+    /// The parts of the bytes that were read. Of other bytes of the same length it would show numbers that may lead
+    /// nowhere, which every accessor answers with nothing.
+    pub fn view<'a>(&'a self, bytes: &'a [u8]) -> IndexView<'a> {
+        let part = |range: &Range<usize>| bytes.get(range.clone()).unwrap_or_default();
+        IndexView {
+            index: self,
+            assets: part(&self.assets),
+            blocks: part(&self.blocks),
+            refs: part(&self.refs),
+            materials: part(&self.materials),
+            keys: part(&self.keys),
+            text: part(&self.text),
+        }
+    }
+
+    /// How many assets of a kind there are.
+    pub fn count(&self, kind: Kind) -> u32 {
+        self.counts[kind as usize]
+    }
+
+    /// The length of its bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether nothing is named.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    fn check(&self, view: &IndexView<'_>, header: &Header) -> Result<(), Error> {
+        let at = |range: &Range<usize>, index: usize, size: usize| {
+            header.index_offset + (range.start + index * size) as u64
+        };
+        let blocks = rows::<{ BlockRecord::SIZE }>(view.blocks);
+        let refs = view.refs.len() / RefRecord::SIZE;
+        let (mut end, mut first_block, mut first_ref) = (HEADER_LEN as u64, 0usize, 0usize);
+        for (number, row) in rows::<{ AssetRecord::SIZE }>(view.assets).iter().enumerate() {
+            let at = at(&self.assets, number, AssetRecord::SIZE);
+            let offset = field::<u64>(row, 0);
+            let place = align(end, ALIGNMENT).unwrap_or(u64::MAX);
+            if offset != place {
+                return Err(Error::Mismatch { at, field: "offset", found: offset, expected: place });
+            }
+            let (codec, block_log2) = (row[28], row[29]);
+            if Codec::from_number(codec).is_none() {
+                return Err(Error::Value {
+                    at: at + 28,
+                    field: "codec",
+                    found: codec.into(),
+                    expected: "0 to 4",
+                });
+            }
+            if !BLOCK_LOG2.contains(&block_log2) || row[30..32] != [0; 2] {
+                let found = block_log2.into();
+                return Err(Error::Value { at: at + 29, field: "block_log2", found, expected: "12 to 22" });
+            }
+            let len = field::<u64>(row, 8);
+            // Shifts, for there are many: a division would take longer than all the rest.
+            let count = (len >> block_log2) + u64::from(len & ((1 << block_log2) - 1) != 0);
+            let own = usize::try_from(count).ok().and_then(|n| first_block.checked_add(n));
+            let (Some(last), true) = (own, field::<u32>(row, 16) as usize == first_block) else {
+                return Err(Error::Fault { at: at + 16, field: "first_block", why: "is not the next one" });
+            };
+            let Some(own) = blocks.get(first_block..last) else {
+                return Err(Error::Index {
+                    at: at + 8,
+                    field: "len",
+                    found: count,
+                    count: blocks.len() as u64,
+                });
+            };
+            let mut stored = 0u64;
+            let mut left = len;
+            for (index, block) in own.iter().enumerate() {
+                let whole = left.min(1 << block_log2);
+                let stored_len = u64::from(field::<u32>(block, 8));
+                let fits =
+                    if codec == 0 { stored_len == whole } else { stored_len <= whole && stored_len > 0 };
+                if !fits {
+                    return Err(Error::Mismatch {
+                        at: header.index_offset
+                            + (self.blocks.start + (first_block + index) * BlockRecord::SIZE + 8) as u64,
+                        field: "stored_len",
+                        found: stored_len,
+                        expected: whole,
+                    });
+                }
+                stored += stored_len;
+                left -= whole;
+            }
+            first_block = last;
+            let (start, uses) = (field::<u32>(row, 20) as usize, field::<u32>(row, 24) as usize);
+            if start != first_ref || uses > refs - first_ref {
+                return Err(Error::Fault {
+                    at: at + 20,
+                    field: "first_ref",
+                    why: "does not follow the ones before",
+                });
+            }
+            first_ref += uses;
+            let own_end = offset.checked_add(stored).filter(|&end| end <= header.index_offset);
+            let Some(own_end) = own_end else {
+                let len = header.index_offset;
+                return Err(Error::Range { at, field: "payload", start: offset, size: stored, len });
+            };
+            end = own_end;
+        }
+        let place = align(end, ALIGNMENT).unwrap_or(u64::MAX);
+        if header.index_offset != place {
+            let found = header.index_offset;
+            return Err(Error::Mismatch { at: 24, field: "index_offset", found, expected: place });
+        }
+        if first_block != blocks.len() || first_ref != refs {
+            let found = (blocks.len() + refs) as u64;
+            let expected = (first_block + first_ref) as u64;
+            return Err(Error::Mismatch { at: header.index_offset + 32, field: "blocks", found, expected });
+        }
+        for (number, row) in rows::<{ RefRecord::SIZE }>(view.refs).iter().enumerate() {
+            self.check_id(field(row, 0), field(row, 4), at(&self.refs, number, RefRecord::SIZE))?;
+        }
+        for number in 0..self.count(Kind::Material) {
+            let at = at(&self.materials, number as usize, MaterialRecord::SIZE);
+            let Some(material) = view.material(number) else {
+                return Err(Error::Fault { at, field: "material", why: "has fields that no material has" });
+            };
+            let others = [material.normal, material.emissive, material.params];
+            for id in others.into_iter().flatten().chain([material.color]) {
+                self.check_id(Kind::Bitmap as u32, id, at)?;
+            }
+        }
+        self.check_keys(view, header)
+    }
+
+    fn check_id(&self, kind: u32, id: u32, at: u64) -> Result<(), Error> {
+        let kind = u8::try_from(kind).ok().and_then(Kind::from_number);
+        let kind = kind.ok_or(Error::Value { at, field: "kind", found: u64::MAX, expected: "0 to 6" })?;
+        let count = self.count(kind);
+        if id >= count {
+            return Err(Error::Index { at, field: "id", found: id.into(), count: count.into() });
+        }
+        Ok(())
+    }
+
+    fn check_keys(&self, view: &IndexView<'_>, header: &Header) -> Result<(), Error> {
+        let text_at = header.index_offset + self.text.start as u64;
+        let text = core::str::from_utf8(view.text).map_err(|_| Error::Text { at: text_at, field: "keys" })?;
+        let ascii = text.is_ascii();
+        let mut end = 0usize;
+        let mut last: &[u8] = &[];
+        for (number, row) in rows::<{ KeyRecord::SIZE }>(view.keys).iter().enumerate() {
+            let at = || header.index_offset + (self.keys.start + number * KeyRecord::SIZE) as u64;
+            let (start, len) = (field::<u32>(row, 0) as usize, usize::from(field::<u16>(row, 4)));
+            let key = view.text.get(end..end + len);
+            let (Some(key), true) = (key, start == end && row[7] == 0 && len > 0) else {
+                return Err(Error::Fault {
+                    at: at(),
+                    field: "text_offset",
+                    why: "is not where the last key ends",
+                });
+            };
+            if !ascii && !text.is_char_boundary(end) {
+                return Err(Error::Text { at: text_at + end as u64, field: "key" });
+            }
+            if !ascends(last, key) {
+                return Err(Error::Order { at: at(), field: "key" });
+            }
+            let count = self.counts.get(usize::from(row[6])).copied().unwrap_or(0);
+            if field::<u32>(row, 8) >= count {
+                self.check_id(row[6].into(), field(row, 8), at())?;
+            }
+            last = key;
+            end += len;
+        }
+        if end != text.len() {
+            return Err(Error::Trailing { at: text_at + end as u64, extra: (text.len() - end) as u64 });
+        }
+        Ok(())
+    }
+}
+
+/// The rows of a section; what is left at the end is none.
+fn rows<const N: usize>(bytes: &[u8]) -> &[[u8; N]] {
+    bytes.as_chunks::<N>().0
+}
+
+/// A number in a row, whose place is known to be inside it.
+fn field<T: Le + Default>(row: &[u8], at: usize) -> T {
+    row.get(at..).and_then(T::get).unwrap_or_default()
+}
+
+/// The parts of an index.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexView<'a> {
+    index: &'a Index,
+    assets: &'a [u8],
+    blocks: &'a [u8],
+    refs: &'a [u8],
+    materials: &'a [u8],
+    keys: &'a [u8],
+    text: &'a [u8],
+}
+
+impl<'a> IndexView<'a> {
+    /// The asset of a kind with this number; materials are no assets.
+    pub fn asset(&self, kind: Kind, id: u32) -> Option<Asset> {
+        if kind == Kind::Material || id >= self.index.count(kind) {
+            return None;
+        }
+        let number = self.index.firsts[kind as usize] as usize + id as usize;
+        let row = rows::<{ AssetRecord::SIZE }>(self.assets).get(number)?;
+        let len = field::<u64>(row, 8);
+        let block_len = 1u64.checked_shl(row[29].into())?;
+        let first = field::<u32>(row, 16) as usize;
+        let count = usize::try_from(len.div_ceil(block_len.max(1))).ok()?;
+        Some(Asset {
+            offset: field(row, 0),
+            len,
+            codec: Codec::from_number(row[28])?,
+            block_len,
+            blocks: first..first.checked_add(count)?,
+            refs: (field(row, 20), field(row, 24)),
+        })
+    }
+
+    /// A block, by its number.
+    pub fn block(&self, number: usize) -> Option<Block> {
+        let row = rows::<{ BlockRecord::SIZE }>(self.blocks).get(number)?;
+        Some(Block { checksum: field(row, 0), stored_len: field(row, 8) })
+    }
+
+    /// How many bytes of the file an asset's payload is.
+    pub fn stored_len(&self, asset: &Asset) -> u64 {
+        let len = |number| self.block(number).map_or(0, |block| u64::from(block.stored_len));
+        asset.blocks.clone().map(len).sum()
+    }
+
+    /// The assets that an asset uses, in its own numbering.
+    pub fn refs(&self, asset: &Asset) -> impl ExactSizeIterator<Item = (Kind, u32)> + use<'a> {
+        let (first, count) = (asset.refs.0 as usize, asset.refs.1 as usize);
+        let all = rows::<{ RefRecord::SIZE }>(self.refs);
+        let own = first.checked_add(count).and_then(|end| all.get(first..end)).unwrap_or_default();
+        own.iter().map(|row| (Kind::from_number(row[0]).unwrap_or(Kind::Blob), field(row, 4)))
+    }
+
+    /// The material with this number.
+    pub fn material(&self, id: u32) -> Option<Material> {
+        let row = rows::<{ MaterialRecord::SIZE }>(self.materials).get(id as usize)?;
+        let material = MaterialRecord::read(&mut Reader::new(row)).ok()?;
+        let some = |id: u32| (id != NONE).then_some(id);
+        let known = material.params_used < 16 && material.flags < 4 && material.reserved == 0;
+        (known && material.alpha_cutoff.is_finite()).then_some(Material {
+            color: material.color,
+            normal: some(material.normal),
+            emissive: some(material.emissive),
+            params: some(material.params),
+            params_used: material.params_used,
+            flags: material.flags,
+            alpha_cutoff: material.alpha_cutoff,
+        })
+    }
+
+    /// How many keys there are.
+    pub fn key_count(&self) -> usize {
+        self.keys.len() / KeyRecord::SIZE
+    }
+
+    /// A key by its place in their order, and what it names.
+    pub fn key(&self, number: usize) -> Option<(&'a str, Kind, u32)> {
+        let row = rows::<{ KeyRecord::SIZE }>(self.keys).get(number)?;
+        let key = slice(self.text, field::<u32>(row, 0).into(), field::<u16>(row, 4).into())?;
+        Some((core::str::from_utf8(key).ok()?, Kind::from_number(row[6])?, field(row, 8)))
+    }
+
+    /// What a key names.
+    pub fn find(&self, key: &str) -> Option<(Kind, u32)> {
+        let rows = rows::<{ KeyRecord::SIZE }>(self.keys);
+        let text = |row: &[u8; KeyRecord::SIZE]| {
+            slice(self.text, field::<u32>(row, 0).into(), field::<u16>(row, 4).into()).unwrap_or_default()
+        };
+        let row = &rows[rows.binary_search_by(|row| text(row).cmp(key.as_bytes())).ok()?];
+        Some((Kind::from_number(row[6])?, field(row, 8)))
+    }
+}

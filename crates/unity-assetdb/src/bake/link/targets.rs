@@ -1,0 +1,94 @@
+//! What references lead to: every GUID that is referred to, who has it, and who refers to it.
+
+use crate::bake::folder::Folder;
+use crate::state::NONE;
+use rayon::slice::ParallelSliceMut;
+
+/// What references lead to. References are counted in the order of the entries they come from.
+pub(super) struct Targets {
+    /// Every GUID that something refers to, ascending.
+    pub(super) guids: Vec<u128>,
+    /// The asset that has it, or [`NONE`].
+    pub(super) entries: Vec<u32>,
+    /// Where the uses of each start.
+    pub(super) first_use: Vec<u32>,
+    /// References, in the order of what they lead to.
+    pub(super) uses: Vec<u32>,
+    /// What each reference leads to.
+    pub(super) of_ref: Vec<u32>,
+}
+
+impl Targets {
+    pub(super) fn new(folders: &[Folder], by_guid: &[(u128, u32)], refs: usize) -> Targets {
+        let mut known = Known::default();
+        let mut of_ref = Vec::with_capacity(refs);
+        of_ref.extend(folders.iter().flat_map(|folder| &folder.refs).map(|each| known.number(each.guid)));
+        let mut order: Vec<u32> = (0..known.guids.len() as u32).collect();
+        order.par_sort_unstable_by_key(|at| known.guids[*at as usize]);
+        let mut rank = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(n, at)| rank[*at as usize] = n as u32);
+        let guids: Vec<u128> = order.iter().map(|at| known.guids[*at as usize]).collect();
+        // Count, add up, put in place.
+        let mut next = vec![0u32; guids.len() + 1];
+        for target in &mut of_ref {
+            *target = rank[*target as usize];
+            next[*target as usize + 1] += 1;
+        }
+        for at in 1..next.len() {
+            next[at] += next[at - 1];
+        }
+        let first_use = next[..guids.len()].to_vec();
+        let mut uses = vec![0; of_ref.len()];
+        for (reference, target) in of_ref.iter().enumerate() {
+            let at = &mut next[*target as usize];
+            uses[*at as usize] = reference as u32;
+            *at += 1;
+        }
+        let mut assets = by_guid.iter().peekable();
+        let entry = |guid: &u128| {
+            while assets.next_if(|asset| asset.0 < *guid).is_some() {}
+            assets.peek().filter(|asset| asset.0 == *guid).map_or(NONE, |asset| asset.1)
+        };
+        let entries = guids.iter().map(entry).collect();
+        Targets { guids, entries, first_use, uses, of_ref }
+    }
+}
+
+/// GUIDs by number, in the order in which they were first seen. GUIDs are drawn, so their own bits are a hash.
+#[derive(Default)]
+struct Known {
+    guids: Vec<u128>,
+    /// Numbers plus 1; 0 is free.
+    slots: Vec<u32>,
+}
+
+impl Known {
+    fn number(&mut self, guid: u128) -> u32 {
+        if self.guids.len() * 2 >= self.slots.len() {
+            self.slots = vec![0; (self.guids.len() * 4).next_power_of_two().max(64)];
+            for at in 0..self.guids.len() {
+                let slot = self.slot(self.guids[at]);
+                self.slots[slot] = at as u32 + 1;
+            }
+        }
+        let slot = self.slot(guid);
+        match self.slots[slot].checked_sub(1) {
+            Some(at) => at,
+            None => {
+                self.guids.push(guid);
+                self.slots[slot] = self.guids.len() as u32;
+                self.guids.len() as u32 - 1
+            }
+        }
+    }
+
+    fn slot(&self, guid: u128) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at =
+            (((guid >> 64) as u64 ^ guid as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & mask;
+        while self.slots[at].checked_sub(1).is_some_and(|known| self.guids[known as usize] != guid) {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+}

@@ -1,0 +1,311 @@
+//! Writes what was linked: the database, and the state that belongs to it.
+
+use super::Linked;
+use crate::bake::folder::{Asset, Child, Type, stem};
+use crate::bake::name::Renamed;
+use crate::state::write::Writer;
+use crate::state::{
+    ChildRec, DiagRec, EntryRec, FolderRec, GuidRec, Head, NONE, NameRec, RefRec, SUB, ScriptRec, Section,
+    SubRec, TargetRec, UseRec, mtime_ns, name_hash,
+};
+use crate::store::Temporary;
+use kiln_format::assetdb::{self, Kind, Part};
+use rayon::slice::ParallelSliceMut;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// How many rows of the database are made at once.
+const ROWS: usize = 16 << 10;
+
+/// A database that waits for its name.
+pub(crate) struct Written {
+    pub(crate) db: Temporary,
+    pub(crate) head: Head,
+}
+
+/// A state that does not know its database yet.
+pub(crate) struct Unfinished {
+    out: Writer,
+    sanitized: u64,
+    note: (u32, u32),
+}
+
+impl Unfinished {
+    /// Ends the state of the database that this head is about.
+    pub(crate) fn finish(self, head: Head) -> io::Result<Temporary> {
+        self.out.finish(Head { sanitized: self.sanitized, note: self.note, ..head })
+    }
+}
+
+impl Linked {
+    /// Writes the database under a temporary name.
+    pub(crate) fn write_db(&self, target: &Path) -> io::Result<Written> {
+        let mut file = Temporary::beside(target)?;
+        let mut crc = crc32fast::Hasher::new();
+        let mut len = 0;
+        let mut put = |bytes: &[u8]| {
+            crc.update(bytes);
+            len += bytes.len() as u64;
+            file.write_all(bytes)
+        };
+        let mut first_renamed = vec![0u32; self.places.len() + 1];
+        self.renamed.iter().for_each(|each| first_renamed[each.entry as usize + 1] += 1);
+        for at in 1..first_renamed.len() {
+            first_renamed[at] += first_renamed[at - 1];
+        }
+        let mut sorted = Vec::new();
+        assetdb::Writer::new(&mut sorted, &self.scripts, self.listed());
+        put(&sorted)?;
+        // In the order of GUIDs, neighbours are strangers: what one row needs is all over the memory. Rows are made in
+        // the order of paths, therefore, and put in theirs when they are whole.
+        let (mut rows, mut order, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        let mut hint = String::new();
+        for some in self.by_guid.chunks(ROWS) {
+            order.clear();
+            order.extend(some.iter().zip(0u32..).map(|((_, entry), rank)| (*entry, rank)));
+            order.sort_unstable();
+            rows.clear();
+            places.clear();
+            places.resize(some.len(), 0..0);
+            for (entry, rank) in &order {
+                let start = rows.len();
+                let [first, end] = [first_renamed[*entry as usize], first_renamed[*entry as usize + 1]];
+                self.put_row(*entry, &self.renamed[first as usize..end as usize], &mut hint, &mut rows);
+                places[*rank as usize] = start..rows.len();
+            }
+            sorted.clear();
+            places.iter().for_each(|place| sorted.extend_from_slice(&rows[place.clone()]));
+            put(&sorted)?;
+        }
+        let head = Head {
+            db_len: len,
+            db_crc: crc.finalize(),
+            db_mtime_ns: mtime_ns(&file.file().metadata()?),
+            ..Head::default()
+        };
+        Ok(Written { db: file, head })
+    }
+
+    /// The row of an entry, if it has one. `renamed` are the names that differ from the files', of it and its parts.
+    fn put_row(&self, entry: u32, renamed: &[Renamed], hint: &mut String, out: &mut Vec<u8>) {
+        let place = self.places[entry as usize];
+        let folder = &self.folders[place.folder as usize];
+        let asset = &folder.assets[place.asset as usize];
+        if asset.flags & Asset::LISTED == 0 {
+            return;
+        }
+        let file_name = folder.name(asset.child as usize);
+        let new_name = |sub: u32| {
+            let at = renamed.binary_search_by_key(&sub, |each| each.sub).ok()?;
+            Some(&*renamed[at].name)
+        };
+        let usual = if asset.flags & Asset::FOLDER == 0 { stem(file_name) } else { file_name };
+        let name = new_name(0).unwrap_or(usual);
+        hint.clear();
+        hint.push_str(&folder.path);
+        hint.push('/');
+        hint.push_str(file_name);
+        let kind = match asset.kind {
+            Type::Native(class) => Kind::Native(class),
+            Type::Script(_) => Kind::Script(self.script_index(asset.kind)),
+        };
+        let parts = folder.subs_of(place.asset as usize).iter().enumerate().map(|(n, sub)| Part {
+            file_id: sub.file_id,
+            class_id: sub.class_id,
+            name: new_name(n as u32 + 1).unwrap_or(folder.get(sub.name)),
+        });
+        assetdb::Writer::resume(out).row(asset.guid, kind, name, hint, parts);
+    }
+
+    /// Writes the state under a temporary name, all but what it says about the database.
+    pub(crate) fn write_state(&self, target: &Path, note: &str) -> io::Result<Unfinished> {
+        let mut out = Writer::new(Temporary::beside(target)?);
+        let mut base = Vec::with_capacity(self.folders.len());
+        let (mut assets, mut at) = (0u32, 0u32);
+        // Where the texts of each folder start: its path, then its buffer. Names that were made up come after all.
+        for folder in &self.folders {
+            base.push((assets, at));
+            assets += folder.assets.len() as u32;
+            at += (folder.path.len() + folder.texts.len()) as u32;
+        }
+        let mut extra = Extra { start: at, texts: String::new() };
+        out.section(Section::Folders);
+        let mut first_child = 0;
+        for (folder, (_, at)) in self.folders.iter().zip(&base) {
+            let (path_at, path_len) = (*at, folder.path.len() as u32);
+            let children = folder.children.len() as u32;
+            out.put(&FolderRec { path_at, path_len, stamp: folder.stamp, first_child, children })?;
+            first_child += children;
+        }
+        out.section(Section::Children);
+        for (folder, (first, at)) in self.folders.iter().zip(&base) {
+            let texts = at + folder.path.len() as u32;
+            for child in &folder.children {
+                let Child { name, flags, meta_stamp, asset_stamp, .. } = *child;
+                let entry = if child.asset == NONE { NONE } else { first + child.asset };
+                let (name_at, name_len) = (texts + name.at, u16::try_from(name.len).unwrap_or(u16::MAX));
+                out.put(&ChildRec { name_at, name_len, flags, meta_stamp, asset_stamp, entry })?;
+            }
+        }
+        self.put_entries(&mut out, &base, &mut extra)?;
+        self.put_refs(&mut out)?;
+        out.section(Section::Scripts);
+        for guid in &self.scripts {
+            out.put(&ScriptRec { guid: *guid })?;
+        }
+        out.section(Section::Diags);
+        for diag in self.diags() {
+            let mut put = |text: &str| extra.put(text);
+            let (code_at, code_len) = put(&diag.code);
+            let (path_at, path_len) = put(&diag.path);
+            let (at_at, at_len) = put(&diag.at);
+            let (message_at, message_len) = put(&diag.message);
+            let (hint_at, hint_len) = put(&diag.hint);
+            out.put(&DiagRec {
+                code_at,
+                code_len,
+                path_at,
+                path_len,
+                at_at,
+                at_len,
+                message_at,
+                message_len,
+                hint_at,
+                hint_len,
+            })?;
+        }
+        let note = extra.put(note);
+        out.section(Section::Texts);
+        for folder in &self.folders {
+            out.bytes(folder.path.as_bytes())?;
+            out.bytes(folder.texts.as_bytes())?;
+        }
+        out.bytes(extra.texts.as_bytes())?;
+        Ok(Unfinished { out, sanitized: self.sanitized, note })
+    }
+
+    fn put_entries(&self, out: &mut Writer, base: &[(u32, u32)], extra: &mut Extra) -> io::Result<()> {
+        let made: Vec<(u32, u32)> = self.renamed.iter().map(|each| extra.put(&each.name)).collect();
+        let mut names = Vec::with_capacity(self.places.len());
+        out.section(Section::Entries);
+        let (mut first_sub, mut first_ref, mut next) = (0u32, 0u32, 0);
+        for (entry, place) in self.places.iter().enumerate() {
+            let folder = &self.folders[place.folder as usize];
+            let asset = &folder.assets[place.asset as usize];
+            let child = folder.children[asset.child as usize];
+            let file_name = folder.get(child.name);
+            let mut own = if asset.flags & Asset::FOLDER == 0 { stem(file_name) } else { file_name };
+            let texts = base[place.folder as usize].1 + folder.path.len() as u32;
+            let mut name = (texts + child.name.at, own.len() as u32);
+            while let Some(each) = self.renamed.get(next).filter(|each| each.entry as usize == entry) {
+                if each.sub == 0 {
+                    (name, own) = (made[next], &each.name);
+                }
+                next += 1;
+            }
+            if asset.flags & Asset::SETTINGS == 0 {
+                names.push(NameRec { hash: name_hash(own), item: entry as u32 });
+            }
+            let class = match asset.kind {
+                Type::Native(class) => class,
+                Type::Script(_) => crate::class_id::ClassId::MonoBehaviour as u32,
+            };
+            out.put(&EntryRec {
+                guid: asset.guid,
+                main: asset.main,
+                script: self.script_index(asset.kind),
+                class,
+                folder: place.folder,
+                child: asset.child,
+                name_at: name.0,
+                name_len: name.1,
+                first_sub,
+                first_ref,
+                flags: asset.flags,
+                reserved: 0,
+            })?;
+            first_sub += folder.subs_of(place.asset as usize).len() as u32;
+            first_ref += folder.refs_of(place.asset as usize).len() as u32;
+        }
+        out.section(Section::Guids);
+        for (guid, entry) in &self.by_guid {
+            out.put(&GuidRec { guid: *guid, entry: *entry })?;
+        }
+        self.put_subs(out, base, &made, &mut names)?;
+        names.par_sort_unstable_by_key(|name| (name.hash, name.item));
+        out.section(Section::Names);
+        names.iter().try_for_each(|name| out.put(name))
+    }
+
+    fn put_subs(
+        &self,
+        out: &mut Writer,
+        base: &[(u32, u32)],
+        made: &[(u32, u32)],
+        names: &mut Vec<NameRec>,
+    ) -> io::Result<()> {
+        out.section(Section::Subs);
+        let (mut count, mut next) = (0u32, 0);
+        for (entry, place) in self.places.iter().enumerate() {
+            let folder = &self.folders[place.folder as usize];
+            let texts = base[place.folder as usize].1 + folder.path.len() as u32;
+            let renamed = |next: usize| self.renamed.get(next).filter(|each| each.entry as usize == entry);
+            while renamed(next).is_some_and(|each| each.sub == 0) {
+                next += 1;
+            }
+            for (n, sub) in folder.subs_of(place.asset as usize).iter().enumerate() {
+                let raw = (texts + sub.name.at, sub.name.len);
+                let (mut name, mut text) = (raw, folder.get(sub.name));
+                if let Some(each) = renamed(next).filter(|each| each.sub as usize == n + 1) {
+                    (name, text) = (made[next], &each.name);
+                    next += 1;
+                }
+                out.put(&SubRec {
+                    file_id: sub.file_id,
+                    class: sub.class_id,
+                    entry: entry as u32,
+                    name_at: name.0,
+                    name_len: name.1,
+                    raw_at: raw.0,
+                    raw_len: raw.1,
+                })?;
+                names.push(NameRec { hash: name_hash(text), item: SUB | count });
+                count += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_refs(&self, out: &mut Writer) -> io::Result<()> {
+        out.section(Section::Refs);
+        let mut targets = self.targets.of_ref.iter();
+        for (source, place) in self.places.iter().enumerate() {
+            for each in self.folders[place.folder as usize].refs_of(place.asset as usize) {
+                let (file_id, line, count) = (each.file_id, each.line, each.count);
+                let target = targets.next().copied().unwrap_or(NONE);
+                out.put(&RefRec { file_id, target, line, count, source: source as u32 })?;
+            }
+        }
+        out.section(Section::Targets);
+        let targets = self.targets.guids.iter().zip(&self.targets.first_use).zip(&self.targets.entries);
+        for ((guid, first_use), entry) in targets {
+            out.put(&TargetRec { guid: *guid, first_use: *first_use, entry: *entry })?;
+        }
+        out.section(Section::Uses);
+        self.targets.uses.iter().try_for_each(|reference| out.put(&UseRec { reference: *reference }))
+    }
+}
+
+/// Texts that stand in no folder.
+struct Extra {
+    start: u32,
+    texts: String,
+}
+
+impl Extra {
+    fn put(&mut self, text: &str) -> (u32, u32) {
+        let at = self.start + self.texts.len() as u32;
+        self.texts.push_str(text);
+        (at, text.len() as u32)
+    }
+}
