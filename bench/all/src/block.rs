@@ -132,7 +132,7 @@ At the same size: more.
     fn markdown_and_json_lead_back() {
         let (blocks, _) = parse(TEXT, "first");
         for block in blocks {
-            assert_eq!(parse(&block.markdown(), &block.name).0, [block.clone()]);
+            assert_eq!(parse(&block.markdown(), &block.name).0, std::slice::from_ref(&block));
             assert_eq!(Block::from_json(&block.to_json()), block);
         }
     }

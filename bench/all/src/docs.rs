@@ -1,7 +1,7 @@
 //! Puts the results into the documentation: whatever stands between `<!-- bench: NAME -->` and `<!-- /bench -->` is made
 //! anew from `bench/results.json`.
 //!
-//! A name is that of a block (`warm`, `mesh-levels`), or one of these: `headlines`, the table of the README; `runs`, when
+//! A name is that of a block: that of its table (`mesh`), or that and more (`mesh-levels`). Or it is one of these: `headlines`, the table of the README; `runs`, when
 //! and where each table was made; `missing`, what could not be measured.
 
 use crate::headlines;
@@ -61,9 +61,12 @@ fn content(name: &str, results: &Results) -> Result<String, String> {
         "missing" => return Ok(missing(results)),
         _ => {}
     }
-    let runs = tables::NAMES.iter().filter_map(|table| results.get(table));
-    let block = runs.filter_map(|run| run.block(name)).next();
-    block.map(|block| block.markdown()).ok_or_else(|| format!("there are no results called {name}"))
+    let table = name.split('-').next().unwrap_or_default();
+    if !tables::NAMES.contains(&table) {
+        return Err(format!("no table is called {name}"));
+    }
+    let block = results.get(table).and_then(|run| run.block(name));
+    Ok(block.map_or_else(|| "Not measured.".to_owned(), |block| block.markdown()))
 }
 
 /// When each table was made, on what, and what else the machine did before.
@@ -126,6 +129,10 @@ mod tests {
         assert!(
             filled("<!-- bench: warmer -->\n<!-- /bench -->", &results())
                 .is_err_and(|e| e.contains("warmer"))
+        );
+        assert!(
+            filled("<!-- bench: cold -->\n<!-- /bench -->", &results())
+                .is_ok_and(|text| text.contains("Not measured."))
         );
         assert!(filled("<!-- bench: warm -->\n", &results()).is_err_and(|e| e.contains("never closed")));
     }

@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run --release --manifest-path bench/all/Cargo.toml -- <data>     every table; <data> has images/, gltf/, unity/
 //!     --only NAME    one table, merged into the results; may be given again
+//!     --no-build     takes the executables as they are
 //!     --quick        small sizes, to see that everything runs; results go to <target>/bench-quick.json
 //! cargo run --release --manifest-path bench/all/Cargo.toml -- docs       fills the documentation from the results
 //!     --check        fails if that would change anything
@@ -37,12 +38,14 @@ fn main() -> ExitCode {
 fn start(arguments: Vec<String>) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let root = root.canonicalize().map_err(|e| format!("{}: {e}", root.display()))?;
-    let (mut data, mut only, mut quick, mut check, mut words) = (None, Vec::new(), false, false, Vec::new());
+    let (mut data, mut only, mut quick, mut build, mut check, mut words) =
+        (None, Vec::new(), false, true, false, Vec::new());
     let mut arguments = arguments.into_iter();
     while let Some(word) = arguments.next() {
         match word.as_str() {
             "--only" => only.push(arguments.next().ok_or("--only wants the name of a table")?),
             "--quick" => quick = true,
+            "--no-build" => build = false,
             "--check" => check = true,
             "docs" | "list" => words.push(word),
             option if option.starts_with('-') => return Err(format!("{option} is not known here")),
@@ -58,7 +61,7 @@ fn start(arguments: Vec<String>) -> Result<(), String> {
             }
             let data =
                 data.map(|d| d.canonicalize().map_err(|e| format!("{}: {e}", d.display()))).transpose()?;
-            return run::all(&run::Plan { root, data, only, quick });
+            return run::all(&run::Plan { root, data, only, quick, build });
         }
     }
     Ok(())

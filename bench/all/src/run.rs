@@ -15,19 +15,22 @@ pub struct Plan {
     pub data: Option<PathBuf>,
     pub only: Vec<String>,
     pub quick: bool,
+    pub build: bool,
 }
 
 /// Runs the tables that are wanted; results are kept after each.
 pub fn all(plan: &Plan) -> Result<(), String> {
     let wanted = |name: &&str| plan.only.is_empty() || plan.only.iter().any(|only| only == name);
-    let names: Vec<&str> = tables::NAMES.into_iter().filter(|name| wanted(&name)).collect();
+    let names: Vec<&str> = tables::NAMES.into_iter().filter(|name| wanted(name)).collect();
     let path = match plan.quick {
         true => target(&plan.root).join("bench-quick.json"),
         false => plan.root.join("bench/results.json"),
     };
     let mut results = Results::read(&path)?;
     // Everything is built before anything is measured: compilers leave a machine warm and its memory full.
-    build(plan, &names)?;
+    if plan.build {
+        build(plan, &names)?;
+    }
     let rivals = match names.contains(&"mesh") {
         true => Rivals::get(&plan.root, &target(&plan.root).join("bench-rivals")),
         false => Rivals::default(),
@@ -52,7 +55,8 @@ pub fn all(plan: &Plan) -> Result<(), String> {
 
 /// Where cargo puts what belongs to the workspace at `place`.
 fn target(place: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| place.join("target"), PathBuf::from)
+    let named = std::env::var_os("CARGO_TARGET_DIR").and_then(|dir| std::path::absolute(dir).ok());
+    named.unwrap_or_else(|| place.join("target"))
 }
 
 fn build(plan: &Plan, names: &[&str]) -> Result<(), String> {
@@ -71,8 +75,9 @@ fn build(plan: &Plan, names: &[&str]) -> Result<(), String> {
 fn cargo(place: &Path, words: &[&str]) -> Result<(), String> {
     let command = format!("cargo {} in {}", words.join(" "), place.display());
     eprintln!("{command}");
-    let done =
-        Command::new("cargo").args(words).current_dir(place).status().map_err(|e| format!("cargo: {e}"))?;
+    let mut command = Command::new("cargo");
+    command.args(words).current_dir(place).env("CARGO_TARGET_DIR", target(place));
+    let done = command.status().map_err(|e| format!("cargo: {e}"))?;
     if done.success() { Ok(()) } else { Err(format!("{command}: failed")) }
 }
 
