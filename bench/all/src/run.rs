@@ -73,12 +73,12 @@ fn build(plan: &Plan, names: &[&str]) -> Result<(), String> {
 }
 
 fn cargo(place: &Path, words: &[&str]) -> Result<(), String> {
-    let command = format!("cargo {} in {}", words.join(" "), place.display());
-    eprintln!("{command}");
+    let what = format!("cargo {} in {}", words.join(" "), place.display());
+    eprintln!("{what}");
     let mut command = Command::new("cargo");
     command.args(words).current_dir(place).env("CARGO_TARGET_DIR", target(place));
     let done = command.status().map_err(|e| format!("cargo: {e}"))?;
-    if done.success() { Ok(()) } else { Err(format!("{command}: failed")) }
+    if done.success() { Ok(()) } else { Err(format!("{what}: failed")) }
 }
 
 /// Runs the programs of one table.
