@@ -1,0 +1,160 @@
+//! Builds what a table needs, runs its programs one after another, and keeps what they print.
+
+use crate::block;
+use crate::results::{self, Results, Run};
+use crate::rivals::Rivals;
+use crate::tables::{self, Setting};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// What is wanted.
+pub struct Plan {
+    pub root: PathBuf,
+    pub data: Option<PathBuf>,
+    pub only: Vec<String>,
+    pub quick: bool,
+    pub build: bool,
+}
+
+/// Runs the tables that are wanted; results are kept after each.
+pub fn all(plan: &Plan) -> Result<(), String> {
+    let wanted = |name: &&str| plan.only.is_empty() || plan.only.iter().any(|only| only == name);
+    let names: Vec<&str> = tables::NAMES.into_iter().filter(|name| wanted(name)).collect();
+    let path = match plan.quick {
+        true => target(&plan.root).join("bench-quick.json"),
+        false => plan.root.join("bench/results.json"),
+    };
+    let mut results = Results::read(&path)?;
+    // Everything is built before anything is measured: compilers leave a machine warm and its memory full.
+    if plan.build {
+        build(plan, &names)?;
+    }
+    let rivals = match names.contains(&"mesh") {
+        true => Rivals::get(&plan.root, &target(&plan.root).join("bench-rivals")),
+        false => Rivals::default(),
+    };
+    let mut failed = Vec::new();
+    for name in names {
+        match table(plan, name, &rivals) {
+            Ok(run) => {
+                eprintln!("{name}: {} s", run.seconds);
+                results.put(name, run);
+                results.write(&path)?;
+            }
+            Err(why) => {
+                eprintln!("{name}: {why}");
+                failed.push(name);
+            }
+        }
+    }
+    eprintln!("results: {}", path.display());
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+}
+
+/// Where cargo puts what belongs to the workspace at `place`.
+fn target(place: &Path) -> PathBuf {
+    let named = std::env::var_os("CARGO_TARGET_DIR").and_then(|dir| std::path::absolute(dir).ok());
+    named.unwrap_or_else(|| place.join("target"))
+}
+
+fn build(plan: &Plan, names: &[&str]) -> Result<(), String> {
+    let mut places: Vec<&str> = names.iter().flat_map(|name| tables::workspaces(name)).copied().collect();
+    places.sort_unstable();
+    places.dedup();
+    if places.contains(&"assetc") {
+        cargo(&plan.root, &["build", "--release", "-p", "kiln-cli"])?;
+    }
+    for place in places {
+        cargo(&plan.root.join("bench").join(place), &["build", "--release", "--workspace", "--bins"])?;
+    }
+    Ok(())
+}
+
+fn cargo(place: &Path, words: &[&str]) -> Result<(), String> {
+    let what = format!("cargo {} in {}", words.join(" "), place.display());
+    eprintln!("{what}");
+    let mut command = Command::new("cargo");
+    command.args(words).current_dir(place).env("CARGO_TARGET_DIR", target(place));
+    let done = command.status().map_err(|e| format!("cargo: {e}"))?;
+    if done.success() { Ok(()) } else { Err(format!("{what}: failed")) }
+}
+
+/// Runs the programs of one table.
+fn table(plan: &Plan, name: &str, rivals: &Rivals) -> Result<Run, String> {
+    let scratch = std::env::temp_dir().join(format!("kiln-bench-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&scratch);
+    fs::create_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
+    let setting = Setting {
+        data: plan.data.as_deref(),
+        root: &plan.root,
+        scratch: &scratch,
+        quick: plan.quick,
+        rivals,
+    };
+    let (programs, missing) = tables::programs(name, &setting);
+    let mut run = Run {
+        when: results::now(),
+        load: results::load(),
+        machine: results::machine(),
+        missing,
+        ..Run::default()
+    };
+    let tidy = |text: &str| without_places(text, plan, &scratch);
+    let start = Instant::now();
+    let mut text = String::new();
+    let mut outcome = Ok(());
+    for words in programs {
+        run.commands.push(tidy(&words.join(" ")));
+        match said(plan, name, &words, &scratch) {
+            Ok(more) => text += &more,
+            Err(why) => outcome = Err(why),
+        }
+    }
+    let _ = fs::remove_dir_all(&scratch);
+    outcome?;
+    run.seconds = start.elapsed().as_secs();
+    let (blocks, more) = block::parse(&tidy(&text), name);
+    run.blocks = blocks;
+    run.missing.extend(more);
+    Ok(run)
+}
+
+/// What a program prints; it is shown as well.
+fn said(plan: &Plan, table: &str, words: &[String], scratch: &Path) -> Result<String, String> {
+    let places = tables::workspaces(table).iter().map(|place| target(&plan.root.join("bench").join(place)));
+    let program =
+        places.map(|target| target.join("release").join(&words[0])).find(|program| program.exists());
+    let program = program.ok_or_else(|| format!("{} was not built", words[0]))?;
+    let mut command = Command::new(program);
+    command.args(&words[1..]).current_dir(scratch).stderr(Stdio::inherit());
+    command.env("KILN_ASSETC", target(&plan.root).join("release/assetc"));
+    command.env("KILN_PICTURES", target(&plan.root.join("bench/uastc")).join("release/pictures"));
+    let done = command.output().map_err(|e| format!("{}: {e}", words[0]))?;
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    eprint!("{text}");
+    if done.status.success() {
+        Ok(text)
+    } else {
+        Err(format!("{} ended with {}", words.join(" "), done.status))
+    }
+}
+
+/// The same text without the places of this machine.
+fn without_places(text: &str, plan: &Plan, scratch: &Path) -> String {
+    let mut text = text.to_owned();
+    let target = target(&plan.root);
+    let places = [
+        (Some(scratch), "<scratch>"),
+        (plan.data.as_deref(), "<data>"),
+        (Some(&target), "target"),
+        (Some(&plan.root), "."),
+    ];
+    for (place, name) in places {
+        if let Some(place) = place {
+            text = text.replace(&place.display().to_string(), name);
+        }
+    }
+    text
+}
