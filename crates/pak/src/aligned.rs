@@ -69,6 +69,7 @@ mod tests {
             assert!(memory.iter().all(|&byte| byte == 7));
         }
         assert!(Aligned::zeroed(usize::MAX).is_none());
-        assert!(Aligned::zeroed(isize::MAX as usize - 15).is_none());
+        // Miri ends a program that asks it for so much.
+        assert!(cfg!(miri) || Aligned::zeroed(isize::MAX as usize - 15).is_none());
     }
 }
