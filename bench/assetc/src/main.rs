@@ -37,6 +37,7 @@ fn main() {
             println!("{}", roots.iter().map(|root| walk::walk(Path::new(root))).sum::<u64>())
         }
         ["copy", from, to] => walk::copy(Path::new(from), Path::new(to)),
+        ["serve"] => store::serve(),
         ["decode", tree] => println!("{}", stages::decode(Path::new(tree))),
         ["warm", runs, counts @ ..] => {
             warm::warm(number(runs), &counts.iter().map(|count| number(count)).collect::<Vec<_>>())

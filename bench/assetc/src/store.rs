@@ -5,7 +5,9 @@ use crate::cold::build;
 use crate::process::Costs;
 use crate::project::Tree;
 use crate::server::Server;
+use std::io::BufRead;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 /// Where no server listens.
 const NOBODY: &str = "http://127.0.0.1:9";
@@ -18,8 +20,7 @@ pub fn store(runs: usize, trees: &[Tree]) {
 }
 
 fn one(name: &str, tree: &Path, runs: usize) {
-    let server = Server::start();
-    let url = server.url();
+    let (url, _server) = start();
     let directory = || tempfile::tempdir().expect("a temporary directory");
     let (warm, sent) = (directory(), directory());
     let place = |dir: &tempfile::TempDir| dir.path().display().to_string();
@@ -51,4 +52,33 @@ fn one(name: &str, tree: &Path, runs: usize) {
     for (what, costs) in names.into_iter().zip(rounds) {
         println!("| {name}: {what} | {} | {:.2} |", costs.cells(1.0), costs.wall() / none);
     }
+}
+
+/// A server in a process of its own, until its input ends: what it keeps must not count as memory of the builds, which
+/// start as copies of this process.
+pub fn serve() {
+    let server = Server::start();
+    println!("{}", server.url());
+    let _ = std::io::stdin().read_line(&mut String::new());
+}
+
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts the server; returns its address.
+fn start() -> (String, Ending) {
+    let me = std::env::current_exe().expect("this program has a path");
+    let mut command = Command::new(me);
+    command.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("a process");
+    let mut url = String::new();
+    let out = child.stdout.take().expect("a pipe");
+    std::io::BufReader::new(out).read_line(&mut url).expect("an address");
+    (url.trim().to_owned(), Ending(child))
 }
