@@ -86,7 +86,19 @@ pub fn load() -> String {
     text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
-/// Cores, processor, memory, kernel and compiler, in one line.
+/// The file system that temporary files, and so all generated sources, lie in.
+fn scratch() -> String {
+    let place = std::env::temp_dir();
+    let text = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let mounts = text.lines().filter_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        Some((words.next()?, words.next()?))
+    });
+    let holding = mounts.filter(|(at, _)| place.starts_with(at)).max_by_key(|(at, _)| at.len());
+    holding.map_or_else(|| "unknown".to_owned(), |(_, kind)| kind.to_owned())
+}
+
+/// Cores, processor, memory, kernel, compiler and where files lay, in one line.
 pub fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let line = |path: &str, key: &str| {
@@ -97,11 +109,12 @@ pub fn machine() -> String {
     let kib: f64 = line("/proc/meminfo", "MemTotal").trim_end_matches(" kB").parse().unwrap_or(0.0);
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     format!(
-        "{cores} cores of {}, {:.0} GB, Linux {}, {}",
+        "{cores} cores of {}, {:.0} GB, Linux {}, {}, generated files on {}",
         line("/proc/cpuinfo", "model name"),
         kib / 1e6,
         kernel.trim(),
-        said("rustc", &["--version"]).unwrap_or_default()
+        said("rustc", &["--version"]).unwrap_or_default(),
+        scratch()
     )
 }
 

@@ -1,52 +1,116 @@
-//! A cold build of a real project: wall time, processor time and peak memory with one thread on one core and with two on
-//! two, and where the time goes.
+//! A cold build: wall time, processor time and peak memory of one thread on one core and of two on two, beside copying the
+//! tree, decoding its pictures and, where there is nothing but pictures, basisu; how that grows; where the time goes.
 
+use crate::process::{self, Cost, Costs};
+use crate::project::{self, Tree};
 use crate::stages;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
+use std::process::{Command, Stdio};
 
-pub struct Run {
-    pub wall: f64,
-    pub cpu: f64,
-    peak: u64,
+/// Who does something with a tree.
+#[derive(Clone, Copy, PartialEq)]
+enum Who {
+    Copy,
+    Decode,
+    Ours(usize),
+    /// basisu at a level, with two threads.
+    Basis(u32),
 }
 
-/// Builds the sources below `assets` into fresh directories, in turn with one thread and with two.
-pub fn cold(assets: &Path, runs: usize) {
-    let program = crate::assetc();
-    let mut best: [Option<Run>; 2] = [None, None];
+impl Who {
+    fn name(self) -> String {
+        match self {
+            Self::Copy => "copying it".to_owned(),
+            Self::Decode => "decoding its pictures".to_owned(),
+            Self::Ours(1) => "ours, one thread".to_owned(),
+            Self::Ours(_) => "ours, two threads".to_owned(),
+            Self::Basis(level) => format!("basisu level {level}, two threads"),
+        }
+    }
+
+    /// What it took, and the bytes of what came out.
+    fn run(self, tree: &Path) -> Option<(Cost, u64)> {
+        let out = tempfile::tempdir().expect("a temporary directory");
+        let me = std::env::current_exe().expect("this program has a path");
+        let mut command = match self {
+            Self::Ours(jobs) => return Some(build(tree, jobs, &[("KILN_CACHE", "off")])),
+            Self::Basis(_) => Command::new(std::env::var_os("KILN_PICTURES")?),
+            _ => Command::new(me),
+        };
+        match self {
+            Self::Copy => command.arg("copy").arg(tree).arg(out.path()),
+            Self::Decode => command.arg("decode").arg(tree),
+            Self::Basis(level) => command.arg(tree).arg(level.to_string()).arg("2").arg(out.path()),
+            Self::Ours(_) => &mut command,
+        };
+        let cost = process::run(command.stdout(Stdio::null()))?;
+        Some((cost, project::size(out.path()).1))
+    }
+}
+
+/// Builds every tree into fresh directories, everyone in turn.
+pub fn cold(runs: usize, trees: &[Tree]) {
+    println!("Whole processes, median of {runs} runs in turn (least–most).\n");
+    println!(
+        "| tree | sources | wall, s | CPU, s | peak memory, MB | output, MB |\n|---|---|---|---|---|---|"
+    );
+    let mut staged = Vec::new();
+    for tree in trees {
+        let floors = [Who::Copy, Who::Decode, Who::Ours(1), Who::Ours(2)];
+        if tree.sizes.is_empty() {
+            rows(&tree.name, &tree.path, runs, &floors);
+            staged.push((tree.name.as_str(), tree.path.as_path()));
+        }
+        for &times in &tree.sizes {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            project::multiply(&tree.path, times, dir.path());
+            let mut everyone = floors.to_vec();
+            everyone.push(Who::Basis(0));
+            // What our default quality is held to would take minutes for the larger ones.
+            everyone.extend((times == 1).then_some(Who::Basis(2)));
+            rows(&format!("{}, {times}×", tree.name), dir.path(), runs, &everyone);
+        }
+    }
+    stages::print(&staged);
+}
+
+fn rows(name: &str, tree: &Path, runs: usize, everyone: &[Who]) {
+    let mut costs = vec![(Costs::default(), 0); everyone.len()];
     for _ in 0..runs {
-        for (jobs, best) in [1, 2].into_iter().zip(&mut best) {
-            let run = build(&program, assets, jobs);
-            if best.as_ref().is_none_or(|b| run.wall < b.wall) {
-                *best = Some(run);
+        for (who, (costs, size)) in everyone.iter().zip(&mut costs) {
+            if let Some((cost, bytes)) = who.run(tree) {
+                costs.push(cost);
+                *size = bytes;
             }
         }
     }
-    let [Some(one), Some(two)] = best else { return };
-    println!("| {} | wall, s | processor, s | peak memory, MB |\n|---|---|---|---|", assets.display());
-    for (name, run) in [("one thread", &one), ("two threads", &two)] {
-        println!("| {name} | {:.2} | {:.2} | {:.0} |", run.wall, run.cpu, run.peak as f64 / 1e6);
+    let sources = project::size(tree).0;
+    for (who, (costs, size)) in everyone.iter().zip(costs) {
+        if costs.0.is_empty() {
+            println!("missing: {} for {name} (it cannot be started, or fails)", who.name());
+            continue;
+        }
+        let size = if *who == Who::Decode { String::new() } else { format!("{:.1}", size as f64 / 1e6) };
+        println!("| {name}: {} | {sources} | {} | {size} |", who.name(), costs.cells(1.0));
     }
-    println!("| ratio | {:.2} | | |\n", one.wall / two.wall);
-    stages::print(assets);
 }
 
-fn build(program: &Path, assets: &Path, jobs: usize) -> Run {
-    build_with(program, assets, jobs, &[("KILN_CACHE".to_owned(), "off".to_owned())])
-}
-
-/// Builds into an empty output, in this environment.
-pub fn build_with(program: &Path, assets: &Path, jobs: usize, vars: &[(String, String)]) -> Run {
+/// Builds into an empty output, in this environment; returns the cost and the bytes of what was written.
+pub fn build(tree: &Path, jobs: usize, vars: &[(&str, &str)]) -> (Cost, u64) {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let input = std::fs::canonicalize(assets).expect("the project is there");
-    std::fs::write(dir.path().join("assetc.yml"), format!("input: {}\n", input.display())).expect("room for a file");
-    let start = Instant::now();
-    let mut child = Command::new(program);
-    child.envs(vars.iter().map(|(name, value)| (name, value)));
-    child.arg("-q").arg("-C").arg(dir.path()).arg(format!("-j{jobs}")).stderr(std::process::Stdio::null());
+    let input = std::fs::canonicalize(tree).expect("the project is there");
+    std::fs::write(dir.path().join("assetc.yml"), format!("input: {}\n", input.display()))
+        .expect("room for a file");
+    let mut command = Command::new(crate::assetc());
+    command.envs(vars.iter().copied());
+    command
+        .arg("-q")
+        .arg("-C")
+        .arg(dir.path())
+        .arg(format!("-j{jobs}"))
+        .stderr(Stdio::null())
+        .stdout(Stdio::null());
     // One thread gets one core: the process that compiles shaders would use the other, and flatter it.
     let pin = move || unsafe {
         let mut cores: libc::cpu_set_t = std::mem::zeroed();
@@ -57,13 +121,7 @@ pub fn build_with(program: &Path, assets: &Path, jobs: usize, vars: &[(String, S
         }
     };
     // SAFETY: between fork and exec it calls the kernel and nothing else.
-    unsafe { child.pre_exec(pin) };
-    let child = child.spawn().expect("assetc runs");
-    let (mut status, mut usage) = (0, unsafe { std::mem::zeroed::<libc::rusage>() });
-    // SAFETY: the process is our child, and both places are ours to write.
-    unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
-    let wall = start.elapsed().as_secs_f64();
-    assert_eq!(status, 0, "the project builds");
-    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
-    Run { wall, cpu: seconds(usage.ru_utime) + seconds(usage.ru_stime), peak: usage.ru_maxrss as u64 * 1024 }
+    unsafe { command.pre_exec(pin) };
+    let cost = process::run(&mut command).expect("assetc builds the project");
+    (cost, project::size(&dir.path().join("runtime")).1)
 }

@@ -6,6 +6,7 @@ use kiln_ir::{Scene, Valid};
 use kiln_kit::{Cook, Fs, Real};
 use kiln_mesh::process::{Input, Settings};
 use kiln_texture::Mode;
+use rayon::prelude::*;
 use std::borrow::Cow;
 use std::path::Path;
 use std::time::Instant;
@@ -19,23 +20,43 @@ struct Seconds {
     packing: f64,
 }
 
-/// Prints the share of each stage.
-pub fn print(assets: &Path) {
+/// Prints the seconds and the share of each stage, for every tree.
+pub fn print(trees: &[(&str, &Path)]) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one");
-    let seconds = pool.install(|| measure(assets));
-    let Seconds { models, meshes, pictures, blocks, packing } = seconds;
-    let total = models + meshes + pictures + blocks + packing;
-    println!("| stage, one thread | s | share |\n|---|---|---|");
-    let rows = [
-        ("reading models", models),
-        ("meshes: weld, tangents, order, meshlets, levels of detail", meshes),
-        ("decoding pictures", pictures),
-        ("mips and UASTC blocks", blocks),
-        ("Zstd", packing),
+    let all: Vec<Seconds> = trees.iter().map(|(_, tree)| pool.install(|| measure(tree))).collect();
+    println!("\n## cold-stages\n");
+    let heads: String = trees.iter().map(|(name, _)| format!(" {name}, s | share |")).collect();
+    println!("| stage, one thread |{heads}\n|---|{}", "---|---|".repeat(trees.len()));
+    let rows: [(&str, fn(&Seconds) -> f64); 5] = [
+        ("reading models", |s| s.models),
+        ("meshes: weld, tangents, order, meshlets, levels of detail", |s| s.meshes),
+        ("decoding pictures", |s| s.pictures),
+        ("mips and UASTC blocks", |s| s.blocks),
+        ("Zstd", |s| s.packing),
     ];
     for (name, time) in rows {
-        println!("| {name} | {time:.2} | {:.0} % |", 100.0 * time / total);
+        let cell = |s: &Seconds| {
+            let total: f64 = rows.iter().map(|(_, time)| time(s)).sum();
+            format!(" {:.2} | {:.0} % |", time(s), 100.0 * time(s) / total)
+        };
+        println!("| {name} |{}", all.iter().map(cell).collect::<String>());
     }
+}
+
+/// Decodes every picture below a folder on all threads, models left alone; returns how many there were.
+pub fn decode(tree: &Path) -> usize {
+    let files = Real::open(tree).expect("the tree is there");
+    let all = files.walk(None).expect("a tree");
+    let paths: Vec<_> = all.files().map(|(path, _)| path.clone()).collect();
+    let one = |path: &kiln_kit::RelPath| {
+        let extension = path.as_str().rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+        let known = IMAGE_EXTENSIONS.contains(&extension.as_str());
+        known
+            && files
+                .read(path)
+                .is_ok_and(|bytes| image::import(&bytes, &extension, &Limits::default()).is_ok())
+    };
+    paths.par_iter().filter(|path| one(path)).count()
 }
 
 fn measure(assets: &Path) -> Seconds {
@@ -48,7 +69,8 @@ fn measure(assets: &Path) -> Seconds {
         if ["gltf", "glb", "obj"].contains(&extension.as_str()) {
             let mut cook = Cook::new(path, &files, &tree, &files);
             let start = Instant::now();
-            let model = if extension == "obj" { obj::import(&mut cook, path) } else { gltf::import(&mut cook, path) };
+            let model =
+                if extension == "obj" { obj::import(&mut cook, path) } else { gltf::import(&mut cook, path) };
             seconds.models += start.elapsed().as_secs_f64();
             let Ok(model) = model else { continue };
             mesh(&model.value, &mut seconds);

@@ -7,8 +7,6 @@ pub struct Clock {
 }
 
 impl Clock {
-    pub const MAX: Self = Self { cpu: f64::MAX, wall: f64::MAX };
-
     pub fn time(work: impl FnOnce()) -> Self {
         let (cpu, wall) = (seconds(libc::CLOCK_THREAD_CPUTIME_ID), seconds(libc::CLOCK_MONOTONIC));
         work();
@@ -16,10 +14,6 @@ impl Clock {
             cpu: seconds(libc::CLOCK_THREAD_CPUTIME_ID) - cpu,
             wall: seconds(libc::CLOCK_MONOTONIC) - wall,
         }
-    }
-
-    pub fn least(self, other: Self) -> Self {
-        Self { cpu: self.cpu.min(other.cpu), wall: self.wall.min(other.wall) }
     }
 }
 

@@ -1,19 +1,22 @@
 //! Every BC7 encoder on the same images in one run.
 //!
 //! ```text
-//! cargo run --release -- ../../../shared/data            the table
-//! cargo run --release -- ../../../shared/data ours       ours alone
+//! cargo run --release -- <data> slow       the whole table
+//! cargo run --release -- <data> ours       ours alone
 //! ```
-//! Other words: `slow` adds the rival's slowest profile, `each` prints every image, `modes` counts the modes of
-//! the blocks, `json` prints the figures as JSON, a number is how often everything is repeated.
+//! Other words: `slow` adds the rival's slowest profile, `quick` takes two images and its fastest, `each` prints every
+//! image, `modes` counts the modes of the blocks, a number is how often everything is repeated.
 //!
 //! One thread. Every image goes through every encoder, round after round, so that a disturbance meets all of
-//! them; the least time of the rounds counts. Everything is decoded by an independent decoder.
+//! them; speeds are medians of the rounds. Everything is decoded by an independent decoder.
 
 mod clock;
 mod encoders;
 #[path = "../../uastc/src/images.rs"]
 mod images;
+#[allow(dead_code, reason = "nothing is measured by the process here")]
+#[path = "../../process.rs"]
+mod process;
 mod table;
 
 use clock::Clock;
@@ -24,14 +27,16 @@ use table::{Figures, Results};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let root = PathBuf::from(arguments.next().unwrap_or_else(|| "../../../shared/data".into()));
+    let root = PathBuf::from(arguments.next().expect("a folder with images/ and gltf/"));
     let words: Vec<String> = arguments.collect();
     let said = |word: &str| words.iter().any(|w| w == word);
     let rounds = words.iter().find_map(|w| w.parse().ok()).unwrap_or(5);
-    let images = images::load(&root);
-
+    let mut images = images::load(&root);
     let mut encoders = Vec::new();
-    if !said("ours") {
+    if said("quick") {
+        images.truncate(2);
+        encoders.push(Encoder::Intel(Profile::UltraFast));
+    } else if !said("ours") {
         encoders.extend(
             [Profile::UltraFast, Profile::VeryFast, Profile::Fast, Profile::Basic].map(Encoder::Intel),
         );
@@ -49,23 +54,19 @@ fn main() {
 
     let mut figures = vec![Vec::new(); encoders.len()];
     for image in &images {
-        let mut best = vec![Clock::MAX; encoders.len()];
+        let mut times = vec![Vec::new(); encoders.len()];
         let mut out = vec![vec![0u8; image.width * image.height]; encoders.len()];
         for _ in 0..rounds {
-            for ((encoder, best), out) in encoders.iter().zip(&mut best).zip(&mut out) {
-                *best = best.least(Clock::time(|| encoder.encode(image, out)));
+            for ((encoder, times), out) in encoders.iter().zip(&mut times).zip(&mut out) {
+                times.push(Clock::time(|| encoder.encode(image, out)));
             }
         }
-        for (i, encoder) in encoders.iter().enumerate() {
+        for (i, (encoder, times)) in encoders.iter().zip(times).enumerate() {
             encoder.finish(&mut out[i]);
-            figures[i].push(Figures::of(image, &out[i], best[i]));
+            figures[i].push(Figures::of(image, &out[i], times));
         }
     }
     let results = Results { images: &images, encoders: &encoders, figures: &figures };
-    if said("json") {
-        results.json();
-        return;
-    }
     results.table();
     results.compare();
     if said("modes") {

@@ -1,13 +1,15 @@
 //! Figures of every image and encoder, and the tables made of them. Ratios are in decibels, and means over the
-//! images; speeds are all texels by all seconds.
+//! images; speeds are all texels by all seconds, round by round.
 
 use crate::clock::Clock;
 use crate::encoders::Encoder;
 use crate::images::Image;
+use crate::process::{median, spread};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Figures {
-    pub time: Clock,
+    /// Of each round.
+    pub times: Vec<Clock>,
     pub rgb: f64,
     pub rgba: f64,
     /// Opaque texels that came out with another alpha, of all texels.
@@ -16,7 +18,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    pub fn of(image: &Image, blocks: &[u8], time: Clock) -> Self {
+    pub fn of(image: &Image, blocks: &[u8], times: Vec<Clock>) -> Self {
         let (mut rgb, mut alpha, mut pierced, mut modes) = (0u64, 0u64, 0u64, [0; 8]);
         for (texels, block) in image.blocks().iter().zip(blocks.as_chunks::<16>().0) {
             let mut decoded = [0; 64];
@@ -32,7 +34,7 @@ impl Figures {
         }
         let count = (image.width * image.height) as f64;
         Self {
-            time,
+            times,
             rgb: psnr(rgb, count * 3.0),
             rgba: psnr(rgb + alpha, count * 4.0),
             pierced: pierced as f64 / count,
@@ -54,8 +56,9 @@ pub struct Results<'a> {
 /// One encoder over all images.
 struct Row {
     name: String,
-    cpu: f64,
-    wall: f64,
+    /// Megapixels by second of processor time, of each round.
+    cpu: Vec<f64>,
+    wall: Vec<f64>,
     rgb: f64,
     rgba: f64,
     alpha_rgba: f64,
@@ -68,10 +71,15 @@ impl Results<'_> {
         let megapixels: f64 = self.images.iter().map(Image::megapixels).sum();
         let with_alpha =
             all.iter().zip(self.images).filter(|(_, image)| image.has_alpha).map(|(f, _)| f.rgba);
+        let rounds = all.first().map_or(0, |f| f.times.len());
+        let speeds = |seconds: fn(&Clock) -> f64| {
+            let round = |n: usize| megapixels / all.iter().map(|f| seconds(&f.times[n])).sum::<f64>();
+            (0..rounds).map(round).collect::<Vec<f64>>()
+        };
         Row {
             name: self.encoders[encoder].name(),
-            cpu: megapixels / all.iter().map(|f| f.time.cpu).sum::<f64>(),
-            wall: megapixels / all.iter().map(|f| f.time.wall).sum::<f64>(),
+            cpu: speeds(|t| t.cpu),
+            wall: speeds(|t| t.wall),
             rgb: mean(all.iter().map(|f| f.rgb)),
             rgba: mean(all.iter().map(|f| f.rgba)),
             alpha_rgba: mean(with_alpha),
@@ -81,7 +89,10 @@ impl Results<'_> {
 
     pub fn table(&self) {
         let megapixels: f64 = self.images.iter().map(Image::megapixels).sum();
-        println!("{} images, {megapixels:.2} megapixels\n", self.images.len());
+        println!(
+            "{} images, {megapixels:.2} megapixels; one thread, 16 bytes a block whoever made it.\n",
+            self.images.len()
+        );
         println!(
             "| encoder | MP/s CPU | MP/s wall | RGB dB | RGBA dB | RGBA dB with alpha | opaque texels pierced |"
         );
@@ -89,18 +100,22 @@ impl Results<'_> {
         for i in 0..self.encoders.len() {
             let Row { name, cpu, wall, rgb, rgba, alpha_rgba, pierced } = self.row(i);
             println!(
-                "| {name} | {cpu:.1} | {wall:.1} | {rgb:.3} | {rgba:.3} | {alpha_rgba:.3} | {pierced:.1} % |"
+                "| {name} | {} | {:.2} | {rgb:.3} | {rgba:.3} | {alpha_rgba:.3} | {pierced:.1} % |",
+                spread(&cpu),
+                median(&wall)
             );
         }
     }
 
     /// Each of ours beside every profile of the rival.
     pub fn compare(&self) {
-        println!("\n| ours | against | times as fast | RGB dB | worst image | RGBA dB | with alpha |");
+        println!(
+            "\n## bc7-against\n\n| ours | against | times as fast | RGB dB | worst image | RGBA dB | with alpha |"
+        );
         println!("|---|---|---|---|---|---|---|");
         for (i, ours) in self.encoders.iter().enumerate() {
             for (k, theirs) in self.encoders.iter().enumerate() {
-                if !matches!((ours, theirs), (Encoder::Ours(..), Encoder::Intel(_))) {
+                if !matches!((ours, theirs), (Encoder::Ours(_, false), Encoder::Intel(_))) {
                     continue;
                 }
                 let (a, b) = (self.row(i), self.row(k));
@@ -112,7 +127,7 @@ impl Results<'_> {
                     "| {} | {} | {:.2} | {:+.3} | {:+.2} ({}) | {:+.3} | {:+.3} |",
                     a.name,
                     b.name,
-                    a.cpu / b.cpu,
+                    median(&a.cpu) / median(&b.cpu),
                     a.rgb - b.rgb,
                     worst.0,
                     worst.1,
@@ -124,7 +139,7 @@ impl Results<'_> {
     }
 
     pub fn modes(&self) {
-        println!("\n| blocks of mode, % | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |");
+        println!("\n## bc7-modes\n\n| blocks of mode, % | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |");
         println!("|---|---|---|---|---|---|---|---|---|");
         for (encoder, all) in self.encoders.iter().zip(self.figures) {
             let mut sums = [0u32; 8];
@@ -147,24 +162,11 @@ impl Results<'_> {
                     "  {:6.2}/{:6.2}/{:6.1}",
                     all[i].rgb,
                     all[i].rgba,
-                    image.megapixels() / all[i].time.cpu
+                    image.megapixels() / median(&all[i].times.iter().map(|t| t.cpu).collect::<Vec<_>>())
                 );
             }
             println!();
         }
-    }
-
-    pub fn json(&self) {
-        let rows: Vec<String> = (0..self.encoders.len())
-            .map(|i| {
-                let Row { name, cpu, wall, rgb, rgba, alpha_rgba, pierced } = self.row(i);
-                format!(
-                    "  {{\"encoder\": \"{name}\", \"mps_cpu\": {cpu:.2}, \"mps_wall\": {wall:.2}, \"rgb_db\": {rgb:.3}, \
-                     \"rgba_db\": {rgba:.3}, \"rgba_db_with_alpha\": {alpha_rgba:.3}, \"pierced_percent\": {pierced:.2}}}"
-                )
-            })
-            .collect();
-        println!("[\n{}\n]", rows.join(",\n"));
     }
 }
 

@@ -1,6 +1,5 @@
 //! Time and memory as Linux counts them. CPU time is not spoilt by a busy machine.
 
-use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// What something took, in seconds.
@@ -10,41 +9,11 @@ pub struct Took {
     pub wall: f64,
 }
 
-impl Took {
-    /// The one with less CPU time.
-    pub fn least(self, other: Took) -> Took {
-        if other.cpu < self.cpu { other } else { self }
-    }
-}
-
 /// Runs `work` on all threads of this process.
 pub fn time<T>(work: impl FnOnce() -> T) -> (T, Took) {
     let (wall, cpu) = (Instant::now(), process_seconds());
     let result = work();
     (result, Took { cpu: process_seconds() - cpu, wall: wall.elapsed().as_secs_f64() })
-}
-
-/// Runs a program to its end, and also tells the most memory it held, in MB; nothing if it cannot be started or fails.
-/// The memory is at least what this process holds, which a child starts from.
-pub fn time_program(program: &str, arguments: &[String]) -> Option<(Took, f64)> {
-    let wall = Instant::now();
-    let quiet = Stdio::null;
-    let child = Command::new(program).args(arguments).stdout(quiet()).stderr(quiet()).spawn().ok()?;
-    // SAFETY: an all-zero `rusage` is a value of that plain C struct; the call waits for a child that nobody else
-    // waits for, and only writes into `status` and `usage`.
-    let (status, usage) = unsafe {
-        let (mut status, mut usage) = (0, std::mem::zeroed::<libc::rusage>());
-        assert_eq!(
-            libc::wait4(child.id() as i32, &mut status, 0, &mut usage),
-            child.id() as i32,
-            "our child ends"
-        );
-        (status, usage)
-    };
-    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
-    let cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-    let took = Took { cpu, wall: wall.elapsed().as_secs_f64() };
-    (status == 0).then_some((took, usage.ru_maxrss as f64 * 1024.0 / 1e6))
 }
 
 /// CPU time of this thread.

@@ -1,25 +1,30 @@
 //! The mesh path beside gltfpack and meshoptimizer's standard builders, in one run.
 //!
 //! ```text
-//! cargo run --release -- ../../../shared/data/gltf 'native=/tmp/gltfpack -noq -i {in} -o {out}' ...
+//! cargo run --release -- all <folder of glTF models> 'native=gltfpack -noq -i {in} -o {out}' ...
 //! ```
-//! The first argument is a folder of glTF models, of which the largest are taken; each further one is a program to
-//! run beside ours: a name, and a command with places for the source and the result. A program named with a `+` gets
-//! the time of meshoptimizer's tangents on top, for one that cannot make tangents itself. Start-up is taken out of
-//! every program's time by running it on a single triangle. `stages` alone shows the sphere's stages, quickly, and `levels` its levels or those of the
-//! models named after it. Times are the least of several runs; Linux only.
+//! Of the models the largest are taken. Each further argument is a program to run beside ours: a name, and a command
+//! with places for the source and the result. A program named with a `+` gets the time of meshoptimizer's tangents on
+//! top, for one that cannot make tangents itself. Start-up is taken out of every program's time by running it on a single
+//! triangle. Times are medians of several runs in turn. `quick` instead of `all` takes one small sphere, once. `stages`
+//! alone shows the sphere's stages, and `levels` its levels or those of the models named after it. Linux only.
 
 mod clock;
 mod distance;
 mod models;
 mod ours;
+#[allow(dead_code, reason = "no bench uses everything")]
+#[path = "../../process.rs"]
+mod process;
 mod quality;
+mod race;
 
-use clock::{Took, time, time_program};
+use clock::time;
 use kiln_mesh::process::{Output, Settings, Stage};
+use race::Rival;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 const RUNS: usize = 5;
@@ -27,57 +32,53 @@ const MODELS: usize = 4;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [word, what, path] = arguments.as_slice()
-        && word == "peak"
-    {
-        return peak(what, Path::new(path));
-    }
-    if let [word, program, rest @ ..] = arguments.as_slice()
-        && word == "held"
-    {
-        return println!("{}", time_program(program, rest).map_or(f64::NAN, |(_, most)| most));
-    }
-    if arguments.first().is_some_and(|word| word == "stages") {
-        let scratch = tempfile::tempdir().expect("a scratch folder");
-        return stages(&models::sphere(scratch.path()));
-    }
-    if let [word, paths @ ..] = arguments.as_slice()
-        && word == "levels"
-    {
-        let scratch = tempfile::tempdir().expect("a scratch folder");
-        let mut paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
-        if paths.is_empty() {
-            paths = vec![models::sphere(scratch.path()), models::relief(scratch.path())];
-        }
-        return levels(&paths.iter().map(processed).collect::<Vec<_>>());
-    }
-    let root = arguments.first().map_or("../../../shared/data/gltf", |path| path);
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let scratch = tempfile::tempdir().expect("a scratch folder");
-    let mut paths = vec![models::sphere(scratch.path())];
-    paths.extend(models::largest(Path::new(root), MODELS, scratch.path()));
-    let rivals: Vec<Rival> = arguments.iter().skip(1).map(|text| Rival::new(text, scratch.path())).collect();
-
-    println!("## Without meshlets and levels, one thread: CPU ms, start-up taken out\n");
-    print!("| model | triangles | import | process | write | ours |");
-    rivals.iter().for_each(|rival| print!(" {} | ratio |", rival.name));
-    println!("\n|{}", "---|".repeat(6 + 2 * rivals.len()));
-    paths.iter().for_each(|path| beside(path, &rivals));
-
-    println!("\n## With meshlets and two levels\n");
-    for path in &paths {
-        stages(path);
+    let folder = scratch.path();
+    match &*words {
+        ["peak", what, path] => peak(what, Path::new(path)),
+        ["held", program, rest @ ..] => {
+            let mut command = Command::new(program);
+            let cost = process::run(command.args(rest).stdout(Stdio::null()).stderr(Stdio::null()));
+            println!("{}", cost.map_or(f64::NAN, |cost| cost.peak));
+        }
+        ["stages"] => stages(&[models::sphere(folder, models::RINGS)], RUNS),
+        ["levels"] => {
+            let paths = [models::sphere(folder, models::RINGS), models::relief(folder)];
+            levels(&paths.iter().map(processed).collect::<Vec<_>>());
+        }
+        ["levels", paths @ ..] => {
+            levels(&paths.iter().map(PathBuf::from).map(|p| processed(&p)).collect::<Vec<_>>())
+        }
+        ["quick", _, rivals @ ..] => all(&[models::sphere(folder, models::RINGS / 16)], rivals, 1, folder),
+        ["all", root, rivals @ ..] => {
+            let mut paths = [4, 2, 1].map(|part| models::sphere(folder, models::RINGS / part)).to_vec();
+            paths.extend(models::largest(Path::new(root), MODELS, folder));
+            all(&paths, rivals, RUNS, folder);
+        }
+        _ => eprintln!("usage: mesh-bench all|quick <folder of models> [name=command]..."),
     }
+}
+
+/// Every table.
+fn all(paths: &[PathBuf], rivals: &[&str], runs: usize, scratch: &Path) {
+    let rivals: Vec<Rival> = rivals.iter().map(|text| Rival::new(text, scratch, runs)).collect();
+    race::table(paths, &rivals, runs);
+    stages(paths, runs);
     println!(
-        "\n## Meshlets\n\n| model | meshlets | mean radius | sum of squares | mean cutoff | cullable |\n|---|---|---|---|---|---|"
+        "\n## mesh-meshlets\n\n| model | meshlets | mean radius | sum of squares | mean cutoff | cullable |\n|---|---|---|---|---|---|"
     );
-    let outputs: Vec<(String, Vec<Output>)> = paths.iter().map(processed).collect();
+    let mut outputs: Vec<(String, Vec<Output>)> = paths.iter().map(processed).collect();
     for (name, outputs) in &outputs {
         let (ours, theirs) = quality::clusters(outputs);
         ours.row(name);
-        theirs.row("  standard builder");
+        theirs.row(&format!("{name}, standard builder"));
+    }
+    if runs > 1 {
+        outputs.push(processed(&models::relief(scratch)));
     }
     levels(&outputs);
-    memory(&paths, &rivals);
+    memory(paths, &rivals);
 }
 
 fn processed(path: &PathBuf) -> (String, Vec<Output>) {
@@ -86,20 +87,20 @@ fn processed(path: &PathBuf) -> (String, Vec<Output>) {
 
 /// Levels beside the standard simplifier's.
 fn levels(outputs: &[(String, Vec<Output>)]) {
-    println!("\n## Levels of the largest part, against the vertices of the full mesh\n");
+    println!("\n## mesh-levels\n");
     println!("| model | triangles | mean distance | largest | normals, degrees |\n|---|---|---|---|---|");
     for (name, outputs) in outputs {
         for (number, level) in quality::levels(outputs).iter().enumerate() {
             level.ours.row(&format!("{name}, level {}", number + 1));
-            level.plain.row("  standard, by position alone");
-            level.weighed.row("  standard, with normals");
+            level.plain.row(&format!("{name}, level {}, by position alone", number + 1));
+            level.weighed.row(&format!("{name}, level {}, with normals", number + 1));
         }
     }
 }
 
 /// The most memory held, each in a process of its own.
 fn memory(paths: &[PathBuf], rivals: &[Rival]) {
-    println!("\n## Memory: the most held, in MB, and that over the decoded mesh\n");
+    println!("\n## mesh-memory\n");
     print!(
         "| model | decoded mesh | without levels and meshlets | | one thread | | two | | simplifier alone | |"
     );
@@ -136,123 +137,48 @@ fn pool(threads: usize) -> rayon::ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool")
 }
 
-/// The least of several runs.
-fn least<T>(mut work: impl FnMut() -> T) -> (T, Took) {
-    let (mut result, mut took) = time(&mut work);
-    for _ in 1..RUNS {
-        let (next, its) = time(&mut work);
-        (result, took) = (next, took.least(its));
-    }
-    (result, took)
-}
-
-struct Rival {
-    name: String,
-    command: Vec<String>,
-    /// Whether it needs the time of making tangents on top.
-    bare: bool,
-    result: PathBuf,
-    start: f64,
-}
-
-impl Rival {
-    fn new(text: &str, scratch: &Path) -> Self {
-        let (name, command) = text.split_once('=').expect("name=command");
-        let mut rival = Self {
-            name: name.to_owned(),
-            command: command.split_whitespace().map(str::to_owned).collect(),
-            bare: name.ends_with('+'),
-            result: scratch.join("result.glb"),
-            start: 0.0,
-        };
-        rival.start = rival.run(&models::triangle(scratch)).map_or(0.0, |took| took.cpu);
-        rival
-    }
-
-    /// The command for a model.
-    fn words(&self, model: &Path) -> Vec<String> {
-        let fill = |word: &String| match word.as_str() {
-            "{in}" => model.to_string_lossy().into_owned(),
-            "{out}" => self.result.to_string_lossy().into_owned(),
-            word => word.to_owned(),
-        };
-        self.command.iter().map(fill).collect()
-    }
-
-    /// The least of several runs.
-    fn run(&self, model: &Path) -> Option<Took> {
-        let words = self.words(model);
-        (0..RUNS).filter_map(|_| Some(time_program(&words[0], &words[1..])?.0)).reduce(Took::least)
-    }
-}
-
-/// Ours in steps, and every rival.
-fn beside(path: &Path, rivals: &[Rival]) {
-    let settings = Settings { lods: Vec::new(), meshlets: false, ..Settings::default() };
-    let pool = pool(1);
-    let (scene, import) = least(|| ours::import(path));
-    let (outputs, process) = least(|| pool.install(|| ours::process(&scene, &settings, &|_, _| ())));
-    let triangles: usize = outputs.iter().map(|output| output.indices.len() / 3).sum();
-    let result = path.with_extension("hmesh");
-    // The outputs are given up to be written, so they are made again for each run.
-    let mut write = f64::MAX;
-    for _ in 0..RUNS {
-        let again = ours::process(&scene, &settings, &|_, _| ());
-        let ((), took) = time(|| std::fs::write(&result, ours::write(again, 0)).expect("room for a mesh"));
-        write = write.min(took.cpu);
-    }
-    let ours = import.cpu + process.cpu + write;
-    let ms = 1e3;
-    print!(
-        "| {} | {triangles} | {:.1} | {:.1} | {:.1} | {:.1} |",
-        name(path),
-        import.cpu * ms,
-        process.cpu * ms,
-        write * ms,
-        ours * ms
-    );
-    let tangents = tangents(&scene);
-    for rival in rivals {
-        match rival.run(path) {
-            None => print!(" fails | |"),
-            Some(took) => {
-                let total = took.cpu - rival.start + if rival.bare { tangents } else { 0.0 };
-                print!(" {:.1} | {:.2} |", total * ms, ours / total);
+/// Everything on: wall and CPU on one thread and on two, and the share of each stage.
+fn stages(paths: &[PathBuf], runs: usize) {
+    println!("\n## mesh-stages\n");
+    let heads = [
+        "one thread CPU, ms",
+        "two threads wall, ms",
+        "two threads CPU, ms",
+        "wall ratio",
+        "stages on one thread",
+    ];
+    println!("| model | one thread wall, ms | {} |\n|{}", heads.join(" | "), "---|".repeat(7));
+    for path in paths {
+        let scene = ours::import(path);
+        let settings = Settings::default();
+        let pools = [1, 2].map(pool);
+        let mut times = [const { (Vec::new(), Vec::new()) }; 2];
+        let mut outputs = [const { Vec::new() }; 2];
+        for _ in 0..runs {
+            for ((pool, (wall, cpu)), output) in pools.iter().zip(&mut times).zip(&mut outputs) {
+                let (found, took) = time(|| pool.install(|| ours::process(&scene, &settings, &|_, _| ())));
+                wall.push(took.wall * 1e3);
+                cpu.push(took.cpu * 1e3);
+                *output = found;
             }
         }
-    }
-    println!();
-}
-
-/// CPU time of meshoptimizer's tangents for every primitive that needs some.
-fn tangents(scene: &kiln_ir::Scene) -> f64 {
-    let mut total = 0.0;
-    for p in scene.meshes.iter().flat_map(|mesh| &mesh.primitives) {
-        if !p.tangents.is_empty() || p.uv0.is_empty() || p.normals.is_empty() {
-            continue;
-        }
-        total += least(|| models::tangents(p)).1.cpu;
-    }
-    total
-}
-
-/// Everything on: wall and CPU on one thread and on two, and the share of each stage.
-fn stages(path: &Path) {
-    let scene = ours::import(path);
-    let settings = Settings::default();
-    let mut outputs = Vec::new();
-    for threads in [1, 2] {
-        let pool = pool(threads);
-        let (found, took) = least(|| pool.install(|| ours::process(&scene, &settings, &|_, _| ())));
+        assert!(outputs[0] == outputs[1], "the result must not depend on the number of threads");
+        let [one, two] = &times;
         println!(
-            "{}, {threads} thread(s): {:.0} ms CPU, {:.0} ms wall",
+            "| {} | {} | {} | {} | {} | {:.2} | {} |",
             name(path),
-            took.cpu * 1e3,
-            took.wall * 1e3
+            process::spread(&one.0),
+            process::spread(&one.1),
+            process::spread(&two.0),
+            process::spread(&two.1),
+            process::median(&one.0) / process::median(&two.0),
+            shares(&scene, &settings)
         );
-        outputs.push(found);
     }
-    assert!(outputs[0] == outputs[1], "the result must not depend on the number of threads");
+}
+
+/// What part of the time each stage takes.
+fn shares(scene: &kiln_ir::Valid<kiln_ir::Scene>, settings: &Settings) -> String {
     let open = Mutex::new(BTreeMap::new());
     let spent = Mutex::new(BTreeMap::<Stage, f64>::new());
     let watch = |stage, begins: bool| {
@@ -263,15 +189,13 @@ fn stages(path: &Path) {
             *spent.lock().expect("no panic").entry(stage).or_default() += now - since;
         }
     };
-    pool(1).install(|| ours::process(&scene, &settings, &watch));
+    pool(1).install(|| ours::process(scene, settings, &watch));
     let mut spent = spent.into_inner().expect("no panic");
     let ordering = spent.get(&Stage::LodOrder).copied().unwrap_or(0.0);
     spent.entry(Stage::Lods).and_modify(|seconds| *seconds -= ordering);
     let total: f64 = spent.values().sum();
-    for (stage, seconds) in spent {
-        print!("  {stage:?} {:.1} %", seconds / total * 100.0);
-    }
-    println!();
+    let share = |(stage, seconds): (Stage, f64)| format!("{stage:?} {:.0} %", seconds / total * 100.0);
+    spent.into_iter().map(share).collect::<Vec<_>>().join(", ")
 }
 
 /// Prints the decoded mesh and the most memory held while it is processed, itself included, in MB. What the program

@@ -4,53 +4,59 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub const SEGMENTS: u32 = 1024;
+/// The rings of the largest globe; there are twice as many segments.
 pub const RINGS: u32 = 512;
 
 /// A picture of one texel, which stands for every picture: materials keep their normal maps, and so need tangents.
 const TEXEL: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
-/// The sphere of 1,048,576 triangles: positions, normals, texture coordinates, one material with a normal map.
-pub fn sphere(folder: &Path) -> PathBuf {
-    globe(folder, "sphere", |_| 1.0)
+/// A sphere: positions, normals, texture coordinates, one material with a normal map. With [`RINGS`] it has 1,048,576
+/// triangles.
+pub fn sphere(folder: &Path, rings: u32) -> PathBuf {
+    let name = match rings {
+        RINGS => "sphere".to_owned(),
+        _ => format!("sphere-{}k", rings * rings * 4 / 1024),
+    };
+    globe(folder, &name, rings, |_| 1.0)
 }
 
 /// As many triangles over a sphere that is rough on its upper half and smooth below: where triangles are needed
 /// is not where they are.
 pub fn relief(folder: &Path) -> PathBuf {
     let sin = libm::sin;
-    globe(folder, "relief", |[x, y, z]| {
+    globe(folder, "relief", RINGS, |[x, y, z]| {
         let rough = (y * 2.5 + 0.5).clamp(0.0, 1.0) * 0.004;
         let coarse = sin(60.0 * x) * sin(67.0 * y + 1.0) * sin(71.0 * z + 2.0);
         1.0 + 0.05 * sin(3.0 * x + 1.0) + rough * (coarse + 0.5 * sin(151.0 * x + 3.0) * sin(139.0 * z))
     })
 }
 
-fn globe(folder: &Path, name: &str, radius: impl Fn([f64; 3]) -> f64) -> PathBuf {
+fn globe(folder: &Path, name: &str, rings: u32, radius: impl Fn([f64; 3]) -> f64) -> PathBuf {
+    let segments = 2 * rings;
     let (mut positions, mut uvs, mut indices) =
         (Vec::<[f32; 3]>::new(), Vec::<[f32; 2]>::new(), Vec::<u32>::new());
-    for ring in 0..=RINGS {
-        for segment in 0..=SEGMENTS {
-            let (u, v) = (f64::from(segment) / f64::from(SEGMENTS), f64::from(ring) / f64::from(RINGS));
+    for ring in 0..=rings {
+        for segment in 0..=segments {
+            let (u, v) = (f64::from(segment) / f64::from(segments), f64::from(ring) / f64::from(rings));
             // Closed to the bit: around the seam and at both poles.
-            let around = f64::from(segment % SEGMENTS) / f64::from(SEGMENTS) * std::f64::consts::TAU;
+            let around = f64::from(segment % segments) / f64::from(segments) * std::f64::consts::TAU;
             let down = v * std::f64::consts::PI;
-            let wide = if ring == RINGS { 0.0 } else { libm::sin(down) };
+            let wide = if ring == rings { 0.0 } else { libm::sin(down) };
             let direction = [libm::cos(around) * wide, libm::cos(down), libm::sin(around) * wide];
             let radius = radius(direction);
             positions.push(direction.map(|c| (c * radius) as f32));
             uvs.push([u as f32, v as f32]);
         }
     }
-    for ring in 0..RINGS {
-        for segment in 0..SEGMENTS {
-            let a = ring * (SEGMENTS + 1) + segment;
-            let b = a + SEGMENTS + 1;
+    for ring in 0..rings {
+        for segment in 0..segments {
+            let a = ring * (segments + 1) + segment;
+            let b = a + segments + 1;
             indices.extend([a, a + 1, b, b, a + 1, b + 1]);
         }
     }
     let mut bin: Vec<u8> = positions.as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect();
-    bin.extend(normals(&positions, &indices).as_flattened().iter().flat_map(|x| x.to_le_bytes()));
+    bin.extend(normals(&positions, &indices, rings).as_flattened().iter().flat_map(|x| x.to_le_bytes()));
     let uv_at = bin.len();
     bin.extend(uvs.as_flattened().iter().flat_map(|x| x.to_le_bytes()));
     let index_at = bin.len();
@@ -77,15 +83,16 @@ fn globe(folder: &Path, name: &str, radius: impl Fn([f64; 3]) -> f64) -> PathBuf
 }
 
 /// The normals of a globe: its positions if it is a sphere, else the mean of the faces around.
-fn normals(positions: &[[f32; 3]], indices: &[u32]) -> Vec<[f32; 3]> {
+fn normals(positions: &[[f32; 3]], indices: &[u32], rings: u32) -> Vec<[f32; 3]> {
     if positions.iter().all(|p| (p.iter().map(|c| c * c).sum::<f32>() - 1.0).abs() < 1e-5) {
         return positions.to_vec();
     }
-    let row = SEGMENTS as usize + 1;
+    let segments = 2 * rings;
+    let row = segments as usize + 1;
     // The first and the last of a row are one place, and so is all of the first and the last row.
     let place = |v: u32| match (v as usize / row, v as usize % row) {
-        (ring, _) if ring == 0 || ring == RINGS as usize => ring * row,
-        (ring, segment) => ring * row + segment % SEGMENTS as usize,
+        (ring, _) if ring == 0 || ring == rings as usize => ring * row,
+        (ring, segment) => ring * row + segment % segments as usize,
     };
     let mut sums = vec![[0.0f64; 3]; positions.len()];
     for triangle in indices.as_chunks::<3>().0 {

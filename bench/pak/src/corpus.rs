@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 struct Random(u64);
 
@@ -13,33 +14,34 @@ impl Random {
     }
 }
 
-/// Writes the corpus and returns the bytes of its sources.
-pub fn generate(root: &Path) -> u64 {
+/// Writes the corpus, or one in so many of its pictures and models and less of the rest, and returns the bytes of its
+/// sources. The largest model is always there.
+pub fn generate(root: &Path, part: u32) -> u64 {
     let mut random = Random(7);
     for dir in ["tex", "mesh", "mat", "sound", "scene", "data"] {
         fs::create_dir_all(root.join(dir)).expect("a folder");
     }
-    for n in 0..36 {
+    for n in 0..36 / part {
         picture(&root.join(format!("tex/t{n}.png")), 1024, n, &mut random);
     }
-    for n in 0..12 {
+    for n in 0..12 / part {
         terrain(&root.join(format!("mesh/m{n}.glb")), 96, n as f32);
         fs::write(root.join(format!("mesh/m{n}.toml")), format!("[mesh]\nsrc = 'm{n}.glb'\n"))
             .expect("a file");
     }
     terrain(&root.join("mesh/terrain.glb"), 362, 99.0);
     fs::write(root.join("mesh/terrain.toml"), "[mesh]\nsrc = 'terrain.glb'\n").expect("a file");
-    for n in 0..120 {
+    for n in 0..120 / part {
         let text = format!(
             "[material]\ncolor = '/tex/t{}.png'\nnormal = '/tex/t{}.png'\nmetal = 0.{}\nrough = 0.5\n",
-            n % 18,
-            18 + n % 18,
+            n % (18 / part),
+            18 / part + n % (18 / part),
             10 + n % 80
         );
         fs::write(root.join(format!("mat/mat{n}.toml")), text).expect("a file");
     }
     // Text-like data, and sound that is compressed already.
-    for n in 0..6 {
+    for n in 0..6_u32.div_ceil(part) {
         let words: String = (0..260_000).fold(String::new(), |mut text, _| {
             let _ = write!(
                 text,
@@ -53,12 +55,12 @@ pub fn generate(root: &Path) -> u64 {
         fs::write(root.join(format!("sound/s{n}.ogg")), noise).expect("a file");
     }
     let mut scene = "[scene]\n".to_owned();
-    for n in 0..2000 {
+    for n in 0..2000 / part {
         let _ = writeln!(
             scene,
             "[[scene.ref]]\nid = 'r{n}'\nmesh = '/mesh/m{}.toml'\nmaterials = ['/mat/mat{}.toml']\ntranslation = [{}.5, 0.0, 1.0]\ntags = ['a', 'b{}']\ndata.hp = {n}",
-            n % 12,
-            n % 120,
+            n % (12 / part),
+            n % (120 / part),
             n,
             n % 7
         );
@@ -82,6 +84,29 @@ pub fn keys(root: &Path, count: usize) {
     }
     fs::write(root.join("none.toml"), "[content]\n[[content.group]]\nassets = ['k/*.bin']\n")
         .expect("a file");
+}
+
+/// Reads every file below a folder, on two threads.
+pub fn read(root: &Path) {
+    let files = Mutex::new(Vec::new());
+    list(root, &mut files.lock().expect("nobody panics"));
+    let next = || files.lock().expect("nobody panics").pop();
+    let reader = || {
+        while let Some(path) = next() {
+            std::hint::black_box(fs::read(path).expect("a file"));
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(reader);
+        reader();
+    });
+}
+
+fn list(dir: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() { list(&path, files) } else { files.push(path) }
+    }
 }
 
 fn size(dir: &Path) -> u64 {

@@ -4,9 +4,11 @@
 //! cargo build --release --workspace --manifest-path bench/pak/Cargo.toml
 //! bench/pak/target/release/bench-pak all [folder]
 //! ```
+//! `quick` instead of `all` takes a sixth of the corpus, once.
 //!
-//! Every figure is taken in a process of its own, the two tools in turn; of several runs the median counts. Reads
-//! compare checksums on our side, and there are none on the other. Bakes are cold: no output, no cache.
+//! Every figure is taken in a process of its own, the two tools in turn; of several runs the median counts, with the
+//! least and the most behind it. Reads compare checksums on our side, and there are none on the other. Bakes are cold:
+//! no output, no cache. The floor of a bake is reading every source, on two threads.
 
 mod corpus;
 mod measure;
@@ -20,55 +22,87 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
-        ["all"] => all(&std::env::temp_dir().join("bench-pak")),
-        ["all", dir] => all(Path::new(dir)),
+        ["all"] => all(&std::env::temp_dir().join("bench-pak"), false),
+        ["all", dir] => all(Path::new(dir), false),
+        ["quick", dir] => all(Path::new(dir), true),
         ["one", what, root, codec] => one(what, Path::new(root), codec),
-        _ => eprintln!("usage: bench-pak all [folder]"),
+        _ => eprintln!("usage: bench-pak all|quick [folder]"),
     }
 }
 
 const CODECS: [&str; 3] = ["none", "snap", "brotli"];
 
-fn all(dir: &Path) {
-    let start = std::time::Instant::now();
+fn all(dir: &Path, quick: bool) {
     let _ = std::fs::remove_dir_all(dir);
     let root = dir.join("corpus");
-    let bytes = corpus::generate(&root);
-    println!("corpus: {:.1} MB of sources\n", bytes as f64 / 1e6);
-    println!("| | pak 0.7.6, wall (CPU) | Kiln, wall (CPU) | | wanted |\n|---|---|---|---|---|");
+    let bytes = corpus::generate(&root, if quick { 6 } else { 1 });
+    let times = |runs: usize| if quick { 1 } else { runs };
+    println!(
+        "{:.1} MB of sources; wall, with the least and the most, and CPU in brackets.\n",
+        bytes as f64 / 1e6
+    );
+    println!("| | pak 0.7.6 | Kiln | ratio | wanted |\n|---|---|---|---|---|");
     for (codec, faster) in CODECS.into_iter().zip([3.0, 3.0, 1.8]) {
-        let runs = if codec == "brotli" { 1 } else { 3 };
+        let runs = times(if codec == "brotli" { 2 } else { 5 });
         let [theirs, ours] = pair("bake", &root, codec, runs);
         race(&format!("bake, {codec}"), &theirs, &ours, faster);
         let size = |tool| std::fs::metadata(output(&root, tool, codec)).map_or(0.0, |m| m.len() as f64 / 1e6);
         share(&format!("size, {codec}"), size("theirs"), size("ours"), 1.03);
-        share(&format!("peak memory of a bake, {codec}"), theirs["rss"], ours["rss"], 0.5);
-        let warm = run("ours", "rebake", &root, codec, 5);
-        let part = 100.0 * warm["wall"] / ours["wall"];
-        let (time, ok) = (took(&warm), mark(part < 2.0));
+        share(&format!("peak memory of a bake, {codec}"), theirs.middle("rss"), ours.middle("rss"), 0.5);
+        let warm = run("ours", "rebake", &root, codec, times(5));
+        let part = 100.0 * warm.middle("wall") / ours.middle("wall");
+        let (time, ok) = (warm.took(), mark(part < 2.0));
         println!("| unchanged bake, {codec} | — | {time} | {part:.2} % of cold | < 2 %{ok} |");
     }
     for (codec, bars) in CODECS.into_iter().zip([[5.0, 2.0], [4.0, 1.3], [40.0, 2.0]]) {
-        let runs = if codec == "brotli" { 3 } else { 5 };
-        for ((what, name), faster) in [("terrain", "10 MB mesh"), ("scan", "everything")].into_iter().zip(bars) {
+        let runs = times(if codec == "brotli" { 3 } else { 5 });
+        for ((what, name), faster) in
+            [("terrain", "10 MB mesh"), ("scan", "everything")].into_iter().zip(bars)
+        {
             let [theirs, ours] = pair(what, &root, codec, runs);
             race(&format!("read {name}, {codec}"), &theirs, &ours, faster);
+            let [a, b] = [theirs.middle("rss"), ours.middle("rss")];
+            println!(
+                "| peak memory of reading {name}, {codec} | {a:.1} MB | {b:.1} MB | {:.3} of it | |",
+                b / a
+            );
         }
     }
-    for (count, faster) in [(100, 1.0), (20_000, 20.0)] {
+    for (count, faster) in [(100, 1.0), (if quick { 500 } else { 20_000 }, 20.0)] {
         let root = dir.join(format!("keys{count}"));
         corpus::keys(&root, count);
         pair("bake", &root, "none", 1);
-        let [theirs, ours] = pair("open", &root, "none", 5);
+        let [theirs, ours] = pair("open", &root, "none", times(5));
         race(&format!("open, {count} keys"), &theirs, &ours, faster);
     }
-    println!("\nThe whole run took {:.0} s.", start.elapsed().as_secs_f64());
+    growth(dir, if quick { &[6] } else { &[4, 2, 1] }, times(5));
+}
+
+/// How a bake grows with its sources, beside reading them.
+fn growth(dir: &Path, parts: &[u32], runs: usize) {
+    println!(
+        "\n## pak-growth\n\n| sources | reading them | pak 0.7.6, bake none | Kiln, bake none | Kiln, a MB of sources |\n|---|---|---|---|---|"
+    );
+    for part in parts {
+        let root = dir.join(format!("part{part}"));
+        let megabytes = corpus::generate(&root, *part) as f64 / 1e6;
+        let floor = run("ours", "floor", &root, "none", runs);
+        let [theirs, ours] = pair("bake", &root, "none", runs);
+        let each = ours.middle("wall") * 1e3 / megabytes;
+        println!(
+            "| {megabytes:.1} MB | {} | {} | {} | {each:.1} ms |",
+            floor.took(),
+            theirs.took(),
+            ours.took()
+        );
+        let _ = std::fs::remove_dir_all(&root);
+    }
 }
 
 /// One row: how many times faster, by the wall.
 fn race(name: &str, theirs: &Figures, ours: &Figures, wanted: f64) {
-    let ratio = theirs["wall"] / ours["wall"];
-    let (a, b, ok) = (took(theirs), took(ours), mark(ratio >= wanted));
+    let ratio = theirs.middle("wall") / ours.middle("wall");
+    let (a, b, ok) = (theirs.took(), ours.took(), mark(ratio >= wanted));
     println!("| {name} | {a} | {b} | {ratio:.1}× | {wanted}×{ok} |");
 }
 
@@ -82,18 +116,6 @@ fn mark(met: bool) -> &'static str {
     if met { "" } else { " **missed**" }
 }
 
-/// Wall and CPU in a unit that fits both.
-fn took(figures: &Figures) -> String {
-    let (wall, cpu) = (figures["wall"], figures["cpu"]);
-    let (factor, unit) = match wall {
-        1.0.. => (1.0, "s"),
-        0.001.. => (1e3, "ms"),
-        _ => (1e6, "µs"),
-    };
-    let digits = |value: f64| format!("{:.*}", if value * factor < 10.0 { 2 } else { 1 }, value * factor);
-    format!("{} {unit} ({})", digits(wall), digits(cpu))
-}
-
 fn output(root: &Path, tool: &str, codec: &str) -> PathBuf {
     root.join(format!(
         "../out-{}/{tool}-{codec}.pak",
@@ -101,35 +123,60 @@ fn output(root: &Path, tool: &str, codec: &str) -> PathBuf {
     ))
 }
 
-type Figures = BTreeMap<String, f64>;
+/// What several processes told, by name.
+#[derive(Default)]
+struct Figures(BTreeMap<String, Vec<f64>>);
+
+impl Figures {
+    fn sorted(&self, name: &str) -> Vec<f64> {
+        let mut values = self.0[name].clone();
+        values.sort_by(f64::total_cmp);
+        values
+    }
+
+    fn middle(&self, name: &str) -> f64 {
+        let values = self.sorted(name);
+        values[values.len() / 2]
+    }
+
+    fn add(&mut self, other: Figures) {
+        for (name, values) in other.0 {
+            self.0.entry(name).or_default().extend(values);
+        }
+    }
+
+    /// Wall with its spread, and CPU, in a unit that fits both.
+    fn took(&self) -> String {
+        let (wall, walls) = (self.middle("wall"), self.sorted("wall"));
+        let (factor, unit) = match wall {
+            1.0.. => (1.0, "s"),
+            0.001.. => (1e3, "ms"),
+            _ => (1e6, "µs"),
+        };
+        let digits = |value: f64| format!("{:.*}", if value * factor < 10.0 { 2 } else { 1 }, value * factor);
+        let (least, most) = (digits(walls[0]), digits(walls[walls.len() - 1]));
+        format!("{} {unit} ({least}–{most}) [{}]", digits(wall), digits(self.middle("cpu")))
+    }
+}
 
 /// Both tools in turn.
 fn pair(what: &str, root: &Path, codec: &str, runs: usize) -> [Figures; 2] {
-    let mut all: [Vec<Figures>; 2] = Default::default();
+    let mut all: [Figures; 2] = Default::default();
     for _ in 0..runs {
         for (tool, all) in ["theirs", "ours"].into_iter().zip(&mut all) {
-            all.push(run(tool, what, root, codec, 1));
+            all.add(run(tool, what, root, codec, 1));
         }
     }
-    all.map(medians)
+    all
 }
 
-fn medians(all: Vec<Figures>) -> Figures {
-    let median = |name: &String| {
-        let mut values: Vec<f64> = all.iter().map(|one| one[name]).collect();
-        values.sort_by(f64::total_cmp);
-        (name.clone(), values[values.len() / 2])
-    };
-    all[0].keys().map(median).collect()
-}
-
-/// The median of several processes.
+/// Several processes.
 fn run(tool: &str, what: &str, root: &Path, codec: &str, runs: usize) -> Figures {
     let me = std::env::current_exe().expect("this program has a path");
     let program = if tool == "ours" { me } else { me.with_file_name("bench-pak-rival") };
     let out = output(root, tool, codec);
     std::fs::create_dir_all(out.parent().expect("a folder")).expect("a folder");
-    let one = |_| {
+    let one = |_: usize| {
         let mut command = Command::new(&program);
         command.args(["one", what]).arg(root).arg(codec);
         if tool == "theirs" {
@@ -140,11 +187,14 @@ fn run(tool: &str, what: &str, root: &Path, codec: &str, runs: usize) -> Figures
         let text = String::from_utf8_lossy(&done.stdout).into_owned();
         let figure = |part: &str| {
             let (name, value) = part.split_once('=')?;
-            Some((name.to_owned(), value.parse().ok()?))
+            Some((name.to_owned(), vec![value.parse().ok()?]))
         };
-        text.lines().last().unwrap_or_default().split(' ').filter_map(figure).collect()
+        Figures(text.lines().last().unwrap_or_default().split(' ').filter_map(figure).collect())
     };
-    medians((0..runs).map(one).collect())
+    (0..runs).map(one).fold(Figures::default(), |mut all, more| {
+        all.add(more);
+        all
+    })
 }
 
 /// One measurement of ours, in this process.
@@ -163,6 +213,7 @@ fn one(what: &str, root: &Path, codec: &str) {
         "rebake" => measure::median(1, || {
             pak::PakBuf::bake(root.join(format!("{codec}.toml")), &out).expect("it bakes")
         }),
+        "floor" => measure::median(1, || corpus::read(root)),
         "open" => measure::median(101, || drop(black_box(open()))),
         "terrain" => {
             let pak = open();

@@ -32,6 +32,16 @@ impl Encoder {
         }
     }
 
+    /// How often it is measured: what takes minutes, less often.
+    pub fn rounds(&self) -> usize {
+        match self {
+            Self::Ours { rdo: None, .. } | Self::Reference { level: 0, rdo: None } => 5,
+            Self::Ours { .. } => 3,
+            Self::Reference { rdo: None, .. } | Self::Cpp { .. } => 2,
+            Self::Reference { .. } => 1,
+        }
+    }
+
     /// The blocks and the seconds of processor time.
     pub fn encode(&self, image: &Image) -> (Vec<[u8; 16]>, f64) {
         match *self {
@@ -44,17 +54,12 @@ impl Encoder {
 
 fn ours(image: &Image, options: &Options) -> (Vec<[u8; 16]>, f64) {
     let mut out = vec![0u8; image.width * image.height];
-    // Often enough to be measurable; the best of three stretches.
-    let repeats = 3;
-    let mut best = f64::MAX;
-    for _ in 0..repeats {
-        let start = thread_seconds();
-        let (width, height) = (image.width as u32, image.height as u32);
-        let view = View::tight(&image.rgba, width, height).expect("a whole image");
-        encode_rows(&view, 0..blocks_high(height), options, &mut out);
-        best = best.min(thread_seconds() - start);
-    }
-    (out.chunks_exact(16).map(|b| b.try_into().expect("sixteen")).collect(), best)
+    let start = thread_seconds();
+    let (width, height) = (image.width as u32, image.height as u32);
+    let view = View::tight(&image.rgba, width, height).expect("a whole image");
+    encode_rows(&view, 0..blocks_high(height), options, &mut out);
+    let seconds = thread_seconds() - start;
+    (out.chunks_exact(16).map(|b| b.try_into().expect("sixteen")).collect(), seconds)
 }
 
 fn reference(image: &Image, level: u32, rdo: Option<f32>) -> (Vec<[u8; 16]>, f64) {

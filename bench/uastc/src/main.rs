@@ -1,14 +1,22 @@
 //! Every UASTC encoder on the same images in one run.
 //!
 //! ```text
-//! cargo run --release -- ../../../shared/data            the whole table
-//! cargo run --release -- ../../../shared/data ours       ours alone, quickly
+//! cargo run --release -- <data> rdo cpp       the whole table
+//! cargo run --release -- <data> ours          ours alone, quickly
 //! ```
-//! Other words: `each` prints every image, `rdo` adds the RDO settings, `cpp` the reference in C++.
+//! Other words: `each` prints every image, `rdo` adds the RDO settings, `cpp` the reference in C++, `quick` takes two
+//! images and ours with the fastest reference.
+//!
+//! Round by round every encoder takes all images, so that a disturbance meets all of them; encoders that take minutes sit
+//! out some rounds. Speeds are medians of the rounds, with the least and the most behind them.
 
 mod encoders;
+mod growth;
 mod images;
 mod measure;
+#[allow(dead_code, reason = "nothing is measured by the process here")]
+#[path = "../../process.rs"]
+mod process;
 
 use encoders::Encoder;
 use images::Image;
@@ -18,19 +26,23 @@ use std::path::PathBuf;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let root = PathBuf::from(arguments.next().unwrap_or_else(|| "../../../shared/data".into()));
+    let root = PathBuf::from(arguments.next().expect("a folder with images/ and gltf/"));
     let words: Vec<String> = arguments.collect();
     let said = |word: &str| words.iter().any(|w| w == word);
-    let images = images::load(&root);
+    let mut images = images::load(&root);
+    if said("quick") {
+        images.truncate(2);
+    }
     let megapixels: f64 = images.iter().map(Image::megapixels).sum();
-    println!("{} images, {megapixels:.2} megapixels\n", images.len());
+    println!("{} images, {megapixels:.2} megapixels; processor time of one thread.\n", images.len());
 
     let mut encoders = Vec::new();
     if !said("ours") {
-        encoders.extend([0, 2, 3].map(|level| Encoder::Reference { level, rdo: None }));
+        let levels: &[u32] = if said("quick") { &[0] } else { &[0, 2, 3] };
+        encoders.extend(levels.iter().map(|&level| Encoder::Reference { level, rdo: None }));
     }
     if said("cpp") {
-        encoders.extend([2, 3].map(|level| Encoder::Cpp { level }));
+        encoders.push(Encoder::Cpp { level: 2 });
     }
     if said("rdo") && !said("ours") {
         encoders.push(Encoder::Reference { level: 2, rdo: Some(1.0) });
@@ -46,28 +58,39 @@ fn main() {
             .extend([0.1, 0.25, 0.5, 1.0].map(|l| Encoder::Ours { quality: Quality::Default, rdo: Some(l) }));
     }
 
+    let results = measured(&encoders, &images, if said("quick") { 1 } else { usize::MAX });
     println!(
-        "| {:24} | MP/s | RGB dB | as BC7 | as ETC1 | as BC1 | alpha dB | EAC dB | normals deg | Zstd 18 KB |",
-        "encoder"
+        "| encoder | MP/s | RGB dB | as BC7 | as ETC1 | as BC1 | alpha dB | EAC dB | normals deg | Zstd 18 KB | memory, MB |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
-    let mut results: Vec<(Encoder, Vec<Figures>)> = Vec::new();
-    for encoder in encoders {
-        let all: Vec<Figures> = images
-            .iter()
-            .map(|image| {
-                let (blocks, seconds) = encoder.encode(image);
-                figures(image, &blocks, seconds)
-            })
-            .collect();
-        row(&encoder, &all, megapixels);
-        results.push((encoder, all));
-    }
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    results.iter().for_each(|(encoder, all)| row(encoder, all, megapixels));
     compare(&images, &results, megapixels);
     compare_rdo(&results, megapixels);
     if said("each") {
         each(&images, &results);
     }
+    growth::print(&images, said("quick"));
+}
+
+/// Round by round, every encoder in turn.
+fn measured(encoders: &[Encoder], images: &[Image], most: usize) -> Vec<(Encoder, Vec<Figures>)> {
+    let mut results: Vec<(Encoder, Vec<Figures>)> = encoders.iter().map(|e| (*e, Vec::new())).collect();
+    let rounds = encoders.iter().map(Encoder::rounds).max().unwrap_or(0).min(most);
+    for round in 0..rounds {
+        for (encoder, all) in results.iter_mut().filter(|(encoder, _)| round < encoder.rounds()) {
+            for (at, image) in images.iter().enumerate() {
+                growth::forget_peak();
+                let before = growth::held("VmRSS:");
+                let (blocks, seconds) = encoder.encode(image);
+                let memory = growth::held("VmHWM:") - before - blocks.len() as f64 * 16.0 / 1e6;
+                if round == 0 {
+                    all.push(Figures { memory: memory.max(0.0), ..figures(image, &blocks) });
+                }
+                all[at].seconds.push(seconds);
+            }
+        }
+    }
+    results
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
@@ -79,15 +102,21 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / count.max(1.0)
 }
 
+/// Megapixels by second, of each round.
+fn speeds(all: &[Figures], megapixels: f64) -> Vec<f64> {
+    let rounds = all.first().map_or(0, |f| f.seconds.len());
+    (0..rounds).map(|round| megapixels / all.iter().map(|f| f.seconds[round]).sum::<f64>()).collect()
+}
+
 fn speed(all: &[Figures], megapixels: f64) -> f64 {
-    megapixels / all.iter().map(|f| f.seconds).sum::<f64>()
+    process::median(&speeds(all, megapixels))
 }
 
 fn row(encoder: &Encoder, all: &[Figures], megapixels: f64) {
     println!(
-        "| {:24} | {:.3} | {:.3} | {:.3} | {:.2} | {:.2} | {:.2} | {:.2} | {:.3} | {:.1} |",
+        "| {} | {} | {:.3} | {:.3} | {:.2} | {:.2} | {:.2} | {:.2} | {:.3} | {:.1} | {:.1} |",
         encoder.name(),
-        speed(all, megapixels),
+        process::spread(&speeds(all, megapixels)),
         mean(all.iter().map(|f| f.rgb)),
         mean(all.iter().map(|f| f.bc7)),
         mean(all.iter().map(|f| f.etc1)),
@@ -96,13 +125,16 @@ fn row(encoder: &Encoder, all: &[Figures], megapixels: f64) {
         mean(all.iter().filter_map(|f| f.eac)),
         mean(all.iter().filter_map(|f| f.angle)),
         mean(all.iter().map(|f| f.zstd as f64 / 1e3)),
+        all.iter().map(|f| f.memory).fold(0.0, f64::max),
     );
 }
 
 /// Ours beside the reference level that each is held to.
 fn compare(images: &[Image], results: &[(Encoder, Vec<Figures>)], megapixels: f64) {
     let find = |wanted: Encoder| results.iter().find(|(e, _)| *e == wanted).map(|(_, all)| all);
-    println!("\n| ours | against | times as fast | RGB dB | worst image | as BC7 | as ETC1 |");
+    println!(
+        "\n## uastc-against\n\n| ours | against | times as fast | RGB dB | worst image | as BC7 | as ETC1 |"
+    );
     println!("|---|---|---|---|---|---|---|");
     for (quality, level) in [(Quality::Fast, 0), (Quality::Default, 2), (Quality::High, 3)] {
         let (Some(ours), Some(theirs)) =
@@ -169,7 +201,7 @@ fn each(images: &[Image], results: &[(Encoder, Vec<Figures>)]) {
                 all[i].rgb,
                 all[i].bc7,
                 all[i].etc1,
-                image.megapixels() / all[i].seconds
+                image.megapixels() / process::median(&all[i].seconds)
             );
         }
         println!();

@@ -3,9 +3,12 @@
 use crate::images::{Image, Use};
 
 /// Figures for one image and one encoder. Ratios in decibels.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Figures {
-    pub seconds: f64,
+    /// Of each round.
+    pub seconds: Vec<f64>,
+    /// The most memory that encoding took beside the image and the blocks, in MB.
+    pub memory: f64,
     pub rgb: f64,
     pub alpha: Option<f64>,
     pub bc7: f64,
@@ -17,7 +20,7 @@ pub struct Figures {
     pub zstd: usize,
 }
 
-pub fn figures(image: &Image, blocks: &[[u8; 16]], seconds: f64) -> Figures {
+pub fn figures(image: &Image, blocks: &[[u8; 16]]) -> Figures {
     let texels = image.blocks();
     let mut sums = Sums::default();
     for (texels, block) in texels.iter().zip(blocks) {
@@ -38,7 +41,6 @@ pub fn figures(image: &Image, blocks: &[[u8; 16]], seconds: f64) -> Figures {
     let count = (blocks.len() * 16) as f64;
     let bytes: Vec<u8> = blocks.iter().flatten().copied().collect();
     Figures {
-        seconds,
         rgb: psnr(sums.rgb, count * 3.0),
         alpha: image.has_alpha.then(|| psnr(sums.alpha, count)),
         bc7: psnr(sums.bc7, count * 3.0),
@@ -47,6 +49,7 @@ pub fn figures(image: &Image, blocks: &[[u8; 16]], seconds: f64) -> Figures {
         bc1: psnr(sums.bc1, count * 3.0),
         angle: (image.purpose == Use::Normal).then_some(sums.angle / count),
         zstd: zstd::bulk::compress(&bytes, 18).expect("memory suffices").len(),
+        ..Figures::default()
     }
 }
 

@@ -38,7 +38,7 @@ pub fn generate(dir: &Path, count: usize) {
         }
         folders += 1;
     }
-    println!("{count} assets in {folders} folders");
+    eprintln!("{count} assets in {folders} folders");
 }
 
 fn asset(dir: &Path, n: usize, count: usize) {

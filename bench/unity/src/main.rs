@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! bench-unity gen <dir> <assets>          a synthetic project, the same each time
-//! bench-unity speed <project> [runs]      cold, warm, lookup: CPU, wall and peak memory of whole processes, run in turn
+//! bench-unity speed <project> <runs> <name of the table>
+//!                                         cold, warm, lookup: CPU, wall and peak memory of whole processes, run in turn
 //! bench-unity quality <project>...        types and sprites against a naive second reading; references that can be named
 //! bench-unity interop <project>...        0.2.0 loads our database and finds the same
 //! ```
@@ -11,6 +12,8 @@
 mod floor;
 mod gen_project;
 mod measure;
+#[path = "../../process.rs"]
+mod process;
 mod quality;
 
 use std::path::{Path, PathBuf};
@@ -21,11 +24,12 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match &*words {
         ["gen", dir, count] => gen_project::generate(Path::new(dir), count.parse().expect("a number")),
-        ["speed", project] => measure::speed(Path::new(project), 7),
-        ["speed", project, runs] => measure::speed(Path::new(project), runs.parse().expect("a number")),
+        ["speed", project, runs, name] => {
+            measure::speed(Path::new(project), runs.parse().expect("a number"), name)
+        }
         ["child", what, project, out] => measure::child(what, Path::new(project), Path::new(out)),
         ["quality", projects @ ..] => {
-            let fine = projects.iter().all(|project| quality::judge(Path::new(project)));
+            let fine = quality::judge(&projects.iter().map(Path::new).collect::<Vec<_>>());
             return if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         }
         ["interop", projects @ ..] => {

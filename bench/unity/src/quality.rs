@@ -34,24 +34,41 @@ fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim)
 }
 
-/// Judges one project; prints what it finds.
-pub fn judge(project: &Path) -> bool {
+/// What was found of one project: the name of a row and its cell.
+type Cells = Vec<(&'static str, String)>;
+
+/// Judges projects and prints a table; what is wrong goes to the other stream.
+pub fn judge(projects: &[&Path]) -> bool {
+    let mut fine = true;
+    let all: Vec<Cells> = projects.iter().map(|project| one(project, &mut fine)).collect();
+    let heads =
+        projects.iter().map(|p| format!(" {} |", p.file_name().unwrap_or_default().to_string_lossy()));
+    println!("## unity-quality\n\n| |{}\n|---|{}", heads.collect::<String>(), "---|".repeat(projects.len()));
+    for (row, (name, _)) in all.first().into_iter().flatten().enumerate() {
+        let cells = all.iter().map(|cells| format!(" {} |", cells.get(row).map_or("", |cell| &cell.1)));
+        println!("| {name} |{}", cells.collect::<String>());
+    }
+    fine
+}
+
+fn one(project: &Path, fine: &mut bool) -> Cells {
     let project = canonical(project);
     let out = tempfile::tempdir().expect("a folder");
     let report = bake_ours(&project, out.path(), None);
     let db = unity_assetdb::store::read(&out.path().join("asset-db.bin")).expect("a database");
-    println!("\n{}: {} entries, {} warnings", project.display(), report.entries, report.warnings.len());
     let mut found = Vec::new();
     for root in ["Assets", "Packages"] {
         metas(&project.join(root), &mut found);
     }
-    let fine = types(&project, &found, &db) & sprites(&project, &found, &db);
-    let share = references(&project, &found, out.path());
-    fine && share >= 0.95
+    let mut cells = vec![("assets", report.entries.to_string())];
+    *fine &= types(&project, &found, &db, &mut cells);
+    *fine &= sprites(&found, &db, &mut cells);
+    *fine &= references(&project, out.path(), &mut cells) >= 0.95;
+    cells
 }
 
 /// The type of every asset in YAML, from its documents split at `--- !u!`.
-fn types(project: &Path, metas: &[PathBuf], db: &AssetDb) -> bool {
+fn types(project: &Path, metas: &[PathBuf], db: &AssetDb, cells: &mut Cells) -> bool {
     let (mut right, mut wrong, mut missing) = (0, Vec::new(), Vec::new());
     for meta in metas {
         let text = String::from_utf8_lossy(&fs::read(meta).expect("a file")).into_owned();
@@ -103,18 +120,15 @@ fn types(project: &Path, metas: &[PathBuf], db: &AssetDb) -> bool {
         };
         if expected == seen { right += 1 } else { wrong.push((hint, expected, seen)) }
     }
-    println!(
-        "  types of YAML assets: {right} right, {} wrong; files without a row: {}",
-        wrong.len(),
-        missing.len()
-    );
-    wrong.iter().take(5).for_each(|each| println!("    {each:?}"));
-    missing.iter().take(5).for_each(|each| println!("    no row: {each}"));
+    cells.push(("types of YAML assets right / wrong", format!("{right} / {}", wrong.len())));
+    cells.push(("files without a row", missing.len().to_string()));
+    wrong.iter().take(5).for_each(|each| eprintln!("    {each:?}"));
+    missing.iter().take(5).for_each(|each| eprintln!("    no row: {each}"));
     wrong.is_empty() && missing.is_empty()
 }
 
 /// The sprites of every sheet, from its lines by exact indentation.
-fn sprites(project: &Path, metas: &[PathBuf], db: &AssetDb) -> bool {
+fn sprites(metas: &[PathBuf], db: &AssetDb, cells: &mut Cells) -> bool {
     let (mut right, mut wrong) = (0, 0);
     for meta in metas {
         let text = String::from_utf8_lossy(&fs::read(meta).expect("a file")).replace("\r\n", "\n");
@@ -142,14 +156,13 @@ fn sprites(project: &Path, metas: &[PathBuf], db: &AssetDb) -> bool {
                 judge(id);
             }
         }
-        let _ = project;
     }
-    println!("  sprites: {right} right, {wrong} wrong");
+    cells.push(("sprites right / wrong", format!("{right} / {wrong}")));
     wrong == 0
 }
 
 /// How many references to assets of the project can be named.
-fn references(project: &Path, metas: &[PathBuf], out: &Path) -> f64 {
+fn references(project: &Path, out: &Path, cells: &mut Cells) -> f64 {
     let index = Index::open(out).expect("an index");
     let mut inner = Inner::new(&index, project);
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
@@ -188,14 +201,17 @@ fn references(project: &Path, metas: &[PathBuf], out: &Path) -> f64 {
     }
     let get = |kind: &str| counts.get(kind).copied().unwrap_or(0) as f64;
     let share = get("named") / (get("named") + get("unnamed")).max(1.0);
-    println!("  references: {counts:?}");
-    println!(
-        "  named of those into the project (inner objects and emptied files aside): {:.2} %",
-        share * 100.0
-    );
+    let inside =
+        ["named", "known without a name", "unknown"].map(|kind| get(&format!("inner objects, {kind}")));
+    cells.push((
+        "references into the project that are named, inner objects and emptied files aside",
+        format!("{:.1} %", share * 100.0),
+    ));
+    let inner_share = inside[0] / inside.iter().sum::<f64>().max(1.0);
+    cells.push(("inner objects of prefabs and scenes named", format!("{:.1} %", inner_share * 100.0)));
     let mut unnamed: Vec<_> = unnamed.into_iter().collect();
     unnamed.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    unnamed.iter().take(8).for_each(|each| println!("    {each:?}"));
+    unnamed.iter().take(8).for_each(|each| eprintln!("    {each:?}"));
     let theirs = tempfile::tempdir().expect("a folder");
     if bake_theirs(project, theirs.path()).is_ok() {
         let db = theirs::store::read(&theirs.path().join("asset-db.bin")).expect("a database");
@@ -217,15 +233,15 @@ fn references(project: &Path, metas: &[PathBuf], out: &Path) -> f64 {
                 named += if known { u64::from(each.count) } else { 0 };
             }
         }
-        println!(
-            "  0.2.0 names {:.1} % of all references into the project; ours {:.1} %",
-            named as f64 / all as f64 * 100.0,
-            (get("named") + get("inner objects, named")) / all as f64 * 100.0
-        );
+        let ours = (get("named") + get("inner objects, named")) / all as f64;
+        cells.push((
+            "all references into the project: 0.2.0 names",
+            format!("{:.1} %", named as f64 / all as f64 * 100.0),
+        ));
+        cells.push(("all references into the project: ours names", format!("{:.1} %", ours * 100.0)));
     } else {
-        println!("  0.2.0 fails on this project");
+        cells.push(("all references into the project: 0.2.0 names", "it fails".to_owned()));
     }
-    let _ = metas;
     share
 }
 

@@ -1,8 +1,12 @@
 //! How much faster two threads are than one: wall time of all images together, strips dealt out as they come.
 //!
 //! ```text
-//! cargo run --release --bin threads -- ../../../shared/data
+//! cargo run --release --bin threads -- <data>
 //! ```
+
+#[allow(dead_code, reason = "nothing is measured by the process here")]
+#[path = "../../../process.rs"]
+mod process;
 
 #[allow(dead_code, reason = "the table uses more of it")]
 #[path = "../images.rs"]
@@ -14,19 +18,21 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 fn main() {
-    let root = std::env::args().nth(1).unwrap_or_else(|| "../../../shared/data".into());
+    let root = std::env::args().nth(1).expect("a folder with images/ and gltf/");
     let images = images::load(&PathBuf::from(root));
-    println!("| quality | one thread, s | two threads, s | ratio |\n|---|---|---|---|");
+    println!("## uastc-threads\n\n| quality | one thread, s | two threads, s | ratio |\n|---|---|---|---|");
     for quality in [Quality::Fast, Quality::Default, Quality::High] {
         let options = Options { quality, rdo: None };
-        // In turn, the best of several, so that a disturbance hits both alike.
-        let mut best = [f64::MAX; 2];
+        // In turn, so that a disturbance hits both alike.
+        let mut times = [const { Vec::new() }; 2];
         for _ in 0..7 {
-            for (threads, best) in [1, 2].into_iter().zip(&mut best) {
-                *best = best.min(seconds(&images, &options, threads));
+            for (threads, times) in [1, 2].into_iter().zip(&mut times) {
+                times.push(seconds(&images, &options, threads));
             }
         }
-        println!("| {quality:?} | {:.3} | {:.3} | {:.2} |", best[0], best[1], best[0] / best[1]);
+        let [one, two] = &times;
+        let ratio = process::median(one) / process::median(two);
+        println!("| {quality:?} | {} | {} | {ratio:.2} |", process::spread(one), process::spread(two));
     }
 }
 

@@ -1,0 +1,51 @@
+//! How the time of our encoder grows with the picture, and what memory it takes.
+
+use crate::images::Image;
+use crate::process::{median, spread};
+use kiln_uastc::{Options, Quality, View, blocks_high, encode_rows};
+use std::fs;
+
+/// Encodes squares of growing side, made of the first image repeated, with Default; one thread.
+pub fn print(images: &[Image], quick: bool) {
+    let Some(image) = images.first() else { return };
+    println!("\n## uastc-growth\n\n| side | megapixels | CPU, ms | ms a megapixel |\n|---|---|---|---|");
+    let sides = if quick { [32u32, 64, 96, 128] } else { [256, 512, 1024, 2048] };
+    let pictures = sides.map(|side| tiled(image, side as usize));
+    let mut times = [const { Vec::new() }; 4];
+    for _ in 0..5 {
+        for ((side, rgba), times) in sides.iter().zip(&pictures).zip(&mut times) {
+            let mut out = vec![0; (side * side) as usize];
+            let view = View::tight(rgba, *side, *side).expect("a square");
+            let start = crate::encoders::thread_seconds();
+            encode_rows(
+                &view,
+                0..blocks_high(*side),
+                &Options { quality: Quality::Default, rdo: None },
+                &mut out,
+            );
+            times.push((crate::encoders::thread_seconds() - start) * 1e3);
+        }
+    }
+    for (side, times) in sides.iter().zip(&times) {
+        let megapixels = f64::from(side * side) / 1e6;
+        println!("| {side} | {megapixels:.2} | {} | {:.1} |", spread(times), median(times) / megapixels);
+    }
+}
+
+fn tiled(image: &Image, side: usize) -> Vec<u8> {
+    let texel =
+        |x: usize, y: usize| &image.rgba[(y % image.height * image.width + x % image.width) * 4..][..4];
+    (0..side * side).flat_map(|i| texel(i % side, i / side)).copied().collect()
+}
+
+/// A line of `/proc/self/status` in MB: `VmRSS:` is what is held now, `VmHWM:` the most since [`forget_peak`].
+pub fn held(field: &str) -> f64 {
+    let status = fs::read_to_string("/proc/self/status").expect("a Linux with /proc");
+    let line = status.lines().find(|line| line.starts_with(field)).expect("a known field");
+    line.split_whitespace().nth(1).and_then(|kib| kib.parse::<f64>().ok()).expect("KiB") * 1024.0 / 1e6
+}
+
+/// Makes the peak start anew.
+pub fn forget_peak() {
+    fs::write("/proc/self/clear_refs", "5").expect("a Linux that forgets the peak");
+}
