@@ -5,6 +5,8 @@
 //! cargo run -p kiln-remote --all-features --example probe -- s3://bucket/prefix
 //! ```
 
+#![allow(clippy::print_stdout, reason = "an example speaks")]
+
 #[cfg(all(feature = "object-store", feature = "reapi"))]
 fn main() {
     use kiln_kit::Hash;
