@@ -85,18 +85,12 @@ pub fn programs(table: &str, with: &Setting) -> (Vec<Vec<String>>, Vec<String>) 
             missing.extend(with.rivals.missing.iter().cloned());
         }
         "unity" => {
-            for (assets, runs) in
-                if with.quick { [("400", "1"), ("800", "1")] } else { [("16000", "7"), ("200000", "3")] }
-            {
+            let sizes =
+                if with.quick { [("400", "1"), ("800", "1")] } else { [("16000", "7"), ("200000", "3")] };
+            for ((assets, runs), name) in sizes.into_iter().zip(["unity-small", "unity-large"]) {
                 let project = text(&with.scratch.join(assets));
                 run(&["bench-unity", "gen", &project, assets]);
-                run(&[
-                    "bench-unity",
-                    "speed",
-                    &project,
-                    runs,
-                    &format!("unity-{}", if assets.len() < 6 { "small" } else { "large" }),
-                ]);
+                run(&["bench-unity", "speed", &project, runs, name]);
             }
             let projects = ["mrtk", "solar-system"].map(|name| data("unity").map(|unity| unity.join(name)));
             match projects {

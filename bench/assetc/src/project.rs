@@ -75,7 +75,7 @@ pub fn size(dir: &Path) -> (usize, u64) {
 pub fn generate(dir: &Path, count: usize) {
     for index in 0..count {
         let folder = dir.join(format!("set_{:03}", index / 100));
-        if index % 100 == 0 {
+        if index.is_multiple_of(100) {
             fs::create_dir_all(&folder).expect("folders can be made");
         }
         fs::write(folder.join(format!("texture_{index:05}.png")), picture(index as u32))

@@ -12,6 +12,7 @@
 
 mod clock;
 mod encoders;
+#[allow(dead_code, reason = "the bench of UASTC uses more of it")]
 #[path = "../../uastc/src/images.rs"]
 mod images;
 #[allow(dead_code, reason = "nothing is measured by the process here")]

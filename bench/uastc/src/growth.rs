@@ -1,9 +1,8 @@
-//! How the time of our encoder grows with the picture, and what memory it takes.
+//! How the time of our encoder grows with the picture.
 
 use crate::images::Image;
 use crate::process::{median, spread};
 use kiln_uastc::{Options, Quality, View, blocks_high, encode_rows};
-use std::fs;
 
 /// Encodes squares of growing side, made of the first image repeated, with Default; one thread.
 pub fn print(images: &[Image], quick: bool) {
@@ -36,16 +35,4 @@ fn tiled(image: &Image, side: usize) -> Vec<u8> {
     let texel =
         |x: usize, y: usize| &image.rgba[(y % image.height * image.width + x % image.width) * 4..][..4];
     (0..side * side).flat_map(|i| texel(i % side, i / side)).copied().collect()
-}
-
-/// A line of `/proc/self/status` in MB: `VmRSS:` is what is held now, `VmHWM:` the most since [`forget_peak`].
-pub fn held(field: &str) -> f64 {
-    let status = fs::read_to_string("/proc/self/status").expect("a Linux with /proc");
-    let line = status.lines().find(|line| line.starts_with(field)).expect("a known field");
-    line.split_whitespace().nth(1).and_then(|kib| kib.parse::<f64>().ok()).expect("KiB") * 1024.0 / 1e6
-}
-
-/// Makes the peak start anew.
-pub fn forget_peak() {
-    fs::write("/proc/self/clear_refs", "5").expect("a Linux that forgets the peak");
 }

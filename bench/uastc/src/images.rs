@@ -114,7 +114,7 @@ fn decode(png: &[u8]) -> Option<(usize, usize, Vec<u8>, usize)> {
 
 /// The window with the fewest blocks of one colour; `None` if even that is mostly flat.
 fn crop(width: usize, height: usize, rgba: &[u8]) -> Option<(usize, usize, Vec<u8>)> {
-    if width * height <= 768 * 512 && width % 4 == 0 && height % 4 == 0 {
+    if width * height <= 768 * 512 && width.is_multiple_of(4) && height.is_multiple_of(4) {
         let all = (busy(width, rgba, 0, 0, width, height) * 4 > width * height / 16).then(|| rgba.to_vec());
         return all.map(|rgba| (width, height, rgba));
     }

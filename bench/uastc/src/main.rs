@@ -60,9 +60,9 @@ fn main() {
 
     let results = measured(&encoders, &images, if said("quick") { 1 } else { usize::MAX });
     println!(
-        "| encoder | MP/s | RGB dB | as BC7 | as ETC1 | as BC1 | alpha dB | EAC dB | normals deg | Zstd 18 KB | memory, MB |"
+        "| encoder | MP/s | RGB dB | as BC7 | as ETC1 | as BC1 | alpha dB | EAC dB | normals deg | Zstd 18 KB |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     results.iter().for_each(|(encoder, all)| row(encoder, all, megapixels));
     compare(&images, &results, megapixels);
     compare_rdo(&results, megapixels);
@@ -79,12 +79,9 @@ fn measured(encoders: &[Encoder], images: &[Image], most: usize) -> Vec<(Encoder
     for round in 0..rounds {
         for (encoder, all) in results.iter_mut().filter(|(encoder, _)| round < encoder.rounds()) {
             for (at, image) in images.iter().enumerate() {
-                growth::forget_peak();
-                let before = growth::held("VmRSS:");
                 let (blocks, seconds) = encoder.encode(image);
-                let memory = growth::held("VmHWM:") - before - blocks.len() as f64 * 16.0 / 1e6;
                 if round == 0 {
-                    all.push(Figures { memory: memory.max(0.0), ..figures(image, &blocks) });
+                    all.push(figures(image, &blocks));
                 }
                 all[at].seconds.push(seconds);
             }
@@ -114,7 +111,7 @@ fn speed(all: &[Figures], megapixels: f64) -> f64 {
 
 fn row(encoder: &Encoder, all: &[Figures], megapixels: f64) {
     println!(
-        "| {} | {} | {:.3} | {:.3} | {:.2} | {:.2} | {:.2} | {:.2} | {:.3} | {:.1} | {:.1} |",
+        "| {} | {} | {:.3} | {:.3} | {:.2} | {:.2} | {:.2} | {:.2} | {:.3} | {:.1} |",
         encoder.name(),
         process::spread(&speeds(all, megapixels)),
         mean(all.iter().map(|f| f.rgb)),
@@ -125,7 +122,6 @@ fn row(encoder: &Encoder, all: &[Figures], megapixels: f64) {
         mean(all.iter().filter_map(|f| f.eac)),
         mean(all.iter().filter_map(|f| f.angle)),
         mean(all.iter().map(|f| f.zstd as f64 / 1e3)),
-        all.iter().map(|f| f.memory).fold(0.0, f64::max),
     );
 }
 

@@ -7,8 +7,6 @@ use crate::images::{Image, Use};
 pub struct Figures {
     /// Of each round.
     pub seconds: Vec<f64>,
-    /// The most memory that encoding took beside the image and the blocks, in MB.
-    pub memory: f64,
     pub rgb: f64,
     pub alpha: Option<f64>,
     pub bc7: f64,

@@ -44,7 +44,7 @@ pub fn generate(dir: &Path, count: usize) {
 fn asset(dir: &Path, n: usize, count: usize) {
     let put = |ext: &str, meta: &str, text: &[u8]| {
         // One name in eight is contested.
-        let name = if n % 8 == 0 { format!("Shared{}", n % 4096) } else { format!("Asset{n}") };
+        let name = if n.is_multiple_of(8) { format!("Shared{}", n % 4096) } else { format!("Asset{n}") };
         let path = dir.join(format!("{name}.{ext}"));
         fs::write(
             dir.join(format!("{name}.{ext}.meta")),
