@@ -14,6 +14,7 @@ use kiln_kit::{Cook, Diag, Real, RelPath, Tree};
 pub(crate) type Import = fn(&mut Cook<'_>, &RelPath) -> Result<Imported<Valid<Scene>>, Diag>;
 
 /// A model that was read.
+#[allow(dead_code, reason = "no example tells all of it")]
 pub(crate) struct Model<'a> {
     /// Its file.
     pub(crate) file: &'a Path,
@@ -22,7 +23,6 @@ pub(crate) struct Model<'a> {
     /// What it came to.
     pub(crate) found: Imported<Valid<Scene>>,
     /// How long that took.
-    #[allow(dead_code, reason = "not every example tells it")]
     pub(crate) took: Duration,
 }
 
