@@ -14,7 +14,7 @@ use kiln_kit::{Cook, Diag, Real, RelPath, Tree};
 pub(crate) type Import = fn(&mut Cook<'_>, &RelPath) -> Result<Imported<Valid<Scene>>, Diag>;
 
 /// A model that was read.
-#[allow(dead_code, reason = "not every example tells all of it")]
+#[allow(dead_code, reason = "no example tells all of it")]
 pub(crate) struct Model<'a> {
     /// Its file.
     pub(crate) file: &'a Path,
