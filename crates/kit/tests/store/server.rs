@@ -74,6 +74,8 @@ impl Server {
                     return;
                 }
                 let (stream, shared) = (stream.unwrap(), ours.clone());
+                // Head and body are written apart: the body must not wait until the head has been acknowledged.
+                stream.set_nodelay(true).unwrap();
                 std::thread::spawn(move || serve(&stream, &shared));
             }
         });
