@@ -150,6 +150,11 @@ impl Cache {
         Cache::load(fs.open_log(name, waiting)?)
     }
 
+    /// What messages call it.
+    pub fn name(&self) -> String {
+        self.log.name()
+    }
+
     /// Loads a journal that is held already, and cuts off a damaged tail.
     pub fn load(mut log: Box<dyn Log>) -> io::Result<Cache> {
         let bytes = log.read()?;

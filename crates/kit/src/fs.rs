@@ -167,6 +167,8 @@ impl Held {
 
 /// A file that grows at its end, held by one owner until dropped.
 pub trait Log: Send {
+    /// What messages call it.
+    fn name(&self) -> String;
     /// All of it.
     fn read(&mut self) -> io::Result<Vec<u8>>;
     /// Cuts it off after `len` bytes.

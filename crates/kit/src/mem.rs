@@ -219,6 +219,10 @@ impl MemLog {
 }
 
 impl Log for MemLog {
+    fn name(&self) -> String {
+        self.name.to_string()
+    }
+
     fn read(&mut self) -> io::Result<Vec<u8>> {
         self.mem.get(self.name.as_str()).ok_or_else(missing)
     }

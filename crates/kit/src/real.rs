@@ -293,6 +293,10 @@ struct RealLog {
 }
 
 impl Log for RealLog {
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
     fn read(&mut self) -> io::Result<Vec<u8>> {
         self.file.seek(SeekFrom::Start(0))?;
         whole(&self.file, self.file.metadata()?.len())

@@ -169,7 +169,7 @@ pub fn run<T: Task>(
         }
     }
     let changes: Vec<_> = moved.iter().map(|(name, record)| (name.as_str(), Some(record))).collect();
-    cache.append(&changes).map_err(|e| journal(&e))?;
+    cache.append(&changes).map_err(|e| journal(&cache.name(), &e))?;
     plan.events.on(Event::Judged { total: tasks.len(), stale: stale.len() });
 
     stale.iter().for_each(|(_, index, _)| tasks[*index].prepare(world));
@@ -180,7 +180,7 @@ pub fn run<T: Task>(
     for (index, result) in kitchen.into_results() {
         done[index] = result;
     }
-    cache.compact().map_err(|e| journal(&e))?;
+    cache.compact().map_err(|e| journal(&cache.name(), &e))?;
     if plan.events.is_over() {
         return Err(Diag::error("stopped", "it was told to end before everything was built"));
     }
@@ -243,7 +243,7 @@ fn forget_orphans<T: Task>(
     }
     let names: Vec<String> = gone.into_iter().map(str::to_owned).collect();
     let changes: Vec<_> = names.iter().map(|name| (name.as_str(), None)).collect();
-    cache.append(&changes).map_err(|e| journal(&e))
+    cache.append(&changes).map_err(|e| journal(&cache.name(), &e))
 }
 
 /// Removes an output. One that was announced, and never known to be in place, has to be what it was meant to be:
@@ -260,8 +260,8 @@ fn remove(world: World<'_>, output: &Output<'_>) -> Result<(), Diag> {
         .map_err(|e| Diag::error("unwritable", format!("cannot remove it: {e}")).path(&path))
 }
 
-fn journal(error: &std::io::Error) -> Diag {
-    Diag::error("journal-unwritable", format!("cannot write the journal: {error}"))
+fn journal(name: &str, error: &std::io::Error) -> Diag {
+    Diag::error("journal-unwritable", format!("cannot write the journal: {error}")).path(name)
 }
 
 /// A source that writes a path, and another one that writes the same, or one that differs in case only: where file

@@ -284,7 +284,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
             }
         }
         let changes: Vec<_> = claims.iter().map(|(name, record)| (*name, Some(record))).collect();
-        cache.append(&changes).map_err(|e| journal(&e))
+        cache.append(&changes).map_err(|e| journal(&cache.name(), &e))
     }
 
     fn remember(&self, published: &[Ready]) -> Result<(), Diag> {
@@ -301,7 +301,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
             }
         }
         let changes: Vec<_> = published.iter().map(|ready| (name(ready), Some(&ready.record))).collect();
-        cache.append(&changes).map_err(|e| journal(&e))
+        cache.append(&changes).map_err(|e| journal(&cache.name(), &e))
     }
 
     fn finish(&self, ready: Ready) {

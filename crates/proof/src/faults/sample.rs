@@ -100,9 +100,7 @@ impl Sample {
     #[track_caller]
     pub fn is_whole(&self, dir: &Path) {
         for (path, bytes) in self.outputs(dir) {
-            let name = path.rsplit('/').next().unwrap_or(&path);
-            let hidden = name.starts_with(".kiln-") || name.starts_with(".asset-db-");
-            let hidden = hidden || name.starts_with(".a.pak.cache.") || is_private(&path);
+            let hidden = is_temporary(&path) || is_private(&path);
             let known = self.wanted.iter().any(|wanted| wanted.get(&path) == Some(&bytes));
             assert!(hidden || known, "{path} is half-written: {} bytes", bytes.len());
         }
@@ -122,6 +120,12 @@ impl Sample {
         let all = self.states.iter().chain(&self.wanted).flat_map(Files::keys);
         all.flat_map(|path| path.split('/')).collect()
     }
+}
+
+/// Whether a file has a name under which nobody looks for anything.
+pub fn is_temporary(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    [".kiln-", ".asset-db-", ".a.pak.cache."].iter().any(|start| name.starts_with(start))
 }
 
 fn is_private(path: &str) -> bool {
