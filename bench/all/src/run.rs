@@ -77,6 +77,11 @@ fn cargo(place: &Path, words: &[&str]) -> Result<(), String> {
     eprintln!("{what}");
     let mut command = Command::new("cargo");
     command.args(words).current_dir(place).env("CARGO_TARGET_DIR", target(place));
+    // What cargo says to this program about itself would make build scripts that look at it run again.
+    let about_us = |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| name.starts_with(start));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(about_us)) {
+        command.env_remove(name);
+    }
     let done = command.status().map_err(|e| format!("cargo: {e}"))?;
     if done.success() { Ok(()) } else { Err(format!("{what}: failed")) }
 }
