@@ -11,8 +11,8 @@ use kiln_kit::Diag;
 /// How deep values may nest. glTF itself needs ten; the rest is for what applications add.
 const MAX_DEPTH: usize = 128;
 
-/// How many values there may be: about one GiB of them.
-const MAX_VALUES: usize = 1 << 25;
+/// How many values there may be: 128 MiB of them. A scene of a hundred thousand nodes has half as many.
+const MAX_VALUES: usize = 1 << 22;
 
 /// A value. Members stand in the order of the text.
 #[derive(Clone, Debug, PartialEq)]

@@ -259,7 +259,7 @@ fn names(sample: &Sample, complaint: &str, dir: &Path) -> bool {
     complaint.contains(&*here)
         || complaint.contains("]: .: ")
         || sample.names().iter().any(|name| name.len() > 3 && complaint.contains(name))
-        || ["Library", "Packages", "ProjectSettings", "runtime", "out/", "]: out:", "thread"]
+        || ["Library", "Packages", "ProjectSettings", "runtime", "out/", "]: out:", "]: art:", "thread"]
             .iter()
             .any(|name| complaint.contains(name))
 }
