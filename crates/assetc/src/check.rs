@@ -7,10 +7,10 @@
 //! A subdirectory with a journal of its own is another output, and is left to a check of its own; so is the pack
 //! beside it, but for its structure.
 
-use crate::build::{JOURNAL, at_root, journal_path};
+use crate::build::{JOURNAL, at_root};
 use crate::runtime::Runtime;
 use kiln_format::{FORMATS, by_path};
-use kiln_kit::{Diag, Hash, Records};
+use kiln_kit::{Diag, Hash};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -83,13 +83,6 @@ pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<Checked, Diag> {
 /// Whether a file is the pack beside another output that lies inside this one.
 fn is_pack_of_another(output: &Path, file: &str) -> bool {
     file.strip_suffix(".hpack").is_some_and(|dir| output.join(dir).join(JOURNAL).is_file())
-}
-
-/// The journal of an output directory, or no records when it has none.
-pub(crate) fn read_records(output: &Path, waiting: &dyn Fn()) -> Result<Records, Diag> {
-    let fault = |e| at_root("unreadable", output, &e);
-    let real = kiln_kit::Real::open(output).map_err(fault)?;
-    Records::read(&real, &journal_path(), waiting).map_err(fault)
 }
 
 fn check_file(runtime: &Runtime, path: &str, written: Option<&Hash>) -> Vec<Diag> {

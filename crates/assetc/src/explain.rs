@@ -2,10 +2,10 @@
 //! build would cook it.
 
 use crate::build::{JOURNAL, at_root};
-use crate::check::read_records;
 use crate::config::{Resolver, Roots};
 use crate::graph::standing;
 use crate::plan::plan;
+use crate::runtime::read_records;
 use crate::tools::Tools;
 use kiln_kit::stale::{Hints, Verdict, judge};
 use kiln_kit::{Diag, Fs, Real, RelPath, Severity, Task, Tree, Why, World};

@@ -4,8 +4,8 @@
 //! that hold them. It is read from the journal, so that it tells what a build did, not what a configuration might mean.
 
 use crate::build::{LINK, PACK};
-use crate::check::read_records;
 use crate::config::Roots;
+use crate::runtime::read_records;
 use kiln_kit::Diag;
 use kiln_kit::record::Seen;
 use std::collections::BTreeSet;

@@ -79,21 +79,24 @@ pub fn recipe_for(entry: &Entry, embed: bool) -> Option<&'static dyn Recipe> {
         RECIPES.iter().copied().find(|recipe| recipe.claims(is_file, &suffix))
     };
     let recipe = if embed && is_file { Some(&Embed as &dyn Recipe) } else { by_name() }?;
-    let hidden = entry.path.components().any(|part| part.starts_with('.'));
-    (!hidden).then_some(recipe)
+    (!is_hidden(&entry.path)).then_some(recipe)
+}
+
+/// Whether a name on the way starts with a dot: such files are nobody's source.
+fn is_hidden(path: &RelPath) -> bool {
+    path.components().any(|part| part.starts_with('.'))
 }
 
 /// What is said of a file that this program would take for a source if it had been built with all features. It is no
 /// error: such a file may well lie beside what was exported from it.
 pub(crate) fn unread(entry: &Entry) -> Option<Diag> {
     let fbx = entry.file.is_some() && suffix(&entry.path).is_some_and(|suffix| suffix.is(&["fbx"]));
-    let hidden = entry.path.components().any(|part| part.starts_with('.'));
     let warning = || {
         Diag::warning("fbx-feature", "this assetc was built without FBX, so nothing is written for it")
             .path(&entry.path)
             .hint("build assetc with `--features fbx`, or export the model as glTF")
     };
-    (cfg!(not(feature = "fbx")) && fbx && !hidden).then(warning)
+    (cfg!(not(feature = "fbx")) && fbx && !is_hidden(&entry.path)).then(warning)
 }
 
 /// What the last dots of a name say, whatever their case: `wall.n.png` is a `png` of the mode that `n` stands for.

@@ -1,7 +1,6 @@
 //! A set of runtime files to look at: an output directory or a pack.
 
-use crate::build::JOURNAL;
-use crate::check::read_records;
+use crate::build::{JOURNAL, at_root, journal_path};
 use crate::pack;
 use kiln_format::Lookup;
 use kiln_format::hpack::Toc;
@@ -35,6 +34,13 @@ struct Pack {
     head_len: u64,
     /// Where each file starts.
     offsets: BTreeMap<String, u64>,
+}
+
+/// The journal of an output directory, or no records when it has none.
+pub(crate) fn read_records(output: &Path, waiting: &dyn Fn()) -> Result<Records, Diag> {
+    let fault = |e| at_root("unreadable", output, &e);
+    let real = Real::open(output).map_err(fault)?;
+    Records::read(&real, &journal_path(), waiting).map_err(fault)
 }
 
 impl Runtime {

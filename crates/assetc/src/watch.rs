@@ -12,8 +12,8 @@ pub use bell::{Bell, Woken};
 pub use hints::{Hints, Listener, Place};
 
 use crate::build::{Report, Request, build};
-use crate::check::read_records;
 use crate::config::{Config, FILE_NAME, Roots};
+use crate::runtime::read_records;
 use crate::tools::Tools;
 use kiln_kit::{Diag, Event, Events, Hash, Stamp, State, Store};
 use look::Look;

@@ -163,7 +163,8 @@ impl<'a> Cook<'a> {
     }
 
     fn stage(&mut self, path: &RelPath, bytes: &[u8], work: Option<WorkKey>) -> Result<(), Diag> {
-        if let Some(e) = self.emitted.iter().find(|e| fold(e.path.as_str()) == fold(path.as_str())) {
+        let folded = fold(path.as_str());
+        if let Some(e) = self.emitted.iter().find(|e| fold(e.path.as_str()) == folded) {
             let path = &e.path;
             return Err(Diag::error("output-conflict", format!("it writes {path} twice")).path(self.source));
         }

@@ -7,7 +7,7 @@ mod run {
     use kiln_proof::faults::case::{quiet_panics, run_row};
     use kiln_proof::faults::report::Failure;
     use kiln_proof::faults::tool::Tools;
-    use kiln_proof::faults::{ROWS, Setup, bombs};
+    use kiln_proof::faults::{ROWS, Setup, measured};
     use std::io::Write;
     use std::path::{Path, PathBuf};
     use std::process::ExitCode;
@@ -71,8 +71,8 @@ Exit codes: 0 everything held; 1 something did not; 2 usage; 3 what was run held
 
     pub(crate) fn main() -> ExitCode {
         let mut args = std::env::args().skip(1).peekable();
-        if args.peek().map(String::as_str) == Some(bombs::MEASURED) {
-            return bombs::measured(args.skip(1));
+        if args.peek().map(String::as_str) == Some(measured::MEASURED) {
+            return measured::measured(args.skip(1));
         }
         match parse(args) {
             Ok(Some(args)) => attack(&args),

@@ -12,6 +12,7 @@ pub mod edits;
 pub mod files;
 pub mod histories;
 pub mod kills;
+pub mod measured;
 pub mod moving;
 pub mod odd;
 pub mod project;

@@ -1,9 +1,9 @@
 //! Endurance: thousands of small edits, each followed by a run, or seen by one watch that never ends. Memory,
 //! descriptors and what lies on the disk stay where they were, and the end is what a clean run gives.
 
-use super::bombs::measure;
 use super::case::{Case, NotRun, random};
 use super::files::{self, Files};
+use super::measured::measure;
 use super::sample::Sample;
 use super::tool;
 use super::watch::Watch;
@@ -79,7 +79,7 @@ struct Look {
     bytes: u64,
 }
 
-/// Everything that is no source, journals and the store included.
+/// How many files there are below a directory, and how large, without sources.
 fn on_disk(sample: &Sample, dir: &Path) -> (u64, u64) {
     let mut all = files::tree(dir);
     all.retain(|path, _| !sample.is_source(path));
@@ -128,10 +128,8 @@ fn plain(sample: &Sample, edits: usize, random: &mut Random, dir: &Path) -> usiz
         }
         let (ran, memory_kb, _) = measure(&with_store(sample.command(dir)), dir);
         ran.expect(0);
-        let ((files, bytes), kept) = (on_disk(sample, dir), files::tree(&store));
-        let kept_bytes: u64 = kept.values().map(|bytes| bytes.len() as u64).sum();
-        let (files, bytes) = (files + kept.len() as u64, bytes + kept_bytes);
-        looks.push(Look { memory_kb, descriptors: 0, files, bytes });
+        let ((files, bytes), kept) = (on_disk(sample, dir), on_disk(sample, &store));
+        looks.push(Look { memory_kb, descriptors: 0, files: files + kept.0, bytes: bytes + kept.1 });
     }
     is_flat(sample.name, edits, &looks);
     sample.put(dir, 1);
