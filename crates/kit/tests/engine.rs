@@ -4,6 +4,7 @@ use kiln_kit::mem::{Mem, Op};
 use kiln_kit::{Cache, Cook, Diag, Done, Event, Events, Fs, Plan, RelPath, State, Task, Why, World, run};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 const JOURNAL: &str = ".journal";
 const SECOND: i64 = 1_000_000_000;
@@ -361,12 +362,22 @@ fn outputs_that_differ_in_case_only_are_one() {
     let one = "which are one file on many systems";
     assert!(told[0].contains("output-conflict") && told[0].contains(&format!("x and X, {one}")), "{told:?}");
     assert!(told[1].contains("output-conflict") && told[1].contains(&format!("X and x, {one}")), "{told:?}");
-    // Of one source, another spelling takes the place of the first.
+    // Of one source, another spelling takes the place of the first, which goes before: afterwards it may be the new one.
     p.src.delete("a");
     p.built();
     p.src.put("b", "=x");
     p.src.tick(SECOND);
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&steps);
+    p.out.inject(Some(Box::new(move |op, path| {
+        if matches!(op, Op::Publish | Op::Remove) {
+            log.lock().unwrap().push((op, path.to_owned()));
+        }
+        None
+    })));
     p.built();
+    p.out.inject(None);
+    assert_eq!(*steps.lock().unwrap(), [(Op::Remove, "X".to_owned()), (Op::Publish, "x".to_owned())]);
     assert_eq!(p.outputs(), p.clean());
     assert_eq!(p.outputs().len(), 1);
 }

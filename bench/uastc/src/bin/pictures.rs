@@ -1,8 +1,9 @@
-//! basisu, as a build would use it: every PNG of a folder to UASTC with mips, and Zstd around that. The rival of a cold
-//! build over pictures alone (`bench/assetc`).
+//! basisu, as a build would use it: every PNG of a folder to UASTC of level 2 with mips, and Zstd around that. The rival of
+//! a cold build over pictures alone (`bench/assetc`). The crate sets a level by OR with its default, 2, so that no level
+//! but 2 and 3 can be had from it.
 //!
 //! ```text
-//! pictures <folder> <level> <threads> <output folder>
+//! pictures <folder> <threads> <output folder>
 //! ```
 
 use basis_universal::encoding::{ColorSpace, Compressor, CompressorParams, encoder_init};
@@ -14,8 +15,8 @@ const ZSTD: i32 = 6;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, level, threads, out] = arguments.as_slice() else { panic!("see the head of this file") };
-    let (level, threads) = (level.parse().expect("a level"), threads.parse().expect("a number"));
+    let [folder, threads, out] = arguments.as_slice() else { panic!("see the head of this file") };
+    let threads = threads.parse().expect("a number");
     encoder_init();
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
@@ -27,7 +28,7 @@ fn main() {
         params.set_basis_format(basis_universal::BasisTextureFormat::UASTC4x4);
         params.set_color_space(ColorSpace::Srgb);
         params.set_mip_color_space(ColorSpace::Srgb);
-        params.set_uastc_quality_level(level);
+        params.set_uastc_quality_level(basis_universal::UASTC_QUALITY_DEFAULT);
         params.set_generate_mipmaps(true);
         params.source_image_mut(0).init(&texels, width, height, channels);
         let mut compressor = Compressor::new(threads);

@@ -234,7 +234,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
             files.extend(emitted.into_iter().map(|e| (e.staged, e.path)));
             cooks.push((ready, outputs));
         }
-        if let Err(error) = self.announce(&cooks) {
+        if let Err(error) = self.announce(&cooks).and_then(|()| self.make_way(&cooks)) {
             cooks.into_iter().for_each(|(ready, _)| self.fail(ready.index, error.clone(), vec![]));
             return;
         }
@@ -287,19 +287,40 @@ impl<'a, T: Task> Kitchen<'a, T> {
         cache.append(&changes).map_err(|e| journal(&cache.name(), &e))
     }
 
+    /// What a source wrote under a name that differs in case only goes first: where that is the same file, removing it
+    /// afterwards would remove the new one.
+    fn make_way(&self, cooks: &[(Ready, Vec<Wrote>)]) -> Result<(), Diag> {
+        cooks.iter().try_for_each(|(ready, _)| {
+            self.remove_old(ready, |output, owner| {
+                owner.is_some_and(|(path, by)| by == ready.index && path != output)
+            })
+        })
+    }
+
+    /// Removes those of the recorded outputs of a source that `unwanted` picks, given who writes them now, in any case.
+    fn remove_old(
+        &self,
+        ready: &Ready,
+        unwanted: impl Fn(&str, Option<(&str, usize)>) -> bool,
+    ) -> Result<(), Diag> {
+        let cache = lock(&self.cache);
+        let Some(old) = cache.records().get(self.tasks[ready.index].source().as_str()) else { return Ok(()) };
+        let owners = lock(&self.owners);
+        let owner = |path: &str| owners.get(&*fold(path)).map(|(path, by)| (path.as_str(), *by));
+        old.outputs
+            .iter()
+            .filter(|output| unwanted(&output.path, owner(&output.path)))
+            .try_for_each(|output| remove(self.world, output))
+    }
+
     fn remember(&self, published: &[Ready]) -> Result<(), Diag> {
         let name = |ready: &Ready| self.tasks[ready.index].source().as_str();
-        let mut cache = lock(&self.cache);
         for ready in published {
-            let Some(old) = cache.records().get(name(ready)) else { continue };
-            let owners = lock(&self.owners);
-            let owned = |o: &&Output<'_>| {
-                owners.get(&*fold(&o.path)).is_some_and(|(path, _)| path.as_str() == o.path)
-            };
-            for output in old.outputs.iter().filter(|o| !owned(o)) {
-                remove(self.world, output)?;
-            }
+            self.remove_old(ready, |output, owner| {
+                owner.is_none_or(|(path, by)| path != output && by != ready.index)
+            })?;
         }
+        let mut cache = lock(&self.cache);
         let changes: Vec<_> = published.iter().map(|ready| (name(ready), Some(&ready.record))).collect();
         cache.append(&changes).map_err(|e| journal(&cache.name(), &e))
     }

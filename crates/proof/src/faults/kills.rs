@@ -55,7 +55,7 @@ fn cases(setup: &Setup) -> Result<Vec<Case>, NotRun> {
                 cases.push(Case::counted(name, move |dir| at_call(&sample, edit, &point, dir)));
             }
         }
-        for n in 0..setup.of(3, 150) {
+        for n in 0..setup.of(3, 280) {
             let (name, sample) = (format!("{} at some time {n}", sample.name), Arc::clone(&sample));
             let seed = setup.seed;
             cases.push(Case::counted(name.clone(), move |dir| at_some_time(&sample, &name, seed, dir)));
@@ -63,7 +63,7 @@ fn cases(setup: &Setup) -> Result<Vec<Case>, NotRun> {
     }
     if let Some(art) = setup.showcase.as_ref().filter(|_| !setup.short) {
         let showcase = Arc::new(Showcase::new(art, &setup.tools, &setup.room));
-        for n in 0..25 {
+        for n in 0..40 {
             let (name, showcase, seed) = (format!("showcase {n}"), Arc::clone(&showcase), setup.seed);
             cases.push(Case::counted(name.clone(), move |dir| showcase.killed(&name, seed, dir)));
         }
