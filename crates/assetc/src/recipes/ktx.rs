@@ -8,7 +8,7 @@ use kiln_kit::{Cook, Diag, Made, RelPath, WorkKey};
 use kiln_texture::{Encoded, Mode, Payload};
 
 /// The version of everything between pixels and bytes: raised when a texture comes out differently.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// What `KTXwriter` says. Without a version of the program: that alone must not change the bytes.
 const WRITER: &str = "Kiln assetc";

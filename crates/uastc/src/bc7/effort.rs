@@ -24,8 +24,8 @@ pub(crate) struct Effort {
     pub(crate) opaque_planes_above: f32,
     /// Two planes are tried if their expected error, times this, is below the best error.
     pub(crate) plane_slack: f32,
-    /// Whether two planes are tried with fine weights for either plane.
-    pub(crate) fine_planes: bool,
+    /// Whether two planes are tried with fine weights for the others, and for the lone channel.
+    pub(crate) fine_planes: [bool; 2],
 }
 
 impl Effort {
@@ -66,8 +66,8 @@ static FAST: Effort = Effort {
     slack: 1.0,
     patterns: [0; 4],
     opaque_planes_above: f32::INFINITY,
-    plane_slack: 1.0,
-    fine_planes: false,
+    plane_slack: 0.8,
+    fine_planes: [true, false],
 };
 
 static DEFAULT: Effort = Effort {
@@ -80,7 +80,7 @@ static DEFAULT: Effort = Effort {
     patterns: [3, 2, 1, 0],
     opaque_planes_above: 4.0,
     plane_slack: 0.8,
-    fine_planes: true,
+    fine_planes: [true, true],
 };
 
 static HIGH: Effort = Effort {
@@ -93,5 +93,5 @@ static HIGH: Effort = Effort {
     patterns: [4; 4],
     opaque_planes_above: 0.0,
     plane_slack: 0.2,
-    fine_planes: true,
+    fine_planes: [true, true],
 };

@@ -72,8 +72,11 @@ fn planes<L: Lanes>(
     for &alone in channels {
         let pass = |b: &Block| pass(b) && b.planes[alone] * effort.plane_slack < b.error;
         run::<L, _>(&TwoPlanes::<5, 4, 4> { alone }, blocks, effort, pass);
-        if effort.fine_planes {
+        let [others, lone] = effort.fine_planes;
+        if lone {
             run::<L, _>(&TwoPlanes::<4, 4, 8> { alone }, blocks, effort, pass);
+        }
+        if others {
             run::<L, _>(&TwoPlanes::<4, 8, 4> { alone }, blocks, effort, pass);
         }
     }

@@ -118,13 +118,33 @@ impl Stage for ChoosePlanes {
             }
             let (_, length) = principal(&rest);
             // Three steps or seven, whichever plane has them: about a twentieth of the spread stays.
-            let score = (trace - length).max(L::zero()) + (length + cov[alone][alone]) * L::splat(1.0 / 20.0);
-            let score = score.store();
+            let line = (trace - length).max(L::zero()) + length * L::splat(1.0 / 20.0);
+            let steps = stepped(&px[alone]).min(cov[alone][alone] * L::splat(1.0 / 20.0));
+            let score = (line + steps).store();
             for (lane, id) in batch.lanes() {
                 blocks[id].planes[alone] = score[lane];
             }
         }
     }
+}
+
+/// The squared error of one channel in three even steps from its least to its greatest value: none where it has but two
+/// values, as the alpha of leaves and fences.
+#[inline(always)]
+fn stepped<L: Lanes>(px: &[L; 16]) -> L {
+    let (mut low, mut high) = (px[0], px[0]);
+    for value in &px[1..] {
+        low = low.min(*value);
+        high = high.max(*value);
+    }
+    let step = ((high - low) * L::splat(1.0 / 3.0)).max(L::splat(1e-3));
+    let scale = L::splat(1.0) / step;
+    let mut sum = L::zero();
+    for value in px {
+        let at = (*value - low) * scale;
+        sum = sum + (at - at.round()).squared();
+    }
+    sum * step.squared()
 }
 
 /// Modes 4 and 5: one channel has weights of its own. `N` and `M` are how many weights the others and the lone one
