@@ -264,7 +264,14 @@ pub(crate) fn unreadable(path: &RelPath, error: &io::Error) -> Diag {
 }
 
 pub(crate) fn unwritable(path: &RelPath, error: &io::Error) -> Diag {
-    Diag::error("unwritable", format!("cannot write it: {error}")).path(path)
+    use io::ErrorKind::*;
+    let diag = Diag::error("unwritable", format!("cannot write it: {error}")).path(path);
+    match error.kind() {
+        StorageFull | QuotaExceeded => diag.hint("make room, and run it again"),
+        PermissionDenied | ReadOnlyFilesystem => diag.hint("see to the permissions of the output directory"),
+        NotADirectory | IsADirectory => diag.hint("move it away, or let the output be somewhere else"),
+        _ => diag,
+    }
 }
 
 #[cfg(test)]

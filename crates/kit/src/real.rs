@@ -101,12 +101,38 @@ impl Real {
             fs::create_dir_all(parent)?;
         }
         if let Err(error) = fs::rename(&pending.path, &target) {
-            // A directory that has become empty may stand where a file is wanted now.
-            fs::remove_dir(&target).map_err(|_| error)?;
+            if !fs::symlink_metadata(&target).is_ok_and(|meta| meta.is_dir()) {
+                return Err(error);
+            }
+            // Directories that have become empty may stand where a file is wanted now.
+            if !is_hollow(&target)? {
+                let why = "a directory with files of someone else stands in its place";
+                return Err(io::Error::new(io::ErrorKind::IsADirectory, why));
+            }
+            remove_hollow(&target)?;
             fs::rename(&pending.path, &target)?;
         }
         Ok(walk::stamp(&fs::symlink_metadata(&target)?))
     }
+}
+
+/// Whether a directory holds nothing but directories that are hollow as well.
+fn is_hollow(dir: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if !entry.file_type()?.is_dir() || !is_hollow(&entry.path())? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Removes such a directory. A file that has come into it since is an error, and stays.
+fn remove_hollow(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        remove_hollow(&entry?.path())?;
+    }
+    fs::remove_dir(dir)
 }
 
 /// A file under its temporary name.
@@ -476,5 +502,23 @@ mod tests {
         real.remove(&path("a.out")).unwrap();
         real.remove(&path("a.out/theirs")).unwrap();
         assert!(dir.path().join("a.out/theirs").is_dir());
+    }
+
+    #[test]
+    fn empty_directories_make_way_for_a_file_and_others_do_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = Real::open(dir.path()).unwrap();
+        let publish = || {
+            let staged = real.stage(&mut |out| out.write_all(b"ours")).unwrap();
+            real.publish(vec![(staged, path("a.out"))]).remove(0)
+        };
+        fs::create_dir_all(dir.path().join("a.out/b/c")).unwrap();
+        fs::create_dir(dir.path().join("a.out/empty")).unwrap();
+        fs::write(dir.path().join("a.out/b/theirs"), "").unwrap();
+        assert!(publish().unwrap_err().to_string().contains("files of someone else"));
+        assert!(dir.path().join("a.out/empty").is_dir() && dir.path().join("a.out/b/c").is_dir());
+        fs::remove_file(dir.path().join("a.out/b/theirs")).unwrap();
+        publish().unwrap();
+        assert_eq!(fs::read(dir.path().join("a.out")).unwrap(), b"ours");
     }
 }

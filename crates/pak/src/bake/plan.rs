@@ -106,6 +106,7 @@ pub(crate) fn plan(
         known: HashMap::new(),
         files: HashMap::new(),
         names: HashSet::new(),
+        open: Vec::new(),
     };
     let mut problems = Vec::new();
     // One bad description does not hide the next one's mistakes.
@@ -126,7 +127,12 @@ pub(crate) struct Planner<'a, 'c> {
     files: HashMap<(RelPath, String), NodeId>,
     /// Names of nodes.
     names: HashSet<RelPath>,
+    /// The descriptions that are being read, each because the one before refers to it.
+    open: Vec<RelPath>,
 }
+
+/// How many descriptions may refer to each other in a row. A scene, its material and the picture of that are three.
+const DEEPEST: usize = 16;
 
 /// A file, and perhaps something in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,7 +175,7 @@ impl Planner<'_, '_> {
             return Ok(*node);
         }
         let node = match extension(path).as_str() {
-            "toml" => self.described(path, packing)?,
+            "toml" => self.opened(path, packing)?,
             "glb" | "gltf" => self.mesh_node(path, MeshSpec::plain(path.clone()), None, packing),
             ext if LIGHT_EXTENSIONS.contains(&ext) || IMAGE_EXTENSIONS.contains(&ext) => {
                 let spec = BitmapSpec::plain(Reference { path: path.clone(), part: None }, Use::Color);
@@ -179,6 +185,26 @@ impl Planner<'_, '_> {
         };
         self.files.insert(place, node);
         Ok(node)
+    }
+
+    /// The asset that a TOML file describes, unless that is asked for while finding out.
+    fn opened(&mut self, path: &RelPath, packing: Packing) -> Result<NodeId, Diag> {
+        if let Some(at) = self.open.iter().position(|open| open == path) {
+            let circle: Vec<&str> = self.open[at..].iter().chain([path]).map(RelPath::as_str).collect();
+            let message = format!("it refers to itself: {}", circle.join(" → "));
+            return Err(Diag::error("pak-circle", message)
+                .path(path)
+                .hint("take one of these references out"));
+        }
+        if self.open.len() == DEEPEST {
+            let message =
+                format!("{DEEPEST} descriptions refer to each other in a row, and the last one to this");
+            return Err(Diag::error("pak-circle", message).path(path));
+        }
+        self.open.push(path.clone());
+        let node = self.described(path, packing);
+        self.open.pop();
+        node
     }
 
     /// The asset that a TOML file describes.

@@ -54,6 +54,37 @@ fn mistakes_are_named_where_they_are() {
     }
 }
 
+/// Also where there are more of them than a stack is deep.
+#[test]
+fn descriptions_that_refer_to_each_other_without_end_are_refused() {
+    let project = Project::new();
+    let scene = |to: &str| format!("[scene]\n[[scene.ref]]\nmaterials = ['{to}']\n");
+    project.put("art/a.toml", &*scene("a.toml"));
+    let error = project.error();
+    assert!(
+        error.contains("error[pak-circle]: art/a.toml: it refers to itself: art/a.toml → art/a.toml"),
+        "{error}"
+    );
+    project.put("art/a.toml", &*scene("b.toml"));
+    project.put("art/b.toml", &*scene("a.toml"));
+    let error = project.error();
+    assert!(error.contains("it refers to itself: art/a.toml → art/b.toml → art/a.toml"), "{error}");
+    project.put("art/b.toml", "[material]\n");
+    project.bake().unwrap();
+    for n in 0..2_000 {
+        project.put(&format!("art/{n:04}.toml"), &*scene(&format!("{:04}.toml", n + 1)));
+    }
+    project.put("art/2000.toml", "[material]\n");
+    let error = project.error();
+    assert!(error.contains("art/0016.toml: 16 descriptions refer to each other in a row"), "{error}");
+    assert!(
+        error.contains(
+            "art/1998.toml:3:14: scene.ref[0].materials[0]: it is a scene, and a material is wanted"
+        ),
+        "{error}"
+    );
+}
+
 #[test]
 fn all_bad_descriptions_are_named_at_once_and_the_old_file_stays() {
     let project = Project::new();

@@ -106,6 +106,9 @@ impl World {
             let before = fs::read(here.join(self.output)).ok();
             let ran = self.run(&here);
             files::put(&clean, &Files::new(), &self.sources(&here));
+            for top in ["Assets", "Packages", "art"].map(Path::new) {
+                make_directories(&here.join(top), &clean.join(top));
+            }
             let fresh = self.run(&clean);
             let told = || format!("after\n  {}\n{ran:#?}\nfrom nothing {fresh:#?}", story.join("\n  "));
             assert!(ran.code() == fresh.code(), "exit codes differ {}", told());
@@ -216,6 +219,17 @@ impl World {
         let how = hurt(&mut bytes, random);
         fs::write(&full, bytes).unwrap();
         format!("{how} {path}")
+    }
+}
+
+/// Makes the directories of one tree in another one, the empty ones as well: a folder is an asset of Unity's.
+fn make_directories(from: &Path, to: &Path) {
+    if from.is_dir() {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let name = entry.unwrap().file_name();
+            make_directories(&from.join(&name), &to.join(name));
+        }
     }
 }
 
