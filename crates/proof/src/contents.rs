@@ -1,7 +1,8 @@
 //! Random contents of sources. How many bytes they take does not depend on chance: edits that keep the size are the
-//! ones that are easily missed.
+//! ones that are easily missed. And files that mean harm.
 
 use crate::random::Random;
+use kiln_format::pak::{Block, Codec, Kind, write};
 
 /// Something that a source of this name could hold.
 pub fn for_name(random: &mut Random, path: &str) -> Vec<u8> {
@@ -48,4 +49,25 @@ fn table(random: &mut Random) -> Vec<u8> {
         text += &format!("0.{:03} 0.{:03} 0.{:03}\n", value(), value(), value());
     }
     text.into_bytes()
+}
+
+/// A pak with one blob under this key.
+pub fn pak_with(key: &str) -> Vec<u8> {
+    pak(key, Codec::None, 4, 20, &[b"evil".to_vec()])
+}
+
+/// A pak with one blob: its length as it says, and blocks as they come.
+pub fn pak(key: &str, codec: Codec, len: u64, block_log2: u8, blocks: &[Vec<u8>]) -> Vec<u8> {
+    let hash = xxhash_rust::xxh3::xxh3_64;
+    let listed = blocks.iter().map(|b| Block { checksum: hash(b), stored_len: b.len() as u32 }).collect();
+    let asset = write::Asset { kind: Kind::Blob, len, codec, block_log2, blocks: listed, refs: vec![] };
+    let index = write::index(&[asset], &[], &mut [(key.to_owned(), Kind::Blob, 0)]).unwrap();
+    let stored: usize = blocks.iter().map(Vec::len).sum();
+    let at = write::next_payload(write::FIRST_PAYLOAD + stored as u64);
+    let mut out = write::header(at, index.len() as u64, hash(&index), hash);
+    out.resize(write::FIRST_PAYLOAD as usize, 0);
+    blocks.iter().for_each(|block| out.extend(block));
+    out.resize(at as usize, 0);
+    out.extend(index);
+    out
 }

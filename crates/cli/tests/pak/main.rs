@@ -1,5 +1,6 @@
 //! The real executable `pak`: every command, what it prints, and how it ends.
 
+use kiln_proof::contents;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -128,7 +129,7 @@ fn extracting_stays_inside_the_folder() {
     let files = |dir: &Path| std::fs::read_dir(dir).unwrap().count();
     let before = files(project.0.path());
     for key in ["../evil", "/tmp/evil", "a/../../evil", "C:evil", "..\\evil"] {
-        project.put("evil.pak", evil(key));
+        project.put("evil.pak", contents::pak_with(key));
         let (code, _, err) = project.pak(&["extract", "evil.pak", "out"]);
         assert!(code == 1 && err.contains("pak-extract"), "{key}: {err}");
     }
@@ -136,28 +137,10 @@ fn extracting_stays_inside_the_folder() {
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(project.path("art"), project.path("out/link")).unwrap();
-        project.put("evil.pak", evil("link/evil"));
+        project.put("evil.pak", contents::pak_with("link/evil"));
         assert_eq!(project.pak(&["extract", "evil.pak", "out"]).0, 1);
         assert!(!project.path("art/evil").exists());
     }
-}
-
-/// A pak with one blob under this key.
-fn evil(key: &str) -> Vec<u8> {
-    use kiln_format::pak::{Block, Codec, Kind, write};
-    let hash = xxhash_rust::xxh3::xxh3_64;
-    let content = b"evil";
-    let blocks = vec![Block { checksum: hash(content), stored_len: 4 }];
-    let asset =
-        write::Asset { kind: Kind::Blob, len: 4, codec: Codec::None, block_log2: 20, blocks, refs: vec![] };
-    let index = write::index(&[asset], &[], &mut [(key.to_owned(), Kind::Blob, 0)]).unwrap();
-    let at = write::next_payload(write::FIRST_PAYLOAD + 4);
-    let mut out = write::header(at, index.len() as u64, hash(&index), hash);
-    out.resize(write::FIRST_PAYLOAD as usize, 0);
-    out.extend(content);
-    out.resize(at as usize, 0);
-    out.extend(index);
-    out
 }
 
 /// What one checkout baked another one finds, and parts make up the whole.

@@ -10,7 +10,7 @@ use super::sample::{OBJ, flat, triangle};
 use super::tool::{self, Tools, command};
 use super::trace::{self, Call, Threads, traced};
 use super::{Row, Setup};
-use kiln_format::pak::{Block, Codec, Kind, write};
+use crate::contents::pak_with;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -307,23 +307,6 @@ fn font(page: &str) -> Files {
 fn content(name: &str) -> Files {
     let name = if name.starts_with("inside") { format!("a/m/{name}") } else { name.replacen("../", "", 1) };
     one("assets/pak.toml", format!("[content]\n[[content.group]]\nassets = [{}]\n", quoted(&name)))
-}
-
-/// A pak with one blob under this key.
-pub fn pak_with(key: &str) -> Vec<u8> {
-    let hash = xxhash_rust::xxh3::xxh3_64;
-    let content = b"evil";
-    let blocks = vec![Block { checksum: hash(content), stored_len: 4 }];
-    let asset =
-        write::Asset { kind: Kind::Blob, len: 4, codec: Codec::None, block_log2: 20, blocks, refs: vec![] };
-    let index = write::index(&[asset], &[], &mut [(key.to_owned(), Kind::Blob, 0)]).unwrap();
-    let at = write::next_payload(write::FIRST_PAYLOAD + 4);
-    let mut out = write::header(at, index.len() as u64, hash(&index), hash);
-    out.resize(write::FIRST_PAYLOAD as usize, 0);
-    out.extend(content);
-    out.resize(at as usize, 0);
-    out.extend(index);
-    out
 }
 
 /// A pack with one file under this path, by its document.

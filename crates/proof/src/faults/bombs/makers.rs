@@ -1,7 +1,8 @@
 //! The bombs themselves. Each is small, and made when it is needed.
 
+use crate::contents::pak;
 use crate::faults::files::Files;
-use kiln_format::pak::{Block, Codec, Kind, write};
+use kiln_format::pak::Codec;
 use std::io::Write;
 
 /// Makes a text that would be large in memory.
@@ -417,22 +418,6 @@ fn zstd_zeros(len: u64) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A pak with one blob: its length as it says, and blocks as they come.
-fn pak(codec: Codec, len: u64, block_log2: u8, blocks: &[Vec<u8>]) -> Vec<u8> {
-    let hash = xxhash_rust::xxh3::xxh3_64;
-    let listed = blocks.iter().map(|b| Block { checksum: hash(b), stored_len: b.len() as u32 }).collect();
-    let asset = write::Asset { kind: Kind::Blob, len, codec, block_log2, blocks: listed, refs: vec![] };
-    let index = write::index(&[asset], &[], &mut [("x".to_owned(), Kind::Blob, 0)]).unwrap();
-    let stored: usize = blocks.iter().map(Vec::len).sum();
-    let at = write::next_payload(write::FIRST_PAYLOAD + stored as u64);
-    let mut out = write::header(at, index.len() as u64, hash(&index), hash);
-    out.resize(write::FIRST_PAYLOAD as usize, 0);
-    blocks.iter().for_each(|block| out.extend(block));
-    out.resize(at as usize, 0);
-    out.extend(index);
-    out
-}
-
 fn paks(all: &mut Vec<Bomb>) {
     let bomb = |name: String, refused: bool, make: Box<dyn Fn() -> Vec<u8> + Send + Sync>| {
         let runs =
@@ -445,27 +430,27 @@ fn paks(all: &mut Vec<Bomb>) {
         all.push(bomb(
             format!("pak: {name} block of 512 MB in a place of 1 MB"),
             true,
-            Box::new(move || pak(codec, 1 << 20, 20, &[packed(codec, MANY)])),
+            Box::new(move || pak("x", codec, 1 << 20, 20, &[packed(codec, MANY)])),
         ));
         all.push(bomb(
             format!("pak: {name} block of 512 MB that says so"),
             true,
-            Box::new(move || pak(codec, MANY as u64, 30, &[packed(codec, MANY)])),
+            Box::new(move || pak("x", codec, MANY as u64, 30, &[packed(codec, MANY)])),
         ));
         all.push(bomb(
             format!("pak: {name} blob of 2^62 bytes"),
             true,
-            Box::new(move || pak(codec, 1 << 62, 20, &[packed(codec, 1 << 20)])),
+            Box::new(move || pak("x", codec, 1 << 62, 20, &[packed(codec, 1 << 20)])),
         ));
         all.push(bomb(
             format!("pak: {name} blob of 2^40 bytes in one block"),
             true,
-            Box::new(move || pak(codec, 1 << 40, 40, &[packed(codec, 1 << 20)])),
+            Box::new(move || pak("x", codec, 1 << 40, 40, &[packed(codec, 1 << 20)])),
         ));
         let mut honest = bomb(
             format!("pak: {name} blob of 1 GB in honest blocks"),
             false,
-            Box::new(move || pak(codec, 1 << 30, 20, &vec![packed(codec, 1 << 20); 1 << 10])),
+            Box::new(move || pak("x", codec, 1 << 30, 20, &vec![packed(codec, 1 << 20); 1 << 10])),
         );
         honest.runs.truncate(2);
         all.push(honest);
