@@ -78,8 +78,8 @@ pub(crate) fn unity_meta(bytes: &[u8]) {
     let mut last = 0;
     unity_assetdb::refs::scan(bytes, 0, |found| {
         let span = found.span(bytes);
-        assert!(span.end <= bytes.len() && span.end >= last);
-        last = span.end;
+        assert!(span.end <= bytes.len() && span.contains(&found.at) && found.at > last);
+        last = found.at;
     });
 }
 
