@@ -5,7 +5,7 @@
 //! and where each table was made; `missing`, what could not be measured.
 
 use crate::headlines;
-use crate::results::Results;
+use crate::results::{Results, Run};
 use crate::tables;
 use std::fs;
 use std::path::Path;
@@ -72,15 +72,16 @@ fn content(name: &str, results: &Results) -> Result<String, String> {
 /// When each table was made, on what, and what else the machine did before.
 fn runs(results: &Results) -> String {
     let mut lines = vec![
-        "| table | made (UTC) | took | load average before |".to_owned(),
-        "|---|---|---|---|".to_owned(),
+        "| table | made (UTC) | took | load average before | files on |".to_owned(),
+        "|---|---|---|---|---|".to_owned(),
     ];
     let mut machines: Vec<&str> = Vec::new();
     for name in tables::NAMES {
         let Some(run) = results.get(name) else { continue };
-        lines.push(format!("| {name} | {} | {} s | {} |", run.when, run.seconds, run.load));
-        if !machines.contains(&run.machine.as_str()) {
-            machines.push(&run.machine);
+        let Run { when, seconds, load, machine, files, .. } = run;
+        lines.push(format!("| {name} | {when} | {seconds} s | {load} | {files} |"));
+        if !machines.contains(&machine.as_str()) {
+            machines.push(machine);
         }
     }
     format!("{}\n\nOn {}.", lines.join("\n"), machines.join("; and on "))
@@ -102,7 +103,6 @@ fn missing(results: &Results) -> String {
 mod tests {
     use super::*;
     use crate::block::parse;
-    use crate::results::Run;
 
     fn results() -> Results {
         let (blocks, missing) = parse("| a | b |\n|---|---|\n| x | 1 |\n\nmissing: a rival\n", "warm");

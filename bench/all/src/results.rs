@@ -16,6 +16,7 @@ pub struct Run {
     pub seconds: u64,
     pub load: String,
     pub machine: String,
+    pub files: String,
     pub missing: Vec<String>,
     pub blocks: Vec<Block>,
 }
@@ -44,6 +45,7 @@ impl Results {
                 seconds: v["seconds"].as_u64().unwrap_or(0),
                 load: text(&v["load"]),
                 machine: text(&v["machine"]),
+                files: text(&v["files"]),
                 missing: block::strings(&v["missing"]),
                 blocks: v["blocks"].as_array().into_iter().flatten().map(Block::from_json).collect(),
             };
@@ -57,7 +59,7 @@ impl Results {
         let one = |run: &Run| {
             json!({
                 "commands": run.commands, "when": run.when, "seconds": run.seconds, "load": run.load,
-                "machine": run.machine, "missing": run.missing,
+                "machine": run.machine, "files": run.files, "missing": run.missing,
                 "blocks": run.blocks.iter().map(Block::to_json).collect::<Vec<_>>(),
             })
         };
@@ -87,7 +89,7 @@ pub fn load() -> String {
 }
 
 /// The file system that temporary files, and so all generated sources, lie in.
-fn scratch() -> String {
+pub fn scratch() -> String {
     let place = std::env::temp_dir();
     let text = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let mounts = text.lines().filter_map(|line| {
@@ -98,7 +100,7 @@ fn scratch() -> String {
     holding.map_or_else(|| "unknown".to_owned(), |(_, kind)| kind.to_owned())
 }
 
-/// Cores, processor, memory, kernel, compiler and where files lay, in one line.
+/// Cores, processor, memory, kernel and compiler, in one line.
 pub fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let line = |path: &str, key: &str| {
@@ -109,12 +111,11 @@ pub fn machine() -> String {
     let kib: f64 = line("/proc/meminfo", "MemTotal").trim_end_matches(" kB").parse().unwrap_or(0.0);
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     format!(
-        "{cores} cores of {}, {:.0} GB, Linux {}, {}, generated files on {}",
+        "{cores} cores of {}, {:.0} GB, Linux {}, {}",
         line("/proc/cpuinfo", "model name"),
         kib / 1e6,
         kernel.trim(),
         said("rustc", &["--version"]).unwrap_or_default(),
-        scratch()
     )
 }
 

@@ -103,6 +103,7 @@ fn table(plan: &Plan, name: &str, rivals: &Rivals) -> Result<Run, String> {
         when: results::now(),
         load: results::load(),
         machine: results::machine(),
+        files: results::scratch(),
         missing,
         ..Run::default()
     };
