@@ -207,3 +207,75 @@ pub(crate) fn principal<L: Lanes, const C: usize>(cov: &[[L; C]; C]) -> ([L; C],
     }
     (row, length)
 }
+
+/// What one channel alone and the others on a line of their own leave of a block's texels, in squares.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Apart<L> {
+    /// How far the others are off their line.
+    pub(crate) across: L,
+    /// How far they lie from each other along it.
+    pub(crate) along: L,
+    /// The spread of the lone channel.
+    pub(crate) alone: L,
+    /// What is left of that in three even steps from its least to its greatest value: nothing where it has but two, as
+    /// the alpha of leaves and fences.
+    pub(crate) steps: L,
+}
+
+/// The same for each channel.
+#[inline(always)]
+pub(crate) fn apart<L: Lanes, const C: usize>(px: &Texels<L, C>) -> [Apart<L>; C] {
+    let mut sum = [L::zero(); C];
+    let mut cov = [[L::zero(); C]; C];
+    for i in 0..16 {
+        let mut p = [L::zero(); C];
+        for c in 0..C {
+            p[c] = px[c][i] - L::splat(128.0);
+        }
+        for a in 0..C {
+            sum[a] = sum[a] + p[a];
+            for b in a..C {
+                cov[a][b] = cov[a][b] + p[a] * p[b];
+            }
+        }
+    }
+    for a in 0..C {
+        for b in a..C {
+            cov[a][b] = cov[a][b] - sum[a] * sum[b] * L::splat(1.0 / 16.0);
+            cov[b][a] = cov[a][b];
+        }
+    }
+    let zero = L::zero();
+    let mut out = [Apart { across: zero, along: zero, alone: zero, steps: zero }; C];
+    for alone in 0..C {
+        // The others: the row and column of `alone` count nothing.
+        let mut rest = cov;
+        let mut trace = L::zero();
+        for c in 0..C {
+            rest[alone][c] = L::zero();
+            rest[c][alone] = L::zero();
+            trace = trace + rest[c][c];
+        }
+        let (_, along) = principal(&rest);
+        let across = (trace - along).max(L::zero());
+        out[alone] = Apart { across, along, alone: cov[alone][alone], steps: stepped(&px[alone]) };
+    }
+    out
+}
+
+/// The squared error of one channel in three even steps from its least to its greatest value.
+#[inline(always)]
+fn stepped<L: Lanes>(px: &[L; 16]) -> L {
+    let (mut first, mut last) = (px[0], px[0]);
+    for value in &px[1..] {
+        first = first.min(*value);
+        last = last.max(*value);
+    }
+    let scale = L::splat(3.0) / (last - first).max(L::splat(1.0));
+    let mut sum = L::zero();
+    for value in px {
+        let at = (*value - first) * scale;
+        sum = sum + (at - at.round()).squared();
+    }
+    sum / scale.squared()
+}

@@ -9,7 +9,7 @@ use crate::batch::{Batch, Stage};
 use crate::fit::Line;
 use crate::lanes::{Lanes, WIDTH};
 use crate::ranking::{Moments, Ranked};
-use crate::spread::{Texels, principal, spread};
+use crate::spread::{Texels, apart, spread};
 
 /// Lists of [`Block::choices`].
 pub(crate) const TWO_8: usize = 0;
@@ -87,64 +87,15 @@ impl Stage for ChoosePlanes {
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, _: &Effort) {
         let px = channels::<L, 4>(batch);
-        let mut sum = [L::zero(); 4];
-        let mut cov = [[L::zero(); 4]; 4];
-        for i in 0..16 {
-            let mut p = [L::zero(); 4];
-            for c in 0..4 {
-                p[c] = px[c][i] - L::splat(128.0);
-            }
-            for a in 0..4 {
-                sum[a] = sum[a] + p[a];
-                for b in a..4 {
-                    cov[a][b] = cov[a][b] + p[a] * p[b];
-                }
-            }
-        }
-        for a in 0..4 {
-            for b in a..4 {
-                cov[a][b] = cov[a][b] - sum[a] * sum[b] * L::splat(1.0 / 16.0);
-                cov[b][a] = cov[a][b];
-            }
-        }
-        for alone in 0..4 {
-            // The others: the row and column of `alone` count nothing.
-            let mut rest = cov;
-            let mut trace = L::zero();
-            for c in 0..4 {
-                rest[alone][c] = L::zero();
-                rest[c][alone] = L::zero();
-                trace = trace + rest[c][c];
-            }
-            let (_, length) = principal(&rest);
+        for (alone, apart) in apart(&px).iter().enumerate() {
             // Three steps or seven, whichever plane has them: about a twentieth of the spread stays.
-            let line = (trace - length).max(L::zero()) + length * L::splat(1.0 / 20.0);
-            let steps = stepped(&px[alone]).min(cov[alone][alone] * L::splat(1.0 / 20.0));
-            let score = (line + steps).store();
+            let line = apart.across + apart.along * L::splat(1.0 / 20.0);
+            let score = (line + apart.steps.min(apart.alone * L::splat(1.0 / 20.0))).store();
             for (lane, id) in batch.lanes() {
                 blocks[id].planes[alone] = score[lane];
             }
         }
     }
-}
-
-/// The squared error of one channel in three even steps from its least to its greatest value: none where it has but two
-/// values, as the alpha of leaves and fences.
-#[inline(always)]
-fn stepped<L: Lanes>(px: &[L; 16]) -> L {
-    let (mut low, mut high) = (px[0], px[0]);
-    for value in &px[1..] {
-        low = low.min(*value);
-        high = high.max(*value);
-    }
-    let step = ((high - low) * L::splat(1.0 / 3.0)).max(L::splat(1e-3));
-    let scale = L::splat(1.0) / step;
-    let mut sum = L::zero();
-    for value in px {
-        let at = (*value - low) * scale;
-        sum = sum + (at - at.round()).squared();
-    }
-    sum * step.squared()
 }
 
 /// Modes 4 and 5: one channel has weights of its own. `N` and `M` are how many weights the others and the lone one

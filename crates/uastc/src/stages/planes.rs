@@ -8,7 +8,7 @@ use crate::effort::Effort;
 use crate::fit::{Fitted, fit};
 use crate::lanes::{Lanes, WIDTH};
 use crate::modes::MODES;
-use crate::spread::{Texels, principal, spread};
+use crate::spread::{Texels, apart, spread};
 use crate::transcode::Target;
 
 /// How well the channels of each block split into one alone and the others on a line.
@@ -20,51 +20,9 @@ impl<const C: usize> Stage for ChoosePlanes<C> {
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, _: &Effort) {
         let px: Texels<L, C> = batch.channels(channels::<C, 1>());
-        let mut sum = [L::zero(); C];
-        let mut cov = [[L::zero(); C]; C];
-        for i in 0..16 {
-            let mut p = [L::zero(); C];
-            for c in 0..C {
-                p[c] = px[c][i] - L::splat(128.0);
-            }
-            for a in 0..C {
-                sum[a] = sum[a] + p[a];
-                for b in a..C {
-                    cov[a][b] = cov[a][b] + p[a] * p[b];
-                }
-            }
-        }
-        for a in 0..C {
-            for b in a..C {
-                cov[a][b] = cov[a][b] - sum[a] * sum[b] * L::splat(1.0 / 16.0);
-                cov[b][a] = cov[a][b];
-            }
-        }
-        for alone in 0..C {
-            // The others: the row and column of `alone` count nothing.
-            let mut rest = cov;
-            let mut trace = L::zero();
-            for c in 0..C {
-                rest[alone][c] = L::zero();
-                rest[c][alone] = L::zero();
-                trace = trace + rest[c][c];
-            }
-            let (_, length) = principal(&rest);
-            let mut last = px[alone][0];
-            let mut first = last;
-            for i in 1..16 {
-                first = first.min(px[alone][i]);
-                last = last.max(px[alone][i]);
-            }
-            // The lone channel's rounding is computed, that of the others estimated.
-            let mut rounding = L::zero();
-            let scale = L::splat(3.0) / (last - first).max(L::splat(1.0));
-            for i in 0..16 {
-                let t = (px[alone][i] - first) * scale;
-                rounding = rounding + (t - t.round()).squared();
-            }
-            let across = (trace - length).max(L::zero()) + rounding / scale.squared();
-            let (across, along) = (across.store(), length.store());
+        for (alone, apart) in apart(&px).iter().enumerate() {
+            let across = apart.across + apart.steps;
+            let (across, along) = (across.store(), apart.along.store());
             for (lane, id) in batch.lanes() {
                 blocks[id].planes[alone] =
                     Choice { pattern: alone as u8, across: across[lane], along: along[lane] };
