@@ -6,7 +6,10 @@
 
 mod projects;
 mod readers;
+mod seal;
 mod sources;
+mod store;
+mod unity;
 
 /// A reader or importer under attack.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +39,9 @@ targets! {
     "pak" readers::pak;
     "pak-assets" readers::pak_assets;
     "asset-db" readers::asset_db;
-    "asset-db-cache" projects::asset_db_cache;
+    "asset-db-cache" unity::asset_db_cache;
     "journal" readers::journal;
+    "store" store::store;
     "gltf" sources::gltf;
     "obj" sources::obj;
     #[cfg(feature = "fbx")] "fbx" sources::fbx;
@@ -46,7 +50,7 @@ targets! {
     "light" sources::light;
     "font" sources::font;
     "unity-meta" sources::unity_meta;
-    "unity-yaml" projects::unity_yaml;
+    "unity-yaml" unity::unity_yaml;
     "assetc-yml" sources::assetc_yml;
     "mat" sources::mat;
     "pak-toml" projects::pak_toml;

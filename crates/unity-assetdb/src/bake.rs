@@ -21,10 +21,10 @@ use crate::guid::Guid;
 use crate::state::blocks::Damage;
 use crate::state::{EntryRec, NoState, STRICT_NAMES, Section, State, SubRec};
 use crate::store::{LOCK, TEMPORARY, cache_path, db_path};
-use folder::{Asset, stem};
+use folder::{Asset, Folder, stem};
 use kiln_kit::{Diag, Severity};
 use link::{Linked, Refused, Sum};
-use scan::{Old, Scan, Scanned};
+use scan::{Old, Scanned};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
@@ -86,6 +86,12 @@ impl Bake<'_> {
         let _lock = self.lock()?;
         sweep(out_dir);
         let state = if self.extra.no_cache { None } else { self.open() };
+        self.bake(state, started)
+    }
+
+    /// Bakes with what the last one left.
+    fn bake(&self, state: Option<State>, started: Instant) -> Result<Report, BakeError> {
+        let (project, out_dir) = (&self.options.project_root, &self.options.out_dir);
         let old = state.as_ref().map(Old::new);
         let mut report = Report { cache: started.elapsed(), ..Report::default() };
 
@@ -109,7 +115,14 @@ impl Bake<'_> {
         if quiet {
             report.build = building.elapsed();
         } else {
-            let linked = self.link(scan, old.as_ref(), &mut report)?;
+            let folders = match in_memory(scan.folders, old.as_ref()) {
+                Ok(folders) => folders,
+                Err(Damage(why)) => {
+                    self.unusable(why);
+                    return self.bake(None, started);
+                }
+            };
+            let linked = self.link(folders, &mut report)?;
             report.build = building.elapsed();
             let writing = Instant::now();
             self.write(&linked, state.as_ref())?;
@@ -172,8 +185,12 @@ impl Bake<'_> {
             Err(NoState::OtherDb) => "not of this asset-db.bin".to_owned(),
             Err(NoState::Io(error)) => error.to_string(),
         };
-        self.note(&format!("warning: asset-db.cache.bin is {why}; everything is read again"));
+        self.unusable(&why);
         None
+    }
+
+    fn unusable(&self, why: &str) {
+        self.note(&format!("warning: asset-db.cache.bin is {why}; everything is read again"));
     }
 
     fn option_bits(&self) -> u32 {
@@ -213,8 +230,6 @@ impl Bake<'_> {
             if rec.flags & (Asset::FOLDER | Asset::SETTINGS) != 0 {
                 continue;
             }
-            let next: Option<EntryRec> = state.get(Section::Entries, entry as usize + 1)?;
-            let end = next.map_or(state.count::<SubRec>(Section::Subs) as u32, |next| next.first_sub);
             let hint = crate::index::hint_of(state, &rec)?;
             let file = hint.rsplit('/').next().unwrap_or_default();
             let mut each = |sub: u32, raw: &str, name: &str| {
@@ -227,7 +242,7 @@ impl Bake<'_> {
                 }
             };
             each(0, stem(file), state.text(rec.name_at, rec.name_len)?);
-            for at in rec.first_sub..end {
+            for at in state.subs(entry, &rec)? {
                 let sub: SubRec = state.must(Section::Subs, at)?;
                 let name = state.text(sub.name_at, sub.name_len)?;
                 each(at - rec.first_sub + 1, state.text(sub.raw_at, sub.raw_len)?, name);
@@ -237,18 +252,7 @@ impl Bake<'_> {
         Ok(if sanitize.is_some() { sum.done() } else { 0 })
     }
 
-    fn link(&self, scan: Scan, old: Option<&Old<'_>>, report: &mut Report) -> Result<Linked, BakeError> {
-        let mut folders = Vec::with_capacity(scan.folders.len());
-        for scanned in scan.folders {
-            folders.push(match scanned {
-                Scanned::Fresh(folder) => *folder,
-                Scanned::Same(at) => {
-                    let loaded = old.map(|old| old.load(at));
-                    let lost = || BakeError::Other("the state was lost while it was used".to_owned());
-                    loaded.and_then(Result::ok).ok_or_else(lost)?
-                }
-            });
-        }
+    fn link(&self, folders: Vec<Folder>, report: &mut Report) -> Result<Linked, BakeError> {
         let sanitize = self.options.name_sanitizer.as_ref();
         let sanitize = sanitize.map(|sanitize| move |name: &str| sanitize(name));
         let mut lines = Vec::new();
@@ -298,6 +302,15 @@ impl Bake<'_> {
         }
         new_state.publish(&state).map_err(|e| at(&state, e))
     }
+}
+
+/// What was read, and what is as it was from the state: it fails where that is not what a bake leaves.
+fn in_memory(scanned: Vec<Scanned>, old: Option<&Old<'_>>) -> Result<Vec<Folder>, Damage> {
+    let folder = |scanned| match scanned {
+        Scanned::Fresh(folder) => Ok(*folder),
+        Scanned::Same(at) => old.ok_or(Damage("gone"))?.load(at),
+    };
+    scanned.into_iter().map(folder).collect()
 }
 
 /// The system refused something that was to be done with a path.

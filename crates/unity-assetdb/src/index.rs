@@ -12,6 +12,7 @@ use crate::state::{
     State, SubRec, TargetRec, UseRec, child, flags, name_hash,
 };
 use crate::store::AssetType;
+use std::ops::Range;
 use std::path::Path;
 use std::{fmt, io};
 
@@ -198,8 +199,8 @@ impl Index {
     /// The asset at this path, relative to the project.
     pub fn find_by_hint(&self, hint: &str) -> Result<Option<Entry<'_>>> {
         let Some((folder, name)) = hint.rsplit_once('/') else { return Ok(None) };
-        let Some((_, rec)) = self.folder(folder)? else { return Ok(None) };
-        let (mut low, mut high) = (rec.first_child, rec.first_child.saturating_add(rec.children));
+        let Some(folder) = self.folder(folder)? else { return Ok(None) };
+        let Range { start: mut low, end: mut high } = self.state.children(folder)?;
         while low < high {
             let middle = low + (high - low) / 2;
             let child: ChildRec = self.state.must(Section::Children, middle)?;
@@ -213,7 +214,7 @@ impl Index {
         Ok(None)
     }
 
-    fn folder(&self, path: &str) -> Result<Option<(u32, FolderRec)>> {
+    fn folder(&self, path: &str) -> Result<Option<u32>> {
         let (mut low, mut high) = (0, self.state.count::<FolderRec>(Section::Folders) as u32);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -221,7 +222,7 @@ impl Index {
             match self.state.text(rec.path_at, rec.path_len)?.cmp(path) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok(Some((middle, rec))),
+                std::cmp::Ordering::Equal => return Ok(Some(middle)),
             }
         }
         Ok(None)
@@ -273,9 +274,8 @@ impl Index {
     pub fn uses(&self, guid: u128) -> Result<Vec<(Entry<'_>, Reference)>> {
         let found = self.search::<TargetRec>(Section::Targets, |rec| rec.guid < guid)?;
         let Some((at, target)) = found.filter(|(_, rec)| rec.guid == guid) else { return Ok(Vec::new()) };
-        let next: Option<TargetRec> = self.state.get(Section::Targets, at as usize + 1)?;
-        let end = next.map_or(self.state.count::<UseRec>(Section::Uses) as u32, |next| next.first_use);
-        (target.first_use..end)
+        self.state
+            .uses(at, &target)?
             .map(|at| {
                 let each: UseRec = self.state.must(Section::Uses, at)?;
                 let rec: RefRec = self.state.must(Section::Refs, each.reference)?;
@@ -289,10 +289,9 @@ impl Index {
         let count = self.state.count::<TargetRec>(Section::Targets) as u32;
         (0..count).map(move |at| {
             let rec: TargetRec = self.state.must(Section::Targets, at)?;
-            let next: Option<TargetRec> = self.state.get(Section::Targets, at as usize + 1)?;
-            let end = next.map_or(self.state.count::<UseRec>(Section::Uses) as u32, |next| next.first_use);
+            let uses = self.state.uses(at, &rec)?;
             let entry = if rec.entry == NONE { None } else { Some(self.entry(rec.entry)?) };
-            Ok((rec.guid, end.saturating_sub(rec.first_use), entry))
+            Ok((rec.guid, uses.end - uses.start, entry))
         })
     }
 
@@ -300,13 +299,11 @@ impl Index {
     pub fn files(&self) -> impl Iterator<Item = Result<File<'_>>> {
         let folders = (0..self.state.count::<FolderRec>(Section::Folders) as u32).map(|at| {
             let rec: FolderRec = self.state.must(Section::Folders, at)?;
-            Ok((self.state.text(rec.path_at, rec.path_len)?, rec))
+            Ok((self.state.text(rec.path_at, rec.path_len)?, self.state.children(at)?))
         });
         folders.flat_map(move |folder: Result<_>| {
             let (path, range, error) = match folder {
-                Ok((path, rec)) => {
-                    (path, rec.first_child..rec.first_child.saturating_add(rec.children), None)
-                }
+                Ok((path, children)) => (path, children, None),
                 Err(error) => ("", 0..0, Some(Err(error))),
             };
             let children = range.map(move |at| {
@@ -442,24 +439,16 @@ impl<'a> Entry<'a> {
         self.rec.flags & flags::SCOPED != 0
     }
 
-    fn next(&self) -> Result<Option<EntryRec>> {
-        Ok(self.index.state.get(Section::Entries, self.at as usize + 1)?)
-    }
-
-    fn sub_range(&self) -> Result<std::ops::Range<u32>> {
-        let all = self.index.state.count::<SubRec>(Section::Subs) as u32;
-        Ok(self.rec.first_sub..self.next()?.map_or(all, |next| next.first_sub))
-    }
-
     /// What is inside it, ascending by fileID.
     pub fn subs(&self) -> Result<Vec<SubEntry<'a>>> {
-        self.sub_range()?.map(|at| self.index.sub(&self.index.state.must(Section::Subs, at)?)).collect()
+        let state = &self.index.state;
+        let subs = state.subs(self.at, &self.rec)?;
+        subs.map(|at| self.index.sub(&state.must(Section::Subs, at)?)).collect()
     }
 
     /// What is inside it under this fileID.
     pub fn sub(&self, file_id: i64) -> Result<Option<SubEntry<'a>>> {
-        let range = self.sub_range()?;
-        let (mut low, mut high) = (range.start, range.end);
+        let Range { start: mut low, end: mut high } = self.index.state.subs(self.at, &self.rec)?;
         while low < high {
             let middle = low + (high - low) / 2;
             let rec: SubRec = self.index.state.must(Section::Subs, middle)?;
@@ -499,15 +488,14 @@ impl<'a> Entry<'a> {
 
     /// What it refers to.
     pub fn references(&self) -> Result<Vec<Reference>> {
-        let all = self.index.state.count::<RefRec>(Section::Refs) as u32;
-        let end = self.next()?.map_or(all, |next| next.first_ref);
-        (self.rec.first_ref..end)
-            .map(|at| {
-                let rec: RefRec = self.index.state.must(Section::Refs, at)?;
-                let target: TargetRec = self.index.state.must(Section::Targets, rec.target)?;
-                Ok(reference(&rec, target.guid))
-            })
-            .collect()
+        let state = &self.index.state;
+        let refs = state.refs(self.at, &self.rec)?;
+        refs.map(|at| {
+            let rec: RefRec = state.must(Section::Refs, at)?;
+            let target: TargetRec = state.must(Section::Targets, rec.target)?;
+            Ok(reference(&rec, target.guid))
+        })
+        .collect()
     }
 }
 

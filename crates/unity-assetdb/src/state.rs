@@ -8,18 +8,21 @@
 
 pub(crate) mod blocks;
 #[cfg(feature = "bake")]
+mod whole;
+#[cfg(feature = "bake")]
 pub(crate) mod write;
 
 use crate::store::db_path;
 use blocks::{Blocks, Damage};
 use std::fs;
 use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 
 /// The first bytes. Not those of unity-assetdb 0.2.0 (`UADCACHE`), whose file is of another kind.
 pub(crate) const MAGIC: [u8; 8] = *b"KILNUADB";
 /// Changed with the layout, and with whatever changes what a bake finds.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// The size of the head.
 pub(crate) const HEAD: usize = 512;
 
@@ -96,7 +99,7 @@ pub(crate) trait Record: Sized {
 
 records! {
     /// A folder, sorted by path. Its children end where those of the next one start.
-    FolderRec [32] { path_at: u32, path_len: u32, stamp: u64, first_child: u32, children: u32, }
+    FolderRec [32] { path_at: u32, path_len: u32, stamp: u64, first_child: u32, }
     /// A name in a folder, sorted by name.
     ChildRec [32] { name_at: u32, name_len: u16, flags: u16, meta_stamp: u64, asset_stamp: u64, entry: u32, }
     /// An asset, in the order of paths.
@@ -345,14 +348,42 @@ impl State {
         std::str::from_utf8(bytes).map_err(|_| Damage("a text in it is not UTF-8"))
     }
 
-    /// Checks every block, and every byte of the database.
-    #[cfg(feature = "bake")]
-    pub(crate) fn verify(&self, out_dir: &Path) -> Result<(), Damage> {
-        let (whole, db) =
-            rayon::join(|| self.blocks.get(0, self.blocks.raw().len()), || crc_of(&db_path(out_dir)));
-        whole?;
-        let same = db.is_ok_and(|crc| crc == self.head.db_crc);
-        if same { Ok(()) } else { Err(Damage("not of this asset-db.bin")) }
+    /// The records of a section from one to where those of the next one start, or to the end. Neighbours never share any,
+    /// so that whoever goes through all of them in order goes through the section once.
+    pub(crate) fn run<R: Record>(
+        &self,
+        section: Section,
+        first: u32,
+        next: Option<u32>,
+    ) -> Result<Range<u32>, Damage> {
+        let count = self.count::<R>(section) as u32;
+        let end = next.unwrap_or(count);
+        if first <= end && end <= count { Ok(first..end) } else { Err(Damage("out of order")) }
+    }
+
+    /// The children of a folder.
+    pub(crate) fn children(&self, folder: u32) -> Result<Range<u32>, Damage> {
+        let rec: FolderRec = self.must(Section::Folders, folder)?;
+        let next: Option<FolderRec> = self.get(Section::Folders, folder as usize + 1)?;
+        self.run::<ChildRec>(Section::Children, rec.first_child, next.map(|next| next.first_child))
+    }
+
+    /// What is inside an entry.
+    pub(crate) fn subs(&self, entry: u32, rec: &EntryRec) -> Result<Range<u32>, Damage> {
+        let next: Option<EntryRec> = self.get(Section::Entries, entry as usize + 1)?;
+        self.run::<SubRec>(Section::Subs, rec.first_sub, next.map(|next| next.first_sub))
+    }
+
+    /// What an entry refers to.
+    pub(crate) fn refs(&self, entry: u32, rec: &EntryRec) -> Result<Range<u32>, Damage> {
+        let next: Option<EntryRec> = self.get(Section::Entries, entry as usize + 1)?;
+        self.run::<RefRec>(Section::Refs, rec.first_ref, next.map(|next| next.first_ref))
+    }
+
+    /// What refers to a target.
+    pub(crate) fn uses(&self, target: u32, rec: &TargetRec) -> Result<Range<u32>, Damage> {
+        let next: Option<TargetRec> = self.get(Section::Targets, target as usize + 1)?;
+        self.run::<UseRec>(Section::Uses, rec.first_use, next.map(|next| next.first_use))
     }
 }
 

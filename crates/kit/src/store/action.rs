@@ -15,6 +15,7 @@ use crate::remote::Blob;
 use crate::share::WorkKey;
 use crate::wire::{Reader, Writer};
 use crate::{Diag, RelPath};
+use std::collections::HashSet;
 
 /// Raised when records are laid out anew.
 const FORMAT: &[u8] = b"kiln store 1";
@@ -170,9 +171,13 @@ impl Answer {
             (blob.len <= LONGEST_BLOB).then_some(blob)
         };
         let count = r.count()?;
-        let mut outputs = Vec::new();
+        let (mut outputs, mut names) = (Vec::new(), HashSet::new());
         for _ in 0..count {
             let (path, blob) = (RelPath::new(r.text()?).ok()?, get_blob(&mut r)?);
+            // No cook writes a path twice, nor a hidden one: the journal has such a name.
+            if path.components().any(|part| part.starts_with('.')) || !names.insert(path.folded()) {
+                return None;
+            }
             let work = match r.u8()? {
                 0 => None,
                 1 => Some(WorkKey(r.array()?)),
@@ -307,6 +312,17 @@ mod tests {
             let mut flipped = records[0].clone();
             flipped[at] ^= 4;
             assert!(Answer::read(key, &flipped).is_none_or(|read| Some(read) == whole), "{at}");
+        }
+    }
+
+    #[test]
+    fn what_no_cook_writes_is_not_believed() {
+        let key = Hash::of(b"key");
+        for bad in [["a", ".journal"], ["a", "b/.c/d"], ["a", "a"], ["a/b", "A/B"]] {
+            let blob = Blob { hash: Hash::of(b"x"), len: 1 };
+            let outputs = bad.map(|name| StoredOutput { path: path(name), blob, work: None }).to_vec();
+            let answer = Answer { outputs, ..Answer::default() };
+            assert_eq!(Answer::read(key, &answer.write(key)), None, "{bad:?}");
         }
     }
 

@@ -168,8 +168,8 @@ impl Walk<'_> {
                 listed = Some(list(dir, path)?);
             }
             let same_names =
-                listed.as_ref().is_none_or(|(names, diags)| diags.is_empty() && old.lists(rec, names));
-            if same_names && let Ok(Some(names)) = old.unchanged(dir, rec) {
+                listed.as_ref().is_none_or(|(names, diags)| diags.is_empty() && old.lists(*at, names));
+            if same_names && let Ok(Some(names)) = old.unchanged(dir, *at) {
                 // Of the settings, only the files at the top are looked at.
                 let names = if path == SETTINGS { Vec::new() } else { names };
                 return Ok((Scanned::Same(*at), names));
@@ -365,35 +365,42 @@ impl<'a> Old<'a> {
         None
     }
 
-    fn children(&self, rec: &FolderRec) -> impl Iterator<Item = Result<ChildRec, Damage>> + use<'a> {
+    fn children(
+        &self,
+        folder: u32,
+    ) -> Result<impl ExactSizeIterator<Item = Result<ChildRec, Damage>> + use<'a>, Damage> {
         let state = self.state;
-        (rec.first_child..rec.first_child.saturating_add(rec.children))
-            .map(move |at| state.must(Section::Children, at))
+        Ok(state.children(folder)?.map(move |at| state.must(Section::Children, at)))
     }
 
     fn metas(&self, folder: u32) -> usize {
-        let Ok(rec) = self.state.must(Section::Folders, folder) else { return 0 };
-        self.children(&rec).filter(|child| child.is_ok_and(|child| child.flags & Child::META != 0)).count()
+        let has_meta = |child: &Result<ChildRec, _>| child.is_ok_and(|child| child.flags & Child::META != 0);
+        self.children(folder).map_or(0, |children| children.filter(has_meta).count())
     }
 
     /// Whether these are the names that the folder had.
-    fn lists(&self, rec: &FolderRec, names: &Names) -> bool {
+    fn lists(&self, folder: u32, names: &Names) -> bool {
         let same = |(child, (name, flags)): (Result<ChildRec, Damage>, (&str, u16))| {
             let Ok(child) = child else { return false };
             child.flags & Child::LISTED == flags
                 && self.state.text(child.name_at, child.name_len.into()).is_ok_and(|known| known == name)
         };
-        rec.children as usize == names.list.len() && self.children(rec).zip(names.iter()).all(same)
+        let Ok(children) = self.children(folder) else { return false };
+        children.len() == names.list.len() && children.zip(names.iter()).all(same)
     }
 
     /// The names of the folders inside, if every file that matters is as it was.
-    fn unchanged(&self, dir: &Dir, rec: &FolderRec) -> Result<Option<Vec<String>>, Damage> {
+    fn unchanged(&self, dir: &Dir, folder: u32) -> Result<Option<Vec<String>>, Damage> {
         let mut folders = Vec::new();
         let mut meta_name = String::new();
-        for child in self.children(rec) {
+        for child in self.children(folder)? {
             let child = child?;
             let has = |flags: u16| child.flags & flags == flags;
             let name = self.state.text(child.name_at, child.name_len.into())?;
+            // It is looked for, and gone into: no listing has such names, and they would lead elsewhere.
+            if matches!(name, "" | "." | "..") || name.contains(std::path::is_separator) {
+                return Err(Damage("of names that lead out of their folder"));
+            }
             let is = |name: &str, stamp: u64| {
                 stamp != 0 && dir.stat(name).is_ok_and(|facts| facts.identity() == stamp)
             };
@@ -422,13 +429,13 @@ impl<'a> Old<'a> {
         let rec: FolderRec = state.must(Section::Folders, at)?;
         let path = state.text(rec.path_at, rec.path_len)?.to_owned();
         let mut folder = Folder { path, stamp: rec.stamp, ..Folder::default() };
-        for (n, child) in self.children(&rec).enumerate() {
+        for (n, child) in self.children(at)?.enumerate() {
             let child = child?;
             let name = folder.text(state.text(child.name_at, child.name_len.into())?);
             let mut asset = NONE;
             if child.entry != NONE {
                 asset = folder.assets.len() as u32;
-                self.load_asset(&mut folder, n, child.entry)?;
+                self.load_asset(&mut folder, (at, n as u32), child.entry)?;
             }
             let ChildRec { flags, meta_stamp, asset_stamp, .. } = child;
             folder.children.push(Child { name, flags, meta_stamp, asset_stamp, asset });
@@ -438,22 +445,24 @@ impl<'a> Old<'a> {
         Ok(folder)
     }
 
-    fn load_asset(&self, folder: &mut Folder, child: usize, entry: u32) -> Result<(), Damage> {
+    /// Adds an asset to its folder, of which `place` is the number, with that of the child in it.
+    fn load_asset(&self, folder: &mut Folder, place: (u32, u32), entry: u32) -> Result<(), Damage> {
         let state = self.state;
         let rec: EntryRec = state.must(Section::Entries, entry)?;
-        let next: Option<EntryRec> = state.get(Section::Entries, entry as usize + 1)?;
+        let nameless = rec.guid == 0;
+        if (rec.folder, rec.child) != place || nameless != (rec.flags & Asset::SETTINGS != 0) {
+            return Err(Damage("of assets that are not where they belong"));
+        }
         let kind = match rec.script {
             NONE => Type::Native(rec.class),
             script => Type::Script(state.must::<ScriptRec>(Section::Scripts, script)?.guid),
         };
-        let subs_end = next.map_or(state.count::<SubRec>(Section::Subs) as u32, |next| next.first_sub);
-        for at in rec.first_sub..subs_end {
+        for at in state.subs(entry, &rec)? {
             let sub: SubRec = state.must(Section::Subs, at)?;
             let name: Text = folder.text(state.text(sub.raw_at, sub.raw_len)?);
             folder.subs.push(Sub { file_id: sub.file_id, class_id: sub.class, name });
         }
-        let refs_end = next.map_or(state.count::<RefRec>(Section::Refs) as u32, |next| next.first_ref);
-        for at in rec.first_ref..refs_end {
+        for at in state.refs(entry, &rec)? {
             let each: RefRec = state.must(Section::Refs, at)?;
             let target: TargetRec = state.must(Section::Targets, each.target)?;
             folder.refs.push(Ref {
@@ -467,7 +476,7 @@ impl<'a> Old<'a> {
             guid: rec.guid,
             kind,
             main: rec.main,
-            child: child as u32,
+            child: rec.child,
             subs_end: folder.subs.len() as u32,
             refs_end: folder.refs.len() as u32,
             flags: rec.flags,

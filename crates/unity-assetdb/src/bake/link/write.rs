@@ -133,9 +133,8 @@ impl Linked {
         let mut first_child = 0;
         for (folder, (_, at)) in self.folders.iter().zip(&base) {
             let (path_at, path_len) = (*at, folder.path.len() as u32);
-            let children = folder.children.len() as u32;
-            out.put(&FolderRec { path_at, path_len, stamp: folder.stamp, first_child, children })?;
-            first_child += children;
+            out.put(&FolderRec { path_at, path_len, stamp: folder.stamp, first_child })?;
+            first_child += folder.children.len() as u32;
         }
         out.section(Section::Children);
         for (folder, (first, at)) in self.folders.iter().zip(&base) {

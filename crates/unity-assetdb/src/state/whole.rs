@@ -1,0 +1,50 @@
+//! Whether a state is whole, as a bake needs it: it takes over what it does not read again.
+
+use super::blocks::Damage;
+use super::{ChildRec, DiagRec, EntryRec, FolderRec, Section, State, SubRec, crc_of};
+use crate::store::db_path;
+use std::path::Path;
+
+impl State {
+    /// Checks every block, every byte of the database, and that the parts fit together.
+    pub(crate) fn verify(&self, out_dir: &Path) -> Result<(), Damage> {
+        let (whole, db) = rayon::join(
+            || self.blocks.get(0, self.blocks.raw().len()).and_then(|_| self.adds_up()),
+            || crc_of(&db_path(out_dir)),
+        );
+        whole?;
+        let same = db.is_ok_and(|crc| crc == self.head.db_crc);
+        if same { Ok(()) } else { Err(Damage("not of this asset-db.bin")) }
+    }
+
+    /// Every record belongs to one other and every text to one record. Checksums keep accidents out; a file that was made
+    /// to be right in all of them could still name one long text a million times, and fill the memory with it.
+    fn adds_up(&self) -> Result<(), Damage> {
+        let mut texts = u64::from(self.head.note.1);
+        for at in 0..self.count::<FolderRec>(Section::Folders) as u32 {
+            let rec: FolderRec = self.must(Section::Folders, at)?;
+            self.children(at)?;
+            texts += u64::from(rec.path_len);
+        }
+        for at in 0..self.count::<ChildRec>(Section::Children) as u32 {
+            let rec: ChildRec = self.must(Section::Children, at)?;
+            texts += u64::from(rec.name_len);
+        }
+        for at in 0..self.count::<EntryRec>(Section::Entries) as u32 {
+            let rec: EntryRec = self.must(Section::Entries, at)?;
+            self.subs(at, &rec)?;
+            self.refs(at, &rec)?;
+        }
+        for at in 0..self.count::<SubRec>(Section::Subs) as u32 {
+            let rec: SubRec = self.must(Section::Subs, at)?;
+            texts += u64::from(rec.raw_len);
+        }
+        for at in 0..self.count::<DiagRec>(Section::Diags) as u32 {
+            let rec: DiagRec = self.must(Section::Diags, at)?;
+            let lens = [rec.code_len, rec.path_len, rec.at_len, rec.message_len, rec.hint_len];
+            texts += lens.map(u64::from).iter().sum::<u64>();
+        }
+        let (_, len) = self.head.sections[Section::Texts as usize];
+        if texts <= len { Ok(()) } else { Err(Damage("of more texts than it has room for")) }
+    }
+}
