@@ -1,7 +1,7 @@
 //! Content in, blocks out: compressed side by side, and left as they are where that gains next to nothing.
 
 use crate::checksum::checksum;
-use kiln_format::pak::{Block, Codec};
+use kiln_format::pak::{self, Block, Codec};
 use rayon::prelude::*;
 
 /// How an asset is packed.
@@ -68,8 +68,34 @@ impl Stored {
         self.blocks.iter().map(|block| u64::from(block.1)).sum()
     }
 
+    /// Whether a pak can hold it: it has the blocks that its length asks for.
+    pub(crate) fn is_sound(&self) -> bool {
+        if !pak::BLOCK_LOG2.contains(&self.block_log2) {
+            return false;
+        }
+        let (block, mut left) = (1u64 << self.block_log2, self.len);
+        let fits = |stored: u32| {
+            let (whole, stored) = (left.min(block), u64::from(stored));
+            left -= whole;
+            if self.codec == Codec::None { stored == whole } else { 0 < stored && stored <= whole }
+        };
+        self.len.div_ceil(block) == self.blocks.len() as u64
+            && self.blocks.iter().map(|block| block.1).all(fits)
+    }
+
     pub(crate) fn format_blocks(&self) -> Vec<Block> {
         self.blocks.iter().map(|&(checksum, stored_len)| Block { checksum, stored_len }).collect()
+    }
+}
+
+impl Packed {
+    /// Whether a pak can hold it, and every block is what its checksum says.
+    pub(crate) fn is_whole(&self) -> bool {
+        let mut rest = self.bytes.as_slice();
+        let mut whole = |&(sum, len): &(u64, u32)| {
+            rest.split_off(..len as usize).is_some_and(|block| checksum(block) == sum)
+        };
+        self.stored.is_sound() && self.stored.blocks.iter().all(&mut whole) && rest.is_empty()
     }
 }
 
@@ -150,12 +176,44 @@ mod tests {
     }
 
     #[test]
+    fn what_no_pak_can_hold_is_told_from_what_it_can() {
+        let packed = |change: fn(&mut Packed)| {
+            let mut packed = pack(content(), Packing::of(Codec::Zstd));
+            change(&mut packed);
+            packed
+        };
+        assert!(packed(|_| ()).is_whole());
+        let unsound: [fn(&mut Packed); 7] = [
+            |packed| packed.stored.block_log2 = 255,
+            |packed| packed.stored.block_log2 = 11,
+            |packed| packed.stored.len = u64::MAX,
+            |packed| packed.stored.len = 1 << 20,
+            |packed| packed.stored.blocks[0].1 = (1 << 20) + 1,
+            |packed| packed.stored.blocks[1].1 = 0,
+            |packed| packed.stored.codec = Codec::None,
+        ];
+        for change in unsound {
+            assert!(!packed(change).stored.is_sound() && !packed(change).is_whole());
+        }
+        let damaged: [fn(&mut Packed); 4] = [
+            |packed| packed.bytes[9] ^= 1,
+            |packed| packed.stored.blocks[1].0 ^= 1,
+            |packed| packed.bytes.push(0),
+            |packed| packed.bytes.truncate(packed.bytes.len() - 1),
+        ];
+        for change in damaged {
+            assert!(packed(change).stored.is_sound() && !packed(change).is_whole());
+        }
+    }
+
+    #[test]
     fn every_codec_gives_back_what_it_was_given() {
         let content = content();
         for codec in Codec::ALL {
             let packed = pack(content.clone(), Packing { quality: 4, ..Packing::of(codec) });
             assert_eq!(packed.stored.codec, codec);
             assert_eq!(packed.stored.blocks.len(), 2);
+            assert!(packed.is_whole());
             assert_eq!(packed.stored.stored_len(), packed.bytes.len() as u64);
             assert_eq!(packed.bytes.len() < content.len(), codec != Codec::None);
             let (mut out, mut at) = (vec![0; content.len()], 0);

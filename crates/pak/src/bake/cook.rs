@@ -64,9 +64,8 @@ impl Task for Bake<'_> {
     }
 
     fn restore(&self, payload: &[u8], kept: Vec<u8>) -> Result<(), Diag> {
-        let stored = decode(payload).filter(|stored| stored.stored_len() == kept.len() as u64);
-        let stored = stored.ok_or_else(|| Diag::error("pak-format", "what was stored of it is not whole"))?;
-        self.put(&Packed { stored, bytes: kept })
+        let packed = decode(payload).map(|stored| Packed { stored, bytes: kept }).filter(Packed::is_whole);
+        self.put(&packed.ok_or_else(|| Diag::error("pak-format", "what was stored of it is not whole"))?)
     }
 }
 
@@ -120,7 +119,8 @@ pub(crate) fn decode(payload: &[u8]) -> Option<Stored> {
     for _ in 0..count {
         blocks.push((from.u64()?, from.u32()?));
     }
-    from.is_empty().then_some(Stored { len, codec, block_log2, blocks })
+    let stored = Stored { len, codec, block_log2, blocks };
+    (from.is_empty() && stored.is_sound()).then_some(stored)
 }
 
 #[cfg(test)]
@@ -129,8 +129,12 @@ mod tests {
 
     #[test]
     fn what_is_remembered_comes_back() {
-        let stored =
-            Stored { len: 5, codec: Codec::Zstd, block_log2: 20, blocks: vec![(u64::MAX, 3), (7, 9)] };
+        let stored = Stored {
+            len: 99 + (1 << 20),
+            codec: Codec::Zstd,
+            block_log2: 20,
+            blocks: vec![(u64::MAX, 3), (7, 9)],
+        };
         let bytes = encode(&stored);
         assert_eq!(decode(&bytes), Some(stored));
         for len in 0..bytes.len() {

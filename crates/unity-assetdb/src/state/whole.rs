@@ -48,3 +48,54 @@ impl State {
         if texts <= len { Ok(()) } else { Err(Damage("of more texts than it has room for")) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::write::Writer;
+    use crate::state::{Head, mtime_ns};
+    use crate::store::{Temporary, cache_path};
+    use std::fs;
+
+    /// A state with these folders (the first child of each), entries (the first part of each) and parts (the length of
+    /// the name of each), two children without names, and ten bytes of texts.
+    fn verified(folders: &[u32], entries: &[u32], subs: &[u32]) -> Result<(), Damage> {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(db_path(dir.path()), "").unwrap();
+        let mut out = Writer::new(Temporary::beside(&cache_path(dir.path())).unwrap());
+        out.section(Section::Folders);
+        for first_child in folders {
+            out.put(&FolderRec { first_child: *first_child, ..FolderRec::default() }).unwrap();
+        }
+        out.section(Section::Children);
+        [ChildRec::default(); 2].iter().for_each(|child| out.put(child).unwrap());
+        out.section(Section::Entries);
+        for first_sub in entries {
+            out.put(&EntryRec { first_sub: *first_sub, ..EntryRec::default() }).unwrap();
+        }
+        out.section(Section::Subs);
+        for raw_len in subs {
+            out.put(&SubRec { raw_len: *raw_len, ..SubRec::default() }).unwrap();
+        }
+        out.section(Section::Texts);
+        out.bytes(b"ten  bytes").unwrap();
+        let db_mtime_ns = mtime_ns(&fs::metadata(db_path(dir.path())).unwrap());
+        let written = out.finish(Head { db_mtime_ns, ..Head::default() }).unwrap();
+        written.publish(&cache_path(dir.path())).unwrap();
+        State::open(dir.path()).unwrap().verify(dir.path())
+    }
+
+    #[test]
+    fn a_state_that_would_cost_more_than_it_is_large_is_refused() {
+        assert_eq!(verified(&[0, 2], &[0, 1, 1], &[4, 6]), Ok(()));
+        assert_eq!(verified(&[], &[], &[]), Ok(()));
+        // One text, named by everyone.
+        assert!(verified(&[], &[0], &[10, 1]).is_err());
+        assert!(verified(&[], &[0], &[10; 1000]).is_err());
+        // Children and parts that belong to several, or to nobody.
+        for bad in [[2, 0, 2], [0, 2, 1], [0, 1, 3], [0, 0, u32::MAX]] {
+            assert!(verified(&bad, &[], &[]).is_err(), "{bad:?}");
+            assert!(verified(&[], &bad, &[1, 1]).is_err(), "{bad:?}");
+        }
+    }
+}
