@@ -4,6 +4,7 @@
 //! fuzzer (`fuzz/`) drives them; `tests/replay.rs` runs them over the corpus, which holds a few good files of each kind
 //! and everything that ever broke one, and over seeded damage of it.
 
+mod cooking;
 mod projects;
 mod readers;
 mod seal;

@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 
+use crate::cooking::{JOURNAL, build};
 use crate::seal;
 use kiln_format::pak::animation::AnimationView;
 use kiln_format::pak::bitmap::BitmapView;
@@ -92,22 +93,24 @@ pub(crate) fn asset_db(bytes: &[u8]) {
 /// The journal of a build: everything up to the first damage, and what is written after it is found again. Once more as
 /// if its checksums were right.
 pub(crate) fn journal(bytes: &[u8]) {
-    sealed_or_not(bytes);
-    sealed_or_not(&seal::journal(bytes));
-}
-
-fn sealed_or_not(bytes: &[u8]) {
-    let (fs, name) = (Mem::new(), RelPath::new(".assetc-cache").expect("a plain name"));
-    fs.put(name.as_str(), bytes);
-    let count = {
-        let Ok(records) = Records::read(&fs, &name, &|| ()) else { return };
-        for name in records.names() {
-            black_box(records.get(name));
+    for bytes in [bytes, &seal::journal(bytes)] {
+        let (out, name) = (Mem::new(), RelPath::new(JOURNAL).expect("a plain name"));
+        out.put(JOURNAL, bytes);
+        out.put("a.out", b"text");
+        let count = {
+            let Ok(records) = Records::read(&out, &name, &|| ()) else { return };
+            for name in records.names() {
+                black_box(records.get(name));
+            }
+            records.len()
+        };
+        {
+            let Ok(mut cache) = Cache::open(&out, &name, &|| ()) else { return };
+            assert_eq!(cache.records().len(), count);
+            cache.append(&[("no such asset", None)]).expect("memory takes it");
+            cache.compact().expect("memory takes it");
         }
-        records.len()
-    };
-    let Ok(mut cache) = Cache::open(&fs, &name, &|| ()) else { return };
-    assert_eq!(cache.records().len(), count);
-    cache.append(&[("no such asset", None)]).expect("memory takes it");
-    cache.compact().expect("memory takes it");
+        let (count, _) = build(&out, None);
+        assert_eq!(build(&out, None), (count, false), "the journal is not what was written");
+    }
 }

@@ -1,17 +1,13 @@
 //! A server of results that lies: whoever can write to it can add, so that its records are right in their checksums.
 
-use std::hint::black_box;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
+use crate::cooking::build;
 use kiln_kit::mem::Mem;
 use kiln_kit::remote::{Fault, Name, Policy, Remote};
-use kiln_kit::{Cache, Cook, Diag, Fs, Hash, Plan, RelPath, Store, Task, World, run};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use kiln_kit::{Hash, Store};
 use tempfile::TempDir;
-
-const JOURNAL: &str = ".journal";
 
 /// What its blobs hold.
 const BLOB: &[u8] = b"a result";
@@ -59,33 +55,9 @@ fn sealed(key: Hash, body: &[u8]) -> Vec<u8> {
     [message.as_slice(), &sum.0, body].concat()
 }
 
-struct Copy(RelPath);
-
-impl Task for Copy {
-    fn source(&self) -> &RelPath {
-        &self.0
-    }
-
-    fn fingerprint(&self) -> &str {
-        "copy 1"
-    }
-
-    fn weight(&self, _: World<'_>) -> u64 {
-        1
-    }
-
-    fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
-        let bytes = cx.read(&self.0)?;
-        cx.emit(&RelPath::new("a.out").expect("a plain name"), &bytes)?;
-        Ok(bytes)
-    }
-}
-
 /// The sets of paths that a server has for a question, and after a line of `%%` its answer: a build comes to an end, and
 /// the next one finds its journal.
 pub(crate) fn store(bytes: &[u8]) {
-    static POOL: OnceLock<ThreadPool> = OnceLock::new();
-    let pool = POOL.get_or_init(|| ThreadPoolBuilder::new().num_threads(1).build().expect("a thread"));
     let at = bytes.windows(4).position(|four| four == b"\n%%\n");
     let (sets, answer) = at.map_or((bytes, &b""[..]), |at| (&bytes[..at], &bytes[at + 4..]));
     let liar = Liar { sets: sets.to_vec(), answer: answer.to_vec(), asked: AtomicBool::new(false) };
@@ -93,17 +65,7 @@ pub(crate) fn store(bytes: &[u8]) {
     let store = Store::open(dir.path(), "kiln").expect("a writable folder");
     let store = store.with_remote(Box::new(liar), Policy::Read);
 
-    let (src, out, journal) = (Mem::new(), Mem::new(), RelPath::new(JOURNAL).expect("a plain name"));
-    src.put("a.txt", b"text");
-    let build = || {
-        let mut cache = Cache::open(&out, &journal, &|| ()).expect("memory gives it");
-        let (src_tree, out_tree) = (src.walk(None).expect("a tree"), out.walk(None).expect("a tree"));
-        let world = World { src: &src, src_tree: &src_tree, out: &out, out_tree: &out_tree };
-        let tasks = [Copy(RelPath::new("a.txt").expect("a plain name"))];
-        let plan = Plan { pool, force: false, verify: false, prune: true, store: Some(&store), events: &() };
-        drop(black_box(run(world, &mut cache, &tasks, &[], plan)));
-        (cache.records().len(), cache.records().is_cut())
-    };
-    let (count, _) = build();
-    assert_eq!(build(), (count, false), "the journal is not what was written");
+    let out = Mem::new();
+    let (count, _) = build(&out, Some(&store));
+    assert_eq!(build(&out, Some(&store)), (count, false), "the journal is not what was written");
 }
