@@ -79,12 +79,7 @@ pub fn recipe_for(entry: &Entry, embed: bool) -> Option<&'static dyn Recipe> {
         RECIPES.iter().copied().find(|recipe| recipe.claims(is_file, &suffix))
     };
     let recipe = if embed && is_file { Some(&Embed as &dyn Recipe) } else { by_name() }?;
-    (!is_hidden(&entry.path)).then_some(recipe)
-}
-
-/// Whether a name on the way starts with a dot: such files are nobody's source.
-fn is_hidden(path: &RelPath) -> bool {
-    path.components().any(|part| part.starts_with('.'))
+    (!entry.path.is_hidden()).then_some(recipe)
 }
 
 /// What is said of a file that this program would take for a source if it had been built with all features. It is no
@@ -96,7 +91,7 @@ pub(crate) fn unread(entry: &Entry) -> Option<Diag> {
             .path(&entry.path)
             .hint("build assetc with `--features fbx`, or export the model as glTF")
     };
-    (cfg!(not(feature = "fbx")) && fbx && !is_hidden(&entry.path)).then(warning)
+    (cfg!(not(feature = "fbx")) && fbx && !entry.path.is_hidden()).then(warning)
 }
 
 /// What the last dots of a name say, whatever their case: `wall.n.png` is a `png` of the mode that `n` stands for.

@@ -104,6 +104,11 @@ impl RelPath {
         self.0.split('/')
     }
 
+    /// Whether a name on the way starts with a dot: such files are nobody's source, and no output of a cook.
+    pub fn is_hidden(&self) -> bool {
+        self.components().any(|part| part.starts_with('.'))
+    }
+
     /// The last component.
     pub fn file_name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or_default()

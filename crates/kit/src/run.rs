@@ -247,11 +247,11 @@ fn forget_orphans<T: Task>(
 }
 
 /// Removes an output. One that was announced, and never known to be in place, has to be what it was meant to be:
-/// something else there was not written by us.
+/// something else there was not written by us. Nor was what is hidden, whatever a journal says: it may be the journal.
 fn remove(world: World<'_>, output: &Output<'_>) -> Result<(), Diag> {
     let Ok(path) = RelPath::new(&*output.path) else { return Ok(()) };
     let ours = || world.out.read(&path).is_ok_and(|bytes| Hash::of(&bytes) == output.hash);
-    if output.stamp == Stamp::NONE && !ours() {
+    if path.is_hidden() || output.stamp == Stamp::NONE && !ours() {
         return Ok(());
     }
     world

@@ -175,7 +175,7 @@ impl Answer {
         for _ in 0..count {
             let (path, blob) = (RelPath::new(r.text()?).ok()?, get_blob(&mut r)?);
             // No cook writes a path twice, nor a hidden one: the journal has such a name.
-            if path.components().any(|part| part.starts_with('.')) || !names.insert(path.folded()) {
+            if path.is_hidden() || !names.insert(path.folded()) {
                 return None;
             }
             let work = match r.u8()? {
