@@ -163,6 +163,10 @@ impl<'a> Cook<'a> {
     }
 
     fn stage(&mut self, path: &RelPath, bytes: &[u8], work: Option<WorkKey>) -> Result<(), Diag> {
+        if path.is_hidden() {
+            let message = format!("it writes {path}, and hidden files belong to the tool");
+            return Err(Diag::error("output-conflict", message).path(self.source));
+        }
         let folded = fold(path.as_str());
         if let Some(e) = self.emitted.iter().find(|e| fold(e.path.as_str()) == folded) {
             let path = &e.path;

@@ -356,6 +356,17 @@ fn two_sources_with_one_output_both_fail_and_name_each_other() {
 }
 
 #[test]
+fn hidden_files_are_not_written_by_cooks() {
+    let p = Project::new(&[("a", "=.journal"), ("b", "=dir/.x/y"), ("c", "fine")]);
+    for _ in 0..2 {
+        let told = p.built().0;
+        assert!(told[0].contains("output-conflict") && told[0].contains("it writes .journal"), "{told:?}");
+        assert!(told[1].contains("output-conflict") && told[1].contains("it writes dir/.x/y"), "{told:?}");
+        assert_eq!(p.out.get("c.out").unwrap(), b"enif");
+    }
+}
+
+#[test]
 fn outputs_that_differ_in_case_only_are_one() {
     let p = Project::new(&[("a", "=x"), ("b", "=X")]);
     let told = p.built().0;
