@@ -128,6 +128,9 @@ records! {
     }
 }
 
+/// Records do not follow those that they belong to.
+const OUT_OF_ORDER: Damage = Damage("out of order");
+
 /// No index.
 pub(crate) const NONE: u32 = u32::MAX;
 /// Marks [`NameRec::item`] as a sub-asset.
@@ -358,7 +361,7 @@ impl State {
     ) -> Result<Range<u32>, Damage> {
         let count = self.count::<R>(section) as u32;
         let end = next.unwrap_or(count);
-        if first <= end && end <= count { Ok(first..end) } else { Err(Damage("out of order")) }
+        if first <= end && end <= count { Ok(first..end) } else { Err(OUT_OF_ORDER) }
     }
 
     /// The children of a folder.

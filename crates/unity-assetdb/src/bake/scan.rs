@@ -16,6 +16,7 @@ use crate::walk::{ROOTS, is_hidden};
 use kiln_kit::Diag;
 use std::collections::HashMap;
 use std::io;
+use std::path::is_separator;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -398,7 +399,7 @@ impl<'a> Old<'a> {
             let has = |flags: u16| child.flags & flags == flags;
             let name = self.state.text(child.name_at, child.name_len.into())?;
             // It is looked for, and gone into: no listing has such names, and they would lead elsewhere.
-            if matches!(name, "" | "." | "..") || name.contains(std::path::is_separator) {
+            if matches!(name, "" | "." | "..") || name.bytes().any(|byte| is_separator(byte.into())) {
                 return Err(Damage("of names that lead out of their folder"));
             }
             let is = |name: &str, stamp: u64| {

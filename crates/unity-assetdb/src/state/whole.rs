@@ -1,7 +1,9 @@
 //! Whether a state is whole, as a bake needs it: it takes over what it does not read again.
 
 use super::blocks::Damage;
-use super::{ChildRec, DiagRec, EntryRec, FolderRec, Section, State, SubRec, crc_of};
+use super::{
+    ChildRec, DiagRec, EntryRec, FolderRec, OUT_OF_ORDER, Record, RefRec, Section, State, SubRec, crc_of,
+};
 use crate::store::db_path;
 use std::path::Path;
 
@@ -21,31 +23,56 @@ impl State {
     /// to be right in all of them could still name one long text a million times, and fill the memory with it.
     fn adds_up(&self) -> Result<(), Damage> {
         let mut texts = u64::from(self.head.note.1);
-        for at in 0..self.count::<FolderRec>(Section::Folders) as u32 {
-            let rec: FolderRec = self.must(Section::Folders, at)?;
-            self.children(at)?;
+        let mut children = Ascending::to(self.count::<ChildRec>(Section::Children));
+        for rec in self.all::<FolderRec>(Section::Folders) {
+            let rec = rec?;
+            children.next(rec.first_child)?;
             texts += u64::from(rec.path_len);
         }
-        for at in 0..self.count::<ChildRec>(Section::Children) as u32 {
-            let rec: ChildRec = self.must(Section::Children, at)?;
-            texts += u64::from(rec.name_len);
+        for rec in self.all::<ChildRec>(Section::Children) {
+            texts += u64::from(rec?.name_len);
         }
-        for at in 0..self.count::<EntryRec>(Section::Entries) as u32 {
-            let rec: EntryRec = self.must(Section::Entries, at)?;
-            self.subs(at, &rec)?;
-            self.refs(at, &rec)?;
+        let mut subs = Ascending::to(self.count::<SubRec>(Section::Subs));
+        let mut refs = Ascending::to(self.count::<RefRec>(Section::Refs));
+        for rec in self.all::<EntryRec>(Section::Entries) {
+            let rec = rec?;
+            subs.next(rec.first_sub)?;
+            refs.next(rec.first_ref)?;
         }
-        for at in 0..self.count::<SubRec>(Section::Subs) as u32 {
-            let rec: SubRec = self.must(Section::Subs, at)?;
-            texts += u64::from(rec.raw_len);
+        for rec in self.all::<SubRec>(Section::Subs) {
+            texts += u64::from(rec?.raw_len);
         }
-        for at in 0..self.count::<DiagRec>(Section::Diags) as u32 {
-            let rec: DiagRec = self.must(Section::Diags, at)?;
+        for rec in self.all::<DiagRec>(Section::Diags) {
+            let rec = rec?;
             let lens = [rec.code_len, rec.path_len, rec.at_len, rec.message_len, rec.hint_len];
             texts += lens.map(u64::from).iter().sum::<u64>();
         }
         let (_, len) = self.head.sections[Section::Texts as usize];
         if texts <= len { Ok(()) } else { Err(Damage("of more texts than it has room for")) }
+    }
+
+    fn all<R: Record>(&self, section: Section) -> impl Iterator<Item = Result<R, Damage>> {
+        (0..self.count::<R>(section) as u32).map(move |at| self.must(section, at))
+    }
+}
+
+/// Numbers of records, none smaller than the one before it, and none beyond the last.
+struct Ascending {
+    least: u32,
+    most: usize,
+}
+
+impl Ascending {
+    fn to(most: usize) -> Ascending {
+        Ascending { least: 0, most }
+    }
+
+    fn next(&mut self, number: u32) -> Result<(), Damage> {
+        if number < self.least || number as usize > self.most {
+            return Err(OUT_OF_ORDER);
+        }
+        self.least = number;
+        Ok(())
     }
 }
 
