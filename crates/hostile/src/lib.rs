@@ -57,6 +57,12 @@ targets! {
     "pak-toml" projects::pak_toml;
 }
 
+/// What stands before a line of `%%`, and what after it: two files in one input.
+fn halves(bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let at = bytes.windows(4).position(|four| four == b"\n%%\n");
+    at.map_or((bytes, None), |at| (&bytes[..at], Some(&bytes[at + 4..])))
+}
+
 /// The target of this name.
 pub fn target(name: &str) -> Option<Target> {
     TARGETS.iter().copied().find(|target| target.name == name)

@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::path::Path;
 
+use crate::halves;
 use assetc::config::Config;
 use assetc::recipe::RECIPES;
 use assetc::tools::Tools;
@@ -33,9 +34,10 @@ pub(crate) fn gltf(bytes: &[u8]) {
 
 /// An OBJ, and after a line of `%%` the MTL beside it.
 pub(crate) fn obj(bytes: &[u8]) {
-    let at = bytes.windows(4).position(|four| four == b"\n%%\n");
-    let (obj, mtl) = at.map_or((bytes, &b""[..]), |at| (&bytes[..at], &bytes[at + 4..]));
-    cook(&[("a.obj", obj), ("a.mtl", mtl)], |cx, path| drop(black_box(wavefront::import(cx, path))));
+    let (obj, mtl) = halves(bytes);
+    cook(&[("a.obj", obj), ("a.mtl", mtl.unwrap_or_default())], |cx, path| {
+        drop(black_box(wavefront::import(cx, path)))
+    });
 }
 
 /// An FBX model, alone in its folder.

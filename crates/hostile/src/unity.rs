@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use crate::projects::{Shared, write};
-use crate::seal;
+use crate::{halves, seal};
 use tempfile::TempDir;
 use unity_assetdb::bake::{BakeError, BakeOptions, Extra, Report, bake_with};
 use unity_assetdb::index::{Index, IndexError};
@@ -51,9 +51,8 @@ pub(crate) fn unity_yaml(bytes: &[u8]) {
     static PROJECT: Shared<TempDir> = OnceLock::new();
     let project = PROJECT.get_or_init(|| Mutex::new(TempDir::new().expect("a temporary folder")));
     let project = project.lock().unwrap_or_else(|broken| broken.into_inner());
-    let at = bytes.windows(4).position(|four| four == b"\n%%\n");
-    let (asset, meta) = at.map_or((bytes, META.as_bytes()), |at| (&bytes[..at], &bytes[at + 4..]));
-    unity(project.path(), asset, meta);
+    let (asset, meta) = halves(bytes);
+    unity(project.path(), asset, meta.unwrap_or(META.as_bytes()));
     let _ = black_box(bake(project.path()));
     let _ = black_box(walk_index(project.path()));
 }
