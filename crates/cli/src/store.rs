@@ -3,8 +3,8 @@
 
 use crate::render;
 use kiln_kit::remote::{Address, Credentials, Fault, Http, Name, Policy, Redis, Remote, Scheme};
+use kiln_kit::store::Figures;
 use kiln_kit::store::settings::{CacheDir, CachePolicy, CacheSettings, parse_size};
-use kiln_kit::store::{Figures, unwritable};
 use kiln_kit::{Diag, Json, Shard, Store};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -200,7 +200,7 @@ impl Place {
     /// Opens the store for a tool. One that cannot be used is told of, and the build goes on without.
     pub fn open(&self, tool: &str) -> Result<Store, Diag> {
         let build = format!("{tool} {}", env!("CARGO_PKG_VERSION"));
-        let store = Store::open(&self.dir, build).map_err(|error| unwritable(&self.dir, &error))?;
+        let store = Store::open(&self.dir, build)?;
         Ok(match &self.server {
             Some(server) => store.with_remote(server.remote(), server.policy),
             None => store,

@@ -22,6 +22,24 @@ impl Hash {
         }
         Hash(sha.finalize().into())
     }
+
+    /// Reads what [`Display`](fmt::Display) writes: 64 digits, letters in lower case.
+    pub fn parse(text: &str) -> Option<Hash> {
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => Some(byte - b'0'),
+            b'a'..=b'f' => Some(byte - b'a' + 10),
+            _ => None,
+        };
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let mut hash = [0; 32];
+        if pairs.len() != hash.len() || !rest.is_empty() {
+            return None;
+        }
+        for (byte, [high, low]) in hash.iter_mut().zip(pairs) {
+            *byte = digit(*high)? << 4 | digit(*low)?;
+        }
+        Some(Hash(hash))
+    }
 }
 
 /// Sixty-four hexadecimal digits.
@@ -46,6 +64,15 @@ mod tests {
         // FIPS 180-2, appendix B.1.
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(Hash::of(b"abc").to_string(), abc);
+    }
+
+    #[test]
+    fn parses_what_it_prints_and_nothing_else() {
+        let (hash, text) = (Hash::of(b"abc"), Hash::of(b"abc").to_string());
+        assert_eq!(Hash::parse(&text), Some(hash));
+        for bad in [&text[1..], &format!("{text}0"), &text.to_uppercase(), &text.replace('a', "g"), ""] {
+            assert_eq!(Hash::parse(bad), None, "{bad}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! checked when it is used, and what is missing, damaged or cannot be written costs time and nothing else.
 
 mod action;
+mod dir;
 mod local;
 mod look;
 pub mod settings;
@@ -106,7 +107,12 @@ impl Found {
 impl Store {
     /// Opens the store in a directory, making it if need be. `build` names the program and its version: results of
     /// another one are not used.
-    pub fn open(dir: &Path, build: impl Into<String>) -> io::Result<Store> {
+    ///
+    /// # Errors
+    ///
+    /// A warning that says why the directory is not used: it cannot be written (`store-unwritable`), has files that are
+    /// not a cache's (`cache-dir-not-owned`), or a symbolic link where a cache has none (`cache-dir-link`).
+    pub fn open(dir: &Path, build: impl Into<String>) -> Result<Store, Diag> {
         Ok(Store {
             local: Arc::new(Local::open(dir)?),
             tier: None,
@@ -371,7 +377,7 @@ impl Store {
 const ANOTHER: &str = "it has a damaged result, or that of another cook";
 
 /// What is said of a store that cannot be used.
-pub fn unwritable(dir: &Path, error: &io::Error) -> Diag {
+fn unwritable(dir: &Path, error: &io::Error) -> Diag {
     Diag::warning("store-unwritable", format!("results are not kept: {error}"))
         .path(dir.display())
         .hint("see to its permissions and to free space, or name another directory in KILN_CACHE_DIR")

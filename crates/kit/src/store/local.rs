@@ -10,8 +10,14 @@
 //! Files appear by rename and are never changed, so any number of processes may use a store at once. Nothing is flushed:
 //! what a crash leaves is checked when it is used, as is everything, and removed when it is not what it should be. A
 //! file's modification time is when it was last used.
+//!
+//! A directory is used only if its `CACHEDIR.TAG` is ours, or if it is empty and gets one; no link below it is followed
+//! (`dir.rs`), and only regular files with names of the forms above are ever removed. So neither a directory that a
+//! project brings along nor one that is named by mistake can cost the user a file.
 
 use super::action::{LONGEST_RECORD, SETS, read_sets, write_sets};
+use super::dir::{Dir, EntryKind};
+use crate::Diag;
 use crate::hash::Hash;
 use crate::remote::{Blob, Source};
 use sha2::{Digest, Sha256};
@@ -27,12 +33,22 @@ const NOTED: Duration = Duration::from_secs(3600);
 /// A file of a killed process that is older than this is nobody's.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
-/// Says to backup programs that this can be made again; see <https://bford.info/cachedir/>.
+/// Says to backup programs that this can be made again (see <https://bford.info/cachedir/>), and to us that the
+/// directory is ours. Never change it: caches with another text are refused.
 const TAG: &str =
     "Signature: 8a477f597d28d172789f06886806bc55\n# Results of Kiln's tools; it may be removed.\n";
 
+/// The name of the tag.
+const TAG_NAME: &str = "CACHEDIR.TAG";
+
+/// The file whose modification time is when the cache was last swept.
+const SWEPT: &str = "swept";
+
+/// The directory of files being written.
+const TMP: &str = "tmp";
+
 /// What a file of the store is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Record,
     Blob,
@@ -53,27 +69,88 @@ impl Kind {
 /// A store's directory.
 pub(crate) struct Local {
     root: PathBuf,
+    dir: Dir,
     next: AtomicU64,
+}
+
+/// A file of the cache: when it was last used, its length and its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CacheFile {
+    pub(crate) used: SystemTime,
+    pub(crate) len: u64,
+    pub(crate) kind: Kind,
+    pub(crate) hash: Hash,
 }
 
 impl Local {
     /// Opens a store, making the directory if need be.
-    pub(crate) fn open(root: &Path) -> io::Result<Local> {
-        fs::create_dir_all(root.join("tmp"))?;
-        let tag = root.join("CACHEDIR.TAG");
-        if !tag.exists() {
-            fs::write(tag, TAG)?;
+    ///
+    /// # Errors
+    ///
+    /// A warning if the directory cannot be created or read, holds files that are not a cache's, or has a link in a
+    /// place where a cache has a directory or file.
+    pub(crate) fn open(root: &Path) -> Result<Local, Diag> {
+        let io = |error: io::Error| super::unwritable(root, &error);
+        fs::create_dir_all(root).map_err(io)?;
+        let dir = Dir::root(root).map_err(io)?;
+        if let Some(link) = first_link(&dir).map_err(io)? {
+            return Err(refused_link(root, &link));
         }
-        Ok(Local { root: root.to_path_buf(), next: AtomicU64::new(0) })
+        let local = Local { root: root.to_path_buf(), dir, next: AtomicU64::new(0) };
+        // A process that creates the cache at this moment puts the tag there before anything else.
+        if !local.has_tag().map_err(io)? {
+            match local.foreign_entry().map_err(io)? {
+                None => local.write_tag().map_err(io)?,
+                Some(_) if local.has_tag().map_err(io)? => {}
+                Some(entry) => return Err(not_owned(root, &entry)),
+            }
+        }
+        local.dir.make_dir(TMP).map_err(io)?;
+        Ok(local)
     }
 
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    fn path(&self, kind: Kind, hash: Hash) -> PathBuf {
+    /// Whether the directory has our tag: the whole of it, and not only the signature that all caches share.
+    fn has_tag(&self) -> io::Result<bool> {
+        let file = match self.dir.open(TAG_NAME) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            file => file?,
+        };
+        let mut bytes = Vec::new();
+        file.take(TAG.len() as u64 + 1).read_to_end(&mut bytes)?;
+        Ok(bytes == TAG.as_bytes())
+    }
+
+    /// An entry of a directory without our tag, unless all there is are tags that are being written.
+    fn foreign_entry(&self) -> io::Result<Option<String>> {
+        let being_written = |name: &str| {
+            name.strip_prefix(TAG_NAME).and_then(|rest| rest.strip_prefix('.')).is_some_and(is_temporary)
+        };
+        let entries = self.dir.list()?.into_iter().map(|(name, _)| name);
+        Ok(entries.filter(|name| !being_written(name)).min())
+    }
+
+    /// Puts the tag in place, flushed: a cache whose tag a crash emptied would be refused from then on.
+    fn write_tag(&self) -> io::Result<()> {
+        let temporary = format!("{TAG_NAME}.{}", self.temporary());
+        let mut file = self.dir.create(&temporary)?;
+        let placed = file
+            .write_all(TAG.as_bytes())
+            .and_then(|()| file.sync_all())
+            .and_then(|()| self.dir.rename(&temporary, &self.dir, TAG_NAME));
+        if placed.is_err() {
+            let _ = self.dir.remove(&temporary);
+        }
+        placed
+    }
+
+    /// The directory of a file of the cache, and its name there.
+    fn shard(&self, kind: Kind, hash: Hash) -> io::Result<(Dir, String)> {
         let name = hash.to_string();
-        self.root.join(kind.name()).join(&name[..2]).join(name)
+        Ok((self.dir.dir(kind.name())?.dir(&name[..2])?, name))
     }
 
     /// A record, whatever it holds.
@@ -99,72 +176,155 @@ impl Local {
 
     /// Whether a blob of this length is there; its bytes are not looked at.
     pub(crate) fn has(&self, blob: Blob) -> bool {
-        fs::metadata(self.path(Kind::Blob, blob.hash)).is_ok_and(|meta| meta.len() == blob.len)
+        let meta = self.shard(Kind::Blob, blob.hash).and_then(|(dir, name)| dir.meta(&name));
+        meta.is_ok_and(|meta| meta.kind == EntryKind::File && meta.len == blob.len)
     }
 
-    /// Removes what turned out to be damaged, so that the next one to write it does.
-    pub(crate) fn remove(&self, kind: Kind, hash: Hash) {
-        let _ = fs::remove_file(self.path(kind, hash));
+    /// Removes a file; returns whether it was one and is gone.
+    pub(crate) fn remove(&self, kind: Kind, hash: Hash) -> bool {
+        let removed = self.shard(kind, hash).and_then(|(dir, name)| match dir.meta(&name)?.kind {
+            EntryKind::File => dir.remove(&name),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        });
+        removed.is_ok()
     }
 
     /// Puts a file into the store, in place of what may be there.
     pub(crate) fn put(&self, kind: Kind, hash: Hash, bytes: &[u8]) -> io::Result<()> {
-        let n = self.next.fetch_add(1, Ordering::Relaxed);
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let temporary =
-            self.root.join("tmp").join(format!("{}-{}-{n}", std::process::id(), since.as_nanos()));
-        let path = self.path(kind, hash);
-        let place = || {
-            File::options().write(true).create_new(true).open(&temporary)?.write_all(bytes)?;
-            match fs::rename(&temporary, &path) {
-                Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                    path.parent().map_or(Ok(()), fs::create_dir_all)?;
-                    fs::rename(&temporary, &path)
-                }
-                renamed => renamed,
-            }
-        };
-        let placed = place();
+        let tmp = self.dir.dir(TMP)?;
+        let temporary = self.temporary();
+        let mut file = tmp.create(&temporary)?;
+        let placed = file.write_all(bytes).and_then(|()| self.place(&tmp, &temporary, kind, hash));
         if placed.is_err() {
-            let _ = fs::remove_file(&temporary);
+            let _ = tmp.remove(&temporary);
         }
         // Where a file that someone reads cannot be replaced, what is there is as good.
-        if placed.is_err() && path.is_file() { Ok(()) } else { placed }
+        let is_file = || self.shard(kind, hash).and_then(|(dir, name)| dir.open(&name)).is_ok();
+        if placed.is_err() && is_file() { Ok(()) } else { placed }
+    }
+
+    /// Moves a file of `tmp` to the place that its hash gives it.
+    fn place(&self, tmp: &Dir, temporary: &str, kind: Kind, hash: Hash) -> io::Result<()> {
+        let (dir, name) = match self.shard(kind, hash) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let name = hash.to_string();
+                (self.dir.make_dir(kind.name())?.make_dir(&name[..2])?, name)
+            }
+            shard => shard?,
+        };
+        tmp.rename(temporary, &dir, &name)
+    }
+
+    /// A name for a file being written that no other process or thread uses.
+    fn temporary(&self) -> String {
+        let n = self.next.fetch_add(1, Ordering::Relaxed);
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        format!("{}-{}-{n}", std::process::id(), since.as_nanos())
     }
 
     fn open_used(&self, kind: Kind, hash: Hash) -> Option<File> {
-        let file = File::open(self.path(kind, hash)).ok()?;
-        let meta = file.metadata().ok().filter(|meta| meta.is_file())?;
-        let now = SystemTime::now();
-        let noted = meta.modified().is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age < NOTED));
+        let (dir, name) = self.shard(kind, hash).ok()?;
+        let file = dir.open(&name).ok()?;
+        let (modified, now) = (file.metadata().ok()?.modified(), SystemTime::now());
+        let noted = modified.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age < NOTED));
         if !noted {
             // A store that cannot be written to still serves.
-            let _ = File::options().write(true).open(self.path(kind, hash)).and_then(|f| f.set_modified(now));
+            let _ = dir.touch(&name, &file, now);
         }
         Some(file)
     }
 
-    /// Every file of a kind: when it was last used, its length and its path.
-    pub(crate) fn files(&self, kind: Kind) -> Vec<(SystemTime, u64, PathBuf)> {
-        let listed = |dir: &Path| fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
-        let below = |dir: PathBuf| listed(&dir).collect::<Vec<_>>();
-        let all = listed(&self.root.join(kind.name())).flat_map(|part| below(part.path()));
-        all.filter_map(|item| {
-            let meta = item.metadata().ok().filter(|meta| meta.is_file())?;
-            Some((meta.modified().ok()?, meta.len(), item.path()))
-        })
-        .collect()
+    /// Every file of a kind whose name is one that we give: 64 digits, below the directory of the first two.
+    pub(crate) fn files(&self, kind: Kind) -> Vec<CacheFile> {
+        let mut files = Vec::new();
+        let Ok(all) = self.dir.dir(kind.name()) else { return files };
+        for (shard, _) in all.list().unwrap_or_default().iter().filter(|(name, _)| name.len() == 2) {
+            let Ok(dir) = all.dir(shard) else { continue };
+            for (name, _) in dir.list().unwrap_or_default() {
+                let Some(hash) = Hash::parse(&name).filter(|_| name.starts_with(shard)) else { continue };
+                let Ok(meta) = dir.meta(&name) else { continue };
+                if meta.kind == EntryKind::File {
+                    files.push(CacheFile { used: meta.modified, len: meta.len, kind, hash });
+                }
+            }
+        }
+        files
     }
 
     /// Removes what killed processes left.
     pub(crate) fn sweep(&self) {
-        for item in fs::read_dir(self.root.join("tmp")).into_iter().flatten().filter_map(Result::ok) {
-            let age = item.metadata().and_then(|meta| meta.modified()).map(|at| at.elapsed());
-            if age.is_ok_and(|age| age.is_ok_and(|age| age > ABANDONED)) {
-                let _ = fs::remove_file(item.path());
+        let Ok(tmp) = self.dir.dir(TMP) else { return };
+        for (name, _) in tmp.list().unwrap_or_default().iter().filter(|(name, _)| is_temporary(name)) {
+            let abandoned = tmp.meta(name).is_ok_and(|meta| {
+                meta.kind == EntryKind::File && meta.modified.elapsed().is_ok_and(|age| age > ABANDONED)
+            });
+            if abandoned {
+                let _ = tmp.remove(name);
             }
         }
     }
+
+    /// When the cache was last swept.
+    pub(crate) fn swept_at(&self) -> Option<SystemTime> {
+        self.dir.meta(SWEPT).ok().filter(|meta| meta.kind == EntryKind::File).map(|meta| meta.modified)
+    }
+
+    /// Notes that the cache was swept now, with a new file: the old one may be a link by now.
+    pub(crate) fn note_swept(&self) {
+        let Ok(tmp) = self.dir.dir(TMP) else { return };
+        let temporary = self.temporary();
+        if tmp.create(&temporary).is_ok() && tmp.rename(&temporary, &self.dir, SWEPT).is_err() {
+            let _ = tmp.remove(&temporary);
+        }
+    }
+}
+
+/// Whether a name is one that [`Local::temporary`] gives.
+fn is_temporary(name: &str) -> bool {
+    let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    name.split('-').count() == 3 && name.split('-').all(number)
+}
+
+/// The path of a link in a place where a cache has a file or directory of its own.
+fn first_link(root: &Dir) -> io::Result<Option<String>> {
+    for name in [TAG_NAME, SWEPT, TMP, Kind::Record.name(), Kind::Blob.name()] {
+        match root.meta(name) {
+            Ok(meta) if meta.kind == EntryKind::Link => return Ok(Some(name.to_owned())),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    for kind in Kind::ALL {
+        let shards = match root.dir(kind.name()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            dir => dir?.list()?,
+        };
+        if let Some((name, _)) =
+            shards.into_iter().filter(|(_, entry)| *entry == EntryKind::Link).min_by(|a, b| a.0.cmp(&b.0))
+        {
+            return Ok(Some(format!("{}/{name}", kind.name())));
+        }
+    }
+    Ok(None)
+}
+
+/// The warning about a directory with a link in it.
+fn refused_link(root: &Path, link: &str) -> Diag {
+    let message =
+        format!("the cache directory is not used: {link} in it is a symbolic link, and a cache has none");
+    Diag::warning("cache-dir-link", message)
+        .path(root.display())
+        .hint("remove the link, or name another directory in KILN_CACHE_DIR")
+}
+
+/// The warning about a directory that is not a cache.
+fn not_owned(root: &Path, entry: &str) -> Diag {
+    let message = format!(
+        "the directory is not used as a cache: it has files such as '{entry}' and no {TAG_NAME} of Kiln"
+    );
+    Diag::warning("cache-dir-not-owned", message)
+        .path(root.display())
+        .hint("name an empty directory, or one that does not exist yet, in KILN_CACHE_DIR")
 }
 
 impl Source for Local {
@@ -204,6 +364,11 @@ fn hash_of(file: &mut File) -> io::Result<Hash> {
 mod tests {
     use super::*;
 
+    fn path(local: &Local, kind: Kind, hash: Hash) -> PathBuf {
+        let name = hash.to_string();
+        local.root().join(kind.name()).join(&name[..2]).join(name)
+    }
+
     #[test]
     fn blobs_come_back_while_they_are_what_they_were() {
         let dir = tempfile::tempdir().unwrap();
@@ -217,7 +382,7 @@ mod tests {
             local.blob(wanted)?.read_to_end(&mut back).ok().map(|_| back)
         };
         assert_eq!(read(), Some(bytes.clone()));
-        let path = local.path(Kind::Blob, wanted.hash);
+        let path = path(&local, Kind::Blob, wanted.hash);
         let damages: [fn(&mut Vec<u8>); 3] = [|b| b[9] ^= 1, |b| b.truncate(5), |b| b.push(0)];
         for damage in damages {
             let mut damaged = bytes.clone();
@@ -236,10 +401,116 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let local = Local::open(dir.path()).unwrap();
         local.put(Kind::Record, Hash::of(b"k"), b"r").unwrap();
-        let path = local.path(Kind::Record, Hash::of(b"k"));
+        let path = path(&local, Kind::Record, Hash::of(b"k"));
         let old = SystemTime::now() - 2 * NOTED;
         File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
         assert_eq!(local.record(Hash::of(b"k")).unwrap(), b"r");
         assert!(fs::metadata(&path).unwrap().modified().unwrap() > old + NOTED);
+    }
+
+    fn code(root: &Path) -> String {
+        Local::open(root).err().map(|diag| diag.code.into_owned()).unwrap_or_default()
+    }
+
+    #[test]
+    fn refuses_directories_of_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let notes = dir.path().join("notes.txt");
+        fs::write(&notes, "mine").unwrap();
+        let refused = Local::open(dir.path()).err().unwrap();
+        assert!(refused.code == "cache-dir-not-owned" && refused.message.contains("notes.txt"), "{refused}");
+        // Nor does the tag of another program make it ours, or a part of ours.
+        let tag = dir.path().join(TAG_NAME);
+        let foreign = "Signature: 8a477f597d28d172789f06886806bc55\n# of another program\n";
+        for text in [foreign, "", &TAG[..TAG.len() - 1], &format!("{TAG}more")] {
+            fs::write(&tag, text).unwrap();
+            assert_eq!(code(dir.path()), "cache-dir-not-owned", "{text:?}");
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "something was written");
+        // With the tag it is ours, as is an empty one, and one that another process is about to make.
+        fs::write(&tag, TAG).unwrap();
+        assert_eq!(code(dir.path()), "");
+        let fresh = tempfile::tempdir().unwrap();
+        fs::write(fresh.path().join("CACHEDIR.TAG.1-2-3"), "Sig").unwrap();
+        assert_eq!(code(fresh.path()), "");
+        assert_eq!(code(&fresh.path().join("new/deep")), "");
+    }
+
+    #[test]
+    fn opens_while_others_create_it() {
+        for _ in 0..20 {
+            let dir = tempfile::tempdir().unwrap();
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| assert_eq!(code(&dir.path().join("c")), ""));
+                }
+            });
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn refuses_links_and_touches_nothing_behind_them() {
+        use std::os::unix::fs::symlink;
+        let old = SystemTime::now() - 30 * ABANDONED;
+        for link in [TAG_NAME, SWEPT, TMP, "ac", "cas", "ac/zz", "cas/00", "ac/anything"] {
+            let (dir, victim) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            drop(Local::open(dir.path()).unwrap());
+            let local = Local::open(dir.path()).unwrap();
+            let at = dir.path().join(link);
+            fs::create_dir_all(at.parent().unwrap()).unwrap();
+            let _ = fs::remove_file(&at).or_else(|_| fs::remove_dir_all(&at));
+            let target = if [TAG_NAME, SWEPT].contains(&link) { "1-2-3" } else { "" };
+            for name in ["1-2-3".to_owned(), Hash::of(b"k").to_string()] {
+                let file = victim.path().join(name);
+                fs::write(&file, TAG).unwrap();
+                File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+            }
+            symlink(victim.path().join(target), &at).unwrap();
+            let refused = Local::open(dir.path()).err().unwrap();
+            assert!(refused.code == "cache-dir-link" && refused.message.contains(link), "{refused}");
+            // One that was opened before the link appeared does not follow it either.
+            local.sweep();
+            local.note_swept();
+            let _ = local.put(Kind::Record, Hash::of(b"k"), b"new");
+            local.files(Kind::Record).iter().for_each(|file| _ = local.remove(file.kind, file.hash));
+            let left = fs::read_dir(victim.path()).unwrap().map(|e| fs::read(e.unwrap().path()).unwrap());
+            assert_eq!(left.collect::<Vec<_>>(), [TAG.as_bytes(), TAG.as_bytes()], "{link}");
+        }
+    }
+
+    #[test]
+    fn only_files_with_our_names_are_listed_and_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let local = Local::open(dir.path()).unwrap();
+        let (key, old) = (Hash::of(b"k"), SystemTime::now() - 2 * ABANDONED);
+        local.put(Kind::Record, key, b"r").unwrap();
+        let name = key.to_string();
+        let foreign = [
+            format!("ac/{}/notes.txt", &name[..2]),
+            format!("ac/{}/{}", &name[..2], name.to_uppercase()),
+            format!("ac/{}/{}", &name[..2], &name[..63]),
+            format!("ac/xy/{name}"),
+            format!("ac/{name}"),
+            "tmp/letter.txt".to_owned(),
+            "tmp/1-2".to_owned(),
+            "tmp/1-2-3-4".to_owned(),
+            "tmp/1--3".to_owned(),
+            "tmp/a-2-3".to_owned(),
+            "1-2-3".to_owned(),
+        ];
+        let place = |path: &str| {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "mine").unwrap();
+            File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+        };
+        foreign.iter().for_each(|path| place(path));
+        place("tmp/12-345-6");
+        assert_eq!(local.files(Kind::Record).iter().map(|file| file.hash).collect::<Vec<_>>(), [key]);
+        local.sweep();
+        assert!(!dir.path().join("tmp/12-345-6").exists());
+        assert!(local.remove(Kind::Record, key) && !local.remove(Kind::Record, key));
+        assert!(foreign.iter().all(|path| dir.path().join(path).exists()));
     }
 }

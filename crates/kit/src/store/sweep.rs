@@ -2,8 +2,7 @@
 //!
 //! Records and blobs go by the same rule. A record whose blob went finds nothing, and the cook runs again.
 
-use super::local::{Kind, Local};
-use std::fs;
+use super::local::{CacheFile, Kind, Local};
 use std::time::{Duration, SystemTime};
 
 /// How long a store is left alone after it was last swept.
@@ -36,7 +35,7 @@ pub struct Swept {
 pub(super) fn stats(local: &Local) -> Stats {
     let mut stats = Stats::default();
     for kind in Kind::ALL {
-        for (used, len, _) in local.files(kind) {
+        for CacheFile { used, len, .. } in local.files(kind) {
             *(if kind == Kind::Record { &mut stats.records } else { &mut stats.blobs }) += 1;
             stats.bytes += len;
             stats.oldest = Some(stats.oldest.map_or(used, |oldest| oldest.min(used)));
@@ -48,12 +47,12 @@ pub(super) fn stats(local: &Local) -> Stats {
 pub(super) fn sweep(local: &Local, max_bytes: u64, dry_run: bool) -> Swept {
     let mut files: Vec<_> = Kind::ALL.into_iter().flat_map(|kind| local.files(kind)).collect();
     files.sort();
-    let mut swept = Swept { left: files.iter().map(|(_, len, _)| len).sum(), ..Swept::default() };
-    for (_, len, path) in files {
+    let mut swept = Swept { left: files.iter().map(|file| file.len).sum(), ..Swept::default() };
+    for CacheFile { len, kind, hash, .. } in files {
         if swept.left <= max_bytes {
             break;
         }
-        if dry_run || fs::remove_file(path).is_ok() {
+        if dry_run || local.remove(kind, hash) {
             swept.removed += 1;
             swept.freed += len;
             swept.left -= len;
@@ -61,18 +60,17 @@ pub(super) fn sweep(local: &Local, max_bytes: u64, dry_run: bool) -> Swept {
     }
     if !dry_run {
         local.sweep();
-        let _ = fs::write(local.root().join("swept"), []);
+        local.note_swept();
     }
     swept
 }
 
 /// Whether a store has not been swept for a day. The first day counts from the first build.
 pub(super) fn is_due(local: &Local) -> bool {
-    let mark = local.root().join("swept");
-    match fs::metadata(&mark).and_then(|meta| meta.modified()) {
-        Ok(at) => at.elapsed().is_ok_and(|age| age > REST),
-        Err(_) => {
-            let _ = fs::write(mark, []);
+    match local.swept_at() {
+        Some(at) => at.elapsed().is_ok_and(|age| age > REST),
+        None => {
+            local.note_swept();
             false
         }
     }
@@ -92,8 +90,8 @@ mod tests {
         for n in 0..10u8 {
             let kind = Kind::ALL[usize::from(n % 2)];
             local.put(kind, Hash::of(&[n]), &[n; 100]).unwrap();
-            let (_, _, path) =
-                local.files(kind).into_iter().find(|(_, _, p)| fs::read(p).unwrap()[0] == n).unwrap();
+            let name = Hash::of(&[n]).to_string();
+            let path = dir.path().join(kind.name()).join(&name[..2]).join(name);
             let used = now - Duration::from_secs(1000 * u64::from(n));
             File::options().write(true).open(path).unwrap().set_modified(used).unwrap();
         }
@@ -103,12 +101,9 @@ mod tests {
         assert_eq!(would, Swept { removed: 7, freed: 700, left: 300 });
         assert_eq!(stats(&local), before);
         assert_eq!(sweep(&local, 350, false), would);
-        let left: Vec<u8> = Kind::ALL
-            .into_iter()
-            .flat_map(|kind| local.files(kind))
-            .map(|(_, _, path)| fs::read(path).unwrap()[0])
-            .collect();
-        assert!(left.iter().all(|n| *n < 3) && left.len() == 3, "{left:?}");
+        let left: Vec<Hash> =
+            Kind::ALL.into_iter().flat_map(|kind| local.files(kind)).map(|file| file.hash).collect();
+        assert!((0..3u8).all(|n| left.contains(&Hash::of(&[n]))) && left.len() == 3, "{left:?}");
         assert_eq!(sweep(&local, 0, false).left, 0);
         assert!(!is_due(&local));
     }
