@@ -17,5 +17,6 @@ pub mod plan;
 pub mod recipe;
 mod recipes;
 pub mod runtime;
+mod stored;
 pub mod tools;
 pub mod watch;

@@ -3,9 +3,10 @@
 use crate::config::{Resolved, Resolver, Settings};
 use crate::link::encode_rows;
 use crate::recipe::{Recipe, recipe_for, unread};
+use crate::stored;
 use crate::tools::{Tool, Tools};
 use kiln_kit::run::conflict;
-use kiln_kit::{Cook, Diag, RelPath, Task, Tree, World};
+use kiln_kit::{Cook, Diag, Rejected, RelPath, StoredResult, Task, Tree, World};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -40,6 +41,10 @@ impl Task for Asset<'_> {
 
     fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
         self.recipe.cook(cx, &self.resolved.settings, self.tools).map(|rows| encode_rows(&rows))
+    }
+
+    fn restore(&self, stored: &mut StoredResult<'_>) -> Result<(), Rejected> {
+        stored::check(self.recipe, &self.source, stored)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::recipes::{
     texture::Texture,
 };
 use crate::tools::{Tool, Tools};
+use kiln_format::hman::Colorspace;
 use kiln_kit::{Cook, Diag, Entry, RelPath, Tree, World};
 use kiln_texture::Mode;
 
@@ -46,6 +47,31 @@ pub trait Recipe: Sync {
 
     /// Starts what its cook is going to need and takes long to start.
     fn prepare(&self, _: &RelPath, _: &Settings, _: World<'_>, _: &Tools) {}
+
+    /// Whether a cook of `source` can write `output`; results of a cache that have any other are not used.
+    fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
+        self.output(source).as_ref() == Some(output)
+    }
+
+    /// Whether its outputs are copies of their sources.
+    fn copies(&self) -> bool {
+        false
+    }
+
+    /// How all textures that it writes are to be read, if that does not depend on the source.
+    fn colorspace(&self) -> Option<Colorspace> {
+        None
+    }
+
+    /// Whether the manifest lists the textures that it writes.
+    fn lists_textures(&self) -> bool {
+        false
+    }
+
+    /// Whether a row can be there because a cook read `input`, which is a source of its own.
+    fn refers_to(&self, _input: &RelPath, _row: &Row) -> bool {
+        false
+    }
 
     /// Cooks it; returns its rows in the manifest.
     fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, tools: &Tools) -> Result<Vec<Row>, Diag>;

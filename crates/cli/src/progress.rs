@@ -1,6 +1,6 @@
 //! What a long run shows while it runs: a bar on a terminal, plain lines elsewhere, all on standard error.
 
-use crate::render;
+use crate::render::{self, printable};
 use crate::terminal::{Color, Style, columns};
 use kiln_kit::{Event, Events};
 use std::io::{self, IsTerminal, Write};
@@ -76,7 +76,7 @@ impl Progress {
         if state.failed > 0 {
             line += &format!(", {} failed", state.failed);
         }
-        let current = state.running.last().map(String::as_str).unwrap_or_default();
+        let current = printable(state.running.last().map(String::as_str).unwrap_or_default());
         let room = columns().saturating_sub(line.chars().count() + 3);
         let skip = current.chars().count().saturating_sub(room);
         line += "  ";
@@ -115,10 +115,14 @@ impl Events for Progress {
                     None => self.style.good(if fetched { "fetched" } else { "built" }),
                 };
                 if self.verbosity == Verbosity::Verbose {
-                    let note = self.style.faint(&format!("({why}; {})", render::time(took)));
-                    self.say(&mut state, &format!("{word} {source} {note}"));
+                    let note = self.style.faint(&format!(
+                        "({}; {})",
+                        printable(&why.to_string()),
+                        render::time(took)
+                    ));
+                    self.say(&mut state, &format!("{word} {} {note}", printable(source.as_str())));
                 } else if !self.bar {
-                    self.say(&mut state, &format!("{word} {source}"));
+                    self.say(&mut state, &format!("{word} {}", printable(source.as_str())));
                 }
                 self.draw(&mut state);
             }

@@ -1,13 +1,13 @@
 //! Diagnostics and numbers as people read them, and as programs do.
 
 use crate::terminal::Style;
+pub use kiln_kit::printable;
 use kiln_kit::{Diag, Json, Severity};
-use std::borrow::Cow;
 use std::time::Duration;
 
 /// A diagnostic over one or two lines.
 pub fn diag(diag: &Diag, style: Style) -> String {
-    let head = format!("{}[{}]", diag.severity, diag.code);
+    let head = format!("{}[{}]", diag.severity, printable(&diag.code));
     let head = match diag.severity {
         Severity::Error => style.error(&head),
         Severity::Warning => style.warning(&head),
@@ -16,24 +16,15 @@ pub fn diag(diag: &Diag, style: Style) -> String {
     if !diag.path.is_empty() {
         text += &style.strong(&printable(&diag.path));
         if !diag.at.is_empty() {
-            text += &format!(":{}", diag.at);
+            text += &format!(":{}", printable(&diag.at));
         }
         text += ": ";
     }
     text += &printable(&diag.message);
     if !diag.hint.is_empty() {
-        text += &format!("\n  {}", style.faint(&format!("hint: {}", diag.hint)));
+        text += &format!("\n  {}", style.faint(&format!("hint: {}", printable(&diag.hint))));
     }
     text
-}
-
-/// The text with control characters spelt out: the name of a file must not move the cursor.
-pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
-        return text.into();
-    }
-    let spell = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(spell).collect::<String>().into()
 }
 
 /// A diagnostic for a program.
@@ -81,6 +72,17 @@ pub fn count(n: usize, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_part_of_a_diagnostic_reaches_the_terminal_raw() {
+        let raw = "\u{1b}]0;t\u{7}\u{9b}2J\u{202e}\n";
+        let mut all = Diag::warning("odd", raw).path(raw).at(raw).hint(raw);
+        all.code = raw.into();
+        let shown = diag(&all, Style::of(&std::io::stderr(), crate::terminal::Color::Never));
+        let raw = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+        assert!(!shown.contains(raw) && shown.lines().count() == 2, "{shown:?}");
+        assert_eq!(shown.matches("\\u{1b}]0;t\\u{7}\\u{9b}2J\\u{202e}\\n").count(), 5, "{shown}");
+    }
 
     #[test]
     fn sizes() {

@@ -3,8 +3,8 @@
 
 use crate::render;
 use kiln_kit::remote::{Address, Credentials, Fault, Http, Name, Policy, Redis, Remote, Scheme};
-use kiln_kit::store::Figures;
 use kiln_kit::store::settings::{CacheDir, CachePolicy, CacheSettings, parse_size};
+use kiln_kit::store::{Figures, SigningKey};
 use kiln_kit::{Diag, Json, Shard, Store};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,8 @@ pub struct Place {
     /// How many bytes it may take.
     pub max_size: u64,
     server: Option<Server>,
+    /// What records are signed with.
+    signing_key: Option<SigningKey>,
 }
 
 /// The server, who we are to it, and what it is used for.
@@ -65,7 +67,19 @@ pub fn place(settings: &CacheSettings, project: &Path, var: Var<'_>) -> Result<O
         (None, None) => usual(var),
     };
     let server = server(settings, var)?;
-    Ok(dir.map(|dir| Place { dir, max_size, server }))
+    let signing_key = signing_key(var)?;
+    Ok(dir.map(|dir| Place { dir, max_size, server, signing_key }))
+}
+
+/// The key that records are signed with. No message repeats it.
+fn signing_key(var: Var<'_>) -> Result<Option<SigningKey>, Diag> {
+    const NAME: &str = "KILN_CACHE_SIGNING_KEY";
+    let Some(secret) = text(var, NAME)? else { return Ok(None) };
+    let key = SigningKey::new(secret.trim().as_bytes()).ok_or_else(|| {
+        Diag::error("cache-variable", format!("{NAME} is shorter than {} bytes", SigningKey::SHORTEST))
+            .hint("take a random secret, such as `openssl rand -hex 32` prints")
+    })?;
+    Ok(Some(key))
 }
 
 /// The server, if there is one: people read from it, and machines that build for all of them write.
@@ -201,6 +215,10 @@ impl Place {
     pub fn open(&self, tool: &str) -> Result<Store, Diag> {
         let build = format!("{tool} {}", env!("CARGO_PKG_VERSION"));
         let store = Store::open(&self.dir, build)?;
+        let store = match &self.signing_key {
+            Some(key) => store.signed_with(key.clone()),
+            None => store,
+        };
         Ok(match &self.server {
             Some(server) => store.with_remote(server.remote(), server.policy),
             None => store,
@@ -334,6 +352,9 @@ mod tests {
         let in_address = refused(&[("KILN_CACHE_URL", "https://me:hush@h")]);
         let broken = refused(&[("KILN_CACHE_URL", "https://h"), ("KILN_CACHE_TOKEN", "hush\n")]);
         assert_eq!((&*in_address.code, &*broken.code), ("cache-address", "cache-variable"));
-        assert!(![in_address, broken].iter().any(|diag| diag.to_string().contains("hush")));
+        let short = |name: &str| (name == "KILN_CACHE_SIGNING_KEY").then(|| "hush-hush".into());
+        let short = signing_key(&short).err().unwrap();
+        assert_eq!(short.code, "cache-variable");
+        assert!(![in_address, broken, short].iter().any(|diag| diag.to_string().contains("hush")));
     }
 }

@@ -72,7 +72,7 @@ impl Voice {
     /// Says something on standard error that is neither error nor warning.
     pub fn note(&self, line: &str) {
         if self.verbosity > Verbosity::Quiet {
-            let _ = writeln!(io::stderr(), "{line}");
+            let _ = writeln!(io::stderr(), "{}", render::printable(line));
         }
     }
 

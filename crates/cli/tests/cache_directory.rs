@@ -75,6 +75,7 @@ fn links_in_the_cache_directory_are_not_followed() {
             place(&p.path("docs"), &precious);
             let _ = fs::remove_file(p.path("c").join(link));
             let _ = fs::remove_dir_all(p.path("c").join(link));
+            fs::create_dir_all(p.path("c").join(link).parent().unwrap()).unwrap();
             symlink(p.path(target), p.path("c").join(link)).unwrap();
             let ran = run(&p, command, &[]);
             assert_intact(&p.path("docs"), &precious);

@@ -86,11 +86,12 @@ impl<'a> Cook<'a> {
         let mut emitted = Vec::with_capacity(found.answer.outputs.len());
         for (output, file) in found.answer.outputs.iter().zip(&mut found.files) {
             let staged = self.out.stage_copy(file)?;
-            emitted.push(Emitted { path: output.path.clone(), staged, blob: output.blob, work: output.work });
+            // Which work it is the result of is not taken from a cache: another source would use it as that.
+            emitted.push(Emitted { path: output.path.clone(), staged, blob: output.blob, work: None });
         }
         self.emitted = emitted;
         self.seen = std::mem::take(&mut found.seen);
-        self.warnings = std::mem::take(&mut found.answer.warnings);
+        self.warnings = found.answer.warnings.clone();
         Ok(())
     }
 
@@ -136,16 +137,17 @@ impl<'a> Cook<'a> {
 
     /// Writes an output that is the result of work which others may ask for too, and returns what there is to say
     /// about it. `make` depends on nothing but what `key` was made from; it is not called when somebody's result for
-    /// this key is at hand.
+    /// this key is at hand. `accept` says whether stored bytes can be such a result: they may be anybody's.
     pub fn emit_shared(
         &mut self,
         path: &RelPath,
         key: WorkKey,
+        accept: impl FnOnce(&[u8]) -> bool,
         make: impl FnOnce() -> Result<Made, Diag>,
     ) -> Result<Vec<Diag>, Diag> {
         let (out, store, finds) = (self.out, self.store, self.finds);
         let make = || {
-            if let Some(made) = store.filter(|_| finds).and_then(|store| store.find_work(key)) {
+            if let Some(made) = store.filter(|_| finds).and_then(|store| store.find_work(key, accept)) {
                 return Ok(made);
             }
             let start = Instant::now();

@@ -74,6 +74,14 @@ impl Diag {
         self
     }
 
+    /// Whether the code has the form of one: words of small letters and digits with hyphens between them.
+    pub(crate) fn has_code(&self) -> bool {
+        let word = |word: &str| {
+            !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        };
+        self.code.len() <= 64 && self.code.split('-').all(word)
+    }
+
     /// Says what to do.
     pub fn hint(mut self, hint: impl Into<String>) -> Diag {
         self.hint = hint.into();
@@ -81,23 +89,40 @@ impl Diag {
     }
 }
 
-/// `error[code]: path:at: message (hint)`, on one line.
+/// `error[code]: path:at: message (hint)`, on one line, with every part [printable].
 impl fmt::Display for Diag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[{}]: ", self.severity, self.code)?;
+        write!(f, "{}[{}]: ", self.severity, printable(&self.code))?;
         if !self.path.is_empty() {
-            f.write_str(&self.path)?;
+            f.write_str(&printable(&self.path))?;
             if !self.at.is_empty() {
-                write!(f, ":{}", self.at)?;
+                write!(f, ":{}", printable(&self.at))?;
             }
             f.write_str(": ")?;
         }
-        f.write_str(&self.message)?;
+        f.write_str(&printable(&self.message))?;
         if !self.hint.is_empty() {
-            write!(f, " ({})", self.hint)?;
+            write!(f, " ({})", printable(&self.hint))?;
         }
         Ok(())
     }
+}
+
+/// A string that a terminal shows and does not obey: control characters (C0, DEL and C1, so that there are no escape
+/// sequences), line separators and the controls of bidirectional text, which reorder what stands around them, are
+/// escaped. Names of files, texts in them and whatever a server says pass through here on their way to a terminal.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unprintable) {
+        return text.into();
+    }
+    let escape = |c: char| if is_unprintable(c) { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escape).collect::<String>().into()
+}
+
+/// Whether [`printable`] escapes a character.
+pub(crate) fn is_unprintable(c: char) -> bool {
+    let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || reorders || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 impl std::error::Error for Diag {}
@@ -112,5 +137,15 @@ mod tests {
             Diag::error("image-too-large", "99999x99999 texels").path("a/b.png").at("IHDR").hint("resize it");
         assert_eq!(diag.to_string(), "error[image-too-large]: a/b.png:IHDR: 99999x99999 texels (resize it)");
         assert_eq!(Diag::warning("odd", "what").to_string(), "warning[odd]: what");
+    }
+
+    #[test]
+    fn terminals_are_not_obeyed() {
+        let raw = "a\u{1b}[2J\u{9b}31m\u{7}\u{7f}\r\n\u{202e}cod.exe\u{2066}\u{2069}\u{2028}ü";
+        let shown = "a\\u{1b}[2J\\u{9b}31m\\u{7}\\u{7f}\\r\\n\\u{202e}cod.exe\\u{2066}\\u{2069}\\u{2028}ü";
+        assert_eq!(printable(raw), shown);
+        assert!(matches!(printable("plain ü ß 漢"), Cow::Borrowed(_)));
+        let diag = Diag { code: raw.into(), ..Diag::warning("odd", raw) }.path(raw).at(raw).hint(raw);
+        assert_eq!(diag.to_string(), format!("warning[{shown}]: {shown}:{shown}: {shown} ({shown})"));
     }
 }

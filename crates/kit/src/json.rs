@@ -4,6 +4,7 @@ mod read;
 
 pub use read::Fault;
 
+use crate::diag::is_unprintable;
 use std::fmt::{self, Write};
 
 /// A JSON value.
@@ -124,7 +125,7 @@ fn quote(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
         match c {
             '"' | '\\' => write!(f, "\\{c}")?,
             '\n' => f.write_str("\\n")?,
-            c if c.is_control() => write!(f, "\\u{:04x}", c as u32)?,
+            c if is_unprintable(c) => write!(f, "\\u{:04x}", c as u32)?,
             c => f.write_char(c)?,
         }
     }
@@ -134,6 +135,12 @@ fn quote(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn has_nothing_that_a_terminal_obeys() {
+        let text = Json::from("\u{1b}[2J\u{9b}\u{202e}\u{2066}").to_string();
+        assert_eq!(text, r#""\u001b[2J\u009b\u202e\u2066""#);
+    }
 
     #[test]
     fn is_json() {

@@ -26,7 +26,7 @@ pub mod wire;
 
 pub use cache::{Cache, Records};
 pub use cook::Cook;
-pub use diag::{Diag, Severity};
+pub use diag::{Diag, Severity, printable};
 pub use fs::{Entry, Fs, Stamp, Tree};
 pub use hash::Hash;
 pub use json::Json;
@@ -36,4 +36,4 @@ pub use run::{Done, Event, Events, Plan, State, Task, run};
 pub use shard::Shard;
 pub use share::{Made, WorkKey};
 pub use stale::{Why, World};
-pub use store::Store;
+pub use store::{Rejected, Store, StoredResult};

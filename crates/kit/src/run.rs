@@ -13,7 +13,7 @@ use crate::hash::Hash;
 use crate::record::{Output, Record};
 use crate::share::{Kept, Works};
 use crate::stale::{Hints, Verdict, Why, World, judge};
-use crate::store::Store;
+use crate::store::{Rejected, Store, StoredResult};
 use crate::{Diag, RelPath};
 use kitchen::Kitchen;
 use rayon::prelude::*;
@@ -37,8 +37,13 @@ pub trait Task: Sync {
     fn prepare(&self, _: World<'_>) {}
     /// Cooks, and returns what the tool wants back when the result is used again.
     fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag>;
-    /// Takes what a cook returned and [kept](Cook::keep), when its stored result stands in for another one.
-    fn restore(&self, _payload: &[u8], _kept: Vec<u8>) -> Result<(), Diag> {
+    /// Checks a stored result before it stands in for a cook, and takes what was [kept](Cook::keep). Whoever can write to
+    /// a shared cache can store anything under a key, so that nothing in it is true before this has looked at it.
+    ///
+    /// # Errors
+    ///
+    /// If no cook of this source could have come to it. Then it is dropped from the cache, and the source is cooked.
+    fn restore(&self, _: &mut StoredResult<'_>) -> Result<(), Rejected> {
         Ok(())
     }
 }

@@ -9,26 +9,32 @@ mod action;
 mod dir;
 mod local;
 mod look;
+mod seal;
 pub mod settings;
+mod signing;
+mod stored_result;
 mod sweep;
 
 pub(crate) use action::LONGEST_RECORD;
 pub(crate) use look::Looks;
+pub use signing::SigningKey;
+pub use stored_result::{Rejected, StoredResult};
 pub use sweep::{Stats, Swept};
 
 use crate::cook::Cook;
 use crate::record::Seen;
-use crate::remote::{Blob, Job, Policy, Remote, Tier, Uploads, batches};
+use crate::remote::{Blob, Job, Policy, Remote, Source, Tier, Uploads, batches};
 use crate::share::{Made, WorkKey};
 use crate::{Diag, Hash, RelPath};
 use action::{Answer, SETS, Set, StoredOutput, answer_key, question, read_sets, work_key, write_sets};
 use local::{Kind, Local};
-use std::collections::BTreeMap;
+use seal::{BadRecord, Seal};
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// A store, as one run of a tool uses it.
@@ -36,9 +42,23 @@ pub struct Store {
     local: Arc<Local>,
     tier: Option<Arc<Tier>>,
     uploads: Option<Uploads>,
+    seal: Seal,
     build: String,
     tally: Tally,
     trouble: Mutex<Option<Diag>>,
+    wrong: Mutex<Wrong>,
+}
+
+/// Records that were not used although they are whole.
+#[derive(Default)]
+struct Wrong {
+    /// How many results were refused by the tool, and the first by key, with the reason.
+    rejected: usize,
+    first_rejected: Option<(Hash, Rejected)>,
+    /// Which records of the server do not have our signature.
+    unsigned: HashSet<Hash>,
+    /// Records that the server has and that are replaced there by what is made here.
+    replaced: HashSet<Hash>,
 }
 
 /// What a store did for a run.
@@ -83,7 +103,10 @@ pub(crate) struct Found {
     pub(crate) files: Vec<File>,
     question: Hash,
     key: Hash,
+    /// The set of paths that led to it, if only the server had it.
+    set: Option<Set>,
     far: bool,
+    brought: Vec<Blob>,
 }
 
 /// An answer with its bytes.
@@ -92,15 +115,50 @@ struct Whole {
     files: Vec<File>,
     /// Whether any of it had to come from the server.
     far: bool,
+    /// The blobs that did.
+    brought: Vec<Blob>,
 }
 
 impl Found {
-    /// What the cook kept beside its outputs.
-    pub(crate) fn kept(&mut self) -> Option<io::Result<Vec<u8>>> {
-        self.answer.kept?;
+    /// The result as the tool sees it.
+    pub(crate) fn stored(&mut self) -> StoredResult<'_> {
+        StoredResult { answer: &self.answer, inputs: &self.seen, files: &mut self.files }
+    }
+}
+
+/// What uploads read: the cache on this machine, with the signatures of its records.
+struct LocalSource {
+    local: Arc<Local>,
+    seal: Seal,
+}
+
+impl Source for LocalSource {
+    fn record(&self, key: Hash) -> Option<Vec<u8>> {
+        self.local.record(key)
+    }
+
+    fn blob(&self, blob: Blob) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
-        let file = self.files.last_mut()?;
-        Some(file.read_to_end(&mut bytes).map(|_| bytes))
+        self.local.blob(blob)?.read_to_end(&mut bytes).ok().map(|_| bytes)
+    }
+
+    fn merge(&self, key: Hash, theirs: &[u8]) -> Option<Vec<u8>> {
+        let mut sets = read_sets(&self.seal, key, &self.record(key)?).ok()?;
+        let theirs = read_sets(&self.seal, key, theirs).unwrap_or_default();
+        if sets.iter().all(|set| theirs.contains(set)) {
+            return None;
+        }
+        sets.extend(theirs.into_iter().filter(|set| !sets.contains(set)).collect::<Vec<_>>());
+        sets.truncate(SETS);
+        Some(write_sets(&self.seal, key, &sets))
+    }
+
+    fn signs(&self) -> bool {
+        self.seal.0.is_some()
+    }
+
+    fn is_signed(&self, key: Hash, theirs: &[u8]) -> bool {
+        self.seal.unseal(key, theirs).is_ok()
     }
 }
 
@@ -117,17 +175,27 @@ impl Store {
             local: Arc::new(Local::open(dir)?),
             tier: None,
             uploads: None,
+            seal: Seal::default(),
             build: build.into(),
             tally: Tally::default(),
             trouble: Mutex::default(),
+            wrong: Mutex::default(),
         })
+    }
+
+    /// The same store with a key: records are signed, and those without its signature are not used, be they on a server
+    /// or in the directory. Comes before [`Store::with_remote`].
+    pub fn signed_with(self, key: SigningKey) -> Store {
+        debug_assert!(self.uploads.is_none(), "uploads would not be signed");
+        Store { seal: Seal(Some(key)), ..self }
     }
 
     /// The same store in front of a server: what is not here is looked for there, and what is made here is sent there
     /// if the policy is to write.
     pub fn with_remote(self, remote: Box<dyn Remote>, policy: Policy) -> Store {
         let tier = Arc::new(Tier::new(remote));
-        let uploads = (policy == Policy::Write).then(|| Uploads::start(tier.clone(), self.local.clone()));
+        let source = || Arc::new(LocalSource { local: self.local.clone(), seal: self.seal.clone() });
+        let uploads = (policy == Policy::Write).then(|| Uploads::start(tier.clone(), source()));
         Store { tier: Some(tier), uploads, ..self }
     }
 
@@ -175,39 +243,66 @@ impl Store {
     /// What is wrong with it, and with its server, if anything: one warning each, however often it happened.
     pub fn trouble(&self) -> Vec<Diag> {
         let here = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        here.into_iter().chain(self.tier.as_ref().and_then(|tier| tier.trouble())).collect()
+        let wrong = self.wrong();
+        let found = [here, wrong.rejected_warning(), wrong.unsigned_warning()];
+        found.into_iter().flatten().chain(self.tier.as_ref().and_then(|tier| tier.trouble())).collect()
+    }
+
+    fn wrong(&self) -> MutexGuard<'_, Wrong> {
+        self.wrong.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The result of a cook, if one is there that saw what is there now.
     pub(crate) fn find(&self, looks: &Looks<'_>, fingerprint: &str, source: &RelPath) -> Option<Found> {
         self.tally.asked.fetch_add(1, Relaxed);
         let question = question(&self.build, fingerprint, source, looks.source(source).ok()?);
-        let find = |set: &Set| {
+        let find = |set: &Set, new: bool| {
             let see = |(path, ask): &(RelPath, _)| Some((path.clone(), looks.at(path, *ask).ok()?));
             let seen: BTreeMap<RelPath, Seen> = set.0.iter().map(see).collect::<Option<_>>()?;
             let key = answer_key(question, pairs(&seen));
-            let Whole { answer, files, far } = self.answer(key)?;
-            Some(Found { answer, seen, files, question, key, far })
+            let Whole { answer, files, far, brought } = self.answer(key)?;
+            let set = new.then(|| set.clone());
+            Some(Found { answer, seen, files, question, key, set, far, brought })
         };
         let here = self.sets(question);
-        here.iter().find_map(find).or_else(|| {
+        here.iter().find_map(|set| find(set, false)).or_else(|| {
             let there = self.sets_there(question);
-            there.iter().filter(|set| !here.contains(set)).find_map(|set| {
-                let found = find(set)?;
-                self.add_set(question, set.clone());
-                Some(found)
-            })
+            there.iter().filter(|set| !here.contains(set)).find_map(|set| find(set, true))
         })
     }
 
-    /// Counts a result that was used; one that the server may not have is sent there.
-    pub(crate) fn count(&self, found: &Found) {
+    /// Counts a result that was used, and keeps what of it came from the server; one that the server may not have is
+    /// sent there.
+    pub(crate) fn count(&self, found: &mut Found) {
         self.tally.found.fetch_add(1, Relaxed);
         self.tally.from_server.fetch_add(found.far.into(), Relaxed);
         self.note_use(&found.answer, found.far);
-        if !found.far {
-            self.send(found.key, &found.answer);
-            self.send_sets(found.question);
+        if let Some(set) = found.set.take() {
+            self.add_set(found.question, set);
+        }
+        match found.far {
+            true => self.put(Kind::Record, found.key, &found.answer.write(&self.seal, found.key)),
+            false => {
+                self.send(found.key, &found.answer);
+                self.send_sets(found.question);
+            }
+        }
+    }
+
+    /// Drops a result that the tool refused, and the blobs that came with it. Those that were here before may belong to
+    /// other results as well.
+    pub(crate) fn reject(&self, found: &Found, why: Rejected) {
+        self.drop_answer(found.key, &found.brought, why);
+    }
+
+    fn drop_answer(&self, key: Hash, brought: &[Blob], why: Rejected) {
+        self.local.remove(Kind::Record, key);
+        brought.iter().for_each(|blob| _ = self.local.remove(Kind::Blob, blob.hash));
+        let mut wrong = self.wrong();
+        wrong.rejected += 1;
+        wrong.replaced.insert(key);
+        if wrong.first_rejected.as_ref().is_none_or(|(first, _)| key < *first) {
+            wrong.first_rejected = Some((key, why));
         }
     }
 
@@ -229,11 +324,10 @@ impl Store {
             return;
         };
         let question = question(&self.build, fingerprint, source, seen);
-        let outputs = cook.emitted.iter().map(|emitted| StoredOutput {
-            path: emitted.path.clone(),
-            blob: emitted.blob,
-            work: emitted.work,
-        });
+        let outputs = cook
+            .emitted
+            .iter()
+            .map(|emitted| StoredOutput { path: emitted.path.clone(), blob: emitted.blob });
         let answer = Answer {
             outputs: outputs.collect(),
             kept: cook.kept,
@@ -242,22 +336,33 @@ impl Store {
             took_ms: took.as_millis() as u64,
         };
         let key = answer_key(question, pairs(&cook.seen));
-        self.put(Kind::Record, key, &answer.write(key));
+        // A cook is a pure function: another result under the same key is wrong, here and wherever it came from.
+        let old = self.local.record(key).and_then(|record| Answer::read(&self.seal, key, &record).ok());
+        if old.is_some_and(|old| !old.is_same(&answer)) {
+            self.wrong().replaced.insert(key);
+        }
+        self.put(Kind::Record, key, &answer.write(&self.seal, key));
         self.add_set(question, Set::of(pairs(&cook.seen)));
         self.send(key, &answer);
         self.send_sets(question);
     }
 
-    /// The result of shared work.
-    pub(crate) fn find_work(&self, key: WorkKey) -> Option<Made> {
+    /// The result of shared work, if its bytes are such as `accept` says that they can be.
+    pub(crate) fn find_work(&self, key: WorkKey, accept: impl FnOnce(&[u8]) -> bool) -> Option<Made> {
         let key = work_key(&self.build, key);
-        let Whole { answer, mut files, far } = self.answer(key)?;
+        let Whole { answer, mut files, far, brought } = self.answer(key)?;
         let mut bytes = Vec::new();
-        files.pop()?.read_to_end(&mut bytes).ok()?;
+        let read = files.pop().is_some_and(|mut file| file.read_to_end(&mut bytes).is_ok());
+        if !read || answer.kept.is_none() || !answer.outputs.is_empty() || !accept(&bytes) {
+            let why = "it is not the result of the work that it is stored for";
+            self.drop_answer(key, &brought, Rejected(why.to_owned()));
+            return None;
+        }
         self.tally.works.fetch_add(1, Relaxed);
         self.note_use(&answer, far);
-        if !far {
-            self.send(key, &answer);
+        match far {
+            true => self.put(Kind::Record, key, &answer.write(&self.seal, key)),
+            false => self.send(key, &answer),
         }
         Some(Made { bytes, warnings: answer.warnings })
     }
@@ -273,7 +378,7 @@ impl Store {
             ..Answer::default()
         };
         let key = work_key(&self.build, key);
-        self.put(Kind::Record, key, &answer.write(key));
+        self.put(Kind::Record, key, &answer.write(&self.seal, key));
         self.send(key, &answer);
     }
 
@@ -285,12 +390,29 @@ impl Store {
     }
 
     fn sets(&self, question: Hash) -> Vec<Set> {
-        self.local.record(question).and_then(|record| read_sets(question, &record)).unwrap_or_default()
+        let record = self.local.record(question);
+        record.and_then(|record| read_sets(&self.seal, question, &record).ok()).unwrap_or_default()
     }
 
     fn sets_there(&self, question: Hash) -> Vec<Set> {
-        let read = |bytes: Vec<u8>| read_sets(question, &bytes).ok_or(ANOTHER);
-        self.tier.as_ref().and_then(|tier| tier.record(question, read)).unwrap_or_default()
+        self.record_there(question, |bytes| read_sets(&self.seal, question, bytes)).unwrap_or_default()
+    }
+
+    /// A record of the server. One without our signature is a miss, and not a fault of the server: it may be older than
+    /// the key, or that of somebody without one.
+    fn record_there<T>(&self, key: Hash, read: impl FnOnce(&[u8]) -> Result<T, BadRecord>) -> Option<T> {
+        let check = |bytes: Vec<u8>| match read(&bytes) {
+            Ok(record) => Ok(Some(record)),
+            Err(BadRecord::Unsigned) => Ok(None),
+            Err(BadRecord::Damaged) => Err(ANOTHER),
+        };
+        let record = self.tier.as_ref()?.record(key, check)?;
+        if record.is_none() {
+            let mut wrong = self.wrong();
+            wrong.unsigned.insert(key);
+            wrong.replaced.insert(key);
+        }
+        record
     }
 
     fn add_set(&self, question: Hash, set: Set) {
@@ -298,18 +420,16 @@ impl Store {
         if !sets.contains(&set) {
             sets.insert(0, set);
             sets.truncate(SETS);
-            self.put(Kind::Record, question, &write_sets(question, &sets));
+            self.put(Kind::Record, question, &write_sets(&self.seal, question, &sets));
         }
     }
 
-    /// An answer with all of its bytes: from here, and what is not here from the server.
+    /// An answer with all of its bytes: from here, and what is not here from the server. The record is kept here when the
+    /// tool has accepted it.
     fn answer(&self, key: Hash) -> Option<Whole> {
-        let here = self.local.record(key).and_then(|record| Answer::read(key, &record));
+        let here = self.local.record(key).and_then(|record| Answer::read(&self.seal, key, &record).ok());
         let mut far = here.is_none();
-        let answer = here.or_else(|| {
-            let read = |bytes: Vec<u8>| Answer::read(key, &bytes).ok_or(ANOTHER);
-            self.tier.as_ref()?.record(key, read)
-        })?;
+        let answer = here.or_else(|| self.record_there(key, |bytes| Answer::read(&self.seal, key, bytes)))?;
         let blobs: Vec<Blob> = answer.blobs().collect();
         let mut files: Vec<Option<File>> = blobs.iter().map(|blob| self.local.blob(*blob)).collect();
         let lost = blobs.iter().zip(&files).filter(|(_, file)| file.is_none());
@@ -323,10 +443,7 @@ impl Store {
             }
         }
         let files = files.into_iter().collect::<Option<Vec<File>>>()?;
-        if far {
-            self.put(Kind::Record, key, &answer.write(key));
-        }
-        Some(Whole { answer, files, far })
+        Some(Whole { answer, files, far, brought: lost })
     }
 
     /// Brings blobs here.
@@ -342,13 +459,14 @@ impl Store {
 
     fn send(&self, key: Hash, answer: &Answer) {
         if let Some(uploads) = &self.uploads {
-            uploads.add(Job { key, blobs: answer.blobs().collect(), merges: false });
+            let replaces = self.wrong().replaced.contains(&key);
+            uploads.add(Job { key, blobs: answer.blobs().collect(), merges: false, replaces });
         }
     }
 
     fn send_sets(&self, question: Hash) {
         if let Some(uploads) = &self.uploads {
-            uploads.add(Job { key: question, blobs: vec![], merges: true });
+            uploads.add(Job { key: question, blobs: vec![], merges: true, replaces: false });
         }
     }
 
@@ -370,6 +488,33 @@ impl Store {
             Ok(()) => _ = self.tally.bytes_in.fetch_add(bytes.len() as u64, Relaxed),
             Err(error) => _ = trouble().get_or_insert_with(|| unwritable(self.local.root(), &error)),
         }
+    }
+}
+
+impl Wrong {
+    fn rejected_warning(&self) -> Option<Diag> {
+        let (key, why) = self.first_rejected.as_ref()?;
+        let message = match self.rejected {
+            1 => {
+                format!("the cache entry ac/{key} was not used, because no build could have stored it: {why}")
+            }
+            n => format!(
+                "{n} cache entries were not used, because no build could have stored them; the first is ac/{key}: {why}"
+            ),
+        };
+        let hint = "find out who can write to the shared cache, and set KILN_CACHE_SIGNING_KEY to use signed entries only";
+        Some(Diag::warning("cache-entry-rejected", message).hint(hint))
+    }
+
+    fn unsigned_warning(&self) -> Option<Diag> {
+        let first = self.unsigned.iter().min()?;
+        let message = format!(
+            "the server has records that KILN_CACHE_SIGNING_KEY did not sign, which were not used: {}, the first is \
+             ac/{first}",
+            self.unsigned.len()
+        );
+        let hint = "give all who write to the server the same key; whoever has it and may write replaces the records";
+        Some(Diag::warning("cache-entry-unsigned", message).hint(hint))
     }
 }
 

@@ -30,12 +30,20 @@ impl Task for Reverse<'_> {
     fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
         let mut bytes = cx.read(&self.source)?;
         let output = RelPath::new(format!("{}.out", self.source)).unwrap();
-        let warnings = cx.emit_shared(&output, WorkKey::of([&*bytes]), || {
-            self.done.fetch_add(1, Ordering::Relaxed);
-            let odd = bytes.first() == Some(&b'~');
-            bytes.reverse();
-            Ok(Made { bytes, warnings: odd.then(|| Diag::warning("odd", "so it is")).into_iter().collect() })
-        })?;
+        let warnings = cx.emit_shared(
+            &output,
+            WorkKey::of([&*bytes]),
+            |_| true,
+            || {
+                self.done.fetch_add(1, Ordering::Relaxed);
+                let odd = bytes.first() == Some(&b'~');
+                bytes.reverse();
+                Ok(Made {
+                    bytes,
+                    warnings: odd.then(|| Diag::warning("odd", "so it is")).into_iter().collect(),
+                })
+            },
+        )?;
         warnings.into_iter().for_each(|warning| cx.warn(warning));
         Ok(vec![])
     }

@@ -3,12 +3,14 @@
 //! The marker before `.array` says what the texels are, as it does for single images: `rock.n.array/` holds
 //! normal maps.
 
+use super::mesh::materials::colorspace;
 use super::texture::texture_settings;
 use super::{folder, ktx};
 use crate::config::Settings;
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
+use kiln_format::hman::Colorspace;
 use kiln_import::faces;
 use kiln_kit::{Cook, Diag, RelPath, World};
 use kiln_texture::Mode;
@@ -39,6 +41,10 @@ impl Recipe for Array {
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
         RelPath::new(format!("{}.arr.ktx2", suffix(source)?.stem)).ok()
+    }
+
+    fn colorspace(&self) -> Option<Colorspace> {
+        Some(colorspace(self.0))
     }
 
     fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {

@@ -6,6 +6,7 @@ use crate::config::Settings;
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix};
 use crate::tools::Tools;
+use kiln_format::hman::Colorspace;
 use kiln_import::faces;
 use kiln_ir::Image;
 use kiln_kit::{Cook, Diag, RelPath, World};
@@ -33,6 +34,10 @@ impl Recipe for Cubemap {
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
         RelPath::new(format!("{source}.ktx2")).ok()
+    }
+
+    fn colorspace(&self) -> Option<Colorspace> {
+        Some(Colorspace::Srgb)
     }
 
     fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {

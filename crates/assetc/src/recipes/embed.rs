@@ -31,6 +31,10 @@ impl Recipe for Embed {
         Some(source.clone())
     }
 
+    fn copies(&self) -> bool {
+        true
+    }
+
     fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {
         world.src_tree.stamp(source.as_str()).map_or(0, |stamp| stamp.len)
     }

@@ -35,6 +35,18 @@ impl Recipe for Font {
         beside(source, "hfont")
     }
 
+    fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
+        ["hfont", "ktx2"].iter().any(|extension| beside(source, extension).as_ref() == Some(output))
+    }
+
+    fn lists_textures(&self) -> bool {
+        true
+    }
+
+    fn colorspace(&self) -> Option<Colorspace> {
+        Some(Colorspace::Linear)
+    }
+
     fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
         // A glyph takes about a square em of the atlas, and a file some hundred bytes; few fonts are compiled whole.
         let file = world.src_tree.stamp(source.as_str()).map_or(0, |stamp| stamp.len);

@@ -1,7 +1,9 @@
 //! From a picture, or from encoded levels, to a `.ktx2` in the output.
 
+use super::mesh::materials::colorspace;
 use super::texture::{mode_name, texture_settings};
 use crate::config::Settings;
+use crate::stored::is_texture;
 use kiln_format::ktx2::{self, Channels, Desc, Shape, Supercompression, Transfer};
 use kiln_import::image::{self, Limits};
 use kiln_kit::{Cook, Diag, Made, RelPath, WorkKey};
@@ -35,7 +37,8 @@ pub(crate) fn emit_picture(
     let fields =
         [&VERSION.to_le_bytes(), mode_name(mode).as_bytes(), wanted.as_bytes(), extension.as_bytes()];
     let key = WorkKey::of(fields.into_iter().chain([picture.bytes]));
-    cx.emit_shared(output, key, || {
+    let accept = |bytes: &[u8]| is_texture(bytes, colorspace(mode));
+    cx.emit_shared(output, key, accept, || {
         let imported = image::import(picture.bytes, &extension, &Limits::default())?;
         let encoded = kiln_texture::encode_2d(imported.value, mode, &texture_settings(settings));
         Ok(Made { bytes: lay_out(encoded)?, warnings: imported.warnings })

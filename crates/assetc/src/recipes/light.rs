@@ -7,6 +7,7 @@ use crate::config::{self, Settings, Supercompress};
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
+use kiln_format::hman::Colorspace;
 use kiln_import::image::Limits;
 use kiln_import::light::{self, LIGHT_EXTENSIONS};
 use kiln_ir::LightMap;
@@ -41,6 +42,10 @@ impl Recipe for Light {
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
         RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
+    }
+
+    fn colorspace(&self) -> Option<Colorspace> {
+        Some(Colorspace::Linear)
     }
 
     fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {
@@ -78,6 +83,14 @@ impl Recipe for Environment {
         Light.output(source)
     }
 
+    fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
+        [self.output(source), irradiance(source)].iter().flatten().any(|path| path == output)
+    }
+
+    fn colorspace(&self) -> Option<Colorspace> {
+        Some(Colorspace::Linear)
+    }
+
     fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
         let side = settings.environment.size.map_or(0, config::Pixels::get);
         weigh(source, world)
@@ -111,11 +124,16 @@ impl Recipe for Environment {
         .map_err(|error| Diag::error("texture", error.to_string()))?;
         ktx::emit(cx, self.output(source), Ok(cube))?;
         if let Some(matt) = matt {
-            let name = suffix(source).and_then(|suffix| name_of(suffix.stem));
-            ktx::emit(cx, name.and_then(|name| RelPath::new(format!("{name}.irr.ktx2")).ok()), Ok(matt))?;
+            ktx::emit(cx, irradiance(source), Ok(matt))?;
         }
         Ok(vec![])
     }
+}
+
+/// The output for the irradiance of an environment map.
+fn irradiance(source: &RelPath) -> Option<RelPath> {
+    let name = suffix(source).and_then(|suffix| name_of(suffix.stem))?;
+    RelPath::new(format!("{name}.irr.ktx2")).ok()
 }
 
 /// What comes before the marker of a picture of all directions: `sky/dusk` of `sky/dusk.env`.

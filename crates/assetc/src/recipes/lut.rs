@@ -5,6 +5,7 @@ use crate::config::{LutDepth, Settings, Supercompress};
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
+use kiln_format::hman::Colorspace;
 use kiln_kit::{Cook, Diag, RelPath, World};
 
 /// A lookup table.
@@ -33,6 +34,10 @@ impl Recipe for Lut {
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
         RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
+    }
+
+    fn colorspace(&self) -> Option<Colorspace> {
+        Some(Colorspace::Linear)
     }
 
     fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {

@@ -8,7 +8,7 @@ mod schema;
 
 use super::ktx::{self, Picture};
 use super::mesh::materials::{colorspace, mode_of, row, with_ending};
-use super::texture::{Texture, mode_name};
+use super::texture::{Texture, is_mode_name, mode_name};
 use crate::config::Settings;
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
@@ -43,6 +43,22 @@ impl Recipe for Material {
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
         RelPath::new(format!("{}.hmat", suffix(source)?.stem)).ok()
+    }
+
+    fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
+        let Some(rest) = suffix(source).and_then(|s| output.as_str().strip_prefix(s.stem)) else {
+            return false;
+        };
+        rest == ".hmat" || rest.strip_prefix('/').is_some_and(is_texture_name)
+    }
+
+    fn lists_textures(&self) -> bool {
+        true
+    }
+
+    fn refers_to(&self, input: &RelPath, row: &Row) -> bool {
+        compiled_as_source(input)
+            .is_some_and(|(mode, path)| path == row.path && colorspace(mode) == row.colorspace)
     }
 
     fn weight(&self, _: &RelPath, _: &Settings, _: World<'_>) -> u64 {
@@ -98,8 +114,7 @@ fn texture(
             .at(&reference.at)
             .hint("name a picture of the source tree")
     })?;
-    let is_source = suffix(&path).is_some_and(|s| s.is(IMAGE_EXTENSIONS) && s.mode == mode);
-    if let Some(made) = Texture(mode).output(&path).filter(|_| is_source) {
+    if let Some((_, made)) = compiled_as_source(&path).filter(|(compiled, _)| *compiled == mode) {
         return Ok(listing(made));
     }
     let folder = output.as_str().strip_suffix(".hmat").unwrap_or(output.as_str());
@@ -113,6 +128,18 @@ fn texture(
         }
     }
     Ok(row)
+}
+
+/// The mode in which an image is compiled as a source of its own, and its output.
+fn compiled_as_source(image: &RelPath) -> Option<(Mode, RelPath)> {
+    let mode = suffix(image).filter(|s| s.is(IMAGE_EXTENSIONS))?.mode;
+    Some((mode, Texture(mode).output(image)?))
+}
+
+/// Whether a file below the folder of a table has the name of a texture of it: `orm_linear.ktx2`.
+fn is_texture_name(name: &str) -> bool {
+    let parts = name.strip_suffix(".ktx2").and_then(|name| name.rsplit_once('_'));
+    parts.is_some_and(|(stem, mode)| !stem.is_empty() && !stem.contains('/') && is_mode_name(mode))
 }
 
 /// The path of a picture: relative to the file that names it, or to the source tree if it starts with a slash.

@@ -19,7 +19,7 @@ use geometry::Geometry;
 use kiln_import::{gltf, obj};
 use kiln_ir::{Scene, Valid};
 use kiln_kit::{Cook, Diag, RelPath, World};
-use materials::with_ending;
+use materials::{is_texture_name, with_ending};
 use skeleton::Skeleton;
 
 /// The version of everything but textures.
@@ -48,6 +48,17 @@ impl Recipe for Mesh {
 
     fn output(&self, source: &RelPath) -> Option<RelPath> {
         RelPath::new(format!("{}.hmesh", suffix(source)?.stem)).ok()
+    }
+
+    fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
+        let Some(rest) = suffix(source).and_then(|s| output.as_str().strip_prefix(s.stem)) else {
+            return false;
+        };
+        matches!(rest, ".hmesh" | ".hmat" | ".hanim") || rest.strip_prefix('/').is_some_and(is_texture_name)
+    }
+
+    fn lists_textures(&self) -> bool {
+        true
     }
 
     fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {

@@ -44,6 +44,11 @@ impl Recipe for Shader {
         Some(source.clone())
     }
 
+    fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
+        let stage = output.file_name().strip_suffix(".spv");
+        output.parent().as_ref() == Some(source) && Stage::all().any(|known| Some(known.name()) == stage)
+    }
+
     fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {
         let files = world.src_tree.children(source).filter_map(|entry| entry.file);
         files.fold(0, |sum, file| sum.saturating_add(file.len))

@@ -2,10 +2,12 @@
 //! other image formats, to `.ktx2`.
 
 use super::ktx;
+use super::mesh::materials::colorspace;
 use crate::config::{self, Settings};
 use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
+use kiln_format::hman::Colorspace;
 use kiln_import::image::{self, IMAGE_EXTENSIONS, Limits};
 use kiln_ir::Image;
 use kiln_kit::{Cook, Diag, RelPath, World};
@@ -38,6 +40,10 @@ impl Recipe for Texture {
         RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
     }
 
+    fn colorspace(&self) -> Option<Colorspace> {
+        Some(colorspace(self.0))
+    }
+
     fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
         weigh(&[source], settings, world)
     }
@@ -62,6 +68,12 @@ pub(crate) fn mode_name(mode: Mode) -> &'static str {
         Mode::Normal => "normal",
         Mode::Grayscale => "grayscale",
     }
+}
+
+/// Whether a mode is called like this.
+pub(crate) fn is_mode_name(name: &str) -> bool {
+    let modes = [Mode::Color, Mode::LinearColor, Mode::Normal, Mode::Grayscale];
+    modes.into_iter().any(|mode| mode_name(mode) == name)
 }
 
 /// Reads and decodes a picture of the source tree.

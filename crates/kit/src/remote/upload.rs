@@ -24,6 +24,8 @@ pub(crate) struct Job {
     pub(crate) blobs: Vec<Blob>,
     /// Whether what the server has under the key is merged with ours, and not left as it is.
     pub(crate) merges: bool,
+    /// Whether what the server has under the key is known to be wrong, and is replaced.
+    pub(crate) replaces: bool,
 }
 
 /// Where jobs get their bytes.
@@ -34,6 +36,10 @@ pub(crate) trait Source: Send + Sync + 'static {
     fn blob(&self, blob: Blob) -> Option<Vec<u8>>;
     /// Our record with what the server's one has more; `None` when the server's is as good.
     fn merge(&self, key: Hash, theirs: &[u8]) -> Option<Vec<u8>>;
+    /// Whether records are used only with our signature.
+    fn signs(&self) -> bool;
+    /// Whether a record of the server has our signature.
+    fn is_signed(&self, key: Hash, theirs: &[u8]) -> bool;
 }
 
 #[derive(Default)]
@@ -137,6 +143,16 @@ fn next(queue: &Queue) -> Option<Job> {
     }
 }
 
+/// Whether the server has a record, with our signature if there is a key: one without is of no use to those who have it.
+fn has_record(tier: &Tier, source: &dyn Source, key: Hash) -> Option<bool> {
+    let name = Name::Record(key);
+    if !source.signs() {
+        return tier.write(|remote| remote.has(name));
+    }
+    let theirs = tier.write(|remote| remote.get(name, crate::store::LONGEST_RECORD, Duration::ZERO))?;
+    Some(theirs.is_some_and(|theirs| source.is_signed(key, &theirs)))
+}
+
 /// Sends a record and what it needs; the record last, so that whoever finds it finds everything.
 fn send(tier: &Tier, source: &dyn Source, job: &Job) -> Option<()> {
     let count = |bytes: usize| tier.bytes_up.fetch_add(bytes as u64, Relaxed);
@@ -148,7 +164,7 @@ fn send(tier: &Tier, source: &dyn Source, job: &Job) -> Option<()> {
             None => source.record(job.key)?,
         }
     } else {
-        if tier.write(|remote| remote.has(name))? {
+        if !job.replaces && has_record(tier, source, job.key)? {
             return Some(());
         }
         let missing = tier.write(|remote| remote.missing(&job.blobs))?;

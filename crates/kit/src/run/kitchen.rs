@@ -11,9 +11,10 @@ use crate::share::{WorkKey, Works, help_or_rest};
 use crate::stale::{Why, World};
 use crate::store::Looks;
 use crate::{Diag, RelPath};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::iter::Peekable;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -57,6 +58,12 @@ pub(super) struct Kitchen<'a, T> {
     /// Which source wrote which path in this run, or (unless it is stale itself) in an earlier one, by
     /// [folded](RelPath::folded) path.
     owners: Mutex<HashMap<RelPath, (RelPath, usize)>>,
+    /// Sources that were cooked in this run, and not taken from a cache or left as an earlier run left them.
+    cooked: Mutex<HashSet<usize>>,
+    /// Sources that claim an output of another one while one of the two was not cooked in this run.
+    disputed: Mutex<BTreeSet<usize>>,
+    /// Whether disputes are being settled: nothing is published before all of their cooks have ended.
+    settling: AtomicBool,
     results: Mutex<BTreeMap<usize, Done>>,
     /// Weight and number of the cooks in flight.
     flight: Mutex<(u64, usize)>,
@@ -80,6 +87,9 @@ impl<'a, T: Task> Kitchen<'a, T> {
             cache: Mutex::new(cache),
             batch: Mutex::default(),
             owners: Mutex::default(),
+            cooked: Mutex::default(),
+            disputed: Mutex::default(),
+            settling: AtomicBool::new(false),
             results: Mutex::default(),
             flight: Mutex::default(),
             landed: Condvar::new(),
@@ -100,14 +110,34 @@ impl<'a, T: Task> Kitchen<'a, T> {
         let queue = Mutex::new(stale.into_iter().peekable());
         self.plan.pool.broadcast(|_| {
             while let Some((weight, index, why)) = self.next(&queue) {
-                self.cook(index, why);
+                self.cook(index, why, !self.plan.force);
                 let mut flight = lock(&self.flight);
                 *flight = (flight.0 - weight, flight.1 - 1);
                 drop(flight);
                 self.landed.notify_all();
             }
         });
-        self.plan.pool.install(|| self.publish(std::mem::take(&mut *lock(&self.batch))));
+        self.plan.pool.install(|| {
+            self.publish(std::mem::take(&mut *lock(&self.batch)));
+            self.settle_disputes();
+        });
+    }
+
+    /// Cooks what claimed one output from its sources, whatever is stored: a result of a cache is no reason to refuse
+    /// what is right. Whoever still claims an output of another source afterwards is refused. Every round cooks a source
+    /// that was not cooked before, so that there is an end.
+    fn settle_disputes(&self) {
+        self.settling.store(true, Relaxed);
+        loop {
+            let disputed = std::mem::take(&mut *lock(&self.disputed));
+            if disputed.is_empty() || self.plan.events.is_over() {
+                return;
+            }
+            lock(&self.owners).retain(|_, (_, by)| !disputed.contains(by));
+            lock(&self.results).retain(|index, _| !disputed.contains(index));
+            disputed.into_iter().for_each(|index| self.cook(index, Why::Forced, false));
+            self.publish(std::mem::take(&mut *lock(&self.batch)));
+        }
     }
 
     /// The next cook, as soon as there is memory for it.
@@ -137,16 +167,18 @@ impl<'a, T: Task> Kitchen<'a, T> {
         }
     }
 
-    fn cook(&self, index: usize, why: Why) {
+    /// Cooks a source, or takes its result from a cache if it `finds` one.
+    fn cook(&self, index: usize, why: Why, finds: bool) {
         let (task, Plan { events, store, .. }) = (&self.tasks[index], self.plan);
         let source = task.source();
         let start = Instant::now();
         events.on(Event::Started { source });
         let mut cx = Cook::new(source, self.world.src, self.world.src_tree, self.world.out)
             .sharing(&self.works)
-            .storing(store, !self.plan.force);
+            .storing(store, finds);
         let mut fetched = false;
-        let result = catch_unwind(AssertUnwindSafe(|| match self.fetch(task, &mut cx) {
+        let fetch = |cx: &mut Cook<'_>| finds.then(|| self.fetch(task, cx)).flatten();
+        let result = catch_unwind(AssertUnwindSafe(|| match fetch(&mut cx) {
             Some(payload) => {
                 fetched = true;
                 Ok(payload)
@@ -154,9 +186,20 @@ impl<'a, T: Task> Kitchen<'a, T> {
             None => task.cook(&mut cx),
         }));
         let result = result.unwrap_or_else(|panic| Err(panicked(&*panic)));
-        let result = result.and_then(|payload| self.claim(index, &cx.emitted).map(|()| payload));
+        if !fetched {
+            lock(&self.cooked).insert(index);
+        }
+        let claimed = match &result {
+            Ok(_) => self.claim(index, &cx.emitted),
+            Err(_) => Ok(true),
+        };
+        let is_claimed = !matches!(claimed, Ok(false));
+        let result = result.and_then(|payload| claimed.map(|_| payload));
         let (error, took) = (result.as_ref().err().map(|e| located(e.clone(), source)), start.elapsed());
         events.on(Event::Finished { source, why: &why, fetched, error: error.as_ref(), took });
+        if !is_claimed {
+            return;
+        }
         match (result, error) {
             (Ok(payload), _) => {
                 if let Some(store) = store.filter(|_| !fetched) {
@@ -178,24 +221,32 @@ impl<'a, T: Task> Kitchen<'a, T> {
 
     /// Takes a result from the store, if it has the one that a cook would come to; returns its payload.
     fn fetch(&self, task: &T, cx: &mut Cook<'_>) -> Option<Vec<u8>> {
-        let store = self.plan.store.filter(|_| !self.plan.force)?;
+        let store = self.plan.store?;
         let mut found = store.find(&self.looks, task.fingerprint(), task.source())?;
-        if let Some(kept) = found.kept() {
-            task.restore(&found.answer.payload, kept.ok()?).ok()?;
+        if let Err(why) = task.restore(&mut found.stored()) {
+            store.reject(&found, why);
+            return None;
         }
         cx.take_over(&mut found).ok()?;
-        store.count(&found);
+        store.count(&mut found);
         Some(found.answer.payload)
     }
 
-    /// Takes the paths that a cook writes; when another source has one of them already, both fail.
-    fn claim(&self, index: usize, emitted: &[Emitted]) -> Result<(), Diag> {
+    /// Takes the paths that a cook writes. When another source has one of them already, both fail, if both were cooked in
+    /// this run. If not, none is taken and both are to be cooked first: then it returns `false`.
+    fn claim(&self, index: usize, emitted: &[Emitted]) -> Result<bool, Diag> {
         let mut owners = lock(&self.owners);
         for output in emitted {
             let Some((path, other)) = owners.get(&output.path.folded()).filter(|(_, other)| *other != index)
             else {
                 continue;
             };
+            let cooked = lock(&self.cooked);
+            if ![index, *other].iter().all(|index| cooked.contains(index)) {
+                lock(&self.disputed).extend([index, *other]);
+                return Ok(false);
+            }
+            drop(cooked);
             let here = (self.tasks[index].source(), &output.path);
             let there = (self.tasks[*other].source(), path);
             // The other one keeps its record, and so its old output, until one of the two is renamed.
@@ -203,7 +254,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
             return Err(conflict(here, there));
         }
         owners.extend(emitted.iter().map(|output| (output.path.folded(), (output.path.clone(), index))));
-        Ok(())
+        Ok(true)
     }
 
     fn hand_over(&self, ready: Ready) {
@@ -211,7 +262,8 @@ impl<'a, T: Task> Kitchen<'a, T> {
         batch.files += ready.emitted.len();
         batch.ready.push(ready);
         let since = *batch.since.get_or_insert_with(Instant::now);
-        if batch.files >= BATCH_FILES || since.elapsed() >= BATCH_AGE {
+        let is_due = batch.files >= BATCH_FILES || since.elapsed() >= BATCH_AGE;
+        if is_due && !self.settling.load(Relaxed) {
             let batch = {
                 let full = std::mem::take(&mut *batch);
                 drop(batch);
@@ -222,7 +274,11 @@ impl<'a, T: Task> Kitchen<'a, T> {
     }
 
     /// Puts outputs in place, then remembers them; what a source no longer writes is removed in between.
-    fn publish(&self, batch: Batch) {
+    fn publish(&self, mut batch: Batch) {
+        // What failed since, because another source writes the same, leaves the old outputs as they were.
+        let failed = lock(&self.results);
+        batch.ready.retain(|ready| !failed.contains_key(&ready.index));
+        drop(failed);
         let mut files = Vec::with_capacity(batch.files);
         let mut cooks = Vec::with_capacity(batch.ready.len());
         for mut ready in batch.ready {

@@ -5,20 +5,17 @@
 //! cooks of it looked at. With what lies at those paths now, a set makes the key of an **answer**: what the cook wrote,
 //! returned and said. Answers never change; sets are only added to.
 //!
-//! A record travels as an `ActionResult` of the Remote Execution API, because servers that know this message check it,
-//! and keep the blobs it names for as long as it lives. What counts for us is in its `stdout_raw`, behind a hash over
-//! the key and the rest: a record that is damaged, or that belongs to another key, is none.
+//! Whoever can write to a shared cache can write any record, so what no cook comes to is refused here: hidden outputs,
+//! one path twice, errors in the place of warnings, codes that are none. `seal.rs` is the envelope.
 
+use super::seal::{BadRecord, FORMAT, Seal};
 use crate::hash::Hash;
 use crate::record::{Seen, get_diags, put_diags};
 use crate::remote::Blob;
 use crate::share::WorkKey;
 use crate::wire::{Reader, Writer};
-use crate::{Diag, RelPath};
+use crate::{Diag, RelPath, Severity};
 use std::collections::HashSet;
-
-/// Raised when records are laid out anew.
-const FORMAT: &[u8] = b"kiln store 1";
 
 /// How many sets of paths are kept for a question.
 pub(crate) const SETS: usize = 8;
@@ -28,6 +25,9 @@ pub(crate) const LONGEST_RECORD: u64 = 16 << 20;
 
 /// The longest blob that is believed: outputs are held in memory.
 pub(crate) const LONGEST_BLOB: u64 = 4 << 30;
+
+/// The longest time that a cook is believed to have taken, in milliseconds: it decides how long a server is waited for.
+const LONGEST_COOK_MS: u64 = 60 * 60 * 1000;
 
 /// What a cook asked of a path: the content of a file, or the names in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,7 +45,6 @@ pub(crate) struct Set(pub(crate) Vec<(RelPath, Ask)>);
 pub(crate) struct StoredOutput {
     pub(crate) path: RelPath,
     pub(crate) blob: Blob,
-    pub(crate) work: Option<WorkKey>,
 }
 
 /// All that a cook, or a piece of shared work, came to.
@@ -101,7 +100,7 @@ impl Set {
 }
 
 /// The sets of a question as a record.
-pub(crate) fn write_sets(key: Hash, sets: &[Set]) -> Vec<u8> {
+pub(crate) fn write_sets(seal: &Seal, key: Hash, sets: &[Set]) -> Vec<u8> {
     let mut w = Writer::new();
     w.count(sets.len());
     for set in sets {
@@ -111,14 +110,18 @@ pub(crate) fn write_sets(key: Hash, sets: &[Set]) -> Vec<u8> {
             w.u8(matches!(ask, Ask::Names).into());
         }
     }
-    seal(key, &w.finish(), &[])
+    seal.seal(key, &w.finish(), &[])
 }
 
 /// Reads the sets of a question.
-pub(crate) fn read_sets(key: Hash, record: &[u8]) -> Option<Vec<Set>> {
-    let body = unseal(key, record)?;
-    let mut r = Reader::new(body);
-    let count = r.count()?;
+pub(crate) fn read_sets(seal: &Seal, key: Hash, record: &[u8]) -> Result<Vec<Set>, BadRecord> {
+    let body = seal.unseal(key, record)?;
+    get_sets(&mut Reader::new(body)).ok_or(BadRecord::Damaged)
+}
+
+fn get_sets(r: &mut Reader<'_>) -> Option<Vec<Set>> {
+    // A set is a lookup on the server: no more are believed than are written.
+    let count = Some(r.count()?).filter(|count| *count <= SETS)?;
     let mut sets = Vec::new();
     for _ in 0..count {
         let paths = r.count()?;
@@ -139,8 +142,14 @@ impl Answer {
         self.outputs.iter().map(|output| output.blob).chain(self.kept)
     }
 
+    /// Whether a cook came to the same, however long it took.
+    pub(crate) fn is_same(&self, other: &Answer) -> bool {
+        let parts = |answer: &Answer| (answer.outputs.clone(), answer.kept, answer.warnings.clone());
+        self.payload == other.payload && parts(self) == parts(other)
+    }
+
     /// The answer as a record.
-    pub(crate) fn write(&self, key: Hash) -> Vec<u8> {
+    pub(crate) fn write(&self, seal: &Seal, key: Hash) -> Vec<u8> {
         let mut w = Writer::new();
         let put_blob = |w: &mut Writer, blob: &Blob| {
             w.raw(&blob.hash.0);
@@ -150,8 +159,6 @@ impl Answer {
         for output in &self.outputs {
             w.text(output.path.as_str());
             put_blob(&mut w, &output.blob);
-            w.u8(output.work.is_some().into());
-            w.raw(output.work.as_ref().map_or(&[], |work| work.0.as_slice()));
         }
         w.u8(self.kept.is_some().into());
         self.kept.iter().for_each(|blob| put_blob(&mut w, blob));
@@ -160,12 +167,16 @@ impl Answer {
         w.u64(self.took_ms);
         let named = self.outputs.iter().map(|output| (output.path.as_str(), output.blob));
         let files: Vec<(&str, Blob)> = named.chain(self.kept.map(|blob| ("kept", blob))).collect();
-        seal(key, &w.finish(), &files)
+        seal.seal(key, &w.finish(), &files)
     }
 
     /// Reads an answer.
-    pub(crate) fn read(key: Hash, record: &[u8]) -> Option<Answer> {
-        let mut r = Reader::new(unseal(key, record)?);
+    pub(crate) fn read(seal: &Seal, key: Hash, record: &[u8]) -> Result<Answer, BadRecord> {
+        let body = seal.unseal(key, record)?;
+        Answer::get(Reader::new(body)).ok_or(BadRecord::Damaged)
+    }
+
+    fn get(mut r: Reader<'_>) -> Option<Answer> {
         let get_blob = |r: &mut Reader<'_>| {
             let blob = Blob { hash: Hash(r.array()?), len: r.u64()? };
             (blob.len <= LONGEST_BLOB).then_some(blob)
@@ -178,12 +189,7 @@ impl Answer {
             if path.is_hidden() || !names.insert(path.folded()) {
                 return None;
             }
-            let work = match r.u8()? {
-                0 => None,
-                1 => Some(WorkKey(r.array()?)),
-                _ => return None,
-            };
-            outputs.push(StoredOutput { path, blob, work });
+            outputs.push(StoredOutput { path, blob });
         }
         let kept = match r.u8()? {
             0 => None,
@@ -191,80 +197,13 @@ impl Answer {
             _ => return None,
         };
         let (payload, warnings) = (r.bytes()?.to_vec(), get_diags(&mut r)?);
-        let answer = Answer { outputs, kept, payload, warnings, took_ms: r.u64()? };
+        if !warnings.iter().all(|diag| diag.severity == Severity::Warning && diag.has_code()) {
+            return None;
+        }
+        let took_ms = r.u64()?.min(LONGEST_COOK_MS);
+        let answer = Answer { outputs, kept, payload, warnings, took_ms };
         r.is_empty().then_some(answer)
     }
-}
-
-/// Wraps a body as an `ActionResult` with these files.
-fn seal(key: Hash, body: &[u8], files: &[(&str, Blob)]) -> Vec<u8> {
-    let mut message = Vec::new();
-    for (path, blob) in files {
-        let mut digest = Vec::new();
-        put_field(&mut digest, 1, blob.hash.to_string().as_bytes());
-        put_varint(&mut digest, 2 << 3);
-        put_varint(&mut digest, blob.len);
-        let mut file = Vec::new();
-        put_field(&mut file, 1, path.as_bytes());
-        put_field(&mut file, 2, &digest);
-        put_field(&mut message, 2, &file);
-    }
-    let raw = [check(key, body).0.as_slice(), body].concat();
-    put_field(&mut message, 5, &raw);
-    message
-}
-
-/// The body of a record, if it was written under this key and is whole.
-fn unseal(key: Hash, mut message: &[u8]) -> Option<&[u8]> {
-    let mut found = None;
-    while !message.is_empty() {
-        let tag = take_varint(&mut message)?;
-        match tag & 7 {
-            0 => _ = take_varint(&mut message)?,
-            2 => {
-                let len = usize::try_from(take_varint(&mut message)?).ok()?;
-                let (bytes, rest) = message.split_at_checked(len)?;
-                message = rest;
-                if tag >> 3 == 5 {
-                    found = Some(bytes);
-                }
-            }
-            _ => return None,
-        }
-    }
-    let (sum, body) = found?.split_first_chunk::<32>()?;
-    (check(key, body).0 == *sum).then_some(body)
-}
-
-fn check(key: Hash, body: &[u8]) -> Hash {
-    Hash::of_fields([FORMAT, &key.0, body])
-}
-
-fn put_field(message: &mut Vec<u8>, number: u64, bytes: &[u8]) {
-    put_varint(message, number << 3 | 2);
-    put_varint(message, bytes.len() as u64);
-    message.extend_from_slice(bytes);
-}
-
-fn put_varint(message: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        message.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    message.push(value as u8);
-}
-
-fn take_varint(message: &mut &[u8]) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let (byte, rest) = message.split_first()?;
-        *message = rest;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -279,8 +218,8 @@ mod tests {
         let blob = |text: &str| Blob { hash: Hash::of(text.as_bytes()), len: 300 };
         Answer {
             outputs: vec![
-                StoredOutput { path: path("a.ktx2"), blob: blob("a"), work: None },
-                StoredOutput { path: path("b/c"), blob: blob("b"), work: Some(WorkKey([7; 16])) },
+                StoredOutput { path: path("a.ktx2"), blob: blob("a") },
+                StoredOutput { path: path("b/c"), blob: blob("b") },
             ],
             kept: Some(blob("k")),
             payload: b"rows".to_vec(),
@@ -289,17 +228,19 @@ mod tests {
         }
     }
 
+    const SEAL: &Seal = &Seal(None);
+
     #[test]
     fn answers_and_sets_survive_a_round_trip_and_nothing_else_does() {
         let (key, other) = (Hash::of(b"key"), Hash::of(b"other"));
         let sets = vec![Set(vec![(path("a"), Ask::Content), (path("dir"), Ask::Names)]), Set::default()];
-        let records = [answer().write(key), write_sets(key, &sets)];
+        let records = [answer().write(SEAL, key), write_sets(SEAL, key, &sets)];
         let read = |key, bytes: &[u8]| {
-            let answer = Answer::read(key, bytes);
-            answer.is_some() || read_sets(key, bytes).is_some()
+            let answer = Answer::read(SEAL, key, bytes);
+            answer.is_ok() || read_sets(SEAL, key, bytes).is_ok()
         };
-        assert_eq!(Answer::read(key, &records[0]), Some(answer()));
-        assert_eq!(read_sets(key, &records[1]), Some(sets));
+        assert_eq!(Answer::read(SEAL, key, &records[0]), Ok(answer()));
+        assert_eq!(read_sets(SEAL, key, &records[1]), Ok(sets));
         for record in &records {
             assert!(!read(other, record));
             for at in 0..record.len() {
@@ -307,37 +248,40 @@ mod tests {
             }
         }
         // What the message says of files is for servers; all that counts is covered by the hash.
-        let (start, whole) = (records[0].len() - 100, Answer::read(key, &records[0]));
+        let (start, whole) = (records[0].len() - 100, Answer::read(SEAL, key, &records[0]));
         for at in start..records[0].len() {
             let mut flipped = records[0].clone();
             flipped[at] ^= 4;
-            assert!(Answer::read(key, &flipped).is_none_or(|read| Some(read) == whole), "{at}");
+            assert!(
+                Answer::read(SEAL, key, &flipped).is_err() || Answer::read(SEAL, key, &flipped) == whole,
+                "{at}"
+            );
         }
     }
 
     #[test]
     fn what_no_cook_writes_is_not_believed() {
         let key = Hash::of(b"key");
+        let read_back = |answer: &Answer| Answer::read(SEAL, key, &answer.write(SEAL, key));
         for bad in [["a", ".journal"], ["a", "b/.c/d"], ["a", "a"], ["a/b", "A/B"]] {
             let blob = Blob { hash: Hash::of(b"x"), len: 1 };
-            let outputs = bad.map(|name| StoredOutput { path: path(name), blob, work: None }).to_vec();
+            let outputs = bad.map(|name| StoredOutput { path: path(name), blob }).to_vec();
             let answer = Answer { outputs, ..Answer::default() };
-            assert_eq!(Answer::read(key, &answer.write(key)), None, "{bad:?}");
+            assert_eq!(read_back(&answer), Err(BadRecord::Damaged), "{bad:?}");
         }
-    }
-
-    /// The bytes as `protoc --encode=build.bazel.remote.execution.v2.ActionResult` would lay them out.
-    #[test]
-    fn a_record_is_an_action_result() {
-        let key = Hash::of(b"key");
-        let blob = Blob { hash: Hash::of(b"x"), len: 300 };
-        let output = StoredOutput { path: path("o"), blob, work: None };
-        let record = Answer { outputs: vec![output], ..Answer::default() }.write(key);
-        let mut expected = vec![0x12, 3 + 2 + 69, 0x0a, 1, b'o', 0x12, 69, 0x0a, 64];
-        expected.extend(blob.hash.to_string().bytes());
-        expected.extend([0x10, 0xac, 0x02]);
-        assert_eq!(record[..expected.len()], expected);
-        assert_eq!(record[expected.len()], 0x2a);
+        let codes = ["", "Odd", "odd one", "odd\u{1b}[31m", "-odd", "odd-", "o--d", &"o".repeat(65)];
+        let warning = |code: &str| Diag { code: code.to_owned().into(), ..Diag::warning("odd", "very") };
+        let mut bad: Vec<Diag> = codes.into_iter().map(warning).collect();
+        bad.push(Diag::error("odd", "a warning that fails the build"));
+        for bad in bad {
+            let answer = Answer { warnings: vec![bad], ..Answer::default() };
+            assert_eq!(read_back(&answer), Err(BadRecord::Damaged), "{:?}", answer.warnings);
+        }
+        let endless = Answer { took_ms: u64::MAX, ..Answer::default() };
+        assert_eq!(read_back(&endless).unwrap().took_ms, LONGEST_COOK_MS);
+        let sets = vec![Set::default(); SETS + 1];
+        assert_eq!(read_sets(SEAL, key, &write_sets(SEAL, key, &sets[..SETS])), Ok(sets[..SETS].to_vec()));
+        assert_eq!(read_sets(SEAL, key, &write_sets(SEAL, key, &sets)), Err(BadRecord::Damaged));
     }
 
     #[test]

@@ -15,11 +15,11 @@
 //! (`dir.rs`), and only regular files with names of the forms above are ever removed. So neither a directory that a
 //! project brings along nor one that is named by mistake can cost the user a file.
 
-use super::action::{LONGEST_RECORD, SETS, read_sets, write_sets};
+use super::action::LONGEST_RECORD;
 use super::dir::{Dir, EntryKind};
 use crate::Diag;
 use crate::hash::Hash;
-use crate::remote::{Blob, Source};
+use crate::remote::Blob;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -325,28 +325,6 @@ fn not_owned(root: &Path, entry: &str) -> Diag {
     Diag::warning("cache-dir-not-owned", message)
         .path(root.display())
         .hint("name an empty directory, or one that does not exist yet, in KILN_CACHE_DIR")
-}
-
-impl Source for Local {
-    fn record(&self, key: Hash) -> Option<Vec<u8>> {
-        self.record(key)
-    }
-
-    fn blob(&self, blob: Blob) -> Option<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.blob(blob)?.read_to_end(&mut bytes).ok().map(|_| bytes)
-    }
-
-    fn merge(&self, key: Hash, theirs: &[u8]) -> Option<Vec<u8>> {
-        let mut sets = read_sets(key, &self.record(key)?)?;
-        let theirs = read_sets(key, theirs).unwrap_or_default();
-        if sets.iter().all(|set| theirs.contains(set)) {
-            return None;
-        }
-        sets.extend(theirs.into_iter().filter(|set| !sets.contains(set)).collect::<Vec<_>>());
-        sets.truncate(SETS);
-        Some(write_sets(key, &sets))
-    }
 }
 
 fn hash_of(file: &mut File) -> io::Result<Hash> {

@@ -1,7 +1,10 @@
 //! A checkout whose sources are orders to a task, with everything that a build of it leaves to be seen.
 
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cache, Cook, Diag, Done, Fs, Made, Plan, RelPath, State, Store, Task, WorkKey, World, run};
+use kiln_kit::{
+    Cache, Cook, Diag, Done, Fs, Made, Plan, Rejected, RelPath, State, Store, StoredResult, Task, WorkKey,
+    World, run,
+};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -50,11 +53,16 @@ impl Task for Orders<'_> {
                 Some('~') => cx.warn(Diag::warning("odd", format!("{} is odd", &line[1..]))),
                 Some('&') => {
                     let name = path(&format!("{}.work", self.source));
-                    let warnings = cx.emit_shared(&name, WorkKey::of([line.as_bytes()]), || {
-                        self.project.works.fetch_add(1, Relaxed);
-                        let bytes = line.bytes().rev().collect();
-                        Ok(Made { bytes, warnings: vec![Diag::warning("worked", "hard")] })
-                    })?;
+                    let warnings = cx.emit_shared(
+                        &name,
+                        WorkKey::of([line.as_bytes()]),
+                        |bytes| bytes.ends_with(b"&"),
+                        || {
+                            self.project.works.fetch_add(1, Relaxed);
+                            let bytes = line.bytes().rev().collect();
+                            Ok(Made { bytes, warnings: vec![Diag::warning("worked", "hard")] })
+                        },
+                    )?;
                     warnings.into_iter().for_each(|warning| cx.warn(warning));
                 }
                 Some('!') => {
@@ -76,9 +84,20 @@ impl Task for Orders<'_> {
         Ok(out)
     }
 
-    fn restore(&self, payload: &[u8], kept: Vec<u8>) -> Result<(), Diag> {
-        assert!(payload.starts_with(self.fingerprint.as_bytes()));
-        self.project.kept.lock().unwrap().insert(self.source.to_string(), kept);
+    fn restore(&self, stored: &mut StoredResult<'_>) -> Result<(), Rejected> {
+        assert!(stored.payload().starts_with(self.fingerprint.as_bytes()));
+        let ours = [format!("{}.out", self.source), format!("{}.work", self.source)];
+        for (at, path) in stored.outputs().map(|(path, _)| path.to_string()).enumerate().collect::<Vec<_>>() {
+            if !ours.contains(&path) {
+                return Err(Rejected(format!("it writes {path}")));
+            }
+            if path == ours[0] && stored.read(at)? != stored.payload() {
+                return Err(Rejected(format!("{path} is not what was returned")));
+            }
+        }
+        if let Some(kept) = stored.kept()? {
+            self.project.kept.lock().unwrap().insert(self.source.to_string(), kept);
+        }
         Ok(())
     }
 }

@@ -1,8 +1,10 @@
 //! Content in, blocks out: compressed side by side, and left as they are where that gains next to nothing.
 
 use crate::checksum::checksum;
+use crate::codec::decode;
 use kiln_format::pak::{self, Block, Codec};
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// How an asset is packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,6 +99,36 @@ impl Packed {
         };
         self.stored.is_sound() && self.stored.blocks.iter().all(&mut whole) && rest.is_empty()
     }
+
+    /// Whether content that is to be packed like this can have been packed like that.
+    pub(crate) fn is_packed_as(&self, packing: Packing) -> bool {
+        self.stored.block_log2 == BLOCK_LOG2 && [Codec::None, packing.codec].contains(&self.stored.codec)
+    }
+}
+
+/// The longest content that is unpacked to look at it, in bytes; a longer one is made again.
+const LONGEST_UNPACKED: u64 = 2 << 30;
+
+/// Unpacks content; `None` if a block does not decode to what it should, or the content is too long to look at.
+pub(crate) fn unpack(packed: &Packed) -> Option<Cow<'_, [u8]>> {
+    let Stored { len, codec, block_log2, ref blocks } = packed.stored;
+    if codec == Codec::None {
+        return Some(packed.bytes.as_slice().into())
+            .filter(|content: &Cow<'_, [u8]>| content.len() as u64 == len);
+    }
+    if len > LONGEST_UNPACKED {
+        return None;
+    }
+    let (mut content, mut rest, mut left) = (Vec::new(), packed.bytes.as_slice(), len);
+    for (_, stored_len) in blocks {
+        // It grows block by block: a length that is only claimed costs no memory.
+        let (block, start) = (left.min(1 << block_log2), content.len());
+        content.resize(start + block as usize, 0);
+        let stored = rest.split_off(..*stored_len as usize)?;
+        decode(codec, stored, &mut content[start..]).then_some(())?;
+        left -= block;
+    }
+    (left == 0).then_some(content.into())
 }
 
 /// How much a block decodes to. One MiB costs Brotli and Zstandard under two per cent of what a whole asset would give
@@ -161,7 +193,6 @@ fn brotli(block: &[u8], packing: Packing) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::decode;
 
     /// Something between noise and nothing, longer than a block.
     fn content() -> Vec<u8> {
@@ -230,6 +261,14 @@ mod tests {
                 at += *len as usize;
             }
             assert!(out == content, "{codec:?}");
+            assert!(unpack(&packed).is_some_and(|unpacked| *unpacked == content), "{codec:?}");
+            assert!(packed.is_packed_as(Packing::of(codec)));
+            assert_eq!(
+                packed.is_packed_as(Packing::of(Codec::Zstd)),
+                [Codec::None, Codec::Zstd].contains(&codec)
+            );
+            let longer = Stored { len: content.len() as u64 + 1, ..packed.stored.clone() };
+            assert!(unpack(&Packed { stored: longer, bytes: packed.bytes.clone() }).is_none());
         }
     }
 

@@ -7,14 +7,17 @@ pub(crate) mod mesh;
 mod params;
 pub(crate) mod surface;
 
-use super::compress::{Packed, Stored, pack};
+use super::compress::{Packed, Stored, pack, unpack};
 use super::plan::material::Channel;
 use super::plan::{Node, Recipe, extension};
 use super::spool::Spool;
 use kiln_format::pak::Codec;
+use kiln_format::pak::animation::AnimationView;
+use kiln_format::pak::bitmap::BitmapView;
+use kiln_format::pak::mesh::MeshView;
 use kiln_import::image;
 use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{Cook, Diag, RelPath, Task, World};
+use kiln_kit::{Cook, Diag, Hash, Rejected, RelPath, StoredResult, Task, World};
 
 /// A node that is baked from files.
 pub(crate) struct Bake<'a> {
@@ -63,9 +66,32 @@ impl Task for Bake<'_> {
         Ok(encode(&packed.stored))
     }
 
-    fn restore(&self, payload: &[u8], kept: Vec<u8>) -> Result<(), Diag> {
-        let packed = decode(payload).map(|stored| Packed { stored, bytes: kept }).filter(Packed::is_whole);
-        self.put(&packed.ok_or_else(|| Diag::error("pak-format", "what was stored of it is not whole"))?)
+    /// Takes a stored payload that is packed as this asset is, and that its own reader accepts.
+    fn restore(&self, stored: &mut StoredResult<'_>) -> Result<(), Rejected> {
+        let name = &self.node.name;
+        if let Some((path, _)) = stored.outputs().next() {
+            return Err(Rejected(format!("{path} is not an output of {name}")));
+        }
+        let kept = stored.kept()?.unwrap_or_default();
+        let packed = decode(stored.payload()).map(|stored| Packed { stored, bytes: kept });
+        let packed = packed.filter(|packed| packed.is_whole() && packed.is_packed_as(self.node.packing));
+        let packed = packed.ok_or_else(|| Rejected(format!("the payload of {name} is damaged")))?;
+        let content =
+            unpack(&packed).ok_or_else(|| Rejected(format!("the payload of {name} cannot be decoded")))?;
+        let accepted = match &self.node.recipe {
+            Recipe::Blob(src) => {
+                let hash = Hash::of(&content);
+                stored.inputs().any(|(input, found)| input == src && found == hash)
+            }
+            Recipe::Bitmap(_) | Recipe::Params(_) => BitmapView::read(&content).is_ok(),
+            Recipe::Mesh(..) => MeshView::read(&content).is_ok(),
+            Recipe::Animation(_) => AnimationView::read(&content).is_ok(),
+            _ => false,
+        };
+        if !accepted {
+            return Err(Rejected(format!("the payload of {name} is not one of its kind")));
+        }
+        self.put(&packed).map_err(|diag| Rejected(diag.message))
     }
 }
 

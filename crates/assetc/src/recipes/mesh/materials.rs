@@ -6,7 +6,7 @@
 use crate::config::{Conflict, Settings};
 use crate::link::Row;
 use crate::recipes::ktx::{self, Picture};
-use crate::recipes::texture::mode_name;
+use crate::recipes::texture::{is_mode_name, mode_name};
 use kiln_format::hman::{Colorspace, Kind};
 use kiln_format::hmat::{self, GpuMaterial};
 use kiln_format::refs;
@@ -70,6 +70,15 @@ pub(crate) fn emit(
         });
     }
     Ok(listed)
+}
+
+/// Whether a file below the folder of a model has the name of a texture of it: `tex_3.ktx2`, `tex_3_normal.ktx2`.
+pub(crate) fn is_texture_name(name: &str) -> bool {
+    let Some(name) = name.strip_prefix("tex_").and_then(|name| name.strip_suffix(".ktx2")) else {
+        return false;
+    };
+    let (image, mode) = name.split_once('_').map_or((name, None), |(image, mode)| (image, Some(mode)));
+    image.parse::<u32>().is_ok_and(|number| number.to_string() == image) && mode.is_none_or(is_mode_name)
 }
 
 /// The texture for an image in a slot: one that is there, or a new one.

@@ -1,0 +1,168 @@
+//! Checks a result of the cache before it stands in for a build of its source.
+//!
+//! Whoever can write to a shared cache can store anything under the key of a source. Used are only results that this
+//! source could have: outputs that its recipe writes for it, files that their own reader accepts, and rows of the
+//! manifest that follow from both. What texels, vertices and instructions they hold cannot be known without building.
+//! That is what signatures are for.
+
+use crate::link::{Row, decode_rows};
+use crate::recipe::Recipe;
+use kiln_format::hman::{Colorspace, Kind};
+use kiln_format::hmat::HmatView;
+use kiln_format::ktx2::{self, Transfer};
+use kiln_format::{by_path, refs};
+use kiln_kit::{Rejected, RelPath, StoredResult};
+use std::collections::HashSet;
+
+/// Checks a stored result against what a recipe can make of a source.
+///
+/// # Errors
+///
+/// If a build of this source cannot have stored it.
+pub(crate) fn check(
+    recipe: &dyn Recipe,
+    source: &RelPath,
+    stored: &mut StoredResult<'_>,
+) -> Result<(), Rejected> {
+    let reject = |why: String| Err(Rejected(why));
+    let main = recipe.output(source);
+    let is_main = |path: &RelPath| {
+        main.as_ref().is_some_and(|main| {
+            let rest = path.as_str().strip_prefix(main.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    };
+    if !stored.outputs().any(|(path, _)| is_main(path)) {
+        return reject(format!("the main output of {source} is missing"));
+    }
+    if stored.kept()?.is_some() {
+        return reject(format!("something is kept beside the outputs of {source}"));
+    }
+    let outputs: Vec<RelPath> = stored.outputs().map(|(path, _)| path.clone()).collect();
+    let mut textures = Vec::new();
+    let mut used: Option<HashSet<u64>> = None;
+    for (at, path) in outputs.iter().enumerate() {
+        if !recipe.writes(source, path) {
+            return reject(format!("{path} is not an output of {source}"));
+        }
+        if recipe.copies() {
+            let copied = stored.outputs().nth(at).map(|(_, hash)| hash);
+            if stored.inputs().find(|(input, _)| *input == source).map(|(_, hash)| hash) != copied {
+                return reject(format!("{path} is not a copy of {source}"));
+            }
+            continue;
+        }
+        let Some(format) = by_path(path.as_str()) else {
+            return reject(format!("{path} has no known format"));
+        };
+        let bytes = stored.read(at)?;
+        if let Err(error) = format.verify(&bytes) {
+            return reject(format!("{path} is damaged: {error}"));
+        }
+        if let Ok(table) = HmatView::read(&bytes) {
+            let refs = table.materials().iter().flat_map(|material| material.textures());
+            used = Some(refs.filter(|texture| *texture != refs::NO_REF).collect());
+        }
+        if let Some(space) = colorspace(path, &bytes) {
+            if recipe.colorspace().is_some_and(|expected| expected != space) {
+                return reject(format!(
+                    "{path} has another transfer function than textures of {source} have"
+                ));
+            }
+            textures.push((path, space));
+        }
+    }
+    let Some(rows) = decode_rows(stored.payload()) else {
+        return reject(format!("the manifest rows of {source} are damaged"));
+    };
+    let follows = |row: &Row| {
+        let own = textures.iter().find(|(path, _)| **path == row.path);
+        let listed = match own {
+            Some((_, space)) => recipe.lists_textures() && *space == row.colorspace,
+            None => stored.inputs().any(|(input, _)| recipe.refers_to(input, row)),
+        };
+        listed && row.kind == Kind::Texture && row.hash == refs::hash_runtime_path(row.path.as_str())
+    };
+    if let Some(row) = rows.iter().find(|row| !follows(row)) {
+        return reject(format!("{} in the manifest does not follow from {source}", row.path));
+    }
+    let is_listed = |path: &RelPath| rows.iter().any(|row| row.path == *path);
+    if let Some((path, _)) = textures.iter().find(|(path, _)| recipe.lists_textures() && !is_listed(path)) {
+        return reject(format!("{path} is missing in the manifest rows of {source}"));
+    }
+    let hashes: HashSet<u64> = rows.iter().map(|row| row.hash).collect();
+    if used.is_some_and(|used| used != hashes) {
+        return reject(format!("the materials of {source} use other textures than its manifest rows list"));
+    }
+    Ok(())
+}
+
+/// How the texels of a texture are to be read; `None` if the file is no texture.
+pub(crate) fn colorspace(path: &RelPath, bytes: &[u8]) -> Option<Colorspace> {
+    if !matches!(Kind::from_path(path.as_str()), Kind::Texture | Kind::Lut) {
+        return None;
+    }
+    Some(if ktx2::transfer(bytes) == Ok(Transfer::Srgb) { Colorspace::Srgb } else { Colorspace::Linear })
+}
+
+/// Whether stored bytes can be a texture that is read like this.
+pub(crate) fn is_texture(bytes: &[u8], expected: Colorspace) -> bool {
+    let transfer = if expected == Colorspace::Srgb { Transfer::Srgb } else { Transfer::Linear };
+    kiln_format::Format::verify(&ktx2::Ktx2, bytes).is_ok() && ktx2::transfer(bytes) == Ok(transfer)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::recipe::recipe_for;
+    use kiln_kit::{Entry, RelPath, Stamp};
+
+    /// Whether the recipe of a source, by its name, writes an output. A name that ends in a slash is a directory's.
+    fn writes(source: &str, output: &str) -> bool {
+        let file = (!source.ends_with('/')).then_some(Stamp { mtime_ns: 0, changed_ns: 0, len: 0 });
+        let entry = Entry { path: RelPath::new(source.trim_end_matches('/')).unwrap(), file };
+        let embed = source.ends_with(".txt");
+        recipe_for(&entry, embed).unwrap().writes(&entry.path, &RelPath::new(output).unwrap())
+    }
+
+    #[test]
+    fn recipes_write_what_they_are_documented_to_write_and_nothing_else() {
+        let cases: &[(&str, &[&str], &[&str])] = &[
+            ("a/b.png", &["a/b.ktx2"], &["a/c.ktx2", "b.ktx2", "a/b.png", "a/b.ktx2/c", "assets.hman"]),
+            ("b.lut.cube", &["b.lut.ktx2"], &["b.ktx2"]),
+            ("b.hdr", &["b.ktx2"], &["b.irr.ktx2"]),
+            ("b.env.hdr", &["b.env.ktx2", "b.irr.ktx2"], &["b.ktx2", "c.irr.ktx2"]),
+            ("b.ttf", &["b.hfont", "b.ktx2"], &["b.hmat", "c.ktx2"]),
+            ("sky.env/", &["sky.env.ktx2"], &["sky.env/px.ktx2"]),
+            (
+                "s.shader/",
+                &["s.shader/vertex.spv", "s.shader/fragment.spv"],
+                &["s.shader/x.spv", "s.shader/a/vertex.spv", "vertex.spv"],
+            ),
+            ("n.txt", &["n.txt"], &["m.txt"]),
+            (
+                "m/c.glb",
+                &["m/c.hmesh", "m/c.hmat", "m/c.hanim", "m/c/tex_0.ktx2", "m/c/tex_12_normal.ktx2"],
+                &[
+                    "m/d.hmesh",
+                    "m/c.ktx2",
+                    "m/c/tex_.ktx2",
+                    "m/c/tex_0.png",
+                    "m/c/wall.ktx2",
+                    "m/c/tex_0/a.ktx2",
+                    "m/c/tex_0_odd.ktx2",
+                    "c/tex_0.ktx2",
+                    "m/c/tex_01.ktx2",
+                ],
+            ),
+            (
+                "brick.mat",
+                &["brick.hmat", "brick/orm_linear.ktx2", "brick/x_color.ktx2"],
+                &["brick/orm.ktx2", "brick/a/orm_linear.ktx2", "stone.hmat", "brick/_linear.ktx2"],
+            ),
+        ];
+        for (source, ours, others) in cases {
+            ours.iter().for_each(|output| assert!(writes(source, output), "{source} {output}"));
+            others.iter().for_each(|output| assert!(!writes(source, output), "{source} {output}"));
+        }
+    }
+}

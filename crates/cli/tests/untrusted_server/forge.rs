@@ -1,0 +1,171 @@
+//! Records of the cache taken apart and put together again, as somebody would who can write to a shared cache and knows
+//! how Kiln stores results. Written from the documents of the format: nothing of the store's own code is used.
+
+use kiln_kit::remote::Blob;
+use kiln_kit::wire::{Reader, Writer};
+use kiln_kit::{Hash, RelPath};
+use std::collections::HashMap;
+
+/// A diagnostic as a record has it: severity, code, path, place, message and hint.
+pub(crate) type Warning = (u8, [String; 5]);
+
+/// A result as a record has it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Result {
+    pub(crate) outputs: Vec<(String, Blob)>,
+    pub(crate) kept: Option<Blob>,
+    pub(crate) payload: Vec<u8>,
+    pub(crate) warnings: Vec<Warning>,
+    took_ms: u64,
+}
+
+/// Everything on a server, by path.
+pub(crate) type Stock = HashMap<String, Vec<u8>>;
+
+/// The body of a record: the fifth field of an `ActionResult`, behind a hash.
+fn body(message: &[u8]) -> Option<&[u8]> {
+    let (mut rest, mut found) = (message, None);
+    while !rest.is_empty() {
+        let tag = varint(&mut rest)?;
+        let len = varint(&mut rest)? as usize;
+        let (field, after) = rest.split_at_checked(len)?;
+        rest = after;
+        if tag == 5 << 3 | 2 {
+            found = Some(field);
+        }
+    }
+    found?.get(32..)
+}
+
+fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// A record with a right checksum, and without a signature.
+fn sealed(key: Hash, body: &[u8]) -> Vec<u8> {
+    let sum = Hash::of_fields([b"kiln store 2".as_slice(), &key.0, body]);
+    let mut message = vec![5 << 3 | 2];
+    let mut len = sum.0.len() + body.len();
+    while len >= 0x80 {
+        message.push(len as u8 | 0x80);
+        len >>= 7;
+    }
+    message.push(len as u8);
+    [message.as_slice(), &sum.0, body].concat()
+}
+
+impl Result {
+    fn read(body: &[u8]) -> Option<Result> {
+        let mut r = Reader::new(body);
+        let blob = |r: &mut Reader<'_>| Some(Blob { hash: Hash(r.array()?), len: r.u64()? });
+        let count = r.count()?;
+        let mut result = Result::default();
+        for _ in 0..count {
+            let path = RelPath::new(r.text()?).ok()?.to_string();
+            result.outputs.push((path, blob(&mut r)?));
+        }
+        if r.u8()? == 1 {
+            result.kept = Some(blob(&mut r)?);
+        }
+        result.payload = r.bytes()?.to_vec();
+        let count = r.count()?;
+        for _ in 0..count {
+            let severity = r.u8()?;
+            let mut text = || r.text().map(str::to_owned);
+            result.warnings.push((severity, [text()?, text()?, text()?, text()?, text()?]));
+        }
+        result.took_ms = r.u64()?;
+        let is_result = !result.outputs.is_empty() || result.kept.is_some();
+        (r.is_empty() && is_result).then_some(result)
+    }
+
+    fn write(&self) -> Vec<u8> {
+        let mut w = Writer::new();
+        let blob = |w: &mut Writer, blob: &Blob| {
+            w.raw(&blob.hash.0);
+            w.u64(blob.len);
+        };
+        w.count(self.outputs.len());
+        for (path, bytes) in &self.outputs {
+            w.text(path);
+            blob(&mut w, bytes);
+        }
+        w.u8(self.kept.is_some().into());
+        self.kept.iter().for_each(|kept| blob(&mut w, kept));
+        w.bytes(&self.payload);
+        w.count(self.warnings.len());
+        for (severity, texts) in &self.warnings {
+            w.u8(*severity);
+            texts.iter().for_each(|text| w.text(text));
+        }
+        w.u64(self.took_ms);
+        w.finish()
+    }
+}
+
+fn key_of(path: &str) -> Hash {
+    Hash::parse(path.rsplit('/').next().unwrap()).unwrap()
+}
+
+/// The results on a server, by path.
+pub(crate) fn results(stock: &Stock) -> Vec<(String, Result)> {
+    let records = stock.iter().filter(|(path, _)| path.contains("/ac/"));
+    let mut results: Vec<_> =
+        records.filter_map(|(path, bytes)| Some((path.clone(), Result::read(body(bytes)?)?))).collect();
+    results.sort_by(|a, b| a.0.cmp(&b.0));
+    results
+}
+
+/// Puts bytes on a server.
+pub(crate) fn put_blob(stock: &mut Stock, bytes: &[u8]) -> Blob {
+    let blob = Blob::of(bytes);
+    stock.insert(format!("/team/cas/{}", blob.hash), bytes.to_vec());
+    blob
+}
+
+/// The bytes of a blob.
+pub(crate) fn blob<'s>(stock: &'s Stock, blob: &Blob) -> &'s [u8] {
+    &stock[&format!("/team/cas/{}", blob.hash)]
+}
+
+/// Changes the result whose first output is `output`; `change` may put blobs on the server.
+pub(crate) fn forge(stock: &mut Stock, output: &str, change: impl FnOnce(&mut Stock, &mut Result)) {
+    let first = |result: &Result| result.outputs.first().map(|(path, _)| path.as_str()) == Some(output);
+    let found = results(stock).into_iter().find(|(_, result)| first(result));
+    let (path, mut result) = found.unwrap_or_else(|| panic!("no result writes {output} first"));
+    change(stock, &mut result);
+    stock.insert(path.clone(), sealed(key_of(&path), &result.write()));
+}
+
+/// Changes every result that keeps content.
+pub(crate) fn forge_kept(stock: &mut Stock, change: impl Fn(&mut Stock, &mut Result)) -> usize {
+    let all: Vec<_> = results(stock).into_iter().filter(|(_, result)| result.kept.is_some()).collect();
+    for (path, mut result) in all.clone() {
+        change(stock, &mut result);
+        stock.insert(path.clone(), sealed(key_of(&path), &result.write()));
+    }
+    all.len()
+}
+
+/// Every record without its signature, or with one of another key.
+pub(crate) fn unsigned(stock: &Stock, signature: Option<[u8; 32]>) -> Stock {
+    let mut stock = stock.clone();
+    for (path, bytes) in stock.iter_mut().filter(|(path, _)| path.contains("/ac/")) {
+        let mut record = sealed(key_of(path), body(bytes).unwrap());
+        if let Some(signature) = signature {
+            record.extend([7 << 3 | 2, 32]);
+            record.extend(signature);
+        }
+        *bytes = record;
+    }
+    stock
+}
