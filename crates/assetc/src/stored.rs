@@ -35,7 +35,7 @@ pub(crate) fn check(
     if !stored.outputs().any(|(path, _)| is_main(path)) {
         return reject(format!("the main output of {source} is missing"));
     }
-    if stored.kept()?.is_some() {
+    if stored.has_kept() {
         return reject(format!("something is kept beside the outputs of {source}"));
     }
     let outputs: Vec<RelPath> = stored.outputs().map(|(path, _)| path.clone()).collect();

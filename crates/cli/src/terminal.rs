@@ -1,7 +1,9 @@
 //! Standard output and standard error: who may colour, how wide it is, and what happens when nobody reads.
 
 use clap::ValueEnum;
-use kiln_kit::Diag;
+use kiln_kit::diag::is_unprintable;
+use kiln_kit::{Diag, printable};
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,6 +66,29 @@ impl Style {
     fn dress(self, code: &str, text: &str) -> String {
         if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
+
+    /// The sequences that styles consist of.
+    const SEQUENCES: [&str; 6] = ["\x1b[1;31m", "\x1b[1;33m", "\x1b[1;32m", "\x1b[1m", "\x1b[2m", "\x1b[0m"];
+
+    /// Text with everything escaped that a terminal would obey, but for line ends, tabs and these styles: names in files,
+    /// and of files, go to standard output as they are.
+    fn printable(self, text: &str) -> Cow<'_, str> {
+        let is_kept = |c: char| matches!(c, '\n' | '\t');
+        if !text.contains(|c: char| is_unprintable(c) && !is_kept(c)) {
+            return text.into();
+        }
+        let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
+        while let Some(c) = rest.chars().next() {
+            let style = Style::SEQUENCES.into_iter().find(|style| self.on && rest.starts_with(style));
+            let part = style.map_or(c.len_utf8(), str::len);
+            match is_kept(c) || style.is_some() {
+                true => shown += &rest[..part],
+                false => shown += &printable(&rest[..part]),
+            }
+            rest = &rest[part..];
+        }
+        shown.into()
+    }
 }
 
 /// Why standard output could not be written, if it could not.
@@ -102,10 +127,10 @@ impl Out {
         Out { stream: io::BufWriter::new(stdout.lock()), style, gone: false }
     }
 
-    /// Writes a line.
+    /// Writes a line, or several, without anything that a terminal would obey but for the styles.
     pub fn line(&mut self, line: &str) {
         if !self.gone {
-            let written = writeln!(self.stream, "{line}");
+            let written = writeln!(self.stream, "{}", self.style.printable(line));
             self.note(written);
         }
     }
@@ -133,4 +158,23 @@ impl Drop for Out {
 /// How many columns standard error has, as far as the environment tells.
 pub fn columns() -> usize {
     std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|n| *n >= 20).unwrap_or(80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_output_has_no_control_characters_but_styles_and_line_ends() {
+        let (on, off) = (Style { on: true }, Style { on: false });
+        let line = format!("{}\ta\u{202e}\u{1b}[2J\u{9b}\nü", on.error("b\u{7}"));
+        let shown = "\u{1b}[1;31mb\\u{7}\u{1b}[0m\ta\\u{202e}\\u{1b}[2J\\u{9b}\nü";
+        assert_eq!(on.printable(&line), shown);
+        assert_eq!(off.printable(&line), shown.replace("\u{1b}", "\\u{1b}"));
+        for plain in ["", "a\tb\nü", "{\"a\":1}"] {
+            assert!(matches!(on.printable(plain), Cow::Borrowed(same) if same == plain));
+        }
+        let all = [on.error(""), on.warning(""), on.good(""), on.strong(""), on.faint("")].concat();
+        assert_eq!(on.printable(&all), all, "a style is missing in the list");
+    }
 }

@@ -120,7 +120,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether [`printable`] escapes a character.
-pub(crate) fn is_unprintable(c: char) -> bool {
+pub fn is_unprintable(c: char) -> bool {
     let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || reorders || matches!(c, '\u{2028}' | '\u{2029}')
 }

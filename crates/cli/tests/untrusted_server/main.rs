@@ -222,7 +222,26 @@ fn a_conflict_with_a_result_of_the_cache_is_settled_by_building() {
     });
     let ran = build(&stock, &[]);
     assert!(!ran.stderr.contains("output-conflict"), "{}", ran.stderr);
+    assert!(
+        !ran.stderr.contains("cache-entry-rejected"),
+        "it could be told from an honest one: {}",
+        ran.stderr
+    );
     assert!(number(&ran, "built") >= 1, "{}", ran.stderr);
+}
+
+#[test]
+fn a_conflict_of_two_sources_stays_one() {
+    let dir = TempDir::new().unwrap();
+    for _ in 0..3 {
+        let p = checkout();
+        p.write("assets/box/tex_0.png", picture(8, 8, 4));
+        // A new output each time, so that whatever the cache has is used.
+        for _ in 0..2 {
+            let ran = run(&p, dir.path(), &[]).expect(1);
+            assert_eq!(ran.stderr.matches("error[output-conflict]").count(), 2, "{}", ran.stderr);
+        }
+    }
 }
 
 #[test]

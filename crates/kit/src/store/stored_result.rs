@@ -67,6 +67,11 @@ impl StoredResult<'_> {
         read(self.files[..count].get_mut(index).ok_or(io::ErrorKind::NotFound)?)
     }
 
+    /// Whether the cook [kept](crate::Cook::keep) something.
+    pub fn has_kept(&self) -> bool {
+        self.answer.kept.is_some()
+    }
+
     /// Reads what the cook [kept](crate::Cook::keep); `None` if it kept nothing.
     ///
     /// # Errors
