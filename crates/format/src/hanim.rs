@@ -394,6 +394,10 @@ impl Format for HAnim {
         "hanim"
     }
 
+    fn magic(&self) -> &'static [u8] {
+        &MAGIC
+    }
+
     fn title(&self) -> &'static str {
         "animations"
     }

@@ -290,6 +290,10 @@ impl Format for HMan {
         "hman"
     }
 
+    fn magic(&self) -> &'static [u8] {
+        &MAGIC
+    }
+
     fn title(&self) -> &'static str {
         "manifests"
     }

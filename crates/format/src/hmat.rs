@@ -232,6 +232,10 @@ impl Format for HMat {
         "hmat"
     }
 
+    fn magic(&self) -> &'static [u8] {
+        &MAGIC
+    }
+
     fn title(&self) -> &'static str {
         "materials"
     }

@@ -57,6 +57,10 @@ impl Format for HMesh {
         "hmesh"
     }
 
+    fn magic(&self) -> &'static [u8] {
+        &MAGIC
+    }
+
     fn title(&self) -> &'static str {
         "meshes"
     }

@@ -288,6 +288,10 @@ impl Format for HPack {
         "hpack"
     }
 
+    fn magic(&self) -> &'static [u8] {
+        &MAGIC
+    }
+
     fn title(&self) -> &'static str {
         "packs"
     }

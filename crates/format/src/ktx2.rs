@@ -329,6 +329,10 @@ impl Format for Ktx2 {
         "ktx2"
     }
 
+    fn magic(&self) -> &'static [u8] {
+        &IDENTIFIER
+    }
+
     fn title(&self) -> &'static str {
         "textures"
     }

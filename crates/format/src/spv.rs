@@ -300,6 +300,10 @@ impl Format for Spv {
         "spv"
     }
 
+    fn magic(&self) -> &'static [u8] {
+        const { &MAGIC.to_le_bytes() }
+    }
+
     fn title(&self) -> &'static str {
         "shaders"
     }

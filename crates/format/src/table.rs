@@ -20,6 +20,9 @@ pub trait Format: Sync + sealed::Sealed {
     /// Its file extension, without the dot.
     fn ext(&self) -> &'static str;
 
+    /// The first bytes of every such file, which no other format starts with.
+    fn magic(&self) -> &'static [u8];
+
     /// What a listing calls several of them: `textures`.
     fn title(&self) -> &'static str;
 
@@ -153,6 +156,7 @@ mod tests {
         for (i, a) in FORMATS.iter().enumerate() {
             for b in &FORMATS[..i] {
                 assert!(a.name() != b.name() && a.ext() != b.ext() && a.title() != b.title());
+                assert!(!a.magic().starts_with(b.magic()) && !b.magic().starts_with(a.magic()));
             }
         }
     }

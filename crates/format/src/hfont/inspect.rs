@@ -1,6 +1,6 @@
 //! Fonts in the table of formats: what `info`, `check` and the dumps say about them.
 
-use super::HfontView;
+use super::{HfontView, MAGIC};
 use crate::hpack::PackKind;
 use crate::{Error, Format, table::sealed::Sealed};
 #[cfg(feature = "tools")]
@@ -21,6 +21,10 @@ impl Format for HFont {
 
     fn ext(&self) -> &'static str {
         "hfont"
+    }
+
+    fn magic(&self) -> &'static [u8] {
+        &MAGIC
     }
 
     fn title(&self) -> &'static str {
