@@ -341,14 +341,20 @@ impl Log for RealLog {
         let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&self.temporary)?;
         // Locked before it has the name that others open, so that ownership has no gap.
         file.lock()?;
-        let written = file.write_all(bytes).and_then(|()| file.sync_data());
-        if let Err(error) = written.and_then(|()| fs::rename(&self.temporary, &self.path)) {
+        let written = file.write_all(bytes);
+        if let Err(error) = written.and_then(|()| rename_durable(&file, &self.temporary, &self.path)) {
             let _ = fs::remove_file(&self.temporary);
             return Err(error);
         }
         self.file = file;
         Ok(())
     }
+}
+
+/// Makes a file durable, then renames it: after a power cut the name has the old content or all of the new one.
+fn rename_durable(file: &File, from: &Path, to: &Path) -> io::Result<()> {
+    file.sync_data()?;
+    fs::rename(from, to)
 }
 
 /// Everything that is to be read, of which there should be this much. Where less comes, a disk or a server does not do
@@ -457,6 +463,37 @@ mod tests {
         assert_eq!(whole(&b"four"[..], 4).unwrap(), b"four");
         assert_eq!(whole(&b"it grew"[..], 4).unwrap(), b"it grew");
         assert_eq!(whole(&b"cut"[..], 4).unwrap_err().to_string(), "it ends after 3 of 4 bytes");
+    }
+
+    /// `fdatasync` fails for a socket. A file that is renamed all the same was not flushed before, or its failure was
+    /// not looked at: after a power cut there would be a name without content.
+    #[test]
+    #[cfg(unix)]
+    fn a_file_that_cannot_be_flushed_does_not_get_its_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = Real::open(dir.path()).unwrap();
+        let (socket, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
+        let socket = File::from(std::os::fd::OwnedFd::from(socket));
+        assert!(socket.sync_data().is_err(), "the test needs a descriptor that cannot be flushed");
+        let mut unflushable = real.pending().unwrap();
+        unflushable.file.write_all(b"bytes that may not be on the disk").unwrap();
+        unflushable.file = socket;
+        let flushed = real.stage(&mut |out| out.write_all(b"flushed")).unwrap();
+        let batch = vec![(Staged(Box::new(unflushable)), path("lost")), (flushed, path("kept"))];
+        let published = real.publish(batch);
+        assert!(published[0].is_err() && published[1].is_ok(), "{published:?}");
+        let names: Vec<_> =
+            fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["kept"], "neither the name nor the temporary file is left");
+
+        // The log is replaced in the same way.
+        let (from, to) = (dir.path().join("kept"), dir.path().join("log"));
+        let (socket, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
+        let socket = File::from(std::os::fd::OwnedFd::from(socket));
+        rename_durable(&socket, &from, &to).unwrap_err();
+        assert!(from.exists() && !to.exists());
+        rename_durable(&File::open(&from).unwrap(), &from, &to).unwrap();
+        assert!(!from.exists() && to.exists());
     }
 
     /// A pipe would be waited for without end, and a link could have a file made wherever it leads.
