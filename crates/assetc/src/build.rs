@@ -5,8 +5,9 @@ use crate::link::{MANIFEST, Row, complete, decode_rows, encode_rows, manifest};
 use crate::pack::{self, Packed};
 use crate::plan::{Planned, plan};
 use crate::tools::Tools;
-use kiln_format::by_path;
+use kiln_format::{Format, by_path};
 use kiln_kit::fs::Log;
+use kiln_kit::ownership::{Replace, admit};
 use kiln_kit::record::{Output, Record};
 use kiln_kit::{
     Cache, Diag, Done, Event, Events, Fs, Hash, Plan, Real, Records, RelPath, Severity, Shard, State, Store,
@@ -38,6 +39,8 @@ pub struct Request<'a> {
     pub force: bool,
     /// Whether every output is read again and checked.
     pub verify: bool,
+    /// Whether outputs, manifest and pack replace regular files at their paths that no recorded build wrote.
+    pub overwrite: bool,
     /// What the manifest lists.
     pub manifest: Manifest,
     /// Whether the output is bundled afterwards.
@@ -140,6 +143,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
         force: request.force,
         verify: request.verify,
         prune: complete && request.shard.is_none(),
+        overwrite: request.overwrite,
         store: request.store,
         events: request.events,
     };
@@ -158,9 +162,9 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
             Manifest::Textures => vec![],
             Manifest::All => outputs(cache.records(), &report.assets),
         };
-        report.refs = Some(link(&out, &out_tree, &mut cache, rows, &outputs, request.verify)?);
+        report.refs = Some(link(&out, &out_tree, &mut cache, rows, &outputs, request)?);
         if request.pack {
-            report.packed = Some(pack::pack(roots, &out, &mut cache, request.verify)?);
+            report.packed = Some(pack::pack(request, &out, &mut cache)?);
         }
     }
     Ok(report)
@@ -231,7 +235,7 @@ fn link(
     cache: &mut Cache,
     mut rows: Vec<Row>,
     outputs: &[(RelPath, Hash)],
-    verify: bool,
+    request: &Request<'_>,
 ) -> Result<usize, Diag> {
     let path = RelPath::new(MANIFEST).expect("a plain name");
     // Nothing else has a part in what it says, so that no output is looked at while these are the same.
@@ -245,9 +249,12 @@ fn link(
         _ => false,
     };
     let is_there = cache.records().get(LINK).as_ref().is_some_and(is_there);
-    if is_there && !verify {
+    if is_there && !request.verify {
         return Ok(refs);
     }
+    let owned = || cache.records().get(LINK).is_some_and(|r| r.outputs.iter().any(|o| o.path == MANIFEST));
+    let magic = by_path(MANIFEST).map(Format::magic);
+    admit(out, &path, None, Replace { overwrite: request.overwrite, magic, owned: &owned })?;
     complete(&mut rows, out, outputs.iter().map(|(path, _)| path))?;
     let bytes = manifest(&rows)?;
     if !is_there || out.read(&path).ok().as_ref() != Some(&bytes) {

@@ -3,7 +3,10 @@
 use crate::build::{JOURNAL, PACK, at_root, journal_path};
 use crate::config::Roots;
 use crate::pack::{self, beside, get_stamp};
-use kiln_kit::{Cache, Diag, Fs, Hash, Real, RelPath};
+use kiln_kit::fs::Occupant;
+use kiln_kit::record::Output;
+use kiln_kit::{Cache, Diag, Fs, Hash, Real, RelPath, Stamp};
+use std::collections::BTreeMap;
 use std::io;
 
 /// What was removed and what was not.
@@ -33,15 +36,23 @@ pub fn clean(roots: &Roots, waiting: &dyn Fn()) -> Result<Cleaned, Diag> {
     };
     pack::sweep(roots);
     let records = cache.records();
+    let mut outputs: BTreeMap<RelPath, Vec<Output<'_>>> = BTreeMap::new();
     for output in records.names().into_iter().filter_map(|name| records.get(name)).flat_map(|r| r.outputs) {
-        let Ok(path) = RelPath::new(&*output.path) else { continue };
-        let Some(stamp) = out.stamp(&path).map_err(fault)? else { continue };
-        if stamp == output.stamp || out.read(&path).is_ok_and(|bytes| Hash::of(&bytes) == output.hash) {
-            out.remove(&path).map_err(fault)?;
-            cleaned.removed += 1;
-        } else {
-            let kept = Diag::warning("clean-kept", "kept: it was changed since it was built");
-            cleaned.kept.push(kept.path(&path).hint("remove it by hand if it is not needed"));
+        // What is hidden is no output, whatever a journal says.
+        let Some(path) = RelPath::new(&*output.path).ok().filter(|path| !path.is_hidden()) else { continue };
+        outputs.entry(path).or_default().push(output);
+    }
+    for (path, recorded) in outputs {
+        match state(&out, &path, &recorded).map_err(fault)? {
+            State::Built => {
+                out.remove(&path).map_err(fault)?;
+                cleaned.removed += 1;
+            }
+            State::Changed(why) => {
+                let kept = Diag::warning("clean-kept", format!("kept: {why}"));
+                cleaned.kept.push(kept.path(&path).hint("remove it by hand if it is not needed"));
+            }
+            State::Foreign => {}
         }
     }
     if let Some(stamp) = records.get(PACK).and_then(|record| get_stamp(&record.payload)) {
@@ -55,4 +66,41 @@ pub fn clean(roots: &Roots, waiting: &dyn Fn()) -> Result<Cleaned, Diag> {
     // Gone only if nothing foreign is in it.
     let _ = std::fs::remove_dir(out.root());
     Ok(cleaned)
+}
+
+/// The state of an output that the journal records.
+enum State {
+    /// The file is the one that a build wrote.
+    Built,
+    /// A build wrote it, and someone changed or replaced it since.
+    Changed(&'static str),
+    /// No build is known to have written what is there, if anything is.
+    Foreign,
+}
+
+fn state(out: &dyn Fs, path: &RelPath, recorded: &[Output<'_>]) -> io::Result<State> {
+    let occupant = match out.occupant(path) {
+        // A link or a file is in the place of a directory: what is behind it is not ours.
+        Err(e) if e.kind() == io::ErrorKind::NotADirectory => return Ok(State::Foreign),
+        occupant => occupant?,
+    };
+    // An output without a stamp was announced, and never known to be in place.
+    let placed = recorded.iter().any(|output| output.stamp != Stamp::NONE);
+    match occupant {
+        Occupant::Nothing | Occupant::Directory => return Ok(State::Foreign),
+        Occupant::Link | Occupant::Special if placed => {
+            return Ok(State::Changed("it is no regular file any more"));
+        }
+        Occupant::Link | Occupant::Special => return Ok(State::Foreign),
+        Occupant::File => {}
+    }
+    let stamp = out.stamp(path)?;
+    let content = || out.read(path).map(|bytes| Hash::of(&bytes)).ok();
+    let untouched = recorded.iter().any(|output| Some(output.stamp) == stamp);
+    let built = untouched || content().is_some_and(|hash| recorded.iter().any(|output| output.hash == hash));
+    Ok(match () {
+        () if built => State::Built,
+        () if placed => State::Changed("it was changed since it was built"),
+        () => State::Foreign,
+    })
 }

@@ -1,9 +1,11 @@
 //! `--pack`: every file under the output in one `.hpack` beside it.
 
-use crate::build::{JOURNAL, PACK, at_root};
+use crate::build::{JOURNAL, PACK, Request, at_root};
 use crate::config::Roots;
 use kiln_format::hpack::{self, Layout, PackKind, Toc};
+use kiln_format::{Format, by_path};
 use kiln_kit::cook::{RACY_NS, racy_until};
+use kiln_kit::ownership::{Replace, admit};
 use kiln_kit::record::Record;
 use kiln_kit::wire::{Reader, Writer};
 use kiln_kit::{Cache, Diag, Fs, Hash, Real, RelPath, Stamp};
@@ -24,7 +26,8 @@ pub struct Packed {
 }
 
 /// Bundles the output, unless the pack there already holds these very files.
-pub(crate) fn pack(roots: &Roots, out: &dyn Fs, cache: &mut Cache, verify: bool) -> Result<Packed, Diag> {
+pub(crate) fn pack(request: &Request<'_>, out: &dyn Fs, cache: &mut Cache) -> Result<Packed, Diag> {
+    let (roots, verify) = (request.roots, request.verify);
     let fault = |e: io::Error| at_root("unwritable", &roots.pack, &e);
     let (dir, name) = beside(&roots.pack)?;
     let mut listing = Listing::new(roots, out)?;
@@ -39,6 +42,10 @@ pub(crate) fn pack(roots: &Roots, out: &dyn Fs, cache: &mut Cache, verify: bool)
     if old.is_some() && old == dir.stamp(&name).map_err(fault)? && !verify {
         return Ok(done(&listing, true));
     }
+    let owned = || cache.records().get(PACK).is_some_and(|record| names(&record.payload, &name));
+    let magic = by_path(name.as_str()).map(Format::magic);
+    admit(&dir, &name, None, Replace { overwrite: request.overwrite, magic, owned: &owned })
+        .map_err(|diag| diag.path(roots.pack.display()))?;
     if listing.warm_ns > 0 && listing.warm_ns <= 2 * RACY_NS {
         std::thread::sleep(Duration::from_nanos(listing.warm_ns.unsigned_abs()));
         listing = Listing::new(roots, out)?;
@@ -49,14 +56,15 @@ pub(crate) fn pack(roots: &Roots, out: &dyn Fs, cache: &mut Cache, verify: bool)
         Layout::new(sizes).map_err(|e| Diag::error("pack", e.to_string()).path(roots.pack.display()))?;
     let staged = dir.stage(&mut |file| write(&layout, out, file)).map_err(fault)?;
     let stamp = dir
-        .publish(vec![(staged, name)])
+        .publish(vec![(staged, name.clone())])
         .pop()
         .unwrap_or_else(|| Err(io::ErrorKind::Other.into()))
         .map_err(fault)?;
 
     let fingerprint = if listing.warm_ns > 0 { String::new() } else { listing.fingerprint() };
-    let record =
-        Record { fingerprint: fingerprint.into(), payload: put_stamp(stamp).into(), ..Record::default() };
+    let mut payload = put_stamp(stamp);
+    payload.extend_from_slice(name.as_str().as_bytes());
+    let record = Record { fingerprint: fingerprint.into(), payload: payload.into(), ..Record::default() };
     cache.append(&[(PACK, Some(&record))]).map_err(fault)?;
     if verify {
         check_pack(&roots.pack)?;
@@ -138,6 +146,13 @@ pub(crate) fn put_stamp(stamp: Stamp) -> Vec<u8> {
     w.i64(stamp.changed_ns);
     w.u64(stamp.len);
     w.finish()
+}
+
+/// Returns whether the record of a pack, its stamp and its name, is about the pack of this name: an output directory can
+/// be renamed, and its journal with it.
+fn names(payload: &[u8], name: &RelPath) -> bool {
+    payload.strip_prefix(&*get_stamp(payload).map(put_stamp).unwrap_or_default())
+        == Some(name.as_str().as_bytes())
 }
 
 pub(crate) fn get_stamp(bytes: &[u8]) -> Option<Stamp> {

@@ -5,6 +5,7 @@ use crate::link::encode_rows;
 use crate::recipe::{Recipe, recipe_for, unread};
 use crate::stored;
 use crate::tools::{Tool, Tools};
+use kiln_format::{Format, by_path};
 use kiln_kit::run::conflict;
 use kiln_kit::{Cook, Diag, Rejected, RelPath, StoredResult, Task, Tree, World};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -29,6 +30,11 @@ impl Task for Asset<'_> {
 
     fn fingerprint(&self) -> &str {
         &self.fingerprint
+    }
+
+    fn magic(&self, output: &RelPath) -> Option<&'static [u8]> {
+        // A copy can be any file, whatever its name says.
+        if self.recipe.copies() { None } else { by_path(output.as_str()).map(Format::magic) }
     }
 
     fn weight(&self, world: World<'_>) -> u64 {

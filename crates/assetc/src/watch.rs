@@ -59,6 +59,8 @@ pub struct Watch<'a> {
     pub jobs: usize,
     /// Whether the output is bundled after every build, whatever the configuration says.
     pub pack: bool,
+    /// Whether builds replace regular files at the paths of outputs that no recorded build wrote.
+    pub overwrite: bool,
     /// Where results are looked for and put beyond the output.
     pub store: Option<&'a Store>,
     /// When to look.
@@ -280,6 +282,7 @@ impl Watch<'_> {
             verify: false,
             manifest: config.manifest(),
             pack: self.pack || config.pack(),
+            overwrite: self.overwrite,
             store: self.store,
             shard: None,
             events,
@@ -373,6 +376,7 @@ mod tests {
                 tools: &|config: &Config| Tools::find(config, &[], PathBuf::new()),
                 jobs: 2,
                 pack: false,
+                overwrite: false,
                 store: None,
                 pace: Pace { sweep: Duration::from_millis(5), ..Pace::default() },
                 events: &(),

@@ -108,6 +108,21 @@ impl Tree {
     }
 }
 
+/// The kind of entry at a path, of which a link is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occupant {
+    /// No entry.
+    Nothing,
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link, wherever it leads.
+    Link,
+    /// A pipe, a socket or a device.
+    Special,
+}
+
 /// A file that is written but not yet visible under its name; it disappears when dropped.
 pub struct Staged(pub(crate) Box<dyn Any + Send>);
 
@@ -129,6 +144,12 @@ pub trait Fs: Sync {
     /// The stamp of a regular file, or `None` when nothing is there.
     fn stamp(&self, path: &RelPath) -> io::Result<Option<Stamp>>;
 
+    /// Returns the kind of entry at a path without following a link.
+    ///
+    /// # Errors
+    /// When a directory on the way to the path is a link or no directory.
+    fn occupant(&self, path: &RelPath) -> io::Result<Occupant>;
+
     /// The time now, on the clock that stamps are taken from.
     fn now_ns(&self) -> i64;
 
@@ -140,10 +161,12 @@ pub trait Fs: Sync {
         self.stage(&mut |to| io::copy(from, to).map(drop))
     }
 
-    /// Makes staged files durable, then gives each its name, replacing what was there. A file fails alone.
+    /// Makes staged files durable, then gives each its name. A regular file that was there is replaced, and so is a
+    /// directory that contains no files; a link or a special file is an error. A file fails alone.
     fn publish(&self, batch: Vec<(Staged, RelPath)>) -> Vec<io::Result<Stamp>>;
 
-    /// Removes a file, if it is there, and the directories that this leaves empty.
+    /// Removes a regular file, if one is there, and the directories that this leaves empty. Nothing is removed behind a
+    /// link, and neither is a link.
     fn remove(&self, path: &RelPath) -> io::Result<()>;
 
     /// Opens the log of this tree for one owner, creating it, and waits for another owner to let go after

@@ -11,6 +11,7 @@ pub mod glob;
 pub mod hash;
 pub mod json;
 pub mod mem;
+pub mod ownership;
 pub mod path;
 pub mod real;
 pub mod record;

@@ -1,7 +1,7 @@
 //! A file system in memory for tests: it logs reads, has a clock of its own, and fails where it is told to.
 
 use crate::RelPath;
-use crate::fs::{Entry, Fill, Fs, Held, Log, Staged, Stamp, Tree};
+use crate::fs::{Entry, Fill, Fs, Held, Log, Occupant, Staged, Stamp, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -160,6 +160,15 @@ impl Fs for Mem {
 
     fn stamp(&self, path: &RelPath) -> io::Result<Option<Stamp>> {
         Ok(self.state().files.get(path).map(|(_, stamp)| *stamp))
+    }
+
+    fn occupant(&self, path: &RelPath) -> io::Result<Occupant> {
+        let state = self.state();
+        Ok(match () {
+            () if state.files.contains_key(path) => Occupant::File,
+            () if state.files.keys().any(|file| file.is_under(path)) => Occupant::Directory,
+            () => Occupant::Nothing,
+        })
     }
 
     fn now_ns(&self) -> i64 {

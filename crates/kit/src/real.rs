@@ -4,7 +4,7 @@
 //! then renamed. The log is held by an advisory lock that ends with the process, so a killed run never blocks
 //! the next one, and whoever gets the lock sweeps up what the last owner left under temporary names.
 
-use crate::fs::{Fill, Fs, Held, Log, Staged, Stamp, Tree};
+use crate::fs::{Fill, Fs, Held, Log, Occupant, Staged, Stamp, Tree};
 use crate::{Hash, RelPath, walk};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -93,9 +93,9 @@ impl Real {
 
     fn place(&self, pending: &Pending, path: &RelPath) -> io::Result<Stamp> {
         let target = path.below(&self.root);
-        if let Some(barrier) = self.barrier(path) {
-            let why = format!("{barrier} stands in the way: it is a link or a file, not a directory");
-            return Err(io::Error::new(io::ErrorKind::NotADirectory, why));
+        if matches!(self.occupant(path)?, Occupant::Link | Occupant::Special) {
+            let why = "a link or a special file is at its path, and such files are not replaced";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
         }
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;
@@ -209,6 +209,21 @@ impl Fs for Real {
         }
     }
 
+    fn occupant(&self, path: &RelPath) -> io::Result<Occupant> {
+        if let Some(barrier) = self.barrier(path) {
+            let why = format!("{barrier} stands in the way: it is a link or a file, not a directory");
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, why));
+        }
+        match fs::symlink_metadata(path.below(&self.root)) {
+            Ok(meta) if meta.is_symlink() => Ok(Occupant::Link),
+            Ok(meta) if meta.is_file() => Ok(Occupant::File),
+            Ok(meta) if meta.is_dir() => Ok(Occupant::Directory),
+            Ok(_) => Ok(Occupant::Special),
+            Err(e) if absent(&e) => Ok(Occupant::Nothing),
+            Err(e) => Err(e),
+        }
+    }
+
     fn now_ns(&self) -> i64 {
         now_ns()
     }
@@ -240,14 +255,14 @@ impl Fs for Real {
     }
 
     fn remove(&self, path: &RelPath) -> io::Result<()> {
-        let full = path.below(&self.root);
         if self.barrier(path).is_some() {
             return Ok(());
         }
-        match fs::remove_file(&full) {
-            // Someone's directory stands where the file was: that is not the file, and stays.
-            Err(_) if fs::symlink_metadata(&full).is_ok_and(|meta| meta.is_dir()) => return Ok(()),
-            removed => gone_is_fine(removed)?,
+        match self.occupant(path)? {
+            Occupant::Nothing => {}
+            Occupant::File => gone_is_fine(fs::remove_file(path.below(&self.root)))?,
+            // Someone put this in the place of the file that was written: that is not the file, and stays.
+            Occupant::Directory | Occupant::Link | Occupant::Special => return Ok(()),
         }
         let mut dir = path.parent();
         while let Some(empty) = dir {
@@ -529,6 +544,22 @@ mod tests {
         assert_eq!(fs::read(outside.path().join("a.out")).unwrap(), b"theirs");
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
         assert!(fs::symlink_metadata(dir.path().join("sub")).unwrap().is_symlink());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_at_the_path_of_a_file_is_neither_replaced_nor_removed() {
+        let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let real = Real::open(dir.path()).unwrap();
+        fs::write(outside.path().join("theirs"), "theirs").unwrap();
+        for (name, target) in [("link", outside.path().join("theirs")), ("dangling", "nowhere".into())] {
+            std::os::unix::fs::symlink(&target, dir.path().join(name)).unwrap();
+            let staged = real.stage(&mut |out| out.write_all(b"ours")).unwrap();
+            real.publish(vec![(staged, path(name))]).remove(0).unwrap_err();
+            real.remove(&path(name)).unwrap();
+            assert_eq!(fs::read_link(dir.path().join(name)).unwrap(), target);
+        }
+        assert_eq!(fs::read(outside.path().join("theirs")).unwrap(), b"theirs");
     }
 
     #[test]

@@ -8,8 +8,7 @@ mod kitchen;
 
 use crate::cache::{Cache, Records};
 use crate::cook::Cook;
-use crate::fs::Stamp;
-use crate::hash::Hash;
+use crate::ownership::is_recorded;
 use crate::record::{Output, Record};
 use crate::share::{Kept, Works};
 use crate::stale::{Hints, Verdict, Why, World, judge};
@@ -30,6 +29,11 @@ pub trait Task: Sync {
     /// Recipe, version and resolved settings: lines of `key=value` text that decide, with the bytes read, what
     /// comes out. No paths and no names of machines: equal fingerprints and inputs are equal everywhere.
     fn fingerprint(&self) -> &str;
+    /// The first bytes of every file of the format of an output; `None` when the format has none. A file that starts with
+    /// them may be replaced although no journal records it.
+    fn magic(&self, _output: &RelPath) -> Option<&'static [u8]> {
+        None
+    }
     /// An estimate of the memory the cook needs, for scheduling only.
     fn weight(&self, world: World<'_>) -> u64;
     /// Told of every source that is going to be cooked before any of them is, so that what takes long to start can be
@@ -132,6 +136,8 @@ pub struct Plan<'a> {
     /// Whether outputs of sources that are gone are removed. Not when part of the source tree could not be
     /// read: what is there but unreadable is not gone.
     pub prune: bool,
+    /// Whether outputs replace regular files at their paths that no journal records.
+    pub overwrite: bool,
     /// Where results are looked for before anything is cooked (unless `force` is set), and put afterwards.
     pub store: Option<&'a Store>,
     /// Who watches.
@@ -251,12 +257,11 @@ fn forget_orphans<T: Task>(
     cache.append(&changes).map_err(|e| journal(&cache.name(), &e))
 }
 
-/// Removes an output. One that was announced, and never known to be in place, has to be what it was meant to be:
-/// something else there was not written by us. Nor was what is hidden, whatever a journal says: it may be the journal.
+/// Removes an output, if the file there is the output. What is hidden is not, whatever a journal says: it may be the
+/// journal.
 fn remove(world: World<'_>, output: &Output<'_>) -> Result<(), Diag> {
     let Ok(path) = RelPath::new(&*output.path) else { return Ok(()) };
-    let ours = || world.out.read(&path).is_ok_and(|bytes| Hash::of(&bytes) == output.hash);
-    if path.is_hidden() || output.stamp == Stamp::NONE && !ours() {
+    if path.is_hidden() || !is_recorded(world.out, output, &path) {
         return Ok(());
     }
     world

@@ -98,7 +98,7 @@ setting={}",
             .collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let (force, verify) = (self.force, self.verify);
-        let plan = Plan { pool: &pool, force, verify, prune: true, store: None, events };
+        let plan = Plan { pool: &pool, force, verify, prune: true, overwrite: false, store: None, events };
         let done = run(world, &mut cache, &tasks, &[], plan)?;
         Ok(tasks.into_iter().map(|t| t.source.to_string()).zip(done).collect())
     }
@@ -483,6 +483,52 @@ impl Events for Enough {
     fn is_over(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }
+}
+
+#[test]
+fn a_foreign_file_at_the_path_of_an_output_fails_that_source_alone() {
+    let p = Project::new(&[("a", "one"), ("b", "two")]);
+    p.out.put("a.out", "foreign");
+    for told in [&["a: error[output-not-owned]", "b: new"][..], &["a: error[output-not-owned]"]] {
+        let (built, _) = p.built();
+        assert_eq!(built.len(), told.len(), "{built:?}");
+        assert!(built.iter().zip(told).all(|(built, told)| built.starts_with(told)), "{built:?}");
+        assert_eq!(p.out.get("a.out").unwrap(), b"foreign");
+        assert_eq!(p.out.get("b.out").unwrap(), b"owt");
+    }
+    // Equal bytes are adopted without a write, and the journal owns the file from then on.
+    p.out.put("a.out", "eno");
+    p.out.inject(Some(Box::new(|op, _| (op == Op::Publish).then(|| io::ErrorKind::StorageFull.into()))));
+    assert_eq!(p.built().0, ["a: new"]);
+    p.out.inject(None);
+    p.check(&[], &[]);
+    p.src.put("a", "other");
+    p.src.tick(SECOND);
+    p.check(&["a: a changed"], &["a"]);
+}
+
+/// A run is killed after an output got its name and before the journal has it as built, over and over, with another
+/// content each time. Whichever of them is in place, it is ours.
+#[test]
+fn an_output_of_a_killed_run_is_owned_whichever_content_it_has() {
+    let p = Project::new(&[("a", "one")]);
+    for (text, fault) in [("two", Op::Log), ("three", Op::Publish), ("four", Op::Log), ("five", Op::Publish)]
+    {
+        p.src.put("a", text);
+        p.src.tick(SECOND);
+        let mut published = false;
+        p.out.inject(Some(Box::new(move |op, _| {
+            published |= op == Op::Publish;
+            (published && op == fault).then(|| io::ErrorKind::StorageFull.into())
+        })));
+        let _ = p.build();
+        p.out.inject(None);
+    }
+    assert_eq!(p.out.get("a.out").unwrap(), b"ruof", "the last output that got its name");
+    p.check(&["a: new"], &["a"]);
+    p.src.put("a", "last");
+    p.src.tick(SECOND);
+    p.check(&["a: a changed"], &["a"]);
 }
 
 #[test]

@@ -77,7 +77,15 @@ impl Project {
         let tasks: Vec<_> =
             src_tree.files().map(|(path, _)| Reverse { source: path.clone(), done: &self.done }).collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
-        let plan = Plan { pool: &pool, force, verify: true, prune: true, store: None, events: &() };
+        let plan = Plan {
+            pool: &pool,
+            force,
+            verify: true,
+            prune: true,
+            overwrite: false,
+            store: None,
+            events: &(),
+        };
         run(world, &mut cache, &tasks, &[], plan).unwrap()
     }
 

@@ -12,6 +12,7 @@ mod model;
 mod name;
 mod obj;
 mod options;
+mod output;
 mod read;
 mod scan;
 
@@ -82,7 +83,11 @@ impl Bake<'_> {
             return Err(BakeError::Other(format!("Assets/ not found at {}", project.display())));
         }
         let out_dir = &self.options.out_dir;
+        if self.extra.inside_project {
+            output::check_inside(project, out_dir)?;
+        }
         fs::create_dir_all(out_dir).map_err(|e| at(out_dir, e))?;
+        output::check_files(out_dir)?;
         let _lock = self.lock()?;
         sweep(out_dir);
         let state = if self.extra.no_cache { None } else { self.open() };

@@ -303,7 +303,8 @@ impl Temporary {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = target.with_file_name(format!("{TEMPORARY}{}-{n}.tmp", std::process::id()));
-        let file = fs::File::create(&path)?;
+        // New: what is at this name is not ours, and a link there is not followed.
+        let file = fs::File::create_new(&path)?;
         Ok(Temporary { path, file })
     }
 

@@ -133,6 +133,7 @@ fn compile(project: &Path) -> Report {
         force,
         verify,
         pack,
+        overwrite: false,
         store: None,
         shard: None,
         manifest: Manifest::Textures,

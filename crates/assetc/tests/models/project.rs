@@ -72,6 +72,7 @@ impl Project {
             force,
             verify,
             pack,
+            overwrite: false,
             store: None,
             shard: None,
             manifest: assetc::config::Manifest::Textures,

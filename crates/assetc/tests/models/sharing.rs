@@ -37,7 +37,15 @@ impl Project {
         let tools = Tools::default();
         let planned = plan(&src_tree, &config.resolver(None), &tools);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let how = Plan { pool: &pool, force: false, verify: false, prune: true, store: None, events: &() };
+        let how = Plan {
+            pool: &pool,
+            force: false,
+            verify: false,
+            prune: true,
+            overwrite: false,
+            store: None,
+            events: &(),
+        };
         self.out.take_reads();
         let done = run(world, &mut cache, &planned.assets, &[], how).unwrap();
         assert!(done.iter().all(|done| !matches!(done.state, State::Failed(_))), "{done:?}");

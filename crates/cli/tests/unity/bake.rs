@@ -152,8 +152,7 @@ fn pipes_in_the_place_of_its_files_are_refused() {
         fs::create_dir_all(&dir).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(dir.join(name)).status().unwrap().success());
         let run = project.run(&["bake"]);
-        // What is written by rename takes the place of whatever was there.
-        assert_eq!(run.code, if name == ".asset-db.lock" { 2 } else { 0 }, "{name}: {}", run.err);
+        assert!(run.code == 2 && run.err.contains(name), "{name}: {}", run.err);
         assert!(project.run(&["list", "--no-refresh"]).code != -1);
     }
 }

@@ -5,6 +5,7 @@ use crate::cache::Cache;
 use crate::cook::{Cook, Emitted, unwritable};
 use crate::fs::Stamp;
 use crate::hash::Hash;
+use crate::ownership::{Admission, OwnedPaths, Replace, admit, is_recorded};
 use crate::path::fold;
 use crate::record::{Output, Record};
 use crate::share::{WorkKey, Works, help_or_rest};
@@ -12,10 +13,11 @@ use crate::stale::{Why, World};
 use crate::store::Looks;
 use crate::{Diag, RelPath};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io;
 use std::iter::Peekable;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A batch is published when it has this many files, …
@@ -37,6 +39,8 @@ struct Wrote {
     path: RelPath,
     hash: Hash,
     work: Option<WorkKey>,
+    /// The stamp of the file at the path, when that file has the bytes already and stays.
+    adopted: Option<Stamp>,
 }
 
 /// The cooks that are to come: weight, task and reason.
@@ -64,6 +68,8 @@ pub(super) struct Kitchen<'a, T> {
     disputed: Mutex<BTreeSet<usize>>,
     /// Whether disputes are being settled: nothing is published before all of their cooks have ended.
     settling: AtomicBool,
+    /// The outputs of the journal, collected when a file is in the way that the record of its own source does not have.
+    owned: OnceLock<OwnedPaths>,
     results: Mutex<BTreeMap<usize, Done>>,
     /// Weight and number of the cooks in flight.
     flight: Mutex<(u64, usize)>,
@@ -90,6 +96,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
             cooked: Mutex::default(),
             disputed: Mutex::default(),
             settling: AtomicBool::new(false),
+            owned: OnceLock::new(),
             results: Mutex::default(),
             flight: Mutex::default(),
             landed: Condvar::new(),
@@ -283,12 +290,16 @@ impl<'a, T: Task> Kitchen<'a, T> {
         let mut cooks = Vec::with_capacity(batch.ready.len());
         for mut ready in batch.ready {
             let emitted = std::mem::take(&mut ready.emitted);
-            let outputs: Vec<_> = emitted
-                .iter()
-                .map(|e| Wrote { path: e.path.clone(), hash: e.blob.hash, work: e.work })
-                .collect();
-            files.extend(emitted.into_iter().map(|e| (e.staged, e.path)));
-            cooks.push((ready, outputs));
+            // Before the journal has the paths: a path that is refused now must not be owned by the next run.
+            let outputs = emitted.iter().map(|emitted| self.admit(ready.index, emitted));
+            match outputs.collect::<Result<Vec<Wrote>, Diag>>() {
+                Ok(outputs) => {
+                    let new = emitted.into_iter().zip(&outputs).filter(|(_, wrote)| wrote.adopted.is_none());
+                    files.extend(new.map(|(emitted, _)| (emitted.staged, emitted.path)));
+                    cooks.push((ready, outputs));
+                }
+                Err(error) => self.fail(ready.index, error, ready.record.warnings),
+            }
         }
         if let Err(error) = self.announce(&cooks).and_then(|()| self.make_way(&cooks)) {
             cooks.into_iter().for_each(|(ready, _)| self.fail(ready.index, error.clone(), vec![]));
@@ -298,8 +309,9 @@ impl<'a, T: Task> Kitchen<'a, T> {
         let mut published = Vec::with_capacity(cooks.len());
         for (mut ready, outputs) in cooks {
             let mut failed = None;
-            for (Wrote { path, hash, work }, stamp) in outputs.into_iter().zip(&mut stamps) {
-                match stamp {
+            for Wrote { path, hash, work, adopted } in outputs {
+                let published = || stamps.next().unwrap_or_else(|| Err(io::ErrorKind::Other.into()));
+                match adopted.map_or_else(published, Ok) {
                     Ok(stamp) => {
                         ready.record.outputs.push(Output { path: path.to_string().into(), stamp, hash, work })
                     }
@@ -320,8 +332,27 @@ impl<'a, T: Task> Kitchen<'a, T> {
         }
     }
 
+    /// Decides whether an output may take its path.
+    fn admit(&self, index: usize, emitted: &Emitted) -> Result<Wrote, Diag> {
+        let (task, out, path) = (&self.tasks[index], self.world.out, &emitted.path);
+        let owned = || {
+            let cache = lock(&self.cache);
+            let record = cache.records().get(task.source().as_str());
+            let outputs = record.as_ref().map(|record| &*record.outputs).unwrap_or_default();
+            let own = outputs.iter().any(|o| o.path == path.as_str() && is_recorded(out, o, path));
+            own || self.owned.get_or_init(|| OwnedPaths::new(cache.records())).contains(out, path)
+        };
+        let replace = Replace { overwrite: self.plan.overwrite, magic: task.magic(path), owned: &owned };
+        let adopted = match admit(out, path, Some(emitted.blob), replace)? {
+            Admission::Write => None,
+            Admission::Adopt(stamp) => Some(stamp),
+        };
+        Ok(Wrote { path: path.clone(), hash: emitted.blob.hash, work: emitted.work, adopted })
+    }
+
     /// Before a path is written for the first time the journal hears of it: should the run be killed and the source
-    /// go before the next one, its output would belong to nobody. Such a record has no fingerprint and is stale.
+    /// go before the next one, its output would belong to nobody. Such a record has no fingerprint and is stale. While
+    /// it is not known that an output is in place, every content that was announced for it is kept: any of them may be.
     fn announce(&self, cooks: &[(Ready, Vec<Wrote>)]) -> Result<(), Diag> {
         let mut cache = lock(&self.cache);
         let mut claims: Vec<(&str, Record<'static>)> = Vec::new();
@@ -330,7 +361,9 @@ impl<'a, T: Task> Kitchen<'a, T> {
             let mut known = cache.records().get(name).map(|old| old.into_owned().outputs).unwrap_or_default();
             let before = known.len();
             for Wrote { path, hash, .. } in outputs {
-                if known.iter().all(|o| o.path != path.as_str()) {
+                let has =
+                    |o: &Output<'_>| o.path == path.as_str() && (o.stamp != Stamp::NONE || o.hash == *hash);
+                if !known.iter().any(has) {
                     let path = path.to_string().into();
                     known.push(Output { path, stamp: Stamp::NONE, hash: *hash, work: None });
                 }

@@ -106,6 +106,7 @@ pub struct Bake<'a> {
     cache: Option<PathBuf>,
     jobs: usize,
     force: bool,
+    overwrite: bool,
     store: Option<&'a Shared>,
     shard: Option<Shard>,
     events: &'a dyn Events,
@@ -122,6 +123,7 @@ impl<'a> Bake<'a> {
             cache: None,
             jobs,
             force: false,
+            overwrite: false,
             store: None,
             shard: None,
             events: &(),
@@ -149,6 +151,12 @@ impl<'a> Bake<'a> {
     /// Bakes everything, whatever is remembered.
     pub fn force(mut self, force: bool) -> Self {
         self.force = force;
+        self
+    }
+
+    /// Replaces a regular file at the path of the pak that is neither a pak nor recorded by the journal.
+    pub fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
         self
     }
 
@@ -236,6 +244,10 @@ impl<'a> Bake<'a> {
         let places = Places::new(self)?;
         let waiting = || self.events.on(Event::Waiting);
         let mut cache = places.open(&waiting)?;
+        if self.shard.is_none() {
+            // Before anything is baked, and again when the pak is placed.
+            places.admit(&cache, self.overwrite)?;
+        }
         let text = self.text()?;
         let fingerprint = whole::fingerprint(&text, &tree, &self.own(&src));
         if !self.force
@@ -298,6 +310,7 @@ impl<'a> Bake<'a> {
             force: self.force,
             verify: false,
             prune: self.shard.is_none(),
+            overwrite: false,
             store: self.store,
             events: self.events,
         };
@@ -337,6 +350,7 @@ impl<'a> Bake<'a> {
         if !unchanged {
             let written = places.out.stage(&mut |file| layout.write(&spool, &mut stores, file));
             let staged = written.map_err(|e| path_error("unwritable", &self.dst, "write", &e))?;
+            places.admit(cache, self.overwrite)?;
             let placed = places.out.publish(vec![(staged, places.name.clone())]).into_iter().next();
             let placed = placed.unwrap_or_else(|| Err(std::io::ErrorKind::Other.into()));
             placed.map_err(|e| path_error("unwritable", &self.dst, "write", &e))?;

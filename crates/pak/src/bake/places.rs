@@ -1,6 +1,8 @@
 //! Where a bake writes: the output, and what is remembered beside it.
 
 use super::{Bake, LINK, path_error};
+use kiln_format::pak::MAGIC;
+use kiln_kit::ownership::{Replace, admit};
 use kiln_kit::record::Record;
 use kiln_kit::{Cache, Diag, Fs, Real, RelPath, Stamp};
 use std::io;
@@ -11,6 +13,8 @@ pub(super) struct Places {
     /// The folder of the output, and its name there.
     pub(super) out: Real,
     pub(super) name: RelPath,
+    /// The output as the user named it.
+    shown: PathBuf,
     /// The folder of the journal, and its name there.
     pub(super) cache: Real,
     pub(super) journal: RelPath,
@@ -35,6 +39,7 @@ impl Places {
         Ok(Places {
             out: folder(&out_dir, journal.as_str())?,
             name,
+            shown: bake.dst.clone(),
             cache: folder(&cache_dir, journal.as_str())?,
             partial: cache_dir.join(format!("{journal}.partial")),
             spool: cache_dir.join(format!("{journal}.spool-{}", std::process::id())),
@@ -71,6 +76,20 @@ impl Places {
         let record = cache.records().get(LINK);
         let stamp = record.as_ref().and_then(|record| record.outputs.first()).map(|output| output.stamp);
         stamp.is_some() && self.stamp() == stamp
+    }
+
+    /// Decides whether the pak may take its path.
+    pub(super) fn admit(&self, cache: &Cache, overwrite: bool) -> Result<(), Diag> {
+        // A journal in a folder of its own does not say which folder its pak was in; the stamp does.
+        let beside = self.out.root() == self.cache.root();
+        let owned = || match cache.records().get(LINK) {
+            Some(record) if beside => record.outputs.iter().any(|output| output.path == self.name.as_str()),
+            Some(_) => self.trusted(cache),
+            None => false,
+        };
+        let replace = Replace { overwrite, magic: Some(&MAGIC), owned: &owned };
+        let admitted = admit(&self.out, &self.name, None, replace);
+        admitted.map(drop).map_err(|diag| diag.path(self.shown.display()))
     }
 
     /// Remembers the whole bake.

@@ -37,7 +37,8 @@ impl Spool {
             return Ok(());
         }
         if inner.file.is_none() {
-            let file = File::options().read(true).write(true).create(true).truncate(true).open(&self.path)?;
+            // New: what is at this name is not ours, and a link there is not followed.
+            let file = File::options().read(true).write(true).create_new(true).open(&self.path)?;
             inner.file = Some(file);
         }
         let end = inner.end;

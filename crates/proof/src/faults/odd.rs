@@ -228,7 +228,7 @@ const ASSETC: [Odd; 45] = [
             files::write(&p.join("runtime/same.ktx2"), "x");
             mode(&p.join("runtime/same.ktx2"), 0o000)
         },
-        Fine,
+        Told("same.ktx2"),
     ),
     (
         "unreadable journal",
@@ -326,7 +326,7 @@ const ASSETC: [Odd; 45] = [
             pipe(&p.join("runtime/assets.hman"));
             pipe(&p.join("runtime.hpack"))
         },
-        Fine,
+        Told("same.ktx2"),
     ),
     ("socket", |p| drop(UnixListener::bind(p.join("assets/forbidden.png")).unwrap()), Fine),
     ("device", |p| device(&p.join("assets/forbidden.png")), Fine),
@@ -355,7 +355,7 @@ const ASSETC: [Odd; 45] = [
             link("../../outside/forbidden.txt", &p.join("runtime/assets.hman"));
             link("../outside/forbidden.txt", &p.join("runtime.hpack"))
         },
-        Fine,
+        Told("same.ktx2"),
     ),
     ("name of 255 bytes", |p| named(&p.join("assets"), long(".png").as_bytes(), &picture()), Told("nnn")),
     ("directory of 255 bytes", |p| named(&p.join("assets").join(long("")), b"a.png", &picture()), Fine),
@@ -405,9 +405,9 @@ const PAK: [Odd; 22] = [
     ),
     ("read-only project", |p| mode(p, 0o555), Told("out")),
     ("directory in place of the output", |p| files::write(&p.join("out/a.pak/x"), ""), Told("a.pak")),
-    ("output that links out", |p| link("../../outside/target", &p.join("out/a.pak")), Ends),
+    ("output that links out", |p| link("../../outside/target", &p.join("out/a.pak")), Told("a.pak")),
     ("journal that links out", |p| link("../../outside/forbidden.txt", &p.join("out/.a.pak.cache")), Ends),
-    ("pipe as the output", |p| pipe(&p.join("out/a.pak")), Ends),
+    ("pipe as the output", |p| pipe(&p.join("out/a.pak")), Told("a.pak")),
     ("pipe as the journal", |p| pipe(&p.join("out/.a.pak.cache")), Ends),
     ("pipe as the content file", |p| pipe(&p.join("pak.toml")), Told("pak.toml")),
     ("pipe as a description", |p| pipe(&p.join("art/red.toml")), Told("red.toml")),
@@ -446,8 +446,8 @@ const UNITY: [Odd; 22] = [
     ("file in place of the output", |p| files::write(&p.join("Library"), ""), Told("Library")),
     ("pipe as a meta file", |p| pipe(&p.join("Assets/Pole.prefab.meta")), Ends),
     ("pipe as an asset", |p| pipe(&p.join("Assets/Pole.prefab")), Ends),
-    ("pipe as the database", |p| pipe(&p.join("Library/unity-assetdb/asset-db.bin")), Ends),
-    ("pipe as the state", |p| pipe(&p.join("Library/unity-assetdb/asset-db.cache.bin")), Ends),
+    ("pipe as the database", |p| pipe(&p.join("Library/unity-assetdb/asset-db.bin")), Told("asset-db.bin")),
+    ("pipe as the state", |p| pipe(&p.join("Library/unity-assetdb/asset-db.cache.bin")), Told("cache.bin")),
     ("pipe as the lock", |p| pipe(&p.join("Library/unity-assetdb/.asset-db.lock")), Ends),
     ("pipe as a setting", |p| pipe(&p.join("ProjectSettings/EditorBuildSettings.asset")), Ends),
     ("device as an asset", |p| device(&p.join("Assets/Pole.prefab")), Ends),
@@ -458,7 +458,7 @@ const UNITY: [Odd; 22] = [
     (
         "database that links out",
         |p| link("../../../outside/forbidden.txt", &p.join("Library/unity-assetdb/asset-db.bin")),
-        Ends,
+        Told("asset-db.bin"),
     ),
     (
         "names that are no text",

@@ -41,6 +41,8 @@ pub struct Extra {
     pub strict_names: bool,
     /// Read everything, whatever the last bake knew.
     pub no_cache: bool,
+    /// Refuse an output directory that links lead out of the project, for a directory that the user did not name.
+    pub inside_project: bool,
     /// Kept in the state for whoever bakes next: see [`crate::index::Index::note`].
     pub note: String,
     /// How many threads to use; `None` is one per core.
@@ -90,6 +92,8 @@ pub enum BakeError {
     Duplicates(Vec<(u128, Vec<String>)>),
     /// Names that nothing separates: all of them, with GUID and path of each claimant.
     Names(Vec<(String, Vec<(u128, String)>)>),
+    /// The output directory, or a file in it, may not be written to.
+    Output(Box<Diag>),
     /// Anything else.
     Other(String),
 }
@@ -112,6 +116,12 @@ impl From<std::io::Error> for BakeError {
     }
 }
 
+impl From<Diag> for BakeError {
+    fn from(diag: Diag) -> BakeError {
+        BakeError::Output(diag.into())
+    }
+}
+
 impl From<Vec<Ambiguous>> for BakeError {
     fn from(ambiguous: Vec<Ambiguous>) -> BakeError {
         BakeError::Names(ambiguous.into_iter().map(|each| (each.name, each.claimants)).collect())
@@ -123,6 +133,7 @@ impl fmt::Display for BakeError {
         match self {
             BakeError::Store(error) => error.fmt(f),
             BakeError::Walk(error) => error.fmt(f),
+            BakeError::Output(diag) => diag.fmt(f),
             BakeError::Other(text) => f.write_str(text),
             BakeError::Duplicates(found) => {
                 for (n, (guid, paths)) in found.iter().enumerate() {

@@ -63,6 +63,9 @@ pub(super) struct BuildArgs {
     /// Bundle the output into one <output>.hpack
     #[arg(long)]
     pub(super) pack: bool,
+    /// Replace files at the paths of outputs that no earlier build wrote; links are never replaced
+    #[arg(long)]
+    pub(super) overwrite: bool,
     /// Build one part of several for the shared cache, such as 1/4: neither manifest nor pack is written
     #[arg(long, value_name = "I/N")]
     pub(super) shard: Option<Shard>,
@@ -77,13 +80,14 @@ impl BuildArgs {
             verify: self.verify || outer.verify,
             no_cache: self.no_cache || outer.no_cache,
             pack: self.pack || outer.pack,
+            overwrite: self.overwrite || outer.overwrite,
             shard: self.shard.or(outer.shard),
         }
     }
 
     /// The first of its flags that was given and that `watch` does not take.
     pub(super) fn given_beyond_watch(&self) -> Option<&'static str> {
-        let taken = BuildArgs { jobs: None, pack: false, ..*self };
+        let taken = BuildArgs { jobs: None, pack: false, overwrite: false, ..*self };
         taken.given()
     }
 
@@ -95,6 +99,7 @@ impl BuildArgs {
             (self.verify, "--verify"),
             (self.no_cache, "--no-cache"),
             (self.pack, "--pack"),
+            (self.overwrite, "--overwrite"),
             (self.shard.is_some(), "--shard"),
         ];
         flags.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
@@ -111,6 +116,9 @@ pub(super) struct WatchArgs {
     /// Bundle the output into one <output>.hpack after every build
     #[arg(long)]
     pub(super) pack: bool,
+    /// Replace files at the paths of outputs that no earlier build wrote; links are never replaced
+    #[arg(long)]
+    pub(super) overwrite: bool,
     /// Tell programs that connect here which runtime files changed: a port of this machine, or the path of a socket
     #[arg(long, value_name = "ADDR", value_parser = address)]
     pub(super) notify: Option<Address>,
@@ -122,7 +130,12 @@ pub(super) struct WatchArgs {
 impl WatchArgs {
     /// These flags together with those that stood in front of the command.
     pub(super) fn and(self, outer: &BuildArgs) -> WatchArgs {
-        WatchArgs { jobs: self.jobs.or(outer.jobs), pack: self.pack || outer.pack, ..self }
+        WatchArgs {
+            jobs: self.jobs.or(outer.jobs),
+            pack: self.pack || outer.pack,
+            overwrite: self.overwrite || outer.overwrite,
+            ..self
+        }
     }
 }
 

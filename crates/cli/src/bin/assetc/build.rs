@@ -46,6 +46,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
         jobs: args.jobs.map_or_else(cores, usize::from),
         force: args.no_cache,
         verify: args.verify,
+        overwrite: args.overwrite,
         manifest: config.manifest(),
         pack: args.pack || config.pack(),
         store: kept.as_ref(),

@@ -6,8 +6,10 @@ use ::assetc::runtime::Runtime;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::voice::{FAILED, OK};
+use kiln_kit::ownership::{Replace, admit};
+use kiln_kit::remote::Blob;
 use kiln_kit::{Diag, Fs, Json, Real, RelPath};
-use kiln_report::{Files, Options, Report, Since};
+use kiln_report::{Files, Options, Report, Since, SinceError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +21,9 @@ pub(super) struct ReportArgs {
     /// Where to write the page [default: <PATH>.report.html, beside it]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace a file at the path of the page that is no report; a link is never replaced
+    #[arg(long)]
+    overwrite: bool,
     /// Compare with an older report
     #[arg(long, value_name = "HTML")]
     since: Option<PathBuf>,
@@ -48,7 +53,7 @@ pub(super) fn report(session: &Session, args: ReportArgs) -> Result<u8, Diag> {
     let files = Files { title: &title, list: &list, read: &|file| runtime.read(file), problems: &problems };
     let options = Options { max_texture: args.max_texture, max_bytes: args.max_size << 20, since };
     let report = kiln_report::report(&files, &options);
-    write(&out, report.html.as_bytes())?;
+    write(&out, report.html.as_bytes(), args.overwrite)?;
     runtime.problems.iter().for_each(|problem| session.say(problem));
     if session.voice.json {
         session.voice.out().line(&report_json(&report, &out).to_string());
@@ -79,13 +84,19 @@ fn read_since(path: &Path) -> Result<Since, Diag> {
 }
 
 /// Writes the page under a temporary name first, so that there is never half of one.
-fn write(out: &Path, html: &[u8]) -> Result<(), Diag> {
+fn write(out: &Path, html: &[u8], overwrite: bool) -> Result<(), Diag> {
     let fault = |e: io::Error| Diag::error("unwritable", format!("cannot write it: {e}")).path(out.display());
     let name = out.file_name().and_then(|name| name.to_str()).and_then(|name| RelPath::new(name).ok());
     let name = name.ok_or_else(|| fault(io::Error::other("its name is not portable")))?;
     let dir = Real::named(out.parent().unwrap_or(Path::new(".")), name.as_str()).map_err(fault)?;
+    let is_report = || {
+        let page = dir.read(&name).ok().and_then(|page| String::from_utf8(page).ok());
+        page.is_some_and(|page| !matches!(Since::read(&page), Err(SinceError::NoData)))
+    };
+    admit(&dir, &name, Some(Blob::of(html)), Replace { overwrite, magic: None, owned: &is_report })
+        .map_err(|diag| diag.path(out.display()))?;
     let staged = dir.stage(&mut |file: &mut dyn Write| file.write_all(html)).map_err(fault)?;
-    let placed = dir.publish(vec![(staged, name)]).pop();
+    let placed = dir.publish(vec![(staged, name.clone())]).pop();
     placed.unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map(drop).map_err(fault)
 }
 

@@ -117,6 +117,7 @@ fn follow(session: &Session, args: &WatchArgs, bell: &Bell, audience: Option<&Au
         tools: &|config: &Config| session.tools(config),
         jobs: args.jobs.map_or_else(cores, usize::from),
         pack: args.pack,
+        overwrite: args.overwrite,
         store: kept.as_ref(),
         pace: Pace { sweep: Duration::from_secs_f64(args.interval), ..Pace::default() },
         events: &progress,

@@ -40,6 +40,9 @@ pub(super) enum Command {
         /// Bake everything, whatever is remembered
         #[arg(long)]
         no_cache: bool,
+        /// Replace a file at the path of the pak that is no pak and that no earlier bake wrote; a link is never replaced
+        #[arg(long)]
+        overwrite: bool,
         /// Bake one part of several for the shared cache, such as 1/4: no pak is written
         #[arg(long, value_name = "I/N")]
         shard: Option<Shard>,

@@ -17,6 +17,7 @@ pub(super) struct Args {
     pub(super) cache: Option<PathBuf>,
     pub(super) jobs: Option<u16>,
     pub(super) no_cache: bool,
+    pub(super) overwrite: bool,
     pub(super) shard: Option<Shard>,
 }
 
@@ -32,7 +33,8 @@ pub(super) fn bake(voice: &Voice, args: &Args) -> Result<u8, Diag> {
         }
     });
     let progress = Progress::new(voice.verbosity, voice.color);
-    let mut bake = Bake::new(&*args.toml, &*args.pak).force(args.no_cache).events(&progress);
+    let mut bake = Bake::new(&*args.toml, &*args.pak).force(args.no_cache);
+    bake = bake.overwrite(args.overwrite).events(&progress);
     if let Some(dir) = &args.dir {
         bake = bake.dir(&**dir);
     }

@@ -25,8 +25,8 @@ fn main() -> ExitCode {
 
 fn dispatch(voice: &Voice, command: Command) -> Result<u8, Diag> {
     match command {
-        Command::Bake { toml, pak, dir, cache, jobs, no_cache, shard } => {
-            bake::bake(voice, &bake::Args { toml, pak, dir, cache, jobs, no_cache, shard })
+        Command::Bake { toml, pak, dir, cache, jobs, no_cache, overwrite, shard } => {
+            bake::bake(voice, &bake::Args { toml, pak, dir, cache, jobs, no_cache, overwrite, shard })
         }
         Command::List { pak } => inspect::list(voice, &pak),
         Command::Info { pak, key } => inspect::info(voice, &pak, &key),

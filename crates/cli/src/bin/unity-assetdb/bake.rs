@@ -45,6 +45,7 @@ pub(super) fn bake(session: &Session, args: &BakeArgs) -> Result<u8, Failure> {
     let extra = Extra {
         strict_names: args.strict_names,
         no_cache: args.no_cache,
+        inside_project: session.out_dir.is_none(),
         jobs: args.jobs.map(usize::from),
         note: scrub,
         on_walk: (!quiet && io::stderr().is_terminal()).then(progress),
@@ -88,7 +89,9 @@ pub(super) fn refresh(session: &Session, root: &Path, out_dir: &Path) -> Result<
         verbose_collisions: false,
     };
     let draw = session.voice.verbosity > Verbosity::Quiet && io::stderr().is_terminal();
-    let extra = Extra { strict_names, note: scrub, on_walk: draw.then(progress), ..Extra::default() };
+    let inside_project = session.out_dir.is_none();
+    let on_walk = draw.then(progress);
+    let extra = Extra { strict_names, inside_project, note: scrub, on_walk, ..Extra::default() };
     let done = bake_with(&options, &extra);
     if draw {
         let _ = write!(io::stderr(), "{}", erase());
@@ -147,6 +150,7 @@ fn failure(error: BakeError) -> Failure {
             };
             Failure { diags: found.into_iter().map(diag).collect(), code: FAILED }
         }
+        BakeError::Output(diag) => Failure { diags: vec![*diag], code: TROUBLE },
         BakeError::Walk(error) => Diag::error("unity-project", error.to_string()).into(),
         error => {
             let code = TROUBLE;
