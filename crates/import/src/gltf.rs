@@ -11,6 +11,7 @@ mod accessor;
 mod animation;
 mod at;
 mod buffers;
+mod conformance;
 mod document;
 mod draco;
 mod geometry;
@@ -103,7 +104,7 @@ fn read(bytes: &[u8], files: &mut Files<'_, '_>, parts: &Parts<'_>) -> Result<Im
     let container = glb::open(bytes)?;
     let json = json::parse(container.json)?;
     let document = Document::new(&json)?;
-    let buffers = Buffers::load(&document, container.binary, files)?;
+    let buffers = Buffers::new(&document, container.binary, files)?;
     let surfaces = material::read(&document)?;
     let mut nodes = nodes::read(&document, &buffers)?;
     let (mut roots, number) = nodes::roots(&document, &nodes, parts.scene)?;
@@ -129,6 +130,9 @@ fn read(bytes: &[u8], files: &mut Files<'_, '_>, parts: &Parts<'_>) -> Result<Im
         });
     }
     let mut notes = geometry.notes;
+    for (node, _) in document.nodes.iter().zip(&reached).filter(|(_, r)| **r && parts.shapes) {
+        notes.violations.check_node(node, document.meshes)?;
+    }
     let mut warnings = Vec::new();
     let mut used: BTreeSet<ImageId> = BTreeSet::new();
     for material in &notes.used {
@@ -143,7 +147,7 @@ fn read(bytes: &[u8], files: &mut Files<'_, '_>, parts: &Parts<'_>) -> Result<Im
             used.extend(surfaces.iter().flat_map(|s| s.material.textures()).map(|(_, image)| image))
         }
     }
-    let images = images::read(&document, &buffers, files, &used)?;
+    let images = images::read(&document, &buffers, &used)?;
     let skins = nodes::skins(&document, &buffers)?;
     let animated = animation::read(&document, &buffers)?;
     notes.unsorted = animated.unsorted;
@@ -205,6 +209,7 @@ fn summary(
         let message = format!("{count} vertices hang on more than four joints, and keep the strongest four");
         warnings.push(Diag::warning("gltf-influences", message).at(at));
     }
+    warnings.extend(notes.violations.warnings());
     if !notes.lost.is_empty() {
         let lost: Vec<String> = notes.lost.into_iter().collect();
         warnings.push(Diag::warning("gltf-not-kept", format!("not kept are {}", lost.join(", "))));

@@ -106,6 +106,15 @@ impl<'b, 'a> Accessor<'b, 'a> {
         self.normalized
     }
 
+    /// The value that means primitive restart among indices of this type: the largest one.
+    pub(super) fn restart_index(&self) -> u32 {
+        match self.component {
+            Component::U8 => u8::MAX.into(),
+            Component::U16 => u16::MAX.into(),
+            _ => u32::MAX,
+        }
+    }
+
     /// An error about the accessor.
     pub(super) fn unfit(&self, message: impl std::fmt::Display) -> Diag {
         self.at.fault("gltf-accessor", message)

@@ -1,17 +1,18 @@
-//! Buffers and their views: where the bytes of a document are, and how many it may turn them into.
+//! Buffers and their views: the bytes of a document, and a bound on how many it may be decoded into.
 //!
-//! Buffers are loaded before anything else, so that every later answer is a slice of what is there. Refused are
-//! buffers with fewer bytes than they state, and views that do not fit into their buffer.
+//! A buffer is loaded when something first needs it: a document may state buffers that it does not use, whose data is
+//! defined by an extension or was left behind. Refused are buffers with fewer bytes than they state, and views that do
+//! not fit into their buffer.
 
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 use kiln_kit::Diag;
 
 use super::at::{At, List};
 use super::document::Document;
 use super::meshopt;
-use super::uri;
+use super::uri::{self, Content};
 use crate::files::Files;
 
 /// What any document may be decoded into, however small it is.
@@ -25,10 +26,16 @@ const DECODED_RATIO: u64 = 64;
 pub(super) struct Buffers<'a> {
     views: List<'a>,
     buffers: List<'a>,
-    data: Vec<Option<Cow<'a, [u8]>>>,
+    /// The binary chunk of the container.
+    binary: Option<&'a [u8]>,
+    /// Gets the bytes that a URI of the document stands for.
+    resolve: RefCell<Box<Resolve<'a>>>,
+    data: Vec<OnceCell<Cow<'a, [u8]>>>,
     unpacked: Vec<OnceCell<Vec<u8>>>,
     left: Cell<u64>,
 }
+
+type Resolve<'a> = dyn FnMut(At<'a>) -> Result<Content, Diag> + 'a;
 
 /// Some bytes, and the distance between elements in them if it is stated.
 #[derive(Clone, Copy)]
@@ -38,43 +45,62 @@ pub(super) struct View<'b> {
 }
 
 impl<'a> Buffers<'a> {
-    /// Loads all buffers; `binary` is that of the container.
-    pub(super) fn load(
+    /// The buffers of a document, not yet loaded; `binary` is the chunk of its container.
+    pub(super) fn new(
         document: &Document<'a>,
         binary: Option<&'a [u8]>,
-        files: &mut Files<'_, '_>,
+        files: &'a mut Files<'_, '_>,
     ) -> Result<Buffers<'a>, Diag> {
-        let mut data = Vec::with_capacity(document.buffers.len());
-        let mut total = 0;
-        for (index, at) in document.buffers.iter().enumerate() {
-            let length = at.need("byteLength")?.uint()?;
-            // A stand-in for readers that cannot unpack: nothing that we read is in it.
-            let fallback = meshopt::extension(at).map_or(Ok(false), |extension| extension.is("fallback"))?;
-            let bytes: Option<Cow<'a, [u8]>> = match (at.get("uri"), binary) {
-                _ if fallback => None,
-                (Some(uri), _) => Some(uri::fetch(uri, files)?.bytes.into()),
-                (None, Some(binary)) if index == 0 => Some(binary.into()),
-                (None, _) => None,
-            };
-            if let Some(bytes) = &bytes {
-                if bytes.len() < length {
-                    let message =
-                        format!("the buffer should have {length} bytes, and {} are there", bytes.len());
-                    return Err(at
-                        .fault("gltf-buffer", message)
-                        .hint("the file is cut off: export or copy it again"));
-                }
-                total += bytes.len() as u64;
-            }
-            data.push(bytes.map(|bytes| truncate(bytes, length)));
+        for buffer in document.buffers.iter() {
+            buffer.need("byteLength")?.uint()?;
         }
         Ok(Buffers {
             views: document.buffer_views,
             buffers: document.buffers,
-            data,
+            binary,
+            resolve: RefCell::new(Box::new(|at| uri::fetch(at, files))),
+            data: document.buffers.iter().map(|_| OnceCell::new()).collect(),
             unpacked: document.buffer_views.iter().map(|_| OnceCell::new()).collect(),
-            left: Cell::new(DECODED_BYTES + total.saturating_mul(DECODED_RATIO)),
+            left: Cell::new(DECODED_BYTES),
         })
+    }
+
+    /// The bytes that a URI of the document stands for.
+    pub(super) fn fetch(&self, uri: At<'a>) -> Result<Content, Diag> {
+        (self.resolve.borrow_mut())(uri)
+    }
+
+    /// The bytes of a buffer.
+    fn buffer(&self, reference: At<'a>) -> Result<&[u8], Diag> {
+        let (id, at) = reference.refer(self.buffers, "buffer")?;
+        let cell = &self.data[id as usize];
+        if cell.get().is_none() {
+            let bytes = self.load(id, at)?;
+            self.left.set(self.left.get().saturating_add((bytes.len() as u64).saturating_mul(DECODED_RATIO)));
+            // Set twice by nobody: there is one thread.
+            let _ = cell.set(truncate(bytes, at.need("byteLength")?.uint()?));
+        }
+        Ok(cell.get().map(Cow::as_ref).unwrap_or_default())
+    }
+
+    fn load(&self, id: u32, at: At<'a>) -> Result<Cow<'a, [u8]>, Diag> {
+        let length = at.need("byteLength")?.uint()?;
+        // A stand-in for readers that cannot unpack: nothing that we read is in it.
+        let fallback = meshopt::extension(at).map_or(Ok(false), |extension| extension.is("fallback"))?;
+        let bytes: Cow<'a, [u8]> = match (at.get("uri"), self.binary) {
+            (Some(uri), _) if !fallback => self.fetch(uri)?.bytes.into(),
+            (None, Some(binary)) if id == 0 && !fallback => binary.into(),
+            _ => {
+                let diag = at.fault("gltf-buffer", "the buffer has no data");
+                return Err(diag.hint("its \"uri\" is missing"));
+            }
+        };
+        if bytes.len() < length {
+            let message = format!("the buffer should have {length} bytes, and {} are there", bytes.len());
+            let diag = at.fault("gltf-buffer", message);
+            return Err(diag.hint("the file is cut off: export or copy it again"));
+        }
+        Ok(bytes)
     }
 
     /// The view that a reference names, unpacked if it is packed.
@@ -97,11 +123,8 @@ impl<'a> Buffers<'a> {
 
     /// The bytes that `buffer`, `byteOffset` and `byteLength` name, in a view or in its extension.
     fn slice(&self, at: At<'a>) -> Result<&[u8], Diag> {
-        let (id, buffer) = at.need("buffer")?.refer(self.buffers, "buffer")?;
+        let data = self.buffer(at.need("buffer")?)?;
         let (offset, length) = (at.uint_or("byteOffset", 0)?, at.need("byteLength")?.uint()?);
-        let Some(data) = &self.data[id as usize] else {
-            return Err(buffer.fault("gltf-buffer", "the buffer has no data").hint("its \"uri\" is missing"));
-        };
         let end = offset.checked_add(length);
         end.and_then(|end| data.get(offset..end)).ok_or_else(|| {
             let message =

@@ -106,10 +106,18 @@ fn check_version(root: At<'_>) -> Result<(), Diag> {
     if version.text()?.split('.').next() != Some("2") {
         return Err(old(version, version.text()?));
     }
-    match asset.get("minVersion") {
-        Some(least) if least.text()? != "2.0" => Err(old(least, least.text()?)),
-        _ => Ok(()),
+    let Some(least) = asset.get("minVersion") else { return Ok(()) };
+    match parse_version(least.text()?) {
+        Some(version) if version <= (2, 0) => Ok(()),
+        Some(_) => Err(old(least, least.text()?)),
+        None => Err(least.bad(format_args!("{:?} is not a version such as \"2.0\"", least.text()?))),
     }
+}
+
+/// The major and the minor version.
+fn parse_version(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn is_known(name: &str) -> bool {
@@ -136,9 +144,12 @@ mod tests {
     fn versions() {
         assert!(check(r#"{"asset": {"version": "2.0"}}"#).is_ok());
         assert!(check(r#"{"asset": {"version": "2.1", "minVersion": "2.0"}}"#).is_ok());
+        assert!(check(r#"{"asset": {"version": "2.12", "minVersion": "1.0"}}"#).is_ok());
         refused(r#"{"asset": {"version": "1.0"}}"#, "gltf-version", "/asset/version");
         refused(r#"{"asset": {"version": "20"}}"#, "gltf-version", "/asset/version");
         refused(r#"{"asset": {"version": "2.1", "minVersion": "2.1"}}"#, "gltf-version", "/asset/minVersion");
+        refused(r#"{"asset": {"version": "2.1", "minVersion": "3.0"}}"#, "gltf-version", "/asset/minVersion");
+        refused(r#"{"asset": {"version": "2.0", "minVersion": "new"}}"#, "gltf-value", "/asset/minVersion");
         refused(r#"{"asset": {"version": 2.0}}"#, "gltf-value", "/asset/version");
         refused(r#"{"asset": {}}"#, "gltf-value", "/asset/version");
         refused("{}", "gltf-value", "/asset");

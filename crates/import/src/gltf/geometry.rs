@@ -11,6 +11,7 @@ use kiln_kit::Diag;
 use super::accessor::Accessor;
 use super::at::At;
 use super::buffers::Buffers;
+use super::conformance::Violations;
 use super::document::Document;
 use super::draco::Draco;
 use super::material::Surface;
@@ -32,6 +33,8 @@ pub(super) struct Notes {
     pub(super) unsorted: Option<(usize, String)>,
     /// Vertices that more than four joints pull: how many, and where the first is.
     pub(super) influences: Option<(usize, String)>,
+    /// Violations of the specification that do not keep anything from being read.
+    pub(super) violations: Violations,
     /// Materials that something is made of.
     pub(super) used: BTreeSet<MaterialId>,
 }
@@ -63,6 +66,7 @@ impl<'a> Geometry<'_, 'a> {
         if attributes.get("POSITION").is_none() {
             return Ok(None);
         }
+        self.notes.violations.check_attributes(attributes, self.document.accessors)?;
         let draco = match at.extension("KHR_draco_mesh_compression") {
             Some(extension) => {
                 let data = self.buffers.view(extension.need("bufferView")?)?.bytes;
@@ -134,11 +138,13 @@ impl<'a> Geometry<'_, 'a> {
     }
 
     /// The vertices in the order that they are drawn.
-    fn indices(&self, at: At<'a>, vertices: &Vertices<'_, 'a>) -> Result<Vec<u32>, Diag> {
+    fn indices(&mut self, at: At<'a>, vertices: &Vertices<'_, 'a>) -> Result<Vec<u32>, Diag> {
         match at.get("indices") {
             Some(reference) => {
                 let accessor = Accessor::new(reference, self.document.accessors, self.buffers)?;
-                Ok(accessor.uints::<1>(None)?.into_flattened())
+                let indices = accessor.uints(None)?;
+                self.notes.violations.check_indices(&indices, accessor.restart_index(), reference);
+                Ok(indices.into_flattened())
             }
             None => {
                 self.buffers.spend(vertices.count.saturating_mul(size_of::<u32>()), at)?;

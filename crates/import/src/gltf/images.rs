@@ -10,21 +10,18 @@ use kiln_kit::Diag;
 use super::at::At;
 use super::buffers::Buffers;
 use super::document::Document;
-use super::uri;
-use crate::files::Files;
 
 /// Reads the pictures of a document that are used.
 pub(super) fn read<'a>(
     document: &Document<'a>,
     buffers: &Buffers<'a>,
-    files: &mut Files<'_, '_>,
     used: &BTreeSet<ImageId>,
 ) -> Result<Vec<ImageSource>, Diag> {
     let mut images = Vec::new();
     for (index, at) in document.images.iter().enumerate() {
         let name = at.text_of("name")?.to_owned();
         images.push(if used.contains(&ImageId(index as u32)) {
-            ImageSource { name, ..image(at, buffers, files)? }
+            ImageSource { name, ..image(at, buffers)? }
         } else {
             ImageSource { name, ..ImageSource::default() }
         });
@@ -32,11 +29,11 @@ pub(super) fn read<'a>(
     Ok(images)
 }
 
-fn image<'a>(at: At<'a>, buffers: &Buffers<'a>, files: &mut Files<'_, '_>) -> Result<ImageSource, Diag> {
+fn image<'a>(at: At<'a>, buffers: &Buffers<'a>) -> Result<ImageSource, Diag> {
     let declared = at.text_of("mimeType")?;
     let (bytes, path, media) = match (at.get("uri"), at.get("bufferView")) {
         (Some(uri), _) => {
-            let content = uri::fetch(uri, files)?;
+            let content = buffers.fetch(uri)?;
             (content.bytes, content.path, content.media)
         }
         (None, Some(view)) => {

@@ -2,6 +2,7 @@
 
 mod accessors;
 mod compression;
+mod conformance;
 mod files;
 mod imported;
 mod malformed;

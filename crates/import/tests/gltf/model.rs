@@ -70,7 +70,12 @@ impl Model {
     pub(crate) fn floats(&mut self, kind: &str, values: &[f32]) -> usize {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         let view = self.view(&bytes);
-        self.accessor(view, F32, kind, values.len() / numbers(kind))
+        let accessor = self.accessor(view, F32, kind, values.len() / numbers(kind));
+        if kind == "VEC3" {
+            self.json["accessors"][accessor]["min"] = json!(bounds(values, f32::min));
+            self.json["accessors"][accessor]["max"] = json!(bounds(values, f32::max));
+        }
+        accessor
     }
 
     /// Adds scalar shorts with their view and accessor.
@@ -107,6 +112,18 @@ impl Model {
         }
         bytes
     }
+}
+
+/// The least or the greatest coordinates; those of positions have to be stated. JSON has no numbers that are not finite.
+fn bounds(values: &[f32], pick: fn(f32, f32) -> f32) -> [f32; 3] {
+    let (vectors, _) = values.as_chunks::<3>();
+    let finite = vectors.iter().flatten().all(|v| v.is_finite());
+    vectors
+        .iter()
+        .copied()
+        .filter(|_| finite)
+        .reduce(|a, b| [0, 1, 2].map(|i| pick(a[i], b[i])))
+        .unwrap_or_default()
 }
 
 /// Numbers in an element.
