@@ -358,6 +358,88 @@ fn bounds_far_from_the_origin_hold() {
     assert_eq!((bounds.sphere_center, bounds.sphere_radius), ([0.0, 2.0, 3.0], 1.0));
 }
 
+/// A mesh with one bound too small by so much: of the mesh, of a submesh, of a meshlet; box or sphere.
+fn tightened(mesh: &Mesh, bound: usize, by: f32) -> Result<(), String> {
+    let mut mesh = mesh.clone();
+    match bound {
+        0 => mesh.bounds.sphere_radius -= by,
+        1 => mesh.submeshes[0].bounds.sphere_radius -= by,
+        2 => mesh.meshlet_bounds[0].radius -= by,
+        3 => mesh.bounds.aabb_max[0] -= by,
+        4 => mesh.bounds.aabb_min[0] += by,
+        5 => mesh.submeshes[0].bounds.aabb_max[0] -= by,
+        _ => mesh.submeshes[0].bounds.aabb_min[0] += by,
+    }
+    write(&mesh.parts()).map(drop).map_err(|error| error.to_string())
+}
+
+#[test]
+fn bounds_may_be_too_small_by_a_rounding_error_only() {
+    let moved = |scale: f32, by: f32| {
+        let positions =
+            recipe().positions.into_iter().map(|p| [p[0] * scale + by, p[1] * scale, p[2] * scale]);
+        Mesh::cook(&Recipe { positions: positions.collect(), ..recipe() })
+    };
+    // A hundred-thousandth of the extent, of 1 at least; for a sphere, of the distance from the origin.
+    for (scale, by, of_sphere, of_box) in [
+        (1.0, 0.0, 3e-5, 3e-5),
+        (0.01, 0.0, 1e-5, 1e-5),
+        (100.0, 0.0, 3e-3, 3e-3),
+        (1.0, 1000.0, 1e-2, 3e-5),
+        (1.0, -1000.0, 1e-2, 3e-5),
+    ] {
+        let mesh = moved(scale, by);
+        write(&mesh.parts()).unwrap();
+        for bound in 0..7 {
+            let room = if bound < 3 { of_sphere } else { of_box };
+            let found = tightened(&mesh, bound, room * 3.0);
+            // Coordinates far from the origin are rounded to 6e-5 themselves.
+            let found = if bound >= 3 && by != 0.0 { tightened(&mesh, bound, 2e-4) } else { found };
+            assert!(found.is_err(), "bound {bound} of a mesh scaled by {scale} at {by}");
+            if bound < 3 || by == 0.0 {
+                tightened(&mesh, bound, room * 0.3)
+                    .unwrap_or_else(|error| panic!("bound {bound}, scaled by {scale} at {by}: {error}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn meshlets_hold_each_triangle_as_often_as_the_indices() {
+    // Twice one triangle in the indices, twice another in the meshlets: pairs must not cancel out.
+    let error = refused(|m| {
+        m.indices.copy_within(0..3, 3);
+        m.meshlet_triangles[0] = m.meshlet_triangles[1];
+    });
+    assert!(error.contains("other triangles"), "{error}");
+    // The triangle whose hash is zero counts all the same.
+    let error = refused(|m| {
+        m.indices.extend([0; 3]);
+        m.submeshes[1].index_count += 3;
+    });
+    assert!(error.contains("other triangles"), "{error}");
+    let error = refused(|m| {
+        m.meshlet_triangles.push([0; 3]);
+        m.meshlets[1].triangle_count += 1;
+    });
+    assert!(error.contains("other triangles"), "{error}");
+}
+
+#[test]
+fn weights_add_up_to_one_within_a_thousandth() {
+    let write_with = |change: f32| {
+        let mut mesh = sample();
+        mesh.skin[2].weights[0] += change;
+        write(&mesh.parts())
+    };
+    for change in [0.0, 0.0009, -0.0009] {
+        assert!(write_with(change).is_ok(), "{change}");
+    }
+    for change in [0.0015, -0.0015] {
+        assert!(write_with(change).unwrap_err().to_string().contains("add up to 1"), "{change}");
+    }
+}
+
 #[test]
 fn triangles_without_area_need_no_bounds() {
     // Two triangles in a meshlet whose sphere holds the first alone.

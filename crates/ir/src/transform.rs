@@ -356,8 +356,27 @@ mod tests {
             near(matrix * inverse, Matrix::IDENTITY);
         }
         assert_eq!(Trs { scale: [1.0, 0.0, 1.0], ..Trs::IDENTITY }.matrix().inverse(), None);
+    }
+
+    #[test]
+    fn a_map_whose_inverse_overflows_has_none() {
+        let scaled = |scale: f64, x: f64| {
+            let [mut a, mut b, mut c, mut d] = Matrix::IDENTITY.0;
+            (a[0], b[1], c[2], d[0]) = (scale, scale, scale, x);
+            Matrix([a, b, c, d])
+        };
         let huge = Trs { scale: [f32::MAX; 3], ..Trs::IDENTITY }.matrix();
-        assert!((huge * huge * huge).inverse().is_none_or(|m| m.is_finite()));
+        near(huge * huge.inverse().unwrap(), Matrix::IDENTITY);
+        // The determinant is infinite though the map is finite: cofactors over it would be zeros.
+        assert!(scaled(1e110, 0.0).determinant().is_infinite());
+        assert_eq!(scaled(1e110, 0.0).inverse(), None);
+        assert_eq!(scaled(-1e110, 0.0).inverse(), None);
+        assert_eq!(scaled(f64::NAN, 0.0).inverse(), None);
+        // The determinant is zero because it underflows.
+        assert_eq!(scaled(1e-110, 0.0).inverse(), None);
+        // The inverse itself is not finite.
+        assert_eq!(scaled(1e-100, 1e250).inverse(), None);
+        near(scaled(1e-100, 0.0) * scaled(1e-100, 0.0).inverse().unwrap(), Matrix::IDENTITY);
     }
 
     #[test]

@@ -152,4 +152,63 @@ mod tests {
             assert_eq!(check_frame(&bytes, 0, content), Ok(()), "{descriptor:#x}");
         }
     }
+
+    /// A frame of one segment with an eight-byte content size, and these blocks: type, size and stored bytes.
+    fn frame(content: u64, blocks: &[(u32, u32, usize)]) -> std::vec::Vec<u8> {
+        let mut bytes = std::vec::Vec::from(MAGIC.to_le_bytes());
+        bytes.push(0xe0);
+        bytes.extend(content.to_le_bytes());
+        for (i, &(kind, size, stored)) in blocks.iter().enumerate() {
+            let last = u32::from(i + 1 == blocks.len());
+            bytes.extend(&(size << 3 | kind << 1 | last).to_le_bytes()[..3]);
+            bytes.resize(bytes.len() + stored, 7);
+        }
+        bytes
+    }
+
+    #[test]
+    fn blocks_inflate_to_128_kib_at_most() {
+        // RFC 8878, section 3.1.1.2.4.
+        const MOST: u32 = 131_072;
+        let check = |content: u32, blocks: &[(u32, u32, usize)]| {
+            check_frame(&frame(content.into(), blocks), 0, content.into())
+        };
+        let too_large =
+            |found| Err(Error::Value { at: 13, field: "block size", found, expected: "at most 131072" });
+        for (kind, stored) in [(0, MOST as usize), (1, 1), (2, MOST as usize)] {
+            assert_eq!(check(MOST, &[(kind, MOST, stored)]), Ok(()), "{kind}");
+            assert_eq!(
+                check(MOST + 1, &[(kind, MOST + 1, stored + 1)]),
+                too_large(u64::from(MOST) + 1),
+                "{kind}"
+            );
+        }
+        // A compressed block may inflate to anything up to the limit; the others to what they say.
+        let disagrees = |content: u32| {
+            let found = content.into();
+            Err(Error::Value {
+                at: 5,
+                field: "content size",
+                found,
+                expected: "what the blocks can inflate to",
+            })
+        };
+        for content in [0, 3, MOST] {
+            assert_eq!(check(content, &[(2, 3, 3)]), Ok(()));
+        }
+        assert_eq!(check(MOST + 1, &[(2, 3, 3)]), disagrees(MOST + 1));
+        assert_eq!(check(2 * MOST, &[(2, 3, 3), (2, 3, 3)]), Ok(()));
+        assert_eq!(check(2 * MOST + 1, &[(2, 3, 3), (2, 3, 3)]), disagrees(2 * MOST + 1));
+        for exact in [[(0, 10, 10), (0, 20, 20)], [(1, 10, 1), (1, 20, 1)]] {
+            assert_eq!(check(30, &exact), Ok(()));
+            assert_eq!(check(29, &exact), disagrees(29));
+            assert_eq!(check(31, &exact), disagrees(31));
+        }
+        for mixed in [[(0, 10, 10), (2, 3, 3)], [(1, 10, 1), (2, 3, 3)]] {
+            assert_eq!(check(9, &mixed), disagrees(9));
+            assert_eq!(check(10, &mixed), Ok(()));
+            assert_eq!(check(10 + MOST, &mixed), Ok(()));
+            assert_eq!(check(11 + MOST, &mixed), disagrees(11 + MOST));
+        }
+    }
 }
