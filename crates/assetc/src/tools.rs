@@ -4,10 +4,9 @@
 //! every source that needs it; where it lies is not. A program reads copies of the files that the recipe has read, in
 //! a directory of its own that is gone afterwards, and has a limited time.
 
-#[cfg(feature = "glsl")]
-mod apart;
 mod process;
 mod scratch;
+mod shader_worker;
 
 pub(crate) use process::Ran;
 pub(crate) use scratch::Scratch;
@@ -76,8 +75,7 @@ impl Tool {
 pub struct Tools {
     found: Vec<Program>,
     scratch: PathBuf,
-    #[cfg(feature = "glsl")]
-    apart: Option<apart::Workers>,
+    shader_workers: Option<shader_worker::Workers>,
 }
 
 /// A program that was found.
@@ -98,35 +96,23 @@ impl Tools {
             let path = config.tool(tool.name()).or_else(on_path)?;
             Some(Program { tool, path, identity: OnceLock::new() })
         };
-        Tools {
-            found: Tool::ALL.into_iter().filter_map(locate).collect(),
-            scratch,
-            #[cfg(feature = "glsl")]
-            apart: None,
-        }
+        Tools { found: Tool::ALL.into_iter().filter_map(locate).collect(), scratch, shader_workers: None }
     }
 
-    /// Has shaders compiled in other processes: those of a program that calls [`serve_shaders`] when it is started
-    /// with these arguments. A source that makes the compiler crash or hang then fails alone.
+    /// Compiles shaders in worker processes: those of a program that calls [`serve_shaders`] when it is started with
+    /// these arguments. A source that makes its compiler crash, or takes longer than `timeout`, then fails alone.
+    ///
+    /// Without this, shaders are compiled in this process, which a source that nests deep enough aborts.
     #[must_use]
-    pub fn compile_apart(self, program: PathBuf, args: Vec<OsString>) -> Tools {
-        #[cfg(feature = "glsl")]
-        return Tools { apart: Some(apart::Workers::new(program, args)), ..self };
-        #[cfg(not(feature = "glsl"))]
-        {
-            let _ = (program, args);
-            self
-        }
+    pub fn compile_apart(self, program: PathBuf, args: Vec<OsString>, timeout: Duration) -> Tools {
+        Tools { shader_workers: Some(shader_worker::Workers::new(program, args, timeout)), ..self }
     }
 
-    /// Starts a process that compiles, unless there is one, so that it is ready for a GLSL source that starts so.
+    /// Starts a worker process, unless there is one, so that it is ready for a GLSL source that starts so.
     pub(crate) fn start_compiler(&self, head: impl FnOnce() -> String, stage: Stage, target: Target) {
-        #[cfg(feature = "glsl")]
-        if let Some(apart) = &self.apart {
-            apart.warm_up(head, stage, target);
+        if let Some(workers) = &self.shader_workers {
+            workers.warm_up(head, stage, target);
         }
-        #[cfg(not(feature = "glsl"))]
-        let _ = (head, stage, target);
     }
 
     /// Compiles one stage of a shader.
@@ -136,11 +122,18 @@ impl Tools {
         options: &Options<'_>,
         includes: &mut dyn Includes,
     ) -> Result<Compiled, Diag> {
-        #[cfg(feature = "glsl")]
-        if let Some(apart) = &self.apart {
-            return apart.compile(source, options, includes);
+        match &self.shader_workers {
+            Some(workers) => workers.compile(source, options, includes),
+            None => kiln_shader::compile(source, options, includes),
         }
-        kiln_shader::compile(source, options, includes)
+    }
+
+    /// Lists the entry points of a WGSL source: stage and name.
+    pub(crate) fn wgsl_stages(&self, path: &str, text: &str) -> Result<Vec<(Stage, String)>, Diag> {
+        match &self.shader_workers {
+            Some(workers) => workers.wgsl_stages(path, text),
+            None => kiln_shader::wgsl_stages(path, text),
+        }
     }
 
     /// A program, if it was found.
@@ -174,15 +167,14 @@ impl Tools {
     }
 }
 
-/// What a process does for [`Tools::compile_apart`] until its input ends.
-pub fn serve_shaders(input: impl Read + Send, output: impl Write + Send) -> io::Result<()> {
-    #[cfg(feature = "glsl")]
-    return kiln_shader::serve(input, output);
-    #[cfg(not(feature = "glsl"))]
-    {
-        let _ = (input, output);
-        Ok(())
-    }
+/// Runs a worker process of [`Tools::compile_apart`] until its input ends. The process may map this many bytes of
+/// memory from then on, where the system has such limits.
+///
+/// # Errors
+/// When a request cannot be read or a response cannot be written.
+pub fn serve_shaders(input: impl Read + Send, output: impl Write + Send, memory: u64) -> io::Result<()> {
+    kiln_shader::limit_memory(memory);
+    kiln_shader::serve(input, output)
 }
 
 impl Program {

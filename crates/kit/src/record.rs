@@ -4,7 +4,7 @@ use crate::fs::Stamp;
 use crate::hash::Hash;
 use crate::share::WorkKey;
 use crate::wire::{Reader, Writer};
-use crate::{Diag, RelPath, Severity};
+use crate::{Diag, RelPath};
 use std::borrow::Cow;
 
 /// What a cook saw at a path.
@@ -178,26 +178,11 @@ fn get_path<'a>(r: &mut Reader<'a>) -> Option<Cow<'a, str>> {
 
 pub(crate) fn put_diags(w: &mut Writer, diags: &[Diag]) {
     w.count(diags.len());
-    for diag in diags {
-        w.u8(diag.severity as u8);
-        for text in [&*diag.code, &diag.path, &diag.at, &diag.message, &diag.hint] {
-            w.text(text);
-        }
-    }
+    diags.iter().for_each(|diag| w.diag(diag));
 }
 
 pub(crate) fn get_diags(r: &mut Reader<'_>) -> Option<Vec<Diag>> {
-    list(r, get_diag)
-}
-
-fn get_diag(r: &mut Reader<'_>) -> Option<Diag> {
-    let severity = match r.u8()? {
-        0 => Severity::Warning,
-        1 => Severity::Error,
-        _ => return None,
-    };
-    let mut text = || r.text().map(str::to_owned);
-    Some(Diag { severity, code: text()?.into(), path: text()?, at: text()?, message: text()?, hint: text()? })
+    list(r, Reader::diag)
 }
 
 fn put_stamp(w: &mut Writer, stamp: Stamp) {

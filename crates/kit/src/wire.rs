@@ -1,6 +1,8 @@
 //! The few primitives that the journal's records are written with: little-endian integers and length-prefixed
 //! bytes. Reading never trusts a length and never panics; `None` means the bytes are not what was written.
 
+use crate::{Diag, Severity};
+
 /// Appends values to a buffer.
 #[derive(Default)]
 pub struct Writer(Vec<u8>);
@@ -53,6 +55,14 @@ impl Writer {
     /// Bytes whose length the reader knows.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
+    }
+
+    /// A diagnostic.
+    pub fn diag(&mut self, diag: &Diag) {
+        self.u8(diag.severity as u8);
+        for text in [&*diag.code, &diag.path, &diag.at, &diag.message, &diag.hint] {
+            self.text(text);
+        }
     }
 
     /// What was written.
@@ -115,6 +125,24 @@ impl<'a> Reader<'a> {
         let (head, tail) = self.0.split_first_chunk::<N>()?;
         self.0 = tail;
         Some(*head)
+    }
+
+    /// A diagnostic.
+    pub fn diag(&mut self) -> Option<Diag> {
+        let severity = match self.u8()? {
+            0 => Severity::Warning,
+            1 => Severity::Error,
+            _ => return None,
+        };
+        let mut text = || self.text().map(str::to_owned);
+        Some(Diag {
+            severity,
+            code: text()?.into(),
+            path: text()?,
+            at: text()?,
+            message: text()?,
+            hint: text()?,
+        })
     }
 
     /// Whether everything was read.

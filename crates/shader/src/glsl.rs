@@ -3,10 +3,10 @@
 //! glslang recurses as deep as expressions are long, so that it runs on a stack of its own. Its symbol tables are
 //! shared behind its own locks, everything else belongs to the thread; a compilation starts and ends on one thread.
 
-use crate::apart::{Channel, run_apart};
 use crate::embed::embed;
 use crate::messages::Findings;
-use crate::{Compiled, Include, Includes, Language, Options, Source, Stage, Target};
+use crate::stack::with_stack;
+use crate::{Compiled, Include, Includes, Language, MAX_TEXT, Options, Source, Stage, Target};
 use glslang::error::{GlslangError, GlslangErrorLog};
 use glslang::include::{IncludeHandler, IncludeResult, IncludeType};
 use glslang::{
@@ -16,47 +16,19 @@ use glslang::{
 use kiln_kit::Diag;
 use std::collections::BTreeMap;
 
-/// The stack of a compilation, of which only what is touched costs anything.
-const STACK: usize = 512 << 20;
-/// What a source and its includes may have together: `x+x+x…` nests one level in two bytes, of under a kilobyte each.
-const MAX_TEXT: usize = 1 << 20;
+/// The stack of a compilation: `x+x+x…` nests one level in two bytes, of under a kilobyte each.
+const STACK: usize = MAX_TEXT * 512;
 /// How deep includes may lie in each other.
 const MAX_DEPTH: usize = 64;
-
-/// What glslang is asked.
-pub(crate) struct Job {
-    pub(crate) text: String,
-    pub(crate) language: Language,
-    pub(crate) stage: Stage,
-    pub(crate) target: Target,
-}
-
-/// What it tells: the module and the log, or the log alone.
-pub(crate) type Told = Result<(Vec<u32>, String), String>;
-
-/// Leads from an include at a depth to the path and the text of a file.
-pub(crate) type Ask<'a> = &'a mut (dyn FnMut(Include<'_>, usize) -> Option<(String, String)> + Send);
 
 pub(crate) fn compile(
     source: &Source<'_>,
     options: &Options<'_>,
     includes: &mut dyn Includes,
-    apart: Option<&mut dyn Channel>,
 ) -> Result<Compiled, Diag> {
-    if source.text.len() > MAX_TEXT {
-        let message = format!("the source has more than {} MiB", MAX_TEXT >> 20);
-        return Err(Diag::error("shader-compile", message).path(source.path));
-    }
     let mut follow = Follow { source, includes, texts: BTreeMap::new(), left: MAX_TEXT, fault: None };
     follow.add(source.path, source.text);
-    let text = with_head(source, options);
-    let job = Job { text, language: source.language, stage: source.stage, target: options.target };
-    let ask: Ask<'_> = &mut |include, depth| follow.include(include, depth);
-    let done = match apart {
-        Some(channel) => run_apart(&job, ask, channel),
-        None => run(&job, ask),
-    };
-    let done = done.map_err(|diag| diag.path(source.path))?;
+    let done = with_stack(STACK, || run(source, options, &mut follow)).map_err(|d| d.path(source.path))?;
     let Follow { texts, fault, .. } = follow;
     if let Some(fault) = fault {
         return Err(fault);
@@ -72,23 +44,17 @@ pub(crate) fn compile(
     }
 }
 
-/// Does a job in this process, on a thread with a stack that is large enough.
-pub(crate) fn run(job: &Job, ask: Ask<'_>) -> Result<Told, Diag> {
-    std::thread::scope(|scope| {
-        // The name is that of the threads whose panics are reported as errors of their asset.
-        let thread = std::thread::Builder::new().name("kiln-glslang".into()).stack_size(STACK);
-        let started = thread.spawn_scoped(scope, || run_here(job, ask));
-        let started = started.map_err(|e| Diag::error("threads", format!("cannot start a thread: {e}")))?;
-        Ok(started.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    })
-}
-
-fn run_here(job: &Job, ask: Ask<'_>) -> Told {
+/// Runs glslang; returns the module and the log, or the log alone.
+fn run(
+    source: &Source<'_>,
+    options: &Options<'_>,
+    follow: &mut Follow<'_>,
+) -> Result<(Vec<u32>, String), String> {
     let compiler = Compiler::acquire().ok_or("ERROR: glslang cannot be started")?;
-    let hlsl = job.language == Language::Hlsl;
+    let hlsl = source.language == Language::Hlsl;
     let how = CompilerOptions {
         source_language: if hlsl { SourceLanguage::HLSL } else { SourceLanguage::GLSL },
-        target: target(job.target),
+        target: target(options.target),
         version_profile: None,
         messages: if hlsl {
             ShaderMessage::READ_HLSL | ShaderMessage::HLSL_OFFSETS | ShaderMessage::HLSL_ENABLE_16BIT_TYPES
@@ -96,11 +62,11 @@ fn run_here(job: &Job, ask: Ask<'_>) -> Told {
             ShaderMessage::DEFAULT
         },
     };
-    let text = ShaderSource::from(job.text.as_str());
+    let text = ShaderSource::from(with_head(source, options));
     let none: Option<&[(&str, Option<&str>)]> = None;
-    let mut handler = Handler(ask);
+    let mut handler = Handler(follow);
     let input =
-        ShaderInput::new(&text, stage(job.stage), &how, none, Some(&mut handler)).map_err(|e| told(&e))?;
+        ShaderInput::new(&text, stage(source.stage), &how, none, Some(&mut handler)).map_err(|e| told(&e))?;
     let mut shader = Shader::new(compiler, input);
     if hlsl {
         shader.entry_point("main");
@@ -194,12 +160,12 @@ impl Follow<'_> {
 }
 
 /// Passes includes on.
-struct Handler<'a>(Ask<'a>);
+struct Handler<'a, 'f>(&'a mut Follow<'f>);
 
-impl IncludeHandler for Handler<'_> {
+impl IncludeHandler for Handler<'_, '_> {
     fn include(&mut self, ty: IncludeType, name: &str, from: &str, depth: usize) -> Option<IncludeResult> {
         let system = ty == IncludeType::System;
-        let (name, data) = (self.0)(Include { name, from, system }, depth)?;
+        let (name, data) = self.0.include(Include { name, from, system }, depth)?;
         Some(IncludeResult { name, data })
     }
 }

@@ -4,32 +4,39 @@
 //! ([`Includes`]). Every module that comes out has one entry point, and that is called `main`. Messages of the
 //! compilers become diagnostics with file, line and the source line.
 //!
-//! A program that compiles what it does not trust does it with `compile_apart`: glslang is large, written in C++,
-//! and has no limits of its own.
+//! glslang and naga recurse as deep as a source nests, have no limits of their own, and abort the process when the
+//! stack or the memory is exhausted. A program that compiles sources it does not trust does it in a worker process
+//! ([`compile_apart`], [`serve`]).
 //!
 //! glslang's C++ is behind the feature `glsl`, which is on by default; without it GLSL and HLSL are refused with a
 //! message that says so.
 
-#[cfg(feature = "glsl")]
-mod apart;
 #[cfg(feature = "glsl")]
 mod embed;
 #[cfg(feature = "glsl")]
 mod glsl;
 mod messages;
 mod scan;
+mod stack;
 mod stage;
 mod wgsl;
+mod worker;
 
-#[cfg(feature = "glsl")]
-pub use apart::{Channel, learn, read_frame, serve, write_frame};
 pub use kiln_format::spv::Stage;
 pub use messages::{Finding, Findings};
 pub use scan::{Reference, references};
 pub use stage::{Language, language_of, stage_of};
 pub use wgsl::stages as wgsl_stages;
+pub use worker::{
+    Channel, WorkerError, compile_apart, limit_memory, read_frame, serve, warm_up, wgsl_stages_apart,
+    write_frame,
+};
 
 use kiln_kit::Diag;
+
+/// The most bytes that a source and its includes may have together: beyond what people or generators write, and few
+/// enough that an expression as long as that fits the stack of glslang.
+const MAX_TEXT: usize = 1 << 20;
 
 /// What a module has to run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,17 +142,25 @@ impl Compiled {
     }
 }
 
-/// Compiles one stage in this process. Slang and finished modules are no business of this crate.
+/// Compiles one stage in this process, on a thread with a large stack. Slang and finished modules are no business of
+/// this crate.
+///
+/// A source that is made to nest hundreds of thousands of levels deep, or to exhaust the memory, aborts the process:
+/// neither glslang nor naga has limits. Use [`compile_apart`] for sources that are not trusted.
+///
+/// # Errors
+/// When the source is refused by its compiler, holds a zero byte, has more than 1 MiB, or is in a language that this
+/// build of Kiln cannot compile.
 pub fn compile(
     source: &Source<'_>,
     options: &Options<'_>,
     includes: &mut dyn Includes,
 ) -> Result<Compiled, Diag> {
-    check(source)?;
+    check(source.path, source.text)?;
     match source.language {
         Language::Wgsl => wgsl::compile(source, options),
         #[cfg(feature = "glsl")]
-        Language::Glsl | Language::Hlsl => glsl::compile(source, options, includes, None),
+        Language::Glsl | Language::Hlsl => glsl::compile(source, options, includes),
         language => {
             let _ = includes;
             let message = format!("this build of Kiln cannot compile {}", language.name());
@@ -156,24 +171,13 @@ pub fn compile(
     }
 }
 
-/// Compiles one stage, as [`compile`] does, with what is written in C++ at the other end of a channel.
-#[cfg(feature = "glsl")]
-pub fn compile_apart(
-    source: &Source<'_>,
-    options: &Options<'_>,
-    includes: &mut dyn Includes,
-    channel: &mut dyn Channel,
-) -> Result<Compiled, Diag> {
-    check(source)?;
-    match source.language {
-        Language::Glsl | Language::Hlsl => glsl::compile(source, options, includes, Some(channel)),
-        _ => compile(source, options, includes),
+fn check(path: &str, text: &str) -> Result<(), Diag> {
+    if text.contains('\0') {
+        return Err(Diag::error("shader-encoding", "the source holds a zero byte").path(path));
     }
-}
-
-fn check(source: &Source<'_>) -> Result<(), Diag> {
-    match source.text.contains('\0') {
-        true => Err(Diag::error("shader-encoding", "the source holds a zero byte").path(source.path)),
-        false => Ok(()),
+    if text.len() > MAX_TEXT {
+        let message = format!("the source has {} bytes, more than {} MiB", text.len(), MAX_TEXT >> 20);
+        return Err(Diag::error("shader-compile", message).path(path).hint("split it"));
     }
+    Ok(())
 }

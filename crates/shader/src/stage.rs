@@ -50,6 +50,16 @@ impl Language {
             Language::Spirv => "SPIR-V",
         }
     }
+
+    /// The compiler that takes it.
+    pub(crate) fn compiler(self) -> &'static str {
+        match self {
+            Language::Glsl | Language::Hlsl => "glslang",
+            Language::Wgsl => "naga",
+            Language::Slang => "slangc",
+            Language::Spirv => "none",
+        }
+    }
 }
 
 /// The language of a file, by its last extension: `glsl` or that of a stage, `hlsl`, `wgsl`, `slang`, `spv`.

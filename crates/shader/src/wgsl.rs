@@ -3,6 +3,7 @@
 //! WGSL has no preprocessor and no includes; the defines of the settings are its `override` constants. Positions are
 //! left as the shader gives them: the Y axis of clip space is not turned round.
 
+use crate::stack::with_stack;
 use crate::{Compiled, Options, Source, Stage};
 use kiln_kit::Diag;
 use naga::back::spv;
@@ -12,14 +13,33 @@ use naga::{Module, ShaderStage};
 /// The name of every entry point that is written.
 const ENTRY: &str = "main";
 
-/// The entry points of a file: stage and name, in its order. Stages that Vulkan does not have are passed over.
+/// The stack of a compilation. naga recurses where expressions, statements and constants nest, a kilobyte or so deep
+/// for each level: people nest a few dozen levels, generators a few thousand.
+const STACK: usize = 64 << 20;
+
+/// Lists the entry points of a WGSL source: stage and name, in the order of the source. Stages that Vulkan does not
+/// have are left out.
+///
+/// Runs in this process, which a source that nests very deep aborts, as [`compile`](crate::compile) says;
+/// [`wgsl_stages_apart`](crate::wgsl_stages_apart) is for sources that are not trusted.
+///
+/// # Errors
+/// When the source is not WGSL.
 pub fn stages(path: &str, text: &str) -> Result<Vec<(Stage, String)>, Diag> {
-    let module = parse(path, text)?;
-    let entries = module.entry_points.iter();
-    Ok(entries.filter_map(|entry| Some((stage(entry.stage)?, entry.name.clone()))).collect())
+    crate::check(path, text)?;
+    let run = || {
+        let module = parse(path, text)?;
+        let entries = module.entry_points.iter();
+        Ok(entries.filter_map(|entry| Some((stage(entry.stage)?, entry.name.clone()))).collect())
+    };
+    with_stack(STACK, run).map_err(|d| d.path(path))?
 }
 
 pub(crate) fn compile(source: &Source<'_>, options: &Options<'_>) -> Result<Compiled, Diag> {
+    with_stack(STACK, || run(source, options)).map_err(|d| d.path(source.path))?
+}
+
+fn run(source: &Source<'_>, options: &Options<'_>) -> Result<Compiled, Diag> {
     let bad = |message: String| Diag::error("shader-compile", message).path(source.path);
     let mut module = parse(source.path, source.text)?;
     let entries = module.entry_points.iter().filter(|e| stage(e.stage) == Some(source.stage));

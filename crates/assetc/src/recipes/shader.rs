@@ -86,7 +86,7 @@ impl Recipe for Shader {
     }
 
     fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, tools: &Tools) -> Result<Vec<Row>, Diag> {
-        for job in jobs(cx)? {
+        for job in jobs(cx, tools)? {
             let module = job.compile(cx, settings, tools)?;
             let module = external::optimize(tools, settings, module).map_err(|d| d.path(&job.path))?;
             job.check(&module)?;
@@ -111,7 +111,7 @@ struct Job {
 }
 
 /// What a folder asks for, by stage.
-fn jobs(cx: &mut Cook<'_>) -> Result<Vec<Job>, Diag> {
+fn jobs(cx: &mut Cook<'_>, tools: &Tools) -> Result<Vec<Job>, Diag> {
     let files: Vec<&Entry> = cx.list(cx.source())?.into_iter().filter(|entry| entry.file.is_some()).collect();
     let mut jobs: Vec<Job> = Vec::new();
     for entry in files {
@@ -121,7 +121,7 @@ fn jobs(cx: &mut Cook<'_>) -> Result<Vec<Job>, Diag> {
             Some(stage) => vec![stage],
             None if language == Language::Wgsl => {
                 let text = text(cx, &entry.path)?;
-                let found = kiln_shader::wgsl_stages(entry.path.as_str(), &text)?;
+                let found = tools.wgsl_stages(entry.path.as_str(), &text)?;
                 let mut stages: Vec<Stage> = found.into_iter().map(|(stage, _)| stage).collect();
                 stages.sort();
                 stages.dedup();

@@ -412,10 +412,8 @@ mod programs {
 }
 
 /// What compiles a shader in the product: the program itself, in a process of its own.
-#[cfg(feature = "glsl")]
 struct Apart(std::process::Child);
 
-#[cfg(feature = "glsl")]
 impl Apart {
     fn new() -> Apart {
         let mut command = Command::new(env!("CARGO_BIN_EXE_assetc"));
@@ -424,20 +422,18 @@ impl Apart {
     }
 }
 
-#[cfg(feature = "glsl")]
 impl kiln_shader::Channel for Apart {
     fn send(&mut self, frame: &[u8]) {
         kiln_shader::write_frame(self.0.stdin.as_mut().unwrap(), frame).unwrap();
     }
 
-    fn receive(&mut self) -> Result<Vec<u8>, kiln_kit::Diag> {
+    fn receive(&mut self) -> Result<Vec<u8>, kiln_shader::WorkerError> {
         Ok(kiln_shader::read_frame(self.0.stdout.as_mut().unwrap()).unwrap())
     }
 }
 
 #[test]
-#[cfg(feature = "glsl")]
-fn a_process_of_its_own_compiles_as_this_one_does() {
+fn worker_compiles_as_this_process_does() {
     use kiln_shader::{Include, Included, Includes, Language, Options, Source, Stage, Target};
     struct One;
     impl Includes for One {
@@ -453,9 +449,13 @@ fn a_process_of_its_own_compiles_as_this_one_does() {
     let defines = [("A".to_owned(), "1".to_owned())];
     for target in Target::ALL {
         let options = Options { target, debug: true, defines: &defines };
-        for (text, language, fine) in
-            [(good, Language::Glsl, true), (bad, Language::Glsl, false), (hlsl, Language::Hlsl, true)]
-        {
+        for (text, language, fine) in [
+            (good, Language::Glsl, cfg!(feature = "glsl")),
+            (bad, Language::Glsl, false),
+            (hlsl, Language::Hlsl, cfg!(feature = "glsl")),
+            (WGSL, Language::Wgsl, true),
+            ("@vertex fn f() -> @builtin(position) vec4f {\n  return x;\n}", Language::Wgsl, false),
+        ] {
             let source = Source { path: "a.source", text, language, stage: Stage::Vertex };
             let here = kiln_shader::compile(&source, &options, &mut One);
             let there = kiln_shader::compile_apart(&source, &options, &mut One, &mut apart);
@@ -463,6 +463,8 @@ fn a_process_of_its_own_compiles_as_this_one_does() {
             assert_eq!(there.map(|it| (it.words, it.warnings)), here.map(|it| (it.words, it.warnings)));
         }
     }
+    let stages = |text| kiln_shader::wgsl_stages_apart("a", text, &mut apart);
+    assert_eq!([WGSL, "fn"].map(stages), [WGSL, "fn"].map(|text| kiln_shader::wgsl_stages("a", text)));
     drop(apart.0.stdin.take());
     assert!(apart.0.wait().unwrap().success());
 }

@@ -186,7 +186,11 @@ pub(super) enum Command {
     Manual(Manual),
     /// Compile the shaders that come in on standard input; not for people
     #[command(name = SERVE_SHADERS, hide = true)]
-    ServeShaders,
+    ServeShaders {
+        /// How many bytes of memory it may map
+        #[arg(default_value_t = u64::MAX)]
+        memory: u64,
+    },
 }
 
 /// The command that the program starts itself with to compile shaders in a process of its own.

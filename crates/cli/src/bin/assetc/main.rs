@@ -6,15 +6,17 @@ mod build;
 mod cache;
 mod inspect;
 mod report;
+mod shader_limits;
 mod watch;
 
 use ::assetc::config::{self, Config, Preset, Roots};
 use ::assetc::tools::{Tools, serve_shaders};
-use args::{BuildArgs, Cli, Command, Common, PackCommand, SERVE_SHADERS};
+use args::{BuildArgs, Cli, Command, Common, PackCommand};
 use clap::{CommandFactory, Parser};
 use kiln_cli::progress::Verbosity;
 use kiln_cli::voice::{OK, TROUBLE, Voice};
 use kiln_kit::{Diag, Json};
+use shader_limits::ShaderLimits;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -57,8 +59,8 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Explain { source }) => inspect::explain(session, &source),
         Some(Command::Graph { path }) => inspect::graph(session, path.as_deref()),
         Some(Command::Manual(manual)) => manual.run(&session.voice, Cli::command()),
-        Some(Command::ServeShaders) => {
-            let served = serve_shaders(io::stdin(), io::stdout());
+        Some(Command::ServeShaders { memory }) => {
+            let served = serve_shaders(io::stdin(), io::stdout(), memory);
             served.map(|()| OK).map_err(|e| Diag::error("shader-compiler", e.to_string()))
         }
     }
@@ -72,6 +74,7 @@ struct Session {
     output: Option<PathBuf>,
     preset: Option<String>,
     voice: Voice,
+    shader_limits: ShaderLimits,
 }
 
 impl Session {
@@ -85,7 +88,8 @@ impl Session {
             dir = entered.map_err(|e| trouble(format!("cannot work in {}: {e}", other.display())))?;
         }
         let output = common.output.map(|output| dir.join(output));
-        Ok(Session { dir, output, preset: common.preset, voice: common.flags.into() })
+        let shader_limits = ShaderLimits::read(&kiln_cli::store::env)?;
+        Ok(Session { dir, output, preset: common.preset, voice: common.flags.into(), shader_limits })
     }
 
     /// The configuration; what is odd about it is said.
@@ -122,7 +126,9 @@ impl Session {
         );
         let tools = Tools::find(config, &search, std::env::temp_dir());
         match std::env::current_exe() {
-            Ok(program) => tools.compile_apart(program, vec![SERVE_SHADERS.into()]),
+            Ok(program) => {
+                tools.compile_apart(program, self.shader_limits.args(), self.shader_limits.timeout)
+            }
             Err(_) => tools,
         }
     }

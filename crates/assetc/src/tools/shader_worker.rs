@@ -1,0 +1,290 @@
+//! A pool of worker processes that compile shaders, so that a source that makes its compiler crash or hang fails alone.
+//!
+//! A worker serves any number of sources, one after the other. One that crashes, sends garbage or misses its deadline
+//! is killed, and the next source gets another. Starting a worker that compiles GLSL takes a hundred times as long as
+//! compiling a usual source, so that a busy one is waited for before another is started.
+
+use kiln_kit::Diag;
+use kiln_shader::{
+    Channel, Compiled, Includes, Language, Options, Source, Stage, Target, WorkerError, compile_apart,
+    read_frame, warm_up, wgsl_stages_apart, write_frame,
+};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a busy worker is waited for before another is started: about as long as one takes to be ready, which is
+/// long for glslang, that has its built-in symbols to load, and short for naga.
+const QUEUE_GLSLANG: Duration = Duration::from_millis(250);
+const QUEUE_NAGA: Duration = Duration::from_millis(10);
+
+/// Worker processes of one program.
+#[derive(Debug)]
+pub(crate) struct Workers {
+    program: PathBuf,
+    args: Vec<OsString>,
+    timeout: Duration,
+    pool: Mutex<Pool>,
+    /// A worker has become idle, or is gone.
+    freed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Pool {
+    idle: Vec<Worker>,
+    busy: usize,
+}
+
+impl Workers {
+    /// A pool of processes of this program, each of which may take this long for a source.
+    pub(super) fn new(program: PathBuf, args: Vec<OsString>, timeout: Duration) -> Workers {
+        Workers { program, args, timeout, pool: Mutex::default(), freed: Condvar::new() }
+    }
+
+    /// Starts a worker for GLSL unless there is one.
+    pub(super) fn warm_up(&self, head: impl FnOnce() -> String, stage: Stage, target: Target) {
+        let mut pool = self.pool();
+        if pool.idle.is_empty() && pool.busy == 0 {
+            // A failure is reported when the next source tries again.
+            let Ok(mut worker) = self.start() else { return };
+            warm_up(&head(), stage, target, &mut worker);
+            worker.warming_up = true;
+            pool.idle.push(worker);
+        }
+    }
+
+    /// Compiles one stage in a worker.
+    pub(super) fn compile(
+        &self,
+        source: &Source<'_>,
+        options: &Options<'_>,
+        includes: &mut dyn Includes,
+    ) -> Result<Compiled, Diag> {
+        let queue = if source.language == Language::Wgsl { QUEUE_NAGA } else { QUEUE_GLSLANG };
+        self.run(source.path, queue, |worker| compile_apart(source, options, includes, worker))
+    }
+
+    /// Lists the entry points of a WGSL source in a worker.
+    pub(super) fn wgsl_stages(&self, path: &str, text: &str) -> Result<Vec<(Stage, String)>, Diag> {
+        self.run(path, QUEUE_NAGA, |worker| wgsl_stages_apart(path, text, worker))
+    }
+
+    /// Runs a request in an idle worker or in a new one.
+    fn run<T>(
+        &self,
+        path: &str,
+        queue: Duration,
+        mut request: impl FnMut(&mut Worker) -> Result<T, Diag>,
+    ) -> Result<T, Diag> {
+        let none_free = |pool: &mut Pool| pool.idle.is_empty() && pool.busy > 0;
+        let waited = self.freed.wait_timeout_while(self.pool(), queue, none_free);
+        let (mut pool, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        pool.busy += 1;
+        let mut busy = Busy { workers: self, worker: pool.idle.pop() };
+        drop(pool);
+        let reused = busy.worker.is_some();
+        let result = request(busy.ready(path)?);
+        // The sources before this one may be to blame, for the memory that they left the worker with.
+        if reused && busy.worker.take_if(|worker| worker.state == State::Crashed).is_some() {
+            return request(busy.ready(path)?);
+        }
+        result
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn start(&self) -> Result<Worker, Diag> {
+        let failed = |why: String| {
+            Diag::error("shader-compiler", format!("the shader worker cannot be started: {why}"))
+        };
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|e| failed(format!("{}: {e}", self.program.display())))?;
+        let (Some(input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(failed("it has no pipes".into()));
+        };
+        // A thread that does nothing but read, because reading a pipe has no deadline.
+        let (found, frames) = mpsc::channel();
+        let spawned = thread::Builder::new().name("kiln-shader-pipe".into()).spawn(move || {
+            while let Ok(frame) = read_frame(&mut output) {
+                if found.send(frame).is_err() {
+                    break;
+                }
+            }
+        });
+        let worker = Worker {
+            child,
+            input,
+            frames,
+            timeout: self.timeout,
+            deadline: Instant::now(),
+            warming_up: false,
+            state: State::Ready,
+        };
+        spawned.map(|_| worker).map_err(|e| failed(e.to_string()))
+    }
+}
+
+/// A worker in use, which is idle again afterwards unless it is lost.
+struct Busy<'a> {
+    workers: &'a Workers,
+    worker: Option<Worker>,
+}
+
+impl Busy<'_> {
+    /// The worker with a new deadline, started where there is none.
+    fn ready(&mut self, path: &str) -> Result<&mut Worker, Diag> {
+        let worker = match self.worker.take() {
+            Some(worker) => worker,
+            None => self.workers.start().map_err(|diag| diag.path(path))?,
+        };
+        let worker = self.worker.insert(worker);
+        worker.deadline = Instant::now() + worker.timeout;
+        Ok(worker)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        let mut pool = self.workers.pool();
+        pool.busy -= 1;
+        pool.idle.extend(self.worker.take_if(|worker| worker.state == State::Ready));
+        drop(pool);
+        self.workers.freed.notify_one();
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Ready,
+    Crashed,
+    TimedOut,
+}
+
+/// One process, which ends with this value.
+#[derive(Debug)]
+struct Worker {
+    child: Child,
+    input: ChildStdin,
+    frames: mpsc::Receiver<Vec<u8>>,
+    timeout: Duration,
+    /// When the current source has to be finished, however many includes it asks for.
+    deadline: Instant,
+    /// The response to [`warm_up`] is still to come.
+    warming_up: bool,
+    state: State,
+}
+
+impl Worker {
+    fn next_frame(&mut self) -> Result<Vec<u8>, WorkerError> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        self.frames.recv_timeout(left).map_err(|error| match error {
+            mpsc::RecvTimeoutError::Timeout => {
+                self.state = State::TimedOut;
+                WorkerError::TimedOut(self.timeout)
+            }
+            mpsc::RecvTimeoutError::Disconnected => {
+                self.state = State::Crashed;
+                // One that ended by itself keeps its exit status.
+                let _ = self.child.kill();
+                let status = self.child.wait().map(|status| status.to_string());
+                WorkerError::Crashed(status.unwrap_or_else(|e| e.to_string()))
+            }
+        })
+    }
+}
+
+impl Channel for Worker {
+    fn send(&mut self, frame: &[u8]) {
+        // A worker that does not take the frame is found dead, or late, by `receive`.
+        let _ = write_frame(&mut self.input, frame);
+    }
+
+    fn receive(&mut self) -> Result<Vec<u8>, WorkerError> {
+        if std::mem::take(&mut self.warming_up) {
+            self.next_frame()?;
+        }
+        self.next_frame()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use kiln_shader::{Include, Included};
+
+    struct Nothing;
+
+    impl Includes for Nothing {
+        fn include(&mut self, _: Include<'_>) -> Option<Included> {
+            None
+        }
+    }
+
+    fn workers(script: &str) -> Workers {
+        Workers::new("/bin/sh".into(), vec!["-c".into(), script.into()], Duration::from_millis(300))
+    }
+
+    fn compile(workers: &Workers, language: Language) -> Result<Compiled, Diag> {
+        let source = Source { path: "a.vert", text: "", language, stage: Stage::Vertex };
+        let options = Options { target: Target::Vulkan1_2, debug: false, defines: &[] };
+        workers.compile(&source, &options, &mut Nothing)
+    }
+
+    /// Compiles with a script for a worker; returns the error, after which no worker is left.
+    #[track_caller]
+    fn error(script: &str, language: Language) -> String {
+        let workers = workers(script);
+        let error = compile(&workers, language).unwrap_err();
+        let pool = workers.pool();
+        assert!(pool.idle.is_empty() && pool.busy == 0);
+        assert_eq!((&*error.code, error.path.as_str()), ("shader-compiler", "a.vert"), "{error}");
+        error.message
+    }
+
+    #[test]
+    fn lost_worker_fails_one_source_and_names_the_compiler() {
+        let glsl = |script| error(script, Language::Glsl);
+        assert_eq!(glsl("sleep 600"), "glslang did not finish this source within 0.3 seconds");
+        assert_eq!(
+            error("kill -SEGV $$", Language::Wgsl),
+            "naga crashed or ran out of memory while it compiled this source (signal: 11 (SIGSEGV))"
+        );
+        assert!(glsl("exit 3").ends_with("(exit status: 3)"));
+        assert!(glsl("printf '\\377\\377\\377\\377'; sleep 600").contains("crashed"));
+        assert!(glsl("printf '\\001\\000\\000\\000x'; sleep 600").contains("invalid response"));
+        let missing = Workers::new("/no/such/program".into(), vec![], Duration::from_secs(1));
+        let missing = compile(&missing, Language::Wgsl).unwrap_err();
+        assert!(missing.message.contains("/no/such/program") && missing.path == "a.vert", "{missing}");
+    }
+
+    #[test]
+    fn questions_about_includes_do_not_extend_the_deadline() {
+        // A question for an include, again and again.
+        let question = "\\013\\000\\000\\000\\000\\001\\000\\000\\000b\\000\\000\\000\\000\\000";
+        let script = format!("while printf '{question}'; do sleep 0.05; done");
+        assert!(error(&script, Language::Hlsl).contains("did not finish"));
+    }
+
+    #[test]
+    fn crash_of_a_used_worker_is_tried_again_in_a_new_one() {
+        // The first worker answers its first source and dies on the second; the worker after it does the same.
+        let answer = "printf '\\011\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000\\000'";
+        let workers = workers(&format!("{answer}; head -c 60 > /dev/null"));
+        for _ in 0..3 {
+            assert_eq!(compile(&workers, Language::Wgsl).unwrap().words, [0u32; 0]);
+        }
+    }
+}
