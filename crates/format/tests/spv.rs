@@ -255,6 +255,8 @@ fn deep_and_wide_types_cost_no_more_than_their_bytes() {
     for id in 101..60_000 {
         m = m.op(28, &[id, id - 1, 99]);
     }
+    // A structure of many of them: each is looked at once, not once for each level.
+    m = m.op(30, &[&[60_001][..], &[59_999; 60_000]].concat());
     let bytes = m.op(32, &[60_000, 1, 59_999]).op(59, &[60_000, 7, 1]).functions().bytes();
     let found = Reflection::read(&bytes).unwrap();
     assert_eq!(found.inputs[0].ty, format!("float[{}]", u32::MAX));

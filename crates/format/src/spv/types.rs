@@ -87,7 +87,7 @@ pub(super) enum Shape {
         image: u32,
     },
     AccelerationStructure,
-    /// `None` where the length is known to the pipeline or the caller alone.
+    /// Elements that are no arrays themselves. `None` where the length is known to the pipeline or the caller alone.
     Array {
         of: u32,
         count: Option<u32>,
@@ -162,11 +162,15 @@ impl Types {
                 let (of, count) = (word(1)?, self.value(word(2)?));
                 let stride = told.of(word(0)?, decoration::ARRAY_STRIDE);
                 let each = stride.unwrap_or(0).max(known(of)?);
-                (Shape::Array { of, count }, each.saturating_mul(count.unwrap_or(0)))
+                let size = each.saturating_mul(count.unwrap_or(0));
+                // Arrays of arrays are kept as one, so that nobody has to walk through all of them again.
+                let (of, inner, _) = self.element(of);
+                let count = count.zip(inner).map(|(outer, inner)| outer.saturating_mul(inner));
+                (Shape::Array { of, count }, size)
             }
             op::TYPE_RUNTIME_ARRAY => {
                 known(word(1)?)?;
-                (Shape::Array { of: word(1)?, count: None }, 0)
+                (Shape::Array { of: self.element(word(1)?).0, count: None }, 0)
             }
             op::TYPE_STRUCT => (Shape::Struct, 0),
             op::TYPE_POINTER => (Shape::Pointer { to: word(2)? }, pointer_size(word(1)?)),
@@ -208,13 +212,11 @@ impl Types {
     }
 
     /// What an array holds, at any depth, and how many of it there are; `None` where that is open.
-    pub(super) fn element(&self, mut id: u32) -> (u32, Option<u32>, bool) {
-        let (mut total, mut is_array) = (Some(1u32), false);
-        while let Some(Type { shape: Shape::Array { of, count }, .. }) = self.get(id) {
-            total = total.zip(*count).map(|(total, count)| total.saturating_mul(count));
-            (id, is_array) = (*of, true);
+    pub(super) fn element(&self, id: u32) -> (u32, Option<u32>, bool) {
+        match self.get(id) {
+            Some(Type { shape: Shape::Array { of, count }, .. }) => (*of, *count, true),
+            _ => (id, Some(1), false),
         }
-        (id, total, is_array)
     }
 
     /// What a descriptor of this type is, in this storage class.
