@@ -1,9 +1,9 @@
 //! The only window a cook has: it reads sources, emits outputs and warns through [`Cook`], and everything it
 //! saw is recorded on the way.
 
+use crate::fold::fold;
 use crate::fs::{Entry, Fs, Staged, Stamp, Tree};
 use crate::hash::Hash;
-use crate::path::fold;
 use crate::record::{Input, Seen};
 use crate::remote::Blob;
 use crate::share::{Made, WorkKey, Works};

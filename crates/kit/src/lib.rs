@@ -6,6 +6,7 @@
 pub mod cache;
 pub mod cook;
 pub mod diag;
+mod fold;
 pub mod fs;
 pub mod glob;
 pub mod hash;

@@ -274,13 +274,22 @@ fn journal(name: &str, error: &std::io::Error) -> Diag {
     Diag::error("journal-unwritable", format!("cannot write the journal: {error}")).path(name)
 }
 
-/// A source that writes a path, and another one that writes the same, or one that differs in case only: where file
-/// systems do not tell capital letters from small ones, the later of them would win.
+/// Reports a source that writes the path that another one writes, or one that some file system takes for the same,
+/// where the later of them would win. Names that differ in Unicode normalization only look alike and are escaped.
 pub fn conflict((source, output): (&RelPath, &RelPath), (other, same): (&RelPath, &RelPath)) -> Diag {
     let message = match output == same {
         true => format!("{source} and {other} both write {output}"),
         false => {
-            format!("{source} and {other} write {output} and {same}, which are one file on many systems")
+            let case_only = output.as_str().to_lowercase() == same.as_str().to_lowercase();
+            let name = |path: &RelPath| match case_only {
+                true => path.to_string(),
+                false => path.as_str().escape_default().to_string(),
+            };
+            format!(
+                "{source} and {other} write {} and {}, which are one file on many systems",
+                name(output),
+                name(same)
+            )
         }
     };
     Diag::error("output-conflict", message).path(source).hint("rename one of them")

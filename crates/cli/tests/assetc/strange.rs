@@ -296,3 +296,32 @@ fn a_source_that_changes_while_it_is_read_is_never_mixed() {
     let last = versions.iter().position(|bytes| *bytes == p.read("assets/a.png"));
     assert!(p.read("runtime/a.ktx2") == results[last.expect("whole, now that nobody writes")]);
 }
+
+/// File systems that ignore case or Unicode normalization cannot hold both outputs.
+#[cfg(target_os = "linux")]
+#[test]
+fn sources_whose_outputs_are_one_file_on_some_systems_are_refused() {
+    let p = Project::new();
+    let pairs = [
+        ("\u{e9}", "e\u{301}"),
+        ("stra\u{df}e", "STRASSE"),
+        ("\u{fb01}re", "FIRE"),
+        ("\u{3bf}\u{3b4}\u{3cc}\u{3c2}", "\u{39f}\u{394}\u{38c}\u{3a3}"),
+        ("co\u{ad}op", "coop"),
+    ];
+    for name in pairs.iter().flat_map(|(a, b)| [a, b]).chain([&"\u{131}", &"i"]) {
+        p.write(&format!("assets/{name}.png"), crate::project::picture(4, 4, 1));
+    }
+    let ran = p.run(&[]).expect(1);
+    assert_eq!(ran.stderr.matches("error[output-conflict]").count(), 2 * pairs.len(), "{}", ran.stderr);
+    for (a, b) in pairs {
+        for text in [format!("{a}.png and {b}.png write "), format!("{b}.png and {a}.png write ")] {
+            assert!(ran.stderr.contains(&text), "{text}\n{}", ran.stderr);
+        }
+    }
+    assert!(ran.stderr.contains("\\u{e9}.ktx2 and e\\u{301}.ktx2, which are one file"), "{}", ran.stderr);
+    let built: Vec<String> = p.tree("runtime").into_keys().collect();
+    assert_eq!(built, ["i.ktx2", "\u{131}.ktx2"]);
+    pairs.iter().for_each(|(_, b)| drop(p.remove(&format!("assets/{b}.png"))));
+    p.run(&[]).expect(0);
+}

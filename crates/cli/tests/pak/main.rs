@@ -143,6 +143,27 @@ fn extracting_stays_inside_the_folder() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn extract_refuses_keys_that_are_one_file_on_some_systems() {
+    let project = Project::new();
+    for name in ["stra\u{df}e.txt", "STRASSE.txt", "\u{e9}.txt", "e\u{301}.txt"] {
+        project.put(&format!("art/{name}"), format!("this is {name}").repeat(100));
+    }
+    project.says(&["bake", "pak.toml", "a.pak"]);
+    let (code, _, err) = project.pak(&["extract", "a.pak", "out"]);
+    assert_eq!((code, err.matches("error[pak-extract]").count()), (1, 2), "{err}");
+    for name in ["stra\u{df}e.txt", "STRASSE.txt", "\u{e9}.txt"] {
+        assert!(err.contains(name), "{name}: {err}");
+    }
+    assert!(project.path("out/art/notes.txt").is_file(), "others are extracted");
+    let twins =
+        ["stra\u{df}e.txt", "STRASSE.txt"].map(|name| project.path(&format!("out/art/{name}")).exists());
+    assert_eq!(twins.iter().filter(|there| **there).count(), 1);
+    project.says(&["extract", "a.pak", "one", "art/stra\u{df}e.txt"]);
+    project.says(&["extract", "a.pak", "two", "art/STRASSE.txt"]);
+}
+
 /// What one checkout baked another one finds, and parts make up the whole.
 #[test]
 fn bakes_share_a_store() {

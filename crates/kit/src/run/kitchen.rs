@@ -3,10 +3,10 @@
 use super::{BUDGET, Done, Event, Plan, State, Task, conflict, journal, remove};
 use crate::cache::Cache;
 use crate::cook::{Cook, Emitted, unwritable};
+use crate::fold::fold;
 use crate::fs::Stamp;
 use crate::hash::Hash;
 use crate::ownership::{Admission, OwnedPaths, Replace, admit, is_recorded};
-use crate::path::fold;
 use crate::record::{Output, Record};
 use crate::share::{WorkKey, Works, help_or_rest};
 use crate::stale::{Why, World};

@@ -2,7 +2,8 @@
 //!
 //! Blobs come out as they went in; KTX2 bitmaps as `.ktx2`; fonts as their definition with a `.fnt`; everything else as
 //! the payload that `docs/formats/pak.md` describes, with the kind for an extension. Keys that are no paths inside the
-//! folder are refused.
+//! folder are refused, and so is a key whose file would replace that of another key on a file system that ignores case
+//! or Unicode normalization.
 
 use super::{damaged, open};
 use ::pak::{Entry, Kind, Pak, PakBuf};
@@ -10,6 +11,7 @@ use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::voice::{FAILED, OK, Voice};
 use kiln_kit::{Diag, Fs, Json, Real, RelPath};
+use std::collections::HashMap;
 use std::path::Path;
 
 pub(super) fn extract(voice: &Voice, path: &Path, dir: &Path, keys: &[String]) -> Result<u8, Diag> {
@@ -25,8 +27,9 @@ pub(super) fn extract(voice: &Voice, path: &Path, dir: &Path, keys: &[String]) -
     // The tree refuses links that lead out, and files appear under their names whole.
     let out = Real::open(dir).map_err(unwritable)?;
     let (mut written, mut failed) = (0usize, 0usize);
+    let mut taken = HashMap::new();
     for entry in pak.entries().filter(|entry| keys.is_empty() || keys.iter().any(|key| key == entry.key)) {
-        match one(&pak, &entry, path, &out) {
+        match one(&pak, &entry, path, &out, &mut taken) {
             Ok(()) => written += 1,
             Err(diag) => {
                 failed += 1;
@@ -44,7 +47,14 @@ pub(super) fn extract(voice: &Voice, path: &Path, dir: &Path, keys: &[String]) -
     Ok(if failed == 0 { OK } else { FAILED })
 }
 
-fn one(pak: &PakBuf, entry: &Entry<'_>, path: &Path, out: &Real) -> Result<(), Diag> {
+/// Writes one asset. `taken` has the files that were written before, folded, and their keys.
+fn one(
+    pak: &PakBuf,
+    entry: &Entry<'_>,
+    path: &Path,
+    out: &Real,
+    taken: &mut HashMap<RelPath, String>,
+) -> Result<(), Diag> {
     let bad = |error: ::pak::Error| damaged(path, &error);
     let (bytes, extension) = match entry.kind {
         // Piece by piece, below: it may be larger than memory.
@@ -73,6 +83,15 @@ fn one(pak: &PakBuf, entry: &Entry<'_>, path: &Path, out: &Real) -> Result<(), D
     let refused =
         |why: String| Diag::error("pak-extract", format!("{:?}: {why}", entry.key)).path(path.display());
     let target = RelPath::new(name).map_err(|why| refused(why.to_string()))?;
+    if let Some(other) = taken.get(&target.folded()) {
+        let message = format!(
+            "{target} and the file of {other:?} are one file on systems that ignore case or Unicode normalization"
+        );
+        return Err(
+            refused(message).hint("name the keys to extract, and extract these two into different folders")
+        );
+    }
+    taken.insert(target.folded(), entry.key.to_owned());
     let inside = target.below(out.root());
     if let Some(parent) = inside.parent() {
         std::fs::create_dir_all(parent).map_err(|e| refused(e.to_string()))?;
