@@ -7,7 +7,7 @@
 
 use crate::cook::{read_settled, unwritable};
 use crate::fs::{Fs, Occupant, Stamp};
-use crate::path::fold;
+use crate::fold::fold;
 use crate::record::{Output, Seen};
 use crate::remote::Blob;
 use crate::{Diag, Hash, Records, RelPath};

@@ -23,6 +23,7 @@ mod report;
 #[path = "../../../kit/tests/store/server.rs"]
 #[allow(dead_code, reason = "the server is shared with the tests of the store")]
 mod server;
+mod shader_attacks;
 #[cfg(feature = "glsl")]
 mod shaders;
 mod store;
