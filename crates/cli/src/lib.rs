@@ -7,6 +7,7 @@ pub mod progress;
 pub mod render;
 pub mod store;
 pub mod terminal;
+pub mod user;
 pub mod voice;
 
 use kiln_kit::Diag;

@@ -8,55 +8,63 @@ use kiln_kit::remote::Address;
 use kiln_kit::store::settings::{CacheDir, CachePolicy, CacheSettings, parse_size};
 
 use super::parse::{Reader, bad, entries, text, truth};
-use super::yaml::{Node, Value};
+use super::yaml::{Entry, Node, Value};
 
 /// Its keys.
 pub(super) const CACHE: &[&str] = &["dir", "max_size", "url", "policy", "allow_http"];
 
+/// Reads the section of a project file.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Result<CacheSettings, Diag> {
     let mut cache = CacheSettings::default();
     for entry in entries(node, "cache")? {
-        match entry.key.as_str() {
-            "dir" => {
-                cache.dir = Some(match truth(entry) {
-                    Ok(false) => CacheDir::Off,
-                    Ok(true) => return Err(bad(&entry.node, "cache.dir", "a path, `false`")),
-                    Err(_) => CacheDir::At(text(entry, "cache.dir", "a path, `false`")?.text.into()),
-                })
-            }
-            "max_size" => {
-                let size = match &entry.node.value {
-                    Value::Scalar(scalar) => parse_size(&scalar.text),
-                    _ => None,
-                };
-                let accepts = "a size such as `500 MB` or `20 GB`";
-                cache.max_size = Some(size.ok_or_else(|| bad(&entry.node, "cache.max_size", accepts))?);
-            }
-            "url" => {
-                let url =
-                    text(entry, "cache.url", "an address such as `https://cache.example.com/kiln`")?.text;
-                // Whether an address that is not encrypted will do is known when the whole section is.
-                Address::parse(&url, true).map_err(|why| {
-                    let message = format!("cache.url is no address of a server: {why}");
-                    let hint = "credentials are taken from the environment, never from this file";
-                    Diag::error("config-bad-value", message).at(entry.node.at).hint(hint)
-                })?;
-                cache.url = Some(url);
-            }
-            "policy" => {
-                let policy = match &entry.node.value {
-                    // Plain `off` is a word here, whatever else YAML takes it for.
-                    Value::Scalar(scalar) => CachePolicy::parse(&scalar.text),
-                    _ => None,
-                };
-                let bad = || bad(&entry.node, "cache.policy", CachePolicy::ACCEPTS);
-                cache.policy = Some(policy.ok_or_else(bad)?);
-            }
-            "allow_http" => cache.allow_http = truth(entry)?,
-            _ => reader.unknown(entry, "cache", CACHE.iter().copied()),
+        if !set(&mut cache, entry)? {
+            reader.unknown(entry, "cache", CACHE.iter().copied());
         }
     }
     Ok(cache)
+}
+
+/// Reads one entry of the section, whichever file it is in; `false` if the key is not one of [`CACHE`].
+pub(super) fn set(cache: &mut CacheSettings, entry: &Entry) -> Result<bool, Diag> {
+    match entry.key.as_str() {
+        "dir" => {
+            cache.dir = Some(match truth(entry) {
+                Ok(false) => CacheDir::Off,
+                Ok(true) => return Err(bad(&entry.node, "cache.dir", "a path, `false`")),
+                Err(_) => CacheDir::At(text(entry, "cache.dir", "a path, `false`")?.text.into()),
+            })
+        }
+        "max_size" => {
+            let size = match &entry.node.value {
+                Value::Scalar(scalar) => parse_size(&scalar.text),
+                _ => None,
+            };
+            let accepts = "a size such as `500 MB` or `20 GB`";
+            cache.max_size = Some(size.ok_or_else(|| bad(&entry.node, "cache.max_size", accepts))?);
+        }
+        "url" => {
+            let url = text(entry, "cache.url", "an address such as `https://cache.example.com/kiln`")?.text;
+            // Whether an address that is not encrypted will do is known when the whole section is.
+            Address::parse(&url, true).map_err(|why| {
+                let message = format!("cache.url is no address of a server: {why}");
+                let hint = "credentials are taken from the environment, never from this file";
+                Diag::error("config-bad-value", message).at(entry.node.at).hint(hint)
+            })?;
+            cache.url = Some(url);
+        }
+        "policy" => {
+            let policy = match &entry.node.value {
+                // Plain `off` is a word here, whatever else YAML takes it for.
+                Value::Scalar(scalar) => CachePolicy::parse(&scalar.text),
+                _ => None,
+            };
+            let bad = || bad(&entry.node, "cache.policy", CachePolicy::ACCEPTS);
+            cache.policy = Some(policy.ok_or_else(bad)?);
+        }
+        "allow_http" => cache.allow_http = truth(entry)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -6,15 +6,16 @@
 //! a warning with the likely spelling.
 
 mod cache;
+mod file;
 mod init;
 mod parse;
 mod resolve;
 mod roots;
 mod settings;
+pub mod user;
 mod values;
 pub(crate) mod yaml;
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use kiln_kit::Diag;
@@ -139,29 +140,7 @@ impl Config {
 
     /// Loads a file, which messages call `name`.
     pub fn load(file: &Path, name: &str) -> Result<Config, Diag> {
-        let unreadable = |why: &dyn std::fmt::Display| {
-            Diag::error("config-unreadable", format!("cannot be read: {why}")).path(name)
-        };
-        // A directory cannot be read, and reading a pipe might never end.
-        let meta = std::fs::metadata(file).map_err(|error| unreadable(&error))?;
-        if !meta.is_file() {
-            return Err(unreadable(&"not a file"));
-        }
-        let mut bytes = Vec::new();
-        std::fs::File::open(file)
-            .and_then(|open| open.take(yaml::MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
-            .map_err(|error| unreadable(&error))?;
-        // Half of the settings are other settings.
-        if (bytes.len() as u64) < meta.len().min(yaml::MAX_BYTES as u64) {
-            return Err(unreadable(&"it ends before its end"));
-        }
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
-                .iter()
-                .filter(|&&byte| byte == b'\n')
-                .count();
-            Diag::error("config-syntax", "not UTF-8").path(name).at(line).hint("save the file as UTF-8")
-        })?;
+        let text = file::read_text(file, name)?;
         let mut config = Config::parse(&text, name)?;
         config.project = file.parent().unwrap_or(Path::new("")).to_path_buf();
         config.file = Some(file.to_path_buf());

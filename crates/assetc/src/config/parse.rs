@@ -19,7 +19,7 @@ pub(super) const TOP: &[&str] =
     &["input", "output", "pack", "preset", "manifest", "embed", "tools", "cache", "default", "presets"];
 
 pub(super) fn parse(text: &str, name: &str) -> Result<Config, Diag> {
-    let mut reader = Reader { name, warnings: Vec::new() };
+    let mut reader = Reader { name, layered: true, warnings: Vec::new() };
     let mut config = Config { name: name.into(), ..Config::built_in(Path::new("")) };
     if let Some(root) = yaml::parse(text)? {
         reader.top(&root, &mut config)?;
@@ -29,8 +29,10 @@ pub(super) fn parse(text: &str, name: &str) -> Result<Config, Diag> {
 }
 
 pub(super) struct Reader<'a> {
-    name: &'a str,
-    warnings: Vec<Diag>,
+    pub(super) name: &'a str,
+    /// Whether the file has the layers of settings that `assetc.yml` has.
+    pub(super) layered: bool,
+    pub(super) warnings: Vec<Diag>,
 }
 
 impl Reader<'_> {
@@ -188,6 +190,7 @@ impl Reader<'_> {
         let layered = || nearest(key, SECTIONS.iter().copied().chain(["rules"]));
         let hint = match (nearest(key, known.clone()), elsewhere) {
             (Some(near), _) => format!("did you mean '{near}'?"),
+            _ if !self.layered => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
             _ if TOP.contains(&key) => format!("'{key}' is read at the top level"),
             (_, Some(found)) if found.name == key => format!("it belongs under '{}:'", found.section),
             _ if place.is_empty() && (key == "rules" || SECTIONS.contains(&key)) => {
@@ -203,7 +206,7 @@ impl Reader<'_> {
         self.warn(Diag::warning("config-unknown-key", message).at(entry.at).hint(hint));
     }
 
-    fn warn(&mut self, warning: Diag) {
+    pub(super) fn warn(&mut self, warning: Diag) {
         self.warnings.push(warning.path(self.name));
     }
 }

@@ -1,0 +1,60 @@
+//! The bytes of a configuration file, whichever it is: bounded, complete, UTF-8. And who may change it.
+
+use super::yaml::MAX_BYTES;
+use kiln_kit::Diag;
+use std::fs::Metadata;
+use std::io::Read;
+use std::path::Path;
+
+/// Reads a file, which messages call `name`.
+pub(super) fn read_text(file: &Path, name: &str) -> Result<String, Diag> {
+    let unreadable = |why: &dyn std::fmt::Display| {
+        Diag::error("config-unreadable", format!("cannot be read: {why}")).path(name)
+    };
+    // A directory cannot be read, and reading a pipe might never end.
+    let meta = std::fs::metadata(file).map_err(|error| unreadable(&error))?;
+    if !meta.is_file() {
+        return Err(unreadable(&"not a file"));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(file)
+        .and_then(|open| open.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
+        .map_err(|error| unreadable(&error))?;
+    // Half of the settings are other settings.
+    if (bytes.len() as u64) < meta.len().min(MAX_BYTES as u64) {
+        return Err(unreadable(&"unexpected end of file"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
+            .iter()
+            .filter(|&&byte| byte == b'\n')
+            .count();
+        Diag::error("config-syntax", "not UTF-8").path(name).at(line).hint("save the file as UTF-8")
+    })
+}
+
+/// Returns whether a file belongs to neither this user nor root. Never on Windows, where a file's owner says little
+/// about who wrote it.
+pub(super) fn is_foreign(meta: &Metadata) -> bool {
+    #[cfg(unix)]
+    return {
+        use std::os::unix::fs::MetadataExt;
+        !matches!(meta.uid(), uid if uid == 0 || uid == rustix::process::geteuid().as_raw())
+    };
+    #[cfg(not(unix))]
+    {
+        let _ = meta;
+        false
+    }
+}
+
+/// Returns whether one of these permission bits is set. Never on Windows.
+pub(super) fn has_mode(meta: &Metadata, bits: u32) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::mode(meta) & bits != 0;
+    #[cfg(not(unix))]
+    {
+        let _ = (meta, bits);
+        false
+    }
+}

@@ -1,0 +1,319 @@
+//! The user's own configuration: `config.yml` in a directory that no project can write to. `docs/config/user.md` is
+//! its document.
+//!
+//! It has what a project file may not decide for a user who does not trust it: programs, the cache, and the servers that
+//! get the user's credentials. Every path in it is absolute, so that it means the same wherever a build starts. A file
+//! that another user owns or that everyone may write to is ignored with a warning.
+
+use super::cache::{self, CACHE};
+use super::file::{has_mode, is_foreign, read_text};
+use super::parse::{Reader, bad, entries, text};
+use super::yaml::{self, Entry, Node, Value};
+use crate::tools::Tool;
+use kiln_kit::Diag;
+use kiln_kit::remote::{Address, Scheme};
+use kiln_kit::store::settings::{CacheDir, CacheSettings};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The name of the file in the user's configuration directory.
+pub const FILE_NAME: &str = "config.yml";
+
+/// The keys of the top level. A new section is a row here and an arm in [`UserConfig::section`].
+const TOP: &[&str] = &["tools", "cache"];
+/// The key of `cache:` that only this file has.
+const CREDENTIAL_HOSTS: &str = "credential_hosts";
+
+/// The settings of a user, for all projects.
+#[derive(Clone, Debug, Default)]
+pub struct UserConfig {
+    file: Option<PathBuf>,
+    tools: Vec<(Tool, PathBuf)>,
+    cache: CacheSettings,
+    credential_hosts: Vec<CredentialHost>,
+    warnings: Vec<Diag>,
+}
+
+impl UserConfig {
+    /// Loads a file; the defaults if there is none.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, is not YAML, or gives a key a value that the key does not accept.
+    pub fn load(file: &Path) -> Result<UserConfig, Diag> {
+        let name = file.display().to_string();
+        match std::fs::metadata(file) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(UserConfig::default());
+            }
+            Ok(meta) if is_foreign(&meta) || has_mode(&meta, 0o002) => {
+                let why = if is_foreign(&meta) { "another user owns it" } else { "everyone may write to it" };
+                let warning = Diag::warning("user-file-unsafe", format!("this file is ignored: {why}"))
+                    .path(name)
+                    .hint("own the file yourself and take the right to write from others: chmod o-w");
+                return Ok(UserConfig { warnings: vec![warning], ..UserConfig::default() });
+            }
+            _ => {}
+        }
+        let config = UserConfig::parse(&read_text(file, &name)?, &name)?;
+        Ok(UserConfig { file: Some(file.to_path_buf()), ..config })
+    }
+
+    /// Reads the text of a file, which messages call `name`.
+    ///
+    /// # Errors
+    ///
+    /// The text is not YAML, or gives a key a value that the key does not accept.
+    pub fn parse(text: &str, name: &str) -> Result<UserConfig, Diag> {
+        let mut reader = Reader { name, layered: false, warnings: Vec::new() };
+        let mut config = UserConfig::default();
+        let read = |config: &mut UserConfig, reader: &mut Reader<'_>| {
+            let Some(root) = yaml::parse(text)? else { return Ok(()) };
+            entries(&root, "the file")?.iter().try_for_each(|entry| config.section(reader, entry))
+        };
+        read(&mut config, &mut reader).map_err(|diag: Diag| diag.path(name))?;
+        config.warnings = reader.warnings;
+        Ok(config)
+    }
+
+    fn section(&mut self, reader: &mut Reader<'_>, entry: &Entry) -> Result<(), Diag> {
+        match entry.key.as_str() {
+            "tools" => self.read_tools(reader, &entry.node),
+            "cache" => self.read_cache(reader, &entry.node),
+            _ => {
+                reader.unknown(entry, "", TOP.iter().copied());
+                Ok(())
+            }
+        }
+    }
+
+    fn read_tools(&mut self, reader: &mut Reader<'_>, node: &Node) -> Result<(), Diag> {
+        for entry in entries(node, "tools")? {
+            match Tool::ALL.into_iter().find(|tool| tool.name() == entry.key) {
+                Some(tool) => {
+                    let path = absolute(entry, &format!("tools.{}", tool.name()), "an absolute path")?;
+                    self.tools.push((tool, path));
+                }
+                None => reader.unknown(entry, "tools", Tool::ALL.iter().map(|tool| tool.name())),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_cache(&mut self, reader: &mut Reader<'_>, node: &Node) -> Result<(), Diag> {
+        for entry in entries(node, "cache")? {
+            if entry.key == CREDENTIAL_HOSTS {
+                self.credential_hosts = credential_hosts(&entry.node)?;
+            } else if !cache::set(&mut self.cache, entry)? {
+                reader.unknown(entry, "cache", CACHE.iter().copied().chain([CREDENTIAL_HOSTS]));
+            }
+            if entry.key == "dir" && matches!(self.cache.dir, Some(CacheDir::At(_))) {
+                absolute(entry, "cache.dir", "an absolute path, `false`")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The file, if there is one.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// The path of a program, if the file names it.
+    pub fn tool(&self, tool: Tool) -> Option<&Path> {
+        self.tools.iter().find(|(named, _)| *named == tool).map(|(_, path)| path.as_path())
+    }
+
+    /// The settings of the cache.
+    pub fn cache(&self) -> &CacheSettings {
+        &self.cache
+    }
+
+    /// Returns whether the user's credentials may be sent to this server, whoever named it.
+    pub fn binds_credentials_to(&self, address: &Address) -> bool {
+        self.credential_hosts.iter().any(|host| host.is(address))
+    }
+
+    /// The warnings, in file order.
+    pub fn warnings(&self) -> &[Diag] {
+        &self.warnings
+    }
+}
+
+/// A server that may be sent credentials.
+#[derive(Clone, Debug)]
+enum CredentialHost {
+    /// `cache.example.com` or `cache.example.com:8443`: whatever is encrypted there.
+    Authority(String),
+    /// `https://cache.example.com`, `s3://bucket`: by this protocol alone.
+    Address(Address),
+}
+
+impl CredentialHost {
+    fn parse(text: &str) -> Option<CredentialHost> {
+        if text.contains("://") {
+            let address = Address::parse(text, true).ok().filter(|address| address.path.is_empty())?;
+            return Some(CredentialHost::Address(address));
+        }
+        let address = Address::parse(&format!("https://{text}"), false).ok()?;
+        address.path.is_empty().then(|| CredentialHost::Authority(text.to_owned()))
+    }
+
+    fn is(&self, address: &Address) -> bool {
+        match self {
+            // A bucket may have the name of any host, and a connection that is not encrypted any listener.
+            CredentialHost::Authority(authority) => {
+                let is_network = matches!(address.scheme, Scheme::Http | Scheme::Redis | Scheme::Grpc);
+                let is_private = address.tls || address.is_this_machine();
+                is_network && is_private && authority.eq_ignore_ascii_case(&address.authority())
+            }
+            CredentialHost::Address(bound) => {
+                let same_host = bound.host.eq_ignore_ascii_case(&address.host);
+                same_host
+                    && (bound.scheme, bound.tls, bound.port) == (address.scheme, address.tls, address.port)
+            }
+        }
+    }
+}
+
+fn credential_hosts(node: &Node) -> Result<Vec<CredentialHost>, Diag> {
+    let place = "cache.credential_hosts";
+    let accepts = "hosts such as `cache.example.com:8443` or `s3://bucket`, without a path";
+    let one = |node: &Node| match &node.value {
+        Value::Scalar(scalar) => CredentialHost::parse(&scalar.text).ok_or_else(|| bad(node, place, accepts)),
+        _ => Err(bad(node, place, accepts)),
+    };
+    match &node.value {
+        Value::Seq(items) => items.iter().map(one).collect(),
+        Value::Scalar(scalar) if scalar.is_null() => Ok(vec![]),
+        _ => one(node).map(|host| vec![host]),
+    }
+}
+
+fn absolute(entry: &Entry, place: &str, accepts: &str) -> Result<PathBuf, Diag> {
+    let path = PathBuf::from(text(entry, place, accepts)?.text);
+    if path.is_absolute() { Ok(path) } else { Err(bad(&entry.node, place, accepts)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kiln_kit::store::settings::CachePolicy;
+
+    const ROOT: &str = if cfg!(windows) { "C:/" } else { "/" };
+
+    fn parse(text: &str) -> Result<UserConfig, Diag> {
+        UserConfig::parse(&text.replace("ROOT", ROOT), "config.yml")
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let config = parse(
+            "tools: {slangc: ROOTsdk/slangc}\ncache:\n  dir: ROOTcache\n  max_size: 1 GB\n  url: http://h\n  \
+             policy: off\n  allow_http: true\n  credential_hosts: [h]\n",
+        )
+        .unwrap();
+        assert!(config.warnings().is_empty(), "{:?}", config.warnings());
+        assert_eq!(config.tool(Tool::Slangc), Some(Path::new(&format!("{ROOT}sdk/slangc"))));
+        assert_eq!(config.tool(Tool::Dxc), None);
+        let expected = CacheSettings {
+            dir: Some(CacheDir::At(format!("{ROOT}cache").into())),
+            max_size: Some(1 << 30),
+            url: Some("http://h".into()),
+            policy: Some(CachePolicy::Off),
+            allow_http: true,
+        };
+        assert_eq!(config.cache(), &expected);
+        assert!(parse("").unwrap().warnings().is_empty());
+    }
+
+    #[test]
+    fn wrong_values_are_errors_and_unknown_keys_warnings() {
+        for (text, at) in [
+            ("tools: {slangc: sdk/slangc}", "1:17"),
+            ("cache: {dir: here}", "1:14"),
+            ("cache: {dir: ~/here}", "1:14"),
+            ("cache: {url: h}", "1:14"),
+            ("cache: {credential_hosts: [a, 'b/c']}", "1:31"),
+            ("cache: {credential_hosts: [{}]}", "1:28"),
+            ("cache: {credential_hosts: 's3://bucket/prefix'}", "1:27"),
+            ("cache: {credential_hosts: 'me:pw@host'}", "1:27"),
+            ("tools: 7", "1:8"),
+        ] {
+            let diag = parse(text).unwrap_err();
+            let found = (diag.code.as_ref(), diag.path.as_str(), diag.at.as_str());
+            assert_eq!(found, ("config-bad-value", "config.yml", at), "{diag}");
+        }
+        assert_eq!(parse("a: [").unwrap_err().code, "config-syntax");
+        for (text, hint) in [
+            ("tool: {}", "'tools'"),
+            ("cache: {hosts: []}", "credential_hosts"),
+            ("default: {}", "known here: tools"),
+        ] {
+            let config = parse(text).unwrap();
+            let [warning] = config.warnings() else { panic!("{text}") };
+            assert!(warning.code == "config-unknown-key" && warning.hint.contains(hint), "{warning}");
+        }
+    }
+
+    #[test]
+    fn credentials_are_bound_to_hosts_ports_and_protocols() {
+        let check = |bound: &str, admitted: &[&str], refused: &[&str]| {
+            let config = parse(&format!("cache: {{credential_hosts: ['{bound}']}}")).unwrap();
+            let binds = |url: &str| config.binds_credentials_to(&Address::parse(url, true).unwrap());
+            admitted.iter().for_each(|url| assert!(binds(url), "{bound} admits {url}"));
+            refused.iter().for_each(|url| assert!(!binds(url), "{bound} refuses {url}"));
+        };
+        check(
+            "cache.example.com",
+            &["https://cache.example.com/kiln", "https://CACHE.example.com", "grpcs://cache.example.com/i"],
+            &[
+                "http://cache.example.com",
+                "https://cache.example.com:8443",
+                "https://cache.example.com.evil.org",
+                "https://example.com",
+                "s3://cache.example.com",
+            ],
+        );
+        check("h:8443", &["https://h:8443/a"], &["https://h", "http://h:8443", "https://h:8444"]);
+        check("localhost:9", &["http://localhost:9"], &["http://localhost:8", "http://127.0.0.1:9"]);
+        check("http://h", &["http://h/a"], &["https://h", "http://h:81"]);
+        check("s3://team", &["s3://team/kiln"], &["s3://other", "gs://team", "https://team"]);
+        assert!(!UserConfig::default().binds_credentials_to(&Address::parse("https://h", false).unwrap()));
+    }
+
+    #[test]
+    fn a_file_is_optional_and_must_be_the_users_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(FILE_NAME);
+        assert!(UserConfig::load(&file).unwrap().file().is_none());
+        assert!(UserConfig::load(&file.join("below")).unwrap().file().is_none());
+        std::fs::write(&file, "cache: {url: 'https://h'}").unwrap();
+        assert!(UserConfig::load(&file.join("below")).unwrap().file().is_none());
+        let loaded = UserConfig::load(&file).unwrap();
+        assert_eq!((loaded.file(), loaded.cache().url.as_deref()), (Some(&*file), Some("https://h")));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o646)).unwrap();
+            let ignored = UserConfig::load(&file).unwrap();
+            assert_eq!((&*ignored.warnings()[0].code, &ignored.cache().url), ("user-file-unsafe", &None));
+        }
+        assert_eq!(UserConfig::load(dir.path()).unwrap_err().code, "config-unreadable");
+    }
+
+    #[test]
+    fn the_document_has_every_key() {
+        let document = include_str!("../../../../docs/config/user.md");
+        let example = document.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        #[cfg(unix)]
+        assert!(UserConfig::parse(example, "config.yml").unwrap().warnings().is_empty());
+        for key in CACHE.iter().chain(&[CREDENTIAL_HOSTS]) {
+            assert!(document.contains(&format!("| `cache.{key}` |")), "{key}");
+            assert!(example.contains(&format!("\n  {key}:")), "{key}");
+        }
+        for section in TOP {
+            assert!(example.contains(&format!("{section}:\n")), "{section}");
+        }
+    }
+}
