@@ -3,7 +3,7 @@
 use crate::config::{Manifest, Resolver, Roots};
 use crate::link::{MANIFEST, Row, complete, decode_rows, encode_rows, manifest};
 use crate::pack::{self, Packed};
-use crate::plan::{Planned, plan};
+use crate::plan::{Planned, Versions, plan};
 use crate::tools::Tools;
 use kiln_format::{Format, by_path};
 use kiln_kit::fs::Log;
@@ -129,7 +129,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
     let out_tree = out_tree.map_err(|e| at_root("unreadable", &roots.output, &e))?;
     let world = World { src: &src, src_tree: &src_tree, out: &out, out_tree: &out_tree };
 
-    let mut planned = plan(&src_tree, request.resolver, request.tools);
+    let mut planned = plan(&src_tree, request.resolver, request.tools, Versions::Asked);
     if let Some(shard) = request.shard {
         planned.assets.retain(|asset| shard.has(&asset.source));
         planned.conflicts.retain(|(source, _)| shard.has(source));

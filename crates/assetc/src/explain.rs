@@ -1,10 +1,11 @@
 //! `assetc explain`: which recipe a source has, where each setting comes from, what it read, and whether the next
-//! build would cook it.
+//! build would cook it. No program is run for it, not even for its version: whoever only looks at a project is not to
+//! start anything that the project or the environment names.
 
 use crate::build::{JOURNAL, at_root};
 use crate::config::{Resolver, Roots};
 use crate::graph::standing;
-use crate::plan::plan;
+use crate::plan::{UNASKED, Versions, plan};
 use crate::runtime::read_records;
 use crate::tools::Tools;
 use kiln_kit::stale::{Hints, Verdict, judge};
@@ -27,6 +28,8 @@ pub struct Explained {
     pub last: Option<String>,
     /// Why the next build would cook it, or `None` when it would not.
     pub next: Option<Why>,
+    /// The programs whose version is assumed to be that of the last build.
+    pub assumed: Vec<String>,
 }
 
 /// Explains the source at a path relative to the input.
@@ -41,7 +44,7 @@ pub fn explain(
     let fault = |e| at_root("unreadable", &roots.input, &e);
     let src = Real::open(&roots.input).map_err(fault)?;
     let src_tree = src.walk(None).map_err(fault)?;
-    let planned = plan(&src_tree, resolver, tools);
+    let planned = plan(&src_tree, resolver, tools, Versions::Unasked);
     let mut refused = planned.conflicts.into_iter().chain(planned.unread);
     if let Some((_, diag)) = refused.find(|(path, _)| path == source) {
         return Err(Diag { severity: Severity::Error, ..diag });
@@ -62,6 +65,7 @@ pub fn explain(
         outputs: recipe.output(source).iter().map(RelPath::to_string).collect(),
         last: None,
         next: Some(Why::New),
+        assumed: vec![],
     };
     if !roots.output.is_dir() {
         return Ok(explained);
@@ -75,12 +79,29 @@ pub fn explain(
             record.inputs.iter().map(|input| (input.path.to_string(), standing(input.seen))).collect();
         explained.outputs = record.outputs.iter().map(|output| output.path.to_string()).collect();
         let world = World { src: &src, src_tree: &src_tree, out: &out, out_tree: &out_tree };
-        explained.next = match judge(world, asset.fingerprint(), record, false, &mut Hints::default()) {
+        let (fingerprint, assumed) = assume_versions(asset.fingerprint(), &record.fingerprint);
+        explained.assumed = assumed;
+        explained.next = match judge(world, &fingerprint, record, false, &mut Hints::default()) {
             Verdict::Fresh(_) => None,
             Verdict::Stale(why) => Some(why),
         };
     }
     Ok(explained)
+}
+
+/// The fingerprint with the versions of programs as an earlier one has them, and the names of these programs. A program
+/// that the earlier one does not have stays without a version.
+fn assume_versions(fingerprint: &str, recorded: &str) -> (String, Vec<String>) {
+    let mut assumed = Vec::new();
+    let line = |line: &str| {
+        let known = line.strip_suffix(UNASKED).and_then(|tool| {
+            let found = recorded.lines().find(|recorded| recorded.starts_with(tool))?;
+            assumed.push(tool.trim_start_matches("tool.").trim_end_matches('=').to_owned());
+            Some(found)
+        });
+        format!("{}\n", known.unwrap_or(line))
+    };
+    (fingerprint.lines().map(line).collect(), assumed)
 }
 
 fn no_source<'a>(tree: &Tree, path: &RelPath, sources: impl Iterator<Item = &'a RelPath>) -> Diag {
@@ -97,5 +118,19 @@ fn no_source<'a>(tree: &Tree, path: &RelPath, sources: impl Iterator<Item = &'a 
         None => Diag::error("file-missing", "there is no such source")
             .path(path)
             .hint("name it relative to the input directory"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_programs_are_those_of_the_last_build() {
+        let asked = format!("shader 3\na=1\ntool.dxc={UNASKED}\ntool.spirv-opt=none\n");
+        let recorded = "shader 3\na=1\ntool.dxc=1.8 = x\ntool.spirv-opt=none\n";
+        assert_eq!(assume_versions(&asked, recorded), (recorded.to_owned(), vec!["dxc".to_owned()]));
+        let other = "shader 3\na=1\ntool.slangc=2\n";
+        assert_eq!(assume_versions(&asked, other), (asked.clone(), vec![]));
     }
 }

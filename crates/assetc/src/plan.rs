@@ -64,8 +64,20 @@ pub struct Planned<'t> {
     pub unread: Vec<(RelPath, Diag)>,
 }
 
+/// How the versions of programs get into fingerprints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Versions {
+    /// Each program that a source needs is run to tell its version.
+    Asked,
+    /// No program is run: [`UNASKED`] stands for the version of one that was found.
+    Unasked,
+}
+
+/// Stands for the version of a program that was not asked.
+pub(crate) const UNASKED: &str = "?";
+
 /// Finds the sources of a tree. What lies in a directory that is itself a source is that source's business.
-pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools) -> Planned<'t> {
+pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Versions) -> Planned<'t> {
     let mut claimed: HashSet<&str> = HashSet::new();
     let mut assets: Vec<Asset<'t>> = Vec::with_capacity(tree.entries().len());
     let mut passed_over = Vec::new();
@@ -86,7 +98,11 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools) -> Planned<'
         let mut fingerprint = fingerprints.of(recipe, &resolved);
         let used = recipe.tools(&entry.path, &resolved.settings, tree, tools);
         if !used.is_empty() {
-            let line = |tool: &Tool| format!("tool.{}={}\n", tool.name(), tools.identity(*tool));
+            let version = |tool: Tool| match versions {
+                Versions::Unasked if tools.get(tool).is_some() => UNASKED,
+                _ => tools.identity(tool),
+            };
+            let line = |tool: &Tool| format!("tool.{}={}\n", tool.name(), version(*tool));
             fingerprint = (fingerprint.to_string() + &used.iter().map(line).collect::<String>()).into();
         }
         assets.push(Asset { source: entry.path.clone(), recipe, resolved, tools, fingerprint });
@@ -185,7 +201,12 @@ mod tests {
         let mem = Mem::new();
         paths.iter().for_each(|path| mem.put(path, ""));
         let tools = Tools::default();
-        let plan = plan(&mem.walk(None).unwrap(), &Config::built_in(Path::new("")).resolver(None), &tools);
+        let plan = plan(
+            &mem.walk(None).unwrap(),
+            &Config::built_in(Path::new("")).resolver(None),
+            &tools,
+            Versions::Asked,
+        );
         let assets = plan.assets.iter().map(|a| format!("{} {}", a.recipe.name(), a.source)).collect();
         (assets, plan.conflicts.into_iter().map(|(_, diag)| diag.message).collect())
     }

@@ -12,6 +12,7 @@ pub(crate) use process::Ran;
 pub(crate) use scratch::Scratch;
 
 use crate::config::Config;
+use crate::config::user::UserConfig;
 use kiln_kit::Diag;
 use kiln_shader::{Compiled, Includes, Options, Source, Stage, Target};
 use std::ffi::OsString;
@@ -87,13 +88,16 @@ pub(crate) struct Program {
 }
 
 impl Tools {
-    /// Looks for the programs where the configuration says they are, or else in these directories. `scratch` is
-    /// where they get their directories.
-    pub fn find(config: &Config, search: &[PathBuf], scratch: PathBuf) -> Tools {
+    /// Looks for the programs that a trusted project or the user names, or else in these directories, which are
+    /// absolute. Directories inside a project that is not trusted are passed over: whoever wrote the project could have
+    /// put programs there. `scratch` is where programs get their directories.
+    pub fn find(config: &Config, user: &UserConfig, search: &[PathBuf], scratch: PathBuf) -> Tools {
+        let may_run = |path: &PathBuf| path.is_file() && (config.is_trusted() || !config.contains(path));
         let locate = |tool: Tool| {
             let file = format!("{}{}", tool.name(), std::env::consts::EXE_SUFFIX);
-            let on_path = || search.iter().map(|dir| dir.join(&file)).find(|path| path.is_file());
-            let path = config.tool(tool.name()).or_else(on_path)?;
+            let on_path = || search.iter().map(|dir| dir.join(&file)).find(may_run);
+            let users = || user.tool(tool).map(Path::to_path_buf);
+            let path = config.tool(tool.name()).or_else(users).or_else(on_path)?;
             Some(Program { tool, path, identity: OnceLock::new() })
         };
         Tools { found: Tool::ALL.into_iter().filter_map(locate).collect(), scratch, shader_workers: None }
@@ -146,7 +150,8 @@ impl Tools {
         self.get(tool).ok_or_else(|| {
             let name = tool.name();
             let hint = format!(
-                "get it from {}, and put it on the PATH or name it in assetc.yml under `tools: {{{name}: …}}`",
+                "get it from {}, and put it on the PATH or name it under `tools: {{{name}: …}}` in your config.yml, \
+                 or in the assetc.yml of a project that you trust",
                 tool.origin()
             );
             Diag::error("shader-tool-missing", format!("{what_for} needs {name}, which was not found"))
@@ -206,13 +211,41 @@ mod tests {
         let file = |tool: Tool| format!("{}{}", tool.name(), std::env::consts::EXE_SUFFIX);
         std::fs::write(dir.path().join(file(Tool::Slangc)), "").unwrap();
         std::fs::write(dir.path().join(file(Tool::Dxc)), "").unwrap();
-        let config = Config::parse("tools: {dxc: sdk/dxc}", "assetc.yml").unwrap();
-        let tools = Tools::find(&config, &[dir.path().to_owned()], PathBuf::new());
+        let mut config = Config::parse("tools: {dxc: sdk/dxc}", "assetc.yml").unwrap();
+        let find = |config: &Config, user: &UserConfig| {
+            Tools::find(config, user, &[dir.path().to_owned()], PathBuf::new())
+        };
+        let user = UserConfig::default();
+        let on_path = dir.path().join(file(Tool::Dxc));
+        assert_eq!(find(&config, &user).get(Tool::Dxc).unwrap().path, on_path, "the project is not trusted");
+        config.trust();
+        let tools = find(&config, &user);
         assert_eq!(tools.get(Tool::Slangc).unwrap().path, dir.path().join(file(Tool::Slangc)));
         assert_eq!(tools.get(Tool::Dxc).unwrap().path, Path::new("sdk/dxc"));
         assert!(tools.get(Tool::SpirvOpt).is_none());
         let missing = tools.need(Tool::SpirvOpt, "shader.optimize").unwrap_err();
         assert!(missing.hint.contains("spirv-tools"), "{missing}");
         assert_eq!(tools.identity(Tool::SpirvOpt), "none");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_users_programs_come_before_those_on_the_path_and_a_projects_own_are_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().join("game");
+        std::fs::create_dir_all(project.join("bin")).unwrap();
+        std::fs::write(project.join("bin/dxc"), "").unwrap();
+        std::os::unix::fs::symlink("game/bin", dir.path().join("link")).unwrap();
+        std::fs::create_dir(dir.path().join("sdk")).unwrap();
+        std::os::unix::fs::symlink("../game/bin/dxc", dir.path().join("sdk/dxc")).unwrap();
+        let mut config = Config::built_in(&project);
+        let user = UserConfig::parse("tools: {slangc: /opt/slangc}", "config.yml").unwrap();
+        for name in ["game/bin", "link", "sdk"] {
+            let tools = Tools::find(&config, &user, &[dir.path().join(name)], PathBuf::new());
+            assert_eq!(tools.get(Tool::Slangc).unwrap().path, Path::new("/opt/slangc"));
+            assert!(tools.get(Tool::Dxc).is_none(), "{name}");
+        }
+        config.trust();
+        assert!(Tools::find(&config, &user, &[project.join("bin")], PathBuf::new()).get(Tool::Dxc).is_some());
     }
 }

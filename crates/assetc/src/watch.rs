@@ -53,6 +53,8 @@ pub struct Watch<'a> {
     pub output: Option<&'a Path>,
     /// A directory that is never taken for an output.
     pub home: Option<&'a Path>,
+    /// Whether the user trusts a project.
+    pub is_trusted: &'a dyn Fn(&Config) -> bool,
     /// The programs beside Kiln under a configuration.
     pub tools: &'a dyn Fn(&Config) -> Tools,
     /// On how many threads.
@@ -211,7 +213,7 @@ impl Watch<'_> {
         if let Ok((config, _)) = &project
             && memory.look.as_ref().is_none_or(|before| !before.same_config(&look))
         {
-            warnings.extend(config.warnings().iter().cloned());
+            warnings.extend(config.warnings().iter().cloned().chain(config.ignored_tools()));
         }
 
         if let Some(roots) = roots
@@ -266,7 +268,10 @@ impl Watch<'_> {
     }
 
     fn project(&self) -> Result<(Config, Roots), Diag> {
-        let config = Config::discover(self.start)?;
+        let mut config = Config::discover(self.start)?;
+        if (self.is_trusted)(&config) {
+            config.trust();
+        }
         let roots = Roots::locate(&config, config.select_preset(self.preset)?, self.output)?;
         Ok((config, roots))
     }
@@ -328,6 +333,7 @@ fn differences(before: &Files, after: &Files) -> (Vec<String>, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::user::UserConfig;
     use std::fs;
 
     /// A project of files that are copied.
@@ -373,7 +379,8 @@ mod tests {
                 preset: None,
                 output: None,
                 home: None,
-                tools: &|config: &Config| Tools::find(config, &[], PathBuf::new()),
+                is_trusted: &|_| false,
+                tools: &|config: &Config| Tools::find(config, &UserConfig::default(), &[], PathBuf::new()),
                 jobs: 2,
                 pack: false,
                 overwrite: false,

@@ -1,13 +1,22 @@
-//! The store of results as the tools open it: the environment first, then the configuration, then what is usual on
-//! this system. `docs/cache.md` is its document.
+//! The cache as the tools open it. A setting comes from the environment, or else from the file of a trusted project, the
+//! user's configuration, the file of a project that is not trusted, or what is usual on this system. `docs/cache.md` is
+//! its document.
+//!
+//! A project that is not trusted chooses no directory outside itself and does not limit the user's cache. The results of
+//! a server that it names are kept apart, where no other project finds them: whoever has that server could have forged
+//! them.
+
+mod server;
 
 use crate::render;
-use kiln_kit::remote::{Address, Credentials, Fault, Http, Name, Policy, Redis, Remote, Scheme};
-use kiln_kit::store::settings::{CacheDir, CachePolicy, CacheSettings, parse_size};
+use ::assetc::config::Config;
+use ::assetc::config::user::UserConfig;
+use kiln_kit::store::settings::{CacheDir, CacheSettings, parse_size};
 use kiln_kit::store::{Figures, SigningKey};
-use kiln_kit::{Diag, Json, Shard, Store};
+use kiln_kit::{Diag, Hash, Json, Shard, Store};
+use server::Server;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long the end of a build waits until what it made is sent. With the second that a server may stand still before it
@@ -17,28 +26,44 @@ const DRAIN: Duration = Duration::from_secs(2);
 /// What a store may take when nobody says otherwise.
 const MAX_SIZE: u64 = 20 << 30;
 
+/// The size that the results of a server may have that a project names which is not trusted.
+const UNTRUSTED_MAX_SIZE: u64 = 2 << 30;
+
 /// Where the store is, how large it may get, and which server stands behind it.
 pub struct Place {
     /// Its directory.
     pub dir: PathBuf,
     /// How many bytes it may take.
     pub max_size: u64,
+    /// The settings that were ignored, and why.
+    pub warnings: Vec<Diag>,
     server: Option<Server>,
     /// What records are signed with.
     signing_key: Option<SigningKey>,
+    /// The user's own cache, if `dir` is a part of it that is kept apart.
+    around: Option<PathBuf>,
 }
 
-/// The server, who we are to it, and what it is used for.
-struct Server {
-    address: Address,
-    credentials: Option<Credentials>,
-    policy: Policy,
-    /// Whether it may be one that does not encrypt.
-    #[cfg_attr(
-        not(feature = "object-store"),
-        allow(dead_code, reason = "the others are asked where their address is read")
-    )]
-    plain: bool,
+/// The files that have settings of the cache.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    /// The user's configuration.
+    pub user: &'a UserConfig,
+    /// The project's, if there is a project.
+    pub project: Option<&'a Config>,
+}
+
+impl<'a> Sources<'a> {
+    /// The first value that the file of a trusted project or the user's configuration has.
+    fn pick<T>(&self, get: impl Fn(&'a CacheSettings) -> Option<T>) -> Option<T> {
+        let project = self.project.filter(|project| project.is_trusted());
+        project.and_then(|project| get(project.cache())).or_else(|| get(self.user.cache()))
+    }
+
+    /// The project, if it is not trusted.
+    fn untrusted(&self) -> Option<&'a Config> {
+        self.project.filter(|project| !project.is_trusted())
+    }
 }
 
 /// Looks a variable of the environment up; those that are empty count as unset.
@@ -49,26 +74,49 @@ pub fn env(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Where the store is; `None` when it is switched off or there is no place for it. Relative directories of the
-/// configuration are below `project`.
-pub fn place(settings: &CacheSettings, project: &Path, var: Var<'_>) -> Result<Option<Place>, Diag> {
+/// Returns the place of the cache; `None` when it is switched off or there is no directory for it.
+///
+/// # Errors
+///
+/// A variable of the environment has a value that it does not accept, or the address of the server cannot be used.
+pub fn place(sources: Sources<'_>, var: Var<'_>) -> Result<Option<Place>, Diag> {
     if is_off(var)? {
         return Ok(None);
     }
+    let mut warnings = Vec::new();
+    let Some(Dir { path: dir, is_projects_own }) = dir(sources, var, &mut warnings) else { return Ok(None) };
     let max_size = match text(var, "KILN_CACHE_MAX_SIZE")? {
-        Some(text) => parse_size(&text)
-            .ok_or_else(|| bad("KILN_CACHE_MAX_SIZE", &text, "a size such as 500 MB or 20 GB"))?,
-        None => settings.max_size.unwrap_or(MAX_SIZE),
+        Some(text) => Some(
+            parse_size(&text)
+                .ok_or_else(|| bad("KILN_CACHE_MAX_SIZE", &text, "a size such as 500 MB or 20 GB"))?,
+        ),
+        None => sources.pick(|cache| cache.max_size),
     };
-    let dir = match (var("KILN_CACHE_DIR"), &settings.dir) {
-        (Some(dir), _) => Some(std::path::absolute(&dir).unwrap_or_else(|_| dir.into())),
-        (None, Some(CacheDir::Off)) => None,
-        (None, Some(CacheDir::At(dir))) => Some(project.join(dir)),
-        (None, None) => usual(var),
+    let untrusted =
+        sources.untrusted().filter(|project| max_size.is_none() && project.cache().max_size.is_some());
+    let max_size = match untrusted {
+        Some(project) if is_projects_own => project.cache().max_size,
+        Some(project) => {
+            warnings.push(
+                project.ignored_cache_key("max_size", "it would shrink the cache of all your projects"),
+            );
+            None
+        }
+        None => max_size,
     };
-    let server = server(settings, var)?;
+    let max_size = max_size.unwrap_or(MAX_SIZE);
+    let server = server::choose(sources, var, &mut warnings)?;
     let signing_key = signing_key(var)?;
-    Ok(dir.map(|dir| Place { dir, max_size, server, signing_key }))
+    let apart = server.as_ref().filter(|server| server.is_untrusted && !is_projects_own);
+    Ok(Some(match apart.map(|server| Hash::of(server.address.to_string().as_bytes()).to_string()) {
+        Some(digest) => {
+            let max_size = max_size.min(UNTRUSTED_MAX_SIZE);
+            let around = Some(dir.clone());
+            let dir = dir.join("untrusted").join(&digest[..32]);
+            Place { dir, max_size, warnings, server, signing_key, around }
+        }
+        None => Place { dir, max_size, warnings, server, signing_key, around: None },
+    }))
 }
 
 /// The key that records are signed with. No message repeats it.
@@ -82,42 +130,41 @@ fn signing_key(var: Var<'_>) -> Result<Option<SigningKey>, Diag> {
     Ok(Some(key))
 }
 
-/// The server, if there is one: people read from it, and machines that build for all of them write.
-fn server(settings: &CacheSettings, var: Var<'_>) -> Result<Option<Server>, Diag> {
-    let Some(url) = text(var, "KILN_CACHE_URL")?.or_else(|| settings.url.clone()) else { return Ok(None) };
-    let policy = match text(var, "KILN_CACHE_POLICY")? {
-        Some(name) => Some(
-            CachePolicy::parse(&name).ok_or_else(|| bad("KILN_CACHE_POLICY", &name, "read, write, off"))?,
-        ),
-        None => settings.policy,
-    };
-    let policy = match policy {
-        Some(CachePolicy::Off) => return Ok(None),
-        Some(CachePolicy::Use(policy)) => policy,
-        None if var("CI").is_some_and(|ci| ci == "true" || ci == "1") => Policy::Write,
-        None => Policy::Read,
-    };
-    // The address is not repeated: it may be refused for the secret in it.
-    let address = Address::parse(&url, settings.allow_http).map_err(|why| {
-        Diag::error("cache-address", format!("the address of the shared cache cannot be used: {why}"))
-            .hint("https://host:port/path; credentials are in KILN_CACHE_TOKEN, or KILN_CACHE_USER and KILN_CACHE_PASSWORD")
-    })?;
-    let credentials = match (text(var, "KILN_CACHE_TOKEN")?, text(var, "KILN_CACHE_USER")?) {
-        (Some(token), _) => Some(Credentials::token(&token)),
-        (None, Some(user)) => {
-            let password = text(var, "KILN_CACHE_PASSWORD")?.unwrap_or_default();
-            Some(Credentials::user(&user, &password))
+/// A directory for the cache.
+struct Dir {
+    path: PathBuf,
+    /// Whether it lies inside the project, where no other project looks.
+    is_projects_own: bool,
+}
+
+fn dir(sources: Sources<'_>, var: Var<'_>, warnings: &mut Vec<Diag>) -> Option<Dir> {
+    let shared = |path| Some(Dir { path, is_projects_own: false });
+    if let Some(dir) = var("KILN_CACHE_DIR") {
+        return shared(std::path::absolute(&dir).unwrap_or_else(|_| dir.into()));
+    }
+    match sources.pick(|cache| cache.dir.as_ref()) {
+        Some(CacheDir::Off) => return None,
+        Some(CacheDir::At(dir)) => {
+            // The user's is absolute, so that the project's directory has no part in it.
+            return shared(
+                sources.project.map_or_else(|| dir.clone(), |project| project.project().join(dir)),
+            );
         }
-        (None, None) => None,
-    };
-    let unusable = || {
-        Diag::error(
-            "cache-variable",
-            "the credentials for the shared cache have characters that none can have",
-        )
-    };
-    let credentials = credentials.map(|given| given.ok_or_else(unusable)).transpose()?;
-    Ok(Some(Server { address, credentials, policy, plain: settings.allow_http }))
+        None => {}
+    }
+    let usual = usual(var);
+    let Some(project) = sources.untrusted() else { return usual.and_then(shared) };
+    match &project.cache().dir {
+        Some(CacheDir::Off) => None,
+        Some(CacheDir::At(dir)) => match project.confined_cache_dir(dir, usual.as_deref()) {
+            Ok((path, is_projects_own)) => Some(Dir { path, is_projects_own }),
+            Err(why) => {
+                warnings.push(project.ignored_cache_key("dir", &why));
+                usual.and_then(shared)
+            }
+        },
+        None => usual.and_then(shared),
+    }
 }
 
 fn is_off(var: Var<'_>) -> Result<bool, Diag> {
@@ -153,67 +200,14 @@ fn bad(name: &str, value: &str, accepts: &str) -> Diag {
         .hint("correct the variable of the environment, or unset it")
 }
 
-impl Server {
-    /// The server by its protocol. One that this program cannot talk to is like one that is dead.
-    fn remote(&self) -> Box<dyn Remote> {
-        let (address, credentials) = (self.address.clone(), self.credentials.clone());
-        let made: Result<Box<dyn Remote>, String> = match address.scheme {
-            Scheme::Http => return Box::new(Http::new(address, credentials)),
-            Scheme::Redis => return Box::new(Redis::new(address, credentials)),
-            #[cfg(feature = "reapi")]
-            Scheme::Grpc => kiln_remote::Reapi::new(address, credentials.as_ref()).map(|r| Box::new(r) as _),
-            #[cfg(feature = "object-store")]
-            Scheme::S3 | Scheme::Gcs | Scheme::Azure => {
-                let vars = std::env::vars_os();
-                let vars = vars
-                    .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-                kiln_remote::Bucket::new(address, vars, self.plain).map(|b| Box::new(b) as _)
-            }
-            #[cfg(not(feature = "reapi"))]
-            Scheme::Grpc => Err("this program was built without the feature reapi".to_owned()),
-            #[cfg(not(feature = "object-store"))]
-            Scheme::S3 | Scheme::Gcs | Scheme::Azure => {
-                Err("this program was built without the feature object-store".to_owned())
-            }
-        };
-        made.unwrap_or_else(|why| Box::new(Unusable { name: self.address.to_string(), why }))
-    }
-}
-
-/// A server that cannot even be tried.
-struct Unusable {
-    name: String,
-    why: String,
-}
-
-impl Unusable {
-    fn fault<T>(&self) -> Result<T, Fault> {
-        Err(Fault::Unreachable(self.why.clone()))
-    }
-}
-
-impl Remote for Unusable {
-    fn get(&self, _: Name, _: u64, _: Duration) -> Result<Option<Vec<u8>>, Fault> {
-        self.fault()
-    }
-
-    fn has(&self, _: Name) -> Result<bool, Fault> {
-        self.fault()
-    }
-
-    fn put(&self, _: Name, _: &[u8]) -> Result<(), Fault> {
-        self.fault()
-    }
-
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-}
-
 impl Place {
     /// Opens the store for a tool. One that cannot be used is told of, and the build goes on without.
     pub fn open(&self, tool: &str) -> Result<Store, Diag> {
         let build = format!("{tool} {}", env!("CARGO_PKG_VERSION"));
+        // So that the cache around it is marked as one before anything lies in it.
+        if let Some(around) = &self.around {
+            Store::open(around, build.as_str())?;
+        }
         let store = Store::open(&self.dir, build)?;
         let store = match &self.signing_key {
             Some(key) => store.signed_with(key.clone()),
@@ -283,78 +277,138 @@ pub fn json(figures: &Figures) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
+    use std::path::Path;
 
-    fn dir(settings: &CacheSettings, vars: &[(&str, &str)]) -> Option<PathBuf> {
-        let var = |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(value));
-        place(settings, Path::new("/project"), &var).unwrap().map(|place| place.dir)
+    /// A project in a directory of its own, with this section `cache:`.
+    pub(super) fn project(dir: &Path, cache: &str, trusted: bool) -> Config {
+        let file = dir.join("assetc.yml");
+        std::fs::write(&file, format!("cache: {{{cache}}}\n")).unwrap();
+        let mut config = Config::load(&file, "assetc.yml").unwrap();
+        if trusted {
+            config.trust();
+        }
+        config
+    }
+
+    pub(super) fn user(cache: &str) -> UserConfig {
+        UserConfig::parse(&format!("cache: {{{cache}}}\n"), "config.yml").unwrap()
+    }
+
+    pub(super) fn vars(vars: &[(&str, &str)]) -> impl Fn(&str) -> Option<OsString> {
+        let vars: Vec<(String, OsString)> =
+            vars.iter().map(|(name, value)| ((*name).to_owned(), OsString::from(value))).collect();
+        move |name| vars.iter().find(|(n, _)| n == name).map(|(_, value)| value.clone())
     }
 
     #[test]
     #[cfg(all(unix, not(target_os = "macos")))]
-    fn the_environment_comes_before_the_file_and_the_file_before_what_is_usual() {
-        let none = CacheSettings::default();
-        let at = CacheSettings { dir: Some(CacheDir::At("c".into())), ..none.clone() };
-        let off = CacheSettings { dir: Some(CacheDir::Off), ..none.clone() };
-        let check = |settings, vars: &[(&str, &str)], expected: Option<&str>| {
-            assert_eq!(dir(settings, vars).as_deref(), expected.map(Path::new), "{vars:?}");
-        };
+    fn the_environment_comes_first_then_trusted_files_then_the_usual_directory() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        let none = user("");
+        let check =
+            |user: &UserConfig, project: Option<&Config>, given: &[(&str, &str)], expected: Option<&str>| {
+                let place = place(Sources { user, project }, &vars(given)).unwrap();
+                let place = place.map(|place| (place.dir, place.warnings.len()));
+                assert_eq!(place, expected.map(|dir| (root.join(dir), 0)), "{given:?}");
+            };
         let home = ("HOME", "/home/me");
-        check(&none, &[home], Some("/home/me/.cache/kiln"));
-        check(&none, &[home, ("XDG_CACHE_HOME", "/caches")], Some("/caches/kiln"));
-        check(&none, &[home, ("XDG_CACHE_HOME", "relative")], Some("/home/me/.cache/kiln"));
-        check(&none, &[], None);
-        check(&at, &[home], Some("/project/c"));
-        check(&off, &[home], None);
-        check(&off, &[home, ("KILN_CACHE_DIR", "/mine")], Some("/mine"));
-        check(&at, &[home, ("KILN_CACHE_DIR", "/mine"), ("KILN_CACHE", "off")], None);
-        check(&none, &[home, ("KILN_CACHE", "on")], Some("/home/me/.cache/kiln"));
+        check(&none, None, &[home], Some("/home/me/.cache/kiln"));
+        check(&none, None, &[home, ("XDG_CACHE_HOME", "/caches")], Some("/caches/kiln"));
+        check(&none, None, &[home, ("XDG_CACHE_HOME", "relative")], Some("/home/me/.cache/kiln"));
+        check(&none, None, &[], None);
+        check(&none, None, &[home, ("KILN_CACHE", "on")], Some("/home/me/.cache/kiln"));
+        let own = user("dir: /own");
+        check(&own, None, &[home], Some("/own"));
+        for trusted in [true, false] {
+            let at = project(&root, "dir: c", trusted);
+            check(&none, Some(&at), &[home], Some("c"));
+            check(&own, Some(&at), &[home], Some(if trusted { "c" } else { "/own" }));
+            check(&own, Some(&at), &[home, ("KILN_CACHE_DIR", "/mine"), ("KILN_CACHE", "off")], None);
+            let off = project(&root, "dir: false", trusted);
+            check(&none, Some(&off), &[home], None);
+            check(&none, Some(&off), &[home, ("KILN_CACHE_DIR", "/mine")], Some("/mine"));
+        }
+    }
+
+    #[test]
+    #[cfg(all(unix, not(target_os = "macos")))]
+    fn a_directory_elsewhere_takes_trust() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap().join("game");
+        std::fs::create_dir(&root).unwrap();
+        std::os::unix::fs::symlink("/", root.join("link")).unwrap();
+        let home = root.parent().unwrap().to_str().unwrap().to_owned();
+        let found = |dir: &str, trusted: bool| {
+            let project = project(&root, &format!("dir: '{dir}'"), trusted);
+            let sources = Sources { user: &user(""), project: Some(&project) };
+            let place = place(sources, &vars(&[("HOME", &home)])).unwrap().unwrap();
+            (place.dir, place.warnings.iter().map(|w| w.code.to_string()).collect::<Vec<_>>().concat())
+        };
+        let usual = Path::new(&home).join(".cache/kiln");
+        for dir in ["../c", "/c", "link/c", "C:\\c", ".git/c", &home] {
+            assert_eq!(found(dir, false), (usual.clone(), "untrusted-cache".into()), "{dir}");
+            assert_eq!(found(dir, true), (root.join(dir), String::new()), "{dir}");
+        }
+        for dir in ["c", "../.cache/kiln/team"] {
+            assert_eq!(found(dir, false).1, "", "{dir}");
+        }
+    }
+
+    #[test]
+    fn a_project_limits_its_own_cache_alone() {
+        let temp = tempfile::tempdir().unwrap();
+        let size = |cache: &str, trusted: bool, given: &[(&str, &str)]| {
+            let project = project(temp.path(), cache, trusted);
+            let sources = Sources { user: &user(""), project: Some(&project) };
+            let home = [("KILN_CACHE_DIR", "/c")];
+            let place = place(sources, &vars(&[&home[..given.len().min(1)], given].concat())).unwrap();
+            place.map(|place| (place.max_size, place.warnings.len()))
+        };
+        assert_eq!(size("dir: c, max_size: 5", false, &[]), Some((5, 0)));
+        assert_eq!(size("max_size: 5", false, &[("X", "")]), Some((MAX_SIZE, 1)));
+        assert_eq!(size("max_size: 5", true, &[("X", "")]), Some((5, 0)));
+        assert_eq!(size("max_size: 5", false, &[("KILN_CACHE_MAX_SIZE", "7")]), Some((7, 0)));
+    }
+
+    #[test]
+    fn results_of_an_untrusted_server_are_kept_apart() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |url: &str, trusted: bool| {
+            let project = project(temp.path(), &format!("url: '{url}'"), trusted);
+            let sources = Sources { user: &user(""), project: Some(&project) };
+            place(sources, &vars(&[("KILN_CACHE_DIR", "/c")])).unwrap().unwrap()
+        };
+        let shared = std::path::absolute("/c").unwrap();
+        assert_eq!(at("https://a", true).dir, shared);
+        let (a, b) = (at("https://a", false), at("https://b", false));
+        assert!(a.dir != b.dir && a.dir == at("https://a", false).dir);
+        assert_eq!((a.dir.parent(), a.max_size), (Some(&*shared.join("untrusted")), UNTRUSTED_MAX_SIZE));
+        let project = project(temp.path(), "dir: own, url: 'https://a'", false);
+        let own = place(Sources { user: &user(""), project: Some(&project) }, &vars(&[])).unwrap().unwrap();
+        assert_eq!(own.dir.file_name(), Some(OsStr::new("own")));
     }
 
     #[test]
     fn wrong_variables_are_refused() {
-        let wrong = [("KILN_CACHE", "yes"), ("KILN_CACHE_MAX_SIZE", "much"), ("KILN_CACHE_POLICY", "all")];
+        let wrong = [
+            ("KILN_CACHE", "yes"),
+            ("KILN_CACHE_MAX_SIZE", "much"),
+            ("KILN_CACHE_POLICY", "all"),
+            ("KILN_CACHE_ALLOW_HTTP", "maybe"),
+        ];
         for (name, value) in wrong {
-            let var = |asked: &str| match asked {
-                "KILN_CACHE_URL" => Some("https://h".into()),
-                asked => (asked == name).then(|| OsString::from(value)),
-            };
-            let refused = place(&CacheSettings::default(), Path::new(""), &var).err().unwrap();
+            let given = [("KILN_CACHE_DIR", "/c"), ("KILN_CACHE_URL", "https://h"), (name, value)];
+            let refused = place(Sources { user: &user(""), project: None }, &vars(&given)).err().unwrap();
             assert!(refused.code == "cache-variable" && refused.message.contains(value), "{refused}");
         }
     }
 
     #[test]
-    fn people_read_and_ci_writes() {
-        let policy = |vars: &[(&str, &str)], settings: &CacheSettings| {
-            let var = |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into());
-            server(settings, &var).unwrap().map(|server| server.policy)
-        };
-        let none = CacheSettings::default();
-        let url = ("KILN_CACHE_URL", "https://h");
-        assert_eq!(policy(&[], &none), None);
-        assert_eq!(policy(&[url], &none), Some(Policy::Read));
-        assert_eq!(policy(&[url, ("CI", "true")], &none), Some(Policy::Write));
-        assert_eq!(policy(&[url, ("CI", "true"), ("KILN_CACHE_POLICY", "read")], &none), Some(Policy::Read));
-        assert_eq!(policy(&[url, ("KILN_CACHE_POLICY", "off")], &none), None);
-        let named = CacheSettings { url: Some("http://h".into()), allow_http: true, ..none.clone() };
-        assert_eq!(policy(&[], &named), Some(Policy::Read));
-        let forced = CacheSettings { policy: Some(CachePolicy::Off), ..named };
-        assert_eq!(policy(&[], &forced), None);
-        assert_eq!(policy(&[("KILN_CACHE_POLICY", "write")], &forced), Some(Policy::Write));
-    }
-
-    #[test]
-    fn secrets_are_in_no_message() {
-        let refused = |vars: &[(&str, &str)]| {
-            let var = |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into());
-            server(&CacheSettings::default(), &var).err().unwrap()
-        };
-        let in_address = refused(&[("KILN_CACHE_URL", "https://me:hush@h")]);
-        let broken = refused(&[("KILN_CACHE_URL", "https://h"), ("KILN_CACHE_TOKEN", "hush\n")]);
-        assert_eq!((&*in_address.code, &*broken.code), ("cache-address", "cache-variable"));
+    fn a_signing_key_that_is_too_short_is_refused_and_not_repeated() {
         let short = |name: &str| (name == "KILN_CACHE_SIGNING_KEY").then(|| "hush-hush".into());
         let short = signing_key(&short).err().unwrap();
-        assert_eq!(short.code, "cache-variable");
-        assert!(![in_address, broken, short].iter().any(|diag| diag.to_string().contains("hush")));
+        assert!(short.code == "cache-variable" && !short.to_string().contains("hush"), "{short}");
     }
 }

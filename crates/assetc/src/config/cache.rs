@@ -7,21 +7,26 @@ use kiln_kit::Diag;
 use kiln_kit::remote::Address;
 use kiln_kit::store::settings::{CacheDir, CachePolicy, CacheSettings, parse_size};
 
+use super::Config;
+use super::confine::{inside, inside_path, tidy};
 use super::parse::{Reader, bad, entries, text, truth};
-use super::yaml::{Entry, Node, Value};
+use super::trust::CURE;
+use super::yaml::{At, Entry, Node, Value};
+use std::path::{Path, PathBuf};
 
 /// Its keys.
 pub(super) const CACHE: &[&str] = &["dir", "max_size", "url", "policy", "allow_http"];
 
 /// Reads the section of a project file.
-pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Result<CacheSettings, Diag> {
-    let mut cache = CacheSettings::default();
+pub(super) fn read(reader: &mut Reader<'_>, node: &Node, config: &mut Config) -> Result<(), Diag> {
     for entry in entries(node, "cache")? {
-        if !set(&mut cache, entry)? {
+        if set(&mut config.cache, entry)? {
+            config.cache_places.push((entry.key.clone(), entry.node.at));
+        } else {
             reader.unknown(entry, "cache", CACHE.iter().copied());
         }
     }
-    Ok(cache)
+    Ok(())
 }
 
 /// Reads one entry of the section, whichever file it is in; `false` if the key is not one of [`CACHE`].
@@ -67,10 +72,45 @@ pub(super) fn set(cache: &mut CacheSettings, entry: &Entry) -> Result<bool, Diag
     Ok(true)
 }
 
+impl Config {
+    /// Returns the place of a key of `cache:` in the file, if it has the key.
+    pub(super) fn cache_at(&self, key: &str) -> Option<At> {
+        self.cache_places.iter().find(|(named, _)| named == key).map(|(_, at)| *at)
+    }
+
+    /// Adds the place of a key of `cache:` to a diagnostic.
+    pub fn at_cache_key(&self, key: &str, diag: Diag) -> Diag {
+        diag.path(&self.name).at(self.cache_at(key).map(|at| at.to_string()).unwrap_or_default())
+    }
+
+    /// Returns the warning that a key of `cache:` is ignored because the project is not trusted. `why` is a clause:
+    /// "it would shrink the cache".
+    pub fn ignored_cache_key(&self, key: &str, why: &str) -> Diag {
+        let message = format!("cache.{key} is ignored: the project is not trusted, and {why}");
+        self.at_cache_key(key, Diag::warning("untrusted-cache", message)).hint(CURE)
+    }
+
+    /// Resolves a directory that an untrusted file names for the cache: inside the project, which the flag says, or
+    /// inside `users`, the user's own cache.
+    ///
+    /// # Errors
+    ///
+    /// It lies elsewhere; the text is a clause that says where.
+    pub fn confined_cache_dir(&self, dir: &Path, users: Option<&Path>) -> Result<(PathBuf, bool), String> {
+        let outside = match inside(&self.project, &dir.to_string_lossy()) {
+            Ok(path) => return Ok((path, true)),
+            Err(outside) => outside,
+        };
+        let shared = users.and_then(|users| inside_path(users, &tidy(&self.project.join(dir))).ok());
+        shared
+            .map(|path| (path, false))
+            .ok_or_else(|| format!("the directory '{}' {}", dir.display(), outside.why))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
 
     #[test]
     fn the_document_has_every_key() {

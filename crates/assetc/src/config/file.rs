@@ -48,6 +48,21 @@ pub(super) fn is_foreign(meta: &Metadata) -> bool {
     }
 }
 
+/// Returns a clause that says why a file of the user must not be believed: "belongs to another user". `bits` are the
+/// permissions that nobody but the owner may have. Neither the file nor its directory may be open to others.
+pub(super) fn unsafe_reason(file: &Path, bits: u32) -> Option<String> {
+    let reason = |path: &Path, bits: u32| {
+        let meta = std::fs::metadata(path).ok()?;
+        match () {
+            () if is_foreign(&meta) => Some("belongs to another user"),
+            () if has_mode(&meta, bits) => Some("can be written by others"),
+            () => None,
+        }
+    };
+    let in_directory = || reason(file.parent()?, 0o002).map(|why| format!("lies in a directory that {why}"));
+    reason(file, bits).map(str::to_owned).or_else(in_directory)
+}
+
 /// Returns whether one of these permission bits is set. Never on Windows.
 pub(super) fn has_mode(meta: &Metadata, bits: u32) -> bool {
     #[cfg(unix)]

@@ -1,17 +1,20 @@
 //! `assetc.yml`: what to compile, where to, and with which settings. `docs/config/assetc-yml.md` is its document.
 //!
 //! A [`Config`] is read once. [`Config::select_preset`] picks the preset, [`Config::resolver`] then tells the
-//! settings of each source and which layer each came from, and [`Roots`] tells the directories. A file that is
+//! settings of each source and which layer each came from, and [`Roots`] tells the directories. A project is not
+//! [trusted](Config::trust) until the user says so: it names no programs, and no directories outside. A file that is
 //! not YAML, or gives a key a value it does not accept, is an error with line and column; a key nobody knows is
 //! a warning with the likely spelling.
 
 mod cache;
+mod confine;
 mod file;
 mod init;
 mod parse;
 mod resolve;
 mod roots;
 mod settings;
+pub mod trust;
 pub mod user;
 mod values;
 pub(crate) mod yaml;
@@ -61,6 +64,14 @@ pub struct Config {
     /// Programs, by name.
     tools: Vec<(String, Text)>,
     cache: CacheSettings,
+    /// The places of the keys of `cache:`.
+    cache_places: Vec<(String, At)>,
+    /// Whether the user trusts the project.
+    trusted: bool,
+    /// Whether the file or its directory belongs to another user.
+    foreign: bool,
+    /// Whether everyone may put files into the directory of the file.
+    in_shared_dir: bool,
     base: Layers,
     presets: Vec<Preset>,
     warnings: Vec<Diag>,
@@ -112,6 +123,10 @@ impl Config {
             embed: Vec::new(),
             tools: Vec::new(),
             cache: CacheSettings::default(),
+            cache_places: Vec::new(),
+            trusted: false,
+            foreign: false,
+            in_shared_dir: false,
             base: Layers::default(),
             presets: Vec::new(),
             warnings: Vec::new(),
@@ -143,6 +158,9 @@ impl Config {
         let text = file::read_text(file, name)?;
         let mut config = Config::parse(&text, name)?;
         config.project = file.parent().unwrap_or(Path::new("")).to_path_buf();
+        let owners = [std::fs::metadata(file), std::fs::metadata(&config.project)];
+        config.foreign = owners.iter().flatten().any(file::is_foreign);
+        config.in_shared_dir = owners[1].as_ref().is_ok_and(|meta| file::has_mode(meta, 0o002));
         config.file = Some(file.to_path_buf());
         Ok(config)
     }
@@ -186,13 +204,13 @@ impl Config {
         self.manifest
     }
 
-    /// Where a program beside Kiln is, if the file says so.
+    /// The path of a program beside Kiln, if the file names it and the project is trusted.
     pub fn tool(&self, name: &str) -> Option<PathBuf> {
-        let named = self.tools.iter().find(|(tool, _)| tool == name);
+        let named = self.tools.iter().find(|(tool, _)| self.trusted && tool == name);
         named.map(|(_, path)| self.project.join(&path.text))
     }
 
-    /// What it says of the cache.
+    /// The settings of the cache, which take effect as far as the project [is trusted](Config::is_trusted).
     pub fn cache(&self) -> &CacheSettings {
         &self.cache
     }

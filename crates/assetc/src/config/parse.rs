@@ -57,7 +57,7 @@ impl Reader<'_> {
                         }
                     }
                 }
-                "cache" => config.cache = super::cache::read(self, &entry.node)?,
+                "cache" => super::cache::read(self, &entry.node, config)?,
                 "default" => config.base = self.default(&entry.node)?,
                 "presets" => {
                     for preset in entries(&entry.node, place)? {

@@ -2,13 +2,16 @@
 //!
 //! Refused are outputs that would hurt: one that overlaps the input, the root of the file system, the home
 //! directory or the project itself. Directories are compared by what they are, through links and `..`, as far as
-//! they exist.
+//! they exist. In a project that the user does not trust, both trees and the pack lie inside the project, unless `-o`
+//! names the output.
 
 use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use kiln_kit::Diag;
 
+use super::confine::{Outside, inside, inside_path, real, tidy};
+use super::trust::CURE;
 use super::{Config, FILE_NAME, Preset, Text};
 
 /// Where a build reads and writes.
@@ -52,10 +55,24 @@ impl Said {
 
 impl Roots {
     /// The directories under this preset. `output` overrides every other, as `-o` does; it and the project are
-    /// absolute. Nothing needs to exist, and nothing is judged but that an output has a name.
+    /// absolute. Nothing needs to exist.
+    ///
+    /// # Errors
+    ///
+    /// The output is the root of the file system, or the configuration is not [trusted](Config::trust) and names a
+    /// directory outside the project.
     pub fn locate(config: &Config, preset: Option<&Preset>, output: Option<&Path>) -> Result<Roots, Diag> {
         let project = config.project();
         let input = tidy(&project.join(config.input()));
+        let input_said = Said::by_config(config, "input", config.input.as_ref());
+        if !config.is_trusted() {
+            config.check_owner()?;
+            inside(project, config.input()).map_err(|why| {
+                let message = format!("the input directory '{}' {}", config.input(), why.why);
+                input_said.mark(Diag::error("untrusted-input", message)).hint(CURE)
+            })?;
+        }
+        let by_user = output.is_some();
         let (output, output_said) = match output {
             Some(output) => {
                 let hint = "choose another directory with -o".into();
@@ -73,14 +90,18 @@ impl Roots {
         };
         let mut pack_name = OsString::from(name);
         pack_name.push(".hpack");
-        Ok(Roots {
-            pack: parent.join(pack_name),
-            project: tidy(project),
-            input_said: Said::by_config(config, "input", config.input.as_ref()),
-            input,
-            output,
-            output_said,
-        })
+        let pack = parent.join(pack_name);
+        if !config.is_trusted() && !by_user {
+            let outside = |what: &str, why: &Outside| {
+                let message = format!("{what} '{}' {}", config.output(preset), why.why);
+                let hint = format!("name the output with -o, or {CURE}");
+                output_said.mark(Diag::error("untrusted-output", message)).hint(hint)
+            };
+            inside(project, config.output(preset)).map_err(|why| outside("the output directory", &why))?;
+            inside_path(project, parent)
+                .map_err(|why| outside("the pack beside the output directory", &why))?;
+        }
+        Ok(Roots { pack, project: tidy(project), input_said, input, output, output_said })
     }
 
     /// Whether there is a source tree to read.
@@ -136,33 +157,6 @@ impl Roots {
     }
 }
 
-/// The path without `.`, `..` and needless slashes. A link is followed only where a `..` climbs out of it, so that
-/// names stay as the user gave them.
-fn tidy(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out = real(&out);
-                out.pop();
-            }
-            part => out.push(part),
-        }
-    }
-    out
-}
-
-/// The path with every link followed, as far as it exists.
-fn real(path: &Path) -> PathBuf {
-    for existing in path.ancestors() {
-        if let (Ok(found), Ok(rest)) = (existing.canonicalize(), path.strip_prefix(existing)) {
-            return if rest.as_os_str().is_empty() { found } else { found.join(rest) };
-        }
-    }
-    path.to_path_buf()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,9 +179,15 @@ mod tests {
             Config::load(&file, "assetc.yml").unwrap()
         }
 
+        fn trusted(&self, text: &str) -> Config {
+            let mut config = self.config(text);
+            config.trust();
+            config
+        }
+
         fn locate(&self, text: &str, output: Option<&str>) -> Roots {
             let output = output.map(|output| self.1.join(output));
-            Roots::locate(&self.config(text), None, output.as_deref()).unwrap()
+            Roots::locate(&self.trusted(text), None, output.as_deref()).unwrap()
         }
 
         /// The code of the refusal, or "".
@@ -259,6 +259,27 @@ mod tests {
         );
         let over = Roots::locate(&project.config(""), None, Some(Path::new("/"))).unwrap_err();
         assert!(over.hint.contains("-o"), "{over}");
+    }
+
+    #[test]
+    fn an_untrusted_project_stays_inside_itself() {
+        let project = Project::new();
+        let refused = |text: &str, output: Option<&str>| {
+            let output = output.map(|output| project.1.join(output));
+            let roots = Roots::locate(&project.config(text), None, output.as_deref());
+            assert!(Roots::locate(&project.trusted(text), None, output.as_deref()).is_ok(), "{text}");
+            roots.err().map(|diag| format!("{} {}", diag.code, diag.at)).unwrap_or_default()
+        };
+        for inside in ["", "output: out", "output: a/../b", "output: ../game/out", "input: art/in"] {
+            assert_eq!(refused(inside, None), "", "{inside}");
+        }
+        for outside in ["output: ../x", "output: /x", "output: 'C:\\x'", "output: .git/x", "output: .."] {
+            assert_eq!(refused(outside, None), "untrusted-output 1:9", "{outside}");
+            assert_eq!(refused(outside, Some("../y")), "", "-o is the user's choice");
+        }
+        // Inside, but the pack would lie beside the project.
+        assert_eq!(refused("output: .", None), "untrusted-output 1:9");
+        assert_eq!(refused("input: ../x", Some("../y")), "untrusted-input 1:8");
     }
 
     #[cfg(unix)]

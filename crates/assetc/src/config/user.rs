@@ -6,7 +6,7 @@
 //! that another user owns or that everyone may write to is ignored with a warning.
 
 use super::cache::{self, CACHE};
-use super::file::{has_mode, is_foreign, read_text};
+use super::file::{read_text, unsafe_reason};
 use super::parse::{Reader, bad, entries, text};
 use super::yaml::{self, Entry, Node, Value};
 use crate::tools::Tool;
@@ -42,18 +42,21 @@ impl UserConfig {
     /// The file cannot be read, is not YAML, or gives a key a value that the key does not accept.
     pub fn load(file: &Path) -> Result<UserConfig, Diag> {
         let name = file.display().to_string();
-        match std::fs::metadata(file) {
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                return Ok(UserConfig::default());
-            }
-            Ok(meta) if is_foreign(&meta) || has_mode(&meta, 0o002) => {
-                let why = if is_foreign(&meta) { "another user owns it" } else { "everyone may write to it" };
-                let warning = Diag::warning("user-file-unsafe", format!("this file is ignored: {why}"))
+        // A directory that cannot be entered is that of another user, whose HOME was inherited: it has nothing for us.
+        if let Err(error) = std::fs::metadata(file)
+            && matches!(
+                error.kind(),
+                ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied
+            )
+        {
+            return Ok(UserConfig::default());
+        }
+        if let Some(why) = unsafe_reason(file, 0o002) {
+            let warning =
+                Diag::warning("user-file-unsafe", format!("this file is ignored, because it {why}"))
                     .path(name)
-                    .hint("own the file yourself and take the right to write from others: chmod o-w");
-                return Ok(UserConfig { warnings: vec![warning], ..UserConfig::default() });
-            }
-            _ => {}
+                    .hint("let the file and its directory belong to you, and nobody else write to them");
+            return Ok(UserConfig { warnings: vec![warning], ..UserConfig::default() });
         }
         let config = UserConfig::parse(&read_text(file, &name)?, &name)?;
         Ok(UserConfig { file: Some(file.to_path_buf()), ..config })
@@ -299,7 +302,8 @@ mod tests {
             let ignored = UserConfig::load(&file).unwrap();
             assert_eq!((&*ignored.warnings()[0].code, &ignored.cache().url), ("user-file-unsafe", &None));
         }
-        assert_eq!(UserConfig::load(dir.path()).unwrap_err().code, "config-unreadable");
+        std::fs::create_dir(dir.path().join("directory")).unwrap();
+        assert_eq!(UserConfig::load(&dir.path().join("directory")).unwrap_err().code, "config-unreadable");
     }
 
     #[test]

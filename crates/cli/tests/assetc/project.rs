@@ -92,6 +92,8 @@ impl Project {
         command.args(args).current_dir(self.root()).env_remove("NO_COLOR");
         // What other tests built must not be found here.
         command.env("KILN_CACHE", "off");
+        // Nor does the user's configuration have a part in a test.
+        command.env("KILN_CONFIG_DIR", self.path("no-such-directory")).env_remove("KILN_TRUST");
         command
     }
 

@@ -41,6 +41,9 @@ pub(super) struct Common {
     /// Use this preset of assetc.yml
     #[arg(long, value_name = "NAME", global = true)]
     pub(super) preset: Option<String>,
+    /// Trust the project for this run: its programs, servers and directories outside it (as KILN_TRUST=1 does)
+    #[arg(long, global = true)]
+    pub(super) trust: bool,
     #[command(flatten)]
     pub(super) flags: Flags,
 }
@@ -172,6 +175,8 @@ pub(super) enum Command {
     Cache(CacheCommand),
     /// Remove what builds wrote to the output, and nothing else
     Clean,
+    /// Trust this project: let builds use the programs, servers and outside directories that its assetc.yml names
+    Trust(TrustArgs),
     /// Tell everything about one source: recipe, settings and where they come from, what it read, whether it is stale
     Explain {
         /// A source file or folder
@@ -209,6 +214,20 @@ pub(super) enum CacheCommand {
         #[arg(long)]
         dry_run: bool,
     },
+}
+
+/// What `assetc trust` takes.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Trust is recorded in the user's configuration directory and ends when one of these settings changes."
+)]
+pub(super) struct TrustArgs {
+    /// List the trusted projects
+    #[arg(long, conflicts_with = "revoke")]
+    pub(super) list: bool,
+    /// Trust this project no longer
+    #[arg(long)]
+    pub(super) revoke: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -5,6 +5,7 @@ use ::assetc::build::{Asset, Report, Request};
 use ::assetc::config::Roots;
 use ::assetc::link::MANIFEST;
 use kiln_cli::progress::{Progress, Verbosity};
+use kiln_cli::store::Sources;
 use kiln_cli::voice::{FAILED, OK};
 use kiln_cli::{render, store};
 use kiln_kit::{Diag, Json, Shard, State, Store};
@@ -26,8 +27,11 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
         session.voice.note(&format!("config: {}", config.file().map_or_else(|| "none".to_owned(), name)));
         session.voice.note(&format!("preset: {}", preset.map_or("none", |preset| preset.name())));
     }
-    let tools = session.tools(&config);
-    let place = store::place(config.cache(), config.project(), &store::env)?;
+    let user = session.user()?;
+    let tools = session.tools(&config, &user);
+    config.ignored_tools().iter().for_each(|warning| session.say(warning));
+    let place = store::place(Sources { user: &user, project: Some(&config) }, &store::env)?;
+    place.iter().flat_map(|place| &place.warnings).for_each(|warning| session.say(warning));
     let kept = place.as_ref().and_then(|place| match place.open("assetc") {
         Ok(kept) => Some(kept),
         Err(warning) => {

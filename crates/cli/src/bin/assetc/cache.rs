@@ -3,6 +3,7 @@
 use super::Session;
 use super::args::CacheCommand;
 use kiln_cli::progress::Verbosity;
+use kiln_cli::store::Sources;
 use kiln_cli::voice::OK;
 use kiln_cli::{render, store};
 use kiln_kit::store::settings::parse_size;
@@ -11,13 +12,15 @@ use std::time::SystemTime;
 
 pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Diag> {
     let config = session.config()?;
-    let Some(place) = store::place(config.cache(), config.project(), &store::env)? else {
+    let user = session.user()?;
+    let Some(place) = store::place(Sources { user: &user, project: Some(&config) }, &store::env)? else {
         return Err(Diag::error(
             "cache-off",
             "there is no store of results: it is switched off, or has no place",
         )
         .hint("name a directory in KILN_CACHE_DIR"));
     };
+    place.warnings.iter().for_each(|warning| session.say(warning));
     let kept = place.open("assetc")?;
     let dir = place.dir.display().to_string();
     let mut out = session.voice.out();

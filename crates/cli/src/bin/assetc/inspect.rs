@@ -248,9 +248,9 @@ pub(super) fn explain(session: &Session, source: &Path) -> Result<u8, Diag> {
     let (config, roots) = session.project()?;
     let resolver = config.resolver(session.preset(&config)?);
     let source = source_path(session, &roots.input, source)?;
-    let explained = ::assetc::explain::explain(&roots, &resolver, &session.tools(&config), &source, &|| {
-        session.waiting()
-    })?;
+    let tools = session.tools(&config, &session.user()?);
+    config.ignored_tools().iter().for_each(|warning| session.say(warning));
+    let explained = ::assetc::explain::explain(&roots, &resolver, &tools, &source, &|| session.waiting())?;
     let mut out = session.voice.out();
     if session.voice.json {
         out.line(&explained_json(&explained).to_string());
@@ -297,7 +297,11 @@ fn print_explained(out: &mut Out, explained: &Explained) {
     }
     match &explained.next {
         Some(why) => out.line(&format!("  next build: cooks it ({why})")),
-        None => out.line("  next build: nothing to do"),
+        None if explained.assumed.is_empty() => out.line("  next build: nothing to do"),
+        None => out.line(&format!(
+            "  next build: nothing to do, if {} has the version of the last build (not determined: explain runs no programs)",
+            explained.assumed.join(" and ")
+        )),
     }
 }
 
@@ -322,6 +326,7 @@ fn explained_json(explained: &Explained) -> Json {
         ("outputs", Json::list(explained.outputs.iter().map(String::as_str))),
         ("last", explained.last.clone().into()),
         ("stale", explained.next.as_ref().map(ToString::to_string).into()),
+        ("assumed", Json::list(explained.assumed.iter().map(String::as_str))),
     ])
 }
 

@@ -7,14 +7,17 @@ mod cache;
 mod inspect;
 mod report;
 mod shader_limits;
+mod trust;
 mod watch;
 
+use ::assetc::config::user::UserConfig;
 use ::assetc::config::{self, Config, Preset, Roots};
 use ::assetc::tools::{Tools, serve_shaders};
 use args::{BuildArgs, Cli, Command, Common, PackCommand};
 use clap::{CommandFactory, Parser};
 use kiln_cli::progress::Verbosity;
 use kiln_cli::voice::{OK, TROUBLE, Voice};
+use kiln_cli::{store, user};
 use kiln_kit::{Diag, Json};
 use shader_limits::ShaderLimits;
 use std::io;
@@ -56,6 +59,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Cache(command)) => cache::cache(session, &command),
         Some(Command::Watch(args)) => watch::watch(session, args.and(&build)),
         Some(Command::Clean) => build::clean(session),
+        Some(Command::Trust(args)) => trust::trust(session, &args),
         Some(Command::Explain { source }) => inspect::explain(session, &source),
         Some(Command::Graph { path }) => inspect::graph(session, path.as_deref()),
         Some(Command::Manual(manual)) => manual.run(&session.voice, Cli::command()),
@@ -73,6 +77,8 @@ struct Session {
     dir: PathBuf,
     output: Option<PathBuf>,
     preset: Option<String>,
+    /// Whether the project is trusted for this run, whatever is recorded.
+    trust: bool,
     voice: Voice,
     shader_limits: ShaderLimits,
 }
@@ -89,16 +95,32 @@ impl Session {
         }
         let output = common.output.map(|output| dir.join(output));
         let shader_limits = ShaderLimits::read(&kiln_cli::store::env)?;
-        Ok(Session { dir, output, preset: common.preset, voice: common.flags.into(), shader_limits })
+        let trust = common.trust || trust::by_environment()?;
+        let (preset, voice) = (common.preset, common.flags.into());
+        Ok(Session { dir, output, preset, trust, voice, shader_limits })
     }
 
-    /// The configuration; what is odd about it is said.
+    /// The project's configuration, trusted if the user trusts it; its warnings are printed.
     fn config(&self) -> Result<Config, Diag> {
-        let config = Config::discover(&self.dir)?;
+        let mut config = Config::discover(&self.dir)?;
+        match trust::is_trusted(self, &config) {
+            Ok(true) => config.trust(),
+            Ok(false) => {}
+            Err(warning) => self.say(&warning),
+        }
         for warning in config.warnings() {
             self.say(warning);
         }
         Ok(config)
+    }
+
+    /// The user's configuration; its warnings are printed.
+    fn user(&self) -> Result<UserConfig, Diag> {
+        let user = user::load_config(&store::env)?;
+        for warning in user.warnings() {
+            self.say(warning);
+        }
+        Ok(user)
     }
 
     fn preset<'a>(&self, config: &'a Config) -> Result<Option<&'a Preset>, Diag> {
@@ -112,19 +134,20 @@ impl Session {
         Ok((config, roots))
     }
 
-    /// The programs beside Kiln: where the configuration says, on the PATH, or in an SDK that the environment names.
-    fn tools(&self, config: &Config) -> Tools {
-        let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    /// The programs beside Kiln: those that a trusted project or the user's configuration names, on the PATH, or in an
+    /// SDK that the environment names.
+    fn tools(&self, config: &Config, user: &UserConfig) -> Tools {
         let mut search: Vec<PathBuf> = Vec::new();
-        // An empty entry of the PATH is the working directory, where nothing should run by chance.
-        search.extend(var("PATH").iter().flat_map(std::env::split_paths).filter(|dir| dir.is_absolute()));
+        search.extend(store::env("PATH").iter().flat_map(std::env::split_paths));
         search.extend(
             ["SLANG_DIR", "VULKAN_SDK"]
                 .iter()
-                .filter_map(|name| var(name))
+                .filter_map(|name| store::env(name))
                 .map(|sdk| Path::new(&sdk).join("bin")),
         );
-        let tools = Tools::find(config, &search, std::env::temp_dir());
+        // Relative to the working directory, which may be a stranger's project, nothing should run by chance.
+        search.retain(|dir| dir.is_absolute());
+        let tools = Tools::find(config, user, &search, std::env::temp_dir());
         match std::env::current_exe() {
             Ok(program) => {
                 tools.compile_apart(program, self.shader_limits.args(), self.shader_limits.timeout)

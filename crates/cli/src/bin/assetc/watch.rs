@@ -4,13 +4,13 @@ use super::Session;
 use super::args::WatchArgs;
 use super::audience::Audience;
 use super::build::{cores, say_all, summary};
+use super::trust;
 use ::assetc::config::Config;
 use ::assetc::watch::{Bell, Listener, Pace, Turn, Watch};
 use kiln_cli::progress::{Progress, Verbosity};
-use kiln_cli::store;
+use kiln_cli::store::{self, Sources};
 use kiln_cli::terminal::reader_is_gone;
 use kiln_cli::voice::OK;
-use kiln_kit::store::settings::CacheSettings;
 use kiln_kit::{Diag, Json, Severity, State};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -104,17 +104,26 @@ fn follow(session: &Session, args: &WatchArgs, bell: &Bell, audience: Option<&Au
     let home = std::env::home_dir();
     // Where results are is asked once; a configuration that cannot be read yet has nothing to say about it.
     // Quietly: the first build says what is odd about it.
-    let place = match Config::discover(&session.dir) {
-        Ok(config) => store::place(config.cache(), config.project(), &store::env)?,
-        Err(_) => store::place(&CacheSettings::default(), &session.dir, &store::env)?,
-    };
+    let user = session.user()?;
+    let is_trusted = |config: &Config| trust::is_trusted(session, config).unwrap_or(false);
+    let config = Config::discover(&session.dir).ok().map(|mut config| {
+        match trust::is_trusted(session, &config) {
+            Ok(true) => config.trust(),
+            Ok(false) => {}
+            Err(warning) => session.say(&warning),
+        }
+        config
+    });
+    let place = store::place(Sources { user: &user, project: config.as_ref() }, &store::env)?;
+    place.iter().flat_map(|place| &place.warnings).for_each(|warning| session.say(warning));
     let kept = place.as_ref().and_then(|place| place.open("assetc").map_err(|why| session.say(&why)).ok());
     let watch = Watch {
         start: &session.dir,
         preset: session.preset.as_deref(),
         output: session.output.as_deref(),
         home: home.as_deref(),
-        tools: &|config: &Config| session.tools(config),
+        is_trusted: &is_trusted,
+        tools: &|config: &Config| session.tools(config, &user),
         jobs: args.jobs.map_or_else(cores, usize::from),
         pack: args.pack,
         overwrite: args.overwrite,

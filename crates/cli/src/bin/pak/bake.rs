@@ -2,11 +2,11 @@
 
 use ::pak::bake::{Bake, BakeError, Baked};
 use kiln_cli::progress::{Progress, Verbosity};
+use kiln_cli::store::Sources;
 use kiln_cli::voice::{FAILED, OK, Voice};
-use kiln_cli::{render, store};
-use kiln_kit::store::settings::CacheSettings;
+use kiln_cli::{render, store, user};
 use kiln_kit::{Diag, Json, Shard, Store};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// What was asked for.
@@ -23,8 +23,10 @@ pub(super) struct Args {
 
 pub(super) fn bake(voice: &Voice, args: &Args) -> Result<u8, Diag> {
     let start = Instant::now();
-    // Baking has no configuration file: the environment says where the store is.
-    let place = store::place(&CacheSettings::default(), Path::new(""), &store::env)?;
+    // Baking has no project file: the environment and the user's configuration say where the cache is.
+    let user = user::load_config(&store::env)?;
+    user.warnings().iter().for_each(|warning| voice.say(warning));
+    let place = store::place(Sources { user: &user, project: None }, &store::env)?;
     let kept = place.as_ref().and_then(|place| match place.open("pak") {
         Ok(kept) => Some(kept),
         Err(warning) => {

@@ -1,0 +1,320 @@
+//! The server of the shared cache: which one it is, who named it, and what it may be sent.
+//!
+//! The user's credentials go to a server that the user named, in the environment or in the user's configuration, or that a
+//! trusted project named. A server that another project names gets none, is only read from, and has to encrypt.
+
+use super::{Sources, Var, bad, text};
+use kiln_kit::Diag;
+use kiln_kit::remote::{Address, BadAddress, Credentials, Fault, Http, Name, Policy, Redis, Remote, Scheme};
+use kiln_kit::store::settings::CachePolicy;
+use std::time::Duration;
+
+/// A server, who we are to it, and what it is used for.
+pub(super) struct Server {
+    pub(super) address: Address,
+    credentials: Option<Credentials>,
+    pub(super) policy: Policy,
+    /// Whether only the file of a project names it that is not trusted.
+    pub(super) is_untrusted: bool,
+    /// Whether it may be one that does not encrypt.
+    #[cfg_attr(
+        not(feature = "object-store"),
+        allow(dead_code, reason = "the others are asked where their address is read")
+    )]
+    plain: bool,
+}
+
+/// The server, if there is one: people read from it, and machines that build for all of them write.
+pub(super) fn choose(
+    sources: Sources<'_>,
+    var: Var<'_>,
+    warnings: &mut Vec<Diag>,
+) -> Result<Option<Server>, Diag> {
+    let named = text(var, "KILN_CACHE_URL")?.or_else(|| sources.pick(|cache| cache.url.clone()));
+    let stranger = sources.untrusted().filter(|_| named.is_none());
+    let Some(url) = named.or_else(|| stranger.and_then(|project| project.cache().url.clone())) else {
+        return Ok(None);
+    };
+    let Some(policy) = policy(sources, stranger.is_some(), var, warnings)? else { return Ok(None) };
+    if let Some(project) = stranger.filter(|project| project.is_foreign()) {
+        warnings.push(project.ignored_cache_key("url", "the file belongs to another user"));
+        return Ok(None);
+    }
+    let plain = match truth(var, "KILN_CACHE_ALLOW_HTTP")? {
+        Some(allowed) => allowed,
+        None => sources.pick(|cache| cache.allow_http.then_some(true)).unwrap_or(false),
+    };
+    // The address is not repeated: it may be refused for the secret in it.
+    let address = match (Address::parse(&url, plain), stranger) {
+        (Ok(address), _) => address,
+        (Err(BadAddress::Plain), Some(project)) => {
+            let why = "its connections are not encrypted, which takes KILN_CACHE_ALLOW_HTTP=1 or `allow_http` in your config.yml";
+            warnings.push(project.ignored_cache_key("url", why));
+            return Ok(None);
+        }
+        (Err(why), _) => {
+            let hint = match why {
+                BadAddress::Plain => {
+                    "use https, or admit it with KILN_CACHE_ALLOW_HTTP=1 or `allow_http` in your config.yml"
+                }
+                _ => {
+                    "https://host:port/path; credentials are in KILN_CACHE_TOKEN, or KILN_CACHE_USER and KILN_CACHE_PASSWORD"
+                }
+            };
+            let message = format!("the address of the shared cache cannot be used: {why}");
+            return Err(Diag::error("cache-address", message).hint(hint));
+        }
+    };
+    let is_bucket = matches!(address.scheme, Scheme::S3 | Scheme::Gcs | Scheme::Azure);
+    let mut credentials = credentials(var)?;
+    if let Some(project) = stranger.filter(|_| !sources.user.binds_credentials_to(&address)) {
+        let bind = if is_bucket {
+            format!("{}", Address { path: String::new(), ..address.clone() })
+        } else {
+            address.authority()
+        };
+        let hint = format!(
+            "if they are meant for it, list '{bind}' under `cache: {{credential_hosts: …}}` in your config.yml, \
+             set KILN_CACHE_URL, or run `assetc trust`"
+        );
+        let warn = |message: String| {
+            project.at_cache_key("url", Diag::warning("untrusted-credentials", message).hint(&*hint))
+        };
+        // A bucket is hardly ever open to all, and what its client finds in the environment is hard to foresee.
+        if is_bucket {
+            warnings.push(warn(format!(
+                "{address} is not used: only this project names it, so it gets none of your cloud credentials"
+            )));
+            return Ok(None);
+        }
+        if credentials.take().is_some() {
+            warnings.push(warn(format!(
+                "your credentials are not sent to {address}, because only this project names it"
+            )));
+        }
+    }
+    Ok(Some(Server { address, credentials, policy, is_untrusted: stranger.is_some(), plain }))
+}
+
+/// The use that is made of the server; `None` for none. A project that is not trusted does not have results sent.
+fn policy(
+    sources: Sources<'_>,
+    is_untrusted: bool,
+    var: Var<'_>,
+    warnings: &mut Vec<Diag>,
+) -> Result<Option<Policy>, Diag> {
+    let chosen = match text(var, "KILN_CACHE_POLICY")? {
+        Some(name) => Some(
+            CachePolicy::parse(&name).ok_or_else(|| bad("KILN_CACHE_POLICY", &name, "read, write, off"))?,
+        ),
+        None => sources.pick(|cache| cache.policy),
+    };
+    let chosen = chosen.or_else(|| {
+        let project = sources.untrusted()?;
+        let policy = project.cache().policy?;
+        if policy == CachePolicy::Use(Policy::Write) {
+            warnings.push(project.ignored_cache_key("policy", "it would send results to a server"));
+            return None;
+        }
+        Some(policy)
+    });
+    Ok(match chosen {
+        Some(CachePolicy::Off) => None,
+        Some(CachePolicy::Use(policy)) => Some(policy),
+        None if is_untrusted => Some(Policy::Read),
+        None if var("CI").is_some_and(|ci| ci == "true" || ci == "1") => Some(Policy::Write),
+        None => Some(Policy::Read),
+    })
+}
+
+/// The credentials in the environment.
+fn credentials(var: Var<'_>) -> Result<Option<Credentials>, Diag> {
+    let credentials = match (text(var, "KILN_CACHE_TOKEN")?, text(var, "KILN_CACHE_USER")?) {
+        (Some(token), _) => Some(Credentials::token(&token)),
+        (None, Some(user)) => {
+            let password = text(var, "KILN_CACHE_PASSWORD")?.unwrap_or_default();
+            Some(Credentials::user(&user, &password))
+        }
+        (None, None) => None,
+    };
+    let unusable = || {
+        Diag::error(
+            "cache-variable",
+            "the credentials for the shared cache have characters that none can have",
+        )
+    };
+    credentials.map(|given| given.ok_or_else(unusable)).transpose()
+}
+
+/// A variable that is `1` or `true`, `0` or `false`.
+fn truth(var: Var<'_>, name: &str) -> Result<Option<bool>, Diag> {
+    match text(var, name)?.as_deref() {
+        None => Ok(None),
+        Some("1" | "true") => Ok(Some(true)),
+        Some("0" | "false") => Ok(Some(false)),
+        Some(other) => Err(bad(name, other, "1, 0")),
+    }
+}
+
+impl Server {
+    /// The server by its protocol. One that this program cannot talk to is like one that is dead.
+    pub(super) fn remote(&self) -> Box<dyn Remote> {
+        let (address, credentials) = (self.address.clone(), self.credentials.clone());
+        let made: Result<Box<dyn Remote>, String> = match address.scheme {
+            Scheme::Http => return Box::new(Http::new(address, credentials)),
+            Scheme::Redis => return Box::new(Redis::new(address, credentials)),
+            #[cfg(feature = "reapi")]
+            Scheme::Grpc => kiln_remote::Reapi::new(address, credentials.as_ref()).map(|r| Box::new(r) as _),
+            #[cfg(feature = "object-store")]
+            Scheme::S3 | Scheme::Gcs | Scheme::Azure => {
+                let vars = std::env::vars_os();
+                let vars = vars
+                    .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+                kiln_remote::Bucket::new(address, vars, self.plain).map(|b| Box::new(b) as _)
+            }
+            #[cfg(not(feature = "reapi"))]
+            Scheme::Grpc => Err("this program was built without the feature reapi".to_owned()),
+            #[cfg(not(feature = "object-store"))]
+            Scheme::S3 | Scheme::Gcs | Scheme::Azure => {
+                Err("this program was built without the feature object-store".to_owned())
+            }
+        };
+        made.unwrap_or_else(|why| Box::new(Unusable { name: self.address.to_string(), why }))
+    }
+}
+
+/// A server that cannot even be tried.
+struct Unusable {
+    name: String,
+    why: String,
+}
+
+impl Unusable {
+    fn fault<T>(&self) -> Result<T, Fault> {
+        Err(Fault::Unreachable(self.why.clone()))
+    }
+}
+
+impl Remote for Unusable {
+    fn get(&self, _: Name, _: u64, _: Duration) -> Result<Option<Vec<u8>>, Fault> {
+        self.fault()
+    }
+
+    fn has(&self, _: Name) -> Result<bool, Fault> {
+        self.fault()
+    }
+
+    fn put(&self, _: Name, _: &[u8]) -> Result<(), Fault> {
+        self.fault()
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{project, user, vars};
+    use super::*;
+
+    /// The server of a project with this section `cache:`, and the codes of the warnings.
+    fn chosen(
+        cache: &str,
+        trusted: bool,
+        users: &str,
+        given: &[(&str, &str)],
+    ) -> Result<(Option<Server>, Vec<String>), Diag> {
+        let temp = tempfile::tempdir().unwrap();
+        let (project, user, mut warnings) = (project(temp.path(), cache, trusted), user(users), Vec::new());
+        let sources = Sources { user: &user, project: Some(&project) };
+        let server = choose(sources, &vars(given), &mut warnings)?;
+        Ok((server, warnings.iter().map(|warning| format!("{} {}", warning.code, warning.at)).collect()))
+    }
+
+    #[test]
+    fn people_read_and_ci_writes() {
+        let policy = |given: &[(&str, &str)], users: &str| {
+            chosen("", false, users, given).unwrap().0.map(|server| server.policy)
+        };
+        let (url, ci) = (("KILN_CACHE_URL", "https://h"), ("CI", "true"));
+        assert_eq!(policy(&[], ""), None);
+        assert_eq!(policy(&[url], ""), Some(Policy::Read));
+        assert_eq!(policy(&[url, ci], ""), Some(Policy::Write));
+        assert_eq!(policy(&[url, ci, ("KILN_CACHE_POLICY", "read")], ""), Some(Policy::Read));
+        assert_eq!(policy(&[url, ("KILN_CACHE_POLICY", "off")], ""), None);
+        let named = "url: 'http://h', allow_http: true";
+        assert_eq!(policy(&[], named), Some(Policy::Read));
+        let off = format!("{named}, policy: off");
+        assert_eq!(policy(&[], &off), None);
+        assert_eq!(policy(&[("KILN_CACHE_POLICY", "write")], &off), Some(Policy::Write));
+    }
+
+    #[test]
+    fn an_untrusted_project_has_nothing_sent() {
+        let policy = |cache: &str, trusted: bool, given: &[(&str, &str)]| {
+            let (server, warnings) = chosen(cache, trusted, "", given).unwrap();
+            (server.map(|server| server.policy), warnings.concat())
+        };
+        let (plain, write) = ("url: 'https://h'", "url: 'https://h', policy: write");
+        assert_eq!(policy(write, true, &[]), (Some(Policy::Write), String::new()));
+        assert_eq!(policy(write, false, &[]), (Some(Policy::Read), "untrusted-cache 1:35".into()));
+        assert_eq!(policy(plain, true, &[("CI", "1")]).0, Some(Policy::Write));
+        assert_eq!(policy(plain, false, &[("CI", "1")]), (Some(Policy::Read), String::new()));
+        assert_eq!(policy("url: 'https://h', policy: off", false, &[]).0, None);
+        // The user's own server is another matter.
+        let own = [("CI", "1"), ("KILN_CACHE_URL", "https://own")];
+        assert_eq!(policy(write, false, &own), (Some(Policy::Write), "untrusted-cache 1:35".into()));
+    }
+
+    #[test]
+    fn credentials_go_to_servers_that_the_user_named() {
+        let token = ("KILN_CACHE_TOKEN", "hush");
+        let sent = |cache: &str, trusted: bool, users: &str, url: Option<&str>| {
+            let given: Vec<_> = url.map(|url| ("KILN_CACHE_URL", url)).into_iter().chain([token]).collect();
+            let (server, warnings) = chosen(cache, trusted, users, &given).unwrap();
+            (server.map(|server| server.credentials.is_some()), warnings.concat())
+        };
+        let (url, warned) = ("url: 'https://h:8/p'", "untrusted-credentials 1:14");
+        assert_eq!(sent(url, false, "", None), (Some(false), warned.into()));
+        assert_eq!(sent(url, false, "credential_hosts: [h]", None), (Some(false), warned.into()));
+        assert_eq!(sent(url, false, "credential_hosts: ['h:8']", None), (Some(true), String::new()));
+        assert_eq!(sent(url, true, "", None), (Some(true), String::new()));
+        assert_eq!(sent(url, false, "", Some("https://own")), (Some(true), String::new()));
+        assert_eq!(sent(url, false, "url: 'https://own'", None), (Some(true), String::new()));
+        // Cloud credentials are found by the client of the bucket, so that an unbound bucket is not tried at all.
+        let bucket = "url: 's3://strangers'";
+        assert_eq!(sent(bucket, false, "", None), (None, warned.into()));
+        assert_eq!(sent(bucket, false, "credential_hosts: [strangers]", None), (None, warned.into()));
+        assert_eq!(sent(bucket, false, "credential_hosts: ['s3://strangers']", None).0, Some(true));
+        assert_eq!(sent(bucket, true, "", None).0, Some(true));
+    }
+
+    #[test]
+    fn connections_are_encrypted_unless_the_user_says_otherwise() {
+        let plain = "url: 'http://h', allow_http: true";
+        let server = |cache: &str, trusted: bool, users: &str, given: &[(&str, &str)]| {
+            chosen(cache, trusted, users, given)
+                .map(|(server, warnings)| (server.is_some(), warnings.concat()))
+        };
+        assert_eq!(server(plain, false, "", &[]), Ok((false, "untrusted-cache 1:14".into())));
+        assert_eq!(server(plain, true, "", &[]), Ok((true, String::new())));
+        assert_eq!(server(plain, false, "allow_http: true", &[]), Ok((true, String::new())));
+        assert_eq!(server(plain, false, "", &[("KILN_CACHE_ALLOW_HTTP", "1")]), Ok((true, String::new())));
+        let refused = server("", false, "", &[("KILN_CACHE_URL", "http://h")]).unwrap_err();
+        assert!(
+            refused.code == "cache-address" && refused.hint.contains("KILN_CACHE_ALLOW_HTTP"),
+            "{refused}"
+        );
+        assert!(server(plain, true, "", &[("KILN_CACHE_ALLOW_HTTP", "0")]).is_err());
+    }
+
+    #[test]
+    fn secrets_are_in_no_message() {
+        let refused = |given: &[(&str, &str)]| chosen("", false, "", given).err().unwrap();
+        let in_address = refused(&[("KILN_CACHE_URL", "https://me:hush@h")]);
+        let broken = refused(&[("KILN_CACHE_URL", "https://h"), ("KILN_CACHE_TOKEN", "hush\n")]);
+        assert_eq!((&*in_address.code, &*broken.code), ("cache-address", "cache-variable"));
+        assert!(![in_address, broken].iter().any(|diag| diag.to_string().contains("hush")));
+    }
+}
