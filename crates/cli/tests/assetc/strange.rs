@@ -322,6 +322,6 @@ fn sources_whose_outputs_are_one_file_on_some_systems_are_refused() {
     assert!(ran.stderr.contains("\\u{e9}.ktx2 and e\\u{301}.ktx2, which are one file"), "{}", ran.stderr);
     let built: Vec<String> = p.tree("runtime").into_keys().collect();
     assert_eq!(built, ["i.ktx2", "\u{131}.ktx2"]);
-    pairs.iter().for_each(|(_, b)| drop(p.remove(&format!("assets/{b}.png"))));
+    pairs.iter().for_each(|(_, b)| _ = p.remove(&format!("assets/{b}.png")));
     p.run(&[]).expect(0);
 }
