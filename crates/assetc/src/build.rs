@@ -10,8 +10,8 @@ use kiln_kit::fs::Log;
 use kiln_kit::ownership::{Replace, admit};
 use kiln_kit::record::{Output, Record};
 use kiln_kit::{
-    Cache, Diag, Done, Event, Events, Fs, Hash, Plan, Real, Records, RelPath, Severity, Shard, State, Store,
-    Tree, World, run,
+    Cache, Diag, Done, Event, Events, Fs, Hash, Limits, Plan, Real, Records, RelPath, Severity, Shard, State,
+    Store, Tree, World, run,
 };
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -50,6 +50,8 @@ pub struct Request<'a> {
     /// The part of the sources that is built, if not all: then neither manifest nor pack is written, and the outputs of
     /// other sources stay as they are.
     pub shard: Option<Shard>,
+    /// Limits on each source.
+    pub limits: Limits,
     /// Who watches.
     pub events: &'a dyn Events,
 }
@@ -145,6 +147,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
         prune: complete && request.shard.is_none(),
         overwrite: request.overwrite,
         store: request.store,
+        limits: request.limits,
         events: request.events,
     };
     let done = run(world, &mut cache, &planned.assets, &keep, how)

@@ -15,7 +15,7 @@ use crate::build::{Report, Request, build};
 use crate::config::{Config, FILE_NAME, Roots};
 use crate::runtime::read_records;
 use crate::tools::Tools;
-use kiln_kit::{Diag, Event, Events, Hash, Stamp, State, Store};
+use kiln_kit::{Diag, Event, Events, Hash, Limits, Stamp, State, Store};
 use look::Look;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -65,6 +65,8 @@ pub struct Watch<'a> {
     pub overwrite: bool,
     /// Where results are looked for and put beyond the output.
     pub store: Option<&'a Store>,
+    /// Limits on each source.
+    pub limits: Limits,
     /// When to look.
     pub pace: Pace,
     /// Who watches the builds.
@@ -290,6 +292,7 @@ impl Watch<'_> {
             overwrite: self.overwrite,
             store: self.store,
             shard: None,
+            limits: self.limits,
             events,
         })
     }
@@ -385,6 +388,7 @@ mod tests {
                 pack: false,
                 overwrite: false,
                 store: None,
+                limits: Limits::default(),
                 pace: Pace { sweep: Duration::from_millis(5), ..Pace::default() },
                 events: &(),
             }

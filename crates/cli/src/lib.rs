@@ -2,6 +2,7 @@
 //! arguments and exit codes are in the directory of its executable, so that none links another's libraries. Everything
 //! else is in the libraries; this is the only crate that prints.
 
+pub mod limits;
 pub mod manual;
 pub mod progress;
 pub mod render;

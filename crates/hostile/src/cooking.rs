@@ -49,7 +49,16 @@ fn build(out: &Mem, store: Option<&Store>) -> (usize, bool) {
     let (src_tree, out_tree) = (src.walk(None).expect("a tree"), out.walk(None).expect("a tree"));
     let world = World { src: &src, src_tree: &src_tree, out, out_tree: &out_tree };
     let tasks = [Copy(plain("a.txt"))];
-    let plan = Plan { pool, force: false, verify: false, prune: true, overwrite: false, store, events: &() };
+    let plan = Plan {
+        pool,
+        force: false,
+        verify: false,
+        prune: true,
+        overwrite: false,
+        store,
+        limits: kiln_kit::Limits::default(),
+        events: &(),
+    };
     drop(black_box(run(world, &mut cache, &tasks, &[], plan)));
     (cache.records().len(), cache.records().is_cut())
 }

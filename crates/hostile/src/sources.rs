@@ -8,13 +8,13 @@ use assetc::config::Config;
 use assetc::recipe::RECIPES;
 use assetc::tools::Tools;
 use kiln_font::Settings;
-use kiln_import::image::{self, IMAGE_EXTENSIONS, Limits};
+use kiln_import::image::{self, IMAGE_EXTENSIONS};
 use kiln_import::{cube as lut, gltf as models, light as lights, obj as wavefront};
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cook, Fs, RelPath};
+use kiln_kit::{Cook, Fs, Limits, RelPath};
 
 /// What a picture may be at most here: the fuzzer should not spend its time on texels.
-const LIMITS: Limits = Limits { max_side: 1024, max_bytes: 1 << 22 };
+const LIMITS: Limits = Limits { max_pixels: 1 << 20, max_memory: 1 << 22, max_time: None };
 
 /// Cooks in memory: `run` reads these files and writes nowhere.
 fn cook(files: &[(&str, &[u8])], run: impl FnOnce(&mut Cook<'_>, &RelPath)) {

@@ -17,7 +17,7 @@ mod surface;
 use std::collections::BTreeSet;
 
 use kiln_ir::{Scene, Valid};
-use kiln_kit::{Cook, Diag, RelPath};
+use kiln_kit::{Cook, Diag, Limits, RelPath};
 use ufbx::{AllocatorOpts, CoordinateAxes, ErrorType, LoadOpts};
 
 use crate::Imported;
@@ -34,25 +34,36 @@ pub fn import(cx: &mut Cook<'_>, source: &RelPath) -> Result<Imported<Valid<Scen
 
 /// What may be taken because a file says so: arrays are compressed, meshes are drawn with several lists of materials.
 struct Budget {
+    most: usize,
     left: usize,
+    limits: Limits,
 }
 
 impl Budget {
     /// For a file of this length. Arrays of real models shrink to a fifth at most, and are held twice.
-    const fn of(length: usize) -> Budget {
-        Budget { left: length.saturating_mul(32).saturating_add(64 << 20) }
+    fn of(length: usize, limits: Limits) -> Budget {
+        let left = length.saturating_mul(32).saturating_add(64 << 20);
+        let most = left.min(usize::try_from(limits.max_memory).unwrap_or(usize::MAX));
+        Budget { most, left: most, limits }
     }
 
     /// Accounts for what is about to be taken.
     fn spend(&mut self, count: usize, bytes: usize) -> Result<(), Diag> {
         let left = count.checked_mul(bytes).and_then(|bytes| self.left.checked_sub(bytes));
-        self.left = left.ok_or_else(too_large)?;
+        self.left = left.ok_or_else(|| self.too_large(count.saturating_mul(bytes)))?;
         Ok(())
     }
 
     /// The same for what the library takes.
     fn allocator(&self) -> AllocatorOpts {
         AllocatorOpts { memory_limit: self.left, ..AllocatorOpts::default() }
+    }
+
+    /// What is wrong with a file that needs so many bytes more: it is beyond the limits, or too large for its length.
+    fn too_large(&self, bytes: usize) -> Diag {
+        let needed = (self.most - self.left).saturating_add(bytes) as u64;
+        let beyond = self.limits.check_memory(needed, "the decoded arrays of the model");
+        beyond.err().unwrap_or_else(too_large)
     }
 }
 
@@ -82,7 +93,7 @@ impl Notes {
 }
 
 fn read(bytes: &[u8], files: &mut Files<'_, '_>) -> Result<Imported<Valid<Scene>>, Diag> {
-    let mut budget = Budget::of(bytes.len());
+    let mut budget = Budget::of(bytes.len(), *files.limits());
     let model = load(bytes, &budget)?;
     let mut notes = Notes::default();
     note_model(&model, &mut notes);
@@ -149,13 +160,15 @@ fn load(bytes: &[u8], budget: &Budget) -> Result<ufbx::SceneRoot, Diag> {
         use_blender_pbr_material: true,
         ..LoadOpts::default()
     };
-    ufbx::load_memory(bytes, options).map_err(|error| refused(&error))
+    ufbx::load_memory(bytes, options).map_err(|error| refused(&error, budget))
 }
 
 /// Why the library refuses a file.
-fn refused(error: &ufbx::Error) -> Diag {
+fn refused(error: &ufbx::Error, budget: &Budget) -> Diag {
     match error.type_ {
-        ErrorType::MemoryLimit | ErrorType::AllocationLimit | ErrorType::OutOfMemory => too_large(),
+        ErrorType::MemoryLimit | ErrorType::AllocationLimit | ErrorType::OutOfMemory => {
+            budget.too_large(budget.left.saturating_add(1))
+        }
         ErrorType::NodeDepthLimit => {
             Diag::error("fbx-too-deep", format!("its nodes are more than {MAX_DEPTH} deep"))
         }

@@ -3,7 +3,7 @@
 //! Absolute paths and `..` that climbs above the root of the project are refused by name, before a file system is
 //! asked. Every file that is read or looked for goes through [`Cook`] and is an input of the asset from then on.
 
-use kiln_kit::{Cook, Diag, RelPath};
+use kiln_kit::{Cook, Diag, Limits, RelPath};
 
 /// The most bytes that a source may name in files: it may name one file a thousand times.
 const MOST_BYTES: u64 = 4 << 30;
@@ -29,6 +29,16 @@ impl<'c, 'x> Files<'c, 'x> {
     /// The files beside this one.
     pub(crate) fn beside(cx: &'c mut Cook<'x>, source: &RelPath) -> Files<'c, 'x> {
         Files { cx, dir: source.parent(), left: MOST_BYTES }
+    }
+
+    /// The limits on the source.
+    pub(crate) fn limits(&self) -> &Limits {
+        self.cx.limits()
+    }
+
+    /// Ends an import that takes too long.
+    pub(crate) fn check_deadline(&self) -> Result<(), Diag> {
+        self.cx.check_deadline()
     }
 
     /// Where relative names start from now on: beside another file.

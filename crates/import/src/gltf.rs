@@ -5,7 +5,8 @@
 //! for each material that is used. Only what the chosen scene draws is decoded.
 //!
 //! Refused are files that contradict themselves, with the place as a JSON pointer; extensions that are required,
-//! change geometry and are not known; and references out of the project. Memory is bounded by the size of the files.
+//! change geometry and are not known; and references out of the project. Memory is
+//! bounded by the size of the files and by the limits on the source.
 
 mod accessor;
 mod animation;
@@ -21,6 +22,7 @@ mod json;
 mod material;
 mod meshopt;
 mod nodes;
+mod size;
 mod uri;
 mod vertices;
 
@@ -118,10 +120,12 @@ fn read(bytes: &[u8], files: &mut Files<'_, '_>, parts: &Parts<'_>) -> Result<Im
     let reached = nodes::reachable(&nodes, &roots);
     let drawn = nodes.iter().zip(&reached).filter(|(_, r)| **r && parts.shapes);
     let drawn: BTreeSet<MeshId> = drawn.filter_map(|(n, _)| n.mesh).collect();
+    size::check(&document, &drawn, files.limits())?;
     let mut geometry =
         Geometry { document: &document, buffers: &buffers, surfaces: &surfaces, notes: Notes::default() };
     let mut meshes = Vec::with_capacity(document.meshes.len());
     for (index, at) in document.meshes.iter().enumerate() {
+        files.check_deadline()?;
         let is_drawn = drawn.contains(&MeshId(index as u32));
         meshes.push(if is_drawn {
             geometry.mesh(at)?

@@ -7,8 +7,8 @@
 //! A picture with an EXIF orientation is turned upright, because that is how every viewer shows it, with a
 //! warning, because not every modelling tool does. Of an animation the first picture is taken, with a warning.
 //!
-//! Refused, before texels are allocated: sides and sizes beyond [`Limits`], and dimensions that the file is far
-//! too short for. Refused too: truncated and damaged files, where the format can tell.
+//! Refused, before texels are allocated: images beyond the [`Limits`], and dimensions that the file is far
+//! too short for. There is one copy of the texels: every decoder writes into what becomes the image. Refused too: truncated and damaged files, where the format can tell.
 
 mod bmp;
 mod jpeg;
@@ -20,48 +20,24 @@ mod webp;
 use ::image::metadata::Orientation;
 use ::image::{DynamicImage, ImageBuffer, ImageDecoder, ImageError};
 use kiln_ir::{Image, Texels};
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Limits};
 
 use crate::Imported;
 
 /// The extensions of pictures, in lower case and without the dot.
 pub const IMAGE_EXTENSIONS: &[&str] = &["png", "jpg", "jpeg", "tga", "bmp", "webp"];
 
-/// What is too large to be decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The longest side, in texels.
-    pub max_side: u32,
-    /// The most that the texels may take, in bytes. A decoder may need two or three times that for a while.
-    pub max_bytes: u64,
-}
-
-/// 16384 texels a side, which is what graphics hardware takes, and one GiB, which is that square in eight bits.
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { max_side: 16384, max_bytes: 1 << 30 }
+/// The number of bytes of `width` x `height` RGBA texels with `channel_bytes` a channel, if they may be decoded.
+pub(crate) fn admit(limits: &Limits, width: u32, height: u32, channel_bytes: u32) -> Result<usize, Diag> {
+    if width == 0 || height == 0 {
+        return Err(corrupt(format!("{width}x{height} pixels")));
     }
-}
-
-impl Limits {
-    /// The number of bytes of `width` x `height` texels with `channel_bytes` a channel, if they may be decoded.
-    pub(crate) fn admit(&self, width: u32, height: u32, channel_bytes: u32) -> Result<usize, Diag> {
-        let refuse = |limit: String| {
-            Err(Diag::error("image-too-large", format!("{width}x{height} texels, {limit}"))
-                .hint("scale the picture down; if it should not be that large, the file is damaged"))
-        };
-        if width == 0 || height == 0 {
-            return Err(corrupt(format!("{width}x{height} texels")));
-        }
-        if width.max(height) > self.max_side {
-            return refuse(format!("and a side may have {} at most", self.max_side));
-        }
-        let bytes = u64::from(width) * u64::from(height) * 4 * u64::from(channel_bytes);
-        match usize::try_from(bytes) {
-            Ok(bytes_here) if bytes <= self.max_bytes => Ok(bytes_here),
-            _ => refuse(format!("{bytes} bytes decoded, and {} are allowed", self.max_bytes)),
-        }
-    }
+    let bytes = limits.check_pixels(width, height)?.saturating_mul(4 * u64::from(channel_bytes));
+    let what = format!("the decoded texels of {width}x{height} pixels");
+    limits.check_memory(bytes, &what)?;
+    usize::try_from(bytes).map_err(|_| {
+        Limits { max_memory: usize::MAX as u64, ..*limits }.check_memory(bytes, what).expect_err("too many")
+    })
 }
 
 /// The formats that are told apart.
@@ -140,17 +116,31 @@ pub fn import(bytes: &[u8], extension: &str, limits: &Limits) -> Result<Imported
     Ok(Imported { value, warnings })
 }
 
-/// Width and height as the header states them, from the first bytes of a file (64 KiB are plenty): an estimate
-/// of the work to come, believed by nobody.
-pub fn probe(prefix: &[u8], extension: &str) -> Option<(u32, u32)> {
-    match Kind::of_content(prefix, Kind::of_extension(extension))? {
+/// The dimensions of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Texels in a row.
+    pub width: u32,
+    /// Number of rows.
+    pub height: u32,
+    /// Bytes of a channel when decoded.
+    pub channel_bytes: u32,
+}
+
+/// The dimensions as the header states them, from the first bytes of a file (64 KiB are plenty): an estimate
+/// of the work to come, which the decoder does not rely on.
+pub fn probe(prefix: &[u8], extension: &str) -> Option<Header> {
+    let kind = Kind::of_content(prefix, Kind::of_extension(extension))?;
+    let (width, height) = match kind {
         Kind::Png => png::probe(prefix),
         Kind::Jpeg => jpeg::probe(prefix),
         Kind::Tga => tga::probe(prefix),
         Kind::Bmp => bmp::probe(prefix),
         Kind::WebP => webp::probe(prefix),
         Kind::Ktx2 => ktx2::probe(prefix),
-    }
+    }?;
+    let channel_bytes = if kind == Kind::Png && png::is_deep(prefix) { 2 } else { 1 };
+    Some(Header { width, height, channel_bytes })
 }
 
 /// What content that cannot be read looks like.
@@ -211,15 +201,17 @@ type Decoded = (u32, u32, Texels);
 /// What one of the decoders of the `image` crate gives, if the dimensions that it has read by now are admitted.
 fn decode(decoder: impl ImageDecoder, limits: &Limits) -> Result<Decoded, Diag> {
     let (width, height) = decoder.dimensions();
-    limits.admit(width, height, 1)?;
+    let size = admit(limits, width, height, 1)?;
     let colour = decoder.color_type();
     if colour.bytes_per_pixel() != colour.channel_count() {
         return Err(unsupported(format!("{colour:?}"), "save it with eight bits a channel"));
     }
     let bytes = usize::try_from(decoder.total_bytes()).map_err(corrupt)?;
-    let mut samples = vec![0; bytes];
-    decoder.read_image(&mut samples).map_err(explain)?;
-    Ok((width, height, Texels::Rgba8(to_rgba(samples, colour.channel_count().into(), u8::MAX))))
+    let mut texels = vec![0; size];
+    let samples = texels.get_mut(..bytes).ok_or_else(unfilled)?;
+    decoder.read_image(samples).map_err(explain)?;
+    widen(&mut texels, colour.channel_count().into());
+    Ok((width, height, Texels::Rgba8(texels)))
 }
 
 /// Says what an error of the `image` crate means.
@@ -231,15 +223,26 @@ pub(crate) fn explain(error: ImageError) -> Diag {
     }
 }
 
-/// Grey, grey with alpha, RGB or RGBA samples as RGBA.
-fn to_rgba<T: Copy>(samples: Vec<T>, channels: usize, opaque: T) -> Vec<T> {
-    let texels: Vec<[T; 4]> = match channels {
-        1 => samples.iter().map(|&l| [l, l, l, opaque]).collect(),
-        2 => samples.as_chunks().0.iter().map(|&[l, a]| [l, l, l, a]).collect(),
-        3 => samples.as_chunks().0.iter().map(|&[r, g, b]| [r, g, b, opaque]).collect(),
-        _ => return samples,
-    };
-    texels.into_flattened()
+/// Makes RGBA of grey, grey with alpha, RGB or RGBA samples at the start of the texels, in place: from the last texel
+/// to the first, so that no sample is overwritten before it is read.
+fn widen(texels: &mut [u8], channels: usize) {
+    if channels < 4 {
+        for index in (0..texels.len() / 4).rev() {
+            let texel = rgba(&texels[index * channels..][..channels], u8::MAX);
+            texels[index * 4..][..4].copy_from_slice(&texel);
+        }
+    }
+}
+
+/// One texel of one to four samples.
+fn rgba<T: Copy>(samples: &[T], opaque: T) -> [T; 4] {
+    match *samples {
+        [l] => [l, l, l, opaque],
+        [l, a] => [l, l, l, a],
+        [r, g, b] => [r, g, b, opaque],
+        [r, g, b, a, ..] => [r, g, b, a],
+        [] => [opaque; 4],
+    }
 }
 
 /// The image of what a decoder gave, turned the way its EXIF block (a TIFF header and what follows) says.

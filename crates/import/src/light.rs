@@ -1,17 +1,17 @@
 //! Pictures of light into [`LightMap`]: Radiance HDR and OpenEXR.
 //!
 //! The content decides the format, not the file's name. Numbers that are none become zero and those beyond the range of
-//! half floats its ends, with a warning. Refused, before texels are allocated: sides and sizes beyond [`Limits`];
+//! half floats its ends, with a warning. Refused, before texels are allocated: images beyond the [`Limits`];
 //! refused too: truncated and damaged files, and rare variants.
 
 mod exr;
 mod radiance;
 
 use kiln_ir::LightMap;
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Limits};
 
 use crate::Imported;
-use crate::image::{Limits, corrupt};
+use crate::image::corrupt;
 
 /// The extensions of pictures of light, in lower case and without the dot.
 pub const LIGHT_EXTENSIONS: &[&str] = &["hdr", "exr"];

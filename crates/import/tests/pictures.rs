@@ -3,8 +3,9 @@
 mod support;
 
 use kiln_import::Imported;
-use kiln_import::image::{self, IMAGE_EXTENSIONS, Limits};
+use kiln_import::image::{self, Header, IMAGE_EXTENSIONS};
 use kiln_ir::Image;
+use kiln_kit::Limits;
 use support::{extension, file};
 
 fn import(name: &str) -> Imported<Image> {
@@ -130,7 +131,7 @@ fn webp_frames_of_two_sizes_are_refused() {
         for sides in [[33u16, 32], [32, 40], [16, 16], [16383, 16383], [0, 0]] {
             let mut bytes = good.to_vec();
             bytes[start + 3..start + 7].copy_from_slice(sides.map(u16::to_le_bytes).as_flattened());
-            let limits = Limits { max_side: 64, ..Limits::default() };
+            let limits = Limits { max_pixels: 64 * 64, ..Limits::default() };
             let error = image::import(&bytes, "webp", &limits).unwrap_err();
             assert_eq!(error.code, "image-corrupt", "{name} {sides:?}: {error}");
         }
@@ -192,7 +193,8 @@ fn bitmaps_with_alpha_from_the_top_and_from_the_bottom() {
             wanted.reverse();
         }
         assert_eq!(found.value.into_rgba8(), wanted.concat(), "{height}");
-        assert_eq!(image::probe(&file, ""), Some((1, height.unsigned_abs())));
+        let header = Header { width: 1, height: height.unsigned_abs(), channel_bytes: 1 };
+        assert_eq!(image::probe(&file, ""), Some(header));
     }
 }
 
@@ -218,6 +220,7 @@ fn dimensions_are_probed_from_the_first_bytes() {
             _ if name.contains("lossy") => (32, 32),
             _ => (5, 3),
         };
+        let wanted = Header { width: wanted.0, height: wanted.1, channel_bytes: 1 };
         assert_eq!(image::probe(bytes, extension(name)), Some(wanted), "{name}");
         for end in 0..bytes.len() {
             let probed = image::probe(&bytes[..end], extension(name));

@@ -6,7 +6,7 @@
 
 use crate::anim::Animation;
 use crate::material::{ImageSource, Material};
-use crate::mesh::{Mesh, MeshId};
+use crate::mesh::{Mesh, MeshId, Primitive};
 use crate::skin::{Skin, SkinId};
 use crate::transform::{Matrix, Transform, Trs};
 use crate::valid::{Flaw, Valid, check_id};
@@ -225,6 +225,15 @@ impl Valid<Scene> {
         worlds
     }
 
+    /// How much these draw, each instance counted: primitives, vertices and corners of triangles.
+    pub fn drawn_size(&self, draws: &[Draw]) -> (u64, u64, u64) {
+        let add = |a: (u64, u64, u64), b: (u64, u64, u64)| (a.0 + b.0, a.1 + b.1, a.2 + b.2);
+        let size = |p: &Primitive| (1, p.positions.len() as u64, p.indices.len() as u64);
+        let mesh = |mesh: &Mesh| mesh.primitives.iter().map(size).fold((0, 0, 0), add);
+        let each: Vec<(u64, u64, u64)> = self.meshes.iter().map(mesh).collect();
+        draws.iter().map(|draw| each[draw.mesh.0 as usize]).fold((0, 0, 0), add)
+    }
+
     /// What is drawn, where: roots in order, each node before its children, each instance in turn.
     pub fn draws(&self) -> impl Iterator<Item = Draw> {
         let worlds = self.worlds();
@@ -241,7 +250,6 @@ impl Valid<Scene> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mesh::Primitive;
 
     /// Nodes with these children; all without a parent are roots.
     fn forest(children: &[&[u32]]) -> Scene {

@@ -6,9 +6,10 @@ use crate::fs::{Entry, Fs, Staged, Stamp, Tree};
 use crate::hash::Hash;
 use crate::record::{Input, Seen};
 use crate::remote::Blob;
+use crate::run::{Memory, Reservation};
 use crate::share::{Made, WorkKey, Works};
 use crate::store::{Found, Store};
-use crate::{Diag, RelPath, Severity};
+use crate::{Diag, Limits, RelPath, Severity};
 use std::collections::BTreeMap;
 use std::io;
 use std::time::Instant;
@@ -37,6 +38,21 @@ pub(crate) struct Emitted {
     pub(crate) work: Option<WorkKey>,
 }
 
+/// The memory that a cook was admitted with.
+#[derive(Clone, Copy)]
+pub struct Admission<'a>(Option<(&'a Memory, u64)>);
+
+impl<'a> Admission<'a> {
+    /// Waits until the other cooks leave room for this many bytes, unless this cook was estimated to take as much. For a
+    /// part of a source that turns out to be large; the reservation ends when it is dropped.
+    pub fn reserve(self, bytes: u64) -> Reservation<'a> {
+        match self.0 {
+            Some((memory, weight)) if bytes > weight => memory.reserve(bytes - weight),
+            _ => Reservation::nothing(),
+        }
+    }
+}
+
 /// What one cook may do, and the record of what it did.
 pub struct Cook<'a> {
     source: &'a RelPath,
@@ -47,6 +63,10 @@ pub struct Cook<'a> {
     store: Option<&'a Store>,
     /// Whether results of others may be taken from it, and not only put into it.
     finds: bool,
+    limits: Limits,
+    deadline: Option<Instant>,
+    /// The memory that all cooks of a run share, and what this one was admitted with.
+    memory: Option<(&'a Memory, u64)>,
     pub(crate) seen: BTreeMap<RelPath, Seen>,
     pub(crate) kept: Option<Blob>,
     pub(crate) emitted: Vec<Emitted>,
@@ -64,6 +84,9 @@ impl<'a> Cook<'a> {
             works: None,
             store: None,
             finds: false,
+            limits: Limits { max_time: None, ..Limits::default() },
+            deadline: None,
+            memory: None,
             seen: BTreeMap::new(),
             kept: None,
             emitted: vec![],
@@ -79,6 +102,16 @@ impl<'a> Cook<'a> {
     /// The same window, with a store that results are put into and, if it `finds`, taken from.
     pub(crate) fn storing(self, store: Option<&'a Store>, finds: bool) -> Cook<'a> {
         Cook { store, finds, ..self }
+    }
+
+    /// The same window with these limits in place of the default ones without a deadline. The time counts from now.
+    pub fn limited(self, limits: Limits) -> Cook<'a> {
+        Cook { limits, deadline: limits.deadline(), ..self }
+    }
+
+    /// The same window, for a cook that was admitted with this weight.
+    pub(crate) fn admitted(self, memory: &'a Memory, weight: u64) -> Cook<'a> {
+        Cook { memory: Some((memory, weight)), ..self }
     }
 
     /// Takes over what a stored result says a cook would have done; all or nothing.
@@ -100,6 +133,32 @@ impl<'a> Cook<'a> {
         self.source
     }
 
+    /// The limits on this cook. They decide whether there is a result, and never what it is.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The moment at which this cook has to be done, for work that looks at the clock by itself.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// How this cook was admitted, to ask for more memory while the cook itself is in use.
+    pub fn admission(&self) -> Admission<'a> {
+        Admission(self.memory)
+    }
+
+    /// Ends a cook that takes too long. A cook cannot be stopped from outside, so this is called between its steps.
+    ///
+    /// # Errors
+    /// `time-limit` when the deadline has passed.
+    pub fn check_deadline(&self) -> Result<(), Diag> {
+        match self.deadline {
+            Some(deadline) if Instant::now() > deadline => Err(self.limits.out_of_time()),
+            _ => Ok(()),
+        }
+    }
+
     /// The bytes of a file that has to be there.
     pub fn read(&mut self, path: &RelPath) -> Result<Vec<u8>, Diag> {
         self.read_opt(path)?.ok_or_else(|| Diag::error("file-missing", "there is no such file").path(path))
@@ -107,7 +166,7 @@ impl<'a> Cook<'a> {
 
     /// The bytes of a file, or `None` when nothing is there.
     pub fn read_opt(&mut self, path: &RelPath) -> Result<Option<Vec<u8>>, Diag> {
-        let read = read_settled(self.src, path)?;
+        let read = read_settled(self.src, path, &self.limits)?;
         self.saw(path, read.as_ref().map_or(Seen::Absent, |(_, seen)| *seen))?;
         Ok(read.map(|(bytes, _)| bytes))
     }
@@ -233,10 +292,15 @@ impl<'a> Cook<'a> {
 }
 
 /// The bytes of a file that rests while it is read, and what was seen of it; `None` when nothing is there.
-pub(crate) fn read_settled(src: &dyn Fs, path: &RelPath) -> Result<Option<(Vec<u8>, Seen)>, Diag> {
+pub(crate) fn read_settled(
+    src: &dyn Fs,
+    path: &RelPath,
+    limits: &Limits,
+) -> Result<Option<(Vec<u8>, Seen)>, Diag> {
     for _ in 0..TRIES {
         let before = src.stamp(path).map_err(|e| unreadable(path, &e))?;
         let Some(stamp) = before else { return Ok(None) };
+        limits.check_memory(stamp.len, "the bytes of the file").map_err(|diag| diag.path(path))?;
         let read = src.read(path);
         let now_ns = src.now_ns();
         let after = src.stamp(path).map_err(|e| unreadable(path, &e))?;

@@ -6,8 +6,8 @@
 //! it. Symbolic links, pipes, sockets and devices are never replaced, whoever asks.
 
 use crate::cook::{read_settled, unwritable};
-use crate::fs::{Fs, Occupant, Stamp};
 use crate::fold::fold;
+use crate::fs::{Fs, Occupant, Stamp};
 use crate::record::{Output, Seen};
 use crate::remote::Blob;
 use crate::{Diag, Hash, Records, RelPath};

@@ -5,6 +5,7 @@
 //! only then remembered, so that a kill at any moment costs the cooks in flight and nothing else.
 
 mod kitchen;
+mod memory;
 
 use crate::cache::{Cache, Records};
 use crate::cook::Cook;
@@ -13,14 +14,13 @@ use crate::record::{Output, Record};
 use crate::share::{Kept, Works};
 use crate::stale::{Hints, Verdict, Why, World, judge};
 use crate::store::{Rejected, Store, StoredResult};
-use crate::{Diag, RelPath};
+use crate::{Diag, Limits, RelPath};
 use kitchen::Kitchen;
+pub(crate) use memory::Memory;
+pub use memory::Reservation;
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::time::Duration;
-
-/// The memory that cooks in flight may take by their own estimate; one that needs more runs alone.
-pub const BUDGET: u64 = 1536 << 20;
 
 /// One source to cook.
 pub trait Task: Sync {
@@ -140,6 +140,8 @@ pub struct Plan<'a> {
     pub overwrite: bool,
     /// Where results are looked for before anything is cooked (unless `force` is set), and put afterwards.
     pub store: Option<&'a Store>,
+    /// Limits on each source. Cooks in flight share the memory by their own estimate; one that needs more runs alone.
+    pub limits: Limits,
     /// Who watches.
     pub events: &'a dyn Events,
 }

@@ -98,7 +98,16 @@ setting={}",
             .collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let (force, verify) = (self.force, self.verify);
-        let plan = Plan { pool: &pool, force, verify, prune: true, overwrite: false, store: None, events };
+        let plan = Plan {
+            pool: &pool,
+            force,
+            verify,
+            prune: true,
+            overwrite: false,
+            store: None,
+            limits: kiln_kit::Limits::default(),
+            events,
+        };
         let done = run(world, &mut cache, &tasks, &[], plan)?;
         Ok(tasks.into_iter().map(|t| t.source.to_string()).zip(done).collect())
     }

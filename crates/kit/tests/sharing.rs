@@ -84,6 +84,7 @@ impl Project {
             prune: true,
             overwrite: false,
             store: None,
+            limits: kiln_kit::Limits::default(),
             events: &(),
         };
         run(world, &mut cache, &tasks, &[], plan).unwrap()

@@ -15,6 +15,7 @@ use crate::skin::{self, Influences};
 use crate::transform::Transform;
 use stages::Mesh;
 use std::borrow::Cow;
+use std::time::Instant;
 
 /// The attributes of one primitive: a triangle list, one element per vertex in everything that is there. What is
 /// handed over for good is freed as soon as it has been replaced.
@@ -61,6 +62,8 @@ pub struct Settings {
     pub optimize: bool,
     /// Whether to build meshlets.
     pub meshlets: bool,
+    /// When to give up. The result does not depend on it.
+    pub deadline: Option<Instant>,
 }
 
 impl Default for Settings {
@@ -71,6 +74,7 @@ impl Default for Settings {
             lod_error: simplify::DEFAULT_ERROR,
             optimize: true,
             meshlets: true,
+            deadline: None,
         }
     }
 }
@@ -181,18 +185,47 @@ pub fn process_watched(
         let lods = vec![Lod::default(); settings.lods.len()];
         return Ok(Output { lods, notes, ..Output::default() });
     }
+    let check = || check(settings.deadline);
+    check()?;
     let generate = timed.run(Stage::Weld, || mesh.weld(settings.tangents, &mut notes));
+    check()?;
     if generate {
         timed.run(Stage::Tangents, || mesh.generate_tangents());
     }
     if let Some(transform) = transform {
         timed.run(Stage::Transform, || mesh.bake(transform))?;
     }
+    check()?;
     let unit = mesh.shrink();
     timed.run(Stage::Pack, || mesh.pack_tangents());
     timed.run(Stage::Order, || mesh.order(settings.optimize));
-    Ok(mesh.finish(settings, unit, &timed, notes))
+    check()?;
+    let output = mesh.finish(settings, unit, &timed, notes);
+    // Levels are left out once the deadline has passed.
+    check().map(|()| output)
 }
+
+/// Gives up when the deadline has passed; called between stages, and between levels of detail.
+fn check(deadline: Option<Instant>) -> Result<(), Error> {
+    if has_passed(deadline) { Err(Error::Deadline) } else { Ok(()) }
+}
+
+pub(crate) fn has_passed(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() > deadline)
+}
+
+/// An upper estimate of the bytes in use at the worst moment while so many primitives, with so many vertices and corners
+/// of triangles together, are processed side by side: attributes before and after a stage, what they are welded and
+/// ordered with, meshlets, levels of detail and the result.
+pub fn working_set(primitives: u64, vertices: u64, corners: u64) -> u64 {
+    let parts = [(primitives, PRIMITIVE_BYTES), (vertices, VERTEX_BYTES), (corners, CORNER_BYTES)];
+    parts.into_iter().fold(0, |sum, (count, bytes)| count.saturating_mul(bytes).saturating_add(sum))
+}
+
+/// Bytes for a primitive, a vertex and a corner, as measured with models that are nothing else.
+const PRIMITIVE_BYTES: u64 = 2048;
+const VERTEX_BYTES: u64 = 160;
+const CORNER_BYTES: u64 = 60;
 
 struct Timed<'a>(&'a (dyn Fn(Stage, bool) + Sync));
 

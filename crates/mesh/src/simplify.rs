@@ -18,6 +18,7 @@ mod pieces;
 use crate::Triangles;
 use crate::order::adapter;
 use crate::pieces::MOST;
+use crate::process::has_passed;
 use crate::skin::Influences;
 use crate::vector::Vec3;
 use crate::weld::{Attribute, firsts};
@@ -25,6 +26,7 @@ use attributes::{Attributes, NORMAL_WEIGHT, SKIN_WEIGHT, sketch, uv_weight};
 use meshopt::{SimplifyOptions, SimplifyVertex};
 use rayon::prelude::*;
 use std::borrow::Cow;
+use std::time::Instant;
 
 /// A mesh to simplify: an element per vertex in each attribute that is there.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +39,8 @@ pub struct Surface<'a> {
     pub uvs: Option<&'a [[f32; 2]]>,
     /// Influences of a skin: merging vertices that move differently counts as error.
     pub skin: Option<&'a [Influences]>,
+    /// When to make no further level.
+    pub deadline: Option<Instant>,
 }
 
 impl Surface<'_> {
@@ -160,6 +164,9 @@ impl<'a> Simplifier<'a> {
         finish: &(impl Fn(&[u32]) -> Vec<u32> + Sync),
     ) {
         let ([ratio, ratios @ ..], [level, levels @ ..]) = (ratios, levels) else { return };
+        if has_passed(self.surface.deadline) {
+            return;
+        }
         let Some((indices, error)) = self.level(from, full, *ratio, so_far, ratios.len()) else {
             return self.descend(from, full, so_far, ratios, levels, finish);
         };
@@ -239,7 +246,7 @@ impl<'a> Simplifier<'a> {
     /// harm, as in scans and other dense meshes, the surface says all there is to say, and the level is made in half
     /// the time and memory.
     fn noticeable(&self, from: &[u32]) -> Surface<'a> {
-        let Surface { positions, normals, uvs, skin } = *self.surface;
+        let Surface { positions, normals, uvs, skin, deadline } = *self.surface;
         let normal =
             |n: &&[Vec3]| self.rough(from, NORMAL_WEIGHT, |a, b| apart(n[a], n[b])) > from.len() / FEW;
         let uv = |uv: &&[[f32; 2]]| {
@@ -248,7 +255,13 @@ impl<'a> Simplifier<'a> {
         let moves = |skin: &&[Influences]| {
             self.rough(from, SKIN_WEIGHT, |a, b| apart(sketch(&skin[a]), sketch(&skin[b]))) > 0
         };
-        Surface { positions, normals: normals.filter(normal), uvs: uvs.filter(uv), skin: skin.filter(moves) }
+        Surface {
+            positions,
+            normals: normals.filter(normal),
+            uvs: uvs.filter(uv),
+            skin: skin.filter(moves),
+            deadline,
+        }
     }
 
     /// How many edges change an attribute noticeably; `change` is the square of the change.
@@ -305,6 +318,7 @@ mod tests {
             normals: Some(&sample.normals),
             uvs: Some(&sample.uvs),
             skin: None,
+            deadline: None,
         };
         let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
         chain(triangles, &surface, ratios, error, &|indices| indices.to_vec())
@@ -431,7 +445,7 @@ mod tests {
         let uvs: Vec<_> = sample.positions.iter().map(|p| [p[0], p[1] + strip(p)]).collect();
         let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
         let count = |normals, uvs, skin| {
-            let surface = Surface { positions: &sample.positions, normals, uvs, skin };
+            let surface = Surface { positions: &sample.positions, normals, uvs, skin, deadline: None };
             let level = chain(triangles, &surface, &[0.01], 0.01, &|i| i.to_vec()).remove(0);
             level.indices.iter().filter(|&&v| inside(&sample.positions[v as usize])).count()
         };
@@ -449,6 +463,7 @@ mod tests {
                 normals: Some(&sample.normals),
                 uvs: Some(&sample.uvs),
                 skin,
+                deadline: None,
             };
             let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
             !Simplifier::new(triangles, &surface, DEFAULT_ERROR)

@@ -113,11 +113,14 @@ pub enum Error {
         /// How many vertices.
         vertices: usize,
     },
+    /// The deadline passed.
+    Deadline,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
+            Self::Deadline => write!(f, "the deadline has passed"),
             Self::IndexCount(count) => write!(f, "{count} indices make no whole number of triangles"),
             Self::IndexOutOfRange { at, index, vertices } => {
                 write!(f, "index {at} is {index}, but there are {vertices} vertices")

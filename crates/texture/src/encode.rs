@@ -27,7 +27,7 @@ pub(crate) enum Target {
 
 impl Target {
     /// Rows of texels in a strip of a picture this wide: whole bands where the encoder looks back at earlier rows.
-    fn strip(&self, width: u32) -> u32 {
+    pub(crate) fn strip(&self, width: u32) -> u32 {
         match self {
             Target::Uastc(_, options) => STRIP.next_multiple_of(kiln_uastc::strip_rows(width, options) * 4),
             Target::Bc7(..) | Target::Raw => STRIP,
@@ -54,23 +54,35 @@ pub(crate) fn append(
     out: &mut Vec<u8>,
 ) -> bool {
     let (width, height) = (plane.width(), plane.height());
-    let (start, strip_rows) = (out.len(), target.strip(width));
+    let start = out.len();
     out.resize(start + target.encoded_len(width, height), 0);
-    out[start..]
-        .par_chunks_mut(target.encoded_len(width, strip_rows))
+    let read = |rows, bytes: &mut [u8]| plane.bytes(meaning, alpha_scale, rows, bytes);
+    strips(width, 0..height, target, read, &mut out[start..])
+}
+
+/// Encodes rows of a level, which start at a multiple of [`Target::strip`] and end at one or at the end of the level.
+/// `read` gives the bytes of some of the rows.
+pub(crate) fn strips(
+    width: u32,
+    rows: Range<u32>,
+    target: &Target,
+    read: impl Fn(Range<u32>, &mut [u8]) + Sync,
+    out: &mut [u8],
+) -> bool {
+    let strip_rows = target.strip(width);
+    out.par_chunks_mut(target.encoded_len(width, strip_rows))
         .enumerate()
         .map_init(Vec::new, |scratch, (i, strip)| {
-            let first = i as u32 * strip_rows;
-            let rows = first..height.min(first.saturating_add(strip_rows));
-            let read = |bytes: &mut [u8]| plane.bytes(meaning, alpha_scale, rows.clone(), bytes);
+            let first = rows.start + i as u32 * strip_rows;
+            let rows = first..rows.end.min(first.saturating_add(strip_rows));
             match target {
                 Target::Raw => {
-                    read(strip);
+                    read(rows, strip);
                     false
                 }
                 Target::Uastc(swizzle, _) | Target::Bc7(swizzle, _) => {
                     scratch.resize(rows.len() * width as usize * 4, 0);
-                    read(scratch);
+                    read(rows.clone(), scratch);
                     swizzle.apply(scratch);
                     blocks(scratch, width, rows.len() as u32, target, strip);
                     any_alpha(scratch)

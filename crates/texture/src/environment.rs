@@ -6,6 +6,7 @@
 //! and nothing random, and mathematics comes from `libm`, so that the bytes are the same on every machine.
 
 use std::f64::consts::PI;
+use std::time::Instant;
 
 use kiln_ir::LightMap;
 use rayon::prelude::*;
@@ -13,7 +14,7 @@ use rayon::prelude::*;
 use crate::light::{halves, shrink};
 use crate::mips::{Mips, level_size};
 use crate::texel::Texel;
-use crate::{Encoded, Error, Payload, cube, supercompress};
+use crate::{Encoded, Error, Payload, check, cube, supercompress};
 
 /// How surroundings are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub struct EnvironmentSettings {
     pub max_size: Option<u32>,
     /// Zstandard on every level.
     pub zstd: bool,
+    /// When to give up. The result does not depend on it.
+    pub deadline: Option<Instant>,
 }
 
 /// Directions that are looked at for each texel of a blurred level.
@@ -41,29 +44,33 @@ const MATT_SIDE: u32 = 32;
 
 /// Makes a cubemap of the surroundings and, if it is wanted, one of the light on matt surfaces.
 pub fn encode_environment(
-    map: &LightMap,
+    map: LightMap,
     settings: &EnvironmentSettings,
 ) -> Result<(Encoded, Option<Encoded>), Error> {
     let side = settings.size.unwrap_or(map.width() / 4).min(settings.max_size.unwrap_or(u32::MAX)).max(1);
     let full = Mips::Full.levels(side, side);
     let mut chain = vec![Cube::of(map, side)];
     for level in 1..full {
+        check(settings.deadline)?;
         let smaller = chain[level as usize - 1].smaller(level_size(side, side, level).0);
         chain.push(smaller);
     }
     let wanted = settings.mips.levels(side, side);
     let levels: Vec<Vec<u8>> = if settings.specular {
         let last = full.saturating_sub(LAST_SIDE.ilog2()).max(1);
-        (0..wanted.min(last)).map(|level| rough(&chain, level, last).bytes()).collect()
+        let rough = |level| check(settings.deadline).map(|()| rough(&chain, level, last).bytes());
+        (0..wanted.min(last)).map(rough).collect::<Result<_, _>>()?
     } else {
         chain[..wanted as usize].iter().map(Cube::bytes).collect()
     };
-    let matt = settings.irradiance.then(|| encoded(MATT_SIDE, vec![matt(&chain).bytes()], settings.zstd));
-    Ok((encoded(side, levels, settings.zstd)?, matt.transpose()?))
+    let matt = settings.irradiance.then(|| encoded(MATT_SIDE, vec![matt(&chain).bytes()], settings));
+    drop(chain);
+    Ok((encoded(side, levels, settings)?, matt.transpose()?))
 }
 
-fn encoded(side: u32, levels: Vec<Vec<u8>>, zstd: bool) -> Result<Encoded, Error> {
-    let (levels, texels) = (supercompress::levels(levels, zstd)?, Payload::Rgba16F);
+fn encoded(side: u32, levels: Vec<Vec<u8>>, settings: &EnvironmentSettings) -> Result<Encoded, Error> {
+    let zstd = settings.zstd;
+    let (levels, texels) = (supercompress::levels(levels, zstd, settings.deadline)?, Payload::Rgba16F);
     Ok(Encoded {
         width: side,
         height: side,
@@ -112,7 +119,7 @@ impl Cube {
     }
 
     /// What a picture of all directions shows. Light is not negative, and has no alpha.
-    fn of(map: &LightMap, side: u32) -> Cube {
+    fn of(map: LightMap, side: u32) -> Cube {
         let view = Panorama::new(map, side);
         Cube::new(side, |face, x, y| {
             let place = |i: u32, part: f64| (f64::from(i) + part) / f64::from(side) * 2.0 - 1.0;
@@ -175,12 +182,12 @@ struct Panorama {
 impl Panorama {
     /// A picture far larger than the cube is brought near to its size, so that few samples see all of it. Towards the
     /// poles its texels are crowded, so rows there are blurred until one texel is as wide as on the equator.
-    fn new(map: &LightMap, side: u32) -> Panorama {
+    fn new(map: LightMap, side: u32) -> Panorama {
         let size = (map.width(), map.height());
         let near = (side.saturating_mul(4).min(size.0), side.saturating_mul(2).min(size.1));
         let (width, height) = if size.0 / 2 >= near.0 { near } else { size };
         let mut texels = match (width, height) == size {
-            true => map.texels().to_vec(),
+            true => map.into_texels(),
             false => shrink(map.texels(), size, (width, height)),
         };
         texels.par_chunks_mut(width as usize).enumerate().for_each(|(y, row)| {

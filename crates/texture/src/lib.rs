@@ -21,6 +21,7 @@
 //! # Ok::<(), kiln_texture::Error>(())
 //! ```
 
+mod cascade;
 mod coverage;
 mod cube;
 mod deep;
@@ -38,6 +39,8 @@ mod swizzle;
 mod texel;
 mod working_set;
 
+use std::time::Instant;
+
 use kiln_ir::{Image, Lut};
 
 use encode::Target;
@@ -51,7 +54,7 @@ pub use kiln_uastc::Quality;
 pub use light::encode_light;
 pub use lut::LutDepth;
 pub use mips::Mips;
-pub use working_set::working_set;
+pub use working_set::{Sources, working_set};
 
 /// What a picture shows, which decides how it is filtered and which channels are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +90,8 @@ pub struct Settings {
     /// For cut-outs: the reference of the alpha test. The share of texels that pass it is kept at every level
     /// of a [`Mode::Color`] picture.
     pub alpha_coverage: Option<f32>,
+    /// When to give up. The result does not depend on it.
+    pub deadline: Option<Instant>,
 }
 
 impl Default for Settings {
@@ -100,6 +105,7 @@ impl Default for Settings {
             rdo: None,
             zstd: true,
             alpha_coverage: None,
+            deadline: None,
         }
     }
 }
@@ -185,6 +191,16 @@ pub enum Error {
     Rdo,
     /// The compressor failed, which it does only when memory runs out.
     Zstd,
+    /// The deadline passed.
+    Deadline,
+}
+
+/// Gives up when the deadline has passed; called between levels, and between blocks of large ones.
+pub(crate) fn check(deadline: Option<Instant>) -> Result<(), Error> {
+    match deadline {
+        Some(deadline) if Instant::now() > deadline => Err(Error::Deadline),
+        _ => Ok(()),
+    }
 }
 
 impl std::fmt::Display for Error {
@@ -197,6 +213,7 @@ impl std::fmt::Display for Error {
             Error::NotSquare { found: (w, h) } => write!(f, "a cubemap's face must be square, not {w}x{h}"),
             Error::Rdo => write!(f, "BC7 blocks have no rate–distortion trade"),
             Error::Zstd => write!(f, "Zstandard ran out of memory"),
+            Error::Deadline => write!(f, "the deadline has passed"),
         }
     }
 }
@@ -241,7 +258,7 @@ pub fn encode_lut(lut: &Lut, depth: LutDepth, zstd: bool) -> Result<(Encoded, u6
             LutDepth::Float16 => Payload::Rgba16F,
         },
         zstd,
-        levels: supercompress::levels(vec![bytes], zstd)?,
+        levels: supercompress::levels(vec![bytes], zstd, None)?,
     };
     Ok((encoded, clamped))
 }
@@ -268,7 +285,7 @@ fn texture(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Result<E
         .collect();
     let mut alpha = false;
     for layer in layers {
-        alpha |= descend(layer, (width, height), mode, settings, &target, &mut levels);
+        alpha |= descend(layer, (width, height), mode, settings, &target, &mut levels)?;
     }
     Ok(Encoded {
         width,
@@ -283,7 +300,7 @@ fn texture(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Result<E
             Target::Raw => Payload::Rgba8,
         },
         zstd: settings.zstd,
-        levels: supercompress::levels(levels, settings.zstd)?,
+        levels: supercompress::levels(levels, settings.zstd, settings.deadline)?,
     })
 }
 
@@ -296,14 +313,20 @@ fn descend(
     settings: &Settings,
     target: &Target,
     levels: &mut [Vec<u8>],
-) -> bool {
+) -> Result<bool, Error> {
     let meaning = meaning(mode, settings, &images);
     let cutoff = settings.alpha_coverage.filter(|_| meaning == Meaning::Translucent);
     let shares: Vec<_> =
         images.iter().map(|image| cutoff.map(|cutoff| (cutoff, coverage::of_image(image, cutoff)))).collect();
     let mut planes: Vec<Plane> = images.into_iter().map(Plane::Source).collect();
+    // Faces look past their edges, and coverage is a property of a whole level: those have their levels as a whole.
+    if let ([None], 1) = (&shares[..], planes.len()) {
+        let plane = planes.remove(0);
+        return cascade::levels(plane, (width, height), meaning, target, settings.deadline, levels);
+    }
     let mut alpha = false;
     for (level, out) in (0..).zip(levels) {
+        check(settings.deadline)?;
         let (width, height) = mips::level_size(width, height, level);
         if planes.iter().any(|plane| (plane.width(), plane.height()) != (width, height)) {
             planes = smaller(&planes, meaning, width, height);
@@ -318,7 +341,7 @@ fn descend(
             alpha |= encode::append(plane, meaning, alpha_scale, target, out);
         }
     }
-    alpha
+    Ok(alpha)
 }
 
 /// The next level of one picture, or of six faces that look past their edges.

@@ -1,8 +1,10 @@
 //! The chain of ever smaller levels: its sizes, and how one level is made from the one before.
 //!
 //! Each level is filtered from the previous one, which is kept in floats and not clamped, so that nothing is
-//! lost on the way down. Work is split into bands of rows; a row's value does not depend on the band it falls
+//! lost on the way down. Large images are filtered a window of rows at a time (`cascade.rs`). Work is split into bands of rows; a row's value does not depend on the band it falls
 //! in, so that the result is the same for any number of threads.
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -72,26 +74,12 @@ fn band(height: u32) -> usize {
 
 /// `source` at `width` × `height`, which must not exceed its own size.
 pub(crate) fn shrink(source: &impl Rows, meaning: Meaning, width: u32, height: u32) -> Vec<Texel> {
-    let border = match source.edge() {
-        Edge::Clamp => 0,
-        Edge::Border => reach(source.width(), width),
-    };
-    let pass = Pass {
-        source,
-        across: Taps::new(source.width(), width, source.edge()),
-        down: Taps::new(source.height(), height, source.edge()),
-        line: source.width() as usize + 2 * border as usize,
-        translucent: meaning == Meaning::Translucent,
-    };
-    let (row, band) = (width as usize, band(height));
-    let mut out = vec![[0.0; 4]; row * height as usize];
-    out.par_chunks_mut(row * band).enumerate().for_each(|(i, rows)| pass.filter(i * band, rows));
-    out
+    Pass::new((source.width(), source.height()), source.edge(), meaning, (width, height))
+        .rows(source, 0..height as usize)
 }
 
 /// One change of size.
-struct Pass<'a, R> {
-    source: &'a R,
+pub(crate) struct Pass {
     across: Taps,
     down: Taps,
     /// Texels in a row of the source, border and all.
@@ -99,11 +87,40 @@ struct Pass<'a, R> {
     translucent: bool,
 }
 
-impl<R: Rows> Pass<'_, R> {
+impl Pass {
+    /// The change of size from one to another, which must not exceed it.
+    pub(crate) fn new(from: (u32, u32), edge: Edge, meaning: Meaning, to: (u32, u32)) -> Pass {
+        let border = match edge {
+            Edge::Clamp => 0,
+            Edge::Border => reach(from.0, to.0),
+        };
+        Pass {
+            across: Taps::new(from.0, to.0, edge),
+            down: Taps::new(from.1, to.1, edge),
+            line: from.0 as usize + 2 * border as usize,
+            translucent: meaning == Meaning::Translucent,
+        }
+    }
+
+    /// The rows of the source that a row of the destination is made from.
+    pub(crate) fn sources(&self, row: usize) -> Range<usize> {
+        let (first, weights) = self.down.of(row);
+        first..first + weights.len()
+    }
+
+    /// Some rows of the destination. Of the source, only the rows that they are made from are read.
+    pub(crate) fn rows(&self, source: &impl Rows, rows: Range<usize>) -> Vec<Texel> {
+        let (width, band) = (self.across.len(), band(rows.len() as u32));
+        let mut out = vec![[0.0; 4]; width * rows.len()];
+        let bands = out.par_chunks_mut(width * band).enumerate();
+        bands.for_each(|(i, out)| self.filter(source, rows.start + i * band, out));
+        out
+    }
+
     /// Fills the destination rows from row `top` on: across first, and the narrow rows are kept in a ring as
     /// long as the kernel is tall. Translucent rows are kept twice, the second time with all weights made
     /// positive.
-    fn filter(&self, top: usize, out: &mut [Texel]) {
+    fn filter(&self, source: &impl Rows, top: usize, out: &mut [Texel]) {
         let width = self.across.len();
         let slots = self.down.longest();
         let kept = if self.translucent { 2 * width } else { width };
@@ -114,7 +131,7 @@ impl<R: Rows> Pass<'_, R> {
             let (first, weights) = self.down.of(top + y);
             next = next.max(first);
             while next < first + weights.len() {
-                self.source.read(next, &mut line);
+                source.read(next, &mut line);
                 let (row, positive) = ring[next % slots * kept..][..kept].split_at_mut(width);
                 self.squeeze(&line, |weight| weight, row);
                 self.squeeze(&line, f32::abs, positive);

@@ -48,14 +48,15 @@ impl Recipe for Array {
     }
 
     fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
-        folder::weight(source, settings, world)
+        folder::weight(source, false, settings, world)
     }
 
     fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
-        let layers = folder::read(cx, faces::layers)?;
+        let layers = folder::read(cx, false, settings, faces::layers)?;
         faces::layer_size(&folder::sizes(&layers))?;
         let images = layers.into_iter().map(|(_, image)| image).collect();
-        let encoded = kiln_texture::encode_array(images, self.0, &texture_settings(settings));
+        let wanted = kiln_texture::Settings { deadline: cx.deadline(), ..texture_settings(settings) };
+        let encoded = kiln_texture::encode_array(images, self.0, &wanted);
         ktx::emit(cx, self.output(cx.source()), encoded)?;
         Ok(vec![])
     }

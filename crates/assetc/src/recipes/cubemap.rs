@@ -41,16 +41,17 @@ impl Recipe for Cubemap {
     }
 
     fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
-        folder::weight(source, settings, world)
+        folder::weight(source, true, settings, world)
     }
 
     fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
-        let faces = folder::read(cx, faces::cube_faces)?;
+        let faces = folder::read(cx, true, settings, faces::cube_faces)?;
         faces::cube_side(&folder::sizes(&faces))?;
         let images: Vec<Image> = faces.into_iter().map(|(_, image)| image).collect();
         let images =
             images.try_into().map_err(|_| Diag::error("cubemap-face-missing", "a cubemap has six faces"))?;
-        let encoded = kiln_texture::encode_cube(images, Mode::Color, &texture_settings(settings));
+        let wanted = kiln_texture::Settings { deadline: cx.deadline(), ..texture_settings(settings) };
+        let encoded = kiln_texture::encode_cube(images, Mode::Color, &wanted);
         ktx::emit(cx, self.output(cx.source()), encoded)?;
         Ok(vec![])
     }

@@ -5,9 +5,9 @@ use super::texture::{mode_name, texture_settings};
 use crate::config::Settings;
 use crate::stored::is_texture;
 use kiln_format::ktx2::{self, Channels, Desc, Shape, Supercompression, Transfer};
-use kiln_import::image::{self, Limits};
-use kiln_kit::{Cook, Diag, Made, RelPath, WorkKey};
-use kiln_texture::{Encoded, Mode, Payload};
+use kiln_import::image::{self, Header};
+use kiln_kit::{Cook, Diag, Limits, Made, RelPath, WorkKey};
+use kiln_texture::{Encoded, Mode, Payload, Sources};
 
 /// The version of everything between pixels and bytes: raised when a texture comes out differently.
 pub(crate) const VERSION: u32 = 2;
@@ -37,12 +37,42 @@ pub(crate) fn emit_picture(
     let fields =
         [&VERSION.to_le_bytes(), mode_name(mode).as_bytes(), wanted.as_bytes(), extension.as_bytes()];
     let key = WorkKey::of(fields.into_iter().chain([picture.bytes]));
+    let (limits, admission) = (*cx.limits(), cx.admission());
+    let wanted = kiln_texture::Settings { deadline: cx.deadline(), ..texture_settings(settings) };
     let accept = |bytes: &[u8]| is_texture(bytes, colorspace(mode));
     cx.emit_shared(output, key, accept, || {
-        let imported = image::import(picture.bytes, &extension, &Limits::default())?;
-        let encoded = kiln_texture::encode_2d(imported.value, mode, &texture_settings(settings));
-        Ok(Made { bytes: lay_out(encoded)?, warnings: imported.warnings })
+        let needed = needed(picture.bytes, &extension, &limits, |image| memory_of(image, 1, false, &wanted))?;
+        let _reserved = admission.reserve(needed);
+        let imported = image::import(picture.bytes, &extension, &limits)?;
+        let encoded = kiln_texture::encode_2d(imported.value, mode, &wanted);
+        Ok(Made { bytes: lay_out(encoded, &limits)?, warnings: imported.warnings })
     })
+}
+
+/// The memory that it takes to make a texture of an image, by what its header states. Too many pixels are left to the
+/// importer, which names their place.
+///
+/// # Errors
+/// `memory-limit` when it is more than the limits admit.
+pub(crate) fn needed(
+    bytes: &[u8],
+    extension: &str,
+    limits: &Limits,
+    memory: impl FnOnce(Header) -> u64,
+) -> Result<u64, Diag> {
+    let header = image::probe(bytes, extension);
+    let Some(header) = header.filter(|h| limits.check_pixels(h.width, h.height).is_ok()) else {
+        return Ok(0);
+    };
+    let needed = memory(header);
+    let what = format!("the texels of {}x{} pixels and their mip chain", header.width, header.height);
+    limits.check_memory(needed, what).map(|()| needed)
+}
+
+/// The memory that it takes to make a texture of so many images.
+pub(crate) fn memory_of(image: Header, count: u32, cube: bool, settings: &kiln_texture::Settings) -> u64 {
+    let Header { width, height, channel_bytes } = image;
+    kiln_texture::working_set(&Sources { width, height, channel_bytes, count, cube }, settings)
 }
 
 /// Lays a texture out and emits it.
@@ -52,7 +82,8 @@ pub(crate) fn emit(
     encoded: Result<Encoded, kiln_texture::Error>,
 ) -> Result<(), Diag> {
     let output = output.ok_or_else(nameless)?;
-    cx.emit(&output, &lay_out(encoded)?)
+    let bytes = lay_out(encoded, cx.limits())?;
+    cx.emit(&output, &bytes)
 }
 
 /// What is wrong with a source whose output would have no name.
@@ -60,14 +91,18 @@ pub(crate) fn nameless() -> Diag {
     Diag::error("texture", "its name leaves no name for the output")
 }
 
-fn lay_out(encoded: Result<Encoded, kiln_texture::Error>) -> Result<Vec<u8>, Diag> {
-    let encoded = encoded.map_err(|error| {
-        let diag = Diag::error("texture", error.to_string());
-        match error {
-            kiln_texture::Error::Rdo => diag.hint("set texture.rdo to 0, or texture.format to uastc"),
-            _ => diag,
-        }
-    })?;
+/// What is wrong with a texture that could not be made.
+pub(crate) fn failed(error: kiln_texture::Error, limits: &Limits) -> Diag {
+    let diag = Diag::error("texture", error.to_string());
+    match error {
+        kiln_texture::Error::Rdo => diag.hint("set texture.rdo to 0, or texture.format to uastc"),
+        kiln_texture::Error::Deadline => limits.out_of_time(),
+        _ => diag,
+    }
+}
+
+fn lay_out(encoded: Result<Encoded, kiln_texture::Error>, limits: &Limits) -> Result<Vec<u8>, Diag> {
+    let encoded = encoded.map_err(|error| failed(error, limits))?;
     let levels: Vec<&[u8]> = encoded.levels.iter().map(|level| level.bytes.as_slice()).collect();
     ktx2::write(&desc(&encoded), &levels).map_err(|error| Diag::error("texture", error.to_string()))
 }

@@ -8,7 +8,6 @@ use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
 use kiln_format::hman::Colorspace;
-use kiln_import::image::Limits;
 use kiln_import::light::{self, LIGHT_EXTENSIONS};
 use kiln_ir::LightMap;
 use kiln_kit::{Cook, Diag, RelPath, World};
@@ -49,14 +48,15 @@ impl Recipe for Light {
     }
 
     fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {
-        weigh(source, world)
+        let header = world.src.peek(source, HEAD).ok().and_then(|head| light::probe(&head));
+        file_len(source, world).saturating_add(header.map_or(0, memory_of))
     }
 
     fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
-        let map = read(cx)?;
+        let map = read(cx, memory_of)?;
         let kiln_texture::Settings { mips, max_size, .. } = texture_settings(settings);
         let zstd = settings.texture.supercompress == Supercompress::Zstd;
-        let encoded = kiln_texture::encode_light(map, mips, max_size, zstd);
+        let encoded = kiln_texture::encode_light(map, mips, max_size, zstd, cx.deadline());
         ktx::emit(cx, self.output(cx.source()), encoded)?;
         Ok(vec![])
     }
@@ -92,14 +92,13 @@ impl Recipe for Environment {
     }
 
     fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
-        let side = settings.environment.size.map_or(0, config::Pixels::get);
-        weigh(source, world)
-            .saturating_add(u64::from(side).saturating_mul(u64::from(side)).saturating_mul(6 * 40))
+        let header = world.src.peek(source, HEAD).ok().and_then(|head| light::probe(&head));
+        file_len(source, world).saturating_add(header.map_or(0, |size| environment_memory(size, settings)))
     }
 
     fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
         let source = cx.source();
-        let map = read(cx)?;
+        let map = read(cx, |size| environment_memory(size, settings))?;
         let (width, height) = (map.width(), map.height());
         if u64::from(width) != 2 * u64::from(height) {
             let message =
@@ -111,7 +110,7 @@ impl Recipe for Environment {
         let zstd = settings.texture.supercompress == Supercompress::Zstd;
         let wanted = &settings.environment;
         let (cube, matt) = kiln_texture::encode_environment(
-            &map,
+            map,
             &EnvironmentSettings {
                 size: wanted.size.map(config::Pixels::get),
                 specular: wanted.specular,
@@ -119,9 +118,10 @@ impl Recipe for Environment {
                 mips,
                 max_size,
                 zstd,
+                deadline: cx.deadline(),
             },
         )
-        .map_err(|error| Diag::error("texture", error.to_string()))?;
+        .map_err(|error| ktx::failed(error, cx.limits()))?;
         ktx::emit(cx, self.output(source), Ok(cube))?;
         if let Some(matt) = matt {
             ktx::emit(cx, irradiance(source), Ok(matt))?;
@@ -143,17 +143,34 @@ fn name_of(stem: &str) -> Option<&str> {
     (named && marker.eq_ignore_ascii_case(MARKER)).then_some(before)
 }
 
-fn read(cx: &mut Cook<'_>) -> Result<LightMap, Diag> {
-    let imported = light::import(&cx.read(cx.source())?, &Limits::default())?;
+fn read(cx: &mut Cook<'_>, memory: impl Fn((u32, u32)) -> u64) -> Result<LightMap, Diag> {
+    let bytes = cx.read(cx.source())?;
+    let fits = |size: &(u32, u32)| cx.limits().check_pixels(size.0, size.1).is_ok();
+    if let Some(size) = light::probe(&bytes).filter(fits) {
+        cx.limits().check_memory(memory(size), "the texels in floats and their levels")?;
+    }
+    let imported = light::import(&bytes, cx.limits())?;
     imported.warnings.into_iter().for_each(|warning| cx.warn(warning));
     Ok(imported.value)
 }
 
-/// The file, its texels in floats twice over, and the levels.
-fn weigh(source: &RelPath, world: World<'_>) -> u64 {
-    let file = world.src_tree.stamp(source.as_str()).map_or(0, |stamp| stamp.len);
-    let size = world.src.peek(source, HEAD).ok().and_then(|head| light::probe(&head));
-    let (width, height) = size.unwrap_or_default();
-    let texels = u64::from(width).saturating_mul(height.into());
-    file.saturating_add(texels.saturating_mul(16 * 2 + 16))
+fn file_len(source: &RelPath, world: World<'_>) -> u64 {
+    world.src_tree.stamp(source.as_str()).map_or(0, |stamp| stamp.len)
 }
+
+/// The texels in floats (16 bytes) and those of the next level; the half floats of both take their place.
+fn memory_of((width, height): (u32, u32)) -> u64 {
+    u64::from(width).saturating_mul(height.into()).saturating_mul(16 + 6).saturating_add(SCRATCH)
+}
+
+/// The texels in floats and the cubemap that is made of them; then the levels of the cubemap, in floats and halves.
+fn environment_memory((width, height): (u32, u32), settings: &Settings) -> u64 {
+    let side = settings.environment.size.map_or(width / 4, config::Pixels::get);
+    let texels = u64::from(width).saturating_mul(height.into()).saturating_mul(16);
+    let cube = u64::from(side).saturating_mul(side.into()).saturating_mul(6 * 16);
+    let levels = cube.saturating_add(cube / 3);
+    texels.saturating_add(cube).max(levels.saturating_mul(2)).saturating_add(SCRATCH)
+}
+
+/// Strips and compressors of the threads.
+const SCRATCH: u64 = 32 << 20;

@@ -90,7 +90,7 @@ fn compile(
     settings: &Settings,
 ) -> Result<Vec<Row>, Diag> {
     let skeleton = Skeleton::of(&scene);
-    let found = parts::parts(&scene, skeleton.as_ref(), settings.mesh.merge)?;
+    let found = parts::parts(&scene, skeleton.as_ref(), settings.mesh.merge, cx.limits())?;
     if found.other_skins > 0 {
         let message = format!("{} skins beside the first are drawn in their bind pose", found.other_skins);
         cx.warn(
@@ -107,7 +107,9 @@ fn compile(
     }
     let mut scene = scene.into_inner();
     let meshes = std::mem::take(&mut scene.meshes);
-    let Some(geometry) = Geometry::of(found.parts, meshes, &scene.materials, settings)? else {
+    let wanted = geometry::mesh_settings(settings, cx.deadline());
+    let geometry = Geometry::of(found.parts, meshes, &scene.materials, &wanted, cx.limits())?;
+    let Some(geometry) = geometry else {
         cx.warn(Diag::warning("mesh-empty", "it draws no triangle, so nothing is written for it"));
         return Ok(vec![]);
     };

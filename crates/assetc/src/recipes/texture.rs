@@ -8,8 +8,7 @@ use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
 use kiln_format::hman::Colorspace;
-use kiln_import::image::{self, IMAGE_EXTENSIONS, Limits};
-use kiln_ir::Image;
+use kiln_import::image::{self, Header, IMAGE_EXTENSIONS};
 use kiln_kit::{Cook, Diag, RelPath, World};
 use kiln_texture::Mode;
 
@@ -45,7 +44,7 @@ impl Recipe for Texture {
     }
 
     fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
-        weigh(&[source], settings, world)
+        weigh(&[source], false, settings, world)
     }
 
     fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
@@ -76,28 +75,24 @@ pub(crate) fn is_mode_name(name: &str) -> bool {
     modes.into_iter().any(|mode| mode_name(mode) == name)
 }
 
-/// Reads and decodes a picture of the source tree.
-pub(crate) fn read_image(cx: &mut Cook<'_>, path: &RelPath) -> Result<Image, Diag> {
-    let bytes = cx.read(path)?;
-    let extension = suffix(path).map_or("", |s| s.ext);
-    let imported = image::import(&bytes, extension, &Limits::default()).map_err(|diag| diag.path(path))?;
-    for warning in imported.warnings {
-        cx.warn(warning.path(path));
-    }
-    Ok(imported.value)
-}
-
-/// The memory it takes to cook these pictures together.
-pub(crate) fn weigh(paths: &[&RelPath], settings: &Settings, world: World<'_>) -> u64 {
-    let size = |path: &&RelPath| {
+/// The memory it takes to cook these images together, by what their headers state.
+pub(crate) fn weigh(paths: &[&RelPath], cube: bool, settings: &Settings, world: World<'_>) -> u64 {
+    let header = |path: &&RelPath| {
         let extension = suffix(path).map_or("", |s| s.ext);
         world.src.peek(path, HEAD).ok().and_then(|head| image::probe(&head, extension))
     };
-    let (width, height) = paths.iter().filter_map(size).fold((0, 0), |a, b| (a.0.max(b.0), a.1.max(b.1)));
+    let larger = |a: Header, b: Header| Header {
+        width: a.width.max(b.width),
+        height: a.height.max(b.height),
+        channel_bytes: a.channel_bytes.max(b.channel_bytes),
+    };
     let files: u64 = paths.iter().filter_map(|path| world.src_tree.stamp(path.as_str())).map(|s| s.len).sum();
-    // A header may claim any size; one that nothing could hold is refused when it is read.
-    let pictures = kiln_texture::working_set(width, height, paths.len() as u32, &texture_settings(settings));
-    files.saturating_add(pictures)
+    // A header may claim any size; one that is beyond the limits is refused when it is read.
+    let images =
+        paths.iter().filter_map(header).reduce(larger).map_or(0, |largest| {
+            ktx::memory_of(largest, paths.len() as u32, cube, &texture_settings(settings))
+        });
+    files.saturating_add(images)
 }
 
 /// The settings of the file as the texture crate takes them.
@@ -123,5 +118,6 @@ pub(crate) fn texture_settings(settings: &Settings) -> kiln_texture::Settings {
         // Raw texels are always packed: that is what makes the pixel-exact path bearable.
         zstd: !texture.compress || texture.supercompress == config::Supercompress::Zstd,
         alpha_coverage: texture.alpha_coverage.map(config::CutOff::get),
+        deadline: None,
     }
 }

@@ -136,6 +136,7 @@ fn compile(project: &Path) -> Report {
         overwrite: false,
         store: None,
         shard: None,
+        limits: kiln_kit::Limits::default(),
         manifest: Manifest::Textures,
         events: &(),
     };

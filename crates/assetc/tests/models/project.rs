@@ -75,6 +75,7 @@ impl Project {
             overwrite: false,
             store: None,
             shard: None,
+            limits: kiln_kit::Limits::default(),
             manifest: assetc::config::Manifest::Textures,
             events: &(),
         };

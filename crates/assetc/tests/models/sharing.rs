@@ -44,6 +44,7 @@ impl Project {
             prune: true,
             overwrite: false,
             store: None,
+            limits: kiln_kit::Limits::default(),
             events: &(),
         };
         self.out.take_reads();

@@ -26,7 +26,7 @@ pub(super) fn read(model: &ufbx::Scene, budget: &mut Budget) -> Result<Vec<Anima
             trim_start_time: true,
             ..BakeOpts::default()
         };
-        let baked = ufbx::bake_anim(model, &stack.anim, options).map_err(|error| refused(&error))?;
+        let baked = ufbx::bake_anim(model, &stack.anim, options).map_err(|error| refused(&error, budget))?;
         // The library moves clips to the left alone.
         let begin = stack.time_begin.min(0.0);
         let mut animation = Animation { name: stack.element.name.to_string(), channels: Vec::new() };

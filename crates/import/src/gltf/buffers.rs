@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 
 use kiln_kit::Diag;
+use kiln_kit::limits::MemoryBudget;
 
 use super::at::{At, List};
 use super::document::Document;
@@ -33,6 +34,7 @@ pub(super) struct Buffers<'a> {
     data: Vec<OnceCell<Cow<'a, [u8]>>>,
     unpacked: Vec<OnceCell<Vec<u8>>>,
     left: Cell<u64>,
+    memory: MemoryBudget,
 }
 
 type Resolve<'a> = dyn FnMut(At<'a>) -> Result<Content, Diag> + 'a;
@@ -54,6 +56,7 @@ impl<'a> Buffers<'a> {
         for buffer in document.buffers.iter() {
             buffer.need("byteLength")?.uint()?;
         }
+        let memory = MemoryBudget::new(*files.limits());
         Ok(Buffers {
             views: document.buffer_views,
             buffers: document.buffers,
@@ -62,6 +65,7 @@ impl<'a> Buffers<'a> {
             data: document.buffers.iter().map(|_| OnceCell::new()).collect(),
             unpacked: document.buffer_views.iter().map(|_| OnceCell::new()).collect(),
             left: Cell::new(DECODED_BYTES),
+            memory,
         })
     }
 
@@ -137,6 +141,8 @@ impl<'a> Buffers<'a> {
     pub(super) fn spend(&self, bytes: usize, at: At<'_>) -> Result<(), Diag> {
         match self.left.get().checked_sub(bytes as u64) {
             Some(left) => {
+                let what = "the decoded accessors and views";
+                self.memory.charge(bytes as u64, what).map_err(|diag| diag.at(at.pointer()))?;
                 self.left.set(left);
                 Ok(())
             }
@@ -148,7 +154,7 @@ impl<'a> Buffers<'a> {
 
     /// What may still be taken.
     pub(super) fn left(&self) -> u64 {
-        self.left.get()
+        self.left.get().min(self.memory.left())
     }
 }
 

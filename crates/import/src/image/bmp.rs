@@ -6,9 +6,9 @@ use std::io::Cursor;
 
 use ::image::codecs::bmp::BmpDecoder;
 use kiln_ir::Image;
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Limits};
 
-use super::{Limits, decode, explain, le16, le32, whole};
+use super::{decode, explain, le16, le32, whole};
 
 pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
     // The oldest header has 12 bytes and 16-bit sides; in the others a negative height means top row first.

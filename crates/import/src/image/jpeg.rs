@@ -5,14 +5,14 @@
 //! coding, and more than eight bits. JPEG has no checksum: damage inside the coded data may go unnoticed.
 
 use kiln_ir::{Image, Texels};
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Limits};
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::errors::DecodeErrors;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use super::{Limits, corrupt, to_rgba, truncated, unsupported, upright};
+use super::{admit, corrupt, truncated, unsupported, upright, widen};
 
 /// What the markers of a file say.
 #[derive(Debug, Default)]
@@ -33,6 +33,8 @@ struct Frame {
     width: u32,
     height: u32,
     components: u8,
+    /// Samples of all components for one of the finest, in sixteenths.
+    density: u64,
     /// Whether the components are called R, G and B.
     named_rgb: bool,
 }
@@ -75,12 +77,17 @@ impl Frame {
     fn read(marker: u8, segment: &[u8]) -> Option<Frame> {
         let &[bits, h1, h0, w1, w0, components, ref specs @ ..] = segment else { return None };
         let names = specs.chunks_exact(3).map(|spec| spec[0]);
+        let factors = specs.chunks_exact(3).map(|spec| (u64::from(spec[1] >> 4), u64::from(spec[1] & 15)));
+        let most = |(a, b): (u64, u64), (c, d): (u64, u64)| (a.max(c), b.max(d));
+        let (across, down) = factors.clone().fold((1, 1), most);
+        let density = factors.map(|(h, v)| (h * v * 16).div_ceil(across * down)).sum();
         Some(Frame {
             coding: marker & 0x0F,
             bits,
             width: u16::from_be_bytes([w1, w0]).into(),
             height: u16::from_be_bytes([h1, h0]).into(),
             components,
+            density,
             named_rgb: names.eq(*b"RGB"),
         })
     }
@@ -123,7 +130,13 @@ pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) ->
     if frame.bits != 8 {
         return Err(unsupported(format!("JPEG with {} bits a sample", frame.bits), common));
     }
-    let size = limits.admit(width, height, 1).map_err(|d| d.at("SOF"))?;
+    let size = admit(limits, width, height, 1).map_err(|d| d.at("SOF"))?;
+    if frame.coding == 2 {
+        // A progressive file is refined scan by scan, and all coefficients are kept until the last one.
+        let coefficients = (size as u64 / 4 * frame.density).div_ceil(16) * 2;
+        let what = format_args!("the coefficients and texels of {width}x{height} pixels");
+        limits.check_memory(size as u64 + coefficients, what).map_err(|d| d.at("SOF"))?;
+    }
     // Each block of 8x8 texels takes one bit at least.
     if u64::from(width.div_ceil(8)) * u64::from(height.div_ceil(8)) / 8 > bytes.len() as u64 {
         return Err(truncated(format!("{} bytes cannot hold {width}x{height} texels", bytes.len())));
@@ -133,7 +146,7 @@ pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) ->
     }
 
     // The decoder goes straight to RGBA from two colour spaces only, and rightly to RGB from two more.
-    let rgb = || Ok(to_rgba(decode(bytes, ColorSpace::RGB, size / 4 * 3)?, 3, u8::MAX));
+    let rgb = || decode(bytes, ColorSpace::RGB, size);
     let texels = match (components, markers.adobe) {
         (3, _) if frame.named_rgb => rgb()?,
         (1, _) | (3, None | Some(1 | 2)) => decode(bytes, ColorSpace::RGBA, size)?,
@@ -151,7 +164,7 @@ pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) ->
     upright((width, height, Texels::Rgba8(texels)), markers.exif, warnings)
 }
 
-/// The samples in the wanted colour space, of which there must be `size`.
+/// The samples in the wanted colour space as texels of `size` bytes; those of RGB are opaque.
 fn decode(bytes: &[u8], wanted: ColorSpace, size: usize) -> Result<Vec<u8>, Diag> {
     let side = usize::from(u16::MAX);
     let options = DecoderOptions::default()
@@ -161,12 +174,14 @@ fn decode(bytes: &[u8], wanted: ColorSpace, size: usize) -> Result<Vec<u8>, Diag
         .jpeg_set_out_colorspace(wanted);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
     decoder.decode_headers().map_err(explain)?;
-    if decoder.output_buffer_size() != Some(size) {
+    let channels = wanted.num_components();
+    if decoder.output_buffer_size() != Some(size / 4 * channels) {
         return Err(corrupt("it has two frame headers that disagree"));
     }
-    let mut samples = vec![0; size];
-    decoder.decode_into(&mut samples).map_err(explain)?;
-    Ok(samples)
+    let mut texels = vec![0; size];
+    decoder.decode_into(&mut texels[..size / 4 * channels]).map_err(explain)?;
+    widen(&mut texels, channels);
+    Ok(texels)
 }
 
 /// CMYK as RGBA, in place. The inks are stored inverted: Adobe's programs began that, and all others followed,

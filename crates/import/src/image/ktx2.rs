@@ -7,9 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use basisu::{DecodeFlags, TargetFormat, Transcoder};
 use kiln_ir::{Image, Texels};
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Limits};
 
-use super::{Limits, corrupt, le32};
+use super::{admit, corrupt, le32};
 
 /// The header: identifier, format and type size, then the sides.
 pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
@@ -19,13 +19,17 @@ pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
 pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
     let field = |at: usize| le32(bytes, at).ok_or_else(|| corrupt("its header is cut off"));
     let (width, height) = (field(20)?, field(24)?);
-    limits.admit(width, height, 1)?;
+    let texels = admit(limits, width, height, 1)?;
     let (depth, layers, faces) = (field(28)?, field(32)?, field(36)?);
     if depth > 0 || layers > 1 || faces != 1 {
         return Err(Diag::error("image-kind", "this KTX texture is a cubemap, an array or a volume")
             .hint("a material needs a single picture"));
     }
-    check_level(bytes, width, height)?;
+    let blocks = check_level(bytes, width, height)?;
+    limits.check_memory(
+        texels as u64 + blocks,
+        format_args!("the blocks and texels of {width}x{height} pixels"),
+    )?;
     // The transcoder is made for files of its own tools; a damaged one may trip it.
     let transcode = || {
         let transcoder = Transcoder::new(bytes).ok()?;
@@ -40,8 +44,8 @@ pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
         .ok_or_else(|| corrupt("its level has another size than it says"))
 }
 
-/// What the index says of the first level, before anyone reserves memory for it.
-fn check_level(bytes: &[u8], width: u32, height: u32) -> Result<(), Diag> {
+/// The bytes of the first level without supercompression, as the index states them, before memory is taken for it.
+fn check_level(bytes: &[u8], width: u32, height: u32) -> Result<u64, Diag> {
     let word = |at: usize| Some(u64::from(le32(bytes, at)?) | u64::from(le32(bytes, at + 4)?) << 32);
     let level = || Some((word(80)?, word(88)?, word(96)?));
     let (offset, length, unpacked) = level().ok_or_else(|| corrupt("its index is cut off"))?;
@@ -51,5 +55,5 @@ fn check_level(bytes: &[u8], width: u32, height: u32) -> Result<(), Diag> {
     if !inside || unpacked > most {
         return Err(corrupt("its first level is larger than it can be"));
     }
-    Ok(())
+    Ok(unpacked)
 }

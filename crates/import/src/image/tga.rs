@@ -6,9 +6,9 @@ use std::io::Cursor;
 
 use ::image::codecs::tga::TgaDecoder;
 use kiln_ir::Image;
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Limits};
 
-use super::{Limits, decode, explain, le16, whole};
+use super::{decode, explain, le16, whole};
 
 /// Whether the header could be one: known types of palette and picture, a known depth.
 pub(super) fn plausible(bytes: &[u8]) -> bool {

@@ -2,14 +2,15 @@
 //!
 //! Refused: a file shorter than it says, and a frame whose size is stated twice and differently.
 
+use std::borrow::Cow;
 use std::io::Cursor;
 
 use ::image::ImageDecoder;
 use ::image::codecs::webp::WebPDecoder;
-use kiln_ir::Image;
-use kiln_kit::Diag;
+use kiln_ir::{Image, Texels};
+use kiln_kit::{Diag, Limits};
 
-use super::{Limits, animated, corrupt, decode, explain, le16, le32, truncated, upright};
+use super::{admit, animated, corrupt, decode, explain, le16, le32, truncated, upright};
 
 pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
     match prefix.get(12..16)? {
@@ -28,17 +29,68 @@ pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) ->
     if declared > bytes.len() as u64 {
         return Err(truncated(format!("{} bytes of {declared}", bytes.len())));
     }
-    let decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(explain)?;
-    if decoder.has_animation() {
+    let opaque = is_opaque_lossless(bytes);
+    let bytes = if opaque { Cow::Owned(declare_alpha(bytes)) } else { Cow::Borrowed(bytes) };
+    let decoder = WebPDecoder::new(Cursor::new(&*bytes)).map_err(explain)?;
+    let (canvas, is_animated) = (decoder.dimensions(), decoder.has_animation());
+    if is_animated {
         warnings.push(animated("an animated WebP"));
     }
-    if !sizes_agree(bytes, decoder.dimensions(), decoder.has_animation()) {
+    if !sizes_agree(&bytes, canvas, is_animated) {
         return Err(corrupt("a frame has another size than its header says"));
     }
+    admit(limits, canvas.0, canvas.1, 1)?;
+    let pixels = u64::from(canvas.0) * u64::from(canvas.1);
+    let what = format_args!("the frame and the texels of {}x{} pixels", canvas.0, canvas.1);
+    limits.check_memory(pixels * bytes_per_pixel(&bytes, is_animated), what)?;
     // Some writers keep the prefix that the block has in JPEG files.
-    let exif = chunk(bytes, b"EXIF").map(|exif| exif.strip_prefix(b"Exif\0\0").unwrap_or(exif));
-    upright(decode(decoder, limits)?, exif, warnings)
+    let exif = chunk(&bytes, b"EXIF").map(|exif| exif.strip_prefix(b"Exif\0\0").unwrap_or(exif));
+    let (width, height, mut texels) = decode(decoder, limits)?;
+    if let (true, Texels::Rgba8(values)) = (opaque, &mut texels) {
+        values.as_chunks_mut().0.iter_mut().for_each(|[_, _, _, a]| *a = u8::MAX);
+    }
+    upright((width, height, texels), exif, warnings)
 }
+
+/// The bytes that the decoder takes for a pixel: the texels, and for a lossy frame its luma and chroma, and the alpha
+/// that is decoded beside it; for an animation also the canvas.
+fn bytes_per_pixel(bytes: &[u8], animated: bool) -> u64 {
+    match animated {
+        true => 4 + 4 + 11,
+        false if chunk(bytes, b"ALPH").is_some() => 11,
+        false if chunk(bytes, b"VP8 ").is_some() => 6,
+        false => 4,
+    }
+}
+
+/// Whether this is a single lossless frame that states to have no alpha.
+fn is_opaque_lossless(bytes: &[u8]) -> bool {
+    match bytes.get(12..16) {
+        Some(b"VP8L") => bytes.get(24).is_some_and(|flags| flags & LOSSLESS_ALPHA == 0),
+        Some(b"VP8X") => {
+            let plain = bytes.get(20).is_some_and(|flags| flags & (EXTENDED_ALPHA | EXTENDED_ANIMATION) == 0);
+            plain && chunk(bytes, b"VP8L").is_some()
+        }
+        _ => false,
+    }
+}
+
+/// The same file stating that it has alpha. Lossless frames always hold alpha; the decoder writes them where they
+/// belong only when they say so, and otherwise decodes them elsewhere and copies.
+fn declare_alpha(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    match &bytes[12..16] {
+        b"VP8L" => bytes[24] |= LOSSLESS_ALPHA,
+        _ => bytes[20] |= EXTENDED_ALPHA,
+    }
+    bytes
+}
+
+/// The bit of alpha in the last byte of a lossless frame's header.
+const LOSSLESS_ALPHA: u8 = 0x10;
+/// The bits of alpha and animation in the first byte of an extended header.
+const EXTENDED_ALPHA: u8 = 0x10;
+const EXTENDED_ANIMATION: u8 = 0x02;
 
 /// Whether the frame to be decoded has the size that its surroundings state. The decoder allocates a lossy
 /// frame before it compares, and panics on one in an animation with alpha.

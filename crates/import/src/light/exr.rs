@@ -1,11 +1,14 @@
-//! OpenEXR: the first layer with red, green and blue, through the decoder of the `image` crate.
+//! OpenEXR: the first layer with red, green and blue, without deep data, placed in the display window.
+//!
+//! Blocks are decoded one after another into the texels, so that only one copy of the image is in memory. Pixels of
+//! the display window that the layer does not cover are zero.
 
 use super::{CHANNEL_BYTES, Decoded};
-use crate::image::{Limits, explain};
-use ::image::ImageDecoder;
-use ::image::codecs::openexr::OpenExrDecoder;
-use kiln_kit::Diag;
-use std::io::Cursor;
+use crate::image::{admit, corrupt, truncated, unsupported};
+use exr::meta::header::Header;
+use exr::prelude::*;
+use kiln_kit::{Diag, Limits};
+use std::io::{Cursor, ErrorKind};
 
 pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
     // The header states the window by name: four numbers, all of them included.
@@ -17,27 +20,61 @@ pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
     Some((side(number(0)?, number(2)?)?, side(number(1)?, number(3)?)?))
 }
 
-pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Decoded, Diag> {
+pub(super) fn import(bytes: &[u8], limits: &Limits) -> std::result::Result<Decoded, Diag> {
     // What the header claims is admitted before anything is made of it.
     if let Some((width, height)) = probe(bytes) {
-        limits.admit(width, height, CHANNEL_BYTES)?;
+        admit(limits, width, height, CHANNEL_BYTES)?;
     }
-    let decoder = OpenExrDecoder::with_alpha_preference(Cursor::new(bytes), Some(true)).map_err(explain)?;
-    let (width, height) = decoder.dimensions();
-    let len = limits.admit(width, height, CHANNEL_BYTES)?;
-    let mut samples = vec![0; len];
-    decoder.read_image(&mut samples).map_err(explain)?;
-    let float = |bytes: &[u8; 4]| f32::from_ne_bytes(*bytes);
-    let texels =
-        samples.as_chunks().0.as_chunks().0.iter().map(|texel| texel.each_ref().map(float)).collect();
-    Ok((width, height, texels))
+    let reader = exr::block::read(Cursor::new(bytes), false).map_err(explain)?;
+    let has =
+        |header: &Header, name: &str| header.channels.find_index_of_channel(&Text::from(name)).is_some();
+    let layer = reader
+        .headers()
+        .iter()
+        .find(|header| !header.deep && ["R", "G", "B"].iter().all(|name| has(header, name)));
+    let layer = layer.ok_or_else(|| corrupt("it has no layer with the channels R, G and B"))?;
+    let window = layer.shared_attributes.display_window;
+    let (from, to) = (layer.own_attributes.layer_position, window.position);
+    let offset = (i64::from(from.x()) - i64::from(to.x()), i64::from(from.y()) - i64::from(to.y()));
+    let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
+    let (width, height) = (side(window.size.width()), side(window.size.height()));
+    admit(limits, width, height, CHANNEL_BYTES)?;
+
+    let put = move |texels: &mut Vec<[f32; 4]>, at: Vec2<usize>, (r, g, b, a): (f32, f32, f32, f32)| {
+        let place = |at: usize, offset: i64, size: usize| {
+            let place = usize::try_from(i64::try_from(at).ok()?.checked_add(offset)?).ok()?;
+            (place < size).then_some(place)
+        };
+        let x = place(at.x(), offset.0, window.size.width());
+        let y = place(at.y(), offset.1, window.size.height());
+        if let (Some(x), Some(y)) = (x, y) {
+            texels[y * window.size.width() + x] = [r, g, b, a];
+        }
+    };
+    let image = read()
+        .no_deep_data()
+        .largest_resolution_level()
+        .rgba_channels(move |_, _| vec![[0.0; 4]; window.size.area()], put)
+        .first_valid_layer()
+        .all_attributes()
+        .from_chunks(reader)
+        .map_err(explain)?;
+    Ok((width, height, image.layer_data.channel_data.pixels))
+}
+
+fn explain(error: Error) -> Diag {
+    match error {
+        Error::Io(e) if e.kind() == ErrorKind::UnexpectedEof => truncated(e),
+        Error::NotSupported(what) => unsupported(what, "save it in a common variant"),
+        e => corrupt(e),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ::image::codecs::openexr::OpenExrEncoder;
-    use ::image::{ExtendedColorType, ImageEncoder};
+    use ::image::codecs::openexr::{OpenExrDecoder, OpenExrEncoder};
+    use ::image::{ExtendedColorType, ImageDecoder, ImageEncoder};
 
     fn encoded(width: u32, height: u32, texels: &[[f32; 4]]) -> Vec<u8> {
         let bytes: Vec<u8> = texels.as_flattened().iter().flat_map(|v| v.to_ne_bytes()).collect();
@@ -52,13 +89,18 @@ mod tests {
             (0..35u32).map(|i| [i as f32 * 1000.0, 0.001 * i as f32, -1.5, 0.5]).collect();
         let bytes = encoded(7, 5, &texels);
         assert_eq!(probe(&bytes), Some((7, 5)));
+        let decoder = OpenExrDecoder::with_alpha_preference(Cursor::new(&bytes), Some(true)).unwrap();
+        let mut theirs = vec![0; 35 * 16];
+        decoder.read_image(&mut theirs).unwrap();
+        let floats = theirs.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes));
+        assert!(texels.as_flattened().iter().copied().eq(floats));
         assert_eq!(import(&bytes, &Limits::default()).unwrap(), (7, 5, texels));
     }
 
     #[test]
     fn damage_is_survived() {
         let good = encoded(9, 4, &[[0.5, 1.5, 2.5, 1.0]; 36]);
-        let small = Limits { max_side: 64, max_bytes: 1 << 20 };
+        let small = Limits { max_pixels: 64 * 64, ..Limits::default() };
         for len in 0..good.len() {
             assert!(import(&good[..len], &small).is_err(), "{len} of {} bytes", good.len());
         }
@@ -67,7 +109,7 @@ mod tests {
             bytes[bit / 8] ^= 1 << (bit % 8);
             let _ = import(&bytes, &small);
         }
-        let tiny = Limits { max_side: 8, max_bytes: 1 << 20 };
+        let tiny = Limits { max_pixels: 8 * 4, ..Limits::default() };
         assert_eq!(import(&good, &tiny).unwrap_err().code, "image-too-large");
     }
 }

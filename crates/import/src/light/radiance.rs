@@ -3,8 +3,8 @@
 //! Implements `filefmts.pdf` of Radiance for pictures in RGB. Refused: XYZ, and columns before rows.
 
 use super::{CHANNEL_BYTES, Decoded};
-use crate::image::{Limits, corrupt, truncated, unsupported};
-use kiln_kit::Diag;
+use crate::image::{admit, corrupt, truncated, unsupported};
+use kiln_kit::{Diag, Limits};
 
 /// How long a header may be: more than any program writes.
 const HEADER: usize = 64 << 10;
@@ -31,7 +31,7 @@ pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
 pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Decoded, Diag> {
     let header = header(bytes)?;
     let (width, height) = (header.width, header.height);
-    limits.admit(width, height, CHANNEL_BYTES)?;
+    admit(limits, width, height, CHANNEL_BYTES)?;
     let (row_len, mut rest) = (width as usize, &bytes[header.len..]);
     // However well a row is coded, it takes four bytes.
     if rest.len() / 4 < height as usize {

@@ -4,7 +4,7 @@ use crate::{good, near};
 use kiln_import::{gltf, image};
 use kiln_ir::{Animation, Matrix, Property, Scene, Slot, Transform, Trs, Valid};
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cook, Fs, RelPath};
+use kiln_kit::{Cook, Fs, Limits, RelPath};
 
 fn both(fbx: &[u8], glb: &[u8]) -> (Valid<Scene>, Valid<Scene>) {
     let (src, out) = (Mem::new(), Mem::new());
@@ -142,7 +142,7 @@ fn materials_and_pictures_are_the_same() {
     let texels = |scene: &Valid<Scene>| {
         let picture = named(scene, "painted").texture(Slot::BaseColor).unwrap();
         let source = &scene.images[picture.0 as usize];
-        image::import(&source.bytes, &source.extension, &image::Limits::default()).unwrap().value
+        image::import(&source.bytes, &source.extension, &Limits::default()).unwrap().value
     };
     assert_eq!(texels(&ours), texels(&theirs));
 }

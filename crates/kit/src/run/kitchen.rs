@@ -1,6 +1,6 @@
 //! Cooks what is stale: as many sources at a time as memory admits, and publishes what came out in batches.
 
-use super::{BUDGET, Done, Event, Plan, State, Task, conflict, journal, remove};
+use super::{Done, Event, Memory, Plan, State, Task, conflict, journal, remove};
 use crate::cache::Cache;
 use crate::cook::{Cook, Emitted, unwritable};
 use crate::fold::fold;
@@ -8,7 +8,7 @@ use crate::fs::Stamp;
 use crate::hash::Hash;
 use crate::ownership::{Admission, OwnedPaths, Replace, admit, is_recorded};
 use crate::record::{Output, Record};
-use crate::share::{WorkKey, Works, help_or_rest};
+use crate::share::{WorkKey, Works};
 use crate::stale::{Why, World};
 use crate::store::Looks;
 use crate::{Diag, RelPath};
@@ -17,7 +17,7 @@ use std::io;
 use std::iter::Peekable;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A batch is published when it has this many files, …
@@ -71,9 +71,7 @@ pub(super) struct Kitchen<'a, T> {
     /// The outputs of the journal, collected when a file is in the way that the record of its own source does not have.
     owned: OnceLock<OwnedPaths>,
     results: Mutex<BTreeMap<usize, Done>>,
-    /// Weight and number of the cooks in flight.
-    flight: Mutex<(u64, usize)>,
-    landed: Condvar,
+    memory: Memory,
     works: Works,
     looks: Looks<'a>,
     plan: Plan<'a>,
@@ -98,10 +96,9 @@ impl<'a, T: Task> Kitchen<'a, T> {
             settling: AtomicBool::new(false),
             owned: OnceLock::new(),
             results: Mutex::default(),
-            flight: Mutex::default(),
-            landed: Condvar::new(),
+            memory: Memory::new(plan.limits.max_memory),
             works,
-            looks: Looks::new(world),
+            looks: Looks::new(world, plan.limits),
             plan,
         }
     }
@@ -117,11 +114,8 @@ impl<'a, T: Task> Kitchen<'a, T> {
         let queue = Mutex::new(stale.into_iter().peekable());
         self.plan.pool.broadcast(|_| {
             while let Some((weight, index, why)) = self.next(&queue) {
-                self.cook(index, why, !self.plan.force);
-                let mut flight = lock(&self.flight);
-                *flight = (flight.0 - weight, flight.1 - 1);
-                drop(flight);
-                self.landed.notify_all();
+                self.cook(weight, index, why, !self.plan.force);
+                self.memory.release(weight);
             }
         });
         self.plan.pool.install(|| {
@@ -142,7 +136,8 @@ impl<'a, T: Task> Kitchen<'a, T> {
             }
             lock(&self.owners).retain(|_, (_, by)| !disputed.contains(by));
             lock(&self.results).retain(|index, _| !disputed.contains(index));
-            disputed.into_iter().for_each(|index| self.cook(index, Why::Forced, false));
+            // One after the other: there is all memory for each.
+            disputed.into_iter().for_each(|index| self.cook(u64::MAX, index, Why::Forced, false));
             self.publish(std::mem::take(&mut *lock(&self.batch)));
         }
     }
@@ -151,14 +146,11 @@ impl<'a, T: Task> Kitchen<'a, T> {
     fn next(&self, queue: &Mutex<Queue>) -> Option<(u64, usize, Why)> {
         while !self.plan.events.is_over() {
             let mut queue = lock(queue);
-            let weight = queue.peek()?.0;
-            let mut flight = lock(&self.flight);
-            if flight.1 == 0 || flight.0.saturating_add(weight) <= BUDGET {
-                *flight = (flight.0.saturating_add(weight), flight.1 + 1);
+            if self.memory.admit(queue.peek()?.0) {
                 return queue.next();
             }
-            drop((queue, flight));
-            help_or_rest(&self.landed, || lock(&self.flight));
+            drop(queue);
+            self.memory.wait();
         }
         None
     }
@@ -175,12 +167,14 @@ impl<'a, T: Task> Kitchen<'a, T> {
     }
 
     /// Cooks a source, or takes its result from a cache if it `finds` one.
-    fn cook(&self, index: usize, why: Why, finds: bool) {
+    fn cook(&self, weight: u64, index: usize, why: Why, finds: bool) {
         let (task, Plan { events, store, .. }) = (&self.tasks[index], self.plan);
         let source = task.source();
         let start = Instant::now();
         events.on(Event::Started { source });
         let mut cx = Cook::new(source, self.world.src, self.world.src_tree, self.world.out)
+            .limited(self.plan.limits)
+            .admitted(&self.memory, weight)
             .sharing(&self.works)
             .storing(store, finds);
         let mut fetched = false;

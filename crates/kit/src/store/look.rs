@@ -6,19 +6,20 @@ use crate::fs::Fs;
 use crate::hash::Hash;
 use crate::record::Seen;
 use crate::stale::World;
-use crate::{Diag, RelPath};
+use crate::{Diag, Limits, RelPath};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 /// Looks at sources, each once.
 pub(crate) struct Looks<'a> {
     world: World<'a>,
+    limits: Limits,
     seen: Mutex<HashMap<(RelPath, Ask), Seen>>,
 }
 
 impl<'a> Looks<'a> {
-    pub(crate) fn new(world: World<'a>) -> Looks<'a> {
-        Looks { world, seen: Mutex::default() }
+    pub(crate) fn new(world: World<'a>, limits: Limits) -> Looks<'a> {
+        Looks { world, limits, seen: Mutex::default() }
     }
 
     /// What a cook would see there.
@@ -29,7 +30,10 @@ impl<'a> Looks<'a> {
         }
         let seen = match ask {
             Ask::Names => Seen::Listing(listing(self.world.src_tree, path)),
-            Ask::Content => read_settled(self.world.src, path)?.map_or(Seen::Absent, |(_, seen)| seen),
+            Ask::Content => {
+                let read = read_settled(self.world.src, path, &self.limits)?;
+                read.map_or(Seen::Absent, |(_, seen)| seen)
+            }
         };
         known().insert((path.clone(), ask), seen);
         Ok(seen)

@@ -137,8 +137,16 @@ impl Project {
         let tasks: Vec<_> =
             sources.map(|(path, _)| Orders { project: self, source: path.clone(), fingerprint }).collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let plan =
-            Plan { pool: &pool, force, verify: false, prune: true, overwrite: false, store, events: &() };
+        let plan = Plan {
+            pool: &pool,
+            force,
+            verify: false,
+            prune: true,
+            overwrite: false,
+            store,
+            limits: kiln_kit::Limits::default(),
+            events: &(),
+        };
         run(world, &mut cache, &tasks, &[], plan).unwrap()
     }
 

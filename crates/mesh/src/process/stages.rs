@@ -314,6 +314,7 @@ impl<'a> Mesh<'a> {
             normals: Some(&self.normals),
             uvs: self.uvs.as_deref(),
             skin: self.skin.as_deref(),
+            deadline: settings.deadline,
         };
         simplify::chain(self.triangles(), &surface, &settings.lods, settings.lod_error, &finish)
     }

@@ -15,7 +15,7 @@ use kiln_format::pak::Codec;
 use kiln_format::pak::animation::AnimationView;
 use kiln_format::pak::bitmap::BitmapView;
 use kiln_format::pak::mesh::MeshView;
-use kiln_import::image;
+use kiln_import::{image, light};
 use kiln_kit::wire::{Reader, Writer};
 use kiln_kit::{Cook, Diag, Hash, Rejected, RelPath, StoredResult, Task, World};
 
@@ -37,10 +37,16 @@ impl Task for Bake<'_> {
     fn weight(&self, world: World<'_>) -> u64 {
         let picture = |spec: &super::plan::bitmap::BitmapSpec| {
             let path = &spec.src.path;
-            let size =
-                world.src.peek(path, 64 << 10).ok().and_then(|head| image::probe(&head, &extension(path)));
-            let texels = size.map_or(0, |(w, h)| u64::from(w) * u64::from(h));
-            len(world, path) + texels.saturating_mul(12)
+            let head = world.src.peek(path, 64 << 10).ok();
+            // The texels with their levels, twice: as they are, and with the channels that are picked.
+            let memory = |width: u32, height: u32, texel: u64| {
+                u64::from(width).saturating_mul(height.into()).saturating_mul(texel * 8 / 3)
+            };
+            let texels = head.and_then(|head| match image::probe(&head, &extension(path)) {
+                Some(image) => Some(memory(image.width, image.height, 4 * u64::from(image.channel_bytes))),
+                None => light::probe(&head).map(|(width, height)| memory(width, height, 16)),
+            });
+            len(world, path).saturating_add(texels.unwrap_or_default())
         };
         match &self.node.recipe {
             Recipe::Blob(src) => len(world, src) * 2,
@@ -50,7 +56,7 @@ impl Task for Bake<'_> {
                     Channel::Picture(spec) => Some(picture(spec)),
                     _ => None,
                 });
-                pictures.sum::<u64>()
+                pictures.fold(0, u64::saturating_add)
             }
             Recipe::Mesh(spec, _) => len(world, &spec.src) * 8,
             Recipe::Animation(spec) => len(world, &spec.src) * 3,

@@ -24,7 +24,7 @@ pub use sources::SourceAnimation;
 use crate::PakBuf;
 use cook::decode;
 use kiln_kit::{
-    Cache, Cook, Diag, Event, Events, Fs, Plan as Run, Real, RelPath, Severity, Shard, State,
+    Cache, Cook, Diag, Event, Events, Fs, Limits, Plan as Run, Real, RelPath, Severity, Shard, State,
     Store as Shared, Tree, Why, World, run,
 };
 use places::Places;
@@ -109,6 +109,7 @@ pub struct Bake<'a> {
     overwrite: bool,
     store: Option<&'a Shared>,
     shard: Option<Shard>,
+    limits: Limits,
     events: &'a dyn Events,
 }
 
@@ -126,6 +127,7 @@ impl<'a> Bake<'a> {
             overwrite: false,
             store: None,
             shard: None,
+            limits: Limits::default(),
             events: &(),
         }
     }
@@ -170,6 +172,17 @@ impl<'a> Bake<'a> {
     pub fn shard(mut self, shard: Shard) -> Self {
         self.shard = Some(shard);
         self
+    }
+
+    /// Limits on each asset, in place of the default ones.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The limits on what is read to make a plan, which has no deadline: its time is that of all descriptions.
+    fn plan_limits(&self) -> Limits {
+        Limits { max_time: None, ..self.limits }
     }
 
     /// Who is told what happens.
@@ -260,7 +273,7 @@ impl<'a> Bake<'a> {
             return Ok(baked);
         }
         let name = self.planner();
-        let mut cx = Cook::new(&name, &src, &tree, &src);
+        let mut cx = Cook::new(&name, &src, &tree, &src).limited(self.plan_limits());
         let plan = self.plan(&text, &mut cx, &src, &tree)?;
         let mut baked = self.cooked(&plan, &src, &tree, &places, &mut cache)?;
         if self.shard.is_none() {
@@ -312,6 +325,7 @@ impl<'a> Bake<'a> {
             prune: self.shard.is_none(),
             overwrite: false,
             store: self.store,
+            limits: self.limits,
             events: self.events,
         };
         let done = run(world, cache, &tasks, &[LINK], how)?;

@@ -5,7 +5,7 @@ use super::plan::{Plan, Recipe};
 use super::{Bake, BakeError};
 use crate::PakBuf;
 use kiln_import::gltf::{self, Parts, Pictures};
-use kiln_kit::{Cook, Diag, Fs, RelPath, Tree};
+use kiln_kit::{Cook, Diag, Fs, Limits, RelPath, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -30,11 +30,11 @@ impl Bake<'_> {
     pub fn source_files(&self) -> Result<Vec<PathBuf>, BakeError> {
         let (src, tree) = self.sources()?;
         let name = self.planner();
-        let mut cx = Cook::new(&name, &src, &tree, &src);
+        let mut cx = Cook::new(&name, &src, &tree, &src).limited(self.plan_limits());
         let plan = self.plan(&self.text()?, &mut cx, &src, &tree)?;
         let mut files: BTreeSet<RelPath> = cx.files_read().cloned().collect();
         files.extend(plan.keys.values().map(|(_, path)| path.clone()));
-        files.extend(dependencies(&plan, &src, &tree)?);
+        files.extend(dependencies(&plan, &src, &tree, self.plan_limits())?);
         let root = self.root();
         let mut paths: Vec<PathBuf> = files.iter().map(|path| path.below(&root)).collect();
         paths.push(self.src.clone());
@@ -47,7 +47,8 @@ impl Bake<'_> {
     pub fn source_animations(&self) -> Result<Vec<SourceAnimation>, BakeError> {
         let (src, tree) = self.sources()?;
         let name = self.planner();
-        let plan = self.plan(&self.text()?, &mut Cook::new(&name, &src, &tree, &src), &src, &tree)?;
+        let mut cx = Cook::new(&name, &src, &tree, &src).limited(self.plan_limits());
+        let plan = self.plan(&self.text()?, &mut cx, &src, &tree)?;
         let root = self.root();
         let animation = |(key, (id, path)): (&String, &(super::plan::NodeId, RelPath))| {
             let Recipe::Animation(spec) = &plan.nodes[id.0].recipe else { return None };
@@ -64,7 +65,7 @@ impl Bake<'_> {
 }
 
 /// The files that assets read.
-fn dependencies(plan: &Plan, src: &dyn Fs, tree: &Tree) -> Result<BTreeSet<RelPath>, Diag> {
+fn dependencies(plan: &Plan, src: &dyn Fs, tree: &Tree, limits: Limits) -> Result<BTreeSet<RelPath>, Diag> {
     let mut files = BTreeSet::new();
     // Which glTF files, and whether their pictures are read too.
     let mut models: BTreeMap<&RelPath, Pictures> = BTreeMap::new();
@@ -91,7 +92,7 @@ fn dependencies(plan: &Plan, src: &dyn Fs, tree: &Tree) -> Result<BTreeSet<RelPa
         }
     }
     for (path, pictures) in models {
-        let mut cx = Cook::new(path, src, tree, src);
+        let mut cx = Cook::new(path, src, tree, src).limited(limits);
         gltf::import_parts(&mut cx, path, &Parts { shapes: false, pictures, ..Parts::default() })?;
         files.extend(cx.files_read().cloned());
     }

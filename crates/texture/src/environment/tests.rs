@@ -9,6 +9,7 @@ const SETTINGS: EnvironmentSettings = EnvironmentSettings {
     mips: Mips::Full,
     max_size: None,
     zstd: false,
+    deadline: None,
 };
 
 /// A picture that shows a function of the direction.
@@ -40,7 +41,7 @@ fn values(level: &[u8]) -> Vec<[f32; 4]> {
 fn constant_light_stays_constant() {
     let map = panorama(64, |_| [0.5, 4.0, 100.0]);
     let settings = EnvironmentSettings { specular: true, irradiance: true, ..SETTINGS };
-    let (cube, matt) = encode_environment(&map, &settings).unwrap();
+    let (cube, matt) = encode_environment(map.clone(), &settings).unwrap();
     assert_eq!((cube.width, cube.faces, cube.levels.len()), (16, 6, 3), "16, 8 and 4 texels a side");
     let matt = matt.unwrap();
     assert_eq!((matt.width, matt.faces, matt.levels.len()), (32, 6, 1));
@@ -58,7 +59,7 @@ fn constant_light_stays_constant() {
 fn faces_look_where_those_of_other_cubemaps_look() {
     // Red grows along +X, green along +Y, blue along +Z.
     let map = panorama(256, |v| v.map(|c| (c + 1.0) as f32));
-    let (cube, matt) = encode_environment(&map, &SETTINGS).unwrap();
+    let (cube, matt) = encode_environment(map.clone(), &SETTINGS).unwrap();
     assert!(matt.is_none());
     assert_eq!(cube.levels.len(), 7);
     let (side, texels) = (64, values(&cube.levels[0].bytes));
@@ -89,7 +90,7 @@ fn the_middle_of_the_picture_is_plus_x_and_its_right_plus_z() {
     texels[16 * 64 + 32][0] = 1000.0;
     texels[16 * 64 + 48][1] = 1000.0;
     texels[32][2] = 1000.0;
-    let (cube, _) = encode_environment(&LightMap::new(64, 32, texels).unwrap(), &SETTINGS).unwrap();
+    let (cube, _) = encode_environment(LightMap::new(64, 32, texels).unwrap(), &SETTINGS).unwrap();
     let texels = values(&cube.levels[0].bytes);
     let light =
         |face: usize, channel: usize| -> f32 { texels[face * 256..][..256].iter().map(|t| t[channel]).sum() };
@@ -104,7 +105,7 @@ fn the_middle_of_the_picture_is_plus_x_and_its_right_plus_z() {
 fn matt_surfaces_gather_by_the_cosine() {
     let map = panorama(256, |v| [1.0 + v[1] as f32; 3]);
     let settings = EnvironmentSettings { irradiance: true, ..SETTINGS };
-    let matt = encode_environment(&map, &settings).unwrap().1.unwrap();
+    let matt = encode_environment(map.clone(), &settings).unwrap().1.unwrap();
     let (texels, target) = (values(&matt.levels[0].bytes), Cube { side: MATT_SIDE, texels: vec![] });
     for (i, texel) in (0u32..).zip(&texels) {
         let (face, i) = ((i / (MATT_SIDE * MATT_SIDE)) as usize, i % (MATT_SIDE * MATT_SIDE));
@@ -118,7 +119,7 @@ fn matt_surfaces_gather_by_the_cosine() {
 #[test]
 fn rough_surfaces_blur_as_their_distribution_says() {
     let chain: Vec<Cube> = {
-        let mut chain = vec![Cube::of(&panorama(256, |v| [1.0 + v[1] as f32; 3]), 64)];
+        let mut chain = vec![Cube::of(panorama(256, |v| [1.0 + v[1] as f32; 3]), 64)];
         for level in 1..7 {
             let smaller = chain[level - 1].smaller(64 >> level);
             chain.push(smaller);
@@ -162,7 +163,7 @@ fn a_ring_is_blurred_without_losing_light() {
 fn sizes_and_levels_are_obeyed() {
     let map = panorama(128, |v| [v[0].abs() as f32; 3]);
     let size = |settings: EnvironmentSettings| {
-        let (cube, _) = encode_environment(&map, &settings).unwrap();
+        let (cube, _) = encode_environment(map.clone(), &settings).unwrap();
         assert!(cube.levels.iter().zip(0..).all(|(level, i)| {
             let side = u64::from((cube.width >> i).max(1));
             level.uncompressed_len == side * side * 6 * 8
@@ -185,7 +186,7 @@ fn bytes_do_not_depend_on_the_number_of_threads() {
     let settings = EnvironmentSettings { specular: true, irradiance: true, zstd: true, ..SETTINGS };
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| encode_environment(&map, &settings).unwrap())
+        pool.install(|| encode_environment(map.clone(), &settings).unwrap())
     };
     assert!(with(1) == with(3));
 }

@@ -10,7 +10,7 @@ use kiln_format::hmesh::{
     self, GpuSkinVertex, GpuVertex, MeshBounds, MeshLod, Meshlet, MeshletBounds, NO_MATERIAL, SubMesh,
 };
 use kiln_ir::{Material, MaterialId, Matrix, Mesh};
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Limits};
 use kiln_mesh::bounds::Bounds;
 use kiln_mesh::process::{Input, Note, Output, TangentMode, Vertex};
 use kiln_mesh::skin::{Influences, Set};
@@ -18,6 +18,7 @@ use kiln_mesh::transform::Transform;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 /// A mesh, ready to be written.
 #[derive(Default)]
@@ -45,16 +46,18 @@ impl Geometry {
         parts: Vec<Part>,
         mut meshes: Vec<Mesh>,
         materials: &[Material],
-        settings: &Settings,
+        wanted: &kiln_mesh::process::Settings,
+        limits: &Limits,
     ) -> Result<Option<Geometry>, Diag> {
         let source = |part: &Part| &meshes[part.origin.0.0 as usize].primitives[part.origin.1];
         let sources: Vec<_> = parts.iter().map(|part| (source(part).material, part.motion)).collect();
         let skinned = parts.iter().any(|part| part.motion != Motion::Static);
         let second_sets = parts.iter().filter(|part| !source(part).uv1.is_empty()).count();
         let parts = hand_over(parts, &mut meshes);
-        let wanted = mesh_settings(settings);
-        let outputs: Vec<Output> =
-            parts.into_par_iter().map(|part| process(part, &meshes, &wanted)).collect::<Result<_, _>>()?;
+        let outputs: Vec<Output> = parts
+            .into_par_iter()
+            .map(|part| process(part, &meshes, wanted, limits))
+            .collect::<Result<_, _>>()?;
         drop(meshes);
         let mut geometry = Geometry::default();
         let mut notes = Notes { second_sets, ..Notes::default() };
@@ -176,7 +179,12 @@ fn hand_over(mut parts: Vec<Part>, meshes: &mut [Mesh]) -> Vec<Part> {
     parts
 }
 
-fn process(part: Part, meshes: &[Mesh], settings: &kiln_mesh::process::Settings) -> Result<Output, Diag> {
+fn process(
+    part: Part,
+    meshes: &[Mesh],
+    settings: &kiln_mesh::process::Settings,
+    limits: &Limits,
+) -> Result<Output, Diag> {
     let (mesh, index) = part.origin;
     let (joints, weights);
     let input = match part.own {
@@ -212,7 +220,12 @@ fn process(part: Part, meshes: &[Mesh], settings: &kiln_mesh::process::Settings)
     });
     let skin: &[Set<'_>] = if part.motion == Motion::Skin { &skin } else { &[] };
     kiln_mesh::process(Input { skin, transform: transform.as_ref(), ..input }, settings).map_err(|error| {
-        Diag::error("mesh", error.to_string()).at(format!("/meshes/{}/primitives/{index}", mesh.0))
+        match error {
+            kiln_mesh::Error::Deadline => limits.out_of_time(),
+            error => {
+                Diag::error("mesh", error.to_string()).at(format!("/meshes/{}/primitives/{index}", mesh.0))
+            }
+        }
     })
 }
 
@@ -221,7 +234,8 @@ fn there<T: Clone>(list: Cow<'_, [T]>) -> Option<Cow<'_, [T]>> {
     Some(list).filter(|list| !list.is_empty())
 }
 
-fn mesh_settings(settings: &Settings) -> kiln_mesh::process::Settings {
+/// The settings of the file as the mesh crate takes them.
+pub(crate) fn mesh_settings(settings: &Settings, deadline: Option<Instant>) -> kiln_mesh::process::Settings {
     let mesh = &settings.mesh;
     kiln_mesh::process::Settings {
         tangents: match mesh.tangents {
@@ -233,6 +247,7 @@ fn mesh_settings(settings: &Settings) -> kiln_mesh::process::Settings {
         lod_error: mesh.lod_error.get(),
         optimize: mesh.optimize,
         meshlets: true,
+        deadline,
     }
 }
 

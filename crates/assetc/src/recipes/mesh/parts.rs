@@ -2,12 +2,8 @@
 
 use super::skeleton::{self, Skeleton};
 use kiln_ir::{Draw, Matrix, MeshId, NodeId, Primitive, Scene, SkinId, Valid};
-use kiln_kit::Diag;
+use kiln_kit::{Diag, Limits};
 use std::collections::BTreeSet;
-
-/// Corners that instances may multiply a source to, unless the source itself has more: some 22 million triangles,
-/// which take about 2 GB to process.
-const MOST_CORNERS: u64 = 1 << 26;
 
 /// One primitive in one place: a submesh.
 pub(crate) struct Part {
@@ -44,13 +40,25 @@ pub(crate) struct Parts {
 
 /// Finds what a scene draws. With `merge`, static meshes are placed as their nodes say; without it each is there
 /// once, as it is in the source.
-pub(crate) fn parts(scene: &Valid<Scene>, skeleton: Option<&Skeleton>, merge: bool) -> Result<Parts, Diag> {
+///
+/// # Errors
+/// `memory-limit` when processing what is drawn would take more memory than the limits admit.
+pub(crate) fn parts(
+    scene: &Valid<Scene>,
+    skeleton: Option<&Skeleton>,
+    merge: bool,
+    limits: &Limits,
+) -> Result<Parts, Diag> {
+    // A few bytes can stand for millions of instances.
+    let instances = scene.draws().count();
+    let what = format!("the matrices of {instances} instances");
+    limits.check_memory(instances as u64 * size_of::<Draw>() as u64, what)?;
     let mut draws: Vec<Draw> = scene.draws().collect();
-    check_size(scene, &draws)?;
     if !merge {
         let mut seen = BTreeSet::new();
         draws.retain(|draw| is_skinned(scene, draw) || seen.insert(draw.mesh));
     }
+    check_size(scene, &draws, limits)?;
     let skinned = draws.iter().any(|draw| is_skinned(scene, draw));
     let (parents, worlds) = (scene.parents(), scene.worlds());
     let context = Context { scene, skeleton: skeleton.filter(|_| skinned), merge, parents, worlds };
@@ -72,17 +80,12 @@ fn is_skinned(scene: &Scene, draw: &Draw) -> bool {
 }
 
 /// Instances cost nothing in a source and a copy each in the output.
-fn check_size(scene: &Scene, draws: &[Draw]) -> Result<(), Diag> {
-    let corners =
-        |mesh: usize| scene.meshes[mesh].primitives.iter().map(|p| p.indices.len() as u64).sum::<u64>();
-    let each: Vec<u64> = (0..scene.meshes.len()).map(corners).collect();
-    let drawn: u64 = draws.iter().map(|draw| each[draw.mesh.0 as usize]).sum();
-    let most = MOST_CORNERS.max(each.iter().sum());
-    if drawn <= most {
-        return Ok(());
-    }
-    let message = format!("its instances draw {} triangles; {} is the most", drawn / 3, most / 3);
-    Err(Diag::error("mesh-too-large", message).hint("draw fewer instances, or instance in the engine"))
+fn check_size(scene: &Valid<Scene>, draws: &[Draw], limits: &Limits) -> Result<(), Diag> {
+    let (primitives, vertices, corners) = scene.drawn_size(draws);
+    let needed = kiln_mesh::process::working_set(primitives, vertices, corners);
+    let triangles = corners / 3;
+    let what = format!("{triangles} triangles of {vertices} vertices, drawn as {} instances,", draws.len());
+    limits.check_memory(needed, what)
 }
 
 struct Context<'a> {

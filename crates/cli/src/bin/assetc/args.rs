@@ -3,6 +3,7 @@
 use super::audience::{Address, address};
 use super::report::ReportArgs;
 use clap::{Args, Parser, Subcommand};
+use kiln_cli::limits::LimitArgs;
 use kiln_cli::manual::Manual;
 use kiln_cli::voice::Flags;
 use kiln_kit::Shard;
@@ -72,6 +73,8 @@ pub(super) struct BuildArgs {
     /// Build one part of several for the shared cache, such as 1/4: neither manifest nor pack is written
     #[arg(long, value_name = "I/N")]
     pub(super) shard: Option<Shard>,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
 }
 
 impl BuildArgs {
@@ -85,12 +88,14 @@ impl BuildArgs {
             pack: self.pack || outer.pack,
             overwrite: self.overwrite || outer.overwrite,
             shard: self.shard.or(outer.shard),
+            limits: self.limits.and(outer.limits),
         }
     }
 
     /// The first of its flags that was given and that `watch` does not take.
     pub(super) fn given_beyond_watch(&self) -> Option<&'static str> {
-        let taken = BuildArgs { jobs: None, pack: false, overwrite: false, ..*self };
+        let taken =
+            BuildArgs { jobs: None, pack: false, overwrite: false, limits: LimitArgs::default(), ..*self };
         taken.given()
     }
 
@@ -105,7 +110,8 @@ impl BuildArgs {
             (self.overwrite, "--overwrite"),
             (self.shard.is_some(), "--shard"),
         ];
-        flags.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+        let flag = flags.into_iter().find(|(given, _)| *given).map(|(_, name)| name);
+        flag.or_else(|| self.limits.given())
     }
 }
 
@@ -128,6 +134,8 @@ pub(super) struct WatchArgs {
     /// Look this often for changes that the system did not tell of
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = interval)]
     pub(super) interval: f64,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
 }
 
 impl WatchArgs {
@@ -137,6 +145,7 @@ impl WatchArgs {
             jobs: self.jobs.or(outer.jobs),
             pack: self.pack || outer.pack,
             overwrite: self.overwrite || outer.overwrite,
+            limits: self.limits.and(outer.limits),
             ..self
         }
     }

@@ -1,6 +1,7 @@
 //! The arguments of `pak`.
 
 use clap::{Parser, Subcommand};
+use kiln_cli::limits::LimitArgs;
 use kiln_cli::manual::Manual;
 use kiln_cli::voice::Flags;
 use kiln_kit::Shard;
@@ -46,6 +47,8 @@ pub(super) enum Command {
         /// Bake one part of several for the shared cache, such as 1/4: no pak is written
         #[arg(long, value_name = "I/N")]
         shard: Option<Shard>,
+        #[command(flatten)]
+        limits: LimitArgs,
     },
     /// List the keys of a pak: kind, sizes and codec
     List {

@@ -1,11 +1,12 @@
 //! `pak bake`.
 
 use ::pak::bake::{Bake, BakeError, Baked};
+use kiln_cli::limits::LimitArgs;
 use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::store::Sources;
 use kiln_cli::voice::{FAILED, OK, Voice};
 use kiln_cli::{render, store, user};
-use kiln_kit::{Diag, Json, Shard, Store};
+use kiln_kit::{Diag, Json, Limits, Shard, Store};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -19,6 +20,7 @@ pub(super) struct Args {
     pub(super) no_cache: bool,
     pub(super) overwrite: bool,
     pub(super) shard: Option<Shard>,
+    pub(super) limits: LimitArgs,
 }
 
 pub(super) fn bake(voice: &Voice, args: &Args) -> Result<u8, Diag> {
@@ -37,6 +39,7 @@ pub(super) fn bake(voice: &Voice, args: &Args) -> Result<u8, Diag> {
     let progress = Progress::new(voice.verbosity, voice.color);
     let mut bake = Bake::new(&*args.toml, &*args.pak).force(args.no_cache);
     bake = bake.overwrite(args.overwrite).events(&progress);
+    bake = bake.limits(args.limits.over(Limits::default()));
     if let Some(dir) = &args.dir {
         bake = bake.dir(&**dir);
     }

@@ -25,8 +25,9 @@ fn main() -> ExitCode {
 
 fn dispatch(voice: &Voice, command: Command) -> Result<u8, Diag> {
     match command {
-        Command::Bake { toml, pak, dir, cache, jobs, no_cache, overwrite, shard } => {
-            bake::bake(voice, &bake::Args { toml, pak, dir, cache, jobs, no_cache, overwrite, shard })
+        Command::Bake { toml, pak, dir, cache, jobs, no_cache, overwrite, shard, limits } => {
+            let args = bake::Args { toml, pak, dir, cache, jobs, no_cache, overwrite, shard, limits };
+            bake::bake(voice, &args)
         }
         Command::List { pak } => inspect::list(voice, &pak),
         Command::Info { pak, key } => inspect::info(voice, &pak, &key),

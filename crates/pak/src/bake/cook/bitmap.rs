@@ -10,7 +10,7 @@ use kiln_format::ktx2::{self, Channels, Desc, Supercompression, Transfer};
 use kiln_format::pak::bitmap::{Shape, write};
 use kiln_format::pak::{Color, Encoding, Sample};
 use kiln_import::gltf::{self, Parts, Pictures};
-use kiln_import::image::{self, Limits};
+use kiln_import::image;
 use kiln_ir::{Image, Texels};
 use kiln_kit::{Cook, Diag};
 use kiln_texture::{Mips, Mode, Payload, Settings};
@@ -30,8 +30,7 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &BitmapSpec) -> Result<Vec<u8>, Diag
         Texels::Rgba8(_) => Sample::U8,
         Texels::Rgba16(_) => Sample::U16,
     });
-    let levels = levels(image, spec, sample)?;
-    let picked: Vec<Vec<u8>> = levels.iter().map(|level| pick(level, &channels, sample)).collect();
+    let levels = levels(cx, image, spec, sample)?;
     let shape = Shape {
         width: levels[0].width(),
         height: levels[0].height(),
@@ -41,7 +40,8 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &BitmapSpec) -> Result<Vec<u8>, Diag
         encoding: Encoding::Raw,
         levels: levels.len() as u8,
     };
-    drop(levels);
+    // Each level is given up when its channels are picked.
+    let picked: Vec<Vec<u8>> = levels.into_iter().map(|level| pick(level, &channels)).collect();
     let picked: Vec<&[u8]> = picked.iter().map(Vec::as_slice).collect();
     write(&shape, &picked).map_err(unwritten)
 }
@@ -90,7 +90,8 @@ pub(crate) fn read(cx: &mut Cook<'_>, src: &Reference) -> Result<Picture, Diag> 
         }
     };
     let named = |diag: Diag| diag.path(src);
-    let imported = image::import(&bytes, &extension, &Limits::default()).map_err(named)?;
+    cx.check_deadline()?;
+    let imported = image::import(&bytes, &extension, cx.limits()).map_err(named)?;
     for warning in imported.warnings {
         cx.warn(named(warning));
     }
@@ -147,7 +148,7 @@ fn mode(spec: &BitmapSpec) -> Mode {
 }
 
 /// The levels of a picture, RGBA, at the depth that is wanted.
-fn levels(image: Image, spec: &BitmapSpec, sample: Sample) -> Result<Vec<Image>, Diag> {
+fn levels(cx: &Cook<'_>, image: Image, spec: &BitmapSpec, sample: Sample) -> Result<Vec<Image>, Diag> {
     let limit = spec.resize;
     let size = image.width().max(image.height());
     let alone = spec.levels == Levels::Count(1) && limit.is_none_or(|limit| limit >= size);
@@ -169,22 +170,32 @@ fn levels(image: Image, spec: &BitmapSpec, sample: Sample) -> Result<Vec<Image>,
         zstd: false,
         ..Settings::default()
     };
-    let encoded = encode(image, mode(spec), &settings)?;
+    let encoded = encode(cx, image, mode(spec), settings)?;
     let sized = encoded.levels.into_iter().enumerate();
     sized
         .map(|(n, level)| narrow(level.bytes, (encoded.width >> n).max(1), (encoded.height >> n).max(1)))
         .collect()
 }
 
-fn encode(image: Image, mode: Mode, settings: &Settings) -> Result<kiln_texture::Encoded, Diag> {
-    kiln_texture::encode_2d(image, mode, settings).map_err(|e| Diag::error("texture", e.to_string()))
+/// Encodes a texture within the time that the asset has.
+pub(crate) fn encode(
+    cx: &Cook<'_>,
+    image: Image,
+    mode: Mode,
+    settings: Settings,
+) -> Result<kiln_texture::Encoded, Diag> {
+    let settings = Settings { deadline: cx.deadline(), ..settings };
+    kiln_texture::encode_2d(image, mode, &settings).map_err(|error| match error {
+        kiln_texture::Error::Deadline => cx.limits().out_of_time(),
+        error => Diag::error("texture", error.to_string()),
+    })
 }
 
 /// The bytes of some channels of a picture.
-fn pick(image: &Image, channels: &[usize], sample: Sample) -> Vec<u8> {
-    match (image.texels(), sample) {
-        (Texels::Rgba8(v), _) if channels == [0, 1, 2, 3] => v.clone(),
-        (Texels::Rgba8(v), _) => {
+fn pick(image: Image, channels: &[usize]) -> Vec<u8> {
+    match image.texels() {
+        Texels::Rgba8(_) if channels == [0, 1, 2, 3] => image.into_rgba8(),
+        Texels::Rgba8(v) => {
             let mut out = vec![0; v.len() / 4 * channels.len()];
             let each = out.par_chunks_mut(channels.len() << 14).zip(v.par_chunks(4 << 14));
             each.for_each(|(out, texels)| match *channels {
@@ -202,7 +213,7 @@ fn pick(image: &Image, channels: &[usize], sample: Sample) -> Vec<u8> {
             });
             out
         }
-        (Texels::Rgba16(v), _) => {
+        Texels::Rgba16(v) => {
             let texels = v.as_chunks::<4>().0.iter();
             texels.flat_map(|texel| channels.iter().flat_map(|c| texel[*c].to_le_bytes())).collect()
         }
@@ -229,7 +240,7 @@ fn uastc(cx: &mut Cook<'_>, spec: &BitmapSpec, image: Image, channels: &[usize])
     let image = Image::new(width, height, Texels::Rgba8(texels));
     let image = image.ok_or_else(|| Diag::error("texture", "the picture is short"))?;
     let settings = Settings { mips: mips(spec.levels), max_size: spec.resize, ..Settings::default() };
-    let encoded = encode(image, mode(spec), &settings)?;
+    let encoded = encode(cx, image, mode(spec), settings)?;
     let alpha = encoded.texels == Payload::Uastc { alpha: true };
     let desc = Desc {
         shape: ktx2::Shape {

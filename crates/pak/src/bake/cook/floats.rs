@@ -5,7 +5,6 @@ use super::bitmap::{mips, read};
 use super::unwritten;
 use kiln_format::pak::bitmap::{Shape, write};
 use kiln_format::pak::{Encoding, Sample};
-use kiln_import::image::Limits;
 use kiln_import::light;
 use kiln_ir::Texels;
 use kiln_kit::{Cook, Diag};
@@ -16,7 +15,7 @@ pub(super) fn bake(cx: &mut Cook<'_>, spec: &BitmapSpec) -> Result<Vec<u8>, Diag
     let (width, height, texels, alpha) = if is_float(&spec.src) {
         let bytes = cx.read(&spec.src.path)?;
         let named = |diag: Diag| diag.path(&spec.src);
-        let found = light::import(&bytes, &Limits::default()).map_err(named)?;
+        let found = light::import(&bytes, cx.limits()).map_err(named)?;
         found.warnings.into_iter().for_each(|warning| cx.warn(named(warning)));
         let (width, height) = (found.value.width(), found.value.height());
         (width, height, found.value.into_texels(), false)

@@ -13,6 +13,7 @@ use kiln_ir::{Draw, MaterialId, Matrix, NodeId, Scene, SkinId, Valid};
 use kiln_kit::{Cook, Diag};
 use rayon::prelude::*;
 use std::collections::HashMap;
+use std::time::Instant;
 
 /// The payload of a mesh.
 pub(crate) fn bake(cx: &mut Cook<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> {
@@ -28,6 +29,13 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> 
     }
     let scene = imported.value;
     let draws = draws(&scene, spec)?;
+    let (primitives, vertices, corners) = scene.drawn_size(&draws);
+    let triangles = corners / 3;
+    let what = format!("{triangles} triangles of {vertices} vertices, drawn as {} instances,", draws.len());
+    let needed = kiln_mesh::process::working_set(primitives, vertices, corners);
+    let (limits, deadline) = (*cx.limits(), cx.deadline());
+    limits.check_memory(needed, what).map_err(|diag| diag.path(&spec.src))?;
+    let _reserved = cx.admission().reserve(needed);
     let mut skin = Joints::default();
     let mut materials: Vec<Option<MaterialId>> = Vec::new();
     let placement = placement(spec);
@@ -47,9 +55,12 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> 
             surfaces.push(Surface { primitive, joints: joints.clone(), matrix, material });
         }
     }
-    let baked: Result<Vec<_>, Diag> =
-        surfaces.par_iter().map(|surface| surface.bake(spec).map_err(|d| d.path(&spec.src))).collect();
-    let baked = baked?;
+    let bake = |surface: &Surface<'_>| match deadline {
+        Some(deadline) if Instant::now() > deadline => Err(limits.out_of_time()),
+        _ => surface.bake(spec),
+    };
+    let baked: Result<Vec<_>, Diag> = surfaces.par_iter().map(bake).collect();
+    let baked = baked.map_err(|diag| diag.path(&spec.src))?;
     let wide = skin.joints.len() > 256;
     let mut primitives = Vec::new();
     for part in baked {

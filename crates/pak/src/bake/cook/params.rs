@@ -4,7 +4,7 @@
 
 use super::super::plan::bitmap::BitmapSpec;
 use super::super::plan::material::{Channel, ParamsSpec};
-use super::bitmap::{mips, read};
+use super::bitmap::{encode, mips, read};
 use super::unwritten;
 use kiln_format::pak::bitmap::{Shape, write};
 use kiln_format::pak::{Color, Encoding, Sample};
@@ -40,8 +40,7 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &ParamsSpec) -> Result<Vec<u8>, Diag
     let image = Image::new(width, height, Texels::Rgba8(texels));
     let image = image.ok_or_else(|| Diag::error("texture", "the picture is short"))?;
     let settings = Settings { compress: false, mips: mips(spec.levels), zstd: false, ..Settings::default() };
-    let encoded = kiln_texture::encode_2d(image, Mode::LinearColor, &settings);
-    let encoded = encoded.map_err(|e| Diag::error("texture", e.to_string()))?;
+    let encoded = encode(cx, image, Mode::LinearColor, settings)?;
     let shape = Shape {
         width,
         height,
@@ -72,8 +71,7 @@ impl Gray {
             zstd: false,
             ..Settings::default()
         };
-        let encoded = kiln_texture::encode_2d(image, Mode::LinearColor, &settings);
-        let encoded = encoded.map_err(|e| Diag::error("texture", e.to_string()))?;
+        let encoded = encode(cx, image, Mode::LinearColor, settings)?;
         let channel = spec.swizzle.first().copied().unwrap_or(0);
         let texels = encoded.levels.first().map_or(&[][..], |level| &level.bytes);
         let texels = texels.iter().skip(channel).step_by(4).copied().collect();

@@ -300,6 +300,7 @@ fn levels(vertices: &Vertices, whole: &[u32], spec: &MeshSpec) -> Result<Lods, D
         normals: (!vertices.normals.is_empty()).then_some(&*vertices.normals),
         uvs: (!vertices.uv0.is_empty()).then_some(&*vertices.uv0),
         skin,
+        deadline: None,
     };
     let ratios = simplify::halves(steps);
     let chain = simplify::chain(triangles(whole, count)?, &surface, &ratios, spec.lod_error, &finish);
@@ -353,6 +354,7 @@ fn reduce(vertices: Vertices, indices: Vec<u32>, most: u32) -> Result<(Vertices,
             normals: None,
             uvs: (!vertices.uv0.is_empty()).then_some(&*vertices.uv0),
             skin: None,
+            deadline: None,
         };
         let shape = triangles(&indices, vertices.len())?;
         let made = simplify::chain(shape, &surface, &[ratio], 1.0, &|indices: &[u32]| indices.to_vec());

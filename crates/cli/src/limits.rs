@@ -1,0 +1,73 @@
+//! The flags that set limits on each asset, the same for every tool that builds.
+
+use clap::Args;
+use kiln_kit::Limits;
+use kiln_kit::store::settings::parse_size;
+use std::time::Duration;
+
+/// Limits that were given; each overrides the user's configuration.
+#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[command(next_help_heading = "Limits on each asset")]
+pub struct LimitArgs {
+    /// Refuse images with more pixels than this [default: 268435456, which is 16384x16384]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_pixels: Option<u64>,
+    /// Refuse assets that take more memory than this, such as 4G, and let those in flight take as much together [default: 2G]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_memory: Option<u64>,
+    /// Give an asset up after this many seconds; 0 for no limit [default: 600]
+    #[arg(long, value_name = "SECONDS")]
+    time_limit: Option<u32>,
+}
+
+impl LimitArgs {
+    /// These flags together with those that stood in front of the command.
+    pub fn and(self, outer: LimitArgs) -> LimitArgs {
+        LimitArgs {
+            max_pixels: self.max_pixels.or(outer.max_pixels),
+            max_memory: self.max_memory.or(outer.max_memory),
+            time_limit: self.time_limit.or(outer.time_limit),
+        }
+    }
+
+    /// The first of the flags that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let flags = [
+            (self.max_pixels.is_some(), "--max-pixels"),
+            (self.max_memory.is_some(), "--max-memory"),
+            (self.time_limit.is_some(), "--time-limit"),
+        ];
+        flags.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+    }
+
+    /// The limits, where `base` holds for what was not given.
+    pub fn over(&self, base: Limits) -> Limits {
+        let time = |seconds: u32| (seconds > 0).then(|| Duration::from_secs(seconds.into()));
+        Limits {
+            max_pixels: self.max_pixels.unwrap_or(base.max_pixels),
+            max_memory: self.max_memory.unwrap_or(base.max_memory),
+            max_time: self.time_limit.map_or(base.max_time, time),
+        }
+    }
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    parse_size(text).filter(|size| *size > 0).ok_or_else(|| "expected a size such as 512M or 4G".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_override_what_they_name() {
+        let base = Limits::default();
+        assert_eq!(LimitArgs::default().over(base), base);
+        let args = LimitArgs { max_memory: size("3G").ok(), time_limit: Some(0), ..LimitArgs::default() };
+        assert_eq!(args.over(base), Limits { max_memory: 3 << 30, max_time: None, ..base });
+        assert_eq!(args.given(), Some("--max-memory"));
+        let both = LimitArgs { max_pixels: Some(7), ..LimitArgs::default() }.and(args);
+        assert_eq!(both.over(base), Limits { max_pixels: 7, max_memory: 3 << 30, max_time: None });
+        assert!(size("0").is_err() && size("2 giga").is_err());
+    }
+}

@@ -1,0 +1,165 @@
+//! Limits on what one asset may take: pixels of an image, memory and time.
+//!
+//! A few bytes of a legal file can stand for gigabytes, so every size that a header states is compared with these
+//! limits before memory is taken for it. They never change a result: an asset is built as always, or refused with an
+//! error that names the limit, the value and the flag that raises it.
+
+use crate::Diag;
+use std::cell::Cell;
+use std::fmt::Display;
+use std::time::{Duration, Instant};
+
+/// Limits on one asset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most pixels that one image may have.
+    pub max_pixels: u64,
+    /// The most bytes that one asset may be decoded into. The assets that are processed at the same time share it by
+    /// estimate: an asset waits until the others leave room for it.
+    pub max_memory: u64,
+    /// The longest time that one asset may take, or `None` for any time.
+    pub max_time: Option<Duration>,
+}
+
+/// The side that graphics hardware takes: images may be that wide or high whatever the limit on their pixels.
+const COMMON_SIDE: u32 = 16384;
+
+/// An image of 16384² pixels in RGBA8 with its mip chain, one such image at a time, and ten minutes.
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { max_pixels: 1 << 28, max_memory: 2 << 30, max_time: Some(Duration::from_secs(600)) }
+    }
+}
+
+impl Limits {
+    /// Checks the dimensions that an image states, and returns the number of its pixels. A side may be as long as that
+    /// of the largest square, or 16384.
+    ///
+    /// # Errors
+    /// `image-too-large` when there are more than `max_pixels`, or a side is longer.
+    pub fn check_pixels(&self, width: u32, height: u32) -> Result<u64, Diag> {
+        let pixels = u64::from(width) * u64::from(height);
+        let (longer, limit) = (u64::from(width.max(height)), self.max_pixels);
+        let longest = limit.isqrt().max(COMMON_SIDE.into());
+        let (message, enough) = if pixels > limit {
+            (format!("{width}x{height} = {pixels} pixels, and the limit max_pixels is {limit}"), pixels)
+        } else if longer > longest {
+            let message = format!(
+                "{width}x{height} pixels, and with the limit max_pixels of {limit} a side may have {longest}"
+            );
+            (message, longer * longer)
+        } else {
+            return Ok(pixels);
+        };
+        Err(Diag::error("image-too-large", format!("the image has {message}")).hint(format!(
+            "scale the image down, or raise the limit with --max-pixels {enough}; if the image should not be that large, the file is damaged"
+        )))
+    }
+
+    /// Checks the number of bytes that `what` is going to take.
+    ///
+    /// # Errors
+    /// `memory-limit` when they are more than `max_memory`.
+    pub fn check_memory(&self, bytes: u64, what: impl Display) -> Result<(), Diag> {
+        if bytes <= self.max_memory {
+            return Ok(());
+        }
+        let message = format!(
+            "{what} take {bytes} bytes ({}), and the limit max_memory is {} ({})",
+            mebibytes(bytes),
+            self.max_memory,
+            mebibytes(self.max_memory)
+        );
+        let enough = bytes.div_ceil(1 << 20);
+        Err(Diag::error("memory-limit", message).hint(format!(
+            "make the asset smaller, or raise the limit with --max-memory {enough}M; if it should not be that large, the file is damaged"
+        )))
+    }
+
+    /// The error of an asset that took longer than `max_time`.
+    pub fn out_of_time(&self) -> Diag {
+        let seconds = self.max_time.unwrap_or_default().as_secs();
+        let message = format!("the asset takes longer than the limit max_time of {seconds} s");
+        Diag::error("time-limit", message)
+            .hint("make the asset simpler, or raise the limit with --time-limit SECONDS (0 for none)")
+    }
+
+    /// The moment at which an asset that begins now has to be done.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.max_time.and_then(|time| Instant::now().checked_add(time))
+    }
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
+}
+
+/// The memory that one asset has been decoded into so far, counted before it is taken.
+#[derive(Debug)]
+pub struct MemoryBudget {
+    limits: Limits,
+    used: Cell<u64>,
+}
+
+impl MemoryBudget {
+    /// A budget of which nothing is used.
+    pub fn new(limits: Limits) -> MemoryBudget {
+        MemoryBudget { limits, used: Cell::new(0) }
+    }
+
+    /// Counts memory that is about to be taken.
+    ///
+    /// # Errors
+    /// `memory-limit` when the asset would take more than `max_memory`; nothing is counted then.
+    pub fn charge(&self, bytes: u64, what: impl Display) -> Result<(), Diag> {
+        let used = self.used.get().saturating_add(bytes);
+        self.limits.check_memory(used, what)?;
+        self.used.set(used);
+        Ok(())
+    }
+
+    /// The bytes that may still be taken.
+    pub fn left(&self) -> u64 {
+        self.limits.max_memory.saturating_sub(self.used.get())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_admit_16384_squared_and_nothing_larger() {
+        let limits = Limits::default();
+        assert_eq!(limits.check_pixels(16384, 16384), Ok(1 << 28));
+        let error = limits.check_pixels(16385, 16384).unwrap_err();
+        assert_eq!(error.code, "image-too-large");
+        for part in ["16385x16384", "268451840", "max_pixels", "268435456"] {
+            assert!(error.message.contains(part), "{error}");
+        }
+        assert!(error.hint.contains("--max-pixels 268451840"), "{error}");
+        assert!(limits.check_pixels(u32::MAX, u32::MAX).is_err());
+        let error = limits.check_pixels(20_000, 1).unwrap_err();
+        assert!(error.message.contains("a side may have 16384"), "{error}");
+        assert!(error.hint.contains("--max-pixels 400000000"), "{error}");
+        let raised = Limits { max_pixels: 400_000_000, ..limits };
+        assert_eq!(raised.check_pixels(20_000, 1), Ok(20_000));
+        let lowered = Limits { max_pixels: 100, ..limits };
+        assert_eq!(lowered.check_pixels(100, 1), Ok(100));
+    }
+
+    #[test]
+    fn memory_is_counted_until_the_limit() {
+        let limits = Limits { max_memory: 3 << 20, ..Limits::default() };
+        let budget = MemoryBudget::new(limits);
+        assert_eq!(budget.charge(1 << 20, "the vertices"), Ok(()));
+        assert_eq!(budget.left(), 2 << 20);
+        let error = budget.charge((2 << 20) + 1, "the vertices").unwrap_err();
+        assert_eq!(error.code, "memory-limit");
+        assert!(error.message.starts_with("the vertices take 3145729 bytes (4 MiB)"), "{error}");
+        assert!(error.message.ends_with("max_memory is 3145728 (3 MiB)"), "{error}");
+        assert!(error.hint.contains("--max-memory 4M"), "{error}");
+        assert_eq!(budget.charge(2 << 20, "the vertices"), Ok(()));
+        assert!(budget.charge(u64::MAX, "the vertices").is_err());
+    }
+}
