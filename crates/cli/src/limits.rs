@@ -1,8 +1,10 @@
 //! The flags that set limits on each asset, the same for every tool that builds.
 
+use crate::store;
+use crate::user::load_config;
 use clap::Args;
-use kiln_kit::Limits;
 use kiln_kit::store::settings::parse_size;
+use kiln_kit::{Diag, Limits};
 use std::time::Duration;
 
 /// Limits that were given; each overrides the user's configuration.
@@ -16,8 +18,8 @@ pub struct LimitArgs {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_memory: Option<u64>,
     /// Give an asset up after this many seconds; 0 for no limit [default: 600]
-    #[arg(long, value_name = "SECONDS")]
-    time_limit: Option<u32>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    time_limit: Option<Duration>,
 }
 
 impl LimitArgs {
@@ -40,9 +42,18 @@ impl LimitArgs {
         flags.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
     }
 
+    /// The limits, where the user's configuration holds for what was not given.
+    ///
+    /// # Errors
+    ///
+    /// The user's configuration cannot be read.
+    pub fn resolve(&self) -> Result<Limits, Diag> {
+        Ok(self.over(*load_config(&store::env)?.limits()))
+    }
+
     /// The limits, where `base` holds for what was not given.
-    pub fn over(&self, base: Limits) -> Limits {
-        let time = |seconds: u32| (seconds > 0).then(|| Duration::from_secs(seconds.into()));
+    fn over(&self, base: Limits) -> Limits {
+        let time = |time: Duration| (!time.is_zero()).then_some(time);
         Limits {
             max_pixels: self.max_pixels.unwrap_or(base.max_pixels),
             max_memory: self.max_memory.unwrap_or(base.max_memory),
@@ -55,6 +66,11 @@ fn size(text: &str) -> Result<u64, String> {
     parse_size(text).filter(|size| *size > 0).ok_or_else(|| "expected a size such as 512M or 4G".to_owned())
 }
 
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "expected a number of seconds, such as 90".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,11 +79,13 @@ mod tests {
     fn flags_override_what_they_name() {
         let base = Limits::default();
         assert_eq!(LimitArgs::default().over(base), base);
-        let args = LimitArgs { max_memory: size("3G").ok(), time_limit: Some(0), ..LimitArgs::default() };
+        let args =
+            LimitArgs { max_memory: size("3G").ok(), time_limit: seconds("0").ok(), ..LimitArgs::default() };
         assert_eq!(args.over(base), Limits { max_memory: 3 << 30, max_time: None, ..base });
         assert_eq!(args.given(), Some("--max-memory"));
         let both = LimitArgs { max_pixels: Some(7), ..LimitArgs::default() }.and(args);
         assert_eq!(both.over(base), Limits { max_pixels: 7, max_memory: 3 << 30, max_time: None });
         assert!(size("0").is_err() && size("2 giga").is_err());
+        assert!(seconds("-1").is_err() && seconds("NaN").is_err() && seconds("1e99").is_err());
     }
 }

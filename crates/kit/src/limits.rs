@@ -66,9 +66,9 @@ impl Limits {
         }
         let message = format!(
             "{what} take {bytes} bytes ({}), and the limit max_memory is {} ({})",
-            mebibytes(bytes),
+            rounded(bytes),
             self.max_memory,
-            mebibytes(self.max_memory)
+            rounded(self.max_memory)
         );
         let enough = bytes.div_ceil(1 << 20);
         Err(Diag::error("memory-limit", message).hint(format!(
@@ -78,7 +78,7 @@ impl Limits {
 
     /// The error of an asset that took longer than `max_time`.
     pub fn out_of_time(&self) -> Diag {
-        let seconds = self.max_time.unwrap_or_default().as_secs();
+        let seconds = self.max_time.unwrap_or_default().as_secs_f64();
         let message = format!("the asset takes longer than the limit max_time of {seconds} s");
         Diag::error("time-limit", message)
             .hint("make the asset simpler, or raise the limit with --time-limit SECONDS (0 for none)")
@@ -90,8 +90,11 @@ impl Limits {
     }
 }
 
-fn mebibytes(bytes: u64) -> String {
-    format!("{} MiB", bytes.div_ceil(1 << 20))
+fn rounded(bytes: u64) -> String {
+    match bytes {
+        0..0x10_0000 => format!("{} KiB", bytes.div_ceil(1 << 10)),
+        _ => format!("{} MiB", bytes.div_ceil(1 << 20)),
+    }
 }
 
 /// The memory that one asset has been decoded into so far, counted before it is taken.

@@ -189,6 +189,9 @@ impl Reader<'_> {
         let elsewhere = KEYS.iter().find(|k| k.name == key || k.section == key);
         let layered = || nearest(key, SECTIONS.iter().copied().chain(["rules"]));
         let hint = match (nearest(key, known.clone()), elsewhere) {
+            _ if self.layered && key == "limits" => {
+                "limits are the user's: set them in the user's own config.yml, or with --max-pixels, --max-memory and --time-limit".into()
+            }
             (Some(near), _) => format!("did you mean '{near}'?"),
             _ if !self.layered => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
             _ if TOP.contains(&key) => format!("'{key}' is read at the top level"),

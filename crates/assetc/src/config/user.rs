@@ -1,8 +1,8 @@
 //! The user's own configuration: `config.yml` in a directory that no project can write to. `docs/config/user.md` is
 //! its document.
 //!
-//! It has what a project file may not decide for a user who does not trust it: programs, the cache, and the servers that
-//! get the user's credentials. Every path in it is absolute, so that it means the same wherever a build starts. A file
+//! It has what a project file may not decide for a user who does not trust it: programs, the cache, the servers that
+//! get the user's credentials, and limits on what an asset may take. Every path in it is absolute, so that it means the same wherever a build starts. A file
 //! that another user owns or that everyone may write to is ignored with a warning.
 
 use super::cache::{self, CACHE};
@@ -10,17 +10,20 @@ use super::file::{read_text, unsafe_reason};
 use super::parse::{Reader, bad, entries, text};
 use super::yaml::{self, Entry, Node, Value};
 use crate::tools::Tool;
-use kiln_kit::Diag;
 use kiln_kit::remote::{Address, Scheme};
-use kiln_kit::store::settings::{CacheDir, CacheSettings};
+use kiln_kit::store::settings::{CacheDir, CacheSettings, parse_size};
+use kiln_kit::{Diag, Limits};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The name of the file in the user's configuration directory.
 pub const FILE_NAME: &str = "config.yml";
 
 /// The keys of the top level. A new section is a row here and an arm in [`UserConfig::section`].
-const TOP: &[&str] = &["tools", "cache"];
+const TOP: &[&str] = &["tools", "cache", "limits"];
+/// The keys of `limits:`.
+const LIMITS: &[&str] = &["max_pixels", "max_memory", "max_time"];
 /// The key of `cache:` that only this file has.
 const CREDENTIAL_HOSTS: &str = "credential_hosts";
 
@@ -31,6 +34,7 @@ pub struct UserConfig {
     tools: Vec<(Tool, PathBuf)>,
     cache: CacheSettings,
     credential_hosts: Vec<CredentialHost>,
+    limits: Limits,
     warnings: Vec<Diag>,
 }
 
@@ -83,6 +87,7 @@ impl UserConfig {
         match entry.key.as_str() {
             "tools" => self.read_tools(reader, &entry.node),
             "cache" => self.read_cache(reader, &entry.node),
+            "limits" => self.read_limits(reader, &entry.node),
             _ => {
                 reader.unknown(entry, "", TOP.iter().copied());
                 Ok(())
@@ -115,6 +120,37 @@ impl UserConfig {
             }
         }
         Ok(())
+    }
+
+    fn read_limits(&mut self, reader: &mut Reader<'_>, node: &Node) -> Result<(), Diag> {
+        for entry in entries(node, "limits")? {
+            let place = format!("limits.{}", entry.key);
+            let value = |accepts: &str, parse: fn(&str) -> Option<u64>| {
+                let value = parse(&text(entry, &place, accepts)?.text);
+                value.ok_or_else(|| bad(&entry.node, &place, accepts))
+            };
+            let positive: fn(&str) -> Option<u64> = |text| text.parse().ok().filter(|number| *number > 0);
+            match entry.key.as_str() {
+                "max_pixels" => self.limits.max_pixels = value("a number of pixels", positive)?,
+                "max_memory" => {
+                    let size = |text: &str| parse_size(text).filter(|size| *size > 0);
+                    self.limits.max_memory = value("a size such as `4 GB`", size)?;
+                }
+                "max_time" => {
+                    let seconds = value("a number of seconds, `0` for no limit", |text| {
+                        text.parse::<u32>().ok().map(u64::from)
+                    })?;
+                    self.limits.max_time = (seconds > 0).then(|| Duration::from_secs(seconds));
+                }
+                _ => reader.unknown(entry, "limits", LIMITS.iter().copied()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The limits on each asset.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// The file, if there is one.
@@ -228,6 +264,12 @@ mod tests {
         };
         assert_eq!(config.cache(), &expected);
         assert!(parse("").unwrap().warnings().is_empty());
+        assert_eq!(parse("").unwrap().limits(), &Limits::default());
+        let limits = |text: &str| *parse(text).unwrap().limits();
+        let raised = Limits { max_pixels: 7, max_memory: 4 << 30, max_time: None };
+        assert_eq!(limits("limits: {max_pixels: 7, max_memory: 4 GB, max_time: 0}"), raised);
+        let time = Some(Duration::from_secs(90));
+        assert_eq!(limits("limits: {max_time: 90}"), Limits { max_time: time, ..Limits::default() });
     }
 
     #[test]
@@ -242,6 +284,9 @@ mod tests {
             ("cache: {credential_hosts: 's3://bucket/prefix'}", "1:27"),
             ("cache: {credential_hosts: 'me:pw@host'}", "1:27"),
             ("tools: 7", "1:8"),
+            ("limits: {max_pixels: 0}", "1:22"),
+            ("limits: {max_memory: lots}", "1:22"),
+            ("limits: {max_time: -1}", "1:20"),
         ] {
             let diag = parse(text).unwrap_err();
             let found = (diag.code.as_ref(), diag.path.as_str(), diag.at.as_str());
@@ -252,6 +297,7 @@ mod tests {
             ("tool: {}", "'tools'"),
             ("cache: {hosts: []}", "credential_hosts"),
             ("default: {}", "known here: tools"),
+            ("limits: {pixels: 1}", "max_pixels"),
         ] {
             let config = parse(text).unwrap();
             let [warning] = config.warnings() else { panic!("{text}") };
@@ -314,6 +360,10 @@ mod tests {
         assert!(UserConfig::parse(example, "config.yml").unwrap().warnings().is_empty());
         for key in CACHE.iter().chain(&[CREDENTIAL_HOSTS]) {
             assert!(document.contains(&format!("| `cache.{key}` |")), "{key}");
+            assert!(example.contains(&format!("\n  {key}:")), "{key}");
+        }
+        for key in LIMITS {
+            assert!(document.contains(&format!("| `limits.{key}` |")), "{key}");
             assert!(example.contains(&format!("\n  {key}:")), "{key}");
         }
         for section in TOP {

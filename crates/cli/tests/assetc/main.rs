@@ -12,6 +12,7 @@ mod fonts;
 mod histories;
 mod kills;
 mod lights;
+mod limits;
 #[path = "../../../import/tests/gltf/model.rs"]
 #[allow(dead_code, reason = "the builder is shared with the tests of the importer")]
 mod model;

@@ -102,6 +102,29 @@ fn mistakes_and_damage_end_with_one() {
 }
 
 #[test]
+fn assets_beyond_the_limits_are_errors_that_name_the_flag() {
+    let project = Project::new();
+    // A grey PNG of 3x2 pixels.
+    let mut png = Vec::new();
+    let mut encoder = png::Encoder::new(&mut png, 3, 2);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.write_header().unwrap().write_image_data(&[0; 6]).unwrap();
+    project.put("art/a.png", &png);
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "--max-pixels", "5"]);
+    assert!(code == 1 && err.contains("image-too-large") && err.contains("--max-pixels 6"), "{err}");
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "--max-memory", "5K"]);
+    assert!(code == 1 && err.contains("memory-limit") && err.contains("art/notes.txt"), "{err}");
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "--time-limit", "0.000000001"]);
+    assert!(code == 1 && err.contains("time-limit") && err.contains("art/a.png"), "{err}");
+    project.put("user/config.yml", "limits: {max_pixels: 5}\n");
+    let user = project.path("user");
+    let vars = [("KILN_CACHE", "off"), ("KILN_CONFIG_DIR", user.to_str().unwrap())];
+    let (code, _, err) = project.pak_with(&["bake", "pak.toml", "a.pak"], &vars);
+    assert!(code == 1 && err.contains("max_pixels is 5"), "{err}");
+    project.says(&["bake", "pak.toml", "a.pak", "--max-pixels", "6"]);
+}
+
+#[test]
 fn diffs_say_what_changed_and_how_much_a_patch_carries() {
     let project = Project::new();
     project.says(&["bake", "pak.toml", "old.pak"]);

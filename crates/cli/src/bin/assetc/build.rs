@@ -8,7 +8,7 @@ use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::store::Sources;
 use kiln_cli::voice::{FAILED, OK};
 use kiln_cli::{render, store};
-use kiln_kit::{Diag, Json, Limits, Shard, State, Store};
+use kiln_kit::{Diag, Json, Shard, State, Store};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -55,7 +55,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
         pack: args.pack || config.pack(),
         store: kept.as_ref(),
         shard: args.shard,
-        limits: args.limits.over(Limits::default()),
+        limits: args.limits.resolve()?,
         events: &progress,
     };
     let result = ::assetc::build::build(&request);

@@ -11,7 +11,7 @@ use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::store::{self, Sources};
 use kiln_cli::terminal::reader_is_gone;
 use kiln_cli::voice::OK;
-use kiln_kit::{Diag, Json, Limits, Severity, State};
+use kiln_kit::{Diag, Json, Severity, State};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -128,7 +128,7 @@ fn follow(session: &Session, args: &WatchArgs, bell: &Bell, audience: Option<&Au
         pack: args.pack,
         overwrite: args.overwrite,
         store: kept.as_ref(),
-        limits: args.limits.over(Limits::default()),
+        limits: args.limits.resolve()?,
         pace: Pace { sweep: Duration::from_secs_f64(args.interval), ..Pace::default() },
         events: &progress,
     };

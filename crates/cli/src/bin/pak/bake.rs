@@ -6,7 +6,7 @@ use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::store::Sources;
 use kiln_cli::voice::{FAILED, OK, Voice};
 use kiln_cli::{render, store, user};
-use kiln_kit::{Diag, Json, Limits, Shard, Store};
+use kiln_kit::{Diag, Json, Shard, Store};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -39,7 +39,7 @@ pub(super) fn bake(voice: &Voice, args: &Args) -> Result<u8, Diag> {
     let progress = Progress::new(voice.verbosity, voice.color);
     let mut bake = Bake::new(&*args.toml, &*args.pak).force(args.no_cache);
     bake = bake.overwrite(args.overwrite).events(&progress);
-    bake = bake.limits(args.limits.over(Limits::default()));
+    bake = bake.limits(args.limits.resolve()?);
     if let Some(dir) = &args.dir {
         bake = bake.dir(&**dir);
     }

@@ -46,8 +46,12 @@ fn bake(name: &str, files: impl Fn() -> Files + Send + Sync + 'static) -> Bomb {
     Bomb { name: name.to_owned(), tool: "pak", runs, files: Box::new(files), refused: true }
 }
 
-/// Zeros as a zlib stream: one literal, then the longest match there is, over and over.
 fn zlib_zeros(len: u64) -> Vec<u8> {
+    zlib_of(0, len)
+}
+
+/// One byte, at most 143, over and over as a zlib stream: one literal, then the longest match there is.
+pub(super) fn zlib_of(byte: u8, len: u64) -> Vec<u8> {
     let (mut out, mut bits, mut count) = (vec![0x78, 0x01], 0_u64, 0_u32);
     let mut put = |out: &mut Vec<u8>, value: u64, n: u32| {
         bits |= value << count;
@@ -60,18 +64,27 @@ fn zlib_zeros(len: u64) -> Vec<u8> {
     };
     put(&mut out, 0b011, 3);
     // Codes are written from their highest bit: literal 0 is 00110000, length 258 is 11000101, distance 1 is 00000.
-    put(&mut out, u64::from(0b0011_0000_u8.reverse_bits()), 8);
+    let literal = u64::from((0b0011_0000 + byte).reverse_bits());
+    put(&mut out, literal, 8);
     let matches = (len - 1) / 258;
     for _ in 0..matches {
         put(&mut out, u64::from(0b1100_0101_u8.reverse_bits()), 13);
     }
     for _ in 0..(len - 1) % 258 {
-        put(&mut out, u64::from(0b0011_0000_u8.reverse_bits()), 8);
+        put(&mut out, literal, 8);
     }
     put(&mut out, 0, 7);
     put(&mut out, 0, 7);
-    out.extend((((len % 65521) << 16 | 1) as u32).to_be_bytes());
+    out.extend(adler(byte, len).to_be_bytes());
     out
+}
+
+/// The checksum of a byte over and over: Adler-32 in closed form.
+fn adler(byte: u8, len: u64) -> u32 {
+    let (byte, len) = (u128::from(byte), u128::from(len));
+    let sum = (1 + len * byte) % 65521;
+    let sums = (len + byte * (len * (len + 1) / 2)) % 65521;
+    (sums << 16 | sum) as u32
 }
 
 fn chunk(out: &mut Vec<u8>, name: &[u8; 4], body: &[u8]) {
@@ -83,7 +96,7 @@ fn chunk(out: &mut Vec<u8>, name: &[u8; 4], body: &[u8]) {
 }
 
 /// A PNG with any head and any chunks before its end.
-fn png(width: u32, height: u32, depth: u8, color: u8, chunks: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
+pub(super) fn png(width: u32, height: u32, depth: u8, color: u8, chunks: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
     let mut head = [width.to_be_bytes(), height.to_be_bytes()].concat();
     head.extend([depth, color, 0, 0, 0]);
