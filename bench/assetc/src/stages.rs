@@ -1,9 +1,9 @@
 //! Where the time of a cold build goes: the same work by the libraries, stage by stage, on one thread.
 
-use kiln_import::image::{self, IMAGE_EXTENSIONS, Limits};
+use kiln_import::image::{self, IMAGE_EXTENSIONS};
 use kiln_import::{gltf, obj};
 use kiln_ir::{Scene, Valid};
-use kiln_kit::{Cook, Fs, Real};
+use kiln_kit::{Cook, Fs, Limits, Real};
 use kiln_mesh::process::{Input, Settings};
 use kiln_texture::Mode;
 use rayon::prelude::*;

@@ -1,10 +1,8 @@
 //! The flags that set limits on each asset, the same for every tool that builds.
 
-use crate::store;
-use crate::user::load_config;
 use clap::Args;
+use kiln_kit::Limits;
 use kiln_kit::store::settings::parse_size;
-use kiln_kit::{Diag, Limits};
 use std::time::Duration;
 
 /// Limits that were given; each overrides the user's configuration.
@@ -42,17 +40,8 @@ impl LimitArgs {
         flags.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
     }
 
-    /// The limits, where the user's configuration holds for what was not given.
-    ///
-    /// # Errors
-    ///
-    /// The user's configuration cannot be read.
-    pub fn resolve(&self) -> Result<Limits, Diag> {
-        Ok(self.over(*load_config(&store::env)?.limits()))
-    }
-
     /// The limits, where `base` holds for what was not given.
-    fn over(&self, base: Limits) -> Limits {
+    pub fn over(&self, base: Limits) -> Limits {
         let time = |time: Duration| (!time.is_zero()).then_some(time);
         Limits {
             max_pixels: self.max_pixels.unwrap_or(base.max_pixels),

@@ -4,6 +4,7 @@
 //! asked. Every file that is read or looked for goes through [`Cook`] and is an input of the asset from then on.
 
 use kiln_kit::{Cook, Diag, Limits, RelPath};
+use std::time::Instant;
 
 /// The most bytes that a source may name in files: it may name one file a thousand times.
 const MOST_BYTES: u64 = 4 << 30;
@@ -36,9 +37,9 @@ impl<'c, 'x> Files<'c, 'x> {
         self.cx.limits()
     }
 
-    /// Ends an import that takes too long.
-    pub(crate) fn check_deadline(&self) -> Result<(), Diag> {
-        self.cx.check_deadline()
+    /// The moment at which the import has to be done.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.cx.deadline()
     }
 
     /// Where relative names start from now on: beside another file.

@@ -106,6 +106,7 @@ fn read(bytes: &[u8], files: &mut Files<'_, '_>, parts: &Parts<'_>) -> Result<Im
     let container = glb::open(bytes)?;
     let json = json::parse(container.json)?;
     let document = Document::new(&json)?;
+    let (limits, deadline) = (*files.limits(), files.deadline());
     let buffers = Buffers::new(&document, container.binary, files)?;
     let surfaces = material::read(&document)?;
     let mut nodes = nodes::read(&document, &buffers)?;
@@ -120,12 +121,12 @@ fn read(bytes: &[u8], files: &mut Files<'_, '_>, parts: &Parts<'_>) -> Result<Im
     let reached = nodes::reachable(&nodes, &roots);
     let drawn = nodes.iter().zip(&reached).filter(|(_, r)| **r && parts.shapes);
     let drawn: BTreeSet<MeshId> = drawn.filter_map(|(n, _)| n.mesh).collect();
-    size::check(&document, &drawn, files.limits())?;
+    size::check(&document, &drawn, &limits)?;
     let mut geometry =
         Geometry { document: &document, buffers: &buffers, surfaces: &surfaces, notes: Notes::default() };
     let mut meshes = Vec::with_capacity(document.meshes.len());
     for (index, at) in document.meshes.iter().enumerate() {
-        files.check_deadline()?;
+        limits.check_time(deadline)?;
         let is_drawn = drawn.contains(&MeshId(index as u32));
         meshes.push(if is_drawn {
             geometry.mesh(at)?

@@ -40,9 +40,9 @@ pub(crate) struct Emitted {
 
 /// The memory that a cook was admitted with.
 #[derive(Clone, Copy)]
-pub struct Admission<'a>(Option<(&'a Memory, u64)>);
+pub struct MemoryAdmission<'a>(Option<(&'a Memory, u64)>);
 
-impl<'a> Admission<'a> {
+impl<'a> MemoryAdmission<'a> {
     /// Waits until the other cooks leave room for this many bytes, unless this cook was estimated to take as much. For a
     /// part of a source that turns out to be large; the reservation ends when it is dropped.
     pub fn reserve(self, bytes: u64) -> Reservation<'a> {
@@ -144,8 +144,8 @@ impl<'a> Cook<'a> {
     }
 
     /// How this cook was admitted, to ask for more memory while the cook itself is in use.
-    pub fn admission(&self) -> Admission<'a> {
-        Admission(self.memory)
+    pub fn admission(&self) -> MemoryAdmission<'a> {
+        MemoryAdmission(self.memory)
     }
 
     /// Ends a cook that takes too long. A cook cannot be stopped from outside, so this is called between its steps.
@@ -153,10 +153,7 @@ impl<'a> Cook<'a> {
     /// # Errors
     /// `time-limit` when the deadline has passed.
     pub fn check_deadline(&self) -> Result<(), Diag> {
-        match self.deadline {
-            Some(deadline) if Instant::now() > deadline => Err(self.limits.out_of_time()),
-            _ => Ok(()),
-        }
+        self.limits.check_time(self.deadline)
     }
 
     /// The bytes of a file that has to be there.

@@ -84,6 +84,17 @@ impl Limits {
             .hint("make the asset simpler, or raise the limit with --time-limit SECONDS (0 for none)")
     }
 
+    /// Ends work that takes too long.
+    ///
+    /// # Errors
+    /// `time-limit` when the deadline has passed.
+    pub fn check_time(&self, deadline: Option<Instant>) -> Result<(), Diag> {
+        match deadline {
+            Some(deadline) if Instant::now() > deadline => Err(self.out_of_time()),
+            _ => Ok(()),
+        }
+    }
+
     /// The moment at which an asset that begins now has to be done.
     pub fn deadline(&self) -> Option<Instant> {
         self.max_time.and_then(|time| Instant::now().checked_add(time))

@@ -10,7 +10,7 @@ use crate::fold::fold;
 use crate::fs::{Fs, Occupant, Stamp};
 use crate::record::{Output, Seen};
 use crate::remote::Blob;
-use crate::{Diag, Hash, Records, RelPath};
+use crate::{Diag, Hash, Limits, Records, RelPath};
 use std::collections::HashMap;
 
 /// The conditions under which an output may replace a regular file at its path.
@@ -64,7 +64,9 @@ fn adopt(out: &dyn Fs, path: &RelPath, blob: Blob) -> Option<Stamp> {
     if out.stamp(path).ok()??.len != blob.len {
         return None;
     }
-    match read_settled(out, path).ok()?? {
+    // No more is read than the output has.
+    let limits = Limits { max_memory: blob.len, ..Limits::default() };
+    match read_settled(out, path, &limits).ok()?? {
         (_, Seen::File { stamp, hash, .. }) => (hash == blob.hash).then_some(stamp),
         _ => None,
     }

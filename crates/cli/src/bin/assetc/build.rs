@@ -55,7 +55,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
         pack: args.pack || config.pack(),
         store: kept.as_ref(),
         shard: args.shard,
-        limits: args.limits.resolve()?,
+        limits: args.limits.over(*user.limits()),
         events: &progress,
     };
     let result = ::assetc::build::build(&request);

@@ -128,7 +128,7 @@ fn follow(session: &Session, args: &WatchArgs, bell: &Bell, audience: Option<&Au
         pack: args.pack,
         overwrite: args.overwrite,
         store: kept.as_ref(),
-        limits: args.limits.resolve()?,
+        limits: args.limits.over(*user.limits()),
         pace: Pace { sweep: Duration::from_secs_f64(args.interval), ..Pace::default() },
         events: &progress,
     };

@@ -39,7 +39,7 @@ pub(super) fn bake(voice: &Voice, args: &Args) -> Result<u8, Diag> {
     let progress = Progress::new(voice.verbosity, voice.color);
     let mut bake = Bake::new(&*args.toml, &*args.pak).force(args.no_cache);
     bake = bake.overwrite(args.overwrite).events(&progress);
-    bake = bake.limits(args.limits.resolve()?);
+    bake = bake.limits(args.limits.over(*user.limits()));
     if let Some(dir) = &args.dir {
         bake = bake.dir(&**dir);
     }

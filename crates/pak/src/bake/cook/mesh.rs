@@ -13,7 +13,6 @@ use kiln_ir::{Draw, MaterialId, Matrix, NodeId, Scene, SkinId, Valid};
 use kiln_kit::{Cook, Diag};
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::time::Instant;
 
 /// The payload of a mesh.
 pub(crate) fn bake(cx: &mut Cook<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> {
@@ -55,10 +54,7 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> 
             surfaces.push(Surface { primitive, joints: joints.clone(), matrix, material });
         }
     }
-    let bake = |surface: &Surface<'_>| match deadline {
-        Some(deadline) if Instant::now() > deadline => Err(limits.out_of_time()),
-        _ => surface.bake(spec),
-    };
+    let bake = |surface: &Surface<'_>| limits.check_time(deadline).and_then(|()| surface.bake(spec));
     let baked: Result<Vec<_>, Diag> = surfaces.par_iter().map(bake).collect();
     let baked = baked.map_err(|diag| diag.path(&spec.src))?;
     let wide = skin.joints.len() > 256;
