@@ -48,27 +48,27 @@ pub trait Recipe: Sync {
     /// Starts what its cook is going to need and takes long to start.
     fn prepare(&self, _: &RelPath, _: &Settings, _: World<'_>, _: &Tools) {}
 
-    /// Whether a cook of `source` can write `output`; results of a cache that have any other are not used.
+    /// Returns whether a cook of `source` can write `output`; results of a cache that have any other are not used.
     fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
         self.output(source).as_ref() == Some(output)
     }
 
-    /// Whether its outputs are copies of their sources.
+    /// Returns whether its outputs are copies of their sources.
     fn copies(&self) -> bool {
         false
     }
 
-    /// How all textures that it writes are to be read, if that does not depend on the source.
+    /// Returns how all textures that it writes are to be read, if that does not depend on the source.
     fn colorspace(&self) -> Option<Colorspace> {
         None
     }
 
-    /// Whether the manifest lists the textures that it writes.
+    /// Returns whether the manifest lists the textures that it writes.
     fn lists_textures(&self) -> bool {
         false
     }
 
-    /// Whether a row can be there because a cook read `input`, which is a source of its own.
+    /// Returns whether a row can be there because a cook read `input`, which is a source of its own.
     fn refers_to(&self, _input: &RelPath, _row: &Row) -> bool {
         false
     }

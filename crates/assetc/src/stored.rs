@@ -97,7 +97,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// How the texels of a texture are to be read; `None` if the file is no texture.
+/// Returns how the texels of a texture are to be read; `None` if the file is no texture.
 pub(crate) fn colorspace(path: &RelPath, bytes: &[u8]) -> Option<Colorspace> {
     if !matches!(Kind::from_path(path.as_str()), Kind::Texture | Kind::Lut) {
         return None;
@@ -105,7 +105,7 @@ pub(crate) fn colorspace(path: &RelPath, bytes: &[u8]) -> Option<Colorspace> {
     Some(if ktx2::transfer(bytes) == Ok(Transfer::Srgb) { Colorspace::Srgb } else { Colorspace::Linear })
 }
 
-/// Whether stored bytes can be a texture that is read like this.
+/// Returns whether stored bytes can be a texture that is read like this.
 pub(crate) fn is_texture(bytes: &[u8], expected: Colorspace) -> bool {
     let transfer = if expected == Colorspace::Srgb { Transfer::Srgb } else { Transfer::Linear };
     kiln_format::Format::verify(&ktx2::Ktx2, bytes).is_ok() && ktx2::transfer(bytes) == Ok(transfer)
@@ -116,7 +116,7 @@ mod tests {
     use crate::recipe::recipe_for;
     use kiln_kit::{Entry, RelPath, Stamp};
 
-    /// Whether the recipe of a source, by its name, writes an output. A name that ends in a slash is a directory's.
+    /// Returns whether the recipe of a source, by its name, writes an output. A name that ends in a slash is a directory's.
     fn writes(source: &str, output: &str) -> bool {
         let file = (!source.ends_with('/')).then_some(Stamp { mtime_ns: 0, changed_ns: 0, len: 0 });
         let entry = Entry { path: RelPath::new(source.trim_end_matches('/')).unwrap(), file };

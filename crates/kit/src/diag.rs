@@ -74,7 +74,7 @@ impl Diag {
         self
     }
 
-    /// Whether the code has the form of one: words of small letters and digits with hyphens between them.
+    /// Returns whether the code has the form of one: words of small letters and digits with hyphens between them.
     pub(crate) fn has_code(&self) -> bool {
         let word = |word: &str| {
             !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
@@ -119,7 +119,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     text.chars().map(escape).collect::<String>().into()
 }
 
-/// Whether [`printable`] escapes a character.
+/// Returns whether [`printable`] escapes a character.
 pub fn is_unprintable(c: char) -> bool {
     let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || reorders || matches!(c, '\u{2028}' | '\u{2029}')

@@ -9,11 +9,13 @@ mod action;
 mod dir;
 mod local;
 mod look;
+mod refused;
 mod seal;
 pub mod settings;
 mod signing;
 mod stored_result;
 mod sweep;
+mod upload_source;
 
 pub(crate) use action::LONGEST_RECORD;
 pub(crate) use look::Looks;
@@ -23,19 +25,21 @@ pub use sweep::{Stats, Swept};
 
 use crate::cook::Cook;
 use crate::record::Seen;
-use crate::remote::{Blob, Job, Policy, Remote, Source, Tier, Uploads, batches};
+use crate::remote::{Blob, Job, Policy, Remote, Tier, Uploads, batches};
 use crate::share::{Made, WorkKey};
 use crate::{Diag, Hash, RelPath};
 use action::{Answer, SETS, Set, StoredOutput, answer_key, question, read_sets, work_key, write_sets};
 use local::{Kind, Local};
+use refused::Refused;
 use seal::{BadRecord, Seal};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use upload_source::UploadSource;
 
 /// A store, as one run of a tool uses it.
 pub struct Store {
@@ -46,19 +50,7 @@ pub struct Store {
     build: String,
     tally: Tally,
     trouble: Mutex<Option<Diag>>,
-    wrong: Mutex<Wrong>,
-}
-
-/// Records that were not used although they are whole.
-#[derive(Default)]
-struct Wrong {
-    /// How many results were refused by the tool, and the first by key, with the reason.
-    rejected: usize,
-    first_rejected: Option<(Hash, Rejected)>,
-    /// Which records of the server do not have our signature.
-    unsigned: HashSet<Hash>,
-    /// Records that the server has and that are replaced there by what is made here.
-    replaced: HashSet<Hash>,
+    refused: Mutex<Refused>,
 }
 
 /// What a store did for a run.
@@ -126,42 +118,6 @@ impl Found {
     }
 }
 
-/// What uploads read: the cache on this machine, with the signatures of its records.
-struct LocalSource {
-    local: Arc<Local>,
-    seal: Seal,
-}
-
-impl Source for LocalSource {
-    fn record(&self, key: Hash) -> Option<Vec<u8>> {
-        self.local.record(key)
-    }
-
-    fn blob(&self, blob: Blob) -> Option<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.local.blob(blob)?.read_to_end(&mut bytes).ok().map(|_| bytes)
-    }
-
-    fn merge(&self, key: Hash, theirs: &[u8]) -> Option<Vec<u8>> {
-        let mut sets = read_sets(&self.seal, key, &self.record(key)?).ok()?;
-        let theirs = read_sets(&self.seal, key, theirs).unwrap_or_default();
-        if sets.iter().all(|set| theirs.contains(set)) {
-            return None;
-        }
-        sets.extend(theirs.into_iter().filter(|set| !sets.contains(set)).collect::<Vec<_>>());
-        sets.truncate(SETS);
-        Some(write_sets(&self.seal, key, &sets))
-    }
-
-    fn signs(&self) -> bool {
-        self.seal.0.is_some()
-    }
-
-    fn is_signed(&self, key: Hash, theirs: &[u8]) -> bool {
-        self.seal.unseal(key, theirs).is_ok()
-    }
-}
-
 impl Store {
     /// Opens the store in a directory, making it if need be. `build` names the program and its version: results of
     /// another one are not used.
@@ -179,7 +135,7 @@ impl Store {
             build: build.into(),
             tally: Tally::default(),
             trouble: Mutex::default(),
-            wrong: Mutex::default(),
+            refused: Mutex::default(),
         })
     }
 
@@ -194,7 +150,7 @@ impl Store {
     /// if the policy is to write.
     pub fn with_remote(self, remote: Box<dyn Remote>, policy: Policy) -> Store {
         let tier = Arc::new(Tier::new(remote));
-        let source = || Arc::new(LocalSource { local: self.local.clone(), seal: self.seal.clone() });
+        let source = || Arc::new(UploadSource { local: self.local.clone(), seal: self.seal.clone() });
         let uploads = (policy == Policy::Write).then(|| Uploads::start(tier.clone(), source()));
         Store { tier: Some(tier), uploads, ..self }
     }
@@ -243,13 +199,13 @@ impl Store {
     /// What is wrong with it, and with its server, if anything: one warning each, however often it happened.
     pub fn trouble(&self) -> Vec<Diag> {
         let here = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let wrong = self.wrong();
-        let found = [here, wrong.rejected_warning(), wrong.unsigned_warning()];
+        let refused = self.refused();
+        let found = [here, refused.rejected_warning(), refused.unsigned_warning()];
         found.into_iter().flatten().chain(self.tier.as_ref().and_then(|tier| tier.trouble())).collect()
     }
 
-    fn wrong(&self) -> MutexGuard<'_, Wrong> {
-        self.wrong.lock().unwrap_or_else(PoisonError::into_inner)
+    fn refused(&self) -> MutexGuard<'_, Refused> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The result of a cook, if one is there that saw what is there now.
@@ -298,12 +254,7 @@ impl Store {
     fn drop_answer(&self, key: Hash, brought: &[Blob], why: Rejected) {
         self.local.remove(Kind::Record, key);
         brought.iter().for_each(|blob| _ = self.local.remove(Kind::Blob, blob.hash));
-        let mut wrong = self.wrong();
-        wrong.rejected += 1;
-        wrong.replaced.insert(key);
-        if wrong.first_rejected.as_ref().is_none_or(|(first, _)| key < *first) {
-            wrong.first_rejected = Some((key, why));
-        }
+        self.refused().reject(key, why);
     }
 
     /// Remembers what a cook came to, unless something that it read has changed since.
@@ -339,7 +290,7 @@ impl Store {
         // A cook is a pure function: another result under the same key is wrong, here and wherever it came from.
         let old = self.local.record(key).and_then(|record| Answer::read(&self.seal, key, &record).ok());
         if old.is_some_and(|old| !old.is_same(&answer)) {
-            self.wrong().replaced.insert(key);
+            self.refused().replace(key);
         }
         self.put(Kind::Record, key, &answer.write(&self.seal, key));
         self.add_set(question, Set::of(pairs(&cook.seen)));
@@ -408,9 +359,7 @@ impl Store {
         };
         let record = self.tier.as_ref()?.record(key, check)?;
         if record.is_none() {
-            let mut wrong = self.wrong();
-            wrong.unsigned.insert(key);
-            wrong.replaced.insert(key);
+            self.refused().unsigned(key);
         }
         record
     }
@@ -459,7 +408,7 @@ impl Store {
 
     fn send(&self, key: Hash, answer: &Answer) {
         if let Some(uploads) = &self.uploads {
-            let replaces = self.wrong().replaced.contains(&key);
+            let replaces = self.refused().is_replaced(key);
             uploads.add(Job { key, blobs: answer.blobs().collect(), merges: false, replaces });
         }
     }
@@ -488,33 +437,6 @@ impl Store {
             Ok(()) => _ = self.tally.bytes_in.fetch_add(bytes.len() as u64, Relaxed),
             Err(error) => _ = trouble().get_or_insert_with(|| unwritable(self.local.root(), &error)),
         }
-    }
-}
-
-impl Wrong {
-    fn rejected_warning(&self) -> Option<Diag> {
-        let (key, why) = self.first_rejected.as_ref()?;
-        let message = match self.rejected {
-            1 => {
-                format!("the cache entry ac/{key} was not used, because no build could have stored it: {why}")
-            }
-            n => format!(
-                "{n} cache entries were not used, because no build could have stored them; the first is ac/{key}: {why}"
-            ),
-        };
-        let hint = "find out who can write to the shared cache, and set KILN_CACHE_SIGNING_KEY to use signed entries only";
-        Some(Diag::warning("cache-entry-rejected", message).hint(hint))
-    }
-
-    fn unsigned_warning(&self) -> Option<Diag> {
-        let first = self.unsigned.iter().min()?;
-        let message = format!(
-            "the server has records that KILN_CACHE_SIGNING_KEY did not sign, which were not used: {}, the first is \
-             ac/{first}",
-            self.unsigned.len()
-        );
-        let hint = "give all who write to the server the same key; whoever has it and may write replaces the records";
-        Some(Diag::warning("cache-entry-unsigned", message).hint(hint))
     }
 }
 

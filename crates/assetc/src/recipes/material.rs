@@ -136,7 +136,7 @@ fn compiled_as_source(image: &RelPath) -> Option<(Mode, RelPath)> {
     Some((mode, Texture(mode).output(image)?))
 }
 
-/// Whether a file below the folder of a table has the name of a texture of it: `orm_linear.ktx2`.
+/// Returns whether a file below the folder of a table has the name of a texture of it: `orm_linear.ktx2`.
 fn is_texture_name(name: &str) -> bool {
     let parts = name.strip_suffix(".ktx2").and_then(|name| name.rsplit_once('_'));
     parts.is_some_and(|(stem, mode)| !stem.is_empty() && !stem.contains('/') && is_mode_name(mode))

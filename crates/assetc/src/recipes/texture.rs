@@ -69,7 +69,7 @@ pub(crate) fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-/// Whether a mode is called like this.
+/// Returns whether a mode is called like this.
 pub(crate) fn is_mode_name(name: &str) -> bool {
     let modes = [Mode::Color, Mode::LinearColor, Mode::Normal, Mode::Grayscale];
     modes.into_iter().any(|mode| mode_name(mode) == name)

@@ -24,7 +24,7 @@ pub(crate) struct Job {
     pub(crate) blobs: Vec<Blob>,
     /// Whether what the server has under the key is merged with ours, and not left as it is.
     pub(crate) merges: bool,
-    /// Whether what the server has under the key is known to be wrong, and is replaced.
+    /// True if what the server has under the key is known to be wrong, and is replaced.
     pub(crate) replaces: bool,
 }
 
@@ -36,9 +36,9 @@ pub(crate) trait Source: Send + Sync + 'static {
     fn blob(&self, blob: Blob) -> Option<Vec<u8>>;
     /// Our record with what the server's one has more; `None` when the server's is as good.
     fn merge(&self, key: Hash, theirs: &[u8]) -> Option<Vec<u8>>;
-    /// Whether records are used only with our signature.
+    /// Returns whether records are used only with our signature.
     fn signs(&self) -> bool;
-    /// Whether a record of the server has our signature.
+    /// Returns whether a record of the server has our signature.
     fn is_signed(&self, key: Hash, theirs: &[u8]) -> bool;
 }
 
@@ -143,7 +143,7 @@ fn next(queue: &Queue) -> Option<Job> {
     }
 }
 
-/// Whether the server has a record, with our signature if there is a key: one without is of no use to those who have it.
+/// Returns whether the server has a record, with our signature if there is a key: one without is of no use to those who have it.
 fn has_record(tier: &Tier, source: &dyn Source, key: Hash) -> Option<bool> {
     let name = Name::Record(key);
     if !source.signs() {

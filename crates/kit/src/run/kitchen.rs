@@ -66,7 +66,7 @@ pub(super) struct Kitchen<'a, T> {
     cooked: Mutex<HashSet<usize>>,
     /// Sources that claim an output of another one while one of the two was not cooked in this run.
     disputed: Mutex<BTreeSet<usize>>,
-    /// Whether disputes are being settled: nothing is published before all of their cooks have ended.
+    /// True if disputes are being settled: nothing is published before all of their cooks have ended.
     settling: AtomicBool,
     /// The outputs of the journal, collected when a file is in the way that the record of its own source does not have.
     owned: OnceLock<OwnedPaths>,

@@ -142,7 +142,7 @@ impl Answer {
         self.outputs.iter().map(|output| output.blob).chain(self.kept)
     }
 
-    /// Whether a cook came to the same, however long it took.
+    /// Returns whether a cook came to the same, however long it took.
     pub(crate) fn is_same(&self, other: &Answer) -> bool {
         let parts = |answer: &Answer| (answer.outputs.clone(), answer.kept, answer.warnings.clone());
         self.payload == other.payload && parts(self) == parts(other)

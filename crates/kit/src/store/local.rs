@@ -113,7 +113,7 @@ impl Local {
         &self.root
     }
 
-    /// Whether the directory has our tag: the whole of it, and not only the signature that all caches share.
+    /// Returns whether the directory has our tag: the whole of it, and not only the signature that all caches share.
     fn has_tag(&self) -> io::Result<bool> {
         let file = match self.dir.open(TAG_NAME) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -279,7 +279,7 @@ impl Local {
     }
 }
 
-/// Whether a name is one that [`Local::temporary`] gives.
+/// Returns whether a name is one that [`Local::temporary`] gives.
 fn is_temporary(name: &str) -> bool {
     let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     name.split('-').count() == 3 && name.split('-').all(number)

@@ -45,7 +45,7 @@ impl SigningKey {
         outer.finalize().into()
     }
 
-    /// Whether a signature is that of a message. The time taken does not depend on where two signatures differ.
+    /// Returns whether a signature is that of a message. The time taken does not depend on where two signatures differ.
     pub(crate) fn verify(&self, parts: &[&[u8]], signature: &[u8]) -> bool {
         let expected = self.sign(parts);
         let differences = expected.iter().zip(signature).fold(0, |all, (a, b)| all | (a ^ b));

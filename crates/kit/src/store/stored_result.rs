@@ -67,7 +67,7 @@ impl StoredResult<'_> {
         read(self.files[..count].get_mut(index).ok_or(io::ErrorKind::NotFound)?)
     }
 
-    /// Whether the cook [kept](crate::Cook::keep) something.
+    /// Returns whether the cook [kept](crate::Cook::keep) something.
     pub fn has_kept(&self) -> bool {
         self.answer.kept.is_some()
     }

@@ -100,7 +100,7 @@ impl Packed {
         self.stored.is_sound() && self.stored.blocks.iter().all(&mut whole) && rest.is_empty()
     }
 
-    /// Whether content that is to be packed like this can have been packed like that.
+    /// Returns whether content that is to be packed like this can have been packed like that.
     pub(crate) fn is_packed_as(&self, packing: Packing) -> bool {
         self.stored.block_log2 == BLOCK_LOG2 && [Codec::None, packing.codec].contains(&self.stored.codec)
     }

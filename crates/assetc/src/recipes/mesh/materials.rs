@@ -72,7 +72,7 @@ pub(crate) fn emit(
     Ok(listed)
 }
 
-/// Whether a file below the folder of a model has the name of a texture of it: `tex_3.ktx2`, `tex_3_normal.ktx2`.
+/// Returns whether a file below the folder of a model has the name of a texture of it: `tex_3.ktx2`, `tex_3_normal.ktx2`.
 pub(crate) fn is_texture_name(name: &str) -> bool {
     let Some(name) = name.strip_prefix("tex_").and_then(|name| name.strip_suffix(".ktx2")) else {
         return false;
