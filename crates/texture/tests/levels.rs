@@ -174,6 +174,20 @@ fn faint_texels_do_not_take_colours_from_nowhere() {
 }
 
 #[test]
+fn faint_texels_are_no_brighter_than_what_they_are_made_of() {
+    // Grey stripes as wide as the positive lobe of the kernel, black opaque ones under its negative lobes: those take
+    // alpha from the sum and no colour, so that a plain division would give a brighter grey than the source has.
+    for alpha in 12..=68 {
+        let stripes =
+            |x: u32, _| if (1..=4).contains(&(x % 8)) { [200, 200, 200, alpha] } else { [0, 0, 0, 255] };
+        let encoded = encode_2d(picture(64, 8, stripes), Mode::Color, &raw()).unwrap();
+        let grey: Vec<_> = texels(&encoded, 1).skip(5).step_by(4).take(6).collect();
+        assert!(grey.iter().all(|t| t[3] < 63 && t[3] < alpha), "{alpha}: {grey:?}");
+        assert!(grey.iter().all(|t| (60..=200).contains(&t[0])), "{alpha}: {grey:?}");
+    }
+}
+
+#[test]
 fn data_channels_are_independent() {
     let image = picture(32, 32, |x, y| [noise(x, y, 0), 0, 0, 0]);
     let weighted = picture(32, 32, |x, y| [noise(x, y, 0), noise(x, y, 1), 9, noise(x, y, 2)]);
