@@ -29,7 +29,7 @@ struct Legal {
 fn all() -> [Legal; 6] {
     let pixels = |flags: &'static [&'static str]| (flags, "image-too-large", "--max-pixels");
     let memory = |flags: &'static [&'static str]| (flags, "memory-limit", "--max-memory");
-    let rgba = u64::from(SIDE) * u64::from(SIDE) * 4 >> 10;
+    let rgba = (u64::from(SIDE) * u64::from(SIDE) * 4) >> 10;
     [
         Legal {
             name: "WebP of 32 bytes, 16383 by 16383",
@@ -60,13 +60,13 @@ fn all() -> [Legal; 6] {
         Legal {
             name: "EXR of 0.5 MB, 8192 by 8192",
             files: || Files::from([("assets/x.exr".into(), exr(8192))]),
-            decoded_kb: Some(8192 * 8192 * 16 >> 10),
+            decoded_kb: Some((8192 * 8192 * 16) >> 10),
             refusal: memory(&["--max-memory", "1G"]),
         },
         Legal {
             name: "glTF of 500 bytes, a million vertices",
             files: || Files::from([("assets/x.gltf".into(), zeros(1_000_000))]),
-            decoded_kb: Some(1_000_000 * (24 + 4 + 160 + 60) >> 10),
+            decoded_kb: Some((1_000_000 * (24 + 4 + 160 + 60)) >> 10),
             refusal: memory(&["--max-memory", "16M"]),
         },
         Legal {
