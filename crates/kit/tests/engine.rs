@@ -535,7 +535,7 @@ fn an_output_of_a_killed_run_is_owned_whichever_content_it_has() {
     }
     assert_eq!(p.out.get("a.out").unwrap(), b"ruof", "the last output that got its name");
     p.check(&["a: new"], &["a"]);
-    p.src.put("a", "last");
+    p.src.put("a", "the last");
     p.src.tick(SECOND);
     p.check(&["a: a changed"], &["a"]);
 }
