@@ -1,6 +1,7 @@
-//! What the command lines of Kiln's tools share: how they speak, progress, manuals, the store of results. Each tool's
-//! arguments and exit codes are in the directory of its executable, so that none links another's libraries. Everything
-//! else is in the libraries; this is the only crate that prints.
+//! What the command lines of Kiln's tools share: how they speak, progress, manuals, the user's configuration, the cache.
+//! Each tool's arguments and exit codes are in the directory of its executable, so that none links another's libraries, but
+//! for the reader of configuration files, which is in `assetc`. Everything else is in the libraries; this is the only crate
+//! that prints.
 
 pub mod limits;
 pub mod manual;
