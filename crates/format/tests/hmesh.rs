@@ -219,6 +219,7 @@ fn unsound_meshes_are_not_written() {
         ("sphere_radius", |m| m.bounds.sphere_radius = -1.0),
         ("outside the bounds of the mesh", |m| m.bounds.sphere_radius = 0.5),
         ("outside those of the mesh", |m| m.submeshes[0].bounds.aabb_max[1] = 2.0),
+        ("outside those of the mesh", |m| m.submeshes[1].bounds.aabb_min[1] = -1.0),
         ("all vertices of the submesh", |m| m.submeshes[0].bounds.aabb_max[1] = 0.5),
         ("all vertices of the submesh", |m| m.submeshes[0].bounds.sphere_radius = 0.5),
         ("sphere_center", |m| m.submeshes[0].bounds.sphere_center[2] = NAN),
@@ -423,6 +424,50 @@ fn meshlets_hold_each_triangle_as_often_as_the_indices() {
         m.meshlets[1].triangle_count += 1;
     });
     assert!(error.contains("other triangles"), "{error}");
+}
+
+#[test]
+fn faults_are_reported_at_the_byte_of_their_field() {
+    let good = write(&sample().parts()).unwrap();
+    let at = |tag: &[u8; 4], offset: usize| (chunk_at(&good, tag) + offset, &good);
+    let nan = f32::NAN.to_le_bytes();
+    let far = 50.0f32.to_le_bytes();
+    // Chunk, where in it the bytes go, the bytes, where the fault is reported.
+    let cases: [(&[u8; 4], usize, &[u8], usize); 24] = [
+        (b"BNDS", 4, &nan, 0),
+        (b"BNDS", 20, &nan, 12),
+        (b"BNDS", 28, &nan, 24),
+        (b"BNDS", 36, &nan, 36),
+        (b"VTXS", 2 * 28 + 4, &nan, 2 * 28),
+        (b"VTXS", 2 * 28 + 4, &far, 2 * 28),
+        (b"VTXS", 3 * 28 + 20, &nan, 3 * 28 + 20),
+        (b"SUBM", 64 + 24, &nan, 64 + 24),
+        (b"SUBM", 64 + 36, &far, 64 + 24),
+        (b"SUBM", 64 + 60, &nan, 64 + 60),
+        (b"IDXS", 7 * 2, &[9, 0], 7 * 2),
+        (b"MLET", 16, &[9], 16),
+        (b"MLET", 16 + 4, &[200], 16 + 4),
+        (b"MLET", 16 + 8, &[9], 16 + 8),
+        (b"MLET", 16 + 12, &[200], 16 + 12),
+        (b"MLVR", 5 * 4, &[9], 5 * 4),
+        (b"MLTR", 2 * 3 + 1, &[9], 2 * 3 + 1),
+        (b"MLBN", 32 + 4, &nan, 32),
+        (b"MLBN", 32 + 12, &nan, 32 + 12),
+        (b"MLBN", 32 + 20, &nan, 32 + 16),
+        (b"SKIN", 3 * 24 + 6, &[9], 3 * 24 + 6),
+        (b"SKIN", 3 * 24 + 12, &nan, 3 * 24 + 8),
+        (b"SKEL", 112 + 108, &[1], 112 + 108),
+        (b"LODI", 2 * 4, &[9], 2 * 4),
+    ];
+    for (tag, offset, value, reported) in cases {
+        let mut bytes = good.clone();
+        let start = at(tag, offset).0;
+        bytes[start..start + value.len()].copy_from_slice(value);
+        let error = verify(&bytes).unwrap_err();
+        let place = format!("at byte {}", at(tag, reported).0);
+        let name = String::from_utf8_lossy(tag);
+        assert!(error.to_string().contains(&place), "{name} {offset}: {error} is not {place}");
+    }
 }
 
 #[test]
