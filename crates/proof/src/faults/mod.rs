@@ -23,6 +23,7 @@ pub mod soak;
 pub mod tool;
 pub mod trace;
 pub mod traversal;
+pub mod untrusted_project;
 pub mod wander;
 pub mod watch;
 
@@ -64,7 +65,7 @@ pub struct Row {
 }
 
 /// Every kind of attack, in the order of `docs/reliability.md`.
-pub const ROWS: [Row; 10] = [
+pub const ROWS: [Row; 11] = [
     kills::ROW,
     refusals::ROW,
     crowds::ROW,
@@ -73,6 +74,7 @@ pub const ROWS: [Row; 10] = [
     histories::ROW,
     odd::ROW,
     traversal::ROW,
+    untrusted_project::ROW,
     bombs::ROW,
     soak::ROW,
 ];
