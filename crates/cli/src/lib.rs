@@ -3,6 +3,7 @@
 //! for the reader of configuration files, which is in `assetc`. Everything else is in the libraries; this is the only crate
 //! that prints.
 
+mod cache_client;
 pub mod limits;
 pub mod manual;
 pub mod progress;

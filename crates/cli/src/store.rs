@@ -189,13 +189,13 @@ fn usual(var: Var<'_>) -> Option<PathBuf> {
     caches.map(|dir| dir.join("kiln"))
 }
 
-fn text(var: Var<'_>, name: &str) -> Result<Option<String>, Diag> {
+pub(crate) fn text(var: Var<'_>, name: &str) -> Result<Option<String>, Diag> {
     // The value is not repeated: it may be a secret.
     let not_utf8 = |_| bad(name, "not UTF-8", "text");
     var(name).map(|value| value.into_string().map_err(not_utf8)).transpose()
 }
 
-fn bad(name: &str, value: &str, accepts: &str) -> Diag {
+pub(crate) fn bad(name: &str, value: &str, accepts: &str) -> Diag {
     Diag::error("cache-variable", format!("{name} is '{value}'; accepted: {accepts}"))
         .hint("correct the variable of the environment, or unset it")
 }
@@ -214,7 +214,7 @@ impl Place {
             None => store,
         };
         Ok(match &self.server {
-            Some(server) => store.with_remote(server.remote(), server.policy),
+            Some(server) => store.with_limited_remote(server.remote(), server.policy, server.limits()),
             None => store,
         })
     }

@@ -6,6 +6,7 @@
 
 mod kitchen;
 mod memory;
+mod prefetch;
 
 use crate::cache::{Cache, Records};
 use crate::cook::Cook;

@@ -7,6 +7,7 @@
 
 mod action;
 mod dir;
+mod fetch;
 mod local;
 mod look;
 mod refused;
@@ -25,13 +26,14 @@ pub use sweep::{Stats, Swept};
 
 use crate::cook::Cook;
 use crate::record::Seen;
-use crate::remote::{Blob, Job, Policy, Remote, Tier, Uploads, batches};
+use crate::remote::{Blob, Job, Lane, Policy, Remote, RemoteLimits, Tier, Uploads};
 use crate::share::{Made, WorkKey};
 use crate::{Diag, Hash, RelPath};
 use action::{Answer, SETS, Set, StoredOutput, answer_key, question, read_sets, work_key, write_sets};
+use fetch::{Origin, Prefetched, Sought};
 use local::{Kind, Local};
 use refused::Refused;
-use seal::{BadRecord, Seal};
+use seal::Seal;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
@@ -51,6 +53,10 @@ pub struct Store {
     tally: Tally,
     trouble: Mutex<Option<Diag>>,
     refused: Mutex<Refused>,
+    /// Results that were prefetched from the server and not looked for yet.
+    prefetched: Mutex<Prefetched>,
+    /// Held by the prefetch thread that reads sources: each is in memory while it is hashed.
+    hashing: Mutex<()>,
 }
 
 /// What a store did for a run.
@@ -136,6 +142,8 @@ impl Store {
             tally: Tally::default(),
             trouble: Mutex::default(),
             refused: Mutex::default(),
+            prefetched: Mutex::default(),
+            hashing: Mutex::default(),
         })
     }
 
@@ -149,7 +157,12 @@ impl Store {
     /// The same store in front of a server: what is not here is looked for there, and what is made here is sent there
     /// if the policy is to write.
     pub fn with_remote(self, remote: Box<dyn Remote>, policy: Policy) -> Store {
-        let tier = Arc::new(Tier::new(remote));
+        self.with_limited_remote(remote, policy, RemoteLimits::default())
+    }
+
+    /// The same with other limits than the usual ones.
+    pub fn with_limited_remote(self, remote: Box<dyn Remote>, policy: Policy, limits: RemoteLimits) -> Store {
+        let tier = Arc::new(Tier::new(remote, limits));
         let source = || Arc::new(UploadSource { local: self.local.clone(), seal: self.seal.clone() });
         let uploads = (policy == Policy::Write).then(|| Uploads::start(tier.clone(), source()));
         Store { tier: Some(tier), uploads, ..self }
@@ -196,12 +209,13 @@ impl Store {
         }
     }
 
-    /// What is wrong with it, and with its server, if anything: one warning each, however often it happened.
+    /// What is wrong with it, and with its server, if anything: one warning of each kind, however often it happened.
     pub fn trouble(&self) -> Vec<Diag> {
-        let here = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let here = self.lock_trouble().clone();
         let refused = self.refused();
         let found = [here, refused.rejected_warning(), refused.unsigned_warning()];
-        found.into_iter().flatten().chain(self.tier.as_ref().and_then(|tier| tier.trouble())).collect()
+        let writes = self.uploads.is_some();
+        found.into_iter().flatten().chain(self.tier.iter().flat_map(|tier| tier.warnings(writes))).collect()
     }
 
     fn refused(&self) -> MutexGuard<'_, Refused> {
@@ -222,7 +236,7 @@ impl Store {
         };
         let here = self.sets(question);
         here.iter().find_map(|set| find(set, false)).or_else(|| {
-            let there = self.sets_there(question);
+            let there = self.sets_there(question, Lane::Worker);
             there.iter().filter(|set| !here.contains(set)).find_map(|set| find(set, true))
         })
     }
@@ -232,7 +246,7 @@ impl Store {
     pub(crate) fn count(&self, found: &mut Found) {
         self.tally.found.fetch_add(1, Relaxed);
         self.tally.from_server.fetch_add(found.far.into(), Relaxed);
-        self.note_use(&found.answer, found.far);
+        self.note_use(&found.answer);
         if let Some(set) = found.set.take() {
             self.add_set(found.question, set);
         }
@@ -310,7 +324,7 @@ impl Store {
             return None;
         }
         self.tally.works.fetch_add(1, Relaxed);
-        self.note_use(&answer, far);
+        self.note_use(&answer);
         match far {
             true => self.put(Kind::Record, key, &answer.write(&self.seal, key)),
             false => self.send(key, &answer),
@@ -345,25 +359,6 @@ impl Store {
         record.and_then(|record| read_sets(&self.seal, question, &record).ok()).unwrap_or_default()
     }
 
-    fn sets_there(&self, question: Hash) -> Vec<Set> {
-        self.record_there(question, |bytes| read_sets(&self.seal, question, bytes)).unwrap_or_default()
-    }
-
-    /// A record of the server. One without our signature is a miss, and not a fault of the server: it may be older than
-    /// the key, or that of somebody without one.
-    fn record_there<T>(&self, key: Hash, read: impl FnOnce(&[u8]) -> Result<T, BadRecord>) -> Option<T> {
-        let check = |bytes: Vec<u8>| match read(&bytes) {
-            Ok(record) => Ok(Some(record)),
-            Err(BadRecord::Unsigned) => Ok(None),
-            Err(BadRecord::Damaged) => Err(ANOTHER),
-        };
-        let record = self.tier.as_ref()?.record(key, check)?;
-        if record.is_none() {
-            self.refused().unsigned(key);
-        }
-        record
-    }
-
     fn add_set(&self, question: Hash, set: Set) {
         let mut sets = self.sets(question);
         if !sets.contains(&set) {
@@ -376,34 +371,22 @@ impl Store {
     /// An answer with all of its bytes: from here, and what is not here from the server. The record is kept here when the
     /// tool has accepted it.
     fn answer(&self, key: Hash) -> Option<Whole> {
-        let here = self.local.record(key).and_then(|record| Answer::read(&self.seal, key, &record).ok());
-        let mut far = here.is_none();
-        let answer = here.or_else(|| self.record_there(key, |bytes| Answer::read(&self.seal, key, bytes)))?;
+        let Sought { answer, origin, mut brought } = self.sought(key, Lane::Worker)?;
         let blobs: Vec<Blob> = answer.blobs().collect();
         let mut files: Vec<Option<File>> = blobs.iter().map(|blob| self.local.blob(*blob)).collect();
         let lost = blobs.iter().zip(&files).filter(|(_, file)| file.is_none());
         let mut lost: Vec<Blob> = lost.map(|(blob, _)| *blob).collect();
         lost.dedup();
-        if !lost.is_empty() {
-            self.fetch(&lost, Duration::from_millis(answer.took_ms))?;
-            far = true;
+        let fetched = origin == Origin::Server || !lost.is_empty();
+        if fetched {
+            self.fetch(&answer, &lost, Lane::Worker)?;
             for (file, blob) in files.iter_mut().zip(&blobs).filter(|(file, _)| file.is_none()) {
                 *file = self.local.blob(*blob);
             }
         }
         let files = files.into_iter().collect::<Option<Vec<File>>>()?;
-        Some(Whole { answer, files, far, brought: lost })
-    }
-
-    /// Brings blobs here.
-    fn fetch(&self, blobs: &[Blob], worth: Duration) -> Option<()> {
-        let tier = self.tier.as_ref()?;
-        for batch in batches(blobs) {
-            for (blob, bytes) in batch.iter().zip(tier.blobs(batch, worth)?) {
-                self.put(Kind::Blob, blob.hash, &bytes);
-            }
-        }
-        Some(())
+        brought.extend(lost);
+        Some(Whole { answer, files, far: fetched || origin == Origin::Prefetched, brought })
     }
 
     fn send(&self, key: Hash, answer: &Answer) {
@@ -419,29 +402,28 @@ impl Store {
         }
     }
 
-    fn note_use(&self, answer: &Answer, far: bool) {
+    fn note_use(&self, answer: &Answer) {
         self.tally.bytes_out.fetch_add(answer.blobs().map(|blob| blob.len).sum(), Relaxed);
         self.tally.saved_ms.fetch_add(answer.took_ms, Relaxed);
-        if let Some(tier) = self.tier.as_ref().filter(|_| far) {
-            tier.saved(answer.took_ms);
-        }
+    }
+
+    fn lock_trouble(&self) -> MutexGuard<'_, Option<Diag>> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts a file into the store; after the first one that cannot be, no more are tried.
     fn put(&self, kind: Kind, hash: Hash, bytes: &[u8]) {
-        let trouble = || self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        if trouble().is_some() {
+        if self.lock_trouble().is_some() {
             return;
         }
         match self.local.put(kind, hash, bytes) {
             Ok(()) => _ = self.tally.bytes_in.fetch_add(bytes.len() as u64, Relaxed),
-            Err(error) => _ = trouble().get_or_insert_with(|| unwritable(self.local.root(), &error)),
+            Err(error) => {
+                _ = self.lock_trouble().get_or_insert_with(|| unwritable(self.local.root(), &error))
+            }
         }
     }
 }
-
-/// What is wrong with a record that does not fit its key.
-const ANOTHER: &str = "it has a damaged result, or that of another cook";
 
 /// What is said of a store that cannot be used.
 fn unwritable(dir: &Path, error: &io::Error) -> Diag {

@@ -10,7 +10,7 @@
 #[cfg(all(feature = "object-store", feature = "reapi"))]
 fn main() {
     use kiln_kit::Hash;
-    use kiln_kit::remote::{Address, Blob, Http, Name, Redis, Remote, Scheme};
+    use kiln_kit::remote::{Address, Blob, ClientOptions, Http, Name, Redis, Remote, Scheme};
     use std::time::{Duration, Instant};
 
     let url = std::env::args().nth(1).expect("the address of a server");
@@ -18,8 +18,13 @@ fn main() {
     let remote: Box<dyn Remote> = match address.scheme {
         Scheme::Http => Box::new(Http::new(address, None)),
         Scheme::Redis => Box::new(Redis::new(address, None)),
-        Scheme::Grpc => Box::new(kiln_remote::Reapi::new(address, None).expect("a server")),
-        _ => Box::new(kiln_remote::Bucket::new(address, std::env::vars(), false).expect("a bucket")),
+        Scheme::Grpc => {
+            Box::new(kiln_remote::Reapi::new(address, None, &ClientOptions::default()).expect("a server"))
+        }
+        _ => Box::new(
+            kiln_remote::Bucket::new(address, std::env::vars(), false, ClientOptions::default())
+                .expect("a bucket"),
+        ),
     };
     let timed =
         |what: &str, start: Instant| println!("{what}: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);

@@ -7,12 +7,14 @@
 mod grpc;
 mod message;
 
-use grpc::{Server, pieces};
+use grpc::{Server, messages};
 use kiln_kit::Hash;
-use kiln_kit::remote::{Address, Blob, Credentials, Fault, Name, Patience, Remote};
+use kiln_kit::remote::{Address, Blob, ClientOptions, Credentials, DeadlineBudget, Fault, Name, Remote};
 use message::*;
 use prost::Message;
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -56,9 +58,13 @@ struct Abilities {
 
 impl Reapi {
     /// The server at an address, whose path is the name of the instance. Nothing is sent yet.
-    pub fn new(address: Address, credentials: Option<&Credentials>) -> Result<Reapi, String> {
+    pub fn new(
+        address: Address,
+        credentials: Option<&Credentials>,
+        options: &ClientOptions,
+    ) -> Result<Reapi, String> {
         Ok(Reapi {
-            server: Server::new(&address, credentials.map(Credentials::authorization))?,
+            server: Server::new(&address, credentials.map(Credentials::authorization), options)?,
             instance: address.path.trim_matches('/').to_owned(),
             address,
             abilities: OnceLock::new(),
@@ -70,11 +76,22 @@ impl Reapi {
     fn abilities(&self) -> Result<Abilities, Fault> {
         let ask = || {
             let request = GetCapabilitiesRequest { instance_name: self.instance.clone() };
-            let capabilities: Option<ServerCapabilities> = self.server.ask(CAPABILITIES, request, small())?;
+            let capabilities: Option<ServerCapabilities> =
+                self.server.ask(CAPABILITIES, request, self.small())?;
             let cache = capabilities.and_then(|all| all.cache_capabilities);
             read_abilities(&cache.ok_or(Fault::Garbled("it is no cache"))?)
         };
         self.abilities.get_or_init(ask).clone()
+    }
+
+    /// Returns the budget of a request whose messages have a few bytes.
+    fn small(&self) -> DeadlineBudget {
+        DeadlineBudget::new(self.server.timeout, 0, Duration::ZERO)
+    }
+
+    /// Returns the budget of a request with one message of this length, whose progress cannot be observed.
+    fn message(&self, len: u64) -> DeadlineBudget {
+        DeadlineBudget::for_message(self.server.timeout, len)
     }
 
     fn resource(&self, within: &str, blob: Blob) -> String {
@@ -90,12 +107,12 @@ impl Reapi {
             inline_stdout: true,
             digest_function: SHA256,
         };
-        let Some(mut result) = self.server.ask::<_, ActionResult>(GET_ACTION, request, small())? else {
+        let Some(mut result) = self.server.ask::<_, ActionResult>(GET_ACTION, request, self.small())? else {
             return Ok(None);
         };
         if let Some(digest) = result.stdout_digest.take().filter(|_| result.stdout_raw.is_empty()) {
             let blob = blob_of(&digest).filter(|blob| blob.len <= limit);
-            let blob = blob.ok_or(Fault::Garbled("it has a record that is none of ours"))?;
+            let blob = blob.ok_or(Fault::Damaged("a record is not one of ours"))?;
             let Some(bytes) = self.get_blobs(&[blob], Duration::ZERO)?.pop().flatten() else {
                 return Ok(None);
             };
@@ -104,36 +121,39 @@ impl Reapi {
         Ok(Some(result.encode_to_vec()))
     }
 
-    /// Reads a blob in pieces.
-    fn read(&self, blob: Blob, worth: Duration) -> Result<Option<Vec<u8>>, Fault> {
-        let mut bytes = Vec::new();
+    /// Reads a blob in pieces; returns whether the server has it.
+    fn read(&self, blob: Blob, into: &mut dyn Write, worth: Duration) -> Result<bool, Fault> {
         let request = ReadRequest { resource_name: self.resource("", blob) };
-        let read =
-            self.server.receive(READ, request, Patience::new(blob.len, worth), |part: ReadResponse| {
-                bytes.extend_from_slice(&part.data);
-                match bytes.len() as u64 > blob.len {
-                    true => Err(Fault::Garbled("it sends more than it should")),
-                    false => Ok(part.data.len()),
-                }
-            })?;
-        Ok(read.map(|()| bytes))
+        let (budget, mut left) = (DeadlineBudget::new(self.server.timeout, blob.len, worth), blob.len);
+        let read = self.server.receive(READ, request, budget, |part: ReadResponse| {
+            left = left
+                .checked_sub(part.data.len() as u64)
+                .ok_or(Fault::Damaged("a blob is longer than it should be"))?;
+            into.write_all(&part.data).map_err(|e| Fault::Disk(e.to_string()))?;
+            Ok(part.data.len())
+        })?;
+        Ok(read.is_some())
     }
 
-    /// Writes a blob in pieces.
-    fn write(&self, blob: Blob, bytes: &[u8]) -> Result<(), Fault> {
-        let name = self.resource(&format!("uploads/{}/", self.upload()), blob);
-        let count = bytes.len().div_ceil(PIECE).max(1);
-        let mut requests = Vec::with_capacity(count);
-        for n in 0..count {
-            let (start, end) = (n * PIECE, bytes.len().min((n + 1) * PIECE));
-            requests.push(WriteRequest {
-                resource_name: if n == 0 { name.clone() } else { String::new() },
-                write_offset: start as i64,
-                finish_write: n + 1 == count,
-                data: bytes[start..end].to_vec(),
-            });
-        }
-        let written: Option<WriteResponse> = self.server.send(WRITE, pieces(requests), whole(blob.len))?;
+    /// Writes a blob in pieces, each read when it is sent.
+    fn write(&self, blob: Blob, mut from: impl Read + Send + 'static) -> Result<(), Fault> {
+        let mut name = Some(self.resource(&format!("uploads/{}/", self.upload()), blob));
+        let (mut offset, mut finished) = (0, false);
+        let requests = std::iter::from_fn(move || {
+            if finished {
+                return None;
+            }
+            let mut data = Vec::new();
+            // A file that cannot be read ends the upload early, and the server refuses it.
+            let _ = (&mut from).take(PIECE as u64).read_to_end(&mut data);
+            let write_offset = offset as i64;
+            offset += data.len() as u64;
+            finished = offset >= blob.len || data.is_empty();
+            let resource_name = name.take().unwrap_or_default();
+            Some(WriteRequest { resource_name, write_offset, finish_write: finished, data })
+        });
+        let budget = self.message(blob.len);
+        let written: Option<WriteResponse> = self.server.send(WRITE, messages(requests), budget)?;
         match written {
             // Less than all is said by a server that has it already.
             Some(written) if written.committed_size == blob.len as i64 || written.committed_size == -1 => {
@@ -173,7 +193,7 @@ impl Remote for Reapi {
                     inline_stdout: false,
                     digest_function: SHA256,
                 };
-                Ok(self.server.ask::<_, ActionResult>(GET_ACTION, request, small())?.is_some())
+                Ok(self.server.ask::<_, ActionResult>(GET_ACTION, request, self.small())?.is_some())
             }
             Name::Blob(blob) => Ok(self.missing(&[blob])?.is_empty()),
         }
@@ -199,20 +219,25 @@ impl Remote for Reapi {
             action_result: Some(result),
             digest_function: SHA256,
         };
-        self.server.ask::<_, ActionResult>(UPDATE_ACTION, request, small()).map(drop)
+        self.server.ask::<_, ActionResult>(UPDATE_ACTION, request, self.small()).map(drop)
     }
 
     fn get_blobs(&self, blobs: &[Blob], worth: Duration) -> Result<Vec<Option<Vec<u8>>>, Fault> {
         let total = blobs.iter().fold(0u64, |total, blob| total.saturating_add(blob.len));
         if total > self.abilities()?.batch {
-            return blobs.iter().map(|blob| self.read(*blob, worth)).collect();
+            let read = |blob: &Blob| {
+                let mut bytes = Vec::new();
+                Ok(self.read(*blob, &mut bytes, worth)?.then_some(bytes))
+            };
+            return blobs.iter().map(read).collect();
         }
         let request = BatchReadBlobsRequest {
             instance_name: self.instance.clone(),
             digests: blobs.iter().map(|blob| Digest::from(*blob)).collect(),
             digest_function: SHA256,
         };
-        let response: Option<BatchReadBlobsResponse> = self.server.ask(BATCH_READ, request, whole(total))?;
+        let response: Option<BatchReadBlobsResponse> =
+            self.server.ask(BATCH_READ, request, self.message(total))?;
         let mut found = HashMap::new();
         for BlobRead { digest, data, status } in response.map(|all| all.responses).unwrap_or_default() {
             match status.map_or((0, String::new()), |status| (status.code, status.message)) {
@@ -239,7 +264,8 @@ impl Remote for Reapi {
             blob_digests: blobs.iter().map(|blob| Digest::from(*blob)).collect(),
             digest_function: SHA256,
         };
-        let response: Option<FindMissingBlobsResponse> = self.server.ask(FIND_MISSING, request, small())?;
+        let response: Option<FindMissingBlobsResponse> =
+            self.server.ask(FIND_MISSING, request, self.small())?;
         let missing = response.map(|all| all.missing_blob_digests).unwrap_or_default();
         Ok(blobs.iter().filter(|blob| missing.contains(&Digest::from(**blob))).copied().collect())
     }
@@ -247,7 +273,7 @@ impl Remote for Reapi {
     fn put_blobs(&self, blobs: &[(Blob, Vec<u8>)]) -> Result<(), Fault> {
         let total = blobs.iter().fold(0u64, |total, (blob, _)| total.saturating_add(blob.len));
         if total > self.abilities()?.batch {
-            return blobs.iter().try_for_each(|(blob, bytes)| self.write(*blob, bytes));
+            return blobs.iter().try_for_each(|(blob, bytes)| self.write(*blob, Cursor::new(bytes.clone())));
         }
         let data =
             |(blob, bytes): &(Blob, Vec<u8>)| BlobData { digest: Some((*blob).into()), data: bytes.clone() };
@@ -257,7 +283,7 @@ impl Remote for Reapi {
             digest_function: SHA256,
         };
         let response: Option<BatchUpdateBlobsResponse> =
-            self.server.ask(BATCH_UPDATE, request, whole(total))?;
+            self.server.ask(BATCH_UPDATE, request, self.message(total))?;
         for BlobStored { status, .. } in response.map(|all| all.responses).unwrap_or_default() {
             if let Some(Status { code, message }) = status.filter(|status| status.code != 0) {
                 return Err(Fault::Refused(format!("{:?}: {message:.120}", tonic::Code::from(code))));
@@ -266,19 +292,21 @@ impl Remote for Reapi {
         Ok(())
     }
 
+    fn get_to(&self, blob: Blob, into: &mut dyn Write, worth: Duration) -> Result<bool, Fault> {
+        self.abilities()?;
+        self.read(blob, into, worth)
+    }
+
+    fn put_from(&self, blob: Blob, mut file: &File) -> Result<(), Fault> {
+        self.abilities()?;
+        let disk = |e: std::io::Error| Fault::Disk(e.to_string());
+        file.seek(SeekFrom::Start(0)).map_err(disk)?;
+        self.write(blob, file.try_clone().map_err(disk)?)
+    }
+
     fn name(&self) -> String {
         self.address.to_string()
     }
-}
-
-/// What is asked in a few bytes and answered so.
-fn small() -> Patience {
-    Patience::new(0, Duration::ZERO)
-}
-
-/// For what goes or comes as one, so that what is on its way cannot be counted.
-fn whole(len: u64) -> Patience {
-    Patience::in_one(len)
 }
 
 fn action(key: Hash) -> Digest {

@@ -3,7 +3,7 @@
 #![cfg(all(feature = "object-store", feature = "reapi"))]
 
 use kiln_kit::Hash;
-use kiln_kit::remote::{Address, Blob, Credentials, Fault, Name, Remote};
+use kiln_kit::remote::{Address, Blob, ClientOptions, Credentials, Fault, Name, Remote};
 use kiln_remote::{Bucket, Reapi};
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -24,10 +24,15 @@ fn remotes(port: u16) -> Vec<Box<dyn Remote>> {
         ("AWS_SESSION_TOKEN", SECRET),
     ];
     let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let bucket = Bucket::new(Address::parse("s3://bucket/team", false).unwrap(), vars, false);
+    let bucket = Bucket::new(
+        Address::parse("s3://bucket/team", false).unwrap(),
+        vars,
+        false,
+        ClientOptions::default(),
+    );
     let credentials = Credentials::token(SECRET);
     let address = Address::parse(&format!("grpc://127.0.0.1:{port}/kiln"), false).unwrap();
-    let reapi = Reapi::new(address, credentials.as_ref());
+    let reapi = Reapi::new(address, credentials.as_ref(), &ClientOptions::default());
     vec![Box::new(bucket.unwrap()), Box::new(reapi.unwrap())]
 }
 
@@ -105,7 +110,9 @@ fn nobody_gives_credentials() {
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let vars = [("AWS_ENDPOINT_URL", &endpoint), ("AWS_METADATA_ENDPOINT", &endpoint)];
     let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let bucket = Bucket::new(Address::parse("s3://bucket", false).unwrap(), vars, false).unwrap();
+    let bucket =
+        Bucket::new(Address::parse("s3://bucket", false).unwrap(), vars, false, ClientOptions::default())
+            .unwrap();
     let start = Instant::now();
     std::thread::scope(|scope| {
         for n in 0..16u8 {
@@ -126,7 +133,9 @@ fn plain_endpoints_elsewhere_are_refused() {
         ("AWS_SECRET_ACCESS_KEY", SECRET),
     ];
     let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let bucket = Bucket::new(Address::parse("s3://bucket", false).unwrap(), vars, false).unwrap();
+    let bucket =
+        Bucket::new(Address::parse("s3://bucket", false).unwrap(), vars, false, ClientOptions::default())
+            .unwrap();
     let refused = bucket.has(Name::Record(Hash::of(b"key"))).unwrap_err();
     assert!(matches!(&refused, Fault::Refused(why) if why.contains("not encrypted")), "{refused}");
 }

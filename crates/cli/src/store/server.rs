@@ -4,8 +4,12 @@
 //! trusted project named. A server that another project names gets none, is only read from, and has to encrypt.
 
 use super::{Sources, Var, bad, text};
+use crate::cache_client;
 use kiln_kit::Diag;
-use kiln_kit::remote::{Address, BadAddress, Credentials, Fault, Http, Name, Policy, Redis, Remote, Scheme};
+use kiln_kit::remote::{
+    Address, BadAddress, ClientOptions, Credentials, Fault, Http, Name, Policy, Redis, Remote, RemoteLimits,
+    Scheme,
+};
 use kiln_kit::store::settings::CachePolicy;
 use std::time::Duration;
 
@@ -13,6 +17,7 @@ use std::time::Duration;
 pub(super) struct Server {
     pub(super) address: Address,
     credentials: Option<Credentials>,
+    options: ClientOptions,
     pub(super) policy: Policy,
     /// Whether only the file of a project names it that is not trusted.
     pub(super) is_untrusted: bool,
@@ -67,6 +72,7 @@ pub(super) fn choose(
     };
     let is_bucket = matches!(address.scheme, Scheme::S3 | Scheme::Gcs | Scheme::Azure);
     let mut credentials = credentials(var)?;
+    let mut options = cache_client::options(&address, var)?;
     if let Some(project) = stranger.filter(|_| !sources.user.binds_credentials_to(&address)) {
         let bind = if is_bucket {
             format!("{}", Address { path: String::new(), ..address.clone() })
@@ -87,13 +93,16 @@ pub(super) fn choose(
             )));
             return Ok(None);
         }
-        if credentials.take().is_some() {
+        // Headers and client certificates are credentials, too.
+        let is_secret = options.has_secrets();
+        options = options.without_secrets();
+        if credentials.take().is_some() || is_secret {
             warnings.push(warn(format!(
                 "your credentials are not sent to {address}, because only this project names it"
             )));
         }
     }
-    Ok(Some(Server { address, credentials, policy, is_untrusted: stranger.is_some(), plain }))
+    Ok(Some(Server { address, credentials, options, policy, is_untrusted: stranger.is_some(), plain }))
 }
 
 /// The use that is made of the server; `None` for none. A project that is not trusted does not have results sent.
@@ -157,20 +166,28 @@ fn truth(var: Var<'_>, name: &str) -> Result<Option<bool>, Diag> {
 }
 
 impl Server {
+    /// The limits on transfers.
+    pub(super) fn limits(&self) -> RemoteLimits {
+        self.options.limits
+    }
+
     /// The server by its protocol. One that this program cannot talk to is like one that is dead.
     pub(super) fn remote(&self) -> Box<dyn Remote> {
-        let (address, credentials) = (self.address.clone(), self.credentials.clone());
+        let (address, credentials, options) =
+            (self.address.clone(), self.credentials.clone(), self.options.clone());
         let made: Result<Box<dyn Remote>, String> = match address.scheme {
-            Scheme::Http => return Box::new(Http::new(address, credentials)),
-            Scheme::Redis => return Box::new(Redis::new(address, credentials)),
+            Scheme::Http => return Box::new(Http::with_options(address, credentials, options)),
+            Scheme::Redis => return Box::new(Redis::with_options(address, credentials, options)),
             #[cfg(feature = "reapi")]
-            Scheme::Grpc => kiln_remote::Reapi::new(address, credentials.as_ref()).map(|r| Box::new(r) as _),
+            Scheme::Grpc => {
+                kiln_remote::Reapi::new(address, credentials.as_ref(), &options).map(|r| Box::new(r) as _)
+            }
             #[cfg(feature = "object-store")]
             Scheme::S3 | Scheme::Gcs | Scheme::Azure => {
                 let vars = std::env::vars_os();
                 let vars = vars
                     .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-                kiln_remote::Bucket::new(address, vars, self.plain).map(|b| Box::new(b) as _)
+                kiln_remote::Bucket::new(address, vars, self.plain, options).map(|b| Box::new(b) as _)
             }
             #[cfg(not(feature = "reapi"))]
             Scheme::Grpc => Err("this program was built without the feature reapi".to_owned()),

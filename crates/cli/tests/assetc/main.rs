@@ -1,6 +1,7 @@
 //! `assetc` end to end: the real executable in a directory of its own.
 
 mod basics;
+mod cache_server;
 mod commands;
 mod concurrency;
 mod config;
@@ -20,6 +21,8 @@ mod models;
 mod packs;
 mod permissions;
 mod project;
+#[path = "../../../kit/tests/store/relay.rs"]
+mod relay;
 mod report;
 #[path = "../../../kit/tests/store/server.rs"]
 #[allow(dead_code, reason = "the server is shared with the tests of the store")]

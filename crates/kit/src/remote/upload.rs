@@ -1,12 +1,13 @@
-//! Results on their way to a server, behind the back of the cooks.
+//! Uploads to a server, in the background.
 //!
-//! A few threads send what is in the local store; the queue holds names, not bytes. An encoder never waits for them: when
-//! the queue is full, or the server in trouble, what should have been sent is not. At the end of a run the queue is
-//! drained, for a time.
+//! A few threads send what is in the local store; the queue holds names, not bytes. A worker never waits for them: when
+//! the queue is full, or uploads have stopped, an entry is not sent. At the end of a run the queue is drained, for a
+//! limited time.
 
-use super::{Blob, LONGEST_TRAVELLER, Name, Tier, batches};
+use super::{BATCH_BYTES, Blob, Fault, Name, Tier, batches};
 use crate::Hash;
 use std::collections::VecDeque;
+use std::fs::File;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
@@ -34,6 +35,8 @@ pub(crate) trait Source: Send + Sync + 'static {
     fn record(&self, key: Hash) -> Option<Vec<u8>>;
     /// Bytes, checked.
     fn blob(&self, blob: Blob) -> Option<Vec<u8>>;
+    /// A file with the bytes, checked.
+    fn file(&self, blob: Blob) -> Option<File>;
     /// Our record with what the server's one has more; `None` when the server's is as good.
     fn merge(&self, key: Hash, theirs: &[u8]) -> Option<Vec<u8>>;
     /// Returns whether records are used only with our signature.
@@ -90,7 +93,7 @@ impl Uploads {
 
     /// Takes a job, unless there are too many.
     pub(crate) fn add(&self, job: Job) {
-        if job.blobs.iter().any(|blob| blob.len > LONGEST_TRAVELLER) {
+        if !job.blobs.iter().all(|blob| self.tier.admits(*blob)) {
             return;
         }
         let mut state = self.queue.lock();
@@ -147,36 +150,71 @@ fn next(queue: &Queue) -> Option<Job> {
 fn has_record(tier: &Tier, source: &dyn Source, key: Hash) -> Option<bool> {
     let name = Name::Record(key);
     if !source.signs() {
-        return tier.write(|remote| remote.has(name));
+        return tier.write(name, |remote| remote.has(name));
     }
-    let theirs = tier.write(|remote| remote.get(name, crate::store::LONGEST_RECORD, Duration::ZERO))?;
+    let theirs = get_record(tier, name)?;
     Some(theirs.is_some_and(|theirs| source.is_signed(key, &theirs)))
 }
 
-/// Sends a record and what it needs; the record last, so that whoever finds it finds everything.
+/// Sends a record and the blobs that it names; the record last, so that whoever finds it finds everything. Objects that
+/// the server has are not sent, unless this run has found them damaged.
 fn send(tier: &Tier, source: &dyn Source, job: &Job) -> Option<()> {
-    let count = |bytes: usize| tier.bytes_up.fetch_add(bytes as u64, Relaxed);
     let name = Name::Record(job.key);
-    let record = if job.merges {
-        let theirs = tier.write(|remote| remote.get(name, crate::store::LONGEST_RECORD, Duration::ZERO))?;
-        match theirs {
-            Some(theirs) => source.merge(job.key, &theirs)?,
-            None => source.record(job.key)?,
-        }
-    } else {
-        if !job.replaces && has_record(tier, source, job.key)? {
-            return Some(());
-        }
-        let missing = tier.write(|remote| remote.missing(&job.blobs))?;
-        for batch in batches(&missing) {
-            let read = |blob: &Blob| Some((*blob, source.blob(*blob)?));
-            let blobs = batch.iter().map(read).collect::<Option<Vec<_>>>()?;
-            tier.write(|remote| remote.put_blobs(&blobs))?;
-            blobs.iter().for_each(|(_, bytes)| _ = count(bytes.len()));
-        }
-        source.record(job.key)?
-    };
-    tier.write(|remote| remote.put(name, &record))?;
-    count(record.len());
+    let record = if job.merges { merged(tier, source, job.key)? } else { with_blobs(tier, source, job)? };
+    tier.write(name, |remote| remote.put(name, &record))?;
+    sent(tier, name, record.len() as u64);
     Some(())
+}
+
+/// Returns our record, merged with that of the server; `None` when the server needs none.
+fn merged(tier: &Tier, source: &dyn Source, key: Hash) -> Option<Vec<u8>> {
+    let name = Name::Record(key);
+    match get_record(tier, name)? {
+        Some(theirs) => source.merge(key, &theirs),
+        None => source.record(key),
+    }
+}
+
+/// Gets a record that ours is compared with. A damaged one is none: ours takes its place.
+fn get_record(tier: &Tier, name: Name) -> Option<Option<Vec<u8>>> {
+    tier.write(name, |remote| match remote.get(name, crate::store::LONGEST_RECORD, Duration::ZERO) {
+        Err(Fault::Damaged(_)) => Ok(None),
+        found => found,
+    })
+}
+
+/// Sends the blobs of a record; returns the record once all of them are on the server, `None` when one could not be
+/// sent or the server has everything.
+fn with_blobs(tier: &Tier, source: &dyn Source, job: &Job) -> Option<Vec<u8>> {
+    let name = Name::Record(job.key);
+    let is_damaged = |blob: &Blob| tier.damaged.contains(Name::Blob(*blob));
+    let (damaged, others): (Vec<Blob>, Vec<Blob>) = job.blobs.iter().copied().partition(is_damaged);
+    let replaces = job.replaces || tier.damaged.contains(name) || !damaged.is_empty();
+    if !replaces && has_record(tier, source, job.key)? {
+        return None;
+    }
+    let mut wanted = tier.write(name, |remote| remote.missing(&others))?;
+    wanted.extend(damaged);
+    for batch in batches(&wanted) {
+        match batch {
+            [blob] if blob.len > BATCH_BYTES => {
+                let file = source.file(*blob)?;
+                tier.write(Name::Blob(*blob), |remote| remote.put_from(*blob, &file))?;
+            }
+            batch => {
+                let read = |blob: &Blob| Some((*blob, source.blob(*blob)?));
+                let blobs = batch.iter().map(read).collect::<Option<Vec<_>>>()?;
+                tier.write(batch.first().map_or(name, |blob| Name::Blob(*blob)), |remote| {
+                    remote.put_blobs(&blobs)
+                })?;
+            }
+        }
+        batch.iter().for_each(|blob| sent(tier, Name::Blob(*blob), blob.len));
+    }
+    source.record(job.key)
+}
+
+fn sent(tier: &Tier, name: Name, bytes: u64) {
+    tier.bytes_up.fetch_add(bytes, Relaxed);
+    tier.damaged.replaced(name);
 }

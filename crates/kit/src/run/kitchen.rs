@@ -1,5 +1,6 @@
 //! Cooks what is stale: as many sources at a time as memory admits, and publishes what came out in batches.
 
+use super::prefetch::Prefetch;
 use super::{Done, Event, Memory, Plan, State, Task, conflict, journal, remove};
 use crate::cache::Cache;
 use crate::cook::{Cook, Emitted, unwritable};
@@ -10,7 +11,7 @@ use crate::ownership::{Admission, OwnedPaths, Replace, admit, is_recorded};
 use crate::record::{Output, Record};
 use crate::share::{WorkKey, Works};
 use crate::stale::{Why, World};
-use crate::store::Looks;
+use crate::store::{Looks, Store};
 use crate::{Diag, RelPath};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
@@ -111,16 +112,41 @@ impl<'a, T: Task> Kitchen<'a, T> {
             return;
         }
         self.claim_fresh(&stale);
+        let prefetch = Prefetch::new(stale.iter().map(|(_, index, _)| *index).collect());
+        let threads = self.plan.store.filter(|_| !self.plan.force).map_or(0, Store::prefetchers);
+        let threads = threads.min(stale.len());
         let queue = Mutex::new(stale.into_iter().peekable());
-        self.plan.pool.broadcast(|_| {
-            while let Some((weight, index, why)) = self.next(&queue) {
-                self.cook(weight, index, why, !self.plan.force);
-                self.memory.release(weight);
+        std::thread::scope(|scope| {
+            for n in 0..threads {
+                let thread = std::thread::Builder::new().name(format!("kiln-prefetch-{n}"));
+                // Without the thread the workers look everything up themselves.
+                let _ = thread.spawn_scoped(scope, || self.prefetch(&prefetch));
             }
+            self.cook_queue(&queue, &prefetch);
+            prefetch.cancel();
         });
         self.plan.pool.install(|| {
             self.publish(std::mem::take(&mut *lock(&self.batch)));
             self.settle_disputes();
+        });
+    }
+
+    fn prefetch(&self, prefetch: &Prefetch) {
+        let Some(store) = self.plan.store else { return };
+        let is_over = || self.plan.events.is_over() || store.prefetchers() == 0;
+        prefetch.work(is_over, |index| {
+            let task = &self.tasks[index];
+            store.prefetch(&self.looks, task.fingerprint(), task.source());
+        });
+    }
+
+    fn cook_queue(&self, queue: &Mutex<Queue>, prefetch: &Prefetch) {
+        self.plan.pool.broadcast(|_| {
+            while let Some((weight, index, why)) = self.next(queue) {
+                prefetch.wait_for(index);
+                self.cook(weight, index, why, !self.plan.force);
+                self.memory.release(weight);
+            }
         });
     }
 

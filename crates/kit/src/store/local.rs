@@ -222,6 +222,13 @@ impl Local {
         format!("{}-{}-{n}", std::process::id(), since.as_nanos())
     }
 
+    /// Starts a blob that arrives in pieces.
+    pub(crate) fn incoming(&self) -> io::Result<Incoming<'_>> {
+        let (tmp, temporary) = (self.dir.dir(TMP)?, self.temporary());
+        let file = tmp.create(&temporary)?;
+        Ok(Incoming { local: self, tmp, temporary, file, sha: Sha256::new(), len: 0 })
+    }
+
     fn open_used(&self, kind: Kind, hash: Hash) -> Option<File> {
         let (dir, name) = self.shard(kind, hash).ok()?;
         let file = dir.open(&name).ok()?;
@@ -325,6 +332,47 @@ fn not_owned(root: &Path, entry: &str) -> Diag {
     Diag::warning("cache-dir-not-owned", message)
         .path(root.display())
         .hint("name an empty directory, or one that does not exist yet, in KILN_CACHE_DIR")
+}
+
+/// A blob that is being received: a temporary file, hashed as it is written. It is removed unless it is committed.
+pub(crate) struct Incoming<'a> {
+    local: &'a Local,
+    tmp: Dir,
+    temporary: String,
+    file: File,
+    sha: Sha256,
+    len: u64,
+}
+
+impl Incoming<'_> {
+    /// Returns whether what was written is this blob.
+    pub(crate) fn is(&self, blob: Blob) -> bool {
+        self.len == blob.len && Hash(self.sha.clone().finalize().into()) == blob.hash
+    }
+
+    /// Moves the file to its place.
+    pub(crate) fn commit(self, blob: Blob) -> io::Result<()> {
+        self.local.place(&self.tmp, &self.temporary, Kind::Blob, blob.hash)
+    }
+}
+
+impl Write for Incoming<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.file.write(bytes)?;
+        self.sha.update(&bytes[..n]);
+        self.len += n as u64;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Incoming<'_> {
+    fn drop(&mut self) {
+        let _ = self.tmp.remove(&self.temporary);
+    }
 }
 
 fn hash_of(file: &mut File) -> io::Result<Hash> {

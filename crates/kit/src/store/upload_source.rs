@@ -5,6 +5,7 @@ use super::local::Local;
 use super::seal::Seal;
 use crate::Hash;
 use crate::remote::{Blob, Source};
+use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -22,6 +23,10 @@ impl Source for UploadSource {
     fn blob(&self, blob: Blob) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         self.local.blob(blob)?.read_to_end(&mut bytes).ok().map(|_| bytes)
+    }
+
+    fn file(&self, blob: Blob) -> Option<File> {
+        self.local.blob(blob)
     }
 
     fn merge(&self, key: Hash, theirs: &[u8]) -> Option<Vec<u8>> {

@@ -1,10 +1,15 @@
 //! The store under the engine: what is found again and where, that a found result cannot be told from a cooked one, and
 //! that damage costs cooks and nothing else, be it on disk or on a server.
 
+mod damaged;
 mod faults;
+mod network;
 mod project;
+mod relay;
 mod server;
 mod servers;
+mod slow;
+mod streaming;
 
 use kiln_kit::{Fs, Hash, State, Store};
 use project::{FILES, Project, path};

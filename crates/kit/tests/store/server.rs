@@ -36,6 +36,14 @@ pub(crate) enum Fault {
     Huge,
     /// Not HTTP at all.
     Garbage,
+    /// Every answer comes after so many milliseconds.
+    Latency(u64),
+    /// A status with `Retry-After` of so many seconds, for the first so many requests.
+    Busy(u16, u64, usize),
+    /// A second response that nobody asked for follows the first one at once.
+    LeftOver,
+    /// The object is ten bytes shorter than it was.
+    Cut,
 }
 
 /// When it goes wrong: for requests whose method and kind match, after the first so many of them.
@@ -53,6 +61,9 @@ struct Shared {
     matching: AtomicUsize,
     requests: AtomicUsize,
     seen: Mutex<Vec<String>>,
+    headers: Mutex<Vec<(String, String)>>,
+    in_flight: AtomicUsize,
+    most_in_flight: AtomicUsize,
     ended: AtomicBool,
 }
 
@@ -105,6 +116,26 @@ impl Server {
         *self.shared.kept.lock().unwrap() = kept;
     }
 
+    /// Stops misbehaving.
+    pub(crate) fn recover(&self) {
+        *self.shared.fault.lock().unwrap() = None;
+    }
+
+    /// Every header that came, with its name in lower case.
+    pub(crate) fn headers(&self) -> Vec<(String, String)> {
+        self.shared.headers.lock().unwrap().clone()
+    }
+
+    /// The most requests that were in flight at a time.
+    pub(crate) fn most_in_flight(&self) -> usize {
+        self.shared.most_in_flight.load(Relaxed)
+    }
+
+    /// The port on this machine.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// The values of the header `Authorization`, one a request.
     pub(crate) fn authorizations(&self) -> Vec<String> {
         self.shared.seen.lock().unwrap().clone()
@@ -125,29 +156,47 @@ fn serve(stream: &TcpStream, shared: &Shared) -> Option<()> {
         reader.read_line(&mut line).ok().filter(|n| *n > 0)?;
         let mut words = line.split(' ');
         let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
-        let mut length = 0;
+        let (mut length, mut expects) = (0, false);
         loop {
             let mut header = String::new();
             reader.read_line(&mut header).ok().filter(|n| *n > 0)?;
             let Some((name, value)) = header.trim_end().split_once(": ") else { break };
-            match name {
-                "Content-Length" => length = value.parse().unwrap(),
-                "Authorization" => shared.seen.lock().unwrap().push(value.to_owned()),
+            let name = name.to_ascii_lowercase();
+            match name.as_str() {
+                "content-length" => length = value.parse().unwrap(),
+                "authorization" => shared.seen.lock().unwrap().push(value.to_owned()),
+                "expect" => expects = true,
                 _ => {}
             }
+            shared.headers.lock().unwrap().push((name, value.to_owned()));
         }
         shared.requests.fetch_add(1, Relaxed);
+        let in_flight = shared.in_flight.fetch_add(1, Relaxed) + 1;
+        shared.most_in_flight.fetch_max(in_flight, Relaxed);
         let fault = shared.fault.lock().unwrap().and_then(|(fault, when)| {
             let matches = method.starts_with(when.method) && path.contains(when.kind);
             let before = if matches { shared.matching.fetch_add(1, Relaxed) } else { 0 };
-            (matches && before >= when.after).then_some(fault)
+            let over = matches!(fault, Fault::Busy(.., count) if before >= when.after + count);
+            (matches && before >= when.after && !over).then_some(fault)
         });
         if fault == Some(Fault::BlackHole) {
             return hold(stream);
         }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).ok()?;
-        answer(stream, shared, &method, &path, body, fault)?;
+        if let Some(Fault::Latency(ms)) = fault {
+            std::thread::sleep(Duration::from_millis(ms));
+        }
+        let mut body = Vec::new();
+        let refused = expects && matches!(fault, Some(Fault::Status(_)));
+        if expects && !refused {
+            (&mut &*stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n").ok()?;
+        }
+        if !refused {
+            body.resize(length, 0);
+            reader.read_exact(&mut body).ok()?;
+        }
+        let answered = answer(stream, shared, &method, &path, body, fault);
+        shared.in_flight.fetch_sub(1, Relaxed);
+        answered.filter(|()| !refused)?;
     }
 }
 
@@ -173,7 +222,8 @@ fn answer(
         (_, None) => (404, b"not here".to_vec()),
     };
     match fault {
-        Some(Fault::Status(other)) => (status, bytes) = (other, b"trouble".to_vec()),
+        Some(Fault::Status(other) | Fault::Busy(other, ..)) => (status, bytes) = (other, b"trouble".to_vec()),
+        Some(Fault::Cut) if status == 200 => bytes.truncate(bytes.len().saturating_sub(10)),
         Some(Fault::HeadOnly) if method == "HEAD" => status = 200,
         Some(Fault::HeadOnly) if method == "GET" => (status, bytes) = (404, vec![]),
         Some(Fault::WrongBytes) if status == 200 => *bytes.last_mut()? ^= 1,
@@ -183,8 +233,24 @@ fn answer(
             others.sort();
             bytes = others.first()?.1.clone();
         }
-        None if method == "PUT" => _ = kept.insert(path.to_owned(), body),
         _ => {}
+    }
+    // What is acknowledged is kept.
+    let acknowledges = matches!(
+        fault,
+        None | Some(
+            Fault::Latency(_)
+                | Fault::LeftOver
+                | Fault::WrongBytes
+                | Fault::Another
+                | Fault::Cut
+                | Fault::HeadOnly
+                | Fault::Stall
+                | Fault::Reset
+        )
+    );
+    if method == "PUT" && acknowledges {
+        kept.insert(path.to_owned(), body);
     }
     drop(kept);
     let length = match fault {
@@ -193,6 +259,9 @@ fn answer(
         _ => bytes.len().to_string(),
     };
     let mut head = format!("HTTP/1.1 {status} Whatever\r\nContent-Length: {length}\r\n\r\n");
+    if let Some(Fault::Busy(_, seconds, _)) = fault {
+        head.insert_str(head.len() - 2, &format!("Retry-After: {seconds}\r\n"));
+    }
     if method == "HEAD" {
         bytes.clear();
     }
@@ -229,6 +298,11 @@ fn answer(
         Some(Fault::Reset) => {
             stream.write_all(&bytes[..half]).ok()?;
             return None;
+        }
+        Some(Fault::LeftOver) => {
+            // In one piece with the body, so that the client has it when the response ends.
+            bytes.extend(b"HTTP/1.1 200 Whatever\r\nContent-Length: 5\r\n\r\nwrong");
+            stream.write_all(&bytes).ok()?;
         }
         _ => stream.write_all(&bytes).ok()?,
     }

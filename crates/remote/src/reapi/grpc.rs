@@ -1,6 +1,6 @@
 //! Calls to a gRPC server that end in time, whatever the server does.
 
-use kiln_kit::remote::{Address, Fault, Patience};
+use kiln_kit::remote::{Address, ClientOptions, DeadlineBudget, Fault};
 use prost::Message;
 use std::future::Future;
 use std::time::Duration;
@@ -8,14 +8,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout_at;
 use tonic::client::Grpc;
 use tonic::codegen::http::uri::PathAndQuery;
-use tonic::codegen::tokio_stream::{self, Stream, StreamExt};
-use tonic::metadata::{Ascii, MetadataValue};
-use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use tonic::codegen::tokio_stream::{self, Stream};
+use tonic::metadata::{Ascii, MetadataKey, MetadataValue};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Code, IntoRequest, Request, Status};
 use tonic_prost::ProstCodec;
-
-/// How long a connection may take to be made.
-const CONNECT: Duration = Duration::from_secs(1);
 
 /// How much of what a server says is repeated.
 const LONGEST_WORD: usize = 120;
@@ -24,26 +21,43 @@ const LONGEST_WORD: usize = 120;
 pub(super) struct Server {
     runtime: Runtime,
     channel: Channel,
-    authorization: Option<MetadataValue<Ascii>>,
+    /// Headers of every request, `authorization` among them.
+    metadata: Vec<(MetadataKey<Ascii>, MetadataValue<Ascii>)>,
+    pub(super) timeout: Duration,
 }
 
 impl Server {
-    pub(super) fn new(address: &Address, authorization: Option<String>) -> Result<Server, String> {
+    pub(super) fn new(
+        address: &Address,
+        authorization: Option<String>,
+        options: &ClientOptions,
+    ) -> Result<Server, String> {
+        let timeout = options.limits.timeout;
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let scheme = if address.tls { "https" } else { "http" };
         let endpoint =
             Endpoint::from_shared(format!("{scheme}://{}", address.authority())).map_err(|e| text(&e))?;
-        let mut endpoint = endpoint.connect_timeout(CONNECT).user_agent("kiln").map_err(|e| text(&e))?;
+        let mut endpoint = endpoint.connect_timeout(timeout).user_agent("kiln").map_err(|e| text(&e))?;
         if address.tls {
-            let tls = ClientTlsConfig::new().with_native_roots();
+            let mut tls = match options.ca() {
+                Some(pem) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem)),
+                None => ClientTlsConfig::new().with_native_roots(),
+            };
+            if let Some((chain, key)) = options.client_certificate() {
+                tls = tls.identity(Identity::from_pem(chain, key));
+            }
             endpoint = endpoint.tls_config(tls).map_err(|e| text(&e))?;
         }
-        let authorization =
-            authorization.map(|value| value.parse().map_err(|_| "its credentials cannot be sent"));
-        let authorization = authorization.transpose()?.map(|mut value: MetadataValue<Ascii>| {
+        let mut metadata = Vec::new();
+        let authorization = authorization.as_deref().map(|value| ("authorization", value));
+        for (name, value) in authorization.into_iter().chain(options.headers()) {
+            let key = MetadataKey::from_bytes(name.to_ascii_lowercase().as_bytes());
+            let key = key.map_err(|_| "a header has a name that gRPC does not send")?;
+            let mut value: MetadataValue<Ascii> =
+                value.parse().map_err(|_| "its credentials cannot be sent")?;
             value.set_sensitive(true);
-            value
-        });
+            metadata.push((key, value));
+        }
         let runtime =
             Builder::new_multi_thread().worker_threads(1).thread_name("kiln-grpc").enable_all().build();
         let runtime = runtime.map_err(|e| text(&e))?;
@@ -51,7 +65,7 @@ impl Server {
             let _inside = runtime.enter();
             endpoint.connect_lazy()
         };
-        Ok(Server { runtime, channel, authorization })
+        Ok(Server { runtime, channel, metadata, timeout })
     }
 
     /// A question with one answer; `None` when what it asks for is not there.
@@ -59,13 +73,13 @@ impl Server {
         &self,
         path: &'static str,
         question: Q,
-        patience: Patience,
+        budget: DeadlineBudget,
     ) -> Result<Option<A>, Fault>
     where
         Q: Message + 'static,
         A: Message + Default + 'static,
     {
-        self.within(patience, async {
+        self.within(budget, async {
             let mut grpc = self.grpc().await?;
             let request = self.request(question);
             grpc.unary(request, PathAndQuery::from_static(path), ProstCodec::<Q, A>::default())
@@ -79,13 +93,13 @@ impl Server {
         &self,
         path: &'static str,
         questions: impl Stream<Item = Q> + Send + 'static,
-        patience: Patience,
+        budget: DeadlineBudget,
     ) -> Result<Option<A>, Fault>
     where
         Q: Message + 'static,
         A: Message + Default + 'static,
     {
-        self.within(patience, async {
+        self.within(budget, async {
             let mut grpc = self.grpc().await?;
             let request = self.request(questions);
             let codec = ProstCodec::<Q, A>::default();
@@ -100,7 +114,7 @@ impl Server {
         &self,
         path: &'static str,
         question: Q,
-        mut patience: Patience,
+        mut budget: DeadlineBudget,
         mut take: impl FnMut(A) -> Result<usize, Fault>,
     ) -> Result<Option<()>, Fault>
     where
@@ -113,14 +127,14 @@ impl Server {
                 let codec = ProstCodec::<Q, A>::default();
                 grpc.server_streaming(self.request(question), PathAndQuery::from_static(path), codec).await
             };
-            let mut answers = match in_time(&mut patience, start).await? {
+            let mut answers = match in_time(&mut budget, start).await? {
                 Some(started) => started.into_inner(),
                 None => return Ok(None),
             };
             loop {
                 let next = async { answers.message().await };
-                match in_time(&mut patience, next).await? {
-                    Some(Some(answer)) => patience.earn(take(answer)?),
+                match in_time(&mut budget, next).await? {
+                    Some(Some(answer)) => budget.credit(take(answer)?),
                     Some(None) => return Ok(Some(())),
                     None => return Ok(None),
                 }
@@ -137,26 +151,26 @@ impl Server {
 
     fn request<Q>(&self, question: Q) -> Request<Q> {
         let mut request = question.into_request();
-        if let Some(value) = &self.authorization {
-            request.metadata_mut().insert("authorization", value.clone());
+        for (key, value) in &self.metadata {
+            request.metadata_mut().append(key.clone(), value.clone());
         }
         request
     }
 
     fn within<A>(
         &self,
-        mut patience: Patience,
+        mut budget: DeadlineBudget,
         call: impl Future<Output = Result<A, Status>>,
     ) -> Result<Option<A>, Fault> {
-        self.runtime.block_on(in_time(&mut patience, call))
+        self.runtime.block_on(in_time(&mut budget, call))
     }
 }
 
 async fn in_time<A>(
-    patience: &mut Patience,
+    budget: &mut DeadlineBudget,
     call: impl Future<Output = Result<A, Status>>,
 ) -> Result<Option<A>, Fault> {
-    let until = patience.until().ok_or(Fault::Slow)?;
+    let until = budget.deadline().ok_or(Fault::Slow)?;
     match timeout_at(until.into(), call).await {
         Err(_) => Err(Fault::Slow),
         Ok(Ok(answer)) => Ok(Some(answer)),
@@ -192,7 +206,7 @@ fn cause(status: &Status) -> String {
     error.to_string()
 }
 
-/// The pieces of something, one after the other.
-pub(super) fn pieces<Q>(items: Vec<Q>) -> impl Stream<Item = Q> {
-    tokio_stream::iter(items).map(|item| item)
+/// Returns messages one after the other, each made when it is sent.
+pub(super) fn messages<Q>(items: impl Iterator<Item = Q>) -> impl Stream<Item = Q> {
+    tokio_stream::iter(items)
 }
