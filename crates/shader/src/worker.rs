@@ -5,11 +5,11 @@
 //! worker's questions about includes, and receives the result. Messages travel in frames of at most 256 MiB.
 
 use crate::{Compiled, Include, Included, Includes, Language, Options, Source, Stage, Target};
+use core::time::Duration;
 use kiln_kit::Diag;
 use kiln_kit::wire::{Reader, Writer};
 use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
 
 /// The length of the longest frame.
 const MAX_FRAME: u32 = 256 << 20;
