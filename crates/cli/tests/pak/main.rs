@@ -110,18 +110,19 @@ fn assets_beyond_the_limits_are_errors_that_name_the_flag() {
     encoder.set_color(png::ColorType::Grayscale);
     encoder.write_header().unwrap().write_image_data(&[0; 6]).unwrap();
     project.put("art/a.png", &png);
-    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "--max-pixels", "5"]);
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "--no-cache", "--max-pixels", "5"]);
     assert!(code == 1 && err.contains("image-too-large") && err.contains("--max-pixels 6"), "{err}");
-    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "--max-memory", "5K"]);
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "--no-cache", "--max-memory", "5K"]);
     assert!(code == 1 && err.contains("memory-limit") && err.contains("art/notes.txt"), "{err}");
-    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "--time-limit", "0.000000001"]);
+    let (code, _, err) =
+        project.pak(&["bake", "pak.toml", "a.pak", "--no-cache", "--time-limit", "0.000000001"]);
     assert!(code == 1 && err.contains("time-limit") && err.contains("art/a.png"), "{err}");
     project.put("user/config.yml", "limits: {max_pixels: 5}\n");
     let user = project.path("user");
     let vars = [("KILN_CACHE", "off"), ("KILN_CONFIG_DIR", user.to_str().unwrap())];
-    let (code, _, err) = project.pak_with(&["bake", "pak.toml", "a.pak"], &vars);
+    let (code, _, err) = project.pak_with(&["bake", "pak.toml", "a.pak", "--no-cache"], &vars);
     assert!(code == 1 && err.contains("max_pixels is 5"), "{err}");
-    project.says(&["bake", "pak.toml", "a.pak", "--max-pixels", "6"]);
+    project.says(&["bake", "pak.toml", "a.pak", "--no-cache", "--max-pixels", "6"]);
 }
 
 #[test]
