@@ -407,23 +407,27 @@ fn bounds_may_be_too_small_by_a_rounding_error_only() {
 
 #[test]
 fn meshlets_hold_each_triangle_as_often_as_the_indices() {
+    let submesh = |number: usize| {
+        let at = chunk_at(&write(&sample().parts()).unwrap(), b"SUBM") + 64 * number;
+        format!("submesh at byte {at} holds other triangles")
+    };
     // Twice one triangle in the indices, twice another in the meshlets: pairs must not cancel out.
     let error = refused(|m| {
         m.indices.copy_within(0..3, 3);
         m.meshlet_triangles[0] = m.meshlet_triangles[1];
     });
-    assert!(error.contains("other triangles"), "{error}");
+    assert!(error.contains(&submesh(0)), "{error}");
     // The triangle whose hash is zero counts all the same.
     let error = refused(|m| {
         m.indices.extend([0; 3]);
         m.submeshes[1].index_count += 3;
     });
-    assert!(error.contains("other triangles"), "{error}");
+    assert!(error.contains(&submesh(1)), "{error}");
     let error = refused(|m| {
         m.meshlet_triangles.push([0; 3]);
         m.meshlets[1].triangle_count += 1;
     });
-    assert!(error.contains("other triangles"), "{error}");
+    assert!(error.contains(&submesh(1)), "{error}");
 }
 
 #[test]
@@ -468,6 +472,19 @@ fn faults_are_reported_at_the_byte_of_their_field() {
         let name = String::from_utf8_lossy(tag);
         assert!(error.to_string().contains(&place), "{name} {offset}: {error} is not {place}");
     }
+}
+
+#[test]
+fn meshlets_may_be_as_large_as_the_mesh_says() {
+    let limited = |max: [u32; 2]| {
+        let mut mesh = sample();
+        mesh.meshlet_max = max;
+        write(&mesh.parts()).map(drop).map_err(|error| error.to_string())
+    };
+    // The first meshlet has four vertices and two triangles.
+    assert_eq!(limited([4, 2]), Ok(()));
+    assert!(limited([3, 2]).unwrap_err().contains("vertex_count"));
+    assert!(limited([4, 1]).unwrap_err().contains("triangle_count"));
 }
 
 #[test]
