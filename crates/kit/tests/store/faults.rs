@@ -138,8 +138,11 @@ fn whatever_a_server_does_the_build_is_the_same() {
 fn a_server_that_is_not_there_costs_next_to_nothing() {
     let clean = Project::new(AFTER).build(None).1;
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    // Nobody listens at the first, the second name leads nowhere, and packets to the third are lost.
-    for url in [format!("http://{free}"), "https://kiln.invalid".to_owned(), "https://192.0.2.1:9".to_owned()]
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent_address = silent.local_addr().unwrap();
+    // Nobody listens at the first, the second name does not resolve, and the third never answers.
+    for url in
+        [format!("http://{free}"), "https://kiln.invalid".to_owned(), format!("https://{silent_address}")]
     {
         let (left, took, warnings) = build(&url);
         assert_eq!((left, warnings), (clean.clone(), vec!["cache-server".to_owned()]), "{url}");
