@@ -85,11 +85,21 @@ impl Workers {
         pool.busy += 1;
         let mut busy = Busy { workers: self, worker: pool.idle.pop() };
         drop(pool);
+        let mut attempt = |busy: &mut Busy<'_>| {
+            let worker = busy.ready(path)?;
+            let result = request(worker);
+            // One whose compiler panicked, or that sends garbage, is in no state to go on.
+            let failed = result.as_ref().is_err_and(|diag| diag.code == "shader-compiler");
+            if failed && worker.state == State::Ready {
+                worker.state = State::Crashed;
+            }
+            result
+        };
         let reused = busy.worker.is_some();
-        let result = request(busy.ready(path)?);
+        let result = attempt(&mut busy);
         // The sources before this one may be to blame, for the memory that they left the worker with.
         if reused && busy.worker.take_if(|worker| worker.state == State::Crashed).is_some() {
-            return request(busy.ready(path)?);
+            return attempt(&mut busy);
         }
         result
     }
