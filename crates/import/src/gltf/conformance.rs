@@ -88,52 +88,47 @@ impl Violations {
 
     /// One warning for each kind of violation.
     pub(super) fn warnings(self) -> impl Iterator<Item = Diag> {
-        let warning = |code, occurrences: Occurrences, message: &str, hint: &str| {
-            let (count, at) = occurrences?;
-            let message = format!("{message} (occurrences: {count})");
-            Some(Diag::warning(code, message).at(at).hint(hint))
-        };
         [
-            warning(
+            violation(
                 "gltf-attribute-type",
                 self.integer_attributes,
                 "a vertex attribute has the component type UNSIGNED_INT, which glTF allows for indices only",
                 "export the attribute as bytes, shorts or floats",
             ),
-            warning(
+            violation(
                 "gltf-position-bounds",
                 self.unbounded_positions,
                 "the accessor of a POSITION attribute lacks \"min\" and \"max\", which glTF requires; \
                  the bounds are computed from the positions",
                 "export the model again with an exporter that writes them: other readers may reject the file",
             ),
-            warning(
+            violation(
                 "gltf-joint-sets",
                 self.unpaired_joints,
                 "JOINTS_n and WEIGHTS_n attributes of a primitive do not come in pairs; \
                  sets from the first incomplete pair on are ignored",
                 "export the model again, or remove the attribute without a counterpart",
             ),
-            warning(
+            violation(
                 "gltf-attribute-name",
                 self.attribute_names,
                 "the name of a vertex attribute is not one of glTF, or its set does not follow those before it",
                 "number sets from 0 without gaps, and let the names of other attributes begin with an underscore",
             ),
-            warning(
+            violation(
                 "gltf-primitive-restart",
                 self.restart_indices,
                 "the largest value of the index type is used as an index, which graphics APIs take for \
                  primitive restart and glTF forbids; it is read as the number of a vertex",
                 "export the indices with a wider component type",
             ),
-            warning(
+            violation(
                 "gltf-skin-without-joints",
                 self.skins_without_joints,
                 "a node has a skin, but a primitive of its mesh lacks JOINTS_0 or WEIGHTS_0 and is not skinned",
                 "remove the skin from the node, or assign bone influences to the mesh",
             ),
-            warning(
+            violation(
                 "gltf-double-transform",
                 self.double_transforms,
                 "a node has a \"matrix\" and also \"translation\", \"rotation\" or \"scale\"; the matrix is used",
@@ -143,6 +138,12 @@ impl Violations {
         .into_iter()
         .flatten()
     }
+}
+
+/// The warning about one kind of violation, if it occurred.
+fn violation(code: &'static str, occurrences: Occurrences, message: &str, hint: &str) -> Option<Diag> {
+    let (count, at) = occurrences?;
+    Some(Diag::warning(code, format!("{message} (occurrences: {count})")).at(at).hint(hint))
 }
 
 /// Whether glTF or an extension defines this name, or it is one that applications may use; of a numbered set, the
