@@ -224,3 +224,40 @@ fn pipes_devices_and_links_are_not_read() {
     }
     assert!(p.exists("runtime/a.hmesh"));
 }
+
+#[test]
+fn a_model_that_violates_the_specification_is_built_with_a_warning() {
+    let p = Project::new();
+    let mut model = Model::triangle();
+    model.json["accessors"][0].as_object_mut().unwrap().remove("min");
+    p.write("assets/a.glb", model.glb());
+    let said = p.run(&[]).expect(0).stderr;
+    assert!(
+        said.contains("warning[gltf-position-bounds]: a.glb:/meshes/0/primitives/0/attributes/POSITION: "),
+        "{said}"
+    );
+    assert!(said.contains("hint: export the model again"), "{said}");
+    // What is read is the same as with the bounds.
+    let built = p.read("runtime/a.hmesh");
+    p.write("assets/a.glb", Model::triangle().glb());
+    assert!(!p.run(&[]).expect(0).stderr.contains("warning"));
+    assert_eq!(p.read("runtime/a.hmesh"), built);
+}
+
+#[test]
+fn a_buffer_that_nothing_uses_may_be_absent() {
+    let p = Project::new();
+    let mut model = Model::triangle();
+    model.json["buffers"] =
+        json!([{"byteLength": model.data.len()}, {"byteLength": 16, "uri": "absent.bin"}]);
+    p.write("assets/a.gltf", model.text(Some("a.bin"))).write("assets/a.bin", &model.data);
+    assert!(!p.run(&[]).expect(0).stderr.contains("absent.bin"));
+    // Once something uses it, the build says what is missing, and is right again when it comes.
+    model.json["bufferViews"][1]["buffer"] = json!(1);
+    model.json["bufferViews"][1]["byteOffset"] = json!(0);
+    p.write("assets/a.gltf", model.text(Some("a.bin")));
+    let said = p.run(&[]).expect(1).stderr;
+    assert!(said.contains("error[file-missing]: a.gltf:/buffers/1/uri: "), "{said}");
+    p.write("assets/absent.bin", [0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    p.run(&["--verify"]).expect(0);
+}
