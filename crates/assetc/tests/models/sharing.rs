@@ -6,7 +6,7 @@
 use crate::model::Model;
 use crate::shapes::{image, png, quad};
 use assetc::config::Config;
-use assetc::plan::plan;
+use assetc::plan::{Versions, plan};
 use assetc::tools::Tools;
 use kiln_kit::mem::Mem;
 use kiln_kit::{Cache, Fs, Plan, RelPath, State, World, run};
@@ -35,7 +35,7 @@ impl Project {
         let (src_tree, out_tree) = (self.src.walk(None).unwrap(), self.out.walk(None).unwrap());
         let world = World { src: &self.src, src_tree: &src_tree, out: &self.out, out_tree: &out_tree };
         let tools = Tools::default();
-        let planned = plan(&src_tree, &config.resolver(None), &tools);
+        let planned = plan(&src_tree, &config.resolver(None), &tools, Versions::Asked);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let how = Plan {
             pool: &pool,
