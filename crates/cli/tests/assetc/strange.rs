@@ -180,8 +180,12 @@ fn an_enormous_source_fails_alone() {
     p.write("assets/a.png", picture(4, 4, 1)).write("assets/huge.png", "");
     File::options().write(true).open(p.path("assets/huge.png")).unwrap().set_len(5 << 30).unwrap();
     let ran = p.run(&[]).expect(1);
-    assert!(ran.stderr.contains("error[unreadable]: huge.png"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error[memory-limit]: huge.png"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--max-memory"), "{}", ran.stderr);
     assert_eq!(p.tree("runtime").into_keys().collect::<Vec<_>>(), ["a.ktx2"]);
+    // Whole files are held in memory, so there is an end whatever the user admits.
+    let ran = p.run(&["--max-memory", "8G"]).expect(1);
+    assert!(ran.stderr.contains("error[unreadable]: huge.png"), "{}", ran.stderr);
 }
 
 /// Disks rot without telling anyone: other bytes under a stamp that did not change.

@@ -24,10 +24,12 @@ pub(super) fn check(document: &Document<'_>, drawn: &BTreeSet<MeshId>, limits: &
             vertices = vertices.saturating_add(size.vertices);
             corners = corners.saturating_add(size.corners);
             bytes = bytes.saturating_add(size.bytes());
+            let what =
+                format!("{vertices} vertices and {corners} indices of the drawn meshes up to this one");
+            limits.check_memory(bytes, what).map_err(|diag| diag.at(primitive.pointer()))?;
         }
     }
-    let what = format!("{vertices} vertices and {corners} indices of the drawn meshes");
-    limits.check_memory(bytes, what).map_err(|diag| diag.at("/meshes"))
+    Ok(())
 }
 
 /// The size of a primitive when it is decoded.
@@ -41,7 +43,13 @@ impl Size {
     fn of(primitive: At<'_>, document: &Document<'_>) -> Size {
         let count = |reference: At<'_>| {
             let (_, accessor) = reference.refer(document.accessors, "accessor").ok()?;
-            accessor.need("count").ok()?.uint().ok().map(|count| count as u64)
+            let count = accessor.need("count").ok()?.uint().ok()?;
+            // An element has a byte at least: more elements than the view has bytes make no sense.
+            let fits = |view: At<'_>| {
+                let (_, view) = view.refer(document.buffer_views, "buffer view").ok()?;
+                Some(count <= view.need("byteLength").ok()?.uint().ok()?)
+            };
+            accessor.get("bufferView").is_none_or(|view| fits(view) == Some(true)).then_some(count as u64)
         };
         let attribute = |name: &str| primitive.get("attributes").and_then(|attributes| attributes.get(name));
         let vertices = attribute("POSITION").and_then(count).unwrap_or(0);

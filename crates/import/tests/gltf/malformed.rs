@@ -269,12 +269,12 @@ fn versions_and_containers() {
 
 #[test]
 fn a_count_alone_takes_no_memory() {
-    // Without a view, nothing says how many elements there can be but the size of the file.
+    // Without a view, nothing says how many elements there can be but the limit.
     let mut model = Model::new();
     let huge = model.push("accessors", json!({"componentType": F32, "type": "VEC3", "count": 1u64 << 40}));
     model.data = vec![0; 4];
     model.mesh(json!([{"attributes": {"POSITION": huge}}]));
-    model.refused("gltf-too-large", "/meshes/0/primitives/0");
+    model.refused("memory-limit", "/meshes/0/primitives/0");
     let index = model.shorts(&[0, 1, 2]);
     model.json["meshes"][0]["primitives"][0]["indices"] = json!(index);
     assert_eq!(model.primitive().positions.len(), 3, "only vertices that are used count");
@@ -284,5 +284,5 @@ fn a_count_alone_takes_no_memory() {
     let primitive = json!({"attributes": {"POSITION": 0}});
     model.json["meshes"][0]["primitives"] = json!(vec![primitive; 1000]);
     let error = model.import().unwrap_err();
-    assert_eq!(error.code, "gltf-too-large");
+    assert_eq!(error.code, "memory-limit");
 }
