@@ -475,6 +475,23 @@ fn faults_are_reported_at_the_byte_of_their_field() {
 }
 
 #[test]
+fn every_meshlet_of_a_submesh_has_bounds_of_its_own() {
+    let triangles = vec![[0, 1, 2], [0, 2, 3], [0, 3, 4]];
+    let good = Mesh::cook(&Recipe { submeshes: vec![(triangles, true)], ..recipe() });
+    assert_eq!(good.submeshes[0].meshlet_count, 2);
+    let bounds_at = chunk_at(&write(&good.parts()).unwrap(), b"MLBN");
+    for meshlet in 0..2 {
+        let mut mesh = good.clone();
+        mesh.meshlet_bounds[meshlet].radius = 0.1;
+        let error = write(&mesh.parts()).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("sphere at byte {} does not hold", bounds_at + 32 * meshlet)),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn meshlets_may_be_as_large_as_the_mesh_says() {
     let limited = |max: [u32; 2]| {
         let mut mesh = sample();
