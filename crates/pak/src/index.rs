@@ -100,12 +100,14 @@ mod tests {
     #[test]
     fn indices_come_back_in_every_width() {
         for (last, index_type) in [(2, IndexType::U8), (256, IndexType::U16), (65536, IndexType::U32)] {
-            let indices = [0, 1, last];
+            let indices = [0, 1, last, last, 1, 0];
             let buffer = IndexBuffer::new(&indices).unwrap();
             assert_eq!(
                 (buffer.index_type(), buffer.index_count(), buffer.triangle_count()),
-                (index_type, 3, 1)
+                (index_type, 6, 2)
             );
+            let width = buffer.bytes().len() / 6;
+            assert!(buffer.bytes().chunks(width).zip(indices).all(|(b, i)| *b == i.to_le_bytes()[..width]));
             assert_eq!(*buffer.as_u32(), indices);
             assert_eq!(buffer.as_u16().is_some(), last < 65536);
             assert_eq!(buffer.as_u8().is_some(), last < 256);

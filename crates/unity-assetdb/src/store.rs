@@ -369,6 +369,26 @@ mod tests {
     }
 
     #[test]
+    fn a_write_that_fails_leaves_no_temporary_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let list = || fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect::<Vec<_>>();
+        let target = dir.path().join("asset-db.bin");
+        write(&target, &sample()).unwrap();
+        assert_eq!(list(), ["asset-db.bin"]);
+        drop(Temporary::beside(&target).unwrap());
+        assert_eq!(list(), ["asset-db.bin"]);
+        // A directory cannot be replaced by a file.
+        fs::remove_file(&target).unwrap();
+        fs::create_dir(&target).unwrap();
+        let error = write(&target, &sample()).unwrap_err();
+        assert!(
+            matches!(&error, StoreError::Io(io) if std::error::Error::source(&error).unwrap().to_string() == io.to_string())
+        );
+        assert!(std::error::Error::source(&StoreError::Magic).is_none());
+        assert_eq!(list(), ["asset-db.bin"]);
+    }
+
+    #[test]
     fn interning_a_script_keeps_indices_right() {
         let mut db = sample();
         assert_eq!(db.intern_script(4), AssetType::Script(0));
