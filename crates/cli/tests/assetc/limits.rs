@@ -108,7 +108,7 @@ fn instances_that_a_model_multiplies_are_counted() {
         "accessors":[{"componentType":5126,"type":"VEC3","count":3000000,"min":[0,0,0],"max":[0,0,0]}]}"#;
     p.write("assets/m.gltf", zeros);
     let ran = p.run(&["--max-memory", "32M"]);
-    refused(&ran, "memory-limit", &["m.gltf:/meshes: 3000000 vertices", "--max-memory 46M"]);
+    refused(&ran, "memory-limit", &["m.gltf:/meshes/0/primitives/0: 3000000 vertices", "--max-memory 46M"]);
 }
 
 #[test]

@@ -15,6 +15,7 @@ use super::document::Document;
 /// Checks the drawn meshes against the memory that the limits admit.
 pub(super) fn check(document: &Document<'_>, drawn: &BTreeSet<MeshId>, limits: &Limits) -> Result<(), Diag> {
     let (mut vertices, mut corners, mut bytes) = (0_u64, 0_u64, 0_u64);
+    let mut exceeding: Option<At<'_>> = None;
     for (index, mesh) in document.meshes.iter().enumerate() {
         if !drawn.contains(&MeshId(index as u32)) {
             continue;
@@ -24,12 +25,15 @@ pub(super) fn check(document: &Document<'_>, drawn: &BTreeSet<MeshId>, limits: &
             vertices = vertices.saturating_add(size.vertices);
             corners = corners.saturating_add(size.corners);
             bytes = bytes.saturating_add(size.bytes());
-            let what =
-                format!("{vertices} vertices and {corners} indices of the drawn meshes up to this one");
-            limits.check_memory(bytes, what).map_err(|diag| diag.at(primitive.pointer()))?;
+            if bytes > limits.max_memory {
+                exceeding.get_or_insert(primitive);
+            }
         }
     }
-    Ok(())
+    // The sum of all, so that the message says how much would do, at the first place that is too much.
+    let what = format!("{vertices} vertices and {corners} indices of the drawn meshes");
+    let place = exceeding.map(|primitive| primitive.pointer()).unwrap_or_default();
+    limits.check_memory(bytes, what).map_err(|diag| diag.at(place))
 }
 
 /// The size of a primitive when it is decoded.
