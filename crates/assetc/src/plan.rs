@@ -69,7 +69,7 @@ pub struct Planned<'t> {
 pub enum Versions {
     /// Each program that a source needs is run to tell its version.
     Asked,
-    /// No program is run: [`UNASKED`] stands for the version of one that was found.
+    /// No program is run: a fixed text stands for the version of one that was found.
     Unasked,
 }
 
