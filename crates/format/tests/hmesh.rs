@@ -437,7 +437,7 @@ fn faults_are_reported_at_the_byte_of_their_field() {
     let nan = f32::NAN.to_le_bytes();
     let far = 50.0f32.to_le_bytes();
     // Chunk, where in it the bytes go, the bytes, where the fault is reported.
-    let cases: [(&[u8; 4], usize, &[u8], usize); 24] = [
+    let cases: [(&[u8; 4], usize, &[u8], usize); 25] = [
         (b"BNDS", 4, &nan, 0),
         (b"BNDS", 20, &nan, 12),
         (b"BNDS", 28, &nan, 24),
@@ -454,6 +454,7 @@ fn faults_are_reported_at_the_byte_of_their_field() {
         (b"MLET", 16 + 8, &[9], 16 + 8),
         (b"MLET", 16 + 12, &[200], 16 + 12),
         (b"MLVR", 5 * 4, &[9], 5 * 4),
+        (b"MLTR", 3 + 2, &[9], 3 + 2),
         (b"MLTR", 2 * 3 + 1, &[9], 2 * 3 + 1),
         (b"MLBN", 32 + 4, &nan, 32),
         (b"MLBN", 32 + 12, &nan, 32 + 12),
