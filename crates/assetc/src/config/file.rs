@@ -2,15 +2,19 @@
 
 use super::yaml::MAX_BYTES;
 use kiln_kit::Diag;
+use std::fmt::Display;
 use std::fs::Metadata;
 use std::io::Read;
 use std::path::Path;
 
+/// The error about a file, which messages call `name`, that the system does not let us read.
+pub(super) fn unreadable(name: &str, why: &dyn Display) -> Diag {
+    Diag::error("config-unreadable", format!("cannot be read: {why}")).path(name)
+}
+
 /// Reads a file, which messages call `name`.
 pub(super) fn read_text(file: &Path, name: &str) -> Result<String, Diag> {
-    let unreadable = |why: &dyn std::fmt::Display| {
-        Diag::error("config-unreadable", format!("cannot be read: {why}")).path(name)
-    };
+    let unreadable = |why: &dyn Display| unreadable(name, why);
     // A directory cannot be read, and reading a pipe might never end.
     let meta = std::fs::metadata(file).map_err(|error| unreadable(&error))?;
     if !meta.is_file() {

@@ -6,7 +6,7 @@
 //! that another user owns or that everyone may write to is ignored with a warning.
 
 use super::cache::{self, CACHE};
-use super::file::{read_text, unsafe_reason};
+use super::file::{read_text, unreadable, unsafe_reason};
 use super::parse::{Reader, bad, entries, text};
 use super::yaml::{self, Entry, Node, Value};
 use crate::tools::Tool;
@@ -47,13 +47,13 @@ impl UserConfig {
     pub fn load(file: &Path) -> Result<UserConfig, Diag> {
         let name = file.display().to_string();
         // A directory that cannot be entered is that of another user, whose HOME was inherited: it has nothing for us.
-        if let Err(error) = std::fs::metadata(file)
-            && matches!(
-                error.kind(),
-                ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied
-            )
-        {
-            return Ok(UserConfig::default());
+        if let Err(error) = std::fs::metadata(file) {
+            return match error.kind() {
+                ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied => {
+                    Ok(UserConfig::default())
+                }
+                _ => Err(unreadable(&name, &error)),
+            };
         }
         if let Some(why) = unsafe_reason(file, 0o002) {
             let warning =

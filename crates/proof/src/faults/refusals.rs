@@ -259,9 +259,19 @@ fn names(sample: &Sample, complaint: &str, dir: &Path) -> bool {
     complaint.contains(&*here)
         || complaint.contains("]: .: ")
         || sample.names().iter().any(|name| name.len() > 3 && complaint.contains(name))
-        || ["Library", "Packages", "ProjectSettings", "runtime", "out/", "]: out:", "]: art:", "thread"]
-            .iter()
-            .any(|name| complaint.contains(name))
+        || [
+            "Library",
+            "Packages",
+            "ProjectSettings",
+            "runtime",
+            "out/",
+            "]: out:",
+            "]: art:",
+            "config.yml",
+            "thread",
+        ]
+        .iter()
+        .any(|name| complaint.contains(name))
 }
 
 fn aftermath(sample: &Sample, dir: &Path) {

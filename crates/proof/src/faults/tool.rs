@@ -83,8 +83,8 @@ impl Ran {
 pub fn command(program: impl AsRef<OsStr>, dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(args).current_dir(dir).env_remove("NO_COLOR").env("RUST_BACKTRACE", "0");
-    // The store of the user who runs this is not part of what is attacked.
-    command.env("KILN_CACHE", "off");
+    // The cache and the configuration of the user who runs this are not part of what is attacked.
+    command.env("KILN_CACHE", "off").env("KILN_CONFIG_DIR", dir.join("no-user-configuration"));
     command
 }
 

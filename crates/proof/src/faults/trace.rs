@@ -36,6 +36,40 @@ pub fn available() -> Result<(), NotRun> {
     }
 }
 
+/// System calls that change what a path names, bring bytes of it in, start a program or open a connection.
+pub const PATH_CALLS: [&str; 30] = [
+    "open",
+    "openat",
+    "openat2",
+    "creat",
+    "mkdir",
+    "mkdirat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "link",
+    "linkat",
+    "symlink",
+    "symlinkat",
+    "unlink",
+    "unlinkat",
+    "rmdir",
+    "truncate",
+    "ftruncate",
+    "execve",
+    "execveat",
+    "chmod",
+    "fchmod",
+    "fchmodat",
+    "chown",
+    "mknod",
+    "mknodat",
+    "utimensat",
+    "socket",
+    "connect",
+    "bind",
+];
+
 /// A command under `strace`: calls of these names are written to `log`, and tampered with as `inject` says.
 pub fn traced(
     command: &Command,
@@ -55,15 +89,18 @@ pub fn traced(
     if let Some(inject) = inject {
         strace.args(["-e", &format!("inject={inject}")]);
     }
+    // Of the traced program only: strace itself is found on the PATH of this process.
+    for (key, value) in command.get_envs() {
+        let mut variable = key.to_os_string();
+        if let Some(value) = value {
+            variable.push("=");
+            variable.push(value);
+        }
+        strace.arg("-E").arg(variable);
+    }
     strace.arg(command.get_program()).args(command.get_args());
     if let Some(dir) = command.get_current_dir() {
         strace.current_dir(dir);
-    }
-    for (key, value) in command.get_envs() {
-        match value {
-            Some(value) => strace.env(key, value),
-            None => strace.env_remove(key),
-        };
     }
     strace
 }

@@ -414,38 +414,12 @@ fn program(which: Which, tools: &Tools) -> &PathBuf {
     }
 }
 
-/// Calls that touch what a path names.
-const CALLS: [&str; 22] = [
-    "open",
-    "openat",
-    "openat2",
-    "creat",
-    "mkdir",
-    "mkdirat",
-    "rename",
-    "renameat",
-    "renameat2",
-    "link",
-    "linkat",
-    "symlink",
-    "symlinkat",
-    "unlink",
-    "unlinkat",
-    "rmdir",
-    "truncate",
-    "execve",
-    "socket",
-    "connect",
-    "chmod",
-    "mknod",
-];
-
 fn calls(vehicle: &Vehicle, tools: &Tools, dir: &Path) -> (Vec<Call>, Vec<i32>) {
     let (mut all, mut codes) = (Vec::new(), Vec::new());
     for (number, (which, args)) in vehicle.runs.iter().enumerate() {
         let log = dir.join(format!("log{number}"));
         let plain = command(program(*which, tools), &dir.join("p"), args);
-        let ran = tool::run(traced(&plain, &log, Threads::All, &CALLS, None)).calm();
+        let ran = tool::run(traced(&plain, &log, Threads::All, &trace::PATH_CALLS, None)).calm();
         codes.push(ran.code());
         all.extend(trace::read(&log, Threads::All));
     }

@@ -145,38 +145,6 @@ fn lay_out_project(attack: &Attack, dir: &Path) {
     }
 }
 
-/// Calls that change what a path names, and those that bring bytes of it in.
-const CALLS: [&str; 28] = [
-    "open",
-    "openat",
-    "openat2",
-    "creat",
-    "mkdir",
-    "mkdirat",
-    "rename",
-    "renameat",
-    "renameat2",
-    "link",
-    "linkat",
-    "symlink",
-    "symlinkat",
-    "unlink",
-    "unlinkat",
-    "rmdir",
-    "truncate",
-    "ftruncate",
-    "execve",
-    "execveat",
-    "chmod",
-    "fchmod",
-    "fchmodat",
-    "chown",
-    "mknod",
-    "utimensat",
-    "connect",
-    "bind",
-];
-
 fn isolated(program: &Path, dir: &Path, args: &[&str]) -> Command {
     let mut command = command(program, &dir.join("p"), args);
     let home = dir.join("home");
@@ -185,7 +153,8 @@ fn isolated(program: &Path, dir: &Path, args: &[&str]) -> Command {
     {
         command.env_remove(name);
     }
-    command.env("HOME", home).env("TMPDIR", dir.join("scratch"));
+    // No program of the machine is on the PATH: whichever one runs, the project has chosen it.
+    command.env("HOME", home).env("TMPDIR", dir.join("scratch")).env("PATH", dir.join("scratch"));
     command
 }
 
@@ -202,7 +171,7 @@ fn run(attack: &Attack, tools: &Tools, dir: &Path) {
     for (number, args) in commands.iter().enumerate() {
         let log = dir.join(format!("log{number}"));
         let plain = isolated(program, dir, args);
-        tool::run(traced(&plain, &log, Threads::All, &CALLS, None)).calm();
+        tool::run(traced(&plain, &log, Threads::All, &trace::PATH_CALLS, None)).calm();
         for call in trace::read(&log, Threads::All) {
             judge(&call, args, program, dir);
         }
