@@ -10,8 +10,8 @@ use kiln_kit::fs::Log;
 use kiln_kit::ownership::{Replace, admit};
 use kiln_kit::record::{Output, Record};
 use kiln_kit::{
-    Cache, Diag, Done, Event, Events, Fs, Hash, Limits, Plan, Real, Records, RelPath, Severity, Shard, State,
-    Store, Tree, World, run,
+    Cache, Code, Diag, Done, Event, Events, Fs, Hash, Limits, Plan, Real, Records, RelPath, Severity, Shard,
+    State, Store, Tree, World, run,
 };
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -105,7 +105,7 @@ impl Report {
 
     /// Whether everything is as it should be.
     pub fn is_ok(&self) -> bool {
-        self.failed() == 0 && self.problems.iter().all(|p| p.severity < Severity::Error)
+        self.failed() == 0 && self.problems.iter().all(|p| p.severity() < Severity::Error)
     }
 }
 
@@ -113,12 +113,12 @@ impl Report {
 pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
     let roots = request.roots;
     roots.check_input()?;
-    let src = Real::open(&roots.input).map_err(|e| at_root("unreadable", &roots.input, &e))?;
+    let src = Real::open(&roots.input).map_err(|e| at_root(Code::Unreadable, &roots.input, &e))?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(request.jobs)
         .thread_name(|n| format!("kiln-{n}"))
         .build()
-        .map_err(|e| Diag::error("threads", format!("cannot start {} threads: {e}", request.jobs)))?;
+        .map_err(|e| Diag::new(Code::Threads, format!("cannot start {} threads: {e}", request.jobs)))?;
 
     // Held before the trees are looked at; loaded while they are.
     let (out, log) = take(roots, &|| request.events.on(Event::Waiting))?;
@@ -126,9 +126,9 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
     let (cache, (src_tree, out_tree)) = pool.install(|| {
         rayon::join(|| Cache::load(log), || rayon::join(|| src.walk(None), || out.walk(Some(JOURNAL))))
     });
-    let mut cache = cache.map_err(|e| at_root("unwritable", &roots.output.join(JOURNAL), &e))?;
-    let src_tree = src_tree.map_err(|e| at_root("unreadable", &roots.input, &e))?;
-    let out_tree = out_tree.map_err(|e| at_root("unreadable", &roots.output, &e))?;
+    let mut cache = cache.map_err(|e| at_root(Code::Unwritable, &roots.output.join(JOURNAL), &e))?;
+    let src_tree = src_tree.map_err(|e| at_root(Code::Unreadable, &roots.input, &e))?;
+    let out_tree = out_tree.map_err(|e| at_root(Code::Unreadable, &roots.output, &e))?;
     let world = World { src: &src, src_tree: &src_tree, out: &out, out_tree: &out_tree };
 
     let mut planned = plan(&src_tree, request.resolver, request.tools, Versions::Asked);
@@ -137,7 +137,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
         planned.conflicts.retain(|(source, _)| shard.has(source));
         planned.unread.retain(|(source, _)| shard.has(source));
     }
-    let complete = src_tree.problems.iter().all(|p| p.severity < Severity::Error);
+    let complete = src_tree.problems.iter().all(|p| p.severity() < Severity::Error);
     let keep: Vec<&str> =
         [LINK, PACK].into_iter().chain(planned.conflicts.iter().map(|(s, _)| s.as_str())).collect();
     let how = Plan {
@@ -150,8 +150,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
         limits: request.limits,
         events: request.events,
     };
-    let done = run(world, &mut cache, &planned.assets, &keep, how)
-        .map_err(|diag| if diag.path.is_empty() { diag.path(JOURNAL) } else { diag })?;
+    let done = run(world, &mut cache, &planned.assets, &keep, how).map_err(|diag| diag.or_path(JOURNAL))?;
 
     let rows = rows(&done);
     let mut report = report(planned, done, src_tree.problems.clone());
@@ -178,7 +177,7 @@ fn take(roots: &Roots, waiting: &dyn Fn()) -> Result<(Real, Box<dyn Log>), Diag>
     let mut tries = 0;
     loop {
         tries += 1;
-        std::fs::create_dir_all(&roots.output).map_err(|e| at_root("unwritable", &roots.output, &e))?;
+        std::fs::create_dir_all(&roots.output).map_err(|e| at_root(Code::Unwritable, &roots.output, &e))?;
         let taken = Real::open(&roots.output).and_then(|out| {
             let log = out.open_log(&journal_path(), waiting)?;
             Ok((out, log))
@@ -186,7 +185,7 @@ fn take(roots: &Roots, waiting: &dyn Fn()) -> Result<(Real, Box<dyn Log>), Diag>
         match taken {
             // A `clean` that we waited for, or that came in between, took the directory with it.
             Err(e) if e.kind() == io::ErrorKind::NotFound && tries < 100 => {}
-            taken => return taken.map_err(|e| at_root("unwritable", &roots.output.join(JOURNAL), &e)),
+            taken => return taken.map_err(|e| at_root(Code::Unwritable, &roots.output.join(JOURNAL), &e)),
         }
     }
 }
@@ -196,9 +195,9 @@ pub(crate) fn journal_path() -> RelPath {
 }
 
 /// An error about a directory that the user named.
-pub(crate) fn at_root(code: &'static str, path: &std::path::Path, error: &io::Error) -> Diag {
-    let what = if code == "unreadable" { "read" } else { "write" };
-    Diag::error(code, format!("cannot {what} it: {error}")).path(path.display())
+pub(crate) fn at_root(code: Code, path: &std::path::Path, error: &io::Error) -> Diag {
+    let what = if code == Code::Unreadable { "read" } else { "write" };
+    Diag::new(code, format!("cannot {what} it: {error}")).path(path.display())
 }
 
 fn rows(done: &[Done]) -> Vec<Row> {
@@ -262,7 +261,7 @@ fn link(
     let bytes = manifest(&rows)?;
     if !is_there || out.read(&path).ok().as_ref() != Some(&bytes) {
         let unwritable =
-            |e: io::Error| Diag::error("unwritable", format!("cannot write it: {e}")).path(MANIFEST);
+            |e: io::Error| Diag::new(Code::Unwritable, format!("cannot write it: {e}")).path(MANIFEST);
         let staged = out.stage(&mut |file| file.write_all(&bytes)).map_err(unwritable)?;
         let stamp = out.publish(vec![(staged, path)]).into_iter().next();
         let stamp = stamp.unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map_err(unwritable)?;
@@ -280,7 +279,7 @@ fn verify(out: &dyn Fs, records: &Records, assets: &[Asset]) -> Vec<Diag> {
     let paths: Vec<String> = outputs.flat_map(|r| r.outputs).map(|o| o.path.into_owned()).collect();
     let bad = |path: &String| {
         let broken = |why: String| {
-            Some(Diag::error("verify", why).path(path).hint("this is a defect of Kiln: please report it"))
+            Some(Diag::new(Code::Verify, why).path(path).hint("this is a defect of Kiln: please report it"))
         };
         let format = by_path(path)?;
         match out.read(&RelPath::new(path.as_str()).ok()?) {

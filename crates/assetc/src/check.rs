@@ -10,7 +10,7 @@
 use crate::build::{JOURNAL, at_root};
 use crate::runtime::Runtime;
 use kiln_format::{FORMATS, by_path};
-use kiln_kit::{Diag, Hash};
+use kiln_kit::{Code, Diag, Hash};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub struct Checked {
 pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<Checked, Diag> {
     let runtime = match Runtime::open(path, waiting) {
         // A pack that cannot be opened because it is damaged is what a check is to find.
-        Err(diag) if diag.code == "check-broken" => {
+        Err(diag) if diag.code == Code::CheckBroken => {
             return Ok(Checked { problems: vec![diag], ..Checked::default() });
         }
         opened => opened?,
@@ -51,22 +51,23 @@ pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<Checked, Diag> {
         .par_extend(files.par_iter().flat_map_iter(|path| check_file(&runtime, path, written.get(*path))));
     if path.join(JOURNAL).is_file() && (records.is_cut() || records.is_empty()) {
         let message = "it is cut off or damaged, and files cannot be compared with it";
-        problems.push(problem("check-journal", JOURNAL, message, "build again"));
+        problems.push(problem(Code::CheckJournal, JOURNAL, message, "build again"));
     }
-    if let Some(at) = runtime.stray_byte().map_err(|e| at_root("unreadable", path, &e))? {
+    if let Some(at) = runtime.stray_byte().map_err(|e| at_root(Code::Unreadable, path, &e))? {
         let message = format!("the byte at {at} lies between two files and is not zero");
         let shown = path.display().to_string();
-        problems.push(problem("check-broken", &shown, &message, "pack again with --pack"));
+        problems.push(problem(Code::CheckBroken, &shown, &message, "pack again with --pack"));
     }
     if !records.is_empty() {
         let missing = written.keys().filter(|path| files.binary_search(&path.as_str()).is_err());
-        problems.extend(missing.map(|path| problem("check-missing", path, "it is missing", "build again")));
+        problems
+            .extend(missing.map(|path| problem(Code::CheckMissing, path, "it is missing", "build again")));
         let orphans = files.iter().filter(|file| {
             by_path(file).is_some() && !written.contains_key(**file) && !is_pack_of_another(path, file)
         });
         problems.extend(orphans.map(|path| {
             problem(
-                "check-orphan",
+                Code::CheckOrphan,
                 path,
                 "nothing in the project writes it",
                 "remove it, or keep it outside the output",
@@ -92,12 +93,12 @@ fn check_file(runtime: &Runtime, path: &str, written: Option<&Hash>) -> Vec<Diag
     }
     let bytes = match runtime.read(path) {
         Ok(bytes) => bytes,
-        Err(e) => return vec![problem("unreadable", path, &format!("cannot read it: {e}"), "")],
+        Err(e) => return vec![problem(Code::Unreadable, path, &format!("cannot read it: {e}"), "")],
     };
     let mut problems = Vec::new();
     if written.is_some_and(|hash| Hash::of(&bytes) != *hash) {
         problems.push(problem(
-            "check-changed",
+            Code::CheckChanged,
             path,
             "it is not what was written",
             "build again with --verify",
@@ -105,19 +106,19 @@ fn check_file(runtime: &Runtime, path: &str, written: Option<&Hash>) -> Vec<Diag
     }
     if let Some(format) = format {
         if let Err(e) = format.verify(&bytes) {
-            problems.push(problem("check-broken", path, &e.to_string(), "build again with --verify"));
+            problems.push(problem(Code::CheckBroken, path, &e.to_string(), "build again with --verify"));
         } else {
             let mut bad = |found: kiln_format::Problem| {
                 problems.push(problem(found.code, path, &found.message, found.hint))
             };
             if let Err(e) = format.cross(path, &bytes, runtime, &mut bad) {
-                problems.push(problem("check-broken", path, &e.to_string(), "build again with --verify"));
+                problems.push(problem(Code::CheckBroken, path, &e.to_string(), "build again with --verify"));
             }
         }
     }
     problems
 }
 
-fn problem(code: &'static str, path: &str, message: &str, hint: &str) -> Diag {
-    Diag::error(code, message).path(path).hint(hint)
+fn problem(code: Code, path: &str, message: &str, hint: &str) -> Diag {
+    Diag::new(code, message).path(path).hint(hint)
 }

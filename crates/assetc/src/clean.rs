@@ -5,7 +5,7 @@ use crate::config::Roots;
 use crate::pack::{self, beside, get_stamp};
 use kiln_kit::fs::Occupant;
 use kiln_kit::record::Output;
-use kiln_kit::{Cache, Diag, Fs, Hash, Real, RelPath, Stamp};
+use kiln_kit::{Cache, Code, Diag, Fs, Hash, Real, RelPath, Stamp};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -24,7 +24,7 @@ pub fn clean(roots: &Roots, waiting: &dyn Fn()) -> Result<Cleaned, Diag> {
     if !roots.output.join(JOURNAL).is_file() {
         return Ok(cleaned);
     }
-    let fault = |e| at_root("unwritable", &roots.output, &e);
+    let fault = |e| at_root(Code::Unwritable, &roots.output, &e);
     let taken = Real::open(&roots.output).and_then(|out| {
         let cache = Cache::open(&out, &journal_path(), waiting)?;
         Ok((out, cache))
@@ -49,7 +49,7 @@ pub fn clean(roots: &Roots, waiting: &dyn Fn()) -> Result<Cleaned, Diag> {
                 cleaned.removed += 1;
             }
             State::Changed(why) => {
-                let kept = Diag::warning("clean-kept", format!("kept: {why}"));
+                let kept = Diag::new(Code::CleanKept, format!("kept: {why}"));
                 cleaned.kept.push(kept.path(&path).hint("remove it by hand if it is not needed"));
             }
             State::Foreign => {}

@@ -9,7 +9,7 @@ use crate::plan::{UNASKED, Versions, plan};
 use crate::runtime::read_records;
 use crate::tools::Tools;
 use kiln_kit::stale::{Hints, Verdict, judge};
-use kiln_kit::{Diag, Fs, Real, RelPath, Severity, Task, Tree, Why, World};
+use kiln_kit::{Code, Diag, Fs, Real, RelPath, Severity, Task, Tree, Why, World};
 
 /// Everything there is to say about one source.
 #[derive(Clone, Debug)]
@@ -41,13 +41,17 @@ pub fn explain(
     waiting: &dyn Fn(),
 ) -> Result<Explained, Diag> {
     roots.check_input()?;
-    let fault = |e| at_root("unreadable", &roots.input, &e);
+    let fault = |e| at_root(Code::Unreadable, &roots.input, &e);
     let src = Real::open(&roots.input).map_err(fault)?;
     let src_tree = src.walk(None).map_err(fault)?;
     let planned = plan(&src_tree, resolver, tools, Versions::Unasked);
     let mut refused = planned.conflicts.into_iter().chain(planned.unread);
     if let Some((_, diag)) = refused.find(|(path, _)| path == source) {
-        return Err(Diag { severity: Severity::Error, ..diag });
+        // What a build only warns about leaves nothing to explain.
+        return Err(match diag.severity() {
+            Severity::Error => diag,
+            Severity::Warning => Diag::new(Code::NotASource, diag.message).path(source),
+        });
     }
     let Some(asset) = planned.assets.iter().find(|asset| &asset.source == source) else {
         return Err(no_source(&src_tree, source, planned.assets.iter().map(|a| &a.source)));
@@ -107,15 +111,15 @@ fn assume_versions(fingerprint: &str, recorded: &str) -> (String, Vec<String>) {
 fn no_source<'a>(tree: &Tree, path: &RelPath, sources: impl Iterator<Item = &'a RelPath>) -> Diag {
     let mut sources = sources;
     if let Some(owner) = sources.find(|source| path.is_under(source)) {
-        return Diag::error("not-a-source", format!("it is part of the source {owner}"))
+        return Diag::new(Code::NotASource, format!("it is part of the source {owner}"))
             .path(path)
             .hint(format!("ask for {owner}"));
     }
     match tree.get(path.as_str()) {
-        Some(_) => Diag::error("not-a-source", "no recipe takes it: builds pass it over")
+        Some(_) => Diag::new(Code::NotASource, "no recipe takes it: builds pass it over")
             .path(path)
             .hint("sources are told by their names, such as *.png, *.n.png, *.hdr, *.lut.cube, *.ttf, *.env/, *.array/ and *.shader/"),
-        None => Diag::error("file-missing", "there is no such source")
+        None => Diag::new(Code::FileMissing, "there is no such source")
             .path(path)
             .hint("name it relative to the input directory"),
     }

@@ -6,8 +6,8 @@
 use crate::build::{LINK, PACK};
 use crate::config::Roots;
 use crate::runtime::read_records;
-use kiln_kit::Diag;
 use kiln_kit::record::Seen;
+use kiln_kit::{Code, Diag};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ pub fn graph(roots: &Roots, about: Option<&str>, waiting: &dyn Fn()) -> Result<G
         false => Default::default(),
     };
     if records.is_empty() {
-        return Err(Diag::error("graph-empty", "nothing was built there yet")
+        return Err(Diag::new(Code::GraphEmpty, "nothing was built there yet")
             .path(roots.output.display())
             .hint("build first"));
     }
@@ -55,7 +55,7 @@ pub fn graph(roots: &Roots, about: Option<&str>, waiting: &dyn Fn()) -> Result<G
     if let Some(about) = about {
         nodes.retain(|node| node.touches(about));
         if nodes.is_empty() {
-            return Err(Diag::error("graph-empty", "no source reads it, is it or writes it")
+            return Err(Diag::new(Code::GraphEmpty, "no source reads it, is it or writes it")
                 .path(about)
                 .hint("name a path relative to the input or to the output"));
         }

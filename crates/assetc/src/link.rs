@@ -4,7 +4,7 @@ use kiln_format::hman::{self, Colorspace, Kind};
 use kiln_format::ktx2::{self, Transfer};
 use kiln_format::refs;
 use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{Diag, Fs, RelPath};
+use kiln_kit::{Code, Diag, Fs, RelPath};
 use std::collections::HashSet;
 
 /// The name of the manifest in the output.
@@ -76,7 +76,7 @@ pub(crate) fn complete<'p>(
         let mut colorspace = Colorspace::Linear;
         if matches!(kind, Kind::Texture | Kind::Lut) {
             let head = out.peek(path, HEAD).map_err(|e| {
-                Diag::error("unreadable", format!("cannot read it for the manifest: {e}")).path(path)
+                Diag::new(Code::Unreadable, format!("cannot read it for the manifest: {e}")).path(path)
             })?;
             if ktx2::transfer(&head) == Ok(Transfer::Srgb) {
                 colorspace = Colorspace::Srgb;
@@ -99,7 +99,7 @@ pub(crate) fn manifest(rows: &[Row]) -> Result<Vec<u8>, Diag> {
         })
         .collect();
     hman::write(&entries).map_err(|error| {
-        Diag::error("manifest", error.to_string()).path(MANIFEST).hint("rename one of the sources")
+        Diag::new(Code::Manifest, error.to_string()).path(MANIFEST).hint("rename one of the sources")
     })
 }
 

@@ -8,7 +8,7 @@ use kiln_kit::cook::{RACY_NS, racy_until};
 use kiln_kit::ownership::{Replace, admit};
 use kiln_kit::record::Record;
 use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{Cache, Diag, Fs, Hash, Real, RelPath, Stamp};
+use kiln_kit::{Cache, Code, Diag, Fs, Hash, Real, RelPath, Stamp};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub struct Packed {
 /// Bundles the output, unless the pack there already holds these very files.
 pub(crate) fn pack(request: &Request<'_>, out: &dyn Fs, cache: &mut Cache) -> Result<Packed, Diag> {
     let (roots, verify) = (request.roots, request.verify);
-    let fault = |e: io::Error| at_root("unwritable", &roots.pack, &e);
+    let fault = |e: io::Error| at_root(Code::Unwritable, &roots.pack, &e);
     let (dir, name) = beside(&roots.pack)?;
     let mut listing = Listing::new(roots, out)?;
     let done = |listing: &Listing, unchanged| Packed {
@@ -53,7 +53,7 @@ pub(crate) fn pack(request: &Request<'_>, out: &dyn Fs, cache: &mut Cache) -> Re
 
     let sizes = listing.files.iter().map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
     let layout =
-        Layout::new(sizes).map_err(|e| Diag::error("pack", e.to_string()).path(roots.pack.display()))?;
+        Layout::new(sizes).map_err(|e| Diag::new(Code::Pack, e.to_string()).path(roots.pack.display()))?;
     let staged = dir.stage(&mut |file| write(&layout, out, file)).map_err(fault)?;
     let stamp = dir
         .publish(vec![(staged, name.clone())])
@@ -83,10 +83,12 @@ struct Listing {
 impl Listing {
     fn new(roots: &Roots, out: &dyn Fs) -> Result<Listing, Diag> {
         let now_ns = out.now_ns();
-        let tree = out.walk(Some(JOURNAL)).map_err(|e| at_root("unreadable", &roots.output, &e))?;
+        let tree = out.walk(Some(JOURNAL)).map_err(|e| at_root(Code::Unreadable, &roots.output, &e))?;
         if let Some(problem) = tree.problems.first() {
             let message = format!("cannot pack it: {}", problem.message);
-            return Err(Diag::error("pack", message).path(&problem.path));
+            let mut diag = Diag::new(Code::Pack, message);
+            diag.path.clone_from(&problem.path);
+            return Err(diag);
         }
         let files: Vec<(RelPath, Stamp)> = tree
             .files()
@@ -120,9 +122,9 @@ pub(crate) fn sweep(roots: &Roots) {
 /// The directory that a pack lies in, with temporaries of its own there, and the pack's name.
 pub(crate) fn beside(pack: &Path) -> Result<(Real, RelPath), Diag> {
     let name = pack.file_name().and_then(|name| name.to_str()).and_then(|name| RelPath::new(name).ok());
-    let name = name.ok_or_else(|| Diag::error("pack", "its name is not portable").path(pack.display()))?;
+    let name = name.ok_or_else(|| Diag::new(Code::Pack, "its name is not portable").path(pack.display()))?;
     let dir = pack.parent().unwrap_or(Path::new("."));
-    let dir = Real::named(dir, name.as_str()).map_err(|e| at_root("unwritable", dir, &e))?;
+    let dir = Real::named(dir, name.as_str()).map_err(|e| at_root(Code::Unwritable, dir, &e))?;
     Ok((dir, name))
 }
 
@@ -171,13 +173,13 @@ pub(crate) fn open(path: &Path) -> Result<(File, Vec<u8>, u64), Diag> {
         Ok((file, head, len))
     });
     opened.map_err(|e| match e.kind() {
-        io::ErrorKind::NotFound => Diag::error("output-missing", "there is no such pack")
+        io::ErrorKind::NotFound => Diag::new(Code::OutputMissing, "there is no such pack")
             .path(path.display())
             .hint("build it with --pack, or name one"),
-        io::ErrorKind::InvalidData => Diag::error("check-broken", e.to_string())
+        io::ErrorKind::InvalidData => Diag::new(Code::CheckBroken, e.to_string())
             .path(path.display())
             .hint("pack again with --pack, or name an output directory or a .hpack"),
-        _ => at_root("unreadable", path, &e).hint("name a .hpack"),
+        _ => at_root(Code::Unreadable, path, &e).hint("name a .hpack"),
     })
 }
 
@@ -194,7 +196,7 @@ fn read_head(file: &mut File) -> io::Result<(Vec<u8>, u64)> {
 }
 
 fn check_pack(path: &Path) -> Result<(), Diag> {
-    open(path).map(drop).map_err(|diag| Diag::error("verify", diag.message).path(path.display()))
+    open(path).map(drop).map_err(|diag| Diag::new(Code::Verify, diag.message).path(path.display()))
 }
 
 /// One file of a pack.
@@ -248,7 +250,7 @@ pub struct PackInfo {
 pub fn pack_info(path: &Path) -> Result<PackInfo, Diag> {
     let (_, head, size) = open(path)?;
     let toc = Toc::read(&head, size)
-        .map_err(|e| Diag::error("check-broken", e.to_string()).path(path.display()))?;
+        .map_err(|e| Diag::new(Code::CheckBroken, e.to_string()).path(path.display()))?;
     let entries = toc.entries().map(|e| PackEntry {
         path: e.path.to_owned(),
         kind: e.kind.name(),

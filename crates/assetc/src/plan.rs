@@ -7,7 +7,7 @@ use crate::stored;
 use crate::tools::{Tool, Tools};
 use kiln_format::{Format, by_path};
 use kiln_kit::run::conflict;
-use kiln_kit::{Cook, Diag, Rejected, RelPath, StoredResult, Task, Tree, World};
+use kiln_kit::{Code, Cook, Diag, Rejected, RelPath, StoredResult, Task, Tree, World};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Ve
 
     let writers = assets.iter().enumerate().filter_map(|(index, asset)| {
         let output = asset.recipe.output(&asset.source)?;
-        Some(Writer { folded: output.folded(), output, index })
+        Some(Writer { folded: kiln_kit::folded(&output), output, index })
     });
     let mut writers: Vec<Writer> = writers.collect();
     writers.sort();
@@ -130,7 +130,7 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Ve
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Writer {
     /// As file systems see it that do not tell capital letters.
-    folded: RelPath,
+    folded: String,
     output: RelPath,
     index: usize,
 }
@@ -157,7 +157,7 @@ fn conflicts(assets: &[Asset<'_>], writers: &[Writer]) -> BTreeMap<usize, Diag> 
                 found.entry(index).or_insert_with(|| {
                     let message =
                         format!("{} and {} both write {dir}, as file and as directory", sources.0, sources.1);
-                    Diag::error("output-conflict", message).path(sources.0).hint("rename one of them")
+                    Diag::new(Code::OutputConflict, message).path(sources.0).hint("rename one of them")
                 });
             }
         }

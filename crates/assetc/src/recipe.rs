@@ -16,7 +16,7 @@ use crate::recipes::{
 };
 use crate::tools::{Tool, Tools};
 use kiln_format::hman::Colorspace;
-use kiln_kit::{Cook, Diag, Entry, RelPath, Tree, World};
+use kiln_kit::{Code, Cook, Diag, Entry, RelPath, Tree, World};
 use kiln_texture::Mode;
 
 /// One kind of source.
@@ -113,7 +113,7 @@ pub fn recipe_for(entry: &Entry, embed: bool) -> Option<&'static dyn Recipe> {
 pub(crate) fn unread(entry: &Entry) -> Option<Diag> {
     let fbx = entry.file.is_some() && suffix(&entry.path).is_some_and(|suffix| suffix.is(&["fbx"]));
     let warning = || {
-        Diag::warning("fbx-feature", "this assetc was built without FBX, so nothing is written for it")
+        Diag::new(Code::FbxFeature, "this assetc was built without FBX, so nothing is written for it")
             .path(&entry.path)
             .hint("build assetc with `--features fbx`, or export the model as glTF")
     };

@@ -4,7 +4,7 @@ use crate::build::{JOURNAL, at_root, journal_path};
 use crate::pack;
 use kiln_format::Lookup;
 use kiln_format::hpack::Toc;
-use kiln_kit::{Diag, Fs, Real, Records, RelPath};
+use kiln_kit::{Code, Diag, Fs, Real, Records, RelPath};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -38,7 +38,7 @@ struct Pack {
 
 /// The journal of an output directory, or no records when it has none.
 pub(crate) fn read_records(output: &Path, waiting: &dyn Fn()) -> Result<Records, Diag> {
-    let fault = |e| at_root("unreadable", output, &e);
+    let fault = |e| at_root(Code::Unreadable, output, &e);
     let real = Real::open(output).map_err(fault)?;
     Records::read(&real, &journal_path(), waiting).map_err(fault)
 }
@@ -47,9 +47,9 @@ impl Runtime {
     /// Opens a directory or, when the path is a file, a pack. Calls `waiting` when a build has to end first.
     pub fn open(path: &Path, waiting: &dyn Fn()) -> Result<Runtime, Diag> {
         let fault =
-            |e: io::Error| Diag::error("unreadable", format!("cannot open it: {e}")).path(path.display());
+            |e: io::Error| Diag::new(Code::Unreadable, format!("cannot open it: {e}")).path(path.display());
         let missing = || {
-            Diag::error("output-missing", "there is no such output")
+            Diag::new(Code::OutputMissing, "there is no such output")
                 .path(path.display())
                 .hint("build first, or name a directory or pack")
         };
@@ -73,7 +73,7 @@ impl Runtime {
     fn pack(path: &Path) -> Result<Runtime, Diag> {
         let (file, head, len) = pack::open(path)?;
         let toc = Toc::read(&head, len)
-            .map_err(|e| Diag::error("check-broken", e.to_string()).path(path.display()))?;
+            .map_err(|e| Diag::new(Code::CheckBroken, e.to_string()).path(path.display()))?;
         let files = toc.entries().map(|entry| (entry.path.to_owned(), entry.size)).collect();
         let offsets = toc.entries().map(|entry| (entry.path.to_owned(), entry.offset)).collect();
         let pack = Pack { file: Mutex::new(file), head_len: toc.head_len(), offsets };

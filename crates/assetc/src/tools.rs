@@ -13,7 +13,7 @@ pub(crate) use scratch::Scratch;
 
 use crate::config::Config;
 use crate::config::user::UserConfig;
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use kiln_shader::{Compiled, Includes, Options, Source, Stage, Target};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -154,7 +154,7 @@ impl Tools {
                  or in the assetc.yml of a project that you trust",
                 tool.origin()
             );
-            Diag::error("shader-tool-missing", format!("{what_for} needs {name}, which was not found"))
+            Diag::new(Code::ShaderToolMissing, format!("{what_for} needs {name}, which was not found"))
                 .hint(hint)
         })
     }
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(tools.get(Tool::Dxc).unwrap().path, Path::new("sdk/dxc"));
         assert!(tools.get(Tool::SpirvOpt).is_none());
         let missing = tools.need(Tool::SpirvOpt, "shader.optimize").unwrap_err();
-        assert!(missing.hint.contains("spirv-tools"), "{missing}");
+        assert!(missing.hint.as_deref().is_some_and(|hint| hint.contains("spirv-tools")), "{missing}");
         assert_eq!(tools.identity(Tool::SpirvOpt), "none");
     }
 

@@ -15,7 +15,7 @@ use crate::build::{Report, Request, build};
 use crate::config::{Config, FILE_NAME, Roots};
 use crate::runtime::read_records;
 use crate::tools::Tools;
-use kiln_kit::{Diag, Event, Events, Hash, Limits, Stamp, State, Store};
+use kiln_kit::{Code, Diag, Event, Events, Hash, Limits, Stamp, State, Store};
 use look::Look;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -105,13 +105,18 @@ impl Turn {
     /// Everything that went wrong or deserves a look in the trees as a whole, each with the source or file it is about.
     pub fn errors(&self) -> Vec<(&str, &Diag)> {
         match &self.outcome {
-            Err(diag) => vec![(diag.path.as_str(), diag)],
+            Err(diag) => vec![(diag.path.as_deref().unwrap_or_default(), diag)],
             Ok(report) => {
                 let failed = report.assets.iter().filter_map(|asset| match &asset.state {
                     State::Failed(diag) => Some((asset.source.as_str(), &**diag)),
                     _ => None,
                 });
-                report.problems.iter().map(|diag| (diag.path.as_str(), diag)).chain(failed).collect()
+                report
+                    .problems
+                    .iter()
+                    .map(|diag| (diag.path.as_deref().unwrap_or_default(), diag))
+                    .chain(failed)
+                    .collect()
             }
         }
     }
@@ -161,7 +166,7 @@ impl Watch<'_> {
         // Looks are taken on as many threads as builds.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.jobs).build();
         let pool =
-            pool.map_err(|e| Diag::error("threads", format!("cannot start {} threads: {e}", self.jobs)))?;
+            pool.map_err(|e| Diag::new(Code::Threads, format!("cannot start {} threads: {e}", self.jobs)))?;
         let mut memory = Memory::default();
         let mut sweep = self.pace.sweep;
         loop {
@@ -409,8 +414,7 @@ mod tests {
             if turn.quiet {
                 return ControlFlow::Continue(());
             }
-            let codes: Vec<_> =
-                turn.errors().iter().map(|(_, diag)| diag.code.clone().into_owned()).collect();
+            let codes: Vec<_> = turn.errors().iter().map(|(_, diag)| diag.code.as_str()).collect();
             let (changed, removed) = (names(&turn.changed).join(" "), names(&turn.removed).join(" "));
             steps.push(format!("{}: {changed}; {removed}; {}", turn.number, codes.join(" ")));
             match turn.number {

@@ -3,9 +3,9 @@
 //! No message repeats a value: most of them are secrets or hold one.
 
 use crate::store::{Var, bad, text};
-use kiln_kit::Diag;
 use kiln_kit::remote::{Address, ClientOptions, Scheme};
 use kiln_kit::store::settings::parse_size;
+use kiln_kit::{Code, Diag};
 use std::time::Duration;
 
 /// The longest stall deadline that is accepted.
@@ -88,7 +88,7 @@ fn file(var: Var<'_>, name: &str) -> Result<Option<Vec<u8>>, Diag> {
 }
 
 fn unusable(name: &str, why: &str) -> Diag {
-    Diag::error("cache-variable", format!("{name} cannot be used: {why}"))
+    Diag::new(Code::CacheVariable, format!("{name} cannot be used: {why}"))
         .hint("correct the variable of the environment, or unset it; see docs/cache.md")
 }
 
@@ -132,7 +132,7 @@ mod tests {
             ("HTTPS_PROXY", "ftp://hush:hush@proxy"),
         ] {
             let refused = read("https://h", &[(name, value)]).err().unwrap();
-            assert!(refused.code == "cache-variable" && refused.message.contains(name), "{refused}");
+            assert!(refused.code == Code::CacheVariable && refused.message.contains(name), "{refused}");
             assert!(!refused.to_string().contains("hush"), "{refused}");
         }
     }

@@ -13,7 +13,7 @@ pub mod terminal;
 pub mod user;
 pub mod voice;
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs a command of a tool. A defect that no asset can be blamed for ends it with the error `internal`, not with a trace.
@@ -22,7 +22,7 @@ fn guarded<T, E: From<Diag>>(tool: &str, run: impl FnOnce() -> Result<T, E>) -> 
         let text = panic.downcast_ref::<&str>().copied();
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
         let message = format!("{tool} panicked: {}", text.unwrap_or("no message"));
-        Err(Diag::error("internal", message).hint("this is a defect of Kiln: please report it").into())
+        Err(Diag::new(Code::Internal, message).hint("this is a defect of Kiln: please report it").into())
     })
 }
 
@@ -45,8 +45,8 @@ mod tests {
     fn a_defect_is_an_error_with_its_message() {
         let told = |run: fn() -> Result<(), Diag>| guarded("tool", run).unwrap_err();
         assert_eq!(told(|| panic!("no {}", 7)).message, "tool panicked: no 7");
-        assert_eq!(told(|| panic!("plain")).code, "internal");
-        assert_eq!(told(|| Err(Diag::error("usage", "as it is"))).code, "usage");
+        assert_eq!(told(|| panic!("plain")).code, Code::Internal);
+        assert_eq!(told(|| Err(Diag::new(Code::Usage, "as it is"))).code, Code::Usage);
         assert_eq!(guarded::<_, Diag>("tool", || Ok(3)).ok(), Some(3));
     }
 }

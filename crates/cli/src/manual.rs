@@ -4,7 +4,7 @@ use crate::terminal::Out;
 use crate::voice::{OK, Voice};
 use clap::{Command, Subcommand};
 use clap_complete::Shell;
-use kiln_kit::{Diag, Json};
+use kiln_kit::{Code, Diag, Json};
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ fn completions(out: &mut Out, mut command: Command, shell: Shell) {
 
 /// Prints the page of a program, or writes its pages, one for each command, to a directory.
 fn man(out: &mut Out, command: Command, dir: Option<&Path>, json: bool) -> Result<(), Diag> {
-    let pages = pages(command).map_err(|e| Diag::error("man", format!("the pages cannot be made: {e}")))?;
+    let pages = pages(command).map_err(|e| Diag::new(Code::Man, format!("the pages cannot be made: {e}")))?;
     let Some(dir) = dir else {
         if let Some((_, page)) = pages.first() {
             out.line(String::from_utf8_lossy(page).trim_end());
@@ -52,7 +52,7 @@ fn man(out: &mut Out, command: Command, dir: Option<&Path>, json: bool) -> Resul
         return Ok(());
     };
     let wrong = |e: io::Error| {
-        Diag::error("man", format!("cannot write to {}: {e}", dir.display()))
+        Diag::new(Code::Man, format!("cannot write to {}: {e}", dir.display()))
             .hint("name a directory to write to")
     };
     std::fs::create_dir_all(dir).map_err(wrong)?;

@@ -7,22 +7,22 @@ use std::time::Duration;
 
 /// A diagnostic over one or two lines.
 pub fn diag(diag: &Diag, style: Style) -> String {
-    let head = format!("{}[{}]", diag.severity, printable(&diag.code));
-    let head = match diag.severity {
+    let head = format!("{}[{}]", diag.severity(), diag.code);
+    let head = match diag.severity() {
         Severity::Error => style.error(&head),
         Severity::Warning => style.warning(&head),
     };
     let mut text = format!("{head}: ");
-    if !diag.path.is_empty() {
-        text += &style.strong(&printable(&diag.path));
-        if !diag.at.is_empty() {
-            text += &format!(":{}", printable(&diag.at));
+    if let Some(path) = &diag.path {
+        text += &style.strong(&printable(path));
+        if let Some(at) = &diag.at {
+            text += &format!(":{}", printable(at));
         }
         text += ": ";
     }
     text += &printable(&diag.message);
-    if !diag.hint.is_empty() {
-        text += &format!("\n  {}", style.faint(&format!("hint: {}", printable(&diag.hint))));
+    if let Some(hint) = &diag.hint {
+        text += &format!("\n  {}", style.faint(&format!("hint: {}", printable(hint))));
     }
     text
 }
@@ -30,12 +30,12 @@ pub fn diag(diag: &Diag, style: Style) -> String {
 /// A diagnostic for a program.
 pub fn diag_json(diag: &Diag) -> Json {
     Json::object([
-        ("severity", diag.severity.to_string().into()),
-        ("code", (*diag.code).into()),
-        ("path", diag.path.as_str().into()),
-        ("at", diag.at.as_str().into()),
+        ("severity", diag.severity().to_string().into()),
+        ("code", diag.code.as_str().into()),
+        ("path", diag.path.as_deref().unwrap_or_default().into()),
+        ("at", diag.at.as_deref().unwrap_or_default().into()),
         ("message", diag.message.as_str().into()),
-        ("hint", diag.hint.as_str().into()),
+        ("hint", diag.hint.as_deref().unwrap_or_default().into()),
     ])
 }
 
@@ -76,12 +76,11 @@ mod tests {
     #[test]
     fn no_part_of_a_diagnostic_reaches_the_terminal_raw() {
         let raw = "\u{1b}]0;t\u{7}\u{9b}2J\u{202e}\n";
-        let mut all = Diag::warning("odd", raw).path(raw).at(raw).hint(raw);
-        all.code = raw.into();
+        let all = Diag::new(kiln_kit::Code::LinkIgnored, raw).path(raw).at(raw).hint(raw);
         let shown = diag(&all, Style::of(&std::io::stderr(), crate::terminal::Color::Never));
         let raw = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
         assert!(!shown.contains(raw) && shown.lines().count() == 2, "{shown:?}");
-        assert_eq!(shown.matches("\\u{1b}]0;t\\u{7}\\u{9b}2J\\u{202e}\\n").count(), 5, "{shown}");
+        assert_eq!(shown.matches("\\u{1b}]0;t\\u{7}\\u{9b}2J\\u{202e}\\n").count(), 4, "{shown}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use ::assetc::config::Config;
 use ::assetc::config::user::UserConfig;
 use kiln_kit::store::settings::{CacheDir, CacheSettings, parse_size};
 use kiln_kit::store::{Figures, SigningKey};
-use kiln_kit::{Diag, Hash, Json, Shard, Store};
+use kiln_kit::{Code, Diag, Hash, Json, Shard, Store};
 use server::Server;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -124,7 +124,7 @@ fn signing_key(var: Var<'_>) -> Result<Option<SigningKey>, Diag> {
     const NAME: &str = "KILN_CACHE_SIGNING_KEY";
     let Some(secret) = text(var, NAME)? else { return Ok(None) };
     let key = SigningKey::new(secret.trim().as_bytes()).ok_or_else(|| {
-        Diag::error("cache-variable", format!("{NAME} is shorter than {} bytes", SigningKey::SHORTEST))
+        Diag::new(Code::CacheVariable, format!("{NAME} is shorter than {} bytes", SigningKey::SHORTEST))
             .hint("take a random secret, such as `openssl rand -hex 32` prints")
     })?;
     Ok(Some(key))
@@ -196,7 +196,7 @@ pub(crate) fn text(var: Var<'_>, name: &str) -> Result<Option<String>, Diag> {
 }
 
 pub(crate) fn bad(name: &str, value: &str, accepts: &str) -> Diag {
-    Diag::error("cache-variable", format!("{name} is '{value}'; accepted: {accepts}"))
+    Diag::new(Code::CacheVariable, format!("{name} is '{value}'; accepted: {accepts}"))
         .hint("correct the variable of the environment, or unset it")
 }
 
@@ -230,8 +230,8 @@ impl Place {
 
 /// A part that is put nowhere is of no use to anybody.
 pub fn shard_needs_store(shard: Shard) -> Diag {
-    Diag::error(
-        "shard-without-store",
+    Diag::new(
+        Code::ShardWithoutStore,
         format!("part {shard} would be built for nobody: there is no store of results"),
     )
     .hint("do not switch it off, and let all parts share a directory or a server; see docs/cache.md")
@@ -401,7 +401,7 @@ mod tests {
         for (name, value) in wrong {
             let given = [("KILN_CACHE_DIR", "/c"), ("KILN_CACHE_URL", "https://h"), (name, value)];
             let refused = place(Sources { user: &user(""), project: None }, &vars(&given)).err().unwrap();
-            assert!(refused.code == "cache-variable" && refused.message.contains(value), "{refused}");
+            assert!(refused.code == Code::CacheVariable && refused.message.contains(value), "{refused}");
         }
     }
 
@@ -409,6 +409,6 @@ mod tests {
     fn a_signing_key_that_is_too_short_is_refused_and_not_repeated() {
         let short = |name: &str| (name == "KILN_CACHE_SIGNING_KEY").then(|| "hush-hush".into());
         let short = signing_key(&short).err().unwrap();
-        assert!(short.code == "cache-variable" && !short.to_string().contains("hush"), "{short}");
+        assert!(short.code == Code::CacheVariable && !short.to_string().contains("hush"), "{short}");
     }
 }

@@ -1,8 +1,8 @@
 //! Standard output and standard error: who may colour, how wide it is, and what happens when nobody reads.
 
 use clap::ValueEnum;
-use kiln_kit::diag::is_unprintable;
-use kiln_kit::{Diag, printable};
+use kiln_kit::is_unprintable;
+use kiln_kit::{Code, Diag, printable};
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -99,7 +99,7 @@ static LOST: OnceLock<String> = OnceLock::new();
 pub fn lost() -> Option<Diag> {
     let why = LOST.get()?;
     let message = format!("the result could not be written to standard output: {why}");
-    Some(Diag::error("stdout", message).hint("see to free space where it goes"))
+    Some(Diag::new(Code::Stdout, message).hint("see to free space where it goes"))
 }
 
 /// Whether nobody reads standard output any more.

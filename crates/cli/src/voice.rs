@@ -5,6 +5,7 @@ use crate::progress::Verbosity;
 use crate::render;
 use crate::terminal::{Color, Out, Style, lost};
 use clap::Args;
+use kiln_kit::Code;
 use kiln_kit::{Diag, Json, Severity};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -63,7 +64,7 @@ impl Voice {
 
     /// Says something on standard error, unless it is a warning and those are not wanted.
     pub fn say(&self, diag: &Diag) {
-        if diag.severity == Severity::Error || self.verbosity > Verbosity::Quiet {
+        if diag.severity() == Severity::Error || self.verbosity > Verbosity::Quiet {
             let stderr = io::stderr();
             let _ = writeln!(&stderr, "{}", render::diag(diag, Style::of(&stderr, self.color)));
         }
@@ -113,7 +114,7 @@ pub trait Ending: From<Diag> {
 /// Damage that a command was to look for is its answer; everything else is trouble.
 impl Ending for Diag {
     fn told(self) -> (Vec<Diag>, u8) {
-        let code = if matches!(&*self.code, "check-broken" | "pak-damaged") { FAILED } else { TROUBLE };
+        let code = if matches!(self.code, Code::CheckBroken | Code::PakDamaged) { FAILED } else { TROUBLE };
         (vec![self], code)
     }
 }

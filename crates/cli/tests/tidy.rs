@@ -1,5 +1,6 @@
 //! What no compiler checks: the layers, the heads of files, the list of diagnostic codes, and who may touch files.
 
+use kiln_diagnostics::Code;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -118,76 +119,21 @@ fn algorithms_and_importers_do_not_touch_files() {
     }
 }
 
-/// What a file does in the product: its text up to the tests at the bottom.
-fn product(text: &str) -> &str {
-    text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default()
-}
-
-/// Whatever makes a diagnostic: the constructors, and every function whose first parameter is a code.
-fn makers(files: &[(String, String)]) -> BTreeSet<String> {
-    let mut makers = BTreeSet::from(["Diag::error".to_owned(), "Diag::warning".to_owned()]);
-    for (name, text) in files.iter().filter(|(name, _)| !name.ends_with("kit/src/diag.rs")) {
-        for function in product(text).split("fn ").skip(1) {
-            let (head, rest) = function.split_once('(').unwrap_or_default();
-            let parameters = rest.split(')').next().unwrap_or_default();
-            let Some((before, _)) = parameters.split_once("code: &'static str") else { continue };
-            let first = matches!(before.trim().trim_end_matches(',').trim(), "" | "&self" | "&mut self");
-            assert!(first, "{name}: {head} takes a code, but not as its first parameter");
-            makers.insert(head.split('<').next().unwrap_or_default().to_owned());
-        }
-    }
-    makers
-}
-
-/// Every code in the sources with the severities it is made with, as far as they show: the literal that follows a
-/// maker, wherever the formatter put it, or a field `code`.
-fn codes_in_sources() -> BTreeMap<String, BTreeSet<&'static str>> {
-    let is_code = |text: &str| {
-        let kebab = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        !text.is_empty() && text.chars().all(kebab)
-    };
-    let files: Vec<_> = sources()
-        .into_iter()
-        .filter(|(name, _)| name.contains("/src/") && !name.ends_with("/tests.rs"))
-        .collect();
-    let starts: Vec<String> =
-        makers(&files).into_iter().map(|maker| format!("{maker}(")).chain(["code: ".to_owned()]).collect();
-    let mut codes: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for (name, text) in &files {
-        for start in &starts {
-            for after in product(text).split(start.as_str()).skip(1) {
-                let Some(literal) = after.trim_start().strip_prefix('"') else { continue };
-                let code = literal.split('"').next().unwrap_or_default();
-                assert!(is_code(code), "{name}: {start}{code:?} is no code");
-                let severities = codes.entry(code.to_owned()).or_default();
-                match start.as_str() {
-                    "Diag::error(" => _ = severities.insert("error"),
-                    "Diag::warning(" => _ = severities.insert("warning"),
-                    _ => {}
-                }
-            }
-        }
-    }
-    codes
-}
-
 #[test]
-fn diagnostic_codes_are_documented_and_documented_codes_exist() {
-    let text = read("docs/diagnostics.md");
-    let mut documented = BTreeSet::new();
-    let used = codes_in_sources();
-    for row in text.lines().filter_map(|line| line.strip_prefix("| `")) {
-        let (code, rest) = row.split_once("` | ").expect("a row of a code, a severity and a meaning");
-        let (severity, meaning) = rest.split_once(" | ").expect("a severity and a meaning");
-        assert!(documented.insert(code.to_owned()), "{code} is there twice");
-        assert!(["error", "warning"].contains(&severity) && meaning.len() > 10, "{code}: {severity}");
-        let made = used.get(code).cloned().unwrap_or_default();
-        assert!(made.is_empty() || made == BTreeSet::from([severity]), "{code} is {made:?}, not {severity}");
-    }
-    let used: BTreeSet<String> = used.into_keys().collect();
-    let missing: Vec<_> = used.difference(&documented).collect();
-    let stale: Vec<_> = documented.difference(&used).collect();
-    assert!(missing.is_empty() && stale.is_empty(), "not documented: {missing:?}; not used: {stale:?}");
+fn the_table_of_diagnostic_codes_is_the_document_and_every_code_is_used() {
+    let update = "cargo run -p kiln-diagnostics --example document";
+    assert!(read("docs/diagnostics.md") == kiln_diagnostics::document(), "outdated; run `{update}`");
+    let sources: Vec<_> =
+        sources().into_iter().filter(|(name, _)| !name.contains("crates/diagnostics/")).collect();
+    let is_used = |code: &Code| {
+        let variant = format!("Code::{code:?}");
+        sources.iter().any(|(_, text)| {
+            text.match_indices(&variant)
+                .any(|(at, _)| !text[at + variant.len()..].starts_with(|c: char| c.is_ascii_alphanumeric()))
+        })
+    };
+    let unused: Vec<_> = Code::ALL.iter().filter(|code| !is_used(code)).collect();
+    assert!(unused.is_empty(), "{unused:?}");
 }
 
 #[test]

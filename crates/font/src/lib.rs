@@ -20,7 +20,7 @@ mod point;
 
 use boundary::boundary;
 use field::Frame;
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use outline::{Contour, Pen};
 use rayon::prelude::*;
 use read_fonts::model::Font as Face;
@@ -160,17 +160,17 @@ pub fn compile(bytes: &[u8], settings: &Settings) -> Result<Font, Diag> {
 
 fn open(bytes: &[u8]) -> Result<Face, Diag> {
     if bytes.starts_with(b"wOFF") || bytes.starts_with(b"wOF2") {
-        return Err(Diag::error("font-unknown", "this is a web font (WOFF), which is packed")
+        return Err(Diag::new(Code::FontUnknown, "this is a web font (WOFF), which is packed")
             .hint("use the TTF or OTF file that it was made of"));
     }
     let known = [&b"\0\x01\0\0"[..], b"OTTO", b"true", b"ttcf"].iter().any(|magic| bytes.starts_with(magic));
     let face = known.then(|| Face::new(bytes.to_vec(), 0)).flatten().ok_or_else(|| {
-        Diag::error("font-unknown", "not a TrueType or OpenType font").hint("export or download it again")
+        Diag::new(Code::FontUnknown, "not a TrueType or OpenType font").hint("export or download it again")
     })?;
     if face.outline_glyphs().is_empty() {
         let message = "it has no outlines, or they cannot be read";
         return Err(
-            Diag::error("font-no-outlines", message).hint("bitmap fonts and damaged ones cannot be used")
+            Diag::new(Code::FontNoOutlines, message).hint("bitmap fonts and damaged ones cannot be used")
         );
     }
     Ok(face)
@@ -196,7 +196,7 @@ fn characters(
         }
     }
     if found.len() == 1 {
-        return Err(Diag::error("font-empty", format!("it has none of the characters {}", charset.show()))
+        return Err(Diag::new(Code::FontEmpty, format!("it has none of the characters {}", charset.show()))
             .hint("set font.charset to characters that it has; all takes every one"));
     }
     if let Some(example) = example {
@@ -205,7 +205,7 @@ fn characters(
             u32::from(example)
         );
         warnings.push(
-            Diag::warning("font-missing-characters", message)
+            Diag::new(Code::FontMissingCharacters, message)
                 .hint("leave them out of font.charset, or use another font"),
         );
     }
@@ -220,7 +220,7 @@ fn kerning(
     warnings: &mut Vec<Diag>,
 ) -> Result<Vec<Pair>, Diag> {
     let too_many = || {
-        Diag::error("font-too-large", "it has far too many pairs of characters with kerning")
+        Diag::new(Code::FontTooLarge, "it has far too many pairs of characters with kerning")
             .hint("set font.charset to fewer characters")
     };
     // What stands for missing characters has no neighbours of its own.
@@ -233,7 +233,7 @@ fn kerning(
         Err(kerning::Fault::TooMany) => return Err(too_many()),
         Err(kerning::Fault::Broken(error)) => {
             let message = format!("its kerning cannot be read, and is left out: {error}");
-            warnings.push(Diag::warning("font-kerning", message).hint("export or download it again"));
+            warnings.push(Diag::new(Code::FontKerning, message).hint("export or download it again"));
             return Ok(vec![]);
         }
     };
@@ -262,7 +262,7 @@ struct Artist<'a> {
 impl Artist<'_> {
     fn contours(&self, glyph: GlyphId) -> Result<Vec<Contour>, Diag> {
         let broken = |why: &dyn std::fmt::Display| {
-            Diag::error("font-outline", format!("the outline of glyph {glyph} cannot be read: {why}"))
+            Diag::new(Code::FontOutline, format!("the outline of glyph {glyph} cannot be read: {why}"))
                 .hint("export or download the font again")
         };
         // Also a glyph without an outline has an entry; what has none is made of itself, or of far too many others.
@@ -287,8 +287,8 @@ impl Artist<'_> {
         let work = measured.iter().fold(0u64, |sum, (_, work)| sum.saturating_add(*work));
         let too_large = |what: &str| {
             let Settings { size, spread, .. } = self.settings;
-            Diag::error(
-                "font-too-large",
+            Diag::new(
+                Code::FontTooLarge,
                 format!("{} glyphs at size {size} with spread {spread} {what}", glyphs.len()),
             )
             .hint("set font.size lower, or font.charset to fewer characters")
@@ -349,8 +349,8 @@ impl Artist<'_> {
 }
 
 fn too_complex(glyph: GlyphId) -> Diag {
-    Diag::error(
-        "font-outline",
+    Diag::new(
+        Code::FontOutline,
         format!("the outline of glyph {glyph} is far too intricate, or no outline at all"),
     )
     .hint("leave the character out of font.charset, or simplify it")

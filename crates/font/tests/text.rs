@@ -2,6 +2,7 @@
 //! that the outline covers, and pairs stand as a shaping engine sets them.
 
 use kiln_font::{Charset, Font, Glyph, Settings, compile};
+use kiln_kit::Code;
 
 const INTER: &[u8] = include_bytes!("fonts/inter.otf");
 const DEJAVU: &[u8] = include_bytes!("fonts/dejavu-sans.ttf");
@@ -220,10 +221,13 @@ fn settings_are_obeyed() {
     let font = compile(INTER, &settings).unwrap();
     assert_eq!(font.glyphs.iter().map(|g| g.codepoint).collect::<Vec<_>>(), [0, 65, 66, 67]);
     assert_eq!(font.distance_range, 4.0);
-    assert_eq!(font.warnings.iter().map(|w| &*w.code).collect::<Vec<_>>(), ["font-missing-characters"]);
+    assert_eq!(
+        font.warnings.iter().map(|w| w.code.as_str()).collect::<Vec<_>>(),
+        ["font-missing-characters"]
+    );
     assert!(font.warnings[0].message.contains("U+0416"), "{}", font.warnings[0]);
     let height = font.glyphs[1].plane[3] - font.glyphs[1].plane[1];
     assert!((height * 20.0).fract() == 0.0 && font.atlas.width == 64, "{height}");
     let none = Settings { charset: Charset::parse("cyrillic").unwrap(), ..settings };
-    assert_eq!(compile(INTER, &none).unwrap_err().code, "font-empty");
+    assert_eq!(compile(INTER, &none).unwrap_err().code, Code::FontEmpty);
 }

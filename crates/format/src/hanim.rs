@@ -475,7 +475,7 @@ impl Format for HAnim {
         };
         if joints == 0 {
             bad(Problem {
-                code: "animation-without-skeleton",
+                code: kiln_diagnostics::Code::AnimationWithoutSkeleton,
                 message: alloc::format!("no skeleton in a companion {mesh}"),
                 hint: "build again: the mesh was deleted, or is from another build",
             });
@@ -488,7 +488,7 @@ impl Format for HAnim {
         {
             if joint as usize >= joints {
                 bad(Problem {
-                    code: "animation-unknown-joint",
+                    code: kiln_diagnostics::Code::AnimationUnknownJoint,
                     message: alloc::format!(
                         "clip {clip} channel {channel} moves joint {joint}, but {mesh} has {joints}"
                     ),

@@ -372,7 +372,7 @@ impl Format for HMan {
             let Entry { hash, path, .. } = entry;
             if at.size(path).is_none() {
                 bad(Problem {
-                    code: "manifest-missing-file",
+                    code: kiln_diagnostics::Code::ManifestMissingFile,
                     message: alloc::format!("entry {hash:#018x} -> missing file {path:?}"),
                     hint: "build again: the file was deleted, or the manifest is from another build",
                 });
@@ -380,14 +380,14 @@ impl Format for HMan {
             let expected = refs::hash_runtime_path(path);
             if hash != expected {
                 bad(Problem {
-                    code: "manifest-wrong-hash",
+                    code: kiln_diagnostics::Code::ManifestWrongHash,
                     message: alloc::format!("entry {hash:#018x} -> {path:?}, whose hash is {expected:#018x}"),
                     hint: "build again: the manifest was damaged or written by something else",
                 });
             }
             if let Some(last) = last.filter(|last| last.hash == hash) {
                 bad(Problem {
-                    code: "manifest-ambiguous-hash",
+                    code: kiln_diagnostics::Code::ManifestAmbiguousHash,
                     message: alloc::format!("entry {hash:#018x} -> both {:?} and {path:?}", last.path),
                     hint: "rename one of the two sources",
                 });
@@ -496,7 +496,7 @@ mod tests {
 
     fn codes(manifest: &[u8], files: &'static [&'static str]) -> Vec<&'static str> {
         let mut codes = vec![];
-        HMan.cross("assets.hman", manifest, &Files(files), &mut |p| codes.push(p.code)).unwrap();
+        HMan.cross("assets.hman", manifest, &Files(files), &mut |p| codes.push(p.code.as_str())).unwrap();
         codes
     }
 

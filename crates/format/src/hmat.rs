@@ -320,7 +320,7 @@ impl Format for HMat {
         }
         let Some(manifest) = at.bytes(hman::PATH) else {
             bad(Problem {
-                code: "material-without-manifest",
+                code: kiln_diagnostics::Code::MaterialWithoutManifest,
                 message: format!("no {} found, but textures are named by hash", hman::PATH),
                 hint: "build again: the manifest was deleted, or the last build failed",
             });
@@ -334,12 +334,12 @@ impl Format for HMat {
                 let found = entries.binary_search_by_key(&hash, |e| e.hash).ok().and_then(|i| entries.get(i));
                 match found.map(|entry| entry.path) {
                     None => bad(Problem {
-                        code: "material-unknown-texture",
+                        code: kiln_diagnostics::Code::MaterialUnknownTexture,
                         message: format!("row {row} texture ref {hash:#018x} not in manifest"),
                         hint: "build again: table and manifest are from different builds",
                     }),
                     Some(path) if at.size(path).is_none() => bad(Problem {
-                        code: "material-missing-texture",
+                        code: kiln_diagnostics::Code::MaterialMissingTexture,
                         message: format!("row {row} ref {hash:#018x} -> missing {path:?}"),
                         hint: "build again: the texture was deleted",
                     }),
@@ -507,7 +507,8 @@ mod tests {
     fn problems(rows: &[GpuMaterial], files: &[(&'static str, Vec<u8>)]) -> Vec<(&'static str, String)> {
         let (bytes, files) = (write(rows).unwrap(), Files(files.iter().cloned().collect()));
         let mut problems = vec![];
-        HMat.cross("court.hmat", &bytes, &files, &mut |p| problems.push((p.code, p.message))).unwrap();
+        HMat.cross("court.hmat", &bytes, &files, &mut |p| problems.push((p.code.as_str(), p.message)))
+            .unwrap();
         problems
     }
 

@@ -187,7 +187,7 @@ impl Format for HMesh {
         let Some(found) = at.bytes(&table) else {
             if materials > 0 {
                 bad(Problem {
-                    code: "mesh-without-materials",
+                    code: kiln_diagnostics::Code::MeshWithoutMaterials,
                     message: alloc::format!("{materials} materials but no companion {table}"),
                     hint: "build again: the table was deleted, or the mesh is from another build",
                 });
@@ -199,7 +199,7 @@ impl Format for HMesh {
             && rows != materials
         {
             bad(Problem {
-                code: "mesh-material-count",
+                code: kiln_diagnostics::Code::MeshMaterialCount,
                 message: alloc::format!("{materials} materials, but {rows} rows in its companion {table}"),
                 hint: "build again: mesh and table are from different builds",
             });

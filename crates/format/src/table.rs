@@ -104,7 +104,7 @@ pub trait Lookup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Stable, kebab-case, listed in `docs/diagnostics.md`.
-    pub code: &'static str,
+    pub code: kiln_diagnostics::Code,
     /// What is wrong, with the values found.
     pub message: alloc::string::String,
     /// What to do about it.

@@ -557,7 +557,7 @@ fn materials_must_be_beside_it() {
         let bytes = write(&mesh.parts()).unwrap();
         let mut found = vec![];
         HMesh
-            .cross("models/q.hmesh", &bytes, &Table(table), &mut |p| found.push((p.code, p.message)))
+            .cross("models/q.hmesh", &bytes, &Table(table), &mut |p| found.push((p.code.as_str(), p.message)))
             .unwrap();
         found
     };

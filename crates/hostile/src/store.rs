@@ -45,7 +45,7 @@ impl Remote for Liar {
 
 /// A record as the store writes it: the fifth field of a message, with a hash over the key and the rest.
 fn sealed(key: Hash, body: &[u8]) -> Vec<u8> {
-    let sum = Hash::of_fields([b"kiln store 2".as_slice(), &key.0, body]);
+    let sum = Hash::of_fields([b"kiln store 3".as_slice(), &key.0, body]);
     let mut message = vec![5 << 3 | 2];
     let mut len = sum.0.len() + body.len();
     while len >= 0x80 {

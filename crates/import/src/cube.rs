@@ -8,7 +8,7 @@
 use std::fmt::Display;
 
 use kiln_ir::Lut;
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use crate::{Imported, excerpt};
 
@@ -25,7 +25,7 @@ pub fn import(bytes: &[u8]) -> Result<Imported<Lut>, Diag> {
     }
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let line = bytes[..e.valid_up_to()].split(|&byte| byte == b'\n').count();
-        Diag::error("cube-encoding", format!("byte {:#04x} is not UTF-8 text", bytes[e.valid_up_to()]))
+        Diag::new(Code::CubeEncoding, format!("byte {:#04x} is not UTF-8 text", bytes[e.valid_up_to()]))
             .at(format_args!("line {line}"))
             .hint("save it as UTF-8; if it is not text at all, export it again")
     })?;
@@ -40,7 +40,7 @@ pub fn import(bytes: &[u8]) -> Result<Imported<Lut>, Diag> {
 
 /// Places a finding that has no better place yet.
 fn on_line(diag: Diag, line: usize) -> Diag {
-    if diag.at.is_empty() { diag.at(format_args!("line {line}")) } else { diag }
+    if diag.at.is_none() { diag.at(format_args!("line {line}")) } else { diag }
 }
 
 #[derive(Default)]
@@ -66,7 +66,7 @@ impl Parser {
             "" | "TITLE" => Ok(()),
             _ if word.starts_with('#') => Ok(()),
             "LUT_3D_SIZE" => self.set_size(rest, file_len),
-            "LUT_1D_SIZE" => Err(Diag::error("cube-1d", "a one-dimensional table is not supported")
+            "LUT_1D_SIZE" => Err(Diag::new(Code::Cube1d, "a one-dimensional table is not supported")
                 .hint("export it as a three-dimensional table")),
             "DOMAIN_MIN" => self.set_domain(0, numbers(rest)?),
             "DOMAIN_MAX" => self.set_domain(1, numbers(rest)?),
@@ -92,7 +92,7 @@ impl Parser {
         let size = text.parse().ok().filter(|size| Lut::SIZES.contains(size)).ok_or_else(|| {
             let (low, high) = Lut::SIZES.into_inner();
             let message = format!("LUT_3D_SIZE is {}, and it must be {low} to {high}", excerpt(text));
-            Diag::error("cube-size", message).hint("export the table with 33 or 65 steps")
+            Diag::new(Code::CubeSize, message).hint("export the table with 33 or 65 steps")
         })?;
         // Believed only as far as the file could hold that many entries.
         self.rgb.reserve(entries(size).min(file_len / SHORTEST_ENTRY));
@@ -112,7 +112,7 @@ impl Parser {
         self.unknown += 1;
         if self.unknown <= MOST_NAMED {
             let message = format!("keyword {} is not known and was skipped", excerpt(word));
-            self.warnings.push(on_line(Diag::warning("cube-keyword", message), self.line));
+            self.warnings.push(on_line(Diag::new(Code::CubeKeyword, message), self.line));
         }
     }
 
@@ -141,11 +141,11 @@ impl Parser {
         if (low, high) != ([0.0; 3], [1.0; 3]) {
             let message = format!("the table is for colours from {low:?} to {high:?}, not from 0 to 1");
             let hint = "scale colours into that range before the lookup, or export the table for 0 to 1";
-            self.warnings.push(on_line(Diag::warning("cube-domain", message).hint(hint), set_on));
+            self.warnings.push(on_line(Diag::new(Code::CubeDomain, message).hint(hint), set_on));
         }
         if self.unknown > MOST_NAMED {
             let message = format!("{} more unknown keywords were skipped", self.unknown - MOST_NAMED);
-            self.warnings.push(Diag::warning("cube-keyword", message));
+            self.warnings.push(Diag::new(Code::CubeKeyword, message));
         }
         let value = Lut::new(size, [low, high], self.rgb).ok_or_else(|| syntax("the table is not valid"))?;
         Ok(Imported { value, warnings: self.warnings })
@@ -177,16 +177,17 @@ fn numbers<const N: usize>(text: &str) -> Result<[f32; N], Diag> {
 }
 
 fn syntax(message: impl Display) -> Diag {
-    Diag::error("cube-syntax", message.to_string()).hint("correct the line, or export the table again")
+    Diag::new(Code::CubeSyntax, message.to_string()).hint("correct the line, or export the table again")
 }
 
 fn no_size(message: &str) -> Diag {
-    Diag::error("cube-size", message).hint("the table needs a line such as LUT_3D_SIZE 33 before its entries")
+    Diag::new(Code::CubeSize, message)
+        .hint("the table needs a line such as LUT_3D_SIZE 33 before its entries")
 }
 
 fn wrong_count(size: u32, found: impl Display) -> Diag {
     let message = format!("LUT_3D_SIZE {size} needs {} entries, and {found}", entries(size));
-    Diag::error("cube-count", message).hint("the file is cut off or its size is wrong: export it again")
+    Diag::new(Code::CubeCount, message).hint("the file is cut off or its size is wrong: export it again")
 }
 
 #[cfg(test)]
@@ -198,8 +199,8 @@ mod tests {
     fn fails(text: &str, code: &str, line: usize, words: &str) {
         let error = import(text.as_bytes()).expect_err(text);
         assert_eq!(
-            (error.code.as_ref(), error.at),
-            (code, format!("line {line}")),
+            (error.code.as_str(), error.at),
+            (code, Some(format!("line {line}"))),
             "{text}: {}",
             error.message
         );
@@ -241,12 +242,15 @@ mod tests {
             let found = import(format!("{lines}\nLUT_3D_SIZE 2\n{CORNERS}").as_bytes()).unwrap();
             assert_eq!(found.value.domain()[1], [2.0; 3]);
             assert_eq!(found.warnings.len(), 1);
-            assert_eq!((found.warnings[0].code.as_ref(), found.warnings[0].at.as_str()), ("cube-domain", at));
+            assert_eq!(
+                (found.warnings[0].code.as_str(), found.warnings[0].at.as_deref().unwrap_or_default()),
+                ("cube-domain", at)
+            );
         }
         let found =
             import(format!("LUT_3D_SIZE 2\nLUT_3D_INPUT_RANGE -0.5 1.5\n{CORNERS}").as_bytes()).unwrap();
         assert_eq!(found.value.domain(), [[-0.5; 3], [1.5; 3]]);
-        assert_eq!(found.warnings[0].at, "line 2");
+        assert_eq!(found.warnings[0].at.as_deref(), Some("line 2"));
     }
 
     #[test]
@@ -254,7 +258,7 @@ mod tests {
         let found = import(format!("LUT_3D_SIZE 2\nLUT_IN_VIDEO_RANGE\n{CORNERS}").as_bytes()).unwrap();
         assert_eq!(found.warnings.len(), 1);
         assert_eq!(
-            (found.warnings[0].code.as_ref(), found.warnings[0].at.as_str()),
+            (found.warnings[0].code.as_str(), found.warnings[0].at.as_deref().unwrap_or_default()),
             ("cube-keyword", "line 2")
         );
         assert!(found.warnings[0].message.contains("LUT_IN_VIDEO_RANGE"));
@@ -295,10 +299,16 @@ mod tests {
     #[test]
     fn what_is_not_text_is_refused_with_its_place() {
         let error = import(b"# fine\nTITLE \"caf\xE9\"\n").unwrap_err();
-        assert_eq!((error.code.as_ref(), error.at.as_str()), ("cube-encoding", "line 2"));
+        assert_eq!(
+            (error.code.as_str(), error.at.as_deref().unwrap_or_default()),
+            ("cube-encoding", "line 2")
+        );
         assert!(error.message.contains("0xe9"), "{error}");
-        assert_eq!(import(b"").unwrap_err().code, "file-empty");
-        assert_eq!(import(b"version https://git-lfs.github.com/spec/v1\n").unwrap_err().code, "lfs-pointer");
+        assert_eq!(import(b"").unwrap_err().code, Code::FileEmpty);
+        assert_eq!(
+            import(b"version https://git-lfs.github.com/spec/v1\n").unwrap_err().code,
+            Code::LfsPointer
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Pure rules over names and sizes; the caller lists the folder and decodes. Names are those of the files in
 //! the folder, without directories. Files that are no pictures are left out with a warning, except hidden ones.
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use crate::Imported;
 use crate::image::IMAGE_EXTENSIONS;
@@ -34,7 +34,7 @@ pub fn cube_faces(names: &[&str]) -> Result<Imported<[usize; 6]>, Diag> {
                 if let Some(first) = faces[face].replace(index) {
                     let message =
                         format!("face `{}` is there twice: {} and {name}", FACES[face], names[first]);
-                    return Err(Diag::error("cubemap-face-twice", message).hint("remove one of them"));
+                    return Err(Diag::new(Code::CubemapFaceTwice, message).hint("remove one of them"));
                 }
             }
         }
@@ -43,7 +43,7 @@ pub fn cube_faces(names: &[&str]) -> Result<Imported<[usize; 6]>, Diag> {
     if !missing.is_empty() {
         let message = format!("the cubemap lacks {}", missing.join(", "));
         let hint = "name the six pictures px, nx, py, ny, pz and nz, with the extension of a picture";
-        return Err(Diag::error("cubemap-face-missing", message).hint(hint));
+        return Err(Diag::new(Code::CubemapFaceMissing, message).hint(hint));
     }
     Ok(Imported { value: faces.map(Option::unwrap_or_default), warnings: strays(&stray) })
 }
@@ -54,7 +54,7 @@ pub fn layers(names: &[&str]) -> Result<Imported<Vec<usize>>, Diag> {
     let (mut layers, stray): (Vec<usize>, Vec<usize>) =
         (0..names.len()).partition(|&i| picture_stem(names[i]).is_some());
     if layers.is_empty() {
-        return Err(Diag::error("array-empty", "there is no picture in the array")
+        return Err(Diag::new(Code::ArrayEmpty, "there is no picture in the array")
             .hint(format!("its layers are the files with one of: {}", IMAGE_EXTENSIONS.join(", "))));
     }
     layers.sort_unstable_by_key(|&i| names[i]);
@@ -67,24 +67,24 @@ pub fn cube_side(faces: &[Sized<'_>]) -> Result<u32, Diag> {
     if let Some(face) = faces.iter().find(|face| face.width != face.height) {
         let message =
             format!("{} has {}x{} texels, and a face must be square", face.name, face.width, face.height);
-        return Err(Diag::error("cubemap-face-shape", message).hint("export the six faces as squares"));
+        return Err(Diag::new(Code::CubemapFaceShape, message).hint("export the six faces as squares"));
     }
-    same_size("cubemap-face-size", faces).map(|(side, _)| side)
+    same_size(Code::CubemapFaceSize, faces).map(|(side, _)| side)
 }
 
 /// The size of an array whose layers are these, if they are equal.
 pub fn layer_size(layers: &[Sized<'_>]) -> Result<(u32, u32), Diag> {
-    same_size("array-layer-size", layers)
+    same_size(Code::ArrayLayerSize, layers)
 }
 
 /// The size that all share. Who differs from most of the others is the odd one.
-fn same_size(code: &'static str, pictures: &[Sized<'_>]) -> Result<(u32, u32), Diag> {
+fn same_size(code: Code, pictures: &[Sized<'_>]) -> Result<(u32, u32), Diag> {
     let size = |picture: &Sized<'_>| (picture.width, picture.height);
     let mut sizes: Vec<_> = pictures.iter().map(size).collect();
     sizes.sort_unstable();
     // The longest run of equal sizes is what most have; no picture at all has no size.
     let usual = sizes.chunk_by(|a, b| a == b).max_by_key(|run| run.len()).and_then(|run| run.first());
-    let Some(&usual) = usual else { return Err(Diag::error(code, "there are no pictures")) };
+    let Some(&usual) = usual else { return Err(Diag::new(code, "there are no pictures")) };
     match pictures.iter().find(|picture| size(picture) != usual) {
         None => Ok(usual),
         Some(odd) => {
@@ -93,7 +93,7 @@ fn same_size(code: &'static str, pictures: &[Sized<'_>]) -> Result<(u32, u32), D
                 "{} has {}x{} texels, and {other} has {}x{}",
                 odd.name, odd.width, odd.height, usual.0, usual.1
             );
-            Err(Diag::error(code, message).hint("all must have the same size"))
+            Err(Diag::new(code, message).hint("all must have the same size"))
         }
     }
 }
@@ -117,7 +117,7 @@ fn strays(names: &[&str]) -> Vec<Diag> {
         return Vec::new();
     }
     let message = format!("the folder holds files that are not part of it: {}", names.join(", "));
-    vec![Diag::warning("folder-stray-file", message).hint("move them out of the folder")]
+    vec![Diag::new(Code::FolderStrayFile, message).hint("move them out of the folder")]
 }
 
 #[cfg(test)]
@@ -143,11 +143,11 @@ mod tests {
     fn missing_and_double_faces_are_named() {
         let error = cube_faces(&["px.png", "nx.png", "py.png", "pz.txt", "nz.png"]).unwrap_err();
         assert_eq!(
-            (error.code.as_ref(), error.message.as_str()),
+            (error.code.as_str(), error.message.as_str()),
             ("cubemap-face-missing", "the cubemap lacks ny, pz")
         );
         let error = cube_faces(&["px.png", "px.jpg"]).unwrap_err();
-        assert_eq!(error.code, "cubemap-face-twice");
+        assert_eq!(error.code, Code::CubemapFaceTwice);
         assert!(error.message.contains("`px`") && error.message.contains("px.png and px.jpg"), "{error}");
     }
 
@@ -157,7 +157,7 @@ mod tests {
         names.extend(["px.png", "nx.png", "py.png", "ny.png", "pz.png", "nz.png"]);
         let warnings = cube_faces(&names).unwrap().warnings;
         assert_eq!(warnings.len(), 1);
-        assert_eq!(warnings[0].code, "folder-stray-file");
+        assert_eq!(warnings[0].code, Code::FolderStrayFile);
         assert!(warnings[0].message.ends_with(": notes.txt, preview.png"), "{}", warnings[0]);
     }
 
@@ -169,25 +169,25 @@ mod tests {
         assert_eq!(ordered, ["10.jpg", "2.png", "B.png", "b.png"]);
         assert_eq!(found.warnings.len(), 1);
         assert!(found.warnings[0].message.ends_with(": a.txt"));
-        assert_eq!(layers(&["a.txt"]).unwrap_err().code, "array-empty");
-        assert_eq!(layers(&[]).unwrap_err().code, "array-empty");
+        assert_eq!(layers(&["a.txt"]).unwrap_err().code, Code::ArrayEmpty);
+        assert_eq!(layers(&[]).unwrap_err().code, Code::ArrayEmpty);
     }
 
     #[test]
     fn sizes_must_agree_and_the_odd_one_is_named() {
         let faces = [sized("px.png", 4, 4), sized("nx.png", 8, 8), sized("py.png", 8, 8)];
         let error = cube_side(&faces).unwrap_err();
-        assert_eq!(error.code, "cubemap-face-size");
+        assert_eq!(error.code, Code::CubemapFaceSize);
         assert_eq!(error.message, "px.png has 4x4 texels, and nx.png has 8x8");
         assert_eq!(cube_side(&faces[1..]), Ok(8));
         let error = cube_side(&[sized("px.png", 4, 5)]).unwrap_err();
-        assert_eq!(error.code, "cubemap-face-shape");
+        assert_eq!(error.code, Code::CubemapFaceShape);
         assert!(error.message.contains("px.png has 4x5"));
 
         assert_eq!(layer_size(&[sized("a", 4, 5), sized("b", 4, 5)]), Ok((4, 5)));
         let error = layer_size(&[sized("a", 4, 5), sized("b", 4, 5), sized("c", 5, 4)]).unwrap_err();
         assert_eq!(
-            (error.code.as_ref(), error.message.as_str()),
+            (error.code.as_str(), error.message.as_str()),
             ("array-layer-size", "c has 5x4 texels, and a has 4x5")
         );
         assert!(layer_size(&[]).is_err());

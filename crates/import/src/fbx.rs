@@ -17,7 +17,7 @@ mod surface;
 use std::collections::BTreeSet;
 
 use kiln_ir::{Scene, Valid};
-use kiln_kit::{Cook, Diag, Limits, RelPath};
+use kiln_kit::{Code, Cook, Diag, Limits, RelPath};
 use ufbx::{AllocatorOpts, CoordinateAxes, ErrorType, LoadOpts};
 
 use crate::Imported;
@@ -68,7 +68,7 @@ impl Budget {
 }
 
 fn too_large() -> Diag {
-    Diag::error("fbx-too-large", "the model is too large for a file of its size")
+    Diag::new(Code::FbxTooLarge, "the model is too large for a file of its size")
         .hint("the file is damaged: export it again")
 }
 
@@ -127,7 +127,7 @@ fn read(bytes: &[u8], files: &mut Files<'_, '_>) -> Result<Imported<Valid<Scene>
         animations,
     };
     let value = scene.validate().map_err(|flaw| {
-        Diag::error("fbx-model", flaw.to_string()).hint("the file is damaged: export it again")
+        Diag::new(Code::FbxModel, flaw.to_string()).hint("the file is damaged: export it again")
     })?;
     Ok(Imported { value, warnings })
 }
@@ -138,7 +138,7 @@ const HEAD: usize = 4096;
 fn load(bytes: &[u8], budget: &Budget) -> Result<ufbx::SceneRoot, Diag> {
     if !bytes[..bytes.len().min(HEAD)].windows(3).any(|word| word == b"FBX") {
         return Err(
-            Diag::error("fbx-format", "this is not an FBX file").hint("export it again, or rename it")
+            Diag::new(Code::FbxFormat, "this is not an FBX file").hint("export it again, or rename it")
         );
     }
     let options = LoadOpts {
@@ -170,14 +170,14 @@ fn refused(error: &ufbx::Error, budget: &Budget) -> Diag {
             budget.too_large(budget.left.saturating_add(1))
         }
         ErrorType::NodeDepthLimit => {
-            Diag::error("fbx-too-deep", format!("its nodes are more than {MAX_DEPTH} deep"))
+            Diag::new(Code::FbxTooDeep, format!("its nodes are more than {MAX_DEPTH} deep"))
         }
         _ => {
             let mut message = format!("it cannot be read: {}", &*error.description);
             if !error.info().is_empty() {
                 message.push_str(&format!(" ({})", crate::excerpt(error.info())));
             }
-            Diag::error("fbx-damaged", message).hint("export it again")
+            Diag::new(Code::FbxDamaged, message).hint("export it again")
         }
     }
 }
@@ -203,7 +203,7 @@ fn note_model(model: &ufbx::Scene, notes: &mut Notes) {
 fn repaired(model: &ufbx::Scene) -> Vec<Diag> {
     let said = model.metadata.warnings.iter().map(|warning| {
         let count = if warning.count > 1 { format!(" ({} times)", warning.count) } else { String::new() };
-        Diag::warning("fbx-repaired", format!("{}{count}", &*warning.description))
+        Diag::new(Code::FbxRepaired, format!("{}{count}", &*warning.description))
     });
     said.collect()
 }
@@ -214,9 +214,9 @@ fn summary(notes: Notes) -> Vec<Diag> {
     let overlapping = "faces have so many corners that their triangles may overlap";
     let influences = "vertices hang on more than four joints, and keep the strongest four";
     let kinds = [
-        (notes.no_triangles, Diag::warning("fbx-no-triangles", no_triangles)),
-        (notes.overlapping, Diag::warning("fbx-face", overlapping)),
-        (notes.influences, Diag::warning("fbx-influences", influences)),
+        (notes.no_triangles, Diag::new(Code::FbxNoTriangles, no_triangles)),
+        (notes.overlapping, Diag::new(Code::FbxFace, overlapping)),
+        (notes.influences, Diag::new(Code::FbxInfluences, influences)),
     ];
     let mut warnings = Vec::new();
     for (count, mut warning) in kinds.into_iter().filter(|(count, _)| *count > 0) {
@@ -225,7 +225,7 @@ fn summary(notes: Notes) -> Vec<Diag> {
     }
     if !notes.lost.is_empty() {
         let lost: Vec<&str> = notes.lost.into_iter().collect();
-        warnings.push(Diag::warning("fbx-not-kept", format!("not kept are {}", lost.join(", "))));
+        warnings.push(Diag::new(Code::FbxNotKept, format!("not kept are {}", lost.join(", "))));
     }
     warnings
 }

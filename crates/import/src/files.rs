@@ -3,7 +3,7 @@
 //! Absolute paths and `..` that climbs above the root of the project are refused by name, before a file system is
 //! asked. Every file that is read or looked for goes through [`Cook`] and is an input of the asset from then on.
 
-use kiln_kit::{Cook, Diag, Limits, RelPath};
+use kiln_kit::{Code, Cook, Diag, Limits, RelPath};
 use std::time::Instant;
 
 /// The most bytes that a source may name in files: it may name one file a thousand times.
@@ -64,7 +64,7 @@ impl<'c, 'x> Files<'c, 'x> {
         let Some(bytes) = self.cx.read_opt(&path)? else { return Ok(Sought::Missing(path)) };
         self.left = self.left.checked_sub(bytes.len() as u64).ok_or_else(|| {
             let message = format!("with {path}, the files it refers to have more than {MOST_BYTES} bytes");
-            Diag::error("references-too-large", message)
+            Diag::new(Code::ReferencesTooLarge, message)
         })?;
         match crate::absent(&bytes) {
             Some(diag) => Err(diag.path(&path)),

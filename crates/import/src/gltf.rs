@@ -29,7 +29,7 @@ mod vertices;
 use std::collections::BTreeSet;
 
 use kiln_ir::{Flaw, ImageId, Mesh, MeshId, Node, NodeId, Scene, Valid};
-use kiln_kit::{Cook, Diag, RelPath};
+use kiln_kit::{Code, Cook, Diag, RelPath};
 
 use crate::Imported;
 use crate::files::Files;
@@ -193,36 +193,36 @@ fn summary(
     // Who asked for a scene knows that there are others.
     if let (Some(scene), 2.., false) = (scene, document.scenes.len(), asked) {
         let message = format!("of {} scenes, only number {scene} is taken", document.scenes.len());
-        warnings.push(Diag::warning("gltf-scenes", message).at("/scenes"));
+        warnings.push(Diag::new(Code::GltfScenes, message).at("/scenes"));
     }
     if let Some((count, at)) = notes.no_triangles {
         let message =
             format!("{count} primitives are points or lines, or have no triangles, and are passed over");
-        warnings.push(Diag::warning("gltf-no-triangles", message).at(at));
+        warnings.push(Diag::new(Code::GltfNoTriangles, message).at(at));
     }
     if let Some((count, at)) = notes.no_coordinates {
         let message = format!("{count} primitives lack the texture coordinates that their material uses");
         warnings
-            .push(Diag::warning("gltf-uv", message).at(at).hint("they get the first set, if they have one"));
+            .push(Diag::new(Code::GltfUv, message).at(at).hint("they get the first set, if they have one"));
     }
     if let Some((count, at)) = notes.unsorted {
         let message =
             format!("{count} channels have keys out of the order of their times, and are put into it");
-        warnings.push(Diag::warning("gltf-key-order", message).at(at));
+        warnings.push(Diag::new(Code::GltfKeyOrder, message).at(at));
     }
     if let Some((count, at)) = notes.influences {
         let message = format!("{count} vertices hang on more than four joints, and keep the strongest four");
-        warnings.push(Diag::warning("gltf-influences", message).at(at));
+        warnings.push(Diag::new(Code::GltfInfluences, message).at(at));
     }
     warnings.extend(notes.violations.warnings());
     if !notes.lost.is_empty() {
         let lost: Vec<String> = notes.lost.into_iter().collect();
-        warnings.push(Diag::warning("gltf-not-kept", format!("not kept are {}", lost.join(", "))));
+        warnings.push(Diag::new(Code::GltfNotKept, format!("not kept are {}", lost.join(", "))));
     }
     let unknown = document.unknown_extensions()?;
     if !unknown.is_empty() {
         let message = format!("the model uses extensions that are not known: {}", unknown.join(", "));
-        warnings.push(Diag::warning("gltf-extension-unknown", message).at("/extensionsUsed"));
+        warnings.push(Diag::new(Code::GltfExtensionUnknown, message).at("/extensionsUsed"));
     }
     Ok(warnings)
 }
@@ -231,5 +231,5 @@ fn summary(
 fn flawed(flaw: &Flaw, scene: usize) -> Diag {
     let place = flaw.at.replace("roots[", &format!("scenes[{scene}].nodes["));
     let pointer = format!("/{}", place.replace(']', "").replace(['[', '.'], "/"));
-    Diag::error("gltf-model", flaw.what.clone()).at(pointer).hint("the file is damaged: export it again")
+    Diag::new(Code::GltfModel, flaw.what.clone()).at(pointer).hint("the file is damaged: export it again")
 }

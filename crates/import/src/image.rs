@@ -20,7 +20,7 @@ mod webp;
 use ::image::metadata::Orientation;
 use ::image::{DynamicImage, ImageBuffer, ImageDecoder, ImageError};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Diag, Limits};
+use kiln_kit::{Code, Diag, Limits};
 
 use crate::Imported;
 
@@ -103,7 +103,7 @@ pub fn import(bytes: &[u8], extension: &str, limits: &Limits) -> Result<Imported
     {
         let (is, said) = (kind.name(), named.name());
         let message = format!("this is a {is} file, though its extension says {said}; decoded as {is}");
-        warnings.push(Diag::warning("image-extension", message).hint("rename it or save it again"));
+        warnings.push(Diag::new(Code::ImageExtension, message).hint("rename it or save it again"));
     }
     let value = match kind {
         Kind::Png => png::import(bytes, limits, &mut warnings),
@@ -173,25 +173,25 @@ fn unknown(bytes: &[u8]) -> Diag {
         let hex: Vec<String> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         format!("unknown content that starts with {}", hex.join(" "))
     };
-    Diag::error("image-unknown", format!("not a picture that can be read: {found}"))
+    Diag::new(Code::ImageUnknown, format!("not a picture that can be read: {found}"))
         .hint("supported are PNG, JPEG, BMP and WebP by content, and TGA by extension and content")
 }
 
 pub(crate) fn corrupt(what: impl std::fmt::Display) -> Diag {
-    Diag::error("image-corrupt", format!("the file is damaged: {what}")).hint("export or download it again")
+    Diag::new(Code::ImageCorrupt, format!("the file is damaged: {what}")).hint("export or download it again")
 }
 
 pub(crate) fn truncated(what: impl std::fmt::Display) -> Diag {
-    Diag::error("image-truncated", format!("the file ends too early: {what}"))
+    Diag::new(Code::ImageTruncated, format!("the file ends too early: {what}"))
         .hint("export or download it again")
 }
 
 pub(crate) fn unsupported(what: impl std::fmt::Display, hint: &str) -> Diag {
-    Diag::error("image-unsupported", format!("this kind of picture is not supported: {what}")).hint(hint)
+    Diag::new(Code::ImageUnsupported, format!("this kind of picture is not supported: {what}")).hint(hint)
 }
 
 fn animated(what: impl std::fmt::Display) -> Diag {
-    Diag::warning("image-animated", format!("{what}; only the first picture is used"))
+    Diag::new(Code::ImageAnimated, format!("{what}; only the first picture is used"))
         .hint("save the picture you want as a still image")
 }
 
@@ -254,7 +254,7 @@ fn upright(picture: Decoded, exif: Option<&[u8]>, warnings: &mut Vec<Diag>) -> R
     }
     let tag = orientation.to_exif();
     let message = format!("turned upright as its EXIF orientation {tag} says; other tools may not do so");
-    warnings.push(Diag::warning("image-orientation", message).hint("save it upright and without the tag"));
+    warnings.push(Diag::new(Code::ImageOrientation, message).hint("save it upright and without the tag"));
     let buffer = match texels {
         Texels::Rgba8(v) => ImageBuffer::from_raw(width, height, v).map(DynamicImage::ImageRgba8),
         Texels::Rgba16(v) => ImageBuffer::from_raw(width, height, v).map(DynamicImage::ImageRgba16),

@@ -17,7 +17,7 @@ pub mod obj;
 mod polygon;
 
 use files::Files;
-use kiln_kit::{Cook, Diag, RelPath};
+use kiln_kit::{Code, Cook, Diag, RelPath};
 
 /// What an importer made of a source, and what in it deserves a look.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,17 +39,17 @@ fn open<T>(
         Some(diag) => Err(diag),
         None => read(&bytes, &mut Files::beside(cx, source)),
     };
-    done.map_err(|diag| if diag.path.is_empty() { diag.path(source) } else { diag })
+    done.map_err(|diag| diag.or_path(source))
 }
 
 /// What is wrong with a source of any kind before its format is looked at: nothing in it, or a stand-in that
 /// Git LFS left where the content was not fetched.
 fn absent(bytes: &[u8]) -> Option<Diag> {
     if bytes.is_empty() {
-        return Some(Diag::error("file-empty", "the file is empty").hint("export or download it again"));
+        return Some(Diag::new(Code::FileEmpty, "the file is empty").hint("export or download it again"));
     }
     bytes.starts_with(b"version https://git-lfs.github.com/spec").then(|| {
-        Diag::error("lfs-pointer", "this is a Git LFS pointer, not the content it stands for")
+        Diag::new(Code::LfsPointer, "this is a Git LFS pointer, not the content it stands for")
             .hint("fetch the content: git lfs pull")
     })
 }
@@ -69,11 +69,11 @@ mod tests {
 
     #[test]
     fn absent_content_is_told_from_bad_content() {
-        assert_eq!(absent(b"").unwrap().code, "file-empty");
+        assert_eq!(absent(b"").unwrap().code, Code::FileEmpty);
         let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n";
         let diag = absent(pointer).unwrap();
-        assert_eq!(diag.code, "lfs-pointer");
-        assert!(diag.hint.contains("git lfs pull"));
+        assert_eq!(diag.code, Code::LfsPointer);
+        assert!(diag.hint.as_deref().is_some_and(|hint| hint.contains("git lfs pull")));
         assert_eq!(absent(b"version 1"), None);
     }
 }

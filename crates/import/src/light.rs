@@ -8,7 +8,7 @@ mod exr;
 mod radiance;
 
 use kiln_ir::LightMap;
-use kiln_kit::{Diag, Limits};
+use kiln_kit::{Code, Diag, Limits};
 
 use crate::Imported;
 use crate::image::corrupt;
@@ -49,7 +49,7 @@ pub fn import(bytes: &[u8], limits: &Limits) -> Result<Imported<LightMap>, Diag>
     let decoded = match Kind::of_content(bytes) {
         Some(Kind::Radiance) => radiance::import(bytes, limits),
         Some(Kind::OpenExr) => exr::import(bytes, limits),
-        None => Err(Diag::error("image-unknown", "neither a Radiance HDR nor an OpenEXR picture")
+        None => Err(Diag::new(Code::ImageUnknown, "neither a Radiance HDR nor an OpenEXR picture")
             .hint("export it as one of them; pictures without light beyond white are PNG or JPEG")),
     };
     let (width, height, mut texels) = decoded?;
@@ -77,7 +77,7 @@ fn tame(texels: &mut [[f32; 4]]) -> Option<Diag> {
     }
     (changed > 0).then(|| {
         let message = format!("{changed} values are not numbers, or beyond {LARGEST}, and were clamped");
-        Diag::warning("light-clamped", message).hint("scale the picture down in brightness where it is made")
+        Diag::new(Code::LightClamped, message).hint("scale the picture down in brightness where it is made")
     })
 }
 
@@ -97,9 +97,9 @@ mod tests {
     #[test]
     fn other_content_is_refused() {
         for bytes in [&b"\x89PNG\r\n\x1a\n"[..], b"#", b"text", b"\x76\x2f\x31"] {
-            assert_eq!(import(bytes, &Limits::default()).unwrap_err().code, "image-unknown");
+            assert_eq!(import(bytes, &Limits::default()).unwrap_err().code, Code::ImageUnknown);
         }
-        assert_eq!(import(b"", &Limits::default()).unwrap_err().code, "file-empty");
+        assert_eq!(import(b"", &Limits::default()).unwrap_err().code, Code::FileEmpty);
         assert_eq!(probe(b"text"), None);
     }
 }

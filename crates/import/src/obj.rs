@@ -19,7 +19,7 @@ mod parse;
 mod smooth;
 
 use kiln_ir::{MaterialId, Mesh, MeshId, Node, NodeId, Scene, Valid};
-use kiln_kit::{Cook, Diag, RelPath};
+use kiln_kit::{Code, Cook, Diag, RelPath};
 
 use crate::files::{Files, Sought};
 use crate::{Imported, excerpt};
@@ -52,7 +52,7 @@ fn read(bytes: &[u8], files: &mut Files<'_, '_>) -> Result<Imported<Valid<Scene>
     let (primitives, overlapping) = assemble::assemble(&model, &ids);
     if overlapping > 0 {
         let message = format!("{overlapping} faces have so many corners that their triangles may overlap");
-        warnings.push(Diag::warning("obj-face", message).hint("cut them up where the model is made"));
+        warnings.push(Diag::new(Code::ObjFace, message).hint("cut them up where the model is made"));
     }
     let name = String::from_utf8_lossy(&model.name).into_owned();
     let scene = Scene {
@@ -63,7 +63,7 @@ fn read(bytes: &[u8], files: &mut Files<'_, '_>) -> Result<Imported<Valid<Scene>
         images,
         ..Scene::default()
     };
-    let value = scene.validate().map_err(|flaw| Diag::error("obj-model", flaw.to_string()))?;
+    let value = scene.validate().map_err(|flaw| Diag::new(Code::ObjModel, flaw.to_string()))?;
     Ok(Imported { value, warnings })
 }
 
@@ -72,10 +72,10 @@ fn passed_over(model: &Model) -> Vec<Diag> {
     let no_triangles = "points, lines and faces of less than three corners are passed over";
     let unknown = format!("statements that are not known, such as {}, are passed over", model.unknown_word);
     let kinds = [
-        (Diag::warning("obj-colours", "colours of vertices are passed over"), model.colours),
-        (Diag::warning("obj-no-triangles", no_triangles), model.no_triangles),
-        (Diag::warning("obj-free-form", "curves and surfaces are passed over"), model.free_form),
-        (Diag::warning("obj-keyword", unknown), model.unknown),
+        (Diag::new(Code::ObjColours, "colours of vertices are passed over"), model.colours),
+        (Diag::new(Code::ObjNoTriangles, no_triangles), model.no_triangles),
+        (Diag::new(Code::ObjFreeForm, "curves and surfaces are passed over"), model.free_form),
+        (Diag::new(Code::ObjKeyword, unknown), model.unknown),
     ];
     let mut warnings = Vec::new();
     for (mut warning, passed) in kinds {
@@ -114,7 +114,7 @@ fn libraries(
         }
         are_whole &= missing.is_empty();
         let hint = "copy it there, or remove the line; materials are plain without it";
-        let warning = |what| Diag::warning("obj-library", what).at(format_args!("line {line}")).hint(hint);
+        let warning = |what| Diag::new(Code::ObjLibrary, what).at(format_args!("line {line}")).hint(hint);
         warnings.extend(missing.into_iter().map(warning));
     }
     Ok(are_whole)
@@ -135,7 +135,7 @@ fn resolve(model: &Model, looks: &mut Looks, are_whole: bool, warnings: &mut Vec
     if let (Some((count, name, line)), true) = (unknown, are_whole) {
         let message = format!("{count} materials are in no library, such as {name}");
         let hint = "they are plain; name a library that has them with mtllib";
-        let warning = Diag::warning("obj-material-unknown", message);
+        let warning = Diag::new(Code::ObjMaterialUnknown, message);
         warnings.push(warning.at(format_args!("line {line}")).hint(hint));
     }
     ids

@@ -14,7 +14,7 @@ fn holds(bytes: &[u8], extension: &str) {
     image::probe(bytes, extension);
     match image::import(bytes, extension, &LIMITS) {
         Ok(found) => assert!(found.value.width() * found.value.height() <= 512 * 512),
-        Err(diag) => assert!(!diag.message.is_empty() && !diag.code.is_empty()),
+        Err(diag) => assert!(!diag.message.is_empty()),
     }
 }
 
@@ -51,7 +51,7 @@ fn every_prefix_has_an_answer() {
             if matches!(extension(&name), "png" | "jpg" | "webp") {
                 let error = found.map(|_| ()).expect_err(&format!("{name} cut to {end} of {}", bytes.len()));
                 let known = ["file-empty", "image-unknown", "image-truncated", "image-corrupt"];
-                assert!(known.contains(&error.code.as_ref()), "{name} cut to {end}: {error}");
+                assert!(known.contains(&error.code.as_str()), "{name} cut to {end}: {error}");
             }
         }
     }
@@ -138,7 +138,7 @@ proptest! {
         let text = lines.join("\n");
         match cube::import(text.as_bytes()) {
             Ok(found) => prop_assert_eq!(found.value.rgb().len(), 8),
-            Err(error) => prop_assert!(error.at.starts_with("line ") || text.is_empty(), "{}", error),
+            Err(error) => prop_assert!(error.at.as_deref().is_some_and(|at| at.starts_with("line ")) || text.is_empty(), "{}", error),
         }
     }
 }

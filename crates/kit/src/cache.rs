@@ -20,7 +20,7 @@ use std::io;
 use std::ops::Range;
 
 const MAGIC: &[u8; 8] = b"KILNJRNL";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEADER: usize = 16;
 const PREFIX: usize = 8;
 

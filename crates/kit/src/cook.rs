@@ -9,7 +9,7 @@ use crate::remote::Blob;
 use crate::run::{Memory, Reservation};
 use crate::share::{Made, WorkKey, Works};
 use crate::store::{Found, Store};
-use crate::{Diag, Limits, RelPath, Severity};
+use crate::{Code, Diag, Limits, RelPath, Severity};
 use std::collections::BTreeMap;
 use std::io;
 use std::time::Instant;
@@ -158,7 +158,7 @@ impl<'a> Cook<'a> {
 
     /// The bytes of a file that has to be there.
     pub fn read(&mut self, path: &RelPath) -> Result<Vec<u8>, Diag> {
-        self.read_opt(path)?.ok_or_else(|| Diag::error("file-missing", "there is no such file").path(path))
+        self.read_opt(path)?.ok_or_else(|| Diag::new(Code::FileMissing, "there is no such file").path(path))
     }
 
     /// The bytes of a file, or `None` when nothing is there.
@@ -172,7 +172,9 @@ impl<'a> Cook<'a> {
     pub fn list(&mut self, dir: &RelPath) -> Result<Vec<&'a Entry>, Diag> {
         // Made from the part of a directory that could be seen, a result would be another one.
         let inside = |path: &str| RelPath::new(path).is_ok_and(|path| path.parent().as_ref() == Some(dir));
-        let hidden = |problem: &&Diag| problem.severity == Severity::Error && inside(&problem.path);
+        let hidden = |problem: &&Diag| {
+            problem.severity() == Severity::Error && problem.path.as_deref().is_some_and(inside)
+        };
         if let Some(problem) = self.tree.problems.iter().find(hidden) {
             return Err(problem.clone());
         }
@@ -223,12 +225,12 @@ impl<'a> Cook<'a> {
     fn stage(&mut self, path: &RelPath, bytes: &[u8], work: Option<WorkKey>) -> Result<(), Diag> {
         if path.is_hidden() {
             let message = format!("it writes {path}, and hidden files belong to the tool");
-            return Err(Diag::error("output-conflict", message).path(self.source));
+            return Err(Diag::new(Code::OutputConflict, message).path(self.source));
         }
         let folded = fold(path.as_str());
         if let Some(e) = self.emitted.iter().find(|e| fold(e.path.as_str()) == folded) {
             let path = &e.path;
-            return Err(Diag::error("output-conflict", format!("it writes {path} twice")).path(self.source));
+            return Err(Diag::new(Code::OutputConflict, format!("it writes {path} twice")).path(self.source));
         }
         let staged = self.out.stage(&mut |file| file.write_all(bytes)).map_err(|e| unwritable(path, &e))?;
         let blob = self.blob(bytes);
@@ -243,11 +245,8 @@ impl<'a> Cook<'a> {
     }
 
     /// Says something about the source, now and whenever its cached result is used.
-    pub fn warn(&mut self, mut warning: Diag) {
-        if warning.path.is_empty() {
-            warning.path = self.source.to_string();
-        }
-        self.warnings.push(warning);
+    pub fn warn(&mut self, warning: Diag) {
+        self.warnings.push(warning.or_path(self.source));
     }
 
     /// Whether this was said already, whatever its hint.
@@ -265,7 +264,7 @@ impl<'a> Cook<'a> {
             (a, b) => a == b,
         };
         match self.seen.get(path) {
-            Some(old) if !same(old) => Err(Diag::error("source-changing", "it changes while it is read")
+            Some(old) if !same(old) => Err(Diag::new(Code::SourceChanging, "it changes while it is read")
                 .path(path)
                 .hint("build again when it rests")),
             Some(_) => Ok(()),
@@ -308,7 +307,7 @@ pub(crate) fn read_settled(
         let seen = seen_file(stamp, now_ns, Hash::of(&bytes));
         return Ok(Some((bytes, seen)));
     }
-    Err(Diag::error("source-changing", "it changes while it is read")
+    Err(Diag::new(Code::SourceChanging, "it changes while it is read")
         .path(path)
         .hint("build again when it rests"))
 }
@@ -327,12 +326,12 @@ pub(crate) fn listing(tree: &Tree, dir: &RelPath) -> Hash {
 }
 
 pub(crate) fn unreadable(path: &RelPath, error: &io::Error) -> Diag {
-    Diag::error("unreadable", format!("cannot read it: {error}")).path(path)
+    Diag::new(Code::Unreadable, format!("cannot read it: {error}")).path(path)
 }
 
 pub(crate) fn unwritable(path: &RelPath, error: &io::Error) -> Diag {
     use io::ErrorKind::*;
-    let diag = Diag::error("unwritable", format!("cannot write it: {error}")).path(path);
+    let diag = Diag::new(Code::Unwritable, format!("cannot write it: {error}")).path(path);
     match error.kind() {
         StorageFull | QuotaExceeded => diag.hint("make room, and run it again"),
         PermissionDenied | ReadOnlyFilesystem => diag.hint("see to the permissions of the output directory"),
@@ -353,11 +352,11 @@ mod tests {
         mem.put("layers/1.png", "x");
         mem.put("others/1.png", "x");
         let mut tree = mem.walk(None).unwrap();
-        tree.problems.push(Diag::warning("link-ignored", "it leads nowhere").path("others/2.png"));
-        tree.problems.push(Diag::error("unreadable", "the disk says no").path("layers/2.png"));
+        tree.problems.push(Diag::new(Code::LinkIgnored, "it leads nowhere").path("others/2.png"));
+        tree.problems.push(Diag::new(Code::Unreadable, "the disk says no").path("layers/2.png"));
         let source = path("layers");
         let mut cx = Cook::new(&source, &mem, &tree, &mem);
-        assert_eq!(cx.list(&source).unwrap_err().path, "layers/2.png");
+        assert_eq!(cx.list(&source).unwrap_err().path.as_deref(), Some("layers/2.png"));
         assert_eq!(cx.list(&path("others")).unwrap().len(), 1);
     }
 }

@@ -5,8 +5,15 @@
 //! one of them has to build on all, so that the union of their rules counts here: two names that fold to one string
 //! collide somewhere. The folding does not depend on the locale: the Turkish `ı` is not `i`.
 
+use crate::RelPath;
 use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
+
+/// Returns the string that a path shares with all others which some file system takes for the same name. Paths with
+/// equal strings cannot lie beside each other on every system. It is for comparison only, not a name of a file.
+pub fn folded(path: &RelPath) -> String {
+    fold(path.as_str()).into_owned()
+}
 
 /// Folds a name: NFD, full case folding, and NFD again, without default-ignorable characters. Only names that are not
 /// in lower-case ASCII are copied.

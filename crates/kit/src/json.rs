@@ -4,7 +4,7 @@ mod read;
 
 pub use read::Fault;
 
-use crate::diag::is_unprintable;
+use crate::is_unprintable;
 use std::fmt::{self, Write};
 
 /// A JSON value.

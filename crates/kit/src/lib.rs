@@ -5,7 +5,6 @@
 
 pub mod cache;
 pub mod cook;
-pub mod diag;
 mod fold;
 pub mod fs;
 pub mod glob;
@@ -14,14 +13,12 @@ pub mod json;
 pub mod limits;
 pub mod mem;
 pub mod ownership;
-pub mod path;
 pub mod real;
 pub mod record;
 pub mod remote;
 pub mod run;
 pub mod shard;
 pub mod share;
-pub mod spelling;
 pub mod stale;
 pub mod store;
 mod walk;
@@ -29,12 +26,12 @@ pub mod wire;
 
 pub use cache::{Cache, Records};
 pub use cook::Cook;
-pub use diag::{Diag, Severity, printable};
+pub use fold::folded;
 pub use fs::{Entry, Fs, Stamp, Tree};
 pub use hash::Hash;
 pub use json::Json;
+pub use kiln_diagnostics::{BadPath, Code, Diag, RelPath, Severity, is_unprintable, nearest, printable};
 pub use limits::Limits;
-pub use path::RelPath;
 pub use real::Real;
 pub use run::{Done, Event, Events, Plan, State, Task, run};
 pub use shard::Shard;

@@ -4,7 +4,7 @@
 //! limits before memory is taken for it. They never change a result: an asset is built as always, or refused with an
 //! error that names the limit, the value and the flag that raises it.
 
-use crate::Diag;
+use crate::{Code, Diag};
 use std::cell::Cell;
 use std::fmt::Display;
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ impl Limits {
         } else {
             return Ok(pixels);
         };
-        Err(Diag::error("image-too-large", format!("the image has {message}")).hint(format!(
+        Err(Diag::new(Code::ImageTooLarge, format!("the image has {message}")).hint(format!(
             "scale the image down, or raise the limit with --max-pixels {enough}; if the image should not be that large, the file is damaged"
         )))
     }
@@ -71,7 +71,7 @@ impl Limits {
             rounded(self.max_memory)
         );
         let enough = bytes.div_ceil(1 << 20);
-        Err(Diag::error("memory-limit", message).hint(format!(
+        Err(Diag::new(Code::MemoryLimit, message).hint(format!(
             "make the asset smaller, or raise the limit with --max-memory {enough}M; if it should not be that large, the file is damaged"
         )))
     }
@@ -80,7 +80,7 @@ impl Limits {
     pub fn out_of_time(&self) -> Diag {
         let seconds = self.max_time.unwrap_or_default().as_secs_f64();
         let message = format!("the asset takes longer than the limit max_time of {seconds} s");
-        Diag::error("time-limit", message)
+        Diag::new(Code::TimeLimit, message)
             .hint("make the asset simpler, or raise the limit with --time-limit SECONDS (0 for none)")
     }
 
@@ -147,15 +147,15 @@ mod tests {
         let limits = Limits::default();
         assert_eq!(limits.check_pixels(16384, 16384), Ok(1 << 28));
         let error = limits.check_pixels(16385, 16384).unwrap_err();
-        assert_eq!(error.code, "image-too-large");
+        assert_eq!(error.code, Code::ImageTooLarge);
         for part in ["16385x16384", "268451840", "max_pixels", "268435456"] {
             assert!(error.message.contains(part), "{error}");
         }
-        assert!(error.hint.contains("--max-pixels 268451840"), "{error}");
+        assert!(error.hint.as_deref().is_some_and(|hint| hint.contains("--max-pixels 268451840")), "{error}");
         assert!(limits.check_pixels(u32::MAX, u32::MAX).is_err());
         let error = limits.check_pixels(20_000, 1).unwrap_err();
         assert!(error.message.contains("a side may have 16384"), "{error}");
-        assert!(error.hint.contains("--max-pixels 400000000"), "{error}");
+        assert!(error.hint.as_deref().is_some_and(|hint| hint.contains("--max-pixels 400000000")), "{error}");
         let raised = Limits { max_pixels: 400_000_000, ..limits };
         assert_eq!(raised.check_pixels(20_000, 1), Ok(20_000));
         let lowered = Limits { max_pixels: 100, ..limits };
@@ -169,10 +169,10 @@ mod tests {
         assert_eq!(budget.charge(1 << 20, "the vertices"), Ok(()));
         assert_eq!(budget.left(), 2 << 20);
         let error = budget.charge((2 << 20) + 1, "the vertices").unwrap_err();
-        assert_eq!(error.code, "memory-limit");
+        assert_eq!(error.code, Code::MemoryLimit);
         assert!(error.message.starts_with("the vertices take 3145729 bytes (4 MiB)"), "{error}");
         assert!(error.message.ends_with("max_memory is 3145728 (3 MiB)"), "{error}");
-        assert!(error.hint.contains("--max-memory 4M"), "{error}");
+        assert!(error.hint.as_deref().is_some_and(|hint| hint.contains("--max-memory 4M")), "{error}");
         assert_eq!(budget.charge(2 << 20, "the vertices"), Ok(()));
         assert!(budget.charge(u64::MAX, "the vertices").is_err());
     }

@@ -10,7 +10,7 @@ use crate::fold::fold;
 use crate::fs::{Fs, Occupant, Stamp};
 use crate::record::{Output, Seen};
 use crate::remote::Blob;
-use crate::{Diag, Hash, Limits, Records, RelPath};
+use crate::{Code, Diag, Hash, Limits, Records, RelPath};
 use std::collections::HashMap;
 
 /// The conditions under which an output may replace a regular file at its path.
@@ -73,7 +73,7 @@ fn adopt(out: &dyn Fs, path: &RelPath, blob: Blob) -> Option<Stamp> {
 }
 
 fn not_regular(path: &RelPath, kind: &str) -> Diag {
-    Diag::error("output-not-regular", format!("{kind} is at the path of an output; it was not replaced"))
+    Diag::new(Code::OutputNotRegular, format!("{kind} is at the path of an output; it was not replaced"))
         .path(path)
         .hint("remove it, or choose another output; --overwrite replaces regular files only")
 }
@@ -81,7 +81,7 @@ fn not_regular(path: &RelPath, kind: &str) -> Diag {
 fn not_owned(path: &RelPath) -> Diag {
     let message = "a file that no recorded build wrote is at the path of an output and has other content; \
         it was not replaced";
-    Diag::error("output-not-owned", message)
+    Diag::new(Code::OutputNotOwned, message)
         .path(path)
         .hint("move the file away, or replace it with --overwrite")
 }
@@ -136,7 +136,7 @@ mod tests {
         match admit(out, &path(name), Some(Blob::of(b"new")), replace) {
             Ok(Admission::Write) => "write".into(),
             Ok(Admission::Adopt(_)) => "adopt".into(),
-            Err(diag) => diag.code.into_owned(),
+            Err(diag) => diag.code.to_string(),
         }
     }
 

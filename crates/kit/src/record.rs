@@ -198,6 +198,7 @@ fn get_stamp(r: &mut Reader<'_>) -> Option<Stamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Code;
 
     #[test]
     fn survives_a_round_trip_and_no_prefix_passes_for_whole() {
@@ -215,7 +216,7 @@ mod tests {
                 Output { path: "b".into(), stamp, hash: Hash::of(b"p"), work: Some(WorkKey([7; 16])) },
             ],
             payload: b"rows".into(),
-            warnings: vec![Diag::warning("odd", "very").path("a.png").at("3").hint("mend it")],
+            warnings: vec![Diag::new(Code::LinkIgnored, "very").path("a.png").at("3").hint("mend it")],
         };
         let bytes = record.encode();
         let text = |key| (key == TextKey::of(&record.fingerprint)).then_some(&*record.fingerprint);

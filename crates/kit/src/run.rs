@@ -15,7 +15,7 @@ use crate::record::{Output, Record};
 use crate::share::{Kept, Works};
 use crate::stale::{Hints, Verdict, Why, World, judge};
 use crate::store::{Rejected, Store, StoredResult};
-use crate::{Diag, Limits, RelPath};
+use crate::{Code, Diag, Limits, RelPath};
 use kitchen::Kitchen;
 pub(crate) use memory::Memory;
 pub use memory::Reservation;
@@ -177,7 +177,7 @@ pub fn run<T: Task>(
             }
             Judged::Stale(why, weight) => {
                 stale.push((weight, index, why));
-                let lost = Diag::error("cook-lost", "its cook did not report");
+                let lost = Diag::new(Code::CookLost, "its cook did not report");
                 done.push(Done { state: State::Failed(lost.into()), payload: vec![], warnings: vec![] });
             }
         }
@@ -196,7 +196,7 @@ pub fn run<T: Task>(
     }
     cache.compact().map_err(|e| journal(&cache.name(), &e))?;
     if plan.events.is_over() {
-        return Err(Diag::error("stopped", "it was told to end before everything was built"));
+        return Err(Diag::new(Code::Stopped, "it was told to end before everything was built"));
     }
     Ok(done)
 }
@@ -270,11 +270,11 @@ fn remove(world: World<'_>, output: &Output<'_>) -> Result<(), Diag> {
     world
         .out
         .remove(&path)
-        .map_err(|e| Diag::error("unwritable", format!("cannot remove it: {e}")).path(&path))
+        .map_err(|e| Diag::new(Code::Unwritable, format!("cannot remove it: {e}")).path(&path))
 }
 
 fn journal(name: &str, error: &std::io::Error) -> Diag {
-    Diag::error("journal-unwritable", format!("cannot write the journal: {error}")).path(name)
+    Diag::new(Code::JournalUnwritable, format!("cannot write the journal: {error}")).path(name)
 }
 
 /// Reports a source that writes the path that another one writes, or one that some file system takes for the same,
@@ -295,5 +295,5 @@ pub fn conflict((source, output): (&RelPath, &RelPath), (other, same): (&RelPath
             )
         }
     };
-    Diag::error("output-conflict", message).path(source).hint("rename one of them")
+    Diag::new(Code::OutputConflict, message).path(source).hint("rename one of them")
 }

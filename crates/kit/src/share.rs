@@ -176,6 +176,7 @@ impl Drop for Running<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Code;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn key(text: &str) -> WorkKey {
@@ -218,7 +219,7 @@ mod tests {
     #[test]
     fn a_failure_is_nobody_elses() {
         let works = Works::default();
-        let fail = || Err(Diag::error("bad", "bad"));
+        let fail = || Err(Diag::new(Code::Unreadable, "bad"));
         assert!(works.get(key("k"), &path("a"), |_| None, fail).is_err());
         let panics = || works.get(key("k"), &path("a"), |_| None, || panic!("no"));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
@@ -284,7 +285,8 @@ mod tests {
         let works = Works::default();
         let large = ROOM / 4 + 1;
         for n in 0..6 {
-            let made = || Ok(Made { bytes: vec![n; large], warnings: vec![Diag::warning("w", "w")] });
+            let made =
+                || Ok(Made { bytes: vec![n; large], warnings: vec![Diag::new(Code::LinkIgnored, "w")] });
             works.get(key(&n.to_string()), &path(&n.to_string()), |_| None, made).unwrap();
         }
         assert!(works.lock().total <= ROOM);

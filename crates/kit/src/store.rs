@@ -28,7 +28,7 @@ use crate::cook::Cook;
 use crate::record::Seen;
 use crate::remote::{Blob, Job, Lane, Policy, Remote, RemoteLimits, Tier, Uploads};
 use crate::share::{Made, WorkKey};
-use crate::{Diag, Hash, RelPath};
+use crate::{Code, Diag, Hash, RelPath};
 use action::{Answer, SETS, Set, StoredOutput, answer_key, question, read_sets, work_key, write_sets};
 use fetch::{Origin, Prefetched, Sought};
 use local::{Kind, Local};
@@ -427,7 +427,7 @@ impl Store {
 
 /// What is said of a store that cannot be used.
 fn unwritable(dir: &Path, error: &io::Error) -> Diag {
-    Diag::warning("store-unwritable", format!("results are not kept: {error}"))
+    Diag::new(Code::StoreUnwritable, format!("results are not kept: {error}"))
         .path(dir.display())
         .hint("see to its permissions and to free space, or name another directory in KILN_CACHE_DIR")
 }

@@ -4,7 +4,7 @@
 //! names that are no [`RelPath`] are reported and left out. Devices, pipes and sockets are passed over.
 
 use crate::fs::{Entry, Stamp, Tree};
-use crate::{Diag, RelPath};
+use crate::{Code, Diag, RelPath};
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
 use std::path::Path;
@@ -38,7 +38,7 @@ impl<'a> Found<'a> {
         let mut entries = Vec::with_capacity(listing.len());
         for item in listing {
             let Ok(name) = item.file_name().into_string() else {
-                self.problem("path-not-utf8", &item, "its name is not UTF-8: left out", "rename it");
+                self.problem(Code::PathNotUtf8, &item, "its name is not UTF-8: left out", Some("rename it"));
                 continue;
             };
             if name.starts_with(self.hidden) {
@@ -51,7 +51,12 @@ impl<'a> Found<'a> {
             match path {
                 Ok(path) => self.entry(scope, &item, path, &mut entries),
                 Err(bad) => {
-                    self.problem("path-not-portable", &item, &format!("left out: {bad}"), "rename it");
+                    self.problem(
+                        Code::PathNotPortable,
+                        &item,
+                        &format!("left out: {bad}"),
+                        Some("rename it"),
+                    );
                 }
             }
         }
@@ -72,7 +77,7 @@ impl<'a> Found<'a> {
             Ok(meta) => meta,
             // Gone since it was listed: the tree is as if the walk had come a moment later.
             Err(e) if e.kind() == io::ErrorKind::NotFound => return,
-            Err(e) => return self.problem("unreadable", item, &e.to_string(), ""),
+            Err(e) => return self.problem(Code::Unreadable, item, &e.to_string(), None),
         };
         if meta.is_file() {
             entries.push(Entry { path, file: Some(stamp(&meta)) });
@@ -84,16 +89,16 @@ impl<'a> Found<'a> {
                     entries.push(Entry { path, file: Some(stamp(&meta).through_link()) })
                 }
                 Ok(_) => self.problem(
-                    "link-ignored",
+                    Code::LinkIgnored,
                     item,
                     "a link to a directory is not followed",
-                    "copy it, or point `input` at it",
+                    Some("copy it, or point `input` at it"),
                 ),
                 Err(why) => self.problem(
-                    "link-ignored",
+                    Code::LinkIgnored,
                     item,
                     &why,
-                    "only links to files inside the tree are followed",
+                    Some("only links to files inside the tree are followed"),
                 ),
             }
         }
@@ -105,7 +110,7 @@ impl<'a> Found<'a> {
             Ok(listing) => listing,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return,
             Err(e) => {
-                let diag = Diag::error("unreadable", e.to_string()).path(&path);
+                let diag = Diag::new(Code::Unreadable, e.to_string()).path(&path);
                 return self.problems.lock().map(|mut p| p.push(diag)).unwrap_or_default();
             }
         };
@@ -127,15 +132,13 @@ impl<'a> Found<'a> {
         fs::metadata(target).map_err(|e| e.to_string())
     }
 
-    fn problem(&self, code: &'static str, item: &DirEntry, message: &str, hint: &str) {
+    fn problem(&self, code: Code, item: &DirEntry, message: &str, hint: Option<&str>) {
         let full = item.path();
         let path = full.strip_prefix(self.root).unwrap_or(&full).to_string_lossy().into_owned();
-        let diag = match code {
-            "unreadable" => Diag::error("unreadable", message),
-            code => Diag::warning(code, message),
-        };
+        let mut diag = Diag::new(code, message).path(path);
+        diag.hint = hint.map(str::to_owned);
         if let Ok(mut problems) = self.problems.lock() {
-            problems.push(diag.path(path).hint(hint));
+            problems.push(diag);
         }
     }
 }

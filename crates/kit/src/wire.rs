@@ -1,7 +1,7 @@
 //! The few primitives that the journal's records are written with: little-endian integers and length-prefixed
 //! bytes. Reading never trusts a length and never panics; `None` means the bytes are not what was written.
 
-use crate::{Diag, Severity};
+use crate::Diag;
 
 /// Appends values to a buffer.
 #[derive(Default)]
@@ -58,9 +58,10 @@ impl Writer {
     }
 
     /// A diagnostic.
-    pub fn diag(&mut self, diag: &Diag) {
-        self.u8(diag.severity as u8);
-        for text in [&*diag.code, &diag.path, &diag.at, &diag.message, &diag.hint] {
+    pub fn diag<'a>(&mut self, diag: &'a Diag) {
+        let optional = |text: &'a Option<String>| text.as_deref().unwrap_or_default();
+        let (path, at, hint) = (optional(&diag.path), optional(&diag.at), optional(&diag.hint));
+        for text in [diag.code.as_str(), path, at, &diag.message, hint] {
             self.text(text);
         }
     }
@@ -127,22 +128,15 @@ impl<'a> Reader<'a> {
         Some(*head)
     }
 
-    /// A diagnostic.
+    /// A diagnostic; `None` also if this version does not have its code.
     pub fn diag(&mut self) -> Option<Diag> {
-        let severity = match self.u8()? {
-            0 => Severity::Warning,
-            1 => Severity::Error,
-            _ => return None,
-        };
-        let mut text = || self.text().map(str::to_owned);
-        Some(Diag {
-            severity,
-            code: text()?.into(),
-            path: text()?,
-            at: text()?,
-            message: text()?,
-            hint: text()?,
-        })
+        let code = self.text()?.parse().ok()?;
+        let mut optional = || self.text().map(|text| (!text.is_empty()).then(|| text.to_owned()));
+        let (path, at) = (optional()?, optional()?);
+        let message = optional()?.unwrap_or_default();
+        let mut diag = Diag::new(code, message);
+        (diag.path, diag.at, diag.hint) = (path, at, optional()?);
+        Some(diag)
     }
 
     /// Whether everything was read.
@@ -180,5 +174,19 @@ mod tests {
         let mut w = Writer::new();
         w.u32(u32::MAX);
         assert_eq!(Reader::new(&w.finish()).count(), None);
+    }
+
+    #[test]
+    fn diagnostics_with_unknown_codes_are_refused() {
+        let written = |code: &str| {
+            let mut w = Writer::new();
+            [code, "path", "", "message", ""].iter().for_each(|text| w.text(text));
+            w.finish()
+        };
+        let read = Reader::new(&written("unreadable")).diag().unwrap();
+        assert_eq!(read, Diag::new(crate::Code::Unreadable, "message").path("path"));
+        for code in ["", "Unreadable", "unreadable one", "unreadable\u{1b}[31m", "-", &"o".repeat(65)] {
+            assert_eq!(Reader::new(&written(code)).diag(), None, "{code}");
+        }
     }
 }

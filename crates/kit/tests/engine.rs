@@ -1,7 +1,9 @@
 //! The engine on a file system in memory: what is cooked when, which files are read, what is left after faults.
 
 use kiln_kit::mem::{Mem, Op};
-use kiln_kit::{Cache, Cook, Diag, Done, Event, Events, Fs, Plan, RelPath, State, Task, Why, World, run};
+use kiln_kit::{
+    Cache, Code, Cook, Diag, Done, Event, Events, Fs, Plan, RelPath, State, Task, Why, World, run,
+};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -37,9 +39,9 @@ impl Task for Reverse {
         match bytes.first() {
             Some(b'+') => bytes.extend(cx.read(&operand.unwrap())?),
             Some(b'?') => bytes.extend(cx.read_opt(&operand.unwrap())?.unwrap_or_default()),
-            Some(b'!') => return Err(Diag::error("bad", "refused").at("1")),
+            Some(b'!') => return Err(Diag::new(Code::Unreadable, "refused").at("1")),
             Some(b'*') => panic!("on purpose"),
-            Some(b'~') => cx.warn(Diag::warning("odd", "so it is")),
+            Some(b'~') => cx.warn(Diag::new(Code::LinkIgnored, "so it is")),
             Some(b'2') => cx.emit(&RelPath::new(format!("{}.second", self.source)).unwrap(), b"2")?,
             Some(b'/') => {
                 let names: Vec<_> = cx.list(&operand.unwrap())?.iter().map(|e| e.path.to_string()).collect();
@@ -347,7 +349,7 @@ fn warnings_and_payloads_are_replayed() {
     assert_eq!(first[0].1.state, State::Built(Why::New));
     assert_eq!(again[0].1.state, State::Fresh);
     assert_eq!(first[0].1.warnings, again[0].1.warnings);
-    assert_eq!(first[0].1.warnings[0].path, "a");
+    assert_eq!(first[0].1.warnings[0].path.as_deref(), Some("a"));
     assert_eq!(first[0].1.payload, again[0].1.payload);
 }
 
@@ -546,7 +548,7 @@ fn a_run_that_is_told_to_end_keeps_what_it_did() {
     let names: Vec<String> = (0..ALL).map(|n| format!("{n:02}")).collect();
     let p = Project::new(&names.iter().map(|name| (name.as_str(), "text")).collect::<Vec<_>>());
     let error = p.build_before(&Enough(10.into())).err().unwrap();
-    assert_eq!(error.code, "stopped");
+    assert_eq!(error.code, Code::Stopped);
     let done = p.outputs().len();
     assert!((10..=12).contains(&done), "ten, and what the two threads had in hand: {done}");
     assert_eq!(p.built().0.len(), ALL - done, "the next run does the rest");

@@ -1,5 +1,6 @@
 //! Work that several cooks ask for: how often it is done, in one run, across runs, and when results are damaged.
 
+use kiln_kit::Code;
 use kiln_kit::mem::Mem;
 use kiln_kit::{Cache, Cook, Diag, Done, Fs, Made, Plan, RelPath, State, Task, WorkKey, World, run};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,7 +41,7 @@ impl Task for Reverse<'_> {
                 bytes.reverse();
                 Ok(Made {
                     bytes,
-                    warnings: odd.then(|| Diag::warning("odd", "so it is")).into_iter().collect(),
+                    warnings: odd.then(|| Diag::new(Code::LinkIgnored, "so it is")).into_iter().collect(),
                 })
             },
         )?;

@@ -13,7 +13,7 @@ use glslang::{
     Compiler, CompilerOptions, Shader, ShaderInput, ShaderMessage, ShaderSource, ShaderStage, SourceLanguage,
     SpirvVersion, VulkanVersion,
 };
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use std::collections::BTreeMap;
 
 /// The stack of a compilation: `x+x+x…` nests one level in two bytes, of under a kilobyte each.
@@ -141,7 +141,7 @@ impl Follow<'_> {
         let from = if include.from.is_empty() { self.source.path } else { include.from };
         let found = self.includes.include(Include { from, ..include })?;
         let mut fail = |message: String| {
-            self.fault = Some(Diag::error("shader-include", message).path(from));
+            self.fault = Some(Diag::new(Code::ShaderInclude, message).path(from));
             None
         };
         if depth > MAX_DEPTH {

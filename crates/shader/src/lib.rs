@@ -32,7 +32,7 @@ pub use worker::{
     write_frame,
 };
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 /// The most bytes that a source and its includes may have together: beyond what people or generators write, and few
 /// enough that an expression as long as that fits the stack of glslang.
@@ -164,7 +164,7 @@ pub fn compile(
         language => {
             let _ = includes;
             let message = format!("this build of Kiln cannot compile {}", language.name());
-            Err(Diag::error("shader-language", message)
+            Err(Diag::new(Code::ShaderLanguage, message)
                 .path(source.path)
                 .hint("build it with the feature `glsl`, which is on by default"))
         }
@@ -173,11 +173,11 @@ pub fn compile(
 
 fn check(path: &str, text: &str) -> Result<(), Diag> {
     if text.contains('\0') {
-        return Err(Diag::error("shader-encoding", "the source holds a zero byte").path(path));
+        return Err(Diag::new(Code::ShaderEncoding, "the source holds a zero byte").path(path));
     }
     if text.len() > MAX_TEXT {
         let message = format!("the source has {} bytes, more than {} MiB", text.len(), MAX_TEXT >> 20);
-        return Err(Diag::error("shader-compile", message).path(path).hint("split it"));
+        return Err(Diag::new(Code::ShaderCompile, message).path(path).hint("split it"));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! (`file:3:9: error: text`), and of Slang, old (`file(3): error 30015: text`) and new (`error[E30015]: text` with
 //! `--> file:3:9` on a line after it).
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 /// How many findings are told beside the first.
 const MORE: usize = 3;
@@ -50,21 +50,21 @@ impl Findings {
     pub fn error(&self, root: &str, text_of: &dyn Fn(&str) -> Option<String>) -> Diag {
         let errors: Vec<&Finding> = self.0.iter().filter(|f| f.error).collect();
         let Some(first) = errors.first() else {
-            return Diag::error("shader-compile", "the compiler gave up without saying why").path(root);
+            return Diag::new(Code::ShaderCompile, "the compiler gave up without saying why").path(root);
         };
         let mut rest: Vec<String> = errors.iter().skip(1).take(MORE).map(|f| f.short(root)).collect();
         let untold = errors.len().saturating_sub(1 + MORE);
         if untold > 0 {
             rest.push(format!("{untold} more"));
         }
-        let diag = first.place(Diag::error("shader-compile", first.full(text_of)), root);
+        let diag = first.place(Diag::new(Code::ShaderCompile, first.full(text_of)), root);
         if rest.is_empty() { diag } else { diag.hint(format!("also {}", rest.join("; "))) }
     }
 
     /// The warnings, each a diagnostic.
     pub fn warnings(&self, root: &str, text_of: &dyn Fn(&str) -> Option<String>) -> Vec<Diag> {
         let warnings = self.0.iter().filter(|f| !f.error);
-        warnings.map(|f| f.place(Diag::warning("shader-warning", f.full(text_of)), root)).collect()
+        warnings.map(|f| f.place(Diag::new(Code::ShaderWarning, f.full(text_of)), root)).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! A thread with a large stack, for compilers that recurse as deep as their sources nest.
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 /// Runs `work` on a thread of its own with a stack of this many bytes, of which only what is touched costs anything.
 /// A panic goes on in the calling thread; an overflow ends the process.
@@ -9,7 +9,7 @@ pub(crate) fn with_stack<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send)
         // Panics of threads whose names start so are reported as errors of their asset.
         let thread = std::thread::Builder::new().name("kiln-shader".into()).stack_size(bytes);
         let started = thread.spawn_scoped(scope, work);
-        let started = started.map_err(|e| Diag::error("threads", format!("cannot start a thread: {e}")))?;
+        let started = started.map_err(|e| Diag::new(Code::Threads, format!("cannot start a thread: {e}")))?;
         Ok(started.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
 }

@@ -5,7 +5,7 @@
 
 use crate::stack::with_stack;
 use crate::{Compiled, Options, Source, Stage};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{Module, ShaderStage};
@@ -40,7 +40,7 @@ pub(crate) fn compile(source: &Source<'_>, options: &Options<'_>) -> Result<Comp
 }
 
 fn run(source: &Source<'_>, options: &Options<'_>) -> Result<Compiled, Diag> {
-    let bad = |message: String| Diag::error("shader-compile", message).path(source.path);
+    let bad = |message: String| Diag::new(Code::ShaderCompile, message).path(source.path);
     let mut module = parse(source.path, source.text)?;
     let entries = module.entry_points.iter().filter(|e| stage(e.stage) == Some(source.stage));
     let names: Vec<String> = entries.map(|e| e.name.clone()).collect();

@@ -6,8 +6,8 @@
 
 use crate::{Compiled, Include, Included, Includes, Language, Options, Source, Stage, Target};
 use core::time::Duration;
-use kiln_kit::Diag;
 use kiln_kit::wire::{Reader, Writer};
+use kiln_kit::{Code, Diag};
 use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -58,7 +58,7 @@ impl WorkerError {
         };
         let hint = "simplify the source: look for very long or deeply nested expressions and statements, and for \
                     macros that expand into each other";
-        Diag::error("shader-compiler", message).path(path).hint(hint)
+        Diag::new(Code::ShaderCompiler, message).path(path).hint(hint)
     }
 }
 
@@ -140,7 +140,7 @@ fn response(
 
 fn unexpected(language: Language, path: &str) -> Diag {
     let message = format!("the worker process of {} sent an invalid response", language.compiler());
-    Diag::error("shader-compiler", message).path(path)
+    Diag::new(Code::ShaderCompiler, message).path(path)
 }
 
 /// A message from the worker.

@@ -155,8 +155,8 @@ impl Bake<'_> {
     }
 
     fn note(&self, line: &str) {
-        if let Some(warn) = &self.options.on_warn {
-            warn(line);
+        if let Some(note) = self.extra.on_note.as_ref().or(self.options.on_warn.as_ref()) {
+            note(line);
         }
     }
 
@@ -272,8 +272,8 @@ impl Bake<'_> {
             Refused::Ambiguous(found) => found.into(),
             Refused::TooLarge => BakeError::Other("the project has more than an index can count".to_owned()),
         })?;
-        if let Some(trouble) = linked.diags().find(|diag| diag.severity == Severity::Error) {
-            return Err(BakeError::Other(format!("{}: {}", trouble.path, trouble.message)));
+        if let Some(trouble) = linked.diags().find(|diag| diag.severity() == Severity::Error) {
+            return Err(BakeError::Other(trouble.to_string()));
         }
         for diag in linked.diags() {
             self.warn(report, diag.clone());

@@ -3,9 +3,9 @@
 //! Nothing in here decides what comes out of a build. Credentials have no place in the file: an address with a user or
 //! a password in it is refused.
 
-use kiln_kit::Diag;
 use kiln_kit::remote::Address;
 use kiln_kit::store::settings::{CacheDir, CachePolicy, CacheSettings, parse_size};
+use kiln_kit::{Code, Diag};
 
 use super::Config;
 use super::confine::{inside, inside_path, tidy};
@@ -53,7 +53,7 @@ pub(super) fn set(cache: &mut CacheSettings, entry: &Entry) -> Result<bool, Diag
             Address::parse(&url, true).map_err(|why| {
                 let message = format!("cache.url is no address of a server: {why}");
                 let hint = "credentials are taken from the environment, never from this file";
-                Diag::error("config-bad-value", message).at(entry.node.at).hint(hint)
+                Diag::new(Code::ConfigBadValue, message).at(entry.node.at).hint(hint)
             })?;
             cache.url = Some(url);
         }
@@ -87,7 +87,7 @@ impl Config {
     /// "it would shrink the cache".
     pub fn ignored_cache_key(&self, key: &str, why: &str) -> Diag {
         let message = format!("cache.{key} is ignored: the project is not trusted, and {why}");
-        self.at_cache_key(key, Diag::warning("untrusted-cache", message)).hint(CURE)
+        self.at_cache_key(key, Diag::new(Code::UntrustedCache, message)).hint(CURE)
     }
 
     /// Resolves a directory that an untrusted file names for the cache: inside the project, which the flag says, or
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(parse(full).unwrap(), expected);
         for secret in ["cache: {url: 'https://me:pw@h/'}", "cache: {url: h}"] {
             let refused = parse(secret).unwrap_err();
-            assert!(refused.code == "config-bad-value" && !refused.to_string().contains("pw"), "{refused}");
+            assert!(refused.code == Code::ConfigBadValue && !refused.to_string().contains("pw"), "{refused}");
         }
         assert_eq!(parse("cache: {dir: false}").unwrap().dir, Some(CacheDir::Off));
         for bad in [
@@ -148,9 +148,9 @@ mod tests {
             "cache: {policy: all}",
             "cache: 7",
         ] {
-            assert_eq!(parse(bad).unwrap_err().code, "config-bad-value", "{bad}");
+            assert_eq!(parse(bad).unwrap_err().code, Code::ConfigBadValue, "{bad}");
         }
         let odd = Config::parse("cache: {size: 7}", "assetc.yml").unwrap();
-        assert_eq!(odd.warnings()[0].code, "config-unknown-key");
+        assert_eq!(odd.warnings()[0].code, Code::ConfigUnknownKey);
     }
 }

@@ -1,7 +1,7 @@
 //! The bytes of a configuration file, whichever it is: bounded, complete, UTF-8. And who may change it.
 
 use super::yaml::MAX_BYTES;
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use std::fmt::Display;
 use std::fs::Metadata;
 use std::io::Read;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The error about a file, which messages call `name`, that the system does not let us read.
 pub(super) fn unreadable(name: &str, why: &dyn Display) -> Diag {
-    Diag::error("config-unreadable", format!("cannot be read: {why}")).path(name)
+    Diag::new(Code::ConfigUnreadable, format!("cannot be read: {why}")).path(name)
 }
 
 /// Reads a file, which messages call `name`.
@@ -33,7 +33,7 @@ pub(super) fn read_text(file: &Path, name: &str) -> Result<String, Diag> {
             .iter()
             .filter(|&&byte| byte == b'\n')
             .count();
-        Diag::error("config-syntax", "not UTF-8").path(name).at(line).hint("save the file as UTF-8")
+        Diag::new(Code::ConfigSyntax, "not UTF-8").path(name).at(line).hint("save the file as UTF-8")
     })
 }
 

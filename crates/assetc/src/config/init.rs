@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::FILE_NAME;
 
@@ -19,12 +19,12 @@ pub fn init(dir: &Path) -> Result<PathBuf, Diag> {
         Ok(()) => Ok(file),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let hint = "edit it, or remove it first";
-            Err(Diag::error("init-exists", "is there already and stays as it is")
+            Err(Diag::new(Code::InitExists, "is there already and stays as it is")
                 .path(file.display())
                 .hint(hint))
         }
         Err(error) => {
-            Err(Diag::error("init-failed", format!("cannot be written: {error}")).path(file.display()))
+            Err(Diag::new(Code::InitFailed, format!("cannot be written: {error}")).path(file.display()))
         }
     }
 }
@@ -80,8 +80,8 @@ mod tests {
         let file = init(dir.path()).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), STARTER);
         std::fs::write(&file, "pack: true\n").unwrap();
-        assert_eq!(init(dir.path()).unwrap_err().code, "init-exists");
+        assert_eq!(init(dir.path()).unwrap_err().code, Code::InitExists);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "pack: true\n");
-        assert_eq!(init(&dir.path().join("missing")).unwrap_err().code, "init-failed");
+        assert_eq!(init(&dir.path().join("missing")).unwrap_err().code, Code::InitFailed);
     }
 }

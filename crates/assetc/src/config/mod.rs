@@ -21,12 +21,12 @@ pub(crate) mod yaml;
 
 use std::path::{Path, PathBuf};
 
-use kiln_kit::Diag;
 use kiln_kit::glob::Glob;
 use kiln_kit::store::settings::CacheSettings;
+use kiln_kit::{Code, Diag};
 
 pub use init::{STARTER, init};
-pub use kiln_kit::spelling::nearest;
+pub use kiln_kit::nearest;
 pub use resolve::{Layer, Resolved, Resolver, Row};
 pub use roots::Roots;
 pub use settings::{
@@ -245,7 +245,7 @@ impl Config {
             None => String::new(),
         };
         let message = format!("unknown preset '{}'; {listed}", yaml::excerpt(name));
-        Err(Diag::error("unknown-preset", message).path(&self.name).at(at).hint(hint))
+        Err(Diag::new(Code::UnknownPreset, message).path(&self.name).at(at).hint(hint))
     }
 
     /// What tells the settings of each source, under this preset.

@@ -4,15 +4,15 @@
 
 use std::path::Path;
 
-use kiln_kit::Diag;
 use kiln_kit::glob::{Dialect, Glob};
+use kiln_kit::{Code, Diag};
 
 use super::resolve::{Layers, Rule};
 use super::settings::{KEYS, Overlay, SECTIONS};
 use super::yaml::{self, Entry, Node, Scalar, Value, excerpt};
 use super::{Config, Manifest, Preset, Text};
 use crate::tools::Tool;
-use kiln_kit::spelling::nearest;
+use kiln_kit::nearest;
 
 /// The keys of the top level.
 pub(super) const TOP: &[&str] =
@@ -77,7 +77,7 @@ impl Reader<'_> {
                 match entry.key.as_str() {
                     "output" => {
                         let hint = "'output' is read at the top level and in presets";
-                        let warning = Diag::warning("config-ignored-key", "'output' in default is ignored");
+                        let warning = Diag::new(Code::ConfigIgnoredKey, "'output' in default is ignored");
                         self.warn(warning.at(entry.at).hint(hint));
                     }
                     _ => self.unknown(entry, "default", SECTIONS.iter().copied().chain(["rules"])),
@@ -91,7 +91,7 @@ impl Reader<'_> {
         let name = &entry.key;
         if name.is_empty() || name.chars().any(char::is_control) {
             let message = format!("'{}' cannot be the name of a preset", excerpt(name));
-            return Err(Diag::error("config-bad-value", message).at(entry.at).hint("use a plain word"));
+            return Err(Diag::new(Code::ConfigBadValue, message).at(entry.at).hint("use a plain word"));
         }
         let place = format!("presets.{}", excerpt(name));
         let mut preset = Preset { name: name.clone(), output: None, layers: Layers::default() };
@@ -146,11 +146,11 @@ impl Reader<'_> {
         let Some(pattern) = pattern else {
             let message = format!("{place} has no 'match' and is skipped");
             let hint = "give it a glob over source paths: match: \"ui/*\"";
-            self.warn(Diag::warning("config-rule-without-match", message).at(node.at).hint(hint));
+            self.warn(Diag::new(Code::ConfigRuleWithoutMatch, message).at(node.at).hint(hint));
             return Ok(None);
         };
         let glob = Glob::new(&pattern.text, Dialect::Assetc).map_err(|error| {
-            Diag::error("config-bad-value", format!("{place}.match is not a glob: {error}")).at(pattern.at)
+            Diag::new(Code::ConfigBadValue, format!("{place}.match is not a glob: {error}")).at(pattern.at)
         })?;
         Ok(Some(Rule { index, line: node.at.line, glob, overlay }))
     }
@@ -206,7 +206,7 @@ impl Reader<'_> {
         };
         let place = if place.is_empty() { "at the top level".into() } else { format!("in {place}") };
         let message = format!("unknown key '{}' {place}", excerpt(key));
-        self.warn(Diag::warning("config-unknown-key", message).at(entry.at).hint(hint));
+        self.warn(Diag::new(Code::ConfigUnknownKey, message).at(entry.at).hint(hint));
     }
 
     pub(super) fn warn(&mut self, warning: Diag) {
@@ -246,7 +246,7 @@ fn globs(entry: &Entry) -> Result<Vec<Glob>, Diag> {
         Value::Scalar(scalar) if !scalar.is_null() => {
             Glob::new(&scalar.text, Dialect::Assetc).map_err(|error| {
                 let message = format!("{} has what is not a glob: {error}", entry.key);
-                Diag::error("config-bad-value", message).at(node.at)
+                Diag::new(Code::ConfigBadValue, message).at(node.at)
             })
         }
         _ => Err(bad(node, &entry.key, "globs over source paths")),
@@ -274,7 +274,7 @@ pub(super) fn bad(node: &Node, place: &str, accepts: &str) -> Diag {
         Value::Scalar(scalar) => cure(scalar, accepts),
         _ => String::new(),
     };
-    Diag::error("config-bad-value", message).at(node.at).hint(hint)
+    Diag::new(Code::ConfigBadValue, message).at(node.at).hint(hint)
 }
 
 /// What to write instead, if that can be guessed.

@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::confine::{Outside, inside, inside_path, real, tidy};
 use super::trust::CURE;
@@ -69,7 +69,7 @@ impl Roots {
             config.check_owner()?;
             inside(project, config.input()).map_err(|why| {
                 let message = format!("the input directory '{}' {}", config.input(), why.why);
-                input_said.mark(Diag::error("untrusted-input", message)).hint(CURE)
+                input_said.mark(Diag::new(Code::UntrustedInput, message)).hint(CURE)
             })?;
         }
         let by_user = output.is_some();
@@ -86,7 +86,7 @@ impl Roots {
         let (Some(parent), Some(name)) = (output.parent(), output.file_name()) else {
             let message =
                 format!("the output directory is '{}', the root of the file system", output.display());
-            return Err(output_said.mark(Diag::error("output-unsafe", message)));
+            return Err(output_said.mark(Diag::new(Code::OutputUnsafe, message)));
         };
         let mut pack_name = OsString::from(name);
         pack_name.push(".hpack");
@@ -95,7 +95,7 @@ impl Roots {
             let outside = |what: &str, why: &Outside| {
                 let message = format!("{what} '{}' {}", config.output(preset), why.why);
                 let hint = format!("name the output with -o, or {CURE}");
-                output_said.mark(Diag::error("untrusted-output", message)).hint(hint)
+                output_said.mark(Diag::new(Code::UntrustedOutput, message)).hint(hint)
             };
             inside(project, config.output(preset)).map_err(|why| outside("the output directory", &why))?;
             inside_path(project, parent)
@@ -111,12 +111,12 @@ impl Roots {
             Ok(meta) if meta.is_dir() => Ok(()),
             Ok(_) => {
                 let message = format!("the input '{shown}' is not a directory");
-                Err(self.input_said.mark(Diag::error("input-not-a-directory", message)))
+                Err(self.input_said.mark(Diag::new(Code::InputNotADirectory, message)))
             }
             Err(error) => {
                 let message = format!("the input directory '{shown}' cannot be opened: {error}");
                 let hint = format!("create it and put sources in it, or {}", self.input_said.hint);
-                Err(self.input_said.mark(Diag::error("input-missing", message)).hint(hint))
+                Err(self.input_said.mark(Diag::new(Code::InputMissing, message)).hint(hint))
             }
         }
     }
@@ -128,7 +128,7 @@ impl Roots {
         let unsafe_output = |why: &str| {
             Err(self
                 .output_said
-                .mark(Diag::error("output-unsafe", format!("the output directory '{shown}' {why}"))))
+                .mark(Diag::new(Code::OutputUnsafe, format!("the output directory '{shown}' {why}"))))
         };
         if output.parent().is_none() {
             return unsafe_output("is the root of the file system");
@@ -147,11 +147,11 @@ impl Roots {
         };
         if !overlap.is_empty() {
             let message = format!("the output directory '{shown}' {overlap}");
-            return Err(self.output_said.mark(Diag::error("output-overlaps-input", message)));
+            return Err(self.output_said.mark(Diag::new(Code::OutputOverlapsInput, message)));
         }
         if output.exists() && !output.is_dir() {
             let message = format!("the output '{shown}' is not a directory");
-            return Err(self.output_said.mark(Diag::error("output-not-a-directory", message)));
+            return Err(self.output_said.mark(Diag::new(Code::OutputNotADirectory, message)));
         }
         Ok(())
     }
@@ -195,8 +195,8 @@ mod tests {
             match self.locate(text, output).check_output(Some(&self.1.join("../home/me"))) {
                 Ok(()) => String::new(),
                 Err(diag) => {
-                    assert!(!diag.hint.is_empty(), "{diag}");
-                    diag.code.into_owned()
+                    assert!(diag.hint.is_some(), "{diag}");
+                    diag.code.to_string()
                 }
             }
         }
@@ -254,11 +254,11 @@ mod tests {
         assert_eq!(check("file"), "output-not-a-directory");
         let root = Roots::locate(&project.config("output: /\n"), None, None).unwrap_err();
         assert_eq!(
-            (root.code.as_ref(), root.path.as_str(), root.at.as_str()),
-            ("output-unsafe", "assetc.yml", "1:9")
+            (root.code, root.path.as_deref(), root.at.as_deref()),
+            (Code::OutputUnsafe, Some("assetc.yml"), Some("1:9"))
         );
         let over = Roots::locate(&project.config(""), None, Some(Path::new("/"))).unwrap_err();
-        assert!(over.hint.contains("-o"), "{over}");
+        assert!(over.hint.as_deref().is_some_and(|hint| hint.contains("-o")), "{over}");
     }
 
     #[test]
@@ -268,7 +268,10 @@ mod tests {
             let output = output.map(|output| project.1.join(output));
             let roots = Roots::locate(&project.config(text), None, output.as_deref());
             assert!(Roots::locate(&project.trusted(text), None, output.as_deref()).is_ok(), "{text}");
-            roots.err().map(|diag| format!("{} {}", diag.code, diag.at)).unwrap_or_default()
+            roots
+                .err()
+                .map(|diag| format!("{} {}", diag.code, diag.at.unwrap_or_default()))
+                .unwrap_or_default()
         };
         for inside in ["", "output: out", "output: a/../b", "output: ../game/out", "input: art/in"] {
             assert_eq!(refused(inside, None), "", "{inside}");
@@ -309,12 +312,20 @@ mod tests {
         let project = Project::new();
         assert!(project.locate("", None).check_input().is_ok());
         let missing = project.locate("\ninput: art\n", None).check_input().unwrap_err();
-        assert_eq!((missing.code.as_ref(), missing.at.as_str()), ("input-missing", "2:8"));
-        assert!(missing.message.contains("art") && missing.hint.contains("create it"), "{missing}");
+        assert_eq!((missing.code, missing.at.as_deref()), (Code::InputMissing, Some("2:8")));
+        assert!(
+            missing.message.contains("art")
+                && missing.hint.as_deref().is_some_and(|hint| hint.contains("create it")),
+            "{missing}"
+        );
         let file = project.locate("input: assetc.yml\n", None).check_input().unwrap_err();
-        assert_eq!(file.code, "input-not-a-directory");
+        assert_eq!(file.code, Code::InputNotADirectory);
         let elsewhere = Config::built_in(&project.1.join("nowhere"));
         let nowhere = Roots::locate(&elsewhere, None, None).unwrap().check_input().unwrap_err();
-        assert!(nowhere.path.is_empty() && nowhere.hint.contains("an assetc.yml"), "{nowhere}");
+        assert!(
+            nowhere.path.is_none()
+                && nowhere.hint.as_deref().is_some_and(|hint| hint.contains("an assetc.yml")),
+            "{nowhere}"
+        );
     }
 }

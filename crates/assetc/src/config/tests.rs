@@ -231,15 +231,18 @@ fn the_nearest_file_is_found_and_named_as_seen_from_the_start() {
     let config = Config::discover(&deep).unwrap();
     assert_eq!(config.project(), root.join("game"));
     assert_eq!(config.file(), Some(root.join("game/assetc.yml").as_path()));
-    assert_eq!(config.warnings()[0].path, "../../assetc.yml");
-    assert_eq!(Config::discover(&root.join("game")).unwrap().warnings()[0].path, "assetc.yml");
+    assert_eq!(config.warnings()[0].path.as_deref(), Some("../../assetc.yml"));
+    assert_eq!(
+        Config::discover(&root.join("game")).unwrap().warnings()[0].path.as_deref(),
+        Some("assetc.yml")
+    );
     std::fs::write(root.join("game/a/assetc.yml"), "").unwrap();
     assert_eq!(Config::find(&deep), Some(root.join("game/a/assetc.yml")));
     // One that cannot be looked at is not absent: without it the build would be another one.
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("assetc.yml", root.join("assetc.yml")).unwrap();
-        assert_eq!(Config::discover(&root).unwrap_err().code, "config-unreadable");
+        assert_eq!(Config::discover(&root).unwrap_err().code, Code::ConfigUnreadable);
     }
     let built_in = Config::built_in(&root);
     assert_eq!((built_in.project(), built_in.file()), (root.as_path(), None));
@@ -249,7 +252,7 @@ fn the_nearest_file_is_found_and_named_as_seen_from_the_start() {
 fn files_that_are_no_text_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("assetc.yml");
-    let code = || Config::load(&file, "assetc.yml").unwrap_err().code.into_owned();
+    let code = || Config::load(&file, "assetc.yml").unwrap_err().code.to_string();
     assert_eq!(code(), "config-unreadable");
     std::fs::write(&file, b"a: 1\nb: \xff\n").unwrap();
     assert_eq!(
@@ -258,7 +261,7 @@ fn files_that_are_no_text_are_refused() {
     );
     std::fs::write(&file, vec![b'#'; (1 << 20) + 1]).unwrap();
     assert_eq!(code(), "config-too-large");
-    assert_eq!(Config::load(dir.path(), "x").unwrap_err().code, "config-unreadable");
+    assert_eq!(Config::load(dir.path(), "x").unwrap_err().code, Code::ConfigUnreadable);
 }
 
 const DOCUMENT: &str = include_str!("../../../../docs/config/assetc-yml.md");
@@ -310,7 +313,7 @@ proptest::proptest! {
         let text: String = pieces.iter().map(|&piece| PIECES[piece]).collect();
         match Config::parse(&text, "assetc.yml") {
             Ok(config) => { config.resolver(config.select_preset(None).unwrap_or(None)).resolve("ui/a.png"); }
-            Err(diag) => proptest::prop_assert!(diag.path == "assetc.yml" && !diag.at.is_empty(), "{}", diag),
+            Err(diag) => proptest::prop_assert!(diag.path.as_deref() == Some("assetc.yml") && diag.at.is_some(), "{}", diag),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::yaml::{At, excerpt};
 use super::{Config, Preset, Text};
 use kiln_kit::remote::Policy;
 use kiln_kit::store::settings::{CacheDir, CachePolicy};
-use kiln_kit::{Diag, Hash};
+use kiln_kit::{Code, Diag, Hash};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -131,7 +131,7 @@ impl Config {
         let message =
             format!("{} is ignored: the project is not trusted, and builds would run it", names.join(", "));
         let hint = format!("{CURE}, or name the program in the user's config.yml");
-        Some(Diag::warning("untrusted-tools", message).path(&self.name).at(first.at).hint(hint))
+        Some(Diag::new(Code::UntrustedTools, message).path(&self.name).at(first.at).hint(hint))
     }
 
     /// Checks that the file was not put above the working directory by someone else, where anyone may put files.
@@ -141,7 +141,7 @@ impl Config {
         }
         let message = "this file belongs to another user and lies in a directory that everyone may write to";
         let hint = "start in a directory with an assetc.yml of your own, or run `assetc trust` if you trust this file";
-        Err(Diag::error("untrusted-owner", message).path(&self.name).hint(hint))
+        Err(Diag::new(Code::UntrustedOwner, message).path(&self.name).hint(hint))
     }
 }
 
@@ -168,7 +168,7 @@ impl TrustList {
     pub fn load(file: &Path) -> Result<TrustList, Diag> {
         let mut list = TrustList { file: file.to_path_buf(), entries: BTreeSet::new() };
         let unreadable = |why: &str| {
-            Diag::warning("user-file-unsafe", format!("no project is trusted, because this file {why}"))
+            Diag::new(Code::UserFileUnsafe, format!("no project is trusted, because this file {why}"))
                 .path(file.display())
                 .hint("remove the file and run `assetc trust` again in the projects that you trust")
         };
@@ -229,7 +229,7 @@ impl TrustList {
             text.push_str(&format!("{digest} {path}\n"));
         }
         replace(&self.file, text.as_bytes()).map_err(|error| {
-            Diag::error("unwritable", format!("the list of trusted projects cannot be written: {error}"))
+            Diag::new(Code::Unwritable, format!("the list of trusted projects cannot be written: {error}"))
                 .path(self.file.display())
                 .hint("see to the permissions of the directory, or name another one in KILN_CONFIG_DIR")
         })
@@ -366,11 +366,11 @@ mod tests {
         assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
         for bad in [0o660, 0o606] {
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(bad)).unwrap();
-            assert_eq!(TrustList::load(&file).unwrap_err().code, "user-file-unsafe", "{bad:o}");
+            assert_eq!(TrustList::load(&file).unwrap_err().code, Code::UserFileUnsafe, "{bad:o}");
         }
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
         std::fs::set_permissions(file.parent().unwrap(), std::fs::Permissions::from_mode(0o777)).unwrap();
-        assert_eq!(TrustList::load(&file).unwrap_err().code, "user-file-unsafe");
+        assert_eq!(TrustList::load(&file).unwrap_err().code, Code::UserFileUnsafe);
     }
 
     #[cfg(unix)]

@@ -12,7 +12,7 @@ use super::yaml::{self, Entry, Node, Value};
 use crate::tools::Tool;
 use kiln_kit::remote::{Address, Scheme};
 use kiln_kit::store::settings::{CacheDir, CacheSettings, parse_size};
-use kiln_kit::{Diag, Limits};
+use kiln_kit::{Code, Diag, Limits};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -56,10 +56,9 @@ impl UserConfig {
             };
         }
         if let Some(why) = unsafe_reason(file, 0o002) {
-            let warning =
-                Diag::warning("user-file-unsafe", format!("this file is ignored, because it {why}"))
-                    .path(name)
-                    .hint("let the file and its directory belong to you, and nobody else write to them");
+            let warning = Diag::new(Code::UserFileUnsafe, format!("this file is ignored, because it {why}"))
+                .path(name)
+                .hint("let the file and its directory belong to you, and nobody else write to them");
             return Ok(UserConfig { warnings: vec![warning], ..UserConfig::default() });
         }
         let config = UserConfig::parse(&read_text(file, &name)?, &name)?;
@@ -289,10 +288,14 @@ mod tests {
             ("limits: {max_time: -1}", "1:20"),
         ] {
             let diag = parse(text).unwrap_err();
-            let found = (diag.code.as_ref(), diag.path.as_str(), diag.at.as_str());
+            let found = (
+                diag.code.as_str(),
+                diag.path.as_deref().unwrap_or_default(),
+                diag.at.as_deref().unwrap_or_default(),
+            );
             assert_eq!(found, ("config-bad-value", "config.yml", at), "{diag}");
         }
-        assert_eq!(parse("a: [").unwrap_err().code, "config-syntax");
+        assert_eq!(parse("a: [").unwrap_err().code, Code::ConfigSyntax);
         for (text, hint) in [
             ("tool: {}", "'tools'"),
             ("cache: {hosts: []}", "credential_hosts"),
@@ -301,7 +304,11 @@ mod tests {
         ] {
             let config = parse(text).unwrap();
             let [warning] = config.warnings() else { panic!("{text}") };
-            assert!(warning.code == "config-unknown-key" && warning.hint.contains(hint), "{warning}");
+            assert!(
+                warning.code == Code::ConfigUnknownKey
+                    && warning.hint.as_deref().is_some_and(|found| found.contains(hint)),
+                "{warning}"
+            );
         }
     }
 
@@ -346,10 +353,10 @@ mod tests {
             use std::os::unix::fs::PermissionsExt;
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o646)).unwrap();
             let ignored = UserConfig::load(&file).unwrap();
-            assert_eq!((&*ignored.warnings()[0].code, &ignored.cache().url), ("user-file-unsafe", &None));
+            assert_eq!((ignored.warnings()[0].code, &ignored.cache().url), (Code::UserFileUnsafe, &None));
         }
         std::fs::create_dir(dir.path().join("directory")).unwrap();
-        assert_eq!(UserConfig::load(&dir.path().join("directory")).unwrap_err().code, "config-unreadable");
+        assert_eq!(UserConfig::load(&dir.path().join("directory")).unwrap_err().code, Code::ConfigUnreadable);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::tools::Tools;
 use kiln_format::hman::Colorspace;
 use kiln_import::faces;
 use kiln_ir::Image;
-use kiln_kit::{Cook, Diag, RelPath, World};
+use kiln_kit::{Code, Cook, Diag, RelPath, World};
 use kiln_texture::Mode;
 
 /// A folder of six faces.
@@ -49,7 +49,7 @@ impl Recipe for Cubemap {
         faces::cube_side(&folder::sizes(&faces))?;
         let images: Vec<Image> = faces.into_iter().map(|(_, image)| image).collect();
         let images =
-            images.try_into().map_err(|_| Diag::error("cubemap-face-missing", "a cubemap has six faces"))?;
+            images.try_into().map_err(|_| Diag::new(Code::CubemapFaceMissing, "a cubemap has six faces"))?;
         let wanted = kiln_texture::Settings { deadline: cx.deadline(), ..texture_settings(settings) };
         let encoded = kiln_texture::encode_cube(images, Mode::Color, &wanted);
         ktx::emit(cx, self.output(cx.source()), encoded)?;

@@ -4,7 +4,7 @@ use crate::config::Settings;
 use crate::link::{MANIFEST, Row};
 use crate::recipe::{Recipe, Suffix};
 use crate::tools::Tools;
-use kiln_kit::{Cook, Diag, RelPath, World};
+use kiln_kit::{Code, Cook, Diag, RelPath, World};
 
 /// A file that is not compiled.
 pub(crate) struct Embed;
@@ -42,7 +42,7 @@ impl Recipe for Embed {
     fn cook(&self, cx: &mut Cook<'_>, _: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
         let source = cx.source();
         if source.as_str().eq_ignore_ascii_case(MANIFEST) {
-            return Err(Diag::error("embed-reserved", "the build writes a file of this name itself")
+            return Err(Diag::new(Code::EmbedReserved, "the build writes a file of this name itself")
                 .hint("rename it, or leave it out of `embed`"));
         }
         let bytes = cx.read(source)?;

@@ -8,7 +8,7 @@ use crate::tools::Tools;
 use kiln_format::hman::{Colorspace, Kind};
 use kiln_format::{hfont, refs};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Cook, Diag, RelPath, World};
+use kiln_kit::{Code, Cook, Diag, RelPath, World};
 use kiln_texture::{Mips, Mode};
 
 /// A font.
@@ -75,7 +75,7 @@ impl Recipe for Font {
         cx.emit(&output, &write(&font, row.hash, settings.multi_channel)?)?;
         let kiln_font::Atlas { width, height, rgba } = font.atlas;
         let picture = Image::new(width, height, Texels::Rgba8(rgba))
-            .ok_or_else(|| Diag::error("font", "the texels do not fill the atlas"))?;
+            .ok_or_else(|| Diag::new(Code::Font, "the texels do not fill the atlas"))?;
         // Distances are exact or they are nothing; smaller levels would mix glyphs with their neighbours.
         let raw = kiln_texture::Settings { compress: false, mips: Mips::Count(1), ..Default::default() };
         ktx::emit(cx, Some(atlas), kiln_texture::encode_2d(picture, Mode::LinearColor, &raw))?;
@@ -91,7 +91,7 @@ fn beside(source: &RelPath, extension: &str) -> Option<RelPath> {
 }
 
 fn write(font: &kiln_font::Font, atlas_tex: u64, multi_channel: bool) -> Result<Vec<u8>, Diag> {
-    let fault = |error: String| Diag::error("font", error);
+    let fault = |error: String| Diag::new(Code::Font, error);
     let side =
         |side: u32| u16::try_from(side).map_err(|_| fault(format!("an atlas with a side of {side} texels")));
     let metrics = hfont::Metrics {

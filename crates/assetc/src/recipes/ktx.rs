@@ -6,7 +6,7 @@ use crate::config::Settings;
 use crate::stored::is_texture;
 use kiln_format::ktx2::{self, Channels, Desc, Shape, Supercompression, Transfer};
 use kiln_import::image::{self, Header};
-use kiln_kit::{Cook, Diag, Limits, Made, RelPath, WorkKey};
+use kiln_kit::{Code, Cook, Diag, Limits, Made, RelPath, WorkKey};
 use kiln_texture::{Encoded, Mode, Payload, Sources};
 
 /// The version of everything between pixels and bytes: raised when a texture comes out differently.
@@ -88,12 +88,12 @@ pub(crate) fn emit(
 
 /// What is wrong with a source whose output would have no name.
 pub(crate) fn nameless() -> Diag {
-    Diag::error("texture", "its name leaves no name for the output")
+    Diag::new(Code::Texture, "its name leaves no name for the output")
 }
 
 /// What is wrong with a texture that could not be made.
 pub(crate) fn failed(error: kiln_texture::Error, limits: &Limits) -> Diag {
-    let diag = Diag::error("texture", error.to_string());
+    let diag = Diag::new(Code::Texture, error.to_string());
     match error {
         kiln_texture::Error::Rdo => diag.hint("set texture.rdo to 0, or texture.format to uastc"),
         kiln_texture::Error::Deadline => limits.out_of_time(),
@@ -104,7 +104,7 @@ pub(crate) fn failed(error: kiln_texture::Error, limits: &Limits) -> Diag {
 fn lay_out(encoded: Result<Encoded, kiln_texture::Error>, limits: &Limits) -> Result<Vec<u8>, Diag> {
     let encoded = encoded.map_err(|error| failed(error, limits))?;
     let levels: Vec<&[u8]> = encoded.levels.iter().map(|level| level.bytes.as_slice()).collect();
-    ktx2::write(&desc(&encoded), &levels).map_err(|error| Diag::error("texture", error.to_string()))
+    ktx2::write(&desc(&encoded), &levels).map_err(|error| Diag::new(Code::Texture, error.to_string()))
 }
 
 fn desc(encoded: &Encoded) -> Desc<'static> {

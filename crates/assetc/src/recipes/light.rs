@@ -10,7 +10,7 @@ use crate::tools::Tools;
 use kiln_format::hman::Colorspace;
 use kiln_import::light::{self, LIGHT_EXTENSIONS};
 use kiln_ir::LightMap;
-use kiln_kit::{Cook, Diag, RelPath, World};
+use kiln_kit::{Code, Cook, Diag, RelPath, World};
 use kiln_texture::EnvironmentSettings;
 
 /// A picture of light.
@@ -103,7 +103,7 @@ impl Recipe for Environment {
         if u64::from(width) != 2 * u64::from(height) {
             let message =
                 format!("{width}x{height} texels, but a picture of all directions is twice as wide as high");
-            return Err(Diag::error("environment-shape", message)
+            return Err(Diag::new(Code::EnvironmentShape, message)
                 .hint("export it as an equirectangular panorama, or name it without .env"));
         }
         let kiln_texture::Settings { mips, max_size, .. } = texture_settings(settings);

@@ -6,7 +6,7 @@ use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
 use kiln_format::hman::Colorspace;
-use kiln_kit::{Cook, Diag, RelPath, World};
+use kiln_kit::{Code, Cook, Diag, RelPath, World};
 
 /// A lookup table.
 pub(crate) struct Lut;
@@ -60,7 +60,7 @@ impl Recipe for Lut {
         let clamped = encoded.as_ref().map_or(0, |(_, clamped)| *clamped);
         if clamped > 0 {
             cx.warn(
-                Diag::warning("lut-clamped", format!("{clamped} values are out of range and were clamped"))
+                Diag::new(Code::LutClamped, format!("{clamped} values are out of range and were clamped"))
                     .hint("set lut.depth to float16 to keep values outside 0 to 1"),
             );
         }

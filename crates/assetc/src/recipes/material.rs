@@ -17,7 +17,7 @@ use kiln_format::hman::Kind;
 use kiln_format::{hmat, refs};
 use kiln_import::image::IMAGE_EXTENSIONS;
 use kiln_ir::Slot;
-use kiln_kit::{Cook, Diag, RelPath, World};
+use kiln_kit::{Code, Cook, Diag, RelPath, World};
 use kiln_texture::Mode;
 use schema::Reference;
 
@@ -84,7 +84,7 @@ impl Recipe for Material {
             }
             table.push(row(&one.material, used));
         }
-        let bytes = hmat::write(&table).map_err(|error| Diag::error("material", error.to_string()))?;
+        let bytes = hmat::write(&table).map_err(|error| Diag::new(Code::Material, error.to_string()))?;
         cx.emit(&output, &bytes)?;
         Ok(listed)
     }
@@ -109,7 +109,7 @@ fn texture(
     };
     let bytes = cx.read(&path).map_err(|diag| {
         let message = format!("{} is needed and cannot be read: {}", path, diag.message);
-        Diag::error("mat-texture", message)
+        Diag::new(Code::MatTexture, message)
             .path(source)
             .at(&reference.at)
             .hint("name a picture of the source tree")
@@ -149,7 +149,7 @@ fn resolve(source: &RelPath, text: &str) -> Result<RelPath, Diag> {
         None => RelPath::resolve(source.parent().as_ref(), text),
     };
     found.map_err(|error| {
-        Diag::error("mat-texture", format!("'{text}' is no path inside the source tree: {error}")).hint(
+        Diag::new(Code::MatTexture, format!("'{text}' is no path inside the source tree: {error}")).hint(
             "name a picture relative to this file, or from the root of the source tree with a leading /",
         )
     })

@@ -18,7 +18,7 @@ use crate::tools::Tools;
 use geometry::Geometry;
 use kiln_import::{gltf, obj};
 use kiln_ir::{Scene, Valid};
-use kiln_kit::{Cook, Diag, RelPath, World};
+use kiln_kit::{Code, Cook, Diag, RelPath, World};
 use materials::{is_texture_name, with_ending};
 use skeleton::Skeleton;
 
@@ -69,7 +69,7 @@ impl Recipe for Mesh {
         let source = cx.source();
         let output = self
             .output(source)
-            .ok_or_else(|| Diag::error("mesh", "its name leaves no name for the output"))?;
+            .ok_or_else(|| Diag::new(Code::Mesh, "its name leaves no name for the output"))?;
         let is = |extension| suffix(source).is_some_and(|s| s.is(&[extension]));
         let imported = match () {
             () if is("obj") => obj::import(cx, source)?,
@@ -94,23 +94,21 @@ fn compile(
     if found.other_skins > 0 {
         let message = format!("{} skins beside the first are drawn in their bind pose", found.other_skins);
         cx.warn(
-            Diag::warning("gltf-second-skin", message)
+            Diag::new(Code::GltfSecondSkin, message)
                 .hint("join the skins, or export them as models of their own"),
         );
     }
     if skeleton.as_ref().is_some_and(|skeleton| skeleton.sheared) {
         let message =
             "nodes above joints scale unevenly, which joints cannot; poses are as near as they can be";
-        cx.warn(
-            Diag::warning("skeleton-shear", message).hint("apply the scale of those nodes in the source"),
-        );
+        cx.warn(Diag::new(Code::SkeletonShear, message).hint("apply the scale of those nodes in the source"));
     }
     let mut scene = scene.into_inner();
     let meshes = std::mem::take(&mut scene.meshes);
     let wanted = geometry::mesh_settings(settings, cx.deadline());
     let geometry = Geometry::of(found.parts, meshes, &scene.materials, &wanted, cx.limits())?;
     let Some(geometry) = geometry else {
-        cx.warn(Diag::warning("mesh-empty", "it draws no triangle, so nothing is written for it"));
+        cx.warn(Diag::new(Code::MeshEmpty, "it draws no triangle, so nothing is written for it"));
         return Ok(vec![]);
     };
     geometry.warnings.iter().for_each(|warning| cx.warn(warning.clone()));
@@ -124,7 +122,7 @@ fn compile(
             "{} animations move nodes, and clips move joints of a skin; they were left out",
             scene.animations.len()
         );
-        cx.warn(Diag::warning("animation-not-joint", message).hint("bind the mesh to a skin"));
+        cx.warn(Diag::new(Code::AnimationNotJoint, message).hint("bind the mesh to a skin"));
     }
     if let Some(skeleton) = &skeleton {
         let clips = clips::clips(&scene, skeleton, settings)?;

@@ -13,7 +13,7 @@ use crate::link::Row;
 use crate::recipe::{Recipe, Suffix};
 use crate::tools::{Tool, Tools};
 use kiln_format::spv::Reflection;
-use kiln_kit::{Cook, Diag, Entry, RelPath, Tree, World};
+use kiln_kit::{Code, Cook, Diag, Entry, RelPath, Tree, World};
 use kiln_shader::{Language, Options, Source, Stage, Target, language_of, stage_of};
 
 /// How much of a source is looked at to learn its version.
@@ -91,7 +91,7 @@ impl Recipe for Shader {
             let module = external::optimize(tools, settings, module).map_err(|d| d.path(&job.path))?;
             job.check(&module)?;
             let file = format!("{}.spv", job.stage.name());
-            let output = cx.source().join(&file).map_err(|e| Diag::error("shader", e.to_string()))?;
+            let output = cx.source().join(&file).map_err(|e| Diag::new(Code::Shader, e.to_string()))?;
             cx.emit(&output, &module)?;
         }
         Ok(vec![])
@@ -135,10 +135,10 @@ fn jobs(cx: &mut Cook<'_>, tools: &Tools) -> Result<Vec<Job>, Diag> {
     if let Some(pair) = jobs.windows(2).find(|pair| pair[0].stage == pair[1].stage) {
         let (first, second) = (pair[0].path.file_name(), pair[1].path.file_name());
         let message = format!("{first} and {second} are both its {} shader", pair[0].stage.name());
-        return Err(Diag::error("shader-stage-twice", message).hint("remove or rename one of them"));
+        return Err(Diag::new(Code::ShaderStageTwice, message).hint("remove or rename one of them"));
     }
     if jobs.is_empty() {
-        return Err(Diag::error("shader-no-stage", "no file in it is named after a stage")
+        return Err(Diag::new(Code::ShaderNoStage, "no file in it is named after a stage")
             .hint("call the sources vertex.glsl and fragment.glsl, or x.vert and x.frag"));
     }
     Ok(jobs)
@@ -153,7 +153,10 @@ fn decode(path: &RelPath, bytes: Vec<u8>) -> Result<String, Diag> {
     String::from_utf8(bytes).map(|text| text.trim_start_matches('\u{feff}').to_owned()).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-        Diag::error("shader-encoding", "the source is not UTF-8").path(path).at(line).hint("save it as UTF-8")
+        Diag::new(Code::ShaderEncoding, "the source is not UTF-8")
+            .path(path)
+            .at(line)
+            .hint("save it as UTF-8")
     })
 }
 
@@ -195,7 +198,7 @@ impl Job {
     fn check(&self, module: &[u8]) -> Result<(), Diag> {
         let bad = |why: String| {
             let whose = if self.language == Language::Spirv { "it is" } else { "the compiler wrote" };
-            Diag::error("shader-module", format!("{whose} a module that cannot be used: {why}"))
+            Diag::new(Code::ShaderModule, format!("{whose} a module that cannot be used: {why}"))
                 .path(&self.path)
         };
         let found = Reflection::read(module).map_err(|error| bad(error.to_string()))?;
@@ -218,14 +221,14 @@ impl Job {
         let unfit = Reflection::read(module).ok().and_then(|found| found.unfit);
         if let Some(unfit) = unfit {
             let message = format!("glslang cannot turn this HLSL into a module for Vulkan: {unfit}");
-            return Err(Diag::error("shader-hlsl", message).path(&self.path).hint(CURE));
+            return Err(Diag::new(Code::ShaderHlsl, message).path(&self.path).hint(CURE));
         }
         if external::validate(tools, settings, module).map_err(|d| d.path(&self.path).hint(CURE))? {
             return Ok(());
         }
         let message = "HLSL was compiled by glslang, which knows only part of it, and spirv-val is not here to \
                        validate the result";
-        let warning = Diag::warning("shader-unchecked", message).hint("install dxc, slangc or spirv-val");
+        let warning = Diag::new(Code::ShaderUnchecked, message).hint("install dxc, slangc or spirv-val");
         if !cx.has_warned(&warning) {
             cx.warn(warning);
         }

@@ -1,6 +1,6 @@
 //! One run of a program: bounded in time and in what it may say, and never waited for without end.
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use std::io::{self, Read};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -30,7 +30,7 @@ pub(super) fn run(
     args: &[String],
     patience: Duration,
 ) -> Result<Ran, Diag> {
-    let failed = |message: String| Diag::error("shader-tool", message);
+    let failed = |message: String| Diag::new(Code::ShaderTool, message);
     let mut child = Command::new(program)
         .args(args)
         .current_dir(dir)

@@ -1,6 +1,6 @@
 //! A directory that is there as long as somebody works in it.
 
-use kiln_kit::{Diag, RelPath};
+use kiln_kit::{Code, Diag, RelPath};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ impl Drop for Scratch {
 }
 
 fn broken(dir: &Path, error: &io::Error) -> Diag {
-    Diag::error("scratch", format!("cannot work in {}: {error}", dir.display()))
+    Diag::new(Code::Scratch, format!("cannot work in {}: {error}", dir.display()))
         .hint("see to space and permissions in the directory for temporary files")
 }
 
@@ -79,6 +79,6 @@ mod tests {
         assert_eq!(two.take("a/b.h"), None);
         drop((one, two));
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
-        assert_eq!(Scratch::new(&parent.path().join("none")).unwrap_err().code, "scratch");
+        assert_eq!(Scratch::new(&parent.path().join("none")).unwrap_err().code, Code::Scratch);
     }
 }

@@ -4,7 +4,7 @@
 //! is killed, and the next source gets another. Starting a worker that compiles GLSL takes a hundred times as long as
 //! compiling a usual source, so that a busy one is waited for before another is started.
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use kiln_shader::{
     Channel, Compiled, Includes, Language, Options, Source, Stage, Target, WorkerError, compile_apart,
     read_frame, warm_up, wgsl_stages_apart, write_frame,
@@ -89,7 +89,7 @@ impl Workers {
             let worker = busy.ready(path)?;
             let result = request(worker);
             // One whose compiler panicked, or that sends garbage, is in no state to go on.
-            let failed = result.as_ref().is_err_and(|diag| diag.code == "shader-compiler");
+            let failed = result.as_ref().is_err_and(|diag| diag.code == Code::ShaderCompiler);
             if failed && worker.state == State::Ready {
                 worker.state = State::Crashed;
             }
@@ -110,7 +110,7 @@ impl Workers {
 
     fn start(&self) -> Result<Worker, Diag> {
         let failed = |why: String| {
-            Diag::error("shader-compiler", format!("the shader worker cannot be started: {why}"))
+            Diag::new(Code::ShaderCompiler, format!("the shader worker cannot be started: {why}"))
         };
         let mut command = Command::new(&self.program);
         command.args(&self.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -260,7 +260,11 @@ mod tests {
         let error = compile(&workers, language).unwrap_err();
         let pool = workers.pool();
         assert!(pool.idle.is_empty() && pool.busy == 0);
-        assert_eq!((&*error.code, error.path.as_str()), ("shader-compiler", "a.vert"), "{error}");
+        assert_eq!(
+            (error.code.as_str(), error.path.as_deref().unwrap_or_default()),
+            ("shader-compiler", "a.vert"),
+            "{error}"
+        );
         error.message
     }
 
@@ -277,7 +281,10 @@ mod tests {
         assert!(glsl("printf '\\001\\000\\000\\000x'; sleep 600").contains("invalid response"));
         let missing = Workers::new("/no/such/program".into(), vec![], Duration::from_secs(1));
         let missing = compile(&missing, Language::Wgsl).unwrap_err();
-        assert!(missing.message.contains("/no/such/program") && missing.path == "a.vert", "{missing}");
+        assert!(
+            missing.message.contains("/no/such/program") && missing.path.as_deref() == Some("a.vert"),
+            "{missing}"
+        );
     }
 
     #[test]

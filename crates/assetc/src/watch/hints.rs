@@ -4,7 +4,7 @@
 //! directories, a queue that overflowed) is found by the sweep of the watch, later.
 
 use super::Bell;
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{Config, ErrorKind, Event, RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::BTreeMap;
@@ -140,7 +140,7 @@ fn deaf(error: &notify::Error, place: Option<&Path>) -> Diag {
         ErrorKind::MaxFilesWatch => "raise fs.inotify.max_user_watches, or live with the delay",
         _ => "changes are found all the same, a few seconds late",
     };
-    let diag = Diag::warning("watch-deaf", format!("the system does not tell of all changes: {why}"));
+    let diag = Diag::new(Code::WatchDeaf, format!("the system does not tell of all changes: {why}"));
     diag.path(at.map(|path| path.display().to_string()).unwrap_or_default()).hint(hint)
 }
 

@@ -168,7 +168,7 @@ fn told(report: &Report, outputs: &BTreeMap<String, Vec<u8>>) -> String {
 }
 
 fn shown(diag: &Diag) -> String {
-    format!("{}[{}] {} {}", diag.severity, diag.code, diag.at, diag.message)
+    format!("{}[{}] {} {}", diag.severity(), diag.code, diag.at.as_deref().unwrap_or_default(), diag.message)
 }
 
 /// The scene of a model.

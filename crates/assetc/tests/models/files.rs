@@ -3,6 +3,7 @@
 use crate::model::{Model, base64};
 use crate::project::{Project, failure};
 use crate::shapes::{png, quad};
+use kiln_kit::Code;
 use serde_json::{Value, json};
 
 /// A square with a picture at a URI.
@@ -96,10 +97,14 @@ fn a_broken_model_fails_alone_and_says_where() {
     for (name, _, code, at) in &cases {
         let source = format!("{name}.glb");
         let diag = failure(&report, &source);
-        assert_eq!((diag.code.as_ref(), diag.path.as_str()), (*code, source.as_str()), "{diag}");
-        assert!(diag.at.starts_with(at) && !diag.at.is_empty(), "{diag}");
+        assert_eq!(
+            (diag.code.as_str(), diag.path.as_deref().unwrap_or_default()),
+            (*code, source.as_str()),
+            "{diag}"
+        );
+        assert!(diag.at.as_deref().is_some_and(|found| !found.is_empty() && found.starts_with(at)), "{diag}");
     }
-    assert_eq!(failure(&report, "cut.glb").code, "gltf-container");
+    assert_eq!(failure(&report, "cut.glb").code, Code::GltfContainer);
     assert_eq!(project.outputs(), ["assets.hman", "new.hmesh", "sound.hmesh"]);
     assert_eq!(project.out("assets.hman"), manifest, "the old manifest stays");
 }
@@ -121,9 +126,9 @@ fn what_git_lfs_did_not_fetch_is_said_of_the_file_itself() {
         [("whole.glb", "whole.glb"), ("data.gltf", "data.bin"), ("picture.gltf", "pointer.jpg")]
     {
         let diag = failure(&report, source);
-        assert_eq!(diag.code, "lfs-pointer", "{diag}");
-        assert!(diag.path == path || diag.message.contains(path), "{diag}");
-        assert!(diag.hint.contains("git lfs pull"));
+        assert_eq!(diag.code, Code::LfsPointer, "{diag}");
+        assert!(diag.path.as_deref() == Some(path) || diag.message.contains(path), "{diag}");
+        assert!(diag.hint.as_deref().is_some_and(|hint| hint.contains("git lfs pull")));
     }
 }
 
@@ -153,9 +158,12 @@ fn nothing_outside_the_project_is_opened() {
     let report = project.build();
     for (n, uri) in uris.iter().enumerate() {
         let diag = failure(&report, &format!("{n}.glb"));
-        let refused = ["gltf-uri", "unreadable", "file-missing"].contains(&diag.code.as_ref());
-        assert!(refused && diag.at.starts_with("/images/0") || uri == "link.png", "{uri}: {diag}");
-        assert!(uri == "link.png" || diag.code == "gltf-uri", "{uri}: {diag}");
+        let refused = ["gltf-uri", "unreadable", "file-missing"].contains(&diag.code.as_str());
+        assert!(
+            refused && diag.at.as_deref().is_some_and(|at| at.starts_with("/images/0")) || uri == "link.png",
+            "{uri}: {diag}"
+        );
+        assert!(uri == "link.png" || diag.code == Code::GltfUri, "{uri}: {diag}");
     }
     assert!(!project.outputs().iter().any(|path| path.contains("tex_0")));
 }
@@ -169,8 +177,12 @@ fn a_picture_that_cannot_be_read_fails_the_model_and_is_named() {
     ]);
     let report = project.build();
     let diag = failure(&report, "m.glb");
-    assert!(diag.code.starts_with("image-") && diag.path == "bad.png", "{diag}");
+    assert!(diag.code.as_str().starts_with("image-") && diag.path.as_deref() == Some("bad.png"), "{diag}");
     let diag = failure(&report, "gone.glb");
-    assert_eq!((diag.code.as_ref(), diag.at.as_str()), ("file-missing", "/images/0/uri"), "{diag}");
+    assert_eq!(
+        (diag.code.as_str(), diag.at.as_deref().unwrap_or_default()),
+        ("file-missing", "/images/0/uri"),
+        "{diag}"
+    );
     assert!(diag.message.contains("gone.png"));
 }

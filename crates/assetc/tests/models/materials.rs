@@ -5,6 +5,7 @@ use crate::project::{Compiled, Project, failure};
 use crate::shapes::{image, png, quad};
 use basisu::{DecodeFlags, TargetFormat, Transcoder};
 use kiln_format::hmat::{AlphaMode, GpuMaterial};
+use kiln_kit::Code;
 use ktx2::TransferFunction;
 use serde_json::{Value, json};
 
@@ -182,10 +183,10 @@ fn the_first_use_of_a_picture_decides() {
     // Data twice is one conflict; normals are another.
     assert_eq!(compiled.codes(), ["texture-conflict", "texture-conflict"]);
     let [data, normal] = [0, 1].map(|n| &compiled.warnings[n]);
-    assert_eq!(data.at, "/images/0");
+    assert_eq!(data.at.as_deref(), Some("/images/0"));
     assert!(data.message.contains("color") && data.message.contains("linear"), "{data}");
     assert!(normal.message.contains("color") && normal.message.contains("normal"), "{normal}");
-    assert!(data.hint.contains("texture.conflict"));
+    assert!(data.hint.as_deref().is_some_and(|hint| hint.contains("texture.conflict")));
     assert!(decoded(&compiled, "tex_0").0);
 }
 
@@ -259,7 +260,7 @@ fn sources_that_write_one_file_are_refused_and_name_each_other() {
     let report = project.build();
     for (source, other) in [("a.glb", "a.GLTF"), ("a.GLTF", "a.glb")] {
         let diag = failure(&report, source);
-        assert_eq!(diag.code, "output-conflict");
+        assert_eq!(diag.code, Code::OutputConflict);
         assert!(diag.message.contains(other), "{diag}");
     }
     assert_eq!(report.built(), 1);
@@ -287,7 +288,7 @@ fn names_that_differ_in_case_alone_are_one() {
     let report = project.build();
     for (source, other) in [("Chair.glb", "chair.glb"), ("chair.glb", "Chair.glb")] {
         let diag = failure(&report, source);
-        assert_eq!(diag.code, "output-conflict");
+        assert_eq!(diag.code, Code::OutputConflict);
         assert!(diag.message.contains(other) && diag.message.contains("Chair.hmesh"), "{diag}");
     }
 }

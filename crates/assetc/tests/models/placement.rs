@@ -119,7 +119,7 @@ fn a_model_without_triangles_is_a_warning_and_nothing_else() {
         let project = Project::with(&[("dots.glb", &model.glb())]);
         let report = project.built();
         let codes: Vec<&str> =
-            report.assets[0].warnings.iter().map(|warning| warning.code.as_ref()).collect();
+            report.assets[0].warnings.iter().map(|warning| warning.code.as_str()).collect();
         assert_eq!(codes, expected);
         assert_eq!(project.outputs(), ["assets.hman"]);
     }

@@ -188,6 +188,6 @@ impl Compiled {
     }
 
     pub(crate) fn codes(&self) -> Vec<&str> {
-        self.warnings.iter().map(|warning| warning.code.as_ref()).collect()
+        self.warnings.iter().map(|warning| warning.code.as_str()).collect()
     }
 }

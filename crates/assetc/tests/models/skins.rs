@@ -5,6 +5,7 @@ use crate::pose::{self, Mat, Source, Splines, apply, assert_near, mul, trs};
 use crate::project::Compiled;
 use crate::shapes::{Corner, Vec3, assert_frames, quad, sub, unit};
 use kiln_format::hanim::{HanimView, Interp};
+use kiln_kit::Code;
 use serde_json::{Value, json};
 
 /// Triangle order is that of the source, so that triangles can be compared one by one.
@@ -425,9 +426,13 @@ fn curved() -> Model {
 #[test]
 fn splines_become_lines_with_a_warning() {
     let compiled = assert_same(&curved(), "", Splines::Straight, CLOSE);
-    let warning = compiled.warnings.iter().find(|warning| warning.code == "animation-cubic").unwrap();
-    assert_eq!(warning.at, "/animations/0");
-    assert!(warning.message.starts_with("3 ") && warning.hint.contains("animation.cubic"), "{warning}");
+    let warning = compiled.warnings.iter().find(|warning| warning.code == Code::AnimationCubic).unwrap();
+    assert_eq!(warning.at.as_deref(), Some("/animations/0"));
+    assert!(
+        warning.message.starts_with("3 ")
+            && warning.hint.as_deref().is_some_and(|hint| hint.contains("animation.cubic")),
+        "{warning}"
+    );
 }
 
 #[test]

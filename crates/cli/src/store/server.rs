@@ -5,12 +5,12 @@
 
 use super::{Sources, Var, bad, text};
 use crate::cache_client;
-use kiln_kit::Diag;
 use kiln_kit::remote::{
     Address, BadAddress, ClientOptions, Credentials, Fault, Http, Name, Policy, Redis, Remote, RemoteLimits,
     Scheme,
 };
 use kiln_kit::store::settings::CachePolicy;
+use kiln_kit::{Code, Diag};
 use std::time::Duration;
 
 /// A server, who we are to it, and what it is used for.
@@ -67,7 +67,7 @@ pub(super) fn choose(
                 }
             };
             let message = format!("the address of the shared cache cannot be used: {why}");
-            return Err(Diag::error("cache-address", message).hint(hint));
+            return Err(Diag::new(Code::CacheAddress, message).hint(hint));
         }
     };
     let is_bucket = matches!(address.scheme, Scheme::S3 | Scheme::Gcs | Scheme::Azure);
@@ -84,7 +84,7 @@ pub(super) fn choose(
              set KILN_CACHE_URL, or run `assetc trust`"
         );
         let warn = |message: String| {
-            project.at_cache_key("url", Diag::warning("untrusted-credentials", message).hint(&*hint))
+            project.at_cache_key("url", Diag::new(Code::UntrustedCredentials, message).hint(&*hint))
         };
         // A bucket is hardly ever open to all, and what its client finds in the environment is hard to foresee.
         if is_bucket {
@@ -147,8 +147,8 @@ fn credentials(var: Var<'_>) -> Result<Option<Credentials>, Diag> {
         (None, None) => None,
     };
     let unusable = || {
-        Diag::error(
-            "cache-variable",
+        Diag::new(
+            Code::CacheVariable,
             "the credentials for the shared cache have characters that none can have",
         )
     };
@@ -246,7 +246,13 @@ mod tests {
         let (project, user, mut warnings) = (project(temp.path(), cache, trusted), user(users), Vec::new());
         let sources = Sources { user: &user, project: Some(&project) };
         let server = choose(sources, &vars(given), &mut warnings)?;
-        Ok((server, warnings.iter().map(|warning| format!("{} {}", warning.code, warning.at)).collect()))
+        Ok((
+            server,
+            warnings
+                .iter()
+                .map(|warning| format!("{} {}", warning.code, warning.at.as_deref().unwrap_or_default()))
+                .collect(),
+        ))
     }
 
     #[test]
@@ -320,7 +326,8 @@ mod tests {
         assert_eq!(server(plain, false, "", &[("KILN_CACHE_ALLOW_HTTP", "1")]), Ok((true, String::new())));
         let refused = server("", false, "", &[("KILN_CACHE_URL", "http://h")]).unwrap_err();
         assert!(
-            refused.code == "cache-address" && refused.hint.contains("KILN_CACHE_ALLOW_HTTP"),
+            refused.code == Code::CacheAddress
+                && refused.hint.as_deref().is_some_and(|hint| hint.contains("KILN_CACHE_ALLOW_HTTP")),
             "{refused}"
         );
         assert!(server(plain, true, "", &[("KILN_CACHE_ALLOW_HTTP", "0")]).is_err());
@@ -331,7 +338,7 @@ mod tests {
         let refused = |given: &[(&str, &str)]| chosen("", false, "", given).err().unwrap();
         let in_address = refused(&[("KILN_CACHE_URL", "https://me:hush@h")]);
         let broken = refused(&[("KILN_CACHE_URL", "https://h"), ("KILN_CACHE_TOKEN", "hush\n")]);
-        assert_eq!((&*in_address.code, &*broken.code), ("cache-address", "cache-variable"));
+        assert_eq!((in_address.code.as_str(), broken.code.as_str()), ("cache-address", "cache-variable"));
         assert!(![in_address, broken].iter().any(|diag| diag.to_string().contains("hush")));
     }
 }

@@ -6,8 +6,8 @@ use kiln_kit::wire::{Reader, Writer};
 use kiln_kit::{Hash, RelPath};
 use std::collections::HashMap;
 
-/// A diagnostic as a record has it: severity, code, path, place, message and hint.
-pub(crate) type Warning = (u8, [String; 5]);
+/// A diagnostic as a record has it: code, path, place, message and hint.
+pub(crate) type Warning = [String; 5];
 
 /// A result as a record has it.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,7 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
 
 /// A record with a right checksum, and without a signature.
 fn sealed(key: Hash, body: &[u8]) -> Vec<u8> {
-    let sum = Hash::of_fields([b"kiln store 2".as_slice(), &key.0, body]);
+    let sum = Hash::of_fields([b"kiln store 3".as_slice(), &key.0, body]);
     let mut message = vec![5 << 3 | 2];
     let mut len = sum.0.len() + body.len();
     while len >= 0x80 {
@@ -79,9 +79,8 @@ impl Result {
         result.payload = r.bytes()?.to_vec();
         let count = r.count()?;
         for _ in 0..count {
-            let severity = r.u8()?;
             let mut text = || r.text().map(str::to_owned);
-            result.warnings.push((severity, [text()?, text()?, text()?, text()?, text()?]));
+            result.warnings.push([text()?, text()?, text()?, text()?, text()?]);
         }
         result.took_ms = r.u64()?;
         let is_result = !result.outputs.is_empty() || result.kept.is_some();
@@ -103,8 +102,7 @@ impl Result {
         self.kept.iter().for_each(|kept| blob(&mut w, kept));
         w.bytes(&self.payload);
         w.count(self.warnings.len());
-        for (severity, texts) in &self.warnings {
-            w.u8(*severity);
+        for texts in &self.warnings {
             texts.iter().for_each(|text| w.text(text));
         }
         w.u64(self.took_ms);

@@ -248,12 +248,14 @@ fn a_conflict_of_two_sources_stays_one() {
 fn nothing_that_a_server_says_is_obeyed_by_the_terminal() {
     let honest = stocked(&[]);
     let evil = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}txt.exe\u{2066}\r\n";
-    let warning = |severity: u8, code: &str| -> Warning {
-        (severity, [code.to_owned(), evil.to_owned(), evil.to_owned(), evil.to_owned(), evil.to_owned()])
+    let warning = |code: &str| -> Warning {
+        [code.to_owned(), evil.to_owned(), evil.to_owned(), evil.to_owned(), evil.to_owned()]
     };
-    for (severity, code, is_used) in [(0, "image-odd", true), (0, evil, false), (1, "image-odd", false)] {
+    for (code, is_used) in
+        [("image-animated", true), ("image-odd", false), (evil, false), ("image-truncated", false)]
+    {
         let mut stock = honest.clone();
-        forge(&mut stock, "a.ktx2", |_, result| result.warnings.push(warning(severity, code)));
+        forge(&mut stock, "a.ktx2", |_, result| result.warnings.push(warning(code)));
         let (server, dir, p) = (Server::start(), TempDir::new().unwrap(), checkout());
         server.keep(stock);
         let ran = run(&p, dir.path(), &[("KILN_CACHE_URL", &server.url())]).expect(0);

@@ -223,7 +223,7 @@ mod tests {
         };
         let problems = |mesh| {
             let mut found = vec![];
-            let mut bad = |p: crate::Problem| found.push((p.code, p.message));
+            let mut bad = |p: crate::Problem| found.push((p.code.as_str(), p.message));
             HAnim.cross("models/fox.hanim", &sample(), &Mesh(mesh), &mut bad).unwrap();
             found
         };

@@ -117,7 +117,7 @@ impl Format for HFont {
         let hash = metrics.atlas_tex;
         let Some(manifest) = at.bytes(hman::PATH) else {
             bad(Problem {
-                code: "font-without-manifest",
+                code: kiln_diagnostics::Code::FontWithoutManifest,
                 message: format!("no {} found, but the atlas is named by hash", hman::PATH),
                 hint: "build again: the manifest was deleted, or the last build failed",
             });
@@ -127,7 +127,7 @@ impl Format for HFont {
         let Ok(manifest) = hman::HmanView::read(&manifest) else { return Ok(()) };
         let Some(entry) = manifest.find(hash) else {
             bad(Problem {
-                code: "font-unknown-atlas",
+                code: kiln_diagnostics::Code::FontUnknownAtlas,
                 message: format!("atlas ref {hash:#018x} not in manifest"),
                 hint: "build again: font and manifest are from different builds",
             });
@@ -135,7 +135,7 @@ impl Format for HFont {
         };
         let Some(atlas) = at.bytes(entry.path) else {
             bad(Problem {
-                code: "font-missing-atlas",
+                code: kiln_diagnostics::Code::FontMissingAtlas,
                 message: format!("atlas ref {hash:#018x} -> missing {:?}", entry.path),
                 hint: "build again: the texture was deleted",
             });
@@ -146,7 +146,7 @@ impl Format for HFont {
         let (found, expected) = (atlas.shape(), (metrics.atlas_width, metrics.atlas_height));
         if (found.width, found.height) != (expected.0.into(), expected.1.into()) {
             bad(Problem {
-                code: "font-atlas-size",
+                code: kiln_diagnostics::Code::FontAtlasSize,
                 message: format!(
                     "the atlas {:?} is {}x{}, but the font was made for {}x{}",
                     entry.path, found.width, found.height, expected.0, expected.1

@@ -122,7 +122,7 @@ impl Lookup for Files {
 fn codes(files: &[(&'static str, Vec<u8>)]) -> Vec<&'static str> {
     let mut codes = vec![];
     let files = Files(files.iter().cloned().collect());
-    HFont.cross("ui/inter.hfont", &good(), &files, &mut |p| codes.push(p.code)).unwrap();
+    HFont.cross("ui/inter.hfont", &good(), &files, &mut |p| codes.push(p.code.as_str())).unwrap();
     codes
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use kiln_ir::{MaterialId, Mesh, MeshId, Primitive, SkinId};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::nodes::{self, vec3};
 use super::surface::{Mapping, Surface};
@@ -177,9 +177,9 @@ fn at2(list: &ufbx::VertexVec2, corner: usize) -> Result<ufbx::Vec2, Diag> {
 }
 
 fn broken() -> Diag {
-    Diag::error("fbx-model", "a corner of a face leads nowhere").hint("the file is damaged: export it again")
+    Diag::new(Code::FbxModel, "a corner of a face leads nowhere").hint("the file is damaged: export it again")
 }
 
 fn too_many() -> Diag {
-    Diag::error("fbx-model", "a skin has more than 65536 joints")
+    Diag::new(Code::FbxModel, "a skin has more than 65536 joints")
 }

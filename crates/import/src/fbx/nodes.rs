@@ -4,7 +4,7 @@
 //! node that takes two here, come with it.
 
 use kiln_ir::{MeshId, Node, NodeId, Skin, SkinId, Transform, Trs};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::Notes;
 
@@ -66,7 +66,7 @@ pub(super) fn skins(
             // Weights name clusters by their place, so that none may be left out.
             let joint = cluster.bone_node.as_ref().and_then(|node| id(node));
             let joint = joint.ok_or_else(|| {
-                Diag::error("fbx-model", format!("a joint of {:?} is no node", skin.name))
+                Diag::new(Code::FbxModel, format!("a joint of {:?} is no node", skin.name))
                     .hint("the file is damaged: export it again")
             })?;
             skin.joints.push(joint);

@@ -20,7 +20,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kiln_ir::{AlphaMode, ImageId, ImageSource, Material, Slot};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use ufbx::{MaterialMap, Texture, WrapMode};
 
 use crate::excerpt;
@@ -127,11 +127,11 @@ impl<'f, 'c, 'x> Studio<'f, 'c, 'x> {
                 "{name}: the textures for {apart} get the texture coordinates of {first}, not their own"
             );
             let hint = "give all textures of a material one set of coordinates and one transform";
-            self.warnings.push(Diag::warning("fbx-uv", message).hint(hint));
+            self.warnings.push(Diag::new(Code::FbxUv, message).hint(hint));
         }
         if !material.lost.is_empty() {
             let message = format!("{name}: not kept are {}", material.lost.join(", "));
-            self.warnings.push(Diag::warning("fbx-material", message));
+            self.warnings.push(Diag::new(Code::FbxMaterial, message));
         }
         surface.mapping = first.map(|(_, mapping)| mapping).unwrap_or_default();
         Ok(surface)
@@ -192,7 +192,7 @@ impl<'f, 'c, 'x> Studio<'f, 'c, 'x> {
             (file, _) => format!("picture {} is left out: {why}", excerpt(file)),
         };
         let hint = "copy it beside the model, or embed pictures when exporting";
-        self.warnings.push(Diag::warning("fbx-texture", what).hint(hint));
+        self.warnings.push(Diag::new(Code::FbxTexture, what).hint(hint));
         Ok(None)
     }
 }

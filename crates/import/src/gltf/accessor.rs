@@ -4,7 +4,7 @@
 //! accessor states is checked against its views before memory is taken for it. Refused are elements outside of
 //! their view, substitutions outside of the accessor, and numbers that are not finite.
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::at::{At, List};
 use super::buffers::Buffers;
@@ -117,7 +117,7 @@ impl<'b, 'a> Accessor<'b, 'a> {
 
     /// An error about the accessor.
     pub(super) fn unfit(&self, message: impl std::fmt::Display) -> Diag {
-        self.at.fault("gltf-accessor", message)
+        self.at.fault(Code::GltfAccessor, message)
     }
 
     /// The elements as finite floats: all of them, or only those with these numbers, which ascend.
@@ -209,7 +209,7 @@ impl<'b, 'a> Accessor<'b, 'a> {
                 let index = only.map_or(place, |only| only[place] as usize);
                 let message = format!("element {index} is {:?}, which is not finite", &values[place][..]);
                 let hint = "look for degenerate geometry, and export it again";
-                Err(self.at.fault("gltf-not-finite", message).hint(hint))
+                Err(self.at.fault(Code::GltfNotFinite, message).hint(hint))
             }
         }
     }
@@ -242,7 +242,7 @@ impl<'b> Sparse<'b> {
         };
         if let Some(target) = targets.iter().find(|&&target| target as usize >= elements) {
             let message = format!("element {target} is replaced, and there are {elements}");
-            return Err(indices.fault("gltf-accessor", message));
+            return Err(indices.fault(Code::GltfAccessor, message));
         }
         let values_view = buffers.view(values.need("bufferView")?)?;
         let values = window(values_view.bytes, values, count, element, element)?;
@@ -260,7 +260,7 @@ fn window<'b>(
 ) -> Result<&'b [u8], Diag> {
     if stride < element {
         let message = format!("elements of {element} bytes overlap at a distance of {stride}");
-        return Err(at.fault("gltf-accessor", message));
+        return Err(at.fault(Code::GltfAccessor, message));
     }
     let offset = at.uint_or("byteOffset", 0)?;
     let end = || {
@@ -275,6 +275,6 @@ fn window<'b>(
             "{count} elements of {element} bytes, {stride} apart from {offset} on, do not fit into {} bytes",
             bytes.len()
         );
-        at.fault("gltf-accessor", message).hint("the file is cut off or damaged: export it again")
+        at.fault(Code::GltfAccessor, message).hint("the file is cut off or damaged: export it again")
     })
 }

@@ -6,7 +6,7 @@
 
 use std::fmt::Display;
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::json::Json;
 
@@ -38,13 +38,13 @@ impl<'a> At<'a> {
     }
 
     /// An error about this place.
-    pub(super) fn fault(&self, code: &'static str, message: impl Display) -> Diag {
-        Diag::error(code, message.to_string()).at(self.pointer())
+    pub(super) fn fault(&self, code: Code, message: impl Display) -> Diag {
+        Diag::new(code, message.to_string()).at(self.pointer())
     }
 
     /// An error about this value.
     pub(super) fn bad(&self, message: impl Display) -> Diag {
-        self.fault("gltf-value", message)
+        self.fault(Code::GltfValue, message)
     }
 
     fn expected(&self, what: &str) -> Diag {
@@ -67,7 +67,7 @@ impl<'a> At<'a> {
     pub(super) fn need(self, name: &str) -> Result<At<'a>, Diag> {
         self.get(name).ok_or_else(|| {
             let message = format!("{name:?} is missing");
-            Diag::error("gltf-value", message).at(format_args!("{}/{name}", self.pointer()))
+            Diag::new(Code::GltfValue, message).at(format_args!("{}/{name}", self.pointer()))
         })
     }
 
@@ -164,7 +164,7 @@ impl<'a> At<'a> {
             (Some(item), Ok(id)) => Ok((id, item)),
             _ => {
                 let message = format!("there is no {noun} {index}: there are {}", list.items.len());
-                Err(self.fault("gltf-reference", message))
+                Err(self.fault(Code::GltfReference, message))
             }
         }
     }
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(list.get(1).unwrap().get("x/y~").unwrap().pointer(), "/a/1/x~1y~0");
         assert_eq!(root.get("b").unwrap().uint().unwrap(), 2);
         assert!(root.get("c").is_none() && list.get(2).is_none());
-        assert_eq!(root.need("d").err().unwrap().at, "/d");
+        assert_eq!(root.need("d").err().unwrap().at.as_deref(), Some("/d"));
         assert_eq!(root.names().collect::<Vec<_>>(), ["a", "b", "b", "c"]);
     }
 
@@ -245,7 +245,11 @@ mod tests {
             (At::new(&json).list("w").err(), "/w"),
         ] {
             let error = error.expect(at);
-            assert_eq!((error.code.as_ref(), error.at.as_str()), ("gltf-value", at), "{error}");
+            assert_eq!(
+                (error.code.as_str(), error.at.as_deref().unwrap_or_default()),
+                ("gltf-value", at),
+                "{error}"
+            );
         }
     }
 
@@ -257,7 +261,10 @@ mod tests {
         let (index, item) = root.get("good").unwrap().refer(list, "thing").unwrap();
         assert_eq!((index, item.text().unwrap()), (1, "b"));
         let error = root.get("bad").unwrap().refer(list, "thing").err().unwrap();
-        assert_eq!((error.code.as_ref(), error.at.as_str()), ("gltf-reference", "/bad"));
+        assert_eq!(
+            (error.code.as_str(), error.at.as_deref().unwrap_or_default()),
+            ("gltf-reference", "/bad")
+        );
         assert!(error.message.contains("no thing 2: there are 2"), "{error}");
     }
 }

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 
-use kiln_kit::Diag;
 use kiln_kit::limits::MemoryBudget;
+use kiln_kit::{Code, Diag};
 
 use super::at::{At, List};
 use super::document::Document;
@@ -95,13 +95,13 @@ impl<'a> Buffers<'a> {
             (Some(uri), _) if !fallback => self.fetch(uri)?.bytes.into(),
             (None, Some(binary)) if id == 0 && !fallback => binary.into(),
             _ => {
-                let diag = at.fault("gltf-buffer", "the buffer has no data");
+                let diag = at.fault(Code::GltfBuffer, "the buffer has no data");
                 return Err(diag.hint("its \"uri\" is missing"));
             }
         };
         if bytes.len() < length {
             let message = format!("the buffer should have {length} bytes, and {} are there", bytes.len());
-            let diag = at.fault("gltf-buffer", message);
+            let diag = at.fault(Code::GltfBuffer, message);
             return Err(diag.hint("the file is cut off: export or copy it again"));
         }
         Ok(bytes)
@@ -133,7 +133,7 @@ impl<'a> Buffers<'a> {
         end.and_then(|end| data.get(offset..end)).ok_or_else(|| {
             let message =
                 format!("{length} bytes from {offset} on do not fit into a buffer of {}", data.len());
-            at.fault("gltf-buffer", message).hint("the file is damaged: export it again")
+            at.fault(Code::GltfBuffer, message).hint("the file is damaged: export it again")
         })
     }
 
@@ -147,7 +147,7 @@ impl<'a> Buffers<'a> {
                 Ok(())
             }
             None => {
-                Err(at.fault("gltf-too-large", "with this, the model is too large for a file of its size"))
+                Err(at.fault(Code::GltfTooLarge, "with this, the model is too large for a file of its size"))
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Other readers may reject such a file or draw it differently, so each kind of violation is reported once for the
 //! whole document, with the number of its occurrences and the place of the first. What is read stays the same.
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::at::{At, List};
 
@@ -90,46 +90,46 @@ impl Violations {
     pub(super) fn warnings(self) -> impl Iterator<Item = Diag> {
         [
             violation(
-                "gltf-attribute-type",
+                Code::GltfAttributeType,
                 self.integer_attributes,
                 "a vertex attribute has the component type UNSIGNED_INT, which glTF allows for indices only",
                 "export the attribute as bytes, shorts or floats",
             ),
             violation(
-                "gltf-position-bounds",
+                Code::GltfPositionBounds,
                 self.unbounded_positions,
                 "the accessor of a POSITION attribute lacks \"min\" and \"max\", which glTF requires; \
                  the bounds are computed from the positions",
                 "export the model again with an exporter that writes them: other readers may reject the file",
             ),
             violation(
-                "gltf-joint-sets",
+                Code::GltfJointSets,
                 self.unpaired_joints,
                 "JOINTS_n and WEIGHTS_n attributes of a primitive do not come in pairs; \
                  sets from the first incomplete pair on are ignored",
                 "export the model again, or remove the attribute without a counterpart",
             ),
             violation(
-                "gltf-attribute-name",
+                Code::GltfAttributeName,
                 self.attribute_names,
                 "the name of a vertex attribute is not one of glTF, or its set does not follow those before it",
                 "number sets from 0 without gaps, and let the names of other attributes begin with an underscore",
             ),
             violation(
-                "gltf-primitive-restart",
+                Code::GltfPrimitiveRestart,
                 self.restart_indices,
                 "the largest value of the index type is used as an index, which graphics APIs take for \
                  primitive restart and glTF forbids; it is read as the number of a vertex",
                 "export the indices with a wider component type",
             ),
             violation(
-                "gltf-skin-without-joints",
+                Code::GltfSkinWithoutJoints,
                 self.skins_without_joints,
                 "a node has a skin, but a primitive of its mesh lacks JOINTS_0 or WEIGHTS_0 and is not skinned",
                 "remove the skin from the node, or assign bone influences to the mesh",
             ),
             violation(
-                "gltf-double-transform",
+                Code::GltfDoubleTransform,
                 self.double_transforms,
                 "a node has a \"matrix\" and also \"translation\", \"rotation\" or \"scale\"; the matrix is used",
                 "remove one of them: other readers may use the other one",
@@ -141,9 +141,9 @@ impl Violations {
 }
 
 /// The warning about one kind of violation, if it occurred.
-fn violation(code: &'static str, occurrences: Occurrences, message: &str, hint: &str) -> Option<Diag> {
+fn violation(code: Code, occurrences: Occurrences, message: &str, hint: &str) -> Option<Diag> {
     let (count, at) = occurrences?;
-    Some(Diag::warning(code, format!("{message} (occurrences: {count})")).at(at).hint(hint))
+    Some(Diag::new(code, format!("{message} (occurrences: {count})")).at(at).hint(hint))
 }
 
 /// Whether glTF or an extension defines this name, or it is one that applications may use; of a numbered set, the

@@ -3,7 +3,7 @@
 //! Refused are other versions than 2, and documents that require an extension which changes their geometry and is
 //! not known here.
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::at::{At, List};
 use super::json::Json;
@@ -67,7 +67,7 @@ impl<'a> Document<'a> {
                 let message =
                     format!("the model requires {name}, which may change its geometry and is not supported");
                 return Err(required
-                    .fault("gltf-extension-required", message)
+                    .fault(Code::GltfExtensionRequired, message)
                     .hint("export it without that extension"));
             }
         }
@@ -99,7 +99,7 @@ impl<'a> Document<'a> {
 fn check_version(root: At<'_>) -> Result<(), Diag> {
     let asset = root.need("asset")?;
     let old = |at: At<'_>, version: &str| {
-        at.fault("gltf-version", format!("this is glTF {version:?}, and 2.0 is what can be read"))
+        at.fault(Code::GltfVersion, format!("this is glTF {version:?}, and 2.0 is what can be read"))
             .hint("export it as glTF 2.0")
     };
     let version = asset.need("version")?;
@@ -132,7 +132,7 @@ mod tests {
 
     fn check(text: &str) -> Result<Vec<String>, (String, String)> {
         let json = json::parse(text.as_bytes()).unwrap();
-        let document = Document::new(&json).map_err(|d| (d.code.to_string(), d.at))?;
+        let document = Document::new(&json).map_err(|d| (d.code.to_string(), d.at.unwrap_or_default()))?;
         Ok(document.unknown_extensions().unwrap().into_iter().map(str::to_owned).collect())
     }
 

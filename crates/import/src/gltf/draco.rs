@@ -1,7 +1,7 @@
 //! Primitives packed by Draco (`KHR_draco_mesh_compression`).
 
 use draco_core::{DataType, DecodeLimits, DecoderBuffer, Mesh, MeshDecoder};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::at::At;
 
@@ -23,7 +23,7 @@ impl<'a> Draco<'a> {
         MeshDecoder::new().decode(&mut DecoderBuffer::new(data).with_limits(limits), &mut mesh).map_err(
             |error| {
                 extension
-                    .fault("gltf-compression", format_args!("the Draco data cannot be unpacked: {error}"))
+                    .fault(Code::GltfCompression, format_args!("the Draco data cannot be unpacked: {error}"))
                     .hint("export it again, or without compression")
             },
         )?;
@@ -55,13 +55,14 @@ impl<'a> Draco<'a> {
         let id = self.attributes.need(name)?;
         let attribute = u32::try_from(id.uint()?).ok().and_then(|id| self.mesh.attribute_by_unique_id(id));
         let Some(attribute) = attribute else {
-            return Err(
-                id.fault("gltf-compression", format_args!("the Draco data has no attribute {}", id.uint()?))
-            );
+            return Err(id.fault(
+                Code::GltfCompression,
+                format_args!("the Draco data has no attribute {}", id.uint()?),
+            ));
         };
         if usize::from(attribute.num_components()) != N {
             let message = format!("it has {} numbers, and {N} are needed", attribute.num_components());
-            return Err(id.fault("gltf-compression", message));
+            return Err(id.fault(Code::GltfCompression, message));
         }
         let mut values = attribute.read_f32s(self.count(), N);
         let one = match attribute.data_type() {
@@ -75,7 +76,7 @@ impl<'a> Draco<'a> {
             values.iter_mut().for_each(|value| *value = (*value / one).max(-1.0));
         }
         if !values.iter().all(|v| v.is_finite()) {
-            return Err(id.fault("gltf-not-finite", "the unpacked numbers are not all finite"));
+            return Err(id.fault(Code::GltfNotFinite, "the unpacked numbers are not all finite"));
         }
         Ok(values.as_chunks().0.to_vec())
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use kiln_ir::{MaterialId, Mesh, Primitive};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::accessor::Accessor;
 use super::at::At;
@@ -90,7 +90,7 @@ impl<'a> Geometry<'_, 'a> {
         if let Some(place) = indices.iter().position(|&index| index as usize >= count) {
             let message =
                 format!("triangle {} uses vertex {}, and there are {count}", place / 3, indices[place]);
-            return Err(at.get("indices").unwrap_or(at).fault("gltf-index", message));
+            return Err(at.get("indices").unwrap_or(at).fault(Code::GltfIndex, message));
         }
         vertices.only = select(&mut indices, count);
 
@@ -118,7 +118,7 @@ impl<'a> Geometry<'_, 'a> {
         if !uv0.iter().flatten().all(|v| v.is_finite()) {
             return Err(attributes
                 .need(set)?
-                .fault("gltf-not-finite", "transformed, they are not all finite"));
+                .fault(Code::GltfNotFinite, "transformed, they are not all finite"));
         }
         let outside = |v: &f32| !(-EDGE_SLACK..=1.0 + EDGE_SLACK).contains(v);
         if surface.is_some_and(|(_, surface)| surface.clamps) && uv0.iter().flatten().any(outside) {
@@ -150,7 +150,7 @@ impl<'a> Geometry<'_, 'a> {
                 self.buffers.spend(vertices.count.saturating_mul(size_of::<u32>()), at)?;
                 match u32::try_from(vertices.count) {
                     Ok(count) => Ok((0..count).collect()),
-                    Err(_) => Err(at.fault("gltf-too-large", "there are too many vertices to be numbered")),
+                    Err(_) => Err(at.fault(Code::GltfTooLarge, "there are too many vertices to be numbered")),
                 }
             }
         }
@@ -199,7 +199,7 @@ impl Mode {
             Mode::List if indices.len().is_multiple_of(3) => Ok(indices),
             Mode::List => {
                 let message = format!("{} vertices are drawn, which are not triangles", indices.len());
-                Err(at.get("indices").unwrap_or(at).fault("gltf-index", message))
+                Err(at.get("indices").unwrap_or(at).fault(Code::GltfIndex, message))
             }
             // Every second triangle of a strip is wound the other way.
             Mode::Strip => Ok(windows

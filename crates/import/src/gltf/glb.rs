@@ -2,7 +2,7 @@
 //!
 //! Refused are other versions, and chunks that do not fit into the file.
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 /// What a container holds.
 pub(super) struct Container<'a> {
@@ -17,8 +17,8 @@ pub(super) fn open(bytes: &[u8]) -> Result<Container<'_>, Diag> {
     }
     let version = word(bytes, 4).ok_or_else(|| broken("the file ends within its header"))?;
     if version != 2 {
-        return Err(Diag::error(
-            "gltf-version",
+        return Err(Diag::new(
+            Code::GltfVersion,
             format!("this is version {version} of the container, not 2"),
         )
         .hint("export it as glTF 2.0"));
@@ -57,7 +57,8 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 fn broken(message: impl Into<String>) -> Diag {
-    Diag::error("gltf-container", message).hint("the file is cut off or damaged: export or download it again")
+    Diag::new(Code::GltfContainer, message)
+        .hint("the file is cut off or damaged: export or download it again")
 }
 
 #[cfg(test)]
@@ -94,15 +95,15 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let good = glb(2, &[(b"JSON", b"{}  "), (b"BIN\0", b"abcd")]);
         for end in 4..good.len() {
-            assert_eq!(open(&good[..end]).err().unwrap().code, "gltf-container", "{end}");
+            assert_eq!(open(&good[..end]).err().unwrap().code, Code::GltfContainer, "{end}");
         }
-        assert_eq!(open(&glb(1, &[(b"JSON", b"{}")])).err().unwrap().code, "gltf-version");
-        assert_eq!(open(&glb(2, &[(b"BIN\0", b"{}")])).err().unwrap().code, "gltf-container");
+        assert_eq!(open(&glb(1, &[(b"JSON", b"{}")])).err().unwrap().code, Code::GltfVersion);
+        assert_eq!(open(&glb(2, &[(b"BIN\0", b"{}")])).err().unwrap().code, Code::GltfContainer);
         let mut bad = good.clone();
         bad[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert_eq!(open(&bad).err().unwrap().code, "gltf-container");
+        assert_eq!(open(&bad).err().unwrap().code, Code::GltfContainer);
         bad = good;
         bad[8..12].copy_from_slice(&4u32.to_le_bytes());
-        assert_eq!(open(&bad).err().unwrap().code, "gltf-container");
+        assert_eq!(open(&bad).err().unwrap().code, Code::GltfContainer);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 /// How deep values may nest. glTF itself needs ten; the rest is for what applications add.
 const MAX_DEPTH: usize = 128;
@@ -288,12 +288,12 @@ impl<'a> Parser<'a> {
     }
 
     fn too_large(&self, message: String) -> Diag {
-        Diag::error("gltf-too-large", message).at(place(self.text.as_bytes(), self.at))
+        Diag::new(Code::GltfTooLarge, message).at(place(self.text.as_bytes(), self.at))
     }
 }
 
 fn syntax(text: &[u8], at: usize, message: impl Into<String>) -> Diag {
-    Diag::error("gltf-json", message)
+    Diag::new(Code::GltfJson, message)
         .at(place(text, at))
         .hint("the file is damaged: export or download it again")
 }
@@ -346,7 +346,11 @@ mod tests {
     fn errors_name_line_and_column() {
         let check = |input: &[u8], at: &str| {
             let error = parse(input).expect_err(&String::from_utf8_lossy(input));
-            assert_eq!((error.code.as_ref(), error.at.as_str()), ("gltf-json", at), "{error}");
+            assert_eq!(
+                (error.code.as_str(), error.at.as_deref().unwrap_or_default()),
+                ("gltf-json", at),
+                "{error}"
+            );
         };
         check(b"", "1:1");
         check(b"{\n \"a\": }", "2:7");
@@ -378,7 +382,7 @@ mod tests {
         let nest = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
         assert!(parse(nest(MAX_DEPTH).as_bytes()).is_ok());
         let error = parse(nest(MAX_DEPTH + 1).as_bytes()).unwrap_err();
-        assert_eq!(error.code, "gltf-too-large");
+        assert_eq!(error.code, Code::GltfTooLarge);
         assert!(parse("[".repeat(1_000_000).as_bytes()).is_err());
     }
 }

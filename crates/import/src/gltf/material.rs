@@ -6,7 +6,7 @@
 //! stands in where there is nothing else; the others are named in one warning per material.
 
 use kiln_ir::{AlphaMode, ImageId, Material, Slot};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::at::At;
 use super::document::Document;
@@ -131,7 +131,7 @@ fn surface(index: usize, at: At<'_>, document: &Document<'_>) -> Result<Surface,
         clamps |= !repeats(texture, document)?;
         let Some(image) = picture(texture, document)? else {
             let message = format!("the {} texture has no picture in a format that can be read", slot.name());
-            warnings.push(Diag::warning("gltf-texture", message).at(&pointer).hint("save it as PNG or JPEG"));
+            warnings.push(Diag::new(Code::GltfTexture, message).at(&pointer).hint("save it as PNG or JPEG"));
             continue;
         };
         material.textures[slot as usize] = Some(image);
@@ -151,7 +151,7 @@ fn surface(index: usize, at: At<'_>, document: &Document<'_>) -> Result<Surface,
         let message =
             format!("{name}: the textures for {apart} get the texture coordinates of {first}, not their own");
         let hint = "give all textures of a material one set of coordinates and one transform";
-        warnings.push(Diag::warning("gltf-uv", message).at(&pointer).hint(hint));
+        warnings.push(Diag::new(Code::GltfUv, message).at(&pointer).hint(hint));
     }
     if let Some(extensions) = at.get("extensions") {
         let lost = extensions.names().filter(|name| *name != "KHR_materials_emissive_strength");
@@ -159,7 +159,7 @@ fn surface(index: usize, at: At<'_>, document: &Document<'_>) -> Result<Surface,
     }
     if !material.lost.is_empty() {
         let message = format!("{name}: not kept are {}", material.lost.join(", "));
-        warnings.push(Diag::warning("gltf-material", message).at(&pointer));
+        warnings.push(Diag::new(Code::GltfMaterial, message).at(&pointer));
     }
     let mapping = mapping.map(|(_, mapping)| mapping).unwrap_or_default();
     Ok(Surface { material, mapping, clamps, warnings })

@@ -4,7 +4,7 @@
 //! refused are strides and counts that its document forbids, and counts that so few bytes cannot stand for.
 
 use ::meshopt as codec;
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::at::At;
 
@@ -106,7 +106,7 @@ impl<'a> Packed<'a> {
         };
         unpacked.map_err(|_| {
             self.at
-                .fault("gltf-compression", "the compressed data is damaged, or of a newer kind")
+                .fault(Code::GltfCompression, "the compressed data is damaged, or of a newer kind")
                 .hint("export or pack it again")
         })
     }

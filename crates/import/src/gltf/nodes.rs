@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kiln_ir::transform::normalize;
 use kiln_ir::{Matrix, MeshId, Node, NodeId, Skin, SkinId, Transform, Trs};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::Pick;
 use super::accessor::Accessor;
@@ -94,7 +94,7 @@ fn instances<'a>(
     let count = counts.next().unwrap_or(0);
     if let Some(other) = counts.find(|&other| other != count) {
         return Err(attributes
-            .fault("gltf-accessor", format_args!("the attributes have {count} and {other} elements")));
+            .fault(Code::GltfAccessor, format_args!("the attributes have {count} and {other} elements")));
     }
     let instance = |index: usize| Trs {
         translation: translations.as_ref().map_or([0.0; 3], |list| list[index]),
@@ -121,7 +121,7 @@ pub(super) fn roots(
     let Some(scene) = document.scenes.get(index) else {
         if wanted != Pick::Default {
             let message = format!("there is no scene {index}: there are {}", document.scenes.len());
-            return Err(document.root.fault("gltf-reference", message));
+            return Err(document.root.fault(Code::GltfReference, message));
         }
         let children: BTreeSet<NodeId> =
             nodes.iter().flat_map(|node| node.children.iter().copied()).collect();
@@ -146,7 +146,7 @@ fn named(document: &Document<'_>, name: &str) -> Result<usize, Diag> {
         names.push(format!("{own:?}"));
     }
     let message = format!("there is no scene {name:?}: there are {}", names.join(", "));
-    Err(document.root.fault("gltf-reference", message))
+    Err(document.root.fault(Code::GltfReference, message))
 }
 
 /// Whether each node is one of these or below one; also for nodes that go round in circles.
@@ -177,7 +177,7 @@ fn skin<'a>(at: At<'a>, document: &Document<'a>, buffers: &Buffers<'a>) -> Resul
             if accessor.count() < joints.len() {
                 let message =
                     format!("{} matrices are too few for {} joints", accessor.count(), joints.len());
-                return Err(reference.fault("gltf-accessor", message));
+                return Err(reference.fault(Code::GltfAccessor, message));
             }
             let first: Vec<u32> = (0..joints.len() as u32).collect();
             accessor.floats::<16>(Some(&first))?

@@ -4,7 +4,7 @@
 //! whatever the document says: [`Files`] sees to that, in any spelling, and every scheme but `data:` is refused
 //! by name, before a file system is asked.
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::at::At;
 use crate::excerpt;
@@ -24,11 +24,11 @@ pub(super) fn fetch(at: At<'_>, files: &mut Files<'_, '_>) -> Result<Content, Di
     let uri = at.text()?;
     if let Some(rest) = strip_scheme(uri, "data") {
         let (media, bytes) = inline(rest)
-            .map_err(|why| at.fault("gltf-uri", format_args!("the data URI is broken: {why}")))?;
+            .map_err(|why| at.fault(Code::GltfUri, format_args!("the data URI is broken: {why}")))?;
         return Ok(Content { bytes, path: String::new(), media: media.to_owned() });
     }
     let refuse = |why: String| {
-        at.fault("gltf-uri", format_args!("{} is refused: {why}", excerpt(uri)))
+        at.fault(Code::GltfUri, format_args!("{} is refused: {why}", excerpt(uri)))
             .hint("refer to a file inside the project by a path relative to this one")
     };
     if let Some((scheme, _)) = uri.split_once(':')
@@ -50,7 +50,7 @@ pub(super) fn fetch(at: At<'_>, files: &mut Files<'_, '_>) -> Result<Content, Di
         Sought::Found(path, bytes) => Ok(Content { bytes, path: path.to_string(), media: String::new() }),
         Sought::Refused(why) => Err(refuse(why)),
         Sought::Missing(path) => Err(at
-            .fault("file-missing", format_args!("it refers to {path}, and there is no such file"))
+            .fault(Code::FileMissing, format_args!("it refers to {path}, and there is no such file"))
             .hint("names are case-sensitive; copy the file there, or export the model as one .glb")),
     }
 }
@@ -197,7 +197,7 @@ mod tests {
         ] {
             let (found, reads) = fetch(&["b.bin", "models/a/b.bin"], uri);
             let error = found.err().unwrap_or_else(|| panic!("{uri} is opened"));
-            assert_eq!(error.code, "gltf-uri", "{uri}: {error}");
+            assert_eq!(error.code, Code::GltfUri, "{uri}: {error}");
             assert!(reads.is_empty(), "{uri} reads {reads:?}");
         }
     }
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_said_so() {
         let error = fetch(&[], "b%20c.bin").0.err().unwrap();
-        assert_eq!(error.code, "file-missing");
+        assert_eq!(error.code, Code::FileMissing);
         assert!(error.message.contains("models/a/b c.bin"), "{error}");
         let (src, out) = (Mem::new(), Mem::new());
         src.put("b.bin", "version https://git-lfs.github.com/spec/v1\n");
@@ -214,7 +214,10 @@ mod tests {
         let json = json::Json::String("b.bin".into());
         let mut cx = Cook::new(&source, &src, &tree, &out);
         let error = super::fetch(At::new(&json), &mut Files::beside(&mut cx, &source)).err().unwrap();
-        assert_eq!((error.code.as_ref(), error.path.as_str()), ("lfs-pointer", "b.bin"));
+        assert_eq!(
+            (error.code.as_str(), error.path.as_deref().unwrap_or_default()),
+            ("lfs-pointer", "b.bin")
+        );
     }
 
     #[test]
@@ -230,7 +233,7 @@ mod tests {
         );
         assert_eq!(data("data:text/plain,a%20b").unwrap(), plain("text/plain", b"a b"));
         for bad in ["data:", "data:;base64", "data:;base64,A", "data:;base64,AA*A", "data:;base64,AAAA=AAA"] {
-            assert_eq!(data(bad).unwrap_err().code, "gltf-uri", "{bad}");
+            assert_eq!(data(bad).unwrap_err().code, Code::GltfUri, "{bad}");
         }
     }
 

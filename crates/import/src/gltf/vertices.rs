@@ -3,7 +3,7 @@
 //! Only vertices that triangles use are read, because exporters share one list of vertices among many primitives.
 //! Refused are attributes of another length than the positions.
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::accessor::Accessor;
 use super::at::{At, List};
@@ -74,7 +74,7 @@ impl<'b, 'a> Vertices<'b, 'a> {
             self.check_count(reference, &accessor)?;
             accessor.uints(self.only.as_deref())?
         };
-        let too_large = || reference.fault("gltf-accessor", "the number of a joint is too large");
+        let too_large = || reference.fault(Code::GltfAccessor, "the number of a joint is too large");
         let narrow = |joint: u32| u16::try_from(joint).map_err(|_| too_large());
         joints.into_iter().map(|[a, b, c, d]| Ok([narrow(a)?, narrow(b)?, narrow(c)?, narrow(d)?])).collect()
     }
@@ -84,7 +84,7 @@ impl<'b, 'a> Vertices<'b, 'a> {
             return Ok(());
         }
         let message = format!("the attribute has {} elements for {} positions", accessor.count(), self.count);
-        Err(reference.fault("gltf-accessor", message))
+        Err(reference.fault(Code::GltfAccessor, message))
     }
 
     /// The four joints that pull each vertex most, of all sets there are. A joint without weight is 0.

@@ -5,7 +5,7 @@
 //! coding, and more than eight bits. JPEG has no checksum: damage inside the coded data may go unnoticed.
 
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Diag, Limits};
+use kiln_kit::{Code, Diag, Limits};
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::errors::DecodeErrors;
 use zune_jpeg::zune_core::bytestream::ZCursor;
@@ -159,7 +159,7 @@ pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) ->
     };
     if components == 4 {
         let message = "a CMYK picture, turned into RGB without regard to its colour profile";
-        warnings.push(Diag::warning("image-cmyk", message).hint("save it as RGB to be sure of its colours"));
+        warnings.push(Diag::new(Code::ImageCmyk, message).hint("save it as RGB to be sure of its colours"));
     }
     upright((width, height, Texels::Rgba8(texels)), markers.exif, warnings)
 }

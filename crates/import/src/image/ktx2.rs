@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use basisu::{DecodeFlags, TargetFormat, Transcoder};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Diag, Limits};
+use kiln_kit::{Code, Diag, Limits};
 
 use super::{admit, corrupt, le32};
 
@@ -22,7 +22,7 @@ pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
     let texels = admit(limits, width, height, 1)?;
     let (depth, layers, faces) = (field(28)?, field(32)?, field(36)?);
     if depth > 0 || layers > 1 || faces != 1 {
-        return Err(Diag::error("image-kind", "this KTX texture is a cubemap, an array or a volume")
+        return Err(Diag::new(Code::ImageKind, "this KTX texture is a cubemap, an array or a volume")
             .hint("a material needs a single picture"));
     }
     let blocks = check_level(bytes, width, height)?;
@@ -37,7 +37,7 @@ pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
     };
     let texels = catch_unwind(AssertUnwindSafe(transcode)).ok().flatten();
     let texels = texels.ok_or_else(|| {
-        Diag::error("image-corrupt", "this KTX texture is damaged, or has no Basis Universal payload")
+        Diag::new(Code::ImageCorrupt, "this KTX texture is damaged, or has no Basis Universal payload")
             .hint("export it again, as UASTC or ETC1S")
     })?;
     Image::new(width, height, Texels::Rgba8(texels))

@@ -75,6 +75,7 @@ mod tests {
     use super::*;
     use ::image::codecs::openexr::{OpenExrDecoder, OpenExrEncoder};
     use ::image::{ExtendedColorType, ImageDecoder, ImageEncoder};
+    use kiln_kit::Code;
 
     fn encoded(width: u32, height: u32, texels: &[[f32; 4]]) -> Vec<u8> {
         let bytes: Vec<u8> = texels.as_flattened().iter().flat_map(|v| v.to_ne_bytes()).collect();
@@ -110,6 +111,6 @@ mod tests {
             let _ = import(&bytes, &small);
         }
         let tiny = Limits { max_pixels: 8 * 4, ..Limits::default() };
-        assert_eq!(import(&good, &tiny).unwrap_err().code, "image-too-large");
+        assert_eq!(import(&good, &tiny).unwrap_err().code, Code::ImageTooLarge);
     }
 }

@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn damage_is_told() {
-        let code = |bytes: &[u8]| decoded(bytes).unwrap_err().code;
+        let code = |bytes: &[u8]| decoded(bytes).unwrap_err().code.as_str();
         assert_eq!(code(b"#?RADIANCE\nFORMAT=32-bit_rle_xyze\n\n-Y 1 +X 1\n0000"), "image-unsupported");
         assert_eq!(code(&picture("+X 1 -Y 1", &[0; 4])), "image-unsupported");
         assert_eq!(code(&picture("-Y 1 +X", &[0; 4])), "image-corrupt");

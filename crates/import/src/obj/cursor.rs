@@ -4,7 +4,7 @@
 
 use std::fmt::Display;
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::number;
 
@@ -35,7 +35,7 @@ impl<'a> Cursor<'a> {
 
     /// An error on this line.
     pub(super) fn wrong(&self, message: impl Display) -> Diag {
-        Diag::error("obj-syntax", message.to_string())
+        Diag::new(Code::ObjSyntax, message.to_string())
             .at(format_args!("line {}", self.line))
             .hint("correct the line, or export the file again")
     }
@@ -225,7 +225,7 @@ mod tests {
         cursor.word();
         cursor.float().unwrap();
         let error = cursor.float().unwrap_err();
-        assert_eq!((error.at.as_str(), error.code.as_ref()), ("line 3", "obj-syntax"));
+        assert_eq!((error.at.as_deref().unwrap_or_default(), error.code.as_str()), ("line 3", "obj-syntax"));
         assert!(error.message.contains("\"nan\""), "{error}");
     }
 }

@@ -18,7 +18,7 @@
 use std::collections::BTreeMap;
 
 use kiln_ir::{AlphaMode, ImageId, ImageSource, Material, Slot};
-use kiln_kit::{Diag, RelPath};
+use kiln_kit::{Code, Diag, RelPath};
 
 use super::mtl::{Look, Map, Role};
 use crate::excerpt;
@@ -101,7 +101,7 @@ impl Studio<'_, '_, '_> {
             let message =
                 format!("material {}: not kept are {}", excerpt(&material.name), material.lost.join(", "));
             self.warnings
-                .push(Diag::warning("obj-material", message).path(library).at(format_args!("line {line}")));
+                .push(Diag::new(Code::ObjMaterial, message).path(library).at(format_args!("line {line}")));
         }
         Ok(material)
     }
@@ -109,7 +109,7 @@ impl Studio<'_, '_, '_> {
     /// The number of a picture, which is read when it is used first.
     fn picture(&mut self, map: &Map, look: &Look) -> Result<Option<ImageId>, Diag> {
         let missing = |what: String| {
-            let diag = Diag::warning("obj-texture", what)
+            let diag = Diag::new(Code::ObjTexture, what)
                 .at(format_args!("line {}", map.line))
                 .hint("refer to a file inside the project by a path relative to the .mtl file");
             match &look.place {

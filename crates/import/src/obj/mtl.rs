@@ -316,7 +316,11 @@ mod tests {
             "newmtl a\nd -x 1",
         ] {
             let error = looks.parse(text.as_bytes(), &RelPath::new("a.mtl").unwrap()).unwrap_err();
-            assert_eq!((error.path.as_str(), error.at.as_str()), ("a.mtl", "line 2"), "{error}");
+            assert_eq!(
+                (error.path.as_deref().unwrap_or_default(), error.at.as_deref().unwrap_or_default()),
+                ("a.mtl", "line 2"),
+                "{error}"
+            );
         }
     }
 }

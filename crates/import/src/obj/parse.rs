@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 use super::cursor::Cursor;
 use super::number::ABSENT;
@@ -248,7 +248,7 @@ impl<'a> Parser<'a> {
             }
             if index == NONE {
                 let message = format!("{stated} is not the number of {}: {length} came before", KINDS[list]);
-                return Err(Diag::error("obj-index", message)
+                return Err(Diag::new(Code::ObjIndex, message)
                     .at(format_args!("line {}", self.cursor.line()))
                     .hint("numbers start at 1, or at -1 for the one just before"));
             }
@@ -348,7 +348,7 @@ impl<'a> Parser<'a> {
     }
 
     fn too_many(&self, what: &str) -> Diag {
-        Diag::error("obj-too-large", format!("there are too many {what}"))
+        Diag::new(Code::ObjTooLarge, format!("there are too many {what}"))
             .at(format_args!("line {}", self.cursor.line()))
             .hint("split the model into several files")
     }
@@ -357,7 +357,7 @@ impl<'a> Parser<'a> {
         let model = self.model;
         if let (Some((_, line)), false) = (model.unknown, self.known) {
             let message = format!("{} starts no statement, and no other line does", model.unknown_word);
-            return Err(Diag::error("obj-syntax", message)
+            return Err(Diag::new(Code::ObjSyntax, message)
                 .at(format_args!("line {line}"))
                 .hint("this is not an OBJ file: export or download it again"));
         }
@@ -365,7 +365,7 @@ impl<'a> Parser<'a> {
         for (((index, line), length), kind) in self.ahead.into_iter().zip(lengths).zip(KINDS) {
             if line > 0 && index as usize >= length {
                 let message = format!("{} is not the number of {kind}: the file has {length}", index + 1);
-                return Err(Diag::error("obj-index", message)
+                return Err(Diag::new(Code::ObjIndex, message)
                     .at(format_args!("line {line}"))
                     .hint("the file is cut off or damaged: export it again"));
             }

@@ -37,7 +37,7 @@ fn good(bytes: &[u8]) -> Imported<Valid<Scene>> {
 
 /// The codes of warnings.
 fn codes(found: &Imported<Valid<Scene>>) -> Vec<&str> {
-    found.warnings.iter().map(|warning| warning.code.as_ref()).collect()
+    found.warnings.iter().map(|warning| warning.code.as_str()).collect()
 }
 
 #[track_caller]

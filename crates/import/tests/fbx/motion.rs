@@ -3,6 +3,7 @@
 use crate::text::{SQUARE, Text, array, square};
 use crate::{codes, good, near};
 use kiln_ir::{Interpolation, Property};
+use kiln_kit::Code;
 
 /// Ticks a second.
 const SECOND: i64 = 46_186_158_000;
@@ -138,7 +139,7 @@ fn vertices_hang_on_joints() {
 fn of_many_joints_the_strongest_count() {
     let weights = [0.05, 0.3, 0.2, 0.1, 0.25, 0.1].map(|weight| [weight, 1.0, 1.0, 1.0]);
     let found = good(&skinned(&weights).bytes());
-    let warning = found.warnings.iter().find(|warning| warning.code == "fbx-influences").unwrap();
+    let warning = found.warnings.iter().find(|warning| warning.code == Code::FbxInfluences).unwrap();
     assert!(warning.message.starts_with("4 vertices"), "{warning}");
     let part = &found.value.meshes[0].primitives[0];
     let mut strongest: Vec<(u16, f32)> = part.joints[0].into_iter().zip(part.weights[0]).collect();
@@ -159,6 +160,6 @@ fn what_cannot_be_kept_is_named() {
         .link(3, 4)
         .link(4, 0);
     let found = good(&text.bytes());
-    let warning = found.warnings.iter().find(|warning| warning.code == "fbx-not-kept").unwrap();
+    let warning = found.warnings.iter().find(|warning| warning.code == Code::FbxNotKept).unwrap();
     assert_eq!(warning.message, "not kept are lights");
 }

@@ -24,7 +24,7 @@ impl Model {
 
     /// The codes of its warnings.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        self.import().unwrap().warnings.into_iter().map(|warning| warning.code.into_owned()).collect()
+        self.import().unwrap().warnings.into_iter().map(|warning| warning.code.to_string()).collect()
     }
 
     /// Asserts that it is refused, with this code at this place.
@@ -33,8 +33,12 @@ impl Model {
         match self.import() {
             Ok(_) => panic!("{code} at {at} is accepted\n{:#}", self.json),
             Err(error) => {
-                assert_eq!((error.code.as_ref(), error.at.as_str()), (code, at), "{error}");
-                assert_eq!(error.path, "model.glb");
+                assert_eq!(
+                    (error.code.as_str(), error.at.as_deref().unwrap_or_default()),
+                    (code, at),
+                    "{error}"
+                );
+                assert_eq!(error.path.as_deref(), Some("model.glb"));
                 error
             }
         }

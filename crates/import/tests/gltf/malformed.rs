@@ -2,6 +2,7 @@
 
 use crate::imported::import;
 use crate::model::{F32, Model, U8};
+use kiln_kit::Code;
 use serde_json::{Value, json};
 
 /// A model with everything: two meshes, sparse, skin, animation, material with texture, instances.
@@ -258,13 +259,20 @@ fn versions_and_containers() {
     let good = everything().glb();
     for end in [5, 11, 13, 100, good.len() - 1] {
         let error = import("m.glb", &[("m.glb", good[..end].to_vec())]).unwrap_err();
-        assert_eq!(error.code, "gltf-container", "{end}");
+        assert_eq!(error.code, Code::GltfContainer, "{end}");
     }
     let error =
         import("m.gltf", &[("m.gltf", b"{\"asset\": {\"version\": \"2.0\"},\n}".to_vec())]).unwrap_err();
-    assert_eq!((error.code.as_ref(), error.at.as_str(), error.path.as_str()), ("gltf-json", "2:1", "m.gltf"));
+    assert_eq!(
+        (
+            error.code.as_str(),
+            error.at.as_deref().unwrap_or_default(),
+            error.path.as_deref().unwrap_or_default()
+        ),
+        ("gltf-json", "2:1", "m.gltf")
+    );
     let error = import("m.gltf", &[("m.gltf", b"not JSON".to_vec())]).unwrap_err();
-    assert_eq!(error.code, "gltf-json");
+    assert_eq!(error.code, Code::GltfJson);
 }
 
 #[test]
@@ -284,5 +292,5 @@ fn a_count_alone_takes_no_memory() {
     let primitive = json!({"attributes": {"POSITION": 0}});
     model.json["meshes"][0]["primitives"] = json!(vec![primitive; 1000]);
     let error = model.import().unwrap_err();
-    assert_eq!(error.code, "memory-limit");
+    assert_eq!(error.code, Code::MemoryLimit);
 }

@@ -28,7 +28,7 @@ fn holds(bytes: Vec<u8>) -> bool {
             let draws = found.value.draws().take(10_000).filter(|draw| draw.world.is_finite()).count();
             draws <= 10_000
         }
-        Err(error) => !error.message.is_empty() && error.path == "m.glb",
+        Err(error) => !error.message.is_empty() && error.path.as_deref() == Some("m.glb"),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::imported::import;
 use crate::model::{I16, Model};
 use kiln_import::gltf;
 use kiln_ir::{Matrix, Transform};
+use kiln_kit::Code;
 use kiln_kit::mem::Mem;
 use kiln_kit::{Cook, Fs, RelPath};
 use serde_json::json;
@@ -30,7 +31,7 @@ fn the_default_scene_is_drawn() {
     let scene =
         |number| gltf::import_scene(&mut Cook::new(&source, &src, &tree, &out), &source, Some(number));
     assert_eq!(scene(0).unwrap().value.draws().next().unwrap().node.0, 0);
-    assert_eq!(scene(2).unwrap_err().code, "gltf-reference");
+    assert_eq!(scene(2).unwrap_err().code, Code::GltfReference);
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn an_unknown_extension_is_named_and_a_required_one_refused() {
     let mut model = Model::triangle();
     model.json["extensionsUsed"] = json!(["KHR_materials_unlit", "ACME_curved_triangles"]);
     let warnings = model.import().unwrap().warnings;
-    assert_eq!((warnings.len(), warnings[0].code.as_ref()), (1, "gltf-extension-unknown"));
+    assert_eq!((warnings.len(), warnings[0].code.as_str()), (1, "gltf-extension-unknown"));
     assert!(warnings[0].message.ends_with(": ACME_curved_triangles"), "{}", warnings[0]);
     model.json["extensionsRequired"] = json!(["ACME_curved_triangles"]);
     let error = model.refused("gltf-extension-required", "/extensionsRequired/0");

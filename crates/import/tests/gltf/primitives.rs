@@ -2,6 +2,7 @@
 
 use crate::model::{Model, U8, U16};
 use kiln_ir::MaterialId;
+use kiln_kit::Code;
 use serde_json::json;
 
 /// The triangles of vertices in a mode.
@@ -46,7 +47,10 @@ fn what_has_no_triangles_is_passed_over_with_one_warning() {
     let found = model.import().unwrap();
     assert_eq!(found.value.meshes[0].primitives.len(), 1);
     let [warning] = found.warnings.as_slice() else { panic!("{:?}", found.warnings) };
-    assert_eq!((warning.code.as_ref(), warning.at.as_str()), ("gltf-no-triangles", "/meshes/0/primitives/0"));
+    assert_eq!(
+        (warning.code.as_str(), warning.at.as_deref().unwrap_or_default()),
+        ("gltf-no-triangles", "/meshes/0/primitives/0")
+    );
     assert!(warning.message.starts_with("8 primitives"), "{warning}");
     model.json["meshes"][0]["primitives"] = json!([{"attributes": {"POSITION": 0}, "mode": 0}]);
     assert!(model.scene().meshes[0].primitives.is_empty());
@@ -88,7 +92,7 @@ fn what_vertices_cannot_hold_is_named_once() {
     model.json["meshes"][0]["primitives"][0]["targets"] = json!([{"POSITION": 0}]);
     let found = model.import().unwrap();
     let [warning] = found.warnings.as_slice() else { panic!("{:?}", found.warnings) };
-    assert_eq!(warning.code, "gltf-not-kept");
+    assert_eq!(warning.code, Code::GltfNotKept);
     assert_eq!(warning.message, "not kept are COLOR_0, morph targets");
 }
 
@@ -116,7 +120,7 @@ fn the_strongest_four_joints_stay() {
     assert_eq!(found.weights[1], [0.3, 0.2, 0.2, 0.15]);
     assert_eq!((found.joints[0], found.weights[0]), ([0; 4], [1.0, 0.0, 0.0, 0.0]));
     let warnings = model.import().unwrap().warnings;
-    assert_eq!((warnings[0].code.as_ref(), warnings.len()), ("gltf-influences", 1));
+    assert_eq!((warnings[0].code.as_str(), warnings.len()), ("gltf-influences", 1));
     assert!(warnings[0].message.starts_with("1 vertices"), "{}", warnings[0]);
 }
 
@@ -195,7 +199,10 @@ fn textures_that_differ_get_the_coordinates_of_the_first() {
     }));
     assert_eq!(model.primitive().uv0, [[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]]);
     let warnings = model.import().unwrap().warnings;
-    assert_eq!((warnings[0].code.as_ref(), warnings[0].at.as_str()), ("gltf-uv", "/materials/0"));
+    assert_eq!(
+        (warnings[0].code.as_str(), warnings[0].at.as_deref().unwrap_or_default()),
+        ("gltf-uv", "/materials/0")
+    );
     assert!(
         warnings[0].message.contains("\"odd\": the textures for metallic-roughness, occlusion get"),
         "{}",

@@ -1,6 +1,7 @@
 //! Files that are wrong or damaged: an error with its line or a valid model, never a panic.
 
 use crate::{import, import_with};
+use kiln_kit::Code;
 use proptest::prelude::*;
 
 const GOOD: &str = "# cube\nmtllib m.mtl\no box\nv 0 0 0\nv 1.5e0 0 0\nv 1 1 0\nv 0 1 0\nv 0.5 0.25 -1\n\
@@ -46,13 +47,13 @@ fn errors_name_their_line() {
         ("\0\0\0\0", "obj-syntax", 1, "\\0"),
     ] {
         let error = import(text).err().unwrap_or_else(|| panic!("{text:?} is read"));
-        assert_eq!((error.code.as_ref(), error.at), (code, format!("line {line}")), "{text:?}");
+        assert_eq!((error.code.as_str(), error.at), (code, Some(format!("line {line}"))), "{text:?}");
         assert!(error.message.contains(word), "{text:?}: {}", error.message);
-        assert_eq!(error.path, "models/m.obj");
+        assert_eq!(error.path.as_deref(), Some("models/m.obj"));
     }
-    assert_eq!(import("").unwrap_err().code, "file-empty");
+    assert_eq!(import("").unwrap_err().code, Code::FileEmpty);
     let libraries: String = (0..300).map(|i| format!("mtllib {i}.mtl\n")).collect();
-    assert_eq!(import(&libraries).unwrap_err().code, "obj-too-large");
+    assert_eq!(import(&libraries).unwrap_err().code, Code::ObjTooLarge);
 }
 
 fn holds(model: &[u8], library: &str) {
@@ -63,8 +64,12 @@ fn holds(model: &[u8], library: &str) {
             assert!(parts.iter().all(|part| part.triangles() > 0));
         }
         Err(error) => {
-            assert!(!error.message.is_empty() && !error.path.is_empty(), "{error}");
-            assert!(error.at.starts_with("line ") || error.code == "file-empty", "{error}");
+            assert!(!error.message.is_empty() && error.path.is_some(), "{error}");
+            assert!(
+                error.at.as_deref().is_some_and(|at| at.starts_with("line "))
+                    || error.code == Code::FileEmpty,
+                "{error}"
+            );
         }
     }
 }

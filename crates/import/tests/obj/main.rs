@@ -40,7 +40,11 @@ fn parts(text: &str) -> Vec<Primitive> {
 
 /// The codes and lines of warnings.
 fn warnings(found: &Imported<Valid<Scene>>) -> Vec<(&str, &str)> {
-    found.warnings.iter().map(|warning| (warning.code.as_ref(), warning.at.as_str())).collect()
+    found
+        .warnings
+        .iter()
+        .map(|warning| (warning.code.as_str(), warning.at.as_deref().unwrap_or_default()))
+        .collect()
 }
 
 /// The positions of the corners of all triangles.

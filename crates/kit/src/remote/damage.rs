@@ -3,7 +3,7 @@
 //! although the server says that it has them.
 
 use super::Name;
-use crate::Diag;
+use crate::{Code, Diag};
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -81,7 +81,7 @@ impl DamagedObjects {
                 "their results were built here; a build with KILN_CACHE_POLICY=write replaces the objects"
             }
         };
-        Some(Diag::warning("cache-damaged-object", message).hint(hint))
+        Some(Diag::new(Code::CacheDamagedObject, message).hint(hint))
     }
 }
 
@@ -115,7 +115,14 @@ mod tests {
         assert!(warning.message.contains("5 damaged objects") && warning.message.ends_with("and 2 more"));
         assert!(warning.message.contains(&record(0).to_string()));
         (0..5).for_each(|n| damaged.replaced(record(n)));
-        assert!(damaged.warning("server", true).unwrap().hint.contains("were replaced"));
+        assert!(
+            damaged
+                .warning("server", true)
+                .unwrap()
+                .hint
+                .as_deref()
+                .is_some_and(|hint| hint.contains("were replaced"))
+        );
         assert!(!damaged.contains(record(0)));
     }
 }

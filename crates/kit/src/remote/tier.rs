@@ -9,7 +9,7 @@ use super::breaker::CircuitBreaker;
 use super::damage::DamagedObjects;
 use super::{Blob, Fault, Name, Remote, RemoteLimits};
 use crate::store::LONGEST_RECORD;
-use crate::{Diag, Hash};
+use crate::{Code, Diag, Hash};
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -288,7 +288,7 @@ impl Tier {
         let mut warnings = Vec::new();
         if let Some(fault) = self.reading.cause().or_else(|| self.writing.cause()) {
             warnings.push(
-                Diag::warning("cache-server", format!("{server} was not used any more: {fault}"))
+                Diag::new(Code::CacheServer, format!("{server} was not used any more: {fault}"))
                     .hint("its results are built here; see to the server"),
             );
         }
@@ -297,7 +297,7 @@ impl Tier {
         if let (count, Some(name)) = too_large {
             let message = format!("{server} refused {count} uploads as too large, first {name}");
             warnings.push(
-                Diag::warning("cache-upload-too-large", message)
+                Diag::new(Code::CacheUploadTooLarge, message)
                     .hint("raise the limit of the server (nginx: client_max_body_size), or set KILN_CACHE_MAX_BLOB below it"),
             );
         }

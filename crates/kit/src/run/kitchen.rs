@@ -4,7 +4,7 @@ use super::prefetch::Prefetch;
 use super::{Done, Event, Memory, Plan, State, Task, conflict, journal, remove};
 use crate::cache::Cache;
 use crate::cook::{Cook, Emitted, unwritable};
-use crate::fold::fold;
+use crate::fold::{fold, folded};
 use crate::fs::Stamp;
 use crate::hash::Hash;
 use crate::ownership::{Admission, OwnedPaths, Replace, admit, is_recorded};
@@ -12,7 +12,7 @@ use crate::record::{Output, Record};
 use crate::share::{WorkKey, Works};
 use crate::stale::{Why, World};
 use crate::store::{Looks, Store};
-use crate::{Diag, RelPath};
+use crate::{Code, Diag, RelPath};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::iter::Peekable;
@@ -62,7 +62,7 @@ pub(super) struct Kitchen<'a, T> {
     batch: Mutex<Batch>,
     /// Which source wrote which path in this run, or (unless it is stale itself) in an earlier one, by
     /// [folded](RelPath::folded) path.
-    owners: Mutex<HashMap<RelPath, (RelPath, usize)>>,
+    owners: Mutex<HashMap<String, (RelPath, usize)>>,
     /// Sources that were cooked in this run, and not taken from a cache or left as an earlier run left them.
     cooked: Mutex<HashSet<usize>>,
     /// Sources that claim an output of another one while one of the two was not cooked in this run.
@@ -188,7 +188,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
         for (index, task) in self.tasks.iter().enumerate().filter(|(index, _)| !stale.contains(index)) {
             let Some(record) = cache.records().get(task.source().as_str()) else { continue };
             let paths = record.outputs.iter().filter_map(|o| RelPath::new(&*o.path).ok());
-            owners.extend(paths.map(|path| (path.folded(), (path, index))));
+            owners.extend(paths.map(|path| (folded(&path), (path, index))));
         }
     }
 
@@ -222,7 +222,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
         };
         let is_claimed = !matches!(claimed, Ok(false));
         let result = result.and_then(|payload| claimed.map(|_| payload));
-        let (error, took) = (result.as_ref().err().map(|e| located(e.clone(), source)), start.elapsed());
+        let (error, took) = (result.as_ref().err().map(|e| e.clone().or_path(source)), start.elapsed());
         events.on(Event::Finished { source, why: &why, fetched, error: error.as_ref(), took });
         if !is_claimed {
             return;
@@ -264,7 +264,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
     fn claim(&self, index: usize, emitted: &[Emitted]) -> Result<bool, Diag> {
         let mut owners = lock(&self.owners);
         for output in emitted {
-            let Some((path, other)) = owners.get(&output.path.folded()).filter(|(_, other)| *other != index)
+            let Some((path, other)) = owners.get(&folded(&output.path)).filter(|(_, other)| *other != index)
             else {
                 continue;
             };
@@ -280,7 +280,7 @@ impl<'a, T: Task> Kitchen<'a, T> {
             self.fail(*other, conflict(there, here), vec![]);
             return Err(conflict(here, there));
         }
-        owners.extend(emitted.iter().map(|output| (output.path.folded(), (output.path.clone(), index))));
+        owners.extend(emitted.iter().map(|output| (folded(&output.path), (output.path.clone(), index))));
         Ok(true)
     }
 
@@ -452,17 +452,10 @@ impl<'a, T: Task> Kitchen<'a, T> {
     }
 }
 
-fn located(mut error: Diag, source: &RelPath) -> Diag {
-    if error.path.is_empty() {
-        error.path = source.to_string();
-    }
-    error
-}
-
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Diag {
     let text =
         panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    Diag::error("cook-panicked", format!("the cook panicked: {}", text.unwrap_or("no message")))
+    Diag::new(Code::CookPanicked, format!("the cook panicked: {}", text.unwrap_or("no message")))
         .hint("this is a defect of Kiln: please report it with the file")
 }
 

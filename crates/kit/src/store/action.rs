@@ -186,7 +186,7 @@ impl Answer {
         for _ in 0..count {
             let (path, blob) = (RelPath::new(r.text()?).ok()?, get_blob(&mut r)?);
             // No cook writes a path twice, nor a hidden one: the journal has such a name.
-            if path.is_hidden() || !names.insert(path.folded()) {
+            if path.is_hidden() || !names.insert(crate::fold::folded(&path)) {
                 return None;
             }
             outputs.push(StoredOutput { path, blob });
@@ -197,7 +197,7 @@ impl Answer {
             _ => return None,
         };
         let (payload, warnings) = (r.bytes()?.to_vec(), get_diags(&mut r)?);
-        if !warnings.iter().all(|diag| diag.severity == Severity::Warning && diag.has_code()) {
+        if !warnings.iter().all(|diag| diag.severity() == Severity::Warning) {
             return None;
         }
         let took_ms = r.u64()?.min(LONGEST_COOK_MS);
@@ -209,6 +209,7 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Code;
 
     fn path(text: &str) -> RelPath {
         RelPath::new(text).unwrap()
@@ -223,7 +224,7 @@ mod tests {
             ],
             kept: Some(blob("k")),
             payload: b"rows".to_vec(),
-            warnings: vec![Diag::warning("odd", "very").path("a.png").at("3").hint("mend it")],
+            warnings: vec![Diag::new(Code::LinkIgnored, "very").path("a.png").at("3").hint("mend it")],
             took_ms: 1234,
         }
     }
@@ -269,14 +270,9 @@ mod tests {
             let answer = Answer { outputs, ..Answer::default() };
             assert_eq!(read_back(&answer), Err(BadRecord::Damaged), "{bad:?}");
         }
-        let codes = ["", "Odd", "odd one", "odd\u{1b}[31m", "-odd", "odd-", "o--d", &"o".repeat(65)];
-        let warning = |code: &str| Diag { code: code.to_owned().into(), ..Diag::warning("odd", "very") };
-        let mut bad: Vec<Diag> = codes.into_iter().map(warning).collect();
-        bad.push(Diag::error("odd", "a warning that fails the build"));
-        for bad in bad {
-            let answer = Answer { warnings: vec![bad], ..Answer::default() };
-            assert_eq!(read_back(&answer), Err(BadRecord::Damaged), "{:?}", answer.warnings);
-        }
+        let error = Diag::new(Code::Unreadable, "a warning that fails the build");
+        let answer = Answer { warnings: vec![error], ..Answer::default() };
+        assert_eq!(read_back(&answer), Err(BadRecord::Damaged), "{:?}", answer.warnings);
         let endless = Answer { took_ms: u64::MAX, ..Answer::default() };
         assert_eq!(read_back(&endless).unwrap().took_ms, LONGEST_COOK_MS);
         let sets = vec![Set::default(); SETS + 1];

@@ -17,9 +17,9 @@
 
 use super::action::LONGEST_RECORD;
 use super::dir::{Dir, EntryKind};
-use crate::Diag;
 use crate::hash::Hash;
 use crate::remote::Blob;
+use crate::{Code, Diag};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -319,7 +319,7 @@ fn first_link(root: &Dir) -> io::Result<Option<String>> {
 fn refused_link(root: &Path, link: &str) -> Diag {
     let message =
         format!("the cache directory is not used: {link} in it is a symbolic link, and a cache has none");
-    Diag::warning("cache-dir-link", message)
+    Diag::new(Code::CacheDirLink, message)
         .path(root.display())
         .hint("remove the link, or name another directory in KILN_CACHE_DIR")
 }
@@ -329,7 +329,7 @@ fn not_owned(root: &Path, entry: &str) -> Diag {
     let message = format!(
         "the directory is not used as a cache: it has files such as '{entry}' and no {TAG_NAME} of Kiln"
     );
-    Diag::warning("cache-dir-not-owned", message)
+    Diag::new(Code::CacheDirNotOwned, message)
         .path(root.display())
         .hint("name an empty directory, or one that does not exist yet, in KILN_CACHE_DIR")
 }
@@ -435,7 +435,7 @@ mod tests {
     }
 
     fn code(root: &Path) -> String {
-        Local::open(root).err().map(|diag| diag.code.into_owned()).unwrap_or_default()
+        Local::open(root).err().map(|diag| diag.code.to_string()).unwrap_or_default()
     }
 
     #[test]
@@ -444,7 +444,7 @@ mod tests {
         let notes = dir.path().join("notes.txt");
         fs::write(&notes, "mine").unwrap();
         let refused = Local::open(dir.path()).err().unwrap();
-        assert!(refused.code == "cache-dir-not-owned" && refused.message.contains("notes.txt"), "{refused}");
+        assert!(refused.code == Code::CacheDirNotOwned && refused.message.contains("notes.txt"), "{refused}");
         // Nor does the tag of another program make it ours, or a part of ours.
         let tag = dir.path().join(TAG_NAME);
         let foreign = "Signature: 8a477f597d28d172789f06886806bc55\n# of another program\n";
@@ -494,7 +494,7 @@ mod tests {
             }
             symlink(victim.path().join(target), &at).unwrap();
             let refused = Local::open(dir.path()).err().unwrap();
-            assert!(refused.code == "cache-dir-link" && refused.message.contains(link), "{refused}");
+            assert!(refused.code == Code::CacheDirLink && refused.message.contains(link), "{refused}");
             // One that was opened before the link appeared does not follow it either.
             local.sweep();
             local.note_swept();

@@ -2,7 +2,7 @@
 //! signature. They are counted for one warning each, and replaced on the server by a build that may write.
 
 use super::stored_result::Rejected;
-use crate::{Diag, Hash};
+use crate::{Code, Diag, Hash};
 use std::collections::HashSet;
 
 /// Records that were not used although they are whole.
@@ -54,7 +54,7 @@ impl Refused {
             ),
         };
         let hint = "find out who can write to the shared cache, and set KILN_CACHE_SIGNING_KEY to use signed entries only";
-        Some(Diag::warning("cache-entry-rejected", message).hint(hint))
+        Some(Diag::new(Code::CacheEntryRejected, message).hint(hint))
     }
 
     pub(super) fn unsigned_warning(&self) -> Option<Diag> {
@@ -65,6 +65,6 @@ impl Refused {
             self.unsigned.len()
         );
         let hint = "give all who write to the server the same key; whoever has it and may write replaces the records";
-        Some(Diag::warning("cache-entry-unsigned", message).hint(hint))
+        Some(Diag::new(Code::CacheEntryUnsigned, message).hint(hint))
     }
 }

@@ -162,6 +162,6 @@ fn after_a_fault_the_server_is_left_alone() {
     // Those that were in flight when the first one failed: of the workers, and ahead of them.
     assert!(server.requests() <= 18, "{} requests", server.requests());
     let trouble = store.trouble();
-    assert_eq!((trouble.len(), &*trouble[0].code), (1, "cache-server"));
+    assert_eq!((trouble.len(), trouble[0].code.as_str()), (1, "cache-server"));
     assert!(trouble[0].message.contains("403"), "{}", trouble[0]);
 }

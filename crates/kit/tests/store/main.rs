@@ -11,6 +11,7 @@ mod servers;
 mod slow;
 mod streaming;
 
+use kiln_kit::Code;
 use kiln_kit::{Fs, Hash, State, Store};
 use project::{FILES, Project, path};
 use std::fs;
@@ -83,7 +84,7 @@ fn work_is_shared_between_projects_that_have_nothing_else_in_common() {
     let store = open(&dir);
     let (cooked, left) = other.build(Some(&store));
     assert_eq!((cooked, other.works.load(Relaxed), store.figures().works), (1, 0, 1));
-    assert_eq!(left.warnings[0].code, "worked");
+    assert_eq!(left.warnings[0].code, Code::LinkIgnored);
     assert_eq!(left.outputs["elsewhere/b.txt.work"], b"krow&");
 }
 
@@ -154,7 +155,7 @@ fn a_store_that_cannot_be_written_is_told_of_once_and_stops_nothing() {
     fs::remove_dir_all(dir.path().join("tmp")).unwrap();
     fs::write(dir.path().join("tmp"), "in the way").unwrap();
     assert_eq!(Project::new(FILES).build(Some(&store)), Project::new(FILES).build(None));
-    assert_eq!(store.trouble()[0].code, "store-unwritable");
+    assert_eq!(store.trouble()[0].code, Code::StoreUnwritable);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A checkout whose sources are orders to a task, with everything that a build of it leaves to be seen.
 
+use kiln_kit::Code;
 use kiln_kit::mem::Mem;
 use kiln_kit::{
     Cache, Cook, Diag, Done, Fs, Made, Plan, Rejected, RelPath, State, Store, StoredResult, Task, WorkKey,
@@ -50,7 +51,7 @@ impl Task for Orders<'_> {
                     let names: Vec<_> = cx.list(&operand())?.iter().map(|e| e.path.to_string()).collect();
                     out.extend(names.join(",").bytes());
                 }
-                Some('~') => cx.warn(Diag::warning("odd", format!("{} is odd", &line[1..]))),
+                Some('~') => cx.warn(Diag::new(Code::LinkIgnored, format!("{} is odd", &line[1..]))),
                 Some('&') => {
                     let name = path(&format!("{}.work", self.source));
                     let warnings = cx.emit_shared(
@@ -60,7 +61,7 @@ impl Task for Orders<'_> {
                         || {
                             self.project.works.fetch_add(1, Relaxed);
                             let bytes = line.bytes().rev().collect();
-                            Ok(Made { bytes, warnings: vec![Diag::warning("worked", "hard")] })
+                            Ok(Made { bytes, warnings: vec![Diag::new(Code::LinkIgnored, "hard")] })
                         },
                     )?;
                     warnings.into_iter().for_each(|warning| cx.warn(warning));

@@ -7,7 +7,7 @@ use super::compress::Packing;
 use super::document::{Document, Fields, Value};
 use kiln_format::pak::Codec;
 use kiln_kit::glob::{Dialect, Glob};
-use kiln_kit::{Diag, RelPath, Tree};
+use kiln_kit::{Code, Diag, RelPath, Tree};
 use std::collections::BTreeMap;
 
 /// A file to be baked, and how.
@@ -25,7 +25,7 @@ pub(crate) fn listed(
 ) -> Result<Vec<Listed>, Diag> {
     let file = document.fields();
     let content = file.get("content").ok_or_else(|| {
-        file.fault("pak-table", "there is no [content] table")
+        file.fault(Code::PakTable, "there is no [content] table")
             .hint("this file lists what is baked: see docs/pak.md")
     })?;
     let content = content.fields()?;
@@ -55,9 +55,8 @@ pub(crate) fn listed(
             let matches: Vec<_> = files.iter().filter(|path| glob.matches(path.as_str())).collect();
             if matches.is_empty() {
                 let message = format!("{:?} matches no file", glob.pattern());
-                let near =
-                    kiln_kit::spelling::nearest(glob.pattern(), files.iter().map(|path| path.as_str()));
-                let diag = pattern.fault("pak-no-match", message);
+                let near = kiln_kit::nearest(glob.pattern(), files.iter().map(|path| path.as_str()));
+                let diag = pattern.fault(Code::PakNoMatch, message);
                 return Err(match near {
                     Some(near) => diag.hint(format!("did you mean {near:?}?")),
                     None => diag.hint("patterns are relative to the root, which is the folder of this file"),
@@ -83,14 +82,14 @@ fn glob(value: &Value<'_>) -> Result<Glob, Diag> {
             "" | "." => {}
             ".." => drop(parts.pop().ok_or_else(|| {
                 value
-                    .fault("pak-path", format_args!("{text:?} leaves the root"))
+                    .fault(Code::PakPath, format_args!("{text:?} leaves the root"))
                     .hint("put the files below the root")
             })?),
             part => parts.push(part),
         }
     }
     let pattern = parts.join("/");
-    Glob::new(&pattern, Dialect::Pak).map_err(|e| value.fault("pak-value", format_args!("{text:?}: {e}")))
+    Glob::new(&pattern, Dialect::Pak).map_err(|e| value.fault(Code::PakValue, format_args!("{text:?}: {e}")))
 }
 
 fn packing(fields: &Fields<'_>, default: Packing) -> Result<Packing, Diag> {
@@ -107,7 +106,7 @@ fn packing(fields: &Fields<'_>, default: Packing) -> Result<Packing, Diag> {
         if fits {
             Ok(())
         } else {
-            Err(value.fault("pak-value", message).hint("leave it out, or set compression"))
+            Err(value.fault(Code::PakValue, message).hint("leave it out, or set compression"))
         }
     };
     if let Some(value) = fields.get("quality") {

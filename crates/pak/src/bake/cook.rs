@@ -17,7 +17,7 @@ use kiln_format::pak::bitmap::BitmapView;
 use kiln_format::pak::mesh::MeshView;
 use kiln_import::{image, light};
 use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{Cook, Diag, Hash, Rejected, RelPath, StoredResult, Task, World};
+use kiln_kit::{Code, Cook, Diag, Hash, Rejected, RelPath, StoredResult, Task, World};
 
 /// A node that is baked from files.
 pub(crate) struct Bake<'a> {
@@ -103,7 +103,7 @@ impl Task for Bake<'_> {
 
 impl Bake<'_> {
     fn put(&self, packed: &Packed) -> Result<(), Diag> {
-        self.spool.put(packed).map_err(|e| Diag::error("unwritable", format!("cannot keep it: {e}")))
+        self.spool.put(packed).map_err(|e| Diag::new(Code::Unwritable, format!("cannot keep it: {e}")))
     }
 }
 
@@ -119,13 +119,13 @@ fn content(cx: &mut Cook<'_>, node: &Node) -> Result<Vec<u8>, Diag> {
         Recipe::Params(spec) => params::bake(cx, spec),
         Recipe::Mesh(spec, _) => mesh::bake(cx, spec),
         Recipe::Animation(spec) => animation::bake(cx, spec),
-        _ => Err(Diag::error("pak-format", "it is not baked from files")),
+        _ => Err(Diag::new(Code::PakFormat, "it is not baked from files")),
     }
 }
 
 /// A defect of what was to be written.
 pub(crate) fn unwritten(error: kiln_format::Error) -> Diag {
-    Diag::error("pak-format", format!("it cannot be stored: {error}"))
+    Diag::new(Code::PakFormat, format!("it cannot be stored: {error}"))
 }
 
 /// What the journal remembers of baked content.

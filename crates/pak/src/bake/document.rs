@@ -3,8 +3,8 @@
 //! Refused are values of the wrong type or out of range, and fields that nobody asked for: whatever reads a table
 //! ends with [`Fields::finish`], which names the nearest field that there is.
 
-use kiln_kit::spelling::nearest;
-use kiln_kit::{Diag, RelPath};
+use kiln_kit::nearest;
+use kiln_kit::{Code, Diag, RelPath};
 use std::cell::RefCell;
 use std::ops::Range;
 use toml::Spanned;
@@ -27,7 +27,7 @@ impl<'a> Document<'a> {
             Err(error) => {
                 let at = error.span().unwrap_or_default().start;
                 let message = error.message().lines().collect::<Vec<_>>().join("; ");
-                Err(Diag::error("pak-syntax", format!("not TOML: {message}")).path(name).at(place(text, at)))
+                Err(Diag::new(Code::PakSyntax, format!("not TOML: {message}")).path(name).at(place(text, at)))
             }
         }
     }
@@ -43,8 +43,8 @@ impl<'a> Document<'a> {
         }
     }
 
-    fn fault(&self, code: &'static str, span: Range<usize>, message: String) -> Diag {
-        Diag::error(code, message).path(&self.name).at(place(self.text, span.start))
+    fn fault(&self, code: Code, span: Range<usize>, message: String) -> Diag {
+        Diag::new(code, message).path(&self.name).at(place(self.text, span.start))
     }
 }
 
@@ -103,7 +103,7 @@ impl<'a> Fields<'a> {
         let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
         let place = if self.name.is_empty() { "this file".to_owned() } else { format!("[{}]", self.name) };
         let message = format!("{place} has no field {:?}", key.get_ref());
-        let diag = self.document.fault("pak-field", key.span(), message);
+        let diag = self.document.fault(Code::PakField, key.span(), message);
         Err(match nearest(key.get_ref(), asked.iter().copied()) {
             Some(near) => diag.hint(format!("did you mean {near:?}?")),
             None => diag.hint(format!("there are {}", asked.join(", "))),
@@ -111,7 +111,7 @@ impl<'a> Fields<'a> {
     }
 
     /// An error about the table as a whole.
-    pub(crate) fn fault(&self, code: &'static str, message: impl Into<String>) -> Diag {
+    pub(crate) fn fault(&self, code: Code, message: impl Into<String>) -> Diag {
         self.document.fault(code, self.span.clone(), message.into())
     }
 }
@@ -126,7 +126,7 @@ pub(crate) struct Value<'a> {
 
 impl<'a> Value<'a> {
     /// An error about it.
-    pub(crate) fn fault(&self, code: &'static str, message: impl std::fmt::Display) -> Diag {
+    pub(crate) fn fault(&self, code: Code, message: impl std::fmt::Display) -> Diag {
         self.document.fault(code, self.value.span(), format!("{}: {message}", self.name))
     }
 
@@ -139,7 +139,7 @@ impl<'a> Value<'a> {
             DeValue::Boolean(value) => value.to_string(),
             other => format!("a value of type {}", other.type_str()),
         };
-        self.fault("pak-value", format_args!("{found} is not {wanted}"))
+        self.fault(Code::PakValue, format_args!("{found} is not {wanted}"))
     }
 
     /// The folder that relative paths start from.

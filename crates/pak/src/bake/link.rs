@@ -9,7 +9,7 @@ use super::store::Store;
 use crate::checksum::checksum;
 use kiln_format::pak::write::{self, Asset, FIRST_PAYLOAD, next_payload};
 use kiln_format::pak::{Kind, Material, font, scene};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -44,7 +44,7 @@ pub(crate) fn immediate(plan: &Plan, spool: &Spool) -> Result<Vec<Option<Stored>
             let Some(content) = one(&node.recipe).map_err(|d| d.path(&node.name))? else { return Ok(None) };
             let packed: Packed = pack(content, node.packing);
             let kept = spool.put(&packed);
-            kept.map_err(|e| Diag::error("unwritable", format!("cannot keep it: {e}")).path(&node.name))?;
+            kept.map_err(|e| Diag::new(Code::Unwritable, format!("cannot keep it: {e}")).path(&node.name))?;
             Ok(Some(packed.stored))
         })
         .collect()
@@ -96,7 +96,7 @@ pub(crate) fn layout(plan: &Plan, stored: &[Option<Stored>]) -> Result<Layout, D
                 continue;
             }
             let Some(content) = &stored[id.0] else {
-                return Err(Diag::error("pak-format", "it was not baked").path(&node.name));
+                return Err(Diag::new(Code::PakFormat, "it was not baked").path(&node.name));
             };
             let refs = node.recipe.refs().into_iter();
             let refs = refs.map(|id| Ok((plan.nodes[id.0].kind, numbers.get(plan, id)?)));
@@ -142,7 +142,7 @@ fn ordered(plan: &Plan, kind: Kind) -> Vec<NodeId> {
 impl Numbers {
     fn get(&self, plan: &Plan, id: NodeId) -> Result<u32, Diag> {
         let missing =
-            || Diag::error("pak-format", "it refers to what comes later").path(&plan.nodes[id.0].name);
+            || Diag::new(Code::PakFormat, "it refers to what comes later").path(&plan.nodes[id.0].name);
         self.of_node[id.0].ok_or_else(missing)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Bake, BakeError, Baked};
 use crate::PakBuf;
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -42,6 +42,6 @@ impl Loose {
 fn open(path: &std::path::Path) -> Result<Arc<PakBuf>, BakeError> {
     let pak = PakBuf::open(path);
     let pak =
-        pak.map_err(|e| Diag::error("unreadable", format!("cannot open it: {e}")).path(path.display()))?;
+        pak.map_err(|e| Diag::new(Code::Unreadable, format!("cannot open it: {e}")).path(path.display()))?;
     Ok(Arc::new(pak))
 }

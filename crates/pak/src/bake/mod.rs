@@ -24,7 +24,7 @@ pub use sources::SourceAnimation;
 use crate::PakBuf;
 use cook::decode;
 use kiln_kit::{
-    Cache, Cook, Diag, Event, Events, Fs, Limits, Plan as Run, Real, RelPath, Severity, Shard, State,
+    Cache, Code, Cook, Diag, Event, Events, Fs, Limits, Plan as Run, Real, RelPath, Severity, Shard, State,
     Store as Shared, Tree, Why, World, run,
 };
 use places::Places;
@@ -201,8 +201,8 @@ impl<'a> Bake<'a> {
 
     fn sources(&self) -> Result<(Real, Tree), Diag> {
         let root = self.root();
-        let src = Real::open(&root).map_err(|e| path_error("unreadable", &root, "read", &e))?;
-        let tree = src.walk(None).map_err(|e| path_error("unreadable", &root, "read", &e))?;
+        let src = Real::open(&root).map_err(|e| path_error(Code::Unreadable, &root, "read", &e))?;
+        let tree = src.walk(None).map_err(|e| path_error(Code::Unreadable, &root, "read", &e))?;
         Ok((src, tree))
     }
 
@@ -221,9 +221,9 @@ impl<'a> Bake<'a> {
             let whole = text.len() as u64 >= len;
             whole.then_some(text).ok_or_else(|| std::io::Error::other("it ends before its end"))
         };
-        let text = read().map_err(|e| path_error("unreadable", &self.src, "read", &e))?;
+        let text = read().map_err(|e| path_error(Code::Unreadable, &self.src, "read", &e))?;
         String::from_utf8(text)
-            .map_err(|_| Diag::error("unreadable", "it is not UTF-8").path(self.src.display()))
+            .map_err(|_| Diag::new(Code::Unreadable, "it is not UTF-8").path(self.src.display()))
     }
 
     /// Tells files that are never assets: the content file, the output, and what is remembered of it.
@@ -250,7 +250,7 @@ impl<'a> Bake<'a> {
     pub fn run(&self) -> Result<Baked, BakeError> {
         let (src, tree) = self.sources()?;
         let (warnings, errors): (Vec<Diag>, Vec<Diag>) =
-            tree.problems.iter().cloned().partition(|problem| problem.severity < Severity::Error);
+            tree.problems.iter().cloned().partition(|problem| problem.severity() < Severity::Error);
         if !errors.is_empty() {
             return Err(BakeError { problems: errors });
         }
@@ -297,7 +297,7 @@ impl<'a> Bake<'a> {
             .num_threads(self.jobs)
             .thread_name(|n| format!("kiln-{n}"))
             .build()
-            .map_err(|e| Diag::error("threads", format!("cannot start {} threads: {e}", self.jobs)))?;
+            .map_err(|e| Diag::new(Code::Threads, format!("cannot start {} threads: {e}", self.jobs)))?;
         // What was baked before: the pak itself, and what a bake that failed elsewhere got done.
         let mut stores: Vec<Store> = Vec::new();
         if !self.force {
@@ -363,11 +363,11 @@ impl<'a> Bake<'a> {
         let unchanged = same && trusted && !self.force;
         if !unchanged {
             let written = places.out.stage(&mut |file| layout.write(&spool, &mut stores, file));
-            let staged = written.map_err(|e| path_error("unwritable", &self.dst, "write", &e))?;
+            let staged = written.map_err(|e| path_error(Code::Unwritable, &self.dst, "write", &e))?;
             places.admit(cache, self.overwrite)?;
             let placed = places.out.publish(vec![(staged, places.name.clone())]).into_iter().next();
             let placed = placed.unwrap_or_else(|| Err(std::io::ErrorKind::Other.into()));
-            placed.map_err(|e| path_error("unwritable", &self.dst, "write", &e))?;
+            placed.map_err(|e| path_error(Code::Unwritable, &self.dst, "write", &e))?;
         }
         drop(stores);
         let _ = std::fs::remove_file(&places.partial);
@@ -431,8 +431,8 @@ fn forget_lost(cache: &mut Cache, plan: &Plan, stores: &[Store], touched: bool) 
 }
 
 /// An error about a path that the user named.
-fn path_error(code: &'static str, path: &Path, what: &str, error: &std::io::Error) -> Diag {
-    Diag::error(code, format!("cannot {what} it: {error}")).path(path.display())
+fn path_error(code: Code, path: &Path, what: &str, error: &std::io::Error) -> Diag {
+    Diag::new(code, format!("cannot {what} it: {error}")).path(path.display())
 }
 
 impl PakBuf {

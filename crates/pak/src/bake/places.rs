@@ -4,7 +4,7 @@ use super::{Bake, LINK, path_error};
 use kiln_format::pak::MAGIC;
 use kiln_kit::ownership::{Replace, admit};
 use kiln_kit::record::Record;
-use kiln_kit::{Cache, Diag, Fs, Real, RelPath, Stamp};
+use kiln_kit::{Cache, Code, Diag, Fs, Real, RelPath, Stamp};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub(super) struct Places {
 impl Places {
     /// Finds them, and makes folders that are not there.
     pub(super) fn new(bake: &Bake<'_>) -> Result<Places, Diag> {
-        let unnamed = || Diag::error("unwritable", "this is no name for a file").path(bake.dst.display());
+        let unnamed = || Diag::new(Code::Unwritable, "this is no name for a file").path(bake.dst.display());
         let name = bake.dst.file_name().and_then(|name| name.to_str());
         let name = name.and_then(|name| RelPath::new(name).ok()).ok_or_else(unnamed)?;
         let journal = RelPath::new(bake.journal_name()).map_err(|_| unnamed())?;
@@ -99,12 +99,12 @@ impl Places {
 
     /// The journal cannot be written.
     pub(super) fn unwritable(&self, error: &io::Error) -> Diag {
-        path_error("unwritable", &self.journal.below(self.cache.root()), "write", error)
+        path_error(Code::Unwritable, &self.journal.below(self.cache.root()), "write", error)
     }
 }
 
 /// Opens a folder, making it first.
 fn folder(path: &Path, name: &str) -> Result<Real, Diag> {
     let made = std::fs::create_dir_all(path).and_then(|()| Real::named(path, name));
-    made.map_err(|e| path_error("unwritable", path, "write", &e))
+    made.map_err(|e| path_error(Code::Unwritable, path, "write", &e))
 }

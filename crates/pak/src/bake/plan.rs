@@ -19,7 +19,7 @@ use bitmap::{BitmapSpec, Use};
 use kiln_format::pak::Kind;
 use kiln_import::image::IMAGE_EXTENSIONS;
 use kiln_import::light::LIGHT_EXTENSIONS;
-use kiln_kit::{Cook, Diag, RelPath, Tree};
+use kiln_kit::{Code, Cook, Diag, RelPath, Tree};
 use material::{MaterialSpec, ParamsSpec};
 use mesh::MeshSpec;
 use scene::SceneSpec;
@@ -159,7 +159,7 @@ impl Planner<'_, '_> {
         match self.plan.keys.get(&key) {
             Some((_, other)) if other != path => {
                 let message = format!("its key {key:?} is that of {other} too");
-                Err(Diag::error("pak-key", message).path(path).hint("rename one of them, or exclude it"))
+                Err(Diag::new(Code::PakKey, message).path(path).hint("rename one of them, or exclude it"))
             }
             _ => {
                 self.plan.keys.insert(key, (node, path.clone()));
@@ -192,14 +192,14 @@ impl Planner<'_, '_> {
         if let Some(at) = self.open.iter().position(|open| open == path) {
             let circle: Vec<&str> = self.open[at..].iter().chain([path]).map(RelPath::as_str).collect();
             let message = format!("it refers to itself: {}", circle.join(" → "));
-            return Err(Diag::error("pak-circle", message)
+            return Err(Diag::new(Code::PakCircle, message)
                 .path(path)
                 .hint("take one of these references out"));
         }
         if self.open.len() == DEEPEST {
             let message =
                 format!("{DEEPEST} descriptions refer to each other in a row, and the last one to this");
-            return Err(Diag::error("pak-circle", message).path(path));
+            return Err(Diag::new(Code::PakCircle, message).path(path));
         }
         self.open.push(path.clone());
         let node = self.described(path, packing);
@@ -222,7 +222,7 @@ impl Planner<'_, '_> {
             };
             file.finish()?;
             let all: Vec<String> = TABLES.iter().map(|name| format!("[{name}]")).collect();
-            return Err(Diag::error("pak-table", message)
+            return Err(Diag::new(Code::PakTable, message)
                 .path(path)
                 .hint(format!("an asset is described by one of {}", all.join(", "))));
         };
@@ -254,7 +254,7 @@ impl Planner<'_, '_> {
     /// The text of a file.
     fn text(&mut self, path: &RelPath) -> Result<String, Diag> {
         let bytes = self.cx.read(path)?;
-        String::from_utf8(bytes).map_err(|_| Diag::error("unreadable", "it is not UTF-8").path(path))
+        String::from_utf8(bytes).map_err(|_| Diag::new(Code::Unreadable, "it is not UTF-8").path(path))
     }
 
     /// A node; the one there is, if its bytes are decided by the same.
@@ -326,13 +326,13 @@ impl Planner<'_, '_> {
         };
         let path = resolved.map_err(|why| {
             value
-                .fault("pak-path", format_args!("{text:?} is not a path inside the root: {why}"))
+                .fault(Code::PakPath, format_args!("{text:?} is not a path inside the root: {why}"))
                 .hint("paths are relative to this file, or start with / for the root")
         })?;
         if self.tree.stamp(path.as_str()).is_none() {
             let files = self.tree.files().map(|(path, _)| path.as_str());
-            let diag = value.fault("pak-missing", format_args!("there is no file {path}"));
-            return Err(match kiln_kit::spelling::nearest(path.as_str(), files) {
+            let diag = value.fault(Code::PakMissing, format_args!("there is no file {path}"));
+            return Err(match kiln_kit::nearest(path.as_str(), files) {
                 Some(near) => diag.hint(format!("did you mean /{near}?")),
                 None => diag.hint("paths are relative to this file, or start with / for the root"),
             });
@@ -346,7 +346,10 @@ impl Planner<'_, '_> {
         found.ok_or_else(|| {
             let names: Vec<&str> = candidates.iter().map(RelPath::as_str).collect();
             fields
-                .fault("pak-missing", format!("there is no src, and none of {} is there", names.join(", ")))
+                .fault(
+                    Code::PakMissing,
+                    format!("there is no src, and none of {} is there", names.join(", ")),
+                )
                 .hint("say which file it is: src = '…'")
         })
     }
@@ -371,7 +374,7 @@ impl Planner<'_, '_> {
         let found = self.plan.nodes[node.0].kind;
         if found != kind {
             let message = format!("it is a {}, and a {} is wanted", found.name(), kind.name());
-            return Err(value.fault("pak-kind", message));
+            return Err(value.fault(Code::PakKind, message));
         }
         Ok(node)
     }

@@ -6,7 +6,7 @@ mod write;
 use super::folder::{Asset, Child, Folder, Type, stem};
 use super::name::{Ambiguous, Namer, Place, Renamed};
 use crate::state::{NONE, SUB, name_hash};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use rayon::slice::ParallelSliceMut;
 use std::collections::BTreeMap;
 use targets::Targets;
@@ -122,7 +122,7 @@ fn crlf(folders: &[Folder]) -> Option<Diag> {
         1 => "the lines of this file end in CR LF".to_owned(),
         count => format!("the lines of {count} files end in CR LF; this is the first"),
     };
-    let diag = Diag::warning("unity-crlf", message).path(format!("{}{suffix}", folder.hint(child))).at(1);
+    let diag = Diag::new(Code::UnityCrlf, message).path(format!("{}{suffix}", folder.hint(child))).at(1);
     Some(diag.hint("Unity writes LF: tell Git so with `*.meta text eol=lf` and the like in .gitattributes"))
 }
 

@@ -50,6 +50,8 @@ pub struct Extra {
     /// Told how many `.meta` files have been looked at, as they are.
     #[allow(clippy::type_complexity)]
     pub on_walk: Option<Box<dyn Fn(usize) + Send + Sync>>,
+    /// Receives lines that are not diagnostics (renamed objects, a cache that cannot be used); without it `on_warn` does.
+    pub on_note: Option<WarnSink>,
     /// Called when another bake has to end first.
     pub on_wait: Option<Box<dyn Fn() + Send + Sync>>,
 }

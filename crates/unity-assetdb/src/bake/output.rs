@@ -7,7 +7,7 @@ use super::BakeError;
 use crate::state;
 use crate::store::{self, LOCK, cache_path, db_path};
 use kiln_kit::ownership::{Replace, admit};
-use kiln_kit::{Diag, Fs, Real, RelPath};
+use kiln_kit::{Code, Diag, Fs, Real, RelPath};
 use std::fs;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(super) fn check_inside(project: &Path, dir: &Path) -> Result<(), BakeError> 
         return Ok(());
     }
     let message = "a link in the path of the index directory leads out of the project; nothing was written";
-    let diag = Diag::error("unity-output-outside", message).path(dir.display());
+    let diag = Diag::new(Code::UnityOutputOutside, message).path(dir.display());
     Err(diag.hint("remove the link, or name the directory with --out-dir").into())
 }
 

@@ -9,7 +9,7 @@ use crate::documents::{Depth, Ref, Scanner, cut, in_hierarchy};
 use crate::meta::{self, Fault, FaultKind, LFS, Meta};
 use crate::state::IN_META;
 use crate::{guid, refs};
-use kiln_kit::{Diag, Severity};
+use kiln_kit::{Code, Diag};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
@@ -204,7 +204,7 @@ impl Reader {
                 Err(model::Unread::Damaged(why)) => {
                     let message = format!("the names inside this model cannot be read: {why}");
                     folder.diags.push(
-                        Diag::warning("unity-model-unreadable", message)
+                        Diag::new(Code::UnityModelUnreadable, message)
                             .path(folder.hint(child))
                             .hint("export the model again; until then its parts have no names"),
                     );
@@ -236,7 +236,7 @@ impl Reader {
         }
         if let Some(line) = self.scanner.conflict {
             folder.diags.push(
-                Diag::warning("unity-merge-conflict", "a merge was not finished in this file")
+                Diag::new(Code::UnityMergeConflict, "a merge was not finished in this file")
                     .path(folder.hint(child))
                     .at(line)
                     .hint("resolve the conflict"),
@@ -450,16 +450,16 @@ pub(crate) fn implicit_sprite(meta: &Meta<'_>) -> Option<(i64, u32)> {
 }
 
 fn bom() -> Diag {
-    Diag::warning("unity-bom", "the file starts with a byte order mark").hint("save it as UTF-8 without one")
+    Diag::new(Code::UnityBom, "the file starts with a byte order mark").hint("save it as UTF-8 without one")
 }
 
 fn not_utf8() -> Diag {
-    Diag::warning("unity-not-utf8", "the file has bytes that are not UTF-8")
+    Diag::new(Code::UnityNotUtf8, "the file has bytes that are not UTF-8")
         .hint("save it as UTF-8; names with such bytes are spelt with replacement characters")
 }
 
 fn pointer(hint: &str) -> Diag {
-    Diag::warning("unity-lfs-pointer", "this is a Git LFS pointer, not the content it stands for")
+    Diag::new(Code::UnityLfsPointer, "this is a Git LFS pointer, not the content it stands for")
         .path(hint)
         .hint("fetch the content: git lfs pull")
 }
@@ -467,11 +467,8 @@ fn pointer(hint: &str) -> Diag {
 /// What is said of a file or folder that cannot be read. It is an error where the system is in trouble and not the file:
 /// an index without it would be that of another project, and the old one is better.
 pub(crate) fn unreadable(hint: &str, error: &io::Error) -> Diag {
-    let mut diag = Diag::warning("unity-unreadable", format!("cannot be read: {error}")).path(hint);
-    if is_trouble(error) {
-        diag.severity = Severity::Error;
-    }
-    diag
+    let code = if is_trouble(error) { Code::UnityIo } else { Code::UnityUnreadable };
+    Diag::new(code, format!("cannot be read: {error}")).path(hint)
 }
 
 /// Whether another try might well succeed: a disk or a server failed, or there is no memory or descriptor left.
@@ -487,25 +484,23 @@ fn fault_diag(fault: &Fault) -> Option<Diag> {
     let regenerate = "restore the file from version control, or let Unity write it again";
     Some(match &fault.kind {
         FaultKind::Crlf => return None,
-        FaultKind::Empty => {
-            Diag::warning("unity-meta-empty", "there is nothing in this file").hint(regenerate)
-        }
+        FaultKind::Empty => Diag::new(Code::UnityMetaEmpty, "there is nothing in this file").hint(regenerate),
         FaultKind::NoGuid => {
-            Diag::warning("unity-meta-guid", "missing or malformed `guid:` in .meta").hint(regenerate)
+            Diag::new(Code::UnityMetaGuid, "missing or malformed `guid:` in .meta").hint(regenerate)
         }
         FaultKind::BadGuid(found) => {
             let message =
                 format!("missing or malformed `guid:` in .meta: {found:?} is not 32 hexadecimal digits");
-            Diag::warning("unity-meta-guid", message).hint(regenerate)
+            Diag::new(Code::UnityMetaGuid, message).hint(regenerate)
         }
         FaultKind::ZeroGuid => {
-            Diag::warning("unity-meta-guid", "a `guid:` of zeros stands for no asset").hint(regenerate)
+            Diag::new(Code::UnityMetaGuid, "a `guid:` of zeros stands for no asset").hint(regenerate)
         }
         FaultKind::SecondGuid(second) => {
             let message = format!("a second `guid:` says {}", guid::Guid(*second));
-            Diag::warning("unity-meta-guid", message).hint("keep the one that other files refer to")
+            Diag::new(Code::UnityMetaGuid, message).hint("keep the one that other files refer to")
         }
-        FaultKind::Conflict => Diag::warning("unity-merge-conflict", "a merge was not finished in this file")
+        FaultKind::Conflict => Diag::new(Code::UnityMergeConflict, "a merge was not finished in this file")
             .hint("resolve the conflict"),
         FaultKind::Bom => bom(),
         FaultKind::NotUtf8 => not_utf8(),

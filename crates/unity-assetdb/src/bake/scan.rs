@@ -13,7 +13,7 @@ use crate::state::{
     ChildRec, DiagRec, EntryRec, FolderRec, RefRec, ScriptRec, Section, State, SubRec, TargetRec,
 };
 use crate::walk::{ROOTS, is_hidden};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use std::collections::HashMap;
 use std::io;
 use std::path::is_separator;
@@ -255,7 +255,8 @@ fn kept(dir: &Dir, folder: &mut Folder, child: usize, old: Option<&Folder>) -> b
     let text = folder.children[child].name;
     folder.children[child] = Child { name: text, asset: NONE, ..known };
     let (hint, meta) = (folder.hint(child), format!("{}.meta", folder.hint(child)));
-    folder.diags.extend(old.diags.iter().filter(|diag| diag.path == hint || diag.path == meta).cloned());
+    let is_about = |diag: &&Diag| diag.path.as_ref().is_some_and(|path| *path == hint || *path == meta);
+    folder.diags.extend(old.diags.iter().filter(is_about).cloned());
     if known.asset != NONE {
         let asset = known.asset as usize;
         folder.children[child].asset = folder.assets.len() as u32;
@@ -308,7 +309,7 @@ fn list(dir: &Dir, path: &str) -> io::Result<(Names, Vec<Diag>)> {
     dir.list(|bytes, kind| {
         let Ok(name) = std::str::from_utf8(bytes) else {
             let name = String::from_utf8_lossy(bytes);
-            let diag = Diag::warning("unity-name-not-utf8", "the name is not UTF-8 and was passed over")
+            let diag = Diag::new(Code::UnityNameNotUtf8, "the name is not UTF-8 and was passed over")
                 .path(format!("{path}/{name}"))
                 .hint("rename the file");
             return diags.push(diag);
@@ -489,8 +490,9 @@ impl<'a> Old<'a> {
     fn all_diags(&self) -> Result<HashMap<String, Vec<Diag>>, Damage> {
         let mut map: HashMap<String, Vec<Diag>> = HashMap::new();
         // What is about many files is found anew.
-        for diag in diags(self.state)?.into_iter().filter(|diag| diag.code != "unity-crlf") {
-            let folder = diag.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+        for diag in diags(self.state)?.into_iter().filter(|diag| diag.code != Code::UnityCrlf) {
+            let path = diag.path.as_deref().unwrap_or_default();
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
             map.entry(folder).or_default().push(diag);
         }
         Ok(map)
@@ -502,16 +504,15 @@ pub(crate) fn diags(state: &State) -> Result<Vec<Diag>, Damage> {
     (0..state.count::<DiagRec>(Section::Diags) as u32)
         .map(|at| {
             let rec: DiagRec = state.must(Section::Diags, at)?;
-            let code = state.text(rec.code_at, rec.code_len)?.to_owned();
-            let text = |at, len| state.text(at, len).map(str::to_owned);
-            Ok(Diag {
-                severity: kiln_kit::Severity::Warning,
-                code: code.into(),
-                path: text(rec.path_at, rec.path_len)?,
-                at: text(rec.at_at, rec.at_len)?,
-                message: text(rec.message_at, rec.message_len)?,
-                hint: text(rec.hint_at, rec.hint_len)?,
-            })
+            let code =
+                state.text(rec.code_at, rec.code_len)?.parse().map_err(|_| Damage("of diagnostic codes"))?;
+            let optional =
+                |at, len| state.text(at, len).map(|text| (!text.is_empty()).then(|| text.to_owned()));
+            let mut diag = Diag::new(code, state.text(rec.message_at, rec.message_len)?);
+            diag.path = optional(rec.path_at, rec.path_len)?;
+            diag.at = optional(rec.at_at, rec.at_len)?;
+            diag.hint = optional(rec.hint_at, rec.hint_len)?;
+            Ok(diag)
         })
         .collect()
 }

@@ -4,7 +4,7 @@ use super::broken::broken;
 use super::packages::packages;
 use crate::guid::Guid;
 use crate::index::{Index, Result};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use std::path::Path;
 
 /// Every finding, in the order of paths within each kind.
@@ -16,13 +16,13 @@ pub fn check(index: &Index, root: &Path) -> Result<Vec<Diag>> {
         let asset = file.folder != "ProjectSettings" && !is_package_file(&path);
         if file.has_meta && !file.is_file && !file.is_folder {
             found.push(
-                Diag::warning("unity-orphan-meta", "there is nothing that this .meta is about")
+                Diag::new(Code::UnityOrphanMeta, "there is nothing that this .meta is about")
                     .path(format!("{path}.meta"))
                     .hint("remove it, or bring back what it belongs to; Git keeps no empty folders"),
             );
         } else if !file.has_meta && asset {
             found.push(
-                Diag::warning("unity-missing-meta", "there is no .meta for this asset")
+                Diag::new(Code::UnityMissingMeta, "there is no .meta for this asset")
                     .path(path)
                     .hint("open the project in Unity and commit the .meta that it writes; without one, references break"),
             );
@@ -32,7 +32,7 @@ pub fn check(index: &Index, root: &Path) -> Result<Vec<Diag>> {
         {
             let message = format!("the guid {} looks made up", Guid(entry.guid()));
             found.push(
-                Diag::warning("unity-placeholder-guid", message)
+                Diag::new(Code::UnityPlaceholderGuid, message)
                     .path(format!("{path}.meta"))
                     .hint("let Unity make one: another project may have the same"),
             );
@@ -46,15 +46,15 @@ pub fn check(index: &Index, root: &Path) -> Result<Vec<Diag>> {
         let diag = match each.target {
             Some(target) => {
                 let message = format!("refers to the object {id} in {}, which is not there", target.hint()?);
-                Diag::error("unity-broken-object", message)
+                Diag::new(Code::UnityBrokenObject, message)
             }
             None if each.perhaps_absent => {
                 let message = format!("refers to {guid}, which no asset here has");
                 let some = packages.absent.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
                 let hint = format!("it may be in a package that is not on this machine ({some} …)");
-                Diag::warning("unity-unknown-guid", message).hint(hint)
+                Diag::new(Code::UnityUnknownGuid, message).hint(hint)
             }
-            None => Diag::error("unity-broken-guid", format!("refers to {guid}, which no asset has"))
+            None => Diag::new(Code::UnityBrokenGuid, format!("refers to {guid}, which no asset has"))
                 .hint("restore the asset with its .meta, or remove the reference"),
         };
         found.push(diag.path(path).at(each.reference.line));

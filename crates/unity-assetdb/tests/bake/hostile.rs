@@ -1,12 +1,16 @@
 //! Bad input never stops a bake and is never silent.
 
 use crate::project::{Project, guid, number};
+use kiln_kit::Diag;
 use std::fs;
 
 /// The code and the path with its place of each warning.
 fn warnings(project: &Project) -> Vec<(String, String)> {
-    let place = |path: &str, at: &str| if at.is_empty() { path.to_owned() } else { format!("{path}:{at}") };
-    project.bake().warnings.iter().map(|diag| (diag.code.to_string(), place(&diag.path, &diag.at))).collect()
+    let place = |diag: &Diag| match (diag.path.as_deref().unwrap_or_default(), &diag.at) {
+        (path, Some(at)) => format!("{path}:{at}"),
+        (path, None) => path.to_owned(),
+    };
+    project.bake().warnings.iter().map(|diag| (diag.code.to_string(), place(diag))).collect()
 }
 
 #[test]
@@ -104,7 +108,9 @@ fn line_ends_are_told_once_for_the_whole_project() {
         let warnings = project.bake().warnings;
         warnings
             .iter()
-            .map(|diag| format!("{} {}: {}", diag.code, diag.path, diag.message))
+            .map(|diag| {
+                format!("{} {}: {}", diag.code, diag.path.as_deref().unwrap_or_default(), diag.message)
+            })
             .collect::<Vec<_>>()
     };
     let many = "the lines of 6 files end in CR LF; this is the first";

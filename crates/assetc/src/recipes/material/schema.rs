@@ -6,7 +6,7 @@
 use crate::config::nearest;
 use crate::config::yaml::{self, Entry, Node, Value};
 use kiln_ir::{AlphaMode, Material, Slot};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 /// A material and the pictures it names, by slot, as they are written, with their lines.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,11 +48,14 @@ const SLOTS: [(&str, Slot); 5] = [
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Described>, Diag> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let line = bytes[..error.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-        Diag::error("mat-syntax", "the text is not UTF-8").at(line).hint("save it as UTF-8")
+        Diag::new(Code::MatSyntax, "the text is not UTF-8").at(line).hint("save it as UTF-8")
     })?;
-    let root = yaml::parse(text).map_err(|diag| Diag { code: "mat-syntax".into(), ..diag })?;
+    let root = yaml::parse(text).map_err(|mut diag| {
+        diag.code = Code::MatSyntax;
+        diag
+    })?;
     let empty = || {
-        Diag::error("mat-value", "there is no material in it")
+        Diag::new(Code::MatValue, "there is no material in it")
             .hint("give it keys, such as 'roughness_factor: 0.5'")
     };
     let root = root.ok_or_else(empty)?;
@@ -62,7 +65,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Described>, Diag> {
     };
     if let Some(other) = entries.iter().find(|entry| entry.key != "materials") {
         let message = format!("'{}' stands beside 'materials'", yaml::excerpt(&other.key));
-        return Err(Diag::error("mat-value", message).at(other.at).hint("move it into an item of the list"));
+        return Err(Diag::new(Code::MatValue, message).at(other.at).hint("move it into an item of the list"));
     }
     match &list.node.value {
         Value::Seq(items) if items.is_empty() => Err(empty()),
@@ -187,7 +190,7 @@ fn linear(value: f64) -> f64 {
 }
 
 fn bad(node: &Node, key: &str, accepts: &str) -> Diag {
-    Diag::error("mat-value", format!("{key} is {}; accepted: {accepts}", node.describe())).at(node.at)
+    Diag::new(Code::MatValue, format!("{key} is {}; accepted: {accepts}", node.describe())).at(node.at)
 }
 
 fn unknown(entry: &Entry, known: &[&str]) -> Diag {
@@ -196,7 +199,7 @@ fn unknown(entry: &Entry, known: &[&str]) -> Diag {
         None => format!("known here: {}", known.join(", ")),
     };
     let message = format!("nobody knows the key '{}'", yaml::excerpt(&entry.key));
-    Diag::error("mat-key", message).at(entry.at).hint(hint)
+    Diag::new(Code::MatKey, message).at(entry.at).hint(hint)
 }
 
 #[cfg(test)]
@@ -206,7 +209,7 @@ mod tests {
     #[track_caller]
     fn refused(text: &str, code: &str, at: &str) -> Diag {
         let error = parse(text.as_bytes()).expect_err(text);
-        assert_eq!((error.code.as_ref(), error.at.as_str()), (code, at), "{error}");
+        assert_eq!((error.code.as_str(), error.at.as_deref().unwrap_or_default()), (code, at), "{error}");
         error
     }
 
@@ -246,7 +249,7 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_place() {
         let hint = refused("roughnes_factor: 1\n", "mat-key", "1:1").hint;
-        assert_eq!(hint, "did you mean 'roughness_factor'?");
+        assert_eq!(hint.as_deref().unwrap(), "did you mean 'roughness_factor'?");
         refused("name: a\nroughness_factor: 2\n", "mat-value", "2:19");
         refused("metallic_factor: shiny\n", "mat-value", "1:18");
         refused("base_color_factor: [1, 2]\n", "mat-value", "1:20");
@@ -260,6 +263,6 @@ mod tests {
         refused("materials: [{}]\nname: b\n", "mat-value", "2:1");
         refused("", "mat-value", "");
         refused("a: [\n", "mat-syntax", "2:1");
-        assert_eq!(parse(b"name: a\n\xff").unwrap_err().at, "2");
+        assert_eq!(parse(b"name: a\n\xff").unwrap_err().at.as_deref(), Some("2"));
     }
 }

@@ -5,7 +5,7 @@ use super::skeleton::Skeleton;
 use crate::config::{Cubic, Settings};
 use kiln_format::hanim::{self, ClipParts, Interp, Keys, Vec3Key, Vec4Key};
 use kiln_ir::{Animation, Interpolation, Property, Scene};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 
 /// What the animations of a scene come to.
 #[derive(Default)]
@@ -62,7 +62,7 @@ pub(crate) fn clips(scene: &Scene, skeleton: &Skeleton, settings: &Settings) -> 
     if elsewhere > 0 {
         let message = format!("{elsewhere} channels move nodes that are no joints and were left out");
         let hint = "make the nodes joints of the skin, or bake their motion into joints";
-        found.warnings.push(Diag::warning("animation-not-joint", message).hint(hint));
+        found.warnings.push(Diag::new(Code::AnimationNotJoint, message).hint(hint));
     }
     if tracks.is_empty() {
         return Ok(found);
@@ -71,7 +71,7 @@ pub(crate) fn clips(scene: &Scene, skeleton: &Skeleton, settings: &Settings) -> 
         tracks.iter().map(|clip| clip.iter().map(view).collect()).collect();
     let parts: Vec<ClipParts<'_>> =
         names.iter().zip(&channels).map(|(name, channels)| ClipParts { name, channels }).collect();
-    let bytes = hanim::write(&parts).map_err(|error| Diag::error("animation", error.to_string()))?;
+    let bytes = hanim::write(&parts).map_err(|error| Diag::new(Code::Animation, error.to_string()))?;
     found.bytes = Some(bytes);
     Ok(found)
 }
@@ -93,7 +93,7 @@ fn warn_of_splines(index: usize, animation: &Animation, settings: &Settings, war
     let splines = animation.channels.iter().filter(|c| c.interpolation == Interpolation::CubicSpline).count();
     if splines > 0 && settings.animation.cubic == Cubic::Degrade {
         let message = format!("{splines} cubic spline channels became straight lines between their keys");
-        let warning = Diag::warning("animation-cubic", message).at(format!("/animations/{index}"));
+        let warning = Diag::new(Code::AnimationCubic, message).at(format!("/animations/{index}"));
         warnings.push(warning.hint("set animation.cubic to resample to follow the curves"));
     }
 }

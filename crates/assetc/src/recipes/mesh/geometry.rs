@@ -10,7 +10,7 @@ use kiln_format::hmesh::{
     self, GpuSkinVertex, GpuVertex, MeshBounds, MeshLod, Meshlet, MeshletBounds, NO_MATERIAL, SubMesh,
 };
 use kiln_ir::{Material, MaterialId, Matrix, Mesh};
-use kiln_kit::{Diag, Limits};
+use kiln_kit::{Code, Diag, Limits};
 use kiln_mesh::bounds::Bounds;
 use kiln_mesh::process::{Input, Note, Output, TangentMode, Vertex};
 use kiln_mesh::skin::{Influences, Set};
@@ -80,7 +80,7 @@ impl Geometry {
         motion: Option<Motion>,
     ) -> Result<(), Diag> {
         let too_large =
-            |_| Diag::error("mesh-too-large", "it has more than four billion vertices or indices");
+            |_| Diag::new(Code::MeshTooLarge, "it has more than four billion vertices or indices");
         let count = |len: usize| u32::try_from(len).map_err(too_large);
         let base = count(self.vertices.len())?;
         count(self.vertices.len() + output.vertices.len())?;
@@ -164,7 +164,7 @@ impl Geometry {
             lod_indices: &self.lod_indices,
             ..hmesh::Parts::default()
         };
-        hmesh::write(&parts).map_err(|error| Diag::error("mesh", error.to_string()))
+        hmesh::write(&parts).map_err(|error| Diag::new(Code::Mesh, error.to_string()))
     }
 }
 
@@ -223,7 +223,7 @@ fn process(
         match error {
             kiln_mesh::Error::Deadline => limits.out_of_time(),
             error => {
-                Diag::error("mesh", error.to_string()).at(format!("/meshes/{}/primitives/{index}", mesh.0))
+                Diag::new(Code::Mesh, error.to_string()).at(format!("/meshes/{}/primitives/{index}", mesh.0))
             }
         }
     })
@@ -310,28 +310,28 @@ impl Notes {
     fn warnings(&self) -> Vec<Diag> {
         let mut warnings: Vec<Diag> = [
             counted(
-                "mesh-normals",
+                Code::MeshNormals,
                 self.normals,
                 "normals are no directions and come from the faces around them",
             ),
-            counted("mesh-tangents", self.tangents, "tangents are no directions and were made anew"),
+            counted(Code::MeshTangents, self.tangents, "tangents are no directions and were made anew"),
             counted(
-                "mesh-no-tangents",
+                Code::MeshNoTangents,
                 self.untextured,
                 "parts have a normal map, and no UVs to make tangents from",
             ),
             counted(
-                "mesh-influences",
+                Code::MeshInfluences,
                 self.reduced,
                 "vertices hang on more than four joints and keep the strongest",
             ),
             counted(
-                "mesh-second-uv",
+                Code::MeshSecondUv,
                 self.second_sets,
                 "parts have a second set of texture coordinates, which is not kept",
             ),
             counted(
-                "mesh-weightless",
+                Code::MeshWeightless,
                 self.weightless,
                 "vertices have no weight and hang on the first joint",
             ),
@@ -344,12 +344,12 @@ impl Notes {
                 "the source's tangents keep {with} vertices apart where {without} would do, and were made anew"
             );
             let hint = "set mesh.tangents to keep to have them as they are";
-            warnings.push(Diag::warning("mesh-tangents-apart", message).hint(hint));
+            warnings.push(Diag::new(Code::MeshTangentsApart, message).hint(hint));
         }
         warnings
     }
 }
 
-fn counted(code: &'static str, count: usize, what: &str) -> Option<Diag> {
-    (count > 0).then(|| Diag::warning(code, format!("{count} {what}")))
+fn counted(code: Code, count: usize, what: &str) -> Option<Diag> {
+    (count > 0).then(|| Diag::new(code, format!("{count} {what}")))
 }

@@ -11,7 +11,7 @@ use kiln_format::hman::{Colorspace, Kind};
 use kiln_format::hmat::{self, GpuMaterial};
 use kiln_format::refs;
 use kiln_ir::{AlphaMode, ImageId, ImageSource, Material, MaterialId, Scene, Slot};
-use kiln_kit::{Cook, Diag, RelPath};
+use kiln_kit::{Code, Cook, Diag, RelPath};
 use kiln_texture::Mode;
 
 /// The hashes by which a mesh names the materials of its slots.
@@ -20,7 +20,7 @@ pub(crate) fn hashes(cx: &mut Cook<'_>, materials: &[Material], slots: &[Materia
     if let Some((one, other)) = refs::material_clash(&names) {
         let message =
             format!("materials {one} and {other} have one reference, so engines cannot tell them apart");
-        cx.warn(Diag::warning("material-clash", message).hint("rename one of them"));
+        cx.warn(Diag::new(Code::MaterialClash, message).hint("rename one of them"));
     }
     let leaves = refs::material_leaves(&names);
     let source = refs::source_ref(cx.source().as_str());
@@ -55,7 +55,7 @@ pub(crate) fn emit(
         }
         rows.push(row(material, used));
     }
-    let table = hmat::write(&rows).map_err(|error| Diag::error("material", error.to_string()))?;
+    let table = hmat::write(&rows).map_err(|error| Diag::new(Code::Material, error.to_string()))?;
     cx.emit(&with_ending(folder, ".hmat")?, &table)?;
 
     let mut listed = Vec::with_capacity(textures.len());
@@ -103,7 +103,7 @@ fn choose(
             );
             let hint = "set texture.conflict to split for a texture of each kind";
             let name = first.name.clone();
-            let warning = Diag::warning("texture-conflict", message).at(format!("/images/{}", image.0));
+            let warning = Diag::new(Code::TextureConflict, message).at(format!("/images/{}", image.0));
             // Several slots may run into the same conflict; it is one.
             if !cx.has_warned(&warning) {
                 cx.warn(warning.hint(hint));
@@ -176,5 +176,5 @@ pub(crate) fn row(material: &Material, textures: [u64; 5]) -> GpuMaterial {
 
 pub(crate) fn with_ending(stem: &str, ending: &str) -> Result<RelPath, Diag> {
     RelPath::new(format!("{stem}{ending}"))
-        .map_err(|_| Diag::error("mesh", "its name leaves no name for the output"))
+        .map_err(|_| Diag::new(Code::Mesh, "its name leaves no name for the output"))
 }

@@ -8,7 +8,7 @@
 use super::{Job, defines, includes, target, text};
 use crate::config::{Optimize, Settings};
 use crate::tools::{Program, Scratch, Tool, Tools};
-use kiln_kit::{Cook, Diag, RelPath};
+use kiln_kit::{Code, Cook, Diag, RelPath};
 use kiln_shader::{Findings, Language, Reference, Stage, references};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -54,7 +54,7 @@ pub(super) fn compile(
         None => {
             let said = ran.said.split_whitespace().collect::<Vec<_>>().join(" ");
             let said: String = said.chars().take(300).collect();
-            Err(Diag::error("shader-tool", format!("{} failed: {said}", program.name())).path(&job.path))
+            Err(Diag::new(Code::ShaderTool, format!("{} failed: {said}", program.name())).path(&job.path))
         }
     }
 }
@@ -75,7 +75,7 @@ fn gather(cx: &mut Cook<'_>, job: &Job) -> Result<BTreeMap<RelPath, String>, Dia
                 Reference::Import(name) => vec![name.clone(), name.replace('_', "-")],
                 Reference::Computed { line } => {
                     let message = "an include whose file only the preprocessor knows cannot be followed";
-                    return Err(Diag::error("shader-include", message).path(&from).at(line));
+                    return Err(Diag::new(Code::ShaderInclude, message).path(&from).at(line));
                 }
             };
             for name in names {
@@ -88,7 +88,7 @@ fn gather(cx: &mut Cook<'_>, job: &Job) -> Result<BTreeMap<RelPath, String>, Dia
             }
             if texts.len() > MAX_FILES {
                 let message = format!("it refers to more than {MAX_FILES} files");
-                return Err(Diag::error("shader-include", message).path(&job.path));
+                return Err(Diag::new(Code::ShaderInclude, message).path(&job.path));
             }
         }
     }
@@ -188,12 +188,12 @@ pub(super) fn validate(tools: &Tools, settings: &Settings, module: &[u8]) -> Res
 
 fn input(tools: &Tools, module: &[u8]) -> Result<Scratch, Diag> {
     let scratch = tools.scratch()?;
-    let path = RelPath::new(IN).map_err(|e| Diag::error("scratch", e.to_string()))?;
+    let path = RelPath::new(IN).map_err(|e| Diag::new(Code::Scratch, e.to_string()))?;
     scratch.put(&path, module)?;
     Ok(scratch)
 }
 
 fn failed(program: &Program, said: &str) -> Diag {
     let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it does not say why");
-    Diag::error("shader-tool", format!("{} refuses the module: {line}", program.name()))
+    Diag::new(Code::ShaderTool, format!("{} refuses the module: {line}", program.name()))
 }

@@ -5,7 +5,7 @@
 //! directory is refused.
 
 use super::decode;
-use kiln_kit::{Cook, Diag, RelPath};
+use kiln_kit::{Code, Cook, Diag, RelPath};
 use kiln_shader::{Include, Included, Includes};
 
 /// Follows includes through the window of a cook.
@@ -65,7 +65,7 @@ pub(super) fn find(
         None => Ok(None),
         Some(bad) => {
             let message = format!("it includes {name:?}, which is refused: {bad}");
-            Err(Diag::error("shader-include", message)
+            Err(Diag::new(Code::ShaderInclude, message)
                 .path(from)
                 .hint("include files of the input directory, by a relative path"))
         }

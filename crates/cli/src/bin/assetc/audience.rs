@@ -3,7 +3,7 @@
 //! Only programs on this machine are let in: the address is a loopback one, or a socket in the file system. Nothing they
 //! send is read. Each has a queue of its own; one whose queue is full, or that is gone, is let go, and nobody waits.
 
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -73,7 +73,7 @@ impl Audience {
     /// `dir`.
     pub(super) fn open(dir: &Path, address: &Address, standing: &str) -> Result<Audience, Diag> {
         let refused = |shown: &str, e: &dyn std::fmt::Display| {
-            Diag::error("notify", format!("cannot listen at {shown}: {e}"))
+            Diag::new(Code::Notify, format!("cannot listen at {shown}: {e}"))
                 .hint("another watch may be running; choose another address with --notify")
         };
         #[cfg(not(unix))]
@@ -269,13 +269,13 @@ mod tests {
         drop(UnixListener::bind(&path).unwrap());
         let audience = open().unwrap();
         let client = lines(UnixStream::connect(&path).unwrap());
-        assert_eq!(open().err().unwrap().code, "notify", "it is in use");
+        assert_eq!(open().err().unwrap().code, Code::Notify, "it is in use");
         audience.tell("1", "1");
         assert!(client.take(1).all(|line| line == "0" || line == "1"));
         audience.leave();
         assert!(!path.exists());
         std::fs::write(&path, "precious").unwrap();
-        assert_eq!(open().err().unwrap().code, "notify");
+        assert_eq!(open().err().unwrap().code, Code::Notify);
         assert_eq!(std::fs::read(&path).unwrap(), b"precious");
     }
 }

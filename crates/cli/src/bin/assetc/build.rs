@@ -200,7 +200,7 @@ pub(super) fn clean(session: &Session) -> Result<u8, Diag> {
     let cleaned = ::assetc::clean::clean(&roots, &|| session.waiting())?;
     cleaned.kept.iter().for_each(|kept| session.say(kept));
     if session.voice.json {
-        let kept = Json::list(cleaned.kept.iter().map(|kept| kept.path.as_str()));
+        let kept = Json::list(cleaned.kept.iter().filter_map(|kept| kept.path.as_deref()));
         session
             .voice
             .out()

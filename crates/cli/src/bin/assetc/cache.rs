@@ -7,15 +7,15 @@ use kiln_cli::store::Sources;
 use kiln_cli::voice::OK;
 use kiln_cli::{render, store};
 use kiln_kit::store::settings::parse_size;
-use kiln_kit::{Diag, Json};
+use kiln_kit::{Code, Diag, Json};
 use std::time::SystemTime;
 
 pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Diag> {
     let config = session.config()?;
     let user = session.user()?;
     let Some(place) = store::place(Sources { user: &user, project: Some(&config) }, &store::env)? else {
-        return Err(Diag::error(
-            "cache-off",
+        return Err(Diag::new(
+            Code::CacheOff,
             "there is no store of results: it is switched off, or has no place",
         )
         .hint("name a directory in KILN_CACHE_DIR"));
@@ -55,7 +55,7 @@ pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Dia
         CacheCommand::Gc { max_size, dry_run } => {
             let max = match max_size {
                 Some(text) => parse_size(text).ok_or_else(|| {
-                    Diag::error("usage", format!("--max-size is '{text}'; accepted: a size such as 500 MB"))
+                    Diag::new(Code::Usage, format!("--max-size is '{text}'; accepted: a size such as 500 MB"))
                 })?,
                 None => place.max_size,
             };

@@ -10,7 +10,7 @@ use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::terminal::Out;
 use kiln_cli::voice::{FAILED, OK};
-use kiln_kit::{Diag, Json, RelPath};
+use kiln_kit::{Code, Diag, Json, RelPath};
 use std::path::{Path, PathBuf};
 
 pub(super) fn info(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag> {
@@ -139,11 +139,12 @@ fn print_checked(session: &Session, out: &mut Out, checked: &Checked, path: &Pat
         out.line(&format!("Checking {}", session.shown(path)));
     }
     for problem in &checked.problems {
-        let hint = if problem.hint.is_empty() { String::new() } else { format!(" ({})", problem.hint) };
+        let hint = problem.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let path = problem.path.as_deref().unwrap_or_default();
         let line = format!(
             "  {} {}: {} [{}]{hint}",
             out.style.error("FAIL"),
-            render::printable(&session.shown(Path::new(&problem.path))),
+            render::printable(&session.shown(Path::new(path))),
             render::printable(&problem.message),
             problem.code
         );
@@ -270,7 +271,7 @@ fn source_path(session: &Session, input: &Path, source: &Path) -> Result<RelPath
     let relative = inside.unwrap_or_else(|| source.to_path_buf());
     let text = relative.to_string_lossy().replace('\\', "/");
     RelPath::resolve(None, &text).map_err(|bad| {
-        Diag::error("not-a-source", format!("not a source: {bad}"))
+        Diag::new(Code::NotASource, format!("not a source: {bad}"))
             .path(source.display())
             .hint(format!("name something under {}", session.shown(input)))
     })

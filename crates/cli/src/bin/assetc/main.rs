@@ -18,7 +18,7 @@ use clap::{CommandFactory, Parser};
 use kiln_cli::progress::Verbosity;
 use kiln_cli::voice::{OK, TROUBLE, Voice};
 use kiln_cli::{store, user};
-use kiln_kit::{Diag, Json};
+use kiln_kit::{Code, Diag, Json};
 use shader_limits::ShaderLimits;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(_) => build.given(),
     };
     if let Some(flag) = foreign {
-        return Err(Diag::error("usage", format!("{flag} belongs to a build, not to this command")));
+        return Err(Diag::new(Code::Usage, format!("{flag} belongs to a build, not to this command")));
     }
     match command {
         None => build::build(session, &build),
@@ -65,7 +65,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Manual(manual)) => manual.run(&session.voice, Cli::command()),
         Some(Command::ServeShaders { memory }) => {
             let served = serve_shaders(io::stdin(), io::stdout(), memory);
-            served.map(|()| OK).map_err(|e| Diag::error("shader-compiler", e.to_string()))
+            served.map(|()| OK).map_err(|e| Diag::new(Code::ShaderCompiler, e.to_string()))
         }
     }
 }
@@ -85,7 +85,7 @@ struct Session {
 
 impl Session {
     fn new(common: Common) -> Result<Session, Diag> {
-        let trouble = |message: String| Diag::error("directory", message);
+        let trouble = |message: String| Diag::new(Code::Directory, message);
         let mut dir =
             std::env::current_dir().map_err(|e| trouble(format!("the working directory is gone: {e}")))?;
         if let Some(other) = &common.directory {
@@ -158,8 +158,9 @@ impl Session {
 
     /// Says something on standard error, with its path as the user would write it.
     fn say(&self, diag: &Diag) {
-        let path = self.shown(Path::new(&diag.path));
-        self.voice.say(&Diag { path, ..diag.clone() });
+        let mut diag = diag.clone();
+        diag.path = diag.path.map(|path| self.shown(Path::new(&path)));
+        self.voice.say(&diag);
     }
 
     /// A path as the user would write it here.

@@ -8,7 +8,7 @@ use kiln_cli::render;
 use kiln_cli::voice::{FAILED, OK};
 use kiln_kit::ownership::{Replace, admit};
 use kiln_kit::remote::Blob;
-use kiln_kit::{Diag, Fs, Json, Real, RelPath};
+use kiln_kit::{Code, Diag, Fs, Json, Real, RelPath};
 use kiln_report::{Files, Options, Report, Since, SinceError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -47,8 +47,9 @@ pub(super) fn report(session: &Session, args: ReportArgs) -> Result<u8, Diag> {
         .filter(|(file, _)| own.as_deref() != Some(file))
         .map(|(file, size)| (file.to_owned(), size))
         .collect();
-    let problems: Vec<String> =
-        runtime.problems.iter().map(|problem| format!("{}: {}", problem.path, problem.message)).collect();
+    let described =
+        |problem: &Diag| format!("{}: {}", problem.path.as_deref().unwrap_or_default(), problem.message);
+    let problems: Vec<String> = runtime.problems.iter().map(described).collect();
     let title = session.shown(&path);
     let files = Files { title: &title, list: &list, read: &|file| runtime.read(file), problems: &problems };
     let options = Options { max_texture: args.max_texture, max_bytes: args.max_size << 20, since };
@@ -76,7 +77,7 @@ fn beside(path: &Path) -> PathBuf {
 fn read_since(path: &Path) -> Result<Since, Diag> {
     let refused = |message: String| {
         let hint = "give the page that an earlier `assetc report` wrote";
-        Diag::error("report-since", message).path(path.display()).hint(hint)
+        Diag::new(Code::ReportSince, message).path(path.display()).hint(hint)
     };
     let bytes = std::fs::read(path).map_err(|e| refused(format!("cannot read it: {e}")))?;
     let html = std::str::from_utf8(&bytes).map_err(|_| refused("it is not UTF-8".to_owned()))?;
@@ -85,7 +86,8 @@ fn read_since(path: &Path) -> Result<Since, Diag> {
 
 /// Writes the page under a temporary name first, so that there is never half of one.
 fn write(out: &Path, html: &[u8], overwrite: bool) -> Result<(), Diag> {
-    let fault = |e: io::Error| Diag::error("unwritable", format!("cannot write it: {e}")).path(out.display());
+    let fault =
+        |e: io::Error| Diag::new(Code::Unwritable, format!("cannot write it: {e}")).path(out.display());
     let name = out.file_name().and_then(|name| name.to_str()).and_then(|name| RelPath::new(name).ok());
     let name = name.ok_or_else(|| fault(io::Error::other("its name is not portable")))?;
     let dir = Real::named(out.parent().unwrap_or(Path::new(".")), name.as_str()).map_err(fault)?;

@@ -4,8 +4,8 @@
 
 use super::args::SERVE_SHADERS;
 use kiln_cli::store::Var;
-use kiln_kit::Diag;
 use kiln_kit::store::settings::parse_size;
+use kiln_kit::{Code, Diag};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ impl ShaderLimits {
     pub(super) fn read(var: Var<'_>) -> Result<ShaderLimits, Diag> {
         let read = |name: &str| var(name).map(|value| value.to_string_lossy().into_owned());
         let refuse = |name: &str, value: &str, expected: &str| {
-            Diag::error("shader-variable", format!("{name} is {value:?}; it must be {expected}"))
+            Diag::new(Code::ShaderVariable, format!("{name} is {value:?}; it must be {expected}"))
         };
         let timeout = match read("KILN_SHADER_TIMEOUT") {
             None => Duration::from_secs(30),
@@ -74,7 +74,7 @@ mod tests {
             ("KILN_SHADER_MEMORY", "much"),
         ] {
             let refused = with(name, value).unwrap_err();
-            assert_eq!(refused.code, "shader-variable");
+            assert_eq!(refused.code, Code::ShaderVariable);
             assert!(refused.message.contains(name) && refused.message.contains(value), "{refused}");
         }
     }

@@ -7,7 +7,7 @@ use ::assetc::config::trust::{Claim, FILE_NAME, TrustList};
 use kiln_cli::progress::Verbosity;
 use kiln_cli::voice::OK;
 use kiln_cli::{render, store, user};
-use kiln_kit::{Diag, Json, Severity};
+use kiln_kit::{Code, Diag, Json};
 
 /// Returns whether the environment trusts the project, as CI does.
 pub(super) fn by_environment() -> Result<bool, Diag> {
@@ -15,8 +15,10 @@ pub(super) fn by_environment() -> Result<bool, Diag> {
     match value.as_deref().map(|value| value.to_string_lossy()).as_deref() {
         None | Some("0" | "false") => Ok(false),
         Some("1" | "true") => Ok(true),
-        Some(other) => Err(Diag::error("trust-variable", format!("KILN_TRUST is '{other}'; accepted: 1, 0"))
-            .hint("correct the variable of the environment, or unset it")),
+        Some(other) => {
+            Err(Diag::new(Code::TrustVariable, format!("KILN_TRUST is '{other}'; accepted: 1, 0"))
+                .hint("correct the variable of the environment, or unset it"))
+        }
     }
 }
 
@@ -33,9 +35,15 @@ pub(super) fn is_trusted(session: &Session, config: &Config) -> Result<bool, Dia
 }
 
 pub(super) fn trust(session: &Session, args: &TrustArgs) -> Result<u8, Diag> {
-    let list = list().map_err(|warning| Diag { severity: Severity::Error, ..warning })?;
+    let list = list().map_err(|mut diag| {
+        // A build ignores such a list with a warning; here it is what the command is about.
+        if diag.code == Code::UserFileUnsafe {
+            diag.code = Code::TrustListUnsafe;
+        }
+        diag
+    })?;
     let mut list = list.ok_or_else(|| {
-        Diag::error("directory", "there is no directory for the user's configuration")
+        Diag::new(Code::Directory, "there is no directory for the user's configuration")
             .hint("name one in KILN_CONFIG_DIR")
     })?;
     let mut out = session.voice.out();

@@ -11,7 +11,7 @@ use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::store::{self, Sources};
 use kiln_cli::terminal::reader_is_gone;
 use kiln_cli::voice::OK;
-use kiln_kit::{Diag, Json, Severity, State};
+use kiln_kit::{Code, Diag, Json, Severity, State};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -43,7 +43,7 @@ pub(super) fn watch(session: &Session, args: WatchArgs) -> Result<u8, Diag> {
     let (sender, news) = channel();
     let interrupt = sender.clone();
     ctrlc::set_handler(move || _ = interrupt.send(News::Interrupt))
-        .map_err(|e| Diag::error("watch-signals", format!("Ctrl-C cannot be waited for: {e}")))?;
+        .map_err(|e| Diag::new(Code::WatchSignals, format!("Ctrl-C cannot be waited for: {e}")))?;
     let audience = match &args.notify {
         Some(address) => {
             Some(Arc::new(Audience::open(&session.dir, address, &line(0, true, &[], &[], &[]))?))
@@ -68,7 +68,7 @@ pub(super) fn watch(session: &Session, args: WatchArgs) -> Result<u8, Diag> {
         follow(&own, &args, &heard, told.as_deref())
     };
     let worker = std::thread::Builder::new().name("watch".to_owned()).spawn(work);
-    let worker = worker.map_err(|e| Diag::error("threads", format!("cannot start a thread: {e}")))?;
+    let worker = worker.map_err(|e| Diag::new(Code::Threads, format!("cannot start a thread: {e}")))?;
     let done = wait(&news, &bell, worker);
     // Others have a hold on it while the loop runs on.
     if let Some(audience) = &audience {
@@ -183,9 +183,10 @@ fn tell(session: &Session, turn: &Turn, audience: Option<&Audience>) -> ControlF
 /// What a program is told of a build, on one line.
 fn line(number: u64, ok: bool, changed: &[String], removed: &[String], errors: &[(&str, &Diag)]) -> String {
     let paths = |paths: &[String]| Json::list(paths.iter().map(String::as_str));
-    let failed = errors.iter().filter(|(_, diag)| diag.severity == Severity::Error).map(|(source, diag)| {
-        Json::object([("source", (*source).into()), ("message", diag.message.as_str().into())])
-    });
+    let failed =
+        errors.iter().filter(|(_, diag)| diag.severity() == Severity::Error).map(|(source, diag)| {
+            Json::object([("source", (*source).into()), ("message", diag.message.as_str().into())])
+        });
     Json::object([
         ("build", number.into()),
         ("ok", ok.into()),

@@ -10,7 +10,7 @@ use ::pak::{Entry, Kind, Pak, PakBuf};
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::voice::{FAILED, OK, Voice};
-use kiln_kit::{Diag, Fs, Json, Real, RelPath};
+use kiln_kit::{Code, Diag, Fs, Json, Real, RelPath};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -18,11 +18,11 @@ pub(super) fn extract(voice: &Voice, path: &Path, dir: &Path, keys: &[String]) -
     let pak = open(path)?;
     for key in keys {
         if pak.find(key).is_none() {
-            return Err(Diag::error("pak-no-key", format!("there is no key {key:?}")).path(path.display()));
+            return Err(Diag::new(Code::PakNoKey, format!("there is no key {key:?}")).path(path.display()));
         }
     }
     let unwritable =
-        |e: std::io::Error| Diag::error("unwritable", format!("cannot write it: {e}")).path(dir.display());
+        |e: std::io::Error| Diag::new(Code::Unwritable, format!("cannot write it: {e}")).path(dir.display());
     std::fs::create_dir_all(dir).map_err(unwritable)?;
     // The tree refuses links that lead out, and files appear under their names whole.
     let out = Real::open(dir).map_err(unwritable)?;
@@ -53,7 +53,7 @@ fn one(
     entry: &Entry<'_>,
     path: &Path,
     out: &Real,
-    taken: &mut HashMap<RelPath, String>,
+    taken: &mut HashMap<String, String>,
 ) -> Result<(), Diag> {
     let bad = |error: ::pak::Error| damaged(path, &error);
     let (bytes, extension) = match entry.kind {
@@ -81,9 +81,9 @@ fn one(
         Some(extension) => format!("{}.{extension}", entry.key),
     };
     let refused =
-        |why: String| Diag::error("pak-extract", format!("{:?}: {why}", entry.key)).path(path.display());
+        |why: String| Diag::new(Code::PakExtract, format!("{:?}: {why}", entry.key)).path(path.display());
     let target = RelPath::new(name).map_err(|why| refused(why.to_string()))?;
-    if let Some(other) = taken.get(&target.folded()) {
+    if let Some(other) = taken.get(&kiln_kit::folded(&target)) {
         let message = format!(
             "{target} and the file of {other:?} are one file on systems that ignore case or Unicode normalization"
         );
@@ -91,7 +91,7 @@ fn one(
             refused(message).hint("name the keys to extract, and extract these two into different folders")
         );
     }
-    taken.insert(target.folded(), entry.key.to_owned());
+    taken.insert(kiln_kit::folded(&target), entry.key.to_owned());
     let inside = target.below(out.root());
     if let Some(parent) = inside.parent() {
         std::fs::create_dir_all(parent).map_err(|e| refused(e.to_string()))?;

@@ -6,7 +6,7 @@ use ::pak::{Entry, Error, Kind, Pak, PakBuf};
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::voice::{FAILED, OK, Voice};
-use kiln_kit::{Diag, Json};
+use kiln_kit::{Code, Diag, Json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -49,8 +49,8 @@ fn entry_json(entry: &Entry<'_>) -> Json {
 pub(super) fn info(voice: &Voice, path: &Path, key: &str) -> Result<u8, Diag> {
     let pak = open(path)?;
     let Some(entry) = pak.entries().find(|entry| entry.key == key) else {
-        let diag = Diag::error("pak-no-key", format!("there is no key {key:?}")).path(path.display());
-        return Err(match kiln_kit::spelling::nearest(key, pak.keys()) {
+        let diag = Diag::new(Code::PakNoKey, format!("there is no key {key:?}")).path(path.display());
+        return Err(match kiln_kit::nearest(key, pak.keys()) {
             Some(near) => diag.hint(format!("did you mean {near:?}?")),
             None => diag.hint("pak list shows all keys"),
         });
@@ -176,12 +176,14 @@ pub(super) fn verify(voice: &Voice, path: &Path) -> Result<u8, Diag> {
         }
     }
     for (key, error) in &bad {
-        let diag = damaged(path, error);
-        voice.say(&Diag { message: format!("{key}: {}", diag.message), ..diag });
+        let mut diag = damaged(path, error);
+        diag.message = format!("{key}: {}", diag.message);
+        voice.say(&diag);
     }
     if !whole && bad.is_empty() {
         voice.say(
-            &Diag::error("pak-damaged", "bytes between assets are not what was written").path(path.display()),
+            &Diag::new(Code::PakDamaged, "bytes between assets are not what was written")
+                .path(path.display()),
         );
     }
     let fine = whole && bad.is_empty();

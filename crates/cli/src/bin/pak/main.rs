@@ -11,7 +11,7 @@ use ::pak::PakBuf;
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
 use kiln_cli::voice::Voice;
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -43,7 +43,7 @@ fn dispatch(voice: &Voice, command: Command) -> Result<u8, Diag> {
 fn open(path: &Path) -> Result<PakBuf, Diag> {
     PakBuf::open(path).map_err(|error| match error {
         ::pak::Error::Io(error) => {
-            Diag::error("unreadable", format!("cannot read it: {error}")).path(path.display())
+            Diag::new(Code::Unreadable, format!("cannot read it: {error}")).path(path.display())
         }
         error => damaged(path, &error),
     })
@@ -51,5 +51,5 @@ fn open(path: &Path) -> Result<PakBuf, Diag> {
 
 /// A pak that is not what was written.
 fn damaged(path: &Path, error: &::pak::Error) -> Diag {
-    Diag::error("pak-damaged", error.to_string()).path(path.display()).hint("bake it again")
+    Diag::new(Code::PakDamaged, error.to_string()).path(path.display()).hint("bake it again")
 }

@@ -8,7 +8,7 @@ use ::unity_assetdb::index::Index;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::voice::{FAILED, OK, TROUBLE};
-use kiln_kit::{Diag, Json};
+use kiln_kit::{Code, Diag, Json};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Mutex;
@@ -28,12 +28,8 @@ pub(super) fn bake(session: &Session, args: &BakeArgs) -> Result<u8, Failure> {
         project_root: root.clone(),
         out_dir: out_dir.clone(),
         name_sanitizer: sanitizer(&scrub),
-        // Diagnostics are in the report; what is no diagnostic is said as it comes.
-        on_warn: Some(Box::new(move |line| {
-            if !quiet && !line.starts_with("warning[") {
-                let _ = writeln!(io::stderr(), "{}", render::printable(line));
-            }
-        })),
+        // Diagnostics are in the report.
+        on_warn: None,
         on_progress: Some(Box::new(move |line| {
             if !quiet {
                 let _ = writeln!(io::stderr(), "{}{}", erase(), render::printable(line));
@@ -49,6 +45,11 @@ pub(super) fn bake(session: &Session, args: &BakeArgs) -> Result<u8, Failure> {
         jobs: args.jobs.map(usize::from),
         note: scrub,
         on_walk: (!quiet && io::stderr().is_terminal()).then(progress),
+        on_note: Some(Box::new(move |line| {
+            if !quiet {
+                let _ = writeln!(io::stderr(), "{}", render::printable(line));
+            }
+        })),
         on_wait: Some(Box::new(|| {
             let _ = writeln!(io::stderr(), "waiting for another bake of this output to end");
         })),
@@ -132,7 +133,7 @@ fn failure(error: BakeError) -> Failure {
             let diag = |(guid, paths): (u128, Vec<String>)| {
                 let message =
                     format!("{} assets have the guid {}: {}", paths.len(), Guid(guid), paths.join(", "));
-                Diag::error("unity-duplicate-guid", message)
+                Diag::new(Code::UnityDuplicateGuid, message)
                     .path(&paths[0])
                     .hint("give all but one of them a new .meta")
             };
@@ -146,15 +147,15 @@ fn failure(error: BakeError) -> Failure {
                     paths.len(),
                     paths.join(", ")
                 );
-                Diag::error("unity-ambiguous-name", message).hint("rename one of them")
+                Diag::new(Code::UnityAmbiguousName, message).hint("rename one of them")
             };
             Failure { diags: found.into_iter().map(diag).collect(), code: FAILED }
         }
         BakeError::Output(diag) => Failure { diags: vec![*diag], code: TROUBLE },
-        BakeError::Walk(error) => Diag::error("unity-project", error.to_string()).into(),
+        BakeError::Walk(error) => Diag::new(Code::UnityProject, error.to_string()).into(),
         error => {
             let code = TROUBLE;
-            Failure { diags: vec![Diag::error("unity-bake", error.to_string())], code }
+            Failure { diags: vec![Diag::new(Code::UnityBake, error.to_string())], code }
         }
     }
 }

@@ -12,7 +12,7 @@ use args::{Cli, Command, Common};
 use clap::{CommandFactory, Parser};
 use kiln_cli::progress::Verbosity;
 use kiln_cli::voice::{Ending, TROUBLE, Voice};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -30,7 +30,7 @@ impl From<Diag> for Failure {
 
 impl From<IndexError> for Failure {
     fn from(error: IndexError) -> Failure {
-        Diag::error("unity-index", error.to_string()).hint("run unity-assetdb bake").into()
+        Diag::new(Code::UnityIndex, error.to_string()).hint("run unity-assetdb bake").into()
     }
 }
 
@@ -85,7 +85,7 @@ impl Session {
     /// The root of the project.
     fn root(&self) -> Result<PathBuf, Diag> {
         walk::resolve_project_root(self.project.as_deref()).map_err(|error| {
-            Diag::error("unity-project", error.to_string())
+            Diag::new(Code::UnityProject, error.to_string())
                 .hint("go to a Unity project, or name one with --project")
         })
     }

@@ -13,7 +13,7 @@ use ::unity_assetdb::query::unused::unused as find_unused;
 use ::unity_assetdb::store::{self, AssetDb, AssetEntry, AssetType};
 use kiln_cli::render;
 use kiln_cli::voice::{FAILED, OK};
-use kiln_kit::{Diag, Severity};
+use kiln_kit::{Code, Diag, Severity};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -71,8 +71,8 @@ pub(super) fn check(session: &Session, strict: bool) -> Result<u8, Failure> {
         }
     }
     drop(out);
-    let errors = found.iter().filter(|diag| diag.severity == Severity::Error).count();
-    let unsure = found.iter().filter(|diag| diag.code == "unity-unknown-guid").count();
+    let errors = found.iter().filter(|diag| diag.severity() == Severity::Error).count();
+    let unsure = found.iter().filter(|diag| diag.code == Code::UnityUnknownGuid).count();
     let warnings = found.len() - errors;
     let count = |n, what: &str| render::count(n, what, &format!("{what}s"));
     session.voice.note(&format!("{}, {}", count(errors, "error"), count(warnings, "warning")));
@@ -84,7 +84,7 @@ pub(super) fn annotate(session: &Session, file: Option<&Path>) -> Result<u8, Fai
     let (root, index) = session.index()?;
     let mut inner = Inner::new(&index, &root);
     let unreadable = |path: &Path, error: io::Error| {
-        Diag::error("unity-input", format!("cannot be read: {error}")).path(path.display())
+        Diag::new(Code::UnityInput, format!("cannot be read: {error}")).path(path.display())
     };
     let mut input: Box<dyn BufRead> = match file {
         Some(path) => Box::new(BufReader::new(File::open(path).map_err(|error| unreadable(path, error))?)),
@@ -105,7 +105,7 @@ pub(super) fn annotate(session: &Session, file: Option<&Path>) -> Result<u8, Fai
 
 pub(super) fn diff(session: &Session, old: &Path, new: &Path) -> Result<u8, Failure> {
     let read = |path: &Path| {
-        store::read(path).map_err(|error| Diag::error("unity-input", error.to_string()).path(path.display()))
+        store::read(path).map_err(|error| Diag::new(Code::UnityInput, error.to_string()).path(path.display()))
     };
     let (old, new) = (read(old)?, read(new)?);
     let mut rows = Rows::new(&["change", "guid", "old", "new"]);

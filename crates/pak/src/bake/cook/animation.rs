@@ -7,14 +7,14 @@ use super::unwritten;
 use kiln_format::pak::animation::{self, Channel};
 use kiln_import::gltf::{self, Parts, Pictures};
 use kiln_ir::{Interpolation, NodeId, Property, Scene};
-use kiln_kit::{Cook, Diag};
+use kiln_kit::{Code, Cook, Diag};
 
 /// The payload of an animation.
 pub(crate) fn bake(cx: &mut Cook<'_>, spec: &AnimationSpec) -> Result<Vec<u8>, Diag> {
     let parts = Parts { shapes: false, pictures: Pictures::None, ..Parts::default() };
     let imported = gltf::import_parts(cx, &spec.src, &parts)?;
     let scene = imported.value;
-    let bad = |message: String| Diag::error("pak-animation", message).path(&spec.src);
+    let bad = |message: String| Diag::new(Code::PakAnimation, message).path(&spec.src);
     let found = match &spec.name {
         None => scene.animations.first(),
         Some(name) => scene.animations.iter().find(|animation| animation.name == *name),
@@ -33,7 +33,7 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &AnimationSpec) -> Result<Vec<u8>, D
     for name in &spec.exclude {
         if !named.iter().any(|(target, _)| target == name) {
             let message = format!("exclude: no channel moves {name:?}");
-            cx.warn(Diag::warning("pak-exclude", message).path(&spec.src));
+            cx.warn(Diag::new(Code::PakExclude, message).path(&spec.src));
         }
     }
     let kept = named.iter().filter(|(target, _)| !spec.exclude.contains(target));
@@ -56,7 +56,7 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &AnimationSpec) -> Result<Vec<u8>, D
         .collect();
     if channels.is_empty() {
         let message = "no channel is left: the animation moves nothing that can be kept";
-        cx.warn(Diag::warning("pak-animation-empty", message).path(&spec.src));
+        cx.warn(Diag::new(Code::PakAnimationEmpty, message).path(&spec.src));
     }
     animation::write(&channels).map_err(unwritten)
 }

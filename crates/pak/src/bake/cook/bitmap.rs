@@ -12,7 +12,7 @@ use kiln_format::pak::{Color, Encoding, Sample};
 use kiln_import::gltf::{self, Parts, Pictures};
 use kiln_import::image;
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Cook, Diag};
+use kiln_kit::{Code, Cook, Diag};
 use kiln_texture::{Mips, Mode, Payload, Settings};
 use rayon::prelude::*;
 
@@ -78,13 +78,13 @@ pub(crate) fn read(cx: &mut Cook<'_>, src: &Reference) -> Result<Picture, Diag> 
             let Some(image) = number.and_then(|n| scene.images.get(n)) else {
                 let names: Vec<String> =
                     scene.images.iter().map(|image| format!("{:?}", image.name)).collect();
-                return Err(Diag::error("pak-missing", format!("there is no picture {part:?} in it"))
+                return Err(Diag::new(Code::PakMissing, format!("there is no picture {part:?} in it"))
                     .path(&src.path)
                     .hint(format!("there are {}", names.join(", "))));
             };
             if image.bytes.is_empty() {
                 let message = format!("no material uses the picture {part:?}");
-                return Err(Diag::error("pak-missing", message).path(&src.path));
+                return Err(Diag::new(Code::PakMissing, message).path(&src.path));
             }
             (image.bytes.clone(), image.extension.clone())
         }
@@ -158,7 +158,7 @@ fn levels(cx: &Cook<'_>, image: Image, spec: &BitmapSpec, sample: Sample) -> Res
     let (width, height) = (image.width(), image.height());
     let narrow = |texels, width, height| {
         Image::new(width, height, Texels::Rgba8(texels))
-            .ok_or_else(|| Diag::error("texture", "a level is short"))
+            .ok_or_else(|| Diag::new(Code::Texture, "a level is short"))
     };
     if alone {
         return Ok(vec![narrow(image.into_rgba8(), width, height)?]);
@@ -187,7 +187,7 @@ pub(crate) fn encode(
     let settings = Settings { deadline: cx.deadline(), ..settings };
     kiln_texture::encode_2d(image, mode, &settings).map_err(|error| match error {
         kiln_texture::Error::Deadline => cx.limits().out_of_time(),
-        error => Diag::error("texture", error.to_string()),
+        error => Diag::new(Code::Texture, error.to_string()),
     })
 }
 
@@ -238,7 +238,7 @@ fn uastc(cx: &mut Cook<'_>, spec: &BitmapSpec, image: Image, channels: &[usize])
         }
     }
     let image = Image::new(width, height, Texels::Rgba8(texels));
-    let image = image.ok_or_else(|| Diag::error("texture", "the picture is short"))?;
+    let image = image.ok_or_else(|| Diag::new(Code::Texture, "the picture is short"))?;
     let settings = Settings { mips: mips(spec.levels), max_size: spec.resize, ..Settings::default() };
     let encoded = encode(cx, image, mode(spec), settings)?;
     let alpha = encoded.texels == Payload::Uastc { alpha: true };
@@ -260,7 +260,7 @@ fn uastc(cx: &mut Cook<'_>, spec: &BitmapSpec, image: Image, channels: &[usize])
     let file = ktx2::write(&desc, &levels).map_err(unwritten)?;
     if spec.used_as == Use::Normal && !spec.swizzle.is_empty() {
         let message = "swizzle has no effect on normals in UASTC: X and Y are kept";
-        cx.warn(Diag::warning("pak-swizzle", message).path(&spec.src));
+        cx.warn(Diag::new(Code::PakSwizzle, message).path(&spec.src));
     }
     let shape = Shape {
         width: encoded.width,

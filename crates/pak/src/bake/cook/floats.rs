@@ -7,7 +7,7 @@ use kiln_format::pak::bitmap::{Shape, write};
 use kiln_format::pak::{Encoding, Sample};
 use kiln_import::light;
 use kiln_ir::Texels;
-use kiln_kit::{Cook, Diag};
+use kiln_kit::{Code, Cook, Diag};
 use kiln_texture::levels_f32;
 
 /// The payload of a bitmap whose texels are floats, or come from such.
@@ -33,7 +33,7 @@ pub(super) fn bake(cx: &mut Cook<'_>, spec: &BitmapSpec) -> Result<Vec<u8>, Diag
         (width, height, texels, alpha)
     };
     let levels = levels_f32(width, height, texels, mips(spec.levels), spec.resize);
-    let levels = levels.ok_or_else(|| Diag::error("texture", "the picture is short").path(&spec.src))?;
+    let levels = levels.ok_or_else(|| Diag::new(Code::Texture, "the picture is short").path(&spec.src))?;
     let channels: Vec<usize> = match (spec.swizzle.as_slice(), spec.used_as) {
         ([], Use::Value) => vec![0],
         ([], Use::Color) if alpha => vec![0, 1, 2, 3],

@@ -10,7 +10,7 @@ use super::unwritten;
 use kiln_format::pak::mesh::{self, Mesh};
 use kiln_import::gltf::{self, Parts, Pick, Pictures};
 use kiln_ir::{Draw, MaterialId, Matrix, NodeId, Scene, SkinId, Valid};
-use kiln_kit::{Cook, Diag};
+use kiln_kit::{Code, Cook, Diag};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -20,9 +20,9 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> 
     let parts = Parts { scene, pictures: Pictures::None, ..Parts::default() };
     let imported = gltf::import_parts(cx, &spec.src, &parts)?;
     for warning in imported.warnings {
-        let warning = if warning.path.is_empty() { warning.path(&spec.src) } else { warning };
+        let warning = warning.or_path(&spec.src);
         // Of several scenes the one that was asked for is no surprise.
-        if warning.code != "gltf-scenes" || spec.scene.is_none() {
+        if warning.code != Code::GltfScenes || spec.scene.is_none() {
             cx.warn(warning);
         }
     }
@@ -48,7 +48,7 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> 
                 materials.len() - 1
             });
             let material = u16::try_from(slot).map_err(|_| {
-                Diag::error("pak-mesh", format!("it has {} materials and more", materials.len()))
+                Diag::new(Code::PakMesh, format!("it has {} materials and more", materials.len()))
                     .path(&spec.src)
             })?;
             surfaces.push(Surface { primitive, joints: joints.clone(), matrix, material });
@@ -63,7 +63,7 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> 
         primitives.extend(part.into_primitives(wide));
     }
     if primitives.is_empty() {
-        return Err(Diag::error("pak-mesh", "it has no triangles").path(&spec.src));
+        return Err(Diag::new(Code::PakMesh, "it has no triangles").path(&spec.src));
     }
     let name = |id: &Option<MaterialId>| {
         id.map_or_else(String::new, |id| scene.materials[id.0 as usize].name.clone())
@@ -87,7 +87,7 @@ fn draws(scene: &Valid<Scene>, spec: &MeshSpec) -> Result<Vec<Draw>, Diag> {
     let all: Vec<Draw> = scene.draws().collect();
     let Some(name) = &spec.name else {
         return if all.is_empty() {
-            Err(Diag::error("pak-mesh", "its scene draws no mesh").path(&spec.src))
+            Err(Diag::new(Code::PakMesh, "its scene draws no mesh").path(&spec.src))
         } else {
             Ok(all)
         };
@@ -114,8 +114,9 @@ fn draws(scene: &Valid<Scene>, spec: &MeshSpec) -> Result<Vec<Draw>, Diag> {
         .chain(scene.nodes.iter().map(|node| node.name.as_str()))
         .filter(|name| !name.is_empty())
         .collect();
-    let diag = Diag::error("pak-missing", format!("no mesh or node {name:?} is drawn in it")).path(&spec.src);
-    Err(match kiln_kit::spelling::nearest(name, names.iter().copied()) {
+    let diag =
+        Diag::new(Code::PakMissing, format!("no mesh or node {name:?} is drawn in it")).path(&spec.src);
+    Err(match kiln_kit::nearest(name, names.iter().copied()) {
         Some(near) => diag.hint(format!("did you mean {near:?}?")),
         None => diag.hint(format!("there are {}", names.into_iter().take(20).collect::<Vec<_>>().join(", "))),
     })

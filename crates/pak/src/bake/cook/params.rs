@@ -9,7 +9,7 @@ use super::unwritten;
 use kiln_format::pak::bitmap::{Shape, write};
 use kiln_format::pak::{Color, Encoding, Sample};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Cook, Diag};
+use kiln_kit::{Code, Cook, Diag};
 use kiln_texture::{Mode, Settings};
 
 /// The payload of a material's parameters.
@@ -38,7 +38,7 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &ParamsSpec) -> Result<Vec<u8>, Diag
         }
     }
     let image = Image::new(width, height, Texels::Rgba8(texels));
-    let image = image.ok_or_else(|| Diag::error("texture", "the picture is short"))?;
+    let image = image.ok_or_else(|| Diag::new(Code::Texture, "the picture is short"))?;
     let settings = Settings { compress: false, mips: mips(spec.levels), zstd: false, ..Settings::default() };
     let encoded = encode(cx, image, Mode::LinearColor, settings)?;
     let shape = Shape {

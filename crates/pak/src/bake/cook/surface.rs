@@ -5,7 +5,7 @@ use super::super::plan::mesh::MeshSpec;
 use kiln_format::pak::mesh::{MeshletRecord, Primitive as Stored};
 use kiln_format::pak::{Role, VertexType};
 use kiln_ir::{Matrix, Primitive};
-use kiln_kit::Diag;
+use kiln_kit::{Code, Diag};
 use kiln_mesh::skin::{Influences, Set};
 use kiln_mesh::transform::Transform;
 use kiln_mesh::weld::{Attribute, weld};
@@ -148,7 +148,7 @@ fn triangles(indices: &[u32], count: usize) -> Result<Triangles<'_>, Diag> {
 }
 
 fn refused(error: kiln_mesh::Error) -> Diag {
-    Diag::error("pak-mesh", format!("its triangles cannot be used: {error}"))
+    Diag::new(Code::PakMesh, format!("its triangles cannot be used: {error}"))
 }
 
 /// Box, sphere's centre and radius.
@@ -262,7 +262,7 @@ impl Surface<'_> {
         match vertices.positions.iter().flatten().all(|v| v.is_finite()) {
             true => Ok(()),
             false => {
-                Err(Diag::error("pak-mesh", "placed, it is not finite any more").hint("use a smaller scale"))
+                Err(Diag::new(Code::PakMesh, "placed, it is not finite any more").hint("use a smaller scale"))
             }
         }
     }
@@ -276,7 +276,7 @@ fn overdraw(indices: &[u32], positions: &[[f32; 3]], threshold: f32) -> Result<V
     let bytes = meshopt::typed_to_bytes(positions);
     let adapter = meshopt::VertexDataAdapter::new(bytes, size_of::<[f32; 3]>(), 0);
     let adapter =
-        adapter.map_err(|e| Diag::error("pak-mesh", format!("its vertices cannot be used: {e}")))?;
+        adapter.map_err(|e| Diag::new(Code::PakMesh, format!("its vertices cannot be used: {e}")))?;
     let mut indices = indices.to_vec();
     meshopt::optimize_overdraw_in_place(&mut indices, &adapter, threshold);
     Ok(indices)
@@ -319,7 +319,7 @@ fn locked(
     let bytes = meshopt::typed_to_bytes(&vertices.positions);
     let adapter = meshopt::VertexDataAdapter::new(bytes, size_of::<[f32; 3]>(), 0);
     let adapter =
-        adapter.map_err(|e| Diag::error("pak-mesh", format!("its vertices cannot be used: {e}")))?;
+        adapter.map_err(|e| Diag::new(Code::PakMesh, format!("its vertices cannot be used: {e}")))?;
     let extent = meshopt::simplify_scale(&adapter);
     let options = meshopt::SimplifyOptions::LockBorder | meshopt::SimplifyOptions::ErrorAbsolute;
     let mut levels: Lods = Vec::new();
@@ -347,7 +347,7 @@ fn reduce(vertices: Vertices, indices: Vec<u32>, most: u32) -> Result<(Vertices,
         if ratio < 1e-4 {
             let message =
                 format!("its {} vertices cannot be reduced to {} and stay a mesh", vertices.len(), most + 1);
-            return Err(Diag::error("pak-mesh", message).hint("raise max-index, or split the mesh"));
+            return Err(Diag::new(Code::PakMesh, message).hint("raise max-index, or split the mesh"));
         }
         let surface = simplify::Surface {
             positions: &vertices.positions,

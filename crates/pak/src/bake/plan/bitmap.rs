@@ -5,7 +5,7 @@ use super::{Planner, Reference, siblings};
 use kiln_format::pak::{Color, Sample};
 use kiln_import::image::IMAGE_EXTENSIONS;
 use kiln_import::light::LIGHT_EXTENSIONS;
-use kiln_kit::{Diag, RelPath};
+use kiln_kit::{Code, Diag, RelPath};
 
 /// What a picture is used for, which decides what is not said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +130,9 @@ impl Planner<'_, '_> {
         let uastc = uastc.unwrap_or(false);
         let deep = sample.is_some_and(|sample| sample != Sample::U8) || is_float(&plain.src);
         if let (true, Some(value), true) = (uastc, &compression, deep) {
-            return Err(value.fault("pak-value", "UASTC has eight bits a channel").hint("leave out depth"));
+            return Err(value
+                .fault(Code::PakValue, "UASTC has eight bits a channel")
+                .hint("leave out depth"));
         }
         fields.finish()?;
         Ok(BitmapSpec {
@@ -173,7 +175,7 @@ impl Planner<'_, '_> {
         let document = super::Document::parse(path.to_string(), path.parent(), &text)?;
         let file = document.fields();
         let table = file.get("bitmap").ok_or_else(|| {
-            value.fault("pak-kind", format_args!("{path} is no [bitmap], which is wanted here"))
+            value.fault(Code::PakKind, format_args!("{path} is no [bitmap], which is wanted here"))
         })?;
         let spec = self.bitmap(path, table.fields()?, used_as)?;
         file.finish()?;

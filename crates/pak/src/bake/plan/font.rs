@@ -7,7 +7,7 @@ use super::super::document::Fields;
 use super::bitmap::{BitmapSpec, Use};
 use super::{NodeId, Planner, Recipe, Reference, part};
 use kiln_format::pak::{Color, Kind};
-use kiln_kit::{Diag, RelPath};
+use kiln_kit::{Code, Diag, RelPath};
 
 impl Planner<'_, '_> {
     pub(super) fn font(
@@ -18,7 +18,7 @@ impl Planner<'_, '_> {
     ) -> Result<NodeId, Diag> {
         let src = self.src(path, &fields, &["fon", "fnt"])?;
         fields.finish()?;
-        let bad = |message: String| Diag::error("pak-font", message).path(&src);
+        let bad = |message: String| Diag::new(Code::PakFont, message).path(&src);
         let bytes = self.cx.read(&src)?;
         let def = String::from_utf8(bytes).map_err(|_| {
             bad("it is not text".to_owned()).hint("export the definition as text, not as binary")

@@ -5,7 +5,7 @@ use super::super::document::{Fields, Value};
 use super::bitmap::{BitmapSpec, Levels, Use};
 use super::{NodeId, Planner, Recipe, Reference, extension, is_gltf, part};
 use kiln_format::pak::{ALPHA_TEST, DOUBLE_SIDED, Kind};
-use kiln_kit::{Diag, RelPath};
+use kiln_kit::{Code, Diag, RelPath};
 
 /// Where one channel of the parameters comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +77,7 @@ impl Planner<'_, '_> {
         let (height, displacement) = (fields.get("height"), fields.get("displacement"));
         if let (Some(_), Some(value)) = (&height, &displacement) {
             return Err(value
-                .fault("pak-value", "height is the same, and given too")
+                .fault(Code::PakValue, "height is the same, and given too")
                 .hint("leave one of them out"));
         }
         let channels = [
@@ -200,7 +200,7 @@ impl Planner<'_, '_> {
                     let names: Vec<String> =
                         found.all.iter().map(|material| format!("{:?}", material.name)).collect();
                     return Err(value
-                        .fault("pak-missing", format_args!("{} has no material {part:?}", reference.path))
+                        .fault(Code::PakMissing, format_args!("{} has no material {part:?}", reference.path))
                         .hint(format!("there are {}", names.join(", "))));
                 };
                 vec![material]

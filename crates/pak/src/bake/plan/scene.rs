@@ -8,7 +8,7 @@ use super::mesh::rotation;
 use super::{NodeId, Planner, Recipe, part};
 use kiln_format::pak::Kind;
 use kiln_format::pak::scene::{Geometry, Reference, Value as Data};
-use kiln_kit::{Diag, RelPath};
+use kiln_kit::{Code, Diag, RelPath};
 use toml::de::DeValue;
 
 /// A scene, whose meshes and materials are numbers in `refs`.
@@ -78,24 +78,24 @@ impl Planner<'_, '_> {
 
 fn geometry(value: &Value<'_>, fields: &Fields<'_>) -> Result<(Vec<f32>, Vec<u32>), Diag> {
     let (Some(vertices), Some(indices)) = (fields.get("vertices"), fields.get("indices")) else {
-        return Err(value.fault("pak-value", "vertices and indices are needed"));
+        return Err(value.fault(Code::PakValue, "vertices and indices are needed"));
     };
     let coordinates = vertices.floats()?;
     if !coordinates.len().is_multiple_of(3) {
         let message = format!("{} numbers are no vertices of three each", coordinates.len());
-        return Err(vertices.fault("pak-value", message));
+        return Err(vertices.fault(Code::PakValue, message));
     }
     let count = (coordinates.len() / 3) as u32;
     let list = indices.list()?;
     if list.is_empty() || !list.len().is_multiple_of(3) {
-        return Err(indices.fault("pak-value", format_args!("{} indices are no triangles", list.len())));
+        return Err(indices.fault(Code::PakValue, format_args!("{} indices are no triangles", list.len())));
     }
     let one = |value: &Value<'_>| {
         let index = value.number(0..=u32::MAX)?;
         if index < count {
             return Ok(index);
         }
-        Err(value.fault("pak-value", format_args!("{index} names no vertex: there are {count}")))
+        Err(value.fault(Code::PakValue, format_args!("{index} names no vertex: there are {count}")))
     };
     Ok((coordinates, list.iter().map(one).collect::<Result<_, _>>()?))
 }

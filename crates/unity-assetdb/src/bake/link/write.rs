@@ -154,12 +154,12 @@ impl Linked {
         }
         out.section(Section::Diags);
         for diag in self.diags() {
-            let mut put = |text: &str| extra.put(text);
-            let (code_at, code_len) = put(&diag.code);
-            let (path_at, path_len) = put(&diag.path);
-            let (at_at, at_len) = put(&diag.at);
-            let (message_at, message_len) = put(&diag.message);
-            let (hint_at, hint_len) = put(&diag.hint);
+            let mut put = |text: Option<&str>| extra.put(text.unwrap_or_default());
+            let (code_at, code_len) = put(Some(diag.code.as_str()));
+            let (path_at, path_len) = put(diag.path.as_deref());
+            let (at_at, at_len) = put(diag.at.as_deref());
+            let (message_at, message_len) = put(Some(&diag.message));
+            let (hint_at, hint_len) = put(diag.hint.as_deref());
             out.put(&DiagRec {
                 code_at,
                 code_len,

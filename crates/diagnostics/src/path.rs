@@ -4,8 +4,6 @@
 //! what another platform would read as a root, a drive, a separator or a stream, so that the same project
 //! means the same files everywhere.
 
-use crate::fold::fold;
-use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,16 +55,6 @@ impl RelPath {
             return Err(BadPath::Absolute);
         }
         path.split('/').try_for_each(check_component)
-    }
-
-    /// The path in the form that all spellings share which some file system takes for the same name: those that
-    /// differ in case or in Unicode normalization only. Paths with equal forms cannot lie beside each other on every
-    /// system. The form is for comparison; it is no name of a file.
-    pub fn folded(&self) -> RelPath {
-        match fold(&self.0) {
-            Cow::Borrowed(_) => self.clone(),
-            Cow::Owned(folded) => RelPath(folded.into()),
-        }
     }
 
     /// This path and one more component, or several joined by `/`.
