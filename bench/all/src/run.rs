@@ -64,7 +64,7 @@ fn build(plan: &Plan, names: &[&str]) -> Result<(), String> {
     places.sort_unstable();
     places.dedup();
     if places.contains(&"assetc") {
-        cargo(&plan.root, &["build", "--release", "-p", "kiln-cli"])?;
+        cargo(&plan.root, &["build", "--release", "-p", "assetc", "-p", "kiln-pak", "-p", "kiln-unity-assetdb", "--features", "kiln-pak/cli"])?;
     }
     for place in places {
         cargo(&plan.root.join("bench").join(place), &["build", "--release", "--workspace", "--bins"])?;

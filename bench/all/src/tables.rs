@@ -19,7 +19,7 @@ pub struct Setting<'a> {
     pub rivals: &'a Rivals,
 }
 
-/// Whose executables a table needs: workspaces below `bench/`, and `kiln-cli` for the first three.
+/// Whose executables a table needs: workspaces below `bench/`, and the tools themselves for the first three.
 pub fn workspaces(table: &str) -> &'static [&'static str] {
     match table {
         "warm" | "store" => &["assetc"],

@@ -4,7 +4,7 @@
 //! machine.
 //!
 //! ```text
-//! cargo build --release -p kiln-cli
+//! cargo build --release -p assetc
 //! cargo run --release --manifest-path bench/assetc/Cargo.toml -- warm <runs> <assets>...
 //! cargo run --release --manifest-path bench/assetc/Cargo.toml -- cold <runs> <name>=<source tree>...
 //! cargo run --release --manifest-path bench/assetc/Cargo.toml -- store <runs> <name>=<source tree>...
@@ -18,7 +18,7 @@ mod cold;
 #[path = "../../process.rs"]
 mod process;
 mod project;
-#[path = "../../../crates/kit/tests/store/server.rs"]
+#[path = "../../../crates/remote-cache/tests/store/server.rs"]
 #[allow(dead_code, reason = "the server is shared with the tests of the store")]
 mod server;
 mod stages;

@@ -2,7 +2,7 @@
 //! deterministically.
 //!
 //! [`build`](build::build) is the main loop; [`recipe::RECIPES`] is the table of what can be compiled. The library
-//! prints nothing and reads nothing that it was not given: `kiln-cli` is its command line.
+//! prints nothing and reads nothing that it was not given: the executable beside it is its command line.
 
 pub mod build;
 pub mod check;

@@ -12,7 +12,7 @@ pub(crate) use process::Ran;
 pub(crate) use scratch::Scratch;
 
 use crate::config::Config;
-use crate::config::user::UserConfig;
+use kiln_config::user::UserConfig;
 use kiln_kit::{Code, Diag};
 use kiln_shader::{Compiled, Includes, Options, Source, Stage, Target};
 use std::ffi::OsString;
@@ -96,7 +96,7 @@ impl Tools {
         let locate = |tool: Tool| {
             let file = format!("{}{}", tool.name(), std::env::consts::EXE_SUFFIX);
             let on_path = || search.iter().map(|dir| dir.join(&file)).find(may_run);
-            let users = || user.tool(tool).map(Path::to_path_buf);
+            let users = || user.tool(tool.name()).map(Path::to_path_buf);
             let path = config.tool(tool.name()).or_else(users).or_else(on_path)?;
             Some(Program { tool, path, identity: OnceLock::new() })
         };

@@ -341,7 +341,7 @@ fn differences(before: &Files, after: &Files) -> (Vec<String>, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::user::UserConfig;
+    use kiln_config::user::UserConfig;
     use std::fs;
 
     /// A project of files that are copied.

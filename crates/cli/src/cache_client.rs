@@ -2,10 +2,12 @@
 //!
 //! No message repeats a value: most of them are secrets or hold one.
 
-use crate::store::{Var, bad, text};
-use kiln_kit::remote::{Address, ClientOptions, Scheme};
+use crate::environment::Var;
+use crate::store::{bad, text};
+use kiln_kit::remote::{Address, Scheme};
 use kiln_kit::store::settings::parse_size;
 use kiln_kit::{Code, Diag};
+use kiln_remote_cache::ClientOptions;
 use std::time::Duration;
 
 /// The longest stall deadline that is accepted.

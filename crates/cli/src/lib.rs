@@ -1,15 +1,18 @@
 //! What the command lines of Kiln's tools share: how they speak, progress, manuals, the user's configuration, the cache.
-//! Each tool's arguments and exit codes are in the directory of its executable, so that none links another's libraries, but
-//! for the reader of configuration files, which is in `assetc`. Everything else is in the libraries; this is the only crate
-//! that prints.
+//! Each tool's arguments and exit codes are with its executable, in the package of its library. Everything else is in the
+//! libraries: only the executables and this crate print or read the environment.
 
+#[cfg(feature = "cache")]
 mod cache_client;
+pub mod environment;
 pub mod limits;
 pub mod manual;
 pub mod progress;
 pub mod render;
+#[cfg(feature = "cache")]
 pub mod store;
 pub mod terminal;
+#[cfg(feature = "cache")]
 pub mod user;
 pub mod voice;
 

@@ -8,14 +8,14 @@
 
 mod server;
 
+use crate::environment::Var;
 use crate::render;
-use ::assetc::config::Config;
-use ::assetc::config::user::UserConfig;
+use kiln_config::cache::ProjectCache;
+use kiln_config::user::UserConfig;
 use kiln_kit::store::settings::{CacheDir, CacheSettings, parse_size};
 use kiln_kit::store::{Figures, SigningKey};
 use kiln_kit::{Code, Diag, Hash, Json, Shard, Store};
 use server::Server;
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -50,28 +50,20 @@ pub struct Sources<'a> {
     /// The user's configuration.
     pub user: &'a UserConfig,
     /// The project's, if there is a project.
-    pub project: Option<&'a Config>,
+    pub project: Option<ProjectCache<'a>>,
 }
 
 impl<'a> Sources<'a> {
     /// The first value that the file of a trusted project or the user's configuration has.
     fn pick<T>(&self, get: impl Fn(&'a CacheSettings) -> Option<T>) -> Option<T> {
-        let project = self.project.filter(|project| project.is_trusted());
-        project.and_then(|project| get(project.cache())).or_else(|| get(self.user.cache()))
+        let project = self.project.filter(|project| project.is_trusted);
+        project.and_then(|project| get(project.settings)).or_else(|| get(self.user.cache()))
     }
 
     /// The project, if it is not trusted.
-    fn untrusted(&self) -> Option<&'a Config> {
-        self.project.filter(|project| !project.is_trusted())
+    fn untrusted(&self) -> Option<ProjectCache<'a>> {
+        self.project.filter(|project| !project.is_trusted)
     }
-}
-
-/// Looks a variable of the environment up; those that are empty count as unset.
-pub type Var<'a> = &'a dyn Fn(&str) -> Option<OsString>;
-
-/// The environment of this process.
-pub fn env(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// Returns the place of the cache; `None` when it is switched off or there is no directory for it.
@@ -93,13 +85,11 @@ pub fn place(sources: Sources<'_>, var: Var<'_>) -> Result<Option<Place>, Diag> 
         None => sources.pick(|cache| cache.max_size),
     };
     let untrusted =
-        sources.untrusted().filter(|project| max_size.is_none() && project.cache().max_size.is_some());
+        sources.untrusted().filter(|project| max_size.is_none() && project.settings.max_size.is_some());
     let max_size = match untrusted {
-        Some(project) if is_projects_own => project.cache().max_size,
+        Some(project) if is_projects_own => project.settings.max_size,
         Some(project) => {
-            warnings.push(
-                project.ignored_cache_key("max_size", "it would shrink the cache of all your projects"),
-            );
+            warnings.push(project.ignored_key("max_size", "it would shrink the cache of all your projects"));
             None
         }
         None => max_size,
@@ -146,20 +136,18 @@ fn dir(sources: Sources<'_>, var: Var<'_>, warnings: &mut Vec<Diag>) -> Option<D
         Some(CacheDir::Off) => return None,
         Some(CacheDir::At(dir)) => {
             // The user's is absolute, so that the project's directory has no part in it.
-            return shared(
-                sources.project.map_or_else(|| dir.clone(), |project| project.project().join(dir)),
-            );
+            return shared(sources.project.map_or_else(|| dir.clone(), |project| project.project.join(dir)));
         }
         None => {}
     }
     let usual = usual(var);
     let Some(project) = sources.untrusted() else { return usual.and_then(shared) };
-    match &project.cache().dir {
+    match &project.settings.dir {
         Some(CacheDir::Off) => None,
-        Some(CacheDir::At(dir)) => match project.confined_cache_dir(dir, usual.as_deref()) {
+        Some(CacheDir::At(dir)) => match project.confined_dir(dir, usual.as_deref()) {
             Ok((path, is_projects_own)) => Some(Dir { path, is_projects_own }),
             Err(why) => {
-                warnings.push(project.ignored_cache_key("dir", &why));
+                warnings.push(project.ignored_key("dir", &why));
                 usual.and_then(shared)
             }
         },
@@ -277,18 +265,40 @@ pub fn json(figures: &Figures) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ffi::OsStr;
+    use std::ffi::{OsStr, OsString};
     use std::path::Path;
 
     /// A project in a directory of its own, with this section `cache:`.
-    pub(super) fn project(dir: &Path, cache: &str, trusted: bool) -> Config {
-        let file = dir.join("assetc.yml");
-        std::fs::write(&file, format!("cache: {{{cache}}}\n")).unwrap();
-        let mut config = Config::load(&file, "assetc.yml").unwrap();
-        if trusted {
-            config.trust();
+    pub(super) fn project(dir: &Path, cache: &str, trusted: bool) -> Project {
+        let root = kiln_config::yaml::parse(&format!("{{{cache}}}\n")).unwrap().unwrap();
+        let mut project = Project { dir: dir.to_path_buf(), trusted, ..Project::default() };
+        for entry in kiln_config::nodes::entries(&root, "cache").unwrap() {
+            assert!(kiln_config::cache::set(&mut project.settings, entry).unwrap());
+            project.places.push((entry.key.clone(), entry.node.at));
         }
-        config
+        project
+    }
+
+    /// What the file of a project says about the cache.
+    #[derive(Default)]
+    pub(super) struct Project {
+        settings: CacheSettings,
+        places: Vec<(String, kiln_config::yaml::At)>,
+        dir: PathBuf,
+        trusted: bool,
+    }
+
+    impl Project {
+        pub(super) fn cache(&self) -> ProjectCache<'_> {
+            ProjectCache {
+                settings: &self.settings,
+                places: &self.places,
+                file: "assetc.yml",
+                project: &self.dir,
+                is_trusted: self.trusted,
+                is_foreign: false,
+            }
+        }
     }
 
     pub(super) fn user(cache: &str) -> UserConfig {
@@ -308,8 +318,9 @@ mod tests {
         let root = temp.path().canonicalize().unwrap();
         let none = user("");
         let check =
-            |user: &UserConfig, project: Option<&Config>, given: &[(&str, &str)], expected: Option<&str>| {
-                let place = place(Sources { user, project }, &vars(given)).unwrap();
+            |user: &UserConfig, project: Option<&Project>, given: &[(&str, &str)], expected: Option<&str>| {
+                let place =
+                    place(Sources { user, project: project.map(Project::cache) }, &vars(given)).unwrap();
                 let place = place.map(|place| (place.dir, place.warnings.len()));
                 assert_eq!(place, expected.map(|dir| (root.join(dir), 0)), "{given:?}");
             };
@@ -342,7 +353,7 @@ mod tests {
         let home = root.parent().unwrap().to_str().unwrap().to_owned();
         let found = |dir: &str, trusted: bool| {
             let project = project(&root, &format!("dir: '{dir}'"), trusted);
-            let sources = Sources { user: &user(""), project: Some(&project) };
+            let sources = Sources { user: &user(""), project: Some(project.cache()) };
             let place = place(sources, &vars(&[("HOME", &home)])).unwrap().unwrap();
             (place.dir, place.warnings.iter().map(|w| w.code.to_string()).collect::<Vec<_>>().concat())
         };
@@ -361,7 +372,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let size = |cache: &str, trusted: bool, given: &[(&str, &str)]| {
             let project = project(temp.path(), cache, trusted);
-            let sources = Sources { user: &user(""), project: Some(&project) };
+            let sources = Sources { user: &user(""), project: Some(project.cache()) };
             let home = [("KILN_CACHE_DIR", "/c")];
             let place = place(sources, &vars(&[&home[..given.len().min(1)], given].concat())).unwrap();
             place.map(|place| (place.max_size, place.warnings.len()))
@@ -377,7 +388,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let at = |url: &str, trusted: bool| {
             let project = project(temp.path(), &format!("url: '{url}'"), trusted);
-            let sources = Sources { user: &user(""), project: Some(&project) };
+            let sources = Sources { user: &user(""), project: Some(project.cache()) };
             place(sources, &vars(&[("KILN_CACHE_DIR", "/c")])).unwrap().unwrap()
         };
         let shared = std::path::absolute("/c").unwrap();
@@ -386,7 +397,8 @@ mod tests {
         assert!(a.dir != b.dir && a.dir == at("https://a", false).dir);
         assert_eq!((a.dir.parent(), a.max_size), (Some(&*shared.join("untrusted")), UNTRUSTED_MAX_SIZE));
         let project = project(temp.path(), "dir: own, url: 'https://a'", false);
-        let own = place(Sources { user: &user(""), project: Some(&project) }, &vars(&[])).unwrap().unwrap();
+        let own =
+            place(Sources { user: &user(""), project: Some(project.cache()) }, &vars(&[])).unwrap().unwrap();
         assert_eq!(own.dir.file_name(), Some(OsStr::new("own")));
     }
 

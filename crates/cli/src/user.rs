@@ -1,7 +1,7 @@
 //! The user's own configuration directory, which no project can write to: `config.yml` and the list of trusted projects.
 
-use crate::store::Var;
-use ::assetc::config::user::{FILE_NAME, UserConfig};
+use crate::environment::Var;
+use kiln_config::user::{FILE_NAME, UserConfig};
 use kiln_kit::Diag;
 use std::path::PathBuf;
 

@@ -54,7 +54,7 @@ fn uses(manifest: &str, table: &str, optional: bool) -> BTreeSet<String> {
     let lines = lines.filter(|line| line.contains("optional = true") == optional);
     let names = lines.filter_map(|line| line.split(['.', ' ', '=']).next());
     let folder = |name: &str| match name {
-        "assetc" | "pak" | "unity-assetdb" => Some(name.to_owned()),
+        "assetc" => Some(name.to_owned()),
         name => name.strip_prefix("kiln-").map(str::to_owned),
     };
     names.filter_map(folder).collect()
@@ -76,8 +76,12 @@ fn the_layers_are_those_of_the_architecture() {
         let added = uses(&text, "dependencies", true);
         real.insert(name.clone(), uses(&text, "dependencies", false));
         if !added.is_empty() {
-            // Features add the baker of a library that also reads, or further servers to the command line.
-            let feature = if name == "cli" { "servers" } else { "bake" };
+            let feature = match name.as_str() {
+                "assetc" => "cli",
+                "cli" => "cache",
+                "format" => "tools",
+                _ => "bake",
+            };
             real.insert(format!("{name}[{feature}]"), added);
         }
     }

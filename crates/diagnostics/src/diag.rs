@@ -52,7 +52,7 @@ impl Diag {
     /// Sets the file.
     #[must_use]
     pub fn path(mut self, path: impl fmt::Display) -> Diag {
-        self.path = Some(path.to_string());
+        self.path = non_empty(path.to_string());
         self
     }
 
@@ -66,16 +66,21 @@ impl Diag {
     /// Sets the place in the file.
     #[must_use]
     pub fn at(mut self, at: impl fmt::Display) -> Diag {
-        self.at = Some(at.to_string());
+        self.at = non_empty(at.to_string());
         self
     }
 
     /// Sets the remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Diag {
-        self.hint = Some(hint.into());
+        self.hint = non_empty(hint.into());
         self
     }
+}
+
+/// An empty string is as good as none.
+fn non_empty(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
 }
 
 /// `error[code]: path:at: message (hint)`, on one line, with every part [printable].

@@ -1,29 +1,18 @@
 //! A server that keeps cache entries for many machines.
 //!
-//! [`Remote`] is the interface of a server; [`Http`] and [`Redis`] are always built in. `tier.rs` adds what one run needs
+//! [`Remote`] is the interface of a server; the crate `kiln-remote-cache` implements it. `tier.rs` adds what one run needs
 //! around it: circuit breakers, damaged objects, and the time that it may cost. The reader checks everything that comes
 //! from a server before it is used.
 
 mod address;
 mod breaker;
-mod budget;
-mod connection;
-mod credentials;
 mod damage;
-mod http;
-mod http_client;
-mod options;
-mod redis;
+mod limits;
 mod tier;
 mod upload;
 
 pub use address::{Address, BadAddress, Scheme};
-pub use budget::{DeadlineBudget, STALL_DEADLINE};
-pub use credentials::Credentials;
-pub use http::Http;
-pub use http_client::{Client, Request, RequestBody, Response, ResponseBody};
-pub use options::{ClientOptions, RemoteLimits};
-pub use redis::Redis;
+pub use limits::{RemoteLimits, STALL_DEADLINE};
 pub(crate) use tier::{Lane, Tier};
 pub(crate) use upload::{Job, Source, Uploads};
 

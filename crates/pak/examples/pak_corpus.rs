@@ -1,7 +1,7 @@
 //! Bakes every glTF file below a folder as one mesh, and counts its triangles by a reading of its own.
 //!
 //! ```text
-//! cargo run --release -p pak --features bake --example pak_corpus -- <folder>
+//! cargo run --release -p kiln-pak --features bake --example pak_corpus -- <folder>
 //! ```
 #![allow(clippy::print_stdout, reason = "it is a program")]
 

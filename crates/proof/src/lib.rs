@@ -6,3 +6,4 @@ pub mod contents;
 #[cfg(target_os = "linux")]
 pub mod faults;
 pub mod random;
+pub mod room;

@@ -1,7 +1,7 @@
 //! What an engine does with a pack: maps it, uploads meshes and textures as they lie, and draws every model of it.
 //!
 //! ```sh
-//! cargo run --release -p kiln-cli --bin assetc -- -C examples/showcase --pack
+//! cargo run --release -p assetc -- -C examples/showcase --pack
 //! cargo run --manifest-path examples/viewer/Cargo.toml -- examples/showcase/runtime/desktop.hpack view.png
 //! ```
 //!

@@ -7,17 +7,13 @@
 //! a warning with the likely spelling.
 
 mod cache;
-mod confine;
-mod file;
 mod init;
 mod parse;
 mod resolve;
 mod roots;
 mod settings;
 pub mod trust;
-pub mod user;
 mod values;
-pub(crate) mod yaml;
 
 use std::path::{Path, PathBuf};
 
@@ -38,8 +34,10 @@ pub use values::{
     Mips, Optimize, Pixels, Quality, Share, Supercompress, Tangents, Target,
 };
 
+use kiln_config::nodes::Text;
+use kiln_config::yaml::At;
+use kiln_config::{file, yaml};
 use resolve::Layers;
-use yaml::At;
 
 /// The name of the file.
 pub const FILE_NAME: &str = "assetc.yml";
@@ -99,13 +97,6 @@ pub enum Manifest {
     Textures,
     /// Every file that the build writes.
     All,
-}
-
-/// A text from the file and its place.
-#[derive(Clone, Debug)]
-struct Text {
-    text: String,
-    at: At,
 }
 
 impl Config {

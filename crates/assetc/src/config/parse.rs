@@ -9,9 +9,10 @@ use kiln_kit::{Code, Diag};
 
 use super::resolve::{Layers, Rule};
 use super::settings::{KEYS, Overlay, SECTIONS};
-use super::yaml::{self, Entry, Node, Scalar, Value, excerpt};
-use super::{Config, Manifest, Preset, Text};
+use super::{Config, Manifest, Preset};
 use crate::tools::Tool;
+use kiln_config::nodes::{bad, entries, text, truth};
+use kiln_config::yaml::{self, Entry, Node, Value, excerpt};
 use kiln_kit::nearest;
 
 /// The keys of the top level.
@@ -19,7 +20,7 @@ pub(super) const TOP: &[&str] =
     &["input", "output", "pack", "preset", "manifest", "embed", "tools", "cache", "default", "presets"];
 
 pub(super) fn parse(text: &str, name: &str) -> Result<Config, Diag> {
-    let mut reader = Reader { name, layered: true, warnings: Vec::new() };
+    let mut reader = Reader { name, warnings: Vec::new() };
     let mut config = Config { name: name.into(), ..Config::built_in(Path::new("")) };
     if let Some(root) = yaml::parse(text)? {
         reader.top(&root, &mut config)?;
@@ -30,8 +31,6 @@ pub(super) fn parse(text: &str, name: &str) -> Result<Config, Diag> {
 
 pub(super) struct Reader<'a> {
     pub(super) name: &'a str,
-    /// Whether the file has the layers of settings that `assetc.yml` has.
-    pub(super) layered: bool,
     pub(super) warnings: Vec<Diag>,
 }
 
@@ -189,11 +188,10 @@ impl Reader<'_> {
         let elsewhere = KEYS.iter().find(|k| k.name == key || k.section == key);
         let layered = || nearest(key, SECTIONS.iter().copied().chain(["rules"]));
         let hint = match (nearest(key, known.clone()), elsewhere) {
-            _ if self.layered && key == "limits" => {
+            _ if key == "limits" => {
                 "limits are the user's: set them in the user's own config.yml, or with --max-pixels, --max-memory and --time-limit".into()
             }
             (Some(near), _) => format!("did you mean '{near}'?"),
-            _ if !self.layered => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
             _ if TOP.contains(&key) => format!("'{key}' is read at the top level"),
             (_, Some(found)) if found.name == key => format!("it belongs under '{}:'", found.section),
             _ if place.is_empty() && (key == "rules" || SECTIONS.contains(&key)) => {
@@ -211,24 +209,6 @@ impl Reader<'_> {
 
     pub(super) fn warn(&mut self, warning: Diag) {
         self.warnings.push(warning.path(self.name));
-    }
-}
-
-/// The entries of a map; none if there is nothing.
-pub(super) fn entries<'n>(node: &'n Node, place: &str) -> Result<&'n [Entry], Diag> {
-    match &node.value {
-        Value::Map(entries) => Ok(entries),
-        Value::Scalar(scalar) if scalar.is_null() => Ok(&[]),
-        _ => Err(bad(node, place, "a map of keys and values")),
-    }
-}
-
-pub(super) fn text(entry: &Entry, place: &str, accepts: &str) -> Result<Text, Diag> {
-    match &entry.node.value {
-        Value::Scalar(scalar) if !scalar.is_null() && !scalar.text.is_empty() => {
-            Ok(Text { text: scalar.text.clone(), at: entry.node.at })
-        }
-        _ => Err(bad(&entry.node, place, accepts)),
     }
 }
 
@@ -256,40 +236,4 @@ fn globs(entry: &Entry) -> Result<Vec<Glob>, Diag> {
         Value::Scalar(scalar) if scalar.is_null() => Ok(vec![]),
         _ => one(&entry.node).map(|glob| vec![glob]),
     }
-}
-
-pub(super) fn truth(entry: &Entry) -> Result<bool, Diag> {
-    use super::values::Value as _;
-    match &entry.node.value {
-        Value::Scalar(scalar) => bool::read(scalar),
-        _ => None,
-    }
-    .ok_or_else(|| bad(&entry.node, &entry.key, &bool::accepts()))
-}
-
-/// A value that its key does not accept.
-pub(super) fn bad(node: &Node, place: &str, accepts: &str) -> Diag {
-    let message = format!("{place} is {}; accepted: {accepts}", node.describe());
-    let hint = match &node.value {
-        Value::Scalar(scalar) => cure(scalar, accepts),
-        _ => String::new(),
-    };
-    Diag::new(Code::ConfigBadValue, message).at(node.at).hint(hint)
-}
-
-/// What to write instead, if that can be guessed.
-fn cure(scalar: &Scalar, accepts: &str) -> String {
-    let word = scalar.text.to_lowercase();
-    let truth = ["yes", "no", "on", "off", "y", "n", "true", "false"].contains(&word.as_str());
-    if truth && accepts.contains("`false`") {
-        return match scalar.plain {
-            true => "use true or false".into(),
-            false => "use true or false, without quotes".into(),
-        };
-    }
-    if !scalar.plain && scalar.text.parse::<f32>().is_ok() {
-        return "remove the quotes".into();
-    }
-    let literals = accepts.split('`').skip(1).step_by(2);
-    nearest(&scalar.text, literals).map(|near| format!("did you mean '{near}'?")).unwrap_or_default()
 }

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 use kiln_kit::{Code, Diag};
 
-use super::confine::{Outside, inside, inside_path, real, tidy};
-use super::trust::CURE;
-use super::{Config, FILE_NAME, Preset, Text};
+use super::{Config, FILE_NAME, Preset};
+use kiln_config::cache::TRUST_HINT;
+use kiln_config::confine::{Outside, inside, inside_path, real, tidy};
+use kiln_config::nodes::Text;
 
 /// Where a build reads and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +70,7 @@ impl Roots {
             config.check_owner()?;
             inside(project, config.input()).map_err(|why| {
                 let message = format!("the input directory '{}' {}", config.input(), why.why);
-                input_said.mark(Diag::new(Code::UntrustedInput, message)).hint(CURE)
+                input_said.mark(Diag::new(Code::UntrustedInput, message)).hint(TRUST_HINT)
             })?;
         }
         let by_user = output.is_some();
@@ -94,7 +95,7 @@ impl Roots {
         if !config.is_trusted() && !by_user {
             let outside = |what: &str, why: &Outside| {
                 let message = format!("{what} '{}' {}", config.output(preset), why.why);
-                let hint = format!("name the output with -o, or {CURE}");
+                let hint = format!("name the output with -o, or {TRUST_HINT}");
                 output_said.mark(Diag::new(Code::UntrustedOutput, message)).hint(hint)
             };
             inside(project, config.output(preset)).map_err(|why| outside("the output directory", &why))?;

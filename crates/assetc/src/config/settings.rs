@@ -8,7 +8,7 @@ use super::values::{
     BlockFormat, Bounded, Characters, Conflict, Cubic, CutOff, Defines, Field, Index, Lambda, Lods, LutDepth,
     Mips, Optimize, Pixels, Quality, Share, Supercompress, Tangents, Target, Value,
 };
-use super::yaml::Scalar;
+use kiln_config::yaml::Scalar;
 
 /// One setting, as data.
 #[derive(Debug)]

@@ -7,10 +7,12 @@
 //! project and a digest of its claims: a claim that is added or changed later has to be admitted again, while all other
 //! settings may change.
 
-use super::confine::{inside, real};
-use super::file::unsafe_reason;
-use super::yaml::{At, excerpt};
-use super::{Config, Preset, Text};
+use super::{Config, Preset};
+use kiln_config::cache::TRUST_HINT;
+use kiln_config::confine::{inside, real};
+use kiln_config::file::unsafe_reason;
+use kiln_config::nodes::Text;
+use kiln_config::yaml::{At, excerpt};
 use kiln_kit::remote::Policy;
 use kiln_kit::store::settings::{CacheDir, CachePolicy};
 use kiln_kit::{Code, Diag, Hash};
@@ -21,9 +23,6 @@ use std::path::{Path, PathBuf};
 
 /// The name of the list in the user's configuration directory.
 pub const FILE_NAME: &str = "trusted";
-
-/// What to do about a setting that needs trust.
-pub(super) const CURE: &str = "run `assetc trust` if you trust this project";
 
 /// Most bytes of a list that are read: some ten thousand projects.
 const MAX_BYTES: u64 = 4 << 20;
@@ -91,7 +90,7 @@ impl Config {
 
     fn claim_cache(&self, claims: &mut Vec<Claim>) {
         let mut claim = |key: &str, value: String, effect| {
-            claims.push(Claim::new(format!("cache.{key}"), value, self.cache_at(key), effect));
+            claims.push(Claim::new(format!("cache.{key}"), value, self.project_cache().place(key), effect));
         };
         let cache = &self.cache;
         if let Some(url) = &cache.url {
@@ -130,7 +129,7 @@ impl Config {
         let names: Vec<String> = self.tools.iter().map(|(name, _)| format!("tools.{name}")).collect();
         let message =
             format!("{} is ignored: the project is not trusted, and builds would run it", names.join(", "));
-        let hint = format!("{CURE}, or name the program in the user's config.yml");
+        let hint = format!("{TRUST_HINT}, or name the program in the user's config.yml");
         Some(Diag::new(Code::UntrustedTools, message).path(&self.name).at(first.at).hint(hint))
     }
 

@@ -9,7 +9,7 @@ pub use self::numbers::{Bounded, CutOff, Index, Lambda, Lods, Mips, Pixels, Shar
 
 use std::collections::BTreeMap;
 
-use super::yaml::Scalar;
+use kiln_config::yaml::Scalar;
 
 /// A type of setting.
 pub(super) trait Value: Clone {

@@ -3,14 +3,13 @@
 //! The user's credentials go to a server that the user named, in the environment or in the user's configuration, or that a
 //! trusted project named. A server that another project names gets none, is only read from, and has to encrypt.
 
-use super::{Sources, Var, bad, text};
+use super::{Sources, bad, text};
 use crate::cache_client;
-use kiln_kit::remote::{
-    Address, BadAddress, ClientOptions, Credentials, Fault, Http, Name, Policy, Redis, Remote, RemoteLimits,
-    Scheme,
-};
+use crate::environment::Var;
+use kiln_kit::remote::{Address, BadAddress, Fault, Name, Policy, Remote, RemoteLimits, Scheme};
 use kiln_kit::store::settings::CachePolicy;
 use kiln_kit::{Code, Diag};
+use kiln_remote_cache::{ClientOptions, Credentials, Http, Redis};
 use std::time::Duration;
 
 /// A server, who we are to it, and what it is used for.
@@ -37,12 +36,12 @@ pub(super) fn choose(
 ) -> Result<Option<Server>, Diag> {
     let named = text(var, "KILN_CACHE_URL")?.or_else(|| sources.pick(|cache| cache.url.clone()));
     let stranger = sources.untrusted().filter(|_| named.is_none());
-    let Some(url) = named.or_else(|| stranger.and_then(|project| project.cache().url.clone())) else {
+    let Some(url) = named.or_else(|| stranger.and_then(|project| project.settings.url.clone())) else {
         return Ok(None);
     };
     let Some(policy) = policy(sources, stranger.is_some(), var, warnings)? else { return Ok(None) };
-    if let Some(project) = stranger.filter(|project| project.is_foreign()) {
-        warnings.push(project.ignored_cache_key("url", "the file belongs to another user"));
+    if let Some(project) = stranger.filter(|project| project.is_foreign) {
+        warnings.push(project.ignored_key("url", "the file belongs to another user"));
         return Ok(None);
     }
     let plain = match truth(var, "KILN_CACHE_ALLOW_HTTP")? {
@@ -54,7 +53,7 @@ pub(super) fn choose(
         (Ok(address), _) => address,
         (Err(BadAddress::Plain), Some(project)) => {
             let why = "its connections are not encrypted, which takes KILN_CACHE_ALLOW_HTTP=1 or `allow_http` in your config.yml";
-            warnings.push(project.ignored_cache_key("url", why));
+            warnings.push(project.ignored_key("url", why));
             return Ok(None);
         }
         (Err(why), _) => {
@@ -84,7 +83,7 @@ pub(super) fn choose(
              set KILN_CACHE_URL, or run `assetc trust`"
         );
         let warn = |message: String| {
-            project.at_cache_key("url", Diag::new(Code::UntrustedCredentials, message).hint(&*hint))
+            project.at_key("url", Diag::new(Code::UntrustedCredentials, message).hint(&*hint))
         };
         // A bucket is hardly ever open to all, and what its client finds in the environment is hard to foresee.
         if is_bucket {
@@ -120,9 +119,9 @@ fn policy(
     };
     let chosen = chosen.or_else(|| {
         let project = sources.untrusted()?;
-        let policy = project.cache().policy?;
+        let policy = project.settings.policy?;
         if policy == CachePolicy::Use(Policy::Write) {
-            warnings.push(project.ignored_cache_key("policy", "it would send results to a server"));
+            warnings.push(project.ignored_key("policy", "it would send results to a server"));
             return None;
         }
         Some(policy)
@@ -179,15 +178,14 @@ impl Server {
             Scheme::Http => return Box::new(Http::with_options(address, credentials, options)),
             Scheme::Redis => return Box::new(Redis::with_options(address, credentials, options)),
             #[cfg(feature = "reapi")]
-            Scheme::Grpc => {
-                kiln_remote::Reapi::new(address, credentials.as_ref(), &options).map(|r| Box::new(r) as _)
-            }
+            Scheme::Grpc => kiln_remote_cache::Reapi::new(address, credentials.as_ref(), &options)
+                .map(|r| Box::new(r) as _),
             #[cfg(feature = "object-store")]
             Scheme::S3 | Scheme::Gcs | Scheme::Azure => {
                 let vars = std::env::vars_os();
                 let vars = vars
                     .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-                kiln_remote::Bucket::new(address, vars, self.plain, options).map(|b| Box::new(b) as _)
+                kiln_remote_cache::Bucket::new(address, vars, self.plain, options).map(|b| Box::new(b) as _)
             }
             #[cfg(not(feature = "reapi"))]
             Scheme::Grpc => Err("this program was built without the feature reapi".to_owned()),
@@ -244,7 +242,7 @@ mod tests {
     ) -> Result<(Option<Server>, Vec<String>), Diag> {
         let temp = tempfile::tempdir().unwrap();
         let (project, user, mut warnings) = (project(temp.path(), cache, trusted), user(users), Vec::new());
-        let sources = Sources { user: &user, project: Some(&project) };
+        let sources = Sources { user: &user, project: Some(project.cache()) };
         let server = choose(sources, &vars(given), &mut warnings)?;
         Ok((
             server,

@@ -29,7 +29,12 @@ impl Tools {
         fs::create_dir_all(to).map_err(|e| format!("{}: {e}", to.display()))?;
         let copy = |name: &str| {
             let (source, target) = (from.join(name), to.join(name));
-            let told = |e| format!("{}: {e}; build it with: cargo build -p kiln-cli", source.display());
+            let told = |e| {
+                format!(
+                    "{}: {e}; build it with: cargo build -p assetc -p kiln-pak -p kiln-unity-assetdb --features kiln-pak/cli",
+                    source.display()
+                )
+            };
             fs::copy(&source, &target).map(|_| target).map_err(told)
         };
         Ok(Tools { assetc: copy("assetc")?, pak: copy("pak")?, unity: copy("unity-assetdb")? })

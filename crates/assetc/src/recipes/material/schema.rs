@@ -4,7 +4,7 @@
 //! a file without a material, and one that mixes the short form with the long one.
 
 use crate::config::nearest;
-use crate::config::yaml::{self, Entry, Node, Value};
+use kiln_config::yaml::{self, Entry, Node, Value};
 use kiln_ir::{AlphaMode, Material, Slot};
 use kiln_kit::{Code, Diag};
 

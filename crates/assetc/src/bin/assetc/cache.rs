@@ -1,0 +1,85 @@
+//! `assetc cache`: what the store of results holds, and how it is made smaller.
+
+use super::Session;
+use super::args::CacheCommand;
+use kiln_cli::progress::Verbosity;
+use kiln_cli::store::Sources;
+use kiln_cli::voice::OK;
+use kiln_cli::{render, store};
+use kiln_kit::store::settings::parse_size;
+use kiln_kit::{Code, Diag, Json};
+use std::time::SystemTime;
+
+pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Diag> {
+    let config = session.config()?;
+    let user = session.user()?;
+    let Some(place) = store::place(
+        Sources { user: &user, project: Some(config.project_cache()) },
+        &kiln_cli::environment::env,
+    )?
+    else {
+        return Err(Diag::new(
+            Code::CacheOff,
+            "there is no store of results: it is switched off, or has no place",
+        )
+        .hint("name a directory in KILN_CACHE_DIR"));
+    };
+    place.warnings.iter().for_each(|warning| session.say(warning));
+    let kept = place.open("assetc")?;
+    let dir = place.dir.display().to_string();
+    let mut out = session.voice.out();
+    match command {
+        CacheCommand::Stats => {
+            let stats = kept.stats();
+            let idle = stats.oldest.and_then(|at| SystemTime::now().duration_since(at).ok());
+            if session.voice.json {
+                let members = Json::object([
+                    ("dir", dir.into()),
+                    ("records", stats.records.into()),
+                    ("blobs", stats.blobs.into()),
+                    ("bytes", stats.bytes.into()),
+                    ("max_bytes", place.max_size.into()),
+                    ("oldest_use_s", idle.map(|idle| idle.as_secs()).into()),
+                ]);
+                out.line(&members.to_string());
+                return Ok(OK);
+            }
+            out.line(&format!(
+                "{dir}: {}, {}, {} of {}",
+                render::count(stats.records, "record", "records"),
+                render::count(stats.blobs, "file", "files"),
+                render::size(stats.bytes),
+                render::size(place.max_size),
+            ));
+            if let Some(idle) = idle {
+                let days = (idle.as_secs() / 86_400) as usize;
+                out.line(&format!("the oldest was last used {} ago", render::count(days, "day", "days")));
+            }
+        }
+        CacheCommand::Gc { max_size, dry_run } => {
+            let max = match max_size {
+                Some(text) => parse_size(text).ok_or_else(|| {
+                    Diag::new(Code::Usage, format!("--max-size is '{text}'; accepted: a size such as 500 MB"))
+                })?,
+                None => place.max_size,
+            };
+            let swept = kept.sweep(max, *dry_run);
+            if session.voice.json {
+                let members = Json::object([
+                    ("dir", dir.into()),
+                    ("removed", swept.removed.into()),
+                    ("freed", swept.freed.into()),
+                    ("left", swept.left.into()),
+                    ("dry_run", (*dry_run).into()),
+                ]);
+                out.line(&members.to_string());
+            } else if session.voice.verbosity > Verbosity::Quiet {
+                let verb = if *dry_run { "would remove" } else { "removed" };
+                let (files, freed) =
+                    (render::count(swept.removed, "file", "files"), render::size(swept.freed));
+                out.line(&format!("{dir}: {verb} {files}, {freed}; {} left", render::size(swept.left)));
+            }
+        }
+    }
+    Ok(OK)
+}

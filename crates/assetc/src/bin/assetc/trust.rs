@@ -1,0 +1,110 @@
+//! `assetc trust`: which projects may name programs, servers and directories outside themselves.
+
+use super::Session;
+use super::args::TrustArgs;
+use ::assetc::config::Config;
+use ::assetc::config::trust::{Claim, FILE_NAME, TrustList};
+use kiln_cli::progress::Verbosity;
+use kiln_cli::voice::OK;
+use kiln_cli::{render, user};
+use kiln_kit::{Code, Diag, Json};
+
+/// Returns whether the environment trusts the project, as CI does.
+pub(super) fn by_environment() -> Result<bool, Diag> {
+    let value = kiln_cli::environment::env("KILN_TRUST");
+    match value.as_deref().map(|value| value.to_string_lossy()).as_deref() {
+        None | Some("0" | "false") => Ok(false),
+        Some("1" | "true") => Ok(true),
+        Some(other) => {
+            Err(Diag::new(Code::TrustVariable, format!("KILN_TRUST is '{other}'; accepted: 1, 0"))
+                .hint("correct the variable of the environment, or unset it"))
+        }
+    }
+}
+
+/// Returns whether the user trusts a project. A list that cannot be used is a warning.
+pub(super) fn is_trusted(session: &Session, config: &Config) -> Result<bool, Diag> {
+    if session.trust {
+        return Ok(true);
+    }
+    // Most projects have nothing that takes trust, and nobody has to read a list for them.
+    if config.claims().is_empty() && !config.is_foreign() {
+        return Ok(false);
+    }
+    Ok(list()?.is_some_and(|list| list.trusts(config)))
+}
+
+pub(super) fn trust(session: &Session, args: &TrustArgs) -> Result<u8, Diag> {
+    let list = list().map_err(|mut diag| {
+        // A build ignores such a list with a warning; here it is what the command is about.
+        if diag.code == Code::UserFileUnsafe {
+            diag.code = Code::TrustListUnsafe;
+        }
+        diag
+    })?;
+    let mut list = list.ok_or_else(|| {
+        Diag::new(Code::Directory, "there is no directory for the user's configuration")
+            .hint("name one in KILN_CONFIG_DIR")
+    })?;
+    let mut out = session.voice.out();
+    if args.list {
+        match session.voice.json {
+            true => out.line(&Json::object([("trusted", Json::list(list.projects()))]).to_string()),
+            false => list.projects().for_each(|project| out.line(project)),
+        }
+        return Ok(OK);
+    }
+    let config = Config::discover(&session.dir)?;
+    let project = config.project().display().to_string();
+    let quiet = session.voice.verbosity == Verbosity::Quiet;
+    if args.revoke {
+        let revoked = list.remove(&config);
+        if revoked {
+            list.save()?;
+        }
+        if session.voice.json {
+            out.line(&Json::object([("project", project.into()), ("revoked", revoked.into())]).to_string());
+        } else if !quiet {
+            let what = if revoked { "is trusted no longer" } else { "was not trusted" };
+            out.line(&format!("{} {what}", render::printable(&project)));
+        }
+        return Ok(OK);
+    }
+    let claims = config.claims();
+    let recorded = !claims.is_empty() || config.is_foreign();
+    if recorded {
+        list.add(&config);
+        list.save()?;
+    }
+    if session.voice.json {
+        let claim = |claim: &Claim| {
+            Json::object([
+                ("key", claim.key.as_str().into()),
+                ("value", claim.value.as_str().into()),
+                ("at", claim.at.as_str().into()),
+                ("effect", claim.effect.into()),
+            ])
+        };
+        let settings = Json::list(claims.iter().map(claim));
+        let members = [("project", project.into()), ("trusted", recorded.into()), ("settings", settings)];
+        out.line(&Json::object(members).to_string());
+    } else if !quiet {
+        let project = render::printable(&project);
+        out.line(&match recorded {
+            true => format!("{project} is trusted until one of these settings changes:"),
+            false => format!("{project} has no setting that needs trust; nothing was recorded"),
+        });
+        for Claim { key, value, effect, .. } in &claims {
+            out.line(&format!(
+                "  {key}: {} {}",
+                render::printable(value),
+                out.style.faint(&format!("({effect})"))
+            ));
+        }
+    }
+    Ok(OK)
+}
+
+fn list() -> Result<Option<TrustList>, Diag> {
+    user::config_dir(&kiln_cli::environment::env).map(|dir| TrustList::load(&dir.join(FILE_NAME))).transpose()
+}

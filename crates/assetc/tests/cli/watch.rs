@@ -1,0 +1,431 @@
+//! `assetc watch`, while sources come, change, move, break and go.
+//!
+//! Nothing here depends on how fast anything is: tests wait for what has to come, for as long as a minute and more.
+
+use crate::project::{Project, picture};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// The example of a client.
+#[allow(dead_code, reason = "its main function, too")]
+#[path = "../../examples/hot_reload.rs"]
+mod hot_reload;
+
+const LONG: Duration = Duration::from_secs(120);
+
+/// A watch that runs, and the lines it says.
+struct Watching<'a> {
+    project: &'a Project,
+    child: Child,
+    lines: Receiver<Value>,
+}
+
+impl Watching<'_> {
+    /// Starts one that speaks JSON.
+    fn start<'a>(project: &'a Project, args: &[&str]) -> Watching<'a> {
+        let mut command = project.command(&["watch", "--json", "-v"]);
+        let errors = fs::File::create(project.path("stderr")).unwrap();
+        let child = command.args(args).stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
+        let (sender, lines) = channel();
+        let mut watching = Watching { project, child, lines };
+        let stdout = BufReader::new(watching.child.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                let _ = sender.send(serde_json::from_str(&line).unwrap());
+            }
+        });
+        watching
+    }
+
+    /// Starts one that speaks to a person; all it says is in one file, as on a terminal.
+    fn start_plain(project: &Project) -> Watching<'_> {
+        let said = fs::File::create(project.path("stderr")).unwrap();
+        let mut command = project.command(&["watch"]);
+        let child = command.stdout(said.try_clone().unwrap()).stderr(said).spawn().unwrap();
+        Watching { project, child, lines: channel().1 }
+    }
+
+    fn errors(&self) -> String {
+        String::from_utf8_lossy(&self.project.read("stderr")).into_owned()
+    }
+
+    /// The next line.
+    #[track_caller]
+    fn line(&self) -> Value {
+        self.lines.recv_timeout(LONG).unwrap_or_else(|e| panic!("{e}; it said:\n{}", self.errors()))
+    }
+
+    /// Waits until standard error has these, one after the other.
+    #[track_caller]
+    fn says(&self, texts: &[&str]) {
+        let start = Instant::now();
+        let said = |errors: &str| {
+            texts.iter().try_fold(errors, |rest, text| Some(rest.split_once(text)?.1)).is_some()
+        };
+        while !said(&self.errors()) {
+            assert!(start.elapsed() < LONG, "{texts:?} not in:\n{}", self.errors());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// The lines up to one like this, which has to come.
+    #[track_caller]
+    fn until(&self, mut wanted: impl FnMut(&Value) -> bool) -> Value {
+        loop {
+            let line = self.line();
+            if wanted(&line) {
+                return line;
+            }
+        }
+    }
+
+    /// Waits until the output is what a build from nothing gives.
+    #[track_caller]
+    fn agrees(&self) {
+        let fresh = Project::in_memory();
+        for (path, bytes) in self.project.tree("assets") {
+            fresh.write(&format!("assets/{path}"), bytes);
+        }
+        if self.project.exists("assetc.yml") {
+            fresh.write("assetc.yml", self.project.read("assetc.yml"));
+        }
+        fresh.run(&[]).expect(0);
+        self.becomes(&fresh.tree("runtime"));
+    }
+
+    #[track_caller]
+    fn becomes(&self, wanted: &BTreeMap<String, Vec<u8>>) {
+        let start = Instant::now();
+        let runtime = self.project.path("runtime");
+        let is_there = |there: &mut BTreeMap<String, Vec<u8>>| {
+            collect(&runtime, "", there);
+            there == wanted
+        };
+        while !is_there(&mut BTreeMap::new()) {
+            assert!(start.elapsed() < LONG, "it said:\n{}", self.errors());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Ctrl-C; the exit code.
+    #[cfg(unix)]
+    fn interrupt(&mut self) -> Option<i32> {
+        let kill = format!("kill -INT {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Watching<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether a line lists a path under a name.
+fn lists(line: &Value, name: &str, path: &str) -> bool {
+    line[name].as_array().is_some_and(|paths| paths.iter().any(|p| p == path))
+}
+
+/// All files that are there now, while others come and go.
+fn collect(dir: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        match fs::read(entry.path()) {
+            _ if name == ".assetc-cache" => {}
+            Ok(bytes) => _ = files.insert(format!("{prefix}{name}"), bytes),
+            Err(_) => collect(&entry.path(), &format!("{prefix}{name}/"), files),
+        }
+    }
+}
+
+/// Writes a file at one stroke: no look finds half of it.
+fn put(project: &Project, path: &str, bytes: impl AsRef<[u8]>) {
+    project.write("half", bytes);
+    fs::rename(project.path("half"), project.path(path)).unwrap();
+}
+
+fn project() -> Project {
+    let project = Project::new();
+    project.write("assets/a.png", picture(4, 4, 1)).write("assets/sub/b.png", picture(4, 4, 2));
+    project
+}
+
+#[test]
+fn every_kind_of_edit_is_followed() {
+    let p = project();
+    let watching = Watching::start(&p, &[]);
+    let first = watching.line();
+    assert!(first["ok"] == true && first["build"] == 1, "{first}");
+    assert!(lists(&first, "changed", "a.ktx2") && lists(&first, "changed", "sub/b.ktx2"), "{first}");
+    let changed = |path: &str| _ = watching.until(|line| lists(line, "changed", path));
+    let removed = |path: &str| _ = watching.until(|line| lists(line, "removed", path));
+
+    p.write("assets/a.png", picture(4, 4, 3));
+    changed("a.ktx2");
+    // As many editors write.
+    p.write("assets/.a.png.tmp", picture(4, 4, 4));
+    fs::rename(p.path("assets/.a.png.tmp"), p.path("assets/a.png")).unwrap();
+    changed("a.ktx2");
+    p.write("assets/new/deep/c.png", picture(4, 4, 5));
+    changed("new/deep/c.ktx2");
+    fs::rename(p.path("assets/new"), p.path("assets/old")).unwrap();
+    changed("old/deep/c.ktx2");
+    p.write("assets/old/deep/c.png", picture(4, 4, 6));
+    changed("old/deep/c.ktx2");
+    p.remove("assets/a.png");
+    removed("a.ktx2");
+    p.remove("assets/old");
+    removed("old/deep/c.ktx2");
+    watching.agrees();
+
+    // The whole input goes, and comes back.
+    fs::rename(p.path("assets"), p.path("away")).unwrap();
+    let gone = watching.until(|line| line["ok"] == false);
+    assert!(gone["failed"][0]["message"].as_str().unwrap().contains("assets"), "{gone}");
+    assert!(p.exists("runtime/sub/b.ktx2"), "what is away is not gone");
+    fs::rename(p.path("away"), p.path("assets")).unwrap();
+    watching.until(|line| line["ok"] == true);
+    p.remove("assets").write("assets/d.png", picture(4, 4, 7));
+    changed("d.ktx2");
+    p.write("assets/d.png", picture(4, 4, 8));
+    changed("d.ktx2");
+    watching.agrees();
+}
+
+#[test]
+fn what_failed_is_tried_again_when_it_changed() {
+    let p = project();
+    let watching = Watching::start(&p, &["--interval", "0.1"]);
+    assert_eq!(watching.line()["ok"], true);
+    p.write("assets/bad.png", "no picture");
+    let line = watching.until(|line| line["ok"] == false);
+    assert_eq!(line["failed"][0]["source"], "bad.png");
+    assert!(line["failed"][0]["message"].as_str().unwrap().len() > 5, "{line}");
+    // Others are built meanwhile, and it is still said.
+    p.write("assets/a.png", picture(4, 4, 9));
+    let line = watching.until(|line| lists(line, "changed", "a.ktx2"));
+    assert!(line["ok"] == false && line["failed"][0]["source"] == "bad.png", "{line}");
+    p.write("assets/bad.png", picture(4, 4, 10));
+    let line = watching.until(|line| line["ok"] == true);
+    assert!(lists(&line, "changed", "bad.ktx2") && line["failed"] == serde_json::json!([]), "{line}");
+    watching.agrees();
+}
+
+#[test]
+fn a_person_sees_errors_until_they_are_mended() {
+    let p = project();
+    let watching = Watching::start_plain(&p);
+    let mut story = vec!["built a.png\n", "2 assets: 2 built, 0 cached, 0 failed -> runtime", "watching"];
+    let mut goes_on = |more: &[&'static str]| {
+        story.extend(more);
+        watching.says(&story);
+    };
+    goes_on(&["Ctrl-C ends it\n"]);
+    put(&p, "assets/bad.png", "no picture");
+    goes_on(&["failed bad.png\n", "error[", "bad.png", "3 assets: 0 built, 2 cached, 1 failed", ")\n"]);
+    put(&p, "assets/a.png", picture(4, 4, 9));
+    goes_on(&["built a.png\n", "error[", "bad.png", "3 assets: 1 built, 1 cached, 1 failed", ")\n"]);
+    put(&p, "assets/bad.png", picture(4, 4, 10));
+    goes_on(&["built bad.png\n", "3 assets: 1 built, 2 cached, 0 failed", ")\nmended: no errors left\n"]);
+    put(&p, "assetc.yml", "embed: [\n");
+    goes_on(&["error[", "assetc.yml"]);
+    put(&p, "assetc.yml", "");
+    goes_on(&["3 assets: 0 built, 3 cached, 0 failed", ")\nmended: no errors left\n"]);
+    assert_eq!(watching.errors().matches("watching for changes").count(), 1);
+    assert!(!watching.errors().contains("looked"), "a look that finds nothing is not worth a word");
+}
+
+#[test]
+fn a_warning_is_said_when_it_comes_up() {
+    let p = project();
+    put(&p, "assetc.yml", "odd: 1\n");
+    let watching = Watching::start_plain(&p);
+    watching.says(&["warning[", "odd", "watching for changes"]);
+    put(&p, "assets/a.png", picture(4, 4, 9));
+    watching.says(&["watching for changes", "built a.png", "1 built, 1 cached"]);
+    assert_eq!(watching.errors().matches("warning[").count(), 1, "{}", watching.errors());
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it() {
+    let p = project();
+    let mut child = p.command(&["watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("\"build\":1"));
+    drop(lines);
+    put(&p, "assets/a.png", picture(4, 4, 9));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn the_configuration_is_followed_and_a_broken_one_is_said() {
+    let p = project();
+    p.write("assets/notes.txt", "hello");
+    let watching = Watching::start(&p, &[]);
+    assert_eq!(watching.line()["ok"], true);
+    put(&p, "assetc.yml", "embed: \"*.txt\"\n");
+    watching.until(|line| lists(line, "changed", "notes.txt"));
+    put(&p, "assetc.yml", "embed: [\n");
+    let line = watching.until(|line| line["ok"] == false);
+    assert_eq!(line["failed"][0]["source"], "assetc.yml");
+    put(&p, "assetc.yml", "output: elsewhere\n");
+    let line = watching.until(|line| line["ok"] == true);
+    assert!(lists(&line, "changed", "a.ktx2"), "{line}");
+    assert!(p.exists("elsewhere/a.ktx2") && p.exists("runtime/notes.txt"));
+    p.remove("assetc.yml");
+    watching.until(|line| lists(line, "removed", "notes.txt"));
+}
+
+#[test]
+fn clients_are_told_what_changed() {
+    let p = project();
+    let watching = Watching::start(&p, &["--notify", "0", "--pack"]);
+    let address = watching.line()["listening"].as_str().unwrap().to_owned();
+    watching.until(|line| line["build"] == 1);
+    let connect = || {
+        let mut lines = BufReader::new(TcpStream::connect(&address).unwrap()).lines();
+        move || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() }
+    };
+    let (mut one, mut two) = (connect(), connect());
+    let nothing = serde_json::json!({"build": 1, "ok": true, "changed": [], "removed": [], "failed": []});
+    assert_eq!((one(), two()), (nothing.clone(), nothing));
+    put(&p, "assets/a.png", picture(4, 4, 20));
+    let line = watching.until(|line| lists(line, "changed", "a.ktx2"));
+    assert_eq!(line["changed"], serde_json::json!(["a.ktx2"]), "the manifest has not changed");
+    assert_eq!((&one(), &two()), (&line, &line));
+    drop(one);
+    p.remove("assets/a.png");
+    let line = watching.until(|line| lists(line, "removed", "a.ktx2"));
+    assert_eq!(two(), line);
+    assert!(p.exists("runtime.hpack"));
+}
+
+#[test]
+fn the_client_of_the_example_loads_what_changed() {
+    let p = project();
+    let watching = Watching::start(&p, &["--notify", "0"]);
+    let changes = hot_reload::listen(watching.line()["listening"].as_str().unwrap().to_owned());
+    let next = || changes.recv_timeout(LONG).unwrap_or_else(|e| panic!("{e}; {}", watching.errors()));
+    next();
+    let mut loaded = BTreeMap::new();
+    let name = "assets/sub/ü '.png";
+    put(&p, name, picture(4, 4, 20));
+    let mut wait_for = |wanted: &dyn Fn(&hot_reload::Change) -> bool| {
+        loop {
+            let change = next();
+            hot_reload::apply(&mut loaded, &p.path("runtime"), &change);
+            if wanted(&change) {
+                return loaded.clone();
+            }
+        }
+    };
+    let output = "sub/ü '.ktx2".to_owned();
+    let there = wait_for(&|change| change.changed.contains(&output));
+    assert_eq!(there[&output], p.read(&format!("runtime/{output}")));
+    p.remove(name);
+    let there = wait_for(&|change| change.removed.contains(&output));
+    assert!(!there.contains_key(&output));
+}
+
+/// Every file is written twice, so that there are far more events than a queue of the system takes (16,384 on Linux).
+#[test]
+fn a_burst_of_twenty_thousand_files_loses_none() {
+    const FILES: usize = 20_000;
+    let p = Project::in_memory();
+    p.write("assetc.yml", "embed: \"**\"\n").write("assets/first", "1");
+    let watching = Watching::start(&p, &[]);
+    assert_eq!(watching.line()["ok"], true);
+    for round in ["1", "22"] {
+        for n in 0..FILES {
+            let path = p.path(&format!("assets/{}/{n}", n % 100));
+            if n < 100 && round == "1" {
+                fs::create_dir(path.parent().unwrap()).unwrap();
+            }
+            fs::write(path, round).unwrap();
+        }
+    }
+    let wanted = |n: usize| (format!("{}/{n}", n % 100), b"22".to_vec());
+    let mut files: BTreeMap<_, _> = (0..FILES).map(wanted).collect();
+    files.insert("first".to_owned(), b"1".to_vec());
+    let start = Instant::now();
+    let arrived = |(path, bytes): (&String, &Vec<u8>)| {
+        fs::read(p.path(&format!("runtime/{path}"))).is_ok_and(|there| there == *bytes)
+    };
+    while !files.iter().all(arrived) {
+        assert!(start.elapsed() < LONG, "it said:\n{}", watching.errors());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // And the watch is still awake.
+    p.write("assets/first", "2");
+    watching.until(|line| lists(line, "changed", "first"));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_it_at_rest() {
+    let p = project();
+    let mut watching = Watching::start(&p, &["--notify", "./game.sock"]);
+    watching.until(|line| line["build"] == 1);
+    assert!(p.exists("game.sock"));
+    assert_eq!(watching.interrupt(), Some(0));
+    watching.says(&["\nstopped"]);
+    assert!(!p.exists("game.sock"), "the socket is taken away");
+    watching.agrees();
+    // A failure is no other way to end.
+    p.write("assets/a.png", "no picture");
+    let mut watching = Watching::start(&p, &[]);
+    assert_eq!(watching.line()["ok"], false);
+    assert_eq!(watching.interrupt(), Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_it_in_the_middle_of_a_build() {
+    let p = Project::in_memory();
+    for n in 0..60 {
+        p.write(&format!("assets/{n}.png"), picture(256, 256, n));
+    }
+    let mut watching = Watching::start(&p, &["-j", "2"]);
+    let start = Instant::now();
+    while !watching.errors().contains("built ") {
+        assert!(start.elapsed() < LONG);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(watching.interrupt(), Some(0), "{}", watching.errors());
+    watching.says(&["\nstopped"]);
+    // What is there is whole and the same that it will be.
+    let mut there = BTreeMap::new();
+    collect(&p.path("runtime"), "", &mut there);
+    p.run(&["check"]).expect(0);
+    p.run(&[]).expect(0);
+    watching.agrees();
+    let all = p.tree("runtime");
+    // Only a build that takes longer than it is waited for leaves files behind, which the next one takes away.
+    let late = watching.errors().contains("in the middle");
+    there.retain(|path, _| !(late && path.starts_with(".kiln-")));
+    assert!(there.iter().all(|(path, bytes)| all.get(path) == Some(bytes)), "{:?}", there.keys());
+}
+
+#[test]
+fn flags_that_make_no_sense_are_refused() {
+    let p = project();
+    let refused = |args: &[&str], word: &str| {
+        let ran = p.run(args).expect(2);
+        assert!(ran.stderr.contains(word), "{}", ran.stderr);
+    };
+    refused(&["--verify", "watch"], "--verify");
+    refused(&["watch", "--no-cache"], "--no-cache");
+    refused(&["watch", "--notify", "0.0.0.0:7750"], "other machines");
+    refused(&["watch", "--interval", "0"], "0.1 to 86400");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    refused(&["watch", "--notify", &taken.local_addr().unwrap().to_string()], "error[notify]");
+}

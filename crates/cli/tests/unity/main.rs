@@ -1,5 +1,0 @@
-//! `unity-assetdb` end to end: the real executable on projects made for the purpose.
-
-mod bake;
-mod project;
-mod queries;

@@ -1,0 +1,79 @@
+//! The bytes of a configuration file, whichever it is: bounded, complete, UTF-8. And who may change it.
+
+use crate::yaml::MAX_BYTES;
+use kiln_kit::{Code, Diag};
+use std::fmt::Display;
+use std::fs::Metadata;
+use std::io::Read;
+use std::path::Path;
+
+/// The error about a file, which messages call `name`, that the system does not let us read.
+pub fn unreadable(name: &str, why: &dyn Display) -> Diag {
+    Diag::new(Code::ConfigUnreadable, format!("cannot be read: {why}")).path(name)
+}
+
+/// Reads a file, which messages call `name`.
+pub fn read_text(file: &Path, name: &str) -> Result<String, Diag> {
+    let unreadable = |why: &dyn Display| unreadable(name, why);
+    // A directory cannot be read, and reading a pipe might never end.
+    let meta = std::fs::metadata(file).map_err(|error| unreadable(&error))?;
+    if !meta.is_file() {
+        return Err(unreadable(&"not a file"));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(file)
+        .and_then(|open| open.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
+        .map_err(|error| unreadable(&error))?;
+    // Half of the settings are other settings.
+    if (bytes.len() as u64) < meta.len().min(MAX_BYTES as u64) {
+        return Err(unreadable(&"unexpected end of file"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
+            .iter()
+            .filter(|&&byte| byte == b'\n')
+            .count();
+        Diag::new(Code::ConfigSyntax, "not UTF-8").path(name).at(line).hint("save the file as UTF-8")
+    })
+}
+
+/// Returns whether a file belongs to neither this user nor root. Never on Windows, where a file's owner says little
+/// about who wrote it.
+pub fn is_foreign(meta: &Metadata) -> bool {
+    #[cfg(unix)]
+    return {
+        use std::os::unix::fs::MetadataExt;
+        !matches!(meta.uid(), uid if uid == 0 || uid == rustix::process::geteuid().as_raw())
+    };
+    #[cfg(not(unix))]
+    {
+        let _ = meta;
+        false
+    }
+}
+
+/// Returns a clause that says why a file of the user must not be believed: "belongs to another user". `bits` are the
+/// permissions that nobody but the owner may have. Neither the file nor its directory may be open to others.
+pub fn unsafe_reason(file: &Path, bits: u32) -> Option<String> {
+    let reason = |path: &Path, bits: u32| {
+        let meta = std::fs::metadata(path).ok()?;
+        match () {
+            () if is_foreign(&meta) => Some("belongs to another user"),
+            () if has_mode(&meta, bits) => Some("can be written by others"),
+            () => None,
+        }
+    };
+    let in_directory = || reason(file.parent()?, 0o002).map(|why| format!("lies in a directory that {why}"));
+    reason(file, bits).map(str::to_owned).or_else(in_directory)
+}
+
+/// Returns whether one of these permission bits is set. Never on Windows.
+pub fn has_mode(meta: &Metadata, bits: u32) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::mode(meta) & bits != 0;
+    #[cfg(not(unix))]
+    {
+        let _ = (meta, bits);
+        false
+    }
+}

@@ -1,0 +1,68 @@
+//! Values of a parsed file: maps, strings and booleans, with the diagnostic for what a key does not accept.
+
+use crate::yaml::{At, Entry, Node, Scalar, Value};
+use kiln_kit::{Code, Diag, nearest};
+
+/// A string from a file and its place.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// The string.
+    pub text: String,
+    /// Its place in the file.
+    pub at: At,
+}
+
+/// The entries of a map; none if there is nothing.
+pub fn entries<'n>(node: &'n Node, place: &str) -> Result<&'n [Entry], Diag> {
+    match &node.value {
+        Value::Map(entries) => Ok(entries),
+        Value::Scalar(scalar) if scalar.is_null() => Ok(&[]),
+        _ => Err(bad(node, place, "a map of keys and values")),
+    }
+}
+
+/// The string of an entry, which must not be empty.
+pub fn text(entry: &Entry, place: &str, accepts: &str) -> Result<Text, Diag> {
+    match &entry.node.value {
+        Value::Scalar(scalar) if !scalar.is_null() && !scalar.text.is_empty() => {
+            Ok(Text { text: scalar.text.clone(), at: entry.node.at })
+        }
+        _ => Err(bad(&entry.node, place, accepts)),
+    }
+}
+
+/// The boolean of an entry.
+pub fn truth(entry: &Entry) -> Result<bool, Diag> {
+    let value = match &entry.node.value {
+        Value::Scalar(Scalar { text, plain: true }) => text.parse().ok(),
+        _ => None,
+    };
+    value.ok_or_else(|| bad(&entry.node, &entry.key, "`true`, `false`"))
+}
+
+/// A value that its key does not accept.
+pub fn bad(node: &Node, place: &str, accepts: &str) -> Diag {
+    let message = format!("{place} is {}; accepted: {accepts}", node.describe());
+    let hint = match &node.value {
+        Value::Scalar(scalar) => cure(scalar, accepts),
+        _ => String::new(),
+    };
+    Diag::new(Code::ConfigBadValue, message).at(node.at).hint(hint)
+}
+
+/// What to write instead, if that can be guessed.
+fn cure(scalar: &Scalar, accepts: &str) -> String {
+    let word = scalar.text.to_lowercase();
+    let truth = ["yes", "no", "on", "off", "y", "n", "true", "false"].contains(&word.as_str());
+    if truth && accepts.contains("`false`") {
+        return match scalar.plain {
+            true => "use true or false".into(),
+            false => "use true or false, without quotes".into(),
+        };
+    }
+    if !scalar.plain && scalar.text.parse::<f32>().is_ok() {
+        return "remove the quotes".into();
+    }
+    let literals = accepts.split('`').skip(1).step_by(2);
+    nearest(&scalar.text, literals).map(|near| format!("did you mean '{near}'?")).unwrap_or_default()
+}

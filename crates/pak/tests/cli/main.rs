@@ -1,0 +1,273 @@
+//! The real executable `pak`: every command, what it prints, and how it ends.
+
+#[path = "../../../assetc/tests/untrusted_server/forge.rs"]
+#[allow(dead_code, reason = "tests of assetc use the rest")]
+mod forge;
+mod ownership;
+#[path = "../../../remote-cache/tests/store/server.rs"]
+#[allow(dead_code, reason = "tests of assetc use the rest")]
+mod server;
+mod untrusted_server;
+
+use kiln_proof::contents;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+struct Project(tempfile::TempDir);
+
+impl Project {
+    fn new() -> Project {
+        let project = Project(tempfile::tempdir().unwrap());
+        project.put("pak.toml", "[content]\ncompression = 'zstd'\n[[content.group]]\nassets = ['art/*']\n");
+        project.put("art/red.toml", "[material]\ncolor = '#f00'\n");
+        project.put("art/level.toml", "[scene]\n[[scene.ref]]\nid = 'a'\nmaterials = ['red.toml']\n");
+        project.put("art/notes.txt", "hello ".repeat(1000));
+        project
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    fn pak(&self, args: &[&str]) -> (i32, String, String) {
+        // What other tests baked must not be found here.
+        self.pak_with(args, &[("KILN_CACHE", "off")])
+    }
+
+    fn pak_with(&self, args: &[&str], vars: &[(&str, &str)]) -> (i32, String, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pak"));
+        command.args(args).current_dir(self.0.path()).envs(vars.iter().copied());
+        let output = command.output().unwrap();
+        let Output { status, stdout, stderr } = output;
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (status.code().unwrap_or(-1), text(stdout), text(stderr))
+    }
+
+    /// What a command prints that has to succeed.
+    fn says(&self, args: &[&str]) -> String {
+        let (code, out, err) = self.pak(args);
+        assert_eq!(code, 0, "{args:?}: {err}");
+        out
+    }
+}
+
+#[test]
+fn bake_list_info_verify_and_keys() {
+    let project = Project::new();
+    let said = project.says(&["bake", "pak.toml", "out/a.pak"]);
+    assert!(said.contains("1 asset: 1 baked, 0 cached") && said.contains("written: 3 keys"), "{said}");
+    let said = project.says(&["bake", "pak.toml", "out/a.pak", "-j", "1"]);
+    assert!(said.contains("0 baked, 1 cached") && said.contains("unchanged"), "{said}");
+    project.put("art/notes.txt", "other ".repeat(1000));
+    let (_, _, err) = project.pak(&["bake", "pak.toml", "out/a.pak", "-v"]);
+    assert!(err.contains("art/notes.txt changed"), "{err}");
+
+    let list = project.says(&["list", "out/a.pak"]);
+    let lines: Vec<&str> = list.lines().collect();
+    assert_eq!(lines.len(), 3);
+    assert!(lines[0].starts_with("scene       art/level"), "{list}");
+    assert!(lines[1].starts_with("blob        art/notes.txt") && lines[1].ends_with("zstd"), "{list}");
+    let json = project.says(&["list", "out/a.pak", "--json"]);
+    assert!(json.contains("\"key\":\"art/red\"") && json.contains("\"kind\":\"material\""), "{json}");
+
+    let info = project.says(&["info", "out/a.pak", "art/red"]);
+    assert!(info.contains("double-sided: false"), "{info}");
+    let (code, _, err) = project.pak(&["info", "out/a.pak", "art/rad"]);
+    assert!(code == 2 && err.contains("did you mean \"art/red\"?"), "{err}");
+    assert!(project.says(&["verify", "out/a.pak"]).contains("whole"));
+    assert_eq!(project.says(&["keys", "out/a.pak"]), "art/level\nart/notes.txt\nart/red\n");
+    let rust = project.says(&["keys", "out/a.pak", "--rust"]);
+    assert!(
+        rust.contains("pub mod blob {\n    pub const ART_NOTES_TXT: &str = \"art/notes.txt\";\n}"),
+        "{rust}"
+    );
+}
+
+#[test]
+fn mistakes_and_damage_end_with_one() {
+    let project = Project::new();
+    project.says(&["bake", "pak.toml", "a.pak"]);
+    project.put("art/red.toml", "[material]\ncolour = '#f00'\n");
+    let (code, out, err) = project.pak(&["bake", "pak.toml", "a.pak"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("art/red.toml:2:1") && err.contains("did you mean \"color\"?"), "{err}");
+    assert!(out.contains("a.pak was left as it was"), "{out}");
+    let mut bytes = std::fs::read(project.path("a.pak")).unwrap();
+    let middle = bytes.len() / 3;
+    bytes[middle] ^= 4;
+    project.put("b.pak", &bytes);
+    assert_eq!(project.pak(&["verify", "b.pak"]).0, 1);
+    project.put("c.pak", &bytes[..200]);
+    let (code, _, err) = project.pak(&["list", "c.pak"]);
+    assert!(code == 1 && err.contains("pak-damaged"), "{err}");
+    assert_eq!(project.pak(&["list", "none.pak"]).0, 2);
+    assert_eq!(project.pak(&["bake", "none.toml", "x.pak"]).0, 1);
+}
+
+#[test]
+fn assets_beyond_the_limits_are_errors_that_name_the_flag() {
+    let project = Project::new();
+    // A grey PNG of 3x2 pixels.
+    let mut png = Vec::new();
+    let mut encoder = png::Encoder::new(&mut png, 3, 2);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.write_header().unwrap().write_image_data(&[0; 6]).unwrap();
+    project.put("art/a.png", &png);
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "--no-cache", "--max-pixels", "5"]);
+    assert!(code == 1 && err.contains("image-too-large") && err.contains("--max-pixels 6"), "{err}");
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "--no-cache", "--max-memory", "5K"]);
+    assert!(code == 1 && err.contains("memory-limit") && err.contains("art/notes.txt"), "{err}");
+    let (code, _, err) =
+        project.pak(&["bake", "pak.toml", "a.pak", "--no-cache", "--time-limit", "0.000000001"]);
+    assert!(code == 1 && err.contains("time-limit") && err.contains("art/a.png"), "{err}");
+    project.put("user/config.yml", "limits: {max_pixels: 5}\n");
+    let user = project.path("user");
+    let vars = [("KILN_CACHE", "off"), ("KILN_CONFIG_DIR", user.to_str().unwrap())];
+    let (code, _, err) = project.pak_with(&["bake", "pak.toml", "a.pak", "--no-cache"], &vars);
+    assert!(code == 1 && err.contains("max_pixels is 5"), "{err}");
+    project.says(&["bake", "pak.toml", "a.pak", "--no-cache", "--max-pixels", "6"]);
+}
+
+#[test]
+fn diffs_say_what_changed_and_how_much_a_patch_carries() {
+    let project = Project::new();
+    project.says(&["bake", "pak.toml", "old.pak"]);
+    let said = project.says(&["diff", "old.pak", "old.pak"]);
+    assert!(said.contains("0 keys differ; a patch carries 0"), "{said}");
+    project.put("art/red.toml", "[material]\ncolor = '#0f0'\n");
+    project.put("art/new.bin", [1; 100]);
+    std::fs::remove_file(project.path("art/notes.txt")).unwrap();
+    project.says(&["bake", "pak.toml", "new.pak"]);
+    let (code, said, _) = project.pak(&["diff", "old.pak", "new.pak"]);
+    assert_eq!(code, 1);
+    let words: Vec<&str> = said.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    // The scene shows the material that changed, and is another one with it.
+    assert_eq!(words[..4], ["changed", "added", "removed", "changed"], "{said}");
+    assert!(said.contains("4 keys differ"), "{said}");
+}
+
+#[test]
+fn extracting_stays_inside_the_folder() {
+    let project = Project::new();
+    project.says(&["bake", "pak.toml", "a.pak"]);
+    project.says(&["extract", "a.pak", "out"]);
+    assert_eq!(std::fs::read(project.path("out/art/notes.txt")).unwrap(), "hello ".repeat(1000).as_bytes());
+    assert!(project.path("out/art/level.scene").is_file() && project.path("out/art/red.material").is_file());
+    let files = |dir: &Path| std::fs::read_dir(dir).unwrap().count();
+    let before = files(project.0.path());
+    for key in ["../evil", "/tmp/evil", "a/../../evil", "C:evil", "..\\evil"] {
+        project.put("evil.pak", contents::pak_with(key));
+        let (code, _, err) = project.pak(&["extract", "evil.pak", "out"]);
+        assert!(code == 1 && err.contains("pak-extract"), "{key}: {err}");
+    }
+    assert_eq!(files(project.0.path()), before + 1, "nothing but evil.pak itself");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(project.path("art"), project.path("out/link")).unwrap();
+        project.put("evil.pak", contents::pak_with("link/evil"));
+        assert_eq!(project.pak(&["extract", "evil.pak", "out"]).0, 1);
+        assert!(!project.path("art/evil").exists());
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn extract_refuses_keys_that_are_one_file_on_some_systems() {
+    let project = Project::new();
+    for name in ["stra\u{df}e.txt", "STRASSE.txt", "\u{e9}.txt", "e\u{301}.txt"] {
+        project.put(&format!("art/{name}"), format!("this is {name}").repeat(100));
+    }
+    project.says(&["bake", "pak.toml", "a.pak"]);
+    let (code, _, err) = project.pak(&["extract", "a.pak", "out"]);
+    assert_eq!((code, err.matches("error[pak-extract]").count()), (1, 2), "{err}");
+    for name in ["stra\u{df}e.txt", "STRASSE.txt", "\u{e9}.txt"] {
+        assert!(err.contains(name), "{name}: {err}");
+    }
+    assert!(project.path("out/art/notes.txt").is_file(), "others are extracted");
+    let twins =
+        ["stra\u{df}e.txt", "STRASSE.txt"].map(|name| project.path(&format!("out/art/{name}")).exists());
+    assert_eq!(twins.iter().filter(|there| **there).count(), 1);
+    project.says(&["extract", "a.pak", "one", "art/stra\u{df}e.txt"]);
+    project.says(&["extract", "a.pak", "two", "art/STRASSE.txt"]);
+}
+
+/// What one checkout baked another one finds, and parts make up the whole.
+#[test]
+fn bakes_share_a_store() {
+    let many = || {
+        let project = Project::new();
+        (0..9).for_each(|n| project.put(&format!("art/{n}.txt"), format!("{n} ").repeat(50_000)));
+        project
+    };
+    let alone = many();
+    alone.says(&["bake", "pak.toml", "out/a.pak"]);
+    let expected = std::fs::read(alone.path("out/a.pak")).unwrap();
+    let store = tempfile::tempdir().unwrap();
+    let vars = [("KILN_CACHE_DIR", store.path().to_str().unwrap())];
+    let bake = |project: &Project, more: &[&str]| {
+        let (code, out, err) = project.pak_with(&[&["bake", "pak.toml", "out/a.pak"], more].concat(), &vars);
+        assert_eq!(code, 0, "{err}");
+        out
+    };
+    for part in ["1/2", "2/2"] {
+        let project = many();
+        let said = bake(&project, &["--shard", part]);
+        assert!(said.contains(&format!("shard {part}: ")) && !project.path("out/a.pak").exists(), "{said}");
+    }
+    let whole = many();
+    let said = bake(&whole, &[]);
+    assert!(said.contains("10 assets: 0 baked, 10 fetched, 0 cached"), "{said}");
+    assert!(said.contains("store: 10 of 10 results found"), "{said}");
+    assert_eq!(std::fs::read(whole.path("out/a.pak")).unwrap(), expected);
+    let said = bake(&whole, &["--json"]);
+    assert!(said.contains("\"unchanged\":true") && said.contains("\"asked\":0"), "{said}");
+    // A part in a folder where a pak is leaves it alone, and so do the parts after it.
+    bake(&whole, &["--shard", "1/2"]);
+    assert_eq!(std::fs::read(whole.path("out/a.pak")).unwrap(), expected);
+    let (code, _, err) = whole.pak(&["bake", "pak.toml", "out/a.pak", "--shard", "1/2"]);
+    assert!(code == 2 && err.contains("shard-without-store"), "{err}");
+}
+
+/// On a pipe one would wait without end.
+#[test]
+#[cfg(unix)]
+fn pipes_are_refused() {
+    let pipe = |path: PathBuf| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    let project = Project::new();
+    std::fs::remove_file(project.path("pak.toml")).unwrap();
+    pipe(project.path("pak.toml"));
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak"]);
+    assert!(code == 1 && err.contains("pak.toml: cannot read it: not a regular file"), "{code}: {err}");
+    let project = Project::new();
+    pipe(project.path("a.pak"));
+    assert_eq!(project.pak(&["verify", "a.pak"]).0, 2);
+    let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak"]);
+    assert!(code == 1 && err.contains("error[output-not-regular]: a.pak"), "{code}: {err}");
+}
+
+/// A blob may be larger than memory: it is taken through it piece by piece, and damage shows on the way.
+#[test]
+fn a_damaged_blob_is_not_extracted() {
+    let project = Project::new();
+    project.put("art/notes.txt", "hello ".repeat(1 << 20));
+    project.says(&["bake", "pak.toml", "a.pak"]);
+    project.says(&["extract", "a.pak", "out", "art/notes.txt"]);
+    assert_eq!(
+        std::fs::read(project.path("out/art/notes.txt")).unwrap(),
+        "hello ".repeat(1 << 20).as_bytes()
+    );
+    let mut bytes = std::fs::read(project.path("a.pak")).unwrap();
+    bytes[200] ^= 1;
+    project.put("a.pak", bytes);
+    std::fs::remove_file(project.path("out/art/notes.txt")).unwrap();
+    let (code, _, err) = project.pak(&["extract", "a.pak", "out", "art/notes.txt"]);
+    assert!(code == 1 && err.contains("pak-damaged"), "{code}: {err}");
+    assert!(!project.path("out/art/notes.txt").exists());
+    assert_eq!(std::fs::read_dir(project.path("out/art")).unwrap().count(), 0, "nothing is left behind");
+}

@@ -1,0 +1,76 @@
+//! Results of a pak that a server of the shared cache forges.
+
+use crate::forge::{Result, Stock, forge_kept, put_blob};
+use crate::server::Server;
+use kiln_kit::wire::Writer;
+use kiln_proof::contents;
+use kiln_proof::random::Random;
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Bakes in a directory of its own; returns the pak and what was said.
+fn bake(dir: &Path, vars: &[(&str, &str)]) -> (Vec<u8>, String) {
+    let project = TempDir::new().unwrap();
+    let at = |name: &str| project.path().join(name);
+    std::fs::create_dir(at("art")).unwrap();
+    std::fs::write(
+        at("pak.toml"),
+        "[content]\ncompression = 'zstd'\n[[content.group]]\nassets = ['art/*']\n",
+    )
+    .unwrap();
+    std::fs::write(at("art/notes.txt"), "hello ".repeat(1000)).unwrap();
+    std::fs::write(at("art/wall.png"), contents::picture(&mut Random::new(5), 64, 64)).unwrap();
+    std::fs::write(at("art/wall.toml"), "[bitmap]\nsrc = 'wall.png'\n").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pak"));
+    command.args(["bake", "pak.toml", "a.pak"]).current_dir(project.path()).env_remove("CI");
+    let output = command
+        .env("KILN_CACHE", "on")
+        .env("KILN_CACHE_DIR", dir)
+        .envs(vars.iter().copied())
+        .output()
+        .unwrap();
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    (std::fs::read(at("a.pak")).unwrap(), said)
+}
+
+#[test]
+fn forged_results_of_a_pak_are_misses() {
+    let (server, dir) = (Server::start(), TempDir::new().unwrap());
+    let url = server.url();
+    let (expected, _) = bake(dir.path(), &[("KILN_CACHE_URL", &url), ("CI", "true")]);
+    let honest = server.kept();
+    let (pak, said) = bake(TempDir::new().unwrap().path(), &[("KILN_CACHE_URL", &url)]);
+    assert!(pak == expected && said.contains("0 baked"), "{said}");
+    // A payload that is whole by its own account, and nothing that the asset could be.
+    let forgeries: [fn(&mut Stock, &mut Result); 3] = [
+        |stock, result| {
+            let garbage = vec![0x5a; 1000];
+            let mut w = Writer::new();
+            w.u64(1000);
+            w.u8(0);
+            w.u8(20);
+            w.count(1);
+            w.u64(xxhash_rust::xxh3::xxh3_64(&garbage));
+            w.u32(1000);
+            result.payload = w.finish();
+            result.kept = Some(put_blob(stock, &garbage));
+        },
+        |stock, result| result.outputs.push(("evil".to_owned(), put_blob(stock, b"x"))),
+        |_, result| result.payload.clear(),
+    ];
+    for forgery in forgeries {
+        let mut stock = honest.clone();
+        let count = forge_kept(&mut stock, forgery);
+        assert!(count >= 2, "{count}");
+        server.keep(stock);
+        let dir = TempDir::new().unwrap();
+        let (pak, said) = bake(dir.path(), &[("KILN_CACHE_URL", &url)]);
+        assert!(pak == expected, "{said}");
+        assert!(said.contains("warning[cache-entry-rejected]"), "{said}");
+        let (pak, said) = bake(dir.path(), &[]);
+        assert!(pak == expected && said.contains("0 baked") && !said.contains("warning"), "{said}");
+    }
+}
