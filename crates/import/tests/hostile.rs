@@ -21,6 +21,7 @@ fn holds(bytes: &[u8], extension: &str) {
 /// The pictures in `data/`, and PNGs of every colour type.
 fn all() -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<_> = FILES.iter().map(|(name, bytes)| (name.to_string(), bytes.to_vec())).collect();
+    files.push(("runs.bmp".to_owned(), coded_bitmap()));
     for (colour, depth) in [(0, 2), (0, 16), (2, 8), (3, 4), (4, 8), (6, 16)] {
         for interlaced in [false, true] {
             let mut noise = Noise(7);
@@ -39,6 +40,15 @@ fn all() -> Vec<(String, Vec<u8>)> {
         }
     }
     files
+}
+
+/// A run-length coded BMP with a palette of four colours: a run, a literal, a skip, both ends.
+fn coded_bitmap() -> Vec<u8> {
+    let mut file = b"BM".to_vec();
+    file.extend([0, 0, 70u32, 40, 5, 3, 1 | 8 << 16, 1, 0, 0, 0, 4, 0].map(u32::to_le_bytes).concat());
+    file.extend([[0, 0, 0, 0], [0, 0, 255, 0], [0, 255, 0, 0], [255, 0, 0, 0]].concat());
+    file.extend([2, 1, 0, 3, 2, 3, 1, 0, 0, 0, 0, 2, 2, 0, 3, 2, 0, 0, 0, 1]);
+    file
 }
 
 #[test]
