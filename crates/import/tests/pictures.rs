@@ -294,3 +294,17 @@ fn kinds_of_jpeg_that_nobody_uses_are_refused_by_name() {
     let error = edited(|frame| frame[5..7].fill(0));
     assert_eq!(error.code, Code::ImageCorrupt, "{error}");
 }
+
+/// The texels are those of the `basisu` transcoder.
+#[test]
+fn etc1s_textures_agree_with_another_transcoder() {
+    let files: [(&[u8], &[u8]); 2] = [
+        (include_bytes!("data/etc1s.ktx2"), include_bytes!("data/etc1s.rgba")),
+        (include_bytes!("data/etc1s-alpha.ktx2"), include_bytes!("data/etc1s-alpha.rgba")),
+    ];
+    for (file, texels) in files {
+        let image = image::import(file, "", &Limits::default()).unwrap().value;
+        assert_eq!((image.width(), image.height()), (37, 22));
+        assert!(image.into_rgba8() == texels);
+    }
+}
