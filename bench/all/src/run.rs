@@ -53,21 +53,37 @@ pub fn all(plan: &Plan) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
-/// Where cargo puts what belongs to the workspace at `place`.
+/// The directory in which cargo puts what belongs to the workspace at `place`.
 fn target(place: &Path) -> PathBuf {
     let named = std::env::var_os("CARGO_TARGET_DIR").and_then(|dir| std::path::absolute(dir).ok());
     named.unwrap_or_else(|| place.join("target"))
 }
 
+/// Builds the executables of the tools.
+const TOOLS: [&str; 10] = [
+    "build",
+    "--release",
+    "-p",
+    "assetc",
+    "-p",
+    "kiln-pak",
+    "-p",
+    "kiln-unity-assetdb",
+    "--features",
+    "kiln-pak/cli",
+];
+
 fn build(plan: &Plan, names: &[&str]) -> Result<(), String> {
-    let mut places: Vec<&str> = names.iter().flat_map(|name| tables::workspaces(name)).copied().collect();
-    places.sort_unstable();
-    places.dedup();
-    if places.contains(&"assetc") {
-        cargo(&plan.root, &["build", "--release", "-p", "assetc", "-p", "kiln-pak", "-p", "kiln-unity-assetdb", "--features", "kiln-pak/cli"])?;
+    let mut packages: Vec<&str> = names.iter().flat_map(|name| tables::packages(name)).copied().collect();
+    packages.sort_unstable();
+    packages.dedup();
+    if packages.contains(&"bench-assetc") {
+        cargo(&plan.root, &TOOLS)?;
     }
-    for place in places {
-        cargo(&plan.root.join("bench").join(place), &["build", "--release", "--workspace", "--bins"])?;
+    // One after another: features of crates that two of them use are not united.
+    for package in packages {
+        let profile = tables::profile(package);
+        cargo(&plan.root.join("bench"), &["build", "--profile", profile, "--bins", "-p", package])?;
     }
     Ok(())
 }
@@ -129,14 +145,14 @@ fn table(plan: &Plan, name: &str, rivals: &Rivals) -> Result<Run, String> {
 
 /// What a program prints; it is shown as well.
 fn said(plan: &Plan, table: &str, words: &[String], scratch: &Path) -> Result<String, String> {
-    let places = tables::workspaces(table).iter().map(|place| target(&plan.root.join("bench").join(place)));
-    let program =
-        places.map(|target| target.join("release").join(&words[0])).find(|program| program.exists());
+    let built = target(&plan.root.join("bench"));
+    let places = tables::packages(table).iter().map(|package| built.join(tables::profile(package)));
+    let program = places.map(|place| place.join(&words[0])).find(|program| program.exists());
     let program = program.ok_or_else(|| format!("{} was not built", words[0]))?;
     let mut command = Command::new(program);
     command.args(&words[1..]).current_dir(scratch).stderr(Stdio::inherit());
     command.env("KILN_ASSETC", target(&plan.root).join("release/assetc"));
-    command.env("KILN_PICTURES", target(&plan.root.join("bench/uastc")).join("release/pictures"));
+    command.env("KILN_PICTURES", built.join(tables::profile("uastc-bench")).join("pictures"));
     let done = command.output().map_err(|e| format!("{}: {e}", words[0]))?;
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
     eprint!("{text}");

@@ -19,16 +19,24 @@ pub struct Setting<'a> {
     pub rivals: &'a Rivals,
 }
 
-/// Whose executables a table needs: workspaces below `bench/`, and the tools themselves for the first three.
-pub fn workspaces(table: &str) -> &'static [&'static str] {
+/// The packages whose executables a table needs, and the tools themselves for the first three.
+pub fn packages(table: &str) -> &'static [&'static str] {
     match table {
-        "warm" | "store" => &["assetc"],
-        "cold" => &["assetc", "uastc"],
-        "mesh" => &["mesh"],
-        "unity" => &["unity"],
-        "pak" => &["pak"],
-        "bc7" => &["bc7"],
-        _ => &["uastc"],
+        "warm" | "store" => &["bench-assetc"],
+        "cold" => &["bench-assetc", "uastc-bench"],
+        "mesh" => &["mesh-bench"],
+        "unity" => &["bench-unity"],
+        "pak" => &["bench-pak", "bench-pak-rival"],
+        "bc7" => &["bc7-bench"],
+        _ => &["uastc-bench"],
+    }
+}
+
+/// The profile that a package is built with, which is also the folder of its executables.
+pub fn profile(package: &str) -> &'static str {
+    match package {
+        "bc7-bench" | "mesh-bench" | "uastc-bench" => "lto",
+        _ => "release",
     }
 }
 

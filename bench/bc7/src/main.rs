@@ -1,8 +1,8 @@
 //! Every BC7 encoder on the same images in one run.
 //!
 //! ```text
-//! cargo run --release -- <data> slow       the whole table
-//! cargo run --release -- <data> ours       ours alone
+//! cargo run --profile lto -- <data> slow       the whole table
+//! cargo run --profile lto -- <data> ours       ours alone
 //! ```
 //! Other words: `slow` adds the rival's slowest profile, `quick` takes two images and its fastest, `each` prints every
 //! image, `modes` counts the modes of the blocks, a number is how often everything is repeated.

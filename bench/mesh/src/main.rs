@@ -1,7 +1,7 @@
 //! The mesh path beside gltfpack and meshoptimizer's standard builders, in one run.
 //!
 //! ```text
-//! cargo run --release -- all <folder of glTF models> 'native=gltfpack -noq -i {in} -o {out}' ...
+//! cargo run --profile lto -- all <folder of glTF models> 'native=gltfpack -noq -i {in} -o {out}' ...
 //! ```
 //! Of the models the largest are taken. Each further argument is a program to run beside ours: a name, and a command
 //! with places for the source and the result. A program named with a `+` gets the time of meshoptimizer's tangents on

@@ -1,8 +1,9 @@
 //! Baking and reading paks, side by side with pak 0.7.6 on one corpus, in one run.
 //!
 //! ```text
-//! cargo build --release --workspace --manifest-path bench/pak/Cargo.toml
-//! bench/pak/target/release/bench-pak all [folder]
+//! cargo build --release --manifest-path bench/Cargo.toml -p bench-pak
+//! cargo build --release --manifest-path bench/Cargo.toml -p bench-pak-rival
+//! bench/target/release/bench-pak all [folder]
 //! ```
 //! `quick` instead of `all` takes a sixth of the corpus, once.
 //!

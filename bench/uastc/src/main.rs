@@ -1,8 +1,8 @@
 //! Every UASTC encoder on the same images in one run.
 //!
 //! ```text
-//! cargo run --release -- <data> rdo cpp       the whole table
-//! cargo run --release -- <data> ours          ours alone, quickly
+//! cargo run --profile lto -- <data> rdo cpp       the whole table
+//! cargo run --profile lto -- <data> ours          ours alone, quickly
 //! ```
 //! Other words: `each` prints every image, `rdo` adds the RDO settings, `cpp` the reference in C++, `quick` takes two
 //! images and ours with the fastest reference.

@@ -13,12 +13,11 @@
 mod bmp;
 mod jpeg;
 mod ktx2;
+mod orientation;
 mod png;
 mod tga;
 mod webp;
 
-use ::image::metadata::Orientation;
-use ::image::{DynamicImage, ImageBuffer, ImageDecoder, ImageError};
 use kiln_ir::{Image, Texels};
 use kiln_kit::{Code, Diag, Limits};
 
@@ -198,31 +197,6 @@ fn animated(what: impl std::fmt::Display) -> Diag {
 /// Width, height and texels.
 type Decoded = (u32, u32, Texels);
 
-/// What one of the decoders of the `image` crate gives, if the dimensions that it has read by now are admitted.
-fn decode(decoder: impl ImageDecoder, limits: &Limits) -> Result<Decoded, Diag> {
-    let (width, height) = decoder.dimensions();
-    let size = admit(limits, width, height, 1)?;
-    let colour = decoder.color_type();
-    if colour.bytes_per_pixel() != colour.channel_count() {
-        return Err(unsupported(format!("{colour:?}"), "save it with eight bits a channel"));
-    }
-    let bytes = usize::try_from(decoder.total_bytes()).map_err(corrupt)?;
-    let mut texels = vec![0; size];
-    let samples = texels.get_mut(..bytes).ok_or_else(unfilled)?;
-    decoder.read_image(samples).map_err(explain)?;
-    widen(&mut texels, colour.channel_count().into());
-    Ok((width, height, Texels::Rgba8(texels)))
-}
-
-/// Says what an error of the `image` crate means.
-pub(crate) fn explain(error: ImageError) -> Diag {
-    match error {
-        ImageError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => truncated(e),
-        ImageError::Unsupported(e) => unsupported(e, "save it in a common variant, or as PNG"),
-        e => corrupt(e),
-    }
-}
-
 /// Makes RGBA of grey, grey with alpha, RGB or RGBA samples at the start of the texels, in place: from the last texel
 /// to the first, so that no sample is overwritten before it is read.
 fn widen(texels: &mut [u8], channels: usize) {
@@ -245,27 +219,12 @@ fn rgba<T: Copy>(samples: &[T], opaque: T) -> [T; 4] {
     }
 }
 
-/// The image of what a decoder gave, turned the way its EXIF block (a TIFF header and what follows) says.
-fn upright(picture: Decoded, exif: Option<&[u8]>, warnings: &mut Vec<Diag>) -> Result<Image, Diag> {
-    let (width, height, texels) = picture;
-    let orientation = exif.and_then(Orientation::from_exif_chunk).unwrap_or(Orientation::NoTransforms);
-    if orientation == Orientation::NoTransforms {
-        return whole((width, height, texels));
-    }
-    let tag = orientation.to_exif();
+/// Returns the image of what a decoder gave, upright as its EXIF block (a TIFF header and what follows) says.
+fn upright(decoded: Decoded, exif: Option<&[u8]>, warnings: &mut Vec<Diag>) -> Result<Image, Diag> {
+    let Some(tag) = exif.and_then(orientation::stated) else { return whole(decoded) };
     let message = format!("turned upright as its EXIF orientation {tag} says; other tools may not do so");
     warnings.push(Diag::new(Code::ImageOrientation, message).hint("save it upright and without the tag"));
-    let buffer = match texels {
-        Texels::Rgba8(v) => ImageBuffer::from_raw(width, height, v).map(DynamicImage::ImageRgba8),
-        Texels::Rgba16(v) => ImageBuffer::from_raw(width, height, v).map(DynamicImage::ImageRgba16),
-    };
-    let mut buffer = buffer.ok_or_else(unfilled)?;
-    buffer.apply_orientation(orientation);
-    let (width, height) = (buffer.width(), buffer.height());
-    match buffer {
-        DynamicImage::ImageRgba16(b) => whole((width, height, Texels::Rgba16(b.into_raw()))),
-        b => whole((width, height, Texels::Rgba8(b.into_rgba8().into_raw()))),
-    }
+    whole(orientation::apply(decoded, tag))
 }
 
 /// The image of what a decoder gave; it gave as much as it said, or it lied.

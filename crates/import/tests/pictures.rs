@@ -294,3 +294,70 @@ fn kinds_of_jpeg_that_nobody_uses_are_refused_by_name() {
     let error = edited(|frame| frame[5..7].fill(0));
     assert_eq!(error.code, Code::ImageCorrupt, "{error}");
 }
+
+/// The texels are those of the `basisu` transcoder.
+#[test]
+fn etc1s_textures_agree_with_another_transcoder() {
+    let files: [(&[u8], &[u8]); 2] = [
+        (include_bytes!("data/etc1s.ktx2"), include_bytes!("data/etc1s.rgba")),
+        (include_bytes!("data/etc1s-alpha.ktx2"), include_bytes!("data/etc1s-alpha.rgba")),
+    ];
+    for (file, texels) in files {
+        let image = image::import(file, "", &Limits::default()).unwrap().value;
+        assert_eq!((image.width(), image.height()), (37, 22));
+        assert!(image.into_rgba8() == texels);
+    }
+}
+
+/// A KTX 2.0 file with one level of UASTC blocks, under a supercompression scheme.
+fn uastc_file(width: u32, height: u32, scheme: u32, level: &[u8], unpacked: usize) -> Vec<u8> {
+    const UASTC: u32 = 166;
+    let mut file = b"\xABKTX 20\xBB\r\n\x1A\n".to_vec();
+    let (start, descriptor) = (80 + 24, 44);
+    let header = [0, 1, width, height, 0, 0, 1, 1, scheme, start, descriptor, 0, 0, 0, 0, 0, 0];
+    file.extend(header.map(u32::to_le_bytes).concat());
+    let index = [u64::from(start + descriptor), level.len() as u64, unpacked as u64];
+    file.extend(index.map(u64::to_le_bytes).concat());
+    file.extend([descriptor, 0, 0, UASTC, 0, 0, 0, 0, 0, 0, 0].map(u32::to_le_bytes).concat());
+    file.extend(level);
+    file
+}
+
+#[test]
+fn uastc_textures_are_decoded_block_by_block() {
+    let (width, height) = (7, 6);
+    let texel = |i: u8| [i.wrapping_mul(37), i, 255 - i, i.wrapping_mul(101)];
+    let sources: Vec<[[u8; 4]; 16]> =
+        (0..4u8).map(|block| std::array::from_fn(|i| texel(block * 16 + i as u8))).collect();
+    let blocks: Vec<[u8; 16]> =
+        sources.iter().map(|texels| kiln_uastc::encode_block(texels, &Default::default())).collect();
+    let level = blocks.concat();
+    let packed = zstd::bulk::compress(&level, 1).unwrap();
+    let decoded: Vec<_> = blocks.iter().map(|block| kiln_uastc::decode_block(block).unwrap()).collect();
+    let at = |x: usize, y: usize| decoded[y / 4 * 2 + x / 4][y % 4 * 4 + x % 4];
+    let wanted: Vec<u8> = (0..42).flat_map(|i| at(i % 7, i / 7)).collect();
+    for (scheme, stored) in [(0, &level), (2, &packed)] {
+        let file = uastc_file(width, height, scheme, stored, level.len());
+        let image = image::import(&file, "", &Limits::default()).unwrap().value;
+        assert_eq!((image.width(), image.height()), (width, height));
+        assert!(image.into_rgba8() == wanted, "scheme {scheme}");
+        for end in 12..file.len() {
+            assert_eq!(
+                image::import(&file[..end], "", &Limits::default()).unwrap_err().code.as_str(),
+                "image-corrupt"
+            );
+        }
+    }
+    // A level that is too short, one that unpacks to another length, a scheme that is not ours, a cubemap.
+    for (scheme, stored, unpacked) in [(0, &level[..48], 48), (2, &packed[..], 48), (3, &level[..], 64)] {
+        let file = uastc_file(width, height, scheme, stored, unpacked);
+        assert_eq!(
+            image::import(&file, "", &Limits::default()).unwrap_err().code.as_str(),
+            "image-corrupt",
+            "{scheme}"
+        );
+    }
+    let mut cubemap = uastc_file(width, height, 0, &level, level.len());
+    cubemap[36] = 6;
+    assert_eq!(image::import(&cubemap, "", &Limits::default()).unwrap_err().code.as_str(), "image-kind");
+}

@@ -5,7 +5,6 @@
 //! base64, and the browser is told to run the page's own script and no other. A damaged file is shown as damaged; the
 //! rest works. The same files give the same bytes. `docs/report.md` has the data that programs may read back.
 
-mod base64;
 mod file;
 mod material;
 mod page;
@@ -89,8 +88,7 @@ pub fn report(files: &Files<'_>, options: &Options) -> Report {
         .par_iter()
         .map(|(path, size)| Looked::new(path, *size, geometry.contains(path), files.read))
         .collect();
-    let spent: u64 =
-        looked.iter().flat_map(|file| &file.geometry).map(|b| base64::encoded_len(b.len() as u64)).sum();
+    let spent: u64 = looked.iter().flat_map(|file| &file.geometry).map(|b| base64_len(b.len() as u64)).sum();
     let cap = choose_cap(&looked, cap, options.max_bytes.saturating_sub(spent));
     let reduced = looked.iter().filter_map(|file| file.shape.as_ref());
     let reduced = reduced.filter(|(shape, _)| shape.width.max(shape.height) > cap).count();
@@ -142,7 +140,7 @@ fn choose_geometry(files: &Files<'_>, budget: u64) -> (BTreeSet<String>, Vec<Str
         .list
         .iter()
         .filter(|(path, _)| file::is_geometry(path))
-        .map(|(path, size)| (base64::encoded_len(*size), path.as_str()))
+        .map(|(path, size)| (base64_len(*size), path.as_str()))
         .collect();
     all.sort_unstable();
     let mut spent = 0u64;
@@ -157,6 +155,11 @@ fn choose_geometry(files: &Files<'_>, budget: u64) -> (BTreeSet<String>, Vec<Str
         count(left, "mesh or animation file is", "meshes and animation files are")
     );
     (chosen, if left > 0 { vec![note] } else { vec![] })
+}
+
+/// The length of so many bytes as base64.
+fn base64_len(bytes: u64) -> u64 {
+    bytes.div_ceil(3).saturating_mul(4)
 }
 
 /// The largest side of pictures, at most `cap`, with which they fit. A texel is taken to cost a byte, and three

@@ -3,8 +3,9 @@
 //! The script and the style are allowed by their hashes. So markup that came in by way of a name, were it ever to get
 //! past the escaping, could neither run a script nor load anything.
 
-use crate::base64;
 use crate::since::DATA;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use kiln_kit::Json;
 use sha2::{Digest, Sha256};
 
@@ -32,7 +33,7 @@ impl Blobs {
     /// Adds bytes, and gives the number that they are found under.
     pub(crate) fn add(&mut self, bytes: &[u8]) -> usize {
         self.html += &format!("<script type=\"text/plain\" id=\"b{}\">", self.count);
-        base64::encode(bytes, &mut self.html);
+        BASE64_STANDARD.encode_string(bytes, &mut self.html);
         self.html += "</script>\n";
         self.count += 1;
         self.count - 1
@@ -84,7 +85,7 @@ fn harmless(data: &Json) -> String {
 /// How a policy names a script or a style.
 fn source(text: &str) -> String {
     let mut out = "sha256-".to_owned();
-    base64::encode(&Sha256::digest(text.as_bytes()), &mut out);
+    BASE64_STANDARD.encode_string(Sha256::digest(text.as_bytes()), &mut out);
     out
 }
 

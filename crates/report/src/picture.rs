@@ -197,16 +197,10 @@ static HALVES: LazyLock<(Vec<u8>, Vec<u8>)> = LazyLock::new(|| {
     (values().map(byte).collect(), values().map(|x| byte(srgb(x.clamp(0.0, 1.0)))).collect())
 });
 
-/// A half float; what is no number is 0.
+/// The value of a half float; what is no number is 0.
 fn half(bits: u16) -> f32 {
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
-    let size = match exponent {
-        0 => fraction * libm::exp2f(-24.0),
-        31 if fraction == 0.0 => f32::INFINITY,
-        31 => 0.0,
-        _ => (fraction + 1024.0) * libm::exp2f((exponent - 25) as f32),
-    };
-    if bits >> 15 == 0 { size } else { -size }
+    let value = half::f16::from_bits(bits).to_f32();
+    if value.is_nan() { 0.0 } else { value }
 }
 
 /// A picture that is filled row by row, each texel the mean of a square.

@@ -8,7 +8,7 @@ use std::time::Instant;
 use kiln_ir::LightMap;
 use rayon::prelude::*;
 
-use crate::half::half;
+use crate::half::half4;
 use crate::mips::{self, Mips};
 use crate::texel::Texel;
 use crate::{Encoded, Error, Payload, check, supercompress};
@@ -70,8 +70,7 @@ pub(crate) fn halves(texels: &[Texel]) -> Vec<u8> {
 
 fn put_halves(texels: &[Texel], out: &mut [u8]) {
     let put = |(texel, out): (&Texel, &mut [u8; HALVES])| {
-        let values = out.as_chunks_mut().0.iter_mut().zip(texel);
-        values.for_each(|(bytes, value)| *bytes = half(*value).to_le_bytes());
+        out.as_chunks_mut().0.copy_from_slice(&half4(texel));
     };
     texels.par_iter().zip(out.as_chunks_mut().0).with_min_len(4096).for_each(put);
 }

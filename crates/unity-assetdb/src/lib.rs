@@ -21,4 +21,3 @@ mod scalar;
 mod state;
 pub mod store;
 pub mod walk;
-mod xxhash;

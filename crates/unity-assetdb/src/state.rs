@@ -412,5 +412,5 @@ pub(crate) fn mtime_ns(meta: &fs::Metadata) -> i64 {
 
 /// The hash that names are sorted by.
 pub(crate) fn name_hash(name: &str) -> u64 {
-    crate::xxhash::xxh64(name.as_bytes())
+    xxhash_rust::xxh64::xxh64(name.as_bytes(), 0)
 }

@@ -407,70 +407,90 @@ mod tests {
         assert!(matches!(decode(b"UADBIN__\x06\x00\x02").unwrap_err(), StoreError::Damaged(_)));
     }
 
-    /// The real bincode, on types laid out as the document has them.
+    /// A second reader of the layout, written from the specification of bincode 2 (standard configuration): lengths and
+    /// numbers as varints, signed ones zigzag, variants as numbers.
     mod bincode_2 {
         use super::*;
-        use bincode::config::standard;
 
-        #[derive(bincode::Encode, bincode::Decode, PartialEq, Debug)]
-        struct Db {
-            schema_version: u16,
-            script_types: Vec<u128>,
-            entries: Vec<Entry>,
-        }
+        struct Reader<'a>(&'a [u8]);
 
-        #[derive(bincode::Encode, bincode::Decode, PartialEq, Debug)]
-        struct Entry {
-            guid: u128,
-            asset_type: Type,
-            name: Box<str>,
-            sub_assets: Vec<Sub>,
-            hint: Box<str>,
-        }
+        impl Reader<'_> {
+            fn bytes(&mut self, len: usize) -> &[u8] {
+                let (bytes, rest) = self.0.split_at(len);
+                self.0 = rest;
+                bytes
+            }
 
-        #[derive(bincode::Encode, bincode::Decode, PartialEq, Debug)]
-        enum Type {
-            Native(u32),
-            Script(u32),
-        }
+            fn number(&mut self) -> u128 {
+                let (wide, least) = match self.bytes(1)[0] {
+                    byte @ 0..=250 => return byte.into(),
+                    251 => (2, 251),
+                    252 => (4, 1 << 16),
+                    253 => (8, 1 << 32),
+                    254 => (16, 1 << 64),
+                    255 => panic!("no number starts with 255"),
+                };
+                let value =
+                    self.bytes(wide).iter().rev().fold(0, |value, byte| value << 8 | u128::from(*byte));
+                assert!(value >= least, "{value} has a shorter form");
+                value
+            }
 
-        #[derive(bincode::Encode, bincode::Decode, PartialEq, Debug)]
-        struct Sub {
-            file_id: i64,
-            class_id: u32,
-            name: Box<str>,
-        }
+            fn signed(&mut self) -> i64 {
+                let value = self.number() as u64;
+                (value >> 1) as i64 ^ -((value & 1) as i64)
+            }
 
-        fn theirs(db: &AssetDb) -> Db {
-            let sub =
-                |sub: &SubAsset| Sub { file_id: sub.file_id, class_id: sub.class_id, name: sub.name.clone() };
-            let entry = |entry: &AssetEntry| Entry {
-                guid: entry.guid,
-                asset_type: match entry.asset_type {
-                    AssetType::Native(class) => Type::Native(class),
-                    AssetType::Script(index) => Type::Script(index),
-                },
-                name: entry.name.clone(),
-                sub_assets: entry.sub_assets.iter().map(sub).collect(),
-                hint: entry.hint.clone(),
-            };
-            Db {
-                schema_version: SCHEMA_VERSION,
-                script_types: db.script_types.clone(),
-                entries: db.entries.iter().map(entry).collect(),
+            fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> T) -> Vec<T> {
+                let count = self.number();
+                (0..count).map(|_| item(self)).collect()
+            }
+
+            fn string(&mut self) -> Box<str> {
+                let len = self.number() as usize;
+                std::str::from_utf8(self.bytes(len)).unwrap().into()
+            }
+
+            fn entry(&mut self) -> AssetEntry {
+                AssetEntry {
+                    guid: self.number(),
+                    asset_type: match (self.number(), self.number() as u32) {
+                        (0, class) => AssetType::Native(class),
+                        (1, index) => AssetType::Script(index),
+                        (variant, _) => panic!("variant {variant}"),
+                    },
+                    name: self.string(),
+                    sub_assets: self.list(|reader| SubAsset {
+                        file_id: reader.signed(),
+                        class_id: reader.number() as u32,
+                        name: reader.string(),
+                    }),
+                    hint: self.string(),
+                }
             }
         }
 
         fn check(db: &AssetDb) {
-            let ours = encode(db);
-            let body = bincode::encode_to_vec(theirs(db), standard()).unwrap();
-            assert_eq!(ours[8..], body);
-            let (read, len) = bincode::decode_from_slice::<Db, _>(&ours[8..], standard()).unwrap();
-            assert_eq!((read, len), (theirs(db), body.len()));
+            let bytes = encode(db);
+            let mut reader = Reader(&bytes[8..]);
+            assert_eq!(reader.number(), u128::from(SCHEMA_VERSION));
+            let (script_types, entries) = (reader.list(Reader::number), reader.list(Reader::entry));
+            assert_eq!(AssetDb { script_types, entries, ..AssetDb::new() }, *db);
+            assert!(reader.0.is_empty());
         }
 
+        /// Bytes that bincode 2.0.1 wrote for the same rows.
         #[test]
-        fn writes_and_reads_the_same() {
+        fn writes_what_bincode_writes() {
+            assert_eq!(encode(&AssetDb::new()), b"UADBIN__\x06\0\0");
+            let golden = [
+                &b"UADBIN__\x06\x01\x09\x02"[..],
+                b"\x03\x01\0\x01A\x02\x01\xd5\x02\xc3\xbc\xfc\x44\x06\x8a\x02\xd5\x01b\x08Assets/A",
+                b"\xfe",
+                &[0xFF; 16],
+                b"\0\x1c\x01Z\x02\x01\xd5\x02\xc3\xbc\xfc\x44\x06\x8a\x02\xd5\x01b\x08Assets/Z",
+            ];
+            assert_eq!(encode(&sample()), golden.concat());
             check(&AssetDb::new());
             check(&sample());
         }

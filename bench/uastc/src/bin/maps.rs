@@ -1,7 +1,7 @@
 //! The pictures of `docs/uastc.md`: where the error is, and which modes the blocks use.
 //!
 //! ```text
-//! cargo run --release --bin maps -- ../../../shared/data/images/kodim23.png ../../docs
+//! cargo run --profile lto --bin maps -- ../../../shared/data/images/kodim23.png ../../docs
 //! ```
 
 use kiln_uastc::{Options, Quality, View, blocks_high, decode_block, encode_rows};

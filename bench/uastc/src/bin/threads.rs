@@ -1,7 +1,7 @@
 //! How much faster two threads are than one: wall time of all images together, strips dealt out as they come.
 //!
 //! ```text
-//! cargo run --release --bin threads -- <data>
+//! cargo run --profile lto --bin threads -- <data>
 //! ```
 
 #[allow(dead_code, reason = "nothing is measured by the process here")]

@@ -2,7 +2,7 @@
 //! with exactly the error that the encoder predicted; and every mode occurs.
 //!
 //! ```text
-//! cargo run --release --bin verify -- 10000000
+//! cargo run --profile lto --bin verify -- 10000000
 //! ```
 
 #[path = "../../../../crates/uastc/tests/kinds/mod.rs"]

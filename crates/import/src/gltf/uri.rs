@@ -4,6 +4,9 @@
 //! whatever the document says: [`Files`] sees to that, in any spelling, and every scheme but `data:` is refused
 //! by name, before a file system is asked.
 
+use base64::alphabet::STANDARD;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
+use base64::{DecodeError, Engine};
 use kiln_kit::{Code, Diag};
 
 use super::at::At;
@@ -90,40 +93,21 @@ fn percent_decode(text: &str) -> Vec<u8> {
     decoded
 }
 
-/// Base64 (RFC 4648), in either alphabet, with or without padding.
+/// Decodes base64 (RFC 4648), in either alphabet, with or without padding.
 fn base64(text: &[u8]) -> Result<Vec<u8>, String> {
-    const NONE: u8 = 0xFF;
-    const VALUES: [u8; 256] = {
-        let mut values = [NONE; 256];
-        let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let mut value = 0;
-        while value < 64 {
-            values[alphabet[value] as usize] = value as u8;
-            value += 1;
-        }
-        values[b'-' as usize] = 62;
-        values[b'_' as usize] = 63;
-        values
-    };
+    const ENGINE: GeneralPurpose =
+        GeneralPurpose::new(&STANDARD, NO_PAD.with_decode_allow_trailing_bits(true));
     let padding = text.iter().rev().take(2).take_while(|&&byte| byte == b'=').count();
-    let text = &text[..text.len() - padding];
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 3);
-    for (index, group) in text.chunks(4).enumerate() {
-        let mut bits = 0u32;
-        for (offset, &byte) in group.iter().enumerate() {
-            let value = VALUES[usize::from(byte)];
-            if value == NONE {
-                return Err(format!("{:?} at {} is not base64", char::from(byte), index * 4 + offset));
-            }
-            bits |= u32::from(value) << (18 - 6 * offset);
-        }
-        let [_, whole @ ..] = bits.to_be_bytes();
-        match group.len() {
-            1 => return Err("it ends in the middle of a byte".to_owned()),
-            length => bytes.extend_from_slice(&whole[..length - 1]),
-        }
-    }
-    Ok(bytes)
+    let standard = |byte: &u8| match byte {
+        b'-' => b'+',
+        b'_' => b'/',
+        other => *other,
+    };
+    let text: Vec<u8> = text[..text.len() - padding].iter().map(standard).collect();
+    ENGINE.decode(text).map_err(|error| match error {
+        DecodeError::InvalidByte(at, byte) => format!("{:?} at {at} is not base64", char::from(byte)),
+        _ => "it ends in the middle of a byte".to_owned(),
+    })
 }
 
 #[cfg(test)]

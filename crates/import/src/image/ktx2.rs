@@ -3,13 +3,28 @@
 //! Refused: cubemaps, arrays, volumes, video, and payloads for one kind of GPU. Textures are read here to be encoded
 //! again with the settings of the project; no `.ktx2` is a source by itself.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+mod etc1s;
+mod huffman;
 
-use basisu::{DecodeFlags, TargetFormat, Transcoder};
+use std::ops::Range;
+
 use kiln_ir::{Image, Texels};
 use kiln_kit::{Code, Diag, Limits};
 
-use super::{admit, corrupt, le32};
+use super::{admit, corrupt, le32, whole};
+
+/// The colour models of the data format descriptor (Khronos Data Format Specification 1.4).
+const MODEL_ETC1S: u32 = 163;
+const MODEL_UASTC: u32 = 166;
+/// The supercompression schemes (KTX 2.0, section 3.7).
+const NONE: u32 = 0;
+const BASIS_LZ: u32 = 1;
+const ZSTANDARD: u32 = 2;
+/// The level index, which follows the header.
+const LEVELS: usize = 80;
+const UASTC_BLOCK: usize = 16;
+
+type Texel = [u8; 4];
 
 /// The header: identifier, format and type size, then the sides.
 pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
@@ -19,41 +34,124 @@ pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
 pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
     let field = |at: usize| le32(bytes, at).ok_or_else(|| corrupt("its header is cut off"));
     let (width, height) = (field(20)?, field(24)?);
-    let texels = admit(limits, width, height, 1)?;
+    let size = admit(limits, width, height, 1)?;
     let (depth, layers, faces) = (field(28)?, field(32)?, field(36)?);
     if depth > 0 || layers > 1 || faces != 1 {
         return Err(Diag::new(Code::ImageKind, "this KTX texture is a cubemap, an array or a volume")
             .hint("a material needs a single picture"));
     }
     let blocks = check_level(bytes, width, height)?;
-    limits.check_memory(
-        texels as u64 + blocks,
-        format_args!("the blocks and texels of {width}x{height} pixels"),
-    )?;
-    // The transcoder is made for files of its own tools; a damaged one may trip it.
-    let transcode = || {
-        let transcoder = Transcoder::new(bytes).ok()?;
-        transcoder.transcode(0, TargetFormat::Rgba32, DecodeFlags::NONE).ok()
-    };
-    let texels = catch_unwind(AssertUnwindSafe(transcode)).ok().flatten();
-    let texels = texels.ok_or_else(|| {
+    let what = format_args!("the blocks and texels of {width}x{height} pixels");
+    limits.check_memory(size as u64 + blocks, what)?;
+    let mut grid = Grid { width: width as usize, texels: vec![0; size] };
+    decode(bytes, &mut grid).ok_or_else(|| {
         Diag::new(Code::ImageCorrupt, "this KTX texture is damaged, or has no Basis Universal payload")
             .hint("export it again, as UASTC or ETC1S")
     })?;
-    Image::new(width, height, Texels::Rgba8(texels))
-        .ok_or_else(|| corrupt("its level has another size than it says"))
+    whole((width, height, Texels::Rgba8(grid.texels)))
 }
 
-/// The bytes of the first level without supercompression, as the index states them, before memory is taken for it.
+/// Returns the bytes of the first level without supercompression, as the index states them, before memory is taken for
+/// it.
 fn check_level(bytes: &[u8], width: u32, height: u32) -> Result<u64, Diag> {
-    let word = |at: usize| Some(u64::from(le32(bytes, at)?) | u64::from(le32(bytes, at + 4)?) << 32);
-    let level = || Some((word(80)?, word(88)?, word(96)?));
+    let level = || Some((le64(bytes, LEVELS)?, le64(bytes, LEVELS + 8)?, le64(bytes, LEVELS + 16)?));
     let (offset, length, unpacked) = level().ok_or_else(|| corrupt("its index is cut off"))?;
     let inside = offset.checked_add(length).is_some_and(|end| end <= bytes.len() as u64);
     // Sixteen bytes for sixteen texels is the most that a payload takes.
-    let most = u64::from(width.div_ceil(4)) * u64::from(height.div_ceil(4)) * 16;
+    let most = u64::from(width.div_ceil(4)) * u64::from(height.div_ceil(4)) * UASTC_BLOCK as u64;
     if !inside || unpacked > most {
         return Err(corrupt("its first level is larger than it can be"));
     }
     Ok(unpacked)
+}
+
+/// Fills the texels, or returns `None` for a damaged file or one without a Basis Universal payload.
+fn decode(bytes: &[u8], grid: &mut Grid) -> Option<()> {
+    let (format, type_size, levels) = (le32(bytes, 12)?, le32(bytes, 16)?, le32(bytes, 40)?);
+    let scheme = le32(bytes, 44)?;
+    let descriptor = part(bytes, le32(bytes, 48)?.into(), le32(bytes, 52)?.into())?;
+    let (level_start, level_len) = (le64(bytes, LEVELS)?, le64(bytes, LEVELS + 8)?);
+    if format != 0 || type_size != 1 || levels == 0 {
+        return None;
+    }
+    match (le32(descriptor, 12)? & 0xFF, scheme) {
+        (MODEL_UASTC, NONE) => uastc(part(bytes, level_start, level_len)?, grid),
+        (MODEL_UASTC, ZSTANDARD) => {
+            let unpacked = usize::try_from(le64(bytes, LEVELS + 16)?).ok()?;
+            let blocks = zstd::bulk::decompress(part(bytes, level_start, level_len)?, unpacked).ok()?;
+            if blocks.len() == unpacked { uastc(&blocks, grid) } else { None }
+        }
+        (MODEL_ETC1S, BASIS_LZ) => {
+            let images = usize::try_from(levels).ok()?;
+            let global = part(bytes, le64(bytes, 64)?, le64(bytes, 72)?)?;
+            let (books, slices) = etc1s::Codebooks::read(global, images)?;
+            let slice = |range: Range<u64>| {
+                let start = level_start.checked_add(range.start)?;
+                part(bytes, start, range.end.checked_sub(range.start)?)
+            };
+            books.decode(slice(slices.colour)?, grid, |texel, colour| texel[..3].copy_from_slice(&colour))?;
+            // The descriptor of an image with alpha has a second sample, and the image a second slice.
+            match descriptor.len() {
+                44 => grid.each_texel(|texel| texel[3] = u8::MAX),
+                60 => books.decode(slice(slices.alpha)?, grid, |texel, [_, green, _]| texel[3] = green)?,
+                _ => return None,
+            }
+            Some(())
+        }
+        _ => None,
+    }
+}
+
+fn uastc(blocks: &[u8], grid: &mut Grid) -> Option<()> {
+    let mut blocks = blocks.as_chunks::<UASTC_BLOCK>().0.iter();
+    for (x, y) in grid.blocks() {
+        let texels = kiln_uastc::decode_block(blocks.next()?)?;
+        grid.put(x, y, |index, texel| *texel = texels[index]);
+    }
+    Some(())
+}
+
+/// Texels that are filled by blocks of 4x4.
+struct Grid {
+    width: usize,
+    texels: Vec<u8>,
+}
+
+impl Grid {
+    fn blocks_wide(&self) -> usize {
+        self.width.div_ceil(4)
+    }
+
+    fn blocks_high(&self) -> usize {
+        (self.texels.len() / 4 / self.width).div_ceil(4)
+    }
+
+    /// The columns and rows of the blocks, row by row.
+    fn blocks(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let wide = self.blocks_wide();
+        (0..self.blocks_high()).flat_map(move |y| (0..wide).map(move |x| (x, y)))
+    }
+
+    /// Calls `set` for those of sixteen texels that are inside the image.
+    fn put(&mut self, block_x: usize, block_y: usize, set: impl Fn(usize, &mut Texel)) {
+        let (left, right) = (block_x * 4, (block_x * 4 + 4).min(self.width));
+        let rows = self.texels.as_chunks_mut().0.chunks_exact_mut(self.width);
+        for (y, row) in rows.skip(block_y * 4).take(4).enumerate() {
+            row[left..right].iter_mut().enumerate().for_each(|(x, texel)| set(y * 4 + x, texel));
+        }
+    }
+
+    fn each_texel(&mut self, set: impl Fn(&mut Texel)) {
+        self.texels.as_chunks_mut().0.iter_mut().for_each(set);
+    }
+}
+
+/// A part of the file, if it is inside.
+fn part(bytes: &[u8], start: u64, len: u64) -> Option<&[u8]> {
+    let end = usize::try_from(start.checked_add(len)?).ok()?;
+    bytes.get(usize::try_from(start).ok()?..end)
+}
+
+fn le64(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from(le32(bytes, at)?) | u64::from(le32(bytes, at + 4)?) << 32)
 }

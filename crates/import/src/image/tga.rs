@@ -1,18 +1,19 @@
 //! TGA (Truevision): true colour, grey and palettes, plain or run-length coded, from any corner.
 //!
-//! There is no signature, so a file counts as TGA when its name says so and its header makes sense.
+//! There is no signature, so a file counts as TGA when its name says so and its header makes sense. The sixteenth bit of
+//! a pixel is an attribute without a meaning and ignored. Packets may cross rows, and the last one may be longer than
+//! the image. What follows the pixels (developer area, footer) is not read.
 
-use std::io::Cursor;
-
-use ::image::codecs::tga::TgaDecoder;
-use kiln_ir::Image;
+use kiln_ir::{Image, Texels};
 use kiln_kit::{Diag, Limits};
 
-use super::{decode, explain, le16, whole};
+use super::{admit, corrupt, le16, orientation, truncated, unsupported, whole};
+
+const HEADER: usize = 18;
 
 /// Whether the header could be one: known types of palette and picture, a known depth.
 pub(super) fn plausible(bytes: &[u8]) -> bool {
-    bytes.len() >= 18
+    bytes.len() >= HEADER
         && matches!(bytes[1], 0 | 1)
         && matches!(bytes[2], 1..=3 | 9..=11)
         && matches!(bytes[16], 8 | 15 | 16 | 24 | 32)
@@ -23,5 +24,153 @@ pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
 }
 
 pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
-    whole(decode(TgaDecoder::new(Cursor::new(bytes)).map_err(explain)?, limits)?)
+    let (header, rest) =
+        bytes.split_first_chunk::<HEADER>().ok_or_else(|| truncated("the header is cut off"))?;
+    let (width, height) = probe(header).expect("the header is there");
+    let size = admit(limits, width, height, 1)?;
+    let (kind, depth, descriptor) = (header[2], header[16], header[17]);
+    let (mapped, coded) = (matches!(kind, 1 | 9), kind > 8);
+    let entry_bits = header[7];
+    if mapped {
+        check_indices(header[1], depth, entry_bits)?;
+    }
+    let colour = Colour::of(if mapped { entry_bits } else { depth }, descriptor & 15, kind & 3 != 3)?;
+
+    let (_, rest) =
+        rest.split_at_checked(header[0].into()).ok_or_else(|| truncated("the comment is cut off"))?;
+    let (palette, pixels) = match header[1] {
+        1 => palette(header, rest)?,
+        _ => (&[][..], rest),
+    };
+    let first = le16(header, 3).expect("the header is there") as usize;
+    let entry_len = usize::from(entry_bits).div_ceil(8);
+    let texel = |pixel: &[u8]| {
+        if !mapped {
+            return Some(colour.texel(pixel));
+        }
+        let index = pixel.iter().rev().fold(0, |index, byte| index << 8 | usize::from(*byte));
+        let entry = index.checked_sub(first)?.checked_mul(entry_len)?;
+        Some(colour.texel(palette.get(entry..entry + entry_len)?))
+    };
+
+    let pixel_len = usize::from(depth).div_ceil(8);
+    // A packet is a byte and a pixel, and holds 128 texels at most.
+    let least = if coded { (size / 4).div_ceil(128) * (1 + pixel_len) } else { size / 4 * pixel_len };
+    if pixels.len() < least {
+        return Err(truncated(format!("{} bytes cannot hold {width}x{height} texels", pixels.len())));
+    }
+    let mut texels = vec![0; size];
+    unpack(pixels, pixel_len, coded, texels.as_chunks_mut().0, texel)?;
+    // Bit 5 means the top row first, bit 4 the rightmost texel first.
+    if descriptor & 0x20 == 0 {
+        orientation::flip_vertically(&mut texels, width as usize);
+    }
+    if descriptor & 0x10 != 0 {
+        orientation::flip_horizontally(&mut texels, width as usize);
+    }
+    whole((width, height, Texels::Rgba8(texels)))
+}
+
+/// Checks that pixels can be indices of a palette that is there.
+fn check_indices(palettes: u8, depth: u8, entry_bits: u8) -> Result<(), Diag> {
+    match depth {
+        _ if palettes != 1 => Err(corrupt("its pixels are indices, but it has no palette")),
+        8 | 16 if depth <= entry_bits => Ok(()),
+        8 | 16 => Err(unknown(format!("indices of {depth} bits for colours of {entry_bits}"))),
+        _ => Err(corrupt(format!("indices of {depth} bits"))),
+    }
+}
+
+/// Splits the palette from what follows it. A file with colours in its pixels may have one too.
+fn palette<'a>(header: &[u8; HEADER], rest: &'a [u8]) -> Result<(&'a [u8], &'a [u8]), Diag> {
+    let (entries, bits) = (le16(header, 5).expect("the header is there"), header[7]);
+    if !matches!(bits, 15 | 16 | 24 | 32) {
+        return Err(unknown(format!("a palette of {bits}-bit colours")));
+    }
+    let len = entries as usize * usize::from(bits).div_ceil(8);
+    rest.split_at_checked(len).ok_or_else(|| truncated("the palette is cut off"))
+}
+
+/// The colours of pixels or of palette entries, in the order of the file.
+#[derive(Clone, Copy)]
+enum Colour {
+    Grey,
+    GreyAlpha,
+    /// Five bits for each of blue, green and red, from the lowest.
+    Bgr5,
+    Bgr,
+    Bgra,
+}
+
+impl Colour {
+    /// The layout of pixels with so many bits, of which some are attributes.
+    fn of(bits: u8, attributes: u8, coloured: bool) -> Result<Colour, Diag> {
+        match (attributes, bits.checked_sub(attributes), coloured) {
+            (_, None, _) => Err(corrupt(format!("{attributes} bits of alpha in {bits}"))),
+            (0, Some(32), true) | (8, Some(24), true) => Ok(Colour::Bgra),
+            (0, Some(24), true) => Ok(Colour::Bgr),
+            (0 | 1, Some(15), true) | (0, Some(16), true) => Ok(Colour::Bgr5),
+            (8, Some(8), false) => Ok(Colour::GreyAlpha),
+            // Nothing but alpha is taken for grey.
+            (0, Some(8), false) | (8, Some(0), false) => Ok(Colour::Grey),
+            _ => Err(unknown(format!("{bits} bits a pixel, {attributes} of them alpha"))),
+        }
+    }
+
+    /// `pixel` has as many bytes as the layout.
+    fn texel(self, pixel: &[u8]) -> [u8; 4] {
+        match (self, pixel) {
+            (Colour::Grey, &[l]) => [l, l, l, u8::MAX],
+            (Colour::GreyAlpha, &[l, a]) => [l, l, l, a],
+            (Colour::Bgr5, &[low, high]) => {
+                let bits = u16::from_le_bytes([low, high]);
+                // The nearest of 256 steps.
+                let channel = |shift: u32| (((bits >> shift & 31) * 255 + 15) / 31) as u8;
+                [channel(10), channel(5), channel(0), u8::MAX]
+            }
+            (Colour::Bgr, &[b, g, r]) => [r, g, b, u8::MAX],
+            (Colour::Bgra, &[b, g, r, a]) => [r, g, b, a],
+            _ => [0; 4],
+        }
+    }
+}
+
+/// Fills `out` with texels in the order of the file.
+fn unpack(
+    mut data: &[u8],
+    len: usize,
+    coded: bool,
+    mut out: &mut [[u8; 4]],
+    texel: impl Fn(&[u8]) -> Option<[u8; 4]>,
+) -> Result<(), Diag> {
+    let ends = || truncated("the pixels are cut off");
+    let texel = |pixel: &[u8]| texel(pixel).ok_or_else(|| corrupt("an index beyond the palette"));
+    while !out.is_empty() {
+        let (count, repeats) = match coded {
+            false => (out.len(), false),
+            true => {
+                let (&head, rest) = data.split_first().ok_or_else(ends)?;
+                data = rest;
+                (usize::from(head & 0x7F) + 1, head & 0x80 != 0)
+            }
+        };
+        let count = count.min(out.len());
+        let (run, rest) = std::mem::take(&mut out).split_at_mut(count);
+        let (pixels, after) =
+            data.split_at_checked(if repeats { len } else { run.len() * len }).ok_or_else(ends)?;
+        match repeats {
+            true => run.fill(texel(pixels)?),
+            false => {
+                for (pixel, out) in pixels.chunks_exact(len).zip(run) {
+                    *out = texel(pixel)?;
+                }
+            }
+        }
+        (data, out) = (after, rest);
+    }
+    Ok(())
+}
+
+fn unknown(what: String) -> Diag {
+    unsupported(what, "save it in a common variant, or as PNG")
 }

@@ -3,14 +3,13 @@
 //! Refused: a file shorter than it says, and a frame whose size is stated twice and differently.
 
 use std::borrow::Cow;
-use std::io::Cursor;
+use std::io::{Cursor, ErrorKind};
 
-use ::image::ImageDecoder;
-use ::image::codecs::webp::WebPDecoder;
+use image_webp::{DecodingError, WebPDecoder};
 use kiln_ir::{Image, Texels};
 use kiln_kit::{Diag, Limits};
 
-use super::{admit, animated, corrupt, decode, explain, le16, le32, truncated, upright};
+use super::{admit, animated, corrupt, le16, le32, truncated, unfilled, upright, widen};
 
 pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
     match prefix.get(12..16)? {
@@ -31,25 +30,36 @@ pub(super) fn import(bytes: &[u8], limits: &Limits, warnings: &mut Vec<Diag>) ->
     }
     let opaque = is_opaque_lossless(bytes);
     let bytes = if opaque { Cow::Owned(declare_alpha(bytes)) } else { Cow::Borrowed(bytes) };
-    let decoder = WebPDecoder::new(Cursor::new(&*bytes)).map_err(explain)?;
-    let (canvas, is_animated) = (decoder.dimensions(), decoder.has_animation());
+    let mut decoder = WebPDecoder::new(Cursor::new(&*bytes)).map_err(explain)?;
+    let (canvas, is_animated) = (decoder.dimensions(), decoder.is_animated());
     if is_animated {
         warnings.push(animated("an animated WebP"));
     }
     if !sizes_agree(&bytes, canvas, is_animated) {
         return Err(corrupt("a frame has another size than its header says"));
     }
-    admit(limits, canvas.0, canvas.1, 1)?;
+    let size = admit(limits, canvas.0, canvas.1, 1)?;
     let pixels = u64::from(canvas.0) * u64::from(canvas.1);
     let what = format_args!("the frame and the texels of {}x{} pixels", canvas.0, canvas.1);
     limits.check_memory(pixels * bytes_per_pixel(&bytes, is_animated), what)?;
     // Some writers keep the prefix that the block has in JPEG files.
     let exif = chunk(&bytes, b"EXIF").map(|exif| exif.strip_prefix(b"Exif\0\0").unwrap_or(exif));
-    let (width, height, mut texels) = decode(decoder, limits)?;
-    if let (true, Texels::Rgba8(values)) = (opaque, &mut texels) {
-        values.as_chunks_mut().0.iter_mut().for_each(|[_, _, _, a]| *a = u8::MAX);
+    let channels = if decoder.has_alpha() { 4 } else { 3 };
+    let mut texels = vec![0; size];
+    let samples = texels.get_mut(..size / 4 * channels).ok_or_else(unfilled)?;
+    decoder.read_image(samples).map_err(explain)?;
+    widen(&mut texels, channels);
+    if opaque {
+        texels.as_chunks_mut().0.iter_mut().for_each(|[_, _, _, a]| *a = u8::MAX);
     }
-    upright((width, height, texels), exif, warnings)
+    upright((canvas.0, canvas.1, Texels::Rgba8(texels)), exif, warnings)
+}
+
+fn explain(error: DecodingError) -> Diag {
+    match error {
+        DecodingError::IoError(e) if e.kind() == ErrorKind::UnexpectedEof => truncated(e),
+        e => corrupt(e),
+    }
 }
 
 /// The bytes that the decoder takes for a pixel: the texels, and for a lossy frame its luma and chroma, and the alpha

@@ -73,14 +73,16 @@ fn explain(error: Error) -> Diag {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ::image::codecs::openexr::{OpenExrDecoder, OpenExrEncoder};
-    use ::image::{ExtendedColorType, ImageDecoder, ImageEncoder};
     use kiln_kit::Code;
 
     fn encoded(width: u32, height: u32, texels: &[[f32; 4]]) -> Vec<u8> {
-        let bytes: Vec<u8> = texels.as_flattened().iter().flat_map(|v| v.to_ne_bytes()).collect();
+        let channels = SpecificChannels::rgba(|at: Vec2<usize>| {
+            let [r, g, b, a] = texels[at.y() * width as usize + at.x()];
+            (r, g, b, a)
+        });
         let mut out = Cursor::new(Vec::new());
-        OpenExrEncoder::new(&mut out).write_image(&bytes, width, height, ExtendedColorType::Rgba32F).unwrap();
+        let image = Image::from_channels((width as usize, height as usize), channels);
+        image.write().to_buffered(&mut out).unwrap();
         out.into_inner()
     }
 
@@ -90,11 +92,6 @@ mod tests {
             (0..35u32).map(|i| [i as f32 * 1000.0, 0.001 * i as f32, -1.5, 0.5]).collect();
         let bytes = encoded(7, 5, &texels);
         assert_eq!(probe(&bytes), Some((7, 5)));
-        let decoder = OpenExrDecoder::with_alpha_preference(Cursor::new(&bytes), Some(true)).unwrap();
-        let mut theirs = vec![0; 35 * 16];
-        decoder.read_image(&mut theirs).unwrap();
-        let floats = theirs.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes));
-        assert!(texels.as_flattened().iter().copied().eq(floats));
         assert_eq!(import(&bytes, &Limits::default()).unwrap(), (7, 5, texels));
     }
 

@@ -1,4 +1,4 @@
-//! Lanes as plain arrays: for machines without the x86 paths, and the yardstick for those.
+//! Lanes as plain arrays: for machines without AVX2, and the yardstick for it.
 //!
 //! The loops are written so that a compiler can vectorise them for its baseline (SSE2, NEON, ...): rounding
 //! by adding and subtracting a large number, selection by bits.

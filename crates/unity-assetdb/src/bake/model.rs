@@ -11,10 +11,10 @@ use super::kinds::ModelFormat;
 use super::{fbx, obj};
 use crate::class_id::ClassId;
 use crate::meta::{LFS, Meta};
-use crate::xxhash::xxh64;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
+use xxhash_rust::xxh64::xxh64;
 
 /// The deepest hierarchy that is followed.
 const DEEPEST: usize = 512;
@@ -144,7 +144,7 @@ fn read_at(mut file: &File, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
 
 /// The fileID of the part of this class and name of which `index` others come before.
 pub(crate) fn file_id(class: &str, name: &str, index: usize) -> i64 {
-    xxh64(format!("Type:{class}->{name}{index}").as_bytes()) as i64
+    xxh64(format!("Type:{class}->{name}{index}").as_bytes(), 0) as i64
 }
 
 /// Makes fileIDs, counting equal names.

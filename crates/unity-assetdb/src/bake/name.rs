@@ -7,9 +7,9 @@
 //! never handed to another. What is ambiguous after all that is refused, all of it at once.
 
 use super::folder::{Asset, Folder, Type, stem};
-use crate::xxhash::xxh64;
 use rayon::slice::ParallelSliceMut;
 use std::collections::{BTreeMap, HashMap};
+use xxhash_rust::xxh64::xxh64;
 
 /// Where an asset is: folder and place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl<'a> Namer<'a> {
     }
 
     fn hash(name: &str, kind: u64) -> u64 {
-        xxh64(name.as_bytes()) ^ kind.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        xxh64(name.as_bytes(), 0) ^ kind.wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 
     /// Every name that differs from what the file says, in the order of entries and parts; or what is ambiguous.
