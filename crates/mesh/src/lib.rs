@@ -24,14 +24,12 @@
 //! Coordinates are finite: [`process()`] checks, the single stages trust.
 
 pub mod bounds;
-mod clusters;
-mod hubs;
+mod high_valence;
 pub mod meshlets;
-mod nearest;
 pub mod normals;
 pub mod octahedral;
 pub mod order;
-mod pieces;
+mod partition;
 pub mod process;
 pub mod simplify;
 pub mod skin;

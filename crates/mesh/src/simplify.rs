@@ -6,6 +6,10 @@
 //! to collapse (a mesh of flat faces, say), a level that missed its target is tried once more with those splits
 //! passable.
 //!
+//! That second attempt is where a fan around one position used to take quadratic time: for each edge and in each pass
+//! the simplifier sums the attribute errors of all vertices at the position. So positions with many corners stay where
+//! they are (see [`Crowding`]), and a mesh that is little else gets no second attempt.
+//!
 //! A large mesh is simplified in pieces, the vertices between them locked; the next level is cut elsewhere.
 //!
 //! A level that does not get clearly smaller than the last one has stalled: it is empty, and the next one starts
@@ -13,11 +17,11 @@
 
 mod attributes;
 mod budget;
-mod pieces;
+mod partitioned;
 
 use crate::Triangles;
 use crate::order::adapter;
-use crate::pieces::MOST;
+use crate::partition::MOST;
 use crate::process::has_passed;
 use crate::skin::Influences;
 use crate::vector::Vec3;
@@ -65,9 +69,16 @@ pub const DEFAULT_ERROR: f32 = 0.05;
 /// A level must lose at least this part of the triangles of the one before.
 const STALLED: f32 = 0.05;
 
-/// A mesh whose vertices' triangle counts, squared, sum to more than this gets no levels: the algorithm looks at
-/// each pair around a vertex, and a fan of fifty thousand is nothing that levels of detail are for.
-const MAX_PAIRS: u64 = 1 << 31;
+/// Pairs of corners at one position that the attempt across normal splits may look at in each pass, for each corner
+/// of the mesh; a grid has six. What is beyond the budget is the attribute error of high-valence positions.
+const PAIRS_PER_CORNER: u64 = 16;
+/// Pairs that any mesh may have: up to here the time is not worth a different result.
+const FREE_PAIRS: u64 = 1 << 17;
+/// A position with fewer corners is never fixed.
+const CROWDED: u32 = 32;
+/// A mesh with more pairs for each corner gets no attempt across normal splits, whose classification of vertices looks at
+/// each pair once: such a mesh is fans of thousands of flat triangles and little else.
+const MOST_PAIRS_PER_CORNER: u64 = 1024;
 
 /// The part of the allowed error that a change of attributes along one edge may make without being weighed.
 const ROUGH: f32 = 0.01;
@@ -131,6 +142,7 @@ struct Simplifier<'a> {
     /// The error allowed, in the units of the positions.
     limit: f32,
     uv_weight: f32,
+    crowding: Crowding,
 }
 
 impl<'a> Simplifier<'a> {
@@ -142,15 +154,13 @@ impl<'a> Simplifier<'a> {
         surface.skin.inspect(|skin| triangles.expect("skin", skin));
         let positions = &surface.positions[..count];
         let places = firsts(count, &[Attribute::F3(positions)]);
-        if pairs(triangles, &places) > MAX_PAIRS {
-            return None;
-        }
+        let crowding = Crowding::of(triangles, &places);
         let extent = meshopt::simplify_scale(&adapter(positions));
         if !(extent > 0.0 && extent.is_finite()) {
             return None;
         }
         let uv_weight = surface.uvs.map_or(0.0, |uvs| uv_weight(triangles, positions, uvs, extent));
-        Some(Self { surface, positions, places, extent, limit: error * extent, uv_weight })
+        Some(Self { surface, positions, places, extent, limit: error * extent, uv_weight, crowding })
     }
 
     /// Makes the first of `ratios` from `from`, then the rest from the result.
@@ -199,9 +209,10 @@ impl<'a> Simplifier<'a> {
         let goal = Goal { target, allowed, options, marks: None, turn };
         let (mut indices, mut error) = self.run(&surface, from, &goal);
         // Missed by more than a tenth: perhaps the splits of normals are in the way.
-        if indices.len() > target + target / 10 {
+        if indices.len() > target + target / 10 && self.crowding != Crowding::Extreme {
             let options = options | SimplifyOptions::Permissive;
-            let again = self.run(self.surface, from, &Goal { options, marks: Some(&self.seams()), ..goal });
+            let marks = self.protected();
+            let again = self.run(self.surface, from, &Goal { options, marks: Some(&marks), ..goal });
             if again.0.len() < indices.len() {
                 (indices, error) = again;
             }
@@ -213,7 +224,7 @@ impl<'a> Simplifier<'a> {
     /// Collapses edges until the goal is reached.
     fn run(&self, surface: &Surface<'_>, from: &[u32], goal: &Goal<'_>) -> (Vec<u32>, f32) {
         if from.len() / 3 > MOST {
-            return pieces::simplify(self, surface, from, goal);
+            return partitioned::simplify(self, surface, from, goal);
         }
         let vertices = adapter(self.positions);
         let mut error = 0.0;
@@ -276,10 +287,19 @@ impl<'a> Simplifier<'a> {
         from.as_chunks::<3>().0.par_iter().with_min_len(BLOCK).map(count).sum()
     }
 
-    /// Marks the vertices where texture or skin is split: nothing may collapse across those.
-    fn seams(&self) -> Vec<SimplifyVertex> {
+    /// Marks the vertices across which nothing may collapse: where texture or skin is split, and those at
+    /// [crowded](Crowding) positions.
+    fn protected(&self) -> Vec<SimplifyVertex> {
         let mut marks = vec![SimplifyVertex::None; self.positions.len()];
+        let crowded = match &self.crowding {
+            Crowding::Positions(positions) => &**positions,
+            Crowding::Extreme => &[],
+        };
         for (vertex, &first) in self.places.iter().enumerate() {
+            // All vertices at the position: a coarser level may have lost the first.
+            if !crowded.is_empty() && crowded.binary_search(&first).is_ok() {
+                marks[vertex] = SimplifyVertex::Protect;
+            }
             let first = first as usize;
             let uv_differs = self.surface.uvs.is_some_and(|uvs| uvs[vertex] != uvs[first]);
             let skin_differs = self.surface.skin.is_some_and(|skin| skin[vertex] != skin[first]);
@@ -291,13 +311,44 @@ impl<'a> Simplifier<'a> {
     }
 }
 
-/// The squares of the numbers of corners at each place, summed.
-fn pairs(triangles: Triangles<'_>, places: &[u32]) -> u64 {
-    let mut corners = vec![0u32; places.len()];
-    for &index in triangles.indices() {
-        corners[places[index as usize] as usize] += 1;
+/// The positions with so many corners that simplification across normal splits would spend most of its time on them.
+#[derive(Debug, PartialEq)]
+enum Crowding {
+    /// These positions, each by its first vertex, ascending; none in an ordinary mesh.
+    Positions(Vec<u32>),
+    /// Too many to try at all.
+    Extreme,
+}
+
+impl Crowding {
+    /// Finds the positions with the most corners, such that the pairs of corners at all others stay within the budget.
+    fn of(triangles: Triangles<'_>, places: &[u32]) -> Self {
+        let mut corners = vec![0u32; places.len()];
+        for &index in triangles.indices() {
+            corners[places[index as usize] as usize] += 1;
+        }
+        let square = |count: u32| u64::from(count) * u64::from(count);
+        let all = triangles.indices().len() as u64;
+        let pairs: u64 = corners.iter().map(|&count| square(count)).sum();
+        let budget = FREE_PAIRS.max(all * PAIRS_PER_CORNER);
+        if pairs <= budget {
+            return Self::Positions(Vec::new());
+        }
+        if pairs > FREE_PAIRS.max(all * MOST_PAIRS_PER_CORNER) {
+            return Self::Extreme;
+        }
+        let mut sorted: Vec<u32> = corners.iter().copied().filter(|&count| count > 0).collect();
+        sorted.sort_unstable();
+        let mut sum = 0;
+        let within = |count: &u32| {
+            sum += square(*count);
+            sum <= budget
+        };
+        let first_beyond = sorted.iter().copied().skip_while(within).next();
+        let least = first_beyond.unwrap_or(u32::MAX).max(CROWDED);
+        let is_crowded = |&place: &u32| corners[place as usize] >= least;
+        Self::Positions((0..places.len() as u32).filter(is_crowded).collect())
     }
-    corners.iter().map(|&count| u64::from(count) * u64::from(count)).sum()
 }
 
 /// The square of the distance between two vectors of attributes.
@@ -513,16 +564,68 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_huge_fan_is_refused_in_no_time() {
-        let count = 100_000;
-        let mut sample =
-            Sample { positions: vec![[0.0, 0.0, 1.0]], normals: vec![], uvs: vec![], indices: vec![] };
-        sample.positions.extend((0..=count).map(|i| [libm::cosf(i as f32), libm::sinf(i as f32), 0.0]));
-        sample.normals = vec![[0.0, 0.0, 1.0]; sample.positions.len()];
+    /// `fans` cones of `sides` triangles each, every corner its own vertex with the normal of its face.
+    fn flat_fans(fans: u32, sides: u32) -> Sample {
+        let mut sample = Sample { positions: vec![], normals: vec![], uvs: vec![], indices: vec![] };
+        for fan in 0..fans {
+            let rim = |side: u32| {
+                let turn = (side % sides) as f32 / sides as f32 * std::f32::consts::TAU;
+                [libm::cosf(turn) + 3.0 * fan as f32, libm::sinf(turn), 0.0]
+            };
+            for side in 0..sides {
+                sample.positions.extend([[3.0 * fan as f32, 0.0, 1.0], rim(side), rim(side + 1)]);
+            }
+        }
+        sample.indices = (0..sample.positions.len() as u32).collect();
+        let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
+        let faces = crate::normals::flat(triangles, &sample.positions);
+        sample.normals = faces.iter().flat_map(|&normal| [normal; 3]).collect();
         sample.uvs = vec![[0.0; 2]; sample.positions.len()];
-        sample.indices = (0..count).flat_map(|i| [0, i + 1, i + 2]).collect();
-        assert_eq!(levels(&sample, &[0.5], 0.05), [Lod::default()]);
+        sample
+    }
+
+    fn crowding(sample: &Sample) -> Crowding {
+        let count = sample.positions.len();
+        let places = firsts(count, &[Attribute::F3(&sample.positions)]);
+        Crowding::of(Triangles::new(&sample.indices, count).unwrap(), &places)
+    }
+
+    #[test]
+    fn only_positions_that_dominate_the_work_are_protected() {
+        let none = Crowding::Positions(vec![]);
+        // The poles of a fine sphere are nothing against the rest of it, and a single cone is small.
+        assert_eq!(crowding(&sphere(1024, 512)), none);
+        assert_eq!(crowding(&flat_fans(1, 300)), none);
+        // The apexes of cones, and not their rims.
+        for (fans, sides) in [(1, 1000), (10, 700), (4, 2500)] {
+            let Crowding::Positions(found) = crowding(&flat_fans(fans, sides)) else {
+                panic!("{sides} are no extreme")
+            };
+            let apexes = (0..fans).map(|fan| fan * sides * 3);
+            assert!(found.iter().copied().eq(apexes), "{fans} fans of {sides}: {found:?}");
+        }
+        assert_eq!(crowding(&flat_fans(1, 20_000)), Crowding::Extreme);
+        assert_eq!(crowding(&flat_fans(8, 20_000)), Crowding::Extreme);
+        // A few positions that all corners share.
+        let mut few = soup(3, 40, 40_000);
+        few.positions = few.indices.iter().map(|&index| few.positions[index as usize]).collect();
+        few.indices = (0..few.indices.len() as u32).collect();
+        let Crowding::Positions(found) = crowding(&few) else { return };
+        assert_eq!(found.len(), 40);
+    }
+
+    #[test]
+    fn cones_get_levels_around_their_apex() {
+        for (fans, sides) in [(1, 200), (3, 1000), (1, 2500)] {
+            let sample = flat_fans(fans, sides);
+            let levels = levels(&sample, &halves(2), 0.05);
+            check(&sample, &levels);
+            for level in levels {
+                assert!(!level.indices.is_empty(), "{fans} fans of {sides}");
+                let apexes = level.indices.iter().filter(|&&v| sample.positions[v as usize][2] == 1.0);
+                assert_eq!(apexes.count(), level.indices.len() / 3);
+            }
+        }
     }
 
     proptest! {

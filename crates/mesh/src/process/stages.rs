@@ -8,7 +8,7 @@ use crate::skin::{self, Influences};
 use crate::transform::Transform;
 use crate::vector::{Vec3, scale};
 use crate::weld::{self, Attribute, Welded};
-use crate::{Error, Triangles, hubs, normals, octahedral, order, tangents};
+use crate::{Error, Triangles, high_valence, normals, octahedral, order, tangents};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -250,7 +250,7 @@ impl<'a> Mesh<'a> {
     }
 
     pub(super) fn order(&mut self, optimize: bool) {
-        self.split_hubs();
+        self.split_high_valence();
         if !optimize {
             return;
         }
@@ -260,9 +260,9 @@ impl<'a> Mesh<'a> {
         self.pick(&sources);
     }
 
-    fn split_hubs(&mut self) {
+    fn split_high_valence(&mut self) {
         let count = self.positions.len();
-        let added = hubs::split(self.indices.to_mut(), count);
+        let added = high_valence::split(self.indices.to_mut(), count);
         self.append(&added);
     }
 

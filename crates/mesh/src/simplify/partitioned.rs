@@ -7,7 +7,7 @@ use super::attributes::Attributes;
 use super::budget::{Costs, share};
 use super::{Goal, Simplifier, Surface};
 use crate::order::adapter;
-use crate::pieces::{Local, MOST, Pieces};
+use crate::partition::{Local, MOST, Pieces};
 use crate::weld::gather;
 use meshopt::{SimplifyOptions, SimplifyVertex};
 use rayon::prelude::*;
