@@ -16,7 +16,9 @@
 //! from the last that was not.
 
 mod attributes;
+mod border;
 mod budget;
+mod crowding;
 mod partitioned;
 
 use crate::Triangles;
@@ -27,27 +29,29 @@ use crate::skin::Influences;
 use crate::vector::Vec3;
 use crate::weld::{Attribute, firsts};
 use attributes::{Attributes, NORMAL_WEIGHT, SKIN_WEIGHT, sketch, uv_weight};
+pub(crate) use border::chain_inside_border;
+use crowding::Crowding;
 use meshopt::{SimplifyOptions, SimplifyVertex};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::time::Instant;
 
-/// A mesh to simplify: an element per vertex in each attribute that is there.
+/// A mesh to simplify: an element per vertex in each attribute that is present.
 #[derive(Clone, Copy, Debug)]
-pub struct Surface<'a> {
-    /// Where the vertices are.
-    pub positions: &'a [[f32; 3]],
+pub(crate) struct LodSource<'a> {
+    /// Positions.
+    pub(crate) positions: &'a [[f32; 3]],
     /// Unit normals; kept by a moderate weight.
-    pub normals: Option<&'a [[f32; 3]]>,
-    /// Texture coordinates: seams are kept, and sliding along the surface counts as error.
-    pub uvs: Option<&'a [[f32; 2]]>,
-    /// Influences of a skin: merging vertices that move differently counts as error.
-    pub skin: Option<&'a [Influences]>,
-    /// When to make no further level.
-    pub deadline: Option<Instant>,
+    pub(crate) normals: Option<&'a [[f32; 3]]>,
+    /// UVs: seams are kept, and sliding along the surface counts as error.
+    pub(crate) uvs: Option<&'a [[f32; 2]]>,
+    /// Bone influences: merging vertices that move differently counts as error.
+    pub(crate) skin: Option<&'a [Influences]>,
+    /// Time after which no further level is made.
+    pub(crate) deadline: Option<Instant>,
 }
 
-impl Surface<'_> {
+impl LodSource<'_> {
     /// Whether there is nothing on it.
     fn is_plain(&self) -> bool {
         self.normals.is_none() && self.uvs.is_none() && self.skin.is_none()
@@ -64,21 +68,12 @@ pub struct Lod {
 }
 
 /// The error a level may have, as part of the mesh's extent, unless asked otherwise.
-pub const DEFAULT_ERROR: f32 = 0.05;
+pub(crate) const DEFAULT_ERROR: f32 = 0.05;
 
 /// A level must lose at least this part of the triangles of the one before.
 const STALLED: f32 = 0.05;
-
-/// Pairs of corners at one position that the attempt across normal splits may look at in each pass, for each corner
-/// of the mesh; a grid has six. What is beyond the budget is the attribute error of high-valence positions.
-const PAIRS_PER_CORNER: u64 = 16;
-/// Pairs that any mesh may have: up to here the time is not worth a different result.
-const FREE_PAIRS: u64 = 1 << 17;
-/// A position with fewer corners is never fixed.
-const CROWDED: u32 = 32;
-/// A mesh with more pairs for each corner gets no attempt across normal splits, whose classification of vertices looks at
-/// each pair once: such a mesh is fans of thousands of flat triangles and little else.
-const MOST_PAIRS_PER_CORNER: u64 = 1024;
+/// The part that it may keep, counted in whole numbers.
+const STALLED_TWENTIETHS: usize = 19;
 
 /// The part of the allowed error that a change of attributes along one edge may make without being weighed.
 const ROUGH: f32 = 0.01;
@@ -89,7 +84,7 @@ const FEW: usize = 1000;
 const BLOCK: usize = 8192;
 
 /// The ratios for `count` levels, each half the one before.
-pub fn halves(count: usize) -> Vec<f32> {
+pub(crate) fn halves(count: usize) -> Vec<f32> {
     (1..=count.min(32) as i32).map(|level| 0.5f32.powi(level)).collect()
 }
 
@@ -101,9 +96,9 @@ pub fn halves(count: usize) -> Vec<f32> {
 /// keep, and always fewer than the level before; otherwise it is empty.
 ///
 /// Panics if an attribute has fewer elements than there are vertices.
-pub fn chain(
+pub(crate) fn chain(
     triangles: Triangles<'_>,
-    surface: &Surface<'_>,
+    surface: &LodSource<'_>,
     ratios: &[f32],
     error: f32,
     finish: &(impl Fn(&[u32]) -> Vec<u32> + Sync),
@@ -132,8 +127,18 @@ struct Goal<'a> {
     turn: usize,
 }
 
+/// The outcome of making one level.
+enum Attempt {
+    /// Its triangles, and its error against the full mesh.
+    Level(Vec<u32>, f32),
+    /// Hardly fewer triangles than before.
+    Stalled,
+    /// No edge at all could be collapsed; then none can for a level with fewer triangles either.
+    Stuck,
+}
+
 struct Simplifier<'a> {
-    surface: &'a Surface<'a>,
+    surface: &'a LodSource<'a>,
     positions: &'a [Vec3],
     /// For each vertex the first in the same place.
     places: Vec<u32>,
@@ -146,7 +151,7 @@ struct Simplifier<'a> {
 }
 
 impl<'a> Simplifier<'a> {
-    fn new(triangles: Triangles<'_>, surface: &'a Surface<'a>, error: f32) -> Option<Self> {
+    fn new(triangles: Triangles<'_>, surface: &'a LodSource<'a>, error: f32) -> Option<Self> {
         let count = triangles.vertex_count();
         triangles.expect("positions", surface.positions);
         triangles.expect("normals", surface.normals.unwrap_or(surface.positions));
@@ -177,8 +182,10 @@ impl<'a> Simplifier<'a> {
         if has_passed(self.surface.deadline) {
             return;
         }
-        let Some((indices, error)) = self.level(from, full, *ratio, so_far, ratios.len()) else {
-            return self.descend(from, full, so_far, ratios, levels, finish);
+        let (indices, error) = match self.level(from, full, *ratio, so_far, ratios.len()) {
+            Attempt::Level(indices, error) => (indices, error),
+            Attempt::Stalled => return self.descend(from, full, so_far, ratios, levels, finish),
+            Attempt::Stuck => return,
         };
         // The next level first: it takes longest, and a free thread picks up the other.
         let ((), finished) =
@@ -186,19 +193,12 @@ impl<'a> Simplifier<'a> {
         *level = Lod { indices: finished, error };
     }
 
-    /// One level, or nothing if it stalls.
-    fn level(
-        &self,
-        from: &[u32],
-        full: usize,
-        ratio: f32,
-        so_far: f32,
-        turn: usize,
-    ) -> Option<(Vec<u32>, f32)> {
+    /// Makes one level.
+    fn level(&self, from: &[u32], full: usize, ratio: f32, so_far: f32, turn: usize) -> Attempt {
         let target = ((full as f64 * f64::from(ratio)) as usize).max(1) * 3;
         let allowed = self.limit - so_far;
         if !(ratio > 0.0 && ratio < 1.0) || target >= from.len() || allowed <= 0.0 {
-            return None;
+            return Attempt::Stalled;
         }
         let surface = self.noticeable(from);
         // Errors are absolute, so that they mean the same for a level made from part of the vertices.
@@ -209,7 +209,8 @@ impl<'a> Simplifier<'a> {
         let goal = Goal { target, allowed, options, marks: None, turn };
         let (mut indices, mut error) = self.run(&surface, from, &goal);
         // Missed by more than a tenth: perhaps the splits of normals are in the way.
-        if indices.len() > target + target / 10 && self.crowding != Crowding::Extreme {
+        let missed = indices.len() > target + target / 10;
+        if missed && self.crowding != Crowding::Extreme {
             let options = options | SimplifyOptions::Permissive;
             let marks = self.protected();
             let again = self.run(self.surface, from, &Goal { options, marks: Some(&marks), ..goal });
@@ -218,11 +219,17 @@ impl<'a> Simplifier<'a> {
             }
         }
         let enough = (from.len() as f32 * (1.0 - STALLED)) as usize;
-        (indices.len() >= 3 && indices.len() <= enough).then_some((indices, so_far + error))
+        if indices.len() >= 3 && indices.len() <= enough {
+            Attempt::Level(indices, so_far + error)
+        } else if missed && indices.len() == from.len() {
+            Attempt::Stuck
+        } else {
+            Attempt::Stalled
+        }
     }
 
     /// Collapses edges until the goal is reached.
-    fn run(&self, surface: &Surface<'_>, from: &[u32], goal: &Goal<'_>) -> (Vec<u32>, f32) {
+    fn run(&self, surface: &LodSource<'_>, from: &[u32], goal: &Goal<'_>) -> (Vec<u32>, f32) {
         if from.len() / 3 > MOST {
             return partitioned::simplify(self, surface, from, goal);
         }
@@ -256,8 +263,8 @@ impl<'a> Simplifier<'a> {
     /// the rest along more than a few. Where neighbours are so near and so alike that no collapse of an edge could do
     /// harm, as in scans and other dense meshes, the surface says all there is to say, and the level is made in half
     /// the time and memory.
-    fn noticeable(&self, from: &[u32]) -> Surface<'a> {
-        let Surface { positions, normals, uvs, skin, deadline } = *self.surface;
+    fn noticeable(&self, from: &[u32]) -> LodSource<'a> {
+        let LodSource { positions, normals, uvs, skin, deadline } = *self.surface;
         let normal =
             |n: &&[Vec3]| self.rough(from, NORMAL_WEIGHT, |a, b| apart(n[a], n[b])) > from.len() / FEW;
         let uv = |uv: &&[[f32; 2]]| {
@@ -266,7 +273,7 @@ impl<'a> Simplifier<'a> {
         let moves = |skin: &&[Influences]| {
             self.rough(from, SKIN_WEIGHT, |a, b| apart(sketch(&skin[a]), sketch(&skin[b]))) > 0
         };
-        Surface {
+        LodSource {
             positions,
             normals: normals.filter(normal),
             uvs: uvs.filter(uv),
@@ -311,46 +318,6 @@ impl<'a> Simplifier<'a> {
     }
 }
 
-/// The positions with so many corners that simplification across normal splits would spend most of its time on them.
-#[derive(Debug, PartialEq)]
-enum Crowding {
-    /// These positions, each by its first vertex, ascending; none in an ordinary mesh.
-    Positions(Vec<u32>),
-    /// Too many to try at all.
-    Extreme,
-}
-
-impl Crowding {
-    /// Finds the positions with the most corners, such that the pairs of corners at all others stay within the budget.
-    fn of(triangles: Triangles<'_>, places: &[u32]) -> Self {
-        let mut corners = vec![0u32; places.len()];
-        for &index in triangles.indices() {
-            corners[places[index as usize] as usize] += 1;
-        }
-        let square = |count: u32| u64::from(count) * u64::from(count);
-        let all = triangles.indices().len() as u64;
-        let pairs: u64 = corners.iter().map(|&count| square(count)).sum();
-        let budget = FREE_PAIRS.max(all * PAIRS_PER_CORNER);
-        if pairs <= budget {
-            return Self::Positions(Vec::new());
-        }
-        if pairs > FREE_PAIRS.max(all * MOST_PAIRS_PER_CORNER) {
-            return Self::Extreme;
-        }
-        let mut sorted: Vec<u32> = corners.iter().copied().filter(|&count| count > 0).collect();
-        sorted.sort_unstable();
-        let mut sum = 0;
-        let within = |count: &u32| {
-            sum += square(*count);
-            sum <= budget
-        };
-        let first_beyond = sorted.iter().copied().skip_while(within).next();
-        let least = first_beyond.unwrap_or(u32::MAX).max(CROWDED);
-        let is_crowded = |&place: &u32| corners[place as usize] >= least;
-        Self::Positions((0..places.len() as u32).filter(is_crowded).collect())
-    }
-}
-
 /// The square of the distance between two vectors of attributes.
 fn apart<const N: usize>(a: [f32; N], b: [f32; N]) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
@@ -359,12 +326,12 @@ fn apart<const N: usize>(a: [f32; N], b: [f32; N]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{Sample, mirrored_sheet, soup, sphere};
+    use crate::samples::{Sample, flat_fans, mirrored_sheet, soup, sphere};
     use proptest::prelude::*;
     use std::collections::HashMap;
 
     fn levels(sample: &Sample, ratios: &[f32], error: f32) -> Vec<Lod> {
-        let surface = Surface {
+        let surface = LodSource {
             positions: &sample.positions,
             normals: Some(&sample.normals),
             uvs: Some(&sample.uvs),
@@ -496,7 +463,7 @@ mod tests {
         let uvs: Vec<_> = sample.positions.iter().map(|p| [p[0], p[1] + strip(p)]).collect();
         let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
         let count = |normals, uvs, skin| {
-            let surface = Surface { positions: &sample.positions, normals, uvs, skin, deadline: None };
+            let surface = LodSource { positions: &sample.positions, normals, uvs, skin, deadline: None };
             let level = chain(triangles, &surface, &[0.01], 0.01, &|i| i.to_vec()).remove(0);
             level.indices.iter().filter(|&&v| inside(&sample.positions[v as usize])).count()
         };
@@ -509,7 +476,7 @@ mod tests {
     #[test]
     fn only_dense_smooth_meshes_do_without_attributes() {
         let rough = |sample: &Sample, skin: Option<&[Influences]>| {
-            let surface = Surface {
+            let surface = LodSource {
                 positions: &sample.positions,
                 normals: Some(&sample.normals),
                 uvs: Some(&sample.uvs),
@@ -562,56 +529,6 @@ mod tests {
         assert!(
             !uneven[0].indices.is_empty() && uneven[1].indices.is_empty() && !uneven[2].indices.is_empty()
         );
-    }
-
-    /// `fans` cones of `sides` triangles each, every corner its own vertex with the normal of its face.
-    fn flat_fans(fans: u32, sides: u32) -> Sample {
-        let mut sample = Sample { positions: vec![], normals: vec![], uvs: vec![], indices: vec![] };
-        for fan in 0..fans {
-            let rim = |side: u32| {
-                let turn = (side % sides) as f32 / sides as f32 * std::f32::consts::TAU;
-                [libm::cosf(turn) + 3.0 * fan as f32, libm::sinf(turn), 0.0]
-            };
-            for side in 0..sides {
-                sample.positions.extend([[3.0 * fan as f32, 0.0, 1.0], rim(side), rim(side + 1)]);
-            }
-        }
-        sample.indices = (0..sample.positions.len() as u32).collect();
-        let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
-        let faces = crate::normals::flat(triangles, &sample.positions);
-        sample.normals = faces.iter().flat_map(|&normal| [normal; 3]).collect();
-        sample.uvs = vec![[0.0; 2]; sample.positions.len()];
-        sample
-    }
-
-    fn crowding(sample: &Sample) -> Crowding {
-        let count = sample.positions.len();
-        let places = firsts(count, &[Attribute::F3(&sample.positions)]);
-        Crowding::of(Triangles::new(&sample.indices, count).unwrap(), &places)
-    }
-
-    #[test]
-    fn only_positions_that_dominate_the_work_are_protected() {
-        let none = Crowding::Positions(vec![]);
-        // The poles of a fine sphere are nothing against the rest of it, and a single cone is small.
-        assert_eq!(crowding(&sphere(1024, 512)), none);
-        assert_eq!(crowding(&flat_fans(1, 300)), none);
-        // The apexes of cones, and not their rims.
-        for (fans, sides) in [(1, 1000), (10, 700), (4, 2500)] {
-            let Crowding::Positions(found) = crowding(&flat_fans(fans, sides)) else {
-                panic!("{sides} are no extreme")
-            };
-            let apexes = (0..fans).map(|fan| fan * sides * 3);
-            assert!(found.iter().copied().eq(apexes), "{fans} fans of {sides}: {found:?}");
-        }
-        assert_eq!(crowding(&flat_fans(1, 20_000)), Crowding::Extreme);
-        assert_eq!(crowding(&flat_fans(8, 20_000)), Crowding::Extreme);
-        // A few positions that all corners share.
-        let mut few = soup(3, 40, 40_000);
-        few.positions = few.indices.iter().map(|&index| few.positions[index as usize]).collect();
-        few.indices = (0..few.indices.len() as u32).collect();
-        let Crowding::Positions(found) = crowding(&few) else { return };
-        assert_eq!(found.len(), 40);
     }
 
     #[test]
