@@ -1,18 +1,19 @@
 //! How long `assetc` takes. `warm`: when there is nothing to do, beside the least that any tool could do, a bare parallel
 //! walk that stats every file of the source and the output tree. `cold`: when there is everything to do, beside copying
 //! the tree, decoding its pictures, and basisu. `store`: when it was done before, in another checkout or on another
-//! machine.
+//! machine. `shapes`: on meshes of high valence beside a grid, with `pak` too.
 //!
 //! ```text
 //! cargo build --release -p assetc
 //! cargo run --release --manifest-path bench/assetc/Cargo.toml -- warm <runs> <assets>...
 //! cargo run --release --manifest-path bench/assetc/Cargo.toml -- cold <runs> <name>=<source tree>...
 //! cargo run --release --manifest-path bench/assetc/Cargo.toml -- store <runs> <name>=<source tree>...
+//! cargo run --release --manifest-path bench/assetc/Cargo.toml -- shapes <runs> <triangles>...
 //! ```
 //!
 //! A tree named `name*1,2,4` holds pictures alone; it is built once, twice and four times as large. All sides are whole
-//! processes, run in turn on the same trees. `KILN_ASSETC` names the executable if it is not in the target directory of
-//! the repository, `KILN_PICTURES` the one that lets basisu at a tree (`bench/uastc`).
+//! processes, run in turn on the same trees. `KILN_ASSETC` and `KILN_PAK` name the executables if they are not in the target
+//! directory of the repository, `KILN_PICTURES` the one that lets basisu at a tree (`bench/uastc`).
 
 mod cold;
 #[path = "../../process.rs"]
@@ -21,6 +22,7 @@ mod project;
 #[path = "../../../crates/remote-cache/tests/store/server.rs"]
 #[allow(dead_code, reason = "the server is shared with the tests of the store")]
 mod server;
+mod shapes;
 mod stages;
 mod store;
 mod walk;
@@ -44,14 +46,26 @@ fn main() {
         }
         ["cold", runs, trees @ ..] => cold::cold(number(runs), &project::trees(trees)),
         ["store", runs, trees @ ..] => store::store(number(runs), &project::trees(trees)),
+        ["shapes", runs, counts @ ..] => {
+            shapes::shapes(number(runs), &counts.iter().map(|count| number(count)).collect::<Vec<_>>())
+        }
         _ => eprintln!(
-            "usage: bench-assetc warm <runs> <assets>... | cold|store <runs> <name>=<source tree>..."
+            "usage: bench-assetc warm <runs> <assets>... | cold|store <runs> <name>=<source tree>... | shapes <runs> <triangles>..."
         ),
     }
 }
 
 /// The executable that is measured.
 fn assetc() -> PathBuf {
-    let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/assetc");
-    std::env::var_os("KILN_ASSETC").map_or_else(built, PathBuf::from)
+    executable("KILN_ASSETC", "assetc")
+}
+
+/// The baker of paks.
+fn pak() -> PathBuf {
+    executable("KILN_PAK", "pak")
+}
+
+fn executable(variable: &str, name: &str) -> PathBuf {
+    let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release").join(name);
+    std::env::var_os(variable).map_or_else(built, PathBuf::from)
 }

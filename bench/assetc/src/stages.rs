@@ -4,7 +4,7 @@ use kiln_import::image::{self, IMAGE_EXTENSIONS};
 use kiln_import::{gltf, obj};
 use kiln_ir::{Scene, Valid};
 use kiln_kit::{Cook, Fs, Limits, Real};
-use kiln_mesh::process::{Input, Settings};
+use kiln_mesh::{MeshInput, MeshOptions};
 use kiln_texture::Mode;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -96,15 +96,15 @@ fn mesh(scene: &Valid<Scene>, seconds: &mut Seconds) {
     let start = Instant::now();
     for draw in scene.draws() {
         for p in &scene.meshes[draw.mesh.0 as usize].primitives {
-            let input = Input {
+            let input = MeshInput {
                 indices: Cow::Borrowed(&p.indices),
                 positions: Cow::Borrowed(&p.positions),
                 normals: there(&p.normals),
                 uvs: there(&p.uv0),
                 tangents: there(&p.tangents),
-                ..Input::default()
+                ..MeshInput::default()
             };
-            let _ = kiln_mesh::process(input, &Settings::default());
+            let _ = kiln_mesh::process(input, &MeshOptions::default());
         }
     }
     seconds.meshes += start.elapsed().as_secs_f64();

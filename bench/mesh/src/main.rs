@@ -20,7 +20,7 @@ mod quality;
 mod race;
 
 use clock::time;
-use kiln_mesh::process::{Output, Settings, Stage};
+use kiln_mesh::{MeshOptions, MeshOutput, Stage};
 use race::Rival;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ fn all(paths: &[PathBuf], rivals: &[&str], runs: usize, scratch: &Path) {
     println!(
         "\n## mesh-meshlets\n\n| model | meshlets | mean radius | sum of squares | mean cutoff | cullable |\n|---|---|---|---|---|---|"
     );
-    let mut outputs: Vec<(String, Vec<Output>)> = paths.iter().map(processed).collect();
+    let mut outputs: Vec<(String, Vec<MeshOutput>)> = paths.iter().map(processed).collect();
     for (name, outputs) in &outputs {
         let (ours, theirs) = quality::clusters(outputs);
         ours.row(name);
@@ -81,12 +81,12 @@ fn all(paths: &[PathBuf], rivals: &[&str], runs: usize, scratch: &Path) {
     memory(paths, &rivals);
 }
 
-fn processed(path: &PathBuf) -> (String, Vec<Output>) {
-    (name(path), ours::process(&ours::import(path), &Settings::default(), &|_, _| ()))
+fn processed(path: &PathBuf) -> (String, Vec<MeshOutput>) {
+    (name(path), ours::process(&ours::import(path), &MeshOptions::default(), &|_, _| ()))
 }
 
 /// Levels beside the standard simplifier's.
-fn levels(outputs: &[(String, Vec<Output>)]) {
+fn levels(outputs: &[(String, Vec<MeshOutput>)]) {
     println!("\n## mesh-levels\n");
     println!("| model | triangles | mean distance | largest | normals, degrees |\n|---|---|---|---|---|");
     for (name, outputs) in outputs {
@@ -150,7 +150,7 @@ fn stages(paths: &[PathBuf], runs: usize) {
     println!("| model | one thread wall, ms | {} |\n|{}", heads.join(" | "), "---|".repeat(7));
     for path in paths {
         let scene = ours::import(path);
-        let settings = Settings::default();
+        let settings = MeshOptions::default();
         let pools = [1, 2].map(pool);
         let mut times = [const { (Vec::new(), Vec::new()) }; 2];
         let mut outputs = [const { Vec::new() }; 2];
@@ -178,7 +178,7 @@ fn stages(paths: &[PathBuf], runs: usize) {
 }
 
 /// What part of the time each stage takes.
-fn shares(scene: &kiln_ir::Valid<kiln_ir::Scene>, settings: &Settings) -> String {
+fn shares(scene: &kiln_ir::Valid<kiln_ir::Scene>, settings: &MeshOptions) -> String {
     let open = Mutex::new(BTreeMap::new());
     let spent = Mutex::new(BTreeMap::<Stage, f64>::new());
     let watch = |stage, begins: bool| {
@@ -208,11 +208,11 @@ fn peak(what: &str, path: &Path) {
     // SAFETY: asks the allocator to give back what reading the file took; touches no object.
     unsafe { libc::malloc_trim(0) };
     clock::forget_peak();
-    let plain = Settings { lods: Vec::new(), meshlets: false, ..Settings::default() };
+    let plain = ours::without_levels();
     match what {
         "plain" => drop(pool.install(|| ours::consume(scene, &plain))),
         "simplifier" => quality::simplify_alone(&scene),
-        _ => drop(pool.install(|| ours::consume(scene, &Settings::default()))),
+        _ => drop(pool.install(|| ours::consume(scene, &MeshOptions::default()))),
     }
     println!("{decoded} {}", clock::memory("VmHWM:") - idle);
 }

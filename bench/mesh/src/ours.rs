@@ -3,8 +3,7 @@
 use kiln_format::hmesh::{self, GpuVertex, MeshBounds, MeshLod, Parts, SubMesh};
 use kiln_ir::{Draw, Primitive, Scene, Valid};
 use kiln_kit::{Cook, Fs, Real, RelPath};
-use kiln_mesh::process::{Input, Output, Settings, Stage};
-use kiln_mesh::{bounds, skin, transform::Transform};
+use kiln_mesh::{InfluenceSet, MeshInput, MeshOptions, MeshOutput, Stage, Transform, bounds};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::path::Path;
@@ -24,9 +23,9 @@ pub fn import(path: &Path) -> Valid<Scene> {
 /// Every primitive of every draw, processed in parallel, in the order they are drawn.
 pub fn process(
     scene: &Valid<Scene>,
-    settings: &Settings,
+    settings: &MeshOptions,
     watch: &(dyn Fn(Stage, bool) + Sync),
-) -> Vec<Output> {
+) -> Vec<MeshOutput> {
     let draws: Vec<(Draw, &Primitive)> = scene
         .draws()
         .flat_map(|draw| scene.meshes[draw.mesh.0 as usize].primitives.iter().map(move |p| (draw, p)))
@@ -36,7 +35,7 @@ pub fn process(
 }
 
 /// The same, giving up the scene: a primitive that is drawn once is handed over, as a build does it.
-pub fn consume(scene: Valid<Scene>, settings: &Settings) -> Vec<Output> {
+pub fn consume(scene: Valid<Scene>, settings: &MeshOptions) -> Vec<MeshOutput> {
     let draws: Vec<Draw> = scene.draws().collect();
     let mut scene = scene.into_inner();
     let mut parts: Vec<(Draw, usize, Option<Primitive>)> = Vec::new();
@@ -56,9 +55,9 @@ pub fn consume(scene: Valid<Scene>, settings: &Settings) -> Vec<Output> {
 fn one(
     draw: Draw,
     primitive: Cow<'_, Primitive>,
-    settings: &Settings,
+    settings: &MeshOptions,
     watch: &(dyn Fn(Stage, bool) + Sync),
-) -> Output {
+) -> MeshOutput {
     fn there<T: Clone>(list: Cow<'_, [T]>) -> Option<Cow<'_, [T]>> {
         Some(list).filter(|list| !list.is_empty())
     }
@@ -69,29 +68,29 @@ fn one(
     let input = match primitive {
         Cow::Owned(p) => {
             (joints, weights) = (Cow::Owned(p.joints), Cow::Owned(p.weights));
-            Input {
+            MeshInput {
                 indices: p.indices.into(),
                 positions: p.positions.into(),
                 normals: there(p.normals.into()),
                 uvs: there(p.uv0.into()),
                 tangents: there(p.tangents.into()),
-                ..Input::default()
+                ..MeshInput::default()
             }
         }
         Cow::Borrowed(p) => {
             (joints, weights) = (Cow::Borrowed(&*p.joints), Cow::Borrowed(&*p.weights));
-            Input {
+            MeshInput {
                 indices: (&p.indices).into(),
                 positions: (&p.positions).into(),
                 normals: there((&p.normals).into()),
                 uvs: there((&p.uv0).into()),
                 tangents: there((&p.tangents).into()),
-                ..Input::default()
+                ..MeshInput::default()
             }
         }
     };
-    let set = [skin::Set { joints: &joints, weights: &weights }];
-    let input = Input {
+    let set = [InfluenceSet { joints: &joints, weights: &weights }];
+    let input = MeshInput {
         skin: if skinned { &set } else { &[] },
         transform: (!skinned && draw.world != kiln_ir::Matrix::IDENTITY).then_some(&transform),
         ..input
@@ -99,8 +98,16 @@ fn one(
     kiln_mesh::process_watched(input, settings, watch).expect("a sound primitive")
 }
 
+/// The pipeline without levels of detail and meshlets.
+pub fn without_levels() -> MeshOptions {
+    let mut options = MeshOptions::default();
+    options.lods = kiln_mesh::LodRule::halves(0);
+    options.meshlets = false;
+    options
+}
+
 /// The bytes of the mesh, without materials and skin.
-pub fn write(outputs: Vec<Output>, levels: usize) -> Vec<u8> {
+pub fn write(outputs: Vec<MeshOutput>, levels: usize) -> Vec<u8> {
     let mut all = Assembled::default();
     let vertices: usize = outputs.iter().map(|o| o.vertices.len()).sum();
     all.vertices.reserve_exact(vertices);
@@ -142,7 +149,7 @@ struct Assembled {
 }
 
 impl Assembled {
-    fn add(&mut self, output: Output) {
+    fn add(&mut self, output: MeshOutput) {
         if output.indices.is_empty() {
             return;
         }

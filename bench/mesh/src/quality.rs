@@ -1,8 +1,7 @@
 //! Meshlets and levels of detail beside those of meshoptimizer's standard builders, on the same ordered mesh.
 
 use crate::distance::Surface;
-use kiln_mesh::octahedral;
-use kiln_mesh::process::Output;
+use kiln_mesh::{MeshOutput, octahedral};
 use meshopt::{SimplifyOptions, SimplifyVertex, VertexDataAdapter};
 use rayon::prelude::*;
 
@@ -39,7 +38,7 @@ impl Clusters {
 }
 
 /// Ours and the standard builder's clusters of all parts of a model.
-pub fn clusters(outputs: &[Output]) -> (Clusters, Clusters) {
+pub fn clusters(outputs: &[MeshOutput]) -> (Clusters, Clusters) {
     let (mut ours, mut theirs) = (Clusters::default(), Clusters::default());
     for output in outputs {
         output.meshlets.bounds.iter().for_each(|b| ours.add(b.radius, b.cone_cutoff));
@@ -91,7 +90,7 @@ pub struct Level {
 }
 
 /// Each level of the largest part. The standard builders start from the full mesh each time.
-pub fn levels(outputs: &[Output]) -> Vec<Level> {
+pub fn levels(outputs: &[MeshOutput]) -> Vec<Level> {
     let Some(output) = outputs.iter().max_by_key(|output| output.indices.len()) else { return Vec::new() };
     let positions = positions(output);
     let vertices = adapter(&positions);
@@ -119,7 +118,7 @@ pub fn levels(outputs: &[Output]) -> Vec<Level> {
     output.lods.iter().filter(|lod| !lod.indices.is_empty()).map(|lod| level(&lod.indices)).collect()
 }
 
-fn apart(output: &Output, positions: &[[f32; 3]], indices: &[u32]) -> Apart {
+fn apart(output: &MeshOutput, positions: &[[f32; 3]], indices: &[u32]) -> Apart {
     let surface = Surface::new(positions, indices);
     let diagonal: f64 =
         (0..3).map(|a| f64::from(output.bounds.max[a] - output.bounds.min[a]).powi(2)).sum::<f64>().sqrt();
@@ -148,7 +147,7 @@ fn apart(output: &Output, positions: &[[f32; 3]], indices: &[u32]) -> Apart {
     }
 }
 
-fn positions(output: &Output) -> Vec<[f32; 3]> {
+fn positions(output: &MeshOutput) -> Vec<[f32; 3]> {
     output.vertices.iter().map(|vertex| vertex.position).collect()
 }
 

@@ -3,7 +3,6 @@
 use crate::clock::time;
 use crate::process::{self, Cost, median, spread};
 use crate::{models, name, ours, pool};
-use kiln_mesh::process::Settings;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -62,7 +61,7 @@ pub fn table(paths: &[PathBuf], rivals: &[Rival], runs: usize) {
 
 /// Ours in steps, and every rival.
 fn row(path: &Path, rivals: &[Rival], runs: usize) {
-    let settings = Settings { lods: Vec::new(), meshlets: false, ..Settings::default() };
+    let settings = ours::without_levels();
     let (pool, result) = (pool(1), path.with_extension("hmesh"));
     let mut steps = [const { Vec::new() }; 5];
     let mut theirs = vec![Vec::new(); rivals.len()];

@@ -1,48 +1,32 @@
-//! Mesh algorithms on slices: what happens between a decoded model and the bytes of a runtime mesh.
-//!
-//! Every stage is a function of its own over plain slices; [`process()`] runs them in the right order. Nothing here
-//! reads files, prints, or knows a file format. The same input gives the same output on every number of threads:
-//! work is cut by the size of the input, never by the number of workers.
-//!
-//! | stage | module |
-//! |---|---|
-//! | influences of a skin: the four largest, summing to one | [`skin`] |
-//! | normals where there are none | [`normals`] |
-//! | equal vertices become one | [`weld`] |
-//! | tangents, as MikkTSpace makes them, in glTF's handedness | [`tangents`] |
-//! | a node's matrix baked in, mirrored ones too | [`transform`] |
-//! | order for vertex cache, overdraw and vertex fetch | [`order`] |
-//! | clusters for mesh shaders, with culling bounds | [`meshlets`] |
-//! | levels of detail | [`simplify`] |
-//! | box and sphere | [`bounds`] |
-//! | unit vectors in 32 bits | [`octahedral`] |
-//!
-//! # Preconditions
-//!
-//! Indices reach the algorithms as [`Triangles`], which can only be made from indices that are in range. A slice of
-//! attributes holds one element per vertex; a function that is handed a shorter one panics, and says so.
-//! Coordinates are finite: [`process()`] checks, the single stages trust.
+#![doc = include_str!("../README.md")]
 
 pub mod bounds;
-mod clusters;
-mod hubs;
+mod high_valence;
 pub mod meshlets;
-mod nearest;
-pub mod normals;
+mod normals;
 pub mod octahedral;
-pub mod order;
-mod pieces;
-pub mod process;
-pub mod simplify;
-pub mod skin;
-pub mod tangents;
-pub mod transform;
+mod order;
+mod partition;
+mod process;
+mod simplify;
+mod skin;
+mod tangents;
+mod transform;
 mod triangles;
 mod vector;
-pub mod weld;
+mod weld;
 
-pub use process::{process, process_watched};
-pub use triangles::{Error, Triangles};
+pub use bounds::Bounds;
+pub use meshlets::Meshlets;
+pub use process::{
+    LodRule, MeshInput, MeshOptions, MeshOutput, Note, ShadowGeometry, Stage, TangentMode, Vertex,
+    VertexStreams, process, process_streams, process_watched, working_set,
+};
+pub use simplify::Lod;
+pub use skin::{InfluenceSet, Influences};
+pub use transform::Transform;
+pub use triangles::Error;
+use triangles::Triangles;
 
 #[cfg(test)]
 mod samples;

@@ -2,17 +2,21 @@
 //!
 //! Every triangle is in exactly one meshlet, with its winding.
 
+mod builder;
+mod candidates;
+mod kd_tree;
+
 use crate::Triangles;
 use crate::bounds::reach;
-use crate::clusters::{Limits, grow};
 use crate::order::adapter;
+use builder::{Limits, grow};
 
 /// The most vertices a meshlet has.
-pub const MAX_VERTICES: usize = 64;
+pub(crate) const MAX_VERTICES: usize = 64;
 /// The most triangles a meshlet has.
-pub const MAX_TRIANGLES: usize = 124;
+pub(crate) const MAX_TRIANGLES: usize = 124;
 /// How much facing one way counts against being small: 0 is only small, 1 is only facing one way.
-pub const CONE_WEIGHT: f32 = 0.25;
+pub(crate) const CONE_WEIGHT: f32 = 0.25;
 
 /// A meshlet's place in the lists of [`Meshlets`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +63,7 @@ pub struct Meshlets {
 /// Builds meshlets. The better `triangles` are ordered for the vertex cache, the better they come out.
 ///
 /// Panics if there are fewer positions than vertices.
-pub fn build(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Meshlets {
+pub(crate) fn build(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Meshlets {
     triangles.expect("positions", positions);
     let positions = &positions[..triangles.vertex_count()];
     let (triangles, _) = triangles.indices().as_chunks::<3>();
@@ -188,6 +192,33 @@ mod tests {
                 squares(&mut standard.iter().map(|m| meshopt::compute_meshlet_bounds(m, &vertices).radius));
             assert!(squares(&mut ours.bounds.iter().map(|b| b.radius)) <= theirs * 1.001);
             assert!(ours.meshlets.len() <= standard.len() * 103 / 100);
+        }
+    }
+
+    #[test]
+    fn triangles_of_a_high_valence_vertex_are_ranked_once_for_each_cluster() {
+        // Around one vertex, around both ends of one edge, and all on one point.
+        let fan = |count: u32| (0..count).flat_map(|i| [0, 2 + i, 3 + i]).collect::<Vec<u32>>();
+        let book = |count: u32| (0..count).flat_map(|i| [0, 1, 2 + i]).collect::<Vec<u32>>();
+        let point = |count: u32| vec![0; count as usize * 3];
+        let limits = Limits { vertices: MAX_VERTICES, triangles: MAX_TRIANGLES, cone_weight: CONE_WEIGHT };
+        let ranked = |indices: &[u32], positions: &[Vec3]| {
+            let (triangles, _) = indices.as_chunks::<3>();
+            grow(triangles, positions, limits).ranked as f64 / triangles.len() as f64
+        };
+        for count in [1000, 10_000] {
+            let turn = |i: u32| i as f32 / count as f32 * std::f32::consts::TAU;
+            let mut positions = vec![[0.0, 0.0, 0.5], [0.0, 0.0, -0.5]];
+            positions.extend((0..=count).map(|i| [libm::cosf(turn(i)), libm::sinf(turn(i)), 0.0]));
+            for mut indices in [fan(count), book(count), point(count)] {
+                let copies = crate::high_valence::split(&mut indices, positions.len());
+                let mut positions = positions.clone();
+                positions.extend(copies.iter().map(|&vertex| positions[vertex as usize]).collect::<Vec<_>>());
+                // A cluster ranks the triangles around a vertex when that joins it, and not with each triangle: then it
+                // would be half of the 1,024.
+                let ranked = ranked(&indices, &positions);
+                assert!(ranked < 48.0, "{count}: {ranked}");
+            }
         }
     }
 

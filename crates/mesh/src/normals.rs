@@ -9,7 +9,7 @@ use crate::vector::{Vec3, dot, face, unit64};
 /// The unit normal of each triangle by its winding; zero for a triangle without area.
 ///
 /// Panics if there are fewer positions than vertices.
-pub fn flat(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Vec<[f32; 3]> {
+pub(crate) fn flat(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Vec<[f32; 3]> {
     triangles.expect("positions", positions);
     triangles.iter().map(|corners| unit64(face_of(corners, positions))).collect()
 }
@@ -19,7 +19,7 @@ pub fn flat(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Vec<[f32; 3]> {
 /// A vertex whose faces have no area keeps a zero normal.
 ///
 /// Panics if there are fewer positions or normals than vertices.
-pub fn repair(triangles: Triangles<'_>, positions: &[[f32; 3]], normals: &mut [[f32; 3]]) -> usize {
+pub(crate) fn repair(triangles: Triangles<'_>, positions: &[[f32; 3]], normals: &mut [[f32; 3]]) -> usize {
     triangles.expect("positions", positions);
     triangles.expect("normals", normals);
     let mut broken = false;

@@ -1,29 +1,42 @@
 //! The order of triangles and vertices that a GPU draws fastest.
 //!
-//! Triangles first for the cache of transformed vertices, then, within 5 % of what that gained, for less overdraw;
-//! vertices in the order the triangles then ask for them. Which triangles there are, and how each is wound, does
-//! not change.
+//! Triangles first for the post-transform vertex cache, then, within a threshold of what that gained, for less overdraw;
+//! vertices in the order of vertex fetch. Which triangles there are, and how each is wound, does not change. The orders
+//! for the vertex cache and for overdraw are meshoptimizer's.
 
-use crate::Triangles;
 use crate::vector::Vec3;
+use crate::{Triangles, high_valence};
 use meshopt::{VertexDataAdapter, typed_to_bytes};
 
-/// How much of the vertex cache's gain the overdraw order may give back: 5 %.
-pub const OVERDRAW_THRESHOLD: f32 = 1.05;
+/// Part of the vertex cache's gain that the overdraw order may give back: 5 %.
+pub(crate) const OVERDRAW_THRESHOLD: f32 = 1.05;
 
 /// Orders triangles so that fewer vertices are transformed twice.
-pub fn vertex_cache(triangles: Triangles<'_>) -> Vec<u32> {
-    meshopt::optimize_vertex_cache(triangles.indices(), triangles.vertex_count())
+///
+/// The algorithm looks at every triangle that is left around a vertex again and again. So it gets a mesh whose
+/// high-valence vertices are split, and the copies become one vertex again in its result.
+pub(crate) fn vertex_cache(triangles: Triangles<'_>) -> Vec<u32> {
+    let count = triangles.vertex_count();
+    if !high_valence::is_any(triangles.indices(), count) {
+        return meshopt::optimize_vertex_cache(triangles.indices(), count);
+    }
+    let mut split = triangles.indices().to_vec();
+    let copies = high_valence::split(&mut split, count);
+    let mut ordered = meshopt::optimize_vertex_cache(&split, count + copies.len());
+    for index in &mut ordered {
+        *index = (*index as usize).checked_sub(count).map_or(*index, |copy| copies[copy]);
+    }
+    ordered
 }
 
 /// Orders triangles that are already in [`vertex_cache`] order so that fewer pixels are shaded twice.
 ///
 /// Panics if there are fewer positions than vertices.
-pub fn overdraw(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Vec<u32> {
+pub(crate) fn overdraw(triangles: Triangles<'_>, positions: &[[f32; 3]], threshold: f32) -> Vec<u32> {
     triangles.expect("positions", positions);
     let mut indices = triangles.indices().to_vec();
     if !indices.is_empty() {
-        meshopt::optimize_overdraw_in_place(&mut indices, &adapter(positions), OVERDRAW_THRESHOLD);
+        meshopt::optimize_overdraw_in_place(&mut indices, &adapter(positions), threshold);
     }
     indices
 }
@@ -32,7 +45,7 @@ pub fn overdraw(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Vec<u32> {
 /// are never named are left out.
 ///
 /// Panics if an index is not below `vertex_count`.
-pub fn vertex_fetch(indices: &mut [u32], vertex_count: usize) -> Vec<u32> {
+pub(crate) fn vertex_fetch(indices: &mut [u32], vertex_count: usize) -> Vec<u32> {
     let mut renamed = vec![u32::MAX; vertex_count];
     let mut sources = Vec::with_capacity(vertex_count.min(indices.len()));
     for index in indices {
@@ -69,9 +82,19 @@ pub(crate) mod tests {
     #[test]
     fn nothing_and_a_single_triangle() {
         let none = Triangles::new(&[], 0).unwrap();
-        assert!(vertex_cache(none).is_empty() && overdraw(none, &[]).is_empty());
+        assert!(vertex_cache(none).is_empty() && overdraw(none, &[], OVERDRAW_THRESHOLD).is_empty());
         let one = Triangles::new(&[2, 0, 1], 3).unwrap();
         assert_eq!(multiset(Triangles::new(&vertex_cache(one), 3).unwrap().iter()), [[0, 1, 2]]);
+    }
+
+    #[test]
+    fn triangles_around_high_valence_vertices_are_ordered_too() {
+        let count = 5000;
+        let fan: Vec<u32> = (0..count).flat_map(|i| [0, 1 + i, 2 + i]).collect();
+        let triangles = Triangles::new(&fan, count as usize + 2).unwrap();
+        let ordered = vertex_cache(triangles);
+        let ordered = Triangles::new(&ordered, count as usize + 2).unwrap();
+        assert_eq!(multiset(ordered.iter()), multiset(triangles.iter()));
     }
 
     #[test]
@@ -100,7 +123,8 @@ pub(crate) mod tests {
             indices.truncate(indices.len() / 3 * 3);
             let triangles = Triangles::new(&indices, positions.len()).unwrap();
             let cached = vertex_cache(triangles);
-            let mut drawn = overdraw(Triangles::new(&cached, positions.len()).unwrap(), &positions);
+            let cached = Triangles::new(&cached, positions.len()).unwrap();
+            let mut drawn = overdraw(cached, &positions, OVERDRAW_THRESHOLD);
             let sources = vertex_fetch(&mut drawn, positions.len());
             let back = Triangles::new(&drawn, sources.len()).unwrap().iter().map(|t| t.map(|i| sources[i as usize]));
             prop_assert_eq!(multiset(back), multiset(triangles.iter()));

@@ -1,119 +1,91 @@
-//! One primitive from decoded attributes to what a runtime mesh holds: the stages in their order.
+//! The pipeline: one primitive from decoded attributes to the arrays of a runtime mesh, stage by stage.
 //!
-//! Refused: indices out of range, attributes of the wrong length, positions and texture coordinates that are not
-//! numbers. Repaired, with a note: normals, tangents and skin weights that cannot be used.
+//! Refused: indices out of range, attributes of the wrong length, positions and UVs that are no finite numbers, a mesh
+//! that cannot be reduced to the index type. Repaired, with a note: normals, tangents and skin weights that cannot be
+//! used.
 
-mod stages;
+mod finish;
+mod options;
+mod reduce;
 #[cfg(test)]
 mod tests;
+mod work_mesh;
 
 use crate::Error;
 use crate::bounds::Bounds;
 use crate::meshlets::Meshlets;
-use crate::simplify::{self, Lod};
-use crate::skin::{self, Influences};
+use crate::simplify::Lod;
+use crate::skin::{InfluenceSet, Influences};
 use crate::transform::Transform;
-use stages::Mesh;
+pub use finish::{ShadowGeometry, VertexStreams};
+pub use options::{LodRule, MeshOptions, TangentMode};
 use std::borrow::Cow;
 use std::time::Instant;
+use work_mesh::{Unit, WorkMesh};
 
-/// The attributes of one primitive: a triangle list, one element per vertex in everything that is there. What is
-/// handed over for good is freed as soon as it has been replaced.
+/// The attributes of one primitive: a triangle list, with one element per vertex in every attribute that is present.
+/// Attributes that are passed by value are freed as soon as a stage has replaced them.
 #[derive(Clone, Debug, Default)]
-pub struct Input<'a> {
+pub struct MeshInput<'a> {
     /// Three per triangle.
     pub indices: Cow<'a, [u32]>,
-    /// Where the vertices are.
+    /// Positions.
     pub positions: Cow<'a, [[f32; 3]]>,
-    /// Normals; flat ones are made if there are none.
+    /// Normals; flat ones are created if there are none.
     pub normals: Option<Cow<'a, [[f32; 3]]>>,
-    /// Texture coordinates, from the top left.
+    /// UVs, from the top left.
     pub uvs: Option<Cow<'a, [[f32; 2]]>>,
+    /// A second set of UVs.
+    pub uv1: Option<Cow<'a, [[f32; 2]]>>,
     /// Tangents with glTF's handedness last.
     pub tangents: Option<Cow<'a, [[f32; 4]]>>,
-    /// Influences of a skin, in sets of four; none for a mesh without skin.
-    pub skin: &'a [skin::Set<'a>],
+    /// Bone influences, in sets of four; none for a mesh without skin.
+    pub skin: &'a [InfluenceSet<'a>],
+    /// The joint that each joint of `skin` becomes; a joint that is not in the list becomes joint 0. Without a list the
+    /// joints stay as they are.
+    pub joint_map: Option<&'a [u16]>,
     /// A matrix to bake in.
     pub transform: Option<&'a Transform>,
 }
 
-/// What to do about tangents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TangentMode {
-    /// Authored tangents stay, whatever they cost; missing ones are made.
-    Keep,
-    /// All tangents are made anew from the texture coordinates.
-    Generate,
-    /// Authored tangents stay unless they are unusable or keep far too many vertices apart.
-    #[default]
-    Auto,
-}
-
-/// What to do.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// Where tangents come from.
-    pub tangents: TangentMode,
-    /// One level of detail per entry: the part of the triangles to keep. See [`simplify::halves`].
-    pub lods: Vec<f32>,
-    /// The error a level may have, as part of the mesh's extent.
-    pub lod_error: f32,
-    /// Whether to order triangles and vertices for the GPU.
-    pub optimize: bool,
-    /// Whether to build meshlets.
-    pub meshlets: bool,
-    /// When to give up. The result does not depend on it.
-    pub deadline: Option<Instant>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            tangents: TangentMode::Auto,
-            lods: simplify::halves(2),
-            lod_error: simplify::DEFAULT_ERROR,
-            optimize: true,
-            meshlets: true,
-            deadline: None,
-        }
-    }
-}
-
-/// A vertex as the runtime keeps it.
+/// A vertex of an `.hmesh`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Vertex {
-    /// Where it is.
+    /// Position.
     pub position: [f32; 3],
-    /// Its normal, [octahedral](crate::octahedral).
+    /// Normal, [octahedral](crate::octahedral).
     pub normal: [i16; 2],
-    /// Its tangent, [octahedral](crate::octahedral), with the handedness in bit 0 of x.
+    /// Tangent, [octahedral](crate::octahedral), with the handedness in bit 0 of x.
     pub tangent: [i16; 2],
-    /// Its texture coordinates; zero if there are none.
+    /// UVs; zero if there are none.
     pub uv: [f32; 2],
 }
 
-/// The finished primitive.
+/// The finished primitive, with its vertices packed ([`Vertex`]) or as [`VertexStreams`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Output {
+#[non_exhaustive]
+pub struct MeshOutput<V = Vec<Vertex>> {
     /// The vertices, in their final order.
-    pub vertices: Vec<Vertex>,
+    pub vertices: V,
     /// One per vertex if the input had a skin, else none.
     pub skin: Vec<Influences>,
     /// The triangles.
     pub indices: Vec<u32>,
-    /// The same triangles in clusters, unless switched off.
+    /// The same triangles in meshlets, unless switched off.
     pub meshlets: Meshlets,
-    /// One per level asked for; a level that stalled is empty.
+    /// One per level that the rule asks for; a level that stalled is empty.
     pub lods: Vec<Lod>,
-    /// Around all vertices.
+    /// The geometry for shadow maps, if asked for.
+    pub shadow: Option<ShadowGeometry>,
+    /// Bounds of all vertices.
     pub bounds: Bounds,
-    /// Whether the vertices' tangents mean anything.
+    /// True if the tangents are valid.
     pub has_tangents: bool,
-    /// What the author may want to know.
+    /// Findings for the author.
     pub notes: Vec<Note>,
 }
 
-/// Something that was made up, repaired or given up.
+/// Something that was generated, repaired or left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Note {
@@ -123,36 +95,37 @@ pub enum Note {
     FlatNormals,
     /// This many normals were zero or no numbers and come from the faces around them.
     RepairedNormals(usize),
-    /// There are no texture coordinates and no tangents, so none could be made.
+    /// There are no UVs and no tangents, so none could be generated.
     NoTangents,
-    /// Authored tangents kept vertices apart and were made anew.
+    /// Authored tangents prevented the welding of vertices and were replaced by generated ones.
     TangentsPreventedWelding {
-        /// How many vertices there would have been with them.
+        /// Number of vertices with them.
         with: usize,
-        /// How many without any tangents.
+        /// Number of vertices without any tangents.
         without: usize,
     },
-    /// This many authored tangents were zero or no numbers; all were made anew, or these replaced if there are no
-    /// texture coordinates or the rest was to be kept.
+    /// This many authored tangents were zero or no numbers. All were generated again, or these replaced if there are no
+    /// UVs or the rest was to be kept.
     UnusableTangents(usize),
     /// This many vertices had more than four influences and lost the smallest.
     ReducedInfluences(usize),
-    /// This many vertices of a skin had no weight and hang on joint 0.
+    /// This many vertices of a skin had no weight and are bound to joint 0.
     WeightlessVertices(usize),
 }
 
-/// A part of the work, for whoever measures.
+/// A part of the work, for measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Stage {
     /// Checks, influences, normals.
     Prepare,
     /// Equal vertices become one.
     Weld,
-    /// Tangents are made.
+    /// Tangents are generated.
     Tangents,
     /// A matrix is baked in.
     Transform,
-    /// Crowded vertices are split, triangles and vertices ordered.
+    /// High-valence vertices are split, the mesh is reduced to its index type, triangles and vertices are ordered.
     Order,
     /// Meshlets and their bounds.
     Meshlets,
@@ -164,30 +137,58 @@ pub enum Stage {
     Pack,
 }
 
-/// Runs all stages.
-pub fn process(input: Input<'_>, settings: &Settings) -> Result<Output, Error> {
-    process_watched(input, settings, &|_, _| ())
+/// Runs all stages and packs the vertices as an `.hmesh` has them.
+///
+/// # Errors
+/// [`Error`] if the input is no mesh, is too large, does not fit the index type, or the deadline passed.
+pub fn process(input: MeshInput<'_>, options: &MeshOptions) -> Result<MeshOutput, Error> {
+    process_watched(input, options, &|_, _| ())
 }
 
-/// As [`process()`], calling `watch` when a stage begins (`true`) and ends (`false`), on the thread that runs it.
-/// [`Stage::LodOrder`] is part of [`Stage::Lods`].
+/// Runs all stages as [`process()`] does, and calls `watch` when a stage begins (`true`) and ends (`false`), on the thread
+/// that runs it. [`Stage::LodOrder`] is part of [`Stage::Lods`].
+///
+/// # Errors
+/// As [`process()`].
 pub fn process_watched(
-    input: Input<'_>,
-    settings: &Settings,
+    input: MeshInput<'_>,
+    options: &MeshOptions,
     watch: &(dyn Fn(Stage, bool) + Sync),
-) -> Result<Output, Error> {
-    let timed = Timed(watch);
+) -> Result<MeshOutput, Error> {
+    run(input, options, &Timed(watch), |mesh| mesh.pack_tangents(), |mesh, unit| mesh.pack(unit))
+}
+
+/// Runs all stages and returns each attribute as floats in an array of its own, second UVs included.
+///
+/// # Errors
+/// As [`process()`].
+pub fn process_streams(
+    input: MeshInput<'_>,
+    options: &MeshOptions,
+) -> Result<MeshOutput<VertexStreams>, Error> {
+    run(input, options, &Timed(&|_, _| ()), |_| (), |mesh, unit| mesh.streams(unit))
+}
+
+/// Runs all stages; `release` frees memory that no later stage needs, `pack` makes the vertices and finds their bounds.
+fn run<V: Default>(
+    input: MeshInput<'_>,
+    options: &MeshOptions,
+    timed: &Timed<'_>,
+    release: impl FnOnce(&mut WorkMesh<'_>),
+    pack: impl FnOnce(&mut WorkMesh<'_>, Unit) -> (V, Bounds),
+) -> Result<MeshOutput<V>, Error> {
     let mut notes = Vec::new();
     let transform = input.transform;
-    let mut mesh = timed.run(Stage::Prepare, || Mesh::new(input, &mut notes))?;
+    let mut mesh = timed.run(Stage::Prepare, || WorkMesh::new(input, options, &mut notes))?;
     if mesh.is_empty() {
         notes.push(Note::NoTriangles);
-        let lods = vec![Lod::default(); settings.lods.len()];
-        return Ok(Output { lods, notes, ..Output::default() });
+        let lods = vec![Lod::default(); options.lods.ratios(0).len()];
+        let shadow = options.shadow.then(ShadowGeometry::default);
+        return Ok(MeshOutput { lods, shadow, notes, ..MeshOutput::default() });
     }
-    let check = || check(settings.deadline);
+    let check = || check(options.deadline);
     check()?;
-    let generate = timed.run(Stage::Weld, || mesh.weld(settings.tangents, &mut notes));
+    let generate = timed.run(Stage::Weld, || mesh.weld(options.tangents, &mut notes));
     check()?;
     if generate {
         timed.run(Stage::Tangents, || mesh.generate_tangents());
@@ -197,10 +198,15 @@ pub fn process_watched(
     }
     check()?;
     let unit = mesh.shrink();
-    timed.run(Stage::Pack, || mesh.pack_tangents());
-    timed.run(Stage::Order, || mesh.order(settings.optimize));
+    timed.run(Stage::Pack, || release(&mut mesh));
+    timed.run(Stage::Order, || {
+        mesh.split_high_valence();
+        mesh.reduce(options)?;
+        mesh.order(options);
+        Ok(())
+    })?;
     check()?;
-    let output = mesh.finish(settings, unit, &timed, notes);
+    let output = mesh.finish(options, unit, timed, notes, pack);
     // Levels are left out once the deadline has passed.
     check().map(|()| output)
 }
@@ -214,9 +220,9 @@ pub(crate) fn has_passed(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| Instant::now() > deadline)
 }
 
-/// An upper estimate of the bytes in use at the worst moment while so many primitives, with so many vertices and corners
-/// of triangles together, are processed side by side: attributes before and after a stage, what they are welded and
-/// ordered with, meshlets, levels of detail and the result.
+/// Returns an upper estimate of the bytes in use at the worst moment while so many primitives, with so many vertices and
+/// corners of triangles together, are processed side by side: attributes before and after a stage, the tables for welding
+/// and ordering, meshlets, levels of detail and the result.
 pub fn working_set(primitives: u64, vertices: u64, corners: u64) -> u64 {
     let parts = [(primitives, PRIMITIVE_BYTES), (vertices, VERTEX_BYTES), (corners, CORNER_BYTES)];
     parts.into_iter().fold(0, |sum, (count, bytes)| count.saturating_mul(bytes).saturating_add(sum))

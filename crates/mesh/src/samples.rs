@@ -96,3 +96,23 @@ pub(crate) fn soup(seed: u64, vertices: u32, triangles: u32) -> Sample {
     }
     sample
 }
+
+/// `fans` cones of `sides` triangles each, every corner its own vertex with the normal of its face.
+pub(crate) fn flat_fans(fans: u32, sides: u32) -> Sample {
+    let mut sample = Sample { positions: vec![], normals: vec![], uvs: vec![], indices: vec![] };
+    for fan in 0..fans {
+        let rim = |side: u32| {
+            let turn = (side % sides) as f32 / sides as f32 * std::f32::consts::TAU;
+            [libm::cosf(turn) + 3.0 * fan as f32, libm::sinf(turn), 0.0]
+        };
+        for side in 0..sides {
+            sample.positions.extend([[3.0 * fan as f32, 0.0, 1.0], rim(side), rim(side + 1)]);
+        }
+    }
+    sample.indices = (0..sample.positions.len() as u32).collect();
+    let triangles = crate::Triangles::new(&sample.indices, sample.positions.len()).unwrap();
+    let faces = crate::normals::flat(triangles, &sample.positions);
+    sample.normals = faces.iter().flat_map(|&normal| [normal; 3]).collect();
+    sample.uvs = vec![[0.0; 2]; sample.positions.len()];
+    sample
+}

@@ -6,44 +6,52 @@
 //! to collapse (a mesh of flat faces, say), a level that missed its target is tried once more with those splits
 //! passable.
 //!
+//! That second attempt is where a fan around one position used to take quadratic time: for each edge and in each pass
+//! the simplifier sums the attribute errors of all vertices at the position. So positions with many corners stay where
+//! they are (see [`Crowding`]), and a mesh that is little else gets no second attempt.
+//!
 //! A large mesh is simplified in pieces, the vertices between them locked; the next level is cut elsewhere.
 //!
 //! A level that does not get clearly smaller than the last one has stalled: it is empty, and the next one starts
 //! from the last that was not.
 
 mod attributes;
+mod border;
 mod budget;
-mod pieces;
+mod crowding;
+mod partitioned;
 
 use crate::Triangles;
 use crate::order::adapter;
-use crate::pieces::MOST;
+use crate::partition::MOST;
 use crate::process::has_passed;
 use crate::skin::Influences;
 use crate::vector::Vec3;
 use crate::weld::{Attribute, firsts};
 use attributes::{Attributes, NORMAL_WEIGHT, SKIN_WEIGHT, sketch, uv_weight};
+pub(crate) use border::chain_inside_border;
+use crowding::Crowding;
 use meshopt::{SimplifyOptions, SimplifyVertex};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::time::Instant;
 
-/// A mesh to simplify: an element per vertex in each attribute that is there.
+/// A mesh to simplify: an element per vertex in each attribute that is present.
 #[derive(Clone, Copy, Debug)]
-pub struct Surface<'a> {
-    /// Where the vertices are.
-    pub positions: &'a [[f32; 3]],
+pub(crate) struct LodSource<'a> {
+    /// Positions.
+    pub(crate) positions: &'a [[f32; 3]],
     /// Unit normals; kept by a moderate weight.
-    pub normals: Option<&'a [[f32; 3]]>,
-    /// Texture coordinates: seams are kept, and sliding along the surface counts as error.
-    pub uvs: Option<&'a [[f32; 2]]>,
-    /// Influences of a skin: merging vertices that move differently counts as error.
-    pub skin: Option<&'a [Influences]>,
-    /// When to make no further level.
-    pub deadline: Option<Instant>,
+    pub(crate) normals: Option<&'a [[f32; 3]]>,
+    /// UVs: seams are kept, and sliding along the surface counts as error.
+    pub(crate) uvs: Option<&'a [[f32; 2]]>,
+    /// Bone influences: merging vertices that move differently counts as error.
+    pub(crate) skin: Option<&'a [Influences]>,
+    /// Time after which no further level is made.
+    pub(crate) deadline: Option<Instant>,
 }
 
-impl Surface<'_> {
+impl LodSource<'_> {
     /// Whether there is nothing on it.
     fn is_plain(&self) -> bool {
         self.normals.is_none() && self.uvs.is_none() && self.skin.is_none()
@@ -60,14 +68,12 @@ pub struct Lod {
 }
 
 /// The error a level may have, as part of the mesh's extent, unless asked otherwise.
-pub const DEFAULT_ERROR: f32 = 0.05;
+pub(crate) const DEFAULT_ERROR: f32 = 0.05;
 
 /// A level must lose at least this part of the triangles of the one before.
 const STALLED: f32 = 0.05;
-
-/// A mesh whose vertices' triangle counts, squared, sum to more than this gets no levels: the algorithm looks at
-/// each pair around a vertex, and a fan of fifty thousand is nothing that levels of detail are for.
-const MAX_PAIRS: u64 = 1 << 31;
+/// The part that it may keep, counted in whole numbers.
+const STALLED_TWENTIETHS: usize = 19;
 
 /// The part of the allowed error that a change of attributes along one edge may make without being weighed.
 const ROUGH: f32 = 0.01;
@@ -78,7 +84,7 @@ const FEW: usize = 1000;
 const BLOCK: usize = 8192;
 
 /// The ratios for `count` levels, each half the one before.
-pub fn halves(count: usize) -> Vec<f32> {
+pub(crate) fn halves(count: usize) -> Vec<f32> {
     (1..=count.min(32) as i32).map(|level| 0.5f32.powi(level)).collect()
 }
 
@@ -90,9 +96,9 @@ pub fn halves(count: usize) -> Vec<f32> {
 /// keep, and always fewer than the level before; otherwise it is empty.
 ///
 /// Panics if an attribute has fewer elements than there are vertices.
-pub fn chain(
+pub(crate) fn chain(
     triangles: Triangles<'_>,
-    surface: &Surface<'_>,
+    surface: &LodSource<'_>,
     ratios: &[f32],
     error: f32,
     finish: &(impl Fn(&[u32]) -> Vec<u32> + Sync),
@@ -121,8 +127,18 @@ struct Goal<'a> {
     turn: usize,
 }
 
+/// The outcome of making one level.
+enum Attempt {
+    /// Its triangles, and its error against the full mesh.
+    Level(Vec<u32>, f32),
+    /// Hardly fewer triangles than before.
+    Stalled,
+    /// No edge at all could be collapsed; then none can for a level with fewer triangles either.
+    Stuck,
+}
+
 struct Simplifier<'a> {
-    surface: &'a Surface<'a>,
+    surface: &'a LodSource<'a>,
     positions: &'a [Vec3],
     /// For each vertex the first in the same place.
     places: Vec<u32>,
@@ -131,10 +147,11 @@ struct Simplifier<'a> {
     /// The error allowed, in the units of the positions.
     limit: f32,
     uv_weight: f32,
+    crowding: Crowding,
 }
 
 impl<'a> Simplifier<'a> {
-    fn new(triangles: Triangles<'_>, surface: &'a Surface<'a>, error: f32) -> Option<Self> {
+    fn new(triangles: Triangles<'_>, surface: &'a LodSource<'a>, error: f32) -> Option<Self> {
         let count = triangles.vertex_count();
         triangles.expect("positions", surface.positions);
         triangles.expect("normals", surface.normals.unwrap_or(surface.positions));
@@ -142,15 +159,13 @@ impl<'a> Simplifier<'a> {
         surface.skin.inspect(|skin| triangles.expect("skin", skin));
         let positions = &surface.positions[..count];
         let places = firsts(count, &[Attribute::F3(positions)]);
-        if pairs(triangles, &places) > MAX_PAIRS {
-            return None;
-        }
+        let crowding = Crowding::of(triangles, &places);
         let extent = meshopt::simplify_scale(&adapter(positions));
         if !(extent > 0.0 && extent.is_finite()) {
             return None;
         }
         let uv_weight = surface.uvs.map_or(0.0, |uvs| uv_weight(triangles, positions, uvs, extent));
-        Some(Self { surface, positions, places, extent, limit: error * extent, uv_weight })
+        Some(Self { surface, positions, places, extent, limit: error * extent, uv_weight, crowding })
     }
 
     /// Makes the first of `ratios` from `from`, then the rest from the result.
@@ -167,8 +182,10 @@ impl<'a> Simplifier<'a> {
         if has_passed(self.surface.deadline) {
             return;
         }
-        let Some((indices, error)) = self.level(from, full, *ratio, so_far, ratios.len()) else {
-            return self.descend(from, full, so_far, ratios, levels, finish);
+        let (indices, error) = match self.level(from, full, *ratio, so_far, ratios.len()) {
+            Attempt::Level(indices, error) => (indices, error),
+            Attempt::Stalled => return self.descend(from, full, so_far, ratios, levels, finish),
+            Attempt::Stuck => return,
         };
         // The next level first: it takes longest, and a free thread picks up the other.
         let ((), finished) =
@@ -176,19 +193,12 @@ impl<'a> Simplifier<'a> {
         *level = Lod { indices: finished, error };
     }
 
-    /// One level, or nothing if it stalls.
-    fn level(
-        &self,
-        from: &[u32],
-        full: usize,
-        ratio: f32,
-        so_far: f32,
-        turn: usize,
-    ) -> Option<(Vec<u32>, f32)> {
+    /// Makes one level.
+    fn level(&self, from: &[u32], full: usize, ratio: f32, so_far: f32, turn: usize) -> Attempt {
         let target = ((full as f64 * f64::from(ratio)) as usize).max(1) * 3;
         let allowed = self.limit - so_far;
         if !(ratio > 0.0 && ratio < 1.0) || target >= from.len() || allowed <= 0.0 {
-            return None;
+            return Attempt::Stalled;
         }
         let surface = self.noticeable(from);
         // Errors are absolute, so that they mean the same for a level made from part of the vertices.
@@ -199,21 +209,29 @@ impl<'a> Simplifier<'a> {
         let goal = Goal { target, allowed, options, marks: None, turn };
         let (mut indices, mut error) = self.run(&surface, from, &goal);
         // Missed by more than a tenth: perhaps the splits of normals are in the way.
-        if indices.len() > target + target / 10 {
+        let missed = indices.len() > target + target / 10;
+        if missed && self.crowding != Crowding::Extreme {
             let options = options | SimplifyOptions::Permissive;
-            let again = self.run(self.surface, from, &Goal { options, marks: Some(&self.seams()), ..goal });
+            let marks = self.protected();
+            let again = self.run(self.surface, from, &Goal { options, marks: Some(&marks), ..goal });
             if again.0.len() < indices.len() {
                 (indices, error) = again;
             }
         }
         let enough = (from.len() as f32 * (1.0 - STALLED)) as usize;
-        (indices.len() >= 3 && indices.len() <= enough).then_some((indices, so_far + error))
+        if indices.len() >= 3 && indices.len() <= enough {
+            Attempt::Level(indices, so_far + error)
+        } else if missed && indices.len() == from.len() {
+            Attempt::Stuck
+        } else {
+            Attempt::Stalled
+        }
     }
 
     /// Collapses edges until the goal is reached.
-    fn run(&self, surface: &Surface<'_>, from: &[u32], goal: &Goal<'_>) -> (Vec<u32>, f32) {
+    fn run(&self, surface: &LodSource<'_>, from: &[u32], goal: &Goal<'_>) -> (Vec<u32>, f32) {
         if from.len() / 3 > MOST {
-            return pieces::simplify(self, surface, from, goal);
+            return partitioned::simplify(self, surface, from, goal);
         }
         let vertices = adapter(self.positions);
         let mut error = 0.0;
@@ -245,8 +263,8 @@ impl<'a> Simplifier<'a> {
     /// the rest along more than a few. Where neighbours are so near and so alike that no collapse of an edge could do
     /// harm, as in scans and other dense meshes, the surface says all there is to say, and the level is made in half
     /// the time and memory.
-    fn noticeable(&self, from: &[u32]) -> Surface<'a> {
-        let Surface { positions, normals, uvs, skin, deadline } = *self.surface;
+    fn noticeable(&self, from: &[u32]) -> LodSource<'a> {
+        let LodSource { positions, normals, uvs, skin, deadline } = *self.surface;
         let normal =
             |n: &&[Vec3]| self.rough(from, NORMAL_WEIGHT, |a, b| apart(n[a], n[b])) > from.len() / FEW;
         let uv = |uv: &&[[f32; 2]]| {
@@ -255,7 +273,7 @@ impl<'a> Simplifier<'a> {
         let moves = |skin: &&[Influences]| {
             self.rough(from, SKIN_WEIGHT, |a, b| apart(sketch(&skin[a]), sketch(&skin[b]))) > 0
         };
-        Surface {
+        LodSource {
             positions,
             normals: normals.filter(normal),
             uvs: uvs.filter(uv),
@@ -276,10 +294,19 @@ impl<'a> Simplifier<'a> {
         from.as_chunks::<3>().0.par_iter().with_min_len(BLOCK).map(count).sum()
     }
 
-    /// Marks the vertices where texture or skin is split: nothing may collapse across those.
-    fn seams(&self) -> Vec<SimplifyVertex> {
+    /// Marks the vertices across which nothing may collapse: where texture or skin is split, and those at
+    /// [crowded](Crowding) positions.
+    fn protected(&self) -> Vec<SimplifyVertex> {
         let mut marks = vec![SimplifyVertex::None; self.positions.len()];
+        let crowded = match &self.crowding {
+            Crowding::Positions(positions) => &**positions,
+            Crowding::Extreme => &[],
+        };
         for (vertex, &first) in self.places.iter().enumerate() {
+            // All vertices at the position: a coarser level may have lost the first.
+            if !crowded.is_empty() && crowded.binary_search(&first).is_ok() {
+                marks[vertex] = SimplifyVertex::Protect;
+            }
             let first = first as usize;
             let uv_differs = self.surface.uvs.is_some_and(|uvs| uvs[vertex] != uvs[first]);
             let skin_differs = self.surface.skin.is_some_and(|skin| skin[vertex] != skin[first]);
@@ -291,15 +318,6 @@ impl<'a> Simplifier<'a> {
     }
 }
 
-/// The squares of the numbers of corners at each place, summed.
-fn pairs(triangles: Triangles<'_>, places: &[u32]) -> u64 {
-    let mut corners = vec![0u32; places.len()];
-    for &index in triangles.indices() {
-        corners[places[index as usize] as usize] += 1;
-    }
-    corners.iter().map(|&count| u64::from(count) * u64::from(count)).sum()
-}
-
 /// The square of the distance between two vectors of attributes.
 fn apart<const N: usize>(a: [f32; N], b: [f32; N]) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
@@ -308,12 +326,12 @@ fn apart<const N: usize>(a: [f32; N], b: [f32; N]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{Sample, mirrored_sheet, soup, sphere};
+    use crate::samples::{Sample, flat_fans, mirrored_sheet, soup, sphere};
     use proptest::prelude::*;
     use std::collections::HashMap;
 
     fn levels(sample: &Sample, ratios: &[f32], error: f32) -> Vec<Lod> {
-        let surface = Surface {
+        let surface = LodSource {
             positions: &sample.positions,
             normals: Some(&sample.normals),
             uvs: Some(&sample.uvs),
@@ -445,7 +463,7 @@ mod tests {
         let uvs: Vec<_> = sample.positions.iter().map(|p| [p[0], p[1] + strip(p)]).collect();
         let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
         let count = |normals, uvs, skin| {
-            let surface = Surface { positions: &sample.positions, normals, uvs, skin, deadline: None };
+            let surface = LodSource { positions: &sample.positions, normals, uvs, skin, deadline: None };
             let level = chain(triangles, &surface, &[0.01], 0.01, &|i| i.to_vec()).remove(0);
             level.indices.iter().filter(|&&v| inside(&sample.positions[v as usize])).count()
         };
@@ -458,7 +476,7 @@ mod tests {
     #[test]
     fn only_dense_smooth_meshes_do_without_attributes() {
         let rough = |sample: &Sample, skin: Option<&[Influences]>| {
-            let surface = Surface {
+            let surface = LodSource {
                 positions: &sample.positions,
                 normals: Some(&sample.normals),
                 uvs: Some(&sample.uvs),
@@ -514,15 +532,17 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_fan_is_refused_in_no_time() {
-        let count = 100_000;
-        let mut sample =
-            Sample { positions: vec![[0.0, 0.0, 1.0]], normals: vec![], uvs: vec![], indices: vec![] };
-        sample.positions.extend((0..=count).map(|i| [libm::cosf(i as f32), libm::sinf(i as f32), 0.0]));
-        sample.normals = vec![[0.0, 0.0, 1.0]; sample.positions.len()];
-        sample.uvs = vec![[0.0; 2]; sample.positions.len()];
-        sample.indices = (0..count).flat_map(|i| [0, i + 1, i + 2]).collect();
-        assert_eq!(levels(&sample, &[0.5], 0.05), [Lod::default()]);
+    fn cones_get_levels_around_their_apex() {
+        for (fans, sides) in [(1, 200), (3, 1000), (1, 2500)] {
+            let sample = flat_fans(fans, sides);
+            let levels = levels(&sample, &halves(2), 0.05);
+            check(&sample, &levels);
+            for level in levels {
+                assert!(!level.indices.is_empty(), "{fans} fans of {sides}");
+                let apexes = level.indices.iter().filter(|&&v| sample.positions[v as usize][2] == 1.0);
+                assert_eq!(apexes.count(), level.indices.len() / 3);
+            }
+        }
     }
 
     proptest! {

@@ -18,7 +18,7 @@ impl Influences {
 
 /// One set of four influences per vertex, as glTF stores `JOINTS_n` and `WEIGHTS_n`.
 #[derive(Clone, Copy, Debug)]
-pub struct Set<'a> {
+pub struct InfluenceSet<'a> {
     /// Four joints per vertex.
     pub joints: &'a [[u16; 4]],
     /// Their weights.
@@ -27,11 +27,11 @@ pub struct Set<'a> {
 
 /// What had to be changed to make the influences fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+pub(crate) struct Changes {
     /// Vertices with more than four influences, which lost the smallest.
-    pub reduced: usize,
+    pub(crate) reduced: usize,
     /// Vertices without any weight, now rigid on joint 0.
-    pub weightless: usize,
+    pub(crate) weightless: usize,
 }
 
 /// Reduces every vertex to its four largest influences and renormalises them.
@@ -40,7 +40,7 @@ pub struct Changes {
 /// equal weights the earlier slot stays, and the slots that stay keep their order.
 ///
 /// Panics if a set's slices are shorter than `vertex_count`.
-pub fn influences(sets: &[Set<'_>], vertex_count: usize) -> (Vec<Influences>, Changes) {
+pub(crate) fn influences(sets: &[InfluenceSet<'_>], vertex_count: usize) -> (Vec<Influences>, Changes) {
     let mut changes = Changes::default();
     let mut slots: Vec<(u16, f32)> = Vec::with_capacity(sets.len() * 4);
     let all = (0..vertex_count).map(|vertex| {
@@ -102,7 +102,10 @@ mod tests {
 
     fn one(joints: [u16; 8], weights: [f32; 8]) -> (Influences, Changes) {
         let (j, w) = (joints.as_chunks::<4>().0, weights.as_chunks::<4>().0);
-        let sets = [Set { joints: &j[..1], weights: &w[..1] }, Set { joints: &j[1..], weights: &w[1..] }];
+        let sets = [
+            InfluenceSet { joints: &j[..1], weights: &w[..1] },
+            InfluenceSet { joints: &j[1..], weights: &w[1..] },
+        ];
         let (all, changes) = influences(&sets, 1);
         (all[0], changes)
     }

@@ -24,43 +24,10 @@ use crate::weld::{Attribute, firsts};
 use fan::Fan;
 use rayon::prelude::*;
 
-/// A tangent for every vertex, and the vertices that had to be split to hold them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tangents {
-    /// One per vertex: those there were, then those that were added.
-    pub tangents: Vec<[f32; 4]>,
-    /// For each added vertex the one it copies.
-    pub added: Vec<u32>,
-    /// The triangles, in their order, over all these vertices.
-    pub indices: Vec<u32>,
-}
-
 /// Makes tangents for `triangles`.
 ///
-/// Vertices may be split or not where the tangent does not care (equal position, normal and texture coordinates):
-/// the result at each corner is the same. Normals are unit vectors.
-///
-/// Panics if an attribute has fewer elements than there are vertices.
-pub fn generate(
-    triangles: Triangles<'_>,
-    positions: &[[f32; 3]],
-    normals: &[[f32; 3]],
-    uvs: &[[f32; 2]],
-) -> Tangents {
-    for (name, length) in [("positions", positions.len()), ("normals", normals.len()), ("uvs", uvs.len())] {
-        assert!(
-            length >= triangles.vertex_count(),
-            "{name}: {length} for {} vertices",
-            triangles.vertex_count()
-        );
-    }
-    let made = make(triangles, positions, normals, uvs);
-    let mut indices = triangles.indices().to_vec();
-    made.rename(&mut indices);
-    Tangents { tangents: made.tangents, added: made.added, indices }
-}
-
-/// As [`generate`], with what changes in the indices instead of new ones.
+/// Vertices may be split or not where the tangent does not care (equal position, normal and UVs): the result at each
+/// corner is the same. Normals are unit vectors. An attribute has an element for each vertex.
 pub(crate) fn make(
     triangles: Triangles<'_>,
     positions: &[[f32; 3]],
@@ -76,7 +43,7 @@ pub(crate) fn make(
     }
     let joined: Vec<u32> = triangles.indices().iter().map(|&index| firsts[index as usize]).collect();
     let topology = Triangles::trusted(&joined, triangles.vertex_count());
-    Mesh { topology, named: triangles.indices(), positions, normals, uvs }.generate()
+    TangentMesh { topology, named: triangles.indices(), positions, normals, uvs }.generate()
 }
 
 /// As [`make`], for vertices known to differ in position, normal or texture coordinates.
@@ -86,13 +53,15 @@ pub(crate) fn make_welded(
     normals: &[[f32; 3]],
     uvs: &[[f32; 2]],
 ) -> Made {
-    Mesh { topology: triangles, named: triangles.indices(), positions, normals, uvs }.generate()
+    TangentMesh { topology: triangles, named: triangles.indices(), positions, normals, uvs }.generate()
 }
 
-/// Tangents as [`Tangents`] has them, and which corners take an added vertex.
+/// A tangent for every vertex, the vertices that had to be split to hold them, and the corners that take those.
 #[derive(Default)]
 pub(crate) struct Made {
+    /// One per vertex: those there were, then those that were added.
     pub(crate) tangents: Vec<[f32; 4]>,
+    /// For each added vertex the one it copies.
     pub(crate) added: Vec<u32>,
     /// The corner and its new vertex.
     moved: Vec<(u32, u32)>,
@@ -124,7 +93,7 @@ const BLOCK: usize = 2048;
 /// Units whose results are held at a time.
 const BATCH: usize = 64;
 
-struct Mesh<'a> {
+struct TangentMesh<'a> {
     /// Indices in which equal vertices are one.
     topology: Triangles<'a>,
     /// The indices as given: which vertex a corner is to be written to.
@@ -164,7 +133,7 @@ struct Block {
     moved: Vec<(u32, u32)>,
 }
 
-impl Mesh<'_> {
+impl TangentMesh<'_> {
     fn generate(&self) -> Made {
         let count = self.topology.vertex_count();
         let (faces, (offsets, corners)) = rayon::join(|| self.faces(), || corners_by_vertex(self.topology));
@@ -290,9 +259,20 @@ mod tests {
         reference.tangents
     }
 
+    /// The tangents, and the triangles over all vertices.
+    #[derive(Debug, PartialEq)]
+    struct Tangents {
+        tangents: Vec<[f32; 4]>,
+        added: Vec<u32>,
+        indices: Vec<u32>,
+    }
+
     fn made(sample: &Sample) -> Tangents {
         let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
-        generate(triangles, &sample.positions, &sample.normals, &sample.uvs)
+        let made = make(triangles, &sample.positions, &sample.normals, &sample.uvs);
+        let mut indices = sample.indices.clone();
+        made.rename(&mut indices);
+        Tangents { tangents: made.tangents, added: made.added, indices }
     }
 
     /// The angle between two directions in degrees.
@@ -309,7 +289,7 @@ mod tests {
     fn agree(sample: &Sample, tolerance: f64) -> usize {
         let (ours, theirs) = (made(sample), reference(sample));
         let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
-        let mesh = Mesh {
+        let mesh = TangentMesh {
             topology: triangles,
             named: &sample.indices,
             positions: &sample.positions,
@@ -426,14 +406,14 @@ mod tests {
         let uvs: Vec<[f32; 2]> = positions.iter().map(|p| [p[0], p[1]]).collect();
         let indices: Vec<u32> = (0..count as u32).flat_map(|i| [0, i + 1, i + 2]).collect();
         let normals = vec![[0.0, 0.0, 1.0]; positions.len()];
-        let made = generate(Triangles::new(&indices, positions.len()).unwrap(), &positions, &normals, &uvs);
+        let made = make(Triangles::new(&indices, positions.len()).unwrap(), &positions, &normals, &uvs);
         assert!(made.added.is_empty());
         assert!(angle(made.tangents[0], [1.0, 0.0, 0.0, 0.0]) < 0.1);
         // Collapsed triangles on one point, and unconnected ones that share only it.
         let points = vec![0; 300_000];
-        generate(Triangles::new(&points, 1).unwrap(), &positions, &normals, &uvs);
+        make(Triangles::new(&points, 1).unwrap(), &positions, &normals, &uvs);
         let spread: Vec<u32> = (0..100_000).flat_map(|i| [0, i * 2 + 1, i * 2 + 2]).collect();
-        generate(Triangles::new(&spread, positions.len()).unwrap(), &positions, &normals, &uvs);
+        make(Triangles::new(&spread, positions.len()).unwrap(), &positions, &normals, &uvs);
     }
 
     proptest! {

@@ -44,7 +44,7 @@ impl Transform {
     }
 
     /// Moves positions. A result beyond f32 becomes infinite; the caller checks.
-    pub fn positions(&self, positions: &mut [[f32; 3]]) {
+    pub(crate) fn positions(&self, positions: &mut [[f32; 3]]) {
         for position in positions {
             let moved = times(&self.linear, position.map(f64::from));
             *position = std::array::from_fn(|row| (moved[row] + self.translation[row]) as f32);
@@ -52,7 +52,7 @@ impl Transform {
     }
 
     /// Turns normals and makes them unit vectors; one that the matrix flattens to nothing stays as it was.
-    pub fn normals(&self, normals: &mut [[f32; 3]]) {
+    pub(crate) fn normals(&self, normals: &mut [[f32; 3]]) {
         for normal in normals {
             let turned = unit64(times(&self.inverse_transpose, normal.map(f64::from)));
             if turned != [0.0; 3] {
@@ -62,7 +62,7 @@ impl Transform {
     }
 
     /// Turns tangents and makes them unit vectors, with the handedness (the fourth component) of the result.
-    pub fn tangents(&self, tangents: &mut [[f32; 4]]) {
+    pub(crate) fn tangents(&self, tangents: &mut [[f32; 4]]) {
         for [x, y, z, w] in tangents {
             let turned = unit64(times(&self.linear, [*x, *y, *z].map(f64::from)));
             if turned != [0.0; 3] {
@@ -75,7 +75,7 @@ impl Transform {
     }
 
     /// Winds triangles the other way if the matrix mirrors.
-    pub fn winding(&self, indices: &mut [u32]) {
+    pub(crate) fn winding(&self, indices: &mut [u32]) {
         if self.mirrored {
             for triangle in indices.as_chunks_mut::<3>().0 {
                 triangle.swap(1, 2);

@@ -1,4 +1,4 @@
-//! Triangle indices that are known to be in range, and what can be wrong with a mesh.
+//! Triangle indices that are known to be in range, and the errors of a mesh.
 //!
 //! The algorithms underneath index without asking; the one place that asks is [`Triangles::new`].
 
@@ -9,7 +9,7 @@ const MAX_INDICES: usize = 3 << 28;
 
 /// A triangle list over `vertex_count` vertices: whole triangles, every index in range.
 #[derive(Clone, Copy, Debug)]
-pub struct Triangles<'a> {
+pub(crate) struct Triangles<'a> {
     indices: &'a [u32],
     vertex_count: usize,
 }
@@ -17,7 +17,7 @@ pub struct Triangles<'a> {
 impl<'a> Triangles<'a> {
     /// Checks `indices` once. Refuses a count that is no multiple of three and any index that is not below
     /// `vertex_count`.
-    pub fn new(indices: &'a [u32], vertex_count: usize) -> Result<Self, Error> {
+    pub(crate) fn new(indices: &'a [u32], vertex_count: usize) -> Result<Self, Error> {
         if !indices.len().is_multiple_of(3) {
             return Err(Error::IndexCount(indices.len()));
         }
@@ -40,27 +40,22 @@ impl<'a> Triangles<'a> {
     }
 
     /// The indices, three per triangle.
-    pub fn indices(self) -> &'a [u32] {
+    pub(crate) fn indices(self) -> &'a [u32] {
         self.indices
     }
 
     /// How many vertices the indices may name.
-    pub fn vertex_count(self) -> usize {
+    pub(crate) fn vertex_count(self) -> usize {
         self.vertex_count
     }
 
     /// How many triangles there are.
-    pub fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         self.indices.len() / 3
     }
 
-    /// Whether there is no triangle.
-    pub fn is_empty(self) -> bool {
-        self.indices.is_empty()
-    }
-
     /// The three vertices of each triangle in turn.
-    pub fn iter(self) -> impl ExactSizeIterator<Item = [u32; 3]> + use<'a> {
+    pub(crate) fn iter(self) -> impl ExactSizeIterator<Item = [u32; 3]> + use<'a> {
         self.indices.as_chunks().0.iter().copied()
     }
 
@@ -75,7 +70,7 @@ impl<'a> Triangles<'a> {
     }
 }
 
-/// Why a mesh is refused.
+/// Reason why a mesh is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -113,6 +108,13 @@ pub enum Error {
         /// How many vertices.
         vertices: usize,
     },
+    /// The mesh cannot be simplified to as few vertices as its index type can number.
+    IndexType {
+        /// Number of vertices before.
+        vertices: usize,
+        /// Number of vertices that the index type allows.
+        most: u64,
+    },
     /// The deadline passed.
     Deadline,
 }
@@ -130,6 +132,9 @@ impl fmt::Display for Error {
             }
             Self::NotFinite { attribute, vertex } => {
                 write!(f, "{attribute} of vertex {vertex} is not a usable number")
+            }
+            Self::IndexType { vertices, most } => {
+                write!(f, "{vertices} vertices cannot be reduced to {most} and stay a mesh")
             }
             Self::TooLarge { indices, vertices } => {
                 write!(f, "{indices} indices over {vertices} vertices are too many for one mesh")
@@ -152,7 +157,7 @@ mod tests {
             Error::IndexOutOfRange { at: 2, index: 3, vertices: 3 }
         );
         let none = Triangles::new(&[], 0).unwrap();
-        assert!(none.is_empty());
+        assert_eq!(none.len(), 0);
         let two = Triangles::new(&[0, 1, 2, 2, 1, 0], 3).unwrap();
         assert_eq!(two.iter().collect::<Vec<_>>(), [[0, 1, 2], [2, 1, 0]]);
     }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 /// One attribute, an element per vertex.
 #[derive(Clone, Copy, Debug)]
-pub enum Attribute<'a> {
+pub(crate) enum Attribute<'a> {
     /// Two floats, such as texture coordinates.
     F2(&'a [[f32; 2]]),
     /// Three floats, such as positions and normals.
@@ -22,17 +22,17 @@ pub enum Attribute<'a> {
 
 /// The mesh after welding.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Welded {
+pub(crate) struct Welded {
     /// The triangles, in the order they were given, over the new vertices.
-    pub indices: Vec<u32>,
+    pub(crate) indices: Vec<u32>,
     /// For each new vertex the old one it was first seen as.
-    pub sources: Vec<u32>,
+    pub(crate) sources: Vec<u32>,
 }
 
 /// Merges the vertices of `triangles` that agree in all `attributes`.
 ///
 /// Panics if an attribute has fewer elements than there are vertices.
-pub fn weld(triangles: Triangles<'_>, attributes: &[Attribute<'_>]) -> Welded {
+pub(crate) fn weld(triangles: Triangles<'_>, attributes: &[Attribute<'_>]) -> Welded {
     for attribute in attributes {
         assert!(attribute.len() >= triangles.vertex_count(), "an attribute is shorter than the vertices");
     }

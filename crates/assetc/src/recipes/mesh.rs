@@ -105,7 +105,7 @@ fn compile(
     }
     let mut scene = scene.into_inner();
     let meshes = std::mem::take(&mut scene.meshes);
-    let wanted = geometry::mesh_settings(settings, cx.deadline());
+    let wanted = geometry::mesh_options(settings, cx.deadline());
     let geometry = Geometry::of(found.parts, meshes, &scene.materials, &wanted, cx.limits())?;
     let Some(geometry) = geometry else {
         cx.warn(Diag::new(Code::MeshEmpty, "it draws no triangle, so nothing is written for it"));

@@ -7,20 +7,20 @@ use crate::vector::{dot, face, scale, unit64};
 use crate::{Triangles, octahedral};
 use proptest::prelude::*;
 
-fn input(sample: &Sample) -> Input<'_> {
-    Input {
+fn input(sample: &Sample) -> MeshInput<'_> {
+    MeshInput {
         indices: Cow::Borrowed(&sample.indices),
         positions: Cow::Borrowed(&sample.positions),
         normals: Some(Cow::Borrowed(&sample.normals)),
         uvs: Some(Cow::Borrowed(&sample.uvs)),
-        ..Input::default()
+        ..MeshInput::default()
     }
 }
 
 type Corner = ([u32; 3], [i16; 2], [u32; 2]);
 
 /// Triangles by what their corners hold, winding kept: positions, packed normals, texture coordinates.
-fn source(input: &Input<'_>) -> Vec<[Corner; 3]> {
+fn source(input: &MeshInput<'_>) -> Vec<[Corner; 3]> {
     let bits = |x: f32| (x + 0.0).to_bits();
     multiset(Triangles::new(&input.indices, input.positions.len()).unwrap().iter().map(|t| {
         t.map(|v| {
@@ -31,7 +31,7 @@ fn source(input: &Input<'_>) -> Vec<[Corner; 3]> {
     }))
 }
 
-fn result(output: &Output, indices: impl Iterator<Item = [u32; 3]>) -> Vec<[Corner; 3]> {
+fn result(output: &MeshOutput, indices: impl Iterator<Item = [u32; 3]>) -> Vec<[Corner; 3]> {
     multiset(indices.map(|t| {
         t.map(|v| {
             let vertex = output.vertices[v as usize];
@@ -45,7 +45,7 @@ fn triples(indices: &[u32]) -> impl Iterator<Item = [u32; 3]> {
 }
 
 /// All that must hold whatever goes in.
-fn sound(output: &Output) {
+fn sound(output: &MeshOutput) {
     let count = output.vertices.len();
     for indices in [&output.indices].into_iter().chain(output.lods.iter().map(|lod| &lod.indices)) {
         assert!(Triangles::new(indices, count).is_ok());
@@ -71,18 +71,139 @@ fn sound(output: &Output) {
 
 #[test]
 fn every_triangle_arrives() {
-    let all = Settings::default();
-    let plain = Settings { optimize: false, meshlets: false, lods: vec![], ..Settings::default() };
+    let all = MeshOptions::default();
+    let plain = MeshOptions {
+        optimize: false,
+        meshlets: false,
+        lods: LodRule::Ratios(vec![]),
+        ..MeshOptions::default()
+    };
     for sample in [sphere(24, 12), mirrored_sheet(8), soup(3, 40, 100)] {
         for settings in [&all, &plain] {
             let output = process(input(&sample), settings).unwrap();
             sound(&output);
             assert_eq!(result(&output, triples(&output.indices)), source(&input(&sample)));
             assert!(output.has_tangents);
-            assert_eq!(output.lods.len(), settings.lods.len());
+            assert_eq!(output.lods.len(), settings.lods.ratios(0).len());
             assert_eq!(output.meshlets.meshlets.is_empty(), !settings.meshlets);
         }
     }
+}
+
+/// The attributes of each corner, as they are in the streams.
+fn corners(streams: &VertexStreams, indices: &[u32]) -> Vec<[([u32; 3], [u32; 3], [u32; 2]); 3]> {
+    let bits = |x: f32| (x + 0.0).to_bits();
+    multiset(triples(indices).map(|t| {
+        t.map(|v| {
+            let v = v as usize;
+            (streams.positions[v].map(bits), streams.normals[v].map(bits), streams.uvs[v].map(bits))
+        })
+    }))
+}
+
+#[test]
+fn streams_are_the_packed_vertices_unpacked() {
+    let sample = mirrored_sheet(12);
+    let packed = process(input(&sample), &MeshOptions::default()).unwrap();
+    let uv1: Vec<[f32; 2]> = sample.uvs.iter().map(|&[u, v]| [v, u]).collect();
+    let with_uv1 = MeshInput { uv1: Some(Cow::Borrowed(&uv1)), ..input(&sample) };
+    let output = process_streams(with_uv1, &MeshOptions::default()).unwrap();
+    assert_eq!(
+        (&output.indices, &output.meshlets, &output.lods),
+        (&packed.indices, &packed.meshlets, &packed.lods)
+    );
+    assert_eq!((output.bounds, output.has_tangents), (packed.bounds, true));
+    let streams = &output.vertices;
+    for (at, vertex) in packed.vertices.iter().enumerate() {
+        assert_eq!((vertex.position, vertex.uv), (streams.positions[at], streams.uvs[at]));
+        assert_eq!(vertex.normal, octahedral::encode(streams.normals[at]));
+        assert_eq!(vertex.tangent, octahedral::encode_tangent(streams.tangents[at]));
+        assert_eq!(streams.uv1[at], [vertex.uv[1], vertex.uv[0]]);
+    }
+}
+
+#[test]
+fn options_leave_attributes_out() {
+    let sample = mirrored_sheet(8);
+    let mut options = MeshOptions { tangents: TangentMode::None, ..MeshOptions::default() };
+    let output = process_streams(input(&sample), &options).unwrap();
+    assert!(output.vertices.tangents.is_empty() && !output.has_tangents && output.notes.is_empty());
+    options.normals = false;
+    options.tangents = TangentMode::Auto;
+    let output = process_streams(input(&sample), &options).unwrap();
+    assert!(output.vertices.normals.is_empty() && !output.has_tangents && output.notes.is_empty());
+    sound(&process(input(&sample), &options).unwrap());
+    // All or none of the authored tangents.
+    let mut authored = vec![[1.0, 0.0, 0.0, -1.0]; sample.positions.len()];
+    options = MeshOptions { tangents: TangentMode::KeepIfAllUsable, ..MeshOptions::default() };
+    let with = |authored: &[[f32; 4]]| {
+        let input = MeshInput { tangents: Some(Cow::Borrowed(authored)), ..input(&sample) };
+        process_streams(input, &options).unwrap().vertices.tangents
+    };
+    assert!(with(&authored).iter().all(|tangent| *tangent == [1.0, 0.0, 0.0, -1.0]));
+    authored[7] = [0.0; 4];
+    assert!(with(&authored).iter().any(|tangent| tangent[3] == 1.0));
+}
+
+#[test]
+fn shadow_geometry_has_the_same_triangles_over_fewer_vertices() {
+    let sample = sphere(48, 24);
+    let options = MeshOptions { shadow: true, ..MeshOptions::default() };
+    let output = process_streams(input(&sample), &options).unwrap();
+    let shadow = output.shadow.unwrap();
+    // The seam and the poles.
+    assert!(shadow.positions.len() + 48 < output.vertices.positions.len());
+    let places = |positions: &[[f32; 3]], indices: &[u32]| {
+        multiset(triples(indices).map(|t| t.map(|v| positions[v as usize].map(f32::to_bits))))
+    };
+    let main = &output.vertices.positions;
+    assert_eq!(places(main, &output.indices), places(&shadow.positions, &shadow.indices));
+    assert_eq!(shadow.lods.len(), output.lods.len());
+    for (lod, of_shadow) in output.lods.iter().zip(&shadow.lods) {
+        assert_eq!(places(main, &lod.indices), places(&shadow.positions, &of_shadow.indices));
+    }
+}
+
+#[test]
+fn vertices_are_reduced_to_the_index_type() {
+    let sample = sphere(48, 24);
+    let reduced = |max_index| {
+        let options = MeshOptions { max_index: Some(max_index), ..MeshOptions::default() };
+        process(input(&sample), &options)
+    };
+    let output = reduced(255).unwrap();
+    sound(&output);
+    assert!((128..=256).contains(&output.vertices.len()), "{}", output.vertices.len());
+    assert_eq!(reduced(100_000).unwrap(), process(input(&sample), &MeshOptions::default()).unwrap());
+    assert!(matches!(reduced(1).unwrap_err(), Error::IndexType { most: 2, .. }));
+}
+
+#[test]
+fn borders_can_be_locked_and_levels_counted_by_size() {
+    let sample = mirrored_sheet(32);
+    let options = MeshOptions {
+        lods: LodRule::HalveDownTo(500),
+        lock_border: true,
+        optimize: false,
+        ..MeshOptions::default()
+    };
+    let output = process_streams(input(&sample), &options).unwrap();
+    // 2048 triangles: 1024 and 512.
+    assert_eq!(output.lods.len(), 2);
+    let at_border = |p: &[f32; 3]| p[..2].iter().any(|&c| c == 0.0 || c == 1.0);
+    for lod in &output.lods {
+        let mut left: Vec<[u32; 3]> = lod
+            .indices
+            .iter()
+            .map(|&v| output.vertices.positions[v as usize])
+            .filter(at_border)
+            .map(|p| p.map(f32::to_bits))
+            .collect();
+        left.sort_unstable();
+        left.dedup();
+        assert_eq!(left.len(), 128);
+    }
+    assert_eq!(corners(&output.vertices, &output.indices).len(), 2048);
 }
 
 #[test]
@@ -90,7 +211,7 @@ fn one_thread_or_many() {
     let sample = sphere(400, 200);
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| process(input(&sample), &Settings::default())).unwrap()
+        pool.install(|| process(input(&sample), &MeshOptions::default())).unwrap()
     };
     let one = run(1);
     assert!(one == run(2) && one == run(5));
@@ -99,7 +220,8 @@ fn one_thread_or_many() {
 #[test]
 fn missing_normals_are_flat_and_missing_uvs_mean_no_tangents() {
     let sample = sphere(12, 6);
-    let output = process(Input { normals: None, uvs: None, ..input(&sample) }, &Settings::default()).unwrap();
+    let output =
+        process(MeshInput { normals: None, uvs: None, ..input(&sample) }, &MeshOptions::default()).unwrap();
     sound(&output);
     assert_eq!(output.notes, [Note::FlatNormals, Note::NoTangents]);
     assert!(!output.has_tangents && output.vertices.iter().all(|v| v.tangent == [0, 0] && v.uv == [0.0; 2]));
@@ -113,15 +235,15 @@ fn missing_normals_are_flat_and_missing_uvs_mean_no_tangents() {
 #[test]
 fn authored_tangents() {
     let sample = mirrored_sheet(8);
-    let made = process(input(&sample), &Settings::default()).unwrap();
+    let made = process(input(&sample), &MeshOptions::default()).unwrap();
     // Kept: one direction everywhere.
     let authored = vec![[1.0, 0.0, 0.0, -1.0]; sample.positions.len()];
-    let with = Input { tangents: Some(Cow::Borrowed(&authored)), ..input(&sample) };
-    let output = process(with.clone(), &Settings::default()).unwrap();
+    let with = MeshInput { tangents: Some(Cow::Borrowed(&authored)), ..input(&sample) };
+    let output = process(with.clone(), &MeshOptions::default()).unwrap();
     assert!(output.notes.is_empty());
     assert!(output.vertices.iter().all(|v| v.tangent == octahedral::encode_tangent(authored[0])));
     // Made anew on request.
-    let generate = Settings { tangents: TangentMode::Generate, ..Settings::default() };
+    let generate = MeshOptions { tangents: TangentMode::Generate, ..MeshOptions::default() };
     assert_eq!(process(with.clone(), &generate).unwrap(), made);
     // Different at every corner: they would keep every vertex apart.
     let apart = Sample {
@@ -131,19 +253,19 @@ fn authored_tangents() {
         indices: (0..sample.indices.len() as u32).collect(),
     };
     let wild: Vec<[f32; 4]> = (0..apart.indices.len()).map(|i| [1.0, i as f32 * 1e-3, 0.0, 1.0]).collect();
-    let with = Input { tangents: Some(Cow::Borrowed(&wild)), ..input(&apart) };
-    let output = process(with.clone(), &Settings::default()).unwrap();
+    let with = MeshInput { tangents: Some(Cow::Borrowed(&wild)), ..input(&apart) };
+    let output = process(with.clone(), &MeshOptions::default()).unwrap();
     assert_eq!(output.notes, [Note::TangentsPreventedWelding { with: 384, without: 81 }]);
     assert_eq!(output.vertices, made.vertices);
-    let keep = Settings { tangents: TangentMode::Keep, ..Settings::default() };
+    let keep = MeshOptions { tangents: TangentMode::Keep, ..MeshOptions::default() };
     assert_eq!(process(with.clone(), &keep).unwrap().vertices.len(), 384);
     // Unusable ones.
     let broken = vec![[f32::NAN, 0.0, 0.0, 1.0]; sample.positions.len()];
-    let with = Input { tangents: Some(Cow::Borrowed(&broken)), ..input(&sample) };
-    let output = process(with.clone(), &Settings::default()).unwrap();
+    let with = MeshInput { tangents: Some(Cow::Borrowed(&broken)), ..input(&sample) };
+    let output = process(with.clone(), &MeshOptions::default()).unwrap();
     assert_eq!(output.notes, [Note::UnusableTangents(81)]);
     assert_eq!(output.vertices, made.vertices);
-    let output = process(Input { uvs: None, ..with }, &keep).unwrap();
+    let output = process(MeshInput { uvs: None, ..with }, &keep).unwrap();
     assert!(output.has_tangents && output.vertices.iter().all(|v| v.tangent != [0, 0]));
 }
 
@@ -154,9 +276,10 @@ fn mirrored_nodes_face_outward() {
     (matrix[0], matrix[5], matrix[10], matrix[15], matrix[13]) = (-2.0, 1.0, 3.0, 1.0, 10.0);
     let transform = Transform::new(&matrix);
     let output =
-        process(Input { transform: Some(&transform), ..input(&sample) }, &Settings::default()).unwrap();
+        process(MeshInput { transform: Some(&transform), ..input(&sample) }, &MeshOptions::default())
+            .unwrap();
     sound(&output);
-    let plain = process(input(&sample), &Settings::default()).unwrap();
+    let plain = process(input(&sample), &MeshOptions::default()).unwrap();
     for t in triples(&output.indices) {
         let corners = t.map(|v| output.vertices[v as usize]);
         let face = unit64(face(corners[0].position, corners[1].position, corners[2].position));
@@ -171,12 +294,13 @@ fn mirrored_nodes_face_outward() {
     }
     // The texture runs the other way around. (The two vertices at the poles that only collapsed triangles use have
     // no texture to go by.)
-    let left = |output: &Output| output.vertices.iter().filter(|v| v.tangent[0] & 1 == 1).count();
+    let left = |output: &MeshOutput| output.vertices.iter().filter(|v| v.tangent[0] & 1 == 1).count();
     assert_eq!((left(&plain), left(&output)), (plain.vertices.len() - 2, 2));
     // Sent beyond f32, it is refused.
     matrix[0] = 1e300;
     let far = Transform::new(&matrix);
-    let error = process(Input { transform: Some(&far), ..input(&sample) }, &Settings::default()).unwrap_err();
+    let error =
+        process(MeshInput { transform: Some(&far), ..input(&sample) }, &MeshOptions::default()).unwrap_err();
     assert!(matches!(error, Error::NotFinite { .. }));
 }
 
@@ -186,8 +310,8 @@ fn skins_are_welded_by_influence_and_share_tangents() {
     let count = sample.positions.len();
     let joints: Vec<[u16; 4]> = (0..count).map(|i| [(i % 3) as u16, 9, 0, 0]).collect();
     let weights = vec![[3.0, 1.0, 0.0, 0.0]; count];
-    let sets = [skin::Set { joints: &joints, weights: &weights }];
-    let output = process(Input { skin: &sets, ..input(&sample) }, &Settings::default()).unwrap();
+    let sets = [InfluenceSet { joints: &joints, weights: &weights }];
+    let output = process(MeshInput { skin: &sets, ..input(&sample) }, &MeshOptions::default()).unwrap();
     sound(&output);
     assert_eq!(output.skin.len(), output.vertices.len());
     assert!(output.skin.iter().all(|s| s.weights == [0.75, 0.25, 0.0, 0.0] && s.joints[1] == 9));
@@ -196,39 +320,41 @@ fn skins_are_welded_by_influence_and_share_tangents() {
 
 #[test]
 fn nothing_and_nonsense() {
-    let output = process(Input::default(), &Settings::default()).unwrap();
+    let output = process(MeshInput::default(), &MeshOptions::default()).unwrap();
     assert_eq!((output.notes, output.bounds, output.lods.len()), (vec![Note::NoTriangles], Bounds::EMPTY, 2));
     let sample = soup(1, 10, 5);
-    let fails = |input: Input<'_>| process(input.clone(), &Settings::default()).unwrap_err();
+    let fails = |input: MeshInput<'_>| process(input.clone(), &MeshOptions::default()).unwrap_err();
     let normals = [[0.0; 3]; 9];
     assert_eq!(
-        fails(Input { normals: Some(Cow::Borrowed(&normals)), ..input(&sample) }),
+        fails(MeshInput { normals: Some(Cow::Borrowed(&normals)), ..input(&sample) }),
         Error::Length { attribute: "normals", found: 9, expected: 10 }
     );
     assert!(matches!(
-        fails(Input { indices: Cow::Borrowed(&[0, 1, 10]), ..input(&sample) }),
+        fails(MeshInput { indices: Cow::Borrowed(&[0, 1, 10]), ..input(&sample) }),
         Error::IndexOutOfRange { .. }
     ));
     for bad in [f32::NAN, f32::INFINITY, -3e38] {
         let mut positions = sample.positions.clone();
         positions[4][1] = bad;
         assert_eq!(
-            fails(Input { positions: Cow::Borrowed(&positions), ..input(&sample) }),
+            fails(MeshInput { positions: Cow::Borrowed(&positions), ..input(&sample) }),
             Error::NotFinite { attribute: "positions", vertex: 4 }
         );
     }
     let mut normals = sample.normals.clone();
     normals[sample.indices[0] as usize] = [f32::NAN; 3];
-    let output =
-        process(Input { normals: Some(Cow::Borrowed(&normals)), ..input(&sample) }, &Settings::default())
-            .unwrap();
+    let output = process(
+        MeshInput { normals: Some(Cow::Borrowed(&normals)), ..input(&sample) },
+        &MeshOptions::default(),
+    )
+    .unwrap();
     assert_eq!(output.notes, [Note::RepairedNormals(1)]);
 }
 
 #[test]
 fn tiny_and_huge_meshes_come_out_alike() {
     let sample = sphere(32, 16);
-    let plain = process(input(&sample), &Settings::default()).unwrap();
+    let plain = process(input(&sample), &MeshOptions::default()).unwrap();
     for exponent in [-60, -20, 20, 60, 100] {
         let by = f32::from_bits(((exponent + 127) as u32) << 23);
         let scaled = Sample {
@@ -237,7 +363,7 @@ fn tiny_and_huge_meshes_come_out_alike() {
             uvs: sample.uvs.clone(),
             indices: sample.indices.clone(),
         };
-        let output = process(input(&scaled), &Settings::default()).unwrap();
+        let output = process(input(&scaled), &MeshOptions::default()).unwrap();
         sound(&output);
         assert_eq!((&output.indices, &output.meshlets.meshlets), (&plain.indices, &plain.meshlets.meshlets));
         assert!(output.vertices.iter().zip(&plain.vertices).all(|(a, b)| {
@@ -260,14 +386,14 @@ fn hostile_fans_end() {
     indices.extend(std::iter::repeat_n(0, 300_000));
     let uvs = vec![[0.5, 0.5]; positions.len()];
     let normals = vec![[0.0, 0.0, 1.0]; positions.len()];
-    let input = Input {
+    let input = MeshInput {
         indices: Cow::Borrowed(&indices),
         positions: Cow::Borrowed(&positions),
         normals: Some(Cow::Borrowed(&normals)),
         uvs: Some(Cow::Borrowed(&uvs)),
-        ..Input::default()
+        ..MeshInput::default()
     };
-    let output = process(input.clone(), &Settings::default()).unwrap();
+    let output = process(input.clone(), &MeshOptions::default()).unwrap();
     sound(&output);
     assert_eq!(result(&output, triples(&output.indices)), source(&input));
 }
@@ -283,7 +409,7 @@ proptest! {
             sample.uvs.push(sample.uvs[i % 3]);
             sample.indices.extend([vertices + i as u32, 1, 2, 0, 1, 1]);
         }
-        let output = process(input(&sample), &Settings::default()).unwrap();
+        let output = process(input(&sample), &MeshOptions::default()).unwrap();
         sound(&output);
         prop_assert_eq!(result(&output, triples(&output.indices)), source(&input(&sample)));
     }
@@ -302,8 +428,8 @@ proptest! {
         prop_assume!(determinant.abs() > 0.1);
         let matrix = [m[0], m[1], m[2], 0.0, m[3], m[4], m[5], 0.0, m[6], m[7], m[8], 0.0, 3.0, 2.0, 1.0, 1.0];
         let transform = Transform::new(&matrix);
-        let flat = Input { normals: None, transform: Some(&transform), ..input(&sample) };
-        let output = process(flat, &Settings::default()).unwrap();
+        let flat = MeshInput { normals: None, transform: Some(&transform), ..input(&sample) };
+        let output = process(flat, &MeshOptions::default()).unwrap();
         sound(&output);
         prop_assert_eq!(output.indices.len(), sample.indices.len());
         for t in triples(&output.indices) {

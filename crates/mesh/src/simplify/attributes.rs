@@ -1,6 +1,6 @@
 //! What is on a surface, as numbers that simplification can weigh against distances.
 
-use super::Surface;
+use super::LodSource;
 use crate::Triangles;
 use crate::skin::Influences;
 use crate::vector::{Vec3, cross, length, sub};
@@ -22,11 +22,11 @@ pub(super) struct Attributes {
 impl Attributes {
     /// Of `vertices`.
     pub(super) fn gather(
-        surface: &Surface<'_>,
+        surface: &LodSource<'_>,
         vertices: impl ExactSizeIterator<Item = usize>,
         uv_weight: f32,
     ) -> Self {
-        let Surface { normals, uvs, skin, .. } = *surface;
+        let LodSource { normals, uvs, skin, .. } = *surface;
         let mut weights = Vec::new();
         weights.extend(normals.iter().flat_map(|_| [NORMAL_WEIGHT; 3]));
         weights.extend(uvs.iter().flat_map(|_| [uv_weight; 2]));

@@ -6,7 +6,7 @@
 //! itself. The error at which these add up to what is wanted is found by halving; what the vertices of a piece
 //! then add up to is its share.
 
-use crate::pieces::Local;
+use crate::partition::Local;
 use crate::vector::{Vec3, cross, length, scale, sub};
 
 /// Octaves of cost that are told apart, up to the extent of the mesh.

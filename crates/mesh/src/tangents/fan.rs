@@ -1,6 +1,6 @@
 //! The corners around one vertex: which of them share a tangent, and what it is.
 
-use super::{Block, Face, Kind, Mesh, across};
+use super::{Block, Face, Kind, TangentMesh, across};
 use crate::vector::{Vec3, add, dot, flatten, scale, sub, unit};
 
 const NONE: u32 = u32::MAX;
@@ -30,7 +30,7 @@ pub(super) struct Fan {
 }
 
 impl Fan {
-    pub(super) fn build(&mut self, mesh: &Mesh<'_>, faces: &[Face], vertex: usize, around: &[u32]) {
+    pub(super) fn build(&mut self, mesh: &TangentMesh<'_>, faces: &[Face], vertex: usize, around: &[u32]) {
         let indices = mesh.topology.indices();
         self.corners.clear();
         self.corners.extend(around.iter().map(|&corner| {
@@ -101,7 +101,7 @@ impl Fan {
     }
 
     /// The tangent of each group, in the order of operations of the reference.
-    fn average(&mut self, mesh: &Mesh<'_>, faces: &[Face], vertex: usize, around: &[u32]) {
+    fn average(&mut self, mesh: &TangentMesh<'_>, faces: &[Face], vertex: usize, around: &[u32]) {
         let (normal, here) = (mesh.normals[vertex], mesh.positions[vertex]);
         self.sums.clear();
         self.sums.resize(self.groups.len(), [0.0; 3]);

@@ -5,7 +5,6 @@ pub(crate) mod bitmap;
 mod floats;
 pub(crate) mod mesh;
 mod params;
-pub(crate) mod surface;
 
 use super::compress::{Packed, Stored, pack, unpack};
 use super::plan::material::Channel;

@@ -270,6 +270,67 @@ fn indices_fit_where_they_are_told_to() {
     assert!(mesh.primitives()[0].lods()[0].as_u8().is_some());
 }
 
+/// A cone of `sides` triangles around one vertex.
+fn cone(sides: u32) -> Model {
+    let mut model = Model::new();
+    let turn = |side: u32| side as f32 / sides as f32 * std::f32::consts::TAU;
+    let mut places = vec![0.0, 0.0, 1.0];
+    places.extend((0..sides).flat_map(|side| [turn(side).cos(), turn(side).sin(), 0.0]));
+    let normals: Vec<f32> = (0..=sides).flat_map(|_| [0.0, 0.0, 1.0]).collect();
+    let (places, normals) = (model.floats("VEC3", &places), model.floats("VEC3", &normals));
+    let rim = |side: u32| 1 + side % sides;
+    let indices: Vec<u32> = (0..sides).flat_map(|side| [0, rim(side), rim(side + 1)]).collect();
+    let indices = model.ints(&indices);
+    let attributes = json!({"POSITION": places, "NORMAL": normals});
+    let mesh = model.mesh("m", json!({"attributes": attributes, "indices": indices}));
+    model.node(json!({"mesh": mesh}), None);
+    model
+}
+
+#[test]
+fn high_valence_vertices_are_split() {
+    for fields in ["", "optimize = false", "meshlets = true\nlod = true\nshadow = true"] {
+        let mesh = bake(cone(3000), fields);
+        let part = &mesh.primitives()[0];
+        assert_eq!(part.vertex_count(), 3001 + 2, "{fields}");
+        let mut corners = vec![0; part.vertex_count() as usize];
+        part.lods()[0].as_u32().iter().for_each(|&index| corners[index as usize] += 1);
+        assert_eq!(corners.iter().max(), Some(&1024), "{fields}");
+        // Positions alone do not keep the copies apart.
+        let shadow = mesh.primitives().iter().find(|part| part.role() == Role::Shadow);
+        assert!(shadow.is_none_or(|shadow| shadow.vertex_count() == 3001), "{fields}");
+    }
+    // The copies count where indices have to fit.
+    let narrow = bake(cone(3000), "max-index = 2999");
+    assert!(narrow.primitives()[0].vertex_count() <= 3000);
+}
+
+#[test]
+fn coordinates_whose_squares_overflow_are_rescaled_or_refused() {
+    // Meshlets and levels are those of the same mesh at its own size.
+    let baked = |scale: &str| {
+        let mut model = Model::new();
+        let mesh = model.grid("m", 32);
+        model.node(json!({"mesh": mesh}), None);
+        bake(model, &format!("scale = {scale}\nmeshlets = true\nlod = true"))
+    };
+    let (plain, large) = (baked("1"), baked("1.298074214633707e33"));
+    let counts = |mesh: &Mesh| {
+        let part = &mesh.primitives()[0];
+        let levels: Vec<_> = part.lods().iter().map(|lod| lod.as_u32().to_vec()).collect();
+        let meshlets: Vec<_> = part.meshlets().iter().map(|m| m.triangles.len()).collect();
+        (levels, meshlets)
+    };
+    assert_eq!(counts(&plain), counts(&large));
+    // Beyond 1e37 no radius fits.
+    let project = Project::new();
+    cone(8).write(&project, "art/m.gltf");
+    project.put("art/m.toml", "[mesh]\nscale = 2e37\n");
+    project.content("none", "['art/m.toml']");
+    let error = project.error();
+    assert!(error.contains("pak-mesh") && error.contains("smaller scale"), "{error}");
+}
+
 #[test]
 fn attributes_can_be_left_out_and_meshlets_asked_for() {
     let model = || {

@@ -11,10 +11,10 @@ use kiln_format::hmesh::{
 };
 use kiln_ir::{Material, MaterialId, Matrix, Mesh};
 use kiln_kit::{Code, Diag, Limits};
-use kiln_mesh::bounds::Bounds;
-use kiln_mesh::process::{Input, Note, Output, TangentMode, Vertex};
-use kiln_mesh::skin::{Influences, Set};
-use kiln_mesh::transform::Transform;
+use kiln_mesh::{
+    Bounds, InfluenceSet, Influences, LodRule, MeshInput, MeshOptions, MeshOutput, Note, TangentMode,
+    Transform, Vertex,
+};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl Geometry {
         parts: Vec<Part>,
         mut meshes: Vec<Mesh>,
         materials: &[Material],
-        wanted: &kiln_mesh::process::Settings,
+        wanted: &MeshOptions,
         limits: &Limits,
     ) -> Result<Option<Geometry>, Diag> {
         let source = |part: &Part| &meshes[part.origin.0.0 as usize].primitives[part.origin.1];
@@ -54,7 +54,7 @@ impl Geometry {
         let skinned = parts.iter().any(|part| part.motion != Motion::Static);
         let second_sets = parts.iter().filter(|part| !source(part).uv1.is_empty()).count();
         let parts = hand_over(parts, &mut meshes);
-        let outputs: Vec<Output> = parts
+        let outputs: Vec<MeshOutput> = parts
             .into_par_iter()
             .map(|part| process(part, &meshes, wanted, limits))
             .collect::<Result<_, _>>()?;
@@ -75,7 +75,7 @@ impl Geometry {
 
     fn append(
         &mut self,
-        output: Output,
+        output: MeshOutput,
         material: Option<MaterialId>,
         motion: Option<Motion>,
     ) -> Result<(), Diag> {
@@ -179,47 +179,42 @@ fn hand_over(mut parts: Vec<Part>, meshes: &mut [Mesh]) -> Vec<Part> {
     parts
 }
 
-fn process(
-    part: Part,
-    meshes: &[Mesh],
-    settings: &kiln_mesh::process::Settings,
-    limits: &Limits,
-) -> Result<Output, Diag> {
+fn process(part: Part, meshes: &[Mesh], options: &MeshOptions, limits: &Limits) -> Result<MeshOutput, Diag> {
     let (mesh, index) = part.origin;
     let (joints, weights);
     let input = match part.own {
         Some(p) => {
             (joints, weights) = (Cow::Owned(p.joints), Cow::Owned(p.weights));
-            Input {
+            MeshInput {
                 indices: p.indices.into(),
                 positions: p.positions.into(),
                 normals: there(p.normals.into()),
                 uvs: there(p.uv0.into()),
                 tangents: there(p.tangents.into()),
-                ..Input::default()
+                ..MeshInput::default()
             }
         }
         None => {
             let p = &meshes[mesh.0 as usize].primitives[index];
             (joints, weights) = (Cow::Borrowed(&*p.joints), Cow::Borrowed(&*p.weights));
-            Input {
+            MeshInput {
                 indices: (&p.indices).into(),
                 positions: (&p.positions).into(),
                 normals: there((&p.normals).into()),
                 uvs: there((&p.uv0).into()),
                 tangents: there((&p.tangents).into()),
-                ..Input::default()
+                ..MeshInput::default()
             }
         }
     };
-    let skin = [Set { joints: &joints, weights: &weights }];
+    let skin = [InfluenceSet { joints: &joints, weights: &weights }];
     let transform = (part.place.is_some() || part.mirrored).then(|| {
         let matrix = part.place.unwrap_or(Matrix::IDENTITY);
         let columns = matrix.0.as_flattened();
         Transform::new(&std::array::from_fn(|i| columns[i])).turning(part.mirrored)
     });
-    let skin: &[Set<'_>] = if part.motion == Motion::Skin { &skin } else { &[] };
-    kiln_mesh::process(Input { skin, transform: transform.as_ref(), ..input }, settings).map_err(|error| {
+    let skin: &[InfluenceSet<'_>] = if part.motion == Motion::Skin { &skin } else { &[] };
+    kiln_mesh::process(MeshInput { skin, transform: transform.as_ref(), ..input }, options).map_err(|error| {
         match error {
             kiln_mesh::Error::Deadline => limits.out_of_time(),
             error => {
@@ -234,21 +229,20 @@ fn there<T: Clone>(list: Cow<'_, [T]>) -> Option<Cow<'_, [T]>> {
     Some(list).filter(|list| !list.is_empty())
 }
 
-/// The settings of the file as the mesh crate takes them.
-pub(crate) fn mesh_settings(settings: &Settings, deadline: Option<Instant>) -> kiln_mesh::process::Settings {
+/// The settings of the file as options of the mesh pipeline.
+pub(crate) fn mesh_options(settings: &Settings, deadline: Option<Instant>) -> MeshOptions {
     let mesh = &settings.mesh;
-    kiln_mesh::process::Settings {
-        tangents: match mesh.tangents {
-            config::Tangents::Keep => TangentMode::Keep,
-            config::Tangents::Generate => TangentMode::Generate,
-            config::Tangents::Auto => TangentMode::Auto,
-        },
-        lods: kiln_mesh::simplify::halves(mesh.lods.get() as usize),
-        lod_error: mesh.lod_error.get(),
-        optimize: mesh.optimize,
-        meshlets: true,
-        deadline,
-    }
+    let mut options = MeshOptions::default();
+    options.tangents = match mesh.tangents {
+        config::Tangents::Keep => TangentMode::Keep,
+        config::Tangents::Generate => TangentMode::Generate,
+        config::Tangents::Auto => TangentMode::Auto,
+    };
+    options.lods = LodRule::halves(mesh.lods.get() as usize);
+    options.lod_error = mesh.lod_error.get();
+    options.optimize = mesh.optimize;
+    options.deadline = deadline;
+    options
 }
 
 /// Appends; the first list is taken over as it is.

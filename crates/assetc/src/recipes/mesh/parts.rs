@@ -82,7 +82,7 @@ fn is_skinned(scene: &Scene, draw: &Draw) -> bool {
 /// Instances cost nothing in a source and a copy each in the output.
 fn check_size(scene: &Valid<Scene>, draws: &[Draw], limits: &Limits) -> Result<(), Diag> {
     let (primitives, vertices, corners) = scene.drawn_size(draws);
-    let needed = kiln_mesh::process::working_set(primitives, vertices, corners);
+    let needed = kiln_mesh::working_set(primitives, vertices, corners);
     let triangles = corners / 3;
     let what = format!("{triangles} triangles of {vertices} vertices, drawn as {} instances,", draws.len());
     limits.check_memory(needed, what)

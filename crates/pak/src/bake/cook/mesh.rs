@@ -3,14 +3,17 @@
 //! Without a name, everything that the scene draws. With one, the mesh of that name where the first node has it, or
 //! else the node of that name and all below it. Nodes do not move what hangs on a skin (glTF 2.0, 3.7.3.3).
 
+mod interleave;
+mod primitive;
+
 use super::super::plan::mesh::MeshSpec;
 use super::animation::node_name;
-use super::surface::{Surface, bounds_of};
 use super::unwritten;
 use kiln_format::pak::mesh::{self, Mesh};
 use kiln_import::gltf::{self, Parts, Pick, Pictures};
 use kiln_ir::{Draw, MaterialId, Matrix, NodeId, Scene, SkinId, Valid};
 use kiln_kit::{Code, Cook, Diag};
+use primitive::{PlacedPrimitive, bounds_of};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -31,14 +34,14 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> 
     let (primitives, vertices, corners) = scene.drawn_size(&draws);
     let triangles = corners / 3;
     let what = format!("{triangles} triangles of {vertices} vertices, drawn as {} instances,", draws.len());
-    let needed = kiln_mesh::process::working_set(primitives, vertices, corners);
+    let needed = kiln_mesh::working_set(primitives, vertices, corners);
     let (limits, deadline) = (*cx.limits(), cx.deadline());
     limits.check_memory(needed, what).map_err(|diag| diag.path(&spec.src))?;
     let _reserved = cx.admission().reserve(needed);
     let mut skin = Joints::default();
     let mut materials: Vec<Option<MaterialId>> = Vec::new();
     let placement = placement(spec);
-    let mut surfaces = Vec::new();
+    let mut placed = Vec::new();
     for draw in &draws {
         let joints = draw.skin.filter(|_| !spec.ignore_skin).map(|id| skin.add(&scene, id, &placement));
         let matrix = if joints.is_some() { placement } else { placement * draw.world };
@@ -51,16 +54,17 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> 
                 Diag::new(Code::PakMesh, format!("it has {} materials and more", materials.len()))
                     .path(&spec.src)
             })?;
-            surfaces.push(Surface { primitive, joints: joints.clone(), matrix, material });
+            placed.push(PlacedPrimitive { primitive, joints: joints.clone(), matrix, material });
         }
     }
-    let bake = |surface: &Surface<'_>| limits.check_time(deadline).and_then(|()| surface.bake(spec));
-    let baked: Result<Vec<_>, Diag> = surfaces.par_iter().map(bake).collect();
+    let options = primitive::options(spec, deadline);
+    let bake = |primitive: &PlacedPrimitive<'_>| primitive.bake(&options, &limits);
+    let baked: Result<Vec<_>, Diag> = placed.par_iter().map(bake).collect();
     let baked = baked.map_err(|diag| diag.path(&spec.src))?;
     let wide = skin.joints.len() > 256;
     let mut primitives = Vec::new();
     for part in baked {
-        primitives.extend(part.into_primitives(wide));
+        primitives.extend(part.into_records(wide));
     }
     if primitives.is_empty() {
         return Err(Diag::new(Code::PakMesh, "it has no triangles").path(&spec.src));

@@ -7,46 +7,37 @@
 //! neighbours left goes on with the nearest triangle in space; a full one is followed by the neighbour of an earlier
 //! one that is most closed in, so that few holes are left behind.
 
-use crate::nearest::Nearest;
-use crate::vector::{Vec3, cross, dot, length, scale, square_distance, sub, unit};
+use super::candidates::{Candidates, DONE, FREE, Facet};
+use super::kd_tree::KdTree;
+use crate::vector::{Vec3, dot, square_distance, unit};
 
 /// Limits and taste of a cluster.
 #[derive(Clone, Copy)]
-pub(crate) struct Limits {
-    pub(crate) vertices: usize,
-    pub(crate) triangles: usize,
+pub(super) struct Limits {
+    pub(super) vertices: usize,
+    pub(super) triangles: usize,
     /// From 0, only small, to 1, only facing one way.
-    pub(crate) cone_weight: f32,
+    pub(super) cone_weight: f32,
 }
 
 /// The triangles of each cluster, in the order they were added; the end of each cluster in the list.
-pub(crate) struct Clusters {
-    pub(crate) triangles: Vec<u32>,
-    pub(crate) ends: Vec<u32>,
+pub(super) struct Clusters {
+    pub(super) triangles: Vec<u32>,
+    pub(super) ends: Vec<u32>,
+    /// How many candidates were ranked: the work that depends on the valence of vertices.
+    #[cfg(test)]
+    pub(super) ranked: usize,
 }
 
 /// Clusters `triangles` over `positions`; each triangle is in one cluster. No vertex is in more than a few thousand.
-pub(crate) fn grow(triangles: &[[u32; 3]], positions: &[Vec3], limits: Limits) -> Clusters {
+pub(super) fn grow(triangles: &[[u32; 3]], positions: &[Vec3], limits: Limits) -> Clusters {
     let mut builder = Builder::new(triangles, positions, limits);
     builder.run();
-    Clusters { triangles: builder.order, ends: builder.ends }
-}
-
-/// The middle of a triangle and the direction it faces.
-#[derive(Clone, Copy)]
-struct Facet {
-    centre: Vec3,
-    normal: Vec3,
-}
-
-impl Facet {
-    /// Of a triangle, and twice its area.
-    fn of(corners: &[u32; 3], positions: &[Vec3]) -> (Self, f32) {
-        let [a, b, c] = corners.map(|corner| positions[corner as usize]);
-        let normal = cross(sub(b, a), sub(c, a));
-        let size = length(normal);
-        let centre = std::array::from_fn(|axis| (a[axis] + b[axis] + c[axis]) * (1.0 / 3.0));
-        (Self { centre, normal: if size > 0.0 { scale(normal, 1.0 / size) } else { normal } }, size)
+    Clusters {
+        triangles: builder.order,
+        ends: builder.ends,
+        #[cfg(test)]
+        ranked: builder.ranked,
     }
 }
 
@@ -56,10 +47,6 @@ const NEW_SEEDS: usize = 4;
 
 /// A jump over more than this many radii of a cluster is far.
 const FAR: f32 = 4.0;
-
-/// Where a triangle is: not looked at, in a cluster, or else its place among the candidates.
-const FREE: u32 = u32::MAX;
-const DONE: u32 = u32::MAX - 1;
 
 /// Marks a vertex of the cluster at hand.
 const USED: u32 = 1 << 31;
@@ -82,9 +69,11 @@ struct Builder<'a> {
     expected_radius: f32,
     /// How often a cluster ran out of neighbours.
     jumps: usize,
-    nearest: Option<Nearest>,
+    remaining: Option<KdTree>,
     order: Vec<u32>,
     ends: Vec<u32>,
+    #[cfg(test)]
+    ranked: usize,
 }
 
 /// The cluster at hand.
@@ -95,16 +84,6 @@ struct Cluster {
     /// Sums over its triangles.
     centre: Vec3,
     normal: Vec3,
-}
-
-/// Triangles next to the cluster, side by side for the search.
-#[derive(Default)]
-struct Candidates {
-    triangle: Vec<u32>,
-    /// How many new vertices it brings, and its rank among candidates (low is better).
-    extra: Vec<u8>,
-    rank: Vec<u8>,
-    facet: Vec<Facet>,
 }
 
 impl Cluster {
@@ -160,9 +139,11 @@ impl<'a> Builder<'a> {
             corner,
             expected_radius,
             jumps: 0,
-            nearest: None,
+            remaining: None,
             order: Vec::with_capacity(triangles.len()),
             ends: Vec::new(),
+            #[cfg(test)]
+            ranked: 0,
         }
     }
 
@@ -273,11 +254,13 @@ impl<'a> Builder<'a> {
         let corners = self.triangles[triangle as usize];
         self.candidates.remove(triangle, &mut self.place);
         self.place[triangle as usize] = DONE;
-        for vertex in corners {
+        let mut joined = [false; 3];
+        for (vertex, joined) in corners.into_iter().zip(&mut joined) {
             let (start, live) = (self.offsets[vertex as usize] as usize, &mut self.live[vertex as usize]);
             if *live & USED == 0 {
                 self.cluster.vertices.push(vertex);
                 *live |= USED;
+                *joined = true;
             }
             let list = &mut self.around[start..start + (*live & !USED) as usize];
             if let Some(at) = list.iter().position(|&other| other == triangle) {
@@ -286,9 +269,18 @@ impl<'a> Builder<'a> {
                 *live -= 1;
             }
         }
-        for vertex in corners {
-            let start = self.offsets[vertex as usize] as usize;
-            for at in start..start + (self.live[vertex as usize] & !USED) as usize {
+        for (vertex, joined) in corners.into_iter().zip(joined) {
+            let (start, live) = (self.offsets[vertex as usize] as usize, self.live[vertex as usize] & !USED);
+            // The triangles around a vertex that was in the cluster before are candidates already, and their ranks
+            // ask only whether it has one or two of them left. Without this a fan takes quadratic time.
+            if !joined && live > 2 {
+                continue;
+            }
+            #[cfg(test)]
+            {
+                self.ranked += live as usize;
+            }
+            for at in start..start + live as usize {
                 let other = self.around[at];
                 let (extra, rank) = self.rank(other);
                 let facet = || Facet::of(&self.triangles[other as usize], self.positions).0;
@@ -354,46 +346,6 @@ impl<'a> Builder<'a> {
         let left = |triangle: u32| self.place[triangle as usize] != DONE;
         let middle = |corners| Facet::of(corners, self.positions).0.centre;
         let middles = self.triangles.iter().map(middle);
-        self.nearest.get_or_insert_with(|| Nearest::new(middles, left)).find(point, left)
-    }
-}
-
-impl Candidates {
-    fn put(&mut self, triangle: u32, extra: u8, rank: u8, facet: impl FnOnce() -> Facet, place: &mut [u32]) {
-        let at = &mut place[triangle as usize];
-        if *at == FREE {
-            *at = self.triangle.len() as u32;
-            self.triangle.push(triangle);
-            self.extra.push(extra);
-            self.rank.push(rank);
-            self.facet.push(facet());
-        } else {
-            (self.extra[*at as usize], self.rank[*at as usize]) = (extra, rank);
-        }
-    }
-
-    fn remove(&mut self, triangle: u32, place: &mut [u32]) {
-        let at = place[triangle as usize];
-        if at >= DONE {
-            return;
-        }
-        let at = at as usize;
-        self.triangle.swap_remove(at);
-        self.extra.swap_remove(at);
-        self.rank.swap_remove(at);
-        self.facet.swap_remove(at);
-        if let Some(&moved) = self.triangle.get(at) {
-            place[moved as usize] = at as u32;
-        }
-    }
-
-    fn clear(&mut self, place: &mut [u32]) {
-        for &triangle in &self.triangle {
-            place[triangle as usize] = FREE;
-        }
-        self.triangle.clear();
-        self.extra.clear();
-        self.rank.clear();
-        self.facet.clear();
+        self.remaining.get_or_insert_with(|| KdTree::new(middles, left)).find(point, left)
     }
 }

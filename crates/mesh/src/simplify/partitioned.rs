@@ -5,9 +5,9 @@
 
 use super::attributes::Attributes;
 use super::budget::{Costs, share};
-use super::{Goal, Simplifier, Surface};
+use super::{Goal, LodSource, Simplifier};
 use crate::order::adapter;
-use crate::pieces::{Local, MOST, Pieces};
+use crate::partition::{Local, MOST, Pieces};
 use crate::weld::gather;
 use meshopt::{SimplifyOptions, SimplifyVertex};
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ use rayon::prelude::*;
 /// As [`Simplifier::run`].
 pub(super) fn simplify(
     whole: &Simplifier<'_>,
-    surface: &Surface<'_>,
+    surface: &LodSource<'_>,
     from: &[u32],
     goal: &Goal<'_>,
 ) -> (Vec<u32>, f32) {
@@ -35,7 +35,7 @@ pub(super) fn simplify(
 /// A mesh in pieces.
 struct Cut<'a> {
     whole: &'a Simplifier<'a>,
-    surface: &'a Surface<'a>,
+    surface: &'a LodSource<'a>,
     triangles: &'a [[u32; 3]],
     pieces: Pieces,
     /// Of each place, whether it is in several pieces.

@@ -1,19 +1,16 @@
-//! The mesh on its way through the stages.
+//! The mesh on its way through the stages, up to its final order.
 
-use super::{Input, Note, Output, Settings, Stage, TangentMode, Timed, Vertex};
-use crate::bounds::{Bounds, bounds};
-use crate::meshlets::{self, Meshlets};
-use crate::simplify::{self, Lod, Surface};
+use super::{MeshInput, MeshOptions, Note, TangentMode};
 use crate::skin::{self, Influences};
 use crate::transform::Transform;
 use crate::vector::{Vec3, scale};
 use crate::weld::{self, Attribute, Welded};
-use crate::{Error, Triangles, hubs, normals, octahedral, order, tangents};
+use crate::{Error, Triangles, high_valence, normals, octahedral, order, tangents};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
 /// Vertices per unit of parallel work.
-const BLOCK: usize = 8192;
+pub(super) const BLOCK: usize = 8192;
 
 /// Authored tangents that make this many halves of the vertices there would be without them are not kept by
 /// [`TangentMode::Auto`]. MikkTSpace tangents add a few per cent, where the texture is mirrored.
@@ -22,7 +19,7 @@ const TOO_MANY_HALVES: usize = 3;
 /// A power of two that brings positions near one, so that no algorithm squares its way out of f32. Multiplying by
 /// it and back changes no bit that matters.
 #[derive(Clone, Copy)]
-pub(super) struct Unit(f32);
+pub(super) struct Unit(pub(super) f32);
 
 impl Unit {
     fn of(positions: &[Vec3]) -> Self {
@@ -42,42 +39,59 @@ impl Unit {
         }
     }
 
-    fn grow(self, position: Vec3) -> Vec3 {
+    pub(super) fn grow(self, position: Vec3) -> Vec3 {
         scale(position, self.0)
     }
 }
 
 /// The mesh between two stages: borrowed for as long as nothing has changed.
-pub(super) struct Mesh<'a> {
-    indices: Cow<'a, [u32]>,
-    positions: Cow<'a, [Vec3]>,
-    normals: Cow<'a, [Vec3]>,
-    uvs: Option<Cow<'a, [[f32; 2]]>>,
-    tangents: Option<Cow<'a, [[f32; 4]]>>,
-    /// The tangents in their final form, once they are in no one's way any more.
-    packed: Option<Vec<[i16; 2]>>,
-    skin: Option<Vec<Influences>>,
+#[derive(Default)]
+pub(super) struct WorkMesh<'a> {
+    pub(super) indices: Cow<'a, [u32]>,
+    pub(super) positions: Cow<'a, [Vec3]>,
+    /// Empty if there are to be none.
+    pub(super) normals: Cow<'a, [Vec3]>,
+    pub(super) uvs: Option<Cow<'a, [[f32; 2]]>>,
+    pub(super) uv1: Option<Cow<'a, [[f32; 2]]>>,
+    pub(super) tangents: Option<Cow<'a, [[f32; 4]]>>,
+    /// The tangents in their final form, once no stage needs them any more.
+    pub(super) packed: Option<Vec<[i16; 2]>>,
+    pub(super) skin: Option<Vec<Influences>>,
+    positive_zeros: bool,
 }
 
-impl<'a> Mesh<'a> {
-    pub(super) fn new(input: Input<'a>, notes: &mut Vec<Note>) -> Result<Self, Error> {
+impl<'a> WorkMesh<'a> {
+    pub(super) fn new(
+        input: MeshInput<'a>,
+        options: &MeshOptions,
+        notes: &mut Vec<Note>,
+    ) -> Result<Self, Error> {
         check(&input)?;
         let skin = (!input.skin.is_empty()).then(|| {
-            let (all, changes) = skin::influences(input.skin, input.positions.len());
+            let (mut all, changes) = skin::influences(input.skin, input.positions.len());
             notes.extend((changes.reduced > 0).then_some(Note::ReducedInfluences(changes.reduced)));
             notes.extend((changes.weightless > 0).then_some(Note::WeightlessVertices(changes.weightless)));
+            if let Some(map) = input.joint_map {
+                let mapped = |joint: u16| map.get(usize::from(joint)).copied().unwrap_or(0);
+                all.iter_mut().for_each(|one| one.joints = one.joints.map(mapped));
+            }
             all
         });
         let has_normals = input.normals.is_some();
         let mut mesh = Self {
             indices: input.indices,
             positions: input.positions,
-            normals: input.normals.unwrap_or_default(),
+            normals: input.normals.filter(|_| options.normals).unwrap_or_default(),
             uvs: input.uvs,
-            tangents: input.tangents,
+            uv1: input.uv1,
+            tangents: input.tangents.filter(|_| options.normals && options.tangents != TangentMode::None),
             packed: None,
             skin,
+            positive_zeros: options.positive_zeros,
         };
+        if !options.normals {
+            return Ok(mesh);
+        }
         if !has_normals {
             if !mesh.is_empty() {
                 notes.push(Note::FlatNormals);
@@ -101,20 +115,21 @@ impl<'a> Mesh<'a> {
     }
 
     /// Replaces the vertices by those at `sources`.
-    fn pick(&mut self, sources: &[u32]) {
-        self.positions = weld::gather_floats(&self.positions, sources).into();
+    pub(super) fn pick(&mut self, sources: &[u32]) {
+        let zeros = self.positive_zeros;
+        self.positions = picked(&self.positions, sources, zeros).into();
         if !self.normals.is_empty() {
-            self.normals = weld::gather_floats(&self.normals, sources).into();
+            self.normals = picked(&self.normals, sources, zeros).into();
         }
-        self.uvs = self.uvs.take().map(|uvs| weld::gather_floats(&uvs, sources).into());
-        self.tangents = self.tangents.take().map(|tangents| weld::gather_floats(&tangents, sources).into());
+        self.uvs = self.uvs.take().map(|uvs| picked(&uvs, sources, zeros).into());
+        self.uv1 = self.uv1.take().map(|uvs| picked(&uvs, sources, zeros).into());
+        self.tangents = self.tangents.take().map(|tangents| picked(&tangents, sources, zeros).into());
         self.packed = self.packed.take().map(|packed| weld::gather(&packed, sources));
         self.skin = self.skin.take().map(|skin| weld::gather(&skin, sources));
     }
 
-    /// Adds copies of the vertices in `added` (those of tangents aside that are still to be packed: whoever adds them
-    /// then has them).
-    fn append(&mut self, added: &[u32]) {
+    /// Adds copies of the vertices in `added`; `tangents` are left alone if whoever adds them has new ones.
+    fn append(&mut self, added: &[u32], with_tangents: bool) {
         fn copies<T: Copy>(attribute: &mut Cow<'_, [T]>, added: &[u32]) {
             let attribute = attribute.to_mut();
             attribute.extend_from_slice(&weld::gather(attribute, added));
@@ -123,9 +138,14 @@ impl<'a> Mesh<'a> {
             return;
         }
         copies(&mut self.positions, added);
-        copies(&mut self.normals, added);
-        if let Some(uvs) = &mut self.uvs {
+        if !self.normals.is_empty() {
+            copies(&mut self.normals, added);
+        }
+        for uvs in self.uvs.iter_mut().chain(&mut self.uv1) {
             copies(uvs, added);
+        }
+        if let Some(tangents) = self.tangents.as_mut().filter(|_| with_tangents) {
+            copies(tangents, added);
         }
         if let Some(packed) = &mut self.packed {
             packed.extend_from_slice(&weld::gather(packed, added));
@@ -139,11 +159,11 @@ impl<'a> Mesh<'a> {
         self.indices.is_empty()
     }
 
-    fn triangles(&self) -> Triangles<'_> {
+    pub(super) fn triangles(&self) -> Triangles<'_> {
         Triangles::trusted(&self.indices, self.positions.len())
     }
 
-    /// Welds, and decides whether tangents are to be made.
+    /// Welds, and decides whether tangents are to be generated.
     pub(super) fn weld(&mut self, mode: TangentMode, notes: &mut Vec<Note>) -> bool {
         let can = self.uvs.is_some();
         if mode == TangentMode::Generate && can {
@@ -153,7 +173,7 @@ impl<'a> Mesh<'a> {
             let unusable = authored.iter().filter(|tangent| !is_tangent(tangent)).count();
             if unusable > 0 {
                 notes.push(Note::UnusableTangents(unusable));
-                if mode == TangentMode::Auto && can {
+                if mode == TangentMode::KeepIfAllUsable || mode == TangentMode::Auto && can {
                     self.tangents = None;
                 } else {
                     self.replace_tangents();
@@ -172,15 +192,17 @@ impl<'a> Mesh<'a> {
         }
         self.pick(&welded.sources);
         self.indices = welded.indices.into();
-        if self.tangents.is_none() && !can {
-            notes.push(Note::NoTangents);
+        if self.tangents.is_some() || self.normals.is_empty() || mode == TangentMode::None {
+            return false;
         }
-        self.tangents.is_none() && can
+        notes.extend((!can).then_some(Note::NoTangents));
+        can
     }
 
     fn welded(&self, with_tangents: bool) -> Welded {
-        let mut keys = vec![Attribute::F3(&self.positions), Attribute::F3(&self.normals)];
-        keys.extend(self.uvs.as_deref().map(Attribute::F2));
+        let mut keys = vec![Attribute::F3(&self.positions)];
+        keys.extend((!self.normals.is_empty()).then_some(Attribute::F3(&self.normals)));
+        keys.extend(self.uvs.iter().chain(&self.uv1).map(|uvs| Attribute::F2(uvs)));
         if with_tangents {
             keys.extend(self.tangents.as_deref().map(Attribute::F4));
         }
@@ -213,13 +235,13 @@ impl<'a> Mesh<'a> {
         if unit.0 != 1.0 {
             unit.shrink(near.to_mut());
         }
-        let made = match self.skin {
-            None => tangents::make_welded(self.triangles(), &near, &self.normals, uvs),
-            // Vertices may differ in their influences alone, which must not part tangents.
-            Some(_) => tangents::make(self.triangles(), &near, &self.normals, uvs),
+        let made = match (&self.skin, &self.uv1) {
+            (None, None) => tangents::make_welded(self.triangles(), &near, &self.normals, uvs),
+            // Vertices may differ in their influences or second UVs alone, which must not part tangents.
+            _ => tangents::make(self.triangles(), &near, &self.normals, uvs),
         };
         drop(near);
-        self.append(&made.added);
+        self.append(&made.added, false);
         made.rename(self.indices.to_mut());
         self.tangents = Some(made.tangents.into());
     }
@@ -234,14 +256,14 @@ impl<'a> Mesh<'a> {
         finite("positions under their node's matrix", &self.positions)
     }
 
-    /// Brings positions near one for the algorithms to come; [`Self::finish`] undoes it.
+    /// Brings positions near one for the algorithms to come; [`Unit::grow`] undoes it.
     pub(super) fn shrink(&mut self) -> Unit {
         let unit = Unit::of(&self.positions);
         unit.shrink(self.positions.to_mut());
         unit
     }
 
-    /// Nothing to come looks at tangents, and packed they take a quarter of the memory.
+    /// Packs the tangents: no later stage reads them, and packed they take a quarter of the memory.
     pub(super) fn pack_tangents(&mut self) {
         self.packed = self.tangents.take().map(|tangents| {
             let tangents = tangents.par_iter().with_min_len(BLOCK);
@@ -249,87 +271,33 @@ impl<'a> Mesh<'a> {
         });
     }
 
-    pub(super) fn order(&mut self, optimize: bool) {
-        self.split_hubs();
-        if !optimize {
+    /// Orders triangles and vertices for the GPU.
+    pub(super) fn order(&mut self, options: &MeshOptions) {
+        if !options.optimize {
             return;
         }
         self.indices = order::vertex_cache(self.triangles()).into();
-        self.indices = order::overdraw(self.triangles(), &self.positions).into();
+        if options.overdraw_threshold > 0.0 {
+            let threshold = options.overdraw_threshold;
+            self.indices = order::overdraw(self.triangles(), &self.positions, threshold).into();
+        }
         let sources = order::vertex_fetch(self.indices.to_mut(), self.positions.len());
         self.pick(&sources);
     }
 
-    fn split_hubs(&mut self) {
+    /// Splits [high-valence vertices](high_valence).
+    pub(super) fn split_high_valence(&mut self) {
         let count = self.positions.len();
-        let added = hubs::split(self.indices.to_mut(), count);
-        self.append(&added);
+        let added = high_valence::split(self.indices.to_mut(), count);
+        self.append(&added, true);
     }
+}
 
-    pub(super) fn finish(
-        self,
-        settings: &Settings,
-        unit: Unit,
-        timed: &Timed<'_>,
-        notes: Vec<Note>,
-    ) -> Output {
-        let (mut lods, mut meshlets) = rayon::join(
-            || timed.run(Stage::Lods, || self.lods(settings, timed)),
-            || {
-                timed.run(Stage::Meshlets, || match settings.meshlets {
-                    true => meshlets::build(self.triangles(), &self.positions),
-                    false => Meshlets::default(),
-                })
-            },
-        );
-        if unit.0 != 1.0 {
-            for cluster in &mut meshlets.bounds {
-                cluster.center = unit.grow(cluster.center);
-                cluster.radius *= unit.0;
-            }
-            lods.iter_mut().for_each(|lod| lod.error *= unit.0);
-        }
-        let (vertices, bounds) = timed.run(Stage::Pack, || self.pack(unit));
-        let has_tangents = self.packed.is_some();
-        Output {
-            vertices,
-            skin: self.skin.unwrap_or_default(),
-            indices: self.indices.into_owned(),
-            meshlets,
-            lods,
-            bounds,
-            has_tangents,
-            notes,
-        }
-    }
-
-    fn lods(&self, settings: &Settings, timed: &Timed<'_>) -> Vec<Lod> {
-        let count = self.positions.len();
-        let finish = |indices: &[u32]| match settings.optimize {
-            true => timed.run(Stage::LodOrder, || order::vertex_cache(Triangles::trusted(indices, count))),
-            false => indices.to_vec(),
-        };
-        let surface = Surface {
-            positions: &self.positions,
-            normals: Some(&self.normals),
-            uvs: self.uvs.as_deref(),
-            skin: self.skin.as_deref(),
-            deadline: settings.deadline,
-        };
-        simplify::chain(self.triangles(), &surface, &settings.lods, settings.lod_error, &finish)
-    }
-
-    fn pack(&self, unit: Unit) -> (Vec<Vertex>, Bounds) {
-        let vertex = |at: usize| Vertex {
-            position: unit.grow(self.positions[at]),
-            normal: octahedral::encode(self.normals[at]),
-            tangent: self.packed.as_ref().map_or([0, 0], |all| all[at]),
-            uv: self.uvs.as_ref().map_or([0.0; 2], |all| all[at]),
-        };
-        let vertices: Vec<Vertex> =
-            (0..self.positions.len()).into_par_iter().with_min_len(BLOCK).map(vertex).collect();
-        let around = bounds(vertices.iter().map(|vertex| vertex.position));
-        (vertices, around)
+/// The elements of `attribute` at `sources`.
+fn picked<const N: usize>(attribute: &[[f32; N]], sources: &[u32], positive_zeros: bool) -> Vec<[f32; N]> {
+    match positive_zeros {
+        true => weld::gather_floats(attribute, sources),
+        false => weld::gather(attribute, sources),
     }
 }
 
@@ -339,12 +307,13 @@ fn is_tangent(tangent: &[f32; 4]) -> bool {
     square > 1e-12 && square.is_finite() && w.is_finite()
 }
 
-fn check(input: &Input<'_>) -> Result<(), Error> {
+fn check(input: &MeshInput<'_>) -> Result<(), Error> {
     let expected = input.positions.len();
     Triangles::new(&input.indices, expected)?;
     let mut lengths = vec![
         ("normals", input.normals.as_ref().map(|all| all.len())),
         ("texture coordinates", input.uvs.as_ref().map(|all| all.len())),
+        ("second texture coordinates", input.uv1.as_ref().map(|all| all.len())),
         ("tangents", input.tangents.as_ref().map(|all| all.len())),
     ];
     for set in input.skin {

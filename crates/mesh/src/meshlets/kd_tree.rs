@@ -5,7 +5,7 @@
 use crate::vector::{Vec3, square_distance};
 
 /// Points by number, and the tree over them.
-pub(crate) struct Nearest {
+pub(super) struct KdTree {
     points: Vec<(u32, Vec3)>,
     /// The root is 0, the children of `n` are `2n + 1` and `2n + 2`; the last row are leaves.
     nodes: Vec<Node>,
@@ -21,9 +21,9 @@ struct Node {
 /// Points per leaf, at most.
 const LEAF: usize = 8;
 
-impl Nearest {
+impl KdTree {
     /// Over those of `points` that are `left`.
-    pub(crate) fn new(points: impl Iterator<Item = Vec3>, left: impl Fn(u32) -> bool) -> Self {
+    pub(super) fn new(points: impl Iterator<Item = Vec3>, left: impl Fn(u32) -> bool) -> Self {
         let mut points: Vec<(u32, Vec3)> = (0..).zip(points).filter(|&(number, _)| left(number)).collect();
         let leaves = points.len().div_ceil(LEAF).next_power_of_two();
         let mut nodes = vec![Node::default(); leaves * 2 - 1];
@@ -32,7 +32,7 @@ impl Nearest {
     }
 
     /// The number of the point nearest to `point` that is `left`. What is once gone must not come back.
-    pub(crate) fn find(&mut self, point: Vec3, left: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(super) fn find(&mut self, point: Vec3, left: impl Fn(u32) -> bool) -> Option<u32> {
         let mut search = Search { point, left, apart: f32::INFINITY, found: None };
         search.visit(&mut self.nodes, 0, &self.points);
         search.found
@@ -114,7 +114,7 @@ mod tests {
             let mut point = || std::array::from_fn::<f32, 3, _>(|_| random.below(7) as f32);
             let points: Vec<Vec3> = (0..count).map(|_| point()).collect();
             let mut gone = vec![false; count];
-            let mut tree = Nearest::new(points.iter().copied(), |_| true);
+            let mut tree = KdTree::new(points.iter().copied(), |_| true);
             for _ in 0..=count {
                 let from = point();
                 let found = tree.find(from, |number| !gone[number as usize]);

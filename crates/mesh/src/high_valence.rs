@@ -1,22 +1,28 @@
-//! Vertices with absurdly many triangles, cut into copies.
+//! High-valence vertices, split into copies.
 //!
 //! The order and meshlet algorithms look at every remaining triangle of a vertex again and again: a fan of a million
 //! triangles around one vertex, or a million collapsed triangles on one point, would keep them busy for hours. So no
-//! vertex is left with more than [`MAX_VALENCE`] corners; each further batch gets a copy. A real mesh never notices.
+//! vertex is left with more than [`MAX_VALENCE`] corners; each further batch gets a copy. An ordinary mesh stays as it
+//! is.
 
 /// The poles of a finely divided sphere have about this many.
 pub(crate) const MAX_VALENCE: u32 = 1024;
 
-/// Renames corners of crowded vertices and returns, for each vertex added after the first `vertex_count`, the vertex
+/// True if a vertex has more than [`MAX_VALENCE`] corners.
+pub(crate) fn is_any(indices: &[u32], vertex_count: usize) -> bool {
+    let mut corners = vec![0u32; vertex_count];
+    let mut found = false;
+    for &index in indices {
+        corners[index as usize] += 1;
+        found |= corners[index as usize] > MAX_VALENCE;
+    }
+    found
+}
+
+/// Renames corners of high-valence vertices and returns, for each vertex added after the first `vertex_count`, the vertex
 /// it copies.
 pub(crate) fn split(indices: &mut [u32], vertex_count: usize) -> Vec<u32> {
-    let mut corners = vec![0u32; vertex_count];
-    let mut crowded = false;
-    for &index in &*indices {
-        corners[index as usize] += 1;
-        crowded |= corners[index as usize] > MAX_VALENCE;
-    }
-    if !crowded {
+    if !is_any(indices, vertex_count) {
         return Vec::new();
     }
     let mut copies = Vec::new();

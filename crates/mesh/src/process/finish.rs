@@ -1,0 +1,185 @@
+//! The last stages: levels of detail and meshlets side by side, vertices in their final form, shadow geometry.
+
+use super::work_mesh::{BLOCK, Unit, WorkMesh};
+use super::{MeshOptions, MeshOutput, Note, Stage, Timed, Vertex};
+use crate::bounds::{Bounds, bounds};
+use crate::meshlets::{self, Meshlets};
+use crate::simplify::{self, Lod, LodSource};
+use crate::skin::Influences;
+use crate::vector::Vec3;
+use crate::weld::{self, Attribute};
+use crate::{Triangles, octahedral, order};
+use rayon::prelude::*;
+
+/// Vertices, attribute by attribute; an attribute that is not present is empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct VertexStreams {
+    /// Positions.
+    pub positions: Vec<[f32; 3]>,
+    /// Unit normals.
+    pub normals: Vec<[f32; 3]>,
+    /// UVs.
+    pub uvs: Vec<[f32; 2]>,
+    /// The second set of UVs.
+    pub uv1: Vec<[f32; 2]>,
+    /// Tangents with glTF's handedness last.
+    pub tangents: Vec<[f32; 4]>,
+}
+
+/// Position-only geometry, for depth passes and shadow maps: the same triangles over fewer vertices, because normals, UVs
+/// and tangents do not keep vertices apart. Bone influences do.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ShadowGeometry {
+    /// Positions.
+    pub positions: Vec<[f32; 3]>,
+    /// One per position if the mesh has a skin, else none.
+    pub skin: Vec<Influences>,
+    /// The triangles of the mesh.
+    pub indices: Vec<u32>,
+    /// The levels of detail of the mesh, with the same errors.
+    pub lods: Vec<Lod>,
+}
+
+impl WorkMesh<'_> {
+    /// Builds everything that depends on the final order, and the output.
+    pub(super) fn finish<V>(
+        mut self,
+        options: &MeshOptions,
+        unit: Unit,
+        timed: &Timed<'_>,
+        notes: Vec<Note>,
+        pack: impl FnOnce(&mut Self, Unit) -> (V, Bounds),
+    ) -> MeshOutput<V> {
+        let (mut lods, mut meshlets) = rayon::join(
+            || timed.run(Stage::Lods, || self.lods(options, timed)),
+            || {
+                timed.run(Stage::Meshlets, || match options.meshlets {
+                    true => meshlets::build(self.triangles(), &self.positions),
+                    false => Meshlets::default(),
+                })
+            },
+        );
+        if unit.0 != 1.0 {
+            for meshlet in &mut meshlets.bounds {
+                meshlet.center = unit.grow(meshlet.center);
+                meshlet.radius *= unit.0;
+            }
+            lods.iter_mut().for_each(|lod| lod.error *= unit.0);
+        }
+        let shadow = options.shadow.then(|| self.shadow(&lods, options.optimize, unit));
+        let (vertices, bounds) = timed.run(Stage::Pack, || pack(&mut self, unit));
+        let has_tangents = self.packed.is_some() || self.tangents.is_some();
+        MeshOutput {
+            vertices,
+            skin: self.skin.unwrap_or_default(),
+            indices: self.indices.into_owned(),
+            meshlets,
+            lods,
+            shadow,
+            bounds,
+            has_tangents,
+            notes,
+        }
+    }
+
+    fn lods(&self, options: &MeshOptions, timed: &Timed<'_>) -> Vec<Lod> {
+        let count = self.positions.len();
+        let finish = |indices: &[u32]| match options.optimize {
+            true => timed.run(Stage::LodOrder, || order::vertex_cache(Triangles::trusted(indices, count))),
+            false => indices.to_vec(),
+        };
+        let ratios = options.lods.ratios(self.indices.len() / 3);
+        let source = LodSource {
+            positions: &self.positions,
+            normals: Some(&*self.normals).filter(|normals| !normals.is_empty()),
+            uvs: self.uvs.as_deref(),
+            skin: self.skin.as_deref(),
+            deadline: options.deadline,
+        };
+        match options.lock_border {
+            true => {
+                simplify::chain_inside_border(self.triangles(), &source, &ratios, options.lod_error, &finish)
+            }
+            false => simplify::chain(self.triangles(), &source, &ratios, options.lod_error, &finish),
+        }
+    }
+
+    /// The vertices of an `.hmesh`.
+    pub(super) fn pack(&mut self, unit: Unit) -> (Vec<Vertex>, Bounds) {
+        let vertex = |at: usize| Vertex {
+            position: unit.grow(self.positions[at]),
+            normal: self.normals.get(at).map_or([0, 0], |&normal| octahedral::encode(normal)),
+            tangent: self.packed.as_ref().map_or([0, 0], |all| all[at]),
+            uv: self.uvs.as_ref().map_or([0.0; 2], |all| all[at]),
+        };
+        let vertices: Vec<Vertex> =
+            (0..self.positions.len()).into_par_iter().with_min_len(BLOCK).map(vertex).collect();
+        let around = bounds(vertices.iter().map(|vertex| vertex.position));
+        (vertices, around)
+    }
+
+    /// The vertices as they are, an array for each attribute.
+    pub(super) fn streams(&mut self, unit: Unit) -> (VertexStreams, Bounds) {
+        let streams = VertexStreams {
+            positions: self.grown(unit),
+            normals: std::mem::take(&mut self.normals).into_owned(),
+            uvs: self.uvs.take().unwrap_or_default().into_owned(),
+            uv1: self.uv1.take().unwrap_or_default().into_owned(),
+            tangents: self.tangents.as_deref().unwrap_or_default().to_vec(),
+        };
+        let around = bounds(streams.positions.iter().copied());
+        (streams, around)
+    }
+
+    /// The positions in their own unit.
+    fn grown(&self, unit: Unit) -> Vec<Vec3> {
+        match unit.0 == 1.0 {
+            true => self.positions.to_vec(),
+            false => self.positions.iter().map(|&position| unit.grow(position)).collect(),
+        }
+    }
+
+    fn shadow(&self, lods: &[Lod], optimize: bool, unit: Unit) -> ShadowGeometry {
+        let joints: Vec<_> = self.skin.iter().flatten().map(|s| s.joints).collect();
+        let weights: Vec<_> = self.skin.iter().flatten().map(|s| s.weights).collect();
+        let mut keys = vec![Attribute::F3(&self.positions)];
+        if self.skin.is_some() {
+            keys.extend([Attribute::U4(&joints), Attribute::F4(&weights)]);
+        }
+        let mut welded = weld::weld(self.triangles(), &keys);
+        // Every vertex of a coarser level is one of the whole.
+        let mut renamed = vec![0; self.positions.len()];
+        for (old, new) in self.indices.iter().zip(&welded.indices) {
+            renamed[*old as usize] = *new;
+        }
+        let coarser = |lod: &Lod| Lod {
+            indices: lod.indices.iter().map(|&index| renamed[index as usize]).collect(),
+            error: lod.error,
+        };
+        let mut lods: Vec<Lod> = lods.iter().map(coarser).collect();
+        if optimize {
+            let count = welded.sources.len();
+            let all = std::iter::once(&mut welded.indices).chain(lods.iter_mut().map(|lod| &mut lod.indices));
+            for indices in all {
+                // Positions that several vertices shared are one now, and may be of high valence again.
+                *indices = order::vertex_cache(Triangles::trusted(indices, count));
+            }
+            let order = order::vertex_fetch(&mut welded.indices, count);
+            let mut places = vec![0; count];
+            for (new, &old) in order.iter().enumerate() {
+                places[old as usize] = new as u32;
+            }
+            let indices = lods.iter_mut().flat_map(|lod| &mut lod.indices);
+            indices.for_each(|index| *index = places[*index as usize]);
+            welded.sources = weld::gather(&welded.sources, &order);
+        }
+        ShadowGeometry {
+            positions: weld::gather(&self.grown(unit), &welded.sources),
+            skin: self.skin.as_ref().map(|skin| weld::gather(skin, &welded.sources)).unwrap_or_default(),
+            indices: welded.indices,
+            lods,
+        }
+    }
+}
