@@ -8,7 +8,7 @@ use kiln_kit::cook::{RACY_NS, racy_until};
 use kiln_kit::ownership::{Replace, admit};
 use kiln_kit::record::Record;
 use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{Cache, Code, Diag, Fs, Hash, Real, RelPath, Stamp};
+use kiln_kit::{Cache, Diag, Fs, Hash, Real, RelPath, Stamp, regular_file};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -164,11 +164,7 @@ pub(crate) fn get_stamp(bytes: &[u8]) -> Option<Stamp> {
 
 /// Opens a pack on disk; with it come its header and table of contents, which are sound, and its length.
 pub(crate) fn open(path: &Path) -> Result<(File, Vec<u8>, u64), Diag> {
-    let opened = std::fs::metadata(path).and_then(|meta| {
-        if !meta.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
-        }
-        let mut file = File::open(path)?;
+    let opened = regular_file::open(path).and_then(|mut file| {
         let (head, len) = read_head(&mut file)?;
         Ok((file, head, len))
     });

@@ -11,6 +11,7 @@ use super::confine::{inside, real};
 use super::file::unsafe_reason;
 use super::yaml::{At, excerpt};
 use super::{Config, Preset, Text};
+use kiln_kit::publish::{Durability, publish};
 use kiln_kit::remote::Policy;
 use kiln_kit::store::settings::{CacheDir, CachePolicy};
 use kiln_kit::{Code, Diag, Hash};
@@ -277,11 +278,10 @@ fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = dir.join(format!(".{FILE_NAME}-{}.tmp", std::process::id()));
     // Left by a process that was killed and had the same number; never followed if it is a link.
     let _ = std::fs::remove_file(&temporary);
-    let written = options.write(true).create_new(true).open(&temporary).and_then(|mut open| {
+    let placed = options.write(true).create_new(true).open(&temporary).and_then(|mut open| {
         open.write_all(bytes)?;
-        open.sync_all()
+        publish(&open, Durability::Durable, || std::fs::rename(&temporary, file))
     });
-    let placed = written.and_then(|()| std::fs::rename(&temporary, file));
     if placed.is_err() {
         let _ = std::fs::remove_file(&temporary);
     }
