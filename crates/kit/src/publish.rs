@@ -10,6 +10,7 @@
 //! - **Directories** are not flushed. After a power failure a name may have its old content again, or none; the journal
 //!   then has another stamp than the file, or does not have the record either, and the next run builds it again.
 
+use crate::{Code, Diag, RelPath};
 use std::fs::File;
 use std::io;
 
@@ -71,4 +72,16 @@ pub(crate) fn publish_batch<F: Sync, T>(
             .collect()
     });
     batch.into_iter().zip(flushed).map(|(each, flushed)| flushed.and_then(|()| rename(each))).collect()
+}
+
+/// The error about a file that cannot be published.
+pub(crate) fn unwritable(path: &RelPath, error: &io::Error) -> Diag {
+    use io::ErrorKind::*;
+    let diag = Diag::new(Code::Unwritable, format!("cannot write it: {error}")).path(path);
+    match error.kind() {
+        StorageFull | QuotaExceeded => diag.hint("make room, and run it again"),
+        PermissionDenied | ReadOnlyFilesystem => diag.hint("see to the permissions of the output directory"),
+        NotADirectory | IsADirectory => diag.hint("move it away, or let the output be somewhere else"),
+        _ => diag,
+    }
 }

@@ -66,10 +66,15 @@ impl Real {
         self.root.join(format!("{}{:x}-{:x}.{n}", self.prefix, std::process::id(), now_ns()))
     }
 
-    fn pending(&self) -> io::Result<Pending> {
+    /// Creates a file under a temporary name, for reading and writing. It is removed when it is dropped, or by
+    /// [`sweep`](Self::sweep) if the process is killed.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn temporary_file(&self) -> io::Result<TemporaryFile> {
         let path = self.temporary();
-        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-        Ok(Pending { path, file })
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+        Ok(TemporaryFile { path, file })
     }
 
     /// Opens a regular file that lies inside the root, through whatever links.
@@ -89,7 +94,7 @@ impl Real {
         std::iter::successors(path.parent(), RelPath::parent).filter(blocks).last()
     }
 
-    fn place(&self, pending: &Pending, path: &RelPath) -> io::Result<Stamp> {
+    fn place(&self, pending: &TemporaryFile, path: &RelPath) -> io::Result<Stamp> {
         let target = path.below(&self.root);
         if matches!(self.occupant(path)?, Occupant::Link | Occupant::Special) {
             let why = "a link or a special file is at its path, and such files are not replaced";
@@ -134,12 +139,19 @@ fn remove_hollow(dir: &Path) -> io::Result<()> {
 }
 
 /// A file under its temporary name.
-struct Pending {
+pub struct TemporaryFile {
     path: PathBuf,
     file: File,
 }
 
-impl Drop for Pending {
+impl TemporaryFile {
+    /// The open file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         // After a rename there is nothing under this name any more.
         let _ = fs::remove_file(&self.path);
@@ -204,21 +216,21 @@ impl Fs for Real {
     }
 
     fn stage(&self, fill: Fill<'_>) -> io::Result<Staged> {
-        let mut pending = self.pending()?;
+        let mut pending = self.temporary_file()?;
         fill(&mut pending.file)?;
-        Ok(Staged(Box::new(pending)))
+        Ok(Staged::new(pending))
     }
 
     /// Between two files the system copies, and shares the blocks until one is changed where the disk can do that.
     fn stage_copy(&self, from: &mut File) -> io::Result<Staged> {
-        let mut pending = self.pending()?;
+        let mut pending = self.temporary_file()?;
         io::copy(from, &mut pending.file)?;
-        Ok(Staged(Box::new(pending)))
+        Ok(Staged::new(pending))
     }
 
     fn publish(&self, batch: Vec<(Staged, RelPath)>) -> Vec<io::Result<Stamp>> {
         // Only a file system hands out its own staged files, so that none is of another type.
-        let pending = |(staged, path): (Staged, RelPath)| Some((*staged.0.downcast::<Pending>().ok()?, path));
+        let pending = |(staged, path): (Staged, RelPath)| Some((staged.into_inner::<TemporaryFile>()?, path));
         let (count, batch) = (batch.len(), batch.into_iter().filter_map(pending).collect::<Vec<_>>());
         debug_assert_eq!(batch.len(), count, "staged by another file system");
         publish_batch(batch, |(pending, _)| &pending.file, |(pending, path)| self.place(&pending, &path))
@@ -391,11 +403,11 @@ mod tests {
         let (socket, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
         let socket = File::from(std::os::fd::OwnedFd::from(socket));
         assert!(socket.sync_data().is_err(), "the test needs a descriptor that cannot be flushed");
-        let mut unflushable = real.pending().unwrap();
+        let mut unflushable = real.temporary_file().unwrap();
         unflushable.file.write_all(b"bytes that may not be on the disk").unwrap();
         unflushable.file = socket;
         let flushed = real.stage(&mut |out| out.write_all(b"flushed")).unwrap();
-        let batch = vec![(Staged(Box::new(unflushable)), path("lost")), (flushed, path("kept"))];
+        let batch = vec![(Staged::new(unflushable), path("lost")), (flushed, path("kept"))];
         let published = real.publish(batch);
         assert!(published[0].is_err() && published[1].is_ok(), "{published:?}");
         let names: Vec<_> =

@@ -15,11 +15,10 @@
 //! (`dir.rs`), and only regular files with names of the forms above are ever removed. So neither a directory that a
 //! project brings along nor one that is named by mistake can cost the user a file.
 
-use super::action::LONGEST_RECORD;
 use super::dir::{Dir, EntryKind};
 use crate::hash::Hash;
 use crate::publish::{Durability, publish};
-use crate::remote::Blob;
+use crate::remote::{Blob, LONGEST_RECORD};
 use crate::{Code, Diag};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
