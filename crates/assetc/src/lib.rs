@@ -17,7 +17,7 @@ pub mod output;
 pub mod pack;
 pub mod plan;
 pub mod recipe;
-pub mod recipes;
+mod recipes;
 pub mod runtime;
 mod stored;
 pub mod tools;

@@ -29,7 +29,7 @@ use shader::Shader;
 use texture::Texture;
 
 /// Every kind; where several claim an entry the first one gets it.
-pub static RECIPES: &[&dyn Recipe] = &[
+pub(crate) static RECIPES: &[&dyn Recipe] = &[
     &Lut,
     &Material,
     &Mesh,
@@ -49,7 +49,7 @@ pub static RECIPES: &[&dyn Recipe] = &[
 
 /// The recipe for an entry, if it is a source. Names that start with a dot are not: they belong to tools. A file that
 /// is to be embedded is that and nothing else.
-pub fn recipe_for(entry: &Entry, embed: bool) -> Option<&'static dyn Recipe> {
+pub(crate) fn recipe_for(entry: &Entry, embed: bool) -> Option<&'static dyn Recipe> {
     let is_file = entry.file.is_some();
     let by_name = || {
         let suffix = suffix(&entry.path)?;

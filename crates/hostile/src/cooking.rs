@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 
 use kiln_kit::mem::Mem;
 use kiln_kit::{
-    Action, ActionContext, Artifact, Diag, DirectorySink, Fs, Journal, Plan, RelPath, SourceTree, Store, run,
+    Action, ActionContext, Artifact, Code, Diag, DirectorySink, Fs, Journal, Plan, RelPath, SourceTree,
+    State, Store, run,
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -32,7 +33,7 @@ impl Action for Copy {
 
     fn run(&self, cx: &mut ActionContext<'_>) -> Result<Vec<Artifact<()>>, Diag> {
         let bytes = cx.inputs.read(&self.0)?;
-        Ok(vec![cx.artifact(&RelPath::new("a.out").expect("a plain name"), (), &bytes)?])
+        Ok(vec![cx.artifact(&plain("a.out"), (), &bytes)?])
     }
 }
 
@@ -44,14 +45,33 @@ pub(crate) fn build_twice(out: &Mem, store: Option<&Store>) {
 
 /// Builds; returns how many sources the journal knows then, and whether it was cut.
 fn build(out: &Mem, store: Option<&Store>) -> (usize, bool) {
+    let src = Mem::new();
+    src.put("a.txt", b"text");
+    let journal = run_in_memory(&src, out, &[Copy(plain("a.txt"))], store);
+    (journal.records().len(), journal.records().is_cut())
+}
+
+/// Runs actions from one tree into another. One that panics is a defect: the engine only reports it.
+pub(crate) fn run_in_memory<A: Action>(
+    src: &Mem,
+    out: &Mem,
+    actions: &[A],
+    store: Option<&Store>,
+) -> Journal {
     static POOL: OnceLock<ThreadPool> = OnceLock::new();
     let pool = POOL.get_or_init(|| ThreadPoolBuilder::new().num_threads(1).build().expect("a thread"));
-    let (src, plain) = (Mem::new(), |name| RelPath::new(name).expect("a plain name"));
-    src.put("a.txt", b"text");
     let mut journal = Journal::open(out, &plain(JOURNAL), &|| ()).expect("memory gives it");
     let (src_tree, out_tree) = (src.walk(None).expect("a tree"), out.walk(None).expect("a tree"));
-    let (sources, sink) = (SourceTree { fs: &src, tree: &src_tree }, DirectorySink::new(out, &out_tree));
-    let plan = Plan { store, ..Plan::new(pool) };
-    drop(black_box(run(sources, &sink, &mut journal, &[Copy(plain("a.txt"))], &[], plan)));
-    (journal.records().len(), journal.records().is_cut())
+    let (sources, sink) = (SourceTree { fs: src, tree: &src_tree }, DirectorySink::new(out, &out_tree));
+    let outcomes = run(sources, &sink, &mut journal, actions, &[], Plan { store, ..Plan::new(pool) });
+    for outcome in black_box(outcomes).into_iter().flatten() {
+        if let State::Failed(diag) = outcome.state {
+            assert_ne!(diag.code, Code::CookPanicked, "{diag}");
+        }
+    }
+    journal
+}
+
+fn plain(name: &str) -> RelPath {
+    RelPath::new(name).expect("a plain name")
 }

@@ -3,9 +3,10 @@
 use std::hint::black_box;
 use std::path::Path;
 
+use crate::cooking::run_in_memory;
 use crate::halves;
 use assetc::config::Config;
-use assetc::recipes::RECIPES;
+use assetc::plan::{Versions, plan};
 use assetc::tools::Tools;
 use kiln_font::Settings;
 use kiln_import::image::{self, IMAGE_EXTENSIONS};
@@ -96,9 +97,12 @@ pub(crate) fn assetc_yml(bytes: &[u8]) {
     }
 }
 
-/// A `.mat`, cooked as a build does it.
+/// A `.mat`, compiled as a build does it.
 pub(crate) fn mat(bytes: &[u8]) {
-    let settings = Config::built_in(Path::new("project")).resolver(None).resolve("a.mat").settings;
-    let recipe = RECIPES.iter().find(|recipe| recipe.name() == "material").expect("there is one");
-    cook(&[("a.mat", bytes)], |cx, _| drop(black_box(recipe.cook(cx, &settings, &Tools::default()))));
+    let src = Mem::new();
+    src.put("a.mat", bytes);
+    let resolver = Config::built_in(Path::new("project")).resolver(None);
+    let (tree, tools) = (src.walk(None).expect("a tree"), Tools::default());
+    let planned = plan(&tree, &resolver, &tools, Versions::Unasked);
+    run_in_memory(&src, &Mem::new(), &planned.assets, None);
 }
