@@ -3,7 +3,7 @@
 use kiln_import::image::{self, IMAGE_EXTENSIONS};
 use kiln_import::{gltf, obj};
 use kiln_ir::{Scene, Valid};
-use kiln_kit::{Cook, Fs, Limits, Real};
+use kiln_kit::{Fs, Inputs, Limits, Real, SourceTree};
 use kiln_mesh::{MeshInput, MeshOptions};
 use kiln_texture::Mode;
 use rayon::prelude::*;
@@ -67,7 +67,7 @@ fn measure(assets: &Path) -> Seconds {
     for (path, _) in tree.files() {
         let extension = path.as_str().rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
         if ["gltf", "glb", "obj"].contains(&extension.as_str()) {
-            let mut cook = Cook::new(path, &files, &tree, &files);
+            let mut cook = Inputs::new(SourceTree { fs: &files, tree: &tree });
             let start = Instant::now();
             let model =
                 if extension == "obj" { obj::import(&mut cook, path) } else { gltf::import(&mut cook, path) };

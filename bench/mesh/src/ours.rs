@@ -2,7 +2,7 @@
 
 use kiln_format::hmesh::{self, GpuVertex, MeshBounds, MeshLod, Parts, SubMesh};
 use kiln_ir::{Draw, Primitive, Scene, Valid};
-use kiln_kit::{Cook, Fs, Real, RelPath};
+use kiln_kit::{Fs, Inputs, Real, RelPath, SourceTree};
 use kiln_mesh::{InfluenceSet, MeshInput, MeshOptions, MeshOutput, Stage, Transform, bounds};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ pub fn import(path: &Path) -> Valid<Scene> {
     let tree = root.walk(None).expect("a folder that lists");
     let source =
         RelPath::new(path.file_name().expect("a name").to_string_lossy().into_owned()).expect("a plain name");
-    let mut cook = Cook::new(&source, &root, &tree, &root);
+    let mut cook = Inputs::new(SourceTree { fs: &root, tree: &tree });
     kiln_import::gltf::import(&mut cook, &source)
         .unwrap_or_else(|diag| panic!("{}: {diag:?}", path.display()))
         .value

@@ -1,29 +1,20 @@
-//! The main loop, told once: walk, plan, cook what changed, link, pack.
+//! The main loop: walk, plan, run the actions whose result is out of date, link, pack.
 
+use crate::artifact::FileMetadata;
 use crate::config::{Manifest, Resolver, Roots};
-use crate::link::{MANIFEST, Row, complete, decode_rows, encode_rows, manifest};
-use crate::pack::{self, Packed};
+use crate::link::{ManifestSink, rows};
+use crate::output::{JOURNAL, LINK, PACK, at_root, journal_path};
+use crate::pack::{self, PackSink, Packed};
 use crate::plan::{Planned, Versions, plan};
 use crate::tools::Tools;
-use kiln_format::{Format, by_path};
+use kiln_format::by_path;
 use kiln_kit::fs::Log;
-use kiln_kit::ownership::{Replace, admit};
-use kiln_kit::record::{Output, Record};
 use kiln_kit::{
-    Cache, Code, Diag, Done, Event, Events, Fs, Hash, Limits, Plan, Real, Records, RelPath, Severity, Shard,
-    State, Store, Tree, World, run,
+    Code, Diag, DirectorySink, Event, Events, Fs, Journal, Limits, Outcome, Plan, Real, RelPath, Severity,
+    Shard, SourceTree, State, Store, run,
 };
 use rayon::prelude::*;
-use std::collections::BTreeSet;
 use std::io;
-
-/// The journal in the output: which file came from what, and the lock of the build that owns it.
-pub const JOURNAL: &str = ".assetc-cache";
-
-/// The journal's name for the manifest. No source can have it: paths of sources do not start with a slash.
-pub(crate) const LINK: &str = "//manifest";
-/// The journal's name for the pack.
-pub(crate) const PACK: &str = "//pack";
 
 /// What to build and how.
 pub struct Request<'a> {
@@ -123,13 +114,12 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
     // Held before the trees are looked at; loaded while they are.
     let (out, log) = take(roots, &|| request.events.on(Event::Waiting))?;
     pack::sweep(roots);
-    let (cache, (src_tree, out_tree)) = pool.install(|| {
-        rayon::join(|| Cache::load(log), || rayon::join(|| src.walk(None), || out.walk(Some(JOURNAL))))
+    let (journal, (src_tree, out_tree)) = pool.install(|| {
+        rayon::join(|| Journal::load(log), || rayon::join(|| src.walk(None), || out.walk(Some(JOURNAL))))
     });
-    let mut cache = cache.map_err(|e| at_root(Code::Unwritable, &roots.output.join(JOURNAL), &e))?;
+    let mut journal = journal.map_err(|e| at_root(Code::Unwritable, &roots.output.join(JOURNAL), &e))?;
     let src_tree = src_tree.map_err(|e| at_root(Code::Unreadable, &roots.input, &e))?;
     let out_tree = out_tree.map_err(|e| at_root(Code::Unreadable, &roots.output, &e))?;
-    let world = World { src: &src, src_tree: &src_tree, out: &out, out_tree: &out_tree };
 
     let mut planned = plan(&src_tree, request.resolver, request.tools, Versions::Asked);
     if let Some(shard) = request.shard {
@@ -141,32 +131,31 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
     let keep: Vec<&str> =
         [LINK, PACK].into_iter().chain(planned.conflicts.iter().map(|(s, _)| s.as_str())).collect();
     let how = Plan {
-        pool: &pool,
         force: request.force,
         verify: request.verify,
         prune: complete && request.shard.is_none(),
-        overwrite: request.overwrite,
         store: request.store,
         limits: request.limits,
         events: request.events,
+        ..Plan::new(&pool)
     };
-    let done = run(world, &mut cache, &planned.assets, &keep, how).map_err(|diag| diag.or_path(JOURNAL))?;
+    let sources = SourceTree { fs: &src, tree: &src_tree };
+    let sink = DirectorySink::new(&out, &out_tree).overwriting(request.overwrite);
+    let outcomes = run(sources, &sink, &mut journal, &planned.assets, &keep, how)
+        .map_err(|diag| diag.or_path(JOURNAL))?;
 
-    let rows = rows(&done);
-    let mut report = report(planned, done, src_tree.problems.clone());
-    if request.verify {
-        let records = cache.records();
-        let problems = pool.install(|| verify(&out, records, &report.assets));
-        report.problems.extend(problems);
-    }
+    let artifacts = outcomes.iter().flat_map(|outcome| &outcome.artifacts);
+    let rows = rows(artifacts.clone(), request.manifest);
+    let names = artifacts.filter(|_| request.verify).map(|artifact| &artifact.name).collect::<Vec<_>>();
+    let broken = pool.install(|| verify(&out, &names));
+    let mut report = report(planned, outcomes, src_tree.problems.clone());
+    report.problems.extend(broken);
     if report.is_ok() && request.shard.is_none() {
-        let outputs = match request.manifest {
-            Manifest::Textures => vec![],
-            Manifest::All => outputs(cache.records(), &report.assets),
-        };
-        report.refs = Some(link(&out, &out_tree, &mut cache, rows, &outputs, request)?);
+        let (verify, overwrite) = (request.verify, request.overwrite);
+        let manifest = ManifestSink { out: &out, tree: &out_tree, verify, overwrite };
+        report.refs = Some(manifest.write(&rows, &mut journal)?);
         if request.pack {
-            report.packed = Some(pack::pack(request, &out, &mut cache)?);
+            report.packed = Some(PackSink { roots, out: &out, verify, overwrite }.write(&mut journal)?);
         }
     }
     Ok(report)
@@ -190,27 +179,13 @@ fn take(roots: &Roots, waiting: &dyn Fn()) -> Result<(Real, Box<dyn Log>), Diag>
     }
 }
 
-pub(crate) fn journal_path() -> RelPath {
-    RelPath::new(JOURNAL).expect("a plain name")
-}
-
-/// An error about a directory that the user named.
-pub(crate) fn at_root(code: Code, path: &std::path::Path, error: &io::Error) -> Diag {
-    let what = if code == Code::Unreadable { "read" } else { "write" };
-    Diag::new(code, format!("cannot {what} it: {error}")).path(path.display())
-}
-
-fn rows(done: &[Done]) -> Vec<Row> {
-    done.iter().filter_map(|done| decode_rows(&done.payload)).flatten().collect()
-}
-
-fn report(planned: Planned<'_>, done: Vec<Done>, mut problems: Vec<Diag>) -> Report {
+fn report(planned: Planned<'_>, outcomes: Vec<Outcome<FileMetadata>>, mut problems: Vec<Diag>) -> Report {
     problems.extend(planned.unread.into_iter().map(|(_, warning)| warning));
-    let cooked = planned.assets.into_iter().zip(done).map(|(asset, done)| Asset {
+    let built = planned.assets.into_iter().zip(outcomes).map(|(asset, outcome)| Asset {
         source: asset.source,
         kind: asset.recipe.name(),
-        state: done.state,
-        warnings: done.warnings,
+        state: outcome.state,
+        warnings: outcome.warnings,
     });
     let refused = planned.conflicts.into_iter().map(|(source, diag)| Asset {
         source,
@@ -218,74 +193,22 @@ fn report(planned: Planned<'_>, done: Vec<Done>, mut problems: Vec<Diag>) -> Rep
         state: State::Failed(diag.into()),
         warnings: vec![],
     });
-    let mut assets: Vec<Asset> = cooked.chain(refused).collect();
+    let mut assets: Vec<Asset> = built.chain(refused).collect();
     assets.sort_by(|a, b| a.source.cmp(&b.source));
     Report { assets, problems, refs: None, packed: None }
 }
 
-/// What the sources wrote, each with the hash of its bytes.
-fn outputs(records: &Records, assets: &[Asset]) -> Vec<(RelPath, Hash)> {
-    let records = assets.iter().filter_map(|asset| records.get(asset.source.as_str()));
-    let outputs = records.flat_map(|record| record.outputs);
-    outputs.filter_map(|output| Some((RelPath::new(&*output.path).ok()?, output.hash))).collect()
-}
-
-/// Writes the manifest of these rows and outputs unless it is there already; returns how many refs it holds.
-fn link(
-    out: &dyn Fs,
-    out_tree: &Tree,
-    cache: &mut Cache,
-    mut rows: Vec<Row>,
-    outputs: &[(RelPath, Hash)],
-    request: &Request<'_>,
-) -> Result<usize, Diag> {
-    let path = RelPath::new(MANIFEST).expect("a plain name");
-    // Nothing else has a part in what it says, so that no output is looked at while these are the same.
-    let listed = encode_rows(&rows);
-    let written = outputs.iter().flat_map(|(path, hash)| [path.as_str().as_bytes(), &hash.0[..]]);
-    let key = Hash::of_fields(std::iter::once(&listed[..]).chain(written)).to_string();
-    let paths = rows.iter().map(|row| &row.path).chain(outputs.iter().map(|(path, _)| path));
-    let refs = paths.collect::<BTreeSet<_>>().len();
-    let is_there = |record: &Record<'_>| match record.outputs.as_slice() {
-        [output] => record.fingerprint == key && out_tree.stamp(MANIFEST) == Some(output.stamp),
-        _ => false,
-    };
-    let is_there = cache.records().get(LINK).as_ref().is_some_and(is_there);
-    if is_there && !request.verify {
-        return Ok(refs);
-    }
-    let owned = || cache.records().get(LINK).is_some_and(|r| r.outputs.iter().any(|o| o.path == MANIFEST));
-    let magic = by_path(MANIFEST).map(Format::magic);
-    admit(out, &path, None, Replace { overwrite: request.overwrite, magic, owned: &owned })?;
-    complete(&mut rows, out, outputs.iter().map(|(path, _)| path))?;
-    let bytes = manifest(&rows)?;
-    if !is_there || out.read(&path).ok().as_ref() != Some(&bytes) {
-        let unwritable =
-            |e: io::Error| Diag::new(Code::Unwritable, format!("cannot write it: {e}")).path(MANIFEST);
-        let staged = out.stage(&mut |file| file.write_all(&bytes)).map_err(unwritable)?;
-        let stamp = out.publish(vec![(staged, path)]).into_iter().next();
-        let stamp = stamp.unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map_err(unwritable)?;
-        let output = Output { path: MANIFEST.into(), stamp, hash: Hash::of(&bytes), work: None };
-        let record = Record { fingerprint: key.into(), outputs: vec![output], ..Record::default() };
-        cache.append(&[(LINK, Some(&record))]).map_err(unwritable)?;
-    }
-    Ok(refs)
-}
-
-/// Reads every output of the sources that did not fail and checks its structure.
-fn verify(out: &dyn Fs, records: &Records, assets: &[Asset]) -> Vec<Diag> {
-    let sound = assets.iter().filter(|asset| !matches!(asset.state, State::Failed(_)));
-    let outputs = sound.filter_map(|asset| records.get(asset.source.as_str()));
-    let paths: Vec<String> = outputs.flat_map(|r| r.outputs).map(|o| o.path.into_owned()).collect();
-    let bad = |path: &String| {
+/// Reads artifacts and checks their structure.
+fn verify(out: &dyn Fs, names: &[&RelPath]) -> Vec<Diag> {
+    let bad = |name: &&RelPath| {
         let broken = |why: String| {
-            Some(Diag::new(Code::Verify, why).path(path).hint("this is a defect of Kiln: please report it"))
+            Some(Diag::new(Code::Verify, why).path(*name).hint("this is a defect of Kiln: please report it"))
         };
-        let format = by_path(path)?;
-        match out.read(&RelPath::new(path.as_str()).ok()?) {
+        let format = by_path(name.as_str())?;
+        match out.read(name) {
             Ok(bytes) => format.verify(&bytes).err().and_then(|e| broken(e.to_string())),
             Err(e) => broken(format!("cannot read it: {e}")),
         }
     };
-    paths.par_iter().filter_map(bad).collect()
+    names.par_iter().filter_map(bad).collect()
 }

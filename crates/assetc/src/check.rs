@@ -7,7 +7,7 @@
 //! A subdirectory with a journal of its own is another output, and is left to a check of its own; so is the pack
 //! beside it, but for its structure.
 
-use crate::build::{JOURNAL, at_root};
+use crate::output::{JOURNAL, at_root};
 use crate::runtime::Runtime;
 use kiln_format::{FORMATS, by_path};
 use kiln_kit::{Code, Diag, Hash};

@@ -1,11 +1,11 @@
 //! `assetc clean`: removes what builds wrote, and nothing else.
 
-use crate::build::{JOURNAL, PACK, at_root, journal_path};
 use crate::config::Roots;
+use crate::output::{JOURNAL, PACK, at_root, journal_path};
 use crate::pack::{self, beside, get_stamp};
 use kiln_kit::fs::Occupant;
 use kiln_kit::record::Output;
-use kiln_kit::{Cache, Code, Diag, Fs, Hash, Real, RelPath, Stamp};
+use kiln_kit::{Code, Diag, Fs, Hash, Journal, Real, RelPath, Stamp};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -26,16 +26,16 @@ pub fn clean(roots: &Roots, waiting: &dyn Fn()) -> Result<Cleaned, Diag> {
     }
     let fault = |e| at_root(Code::Unwritable, &roots.output, &e);
     let taken = Real::open(&roots.output).and_then(|out| {
-        let cache = Cache::open(&out, &journal_path(), waiting)?;
-        Ok((out, cache))
+        let journal = Journal::open(&out, &journal_path(), waiting)?;
+        Ok((out, journal))
     });
-    let (out, cache) = match taken {
+    let (out, journal) = match taken {
         // Another `clean` was faster.
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(cleaned),
         taken => taken.map_err(fault)?,
     };
     pack::sweep(roots);
-    let records = cache.records();
+    let records = journal.records();
     let mut outputs: BTreeMap<RelPath, Vec<Output<'_>>> = BTreeMap::new();
     for output in records.names().into_iter().filter_map(|name| records.get(name)).flat_map(|r| r.outputs) {
         // What is hidden is no output, whatever a journal says.
@@ -55,7 +55,7 @@ pub fn clean(roots: &Roots, waiting: &dyn Fn()) -> Result<Cleaned, Diag> {
             State::Foreign => {}
         }
     }
-    if let Some(stamp) = records.get(PACK).and_then(|record| get_stamp(&record.payload)) {
+    if let Some(stamp) = records.get(PACK).and_then(|record| get_stamp(&record.summary)) {
         let (dir, name) = beside(&roots.pack)?;
         if dir.stamp(&name).map_err(fault)? == Some(stamp) {
             dir.remove(&name).map_err(fault)?;

@@ -2,14 +2,14 @@
 //! build would cook it. No program is run for it, not even for its version: whoever only looks at a project is not to
 //! start anything that the project or the environment names.
 
-use crate::build::{JOURNAL, at_root};
 use crate::config::{Resolver, Roots};
 use crate::graph::standing;
+use crate::output::{JOURNAL, at_root};
 use crate::plan::{UNASKED, Versions, plan};
 use crate::runtime::read_records;
 use crate::tools::Tools;
-use kiln_kit::stale::{Hints, Verdict, judge};
-use kiln_kit::{Code, Diag, Fs, Real, RelPath, Severity, Task, Tree, Why, World};
+use kiln_kit::stale::{Verdict, judge};
+use kiln_kit::{Action, Code, Diag, DirectorySink, Fs, Real, RelPath, Severity, Sink, SourceTree, Tree, Why};
 
 /// Everything there is to say about one source.
 #[derive(Clone, Debug)]
@@ -82,10 +82,12 @@ pub fn explain(
         explained.inputs =
             record.inputs.iter().map(|input| (input.path.to_string(), standing(input.seen))).collect();
         explained.outputs = record.outputs.iter().map(|output| output.path.to_string()).collect();
-        let world = World { src: &src, src_tree: &src_tree, out: &out, out_tree: &out_tree };
+        let sources = SourceTree { fs: &src, tree: &src_tree };
+        let (sink, mut hint) = (DirectorySink::new(&out, &out_tree), 0);
         let (fingerprint, assumed) = assume_versions(asset.fingerprint(), &record.fingerprint);
         explained.assumed = assumed;
-        explained.next = match judge(world, &fingerprint, record, false, &mut Hints::default()) {
+        let find = |output: &_| sink.find(output, false, &mut hint);
+        explained.next = match judge(sources, &fingerprint, record, &mut 0, find) {
             Verdict::Fresh(_) => None,
             Verdict::Stale(why) => Some(why),
         };

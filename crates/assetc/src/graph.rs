@@ -3,8 +3,8 @@
 //! Sources point at the files they read and at the runtime files they became; those point at the manifest and the pack
 //! that hold them. It is read from the journal, so that it tells what a build did, not what a configuration might mean.
 
-use crate::build::{LINK, PACK};
 use crate::config::Roots;
+use crate::output::{LINK, PACK};
 use crate::runtime::read_records;
 use kiln_kit::record::Seen;
 use kiln_kit::{Code, Diag};

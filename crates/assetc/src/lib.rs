@@ -4,6 +4,7 @@
 //! [`build`](build::build) is the main loop; [`recipe::RECIPES`] is the table of what can be compiled. The library
 //! prints nothing and reads nothing that it was not given: the executable beside it is its command line.
 
+pub mod artifact;
 pub mod build;
 pub mod check;
 pub mod clean;
@@ -12,6 +13,7 @@ pub mod explain;
 pub mod graph;
 pub mod info;
 pub mod link;
+pub mod output;
 pub mod pack;
 pub mod plan;
 pub mod recipe;

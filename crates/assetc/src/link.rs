@@ -1,98 +1,105 @@
-//! The serial end of a build: the manifest rows of all assets become one `assets.hman`.
+//! The serial end of a build: what the manifest says of all artifacts becomes one `assets.hman`.
 
+use crate::artifact::{FileMetadata, TextureReference};
+use crate::config::Manifest;
+use crate::output::LINK;
 use kiln_format::hman::{self, Colorspace, Kind};
-use kiln_format::ktx2::{self, Transfer};
-use kiln_format::refs;
-use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{Code, Diag, Fs, RelPath};
+use kiln_format::{Format, by_path, refs};
+use kiln_kit::ownership::{Replace, admit};
+use kiln_kit::record::{Output, Record};
+use kiln_kit::{Code, Diag, Fs, Hash, Journal, PlacedArtifact, RelPath, Tree};
 use std::collections::HashSet;
+use std::io;
 
 /// The name of the manifest in the output.
 pub const MANIFEST: &str = "assets.hman";
 
-/// One line of the manifest, as an asset contributes it.
+/// One line of the manifest: a path, what is there, and how its texels are to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// The hash of the runtime ref.
-    pub hash: u64,
-    /// What it leads to.
-    pub kind: Kind,
-    /// How its texels are to be read.
-    pub colorspace: Colorspace,
-    /// Where it is in the output.
-    pub path: RelPath,
+pub(crate) struct Row {
+    path: RelPath,
+    kind: Kind,
+    colorspace: Colorspace,
 }
 
-/// Rows as the journal remembers them.
-pub(crate) fn encode_rows(rows: &[Row]) -> Vec<u8> {
-    if rows.is_empty() {
-        return vec![];
-    }
-    let mut w = Writer::new();
-    w.count(rows.len());
-    for row in rows {
-        w.u64(row.hash);
-        w.u8(row.kind as u8);
-        w.u8(row.colorspace as u8);
-        w.text(row.path.as_str());
-    }
-    w.finish()
-}
-
-/// Rows as they were remembered; `None` when the bytes are none.
-pub(crate) fn decode_rows(bytes: &[u8]) -> Option<Vec<Row>> {
-    if bytes.is_empty() {
-        return Some(vec![]);
-    }
-    let mut r = Reader::new(bytes);
-    let rows = (0..r.count()?)
-        .map(|_| {
-            Some(Row {
-                hash: r.u64()?,
-                kind: pick(Kind::ALL, r.u8()?)?,
-                colorspace: pick(Colorspace::ALL, r.u8()?)?,
-                path: RelPath::new(r.text()?).ok()?,
-            })
-        })
-        .collect::<Option<Vec<Row>>>()?;
-    r.is_empty().then_some(rows)
-}
-
-fn pick<T: Copy, const N: usize>(all: [T; N], index: u8) -> Option<T> {
-    all.get(usize::from(index)).copied()
-}
-
-/// Rows for these outputs as well, by what their names and files say; for a manifest of everything.
-pub(crate) fn complete<'p>(
-    rows: &mut Vec<Row>,
-    out: &dyn Fs,
-    outputs: impl Iterator<Item = &'p RelPath>,
-) -> Result<(), Diag> {
-    /// Header, index and descriptor of a texture are shorter.
-    const HEAD: usize = 4096;
-    let listed: HashSet<RelPath> = rows.iter().map(|row| row.path.clone()).collect();
-    for path in outputs.filter(|path| !listed.contains(*path)) {
-        let kind = Kind::from_path(path.as_str());
-        let mut colorspace = Colorspace::Linear;
-        if matches!(kind, Kind::Texture | Kind::Lut) {
-            let head = out.peek(path, HEAD).map_err(|e| {
-                Diag::new(Code::Unreadable, format!("cannot read it for the manifest: {e}")).path(path)
-            })?;
-            if ktx2::transfer(&head) == Ok(Transfer::Srgb) {
-                colorspace = Colorspace::Srgb;
-            }
+/// The rows for all artifacts of a build. Equal ones may occur several times.
+pub(crate) fn rows<'a>(
+    artifacts: impl Iterator<Item = &'a PlacedArtifact<FileMetadata>> + Clone,
+    manifest: Manifest,
+) -> Vec<Row> {
+    let row = |path: &RelPath, kind, colorspace| Row { path: path.clone(), kind, colorspace };
+    let mut rows = Vec::new();
+    for PlacedArtifact { name, metadata, .. } in artifacts.clone() {
+        if metadata.is_listed {
+            rows.push(row(name, metadata.kind, metadata.colorspace));
         }
-        rows.push(Row { hash: refs::hash_runtime_path(path.as_str()), kind, colorspace, path: path.clone() });
+        let references = metadata.references.iter();
+        rows.extend(
+            references.map(|TextureReference { path, colorspace }| row(path, Kind::Texture, *colorspace)),
+        );
     }
-    Ok(())
+    if manifest == Manifest::All {
+        let listed: HashSet<RelPath> = rows.iter().map(|row| row.path.clone()).collect();
+        let others = artifacts.filter(|artifact| !listed.contains(&artifact.name));
+        rows.extend(others.map(|a| row(&a.name, a.metadata.kind, a.metadata.colorspace)));
+    }
+    rows
+}
+
+/// The output directory that a manifest is written to.
+pub(crate) struct ManifestSink<'a> {
+    /// The directory.
+    pub(crate) out: &'a dyn Fs,
+    /// Its files when the build began.
+    pub(crate) tree: &'a Tree,
+    /// Whether the manifest is read again and compared, whatever its stamp says.
+    pub(crate) verify: bool,
+    /// Whether it replaces a regular file that no build wrote.
+    pub(crate) overwrite: bool,
+}
+
+impl ManifestSink<'_> {
+    /// Writes the manifest of these rows unless it is there already; returns the number of refs that it holds.
+    pub(crate) fn write(&self, rows: &[Row], journal: &mut Journal) -> Result<usize, Diag> {
+        let path = RelPath::new(MANIFEST).expect("a plain name");
+        let codes: Vec<[u8; 2]> = rows.iter().map(|row| [row.kind as u8, row.colorspace as u8]).collect();
+        let fields = rows.iter().zip(&codes).flat_map(|(row, code)| [row.path.as_str().as_bytes(), code]);
+        let key = Hash::of_fields(fields).to_string();
+        let refs = rows.iter().map(|row| &row.path).collect::<HashSet<_>>().len();
+        let is_there = |record: &Record<'_>| match record.outputs.as_slice() {
+            [output] => record.fingerprint == key && self.tree.stamp(MANIFEST) == Some(output.stamp),
+            _ => false,
+        };
+        let is_there = journal.records().get(LINK).as_ref().is_some_and(is_there);
+        if is_there && !self.verify {
+            return Ok(refs);
+        }
+        let owned =
+            || journal.records().get(LINK).is_some_and(|r| r.outputs.iter().any(|o| o.path == MANIFEST));
+        let magic = by_path(MANIFEST).map(Format::magic);
+        admit(self.out, &path, None, Replace { overwrite: self.overwrite, magic, owned: &owned })?;
+        let bytes = manifest(rows)?;
+        if !is_there || self.out.read(&path).ok().as_ref() != Some(&bytes) {
+            let unwritable =
+                |e: io::Error| Diag::new(Code::Unwritable, format!("cannot write it: {e}")).path(MANIFEST);
+            let staged = self.out.stage(&mut |file| file.write_all(&bytes)).map_err(unwritable)?;
+            let stamp = self.out.publish(vec![(staged, path)]).into_iter().next();
+            let stamp = stamp.unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map_err(unwritable)?;
+            let (hash, metadata) = (Hash::of(&bytes), Default::default());
+            let output = Output { path: MANIFEST.into(), stamp, hash, work: None, metadata };
+            let record = Record { fingerprint: key.into(), outputs: vec![output], ..Record::default() };
+            journal.append(&[(LINK, Some(&record))]).map_err(unwritable)?;
+        }
+        Ok(refs)
+    }
 }
 
 /// The bytes of the manifest; two paths with one hash are an error.
-pub(crate) fn manifest(rows: &[Row]) -> Result<Vec<u8>, Diag> {
+fn manifest(rows: &[Row]) -> Result<Vec<u8>, Diag> {
     let entries: Vec<_> = rows
         .iter()
         .map(|row| hman::Entry {
-            hash: row.hash,
+            hash: refs::hash_runtime_path(row.path.as_str()),
             kind: row.kind,
             colorspace: row.colorspace,
             path: row.path.as_str(),
@@ -107,25 +114,36 @@ pub(crate) fn manifest(rows: &[Row]) -> Result<Vec<u8>, Diag> {
 mod tests {
     use super::*;
 
-    fn row(hash: u64, path: &str) -> Row {
-        Row { hash, kind: Kind::Texture, colorspace: Colorspace::Srgb, path: RelPath::new(path).unwrap() }
+    #[test]
+    fn a_manifest_of_everything_lists_each_path_once() {
+        let path = |path: &str| RelPath::new(path).unwrap();
+        let placed =
+            |name: &str, metadata| PlacedArtifact { name: path(name), hash: Hash::of(b""), metadata };
+        let reference = TextureReference { path: path("wall.ktx2"), colorspace: Colorspace::Srgb };
+        let table = FileMetadata { references: vec![reference], ..FileMetadata::of(&path("brick.hmat")) };
+        let texture = |name: &str| FileMetadata::texture(&path(name), Colorspace::Srgb);
+        let artifacts = [
+            placed("brick.hmat", table),
+            placed("wall.ktx2", texture("wall.ktx2")),
+            placed("m/tex_0.ktx2", texture("m/tex_0.ktx2").listed()),
+        ];
+        let listed = |manifest| {
+            let rows = rows(artifacts.iter(), manifest);
+            self::manifest(&rows).unwrap();
+            rows.into_iter().map(|row| format!("{} {:?}", row.path, row.kind)).collect::<Vec<_>>()
+        };
+        assert_eq!(listed(Manifest::Textures), ["wall.ktx2 Texture", "m/tex_0.ktx2 Texture"]);
+        assert_eq!(
+            listed(Manifest::All),
+            ["wall.ktx2 Texture", "m/tex_0.ktx2 Texture", "brick.hmat Material"]
+        );
     }
 
     #[test]
-    fn rows_are_remembered_as_they_were() {
-        for rows in [vec![], vec![row(1, "a.ktx2"), row(u64::MAX, "b/c.ktx2")]] {
-            assert_eq!(decode_rows(&encode_rows(&rows)), Some(rows));
-        }
-        let bytes = encode_rows(&[row(1, "a.ktx2")]);
-        for end in 1..bytes.len() {
-            assert_eq!(decode_rows(&bytes[..end]), None);
-        }
-    }
-
-    #[test]
-    fn a_collision_names_both_paths() {
-        let error = manifest(&[row(7, "a.ktx2"), row(7, "b.ktx2")]).unwrap_err();
-        assert!(error.message.contains("a.ktx2") && error.message.contains("b.ktx2"), "{error}");
-        assert!(manifest(&[row(7, "a.ktx2"), row(7, "a.ktx2")]).is_ok());
+    fn a_path_with_two_colour_spaces_is_an_error() {
+        let row = |colorspace| Row { path: RelPath::new("a.ktx2").unwrap(), kind: Kind::Texture, colorspace };
+        let error = manifest(&[row(Colorspace::Srgb), row(Colorspace::Linear)]).unwrap_err();
+        assert!(error.message.contains("a.ktx2"), "{error}");
+        assert!(manifest(&[row(Colorspace::Srgb), row(Colorspace::Srgb)]).is_ok());
     }
 }

@@ -1,14 +1,14 @@
 //! `--pack`: every file under the output in one `.hpack` beside it.
 
-use crate::build::{JOURNAL, PACK, Request, at_root};
 use crate::config::Roots;
+use crate::output::{JOURNAL, PACK, at_root};
 use kiln_format::hpack::{self, Layout, PackKind, Toc};
 use kiln_format::{Format, by_path};
-use kiln_kit::cook::{RACY_NS, racy_until};
+use kiln_kit::inputs::{RACY_NS, racy_until};
 use kiln_kit::ownership::{Replace, admit};
 use kiln_kit::record::Record;
 use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{Cache, Code, Diag, Fs, Hash, Real, RelPath, Stamp};
+use kiln_kit::{Code, Diag, Fs, Hash, Journal, Real, RelPath, Stamp, regular_file};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -25,51 +25,65 @@ pub struct Packed {
     pub unchanged: bool,
 }
 
-/// Bundles the output, unless the pack there already holds these very files.
-pub(crate) fn pack(request: &Request<'_>, out: &dyn Fs, cache: &mut Cache) -> Result<Packed, Diag> {
-    let (roots, verify) = (request.roots, request.verify);
-    let fault = |e: io::Error| at_root(Code::Unwritable, &roots.pack, &e);
-    let (dir, name) = beside(&roots.pack)?;
-    let mut listing = Listing::new(roots, out)?;
-    let done = |listing: &Listing, unchanged| Packed {
-        path: roots.pack.clone(),
-        files: listing.files.len(),
-        unchanged,
-    };
+/// The pack beside an output directory.
+pub(crate) struct PackSink<'a> {
+    /// The directories of the build, and the path of the pack.
+    pub(crate) roots: &'a Roots,
+    /// The output directory.
+    pub(crate) out: &'a dyn Fs,
+    /// Whether the pack is written and read again, whatever its stamp says.
+    pub(crate) verify: bool,
+    /// Whether it replaces a regular file that no build wrote.
+    pub(crate) overwrite: bool,
+}
 
-    let record = cache.records().get(PACK).filter(|r| r.fingerprint == listing.fingerprint());
-    let old = record.and_then(|r| get_stamp(&r.payload));
-    if old.is_some() && old == dir.stamp(&name).map_err(fault)? && !verify {
-        return Ok(done(&listing, true));
-    }
-    let owned = || cache.records().get(PACK).is_some_and(|record| names(&record.payload, &name));
-    let magic = by_path(name.as_str()).map(Format::magic);
-    admit(&dir, &name, None, Replace { overwrite: request.overwrite, magic, owned: &owned })
-        .map_err(|diag| diag.path(roots.pack.display()))?;
-    if listing.warm_ns > 0 && listing.warm_ns <= 2 * RACY_NS {
-        std::thread::sleep(Duration::from_nanos(listing.warm_ns.unsigned_abs()));
-        listing = Listing::new(roots, out)?;
-    }
+impl PackSink<'_> {
+    /// Bundles the output, unless the pack there already holds these very files.
+    pub(crate) fn write(&self, journal: &mut Journal) -> Result<Packed, Diag> {
+        let PackSink { roots, out, verify, overwrite } = *self;
+        let fault = |e: io::Error| at_root(Code::Unwritable, &roots.pack, &e);
+        let (dir, name) = beside(&roots.pack)?;
+        let mut listing = Listing::new(roots, out)?;
+        let done = |listing: &Listing, unchanged| Packed {
+            path: roots.pack.clone(),
+            files: listing.files.len(),
+            unchanged,
+        };
 
-    let sizes = listing.files.iter().map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
-    let layout =
-        Layout::new(sizes).map_err(|e| Diag::new(Code::Pack, e.to_string()).path(roots.pack.display()))?;
-    let staged = dir.stage(&mut |file| write(&layout, out, file)).map_err(fault)?;
-    let stamp = dir
-        .publish(vec![(staged, name.clone())])
-        .pop()
-        .unwrap_or_else(|| Err(io::ErrorKind::Other.into()))
-        .map_err(fault)?;
+        let record = journal.records().get(PACK).filter(|r| r.fingerprint == listing.fingerprint());
+        let old = record.and_then(|r| get_stamp(&r.summary));
+        if old.is_some() && old == dir.stamp(&name).map_err(fault)? && !verify {
+            return Ok(done(&listing, true));
+        }
+        let owned = || journal.records().get(PACK).is_some_and(|record| names(&record.summary, &name));
+        let magic = by_path(name.as_str()).map(Format::magic);
+        admit(&dir, &name, None, Replace { overwrite, magic, owned: &owned })
+            .map_err(|diag| diag.path(roots.pack.display()))?;
+        if listing.warm_ns > 0 && listing.warm_ns <= 2 * RACY_NS {
+            std::thread::sleep(Duration::from_nanos(listing.warm_ns.unsigned_abs()));
+            listing = Listing::new(roots, out)?;
+        }
 
-    let fingerprint = if listing.warm_ns > 0 { String::new() } else { listing.fingerprint() };
-    let mut payload = put_stamp(stamp);
-    payload.extend_from_slice(name.as_str().as_bytes());
-    let record = Record { fingerprint: fingerprint.into(), payload: payload.into(), ..Record::default() };
-    cache.append(&[(PACK, Some(&record))]).map_err(fault)?;
-    if verify {
-        check_pack(&roots.pack)?;
+        let sizes = listing.files.iter().map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
+        let layout = Layout::new(sizes)
+            .map_err(|e| Diag::new(Code::Pack, e.to_string()).path(roots.pack.display()))?;
+        let staged = dir.stage(&mut |file| write(&layout, out, file)).map_err(fault)?;
+        let stamp = dir
+            .publish(vec![(staged, name.clone())])
+            .pop()
+            .unwrap_or_else(|| Err(io::ErrorKind::Other.into()))
+            .map_err(fault)?;
+
+        let fingerprint = if listing.warm_ns > 0 { String::new() } else { listing.fingerprint() };
+        let mut summary = put_stamp(stamp);
+        summary.extend_from_slice(name.as_str().as_bytes());
+        let record = Record { fingerprint: fingerprint.into(), summary: summary.into(), ..Record::default() };
+        journal.append(&[(PACK, Some(&record))]).map_err(fault)?;
+        if verify {
+            check_pack(&roots.pack)?;
+        }
+        Ok(done(&listing, false))
     }
-    Ok(done(&listing, false))
 }
 
 /// What there is to pack.
@@ -152,8 +166,8 @@ pub(crate) fn put_stamp(stamp: Stamp) -> Vec<u8> {
 
 /// Returns whether the record of a pack, its stamp and its name, is about the pack of this name: an output directory can
 /// be renamed, and its journal with it.
-fn names(payload: &[u8], name: &RelPath) -> bool {
-    payload.strip_prefix(&*get_stamp(payload).map(put_stamp).unwrap_or_default())
+fn names(summary: &[u8], name: &RelPath) -> bool {
+    summary.strip_prefix(&*get_stamp(summary).map(put_stamp).unwrap_or_default())
         == Some(name.as_str().as_bytes())
 }
 
@@ -164,11 +178,7 @@ pub(crate) fn get_stamp(bytes: &[u8]) -> Option<Stamp> {
 
 /// Opens a pack on disk; with it come its header and table of contents, which are sound, and its length.
 pub(crate) fn open(path: &Path) -> Result<(File, Vec<u8>, u64), Diag> {
-    let opened = std::fs::metadata(path).and_then(|meta| {
-        if !meta.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
-        }
-        let mut file = File::open(path)?;
+    let opened = regular_file::open(path).and_then(|mut file| {
         let (head, len) = read_head(&mut file)?;
         Ok((file, head, len))
     });

@@ -1,13 +1,14 @@
-//! From the source tree to tasks: who cooks what with which settings.
+//! From the source tree to actions: which recipe each source has, with which settings.
 
+use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{Resolved, Resolver, Settings};
-use crate::link::encode_rows;
-use crate::recipe::{Recipe, recipe_for, unread};
+use crate::recipe::Recipe;
+use crate::recipes::{recipe_for, unread};
 use crate::stored;
 use crate::tools::{Tool, Tools};
 use kiln_format::{Format, by_path};
 use kiln_kit::run::conflict;
-use kiln_kit::{Code, Cook, Diag, Rejected, RelPath, StoredResult, Task, Tree, World};
+use kiln_kit::{Action, ActionContext, CacheEntry, Code, Diag, Rejected, RelPath, SourceTree, Tree};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -23,7 +24,9 @@ pub struct Asset<'t> {
     fingerprint: Arc<str>,
 }
 
-impl Task for Asset<'_> {
+impl Action for Asset<'_> {
+    type Metadata = FileMetadata;
+
     fn source(&self) -> &RelPath {
         &self.source
     }
@@ -37,20 +40,20 @@ impl Task for Asset<'_> {
         if self.recipe.copies() { None } else { by_path(output.as_str()).map(Format::magic) }
     }
 
-    fn weight(&self, world: World<'_>) -> u64 {
-        self.recipe.weight(&self.source, &self.resolved.settings, world)
+    fn weight(&self, sources: SourceTree<'_>) -> u64 {
+        self.recipe.weight(&self.source, &self.resolved.settings, sources)
     }
 
-    fn prepare(&self, world: World<'_>) {
-        self.recipe.prepare(&self.source, &self.resolved.settings, world, self.tools);
+    fn prepare(&self, sources: SourceTree<'_>) {
+        self.recipe.prepare(&self.source, &self.resolved.settings, sources, self.tools);
     }
 
-    fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
-        self.recipe.cook(cx, &self.resolved.settings, self.tools).map(|rows| encode_rows(&rows))
+    fn run(&self, cx: &mut ActionContext<'_>) -> Result<Vec<FileArtifact>, Diag> {
+        self.recipe.run(cx, &self.resolved.settings, self.tools)
     }
 
-    fn restore(&self, stored: &mut StoredResult<'_>) -> Result<(), Rejected> {
-        stored::check(self.recipe, &self.source, stored)
+    fn check_cached(&self, entry: &mut CacheEntry<'_, FileMetadata>) -> Result<(), Rejected> {
+        stored::check(self.recipe, &self.source, entry)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A set of runtime files to look at: an output directory or a pack.
 
-use crate::build::{JOURNAL, at_root, journal_path};
+use crate::output::{JOURNAL, at_root, journal_path};
 use crate::pack;
 use kiln_format::Lookup;
 use kiln_format::hpack::Toc;

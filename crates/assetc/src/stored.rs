@@ -1,28 +1,27 @@
-//! Checks a result of the cache before it stands in for a build of its source.
+//! Checks a cache entry before it stands in for a build of its source.
 //!
 //! Whoever can write to a shared cache can store anything under the key of a source. Used are only results that this
 //! source could have: outputs that its recipe writes for it, files that their own reader accepts, and rows of the
 //! manifest that follow from both. What texels, vertices and instructions they hold cannot be known without building.
 //! That is what signatures are for.
 
-use crate::link::{Row, decode_rows};
+use crate::artifact::{FileMetadata, TextureReference};
 use crate::recipe::Recipe;
 use kiln_format::hman::{Colorspace, Kind};
 use kiln_format::hmat::HmatView;
 use kiln_format::ktx2::{self, Transfer};
 use kiln_format::{by_path, refs};
-use kiln_kit::{Rejected, RelPath, StoredResult};
+use kiln_kit::{CacheEntry, PlacedArtifact, Rejected, RelPath};
 use std::collections::HashSet;
 
-/// Checks a stored result against what a recipe can make of a source.
+/// Checks a cache entry against what a recipe can make of a source.
 ///
 /// # Errors
-///
 /// If a build of this source cannot have stored it.
 pub(crate) fn check(
     recipe: &dyn Recipe,
     source: &RelPath,
-    stored: &mut StoredResult<'_>,
+    entry: &mut CacheEntry<'_, FileMetadata>,
 ) -> Result<(), Rejected> {
     let reject = |why: String| Err(Rejected(why));
     let main = recipe.output(source);
@@ -32,74 +31,74 @@ pub(crate) fn check(
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
     };
-    if !stored.outputs().any(|(path, _)| is_main(path)) {
+    let artifacts = entry.artifacts().to_vec();
+    if !artifacts.iter().any(|artifact| is_main(&artifact.name)) {
         return reject(format!("the main output of {source} is missing"));
     }
-    if stored.has_kept() {
-        return reject(format!("something is kept beside the outputs of {source}"));
-    }
-    let outputs: Vec<RelPath> = stored.outputs().map(|(path, _)| path.clone()).collect();
-    let mut textures = Vec::new();
+    let mut listed: HashSet<u64> = HashSet::new();
     let mut used: Option<HashSet<u64>> = None;
-    for (at, path) in outputs.iter().enumerate() {
-        if !recipe.writes(source, path) {
-            return reject(format!("{path} is not an output of {source}"));
+    for (at, PlacedArtifact { name, hash, metadata }) in artifacts.iter().enumerate() {
+        if !recipe.writes(source, name) {
+            return reject(format!("{name} is not an output of {source}"));
         }
+        let mut expected = FileMetadata::of(name);
+        // A copy that is no texture is known by its hash alone.
         if recipe.copies() {
-            let copied = stored.outputs().nth(at).map(|(_, hash)| hash);
-            if stored.inputs().find(|(input, _)| *input == source).map(|(_, hash)| hash) != copied {
-                return reject(format!("{path} is not a copy of {source}"));
+            if entry.inputs().find(|(input, _)| *input == source).map(|(_, hash)| hash) != Some(*hash) {
+                return reject(format!("{name} is not a copy of {source}"));
             }
-            continue;
-        }
-        let Some(format) = by_path(path.as_str()) else {
-            return reject(format!("{path} has no known format"));
-        };
-        let bytes = stored.read(at)?;
-        if let Err(error) = format.verify(&bytes) {
-            return reject(format!("{path} is damaged: {error}"));
-        }
-        if let Ok(table) = HmatView::read(&bytes) {
-            let refs = table.materials().iter().flat_map(|material| material.textures());
-            used = Some(refs.filter(|texture| *texture != refs::NO_REF).collect());
-        }
-        if let Some(space) = colorspace(path, &bytes) {
-            if recipe.colorspace().is_some_and(|expected| expected != space) {
-                return reject(format!(
-                    "{path} has another transfer function than textures of {source} have"
-                ));
+            if is_texture_name(name) {
+                expected.colorspace = colorspace(name, &entry.read(at)?).unwrap_or(Colorspace::Linear);
             }
-            textures.push((path, space));
+        } else {
+            let Some(format) = by_path(name.as_str()) else {
+                return reject(format!("{name} has no known format"));
+            };
+            let bytes = entry.read(at)?;
+            if let Err(error) = format.verify(&bytes) {
+                return reject(format!("{name} is damaged: {error}"));
+            }
+            if let Ok(table) = HmatView::read(&bytes) {
+                let refs = table.materials().iter().flat_map(|material| material.textures());
+                used = Some(refs.filter(|texture| *texture != refs::NO_REF).collect());
+            }
+            if let Some(space) = colorspace(name, &bytes) {
+                if recipe.colorspace().is_some_and(|expected| expected != space) {
+                    return reject(format!(
+                        "{name} has another transfer function than textures of {source} have"
+                    ));
+                }
+                expected.colorspace = space;
+                if recipe.lists_textures() {
+                    expected = expected.listed();
+                }
+            }
         }
+        let follows =
+            |texture: &TextureReference| entry.inputs().any(|(input, _)| recipe.refers_to(input, texture));
+        expected.references =
+            metadata.references.iter().filter(|texture| follows(texture)).cloned().collect();
+        if expected != *metadata {
+            return reject(format!("what the manifest says of {name} does not follow from {source}"));
+        }
+        let refs = expected.references.iter().map(|texture| &texture.path);
+        listed.extend(
+            refs.chain(expected.is_listed.then_some(name)).map(|p| refs::hash_runtime_path(p.as_str())),
+        );
     }
-    let Some(rows) = decode_rows(stored.payload()) else {
-        return reject(format!("the manifest rows of {source} are damaged"));
-    };
-    let follows = |row: &Row| {
-        let own = textures.iter().find(|(path, _)| **path == row.path);
-        let listed = match own {
-            Some((_, space)) => recipe.lists_textures() && *space == row.colorspace,
-            None => stored.inputs().any(|(input, _)| recipe.refers_to(input, row)),
-        };
-        listed && row.kind == Kind::Texture && row.hash == refs::hash_runtime_path(row.path.as_str())
-    };
-    if let Some(row) = rows.iter().find(|row| !follows(row)) {
-        return reject(format!("{} in the manifest does not follow from {source}", row.path));
-    }
-    let is_listed = |path: &RelPath| rows.iter().any(|row| row.path == *path);
-    if let Some((path, _)) = textures.iter().find(|(path, _)| recipe.lists_textures() && !is_listed(path)) {
-        return reject(format!("{path} is missing in the manifest rows of {source}"));
-    }
-    let hashes: HashSet<u64> = rows.iter().map(|row| row.hash).collect();
-    if used.is_some_and(|used| used != hashes) {
-        return reject(format!("the materials of {source} use other textures than its manifest rows list"));
+    if used.is_some_and(|used| used != listed) {
+        return reject(format!("the materials of {source} use other textures than the manifest lists"));
     }
     Ok(())
 }
 
+fn is_texture_name(path: &RelPath) -> bool {
+    matches!(Kind::from_path(path.as_str()), Kind::Texture | Kind::Lut)
+}
+
 /// Returns how the texels of a texture are to be read; `None` if the file is no texture.
 pub(crate) fn colorspace(path: &RelPath, bytes: &[u8]) -> Option<Colorspace> {
-    if !matches!(Kind::from_path(path.as_str()), Kind::Texture | Kind::Lut) {
+    if !is_texture_name(path) {
         return None;
     }
     Some(if ktx2::transfer(bytes) == Ok(Transfer::Srgb) { Colorspace::Srgb } else { Colorspace::Linear })
@@ -113,7 +112,7 @@ pub(crate) fn is_texture(bytes: &[u8], expected: Colorspace) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::recipe::recipe_for;
+    use crate::recipes::recipe_for;
     use kiln_kit::{Entry, RelPath, Stamp};
 
     /// Returns whether the recipe of a source, by its name, writes an output. A name that ends in a slash is a directory's.

@@ -1,7 +1,7 @@
 //! The bytes of a configuration file, whichever it is: bounded, complete, UTF-8. And who may change it.
 
 use crate::yaml::MAX_BYTES;
-use kiln_kit::{Code, Diag};
+use kiln_kit::{Code, Diag, regular_file};
 use std::fmt::Display;
 use std::fs::Metadata;
 use std::io::Read;
@@ -15,17 +15,15 @@ pub fn unreadable(name: &str, why: &dyn Display) -> Diag {
 /// Reads a file, which messages call `name`.
 pub fn read_text(file: &Path, name: &str) -> Result<String, Diag> {
     let unreadable = |why: &dyn Display| unreadable(name, why);
-    // A directory cannot be read, and reading a pipe might never end.
-    let meta = std::fs::metadata(file).map_err(|error| unreadable(&error))?;
-    if !meta.is_file() {
-        return Err(unreadable(&"not a file"));
-    }
     let mut bytes = Vec::new();
-    std::fs::File::open(file)
-        .and_then(|open| open.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
+    let len = regular_file::open(file)
+        .and_then(|open| {
+            let len = open.metadata()?.len();
+            open.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map(|_| len)
+        })
         .map_err(|error| unreadable(&error))?;
     // Half of the settings are other settings.
-    if (bytes.len() as u64) < meta.len().min(MAX_BYTES as u64) {
+    if (bytes.len() as u64) < len.min(MAX_BYTES as u64) {
         return Err(unreadable(&"unexpected end of file"));
     }
     String::from_utf8(bytes).map_err(|error| {

@@ -4,7 +4,10 @@ use std::hint::black_box;
 use std::sync::OnceLock;
 
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cache, Cook, Diag, Fs, Plan, RelPath, Store, Task, World, run};
+use kiln_kit::{
+    Action, ActionContext, Artifact, Code, Diag, DirectorySink, Fs, Journal, Plan, RelPath, SourceTree,
+    State, Store, run,
+};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// The journal of the output.
@@ -13,7 +16,9 @@ pub(crate) const JOURNAL: &str = ".journal";
 /// Copies a file.
 struct Copy(RelPath);
 
-impl Task for Copy {
+impl Action for Copy {
+    type Metadata = ();
+
     fn source(&self) -> &RelPath {
         &self.0
     }
@@ -22,14 +27,13 @@ impl Task for Copy {
         "copy 1"
     }
 
-    fn weight(&self, _: World<'_>) -> u64 {
+    fn weight(&self, _: SourceTree<'_>) -> u64 {
         1
     }
 
-    fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
-        let bytes = cx.read(&self.0)?;
-        cx.emit(&RelPath::new("a.out").expect("a plain name"), &bytes)?;
-        Ok(bytes)
+    fn run(&self, cx: &mut ActionContext<'_>) -> Result<Vec<Artifact<()>>, Diag> {
+        let bytes = cx.inputs.read(&self.0)?;
+        Ok(vec![cx.artifact(&plain("a.out"), (), &bytes)?])
     }
 }
 
@@ -41,24 +45,33 @@ pub(crate) fn build_twice(out: &Mem, store: Option<&Store>) {
 
 /// Builds; returns how many sources the journal knows then, and whether it was cut.
 fn build(out: &Mem, store: Option<&Store>) -> (usize, bool) {
+    let src = Mem::new();
+    src.put("a.txt", b"text");
+    let journal = run_in_memory(&src, out, &[Copy(plain("a.txt"))], store);
+    (journal.records().len(), journal.records().is_cut())
+}
+
+/// Runs actions from one tree into another. One that panics is a defect: the engine only reports it.
+pub(crate) fn run_in_memory<A: Action>(
+    src: &Mem,
+    out: &Mem,
+    actions: &[A],
+    store: Option<&Store>,
+) -> Journal {
     static POOL: OnceLock<ThreadPool> = OnceLock::new();
     let pool = POOL.get_or_init(|| ThreadPoolBuilder::new().num_threads(1).build().expect("a thread"));
-    let (src, plain) = (Mem::new(), |name| RelPath::new(name).expect("a plain name"));
-    src.put("a.txt", b"text");
-    let mut cache = Cache::open(out, &plain(JOURNAL), &|| ()).expect("memory gives it");
+    let mut journal = Journal::open(out, &plain(JOURNAL), &|| ()).expect("memory gives it");
     let (src_tree, out_tree) = (src.walk(None).expect("a tree"), out.walk(None).expect("a tree"));
-    let world = World { src: &src, src_tree: &src_tree, out, out_tree: &out_tree };
-    let tasks = [Copy(plain("a.txt"))];
-    let plan = Plan {
-        pool,
-        force: false,
-        verify: false,
-        prune: true,
-        overwrite: false,
-        store,
-        limits: kiln_kit::Limits::default(),
-        events: &(),
-    };
-    drop(black_box(run(world, &mut cache, &tasks, &[], plan)));
-    (cache.records().len(), cache.records().is_cut())
+    let (sources, sink) = (SourceTree { fs: src, tree: &src_tree }, DirectorySink::new(out, &out_tree));
+    let outcomes = run(sources, &sink, &mut journal, actions, &[], Plan { store, ..Plan::new(pool) });
+    for outcome in black_box(outcomes).into_iter().flatten() {
+        if let State::Failed(diag) = outcome.state {
+            assert_ne!(diag.code, Code::CookPanicked, "{diag}");
+        }
+    }
+    journal
+}
+
+fn plain(name: &str) -> RelPath {
+    RelPath::new(name).expect("a plain name")
 }

@@ -11,7 +11,7 @@ use kiln_format::pak::scene::SceneView;
 use kiln_format::pak::{HEADER_LEN, Header, Index, Kind, font};
 use kiln_format::{FORMATS, Lookup};
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cache, Records, RelPath};
+use kiln_kit::{Journal, Records, RelPath};
 
 /// A tree without files.
 struct Nothing;
@@ -105,7 +105,7 @@ pub(crate) fn journal(bytes: &[u8]) {
             records.len()
         };
         {
-            let Ok(mut cache) = Cache::open(&out, &name, &|| ()) else { return };
+            let Ok(mut cache) = Journal::open(&out, &name, &|| ()) else { return };
             assert_eq!(cache.records().len(), count);
             cache.append(&[("no such asset", None)]).expect("memory takes it");
             cache.compact().expect("memory takes it");

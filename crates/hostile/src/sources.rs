@@ -3,27 +3,27 @@
 use std::hint::black_box;
 use std::path::Path;
 
+use crate::cooking::run_in_memory;
 use crate::halves;
 use assetc::config::Config;
-use assetc::recipe::RECIPES;
+use assetc::plan::{Versions, plan};
 use assetc::tools::Tools;
 use kiln_font::Settings;
 use kiln_import::image::{self, IMAGE_EXTENSIONS};
 use kiln_import::{cube as lut, gltf as models, light as lights, obj as wavefront};
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cook, Fs, Limits, RelPath};
+use kiln_kit::{Fs, Inputs, Limits, RelPath, SourceTree};
 
 /// What a picture may be at most here: the fuzzer should not spend its time on texels.
 const LIMITS: Limits = Limits { max_pixels: 1 << 20, max_memory: 1 << 22, max_time: None };
 
 /// Cooks in memory: `run` reads these files and writes nowhere.
-fn cook(files: &[(&str, &[u8])], run: impl FnOnce(&mut Cook<'_>, &RelPath)) {
+fn cook(files: &[(&str, &[u8])], run: impl FnOnce(&mut Inputs<'_>, &RelPath)) {
     let fs = Mem::new();
     files.iter().for_each(|(name, bytes)| fs.put(name, *bytes));
     let tree = fs.walk(None).expect("a tree");
     let path = RelPath::new(files[0].0).expect("a plain name");
-    let out = Mem::new();
-    run(&mut Cook::new(&path, &fs, &tree, &out), &path);
+    run(&mut Inputs::new(SourceTree { fs: &fs, tree: &tree }), &path);
 }
 
 /// A `.glb` or `.gltf`, alone in its folder.
@@ -97,9 +97,12 @@ pub(crate) fn assetc_yml(bytes: &[u8]) {
     }
 }
 
-/// A `.mat`, cooked as a build does it.
+/// A `.mat`, compiled as a build does it.
 pub(crate) fn mat(bytes: &[u8]) {
-    let settings = Config::built_in(Path::new("project")).resolver(None).resolve("a.mat").settings;
-    let recipe = RECIPES.iter().find(|recipe| recipe.name() == "material").expect("there is one");
-    cook(&[("a.mat", bytes)], |cx, _| drop(black_box(recipe.cook(cx, &settings, &Tools::default()))));
+    let src = Mem::new();
+    src.put("a.mat", bytes);
+    let resolver = Config::built_in(Path::new("project")).resolver(None);
+    let (tree, tools) = (src.walk(None).expect("a tree"), Tools::default());
+    let planned = plan(&tree, &resolver, &tools, Versions::Unasked);
+    run_in_memory(&src, &Mem::new(), &planned.assets, None);
 }

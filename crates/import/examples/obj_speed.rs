@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use kiln_import::obj;
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cook, RelPath, Tree};
+use kiln_kit::{Inputs, RelPath, SourceTree, Tree};
 
 fn main() {
     let mut files: Vec<(String, Vec<u8>)> = std::env::args()
@@ -25,17 +25,17 @@ fn main() {
         files.push(("sphere".to_owned(), sphere(1024, 512).into_bytes()));
     }
     for (name, bytes) in &files {
-        let (src, out) = (Mem::new(), Mem::new());
+        let src = Mem::new();
         src.put("m.obj", bytes.as_slice());
         let (tree, source) = (Tree::default(), RelPath::new("m.obj").expect("a path"));
         let (ours, found) = best(|| {
-            let mut cx = Cook::new(&source, &src, &tree, &out);
+            let mut cx = Inputs::new(SourceTree { fs: &src, tree: &tree });
             let scene = obj::import(&mut cx, &source).expect("a model").value;
             let parts = &scene.meshes[0].primitives;
             (parts.iter().map(|p| p.triangles()).sum(), parts.iter().map(|p| p.positions.len()).sum())
         });
         let (reading, _) = best(|| {
-            let mut cx = Cook::new(&source, &src, &tree, &out);
+            let mut cx = Inputs::new(SourceTree { fs: &src, tree: &tree });
             (cx.read(&source).expect("a file").len(), 0)
         });
         let ours = ours.saturating_sub(reading);

@@ -17,7 +17,7 @@ mod surface;
 use std::collections::BTreeSet;
 
 use kiln_ir::{Scene, Valid};
-use kiln_kit::{Code, Cook, Diag, Limits, RelPath};
+use kiln_kit::{Code, Diag, Inputs, Limits, RelPath};
 use ufbx::{AllocatorOpts, CoordinateAxes, ErrorType, LoadOpts};
 
 use crate::Imported;
@@ -28,7 +28,7 @@ use surface::Studio;
 const MAX_DEPTH: u32 = Scene::MAX_DEPTH as u32 / 4;
 
 /// Imports a model with everything it refers to.
-pub fn import(cx: &mut Cook<'_>, source: &RelPath) -> Result<Imported<Valid<Scene>>, Diag> {
+pub fn import(cx: &mut Inputs<'_>, source: &RelPath) -> Result<Imported<Valid<Scene>>, Diag> {
     crate::open(cx, source, read)
 }
 

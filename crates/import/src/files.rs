@@ -1,9 +1,9 @@
 //! The files that a source refers to, wherever that is inside the project, and nowhere else.
 //!
 //! Absolute paths and `..` that climbs above the root of the project are refused by name, before a file system is
-//! asked. Every file that is read or looked for goes through [`Cook`] and is an input of the asset from then on.
+//! asked. Every file that is read or looked for goes through [`Inputs`] and is an input of the asset from then on.
 
-use kiln_kit::{Code, Cook, Diag, Limits, RelPath};
+use kiln_kit::{Code, Diag, Inputs, Limits, RelPath};
 use std::time::Instant;
 
 /// The most bytes that a source may name in files: it may name one file a thousand times.
@@ -11,7 +11,7 @@ const MOST_BYTES: u64 = 4 << 30;
 
 /// The files beside a source.
 pub(crate) struct Files<'c, 'x> {
-    cx: &'c mut Cook<'x>,
+    cx: &'c mut Inputs<'x>,
     dir: Option<RelPath>,
     left: u64,
 }
@@ -28,7 +28,7 @@ pub(crate) enum Sought {
 
 impl<'c, 'x> Files<'c, 'x> {
     /// The files beside this one.
-    pub(crate) fn beside(cx: &'c mut Cook<'x>, source: &RelPath) -> Files<'c, 'x> {
+    pub(crate) fn beside(cx: &'c mut Inputs<'x>, source: &RelPath) -> Files<'c, 'x> {
         Files { cx, dir: source.parent(), left: MOST_BYTES }
     }
 

@@ -29,7 +29,7 @@ mod vertices;
 use std::collections::BTreeSet;
 
 use kiln_ir::{Flaw, ImageId, Mesh, MeshId, Node, NodeId, Scene, Valid};
-use kiln_kit::{Code, Cook, Diag, RelPath};
+use kiln_kit::{Code, Diag, Inputs, RelPath};
 
 use crate::Imported;
 use crate::files::Files;
@@ -38,7 +38,7 @@ use document::Document;
 use geometry::{Geometry, Notes};
 
 /// Imports the default scene of a file.
-pub fn import(cx: &mut Cook<'_>, source: &RelPath) -> Result<Imported<Valid<Scene>>, Diag> {
+pub fn import(cx: &mut Inputs<'_>, source: &RelPath) -> Result<Imported<Valid<Scene>>, Diag> {
     import_scene(cx, source, None)
 }
 
@@ -86,7 +86,7 @@ impl Default for Parts<'_> {
 
 /// Imports one scene of a file, by its number, or the default one.
 pub fn import_scene(
-    cx: &mut Cook<'_>,
+    cx: &mut Inputs<'_>,
     source: &RelPath,
     scene: Option<u32>,
 ) -> Result<Imported<Valid<Scene>>, Diag> {
@@ -95,7 +95,7 @@ pub fn import_scene(
 
 /// Imports parts of a file.
 pub fn import_parts(
-    cx: &mut Cook<'_>,
+    cx: &mut Inputs<'_>,
     source: &RelPath,
     parts: &Parts<'_>,
 ) -> Result<Imported<Valid<Scene>>, Diag> {

@@ -19,7 +19,7 @@ mod parse;
 mod smooth;
 
 use kiln_ir::{MaterialId, Mesh, MeshId, Node, NodeId, Scene, Valid};
-use kiln_kit::{Code, Cook, Diag, RelPath};
+use kiln_kit::{Code, Diag, Inputs, RelPath};
 
 use crate::files::{Files, Sought};
 use crate::{Imported, excerpt};
@@ -28,7 +28,7 @@ use mtl::Looks;
 use parse::Model;
 
 /// Imports a model with everything it refers to.
-pub fn import(cx: &mut Cook<'_>, source: &RelPath) -> Result<Imported<Valid<Scene>>, Diag> {
+pub fn import(cx: &mut Inputs<'_>, source: &RelPath) -> Result<Imported<Valid<Scene>>, Diag> {
     crate::open(cx, source, read)
 }
 

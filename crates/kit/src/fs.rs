@@ -123,8 +123,20 @@ pub enum Occupant {
     Special,
 }
 
-/// A file that is written but not yet visible under its name; it disappears when dropped.
-pub struct Staged(pub(crate) Box<dyn Any + Send>);
+/// Content that is written but not yet visible under its name; it disappears when dropped.
+pub struct Staged(Box<dyn Any + Send>);
+
+impl Staged {
+    /// Content that a sink staged, in the form that the same sink publishes.
+    pub fn new(content: impl Any + Send) -> Staged {
+        Staged(Box::new(content))
+    }
+
+    /// The content, if it has this form.
+    pub fn into_inner<T: Any>(self) -> Option<T> {
+        self.0.downcast().ok().map(|content| *content)
+    }
+}
 
 /// Fills a staged file, piece by piece, so that no file has to fit into memory.
 pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>;

@@ -179,15 +179,15 @@ impl Fs for Mem {
         self.state().check(Op::Stage, "")?;
         let mut bytes = Vec::new();
         fill(&mut bytes)?;
-        Ok(Staged(Box::new(bytes)))
+        Ok(Staged::new(bytes))
     }
 
     fn publish(&self, batch: Vec<(Staged, RelPath)>) -> Vec<io::Result<Stamp>> {
         let publish = |(staged, path): (Staged, RelPath)| {
             let mut state = self.state();
             state.check(Op::Publish, path.as_str())?;
-            let bytes = staged.0.downcast::<Vec<u8>>().map_err(|_| missing())?;
-            Ok(state.put(path, *bytes))
+            let bytes = staged.into_inner::<Vec<u8>>().ok_or_else(missing)?;
+            Ok(state.put(path, bytes))
         };
         batch.into_iter().map(publish).collect()
     }

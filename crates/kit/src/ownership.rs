@@ -5,9 +5,10 @@
 //! output is adopted as it is. Any other file at the path of an output is an error, unless the user asks to overwrite
 //! it. Symbolic links, pipes, sockets and devices are never replaced, whoever asks.
 
-use crate::cook::{read_settled, unwritable};
 use crate::fold::fold;
 use crate::fs::{Fs, Occupant, Stamp};
+use crate::inputs::read_settled;
+use crate::publish::unwritable;
 use crate::record::{Output, Seen};
 use crate::remote::Blob;
 use crate::{Code, Diag, Hash, Limits, Records, RelPath};
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
     use crate::mem::Mem;
     use crate::record::Record;
-    use crate::{Cache, Real};
+    use crate::{Journal, Real};
     use std::fs;
 
     fn path(path: &str) -> RelPath {
@@ -173,12 +174,13 @@ mod tests {
         mem.put("announced", "as announced");
         mem.put("foreign", "someone else's");
         mem.put("Other", "placed under another case, where case counts");
-        let mut cache = Cache::open(&mem, &path(".journal"), &|| ()).unwrap();
+        let mut journal = Journal::open(&mem, &path(".journal"), &|| ()).unwrap();
         let output = |name: &'static str, stamp, bytes: &[u8]| Output {
             path: name.into(),
             stamp,
             hash: Hash::of(bytes),
             work: None,
+            metadata: b"".into(),
         };
         let placed = Stamp { mtime_ns: 1, changed_ns: 1, len: 1 };
         let outputs = vec![
@@ -188,8 +190,8 @@ mod tests {
             output("foreign", Stamp::NONE, b"never placed"),
             output("other", placed, b""),
         ];
-        cache.append(&[("a", Some(&Record { outputs, ..Record::default() }))]).unwrap();
-        let owned = OwnedPaths::new(cache.records());
+        journal.append(&[("a", Some(&Record { outputs, ..Record::default() }))]).unwrap();
+        let owned = OwnedPaths::new(journal.records());
         let owns = |name: &str| owned.contains(&mem, &path(name));
         assert!(owns("placed") && owns("announced"));
         assert!(!owns("foreign") && !owns("Other") && !owns("unheard-of"));

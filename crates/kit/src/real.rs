@@ -5,8 +5,10 @@
 //! the next one, and whoever gets the lock sweeps up what the last owner left under temporary names.
 
 use crate::fs::{Fill, Fs, Held, Log, Occupant, Staged, Stamp, Tree};
-use crate::{Hash, RelPath, walk};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use crate::lock::{LockMode, open_locked};
+use crate::publish::{Durability, publish, publish_batch};
+use crate::{Hash, RelPath, regular_file, walk};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,10 +66,15 @@ impl Real {
         self.root.join(format!("{}{:x}-{:x}.{n}", self.prefix, std::process::id(), now_ns()))
     }
 
-    fn pending(&self) -> io::Result<Pending> {
+    /// Creates a file under a temporary name, for reading and writing. It is removed when it is dropped, or by
+    /// [`sweep`](Self::sweep) if the process is killed.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn temporary_file(&self) -> io::Result<TemporaryFile> {
         let path = self.temporary();
-        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-        Ok(Pending { path, file })
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+        Ok(TemporaryFile { path, file })
     }
 
     /// Opens a regular file that lies inside the root, through whatever links.
@@ -76,11 +83,7 @@ impl Real {
         if !full.starts_with(&self.root) {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "a link leads outside the tree"));
         }
-        // Asked before opening: opening a pipe would wait for its other end.
-        if !fs::metadata(&full)?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-        }
-        File::open(full)
+        regular_file::open(&full)
     }
 
     /// The directory above a path that is no directory, if there is one. A link to a directory is none: what lies behind
@@ -91,7 +94,7 @@ impl Real {
         std::iter::successors(path.parent(), RelPath::parent).filter(blocks).last()
     }
 
-    fn place(&self, pending: &Pending, path: &RelPath) -> io::Result<Stamp> {
+    fn place(&self, pending: &TemporaryFile, path: &RelPath) -> io::Result<Stamp> {
         let target = path.below(&self.root);
         if matches!(self.occupant(path)?, Occupant::Link | Occupant::Special) {
             let why = "a link or a special file is at its path, and such files are not replaced";
@@ -136,39 +139,23 @@ fn remove_hollow(dir: &Path) -> io::Result<()> {
 }
 
 /// A file under its temporary name.
-struct Pending {
+pub struct TemporaryFile {
     path: PathBuf,
     file: File,
 }
 
-impl Drop for Pending {
+impl TemporaryFile {
+    /// The open file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         // After a rename there is nothing under this name any more.
         let _ = fs::remove_file(&self.path);
     }
-}
-
-/// How many files are flushed at once. A flush waits for the disk, not for a core, and a disk takes many together for
-/// nearly the price of one: on a busy disk ten thousand small files took 60 s two at a time, and 30 s this way.
-const FLUSHES: usize = 32;
-
-/// Makes files durable, side by side.
-fn flush(batch: &[(io::Result<Box<Pending>>, RelPath)]) -> Vec<io::Result<()>> {
-    let one = |(pending, _): &(io::Result<Box<Pending>>, RelPath)| match pending {
-        Ok(pending) => pending.file.sync_data(),
-        Err(_) => Ok(()),
-    };
-    let share = batch.len().div_ceil(FLUSHES).max(1);
-    std::thread::scope(|scope| {
-        let flush = |part: &'_ [_]| part.iter().map(one).collect::<Vec<_>>();
-        let threads: Vec<_> = batch.chunks(share).map(|part| scope.spawn(move || flush(part))).collect();
-        let lost = || io::Error::other("the thread that flushed it is gone");
-        let done = threads.into_iter().zip(batch.chunks(share));
-        done.flat_map(|(thread, part)| {
-            thread.join().unwrap_or_else(|_| part.iter().map(|_| Err(lost())).collect())
-        })
-        .collect()
-    })
 }
 
 impl Fs for Real {
@@ -229,29 +216,24 @@ impl Fs for Real {
     }
 
     fn stage(&self, fill: Fill<'_>) -> io::Result<Staged> {
-        let mut pending = self.pending()?;
+        let mut pending = self.temporary_file()?;
         fill(&mut pending.file)?;
-        Ok(Staged(Box::new(pending)))
+        Ok(Staged::new(pending))
     }
 
     /// Between two files the system copies, and shares the blocks until one is changed where the disk can do that.
     fn stage_copy(&self, from: &mut File) -> io::Result<Staged> {
-        let mut pending = self.pending()?;
+        let mut pending = self.temporary_file()?;
         io::copy(from, &mut pending.file)?;
-        Ok(Staged(Box::new(pending)))
+        Ok(Staged::new(pending))
     }
 
     fn publish(&self, batch: Vec<(Staged, RelPath)>) -> Vec<io::Result<Stamp>> {
-        let pending =
-            |staged: Staged| staged.0.downcast::<Pending>().map_err(|_| io::ErrorKind::InvalidInput.into());
-        let batch: Vec<(io::Result<Box<Pending>>, RelPath)> =
-            batch.into_iter().map(|(staged, path)| (pending(staged), path)).collect();
-        let flushed = flush(&batch);
-        let place = |((pending, path), flushed): ((io::Result<Box<Pending>>, RelPath), io::Result<()>)| {
-            flushed?;
-            self.place(&*pending?, &path)
-        };
-        batch.into_iter().zip(flushed).map(place).collect()
+        // Only a file system hands out its own staged files, so that none is of another type.
+        let pending = |(staged, path): (Staged, RelPath)| Some((staged.into_inner::<TemporaryFile>()?, path));
+        let (count, batch) = (batch.len(), batch.into_iter().filter_map(pending).collect::<Vec<_>>());
+        debug_assert_eq!(batch.len(), count, "staged by another file system");
+        publish_batch(batch, |(pending, _)| &pending.file, |(pending, path)| self.place(&pending, &path))
     }
 
     fn remove(&self, path: &RelPath) -> io::Result<()> {
@@ -276,53 +258,16 @@ impl Fs for Real {
 
     fn open_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Box<dyn Log>> {
         let path = name.below(&self.root);
-        let mut told = false;
-        loop {
-            regular(&path)?;
-            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    if !std::mem::replace(&mut told, true) {
-                        waiting();
-                    }
-                    file.lock()?;
-                }
-                Err(TryLockError::Error(e)) => return Err(e),
-            }
-            // The last owner may have replaced the file while we waited: then this lock is on the old one.
-            if same_file(&file, &path)? {
-                self.sweep()?;
-                return Ok(Box::new(RealLog { file, path, temporary: self.temporary() }));
-            }
-        }
+        let file = open_locked(&path, LockMode::Exclusive, waiting)?;
+        self.sweep()?;
+        Ok(Box::new(RealLog { file, path, temporary: self.temporary() }))
     }
 
     fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<(Vec<u8>, Held)> {
-        let path = name.below(&self.root);
-        let mut told = false;
-        loop {
-            regular(&path)?;
-            let file = match File::open(&path) {
-                Ok(file) => file,
-                Err(e) if absent(&e) => return Ok((vec![], Held::nothing())),
-                Err(e) => return Err(e),
-            };
-            match file.try_lock_shared() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    if !std::mem::replace(&mut told, true) {
-                        waiting();
-                    }
-                    file.lock_shared()?;
-                }
-                Err(TryLockError::Error(e)) => return Err(e),
-            }
-            // A lock on a file that its owner has replaced holds nobody back.
-            if same_file(&file, &path)? {
-                let bytes = whole(&file, file.metadata()?.len())?;
-                return Ok((bytes, Held(Box::new(file))));
-            }
+        match open_locked(&name.below(&self.root), LockMode::Shared, waiting) {
+            Ok(file) => Ok((whole(&file, file.metadata()?.len())?, Held(Box::new(file)))),
+            Err(e) if absent(&e) => Ok((vec![], Held::nothing())),
+            Err(e) => Err(e),
         }
     }
 }
@@ -356,20 +301,15 @@ impl Log for RealLog {
         let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&self.temporary)?;
         // Locked before it has the name that others open, so that ownership has no gap.
         file.lock()?;
+        let rename = || fs::rename(&self.temporary, &self.path);
         let written = file.write_all(bytes);
-        if let Err(error) = written.and_then(|()| rename_durable(&file, &self.temporary, &self.path)) {
+        if let Err(error) = written.and_then(|()| publish(&file, Durability::Durable, rename)) {
             let _ = fs::remove_file(&self.temporary);
             return Err(error);
         }
         self.file = file;
         Ok(())
     }
-}
-
-/// Makes a file durable, then renames it: after a power cut the name has the old content or all of the new one.
-fn rename_durable(file: &File, from: &Path, to: &Path) -> io::Result<()> {
-    file.sync_data()?;
-    fs::rename(from, to)
 }
 
 /// Everything that is to be read, of which there should be this much. Where less comes, a disk or a server does not do
@@ -382,33 +322,6 @@ fn whole(mut from: impl Read, len: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
     }
     Ok(bytes)
-}
-
-/// Refuses what would be opened in vain or in another place: a pipe, on which readers wait without end, a device, or a
-/// link, which might lead out of the tree.
-fn regular(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(meta) if !meta.is_file() => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
-        _ => Ok(()),
-    }
-}
-
-/// Whether an open file is still the one that a path names.
-#[cfg(unix)]
-fn same_file(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
-    let open = file.metadata()?;
-    match fs::metadata(path) {
-        Ok(named) => Ok((open.dev(), open.ino()) == (named.dev(), named.ino())),
-        Err(e) if absent(&e) => Ok(false),
-        Err(e) => Err(e),
-    }
-}
-
-/// Elsewhere an open file cannot be replaced, so the one that is locked is the one that is named.
-#[cfg(not(unix))]
-fn same_file(_file: &File, path: &Path) -> io::Result<bool> {
-    Ok(path.exists())
 }
 
 fn now_ns() -> i64 {
@@ -490,25 +403,25 @@ mod tests {
         let (socket, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
         let socket = File::from(std::os::fd::OwnedFd::from(socket));
         assert!(socket.sync_data().is_err(), "the test needs a descriptor that cannot be flushed");
-        let mut unflushable = real.pending().unwrap();
+        let mut unflushable = real.temporary_file().unwrap();
         unflushable.file.write_all(b"bytes that may not be on the disk").unwrap();
         unflushable.file = socket;
         let flushed = real.stage(&mut |out| out.write_all(b"flushed")).unwrap();
-        let batch = vec![(Staged(Box::new(unflushable)), path("lost")), (flushed, path("kept"))];
+        let batch = vec![(Staged::new(unflushable), path("lost")), (flushed, path("kept"))];
         let published = real.publish(batch);
         assert!(published[0].is_err() && published[1].is_ok(), "{published:?}");
         let names: Vec<_> =
             fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["kept"], "neither the name nor the temporary file is left");
 
-        // The log is replaced in the same way.
-        let (from, to) = (dir.path().join("kept"), dir.path().join("log"));
+        // A single file is published in the same way.
         let (socket, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
         let socket = File::from(std::os::fd::OwnedFd::from(socket));
-        rename_durable(&socket, &from, &to).unwrap_err();
-        assert!(from.exists() && !to.exists());
-        rename_durable(&File::open(&from).unwrap(), &from, &to).unwrap();
-        assert!(!from.exists() && to.exists());
+        let mut renamed = false;
+        publish(&socket, Durability::Durable, || Ok(renamed = true)).unwrap_err();
+        assert!(!renamed);
+        publish(&socket, Durability::Verified, || Ok(renamed = true)).unwrap();
+        assert!(renamed);
     }
 
     /// A pipe would be waited for without end, and a link could have a file made wherever it leads.

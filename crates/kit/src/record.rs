@@ -1,13 +1,13 @@
-//! What the journal remembers of one source: what its cook depended on, what it wrote and what it said.
+//! The record of an action in the journal: what it depended on, its artifacts, and its warnings.
 
 use crate::fs::Stamp;
 use crate::hash::Hash;
-use crate::share::WorkKey;
+use crate::shared_results::WorkKey;
 use crate::wire::{Reader, Writer};
 use crate::{Diag, RelPath};
 use std::borrow::Cow;
 
-/// What a cook saw at a path.
+/// What an action saw at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// A file with this content.
@@ -25,7 +25,7 @@ pub enum Seen {
     Listing(Hash),
 }
 
-/// One thing that a cook depended on.
+/// One dependency of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input<'a> {
     /// Where, relative to the source root.
@@ -34,10 +34,10 @@ pub struct Input<'a> {
     pub seen: Seen,
 }
 
-/// One file that a cook wrote.
+/// One artifact of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output<'a> {
-    /// Where, relative to the output root.
+    /// Its name: in a directory, the path relative to the output root.
     pub path: Cow<'a, str>,
     /// The stamp it had when it was in place.
     pub stamp: Stamp,
@@ -45,6 +45,16 @@ pub struct Output<'a> {
     pub hash: Hash,
     /// The work that it is the result of, if others may use it too.
     pub work: Option<WorkKey>,
+    /// What the tool knows of it, as [`crate::Metadata`] writes it.
+    pub metadata: Cow<'a, [u8]>,
+}
+
+impl Output<'_> {
+    fn into_owned(self) -> Output<'static> {
+        let Output { path, stamp, hash, work, metadata } = self;
+        let (path, metadata) = (Cow::Owned(path.into_owned()), Cow::Owned(metadata.into_owned()));
+        Output { path, stamp, hash, work, metadata }
+    }
 }
 
 /// The first half of a text's hash: what stands for the text.
@@ -59,7 +69,7 @@ impl TextKey {
     }
 }
 
-/// Everything the journal remembers of one source; borrowed from the journal, or owned after a cook.
+/// Everything the journal remembers of one source; borrowed from the journal, or owned after a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record<'a> {
     /// The recipe, its version and the resolved settings, as lines of text. Empty while outputs are put in place
@@ -67,12 +77,12 @@ pub struct Record<'a> {
     pub fingerprint: Cow<'a, str>,
     /// Why it was built.
     pub why: Cow<'a, str>,
-    /// What the cook depended on.
+    /// What the action depended on.
     pub inputs: Vec<Input<'a>>,
-    /// What it wrote.
+    /// Its artifacts.
     pub outputs: Vec<Output<'a>>,
-    /// What the tool wants back on a hit.
-    pub payload: Cow<'a, [u8]>,
+    /// What a link step wants back; records of actions have none.
+    pub summary: Cow<'a, [u8]>,
     /// What is said again on a hit.
     pub warnings: Vec<Diag>,
 }
@@ -109,8 +119,9 @@ impl<'a> Record<'a> {
             if let Some(work) = &output.work {
                 w.raw(&work.0);
             }
+            w.bytes(&output.metadata);
         }
-        w.bytes(&self.payload);
+        w.bytes(&self.summary);
         put_diags(&mut w, &self.warnings);
         w.finish()
     }
@@ -122,8 +133,8 @@ impl<'a> Record<'a> {
             fingerprint: own(self.fingerprint),
             why: own(self.why),
             inputs: self.inputs.into_iter().map(|i| Input { path: own(i.path), seen: i.seen }).collect(),
-            outputs: self.outputs.into_iter().map(|o| Output { path: own(o.path), ..o }).collect(),
-            payload: Cow::Owned(self.payload.into_owned()),
+            outputs: self.outputs.into_iter().map(Output::into_owned).collect(),
+            summary: Cow::Owned(self.summary.into_owned()),
             warnings: self.warnings,
         }
     }
@@ -136,7 +147,7 @@ impl<'a> Record<'a> {
             why: r.text()?.into(),
             inputs: list(&mut r, get_input)?,
             outputs: list(&mut r, get_output)?,
-            payload: r.bytes()?.into(),
+            summary: r.bytes()?.into(),
             warnings: get_diags(&mut r)?,
         };
         r.is_empty().then_some(record)
@@ -166,7 +177,7 @@ fn get_output<'a>(r: &mut Reader<'a>) -> Option<Output<'a>> {
         1 => Some(WorkKey(r.array()?)),
         _ => return None,
     };
-    Some(Output { path, stamp, hash, work })
+    Some(Output { path, stamp, hash, work, metadata: r.bytes()?.into() })
 }
 
 /// A path as it was recorded. It is checked again: it decides which files are deleted.
@@ -212,10 +223,22 @@ mod tests {
                 Input { path: "c".into(), seen: Seen::Listing(Hash::of(b"c")) },
             ],
             outputs: vec![
-                Output { path: "a.ktx2".into(), stamp, hash: Hash::of(b"o"), work: None },
-                Output { path: "b".into(), stamp, hash: Hash::of(b"p"), work: Some(WorkKey([7; 16])) },
+                Output {
+                    path: "a.ktx2".into(),
+                    stamp,
+                    hash: Hash::of(b"o"),
+                    work: None,
+                    metadata: b"sRGB".into(),
+                },
+                Output {
+                    path: "b".into(),
+                    stamp,
+                    hash: Hash::of(b"p"),
+                    work: Some(WorkKey([7; 16])),
+                    metadata: b"".into(),
+                },
             ],
-            payload: b"rows".into(),
+            summary: b"keys".into(),
             warnings: vec![Diag::new(Code::LinkIgnored, "very").path("a.png").at("3").hint("mend it")],
         };
         let bytes = record.encode();
@@ -234,6 +257,7 @@ mod tests {
             stamp: Stamp { mtime_ns: 0, changed_ns: 0, len: 0 },
             hash: Hash::of(b""),
             work: None,
+            metadata: b"".into(),
         };
         let record = Record { outputs: vec![output], ..Record::default() };
         assert_eq!(Record::decode(&record.encode(), |_| Some("")), None);

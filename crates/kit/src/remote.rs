@@ -179,6 +179,9 @@ pub trait Remote: Send + Sync {
     fn name(&self) -> String;
 }
 
+/// The longest record that is believed, in bytes.
+pub(crate) const LONGEST_RECORD: u64 = 16 << 20;
+
 /// Blobs of no more bytes than this together are transferred in one batch; a longer one is streamed by itself.
 pub(crate) const BATCH_BYTES: u64 = 2 << 20;
 

@@ -1,57 +1,28 @@
-//! The main loop of every tool: skip what is unchanged, cook the rest in parallel, remember.
+//! The main loop of every tool: skip what is up to date, run the other actions in parallel, publish their artifacts,
+//! record them in the journal.
 //!
-//! Cooks run in one thread pool that they may also use inside; they start largest first, as many at a time as
-//! the memory budget admits. Finished cooks are published in batches: outputs flushed together, renamed, and
-//! only then remembered, so that a kill at any moment costs the cooks in flight and nothing else.
+//! Actions run in one thread pool that they may also use inside; they start largest first, as many at a time as the
+//! memory budget admits. Finished actions are published in batches: artifacts flushed together, renamed, and only then
+//! recorded, so that a kill at any moment costs the actions in flight and nothing else.
 
-mod kitchen;
-mod memory;
 mod prefetch;
+mod publisher;
+mod scheduler;
 
-use crate::cache::{Cache, Records};
-use crate::cook::Cook;
-use crate::ownership::is_recorded;
+use crate::action::Action;
+use crate::artifact::{Metadata, PlacedArtifact};
+use crate::inputs::SourceTree;
+use crate::journal::{Journal, Records};
 use crate::record::{Output, Record};
-use crate::share::{Kept, Works};
-use crate::stale::{Hints, Verdict, Why, World, judge};
-use crate::store::{Rejected, Store, StoredResult};
+use crate::shared_results::{Placed, SharedResults};
+use crate::sink::Sink;
+use crate::stale::{Verdict, Why, judge};
+use crate::store::Store;
 use crate::{Code, Diag, Limits, RelPath};
-use kitchen::Kitchen;
-pub(crate) use memory::Memory;
-pub use memory::Reservation;
 use rayon::prelude::*;
+use scheduler::Scheduler;
 use std::collections::HashSet;
 use std::time::Duration;
-
-/// One source to cook.
-pub trait Task: Sync {
-    /// The file or directory.
-    fn source(&self) -> &RelPath;
-    /// Recipe, version and resolved settings: lines of `key=value` text that decide, with the bytes read, what
-    /// comes out. No paths and no names of machines: equal fingerprints and inputs are equal everywhere.
-    fn fingerprint(&self) -> &str;
-    /// The first bytes of every file of the format of an output; `None` when the format has none. A file that starts with
-    /// them may be replaced although no journal records it.
-    fn magic(&self, _output: &RelPath) -> Option<&'static [u8]> {
-        None
-    }
-    /// An estimate of the memory the cook needs, for scheduling only.
-    fn weight(&self, world: World<'_>) -> u64;
-    /// Told of every source that is going to be cooked before any of them is, so that what takes long to start can be
-    /// started. Returns at once.
-    fn prepare(&self, _: World<'_>) {}
-    /// Cooks, and returns what the tool wants back when the result is used again.
-    fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag>;
-    /// Checks a stored result before it stands in for a cook, and takes what was [kept](Cook::keep). Whoever can write to
-    /// a shared cache can store anything under a key, so that nothing in it is true before this has looked at it.
-    ///
-    /// # Errors
-    ///
-    /// If no cook of this source could have come to it. Then it is dropped from the cache, and the source is cooked.
-    fn restore(&self, _: &mut StoredResult<'_>) -> Result<(), Rejected> {
-        Ok(())
-    }
-}
 
 /// What happens during a run, for whoever shows it.
 #[derive(Debug)]
@@ -62,21 +33,21 @@ pub enum Event<'a> {
     Judged {
         /// How many there are.
         total: usize,
-        /// How many are going to be cooked.
+        /// How many actions are going to run.
         stale: usize,
     },
-    /// A cook begins.
+    /// An action begins.
     Started {
         /// Its source.
         source: &'a RelPath,
     },
-    /// A cook has ended.
+    /// An action has ended.
     Finished {
         /// Its source.
         source: &'a RelPath,
-        /// Why it was cooked.
+        /// The reason why it ran.
         why: &'a Why,
-        /// Whether its result was in the store.
+        /// Whether its result was in the cache.
         fetched: bool,
         /// What went wrong, if anything.
         error: Option<&'a Diag>,
@@ -89,7 +60,7 @@ pub enum Event<'a> {
 pub trait Events: Sync {
     /// Something happened.
     fn on(&self, event: Event<'_>);
-    /// Whether nobody wants the rest: cooks in flight are finished and remembered, no other begins, and the run ends
+    /// Whether nobody wants the rest: actions in flight are finished and recorded, no other begins, and the run ends
     /// with the error `stopped`.
     fn is_over(&self) -> bool {
         false
@@ -104,147 +75,204 @@ impl Events for () {
 /// How a source fared.
 #[derive(Debug, PartialEq, Eq)]
 pub enum State {
-    /// Its outputs were right already.
+    /// Its artifacts were up to date.
     Fresh,
-    /// It was cooked.
+    /// Its action ran.
     Built(Why),
-    /// It would have been cooked, but the result was in the store.
+    /// Its action would have run, but the result was in the cache.
     Fetched(Why),
-    /// It was not; the old outputs are as they were.
+    /// Its action failed; the old artifacts are as they were.
     Failed(Box<Diag>),
 }
 
-/// What a run says of one source.
+/// The outcome of one action.
 #[derive(Debug)]
-pub struct Done {
+pub struct Outcome<M> {
     /// How it fared.
     pub state: State,
-    /// What its cook returned, now or when it last ran.
-    pub payload: Vec<u8>,
-    /// What its cook warned of, now or when it last ran.
+    /// Its artifacts, from this run or the last; none if it failed.
+    pub artifacts: Vec<PlacedArtifact<M>>,
+    /// Its warnings, from this run or the last.
     pub warnings: Vec<Diag>,
 }
 
-/// How a run is to be done.
+impl<M> Outcome<M> {
+    fn failed(error: Diag, warnings: Vec<Diag>) -> Outcome<M> {
+        Outcome { state: State::Failed(error.into()), artifacts: vec![], warnings }
+    }
+}
+
+/// The options of a run.
 #[derive(Clone, Copy)]
 pub struct Plan<'a> {
-    /// The pool for cooks and for the work inside them.
+    /// The pool for actions and for the work inside them.
     pub pool: &'a rayon::ThreadPool,
-    /// Whether everything is cooked, whatever is remembered.
+    /// Whether every action runs, whatever is recorded.
     pub force: bool,
-    /// Whether outputs are read again and compared with what was written, whatever their stamps say.
+    /// Whether artifacts are read again and compared with what was written, whatever their stamps say.
     pub verify: bool,
-    /// Whether outputs of sources that are gone are removed. Not when part of the source tree could not be
-    /// read: what is there but unreadable is not gone.
+    /// Whether artifacts of sources that are gone are removed. Not when part of the source tree could not be read: what
+    /// is there but unreadable is not gone.
     pub prune: bool,
-    /// Whether outputs replace regular files at their paths that no journal records.
-    pub overwrite: bool,
-    /// Where results are looked for before anything is cooked (unless `force` is set), and put afterwards.
+    /// The cache that results are looked for in before an action runs (unless `force` is set), and put into afterwards.
     pub store: Option<&'a Store>,
-    /// Limits on each source. Cooks in flight share the memory by their own estimate; one that needs more runs alone.
+    /// Limits on each action. Actions in flight share the memory by their own estimate; one that needs more runs alone.
     pub limits: Limits,
-    /// Who watches.
+    /// Receives what happens.
     pub events: &'a dyn Events,
 }
 
-/// Brings the outputs of all tasks up to date and removes those whose source is gone. Names of the journal that
-/// `keep` holds belong to the tool and are left alone. The result has one entry a task, in their order.
-pub fn run<T: Task>(
-    world: World<'_>,
-    cache: &mut Cache,
-    tasks: &[T],
+impl<'a> Plan<'a> {
+    /// An incremental run that removes the artifacts of sources that are gone, without a cache, with the default limits.
+    pub fn new(pool: &'a rayon::ThreadPool) -> Plan<'a> {
+        let limits = Limits::default();
+        Plan { pool, force: false, verify: false, prune: true, store: None, limits, events: &() }
+    }
+}
+
+/// Brings the artifacts of all actions up to date and removes those whose source is gone. Names of the journal that
+/// `keep` holds belong to the tool and are left alone. The result has one entry for each action, in their order.
+///
+/// # Errors
+/// `journal-unwritable`, or `stopped` if [`Events::is_over`] ended the run. What an action fails with is in its outcome.
+pub fn run<A: Action>(
+    sources: SourceTree<'_>,
+    sink: &dyn Sink,
+    journal: &mut Journal,
+    actions: &[A],
     keep: &[&str],
     plan: Plan<'_>,
-) -> Result<Vec<Done>, Diag> {
-    let records = cache.records();
-    let verdicts = plan.pool.install(|| verdicts(world, records, tasks, plan));
-    // Orphans are only looked for when there are more records than tasks and tools account for.
-    let new = |judged: &&Judged| matches!(judged, Judged::Stale(Why::New, _));
-    let known = tasks.len() - verdicts.iter().filter(new).count()
+) -> Result<Vec<Outcome<A::Metadata>>, Diag> {
+    let records = journal.records();
+    let verdicts = plan.pool.install(|| verdicts(sources, sink, records, actions, plan));
+    // Orphans are only looked for when there are more records than actions and tools account for.
+    let new = |judged: &&Judged<_>| matches!(judged, Judged::Stale(Why::New, _));
+    let known = actions.len() - verdicts.iter().filter(new).count()
         + keep.iter().filter(|name| records.contains(name)).count();
     if plan.prune && known < records.len() {
-        forget_orphans(world, cache, tasks, keep)?;
+        forget_orphans(sink, journal, actions, keep)?;
     }
 
-    let mut done: Vec<Done> = Vec::with_capacity(tasks.len());
+    let mut outcomes = Vec::with_capacity(actions.len());
     let mut stale: Vec<(u64, usize, Why)> = Vec::new();
     let mut moved: Vec<(String, Record<'static>)> = Vec::new();
     for (index, judged) in verdicts.into_iter().enumerate() {
         match judged {
             Judged::Fresh(fresh, record) => {
-                moved.extend(record.map(|record| (tasks[index].source().to_string(), *record)));
-                done.push(fresh);
+                moved.extend(record.map(|record| (actions[index].source().to_string(), *record)));
+                outcomes.push(fresh);
             }
             Judged::Stale(why, weight) => {
                 stale.push((weight, index, why));
-                let lost = Diag::new(Code::CookLost, "its cook did not report");
-                done.push(Done { state: State::Failed(lost.into()), payload: vec![], warnings: vec![] });
+                outcomes.push(Outcome::failed(Diag::new(Code::CookLost, "its cook did not report"), vec![]));
             }
         }
     }
     let changes: Vec<_> = moved.iter().map(|(name, record)| (name.as_str(), Some(record))).collect();
-    cache.append(&changes).map_err(|e| journal(&cache.name(), &e))?;
-    plan.events.on(Event::Judged { total: tasks.len(), stale: stale.len() });
+    append(journal, &changes)?;
+    plan.events.on(Event::Judged { total: actions.len(), stale: stale.len() });
 
-    stale.iter().for_each(|(_, index, _)| tasks[*index].prepare(world));
-    stale.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| tasks[a.1].source().cmp(tasks[b.1].source())));
-    let works = if stale.is_empty() || plan.force { Works::default() } else { left(cache.records()) };
-    let kitchen = Kitchen::new(world, cache, tasks, works, plan);
-    kitchen.cook_all(stale);
-    for (index, result) in kitchen.into_results() {
-        done[index] = result;
+    stale.iter().for_each(|(_, index, _)| actions[*index].prepare(sources));
+    stale.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| actions[a.1].source().cmp(actions[b.1].source())));
+    let shared = match stale.is_empty() || plan.force {
+        true => SharedResults::default(),
+        false => earlier_results(journal.records()),
+    };
+    let scheduler = Scheduler::new(sources, sink, journal, actions, shared, plan);
+    scheduler.run_all(stale);
+    for (index, outcome) in scheduler.into_outcomes() {
+        outcomes[index] = outcome;
     }
-    cache.compact().map_err(|e| journal(&cache.name(), &e))?;
+    journal.compact().map_err(|e| unwritable(journal, &e))?;
     if plan.events.is_over() {
         return Err(Diag::new(Code::Stopped, "it was told to end before everything was built"));
     }
-    Ok(done)
+    Ok(outcomes)
 }
 
-/// The results of shared work that earlier runs left in the output.
-fn left(records: &Records) -> Works {
+/// Returns the record of a link step if it is up to date: its fingerprint and inputs are unchanged, and `find` finds its
+/// output. The record is written again if stamps moved.
+///
+/// # Errors
+/// `journal-unwritable`.
+pub fn up_to_date(
+    sources: SourceTree<'_>,
+    journal: &mut Journal,
+    name: &str,
+    fingerprint: &str,
+    find: impl FnMut(&Output<'_>) -> Result<crate::Stamp, Why>,
+) -> Result<Option<Record<'static>>, Diag> {
+    let Some(record) = journal.records().get(name).map(Record::into_owned) else { return Ok(None) };
+    match judge(sources, fingerprint, record.clone(), &mut 0, find) {
+        Verdict::Stale(_) => Ok(None),
+        Verdict::Fresh(None) => Ok(Some(record)),
+        Verdict::Fresh(Some(moved)) => {
+            append(journal, &[(name, Some(&moved))])?;
+            Ok(Some(moved))
+        }
+    }
+}
+
+/// The results of shared work that earlier runs left in the sink.
+fn earlier_results(records: &Records) -> SharedResults {
     let outputs = records.names().into_iter().filter_map(|name| records.get(name)).flat_map(|r| r.outputs);
-    Works::new(outputs.filter_map(|output| {
+    SharedResults::new(outputs.filter_map(|output| {
         let path = RelPath::new(&*output.path).ok()?;
-        Some((output.work?, Kept { path, hash: output.hash }))
+        Some((output.work?, Placed { path, hash: output.hash }))
     }))
 }
 
-enum Judged {
-    Fresh(Done, Option<Box<Record<'static>>>),
+enum Judged<M> {
+    Fresh(Outcome<M>, Option<Box<Record<'static>>>),
     Stale(Why, u64),
 }
 
-fn verdicts<T: Task>(world: World<'_>, records: &Records, tasks: &[T], plan: Plan<'_>) -> Vec<Judged> {
-    let judge_one = |hints: &mut Hints, task: &T| {
-        let stale = |why| Judged::Stale(why, task.weight(world));
-        let Some(record) = records.get(task.source().as_str()) else { return stale(Why::New) };
+fn verdicts<A: Action>(
+    sources: SourceTree<'_>,
+    sink: &dyn Sink,
+    records: &Records,
+    actions: &[A],
+    plan: Plan<'_>,
+) -> Vec<Judged<A::Metadata>> {
+    let judge_one = |(src, out): &mut (usize, usize), action: &A| {
+        let stale = |why| Judged::Stale(why, action.weight(sources));
+        let Some(record) = records.get(action.source().as_str()) else { return stale(Why::New) };
         if plan.force {
             return stale(Why::Forced);
         }
-        let payload = record.payload.to_vec();
+        // Metadata that cannot be read is that of another version of the tool, which has another fingerprint.
+        let artifacts = record.outputs.iter().map(placed).collect::<Option<Vec<_>>>();
         let warnings = record.warnings.clone();
-        match judge(world, task.fingerprint(), record, plan.verify, hints) {
-            Verdict::Fresh(moved) => Judged::Fresh(
-                Done { state: State::Fresh, payload, warnings },
-                moved.map(|r| Box::new(r.into_owned())),
-            ),
+        let find = |output: &Output<'_>| sink.find(output, plan.verify, out);
+        match judge(sources, action.fingerprint(), record, src, find) {
+            Verdict::Fresh(moved) => match artifacts {
+                None => stale(Why::New),
+                Some(artifacts) => {
+                    let moved = moved.map(|record| Box::new(record.into_owned()));
+                    Judged::Fresh(Outcome { state: State::Fresh, artifacts, warnings }, moved)
+                }
+            },
             Verdict::Stale(why) => stale(why),
         }
     };
-    tasks.par_iter().map_init(Hints::default, judge_one).collect()
+    actions.par_iter().map_init(Default::default, judge_one).collect()
 }
 
-/// Removes the outputs of sources that are no longer there, unless a source that is there wrote the same path.
-fn forget_orphans<T: Task>(
-    world: World<'_>,
-    cache: &mut Cache,
-    tasks: &[T],
+fn placed<M: Metadata>(output: &Output<'_>) -> Option<PlacedArtifact<M>> {
+    let (name, metadata) = (RelPath::new(&*output.path).ok()?, M::decode(&output.metadata)?);
+    Some(PlacedArtifact { name, hash: output.hash, metadata })
+}
+
+/// Removes the artifacts of sources that are no longer there, unless a source that is there has one of the same name.
+fn forget_orphans<A: Action>(
+    sink: &dyn Sink,
+    journal: &mut Journal,
+    actions: &[A],
     keep: &[&str],
 ) -> Result<(), Diag> {
     let wanted: HashSet<&str> =
-        tasks.iter().map(|t| t.source().as_str()).chain(keep.iter().copied()).collect();
-    let records = cache.records();
+        actions.iter().map(|a| a.source().as_str()).chain(keep.iter().copied()).collect();
+    let records = journal.records();
     let (kept, gone): (Vec<&str>, Vec<&str>) =
         records.names().into_iter().partition(|name| wanted.contains(name));
     if gone.is_empty() {
@@ -253,28 +281,19 @@ fn forget_orphans<T: Task>(
     let outputs = |name: &&str| records.get(name).map(|r| r.outputs).unwrap_or_default();
     let live: HashSet<String> = kept.iter().flat_map(outputs).map(|o| o.path.into_owned()).collect();
     for output in gone.iter().flat_map(outputs).filter(|o| !live.contains(&*o.path)) {
-        remove(world, &output)?;
+        sink.remove(&output)?;
     }
     let names: Vec<String> = gone.into_iter().map(str::to_owned).collect();
     let changes: Vec<_> = names.iter().map(|name| (name.as_str(), None)).collect();
-    cache.append(&changes).map_err(|e| journal(&cache.name(), &e))
+    append(journal, &changes)
 }
 
-/// Removes an output, if the file there is the output. What is hidden is not, whatever a journal says: it may be the
-/// journal.
-fn remove(world: World<'_>, output: &Output<'_>) -> Result<(), Diag> {
-    let Ok(path) = RelPath::new(&*output.path) else { return Ok(()) };
-    if path.is_hidden() || !is_recorded(world.out, output, &path) {
-        return Ok(());
-    }
-    world
-        .out
-        .remove(&path)
-        .map_err(|e| Diag::new(Code::Unwritable, format!("cannot remove it: {e}")).path(&path))
+fn append(journal: &mut Journal, changes: &[(&str, Option<&Record<'_>>)]) -> Result<(), Diag> {
+    journal.append(changes).map_err(|e| unwritable(journal, &e))
 }
 
-fn journal(name: &str, error: &std::io::Error) -> Diag {
-    Diag::new(Code::JournalUnwritable, format!("cannot write the journal: {error}")).path(name)
+fn unwritable(journal: &Journal, error: &std::io::Error) -> Diag {
+    Diag::new(Code::JournalUnwritable, format!("cannot write the journal: {error}")).path(journal.name())
 }
 
 /// Reports a source that writes the path that another one writes, or one that some file system takes for the same,

@@ -1,13 +1,13 @@
-//! Decides whether a source has to be cooked again, and says why.
+//! Decides whether an action has to run again, and gives the reason.
 
 use crate::RelPath;
-use crate::cook::{listing, seen_file};
-use crate::fs::{Fs, Tree};
+use crate::fs::Stamp;
 use crate::hash::Hash;
-use crate::record::{Record, Seen};
+use crate::inputs::{SourceTree, listing, seen_file};
+use crate::record::{Output, Record, Seen};
 use std::fmt;
 
-/// Why a source is cooked.
+/// The reason why an action runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// Nothing is remembered of it.
@@ -37,43 +37,23 @@ impl fmt::Display for Why {
     }
 }
 
-/// What is known of the trees when sources are judged.
-#[derive(Clone, Copy)]
-pub struct World<'a> {
-    /// Where sources are read.
-    pub src: &'a dyn Fs,
-    /// The sources as they were when the run began.
-    pub src_tree: &'a Tree,
-    /// Where outputs are written.
-    pub out: &'a dyn Fs,
-    /// The outputs as they were when the run began.
-    pub out_tree: &'a Tree,
-}
-
 /// The verdict on a record.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict<'a> {
-    /// Its outputs are what a cook would write; the record as it should be remembered, if stamps moved.
+    /// Its artifacts are what a run would return; the record as it should be remembered, if stamps moved.
     Fresh(Option<Record<'a>>),
-    /// It has to be cooked.
+    /// Its action has to run.
     Stale(Why),
 }
 
-/// Where searches in the two trees last ended, for judging sources in the order of their paths.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Hints {
-    src: usize,
-    out: usize,
-}
-
-/// Judges a record against the trees. Stamps decide where they agree (of outputs, only unless `verify` is set);
-/// where they do not, content does.
+/// Judges a record: by its fingerprint, its inputs, and what `find` says of each recorded output. Stamps of inputs decide
+/// where they agree; where they do not, content does. `hint` is where the last search for an input ended.
 pub fn judge<'a>(
-    world: World<'_>,
+    sources: SourceTree<'_>,
     fingerprint: &str,
     mut record: Record<'a>,
-    verify: bool,
-    hints: &mut Hints,
+    hint: &mut usize,
+    mut find: impl FnMut(&Output<'a>) -> Result<Stamp, Why>,
 ) -> Verdict<'a> {
     if record.fingerprint.is_empty() {
         return Verdict::Stale(Why::New);
@@ -83,57 +63,50 @@ pub fn judge<'a>(
     }
     let mut moved = false;
     for input in &mut record.inputs {
-        match unchanged(world, &input.path, input.seen, &mut hints.src) {
+        match unchanged(sources, &input.path, input.seen, hint) {
             Some(None) => {}
             Some(Some(seen)) => {
                 input.seen = seen;
                 moved = true;
             }
-            None => return Verdict::Stale(why(&input.path, Why::InputChanged)),
+            None => {
+                let why = RelPath::new(&*input.path).map_or(Why::New, Why::InputChanged);
+                return Verdict::Stale(why);
+            }
         }
     }
     for output in &mut record.outputs {
-        let Some(stamp) = world.out_tree.stamp_near(&output.path, &mut hints.out) else {
-            return Verdict::Stale(why(&output.path, Why::OutputMissing));
-        };
-        if stamp != output.stamp || verify {
-            if stamp.len != output.stamp.len || hash(world.out, &output.path) != Some(output.hash) {
-                return Verdict::Stale(why(&output.path, Why::OutputChanged));
+        match find(output) {
+            Ok(stamp) => {
+                moved |= output.stamp != stamp;
+                output.stamp = stamp;
             }
-            moved |= output.stamp != stamp;
-            output.stamp = stamp;
+            Err(why) => return Verdict::Stale(why),
         }
     }
     Verdict::Fresh(moved.then_some(record))
 }
 
-/// `Some(None)` when an input is plainly as it was, `Some(Some(_))` when only its stamp needs remembering anew,
+/// `Some(None)` when an input is unchanged by its stamp, `Some(Some(_))` when only its stamp has to be recorded again,
 /// `None` when it changed.
-fn unchanged(world: World<'_>, path: &str, seen: Seen, hint: &mut usize) -> Option<Option<Seen>> {
+fn unchanged(sources: SourceTree<'_>, path: &str, seen: Seen, hint: &mut usize) -> Option<Option<Seen>> {
     match seen {
-        Seen::Absent => world.src_tree.stamp(path).is_none().then_some(None),
-        Seen::Listing(old) => (listing(world.src_tree, &RelPath::new(path).ok()?) == old).then_some(None),
+        Seen::Absent => sources.tree.stamp(path).is_none().then_some(None),
+        Seen::Listing(old) => (listing(sources.tree, &RelPath::new(path).ok()?) == old).then_some(None),
         Seen::File { stamp: old, racy, hash: old_hash } => {
-            let stamp = world.src_tree.stamp_near(path, hint)?;
+            let stamp = sources.tree.stamp_near(path, hint)?;
             if stamp == old && !racy {
                 return Some(None);
             }
             if stamp.len != old.len {
                 return None;
             }
-            let now_ns = world.src.now_ns();
+            let now_ns = sources.fs.now_ns();
             let again = seen_file(stamp, now_ns, old_hash);
-            (hash(world.src, path)? == old_hash).then_some((again != seen).then_some(again))
+            let bytes = sources.fs.read(&RelPath::new(path).ok()?).ok()?;
+            (Hash::of(&bytes) == old_hash).then_some((again != seen).then_some(again))
         }
     }
-}
-
-fn hash(fs: &dyn Fs, path: &str) -> Option<Hash> {
-    fs.read(&RelPath::new(path).ok()?).ok().map(|bytes| Hash::of(&bytes))
-}
-
-fn why(path: &str, make: fn(RelPath) -> Why) -> Why {
-    RelPath::new(path).map_or(Why::New, make)
 }
 
 /// The lines in which two fingerprints differ, as one readable line: `texture.compress = true, was false`.

@@ -8,26 +8,25 @@
 mod action;
 mod dir;
 mod fetch;
+mod input_hashes;
 mod local;
-mod look;
 mod refused;
 mod seal;
 pub mod settings;
 mod signing;
-mod stored_result;
 mod sweep;
 mod upload_source;
 
-pub(crate) use action::LONGEST_RECORD;
-pub(crate) use look::Looks;
+pub(crate) use input_hashes::InputHashes;
 pub use signing::SigningKey;
-pub use stored_result::{Rejected, StoredResult};
 pub use sweep::{Stats, Swept};
 
-use crate::cook::Cook;
+use crate::artifact::{Artifact, Content, Metadata, PlacedArtifact};
+use crate::cache_entry::{CacheEntry, Rejected};
 use crate::record::Seen;
 use crate::remote::{Blob, Job, Lane, Policy, Remote, RemoteLimits, Tier, Uploads};
-use crate::share::{Made, WorkKey};
+use crate::shared_results::{SharedResult, WorkKey};
+use crate::sink::Sink;
 use crate::{Code, Diag, Hash, RelPath};
 use action::{Answer, SETS, Set, StoredOutput, answer_key, question, read_sets, work_key, write_sets};
 use fetch::{Origin, Prefetched, Sought};
@@ -97,7 +96,7 @@ struct Tally {
 pub(crate) struct Found {
     pub(crate) answer: Answer,
     pub(crate) seen: BTreeMap<RelPath, Seen>,
-    /// The bytes of each output, then what was kept.
+    /// The bytes of each artifact.
     pub(crate) files: Vec<File>,
     question: Hash,
     key: Hash,
@@ -118,9 +117,34 @@ struct Whole {
 }
 
 impl Found {
-    /// The result as the tool sees it.
-    pub(crate) fn stored(&mut self) -> StoredResult<'_> {
-        StoredResult { answer: &self.answer, inputs: &self.seen, files: &mut self.files }
+    /// The entry as the tool sees it.
+    ///
+    /// # Errors
+    /// If the metadata of an artifact is none.
+    pub(crate) fn entry<M: Metadata>(&mut self) -> Result<CacheEntry<'_, M>, Rejected> {
+        let artifact = |output: &StoredOutput| {
+            let metadata = M::decode(&output.metadata)
+                .ok_or_else(|| Rejected(format!("the metadata of {} is damaged", output.path)))?;
+            Ok(PlacedArtifact { name: output.path.clone(), hash: output.blob.hash, metadata })
+        };
+        let artifacts = self.answer.outputs.iter().map(artifact).collect::<Result<_, Rejected>>()?;
+        Ok(CacheEntry { artifacts, inputs: &self.seen, files: &mut self.files })
+    }
+
+    /// Copies the artifacts to a sink; all or none.
+    ///
+    /// # Errors
+    /// If one cannot be copied.
+    pub(crate) fn stage<M: Metadata>(&mut self, sink: &dyn Sink) -> io::Result<Vec<Artifact<M>>> {
+        let outputs = self.answer.outputs.iter().zip(&mut self.files);
+        let artifacts = outputs.map(|(output, file)| {
+            let metadata = M::decode(&output.metadata).ok_or(io::ErrorKind::InvalidData)?;
+            let staged = sink.stage_copy(output.blob, file)?;
+            // The work that it is the result of is not taken from a cache: another action would use it as that.
+            let content = Content { staged, blob: output.blob, work: None };
+            Ok(Artifact { name: output.path.clone(), metadata, content })
+        });
+        artifacts.collect()
     }
 }
 
@@ -223,11 +247,16 @@ impl Store {
     }
 
     /// The result of a cook, if one is there that saw what is there now.
-    pub(crate) fn find(&self, looks: &Looks<'_>, fingerprint: &str, source: &RelPath) -> Option<Found> {
+    pub(crate) fn find(
+        &self,
+        hashes: &InputHashes<'_>,
+        fingerprint: &str,
+        source: &RelPath,
+    ) -> Option<Found> {
         self.tally.asked.fetch_add(1, Relaxed);
-        let question = question(&self.build, fingerprint, source, looks.source(source).ok()?);
+        let question = question(&self.build, fingerprint, source, hashes.source(source).ok()?);
         let find = |set: &Set, new: bool| {
-            let see = |(path, ask): &(RelPath, _)| Some((path.clone(), looks.at(path, *ask).ok()?));
+            let see = |(path, ask): &(RelPath, _)| Some((path.clone(), hashes.at(path, *ask).ok()?));
             let seen: BTreeMap<RelPath, Seen> = set.0.iter().map(see).collect::<Option<_>>()?;
             let key = answer_key(question, pairs(&seen));
             let Whole { answer, files, far, brought } = self.answer(key)?;
@@ -271,54 +300,53 @@ impl Store {
         self.refused().reject(key, why);
     }
 
-    /// Remembers what a cook came to, unless something that it read has changed since.
-    pub(crate) fn remember(
+    /// Stores the result of an action, unless something that it read has changed since.
+    pub(crate) fn remember<M: Metadata>(
         &self,
-        looks: &Looks<'_>,
-        fingerprint: &str,
-        cook: &Cook<'_>,
-        payload: &[u8],
+        hashes: &InputHashes<'_>,
+        (fingerprint, source): (&str, &RelPath),
+        inputs: &BTreeMap<RelPath, Seen>,
+        artifacts: &[Artifact<M>],
+        warnings: &[Diag],
         took: Duration,
     ) {
-        if !pairs(&cook.seen).all(|(path, seen)| looks.is_still(path, seen)) {
+        if !pairs(inputs).all(|(path, seen)| hashes.is_still(path, seen)) {
             return;
         }
-        let source = cook.source();
-        let Ok(seen) = cook.seen.get(source).map_or_else(|| looks.source(source), |seen| Ok(Some(*seen)))
+        let Ok(seen) = inputs.get(source).map_or_else(|| hashes.source(source), |seen| Ok(Some(*seen)))
         else {
             return;
         };
         let question = question(&self.build, fingerprint, source, seen);
-        let outputs = cook
-            .emitted
-            .iter()
-            .map(|emitted| StoredOutput { path: emitted.path.clone(), blob: emitted.blob });
+        let stored = |artifact: &Artifact<M>| StoredOutput {
+            path: artifact.name.clone(),
+            metadata: artifact.metadata.encode(),
+            blob: artifact.content.blob,
+        };
         let answer = Answer {
-            outputs: outputs.collect(),
-            kept: cook.kept,
-            payload: payload.to_vec(),
-            warnings: cook.warnings.clone(),
+            outputs: artifacts.iter().map(stored).collect(),
+            warnings: warnings.to_vec(),
             took_ms: took.as_millis() as u64,
         };
-        let key = answer_key(question, pairs(&cook.seen));
-        // A cook is a pure function: another result under the same key is wrong, here and wherever it came from.
+        let key = answer_key(question, pairs(inputs));
+        // An action is a pure function: another result under the same key is wrong, here and wherever it came from.
         let old = self.local.record(key).and_then(|record| Answer::read(&self.seal, key, &record).ok());
         if old.is_some_and(|old| !old.is_same(&answer)) {
             self.refused().replace(key);
         }
         self.put(Kind::Record, key, &answer.write(&self.seal, key));
-        self.add_set(question, Set::of(pairs(&cook.seen)));
+        self.add_set(question, Set::of(pairs(inputs)));
         self.send(key, &answer);
         self.send_sets(question);
     }
 
     /// The result of shared work, if its bytes are such as `accept` says that they can be.
-    pub(crate) fn find_work(&self, key: WorkKey, accept: impl FnOnce(&[u8]) -> bool) -> Option<Made> {
+    pub(crate) fn find_work(&self, key: WorkKey, accept: impl FnOnce(&[u8]) -> bool) -> Option<SharedResult> {
         let key = work_key(&self.build, key);
         let Whole { answer, mut files, far, brought } = self.answer(key)?;
         let mut bytes = Vec::new();
         let read = files.pop().is_some_and(|mut file| file.read_to_end(&mut bytes).is_ok());
-        if !read || answer.kept.is_none() || !answer.outputs.is_empty() || !accept(&bytes) {
+        if !read || answer.outputs.len() != 1 || !accept(&bytes) {
             let why = "it is not the result of the work that it is stored for";
             self.drop_answer(key, &brought, Rejected(why.to_owned()));
             return None;
@@ -329,18 +357,17 @@ impl Store {
             true => self.put(Kind::Record, key, &answer.write(&self.seal, key)),
             false => self.send(key, &answer),
         }
-        Some(Made { bytes, warnings: answer.warnings })
+        Some(SharedResult { blob: answer.outputs[0].blob, bytes, warnings: answer.warnings })
     }
 
-    /// Remembers the result of shared work.
-    pub(crate) fn remember_work(&self, key: WorkKey, made: &Made, took: Duration) {
-        let blob = Blob::of(&made.bytes);
-        self.put_blob(blob, &made.bytes);
+    /// Stores the result of shared work.
+    pub(crate) fn remember_work(&self, key: WorkKey, made: &SharedResult, took: Duration) {
+        self.put_blob(made.blob, &made.bytes);
+        let path = RelPath::new("shared").expect("a plain name");
         let answer = Answer {
-            kept: Some(blob),
+            outputs: vec![StoredOutput { path, metadata: vec![], blob: made.blob }],
             warnings: made.warnings.clone(),
             took_ms: took.as_millis() as u64,
-            ..Answer::default()
         };
         let key = work_key(&self.build, key);
         self.put(Kind::Record, key, &answer.write(&self.seal, key));

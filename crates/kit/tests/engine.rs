@@ -2,7 +2,8 @@
 
 use kiln_kit::mem::{Mem, Op};
 use kiln_kit::{
-    Cache, Code, Cook, Diag, Done, Event, Events, Fs, Plan, RelPath, State, Task, Why, World, run,
+    Action, ActionContext, Artifact, Code, Diag, DirectorySink, Event, Events, Fs, Journal, Outcome, Plan,
+    RelPath, SourceTree, State, Why, run,
 };
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +21,9 @@ struct Reverse {
     fingerprint: String,
 }
 
-impl Task for Reverse {
+impl Action for Reverse {
+    type Metadata = ();
+
     fn source(&self) -> &RelPath {
         &self.source
     }
@@ -29,34 +32,37 @@ impl Task for Reverse {
         &self.fingerprint
     }
 
-    fn weight(&self, _: World<'_>) -> u64 {
+    fn weight(&self, _: SourceTree<'_>) -> u64 {
         1
     }
 
-    fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
-        let mut bytes = cx.read(&self.source)?;
+    fn run(&self, cx: &mut ActionContext<'_>) -> Result<Vec<Artifact<()>>, Diag> {
+        let mut bytes = cx.inputs.read(&self.source)?;
         let operand = RelPath::new(String::from_utf8_lossy(bytes.get(1..).unwrap_or_default()));
+        let mut artifacts = vec![];
         match bytes.first() {
-            Some(b'+') => bytes.extend(cx.read(&operand.unwrap())?),
-            Some(b'?') => bytes.extend(cx.read_opt(&operand.unwrap())?.unwrap_or_default()),
+            Some(b'+') => bytes.extend(cx.inputs.read(&operand.unwrap())?),
+            Some(b'?') => bytes.extend(cx.inputs.read_opt(&operand.unwrap())?.unwrap_or_default()),
             Some(b'!') => return Err(Diag::new(Code::Unreadable, "refused").at("1")),
             Some(b'*') => panic!("on purpose"),
             Some(b'~') => cx.warn(Diag::new(Code::LinkIgnored, "so it is")),
-            Some(b'2') => cx.emit(&RelPath::new(format!("{}.second", self.source)).unwrap(), b"2")?,
+            Some(b'2') => {
+                let second = RelPath::new(format!("{}.second", self.source)).unwrap();
+                artifacts.push(cx.artifact(&second, (), b"2")?);
+            }
             Some(b'/') => {
-                let names: Vec<_> = cx.list(&operand.unwrap())?.iter().map(|e| e.path.to_string()).collect();
+                let names = cx.inputs.list(&operand.unwrap())?;
+                let names: Vec<_> = names.iter().map(|e| e.path.to_string()).collect();
                 bytes.extend(names.join(",").bytes());
             }
-            Some(b'=') => {
-                cx.emit(&operand.unwrap(), b"shared")?;
-                return Ok(vec![]);
-            }
+            Some(b'=') => return Ok(vec![cx.artifact(&operand.unwrap(), (), b"shared")?]),
             _ => {}
         }
         bytes.extend(self.setting.bytes());
         bytes.reverse();
-        cx.emit(&RelPath::new(format!("{}.out", self.source)).unwrap(), &bytes)?;
-        Ok(bytes)
+        let output = RelPath::new(format!("{}.out", self.source)).unwrap();
+        artifacts.push(cx.artifact(&output, (), &bytes)?);
+        Ok(artifacts)
     }
 }
 
@@ -78,17 +84,18 @@ impl Project {
         project
     }
 
-    fn build(&self) -> Result<Vec<(String, Done)>, Diag> {
+    fn build(&self) -> Result<Vec<(String, Outcome<()>)>, Diag> {
         self.build_before(&())
     }
 
-    fn build_before(&self, events: &dyn Events) -> Result<Vec<(String, Done)>, Diag> {
+    fn build_before(&self, events: &dyn Events) -> Result<Vec<(String, Outcome<()>)>, Diag> {
         let name = RelPath::new(JOURNAL).unwrap();
-        let mut cache = Cache::open(&self.out, &name, &|| ()).unwrap();
+        let mut journal = Journal::open(&self.out, &name, &|| ()).unwrap();
         let (src_tree, out_tree) = (self.src.walk(None).unwrap(), self.out.walk(None).unwrap());
-        let world = World { src: &self.src, src_tree: &src_tree, out: &self.out, out_tree: &out_tree };
-        let sources = src_tree.files().filter(|(p, _)| p.parent().is_none());
-        let tasks: Vec<_> = sources
+        let sources = SourceTree { fs: &self.src, tree: &src_tree };
+        let sink = DirectorySink::new(&self.out, &out_tree);
+        let files = src_tree.files().filter(|(p, _)| p.parent().is_none());
+        let actions: Vec<_> = files
             .map(|(p, _)| {
                 let fingerprint = format!(
                     "reverse 1
@@ -100,18 +107,9 @@ setting={}",
             .collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let (force, verify) = (self.force, self.verify);
-        let plan = Plan {
-            pool: &pool,
-            force,
-            verify,
-            prune: true,
-            overwrite: false,
-            store: None,
-            limits: kiln_kit::Limits::default(),
-            events,
-        };
-        let done = run(world, &mut cache, &tasks, &[], plan)?;
-        Ok(tasks.into_iter().map(|t| t.source.to_string()).zip(done).collect())
+        let plan = Plan { force, verify, events, ..Plan::new(&pool) };
+        let done = run(sources, &sink, &mut journal, &actions, &[], plan)?;
+        Ok(actions.into_iter().map(|t| t.source.to_string()).zip(done).collect())
     }
 
     /// Builds and returns what was cooked and why (or how it failed), with everything that was read.
@@ -342,7 +340,7 @@ fn a_failed_source_keeps_its_old_output() {
 }
 
 #[test]
-fn warnings_and_payloads_are_replayed() {
+fn warnings_and_artifacts_are_replayed() {
     let p = Project::new(&[("a", "~hm")]);
     let first = p.build().unwrap();
     let again = p.build().unwrap();
@@ -350,7 +348,8 @@ fn warnings_and_payloads_are_replayed() {
     assert_eq!(again[0].1.state, State::Fresh);
     assert_eq!(first[0].1.warnings, again[0].1.warnings);
     assert_eq!(first[0].1.warnings[0].path.as_deref(), Some("a"));
-    assert_eq!(first[0].1.payload, again[0].1.payload);
+    assert_eq!(first[0].1.artifacts, again[0].1.artifacts);
+    assert_eq!(first[0].1.artifacts.len(), 1);
 }
 
 #[test]

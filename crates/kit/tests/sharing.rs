@@ -2,7 +2,10 @@
 
 use kiln_kit::Code;
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cache, Cook, Diag, Done, Fs, Made, Plan, RelPath, State, Task, WorkKey, World, run};
+use kiln_kit::{
+    Action, ActionContext, Artifact, Diag, DirectorySink, Fs, Journal, Outcome, Plan, RelPath, SharedResult,
+    SourceTree, State, WorkKey, run,
+};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const JOURNAL: &str = ".journal";
@@ -15,7 +18,9 @@ struct Reverse<'a> {
     done: &'a AtomicUsize,
 }
 
-impl Task for Reverse<'_> {
+impl Action for Reverse<'_> {
+    type Metadata = ();
+
     fn source(&self) -> &RelPath {
         &self.source
     }
@@ -24,29 +29,24 @@ impl Task for Reverse<'_> {
         "reverse 1"
     }
 
-    fn weight(&self, _: World<'_>) -> u64 {
+    fn weight(&self, _: SourceTree<'_>) -> u64 {
         1
     }
 
-    fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
-        let mut bytes = cx.read(&self.source)?;
+    fn run(&self, cx: &mut ActionContext<'_>) -> Result<Vec<Artifact<()>>, Diag> {
+        let mut bytes = cx.inputs.read(&self.source)?;
         let output = RelPath::new(format!("{}.out", self.source)).unwrap();
-        let warnings = cx.emit_shared(
-            &output,
-            WorkKey::of([&*bytes]),
-            |_| true,
-            || {
-                self.done.fetch_add(1, Ordering::Relaxed);
-                let odd = bytes.first() == Some(&b'~');
-                bytes.reverse();
-                Ok(Made {
-                    bytes,
-                    warnings: odd.then(|| Diag::new(Code::LinkIgnored, "so it is")).into_iter().collect(),
-                })
-            },
-        )?;
+        let key = WorkKey::of([&*bytes]);
+        let make = || {
+            self.done.fetch_add(1, Ordering::Relaxed);
+            let odd = bytes.first() == Some(&b'~');
+            bytes.reverse();
+            let warnings = odd.then(|| Diag::new(Code::LinkIgnored, "so it is")).into_iter().collect();
+            Ok(SharedResult::new(bytes, warnings))
+        };
+        let (artifact, warnings) = cx.shared_artifact(&output, (), key, |_| true, make)?;
         warnings.into_iter().for_each(|warning| cx.warn(warning));
-        Ok(vec![])
+        Ok(vec![artifact])
     }
 }
 
@@ -70,25 +70,17 @@ impl Project {
         self.out.tick(SECOND);
     }
 
-    fn build(&self, force: bool) -> Vec<Done> {
+    fn build(&self, force: bool) -> Vec<Outcome<()>> {
         let name = RelPath::new(JOURNAL).unwrap();
-        let mut cache = Cache::open(&self.out, &name, &|| ()).unwrap();
+        let mut journal = Journal::open(&self.out, &name, &|| ()).unwrap();
         let (src_tree, out_tree) = (self.src.walk(None).unwrap(), self.out.walk(None).unwrap());
-        let world = World { src: &self.src, src_tree: &src_tree, out: &self.out, out_tree: &out_tree };
-        let tasks: Vec<_> =
+        let sources = SourceTree { fs: &self.src, tree: &src_tree };
+        let sink = DirectorySink::new(&self.out, &out_tree);
+        let actions: Vec<_> =
             src_tree.files().map(|(path, _)| Reverse { source: path.clone(), done: &self.done }).collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
-        let plan = Plan {
-            pool: &pool,
-            force,
-            verify: true,
-            prune: true,
-            overwrite: false,
-            store: None,
-            limits: kiln_kit::Limits::default(),
-            events: &(),
-        };
-        run(world, &mut cache, &tasks, &[], plan).unwrap()
+        let plan = Plan { force, verify: true, ..Plan::new(&pool) };
+        run(sources, &sink, &mut journal, &actions, &[], plan).unwrap()
     }
 
     /// Builds; asserts how many sources are cooked, how often the work is done for them, and that every output is
@@ -187,7 +179,8 @@ fn damaged_results_are_not_used() {
 #[test]
 fn everyone_hears_what_there_is_to_say() {
     let p = Project::new(&[("a", "~x"), ("b", "~x")]);
-    let codes = |done: &[Done]| -> Vec<usize> { done.iter().map(|done| done.warnings.len()).collect() };
+    let codes =
+        |done: &[Outcome<()>]| -> Vec<usize> { done.iter().map(|done| done.warnings.len()).collect() };
     assert_eq!(codes(&p.build(false)), [1, 1]);
     assert_eq!(p.done.load(Ordering::Relaxed), 1);
     // Later runs could not say it, so they do the work again.

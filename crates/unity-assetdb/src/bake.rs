@@ -23,10 +23,11 @@ use crate::state::blocks::Damage;
 use crate::state::{EntryRec, NoState, STRICT_NAMES, Section, State, SubRec};
 use crate::store::{LOCK, TEMPORARY, cache_path, db_path};
 use folder::{Asset, Folder, stem};
+use kiln_kit::lock::{LockMode, open_locked};
 use kiln_kit::{Diag, Severity};
 use link::{Linked, Refused, Sum};
 use scan::{Old, Scanned};
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -163,18 +164,12 @@ impl Bake<'_> {
     /// Keeps other bakes of this output out until it is dropped.
     fn lock(&self) -> Result<File, BakeError> {
         let path = self.options.out_dir.join(LOCK);
-        let file = open_lock(&path).map_err(|e| at(&path, e))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                if let Some(wait) = &self.extra.on_wait {
-                    wait();
-                }
-                file.lock().map_err(|e| at(&path, e))?;
+        let waiting = || {
+            if let Some(wait) = &self.extra.on_wait {
+                wait();
             }
-            Err(TryLockError::Error(error)) => return Err(at(&path, error)),
-        }
-        Ok(file)
+        };
+        open_locked(&path, LockMode::Exclusive, &waiting).map_err(|e| at(&path, e))
     }
 
     /// The state of the last bake, if there is one that can be used. One that cannot is said to be so, and made anew.
@@ -321,14 +316,6 @@ fn in_memory(scanned: Vec<Scanned>, old: Option<&Old<'_>>) -> Result<Vec<Folder>
 /// The system refused something that was to be done with a path.
 fn at(path: &Path, error: io::Error) -> BakeError {
     io::Error::new(error.kind(), format!("{}: {error}", path.display())).into()
-}
-
-/// Opens the lock, making it first. Anything but a regular file is refused: on a pipe one would wait without end.
-fn open_lock(path: &Path) -> io::Result<File> {
-    if fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file()) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    File::options().create(true).truncate(false).write(true).open(path)
 }
 
 fn sanitized_line(hint: &str, sub: bool, before: &str, after: &str) -> String {

@@ -284,7 +284,7 @@ mod tests {
         let mut seen = Vec::new();
         overlay.apply(&mut settings, |key| seen.push(key));
         assert_eq!(seen, [mips]);
-        assert_eq!(settings.texture.mips, Mips::Levels(3));
+        assert_eq!(settings.texture.mips, Mips::Count(3));
         assert!(!settings.texture.compress);
     }
 }

@@ -13,6 +13,7 @@ use kiln_config::confine::{inside, real};
 use kiln_config::file::unsafe_reason;
 use kiln_config::nodes::Text;
 use kiln_config::yaml::{At, excerpt};
+use kiln_kit::publish::{Durability, publish};
 use kiln_kit::remote::Policy;
 use kiln_kit::store::settings::{CacheDir, CachePolicy};
 use kiln_kit::{Code, Diag, Hash};
@@ -276,11 +277,10 @@ fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = dir.join(format!(".{FILE_NAME}-{}.tmp", std::process::id()));
     // Left by a process that was killed and had the same number; never followed if it is a link.
     let _ = std::fs::remove_file(&temporary);
-    let written = options.write(true).create_new(true).open(&temporary).and_then(|mut open| {
+    let placed = options.write(true).create_new(true).open(&temporary).and_then(|mut open| {
         open.write_all(bytes)?;
-        open.sync_all()
+        publish(&open, Durability::Durable, || std::fs::rename(&temporary, file))
     });
-    let placed = written.and_then(|()| std::fs::rename(&temporary, file));
     if placed.is_err() {
         let _ = std::fs::remove_file(&temporary);
     }

@@ -5,7 +5,9 @@
 
 mod numbers;
 
-pub use self::numbers::{Bounded, CutOff, Index, Lambda, Lods, Mips, Pixels, Share};
+pub use self::numbers::{Bounded, CutOff, Index, Lambda, Lods, Pixels, Share};
+pub use kiln_shader::Target;
+pub use kiln_texture::{BlockFormat, LutDepth, Mips, Quality};
 
 use std::collections::BTreeMap;
 
@@ -124,13 +126,9 @@ impl Value for Defines {
     }
 }
 
-/// Settings that are one word of a few.
+/// The words of settings that are one of a few.
 macro_rules! words {
-    ($( #[doc = $doc:literal] $Name:ident { $( #[doc = $word_doc:literal] $Word:ident = $text:literal, )+ } )+) => { $(
-        #[doc = $doc]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $Name { $( #[doc = $word_doc] $Word, )+ }
-
+    ($( $Name:ident { $( $Word:ident = $text:literal, )+ } )+) => { $(
         impl Value for $Name {
             fn read(scalar: &Scalar) -> Option<$Name> {
                 match scalar.text.as_str() {
@@ -150,23 +148,32 @@ macro_rules! words {
     )+ };
 }
 
+// Those that the library which obeys them has a type for.
 words! {
-    /// Which blocks a compressed texture has.
-    BlockFormat {
-        /// For every GPU: transcoded when it is loaded.
-        Uastc = "uastc",
-        /// For desktops: used as it is.
-        Bc7 = "bc7",
+    BlockFormat { Uastc = "uastc", Bc7 = "bc7", }
+    Quality { Fast = "fast", Default = "default", High = "high", }
+    LutDepth { Unorm8 = "unorm8", Float16 = "float16", }
+    Target {
+        Vulkan1_0 = "vulkan1.0",
+        Vulkan1_1 = "vulkan1.1",
+        Vulkan1_2 = "vulkan1.2",
+        Vulkan1_3 = "vulkan1.3",
     }
-    /// How long the block encoder searches.
-    Quality {
-        /// For quick iteration.
-        Fast = "fast",
-        /// For every day.
-        Default = "default",
-        /// For the build that ships.
-        High = "high",
-    }
+}
+
+/// Those that only recipes know.
+macro_rules! own_words {
+    ($( #[doc = $doc:literal] $Name:ident { $( #[doc = $word_doc:literal] $Word:ident = $text:literal, )+ } )+) => {
+        $(
+            #[doc = $doc]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub enum $Name { $( #[doc = $word_doc] $Word, )+ }
+        )+
+        words! { $( $Name { $( $Word = $text, )+ } )+ }
+    };
+}
+
+own_words! {
     /// What packs the levels of a texture.
     Supercompress {
         /// Zstandard.
@@ -197,17 +204,6 @@ words! {
         /// As many keys as it takes for straight lines to follow the curve.
         Resample = "resample",
     }
-    /// What a shader has to run on.
-    Target {
-        /// SPIR-V 1.0.
-        Vulkan1_0 = "vulkan1.0",
-        /// SPIR-V 1.3.
-        Vulkan1_1 = "vulkan1.1",
-        /// SPIR-V 1.5.
-        Vulkan1_2 = "vulkan1.2",
-        /// SPIR-V 1.6.
-        Vulkan1_3 = "vulkan1.3",
-    }
     /// What is made of a compiled shader.
     Optimize {
         /// What the compiler wrote.
@@ -223,13 +219,6 @@ words! {
         Sdf = "sdf",
         /// Three distances, to sharpen corners with.
         Msdf = "msdf",
-    }
-    /// What a texel of a LUT is made of.
-    LutDepth {
-        /// Four bytes.
-        Unorm8 = "unorm8",
-        /// Four half floats, which do not band.
-        Float16 = "float16",
     }
 }
 
@@ -323,12 +312,5 @@ mod tests {
         assert_eq!(bool::read(&quoted("true")), None);
         assert_eq!(Pixels::read(&quoted("64")), None);
         assert_eq!(Lambda::read(&quoted("1")), None);
-    }
-
-    #[test]
-    fn mips_never_exceed_the_chain() {
-        assert_eq!(Mips::Full.of(11), 11);
-        assert_eq!(Mips::Levels(3).of(11), 3);
-        assert_eq!(Mips::Levels(12).of(4), 4);
     }
 }

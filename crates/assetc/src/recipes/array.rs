@@ -3,16 +3,15 @@
 //! The marker before `.array` says what the texels are, as it does for single images: `rock.n.array/` holds
 //! normal maps.
 
-use super::mesh::materials::colorspace;
-use super::texture::texture_settings;
-use super::{folder, ktx};
+use super::folder;
+use super::ktx::{self, colorspace, texture_settings};
+use crate::artifact::FileArtifact;
 use crate::config::Settings;
-use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
 use kiln_format::hman::Colorspace;
 use kiln_import::faces;
-use kiln_kit::{Cook, Diag, RelPath, World};
+use kiln_kit::{ActionContext, Diag, RelPath, SourceTree};
 use kiln_texture::Mode;
 
 /// A folder of layers of one mode.
@@ -47,17 +46,21 @@ impl Recipe for Array {
         Some(colorspace(self.0))
     }
 
-    fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
-        folder::weight(source, false, settings, world)
+    fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
+        folder::weight(source, false, settings, sources)
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
+    fn run(
+        &self,
+        cx: &mut ActionContext<'_>,
+        settings: &Settings,
+        _: &Tools,
+    ) -> Result<Vec<FileArtifact>, Diag> {
         let layers = folder::read(cx, false, settings, faces::layers)?;
         faces::layer_size(&folder::sizes(&layers))?;
         let images = layers.into_iter().map(|(_, image)| image).collect();
-        let wanted = kiln_texture::Settings { deadline: cx.deadline(), ..texture_settings(settings) };
+        let wanted = kiln_texture::Settings { deadline: cx.inputs.deadline(), ..texture_settings(settings) };
         let encoded = kiln_texture::encode_array(images, self.0, &wanted);
-        ktx::emit(cx, self.output(cx.source()), encoded)?;
-        Ok(vec![])
+        Ok(vec![ktx::artifact(cx, self.output(cx.source()), encoded)?])
     }
 }

@@ -1,15 +1,15 @@
 //! `*.env/`: six square faces to one `.env.ktx2`.
 
-use super::texture::texture_settings;
-use super::{folder, ktx};
+use super::folder;
+use super::ktx::{self, texture_settings};
+use crate::artifact::FileArtifact;
 use crate::config::Settings;
-use crate::link::Row;
 use crate::recipe::{Recipe, Suffix};
 use crate::tools::Tools;
 use kiln_format::hman::Colorspace;
 use kiln_import::faces;
 use kiln_ir::Image;
-use kiln_kit::{Code, Cook, Diag, RelPath, World};
+use kiln_kit::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_texture::Mode;
 
 /// A folder of six faces.
@@ -40,19 +40,23 @@ impl Recipe for Cubemap {
         Some(Colorspace::Srgb)
     }
 
-    fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
-        folder::weight(source, true, settings, world)
+    fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
+        folder::weight(source, true, settings, sources)
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
+    fn run(
+        &self,
+        cx: &mut ActionContext<'_>,
+        settings: &Settings,
+        _: &Tools,
+    ) -> Result<Vec<FileArtifact>, Diag> {
         let faces = folder::read(cx, true, settings, faces::cube_faces)?;
         faces::cube_side(&folder::sizes(&faces))?;
         let images: Vec<Image> = faces.into_iter().map(|(_, image)| image).collect();
         let images =
             images.try_into().map_err(|_| Diag::new(Code::CubemapFaceMissing, "a cubemap has six faces"))?;
-        let wanted = kiln_texture::Settings { deadline: cx.deadline(), ..texture_settings(settings) };
+        let wanted = kiln_texture::Settings { deadline: cx.inputs.deadline(), ..texture_settings(settings) };
         let encoded = kiln_texture::encode_cube(images, Mode::Color, &wanted);
-        ktx::emit(cx, self.output(cx.source()), encoded)?;
-        Ok(vec![])
+        Ok(vec![ktx::artifact(cx, self.output(cx.source()), encoded)?])
     }
 }

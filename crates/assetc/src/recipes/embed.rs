@@ -1,10 +1,12 @@
 //! Files that `embed:` names: copied as they are, to the same path, into the tree and into the pack.
 
+use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::Settings;
-use crate::link::{MANIFEST, Row};
+use crate::link::MANIFEST;
 use crate::recipe::{Recipe, Suffix};
+use crate::stored;
 use crate::tools::Tools;
-use kiln_kit::{Code, Cook, Diag, RelPath, World};
+use kiln_kit::{ActionContext, Code, Diag, RelPath, SourceTree};
 
 /// A file that is not compiled.
 pub(crate) struct Embed;
@@ -35,18 +37,21 @@ impl Recipe for Embed {
         true
     }
 
-    fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {
-        world.src_tree.stamp(source.as_str()).map_or(0, |stamp| stamp.len)
+    fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
+        sources.len(source)
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, _: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>, _: &Settings, _: &Tools) -> Result<Vec<FileArtifact>, Diag> {
         let source = cx.source();
         if source.as_str().eq_ignore_ascii_case(MANIFEST) {
             return Err(Diag::new(Code::EmbedReserved, "the build writes a file of this name itself")
                 .hint("rename it, or leave it out of `embed`"));
         }
-        let bytes = cx.read(source)?;
-        cx.emit(source, &bytes)?;
-        Ok(vec![])
+        let bytes = cx.inputs.read(source)?;
+        let metadata = match stored::colorspace(source, &bytes) {
+            Some(colorspace) => FileMetadata::texture(source, colorspace),
+            None => FileMetadata::of(source),
+        };
+        Ok(vec![cx.artifact(source, metadata, &bytes)?])
     }
 }

@@ -1,14 +1,14 @@
 //! `*.ttf`, `*.otf`: a font to a `.hfont` and, beside it, the atlas of its glyphs, a `.ktx2`.
 
 use super::ktx;
+use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{self, Settings};
-use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
-use kiln_format::hman::{Colorspace, Kind};
+use kiln_format::hman::Colorspace;
 use kiln_format::{hfont, refs};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Code, Cook, Diag, RelPath, World};
+use kiln_kit::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_texture::{Mips, Mode};
 
 /// A font.
@@ -47,14 +47,19 @@ impl Recipe for Font {
         Some(Colorspace::Linear)
     }
 
-    fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
+    fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
         // A glyph takes about a square em of the atlas, and a file some hundred bytes; few fonts are compiled whole.
-        let file = world.src_tree.stamp(source.as_str()).map_or(0, |stamp| stamp.len);
+        let file = sources.len(source);
         let cell = u64::from(settings.font.size.get() + 2 * settings.font.spread.get());
         file * 2 + (file / 100).min(1000) * cell * cell * 4
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
+    fn run(
+        &self,
+        cx: &mut ActionContext<'_>,
+        settings: &Settings,
+        _: &Tools,
+    ) -> Result<Vec<FileArtifact>, Diag> {
         let source = cx.source();
         let (Some(output), Some(atlas)) = (self.output(source), beside(source, "ktx2")) else {
             return Err(ktx::nameless());
@@ -65,24 +70,22 @@ impl Recipe for Font {
             multi_channel: settings.font.field == config::Field::Msdf,
             charset: settings.font.charset.0.clone(),
         };
-        let font = kiln_font::compile(&cx.read(source)?, &settings)?;
-        let row = Row {
-            hash: refs::hash_runtime_path(atlas.as_str()),
-            kind: Kind::Texture,
-            colorspace: Colorspace::Linear,
-            path: atlas.clone(),
-        };
-        cx.emit(&output, &write(&font, row.hash, settings.multi_channel)?)?;
+        let font = kiln_font::compile(&cx.inputs.read(source)?, &settings)?;
+        let hash = refs::hash_runtime_path(atlas.as_str());
+        let bytes = write(&font, hash, settings.multi_channel)?;
+        let table = cx.artifact(&output, FileMetadata::of(&output), &bytes)?;
         let kiln_font::Atlas { width, height, rgba } = font.atlas;
         let picture = Image::new(width, height, Texels::Rgba8(rgba))
             .ok_or_else(|| Diag::new(Code::Font, "the texels do not fill the atlas"))?;
         // Distances are exact or they are nothing; smaller levels would mix glyphs with their neighbours.
         let raw = kiln_texture::Settings { compress: false, mips: Mips::Count(1), ..Default::default() };
-        ktx::emit(cx, Some(atlas), kiln_texture::encode_2d(picture, Mode::LinearColor, &raw))?;
+        let encoded = kiln_texture::encode_2d(picture, Mode::LinearColor, &raw);
+        let mut atlas = ktx::artifact(cx, Some(atlas), encoded)?;
+        atlas.metadata = atlas.metadata.listed();
         for warning in font.warnings {
             cx.warn(warning);
         }
-        Ok(vec![row])
+        Ok(vec![table, atlas])
     }
 }
 

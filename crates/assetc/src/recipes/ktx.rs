@@ -1,12 +1,14 @@
-//! From a picture, or from encoded levels, to a `.ktx2` in the output.
+//! From an image, or from encoded levels, to a `.ktx2`.
 
-use super::mesh::materials::colorspace;
-use super::texture::{mode_name, texture_settings};
-use crate::config::Settings;
+use crate::artifact::{FileArtifact, FileMetadata};
+use crate::config::{self, Settings};
+use crate::recipe::suffix;
 use crate::stored::is_texture;
+use kiln_format::hman::Colorspace;
 use kiln_format::ktx2::{self, Channels, Desc, Shape, Supercompression, Transfer};
 use kiln_import::image::{self, Header};
-use kiln_kit::{Code, Cook, Diag, Limits, Made, RelPath, WorkKey};
+use kiln_ir::ImageSource;
+use kiln_kit::{ActionContext, Code, Diag, Hash, Limits, RelPath, SharedResult, SourceTree, WorkKey};
 use kiln_texture::{Encoded, Mode, Payload, Sources};
 
 /// The version of everything between pixels and bytes: raised when a texture comes out differently.
@@ -15,37 +17,62 @@ pub(crate) const VERSION: u32 = 2;
 /// What `KTXwriter` says. Without a version of the program: that alone must not change the bytes.
 const WRITER: &str = "Kiln assetc";
 
-/// A picture as a source has it: a file of its own, or a part of a model.
-pub(crate) struct Picture<'a> {
-    /// Encoded as PNG, JPEG or the like.
-    pub(crate) bytes: &'a [u8],
+/// How much of a file is looked at to learn its dimensions.
+pub(crate) const HEAD: usize = 64 << 10;
+
+/// An image as a source has it, encoded as PNG, JPEG or the like: a file of its own, or a part of a model.
+pub(crate) struct EncodedImage<'a> {
+    bytes: &'a [u8],
+    hash: Hash,
     /// What it says it is, as a file extension; empty when it does not say.
-    pub(crate) extension: &'a str,
+    extension: &'a str,
 }
 
-/// Emits the texture of a picture, and returns what there is to say about it, without a path. Wherever the same
-/// picture occurs with the same mode and settings, it is encoded once.
-pub(crate) fn emit_picture(
-    cx: &mut Cook<'_>,
+impl<'a> EncodedImage<'a> {
+    /// An image file that was read, and hashed by that.
+    pub(crate) fn file(cx: &ActionContext<'_>, path: &'a RelPath, bytes: &'a [u8]) -> EncodedImage<'a> {
+        let hash = cx.inputs.hash(path).unwrap_or_else(|| Hash::of(bytes));
+        EncodedImage { bytes, hash, extension: suffix(path).map_or("", |s| s.ext) }
+    }
+
+    /// An image of a model.
+    pub(crate) fn of_model(cx: &ActionContext<'_>, image: &'a ImageSource) -> EncodedImage<'a> {
+        let file = RelPath::new(image.path.as_str()).ok();
+        let hash = file.and_then(|file| cx.inputs.hash(&file)).unwrap_or_else(|| Hash::of(&image.bytes));
+        EncodedImage { bytes: &image.bytes, hash, extension: &image.extension }
+    }
+}
+
+/// Makes the texture of an image; returns it with the warnings about the image, without a path. Wherever the same image
+/// occurs with the same mode and settings, it is encoded once.
+pub(crate) fn image_artifact(
+    cx: &ActionContext<'_>,
     output: &RelPath,
-    picture: Picture<'_>,
+    image: EncodedImage<'_>,
     mode: Mode,
     settings: &Settings,
-) -> Result<Vec<Diag>, Diag> {
-    let extension = picture.extension.to_ascii_lowercase();
+) -> Result<(FileArtifact, Vec<Diag>), Diag> {
+    let EncodedImage { bytes, hash, extension } = image;
+    let extension = extension.to_ascii_lowercase();
     let wanted = settings.canonical(&["texture"]);
-    let fields =
-        [&VERSION.to_le_bytes(), mode_name(mode).as_bytes(), wanted.as_bytes(), extension.as_bytes()];
-    let key = WorkKey::of(fields.into_iter().chain([picture.bytes]));
-    let (limits, admission) = (*cx.limits(), cx.admission());
-    let wanted = kiln_texture::Settings { deadline: cx.deadline(), ..texture_settings(settings) };
+    let fields: [&[u8]; 5] = [
+        &VERSION.to_le_bytes(),
+        mode_name(mode).as_bytes(),
+        wanted.as_bytes(),
+        extension.as_bytes(),
+        &hash.0,
+    ];
+    let (limits, admission) = (*cx.inputs.limits(), cx.inputs.admission());
+    let wanted = kiln_texture::Settings { deadline: cx.inputs.deadline(), ..texture_settings(settings) };
+    let metadata = FileMetadata::texture(output, colorspace(mode));
     let accept = |bytes: &[u8]| is_texture(bytes, colorspace(mode));
-    cx.emit_shared(output, key, accept, || {
-        let needed = needed(picture.bytes, &extension, &limits, |image| memory_of(image, 1, false, &wanted))?;
+    cx.shared_artifact(output, metadata, WorkKey::of(fields), accept, || {
+        let needed = needed(bytes, &extension, &limits, |image| memory_of(image, 1, false, &wanted))?;
         let _reserved = admission.reserve(needed);
-        let imported = image::import(picture.bytes, &extension, &limits)?;
+        let imported = image::import(bytes, &extension, &limits)?;
         let encoded = kiln_texture::encode_2d(imported.value, mode, &wanted);
-        Ok(Made { bytes: lay_out(encoded, &limits)?, warnings: imported.warnings })
+        let encoded = encoded.map_err(|error| failed(error, &limits))?;
+        Ok(SharedResult::new(lay_out(&encoded)?, imported.warnings))
     })
 }
 
@@ -75,15 +102,16 @@ pub(crate) fn memory_of(image: Header, count: u32, cube: bool, settings: &kiln_t
     kiln_texture::working_set(&Sources { width, height, channel_bytes, count, cube }, settings)
 }
 
-/// Lays a texture out and emits it.
-pub(crate) fn emit(
-    cx: &mut Cook<'_>,
+/// Makes a texture of encoded levels.
+pub(crate) fn artifact(
+    cx: &ActionContext<'_>,
     output: Option<RelPath>,
     encoded: Result<Encoded, kiln_texture::Error>,
-) -> Result<(), Diag> {
+) -> Result<FileArtifact, Diag> {
     let output = output.ok_or_else(nameless)?;
-    let bytes = lay_out(encoded, cx.limits())?;
-    cx.emit(&output, &bytes)
+    let encoded = encoded.map_err(|error| failed(error, cx.inputs.limits()))?;
+    let colorspace = if encoded.srgb { Colorspace::Srgb } else { Colorspace::Linear };
+    cx.artifact(&output, FileMetadata::texture(&output, colorspace), &lay_out(&encoded)?)
 }
 
 /// What is wrong with a source whose output would have no name.
@@ -101,10 +129,9 @@ pub(crate) fn failed(error: kiln_texture::Error, limits: &Limits) -> Diag {
     }
 }
 
-fn lay_out(encoded: Result<Encoded, kiln_texture::Error>, limits: &Limits) -> Result<Vec<u8>, Diag> {
-    let encoded = encoded.map_err(|error| failed(error, limits))?;
+fn lay_out(encoded: &Encoded) -> Result<Vec<u8>, Diag> {
     let levels: Vec<&[u8]> = encoded.levels.iter().map(|level| level.bytes.as_slice()).collect();
-    ktx2::write(&desc(&encoded), &levels).map_err(|error| Diag::new(Code::Texture, error.to_string()))
+    ktx2::write(&desc(encoded), &levels).map_err(|error| Diag::new(Code::Texture, error.to_string()))
 }
 
 fn desc(encoded: &Encoded) -> Desc<'static> {
@@ -128,5 +155,64 @@ fn desc(encoded: &Encoded) -> Desc<'static> {
         writer: WRITER,
         // Faces of a cubemap have their own convention, and a lookup table has no up.
         oriented: encoded.depth == 0 && encoded.faces == 1,
+    }
+}
+
+/// How the texels of a mode are read.
+pub(crate) fn colorspace(mode: Mode) -> Colorspace {
+    if mode == Mode::Color { Colorspace::Srgb } else { Colorspace::Linear }
+}
+
+/// What a mode is called in cache keys and listings.
+pub(crate) fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Color => "color",
+        Mode::LinearColor => "linear",
+        Mode::Normal => "normal",
+        Mode::Grayscale => "grayscale",
+    }
+}
+
+/// Returns whether a mode is called like this.
+pub(crate) fn is_mode_name(name: &str) -> bool {
+    let modes = [Mode::Color, Mode::LinearColor, Mode::Normal, Mode::Grayscale];
+    modes.into_iter().any(|mode| mode_name(mode) == name)
+}
+
+/// The memory it takes to cook these images together, by what their headers state.
+pub(crate) fn weigh(paths: &[&RelPath], cube: bool, settings: &Settings, sources: SourceTree<'_>) -> u64 {
+    let header = |path: &&RelPath| {
+        let extension = suffix(path).map_or("", |s| s.ext);
+        sources.fs.peek(path, HEAD).ok().and_then(|head| image::probe(&head, extension))
+    };
+    let larger = |a: Header, b: Header| Header {
+        width: a.width.max(b.width),
+        height: a.height.max(b.height),
+        channel_bytes: a.channel_bytes.max(b.channel_bytes),
+    };
+    let files: u64 = paths.iter().filter_map(|path| sources.tree.stamp(path.as_str())).map(|s| s.len).sum();
+    // A header may claim any size; one that is beyond the limits is refused when it is read.
+    let images = paths
+        .iter()
+        .filter_map(header)
+        .reduce(larger)
+        .map_or(0, |largest| memory_of(largest, paths.len() as u32, cube, &texture_settings(settings)));
+    files.saturating_add(images)
+}
+
+/// The settings of the file as the texture crate takes them.
+pub(crate) fn texture_settings(settings: &Settings) -> kiln_texture::Settings {
+    let texture = &settings.texture;
+    kiln_texture::Settings {
+        compress: texture.compress,
+        format: texture.format,
+        mips: texture.mips,
+        max_size: texture.max_size.map(config::Pixels::get),
+        quality: texture.quality,
+        rdo: Some(texture.rdo.get()).filter(|lambda| *lambda > 0.0),
+        // Raw texels are always packed: that is what makes the pixel-exact path bearable.
+        zstd: !texture.compress || texture.supercompress == config::Supercompress::Zstd,
+        alpha_coverage: texture.alpha_coverage.map(config::CutOff::get),
+        deadline: None,
     }
 }

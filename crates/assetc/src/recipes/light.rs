@@ -1,16 +1,15 @@
 //! Light: `*.hdr` and `*.exr` to a `.ktx2` of half floats; `*.env.hdr` and `*.env.exr`, pictures of all directions, to a
 //! cubemap `.env.ktx2`, and if it is wanted to `.irr.ktx2`, the light that falls on matt surfaces.
 
-use super::ktx;
-use super::texture::{HEAD, texture_settings};
+use super::ktx::{self, HEAD, texture_settings};
+use crate::artifact::FileArtifact;
 use crate::config::{self, Settings, Supercompress};
-use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
 use kiln_format::hman::Colorspace;
 use kiln_import::light::{self, LIGHT_EXTENSIONS};
 use kiln_ir::LightMap;
-use kiln_kit::{Code, Cook, Diag, RelPath, World};
+use kiln_kit::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_texture::EnvironmentSettings;
 
 /// A picture of light.
@@ -47,18 +46,22 @@ impl Recipe for Light {
         Some(Colorspace::Linear)
     }
 
-    fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {
-        let header = world.src.peek(source, HEAD).ok().and_then(|head| light::probe(&head));
-        file_len(source, world).saturating_add(header.map_or(0, memory_of))
+    fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
+        let header = sources.fs.peek(source, HEAD).ok().and_then(|head| light::probe(&head));
+        sources.len(source).saturating_add(header.map_or(0, memory_of))
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
+    fn run(
+        &self,
+        cx: &mut ActionContext<'_>,
+        settings: &Settings,
+        _: &Tools,
+    ) -> Result<Vec<FileArtifact>, Diag> {
         let map = read(cx, memory_of)?;
         let kiln_texture::Settings { mips, max_size, .. } = texture_settings(settings);
         let zstd = settings.texture.supercompress == Supercompress::Zstd;
-        let encoded = kiln_texture::encode_light(map, mips, max_size, zstd, cx.deadline());
-        ktx::emit(cx, self.output(cx.source()), encoded)?;
-        Ok(vec![])
+        let encoded = kiln_texture::encode_light(map, mips, max_size, zstd, cx.inputs.deadline());
+        Ok(vec![ktx::artifact(cx, self.output(cx.source()), encoded)?])
     }
 }
 
@@ -91,12 +94,17 @@ impl Recipe for Environment {
         Some(Colorspace::Linear)
     }
 
-    fn weight(&self, source: &RelPath, settings: &Settings, world: World<'_>) -> u64 {
-        let header = world.src.peek(source, HEAD).ok().and_then(|head| light::probe(&head));
-        file_len(source, world).saturating_add(header.map_or(0, |size| environment_memory(size, settings)))
+    fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
+        let header = sources.fs.peek(source, HEAD).ok().and_then(|head| light::probe(&head));
+        sources.len(source).saturating_add(header.map_or(0, |size| environment_memory(size, settings)))
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
+    fn run(
+        &self,
+        cx: &mut ActionContext<'_>,
+        settings: &Settings,
+        _: &Tools,
+    ) -> Result<Vec<FileArtifact>, Diag> {
         let source = cx.source();
         let map = read(cx, |size| environment_memory(size, settings))?;
         let (width, height) = (map.width(), map.height());
@@ -118,15 +126,15 @@ impl Recipe for Environment {
                 mips,
                 max_size,
                 zstd,
-                deadline: cx.deadline(),
+                deadline: cx.inputs.deadline(),
             },
         )
-        .map_err(|error| ktx::failed(error, cx.limits()))?;
-        ktx::emit(cx, self.output(source), Ok(cube))?;
+        .map_err(|error| ktx::failed(error, cx.inputs.limits()))?;
+        let mut artifacts = vec![ktx::artifact(cx, self.output(source), Ok(cube))?];
         if let Some(matt) = matt {
-            ktx::emit(cx, irradiance(source), Ok(matt))?;
+            artifacts.push(ktx::artifact(cx, irradiance(source), Ok(matt))?);
         }
-        Ok(vec![])
+        Ok(artifacts)
     }
 }
 
@@ -143,19 +151,15 @@ fn name_of(stem: &str) -> Option<&str> {
     (named && marker.eq_ignore_ascii_case(MARKER)).then_some(before)
 }
 
-fn read(cx: &mut Cook<'_>, memory: impl Fn((u32, u32)) -> u64) -> Result<LightMap, Diag> {
-    let bytes = cx.read(cx.source())?;
-    let fits = |size: &(u32, u32)| cx.limits().check_pixels(size.0, size.1).is_ok();
+fn read(cx: &mut ActionContext<'_>, memory: impl Fn((u32, u32)) -> u64) -> Result<LightMap, Diag> {
+    let bytes = cx.inputs.read(cx.source())?;
+    let fits = |size: &(u32, u32)| cx.inputs.limits().check_pixels(size.0, size.1).is_ok();
     if let Some(size) = light::probe(&bytes).filter(fits) {
-        cx.limits().check_memory(memory(size), "the texels in floats and their levels")?;
+        cx.inputs.limits().check_memory(memory(size), "the texels in floats and their levels")?;
     }
-    let imported = light::import(&bytes, cx.limits())?;
+    let imported = light::import(&bytes, cx.inputs.limits())?;
     imported.warnings.into_iter().for_each(|warning| cx.warn(warning));
     Ok(imported.value)
-}
-
-fn file_len(source: &RelPath, world: World<'_>) -> u64 {
-    world.src_tree.stamp(source.as_str()).map_or(0, |stamp| stamp.len)
 }
 
 /// The texels in floats (16 bytes) and those of the next level; the half floats of both take their place.

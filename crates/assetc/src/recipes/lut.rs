@@ -1,12 +1,12 @@
 //! `*.lut.cube`: a colour lookup table to a 3D texture, `.lut.ktx2`.
 
 use super::ktx;
-use crate::config::{LutDepth, Settings, Supercompress};
-use crate::link::Row;
+use crate::artifact::FileArtifact;
+use crate::config::{Settings, Supercompress};
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
 use kiln_format::hman::Colorspace;
-use kiln_kit::{Code, Cook, Diag, RelPath, World};
+use kiln_kit::{ActionContext, Code, Diag, RelPath, SourceTree};
 
 /// A lookup table.
 pub(crate) struct Lut;
@@ -40,23 +40,24 @@ impl Recipe for Lut {
         Some(Colorspace::Linear)
     }
 
-    fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {
+    fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
         // A line of text, some twenty bytes, becomes twelve bytes of floats and then a texel.
-        world.src_tree.stamp(source.as_str()).map_or(0, |stamp| stamp.len * 3)
+        sources.tree.stamp(source.as_str()).map_or(0, |stamp| stamp.len * 3)
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
+    fn run(
+        &self,
+        cx: &mut ActionContext<'_>,
+        settings: &Settings,
+        _: &Tools,
+    ) -> Result<Vec<FileArtifact>, Diag> {
         let source = cx.source();
-        let imported = kiln_import::cube::import(&cx.read(source)?)?;
+        let imported = kiln_import::cube::import(&cx.inputs.read(source)?)?;
         for warning in imported.warnings {
             cx.warn(warning);
         }
-        let depth = match settings.lut.depth {
-            LutDepth::Unorm8 => kiln_texture::LutDepth::Unorm8,
-            LutDepth::Float16 => kiln_texture::LutDepth::Float16,
-        };
         let zstd = settings.texture.supercompress == Supercompress::Zstd;
-        let encoded = kiln_texture::encode_lut(&imported.value, depth, zstd);
+        let encoded = kiln_texture::encode_lut(&imported.value, settings.lut.depth, zstd);
         let clamped = encoded.as_ref().map_or(0, |(_, clamped)| *clamped);
         if clamped > 0 {
             cx.warn(
@@ -64,7 +65,6 @@ impl Recipe for Lut {
                     .hint("set lut.depth to float16 to keep values outside 0 to 1"),
             );
         }
-        ktx::emit(cx, self.output(source), encoded.map(|(encoded, _)| encoded))?;
-        Ok(vec![])
+        Ok(vec![ktx::artifact(cx, self.output(source), encoded.map(|(encoded, _)| encoded))?])
     }
 }

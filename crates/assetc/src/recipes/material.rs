@@ -6,18 +6,17 @@
 
 mod schema;
 
-use super::ktx::{self, Picture};
-use super::mesh::materials::{colorspace, mode_of, row, with_ending};
-use super::texture::{Texture, is_mode_name, mode_name};
+use super::ktx::{self, EncodedImage, colorspace, is_mode_name, mode_name};
+use super::mesh::materials::{mode_of, row, with_ending};
+use super::texture::Texture;
+use crate::artifact::{FileArtifact, FileMetadata, TextureReference};
 use crate::config::Settings;
-use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
-use kiln_format::hman::Kind;
 use kiln_format::{hmat, refs};
 use kiln_import::image::IMAGE_EXTENSIONS;
 use kiln_ir::Slot;
-use kiln_kit::{Code, Cook, Diag, RelPath, World};
+use kiln_kit::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_texture::Mode;
 use schema::Reference;
 
@@ -56,78 +55,93 @@ impl Recipe for Material {
         true
     }
 
-    fn refers_to(&self, input: &RelPath, row: &Row) -> bool {
+    fn refers_to(&self, input: &RelPath, texture: &TextureReference) -> bool {
         compiled_as_source(input)
-            .is_some_and(|(mode, path)| path == row.path && colorspace(mode) == row.colorspace)
+            .is_some_and(|(mode, path)| path == texture.path && colorspace(mode) == texture.colorspace)
     }
 
-    fn weight(&self, _: &RelPath, _: &Settings, _: World<'_>) -> u64 {
+    fn weight(&self, _: &RelPath, _: &Settings, _: SourceTree<'_>) -> u64 {
         // A picture at a time, of the size that pictures usually have.
         64 << 20
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
+    fn run(
+        &self,
+        cx: &mut ActionContext<'_>,
+        settings: &Settings,
+        _: &Tools,
+    ) -> Result<Vec<FileArtifact>, Diag> {
         let source = cx.source();
         let output = self.output(source).ok_or_else(ktx::nameless)?;
-        let described = schema::parse(&cx.read(source)?)?;
-        let mut listed: Vec<Row> = Vec::new();
+        let described = schema::parse(&cx.inputs.read(source)?)?;
+        let mut textures = Textures::default();
         let mut table = Vec::with_capacity(described.len());
         for one in &described {
             let mut used = [refs::NO_REF; 5];
             for slot in Slot::ALL {
                 let Some(reference) = &one.textures[slot as usize] else { continue };
-                let row = texture(cx, &output, mode_of(slot), reference, settings, &listed)?;
-                used[slot as usize] = row.hash;
-                if !listed.contains(&row) {
-                    listed.push(row);
-                }
+                let path = textures.add(cx, &output, mode_of(slot), reference, settings)?;
+                used[slot as usize] = refs::hash_runtime_path(path.as_str());
             }
             table.push(row(&one.material, used));
         }
         let bytes = hmat::write(&table).map_err(|error| Diag::new(Code::Material, error.to_string()))?;
-        cx.emit(&output, &bytes)?;
-        Ok(listed)
+        let Textures { references, mut artifacts } = textures;
+        let metadata = FileMetadata { references, ..FileMetadata::of(&output) };
+        artifacts.push(cx.artifact(&output, metadata, &bytes)?);
+        Ok(artifacts)
     }
 }
 
-/// The manifest's row for a picture in a mode; makes the texture unless it is there or another source makes it.
-fn texture(
-    cx: &mut Cook<'_>,
-    output: &RelPath,
-    mode: Mode,
-    reference: &Reference,
-    settings: &Settings,
-    listed: &[Row],
-) -> Result<Row, Diag> {
-    let source = cx.source();
-    let path = resolve(source, &reference.text).map_err(|diag| diag.at(&reference.at))?;
-    let listing = |path: RelPath| Row {
-        hash: refs::hash_runtime_path(path.as_str()),
-        kind: Kind::Texture,
-        colorspace: colorspace(mode),
-        path,
-    };
-    let bytes = cx.read(&path).map_err(|diag| {
-        let message = format!("{} is needed and cannot be read: {}", path, diag.message);
-        Diag::new(Code::MatTexture, message)
-            .path(source)
-            .at(&reference.at)
-            .hint("name a picture of the source tree")
-    })?;
-    if let Some((_, made)) = compiled_as_source(&path).filter(|(compiled, _)| *compiled == mode) {
-        return Ok(listing(made));
-    }
-    let folder = output.as_str().strip_suffix(".hmat").unwrap_or(output.as_str());
-    let stem = suffix(&path).map_or(path.file_name(), |s| s.stem.rsplit('/').next().unwrap_or_default());
-    let made = with_ending(folder, &format!("/{stem}_{}.ktx2", mode_name(mode)))?;
-    let row = listing(made);
-    if !listed.contains(&row) {
-        let picture = Picture { bytes: &bytes, extension: suffix(&path).map_or("", |s| s.ext) };
-        for warning in ktx::emit_picture(cx, &row.path, picture, mode, settings).map_err(|d| d.path(&path))? {
-            cx.warn(warning.path(&path));
+/// The textures that a table uses.
+#[derive(Default)]
+struct Textures {
+    /// Those that other sources make.
+    references: Vec<TextureReference>,
+    /// Those that are made for it.
+    artifacts: Vec<FileArtifact>,
+}
+
+impl Textures {
+    /// Returns the path of the texture of an image in a mode; makes the texture unless it was added before or another
+    /// source makes it.
+    fn add(
+        &mut self,
+        cx: &mut ActionContext<'_>,
+        output: &RelPath,
+        mode: Mode,
+        reference: &Reference,
+        settings: &Settings,
+    ) -> Result<RelPath, Diag> {
+        let source = cx.source();
+        let path = resolve(source, &reference.text).map_err(|diag| diag.at(&reference.at))?;
+        let bytes = cx.inputs.read(&path).map_err(|diag| {
+            let message = format!("{} is needed and cannot be read: {}", path, diag.message);
+            Diag::new(Code::MatTexture, message)
+                .path(source)
+                .at(&reference.at)
+                .hint("name a picture of the source tree")
+        })?;
+        if let Some((_, made)) = compiled_as_source(&path).filter(|(compiled, _)| *compiled == mode) {
+            let reference = TextureReference { path: made.clone(), colorspace: colorspace(mode) };
+            if !self.references.contains(&reference) {
+                self.references.push(reference);
+            }
+            return Ok(made);
         }
+        let folder = output.as_str().strip_suffix(".hmat").unwrap_or(output.as_str());
+        let stem = suffix(&path).map_or(path.file_name(), |s| s.stem.rsplit('/').next().unwrap_or_default());
+        let made = with_ending(folder, &format!("/{stem}_{}.ktx2", mode_name(mode)))?;
+        if !self.artifacts.iter().any(|artifact| artifact.name == made) {
+            let image = EncodedImage::file(cx, &path, &bytes);
+            let texture = ktx::image_artifact(cx, &made, image, mode, settings);
+            let (mut texture, warnings) = texture.map_err(|d| d.path(&path))?;
+            warnings.into_iter().for_each(|warning| cx.warn(warning.path(&path)));
+            texture.metadata = texture.metadata.listed();
+            self.artifacts.push(texture);
+        }
+        Ok(made)
     }
-    Ok(row)
 }
 
 /// The mode in which an image is compiled as a source of its own, and its output.

@@ -10,15 +10,15 @@ pub(crate) mod materials;
 mod parts;
 mod skeleton;
 
+use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{Index, Settings};
-use crate::link::Row;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::recipes::ktx;
 use crate::tools::Tools;
 use geometry::Geometry;
 use kiln_import::{gltf, obj};
 use kiln_ir::{Scene, Valid};
-use kiln_kit::{Code, Cook, Diag, RelPath, World};
+use kiln_kit::{ActionContext, Code, Diag, RelPath, SourceTree};
 use materials::{is_texture_name, with_ending};
 use skeleton::Skeleton;
 
@@ -61,36 +61,41 @@ impl Recipe for Mesh {
         true
     }
 
-    fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {
-        weigh(source, world)
+    fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
+        weigh(source, sources)
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, _: &Tools) -> Result<Vec<Row>, Diag> {
+    fn run(
+        &self,
+        cx: &mut ActionContext<'_>,
+        settings: &Settings,
+        _: &Tools,
+    ) -> Result<Vec<FileArtifact>, Diag> {
         let source = cx.source();
         let output = self
             .output(source)
             .ok_or_else(|| Diag::new(Code::Mesh, "its name leaves no name for the output"))?;
         let is = |extension| suffix(source).is_some_and(|s| s.is(&[extension]));
         let imported = match () {
-            () if is("obj") => obj::import(cx, source)?,
+            () if is("obj") => obj::import(&mut cx.inputs, source)?,
             #[cfg(feature = "fbx")]
-            () if is("fbx") => kiln_import::fbx::import(cx, source)?,
-            () => gltf::import_scene(cx, source, settings.mesh.scene.map(Index::get))?,
+            () if is("fbx") => kiln_import::fbx::import(&mut cx.inputs, source)?,
+            () => gltf::import_scene(&mut cx.inputs, source, settings.mesh.scene.map(Index::get))?,
         };
         imported.warnings.into_iter().for_each(|warning| cx.warn(warning));
         compile(cx, imported.value, &output, settings)
     }
 }
 
-/// Emits everything that a scene comes to.
+/// Makes everything that a scene comes to.
 fn compile(
-    cx: &mut Cook<'_>,
+    cx: &mut ActionContext<'_>,
     scene: Valid<Scene>,
     output: &RelPath,
     settings: &Settings,
-) -> Result<Vec<Row>, Diag> {
+) -> Result<Vec<FileArtifact>, Diag> {
     let skeleton = Skeleton::of(&scene);
-    let found = parts::parts(&scene, skeleton.as_ref(), settings.mesh.merge, cx.limits())?;
+    let found = parts::parts(&scene, skeleton.as_ref(), settings.mesh.merge, cx.inputs.limits())?;
     if found.other_skins > 0 {
         let message = format!("{} skins beside the first are drawn in their bind pose", found.other_skins);
         cx.warn(
@@ -105,8 +110,8 @@ fn compile(
     }
     let mut scene = scene.into_inner();
     let meshes = std::mem::take(&mut scene.meshes);
-    let wanted = geometry::mesh_options(settings, cx.deadline());
-    let geometry = Geometry::of(found.parts, meshes, &scene.materials, &wanted, cx.limits())?;
+    let wanted = geometry::mesh_options(settings, cx.inputs.deadline());
+    let geometry = Geometry::of(found.parts, meshes, &scene.materials, &wanted, cx.inputs.limits())?;
     let Some(geometry) = geometry else {
         cx.warn(Diag::new(Code::MeshEmpty, "it draws no triangle, so nothing is written for it"));
         return Ok(vec![]);
@@ -115,8 +120,11 @@ fn compile(
 
     let slots = geometry.slots.clone();
     let hashes = materials::hashes(cx, &scene.materials, &slots);
-    cx.emit(output, &geometry.write(&hashes, skeleton.as_ref())?)?;
-    let rows = if slots.is_empty() { vec![] } else { materials::emit(cx, &scene, &slots, output, settings)? };
+    let mesh = geometry.write(&hashes, skeleton.as_ref())?;
+    let mut artifacts = vec![cx.artifact(output, FileMetadata::of(output), &mesh)?];
+    if !slots.is_empty() {
+        artifacts.extend(materials::artifacts(cx, &scene, &slots, output, settings)?);
+    }
     if skeleton.is_none() && !scene.animations.is_empty() {
         let message = format!(
             "{} animations move nodes, and clips move joints of a skin; they were left out",
@@ -129,16 +137,17 @@ fn compile(
         clips.warnings.into_iter().for_each(|warning| cx.warn(warning));
         if let Some(bytes) = clips.bytes {
             let stem = output.as_str().strip_suffix(".hmesh").unwrap_or(output.as_str());
-            cx.emit(&with_ending(stem, ".hanim")?, &bytes)?;
+            let clips = with_ending(stem, ".hanim")?;
+            artifacts.push(cx.artifact(&clips, FileMetadata::of(&clips), &bytes)?);
         }
     }
-    Ok(rows)
+    Ok(artifacts)
 }
 
 /// The memory that a model takes, roughly. Numbers in text and compressed geometry grow most; pictures are taken one
 /// at a time. The files that a `.gltf` refers to usually lie beside it and share its name.
-fn weigh(source: &RelPath, world: World<'_>) -> u64 {
-    let len = |path: &str| world.src_tree.stamp(path).map_or(0, |stamp| stamp.len);
+fn weigh(source: &RelPath, sources: SourceTree<'_>) -> u64 {
+    let len = |path: &str| sources.tree.stamp(path).map_or(0, |stamp| stamp.len);
     let beside = suffix(source).map_or(0, |s| len(&format!("{}.bin", s.stem)));
     const PICTURE: u64 = 64 << 20;
     len(source.as_str()).saturating_add(beside).saturating_mul(8).saturating_add(PICTURE)

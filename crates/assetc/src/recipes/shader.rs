@@ -8,13 +8,13 @@ mod external;
 mod includes;
 
 use self::includes::ProjectIncludes;
-use crate::config::{self, Optimize, Settings};
-use crate::link::Row;
+use crate::artifact::{FileArtifact, FileMetadata};
+use crate::config::{Optimize, Settings};
 use crate::recipe::{Recipe, Suffix};
 use crate::tools::{Tool, Tools};
 use kiln_format::spv::Reflection;
-use kiln_kit::{Code, Cook, Diag, Entry, RelPath, Tree, World};
-use kiln_shader::{Language, Options, Source, Stage, Target, language_of, stage_of};
+use kiln_kit::{ActionContext, Code, Diag, Entry, RelPath, SourceTree, Tree};
+use kiln_shader::{Language, Options, Source, Stage, language_of, stage_of};
 
 /// How much of a source is looked at to learn its version.
 const HEAD: usize = 4 << 10;
@@ -49,19 +49,19 @@ impl Recipe for Shader {
         output.parent().as_ref() == Some(source) && Stage::all().any(|known| Some(known.name()) == stage)
     }
 
-    fn weight(&self, source: &RelPath, _: &Settings, world: World<'_>) -> u64 {
-        let files = world.src_tree.children(source).filter_map(|entry| entry.file);
+    fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
+        let files = sources.tree.children(source).filter_map(|entry| entry.file);
         files.fold(0, |sum, file| sum.saturating_add(file.len))
     }
 
-    fn prepare(&self, source: &RelPath, settings: &Settings, world: World<'_>, tools: &Tools) {
-        let files = world.src_tree.children(source).filter(|entry| entry.file.is_some());
+    fn prepare(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>, tools: &Tools) {
+        let files = sources.tree.children(source).filter(|entry| entry.file.is_some());
         for entry in files {
             let name = entry.path.file_name();
             if let (Some(Language::Glsl), Some(stage)) = (language_of(name), stage_of(name)) {
-                let head = || world.src.peek(&entry.path, HEAD).unwrap_or_default();
+                let head = || sources.fs.peek(&entry.path, HEAD).unwrap_or_default();
                 let head = || String::from_utf8_lossy(&head()).into_owned();
-                tools.start_compiler(head, stage, target(settings));
+                tools.start_compiler(head, stage, settings.shader.target);
                 break;
             }
         }
@@ -85,16 +85,22 @@ impl Recipe for Shader {
         used
     }
 
-    fn cook(&self, cx: &mut Cook<'_>, settings: &Settings, tools: &Tools) -> Result<Vec<Row>, Diag> {
+    fn run(
+        &self,
+        cx: &mut ActionContext<'_>,
+        settings: &Settings,
+        tools: &Tools,
+    ) -> Result<Vec<FileArtifact>, Diag> {
+        let mut artifacts = vec![];
         for job in jobs(cx, tools)? {
             let module = job.compile(cx, settings, tools)?;
             let module = external::optimize(tools, settings, module).map_err(|d| d.path(&job.path))?;
             job.check(&module)?;
             let file = format!("{}.spv", job.stage.name());
             let output = cx.source().join(&file).map_err(|e| Diag::new(Code::Shader, e.to_string()))?;
-            cx.emit(&output, &module)?;
+            artifacts.push(cx.artifact(&output, FileMetadata::of(&output), &module)?);
         }
-        Ok(vec![])
+        Ok(artifacts)
     }
 }
 
@@ -111,8 +117,9 @@ struct Job {
 }
 
 /// What a folder asks for, by stage.
-fn jobs(cx: &mut Cook<'_>, tools: &Tools) -> Result<Vec<Job>, Diag> {
-    let files: Vec<&Entry> = cx.list(cx.source())?.into_iter().filter(|entry| entry.file.is_some()).collect();
+fn jobs(cx: &mut ActionContext<'_>, tools: &Tools) -> Result<Vec<Job>, Diag> {
+    let files: Vec<&Entry> =
+        cx.inputs.list(cx.source())?.into_iter().filter(|entry| entry.file.is_some()).collect();
     let mut jobs: Vec<Job> = Vec::new();
     for entry in files {
         let name = entry.path.file_name();
@@ -145,8 +152,8 @@ fn jobs(cx: &mut Cook<'_>, tools: &Tools) -> Result<Vec<Job>, Diag> {
 }
 
 /// A source as text.
-fn text(cx: &mut Cook<'_>, path: &RelPath) -> Result<String, Diag> {
-    decode(path, cx.read(path)?)
+fn text(cx: &mut ActionContext<'_>, path: &RelPath) -> Result<String, Diag> {
+    decode(path, cx.inputs.read(path)?)
 }
 
 fn decode(path: &RelPath, bytes: Vec<u8>) -> Result<String, Diag> {
@@ -161,9 +168,14 @@ fn decode(path: &RelPath, bytes: Vec<u8>) -> Result<String, Diag> {
 }
 
 impl Job {
-    fn compile(&self, cx: &mut Cook<'_>, settings: &Settings, tools: &Tools) -> Result<Vec<u8>, Diag> {
+    fn compile(
+        &self,
+        cx: &mut ActionContext<'_>,
+        settings: &Settings,
+        tools: &Tools,
+    ) -> Result<Vec<u8>, Diag> {
         let external = match self.language {
-            Language::Spirv => return cx.read(&self.path),
+            Language::Spirv => return cx.inputs.read(&self.path),
             Language::Slang => Some(tools.need(Tool::Slangc, "Slang").map_err(|d| d.path(&self.path))?),
             Language::Hlsl => hlsl_compiler(tools).and_then(|tool| tools.get(tool)),
             Language::Glsl | Language::Wgsl => None,
@@ -175,7 +187,8 @@ impl Job {
         let source =
             Source { path: self.path.as_str(), text: &text, language: self.language, stage: self.stage };
         let defines = defines(settings);
-        let options = Options { target: target(settings), debug: settings.shader.debug, defines: &defines };
+        let options =
+            Options { target: settings.shader.target, debug: settings.shader.debug, defines: &defines };
         let mut includes = ProjectIncludes::new(cx);
         let compiled = tools.compile_shader(&source, &options, &mut includes);
         if let Some(fault) = includes.fault() {
@@ -212,7 +225,7 @@ impl Job {
     /// glslang does not legalise HLSL, so that its modules are not believed until something has checked them.
     fn check_hlsl(
         &self,
-        cx: &mut Cook<'_>,
+        cx: &mut ActionContext<'_>,
         module: &[u8],
         settings: &Settings,
         tools: &Tools,
@@ -233,15 +246,6 @@ impl Job {
             cx.warn(warning);
         }
         Ok(())
-    }
-}
-
-fn target(settings: &Settings) -> Target {
-    match settings.shader.target {
-        config::Target::Vulkan1_0 => Target::Vulkan1_0,
-        config::Target::Vulkan1_1 => Target::Vulkan1_1,
-        config::Target::Vulkan1_2 => Target::Vulkan1_2,
-        config::Target::Vulkan1_3 => Target::Vulkan1_3,
     }
 }
 

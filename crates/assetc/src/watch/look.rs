@@ -4,9 +4,9 @@
 //! nothing is to be done, nor to fail once more. That is only true of a look after whose build nothing more happened,
 //! and whose files are old enough that another change would show ([`Look::is_sure`]).
 
-use crate::build::JOURNAL;
 use crate::config::{Config, Roots};
-use kiln_kit::cook::racy_until;
+use crate::output::JOURNAL;
+use kiln_kit::inputs::racy_until;
 use kiln_kit::{Fs, Real, Tree};
 use std::io::Read;
 use std::path::Path;

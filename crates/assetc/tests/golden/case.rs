@@ -8,8 +8,7 @@ use kiln_format::hanim::{HanimView, Keys};
 use kiln_format::hmesh::HmeshView;
 use kiln_import::gltf;
 use kiln_ir::{Scene, Transform};
-use kiln_kit::mem::Mem;
-use kiln_kit::{Cook, Diag, Fs, Real, RelPath, State};
+use kiln_kit::{Diag, Fs, Inputs, Real, RelPath, SourceTree, State};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -173,9 +172,9 @@ fn shown(diag: &Diag) -> String {
 
 /// The scene of a model.
 fn imported(assets: &Real, source: &RelPath) -> String {
-    let (tree, out) = (assets.walk(None).unwrap(), Mem::new());
+    let tree = assets.walk(None).unwrap();
     let mut text = String::new();
-    match gltf::import(&mut Cook::new(source, assets, &tree, &out), source) {
+    match gltf::import(&mut Inputs::new(SourceTree { fs: assets, tree: &tree }), source) {
         Ok(imported) => scene(&imported.value, &mut text).unwrap(),
         Err(diag) => text = shown(&diag) + "\n",
     }

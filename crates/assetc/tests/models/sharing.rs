@@ -9,7 +9,7 @@ use assetc::config::Config;
 use assetc::plan::{Versions, plan};
 use assetc::tools::Tools;
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cache, Fs, Plan, RelPath, State, World, run};
+use kiln_kit::{DirectorySink, Fs, Journal, Plan, RelPath, SourceTree, State, run};
 use serde_json::{Value, json};
 
 struct Project {
@@ -31,24 +31,15 @@ impl Project {
         self.src.tick(1_000_000_000);
         self.out.tick(1_000_000_000);
         let config = Config::parse(&format!("default: {{{settings}}}"), "assetc.yml").unwrap();
-        let mut cache = Cache::open(&self.out, &RelPath::new(".journal").unwrap(), &|| ()).unwrap();
+        let mut journal = Journal::open(&self.out, &RelPath::new(".journal").unwrap(), &|| ()).unwrap();
         let (src_tree, out_tree) = (self.src.walk(None).unwrap(), self.out.walk(None).unwrap());
-        let world = World { src: &self.src, src_tree: &src_tree, out: &self.out, out_tree: &out_tree };
+        let sources = SourceTree { fs: &self.src, tree: &src_tree };
+        let sink = DirectorySink::new(&self.out, &out_tree);
         let tools = Tools::default();
         let planned = plan(&src_tree, &config.resolver(None), &tools, Versions::Asked);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let how = Plan {
-            pool: &pool,
-            force: false,
-            verify: false,
-            prune: true,
-            overwrite: false,
-            store: None,
-            limits: kiln_kit::Limits::default(),
-            events: &(),
-        };
         self.out.take_reads();
-        let done = run(world, &mut cache, &planned.assets, &[], how).unwrap();
+        let done = run(sources, &sink, &mut journal, &planned.assets, &[], Plan::new(&pool)).unwrap();
         assert!(done.iter().all(|done| !matches!(done.state, State::Failed(_))), "{done:?}");
         self.out.take_reads()
     }

@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 
 use kiln_import::Imported;
 use kiln_ir::{Scene, Valid};
-use kiln_kit::mem::Mem;
-use kiln_kit::{Cook, Diag, Real, RelPath, Tree};
+use kiln_kit::{Diag, Inputs, Real, RelPath, SourceTree, Tree};
 
 /// Reads a model.
-pub(crate) type Import = fn(&mut Cook<'_>, &RelPath) -> Result<Imported<Valid<Scene>>, Diag>;
+pub(crate) type Import = fn(&mut Inputs<'_>, &RelPath) -> Result<Imported<Valid<Scene>>, Diag>;
 
 /// A model that was read.
 #[allow(dead_code, reason = "no example tells all of it")]
@@ -37,12 +36,12 @@ pub(crate) fn every(extensions: &[&str], import: Import, tell: impl Fn(Model<'_>
     collect(&dir, extensions, &mut models);
     models.sort();
     let src = Real::open(&dir).expect("a directory");
-    let (tree, out) = (Tree::default(), Mem::new());
+    let tree = Tree::default();
     let mut failed = 0;
     for file in &models {
         let name = &file.strip_prefix(&dir).unwrap_or(file).to_string_lossy().replace('\\', "/");
         let source = RelPath::new(name.as_str()).expect("a relative path");
-        let mut cx = Cook::new(&source, &src, &tree, &out);
+        let mut cx = Inputs::new(SourceTree { fs: &src, tree: &tree });
         let start = Instant::now();
         match import(&mut cx, &source) {
             Ok(found) => failed += usize::from(!tell(Model { file, name, found, took: start.elapsed() })),

@@ -115,17 +115,17 @@ mod tests {
     use super::super::json;
     use super::*;
     use kiln_kit::mem::Mem;
-    use kiln_kit::{Cook, Fs, RelPath};
+    use kiln_kit::{Fs, Inputs, RelPath, SourceTree};
 
     /// What a URI in `models/a/x.gltf` gives, and which files were read for it.
     fn fetch(files: &[&str], uri: &str) -> (Result<Content, Diag>, Vec<String>) {
-        let (src, out) = (Mem::new(), Mem::new());
+        let src = Mem::new();
         for file in files {
             src.put(file, file.as_bytes());
         }
         let tree = src.walk(None).unwrap();
         let source = RelPath::new("models/a/x.gltf").unwrap();
-        let mut cx = Cook::new(&source, &src, &tree, &out);
+        let mut cx = Inputs::new(SourceTree { fs: &src, tree: &tree });
         let json = json::Json::String(uri.into());
         let mut files = Files::beside(&mut cx, &source);
         let found = super::fetch(At::new(&json), &mut files);
@@ -191,12 +191,12 @@ mod tests {
         let error = fetch(&[], "b%20c.bin").0.err().unwrap();
         assert_eq!(error.code, Code::FileMissing);
         assert!(error.message.contains("models/a/b c.bin"), "{error}");
-        let (src, out) = (Mem::new(), Mem::new());
+        let src = Mem::new();
         src.put("b.bin", "version https://git-lfs.github.com/spec/v1\n");
         let tree = src.walk(None).unwrap();
         let source = RelPath::new("x.gltf").unwrap();
         let json = json::Json::String("b.bin".into());
-        let mut cx = Cook::new(&source, &src, &tree, &out);
+        let mut cx = Inputs::new(SourceTree { fs: &src, tree: &tree });
         let error = super::fetch(At::new(&json), &mut Files::beside(&mut cx, &source)).err().unwrap();
         assert_eq!(
             (error.code.as_str(), error.path.as_deref().unwrap_or_default()),

@@ -4,14 +4,14 @@ use crate::{good, near};
 use kiln_import::{gltf, image};
 use kiln_ir::{Animation, Matrix, Property, Scene, Slot, Transform, Trs, Valid};
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cook, Fs, Limits, RelPath};
+use kiln_kit::{Fs, Inputs, Limits, RelPath, SourceTree};
 
 fn both(fbx: &[u8], glb: &[u8]) -> (Valid<Scene>, Valid<Scene>) {
-    let (src, out) = (Mem::new(), Mem::new());
+    let src = Mem::new();
     src.put("m.glb", glb);
     let tree = src.walk(None).unwrap();
     let source = RelPath::new("m.glb").unwrap();
-    let theirs = gltf::import(&mut Cook::new(&source, &src, &tree, &out), &source).unwrap();
+    let theirs = gltf::import(&mut Inputs::new(SourceTree { fs: &src, tree: &tree }), &source).unwrap();
     (good(fbx).value, theirs.value)
 }
 

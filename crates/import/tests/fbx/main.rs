@@ -10,18 +10,18 @@ mod text;
 use kiln_import::{Imported, fbx};
 use kiln_ir::{Scene, Valid};
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cook, Diag, Fs, RelPath};
+use kiln_kit::{Diag, Fs, Inputs, RelPath, SourceTree};
 
 /// Imports `models/m.fbx` among other files; also tells which files were read.
 fn import_with(bytes: &[u8], files: &[(&str, &[u8])]) -> (Result<Imported<Valid<Scene>>, Diag>, Vec<String>) {
-    let (src, out) = (Mem::new(), Mem::new());
+    let src = Mem::new();
     src.put("models/m.fbx", bytes);
     for (path, content) in files {
         src.put(path, *content);
     }
     let tree = src.walk(None).unwrap();
     let source = RelPath::new("models/m.fbx").unwrap();
-    let mut cx = Cook::new(&source, &src, &tree, &out);
+    let mut cx = Inputs::new(SourceTree { fs: &src, tree: &tree });
     let found = fbx::import(&mut cx, &source);
     (found, src.take_reads())
 }

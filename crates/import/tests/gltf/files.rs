@@ -5,7 +5,7 @@ use crate::model::{Model, base64};
 use kiln_import::gltf;
 use kiln_kit::Code;
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cook, Fs, RelPath};
+use kiln_kit::{Fs, Inputs, RelPath, SourceTree};
 use serde_json::json;
 
 #[test]
@@ -35,12 +35,13 @@ fn nothing_outside_the_project_is_read() {
     for uri in
         ["../m.bin", "/m.bin", "file:///m.bin", "http://x/m.bin", "%2e%2e/m.bin", "..%2fm.bin", "..\\m.bin"]
     {
-        let (src, out) = (Mem::new(), Mem::new());
+        let src = Mem::new();
         src.put("m.gltf", model.text(Some(uri)));
         src.put("m.bin", model.data.clone());
         let tree = src.walk(None).unwrap();
         let source = RelPath::new("m.gltf").unwrap();
-        let error = gltf::import(&mut Cook::new(&source, &src, &tree, &out), &source).unwrap_err();
+        let error =
+            gltf::import(&mut Inputs::new(SourceTree { fs: &src, tree: &tree }), &source).unwrap_err();
         assert_eq!(
             (error.code.as_str(), error.at.as_deref().unwrap_or_default()),
             ("gltf-uri", "/buffers/0/uri"),
@@ -79,13 +80,13 @@ fn only_pictures_that_are_used_are_read() {
     model.push("materials", json!({"emissiveTexture": {"index": 1}}));
     model.push("materials", json!({"emissiveTexture": {"index": 2}}));
     model.json["meshes"][0]["primitives"][0]["material"] = json!(0);
-    let (src, out) = (Mem::new(), Mem::new());
+    let src = Mem::new();
     src.put("x/m.gltf", model.text(Some("m.bin")));
     src.put("x/m.bin", model.data.clone());
     src.put("x/b.JPG", "picture");
     let tree = src.walk(None).unwrap();
     let source = RelPath::new("x/m.gltf").unwrap();
-    let found = gltf::import(&mut Cook::new(&source, &src, &tree, &out), &source).unwrap().value;
+    let found = gltf::import(&mut Inputs::new(SourceTree { fs: &src, tree: &tree }), &source).unwrap().value;
     assert_eq!(src.take_reads(), ["x/m.gltf", "x/m.bin", "x/b.JPG"]);
     assert_eq!(found.images.len(), 3);
     let image = &found.images[1];

@@ -4,7 +4,7 @@ use crate::model::Model;
 use kiln_import::{Imported, gltf};
 use kiln_ir::{Primitive, Scene, Valid};
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cook, Diag, Fs, RelPath};
+use kiln_kit::{Diag, Fs, Inputs, RelPath, SourceTree};
 
 impl Model {
     /// What it is imported as.
@@ -47,11 +47,11 @@ impl Model {
 
 /// Imports one of these files.
 pub(crate) fn import(source: &str, files: &[(&str, Vec<u8>)]) -> Result<Imported<Valid<Scene>>, Diag> {
-    let (src, out) = (Mem::new(), Mem::new());
+    let src = Mem::new();
     for (path, bytes) in files {
         src.put(path, bytes.clone());
     }
     let tree = src.walk(None).unwrap();
     let source = RelPath::new(source).unwrap();
-    gltf::import(&mut Cook::new(&source, &src, &tree, &out), &source)
+    gltf::import(&mut Inputs::new(SourceTree { fs: &src, tree: &tree }), &source)
 }

@@ -6,7 +6,7 @@ use kiln_import::gltf;
 use kiln_ir::{Matrix, Transform};
 use kiln_kit::Code;
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cook, Fs, RelPath};
+use kiln_kit::{Fs, Inputs, RelPath, SourceTree};
 use serde_json::json;
 
 /// The nodes that are drawn.
@@ -24,12 +24,13 @@ fn the_default_scene_is_drawn() {
     model.json["scene"] = json!(1);
     assert_eq!(drawn(&model), [1]);
     // Another one on request.
-    let (src, out) = (Mem::new(), Mem::new());
+    let src = Mem::new();
     src.put("m.glb", model.glb());
     let tree = src.walk(None).unwrap();
     let source = RelPath::new("m.glb").unwrap();
-    let scene =
-        |number| gltf::import_scene(&mut Cook::new(&source, &src, &tree, &out), &source, Some(number));
+    let scene = |number| {
+        gltf::import_scene(&mut Inputs::new(SourceTree { fs: &src, tree: &tree }), &source, Some(number))
+    };
     assert_eq!(scene(0).unwrap().value.draws().next().unwrap().node.0, 0);
     assert_eq!(scene(2).unwrap_err().code, Code::GltfReference);
 }

@@ -8,18 +8,18 @@ mod oracle;
 use kiln_import::{Imported, obj};
 use kiln_ir::{Primitive, Scene, Valid};
 use kiln_kit::mem::Mem;
-use kiln_kit::{Cook, Diag, Fs, RelPath};
+use kiln_kit::{Diag, Fs, Inputs, RelPath, SourceTree};
 
 /// Imports `models/m.obj` among other files; also tells which files were read.
 fn import_with(text: &[u8], files: &[(&str, &str)]) -> (Result<Imported<Valid<Scene>>, Diag>, Vec<String>) {
-    let (src, out) = (Mem::new(), Mem::new());
+    let src = Mem::new();
     src.put("models/m.obj", text);
     for (path, content) in files {
         src.put(path, *content);
     }
     let tree = src.walk(None).unwrap();
     let source = RelPath::new("models/m.obj").unwrap();
-    let mut cx = Cook::new(&source, &src, &tree, &out);
+    let mut cx = Inputs::new(SourceTree { fs: &src, tree: &tree });
     let found = obj::import(&mut cx, &source);
     (found, src.take_reads())
 }

@@ -7,8 +7,7 @@
 
 use super::breaker::CircuitBreaker;
 use super::damage::DamagedObjects;
-use super::{Blob, Fault, Name, Remote, RemoteLimits};
-use crate::store::LONGEST_RECORD;
+use super::{Blob, Fault, LONGEST_RECORD, Name, Remote, RemoteLimits};
 use crate::{Code, Diag, Hash};
 use std::collections::HashSet;
 use std::io::{self, Write};

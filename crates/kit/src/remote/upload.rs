@@ -4,7 +4,7 @@
 //! the queue is full, or uploads have stopped, an entry is not sent. At the end of a run the queue is drained, for a
 //! limited time.
 
-use super::{BATCH_BYTES, Blob, Fault, Name, Tier, batches};
+use super::{BATCH_BYTES, Blob, Fault, LONGEST_RECORD, Name, Tier, batches};
 use crate::Hash;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -177,7 +177,7 @@ fn merged(tier: &Tier, source: &dyn Source, key: Hash) -> Option<Vec<u8>> {
 
 /// Gets a record that ours is compared with. A damaged one is none: ours takes its place.
 fn get_record(tier: &Tier, name: Name) -> Option<Option<Vec<u8>>> {
-    tier.write(name, |remote| match remote.get(name, crate::store::LONGEST_RECORD, Duration::ZERO) {
+    tier.write(name, |remote| match remote.get(name, LONGEST_RECORD, Duration::ZERO) {
         Err(Fault::Damaged(_)) => Ok(None),
         found => found,
     })

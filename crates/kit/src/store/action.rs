@@ -1,27 +1,25 @@
-//! What the store remembers of cooks, and under which keys.
+//! Cache entries of actions, and their keys.
 //!
-//! A cook finds out what it depends on while it runs, so its result is found in two steps. The **question** is what
+//! An action finds out what it depends on while it runs, so its result is found in two steps. The **question** is what
 //! is known beforehand: the program, the fingerprint, the source and its content. Under it stand the sets of paths that
-//! cooks of it looked at. With what lies at those paths now, a set makes the key of an **answer**: what the cook wrote,
-//! returned and said. Answers never change; sets are only added to.
+//! runs of it looked at. With what is at those paths now, a set makes the key of an **answer**: the artifacts and
+//! warnings. Answers never change; sets are only added to.
 //!
-//! Whoever can write to a shared cache can write any record, so what no cook comes to is refused here: hidden outputs,
+//! Whoever can write to a shared cache can write any record, so what no action returns is refused here: hidden names,
 //! one path twice, errors in the place of warnings, codes that are none. `seal.rs` is the envelope.
 
 use super::seal::{BadRecord, FORMAT, Seal};
+use crate::fold::folded;
 use crate::hash::Hash;
 use crate::record::{Seen, get_diags, put_diags};
 use crate::remote::Blob;
-use crate::share::WorkKey;
+use crate::shared_results::WorkKey;
 use crate::wire::{Reader, Writer};
 use crate::{Diag, RelPath, Severity};
 use std::collections::HashSet;
 
 /// How many sets of paths are kept for a question.
 pub(crate) const SETS: usize = 8;
-
-/// The longest record that is believed.
-pub(crate) const LONGEST_RECORD: u64 = 16 << 20;
 
 /// The longest blob that is believed: outputs are held in memory.
 pub(crate) const LONGEST_BLOB: u64 = 4 << 30;
@@ -40,20 +38,19 @@ pub(crate) enum Ask {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Set(pub(crate) Vec<(RelPath, Ask)>);
 
-/// One output of a cook.
+/// One artifact of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredOutput {
     pub(crate) path: RelPath,
+    /// What the tool knows of it, as [`crate::Metadata`] writes it.
+    pub(crate) metadata: Vec<u8>,
     pub(crate) blob: Blob,
 }
 
-/// All that a cook, or a piece of shared work, came to.
+/// The result of an action, or of a piece of shared work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) outputs: Vec<StoredOutput>,
-    /// Content that goes elsewhere than to an output of its own.
-    pub(crate) kept: Option<Blob>,
-    pub(crate) payload: Vec<u8>,
     pub(crate) warnings: Vec<Diag>,
     /// How long it took, in milliseconds.
     pub(crate) took_ms: u64,
@@ -139,34 +136,27 @@ fn get_sets(r: &mut Reader<'_>) -> Option<Vec<Set>> {
 impl Answer {
     /// Every blob it needs.
     pub(crate) fn blobs(&self) -> impl Iterator<Item = Blob> {
-        self.outputs.iter().map(|output| output.blob).chain(self.kept)
+        self.outputs.iter().map(|output| output.blob)
     }
 
     /// Returns whether a cook came to the same, however long it took.
     pub(crate) fn is_same(&self, other: &Answer) -> bool {
-        let parts = |answer: &Answer| (answer.outputs.clone(), answer.kept, answer.warnings.clone());
-        self.payload == other.payload && parts(self) == parts(other)
+        self.outputs == other.outputs && self.warnings == other.warnings
     }
 
     /// The answer as a record.
     pub(crate) fn write(&self, seal: &Seal, key: Hash) -> Vec<u8> {
         let mut w = Writer::new();
-        let put_blob = |w: &mut Writer, blob: &Blob| {
-            w.raw(&blob.hash.0);
-            w.u64(blob.len);
-        };
         w.count(self.outputs.len());
         for output in &self.outputs {
             w.text(output.path.as_str());
-            put_blob(&mut w, &output.blob);
+            w.bytes(&output.metadata);
+            w.raw(&output.blob.hash.0);
+            w.u64(output.blob.len);
         }
-        w.u8(self.kept.is_some().into());
-        self.kept.iter().for_each(|blob| put_blob(&mut w, blob));
-        w.bytes(&self.payload);
         put_diags(&mut w, &self.warnings);
         w.u64(self.took_ms);
-        let named = self.outputs.iter().map(|output| (output.path.as_str(), output.blob));
-        let files: Vec<(&str, Blob)> = named.chain(self.kept.map(|blob| ("kept", blob))).collect();
+        let files: Vec<_> = self.outputs.iter().map(|output| (output.path.as_str(), output.blob)).collect();
         seal.seal(key, &w.finish(), &files)
     }
 
@@ -177,31 +167,23 @@ impl Answer {
     }
 
     fn get(mut r: Reader<'_>) -> Option<Answer> {
-        let get_blob = |r: &mut Reader<'_>| {
-            let blob = Blob { hash: Hash(r.array()?), len: r.u64()? };
-            (blob.len <= LONGEST_BLOB).then_some(blob)
-        };
         let count = r.count()?;
         let (mut outputs, mut names) = (Vec::new(), HashSet::new());
         for _ in 0..count {
-            let (path, blob) = (RelPath::new(r.text()?).ok()?, get_blob(&mut r)?);
-            // No cook writes a path twice, nor a hidden one: the journal has such a name.
-            if path.is_hidden() || !names.insert(crate::fold::folded(&path)) {
+            let (path, metadata) = (RelPath::new(r.text()?).ok()?, r.bytes()?.to_vec());
+            let blob = Blob { hash: Hash(r.array()?), len: r.u64()? };
+            // No action has two artifacts of one name, nor a hidden one: the journal has such a name.
+            if path.is_hidden() || !names.insert(folded(&path)) || blob.len > LONGEST_BLOB {
                 return None;
             }
-            outputs.push(StoredOutput { path, blob });
+            outputs.push(StoredOutput { path, metadata, blob });
         }
-        let kept = match r.u8()? {
-            0 => None,
-            1 => Some(get_blob(&mut r)?),
-            _ => return None,
-        };
-        let (payload, warnings) = (r.bytes()?.to_vec(), get_diags(&mut r)?);
+        let warnings = get_diags(&mut r)?;
         if !warnings.iter().all(|diag| diag.severity() == Severity::Warning) {
             return None;
         }
         let took_ms = r.u64()?.min(LONGEST_COOK_MS);
-        let answer = Answer { outputs, kept, payload, warnings, took_ms };
+        let answer = Answer { outputs, warnings, took_ms };
         r.is_empty().then_some(answer)
     }
 }
@@ -219,11 +201,9 @@ mod tests {
         let blob = |text: &str| Blob { hash: Hash::of(text.as_bytes()), len: 300 };
         Answer {
             outputs: vec![
-                StoredOutput { path: path("a.ktx2"), blob: blob("a") },
-                StoredOutput { path: path("b/c"), blob: blob("b") },
+                StoredOutput { path: path("a.ktx2"), metadata: b"sRGB".to_vec(), blob: blob("a") },
+                StoredOutput { path: path("b/c"), metadata: vec![], blob: blob("b") },
             ],
-            kept: Some(blob("k")),
-            payload: b"rows".to_vec(),
             warnings: vec![Diag::new(Code::LinkIgnored, "very").path("a.png").at("3").hint("mend it")],
             took_ms: 1234,
         }
@@ -266,7 +246,7 @@ mod tests {
         let read_back = |answer: &Answer| Answer::read(SEAL, key, &answer.write(SEAL, key));
         for bad in [["a", ".journal"], ["a", "b/.c/d"], ["a", "a"], ["a/b", "A/B"]] {
             let blob = Blob { hash: Hash::of(b"x"), len: 1 };
-            let outputs = bad.map(|name| StoredOutput { path: path(name), blob }).to_vec();
+            let outputs = bad.map(|name| StoredOutput { path: path(name), metadata: vec![], blob }).to_vec();
             let answer = Answer { outputs, ..Answer::default() };
             assert_eq!(read_back(&answer), Err(BadRecord::Damaged), "{bad:?}");
         }

@@ -5,6 +5,7 @@
 //! directory and refuses links (`openat` with `O_NOFOLLOW`), so that a link which appears later is not followed either.
 //! Elsewhere each name is checked before it is used. The root may be a link: its path is the caller's choice.
 
+use crate::regular_file::not_regular;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -25,10 +26,6 @@ pub(super) struct EntryMeta {
     pub(super) kind: EntryKind,
     pub(super) len: u64,
     pub(super) modified: SystemTime,
-}
-
-fn not_a_file() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }
 
 #[cfg(not(unix))]
@@ -73,7 +70,7 @@ mod unix {
         pub(in crate::store) fn open(&self, name: &str) -> io::Result<File> {
             let flags = OPEN | OFlags::NOFOLLOW | OFlags::NONBLOCK;
             let file = File::from(rustix::fs::openat(&self.0, name, flags, Mode::empty())?);
-            if file.metadata()?.is_file() { Ok(file) } else { Err(not_a_file()) }
+            if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
         }
 
         /// Creates a file for writing; an error if the name exists, whatever it is.
@@ -180,7 +177,7 @@ mod portable {
         pub(in crate::store) fn open(&self, name: &str) -> io::Result<File> {
             match self.meta(name)?.kind {
                 EntryKind::File => File::open(self.0.join(name)),
-                _ => Err(not_a_file()),
+                _ => Err(not_regular()),
             }
         }
 
@@ -191,7 +188,7 @@ mod portable {
         pub(in crate::store) fn touch(&self, name: &str, _: &File, time: SystemTime) -> io::Result<()> {
             match self.meta(name)?.kind {
                 EntryKind::File => File::options().write(true).open(self.0.join(name))?.set_modified(time),
-                _ => Err(not_a_file()),
+                _ => Err(not_regular()),
             }
         }
 

@@ -3,7 +3,7 @@
 use super::action::{Answer, Set, answer_key, question, read_sets};
 use super::local::Kind;
 use super::seal::BadRecord;
-use super::{Looks, Store, pairs, unwritable};
+use super::{InputHashes, Store, pairs, unwritable};
 use crate::record::Seen;
 use crate::remote::{BATCH_BYTES, Blob, Lane, Tier, batches};
 use crate::{Hash, RelPath};
@@ -52,16 +52,16 @@ impl Store {
 
     /// Brings the result of a cook from the server to this machine, if the server has the one that
     /// [`find`](Self::find) will look for.
-    pub(crate) fn prefetch(&self, looks: &Looks<'_>, fingerprint: &str, source: &RelPath) {
+    pub(crate) fn prefetch(&self, hashes: &InputHashes<'_>, fingerprint: &str, source: &RelPath) {
         let reading = || self.hashing.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = {
             let _one_at_a_time = reading();
-            looks.source(source)
+            hashes.source(source)
         };
         let Ok(seen) = seen else { return };
         let question = question(&self.build, fingerprint, source, seen);
         let bring = |set: &Set| {
-            let see = |(path, ask): &(RelPath, _)| Some((path.clone(), looks.at(path, *ask).ok()?));
+            let see = |(path, ask): &(RelPath, _)| Some((path.clone(), hashes.at(path, *ask).ok()?));
             let seen: Option<BTreeMap<RelPath, Seen>> = {
                 let _one_at_a_time = reading();
                 set.0.iter().map(see).collect()

@@ -15,10 +15,10 @@
 //! (`dir.rs`), and only regular files with names of the forms above are ever removed. So neither a directory that a
 //! project brings along nor one that is named by mistake can cost the user a file.
 
-use super::action::LONGEST_RECORD;
 use super::dir::{Dir, EntryKind};
 use crate::hash::Hash;
-use crate::remote::Blob;
+use crate::publish::{Durability, publish};
+use crate::remote::{Blob, LONGEST_RECORD};
 use crate::{Code, Diag};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
@@ -137,10 +137,9 @@ impl Local {
     fn write_tag(&self) -> io::Result<()> {
         let temporary = format!("{TAG_NAME}.{}", self.temporary());
         let mut file = self.dir.create(&temporary)?;
-        let placed = file
-            .write_all(TAG.as_bytes())
-            .and_then(|()| file.sync_all())
-            .and_then(|()| self.dir.rename(&temporary, &self.dir, TAG_NAME));
+        let rename = || self.dir.rename(&temporary, &self.dir, TAG_NAME);
+        let written = file.write_all(TAG.as_bytes());
+        let placed = written.and_then(|()| publish(&file, Durability::Durable, rename));
         if placed.is_err() {
             let _ = self.dir.remove(&temporary);
         }
@@ -194,7 +193,7 @@ impl Local {
         let tmp = self.dir.dir(TMP)?;
         let temporary = self.temporary();
         let mut file = tmp.create(&temporary)?;
-        let placed = file.write_all(bytes).and_then(|()| self.place(&tmp, &temporary, kind, hash));
+        let placed = file.write_all(bytes).and_then(|()| self.place(&file, &tmp, &temporary, kind, hash));
         if placed.is_err() {
             let _ = tmp.remove(&temporary);
         }
@@ -204,7 +203,7 @@ impl Local {
     }
 
     /// Moves a file of `tmp` to the place that its hash gives it.
-    fn place(&self, tmp: &Dir, temporary: &str, kind: Kind, hash: Hash) -> io::Result<()> {
+    fn place(&self, file: &File, tmp: &Dir, temporary: &str, kind: Kind, hash: Hash) -> io::Result<()> {
         let (dir, name) = match self.shard(kind, hash) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let name = hash.to_string();
@@ -212,7 +211,7 @@ impl Local {
             }
             shard => shard?,
         };
-        tmp.rename(temporary, &dir, &name)
+        publish(file, Durability::Verified, || tmp.rename(temporary, &dir, &name))
     }
 
     /// A name for a file being written that no other process or thread uses.
@@ -280,7 +279,8 @@ impl Local {
     pub(crate) fn note_swept(&self) {
         let Ok(tmp) = self.dir.dir(TMP) else { return };
         let temporary = self.temporary();
-        if tmp.create(&temporary).is_ok() && tmp.rename(&temporary, &self.dir, SWEPT).is_err() {
+        let Ok(file) = tmp.create(&temporary) else { return };
+        if publish(&file, Durability::Verified, || tmp.rename(&temporary, &self.dir, SWEPT)).is_err() {
             let _ = tmp.remove(&temporary);
         }
     }
@@ -352,7 +352,7 @@ impl Incoming<'_> {
 
     /// Moves the file to its place.
     pub(crate) fn commit(self, blob: Blob) -> io::Result<()> {
-        self.local.place(&self.tmp, &self.temporary, Kind::Blob, blob.hash)
+        self.local.place(&self.file, &self.tmp, &self.temporary, Kind::Blob, blob.hash)
     }
 }
 

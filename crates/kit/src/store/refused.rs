@@ -1,7 +1,7 @@
 //! Records that were not used although they are whole: results that no build could have stored, and records without our
 //! signature. They are counted for one warning each, and replaced on the server by a build that may write.
 
-use super::stored_result::Rejected;
+use crate::cache_entry::Rejected;
 use crate::{Code, Diag, Hash};
 use std::collections::HashSet;
 

@@ -9,7 +9,7 @@ use crate::hash::Hash;
 use crate::remote::Blob;
 
 /// Raised when records are laid out anew.
-pub(super) const FORMAT: &[u8] = b"kiln store 3";
+pub(super) const FORMAT: &[u8] = b"kiln store 4";
 
 /// The fields of an `ActionResult` that are used here.
 const OUTPUT_FILES: u64 = 2;

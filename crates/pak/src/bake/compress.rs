@@ -3,6 +3,8 @@
 use crate::checksum::checksum;
 use crate::codec::decode;
 use kiln_format::pak::{self, Block, Codec};
+use kiln_kit::Metadata;
+use kiln_kit::wire::{Reader, Writer};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -87,6 +89,27 @@ impl Stored {
 
     pub(crate) fn format_blocks(&self) -> Vec<Block> {
         self.blocks.iter().map(|&(checksum, stored_len)| Block { checksum, stored_len }).collect()
+    }
+}
+
+/// The index entry of a payload is the metadata of its artifact.
+impl Metadata for Stored {
+    fn write(&self, to: &mut Writer) {
+        to.u64(self.len);
+        to.u8(self.codec as u8);
+        to.u8(self.block_log2);
+        to.count(self.blocks.len());
+        for (checksum, len) in &self.blocks {
+            to.u64(*checksum);
+            to.u32(*len);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Stored> {
+        let (len, codec, block_log2) = (from.u64()?, Codec::from_number(from.u8()?)?, from.u8()?);
+        let count = from.count()?;
+        let blocks = (0..count).map(|_| Some((from.u64()?, from.u32()?))).collect::<Option<Vec<_>>>()?;
+        Some(Stored { len, codec, block_log2, blocks }).filter(Stored::is_sound)
     }
 }
 
@@ -270,6 +293,15 @@ mod tests {
             let longer = Stored { len: content.len() as u64 + 1, ..packed.stored.clone() };
             assert!(unpack(&Packed { stored: longer, bytes: packed.bytes.clone() }).is_none());
         }
+    }
+
+    #[test]
+    fn metadata_comes_back_and_no_prefix_passes_for_whole() {
+        let stored = pack(vec![7; 3 << 20], Packing::default()).stored;
+        assert_eq!(stored.blocks.len(), 3);
+        let bytes = Metadata::encode(&stored);
+        assert_eq!(Stored::decode(&bytes), Some(stored));
+        (0..bytes.len()).for_each(|len| assert_eq!(Stored::decode(&bytes[..len]), None));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use kiln_format::pak::{ALPHA_TEST, DOUBLE_SIDED};
 use kiln_import::gltf::{self, Parts, Pictures};
 use kiln_ir::AlphaMode;
-use kiln_kit::{Cook, Diag, RelPath};
+use kiln_kit::{Diag, Inputs, RelPath};
 
 /// A material of a glTF file as a pak can hold it.
 pub(crate) struct GltfMaterial {
@@ -21,9 +21,9 @@ pub(crate) struct GltfMaterial {
 }
 
 /// All materials of a file, and which of them its default scene draws, in the order of the mesh's materials.
-pub(crate) fn materials(cx: &mut Cook<'_>, path: &RelPath, shapes: bool) -> Result<Materials, Diag> {
+pub(crate) fn materials(inputs: &mut Inputs<'_>, path: &RelPath, shapes: bool) -> Result<Materials, Diag> {
     let parts = Parts { shapes, pictures: Pictures::None, ..Parts::default() };
-    let scene = gltf::import_parts(cx, path, &parts)?.value;
+    let scene = gltf::import_parts(inputs, path, &parts)?.value;
     let mut drawn: Vec<usize> = Vec::new();
     for draw in scene.draws() {
         for primitive in &scene.meshes[draw.mesh.0 as usize].primitives {

@@ -1,11 +1,10 @@
 //! The serial end of a bake: equal content becomes one, numbers are given, and the file is laid out and written.
 
-use super::compress::{Packed, Stored, pack};
+use super::compress::pack;
 use super::cook::bitmap::solid;
 use super::cook::unwritten;
 use super::plan::{NodeId, Plan, Recipe};
-use super::spool::Spool;
-use super::store::Store;
+use super::sink::{PakSink, Payload};
 use crate::checksum::checksum;
 use kiln_format::pak::write::{self, Asset, FIRST_PAYLOAD, next_payload};
 use kiln_format::pak::{Kind, Material, font, scene};
@@ -15,7 +14,7 @@ use std::io::{self, Write};
 
 /// A file that is laid out, and not yet written.
 pub(crate) struct Layout {
-    contents: Vec<Stored>,
+    payloads: Vec<Payload>,
     pub(crate) index: Vec<u8>,
     pub(crate) header: Vec<u8>,
 }
@@ -25,8 +24,8 @@ struct Numbers {
     of_node: Vec<Option<u32>>,
 }
 
-/// Content that is made from the plan alone.
-pub(crate) fn immediate(plan: &Plan, spool: &Spool) -> Result<Vec<Option<Stored>>, Diag> {
+/// Payloads that are made from the plan alone.
+pub(super) fn immediate(plan: &Plan, sink: &PakSink<'_>) -> Result<Vec<Option<Payload>>, Diag> {
     let one = |recipe: &Recipe| -> Result<Option<Vec<u8>>, Diag> {
         Ok(match recipe {
             Recipe::Solid(color) => Some(solid(*color)?),
@@ -42,21 +41,19 @@ pub(crate) fn immediate(plan: &Plan, spool: &Spool) -> Result<Vec<Option<Stored>
         .iter()
         .map(|node| {
             let Some(content) = one(&node.recipe).map_err(|d| d.path(&node.name))? else { return Ok(None) };
-            let packed: Packed = pack(content, node.packing);
-            let kept = spool.put(&packed);
-            kept.map_err(|e| Diag::new(Code::Unwritable, format!("cannot keep it: {e}")).path(&node.name))?;
-            Ok(Some(packed.stored))
+            let staged = sink.put(&pack(content, node.packing)).map(Some);
+            staged.map_err(|e| Diag::new(Code::Unwritable, format!("cannot keep it: {e}")).path(&node.name))
         })
         .collect()
 }
 
-/// Lays out a file. `stored` has the content of every node but materials.
-pub(crate) fn layout(plan: &Plan, stored: &[Option<Stored>]) -> Result<Layout, Diag> {
+/// Lays out a file. `payloads` has that of every node but materials.
+pub(crate) fn layout(plan: &Plan, payloads: &[Option<Payload>]) -> Result<Layout, Diag> {
     let mut numbers = Numbers { of_node: vec![None; plan.nodes.len()] };
     let mut assets: Vec<Asset> = Vec::new();
-    let mut contents: Vec<Stored> = Vec::new();
+    let mut placed: Vec<Payload> = Vec::new();
     // What others refer to comes first; materials are part of the index, and refer to bitmaps.
-    let mut by_kind: Vec<Vec<(Asset, Stored)>> = vec![Vec::new(); 7];
+    let mut by_kind: Vec<Vec<(Asset, Payload)>> = vec![Vec::new(); 7];
     let mut materials: Vec<Material> = Vec::new();
     let mut known_materials = HashMap::new();
     const ORDER: [Kind; 7] = [
@@ -69,7 +66,7 @@ pub(crate) fn layout(plan: &Plan, stored: &[Option<Stored>]) -> Result<Layout, D
         Kind::Scene,
     ];
     for kind in ORDER {
-        let mut known: HashMap<(Stored, Vec<(Kind, u32)>), u32> = HashMap::new();
+        let mut known: HashMap<(Payload, Vec<(Kind, u32)>), u32> = HashMap::new();
         for id in ordered(plan, kind) {
             let node = &plan.nodes[id.0];
             if let Recipe::Material(spec) = &node.recipe {
@@ -95,40 +92,41 @@ pub(crate) fn layout(plan: &Plan, stored: &[Option<Stored>]) -> Result<Layout, D
                 numbers.of_node[id.0] = Some(number);
                 continue;
             }
-            let Some(content) = &stored[id.0] else {
+            let Some(payload) = &payloads[id.0] else {
                 return Err(Diag::new(Code::PakFormat, "it was not baked").path(&node.name));
             };
             let refs = node.recipe.refs().into_iter();
             let refs = refs.map(|id| Ok((plan.nodes[id.0].kind, numbers.get(plan, id)?)));
             let refs = refs.collect::<Result<Vec<_>, Diag>>()?;
             let place = &mut by_kind[kind as usize];
-            let number = *known.entry((content.clone(), refs.clone())).or_insert_with(|| {
+            let number = *known.entry((payload.clone(), refs.clone())).or_insert_with(|| {
+                let stored = &payload.stored;
                 let asset = Asset {
                     kind,
-                    len: content.len,
-                    codec: content.codec,
-                    block_log2: content.block_log2,
-                    blocks: content.format_blocks(),
+                    len: stored.len,
+                    codec: stored.codec,
+                    block_log2: stored.block_log2,
+                    blocks: stored.format_blocks(),
                     refs,
                 };
-                place.push((asset, content.clone()));
+                place.push((asset, payload.clone()));
                 place.len() as u32 - 1
             });
             numbers.of_node[id.0] = Some(number);
         }
     }
-    for (asset, content) in by_kind.into_iter().flatten() {
+    for (asset, payload) in by_kind.into_iter().flatten() {
         assets.push(asset);
-        contents.push(content);
+        placed.push(payload);
     }
     let mut keys = Vec::new();
     for (key, (id, _)) in &plan.keys {
         keys.push((key.clone(), plan.nodes[id.0].kind, numbers.get(plan, *id)?));
     }
     let index = write::index(&assets, &materials, &mut keys).map_err(unwritten)?;
-    let end = contents.iter().fold(FIRST_PAYLOAD, |at, content| next_payload(at + content.stored_len()));
+    let end = end_of(&placed);
     let header = write::header(end, index.len() as u64, checksum(&index), checksum);
-    Ok(Layout { contents, index, header })
+    Ok(Layout { payloads: placed, index, header })
 }
 
 /// The nodes of a kind: those with keys by the first of their keys, then the others as they were found.
@@ -150,30 +148,20 @@ impl Numbers {
 impl Layout {
     /// The length of the whole file.
     pub(crate) fn file_len(&self) -> u64 {
-        let end =
-            self.contents.iter().fold(FIRST_PAYLOAD, |at, content| next_payload(at + content.stored_len()));
-        end + self.index.len() as u64
+        end_of(&self.payloads) + self.index.len() as u64
     }
 
-    /// Writes the file: what was just baked comes from the spool, the rest from earlier files.
-    pub(crate) fn write(&self, spool: &Spool, stores: &mut [Store], out: &mut dyn Write) -> io::Result<()> {
+    /// Writes the file with the payloads of a sink.
+    pub(super) fn write(&self, sink: &PakSink<'_>, out: &mut dyn Write) -> io::Result<()> {
         let mut out = io::BufWriter::with_capacity(1 << 20, out);
         out.write_all(&self.header)?;
         let mut at = self.header.len() as u64;
         let pad = |at: u64, to: u64, out: &mut dyn Write| out.write_all(&[0; 16][..(to - at) as usize]);
-        for content in &self.contents {
+        for payload in &self.payloads {
             let start = next_payload(at);
             pad(at, start, &mut out)?;
-            if content.blocks.is_empty() {
-                // Nothing is kept anywhere of what is empty.
-            } else if spool.contains(content) {
-                spool.copy(content, &mut out)?;
-            } else {
-                let found = stores.iter_mut().find(|store| store.contains(content));
-                let found = found.ok_or_else(|| io::Error::other("baked content is gone"))?;
-                found.copy(content, &mut out)?;
-            }
-            at = start + content.stored_len();
+            sink.copy(payload, &mut out)?;
+            at = start + payload.stored.stored_len();
         }
         pad(at, next_payload(at), &mut out)?;
         out.write_all(&self.index)?;
@@ -181,18 +169,23 @@ impl Layout {
     }
 }
 
+/// The offset at which the index follows these payloads.
+fn end_of(payloads: &[Payload]) -> u64 {
+    payloads.iter().fold(FIRST_PAYLOAD, |at, payload| next_payload(at + payload.stored.stored_len()))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::compress::Packing;
+    use super::super::compress::{Packing, Stored};
     use super::super::plan::Node;
     use super::*;
     use kiln_format::pak::{Codec, Header, Index};
-    use kiln_kit::RelPath;
+    use kiln_kit::{Hash, RelPath};
 
     #[test]
     fn offsets_go_on_beyond_four_gib() {
         let mut plan = Plan::default();
-        let mut stored = Vec::new();
+        let mut payloads = Vec::new();
         // Two of three GiB, and one that comes after them.
         for (number, len) in [3u64 << 30, 3 << 30, 5].into_iter().enumerate() {
             let name = RelPath::new(format!("{number}")).unwrap();
@@ -202,9 +195,10 @@ mod tests {
             plan.nodes.push(Node { name, kind: Kind::Blob, recipe, packing, fingerprint });
             let blocks =
                 (0..len.div_ceil(1 << 20)).map(|n| (number as u64, (len - (n << 20)).min(1 << 20) as u32));
-            stored.push(Some(Stored { len, codec: Codec::None, block_log2: 20, blocks: blocks.collect() }));
+            let stored = Stored { len, codec: Codec::None, block_log2: 20, blocks: blocks.collect() };
+            payloads.push(Some(Payload { stored, hash: Hash::of(b"") }));
         }
-        let layout = layout(&plan, &stored).unwrap();
+        let layout = layout(&plan, &payloads).unwrap();
         let header = Header::read(&layout.header, layout.file_len()).unwrap();
         let index = Index::read(&layout.index, &header).unwrap();
         let view = index.view(&layout.index);

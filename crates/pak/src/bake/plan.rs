@@ -19,7 +19,7 @@ use bitmap::{BitmapSpec, Use};
 use kiln_format::pak::Kind;
 use kiln_import::image::IMAGE_EXTENSIONS;
 use kiln_import::light::LIGHT_EXTENSIONS;
-use kiln_kit::{Code, Cook, Diag, RelPath, Tree};
+use kiln_kit::{Code, Diag, Inputs, RelPath, Tree};
 use material::{MaterialSpec, ParamsSpec};
 use mesh::MeshSpec;
 use scene::SceneSpec;
@@ -89,18 +89,18 @@ pub(crate) struct Plan {
     pub(crate) warnings: Vec<Diag>,
 }
 
-/// Makes a plan. `name` and `text` are those of the content file; everything else is read through `cx`.
+/// Makes a plan. `name` and `text` are those of the content file; everything else is read through `inputs`.
 pub(crate) fn plan(
     name: String,
     text: &str,
-    cx: &mut Cook<'_>,
+    inputs: &mut Inputs<'_>,
     tree: &Tree,
     own: &dyn Fn(&RelPath) -> bool,
 ) -> Result<Plan, Vec<Diag>> {
     let document = Document::parse(name, None, text).map_err(|diag| vec![diag])?;
     let listed = content::listed(&document, tree, own).map_err(|diag| vec![diag])?;
     let mut planner = Planner {
-        cx,
+        inputs,
         tree,
         plan: Plan::default(),
         known: HashMap::new(),
@@ -118,7 +118,7 @@ pub(crate) fn plan(
 
 /// What a plan is made with.
 pub(crate) struct Planner<'a, 'c> {
-    cx: &'a mut Cook<'c>,
+    inputs: &'a mut Inputs<'c>,
     tree: &'a Tree,
     plan: Plan,
     /// Nodes by what decides their bytes.
@@ -253,7 +253,7 @@ impl Planner<'_, '_> {
 
     /// The text of a file.
     fn text(&mut self, path: &RelPath) -> Result<String, Diag> {
-        let bytes = self.cx.read(path)?;
+        let bytes = self.inputs.read(path)?;
         String::from_utf8(bytes).map_err(|_| Diag::new(Code::Unreadable, "it is not UTF-8").path(path))
     }
 

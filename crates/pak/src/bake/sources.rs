@@ -5,7 +5,7 @@ use super::plan::{Plan, Recipe};
 use super::{Bake, BakeError};
 use crate::PakBuf;
 use kiln_import::gltf::{self, Parts, Pictures};
-use kiln_kit::{Cook, Diag, Fs, Limits, RelPath, Tree};
+use kiln_kit::{Diag, Inputs, Limits, RelPath, SourceTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -29,12 +29,12 @@ impl Bake<'_> {
     /// (buffers and pictures of glTF files, pages of fonts). For `cargo:rerun-if-changed`.
     pub fn source_files(&self) -> Result<Vec<PathBuf>, BakeError> {
         let (src, tree) = self.sources()?;
-        let name = self.planner();
-        let mut cx = Cook::new(&name, &src, &tree, &src).limited(self.plan_limits());
-        let plan = self.plan(&self.text()?, &mut cx, &src, &tree)?;
-        let mut files: BTreeSet<RelPath> = cx.files_read().cloned().collect();
+        let sources = SourceTree { fs: &src, tree: &tree };
+        let mut inputs = Inputs::new(sources).limited(self.plan_limits());
+        let plan = self.plan(&self.text()?, &mut inputs, &src, &tree)?;
+        let mut files: BTreeSet<RelPath> = inputs.files_read().cloned().collect();
         files.extend(plan.keys.values().map(|(_, path)| path.clone()));
-        files.extend(dependencies(&plan, &src, &tree, self.plan_limits())?);
+        files.extend(dependencies(&plan, sources, self.plan_limits())?);
         let root = self.root();
         let mut paths: Vec<PathBuf> = files.iter().map(|path| path.below(&root)).collect();
         paths.push(self.src.clone());
@@ -46,9 +46,9 @@ impl Bake<'_> {
     /// The animations that the content file lists, by key. Their sources are not opened.
     pub fn source_animations(&self) -> Result<Vec<SourceAnimation>, BakeError> {
         let (src, tree) = self.sources()?;
-        let name = self.planner();
-        let mut cx = Cook::new(&name, &src, &tree, &src).limited(self.plan_limits());
-        let plan = self.plan(&self.text()?, &mut cx, &src, &tree)?;
+        let sources = SourceTree { fs: &src, tree: &tree };
+        let mut inputs = Inputs::new(sources).limited(self.plan_limits());
+        let plan = self.plan(&self.text()?, &mut inputs, &src, &tree)?;
         let root = self.root();
         let animation = |(key, (id, path)): (&String, &(super::plan::NodeId, RelPath))| {
             let Recipe::Animation(spec) = &plan.nodes[id.0].recipe else { return None };
@@ -65,7 +65,7 @@ impl Bake<'_> {
 }
 
 /// The files that assets read.
-fn dependencies(plan: &Plan, src: &dyn Fs, tree: &Tree, limits: Limits) -> Result<BTreeSet<RelPath>, Diag> {
+fn dependencies(plan: &Plan, sources: SourceTree<'_>, limits: Limits) -> Result<BTreeSet<RelPath>, Diag> {
     let mut files = BTreeSet::new();
     // Which glTF files, and whether their pictures are read too.
     let mut models: BTreeMap<&RelPath, Pictures> = BTreeMap::new();
@@ -92,9 +92,9 @@ fn dependencies(plan: &Plan, src: &dyn Fs, tree: &Tree, limits: Limits) -> Resul
         }
     }
     for (path, pictures) in models {
-        let mut cx = Cook::new(path, src, tree, src).limited(limits);
-        gltf::import_parts(&mut cx, path, &Parts { shapes: false, pictures, ..Parts::default() })?;
-        files.extend(cx.files_read().cloned());
+        let mut inputs = Inputs::new(sources).limited(limits);
+        gltf::import_parts(&mut inputs, path, &Parts { shapes: false, pictures, ..Parts::default() })?;
+        files.extend(inputs.files_read().cloned());
     }
     Ok(files)
 }

@@ -1,13 +1,13 @@
 //! A bake with nothing to do, found out without reading a single description: every file that the last bake read is as
 //! it was, no file came or went, and the output is the one it wrote.
 
-use super::places::Places;
+use super::bake_paths::BakePaths;
 use super::plan::{Plan, VERSION};
-use super::{Baked, BakedAsset, is_task};
+use super::{Baked, BakedAsset, is_action};
 use kiln_kit::record::{Input, Output, Record, Seen};
-use kiln_kit::stale::{Hints, Verdict, judge};
+use kiln_kit::run::up_to_date;
 use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{Cache, Cook, Diag, Entry, Hash, Real, RelPath, Stamp, Tree, World};
+use kiln_kit::{Diag, Hash, Inputs, Journal, RelPath, SourceTree, Stamp, Tree, Why};
 use std::collections::BTreeMap;
 
 /// What decides a bake beside the content of the files it reads: the content file, and which files there are.
@@ -17,62 +17,51 @@ pub(super) fn fingerprint(text: &str, tree: &Tree, own: &dyn Fn(&RelPath) -> boo
     format!("version={VERSION}\ncontent={}\nfiles={files}\n", Hash::of(text.as_bytes()))
 }
 
-/// What the last bake said, if all is as it was.
+/// The report of the last bake, if everything is as it was.
 pub(super) fn unchanged(
-    src: &Real,
-    tree: &Tree,
-    places: &Places,
-    cache: &mut Cache,
+    sources: SourceTree<'_>,
+    paths: &BakePaths,
+    journal: &mut Journal,
     fingerprint: &str,
 ) -> Result<Option<Baked>, Diag> {
     // A file that somebody touched is looked into by the bake, which knows what should be in it.
-    if !places.trusted(cache) {
-        return Ok(None);
-    }
-    let Some(record) = cache.records().get(super::LINK) else { return Ok(None) };
-    let Some(mut baked) = decode(&record.payload) else { return Ok(None) };
-    baked.warnings = record.warnings.clone();
-    let output = Entry { path: places.name.clone(), file: places.stamp() };
-    let out_tree = Tree::new(vec![output], vec![]);
-    let world = World { src, src_tree: tree, out: &places.out, out_tree: &out_tree };
-    match judge(world, fingerprint, record, false, &mut Hints::default()) {
-        Verdict::Stale(_) => Ok(None),
-        Verdict::Fresh(moved) => {
-            if let Some(moved) = moved.map(Record::into_owned) {
-                places.remember(cache, moved)?;
-            }
-            Ok(Some(baked))
-        }
-    }
+    let find = |output: &Output<'_>| match paths.stamp() {
+        Some(stamp) if stamp == output.stamp => Ok(stamp),
+        Some(_) => Err(Why::OutputChanged(paths.name.clone())),
+        None => Err(Why::OutputMissing(paths.name.clone())),
+    };
+    let record = up_to_date(sources, journal, super::LINK, fingerprint, find)?;
+    Ok(record.and_then(|record| Some(Baked { warnings: record.warnings, ..decode(&record.summary)? })))
 }
 
 /// What is remembered of a bake: everything that it read, as it was then.
 pub(super) fn record(
     fingerprint: &str,
-    cx: &Cook<'_>,
+    inputs: &Inputs<'_>,
     plan: &Plan,
-    cache: &Cache,
-    places: &Places,
+    journal: &Journal,
+    paths: &BakePaths,
     baked: &Baked,
 ) -> Record<'static> {
-    let records = cache.records();
-    let tasks = plan.nodes.iter().filter(|node| is_task(&node.recipe));
+    let records = journal.records();
+    let tasks = plan.nodes.iter().filter(|node| is_action(&node.recipe));
     let cooked = tasks.filter_map(|node| records.get(node.name.as_str()).map(Record::into_owned));
-    let inputs = merged(cx.inputs().into_iter().chain(cooked.flat_map(|record| record.inputs)));
+    let inputs = merged(inputs.recorded().into_iter().chain(cooked.flat_map(|record| record.inputs)));
     // Without a fingerprint it matches nothing.
     let fingerprint = if inputs.is_some() { fingerprint } else { "" };
     // Its content is known by its stamp alone.
     let output = Output {
-        path: places.name.to_string().into(),
-        stamp: places.stamp().unwrap_or(Stamp::NONE),
+        path: paths.name.to_string().into(),
+        stamp: paths.stamp().unwrap_or(Stamp::NONE),
         hash: Hash::of(b""),
         work: None,
+        metadata: Default::default(),
     };
     Record {
         fingerprint: fingerprint.to_owned().into(),
         inputs: inputs.unwrap_or_default(),
         outputs: vec![output],
-        payload: encode(baked).into(),
+        summary: encode(baked).into(),
         warnings: baked.warnings.clone(),
         ..Record::default()
     }
@@ -105,8 +94,8 @@ fn encode(baked: &Baked) -> Vec<u8> {
     out.finish()
 }
 
-fn decode(payload: &[u8]) -> Option<Baked> {
-    let mut from = Reader::new(payload);
+fn decode(summary: &[u8]) -> Option<Baked> {
+    let mut from = Reader::new(summary);
     let (keys, file_len) = (usize::try_from(from.u64()?).ok()?, from.u64()?);
     let count = from.count()?;
     let mut assets = Vec::new();
@@ -146,7 +135,7 @@ mod tests {
         assert_eq!(bake.run().unwrap().built(), 1);
         assert!(bake.run().unwrap().unchanged);
         {
-            let mut cache = Places::new(&bake).unwrap().open(&|| ()).unwrap();
+            let mut cache = BakePaths::new(&bake).unwrap().open(&|| ()).unwrap();
             for name in [super::super::LINK, "a.bin"] {
                 let mut record = cache.records().get(name).unwrap().into_owned();
                 let older = record.fingerprint.replace(&format!("version={VERSION}"), "version=0");

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// What the server has.
 const BEFORE: &[(&str, &str)] = &[
     ("a.txt", "%300"),
-    ("b.txt", "+shared\n?absent\n%200\nkept"),
+    ("b.txt", "+shared\n?absent\n%200\nsecond"),
     ("c.txt", "~this\n&work\n%100"),
     ("d.txt", "plain"),
     ("shared", "of many"),
@@ -23,7 +23,7 @@ const BEFORE: &[(&str, &str)] = &[
 /// What is built: half of it is on the server, half is new and sent there.
 const AFTER: &[(&str, &str)] = &[
     ("a.txt", "%300"),
-    ("b.txt", "+shared\n?absent\n%200\nkept"),
+    ("b.txt", "+shared\n?absent\n%200\nsecond"),
     ("c.txt", "~that\n&work\n%150"),
     ("d.txt", "otherwise\n%250"),
     ("e.txt", "&more"),

@@ -1,13 +1,13 @@
-//! A checkout whose sources are orders to a task, with everything that a build of it leaves to be seen.
+//! A checkout whose sources are orders to an action, with everything that a build of it leaves to be seen.
 
 use kiln_kit::Code;
 use kiln_kit::mem::Mem;
+use kiln_kit::wire::{Reader, Writer};
 use kiln_kit::{
-    Cache, Cook, Diag, Done, Fs, Made, Plan, Rejected, RelPath, State, Store, StoredResult, Task, WorkKey,
-    World, run,
+    Action, ActionContext, Artifact, CacheEntry, Diag, DirectorySink, Fs, Journal, Metadata, Outcome, Plan,
+    Rejected, RelPath, SharedResult, SourceTree, State, Store, WorkKey, run,
 };
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 const JOURNAL: &str = ".journal";
@@ -18,14 +18,36 @@ pub(crate) fn path(text: &str) -> RelPath {
 
 /// Each line of a source is an order: `+file` appends a file, `?file` one that may be missing, `/dir` the names in a
 /// directory, `~` warns, `&text` emits the reverse of a text as shared work, `!file` changes a file while it is read,
-/// `%n` appends n KiB, `kept` keeps a content for the tool. The rest is copied.
+/// `%n` appends n KiB, `second` has a second artifact. The rest is copied.
 pub(crate) struct Orders<'a> {
     project: &'a Project,
     source: RelPath,
     fingerprint: &'a str,
 }
 
-impl Task for Orders<'_> {
+/// The first bytes of an artifact, as metadata.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Head(Vec<u8>);
+
+impl Head {
+    fn of(bytes: &[u8]) -> Head {
+        Head(bytes[..bytes.len().min(16)].to_vec())
+    }
+}
+
+impl Metadata for Head {
+    fn write(&self, to: &mut Writer) {
+        to.bytes(&self.0);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Head> {
+        Some(Head(from.bytes()?.to_vec()))
+    }
+}
+
+impl Action for Orders<'_> {
+    type Metadata = Head;
+
     fn source(&self) -> &RelPath {
         &self.source
     }
@@ -34,70 +56,75 @@ impl Task for Orders<'_> {
         self.fingerprint
     }
 
-    fn weight(&self, _: World<'_>) -> u64 {
+    fn weight(&self, _: SourceTree<'_>) -> u64 {
         1
     }
 
-    fn cook(&self, cx: &mut Cook<'_>) -> Result<Vec<u8>, Diag> {
+    fn run(&self, cx: &mut ActionContext<'_>) -> Result<Vec<Artifact<Head>>, Diag> {
         self.project.cooks.fetch_add(1, Relaxed);
-        let text = String::from_utf8(cx.read(&self.source)?).unwrap();
+        let text = String::from_utf8(cx.inputs.read(&self.source)?).unwrap();
+        let mut artifacts = vec![];
         let mut out = self.fingerprint.as_bytes().to_vec();
         for line in text.lines() {
             let operand = || path(&line[1..]);
             match line.chars().next() {
-                Some('+') => out.extend(cx.read(&operand())?),
-                Some('?') => out.extend(cx.read_opt(&operand())?.unwrap_or_else(|| b"nothing".into())),
+                Some('+') => out.extend(cx.inputs.read(&operand())?),
+                Some('?') => out.extend(cx.inputs.read_opt(&operand())?.unwrap_or_else(|| b"nothing".into())),
                 Some('/') => {
-                    let names: Vec<_> = cx.list(&operand())?.iter().map(|e| e.path.to_string()).collect();
+                    let names: Vec<_> =
+                        cx.inputs.list(&operand())?.iter().map(|e| e.path.to_string()).collect();
                     out.extend(names.join(",").bytes());
                 }
                 Some('~') => cx.warn(Diag::new(Code::LinkIgnored, format!("{} is odd", &line[1..]))),
                 Some('&') => {
                     let name = path(&format!("{}.work", self.source));
-                    let warnings = cx.emit_shared(
+                    let reversed: Vec<u8> = line.bytes().rev().collect();
+                    let (artifact, warnings) = cx.shared_artifact(
                         &name,
+                        Head::of(&reversed),
                         WorkKey::of([line.as_bytes()]),
                         |bytes| bytes.ends_with(b"&"),
                         || {
                             self.project.works.fetch_add(1, Relaxed);
-                            let bytes = line.bytes().rev().collect();
-                            Ok(Made { bytes, warnings: vec![Diag::new(Code::LinkIgnored, "hard")] })
+                            Ok(SharedResult::new(
+                                reversed.clone(),
+                                vec![Diag::new(Code::LinkIgnored, "hard")],
+                            ))
                         },
                     )?;
+                    artifacts.push(artifact);
                     warnings.into_iter().for_each(|warning| cx.warn(warning));
                 }
                 Some('!') => {
-                    out.extend(cx.read(&operand())?);
+                    out.extend(cx.inputs.read(&operand())?);
                     self.project.src.tick(1_000_000_000);
                     self.project.src.put(&line[1..], "changed meanwhile");
                 }
                 Some('%') => {
                     out.extend((0..line[1..].parse::<u32>().unwrap() << 10).map(|n| (n % 251) as u8))
                 }
-                _ if line == "kept" => {
-                    cx.keep(text.as_bytes());
-                    self.project.kept.lock().unwrap().insert(self.source.to_string(), text.clone().into());
+                _ if line == "second" => {
+                    let name = path(&format!("{}.second", self.source));
+                    artifacts.push(cx.artifact(&name, Head::of(text.as_bytes()), text.as_bytes())?);
                 }
                 _ => out.extend(line.bytes()),
             }
         }
-        cx.emit(&path(&format!("{}.out", self.source)), &out)?;
-        Ok(out)
+        let name = path(&format!("{}.out", self.source));
+        artifacts.push(cx.artifact(&name, Head::of(&out), &out)?);
+        Ok(artifacts)
     }
 
-    fn restore(&self, stored: &mut StoredResult<'_>) -> Result<(), Rejected> {
-        assert!(stored.payload().starts_with(self.fingerprint.as_bytes()));
-        let ours = [format!("{}.out", self.source), format!("{}.work", self.source)];
-        for (at, path) in stored.outputs().map(|(path, _)| path.to_string()).enumerate().collect::<Vec<_>>() {
-            if !ours.contains(&path) {
-                return Err(Rejected(format!("it writes {path}")));
+    fn check_cached(&self, entry: &mut CacheEntry<'_, Head>) -> Result<(), Rejected> {
+        let ours = ["out", "work", "second"].map(|ending| format!("{}.{ending}", self.source));
+        for (at, artifact) in entry.artifacts().to_vec().into_iter().enumerate() {
+            let name = artifact.name;
+            if !ours.contains(&name.to_string()) {
+                return Err(Rejected(format!("it writes {name}")));
             }
-            if path == ours[0] && stored.read(at)? != stored.payload() {
-                return Err(Rejected(format!("{path} is not what was returned")));
+            if artifact.metadata != Head::of(&entry.read(at)?) {
+                return Err(Rejected(format!("{name} does not have its metadata")));
             }
-        }
-        if let Some(kept) = stored.kept()? {
-            self.project.kept.lock().unwrap().insert(self.source.to_string(), kept);
         }
         Ok(())
     }
@@ -110,16 +137,14 @@ pub(crate) struct Project {
     pub(crate) out: Mem,
     pub(crate) cooks: AtomicUsize,
     pub(crate) works: AtomicUsize,
-    kept: Mutex<BTreeMap<String, Vec<u8>>>,
 }
 
 /// Everything that a build leaves to be seen, but for how it came about.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Left {
     pub(crate) outputs: BTreeMap<String, Vec<u8>>,
-    pub(crate) payloads: Vec<Vec<u8>>,
+    pub(crate) metadata: Vec<Vec<Head>>,
     pub(crate) warnings: Vec<Diag>,
-    pub(crate) kept: BTreeMap<String, Vec<u8>>,
 }
 
 impl Project {
@@ -130,25 +155,17 @@ impl Project {
         project
     }
 
-    pub(crate) fn run(&self, store: Option<&Store>, fingerprint: &str, force: bool) -> Vec<Done> {
-        let mut cache = Cache::open(&self.out, &path(JOURNAL), &|| ()).unwrap();
+    pub(crate) fn run(&self, store: Option<&Store>, fingerprint: &str, force: bool) -> Vec<Outcome<Head>> {
+        let mut journal = Journal::open(&self.out, &path(JOURNAL), &|| ()).unwrap();
         let (src_tree, out_tree) = (self.src.walk(None).unwrap(), self.out.walk(None).unwrap());
-        let world = World { src: &self.src, src_tree: &src_tree, out: &self.out, out_tree: &out_tree };
-        let sources = src_tree.files().filter(|(path, _)| path.file_name().ends_with(".txt"));
-        let tasks: Vec<_> =
-            sources.map(|(path, _)| Orders { project: self, source: path.clone(), fingerprint }).collect();
+        let sources = SourceTree { fs: &self.src, tree: &src_tree };
+        let sink = DirectorySink::new(&self.out, &out_tree);
+        let files = src_tree.files().filter(|(path, _)| path.file_name().ends_with(".txt"));
+        let actions: Vec<_> =
+            files.map(|(path, _)| Orders { project: self, source: path.clone(), fingerprint }).collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let plan = Plan {
-            pool: &pool,
-            force,
-            verify: false,
-            prune: true,
-            overwrite: false,
-            store,
-            limits: kiln_kit::Limits::default(),
-            events: &(),
-        };
-        run(world, &mut cache, &tasks, &[], plan).unwrap()
+        let plan = Plan { force, store, ..Plan::new(&pool) };
+        run(sources, &sink, &mut journal, &actions, &[], plan).unwrap()
     }
 
     /// Builds; returns how many cooks ran, and what is left.
@@ -158,16 +175,16 @@ impl Project {
         assert!(done.iter().all(|done| !matches!(done.state, State::Failed(_))), "{done:?}");
         let mut outputs = self.out.snapshot();
         outputs.remove(JOURNAL);
-        let payloads = done.iter().map(|done| done.payload.clone()).collect();
+        let metadata = |done: &Outcome<Head>| done.artifacts.iter().map(|a| a.metadata.clone()).collect();
+        let metadata = done.iter().map(metadata).collect();
         let warnings = done.into_iter().flat_map(|done| done.warnings).collect();
-        let kept = self.kept.lock().unwrap().clone();
-        (self.cooks.load(Relaxed) - before, Left { outputs, payloads, warnings, kept })
+        (self.cooks.load(Relaxed) - before, Left { outputs, metadata, warnings })
     }
 }
 
 pub(crate) const FILES: &[(&str, &str)] = &[
     ("a.txt", "plain"),
-    ("b.txt", "+shared\n?absent\n/dir\nkept"),
+    ("b.txt", "+shared\n?absent\n/dir\nsecond"),
     ("c.txt", "~this\n&work"),
     ("d.txt", "&work\n+shared"),
     ("dir/x", ""),

@@ -2,48 +2,31 @@
 
 use super::{Value, number, whole};
 use crate::config::yaml::Scalar;
+use kiln_texture::Mips;
 
-/// How many levels a texture has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mips {
-    /// `true`: down to one texel.
-    Full,
-    /// `<count>`: this many at most, the first included; at least one. `false` is one.
-    Levels(u32),
-}
+/// No image needs more mip levels: the full chain of the largest 32-bit size.
+const MAX_LEVELS: u32 = 32;
 
-impl Mips {
-    /// No image needs more: the full chain of the largest 32-bit size.
-    const MAX_LEVELS: u32 = 32;
-
-    /// How many of a full chain of `full` levels to make.
-    pub fn of(self, full: u32) -> u32 {
-        match self {
-            Mips::Full => full,
-            Mips::Levels(count) => count.min(full),
-        }
-    }
-}
-
+/// `true` is the full chain, `false` the base level alone.
 impl Value for Mips {
     fn read(scalar: &Scalar) -> Option<Mips> {
         match bool::read(scalar) {
             Some(true) => Some(Mips::Full),
-            Some(false) => Some(Mips::Levels(1)),
-            None => whole(scalar).filter(|n| (1..=Mips::MAX_LEVELS).contains(n)).map(Mips::Levels),
+            Some(false) => Some(Mips::Count(1)),
+            None => whole(scalar).filter(|n| (1..=MAX_LEVELS).contains(n)).map(Mips::Count),
         }
     }
 
     fn show(&self) -> String {
         match self {
             Mips::Full => true.show(),
-            Mips::Levels(1) => false.show(),
-            Mips::Levels(count) => count.to_string(),
+            Mips::None | Mips::Count(1) => false.show(),
+            Mips::Count(count) => count.to_string(),
         }
     }
 
     fn accepts() -> String {
-        format!("`true`, `false`, a count from 1 to {}", Mips::MAX_LEVELS)
+        format!("`true`, `false`, a count from 1 to {}", MAX_LEVELS)
     }
 }
 

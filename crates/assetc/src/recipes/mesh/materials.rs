@@ -3,19 +3,17 @@
 //! A row is a slot of the mesh. A picture becomes one texture, in the mode of the slot that uses it first; with
 //! `texture.conflict: split` it becomes one for each mode, the later ones with the mode in their name.
 
+use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{Conflict, Settings};
-use crate::link::Row;
-use crate::recipes::ktx::{self, Picture};
-use crate::recipes::texture::{is_mode_name, mode_name};
-use kiln_format::hman::{Colorspace, Kind};
+use crate::recipes::ktx::{self, EncodedImage, is_mode_name, mode_name};
 use kiln_format::hmat::{self, GpuMaterial};
 use kiln_format::refs;
 use kiln_ir::{AlphaMode, ImageId, ImageSource, Material, MaterialId, Scene, Slot};
-use kiln_kit::{Code, Cook, Diag, RelPath};
+use kiln_kit::{ActionContext, Code, Diag, RelPath};
 use kiln_texture::Mode;
 
 /// The hashes by which a mesh names the materials of its slots.
-pub(crate) fn hashes(cx: &mut Cook<'_>, materials: &[Material], slots: &[MaterialId]) -> Vec<u64> {
+pub(crate) fn hashes(cx: &mut ActionContext<'_>, materials: &[Material], slots: &[MaterialId]) -> Vec<u64> {
     let names: Vec<Option<&str>> = materials.iter().map(|material| Some(material.name.as_str())).collect();
     if let Some((one, other)) = refs::material_clash(&names) {
         let message =
@@ -35,14 +33,14 @@ struct Texture {
     name: String,
 }
 
-/// Emits the table of materials and every texture it refers to; returns the rows of the manifest.
-pub(crate) fn emit(
-    cx: &mut Cook<'_>,
+/// Makes the table of materials and every texture it refers to.
+pub(crate) fn artifacts(
+    cx: &mut ActionContext<'_>,
     scene: &Scene,
     slots: &[MaterialId],
     output: &RelPath,
     settings: &Settings,
-) -> Result<Vec<Row>, Diag> {
+) -> Result<Vec<FileArtifact>, Diag> {
     let mut textures: Vec<Texture> = Vec::new();
     let mut rows = Vec::with_capacity(slots.len());
     let folder = output.as_str().strip_suffix(".hmesh").unwrap_or(output.as_str());
@@ -56,20 +54,14 @@ pub(crate) fn emit(
         rows.push(row(material, used));
     }
     let table = hmat::write(&rows).map_err(|error| Diag::new(Code::Material, error.to_string()))?;
-    cx.emit(&with_ending(folder, ".hmat")?, &table)?;
-
-    let mut listed = Vec::with_capacity(textures.len());
+    let path = with_ending(folder, ".hmat")?;
+    let mut artifacts = vec![cx.artifact(&path, FileMetadata::of(&path), &table)?];
     for texture in &textures {
         let path = with_ending(folder, &format!("/{}.ktx2", texture.name))?;
-        emit_image(cx, &path, texture, &scene.images[texture.image.0 as usize], settings)?;
-        listed.push(Row {
-            hash: refs::hash_runtime_path(path.as_str()),
-            kind: Kind::Texture,
-            colorspace: colorspace(texture.mode),
-            path,
-        });
+        let image = &scene.images[texture.image.0 as usize];
+        artifacts.push(image_artifact(cx, &path, texture, image, settings)?);
     }
-    Ok(listed)
+    Ok(artifacts)
 }
 
 /// Returns whether a file below the folder of a model has the name of a texture of it: `tex_3.ktx2`, `tex_3_normal.ktx2`.
@@ -83,7 +75,7 @@ pub(crate) fn is_texture_name(name: &str) -> bool {
 
 /// The texture for an image in a slot: one that is there, or a new one.
 fn choose(
-    cx: &mut Cook<'_>,
+    cx: &mut ActionContext<'_>,
     textures: &mut Vec<Texture>,
     (slot, image): (Slot, ImageId),
     conflict: Conflict,
@@ -125,28 +117,24 @@ pub(crate) fn mode_of(slot: Slot) -> Mode {
     }
 }
 
-/// How the texels of a mode are read.
-pub(crate) fn colorspace(mode: Mode) -> Colorspace {
-    if mode == Mode::Color { Colorspace::Srgb } else { Colorspace::Linear }
-}
-
-fn emit_image(
-    cx: &mut Cook<'_>,
+fn image_artifact(
+    cx: &mut ActionContext<'_>,
     path: &RelPath,
     texture: &Texture,
     image: &ImageSource,
     settings: &Settings,
-) -> Result<(), Diag> {
+) -> Result<FileArtifact, Diag> {
     // A picture in a file of its own is named by its path, one inside the model by its place there.
     let locate = |diag: Diag| match image.path.as_str() {
         "" => diag.at(format!("/images/{}", texture.image.0)),
         file => diag.path(file),
     };
-    let picture = Picture { bytes: &image.bytes, extension: &image.extension };
-    for warning in ktx::emit_picture(cx, path, picture, texture.mode, settings).map_err(locate)? {
-        cx.warn(locate(warning));
-    }
-    Ok(())
+    let image = EncodedImage::of_model(cx, image);
+    let made = ktx::image_artifact(cx, path, image, texture.mode, settings);
+    let (mut artifact, warnings) = made.map_err(locate)?;
+    warnings.into_iter().for_each(|warning| cx.warn(locate(warning)));
+    artifact.metadata = artifact.metadata.listed();
+    Ok(artifact)
 }
 
 /// A row of the table.

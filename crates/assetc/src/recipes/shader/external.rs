@@ -5,10 +5,10 @@
 //! compiler could follow it. It runs in the directory of the copies and is given relative paths, so that neither
 //! messages nor modules tell where the project lies.
 
-use super::{Job, defines, includes, target, text};
+use super::{Job, defines, includes, text};
 use crate::config::{Optimize, Settings};
 use crate::tools::{Program, Scratch, Tool, Tools};
-use kiln_kit::{Code, Cook, Diag, RelPath};
+use kiln_kit::{ActionContext, Code, Diag, RelPath};
 use kiln_shader::{Findings, Language, Reference, Stage, references};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,7 +21,7 @@ const MAX_FILES: usize = 4096;
 
 /// Compiles a stage with a program.
 pub(super) fn compile(
-    cx: &mut Cook<'_>,
+    cx: &mut ActionContext<'_>,
     job: &Job,
     settings: &Settings,
     tools: &Tools,
@@ -60,7 +60,7 @@ pub(super) fn compile(
 }
 
 /// A source and all that it refers to, by path.
-fn gather(cx: &mut Cook<'_>, job: &Job) -> Result<BTreeMap<RelPath, String>, Diag> {
+fn gather(cx: &mut ActionContext<'_>, job: &Job) -> Result<BTreeMap<RelPath, String>, Diag> {
     let slang = job.language == Language::Slang;
     let folder = cx.source();
     let mut texts = BTreeMap::from([(job.path.clone(), text(cx, &job.path)?)]);
@@ -96,7 +96,7 @@ fn gather(cx: &mut Cook<'_>, job: &Job) -> Result<BTreeMap<RelPath, String>, Dia
 }
 
 fn slangc(job: &Job, folder: &str, settings: &Settings) -> Vec<String> {
-    let (major, minor) = target(settings).spirv();
+    let (major, minor) = settings.shader.target.spirv();
     let stage = match job.stage {
         Stage::TessControl => "hull",
         Stage::TessEval => "domain",
@@ -143,7 +143,7 @@ fn dxc(job: &Job, folder: &str, settings: &Settings) -> Vec<String> {
         Stage::Mesh => "ms_6_6",
         _ => "lib_6_6",
     };
-    let environment = format!("-fspv-target-env={}", target(settings).name());
+    let environment = format!("-fspv-target-env={}", settings.shader.target.name());
     let fixed = ["-spirv", &environment, "-T", profile, "-E", "main", "-I", folder, "-I", ".", "-Fo", OUT];
     let mut args: Vec<String> = fixed.map(str::to_owned).to_vec();
     if settings.shader.debug {
@@ -170,7 +170,7 @@ pub(super) fn optimize(tools: &Tools, settings: &Settings, module: Vec<u8>) -> R
     };
     let program = tools.need(Tool::SpirvOpt, "shader.optimize")?;
     let scratch = input(tools, &module)?;
-    let environment = format!("--target-env={}", target(settings).name());
+    let environment = format!("--target-env={}", settings.shader.target.name());
     let args =
         [environment.as_str(), passes, "--preserve-bindings", "--preserve-spec-constants", IN, "-o", OUT];
     let ran = program.run(scratch.dir(), &args.map(str::to_owned))?;
@@ -181,7 +181,7 @@ pub(super) fn optimize(tools: &Tools, settings: &Settings, module: Vec<u8>) -> R
 pub(super) fn validate(tools: &Tools, settings: &Settings, module: &[u8]) -> Result<bool, Diag> {
     let Some(program) = tools.get(Tool::SpirvVal) else { return Ok(false) };
     let scratch = input(tools, module)?;
-    let args = ["--target-env", target(settings).name(), IN];
+    let args = ["--target-env", settings.shader.target.name(), IN];
     let ran = program.run(scratch.dir(), &args.map(str::to_owned))?;
     if ran.ok { Ok(true) } else { Err(failed(program, &ran.said)) }
 }

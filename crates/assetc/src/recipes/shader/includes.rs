@@ -5,17 +5,17 @@
 //! directory is refused.
 
 use super::decode;
-use kiln_kit::{Code, Cook, Diag, RelPath};
+use kiln_kit::{ActionContext, Code, Diag, RelPath};
 use kiln_shader::{Include, Included, Includes};
 
 /// Follows includes through the window of a cook.
 pub(super) struct ProjectIncludes<'c, 'a> {
-    cx: &'c mut Cook<'a>,
+    cx: &'c mut ActionContext<'a>,
     fault: Option<Diag>,
 }
 
 impl<'c, 'a> ProjectIncludes<'c, 'a> {
-    pub(super) fn new(cx: &'c mut Cook<'a>) -> ProjectIncludes<'c, 'a> {
+    pub(super) fn new(cx: &'c mut ActionContext<'a>) -> ProjectIncludes<'c, 'a> {
         ProjectIncludes { cx, fault: None }
     }
 
@@ -45,7 +45,7 @@ impl Includes for ProjectIncludes<'_, '_> {
 
 /// The first file that a name leads to from one of these directories; `None` is the input directory.
 pub(super) fn find(
-    cx: &mut Cook<'_>,
+    cx: &mut ActionContext<'_>,
     from: &RelPath,
     dirs: &[Option<&RelPath>],
     name: &str,
@@ -54,7 +54,7 @@ pub(super) fn find(
     for dir in dirs {
         match RelPath::resolve(*dir, name) {
             Ok(path) => {
-                if let Some(bytes) = cx.read_opt(&path)? {
+                if let Some(bytes) = cx.inputs.read_opt(&path)? {
                     return Ok(Some((path.clone(), decode(&path, bytes)?)));
                 }
             }

@@ -7,12 +7,12 @@ use super::unwritten;
 use kiln_format::pak::animation::{self, Channel};
 use kiln_import::gltf::{self, Parts, Pictures};
 use kiln_ir::{Interpolation, NodeId, Property, Scene};
-use kiln_kit::{Code, Cook, Diag};
+use kiln_kit::{ActionContext, Code, Diag};
 
 /// The payload of an animation.
-pub(crate) fn bake(cx: &mut Cook<'_>, spec: &AnimationSpec) -> Result<Vec<u8>, Diag> {
+pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &AnimationSpec) -> Result<Vec<u8>, Diag> {
     let parts = Parts { shapes: false, pictures: Pictures::None, ..Parts::default() };
-    let imported = gltf::import_parts(cx, &spec.src, &parts)?;
+    let imported = gltf::import_parts(&mut cx.inputs, &spec.src, &parts)?;
     let scene = imported.value;
     let bad = |message: String| Diag::new(Code::PakAnimation, message).path(&spec.src);
     let found = match &spec.name {

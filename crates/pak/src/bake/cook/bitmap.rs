@@ -12,12 +12,12 @@ use kiln_format::pak::{Color, Encoding, Sample};
 use kiln_import::gltf::{self, Parts, Pictures};
 use kiln_import::image;
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Code, Cook, Diag};
+use kiln_kit::{ActionContext, Code, Diag};
 use kiln_texture::{Mips, Mode, Payload, Settings};
 use rayon::prelude::*;
 
 /// The payload of a bitmap.
-pub(crate) fn bake(cx: &mut Cook<'_>, spec: &BitmapSpec) -> Result<Vec<u8>, Diag> {
+pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Vec<u8>, Diag> {
     if is_float(&spec.src) || spec.sample == Some(Sample::F32) {
         return floats::bake(cx, spec);
     }
@@ -67,12 +67,12 @@ pub(crate) struct Picture {
 }
 
 /// Reads a picture from its own file or from a glTF file.
-pub(crate) fn read(cx: &mut Cook<'_>, src: &Reference) -> Result<Picture, Diag> {
+pub(crate) fn read(cx: &mut ActionContext<'_>, src: &Reference) -> Result<Picture, Diag> {
     let (bytes, extension) = match &src.part {
-        None => (cx.read(&src.path)?, extension(&src.path)),
+        None => (cx.inputs.read(&src.path)?, extension(&src.path)),
         Some(part) => {
             let parts = Parts { shapes: false, pictures: Pictures::All, ..Parts::default() };
-            let scene = gltf::import_parts(cx, &src.path, &parts)?.value;
+            let scene = gltf::import_parts(&mut cx.inputs, &src.path, &parts)?.value;
             let by_name = scene.images.iter().position(|image| image.name == *part);
             let number = by_name.or_else(|| part.parse().ok());
             let Some(image) = number.and_then(|n| scene.images.get(n)) else {
@@ -90,8 +90,8 @@ pub(crate) fn read(cx: &mut Cook<'_>, src: &Reference) -> Result<Picture, Diag> 
         }
     };
     let named = |diag: Diag| diag.path(src);
-    cx.check_deadline()?;
-    let imported = image::import(&bytes, &extension, cx.limits()).map_err(named)?;
+    cx.inputs.check_deadline()?;
+    let imported = image::import(&bytes, &extension, cx.inputs.limits()).map_err(named)?;
     for warning in imported.warnings {
         cx.warn(named(warning));
     }
@@ -148,7 +148,12 @@ fn mode(spec: &BitmapSpec) -> Mode {
 }
 
 /// The levels of a picture, RGBA, at the depth that is wanted.
-fn levels(cx: &Cook<'_>, image: Image, spec: &BitmapSpec, sample: Sample) -> Result<Vec<Image>, Diag> {
+fn levels(
+    cx: &ActionContext<'_>,
+    image: Image,
+    spec: &BitmapSpec,
+    sample: Sample,
+) -> Result<Vec<Image>, Diag> {
     let limit = spec.resize;
     let size = image.width().max(image.height());
     let alone = spec.levels == Levels::Count(1) && limit.is_none_or(|limit| limit >= size);
@@ -179,14 +184,14 @@ fn levels(cx: &Cook<'_>, image: Image, spec: &BitmapSpec, sample: Sample) -> Res
 
 /// Encodes a texture within the time that the asset has.
 pub(crate) fn encode(
-    cx: &Cook<'_>,
+    cx: &ActionContext<'_>,
     image: Image,
     mode: Mode,
     settings: Settings,
 ) -> Result<kiln_texture::Encoded, Diag> {
-    let settings = Settings { deadline: cx.deadline(), ..settings };
+    let settings = Settings { deadline: cx.inputs.deadline(), ..settings };
     kiln_texture::encode_2d(image, mode, &settings).map_err(|error| match error {
-        kiln_texture::Error::Deadline => cx.limits().out_of_time(),
+        kiln_texture::Error::Deadline => cx.inputs.limits().out_of_time(),
         error => Diag::new(Code::Texture, error.to_string()),
     })
 }
@@ -221,7 +226,12 @@ fn pick(image: Image, channels: &[usize]) -> Vec<u8> {
 }
 
 /// A KTX2 file of UASTC blocks.
-fn uastc(cx: &mut Cook<'_>, spec: &BitmapSpec, image: Image, channels: &[usize]) -> Result<Vec<u8>, Diag> {
+fn uastc(
+    cx: &mut ActionContext<'_>,
+    spec: &BitmapSpec,
+    image: Image,
+    channels: &[usize],
+) -> Result<Vec<u8>, Diag> {
     let (width, height) = (image.width(), image.height());
     let mut texels = image.into_rgba8();
     if spec.used_as != Use::Normal && channels != [0, 1, 2, 3] {

@@ -7,15 +7,15 @@ use kiln_format::pak::bitmap::{Shape, write};
 use kiln_format::pak::{Encoding, Sample};
 use kiln_import::light;
 use kiln_ir::Texels;
-use kiln_kit::{Code, Cook, Diag};
+use kiln_kit::{ActionContext, Code, Diag};
 use kiln_texture::levels_f32;
 
 /// The payload of a bitmap whose texels are floats, or come from such.
-pub(super) fn bake(cx: &mut Cook<'_>, spec: &BitmapSpec) -> Result<Vec<u8>, Diag> {
+pub(super) fn bake(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Vec<u8>, Diag> {
     let (width, height, texels, alpha) = if is_float(&spec.src) {
-        let bytes = cx.read(&spec.src.path)?;
+        let bytes = cx.inputs.read(&spec.src.path)?;
         let named = |diag: Diag| diag.path(&spec.src);
-        let found = light::import(&bytes, cx.limits()).map_err(named)?;
+        let found = light::import(&bytes, cx.inputs.limits()).map_err(named)?;
         found.warnings.into_iter().for_each(|warning| cx.warn(named(warning)));
         let (width, height) = (found.value.width(), found.value.height());
         (width, height, found.value.into_texels(), false)

@@ -12,16 +12,16 @@ use super::unwritten;
 use kiln_format::pak::mesh::{self, Mesh};
 use kiln_import::gltf::{self, Parts, Pick, Pictures};
 use kiln_ir::{Draw, MaterialId, Matrix, NodeId, Scene, SkinId, Valid};
-use kiln_kit::{Code, Cook, Diag};
+use kiln_kit::{ActionContext, Code, Diag};
 use primitive::{PlacedPrimitive, bounds_of};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// The payload of a mesh.
-pub(crate) fn bake(cx: &mut Cook<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> {
+pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> {
     let scene = spec.scene.as_deref().map_or(Pick::Default, Pick::Named);
     let parts = Parts { scene, pictures: Pictures::None, ..Parts::default() };
-    let imported = gltf::import_parts(cx, &spec.src, &parts)?;
+    let imported = gltf::import_parts(&mut cx.inputs, &spec.src, &parts)?;
     for warning in imported.warnings {
         let warning = warning.or_path(&spec.src);
         // Of several scenes the one that was asked for is no surprise.
@@ -35,9 +35,9 @@ pub(crate) fn bake(cx: &mut Cook<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> 
     let triangles = corners / 3;
     let what = format!("{triangles} triangles of {vertices} vertices, drawn as {} instances,", draws.len());
     let needed = kiln_mesh::working_set(primitives, vertices, corners);
-    let (limits, deadline) = (*cx.limits(), cx.deadline());
+    let (limits, deadline) = (*cx.inputs.limits(), cx.inputs.deadline());
     limits.check_memory(needed, what).map_err(|diag| diag.path(&spec.src))?;
-    let _reserved = cx.admission().reserve(needed);
+    let _reserved = cx.inputs.admission().reserve(needed);
     let mut skin = Joints::default();
     let mut materials: Vec<Option<MaterialId>> = Vec::new();
     let placement = placement(spec);

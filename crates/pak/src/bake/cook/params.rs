@@ -9,11 +9,11 @@ use super::unwritten;
 use kiln_format::pak::bitmap::{Shape, write};
 use kiln_format::pak::{Color, Encoding, Sample};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Code, Cook, Diag};
+use kiln_kit::{ActionContext, Code, Diag};
 use kiln_texture::{Mode, Settings};
 
 /// The payload of a material's parameters.
-pub(crate) fn bake(cx: &mut Cook<'_>, spec: &ParamsSpec) -> Result<Vec<u8>, Diag> {
+pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &ParamsSpec) -> Result<Vec<u8>, Diag> {
     let mut decoded: Vec<(&BitmapSpec, Gray)> = Vec::new();
     for channel in &spec.channels {
         if let Channel::Picture(picture) = channel
@@ -62,7 +62,7 @@ struct Gray {
 }
 
 impl Gray {
-    fn read(cx: &mut Cook<'_>, spec: &BitmapSpec) -> Result<Gray, Diag> {
+    fn read(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Gray, Diag> {
         let image = read(cx, &spec.src)?.image;
         let settings = Settings {
             compress: false,

@@ -19,7 +19,7 @@ impl Planner<'_, '_> {
         let src = self.src(path, &fields, &["fon", "fnt"])?;
         fields.finish()?;
         let bad = |message: String| Diag::new(Code::PakFont, message).path(&src);
-        let bytes = self.cx.read(&src)?;
+        let bytes = self.inputs.read(&src)?;
         let def = String::from_utf8(bytes).map_err(|_| {
             bad("it is not text".to_owned()).hint("export the definition as text, not as binary")
         })?;

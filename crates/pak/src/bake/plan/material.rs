@@ -190,7 +190,7 @@ impl Planner<'_, '_> {
         packing: Packing,
     ) -> Result<Vec<NodeId>, Diag> {
         let whole = reference.part.is_none();
-        let found = super::super::gltf::materials(self.cx, &reference.path, whole)?;
+        let found = super::super::gltf::materials(self.inputs, &reference.path, whole)?;
         let wanted: Vec<&super::super::gltf::GltfMaterial> = match &reference.part {
             None => found.drawn.iter().filter_map(|number| found.all.get(*number)).collect(),
             Some(part) => {

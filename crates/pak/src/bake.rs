@@ -4,37 +4,36 @@
 //! changed are baked in parallel through the engine that all of Kiln's tools share, and the file is written at the end
 //! under a temporary name: after a failure the old one is as it was.
 
+mod bake_paths;
 mod compress;
 mod content;
 mod cook;
 mod document;
+mod earlier_pak;
 mod gltf;
 mod link;
 mod loose;
-mod places;
 mod plan;
+mod sink;
 mod sources;
-mod spool;
-mod store;
+mod staging;
 mod whole;
 
 pub use loose::Loose;
 pub use sources::SourceAnimation;
 
 use crate::PakBuf;
-use cook::decode;
+use bake_paths::BakePaths;
+use cook::NodeAction;
 use kiln_kit::{
-    Cache, Code, Cook, Diag, Event, Events, Fs, Limits, Plan as Run, Real, RelPath, Severity, Shard, State,
-    Store as Shared, Tree, Why, World, run,
+    Code, Diag, Event, Events, Fs, Inputs, Journal, Limits, Plan as Run, Real, RelPath, Severity, Shard,
+    SourceTree, State, Store as Shared, Tree, Why, run,
 };
-use places::Places;
 use plan::{Plan, Recipe};
-use spool::Spool;
-use std::collections::BTreeSet;
+use sink::PakSink;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use store::Store;
 
 /// Why there is no new pak: every finding, in order.
 #[derive(Debug)]
@@ -206,11 +205,6 @@ impl<'a> Bake<'a> {
         Ok((src, tree))
     }
 
-    /// What the plan's own reading is called.
-    fn planner(&self) -> RelPath {
-        RelPath::new("content").expect("a plain name")
-    }
-
     /// The text of the content file.
     fn text(&self) -> Result<String, Diag> {
         let read = || {
@@ -234,9 +228,9 @@ impl<'a> Bake<'a> {
         move |path| path.file_name().starts_with(&journal) || mine.contains(&path.below(&root))
     }
 
-    fn plan(&self, text: &str, cx: &mut Cook<'_>, src: &Real, tree: &Tree) -> Result<Plan, BakeError> {
+    fn plan(&self, text: &str, inputs: &mut Inputs<'_>, src: &Real, tree: &Tree) -> Result<Plan, BakeError> {
         let name = self.src.display().to_string();
-        plan::plan(name, text, cx, tree, &self.own(src)).map_err(|problems| BakeError { problems })
+        plan::plan(name, text, inputs, tree, &self.own(src)).map_err(|problems| BakeError { problems })
     }
 
     /// The name of the journal: that of the output, hidden.
@@ -254,90 +248,69 @@ impl<'a> Bake<'a> {
         if !errors.is_empty() {
             return Err(BakeError { problems: errors });
         }
-        let places = Places::new(self)?;
-        let waiting = || self.events.on(Event::Waiting);
-        let mut cache = places.open(&waiting)?;
+        let paths = BakePaths::new(self)?;
+        let mut journal = paths.open(&|| self.events.on(Event::Waiting))?;
         if self.shard.is_none() {
             // Before anything is baked, and again when the pak is placed.
-            places.admit(&cache, self.overwrite)?;
+            paths.admit(&journal, self.overwrite)?;
         }
         let text = self.text()?;
         let fingerprint = whole::fingerprint(&text, &tree, &self.own(&src));
+        let sources = SourceTree { fs: &src, tree: &tree };
         if !self.force
             && self.shard.is_none()
-            && let Some(mut baked) = whole::unchanged(&src, &tree, &places, &mut cache, &fingerprint)?
+            && let Some(mut baked) = whole::unchanged(sources, &paths, &mut journal, &fingerprint)?
         {
-            // Nothing that failed in between is needed any more.
-            let _ = std::fs::remove_file(&places.partial);
+            paths.remove_partial();
             baked.warnings.extend(warnings);
             return Ok(baked);
         }
-        let name = self.planner();
-        let mut cx = Cook::new(&name, &src, &tree, &src).limited(self.plan_limits());
-        let plan = self.plan(&text, &mut cx, &src, &tree)?;
-        let mut baked = self.cooked(&plan, &src, &tree, &places, &mut cache)?;
+        let mut inputs = Inputs::new(sources).limited(self.plan_limits());
+        let plan = self.plan(&text, &mut inputs, &src, &tree)?;
+        let mut baked = self.bake(&plan, sources, &paths, &mut journal)?;
         if self.shard.is_none() {
-            let record = whole::record(&fingerprint, &cx, &plan, &cache, &places, &baked);
-            places.remember(&mut cache, record)?;
+            let record = whole::record(&fingerprint, &inputs, &plan, &journal, &paths, &baked);
+            paths.remember(&mut journal, record)?;
         }
         baked.warnings.extend(warnings);
         Ok(baked)
     }
 
-    /// Bakes what changed, and writes the file.
-    fn cooked(
+    /// Bakes what changed, and writes the pak.
+    fn bake(
         &self,
         plan: &Plan,
-        src: &Real,
-        tree: &Tree,
-        places: &Places,
-        cache: &mut Cache,
+        sources: SourceTree<'_>,
+        paths: &BakePaths,
+        journal: &mut Journal,
     ) -> Result<Baked, BakeError> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.jobs)
             .thread_name(|n| format!("kiln-{n}"))
             .build()
             .map_err(|e| Diag::new(Code::Threads, format!("cannot start {} threads: {e}", self.jobs)))?;
-        // What was baked before: the pak itself, and what a bake that failed elsewhere got done.
-        let mut stores: Vec<Store> = Vec::new();
-        if !self.force {
-            let paths = [&self.dst, &places.partial].into_iter();
-            stores.extend(paths.filter_map(|path| Store::open(path).ok()));
-        }
-        let trusted = places.trusted(cache);
-        forget_lost(cache, plan, &stores, !trusted).map_err(|e| places.unwritable(&e))?;
-
-        let mine =
-            |node: &plan::Node| is_task(&node.recipe) && self.shard.is_none_or(|shard| shard.has(&node.name));
-        let spool = Spool::new(places.spool.clone());
-        let tasks: Vec<cook::Bake<'_>> = plan
-            .nodes
-            .iter()
-            .filter(|node| mine(node))
-            .map(|node| cook::Bake { node, spool: &spool })
-            .collect();
-        let empty = Tree::default();
-        let world = World { src, src_tree: tree, out: &places.cache, out_tree: &empty };
+        let mine = |node: &plan::Node| {
+            is_action(&node.recipe) && self.shard.is_none_or(|shard| shard.has(&node.name))
+        };
+        let actions: Vec<_> = plan.nodes.iter().filter(|node| mine(node)).map(NodeAction).collect();
+        let sink = PakSink::new(paths, journal, self.force);
         let how = Run {
-            pool: &pool,
             force: self.force,
-            verify: false,
             prune: self.shard.is_none(),
-            overwrite: false,
             store: self.store,
             limits: self.limits,
             events: self.events,
+            ..Run::new(&pool)
         };
-        let done = run(world, cache, &tasks, &[LINK], how)?;
+        let outcomes = run(sources, &sink, journal, &actions, &[LINK], how)?;
 
-        let mut stored = pool.install(|| link::immediate(plan, &spool))?;
+        let mut payloads = pool.install(|| link::immediate(plan, &sink))?;
         let (mut assets, mut warnings, mut errors) = (Vec::new(), plan.warnings.clone(), Vec::new());
-        let mut done = done.into_iter();
-        for (place, node) in stored.iter_mut().zip(&plan.nodes).filter(|(_, node)| mine(node)) {
-            let Some(done) = done.next() else { break };
-            warnings.extend(done.warnings);
-            *place = decode(&done.payload);
-            let (why, fetched) = match done.state {
+        let nodes = payloads.iter_mut().zip(&plan.nodes).filter(|(_, node)| mine(node));
+        for ((payload, node), outcome) in nodes.zip(outcomes) {
+            warnings.extend(outcome.warnings);
+            *payload = outcome.artifacts.first().map(Into::into);
+            let (why, fetched) = match outcome.state {
                 State::Fresh => (None, false),
                 State::Built(why) => (Some(why), false),
                 State::Fetched(why) => (Some(why), true),
@@ -350,84 +323,28 @@ impl<'a> Bake<'a> {
         }
         assets.sort_by(|a, b| a.name.cmp(&b.name));
         if !errors.is_empty() {
-            keep(plan, &stored, &spool, &mut stores, places);
+            sink.write_partial(plan, &payloads);
             warnings.extend(errors);
             return Err(BakeError { problems: warnings });
         }
         if self.shard.is_some() {
             return Ok(Baked { assets, warnings, keys: 0, file_len: 0, unchanged: true });
         }
-        let layout = link::layout(plan, &stored)?;
-        let (keys, file_len) = (plan.keys.len(), layout.file_len());
-        let same = stores.first().is_some_and(|store| store.pak.is_the_file(&layout.header, &layout.index));
-        let unchanged = same && trusted && !self.force;
-        if !unchanged {
-            let written = places.out.stage(&mut |file| layout.write(&spool, &mut stores, file));
-            let staged = written.map_err(|e| path_error(Code::Unwritable, &self.dst, "write", &e))?;
-            places.admit(cache, self.overwrite)?;
-            let placed = places.out.publish(vec![(staged, places.name.clone())]).into_iter().next();
-            let placed = placed.unwrap_or_else(|| Err(std::io::ErrorKind::Other.into()));
-            placed.map_err(|e| path_error(Code::Unwritable, &self.dst, "write", &e))?;
-        }
-        drop(stores);
-        let _ = std::fs::remove_file(&places.partial);
-        Ok(Baked { assets, warnings, keys, file_len, unchanged })
-    }
-}
-
-/// Keeps what was baked beside what failed, so that it need not be baked again.
-fn keep(
-    plan: &Plan,
-    stored: &[Option<compress::Stored>],
-    spool: &Spool,
-    stores: &mut [Store],
-    places: &Places,
-) {
-    let mut good = Plan::default();
-    let mut contents = Vec::new();
-    for (node, content) in plan.nodes.iter().zip(stored) {
-        let Some(content) = content.as_ref().filter(|_| is_task(&node.recipe)) else { continue };
-        good.nodes.push(plan::Node { recipe: Recipe::Solid([0; 4]), ..node.clone() });
-        contents.push(Some(content.clone()));
-    }
-    // A help for next time: whether it works out changes nothing now.
-    let Ok(layout) = link::layout(&good, &contents) else { return };
-    let Ok(staged) = places.cache.stage(&mut |file| layout.write(spool, stores, file)) else { return };
-    let name = places.partial.file_name().and_then(|name| name.to_str());
-    if let Some(name) = name.and_then(|name| RelPath::new(name).ok()) {
-        places.cache.publish(vec![(staged, name)]);
+        let layout = link::layout(plan, &payloads)?;
+        let unchanged = sink.write(&layout, journal, self.overwrite)?;
+        Ok(Baked { assets, warnings, keys: plan.keys.len(), file_len: layout.file_len(), unchanged })
     }
 }
 
 /// The journal's name for the pak. No asset can have it: paths do not start with a slash.
 const LINK: &str = "//pak";
 
-/// Whether a recipe reads files, and so is the engine's.
-fn is_task(recipe: &Recipe) -> bool {
+/// Returns whether a recipe reads files, and so is an action.
+fn is_action(recipe: &Recipe) -> bool {
     matches!(
         recipe,
         Recipe::Blob(_) | Recipe::Bitmap(_) | Recipe::Params(_) | Recipe::Mesh(..) | Recipe::Animation(_)
     )
-}
-
-/// Forgets assets whose content is nowhere to be found: a kill came before the file was written, or the file is gone,
-/// or (when it was touched) not what it was.
-fn forget_lost(cache: &mut Cache, plan: &Plan, stores: &[Store], touched: bool) -> std::io::Result<()> {
-    let damaged = touched && stores.first().is_some_and(|store| !store.pak.validate_hash().unwrap_or(false));
-    let stores = if damaged { &stores[1..] } else { stores };
-    let records = cache.records();
-    let mut lost: BTreeSet<String> = BTreeSet::new();
-    for node in plan.nodes.iter().filter(|node| is_task(&node.recipe)) {
-        let Some(record) = records.get(node.name.as_str()) else { continue };
-        let there = decode(&record.payload).is_some_and(|stored| {
-            stored.blocks.is_empty() || stores.iter().any(|store| store.contains(&stored))
-        });
-        if !there {
-            lost.insert(node.name.to_string());
-        }
-    }
-    let changes: Vec<_> = lost.iter().map(|name| (name.as_str(), None)).collect();
-    cache.append(&changes)
 }
 
 /// An error about a path that the user named.
@@ -448,17 +365,5 @@ impl PakBuf {
         dir: impl AsRef<Path>,
     ) -> Result<(), BakeError> {
         Bake::new(src.as_ref(), dst.as_ref()).dir(dir.as_ref()).run().map(|_| ())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn payloads_are_kept_in_the_journal_as_they_are_found_in_paks() {
-        let stored = compress::pack(vec![7; 3 << 20], compress::Packing::default()).stored;
-        assert_eq!(stored.blocks.len(), 3);
-        assert_eq!(decode(&cook::encode(&stored)), Some(stored));
     }
 }

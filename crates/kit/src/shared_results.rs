@@ -1,16 +1,17 @@
-//! Work that several cooks ask for and one does: the same picture in ten models is encoded once.
+//! Work that several actions ask for and one does: the same image in ten models is encoded once.
 //!
 //! Such work is a pure function of what its key was made from, so it does not matter who did it, or in which run.
 //! Results of this run stay in memory while there is room; those of earlier runs, and those that had to make room,
 //! are read back from the output they were written to, and used only if that is still what was written.
 
+use crate::remote::Blob;
 use crate::{Diag, Hash, RelPath};
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Bytes of results that are kept in memory.
+/// Bytes of results that are placed in memory.
 const ROOM: usize = 256 << 20;
 
 /// Names a piece of work: half of the hash of everything that it depends on.
@@ -25,30 +26,36 @@ impl WorkKey {
     }
 }
 
-/// What a piece of work gave.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Made {
-    /// The bytes of a file.
-    pub bytes: Vec<u8>,
-    /// What there is to say about it, to everyone who asks; without paths.
-    pub warnings: Vec<Diag>,
+/// The result of a piece of work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedResult {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) blob: Blob,
+    pub(crate) warnings: Vec<Diag>,
+}
+
+impl SharedResult {
+    /// The content of an artifact, and warnings for everyone who asks for it, without paths.
+    pub fn new(bytes: Vec<u8>, warnings: Vec<Diag>) -> SharedResult {
+        SharedResult { blob: Blob::of(&bytes), bytes, warnings }
+    }
 }
 
 /// Where a result can be found again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct Placed {
     pub(crate) path: RelPath,
     pub(crate) hash: Hash,
 }
 
 enum Work {
     Running,
-    Done { kept: Kept, bytes: Option<Arc<Made>>, warnings: Vec<Diag> },
+    Done { placed: Placed, bytes: Option<Arc<SharedResult>>, warnings: Vec<Diag> },
 }
 
 #[derive(Default)]
 struct State {
-    works: HashMap<WorkKey, Work>,
+    results: HashMap<WorkKey, Work>,
     /// Those whose bytes are in memory, oldest first.
     held: VecDeque<(WorkKey, usize)>,
     total: usize,
@@ -56,7 +63,7 @@ struct State {
 
 /// All work of a run, and what earlier runs left.
 #[derive(Default)]
-pub(crate) struct Works {
+pub(crate) struct SharedResults {
     state: Mutex<State>,
     ended: Condvar,
 }
@@ -66,12 +73,12 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-impl Works {
+impl SharedResults {
     /// Starts from what earlier runs left. Of outputs with one key any will do.
-    pub(crate) fn new(left: impl Iterator<Item = (WorkKey, Kept)>) -> Works {
-        let done = |(key, kept)| (key, Work::Done { kept, bytes: None, warnings: vec![] });
-        let state = State { works: left.map(done).collect(), ..State::default() };
-        Works { state: Mutex::new(state), ended: Condvar::new() }
+    pub(crate) fn new(left: impl Iterator<Item = (WorkKey, Placed)>) -> SharedResults {
+        let done = |(key, placed)| (key, Work::Done { placed, bytes: None, warnings: vec![] });
+        let state = State { results: left.map(done).collect(), ..State::default() };
+        SharedResults { state: Mutex::new(state), ended: Condvar::new() }
     }
 
     /// The result for a key: one that is there, or that of `make`. It is going to be written to `path`.
@@ -80,34 +87,36 @@ impl Works {
         key: WorkKey,
         path: &RelPath,
         read: impl Fn(&RelPath) -> Option<Vec<u8>>,
-        make: impl FnOnce() -> Result<Made, Diag>,
-    ) -> Result<Arc<Made>, Diag> {
+        make: impl FnOnce() -> Result<SharedResult, Diag>,
+    ) -> Result<Arc<SharedResult>, Diag> {
         loop {
             let mut state = self.lock();
-            match state.works.get(&key) {
+            match state.results.get(&key) {
                 // Whoever is in the middle of a piece of work waits for nobody: the other one could be further
                 // down this thread's own stack, or wait in turn. It does the work again; that is rare.
                 Some(Work::Running) if DEPTH.get() > 0 => break,
                 Some(Work::Running) => {
                     drop(state);
-                    help_or_rest(&self.ended, || self.lock());
+                    yield_or_park(&self.ended, || self.lock());
                 }
                 Some(Work::Done { bytes: Some(made), .. }) => return Ok(made.clone()),
-                Some(Work::Done { kept, warnings, .. }) => {
-                    let (kept, warnings) = (kept.clone(), warnings.clone());
+                Some(Work::Done { placed, warnings, .. }) => {
+                    let (placed, warnings) = (placed.clone(), warnings.clone());
                     drop(state);
-                    if let Some(bytes) = read(&kept.path).filter(|bytes| Hash::of(bytes) == kept.hash) {
-                        return Ok(Arc::new(Made { bytes, warnings }));
+                    let bytes = read(&placed.path).unwrap_or_default();
+                    let blob = Blob::of(&bytes);
+                    if blob.hash == placed.hash {
+                        return Ok(Arc::new(SharedResult { blob, bytes, warnings }));
                     }
-                    self.forget(key, &kept);
+                    self.forget(key, &placed);
                 }
                 None => {
-                    state.works.insert(key, Work::Running);
+                    state.results.insert(key, Work::Running);
                     break;
                 }
             }
         }
-        let running = Running { works: self, key };
+        let running = Running { results: self, key };
         DEPTH.set(DEPTH.get() + 1);
         let made = make();
         let made = Arc::new(made?);
@@ -116,10 +125,11 @@ impl Works {
     }
 
     /// Drops a result that was found damaged, unless somebody who found the same has replaced it since.
-    fn forget(&self, key: WorkKey, damaged: &Kept) {
+    fn forget(&self, key: WorkKey, damaged: &Placed) {
         let mut state = self.lock();
-        if matches!(state.works.get(&key), Some(Work::Done { kept, bytes: None, .. }) if kept == damaged) {
-            state.works.remove(&key);
+        if matches!(state.results.get(&key), Some(Work::Done { placed, bytes: None, .. }) if placed == damaged)
+        {
+            state.results.remove(&key);
         }
     }
 
@@ -128,9 +138,9 @@ impl Works {
     }
 }
 
-/// Lets a thread of a pool work for the pool while it waits; if there is nothing to do, it rests for a moment, or until
+/// Lets a thread of a pool work for the pool while it waits; if there is nothing to do, it parks for a moment, or until
 /// `signal` comes.
-pub(crate) fn help_or_rest<'a, T: 'a>(signal: &Condvar, lock: impl FnOnce() -> MutexGuard<'a, T>) {
+pub(crate) fn yield_or_park<'a, T: 'a>(signal: &Condvar, lock: impl FnOnce() -> MutexGuard<'a, T>) {
     const MOMENT: Duration = Duration::from_millis(2);
     if rayon::yield_now() != Some(rayon::Yield::Executed) {
         drop(signal.wait_timeout(lock(), MOMENT).unwrap_or_else(PoisonError::into_inner));
@@ -139,22 +149,22 @@ pub(crate) fn help_or_rest<'a, T: 'a>(signal: &Condvar, lock: impl FnOnce() -> M
 
 /// A piece of work in progress. If it fails or panics, the next one who asks tries again.
 struct Running<'a> {
-    works: &'a Works,
+    results: &'a SharedResults,
     key: WorkKey,
 }
 
 impl Running<'_> {
-    fn done(self, path: &RelPath, made: &Arc<Made>) {
-        let kept = Kept { path: path.clone(), hash: Hash::of(&made.bytes) };
-        let work = Work::Done { kept, bytes: Some(made.clone()), warnings: made.warnings.clone() };
-        let mut state = self.works.lock();
-        state.works.insert(self.key, work);
+    fn done(self, path: &RelPath, made: &Arc<SharedResult>) {
+        let placed = Placed { path: path.clone(), hash: made.blob.hash };
+        let work = Work::Done { placed, bytes: Some(made.clone()), warnings: made.warnings.clone() };
+        let mut state = self.results.lock();
+        state.results.insert(self.key, work);
         state.held.push_back((self.key, made.bytes.len()));
         state.total += made.bytes.len();
         while state.total > ROOM {
             let Some((oldest, len)) = state.held.pop_front() else { break };
             state.total -= len;
-            if let Some(Work::Done { bytes, .. }) = state.works.get_mut(&oldest) {
+            if let Some(Work::Done { bytes, .. }) = state.results.get_mut(&oldest) {
                 *bytes = None;
             }
         }
@@ -164,12 +174,12 @@ impl Running<'_> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         DEPTH.set(DEPTH.get() - 1);
-        let mut state = self.works.lock();
-        if matches!(state.works.get(&self.key), Some(Work::Running)) {
-            state.works.remove(&self.key);
+        let mut state = self.results.lock();
+        if matches!(state.results.get(&self.key), Some(Work::Running)) {
+            state.results.remove(&self.key);
         }
         drop(state);
-        self.works.ended.notify_all();
+        self.results.ended.notify_all();
     }
 }
 
@@ -187,19 +197,19 @@ mod tests {
         RelPath::new(text).unwrap()
     }
 
-    fn made(text: &str) -> Result<Made, Diag> {
-        Ok(Made { bytes: text.into(), warnings: vec![] })
+    fn made(text: &str) -> Result<SharedResult, Diag> {
+        Ok(SharedResult::new(text.into(), vec![]))
     }
 
     #[test]
-    fn many_ask_and_one_works() {
-        let works = Works::default();
+    fn many_ask_and_one_results() {
+        let results = SharedResults::default();
         let count = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for n in 0..8 {
-                let (works, count) = (&works, &count);
+                let (results, count) = (&results, &count);
                 scope.spawn(move || {
-                    let got = works.get(
+                    let got = results.get(
                         key("k"),
                         &path(&format!("{n}")),
                         |_| None,
@@ -218,30 +228,31 @@ mod tests {
 
     #[test]
     fn a_failure_is_nobody_elses() {
-        let works = Works::default();
+        let results = SharedResults::default();
         let fail = || Err(Diag::new(Code::Unreadable, "bad"));
-        assert!(works.get(key("k"), &path("a"), |_| None, fail).is_err());
-        let panics = || works.get(key("k"), &path("a"), |_| None, || panic!("no"));
+        assert!(results.get(key("k"), &path("a"), |_| None, fail).is_err());
+        let panics = || results.get(key("k"), &path("a"), |_| None, || panic!("no"));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
-        assert_eq!(works.get(key("k"), &path("a"), |_| None, || made("x")).unwrap().bytes, b"x");
+        assert_eq!(results.get(key("k"), &path("a"), |_| None, || made("x")).unwrap().bytes, b"x");
         assert_eq!(DEPTH.get(), 0);
     }
 
     #[test]
-    fn who_works_does_not_wait_for_itself() {
-        let works = Works::default();
+    fn who_results_does_not_wait_for_itself() {
+        let results = SharedResults::default();
         let nested = || {
-            let inner = works.get(key("k"), &path("b"), |_| None, || made("same"))?;
+            let inner = results.get(key("k"), &path("b"), |_| None, || made("same"))?;
             assert_eq!(inner.bytes, b"same");
             made("same")
         };
-        assert_eq!(works.get(key("k"), &path("a"), |_| None, nested).unwrap().bytes, b"same");
+        assert_eq!(results.get(key("k"), &path("a"), |_| None, nested).unwrap().bytes, b"same");
     }
 
     #[test]
     fn what_an_earlier_run_left_is_used_while_it_is_what_it_was() {
-        let left =
-            || Works::new([(key("k"), Kept { path: path("old"), hash: Hash::of(b"old") })].into_iter());
+        let left = || {
+            SharedResults::new([(key("k"), Placed { path: path("old"), hash: Hash::of(b"old") })].into_iter())
+        };
         let never = || panic!("it is there");
         let got = left().get(key("k"), &path("new"), |_| Some(b"old".into()), never).unwrap();
         assert_eq!(got.bytes, b"old");
@@ -253,14 +264,14 @@ mod tests {
 
     #[test]
     fn many_find_it_damaged_and_one_mends_it() {
-        let left = [(key("k"), Kept { path: path("old"), hash: Hash::of(b"old") })];
-        let works = Works::new(left.into_iter());
+        let left = [(key("k"), Placed { path: path("old"), hash: Hash::of(b"old") })];
+        let results = SharedResults::new(left.into_iter());
         let count = AtomicUsize::new(0);
         // All have read the damaged file before any of them goes on.
         let all = std::sync::Barrier::new(4);
         std::thread::scope(|scope| {
             for n in 0..4 {
-                let (works, count, all) = (&works, &count, &all);
+                let (results, count, all) = (&results, &count, &all);
                 scope.spawn(move || {
                     let damaged = |_: &RelPath| {
                         all.wait();
@@ -271,7 +282,7 @@ mod tests {
                         made("mended")
                     };
                     assert_eq!(
-                        works.get(key("k"), &path(&n.to_string()), damaged, make).unwrap().bytes,
+                        results.get(key("k"), &path(&n.to_string()), damaged, make).unwrap().bytes,
                         b"mended"
                     );
                 });
@@ -282,16 +293,15 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_what_left_it_is_read_back() {
-        let works = Works::default();
+        let results = SharedResults::default();
         let large = ROOM / 4 + 1;
         for n in 0..6 {
-            let made =
-                || Ok(Made { bytes: vec![n; large], warnings: vec![Diag::new(Code::LinkIgnored, "w")] });
-            works.get(key(&n.to_string()), &path(&n.to_string()), |_| None, made).unwrap();
+            let made = || Ok(SharedResult::new(vec![n; large], vec![Diag::new(Code::LinkIgnored, "w")]));
+            results.get(key(&n.to_string()), &path(&n.to_string()), |_| None, made).unwrap();
         }
-        assert!(works.lock().total <= ROOM);
+        assert!(results.lock().total <= ROOM);
         let back = |at: &RelPath| Some(vec![at.as_str().parse().unwrap(); large]);
-        let got = works.get(key("0"), &path("x"), back, || panic!("it is there")).unwrap();
+        let got = results.get(key("0"), &path("x"), back, || panic!("it is there")).unwrap();
         assert_eq!((got.bytes[0], got.warnings.len()), (0, 1));
     }
 }

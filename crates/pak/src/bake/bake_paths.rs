@@ -1,32 +1,30 @@
-//! Where a bake writes: the output, and what is remembered beside it.
+//! The paths of a bake: the output, the journal, and what a failed bake left.
 
 use super::{Bake, LINK, path_error};
 use kiln_format::pak::MAGIC;
 use kiln_kit::ownership::{Replace, admit};
 use kiln_kit::record::Record;
-use kiln_kit::{Cache, Code, Diag, Fs, Real, RelPath, Stamp};
+use kiln_kit::{Code, Diag, Fs, Journal, Real, RelPath, Stamp};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// The folders and files of one output.
-pub(super) struct Places {
+pub(super) struct BakePaths {
     /// The folder of the output, and its name there.
     pub(super) out: Real,
     pub(super) name: RelPath,
     /// The output as the user named it.
-    shown: PathBuf,
+    pub(super) pak: PathBuf,
     /// The folder of the journal, and its name there.
     pub(super) cache: Real,
     pub(super) journal: RelPath,
     /// What a bake got done that failed elsewhere.
     pub(super) partial: PathBuf,
-    /// What is baked just now.
-    pub(super) spool: PathBuf,
 }
 
-impl Places {
+impl BakePaths {
     /// Finds them, and makes folders that are not there.
-    pub(super) fn new(bake: &Bake<'_>) -> Result<Places, Diag> {
+    pub(super) fn new(bake: &Bake<'_>) -> Result<BakePaths, Diag> {
         let unnamed = || Diag::new(Code::Unwritable, "this is no name for a file").path(bake.dst.display());
         let name = bake.dst.file_name().and_then(|name| name.to_str());
         let name = name.and_then(|name| RelPath::new(name).ok()).ok_or_else(unnamed)?;
@@ -36,34 +34,26 @@ impl Places {
             _ => PathBuf::from("."),
         };
         let cache_dir = bake.cache.clone().unwrap_or_else(|| out_dir.clone());
-        Ok(Places {
+        Ok(BakePaths {
             out: folder(&out_dir, journal.as_str())?,
             name,
-            shown: bake.dst.clone(),
+            pak: bake.dst.clone(),
             cache: folder(&cache_dir, journal.as_str())?,
             partial: cache_dir.join(format!("{journal}.partial")),
-            spool: cache_dir.join(format!("{journal}.spool-{}", std::process::id())),
             journal,
         })
     }
 
     /// Opens the journal, which nobody else has then, and sweeps up after a bake that was killed.
-    pub(super) fn open(&self, waiting: &dyn Fn()) -> Result<Cache, Diag> {
-        let cache = Cache::open(&self.cache, &self.journal, waiting).map_err(|e| self.unwritable(&e))?;
-        let _ = (self.cache.sweep(), self.out.sweep(), self.sweep_spools());
-        Ok(cache)
+    pub(super) fn open(&self, waiting: &dyn Fn()) -> Result<Journal, Diag> {
+        let journal = Journal::open(&self.cache, &self.journal, waiting).map_err(|e| self.unwritable(&e))?;
+        let _ = (self.cache.sweep(), self.out.sweep());
+        Ok(journal)
     }
 
-    /// Spools of bakes that were killed; none is alive while we have the journal.
-    fn sweep_spools(&self) -> io::Result<()> {
-        let prefix = format!("{}.spool-", self.journal);
-        for entry in std::fs::read_dir(self.cache.root())? {
-            let entry = entry?;
-            if entry.file_name().to_string_lossy().starts_with(&prefix) {
-                std::fs::remove_file(entry.path())?;
-            }
-        }
-        Ok(())
+    /// Removes what a failed bake left, when nothing of it is needed any more.
+    pub(super) fn remove_partial(&self) {
+        let _ = std::fs::remove_file(&self.partial);
     }
 
     /// The stamp of the output.
@@ -71,30 +61,30 @@ impl Places {
         self.out.stamp(&self.name).ok().flatten()
     }
 
-    /// Whether the output is the one that was written last: nobody touched it since.
-    pub(super) fn trusted(&self, cache: &Cache) -> bool {
-        let record = cache.records().get(LINK);
+    /// Returns whether the output is the one that was written last: nobody touched it since.
+    pub(super) fn is_trusted(&self, journal: &Journal) -> bool {
+        let record = journal.records().get(LINK);
         let stamp = record.as_ref().and_then(|record| record.outputs.first()).map(|output| output.stamp);
         stamp.is_some() && self.stamp() == stamp
     }
 
     /// Decides whether the pak may take its path.
-    pub(super) fn admit(&self, cache: &Cache, overwrite: bool) -> Result<(), Diag> {
+    pub(super) fn admit(&self, journal: &Journal, overwrite: bool) -> Result<(), Diag> {
         // A journal in a folder of its own does not say which folder its pak was in; the stamp does.
         let beside = self.out.root() == self.cache.root();
-        let owned = || match cache.records().get(LINK) {
+        let owned = || match journal.records().get(LINK) {
             Some(record) if beside => record.outputs.iter().any(|output| output.path == self.name.as_str()),
-            Some(_) => self.trusted(cache),
+            Some(_) => self.is_trusted(journal),
             None => false,
         };
         let replace = Replace { overwrite, magic: Some(&MAGIC), owned: &owned };
         let admitted = admit(&self.out, &self.name, None, replace);
-        admitted.map(drop).map_err(|diag| diag.path(self.shown.display()))
+        admitted.map(drop).map_err(|diag| diag.path(self.pak.display()))
     }
 
     /// Remembers the whole bake.
-    pub(super) fn remember(&self, cache: &mut Cache, record: Record<'_>) -> Result<(), Diag> {
-        cache.append(&[(LINK, Some(&record))]).map_err(|e| self.unwritable(&e))
+    pub(super) fn remember(&self, journal: &mut Journal, record: Record<'_>) -> Result<(), Diag> {
+        journal.append(&[(LINK, Some(&record))]).map_err(|e| self.unwritable(&e))
     }
 
     /// The journal cannot be written.

@@ -1,6 +1,6 @@
 //! Admission by memory: cooks begin, and take more than they were estimated to, as the limit leaves room.
 
-use crate::share::help_or_rest;
+use crate::shared_results::yield_or_park;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The memory that the cooks of a run share, by their own estimates.
@@ -45,7 +45,7 @@ impl Memory {
 
     /// Lets a thread of the pool help others until memory may have been freed.
     pub(crate) fn wait(&self) {
-        help_or_rest(&self.freed, || self.lock());
+        yield_or_park(&self.freed, || self.lock());
     }
 
     /// Waits for room for more memory than a cook was estimated to take. One reservation is always granted, so that

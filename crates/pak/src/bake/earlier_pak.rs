@@ -1,25 +1,25 @@
-//! A pak as a store of baked content: what an earlier bake made is copied, not made again.
+//! A pak of an earlier bake: what is in it is copied, not baked again.
 
 use super::compress::Stored;
-use super::spool::copy;
+use super::staging::copy;
 use crate::checksum::checksum;
 use crate::{Error, PakBuf};
 use kiln_format::pak::Kind;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// The contents of a pak, by what the index says of them.
-pub(crate) struct Store {
-    pub(crate) pak: PakBuf,
+/// The payloads of a pak, by what the index says of them.
+pub(super) struct EarlierPak {
+    pub(super) pak: PakBuf,
     file: File,
     places: HashMap<Stored, u64>,
 }
 
-impl Store {
+impl EarlierPak {
     /// Opens a pak, if there is a good one.
-    pub(crate) fn open(path: &Path) -> Result<Store, Error> {
+    pub(super) fn open(path: &Path) -> Result<EarlierPak, Error> {
         let file = crate::source::open(path)?;
         // Through the file, not mapped: mapped pages would count as memory of the bake.
         let pak = PakBuf::from_stream(file.try_clone()?)?;
@@ -38,22 +38,23 @@ impl Store {
                 places.insert(stored, asset.offset);
             }
         }
-        Ok(Store { pak, file, places })
+        Ok(EarlierPak { pak, file, places })
     }
 
-    /// Whether some content is here.
-    pub(crate) fn contains(&self, stored: &Stored) -> bool {
+    /// Returns whether a payload is here.
+    pub(super) fn contains(&self, stored: &Stored) -> bool {
         self.places.contains_key(stored)
     }
 
     /// Copies content, block by block, as far as it is still what it was.
-    pub(crate) fn copy(&mut self, stored: &Stored, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn copy(&self, stored: &Stored, out: &mut dyn Write) -> io::Result<()> {
         let place = self.places.get(stored).copied().ok_or(io::ErrorKind::NotFound)?;
-        self.file.seek(SeekFrom::Start(place))?;
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(place))?;
         let mut block = Vec::new();
         for (sum, len) in &stored.blocks {
             block.clear();
-            copy(&mut (&mut self.file as &mut dyn Read), (*len).into(), &mut block)?;
+            copy(&mut file, (*len).into(), &mut block)?;
             if checksum(&block) != *sum {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,

@@ -20,7 +20,7 @@ use std::io;
 use std::ops::Range;
 
 const MAGIC: &[u8; 8] = b"KILNJRNL";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const HEADER: usize = 16;
 const PREFIX: usize = 8;
 
@@ -139,15 +139,15 @@ impl Records {
 }
 
 /// The journal of an output tree, held by one process at a time.
-pub struct Cache {
+pub struct Journal {
     records: Records,
     log: Box<dyn Log>,
 }
 
-impl Cache {
+impl Journal {
     /// Takes hold of the journal and loads it; waits (after calling `waiting`) while another process holds it.
-    pub fn open(fs: &dyn Fs, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Cache> {
-        Cache::load(fs.open_log(name, waiting)?)
+    pub fn open(fs: &dyn Fs, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Journal> {
+        Journal::load(fs.open_log(name, waiting)?)
     }
 
     /// What messages call it.
@@ -156,7 +156,7 @@ impl Cache {
     }
 
     /// Loads a journal that is held already, and cuts off a damaged tail.
-    pub fn load(mut log: Box<dyn Log>) -> io::Result<Cache> {
+    pub fn load(mut log: Box<dyn Log>) -> io::Result<Journal> {
         let bytes = log.read()?;
         let (len, ours) = (bytes.len(), is_ours(&bytes));
         let records = Records::parse(bytes);
@@ -165,7 +165,7 @@ impl Cache {
         } else if records.bytes.len() < len {
             log.truncate(records.bytes.len() as u64)?;
         }
-        Ok(Cache { records, log })
+        Ok(Journal { records, log })
     }
 
     /// What is remembered.
@@ -264,39 +264,39 @@ mod tests {
 
     const NAME: &str = ".journal";
 
-    fn open(mem: &Mem) -> Cache {
-        Cache::open(mem, &RelPath::new(NAME).unwrap(), &|| ()).unwrap()
+    fn open(mem: &Mem) -> Journal {
+        Journal::open(mem, &RelPath::new(NAME).unwrap(), &|| ()).unwrap()
     }
 
     fn record(why: &str) -> Record<'static> {
         Record { why: why.to_owned().into(), ..Record::default() }
     }
 
-    fn why(cache: &Cache, name: &str) -> Option<String> {
-        cache.records().get(name).map(|r| r.why.into_owned())
+    fn why(journal: &Journal, name: &str) -> Option<String> {
+        journal.records().get(name).map(|r| r.why.into_owned())
     }
 
     #[test]
     fn the_last_change_counts() {
         let mem = Mem::new();
-        let mut cache = open(&mem);
-        cache.append(&[("a", Some(&record("1"))), ("b", Some(&record("2")))]).unwrap();
-        cache.append(&[("a", Some(&record("3"))), ("b", None)]).unwrap();
-        for cache in [cache, open(&mem)] {
-            assert_eq!(why(&cache, "a").as_deref(), Some("3"));
-            assert_eq!(why(&cache, "b"), None);
-            assert_eq!(cache.records().names(), ["a"]);
+        let mut journal = open(&mem);
+        journal.append(&[("a", Some(&record("1"))), ("b", Some(&record("2")))]).unwrap();
+        journal.append(&[("a", Some(&record("3"))), ("b", None)]).unwrap();
+        for journal in [journal, open(&mem)] {
+            assert_eq!(why(&journal, "a").as_deref(), Some("3"));
+            assert_eq!(why(&journal, "b"), None);
+            assert_eq!(journal.records().names(), ["a"]);
         }
     }
 
     #[test]
     fn a_tail_torn_or_flipped_anywhere_costs_only_what_comes_after() {
         let mem = Mem::new();
-        let mut cache = open(&mem);
-        cache.append(&[("a", Some(&record("1")))]).unwrap();
+        let mut journal = open(&mem);
+        journal.append(&[("a", Some(&record("1")))]).unwrap();
         let first = mem.get(NAME).unwrap().len();
-        cache.append(&[("b", Some(&record("2")))]).unwrap();
-        drop(cache);
+        journal.append(&[("b", Some(&record("2")))]).unwrap();
+        drop(journal);
         let whole = mem.get(NAME).unwrap();
         for at in first..whole.len() {
             let mut flipped = whole.clone();
@@ -304,10 +304,10 @@ mod tests {
             for (damaged, cut) in [(whole[..at].to_vec(), at > first), (flipped, true)] {
                 assert_eq!(Records::parse(damaged.clone()).is_cut(), cut, "{at}");
                 mem.put(NAME, damaged);
-                let mut cache = open(&mem);
-                assert_eq!(why(&cache, "a").as_deref(), Some("1"), "{at}");
-                assert_eq!(why(&cache, "b"), None, "{at}");
-                cache.append(&[("c", Some(&record("3")))]).unwrap();
+                let mut journal = open(&mem);
+                assert_eq!(why(&journal, "a").as_deref(), Some("1"), "{at}");
+                assert_eq!(why(&journal, "b"), None, "{at}");
+                journal.append(&[("c", Some(&record("3")))]).unwrap();
                 assert_eq!(open(&mem).records().names(), ["a", "c"], "{at}");
             }
         }
@@ -317,26 +317,28 @@ mod tests {
     fn a_foreign_file_is_no_journal() {
         let mem = Mem::new();
         mem.put(NAME, b"HCAC\x01\0\0\0\0\0\0\0\0\0\0\0".to_vec());
-        let mut cache = open(&mem);
-        assert!(cache.records().is_empty());
-        cache.append(&[("a", Some(&record("1")))]).unwrap();
+        let mut journal = open(&mem);
+        assert!(journal.records().is_empty());
+        journal.append(&[("a", Some(&record("1")))]).unwrap();
         assert_eq!(why(&open(&mem), "a").as_deref(), Some("1"));
     }
 
     #[test]
     fn rewriting_keeps_what_counts_and_sheds_the_rest() {
         let mem = Mem::new();
-        let mut cache = open(&mem);
+        let mut journal = open(&mem);
         for round in 0..2000 {
-            cache.append(&[("a", Some(&record(&format!("{round}")))), ("b", Some(&record("kept")))]).unwrap();
+            journal
+                .append(&[("a", Some(&record(&format!("{round}")))), ("b", Some(&record("kept")))])
+                .unwrap();
         }
         let before = mem.get(NAME).unwrap().len();
-        cache.compact().unwrap();
+        journal.compact().unwrap();
         let after = mem.get(NAME).unwrap().len();
         assert!(after * 100 < before, "{before} -> {after}");
-        for cache in [cache, open(&mem)] {
-            assert_eq!(why(&cache, "a").as_deref(), Some("1999"));
-            assert_eq!(why(&cache, "b").as_deref(), Some("kept"));
+        for journal in [journal, open(&mem)] {
+            assert_eq!(why(&journal, "a").as_deref(), Some("1999"));
+            assert_eq!(why(&journal, "b").as_deref(), Some("kept"));
         }
     }
 }

@@ -1,0 +1,332 @@
+//! Publishes the artifacts of finished actions in batches, and records them in the journal.
+//!
+//! The journal has the name of an artifact before it first appears, and the action as done after its artifacts are in
+//! place. So a kill leaves nothing that the next run does not know of.
+
+use super::{Outcome, State, append};
+use crate::action::Action;
+use crate::artifact::{Artifact, Metadata, PlacedArtifact};
+use crate::fs::Stamp;
+use crate::hash::Hash;
+use crate::journal::Journal;
+use crate::publish::unwritable;
+use crate::record::{Output, Record};
+use crate::run::conflict;
+use crate::shared_results::WorkKey;
+use crate::sink::{Candidate, Sink};
+use crate::stale::Why;
+use crate::{Code, Diag, RelPath};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A batch is published when it has this many artifacts, …
+const BATCH_FILES: usize = 64;
+/// … or when its oldest action has waited this long.
+const BATCH_AGE: Duration = Duration::from_millis(500);
+
+/// An action that has succeeded and waits to be published.
+pub(super) struct Finished<M> {
+    pub(super) index: usize,
+    pub(super) why: Why,
+    pub(super) fetched: bool,
+    pub(super) artifacts: Vec<Artifact<M>>,
+    pub(super) record: Record<'static>,
+}
+
+/// An artifact while it is put in place.
+struct Placement<M> {
+    name: RelPath,
+    metadata: M,
+    hash: Hash,
+    work: Option<WorkKey>,
+    /// The stamp of the artifact of that name, when it has the same content already and stays.
+    adopted: Option<Stamp>,
+}
+
+type Placing<M> = (Finished<M>, Vec<Placement<M>>);
+
+/// Actions that wait to be published.
+pub(super) struct Batch<M> {
+    finished: Vec<Finished<M>>,
+    artifacts: usize,
+    since: Option<Instant>,
+}
+
+impl<M> Default for Batch<M> {
+    fn default() -> Self {
+        Batch { finished: vec![], artifacts: 0, since: None }
+    }
+}
+
+/// The end that all actions of a run share.
+pub(super) struct Publisher<'a, A: Action> {
+    pub(super) sink: &'a dyn Sink,
+    pub(super) actions: &'a [A],
+    journal: Mutex<&'a mut Journal>,
+    batch: Mutex<Batch<A::Metadata>>,
+    /// The names that actions of this run, or (unless they are stale) of an earlier one, have taken, by slot.
+    owners: Mutex<HashMap<String, (RelPath, usize)>>,
+    outcomes: Mutex<BTreeMap<usize, Outcome<A::Metadata>>>,
+}
+
+/// The decision on the names that an action asks for.
+pub(super) enum Claim {
+    /// They are taken.
+    Granted,
+    /// Another action has one of them.
+    Disputed(usize),
+}
+
+impl<'a, A: Action> Publisher<'a, A> {
+    pub(super) fn new(sink: &'a dyn Sink, journal: &'a mut Journal, actions: &'a [A]) -> Publisher<'a, A> {
+        Publisher {
+            sink,
+            actions,
+            journal: Mutex::new(journal),
+            batch: Mutex::default(),
+            owners: Mutex::default(),
+            outcomes: Mutex::default(),
+        }
+    }
+
+    /// Takes the names of the artifacts of actions that do not run.
+    pub(super) fn claim_fresh(&self, stale: &HashSet<usize>) {
+        let (journal, mut owners) = (lock(&self.journal), lock(&self.owners));
+        for (index, action) in self.actions.iter().enumerate().filter(|(index, _)| !stale.contains(index)) {
+            let Some(record) = journal.records().get(action.source().as_str()) else { continue };
+            for name in record.outputs.iter().filter_map(|o| RelPath::new(&*o.path).ok()) {
+                owners.extend(self.sink.slot(&name).map(|slot| (slot, (name, index))));
+            }
+        }
+    }
+
+    /// Takes the names of the artifacts of an action: all or, when another action has one of them, none. `settles` decides
+    /// whether that is an error for both.
+    pub(super) fn claim(
+        &self,
+        index: usize,
+        artifacts: &[Artifact<A::Metadata>],
+        settles: impl FnOnce(usize) -> bool,
+    ) -> Result<Claim, Diag> {
+        let source = self.actions[index].source();
+        let mut slots: HashMap<String, (RelPath, usize)> = HashMap::new();
+        let mut owners = lock(&self.owners);
+        let mut taken = None;
+        for Artifact { name, .. } in artifacts {
+            let Some(slot) = self.sink.slot(name) else { continue };
+            if name.is_hidden() {
+                let message = format!("it writes {name}, and hidden files belong to the tool");
+                return Err(Diag::new(Code::OutputConflict, message).path(source));
+            }
+            if let Some((first, other)) = owners.get(&slot).filter(|(_, other)| *other != index) {
+                taken.get_or_insert_with(|| (name, first.clone(), *other));
+            }
+            if let Some((first, _)) = slots.insert(slot, (name.clone(), index)) {
+                return Err(Diag::new(Code::OutputConflict, format!("it writes {first} twice")).path(source));
+            }
+        }
+        if let Some((name, first, other)) = taken {
+            if !settles(other) {
+                return Ok(Claim::Disputed(other));
+            }
+            let (here, there) = ((source, name), (self.actions[other].source(), &first));
+            // The other one keeps its record, and so its old artifacts, until one of the two is renamed.
+            self.fail(other, conflict(there, here), vec![]);
+            return Err(conflict(here, there));
+        }
+        owners.extend(slots);
+        Ok(Claim::Granted)
+    }
+
+    /// Takes back names and outcomes of actions that are going to run again.
+    pub(super) fn release(&self, disputed: &impl Fn(&usize) -> bool) {
+        lock(&self.owners).retain(|_, (_, by)| !disputed(by));
+        lock(&self.outcomes).retain(|index, _| !disputed(index));
+    }
+
+    /// Adds a finished action to the batch, and publishes the batch if it is due, unless publishing is `deferred`.
+    pub(super) fn enqueue(&self, finished: Finished<A::Metadata>, deferred: bool) {
+        let mut batch = lock(&self.batch);
+        batch.artifacts += finished.artifacts.len();
+        batch.finished.push(finished);
+        let since = *batch.since.get_or_insert_with(Instant::now);
+        let is_due = batch.artifacts >= BATCH_FILES || since.elapsed() >= BATCH_AGE;
+        drop(batch);
+        if is_due && !deferred {
+            self.publish();
+        }
+    }
+
+    /// Places the artifacts of the batch, then records them; what an action no longer returns is removed in between.
+    pub(super) fn publish(&self) {
+        let mut batch = std::mem::take(&mut *lock(&self.batch));
+        // What failed since, because another action has an artifact of the same name, leaves the old artifacts as they were.
+        let failed = lock(&self.outcomes);
+        batch.finished.retain(|finished| !failed.contains_key(&finished.index));
+        drop(failed);
+        let mut staged = Vec::with_capacity(batch.artifacts);
+        let mut placing: Vec<Placing<A::Metadata>> = Vec::with_capacity(batch.finished.len());
+        for mut finished in batch.finished {
+            // Before the journal has the names: a name that is refused now must not be owned by the next run.
+            match self.admit(finished.index, &finished.artifacts) {
+                Err(error) => self.fail(finished.index, error, finished.record.warnings),
+                Ok(adopted) => {
+                    let mut placements = Vec::with_capacity(adopted.len());
+                    for (artifact, adopted) in
+                        std::mem::take(&mut finished.artifacts).into_iter().zip(adopted)
+                    {
+                        let Artifact { name, metadata, content } = artifact;
+                        if adopted.is_none() {
+                            staged.push((content.staged, name.clone()));
+                        }
+                        let (hash, work) = (content.blob.hash, content.work);
+                        placements.push(Placement { name, metadata, hash, work, adopted });
+                    }
+                    placing.push((finished, placements));
+                }
+            }
+        }
+        let ready = self.record_intent(&placing).and_then(|()| self.remove_case_variants(&placing));
+        if let Err(error) = ready {
+            placing.into_iter().for_each(|(finished, _)| self.fail(finished.index, error.clone(), vec![]));
+            return;
+        }
+        let mut stamps = self.sink.publish(staged).into_iter();
+        let placing = placing.into_iter().filter_map(|(finished, placements)| {
+            let index = finished.index;
+            let placed = self.placed(finished, placements, &mut stamps);
+            placed.map_err(|error| self.fail(index, error, vec![])).ok()
+        });
+        let placed: Vec<(Finished<A::Metadata>, Outcome<A::Metadata>)> = placing.collect();
+        let error = self.record(placed.iter().map(|(finished, _)| finished)).err();
+        for (finished, outcome) in placed {
+            match &error {
+                // A conflict found in the meantime has the last word.
+                None => _ = lock(&self.outcomes).entry(finished.index).or_insert(outcome),
+                Some(error) => self.fail(finished.index, error.clone(), vec![]),
+            }
+        }
+    }
+
+    /// Completes the record of an action whose artifacts were published, and gives its outcome.
+    fn placed(
+        &self,
+        mut finished: Finished<A::Metadata>,
+        placements: Vec<Placement<A::Metadata>>,
+        stamps: &mut impl Iterator<Item = io::Result<Stamp>>,
+    ) -> Result<(Finished<A::Metadata>, Outcome<A::Metadata>), Diag> {
+        let (mut artifacts, mut failed) = (Vec::with_capacity(placements.len()), None);
+        for Placement { name, metadata, hash, work, adopted } in placements {
+            let published = || stamps.next().unwrap_or_else(|| Err(io::ErrorKind::Other.into()));
+            match adopted.map_or_else(published, Ok) {
+                Ok(stamp) => {
+                    let (path, bytes) = (name.to_string().into(), metadata.encode().into());
+                    finished.record.outputs.push(Output { path, stamp, hash, work, metadata: bytes });
+                    artifacts.push(PlacedArtifact { name, hash, metadata });
+                }
+                Err(e) => failed = Some(unwritable(&name, &e)),
+            }
+        }
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let why = finished.why.clone();
+        let state = if finished.fetched { State::Fetched(why) } else { State::Built(why) };
+        let outcome = Outcome { state, artifacts, warnings: finished.record.warnings.clone() };
+        Ok((finished, outcome))
+    }
+
+    /// Decides whether the artifacts of an action may take their names.
+    fn admit(&self, index: usize, artifacts: &[Artifact<A::Metadata>]) -> Result<Vec<Option<Stamp>>, Diag> {
+        let (action, journal) = (&self.actions[index], lock(&self.journal));
+        let admit = |Artifact { name, content, .. }: &Artifact<_>| {
+            let (source, magic) = (action.source(), action.magic(name));
+            self.sink.admit(Candidate { source, name, blob: content.blob, magic }, journal.records())
+        };
+        artifacts.iter().map(admit).collect()
+    }
+
+    /// Records names that are written for the first time before they appear: should the run be killed and the source go
+    /// before the next one, the artifact would belong to nobody. Such a record has no fingerprint and is stale. While it is
+    /// not known that an artifact is in place, every content that was announced for it is kept: any of them may be.
+    fn record_intent(&self, placing: &[Placing<A::Metadata>]) -> Result<(), Diag> {
+        let mut journal = lock(&self.journal);
+        let mut intents: Vec<(&str, Record<'static>)> = Vec::new();
+        for (finished, placements) in placing {
+            let name = self.actions[finished.index].source().as_str();
+            let mut known = journal.records().get(name).map(|r| r.into_owned().outputs).unwrap_or_default();
+            let before = known.len();
+            for Placement { name, hash, .. } in
+                placements.iter().filter(|p| self.sink.slot(&p.name).is_some())
+            {
+                let is_known =
+                    |o: &Output<'_>| o.path == name.as_str() && (o.stamp != Stamp::NONE || o.hash == *hash);
+                if !known.iter().any(is_known) {
+                    let (path, metadata) = (name.to_string().into(), Default::default());
+                    known.push(Output { path, stamp: Stamp::NONE, hash: *hash, work: None, metadata });
+                }
+            }
+            if known.len() > before {
+                intents.push((name, Record { outputs: known, ..Record::default() }));
+            }
+        }
+        let changes: Vec<_> = intents.iter().map(|(name, record)| (*name, Some(record))).collect();
+        append(&mut journal, &changes)
+    }
+
+    /// Removes what an action placed under a name that differs in case only, before the new name is written: where that is
+    /// the same file, removing it afterwards would remove the new one.
+    fn remove_case_variants(&self, placing: &[Placing<A::Metadata>]) -> Result<(), Diag> {
+        placing.iter().try_for_each(|(finished, _)| {
+            self.remove_old(finished.index, |output, owner| {
+                owner.is_some_and(|(name, by)| by == finished.index && name != output)
+            })
+        })
+    }
+
+    /// Removes those recorded artifacts of an action that `unwanted` picks, given the name and owner of their slot now.
+    fn remove_old(
+        &self,
+        index: usize,
+        unwanted: impl Fn(&str, Option<(&str, usize)>) -> bool,
+    ) -> Result<(), Diag> {
+        let journal = lock(&self.journal);
+        let Some(old) = journal.records().get(self.actions[index].source().as_str()) else { return Ok(()) };
+        let owners = lock(&self.owners);
+        let owner = |name: &str| {
+            let slot = self.sink.slot(&RelPath::new(name).ok()?)?;
+            owners.get(&slot).map(|(name, by)| (name.as_str(), *by))
+        };
+        let unwanted = |output: &&Output<'_>| unwanted(&output.path, owner(&output.path));
+        old.outputs.iter().filter(unwanted).try_for_each(|output| self.sink.remove(output))
+    }
+
+    /// Records actions as done.
+    fn record<'f>(&self, placed: impl Iterator<Item = &'f Finished<A::Metadata>> + Clone) -> Result<(), Diag>
+    where
+        A::Metadata: 'f,
+    {
+        for finished in placed.clone() {
+            self.remove_old(finished.index, |output, owner| {
+                owner.is_none_or(|(name, by)| name != output && by != finished.index)
+            })?;
+        }
+        let name = |index: usize| self.actions[index].source().as_str();
+        let changes: Vec<_> = placed.map(|f| (name(f.index), Some(&f.record))).collect();
+        append(&mut lock(&self.journal), &changes)
+    }
+
+    pub(super) fn fail(&self, index: usize, error: Diag, warnings: Vec<Diag>) {
+        lock(&self.outcomes).insert(index, Outcome::failed(error, warnings));
+    }
+
+    pub(super) fn into_outcomes(self) -> BTreeMap<usize, Outcome<A::Metadata>> {
+        self.outcomes.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
