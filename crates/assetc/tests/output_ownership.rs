@@ -216,7 +216,8 @@ fn directories_and_pipes_at_the_paths_of_outputs_stay() {
 #[cfg(unix)]
 fn a_forged_journal_owns_nothing_outside_the_output() {
     use kiln_kit::record::{Output, Record};
-    use kiln_kit::{Cache, Hash, Real, RelPath, Stamp};
+    use kiln_kit::{Hash, Journal, Real, RelPath, Stamp};
+    use std::borrow::Cow;
     for command in [&[][..], &["clean"], &["--overwrite"]] {
         let room = assets();
         room.run(ASSETC, &[]).expect(0);
@@ -229,16 +230,21 @@ fn a_forged_journal_owns_nothing_outside_the_output() {
         let forged =
             ["../../home/file", &absolute, "dir/file", "link", ".hidden", "a\\..\\b", "C:/x", "//x/y/z"];
         let real = Real::open(&room.path("runtime")).unwrap();
-        let mut cache = Cache::open(&real, &RelPath::new(".assetc-cache").unwrap(), &|| ()).unwrap();
+        let mut journal = Journal::open(&real, &RelPath::new(".assetc-cache").unwrap(), &|| ()).unwrap();
         for (n, path) in forged.into_iter().enumerate() {
             for stamp in [Stamp::NONE, Stamp { mtime_ns: 1, changed_ns: 1, len: 1 }] {
-                let output =
-                    Output { path: path.to_owned().into(), stamp, hash: Hash::of(b"mine"), work: None };
+                let output = Output {
+                    path: path.to_owned().into(),
+                    stamp,
+                    hash: Hash::of(b"mine"),
+                    work: None,
+                    metadata: Cow::Borrowed(&[]),
+                };
                 let record = Record { outputs: vec![output], ..Record::default() };
-                cache.append(&[(&*format!("gone{n}-{}.png", stamp.len), Some(&record))]).unwrap();
+                journal.append(&[(&*format!("gone{n}-{}.png", stamp.len), Some(&record))]).unwrap();
             }
         }
-        drop((cache, real));
+        drop((journal, real));
         let _ = room.run(ASSETC, command);
         assert_eq!(fs::read(room.path("../home/file")).unwrap(), b"mine", "{command:?}");
         assert!(room.is_link("runtime/link") && room.is_link("runtime/dir"), "{command:?}");

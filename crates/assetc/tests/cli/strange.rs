@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 use crate::project::{Project, Ran, picture};
-use kiln_kit::{Cache, Fs, Real, RelPath};
+use kiln_kit::{Fs, Journal, Real, RelPath};
 use kiln_proof::contents;
 use kiln_proof::random::Random;
 use std::fs::{self, File};
@@ -201,7 +201,7 @@ fn rot_is_found_by_verify_and_mended() {
         *bytes.last_mut().unwrap() ^= 1;
         p.write(&format!("runtime/{output}"), bytes);
         // The journal is made to believe that this is what was written.
-        let mut cache = Cache::open(&real, &journal, &|| ()).unwrap();
+        let mut cache = Journal::open(&real, &journal, &|| ()).unwrap();
         let mut record = cache.records().get(name).unwrap().into_owned();
         record.outputs[0].stamp = real.stamp(&RelPath::new(output).unwrap()).unwrap().unwrap();
         cache.append(&[(name, Some(&record))]).unwrap();
