@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a program may take.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -104,7 +104,8 @@ impl Tools {
     }
 
     /// Compiles shaders in worker processes: those of a program that calls [`serve_shaders`] when it is started with
-    /// these arguments. A source that makes its compiler crash, or takes longer than `timeout`, then fails alone.
+    /// these arguments. A source that makes its compiler crash, or takes longer than `timeout` or than its asset may,
+    /// then fails alone.
     ///
     /// Without this, shaders are compiled in this process, which a source that nests deep enough aborts.
     #[must_use]
@@ -119,23 +120,29 @@ impl Tools {
         }
     }
 
-    /// Compiles one stage of a shader.
+    /// Compiles one stage of a shader. A worker process is stopped at the deadline.
     pub(crate) fn compile_shader(
         &self,
         source: &Source<'_>,
         options: &Options<'_>,
         includes: &mut dyn Includes,
+        deadline: Option<Instant>,
     ) -> Result<Compiled, Diag> {
         match &self.shader_workers {
-            Some(workers) => workers.compile(source, options, includes),
+            Some(workers) => workers.compile(source, options, includes, deadline),
             None => kiln_shader::compile(source, options, includes),
         }
     }
 
-    /// Lists the entry points of a WGSL source: stage and name.
-    pub(crate) fn wgsl_stages(&self, path: &str, text: &str) -> Result<Vec<(Stage, String)>, Diag> {
+    /// Lists the entry points of a WGSL source: stage and name. A worker process is stopped at the deadline.
+    pub(crate) fn wgsl_stages(
+        &self,
+        path: &str,
+        text: &str,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<(Stage, String)>, Diag> {
         match &self.shader_workers {
-            Some(workers) => workers.wgsl_stages(path, text),
+            Some(workers) => workers.wgsl_stages(path, text, deadline),
             None => kiln_shader::wgsl_stages(path, text),
         }
     }
@@ -182,20 +189,25 @@ pub fn serve_shaders(input: impl Read + Send, output: impl Write + Send, memory:
     kiln_shader::serve(input, output)
 }
 
+/// The time until a deadline, if that is less than `timeout`.
+fn time_left(timeout: Duration, deadline: Option<Instant>) -> Duration {
+    deadline.map_or(timeout, |deadline| timeout.min(deadline.saturating_duration_since(Instant::now())))
+}
+
 impl Program {
     pub(crate) fn name(&self) -> &'static str {
         self.tool.name()
     }
 
-    /// Runs it in a directory.
-    pub(crate) fn run(&self, dir: &Path, args: &[String]) -> Result<Ran, Diag> {
-        process::run(self.name(), &self.path, dir, args, PATIENCE)
+    /// Runs it in a directory, until the deadline at the longest.
+    pub(crate) fn run(&self, dir: &Path, args: &[String], deadline: Option<Instant>) -> Result<Ran, Diag> {
+        process::run(self.name(), &self.path, dir, args, time_left(PATIENCE, deadline))
     }
 
     /// The first line that it says of itself.
     fn ask(&self) -> Option<String> {
         let dir = self.path.parent()?;
-        let ran = self.run(dir, &[self.tool.version_flag().to_owned()]).ok()?;
+        let ran = self.run(dir, &[self.tool.version_flag().to_owned()], None).ok()?;
         let line = ran.said.lines().map(str::trim).find(|line| !line.is_empty())?;
         Some(line.chars().filter(|c| !c.is_control()).take(IDENTITY).collect())
     }

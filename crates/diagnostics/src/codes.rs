@@ -212,6 +212,14 @@ codes! {
         GltfPrimitiveRestart = "gltf-primitive-restart", Warning, "The largest value of the index type is used as an index. It is read as the number of a vertex, but graphics APIs take it for primitive restart; export wider indices.";
         GltfSkinWithoutJoints = "gltf-skin-without-joints", Warning, "A node has a skin, but a primitive of its mesh lacks `JOINTS_0` or `WEIGHTS_0` and is not skinned; remove the skin, or assign bone influences.";
         GltfDoubleTransform = "gltf-double-transform", Warning, "A node has a `matrix` and also `translation`, `rotation` or `scale`. The matrix is used; remove one of them.";
+        GltfVersionForm = "gltf-version-form", Warning, "`asset.version` is not a major and a minor version. The file is read as glTF 2.0; write `2.0`.";
+        GltfExtensionUnlisted = "gltf-extension-unlisted", Warning, "`extensionsRequired` names an extension that `extensionsUsed` does not list; list it in both, or in neither.";
+        GltfAccessorBounds = "gltf-accessor-bounds", Warning, "`min` or `max` of an accessor differs from its elements. The elements are used; export the model again, because other readers may cull or clip by these bounds.";
+        GltfAnimationBounds = "gltf-animation-bounds", Warning, "The accessor of an animation sampler's `input` lacks `min` and `max`. The length is computed from the keys; export the model again, because other readers may reject it.";
+        GltfRotationLength = "gltf-rotation-length", Warning, "A rotation is not a quaternion of unit length; normalize it in the source.";
+        GltfNormalLength = "gltf-normal-length", Warning, "A normal is not of unit length; normalize normals in the source.";
+        GltfMatrixShear = "gltf-matrix-shear", Warning, "The `matrix` of a node is not a product of a translation, a rotation and a scale. It is used as it is; apply the transform in the source.";
+        GltfAnimatedMatrix = "gltf-animated-matrix", Warning, "An animation moves a node that has a `matrix`; export its transform as translation, rotation and scale.";
         GltfNotKept = "gltf-not-kept", Warning, "The file holds things that the results have no room for; the message lists them.";
         GltfExtensionUnknown = "gltf-extension-unknown", Warning, "The file uses extensions that are not known and not required; nothing to do if it looks right.";
         GltfSecondSkin = "gltf-second-skin", Warning, "Only the first skin of a model is kept; what hangs on others stands still in its bind pose. Join the skins, or export them as models of their own.";

@@ -6,8 +6,8 @@
 //! material that is used. Tangents are not taken over: they are made as for models that have none.
 //!
 //! Files are parsed by the library ufbx, which is C. It is given the bytes and nothing else: it opens no file and calls
-//! nothing back. Its memory, and what is made of its answer, are bounded by the size of the file, and
-//! so is the depth of nodes. Everything is done through its safe interface. Refused are files that it refuses.
+//! nothing back. Its memory, and what is made of its answer, are bounded by the size of the file and by the limits on
+//! the source, and so is the depth of nodes. Everything is done through its safe interface. Refused are files that it refuses.
 
 mod animation;
 mod mesh;
@@ -15,8 +15,10 @@ mod nodes;
 mod surface;
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 use kiln_ir::{Scene, Valid};
+use kiln_kit::limits::MemoryBudget;
 use kiln_kit::{Code, Diag, Inputs, Limits, RelPath};
 use ufbx::{AllocatorOpts, CoordinateAxes, ErrorType, LoadOpts};
 
@@ -32,38 +34,49 @@ pub fn import(cx: &mut Inputs<'_>, source: &RelPath) -> Result<Imported<Valid<Sc
     crate::open(cx, source, read)
 }
 
+/// What takes the memory of a model, in messages.
+const DECODED: &str = "the decoded arrays of the model";
+
 /// What may be taken because a file says so: arrays are compressed, meshes are drawn with several lists of materials.
 struct Budget {
-    most: usize,
+    /// What a file of this length may still be decoded into.
     left: usize,
+    /// What the limits on the source admit, and how much of it is taken.
+    memory: MemoryBudget,
     limits: Limits,
+    deadline: Option<Instant>,
 }
 
 impl Budget {
     /// For a file of this length. Arrays of real models shrink to a fifth at most, and are held twice.
-    fn of(length: usize, limits: Limits) -> Budget {
+    fn of(length: usize, limits: Limits, deadline: Option<Instant>) -> Budget {
         let left = length.saturating_mul(32).saturating_add(64 << 20);
-        let most = left.min(usize::try_from(limits.max_memory).unwrap_or(usize::MAX));
-        Budget { most, left: most, limits }
+        Budget { left, memory: MemoryBudget::new(limits), limits, deadline }
     }
 
-    /// Accounts for what is about to be taken.
+    /// Accounts for what is about to be taken, and looks at the clock.
     fn spend(&mut self, count: usize, bytes: usize) -> Result<(), Diag> {
-        let left = count.checked_mul(bytes).and_then(|bytes| self.left.checked_sub(bytes));
-        self.left = left.ok_or_else(|| self.too_large(count.saturating_mul(bytes)))?;
+        self.limits.check_time(self.deadline)?;
+        let bytes = count.saturating_mul(bytes);
+        self.memory.charge(bytes as u64, DECODED)?;
+        self.left = self.left.checked_sub(bytes).ok_or_else(too_large)?;
         Ok(())
     }
 
-    /// The same for what the library takes.
+    /// What each of the two allocators of the library may take: both are in use at a time.
     fn allocator(&self) -> AllocatorOpts {
-        AllocatorOpts { memory_limit: self.left, ..AllocatorOpts::default() }
+        AllocatorOpts { memory_limit: self.left.min(self.half()), ..AllocatorOpts::default() }
     }
 
-    /// What is wrong with a file that needs so many bytes more: it is beyond the limits, or too large for its length.
-    fn too_large(&self, bytes: usize) -> Diag {
-        let needed = (self.most - self.left).saturating_add(bytes) as u64;
-        let beyond = self.limits.check_memory(needed, "the decoded arrays of the model");
-        beyond.err().unwrap_or_else(too_large)
+    fn half(&self) -> usize {
+        usize::try_from(self.memory.left() / 2).unwrap_or(usize::MAX)
+    }
+
+    /// What is wrong with a file for which an allocator does not suffice: it is beyond the limits, or too large for its
+    /// length.
+    fn exhausted(&self) -> Diag {
+        let beyond = self.limits.check_memory(self.limits.max_memory.saturating_add(1), DECODED);
+        beyond.err().filter(|_| self.half() < self.left).unwrap_or_else(too_large)
     }
 }
 
@@ -93,8 +106,11 @@ impl Notes {
 }
 
 fn read(bytes: &[u8], files: &mut Files<'_, '_>) -> Result<Imported<Valid<Scene>>, Diag> {
-    let mut budget = Budget::of(bytes.len(), *files.limits());
+    let mut budget = Budget::of(bytes.len(), *files.limits(), files.deadline());
     let model = load(bytes, &budget)?;
+    // The library holds its answer until the scene is made of it.
+    budget.memory.charge(model.metadata.result_memory_used as u64, DECODED)?;
+    budget.spend(0, 0)?;
     let mut notes = Notes::default();
     note_model(&model, &mut notes);
 
@@ -166,9 +182,7 @@ fn load(bytes: &[u8], budget: &Budget) -> Result<ufbx::SceneRoot, Diag> {
 /// Why the library refuses a file.
 fn refused(error: &ufbx::Error, budget: &Budget) -> Diag {
     match error.type_ {
-        ErrorType::MemoryLimit | ErrorType::AllocationLimit | ErrorType::OutOfMemory => {
-            budget.too_large(budget.left.saturating_add(1))
-        }
+        ErrorType::MemoryLimit | ErrorType::AllocationLimit | ErrorType::OutOfMemory => budget.exhausted(),
         ErrorType::NodeDepthLimit => {
             Diag::new(Code::FbxTooDeep, format!("its nodes are more than {MAX_DEPTH} deep"))
         }

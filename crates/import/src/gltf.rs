@@ -11,6 +11,7 @@
 mod accessor;
 mod animation;
 mod at;
+mod bounds;
 mod buffers;
 mod conformance;
 mod document;
@@ -154,7 +155,9 @@ fn read(bytes: &[u8], files: &mut Files<'_, '_>, parts: &Parts<'_>) -> Result<Im
     }
     let images = images::read(&document, &buffers, &used)?;
     let skins = nodes::skins(&document, &buffers)?;
-    let animated = animation::read(&document, &buffers)?;
+    let animated = animation::read(&document, &buffers, &mut notes.violations)?;
+    notes.violations.check_document(&document)?;
+    notes.violations.check_bounds(document.accessors, &buffers);
     notes.unsorted = animated.unsorted;
     notes.lost.extend(animated.lost);
     note_document(&document, &mut notes.lost);

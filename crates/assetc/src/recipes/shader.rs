@@ -93,8 +93,11 @@ impl Recipe for Shader {
     ) -> Result<Vec<FileArtifact>, Diag> {
         let mut artifacts = vec![];
         for job in jobs(cx, tools)? {
-            let module = job.compile(cx, settings, tools)?;
-            let module = external::optimize(tools, settings, module).map_err(|d| d.path(&job.path))?;
+            let module = job.compile(cx, settings, tools).and_then(|module| {
+                external::optimize(cx, tools, settings, module).map_err(|diag| diag.path(&job.path))
+            });
+            in_time(cx, &job.path)?;
+            let module = module?;
             job.check(&module)?;
             let file = format!("{}.spv", job.stage.name());
             let output = cx.source().join(&file).map_err(|e| Diag::new(Code::Shader, e.to_string()))?;
@@ -128,7 +131,9 @@ fn jobs(cx: &mut ActionContext<'_>, tools: &Tools) -> Result<Vec<Job>, Diag> {
             Some(stage) => vec![stage],
             None if language == Language::Wgsl => {
                 let text = text(cx, &entry.path)?;
-                let found = tools.wgsl_stages(entry.path.as_str(), &text)?;
+                let found = tools.wgsl_stages(entry.path.as_str(), &text, cx.inputs.deadline());
+                in_time(cx, &entry.path)?;
+                let found = found?;
                 let mut stages: Vec<Stage> = found.into_iter().map(|(stage, _)| stage).collect();
                 stages.sort();
                 stages.dedup();
@@ -149,6 +154,12 @@ fn jobs(cx: &mut ActionContext<'_>, tools: &Tools) -> Result<Vec<Job>, Diag> {
             .hint("call the sources vertex.glsl and fragment.glsl, or x.vert and x.frag"));
     }
     Ok(jobs)
+}
+
+/// Ends an asset that has taken longer than its limit. A compiler that was stopped for that has an error of its own,
+/// which does not name the limit.
+fn in_time(cx: &ActionContext<'_>, path: &RelPath) -> Result<(), Diag> {
+    cx.inputs.check_deadline().map_err(|diag| diag.path(path))
 }
 
 /// A source as text.
@@ -189,8 +200,9 @@ impl Job {
         let defines = defines(settings);
         let options =
             Options { target: settings.shader.target, debug: settings.shader.debug, defines: &defines };
+        let deadline = cx.inputs.deadline();
         let mut includes = ProjectIncludes::new(cx);
-        let compiled = tools.compile_shader(&source, &options, &mut includes);
+        let compiled = tools.compile_shader(&source, &options, &mut includes, deadline);
         if let Some(fault) = includes.fault() {
             return Err(fault);
         }
@@ -236,7 +248,7 @@ impl Job {
             let message = format!("glslang cannot turn this HLSL into a module for Vulkan: {unfit}");
             return Err(Diag::new(Code::ShaderHlsl, message).path(&self.path).hint(CURE));
         }
-        if external::validate(tools, settings, module).map_err(|d| d.path(&self.path).hint(CURE))? {
+        if external::validate(cx, tools, settings, module).map_err(|d| d.path(&self.path).hint(CURE))? {
             return Ok(());
         }
         let message = "HLSL was compiled by glslang, which knows only part of it, and spirv-val is not here to \

@@ -4,6 +4,7 @@
 //! is killed, and the next source gets another. Starting a worker that compiles GLSL takes a hundred times as long as
 //! compiling a usual source, so that a busy one is waited for before another is started.
 
+use super::time_left;
 use kiln_kit::{Code, Diag};
 use kiln_shader::{
     Channel, Compiled, Includes, Language, Options, Source, Stage, Target, WorkerError, compile_apart,
@@ -62,31 +63,39 @@ impl Workers {
         source: &Source<'_>,
         options: &Options<'_>,
         includes: &mut dyn Includes,
+        deadline: Option<Instant>,
     ) -> Result<Compiled, Diag> {
         let queue = if source.language == Language::Wgsl { QUEUE_NAGA } else { QUEUE_GLSLANG };
-        self.run(source.path, queue, |worker| compile_apart(source, options, includes, worker))
+        self.run(source.path, queue, deadline, |worker| compile_apart(source, options, includes, worker))
     }
 
     /// Lists the entry points of a WGSL source in a worker.
-    pub(super) fn wgsl_stages(&self, path: &str, text: &str) -> Result<Vec<(Stage, String)>, Diag> {
-        self.run(path, QUEUE_NAGA, |worker| wgsl_stages_apart(path, text, worker))
+    pub(super) fn wgsl_stages(
+        &self,
+        path: &str,
+        text: &str,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<(Stage, String)>, Diag> {
+        self.run(path, QUEUE_NAGA, deadline, |worker| wgsl_stages_apart(path, text, worker))
     }
 
-    /// Runs a request in an idle worker or in a new one.
+    /// Runs a request in an idle worker or in a new one. It has the timeout of this pool, or less where the deadline of
+    /// its asset comes first.
     fn run<T>(
         &self,
         path: &str,
         queue: Duration,
+        deadline: Option<Instant>,
         mut request: impl FnMut(&mut Worker) -> Result<T, Diag>,
     ) -> Result<T, Diag> {
         let none_free = |pool: &mut Pool| pool.idle.is_empty() && pool.busy > 0;
-        let waited = self.freed.wait_timeout_while(self.pool(), queue, none_free);
+        let waited = self.freed.wait_timeout_while(self.pool(), time_left(queue, deadline), none_free);
         let (mut pool, _) = waited.unwrap_or_else(PoisonError::into_inner);
         pool.busy += 1;
         let mut busy = Busy { workers: self, worker: pool.idle.pop() };
         drop(pool);
         let mut attempt = |busy: &mut Busy<'_>| {
-            let worker = busy.ready(path)?;
+            let worker = busy.ready(path, deadline)?;
             let result = request(worker);
             // One whose compiler panicked, or that sends garbage, is in no state to go on.
             let failed = result.as_ref().is_err_and(|diag| diag.code == Code::ShaderCompiler);
@@ -119,7 +128,8 @@ impl Workers {
             return Err(failed("it has no pipes".into()));
         };
         // A thread that does nothing but read, because reading a pipe has no deadline.
-        let (found, frames) = mpsc::channel();
+        // One that sends more than it is asked for waits, and does not fill the memory.
+        let (found, frames) = mpsc::sync_channel(1);
         let spawned = thread::Builder::new().name("kiln-shader-pipe".into()).spawn(move || {
             while let Ok(frame) = read_frame(&mut output) {
                 if found.send(frame).is_err() {
@@ -148,12 +158,13 @@ struct Busy<'a> {
 
 impl Busy<'_> {
     /// The worker with a new deadline, started where there is none.
-    fn ready(&mut self, path: &str) -> Result<&mut Worker, Diag> {
+    fn ready(&mut self, path: &str, deadline: Option<Instant>) -> Result<&mut Worker, Diag> {
         let worker = match self.worker.take() {
             Some(worker) => worker,
             None => self.workers.start().map_err(|diag| diag.path(path))?,
         };
         let worker = self.worker.insert(worker);
+        worker.timeout = time_left(self.workers.timeout, deadline);
         worker.deadline = Instant::now() + worker.timeout;
         Ok(worker)
     }
@@ -182,6 +193,7 @@ struct Worker {
     child: Child,
     input: ChildStdin,
     frames: mpsc::Receiver<Vec<u8>>,
+    /// How long the current source may take.
     timeout: Duration,
     /// When the current source has to be finished, however many includes it asks for.
     deadline: Instant,
@@ -250,7 +262,7 @@ mod tests {
     fn compile(workers: &Workers, language: Language) -> Result<Compiled, Diag> {
         let source = Source { path: "a.vert", text: "", language, stage: Stage::Vertex };
         let options = Options { target: Target::Vulkan1_2, debug: false, defines: &[] };
-        workers.compile(&source, &options, &mut Nothing)
+        workers.compile(&source, &options, &mut Nothing, None)
     }
 
     /// Compiles with a script for a worker; returns the error, after which no worker is left.
@@ -285,6 +297,21 @@ mod tests {
             missing.message.contains("/no/such/program") && missing.path.as_deref() == Some("a.vert"),
             "{missing}"
         );
+    }
+
+    #[test]
+    fn deadline_of_an_asset_stops_its_worker() {
+        let workers =
+            Workers::new("/bin/sh".into(), vec!["-c".into(), "sleep 600".into()], Duration::from_secs(500));
+        let source = Source { path: "a.vert", text: "", language: Language::Glsl, stage: Stage::Vertex };
+        let options = Options { target: Target::Vulkan1_2, debug: false, defines: &[] };
+        let deadline = Instant::now() + Duration::from_millis(100);
+        let error = workers.compile(&source, &options, &mut Nothing, Some(deadline)).unwrap_err();
+        assert!(error.message.contains("did not finish") && Instant::now() >= deadline, "{error}");
+        // A deadline that has passed leaves no time.
+        let error = workers.wgsl_stages("a.wgsl", "", Some(deadline)).unwrap_err();
+        assert!(error.message.contains("within 0 seconds"), "{error}");
+        assert!(workers.pool().idle.is_empty());
     }
 
     #[test]

@@ -124,6 +124,26 @@ fn compiler_that_misses_its_deadline_fails_its_sources_only() {
 
 #[cfg(feature = "glsl")]
 #[test]
+fn time_limit_of_an_asset_stops_its_shader_compiler() {
+    let doubled: String = (0..40).map(|i| format!("#define M{} M{i} M{i}\n", i + 1)).collect();
+    let p = Project::new();
+    p.write("assets/a.png", picture(4, 4, 1));
+    p.write(
+        "assets/bad.shader/a.vert",
+        format!("#version 450\n#define M0 ;\n{doubled}void main() {{ M40 }}"),
+    );
+    // Without the limit, the compiler would have a day.
+    let mut command = p.command(&["--no-cache", "--time-limit", "2"]);
+    command.env("KILN_SHADER_TIMEOUT", "86400").env("KILN_SHADER_MEMORY", "64 GB");
+    let done = command.output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(1) && p.exists("runtime/a.ktx2"), "{said}");
+    assert!(said.contains("error[time-limit]: bad.shader/a.vert: "), "{said}");
+    assert!(said.contains("max_time of 2 s"), "{said}");
+}
+
+#[cfg(feature = "glsl")]
+#[test]
 fn deep_glsl_and_hlsl_compile_or_fail_alone() {
     let p = Project::new();
     let bodies = |n: usize| {

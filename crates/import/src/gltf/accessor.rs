@@ -11,7 +11,7 @@ use super::buffers::Buffers;
 
 /// The type of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Component {
+pub(super) enum Component {
     I8,
     U8,
     I16,
@@ -33,7 +33,7 @@ impl Component {
         })
     }
 
-    fn size(self) -> usize {
+    pub(super) fn size(self) -> usize {
         match self {
             Component::I8 | Component::U8 => 1,
             Component::I16 | Component::U16 => 2,
@@ -48,21 +48,23 @@ const KINDS: [(&str, usize); 7] =
 
 /// Elements, not yet read.
 pub(super) struct Accessor<'b, 'a> {
-    at: At<'a>,
+    pub(super) at: At<'a>,
     count: usize,
     kind: &'a str,
-    component: Component,
+    /// The numbers in an element.
+    numbers: usize,
+    pub(super) component: Component,
     normalized: bool,
     /// The elements with the distance between them, or `None` for zeros.
-    base: Option<(&'b [u8], usize)>,
-    sparse: Option<Sparse<'b>>,
+    pub(super) base: Option<(&'b [u8], usize)>,
+    pub(super) sparse: Option<Sparse<'b>>,
     buffers: &'b Buffers<'a>,
 }
 
 /// Elements that replace others.
-struct Sparse<'b> {
-    targets: Vec<u32>,
-    values: &'b [u8],
+pub(super) struct Sparse<'b> {
+    pub(super) targets: Vec<u32>,
+    pub(super) values: &'b [u8],
 }
 
 impl<'b, 'a> Accessor<'b, 'a> {
@@ -72,12 +74,18 @@ impl<'b, 'a> Accessor<'b, 'a> {
         accessors: List<'a>,
         buffers: &'b Buffers<'a>,
     ) -> Result<Accessor<'b, 'a>, Diag> {
-        let (_, at) = reference.refer(accessors, "accessor")?;
+        let (id, at) = reference.refer(accessors, "accessor")?;
+        buffers.record_use(id);
+        Accessor::at(at, buffers)
+    }
+
+    /// The accessor at this place.
+    pub(super) fn at(at: At<'a>, buffers: &'b Buffers<'a>) -> Result<Accessor<'b, 'a>, Diag> {
         let count = at.need("count")?.uint()?;
         let component = Component::new(at.need("componentType")?)?;
         let kind_at = at.need("type")?;
         let kind = kind_at.text()?;
-        let Some((_, numbers)) = KINDS.iter().find(|(name, _)| *name == kind) else {
+        let Some(&(_, numbers)) = KINDS.iter().find(|(name, _)| *name == kind) else {
             return Err(kind_at.bad(format_args!("{kind:?} is not a type of elements")));
         };
         let element = numbers * component.size();
@@ -93,12 +101,22 @@ impl<'b, 'a> Accessor<'b, 'a> {
         let sparse =
             at.get("sparse").map(|sparse| Sparse::new(sparse, count, element, buffers)).transpose()?;
         let normalized = at.is("normalized")?;
-        Ok(Accessor { at, count, kind, component, normalized, base, sparse, buffers })
+        Ok(Accessor { at, count, kind, numbers, component, normalized, base, sparse, buffers })
     }
 
     /// The number of elements.
     pub(super) fn count(&self) -> usize {
         self.count
+    }
+
+    /// The numbers in an element.
+    pub(super) fn numbers(&self) -> usize {
+        self.numbers
+    }
+
+    /// Whether the elements come from a view that is packed.
+    pub(super) fn is_packed(&self) -> bool {
+        self.at.get("bufferView").is_some_and(|view| self.buffers.is_packed(view))
     }
 
     /// Whether its integers stand for numbers from 0 or -1 to 1.

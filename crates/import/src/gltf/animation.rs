@@ -11,6 +11,7 @@ use kiln_kit::Diag;
 use super::accessor::Accessor;
 use super::at::{At, List};
 use super::buffers::Buffers;
+use super::conformance::Violations;
 use super::document::Document;
 
 /// The animations of a document, and what to say about them.
@@ -23,7 +24,11 @@ pub(super) struct Found {
 }
 
 /// Reads the animations of a document.
-pub(super) fn read<'a>(document: &Document<'a>, buffers: &Buffers<'a>) -> Result<Found, Diag> {
+pub(super) fn read<'a>(
+    document: &Document<'a>,
+    buffers: &Buffers<'a>,
+    violations: &mut Violations,
+) -> Result<Found, Diag> {
     let mut found = Found { animations: Vec::new(), lost: BTreeSet::new(), unsorted: None };
     for at in document.animations.iter() {
         let samplers = at.list("samplers")?;
@@ -33,6 +38,10 @@ pub(super) fn read<'a>(document: &Document<'a>, buffers: &Buffers<'a>) -> Result
                 Target::Node(node, property) => {
                     let (_, sampler) = channel.need("sampler")?.refer(samplers, "sampler")?;
                     let mut channel = read_channel(sampler, node, property, document.accessors, buffers)?;
+                    let (_, times) = sampler.need("input")?.refer(document.accessors, "accessor")?;
+                    if let Some(node) = document.nodes.get(node.0 as usize) {
+                        violations.check_channel(sampler, times, node, &channel)?;
+                    }
                     if !channel.times.is_sorted() {
                         sort(&mut channel);
                         found.unsorted.get_or_insert_with(|| (0, sampler.pointer())).0 += 1;

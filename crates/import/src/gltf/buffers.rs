@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeSet;
 
 use kiln_kit::limits::MemoryBudget;
 use kiln_kit::{Code, Diag};
@@ -33,6 +34,8 @@ pub(super) struct Buffers<'a> {
     resolve: RefCell<Box<Resolve<'a>>>,
     data: Vec<OnceCell<Cow<'a, [u8]>>>,
     unpacked: Vec<OnceCell<Vec<u8>>>,
+    /// The accessors that something was read through.
+    used: RefCell<BTreeSet<u32>>,
     left: Cell<u64>,
     memory: MemoryBudget,
 }
@@ -64,6 +67,7 @@ impl<'a> Buffers<'a> {
             resolve: RefCell::new(Box::new(|at| uri::fetch(at, files))),
             data: document.buffers.iter().map(|_| OnceCell::new()).collect(),
             unpacked: document.buffer_views.iter().map(|_| OnceCell::new()).collect(),
+            used: RefCell::default(),
             left: Cell::new(DECODED_BYTES),
             memory,
         })
@@ -123,6 +127,22 @@ impl<'a> Buffers<'a> {
             let _ = cell.set(packed.decode(data)?);
         }
         Ok(View { bytes: cell.get().map(Vec::as_slice).unwrap_or_default(), stride })
+    }
+
+    /// Whether a reference names a view that is packed.
+    pub(super) fn is_packed(&self, reference: At<'a>) -> bool {
+        let view = reference.refer(self.views, "buffer view");
+        view.is_ok_and(|(_, at)| meshopt::extension(at).is_some())
+    }
+
+    /// Records that an accessor is read.
+    pub(super) fn record_use(&self, accessor: u32) {
+        self.used.borrow_mut().insert(accessor);
+    }
+
+    /// The accessors that were read so far, ascending.
+    pub(super) fn used_accessors(&self) -> Vec<u32> {
+        self.used.borrow().iter().copied().collect()
     }
 
     /// The bytes that `buffer`, `byteOffset` and `byteLength` name, in a view or in its extension.

@@ -3,12 +3,25 @@
 //! Other readers may reject such a file or draw it differently, so each kind of violation is reported once for the
 //! whole document, with the number of its occurrences and the place of the first. What is read stays the same.
 
+use kiln_ir::Property;
 use kiln_kit::{Code, Diag};
 
+use super::accessor::Accessor;
 use super::at::{At, List};
+use super::buffers::Buffers;
+use super::document::{Document, parse_version};
 
 /// The component type that is allowed for indices only.
 const UNSIGNED_INT: usize = 5125;
+
+/// How far from one the length of a normal and of a quaternion may be: a little more than signed bytes miss it by, as
+/// the Khronos validator has it.
+const UNIT_NORMAL_SLACK: f32 = 0.00674;
+const UNIT_ROTATION_SLACK: f32 = 0.00769;
+
+/// The cosine of the angle between the axes of a matrix up to which they are orthogonal. The Khronos validator allows
+/// less, but measures lengths, which grow with the scale.
+const ORTHOGONAL_SLACK: f64 = 1e-3;
 
 /// The violations found so far, by kind.
 #[derive(Default)]
@@ -20,12 +33,83 @@ pub(super) struct Violations {
     restart_indices: Occurrences,
     skins_without_joints: Occurrences,
     double_transforms: Occurrences,
+    versions: Occurrences,
+    unlisted_extensions: Occurrences,
+    wrong_bounds: Occurrences,
+    unbounded_times: Occurrences,
+    rotations: Occurrences,
+    normals: Occurrences,
+    sheared_matrices: Occurrences,
+    animated_matrices: Occurrences,
 }
 
 /// The number of occurrences and the JSON pointer of the first.
 type Occurrences = Option<(usize, String)>;
 
 impl Violations {
+    /// Checks the version of a document, and that it lists the extensions that it requires.
+    pub(super) fn check_document(&mut self, document: &Document<'_>) -> Result<(), Diag> {
+        let version = document.root.need("asset")?.need("version")?;
+        if parse_version(version.text()?).is_none() {
+            record(&mut self.versions, 1, version);
+        }
+        let used = document.root.list("extensionsUsed")?;
+        for required in document.root.list("extensionsRequired")?.iter() {
+            let name = required.text()?;
+            if !used.iter().any(|used| used.text().is_ok_and(|used| used == name)) {
+                record(&mut self.unlisted_extensions, 1, required);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the bounds that the accessors state which were read.
+    pub(super) fn check_bounds<'a>(&mut self, accessors: List<'a>, buffers: &Buffers<'a>) {
+        for id in buffers.used_accessors() {
+            let Some(at) = accessors.get(id as usize) else { continue };
+            let accessor = Accessor::at(at, buffers);
+            if let Some(bound) = accessor.ok().and_then(|accessor| accessor.wrong_bound()) {
+                record(&mut self.wrong_bounds, 1, bound);
+            }
+        }
+    }
+
+    /// Checks the normals of a primitive, which `reference` names.
+    pub(super) fn check_normals(&mut self, normals: &[[f32; 3]], reference: At<'_>) {
+        let count = normals.iter().filter(|normal| !is_unit(*normal, UNIT_NORMAL_SLACK)).count();
+        if count > 0 {
+            record(&mut self.normals, count, reference);
+        }
+    }
+
+    /// Checks a channel of an animation: the bounds of the times of its sampler, the length of its rotations, and that
+    /// the node has no matrix.
+    pub(super) fn check_channel(
+        &mut self,
+        sampler: At<'_>,
+        times: At<'_>,
+        node: At<'_>,
+        channel: &kiln_ir::Channel,
+    ) -> Result<(), Diag> {
+        let bound = |name| times.get(name).is_some_and(|bound| bound.floats::<1>().is_ok());
+        if !(bound("min") && bound("max")) {
+            record(&mut self.unbounded_times, 1, sampler.need("input")?);
+        }
+        if channel.property == Property::Rotation {
+            // Of a cubic spline, the value stands between two tangents.
+            let (all, per_key) = (channel.values.as_chunks::<4>().0, channel.interpolation.values_per_key());
+            let values = all.iter().skip(per_key / 2).step_by(per_key);
+            let count = values.filter(|rotation| !is_unit(*rotation, UNIT_ROTATION_SLACK)).count();
+            if count > 0 {
+                record(&mut self.rotations, count, sampler.need("output")?);
+            }
+        }
+        if let Some(matrix) = node.get("matrix") {
+            record(&mut self.animated_matrices, 1, matrix);
+        }
+        Ok(())
+    }
+
     /// Checks the attributes of a primitive, whether they are kept or not.
     pub(super) fn check_attributes<'a>(
         &mut self,
@@ -65,14 +149,23 @@ impl Violations {
         }
     }
 
-    /// Checks a node that is drawn: that its transform is stated once, and that all primitives of a mesh with a skin
-    /// have joints and weights.
+    /// Checks a node that is drawn: that its transform is stated once, is a translation, a rotation and a scale, and
+    /// that all primitives of a mesh with a skin have joints and weights.
     pub(super) fn check_node<'a>(&mut self, node: At<'a>, meshes: List<'a>) -> Result<(), Diag> {
         let is_there = |name: &&str| node.get(name).is_some();
         if let (Some(matrix), true) =
             (node.get("matrix"), ["translation", "rotation", "scale"].iter().any(is_there))
         {
             record(&mut self.double_transforms, 1, matrix);
+        }
+        match (node.get("matrix"), node.get("rotation")) {
+            (Some(matrix), _) if !is_decomposable(&matrix.floats()?) => {
+                record(&mut self.sheared_matrices, 1, matrix);
+            }
+            (None, Some(rotation)) if !is_unit(&rotation.floats::<4>()?, UNIT_ROTATION_SLACK) => {
+                record(&mut self.rotations, 1, rotation);
+            }
+            _ => {}
         }
         let (Some(skin), Some(mesh)) = (node.get("skin"), node.get("mesh")) else { return Ok(()) };
         let (_, mesh) = mesh.refer(meshes, "mesh")?;
@@ -134,6 +227,57 @@ impl Violations {
                 "a node has a \"matrix\" and also \"translation\", \"rotation\" or \"scale\"; the matrix is used",
                 "remove one of them: other readers may use the other one",
             ),
+            violation(
+                Code::GltfVersionForm,
+                self.versions,
+                "\"asset.version\" has to be a major and a minor version, such as \"2.0\"; it is read as 2.0",
+                "write \"2.0\": other readers may reject the file",
+            ),
+            violation(
+                Code::GltfExtensionUnlisted,
+                self.unlisted_extensions,
+                "\"extensionsRequired\" names an extension that \"extensionsUsed\" does not list",
+                "list the extension in both, or in neither if nothing uses it",
+            ),
+            violation(
+                Code::GltfAccessorBounds,
+                self.wrong_bounds,
+                "\"min\" or \"max\" of an accessor differs from its elements; the elements are used",
+                "export the model again: other readers may cull the mesh, or clip the animation, by these bounds",
+            ),
+            violation(
+                Code::GltfAnimationBounds,
+                self.unbounded_times,
+                "the accessor of an animation sampler's \"input\" lacks \"min\" and \"max\", which glTF requires; \
+                 the length of the animation is computed from the keys",
+                "export the model again with an exporter that writes them: other readers may reject the file",
+            ),
+            violation(
+                Code::GltfRotationLength,
+                self.rotations,
+                "a rotation is not a quaternion of unit length",
+                "normalize it in the source: other readers may scale or shear what it rotates",
+            ),
+            violation(
+                Code::GltfNormalLength,
+                self.normals,
+                "a normal is not of unit length",
+                "normalize normals in the source: other readers may shade the mesh differently",
+            ),
+            violation(
+                Code::GltfMatrixShear,
+                self.sheared_matrices,
+                "the \"matrix\" of a node is not a product of a translation, a rotation and a scale, which glTF \
+                 requires; the matrix is used as it is",
+                "apply the transform of the node in the source: other readers may draw the mesh differently",
+            ),
+            violation(
+                Code::GltfAnimatedMatrix,
+                self.animated_matrices,
+                "an animation moves a node that has a \"matrix\"; glTF allows \"translation\", \"rotation\" and \
+                 \"scale\" only for such a node",
+                "export the transform of the node as translation, rotation and scale",
+            ),
         ]
         .into_iter()
         .flatten()
@@ -160,6 +304,25 @@ fn is_well_named(name: &str, attributes: At<'_>) -> bool {
         Ok(number) => attributes.get(&format!("{semantic}_{}", number - 1)).is_some(),
         Err(_) => false,
     }
+}
+
+/// Whether a vector has unit length, but for this much.
+fn is_unit(vector: &[f32], slack: f32) -> bool {
+    let square: f64 = vector.iter().map(|&v| f64::from(v) * f64::from(v)).sum();
+    (square.sqrt() - 1.0).abs() <= slack.into()
+}
+
+/// Whether the axes of a matrix, by columns, are orthogonal and none is zero.
+fn is_decomposable(matrix: &[f32; 16]) -> bool {
+    let axis = |column: usize| [0, 1, 2].map(|row| f64::from(matrix[column * 4 + row]));
+    let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    let axes = [axis(0), axis(1), axis(2)];
+    let lengths = axes.map(|axis| dot(axis, axis).sqrt());
+    let pairs = [(0, 1), (0, 2), (1, 2)];
+    lengths.iter().all(|length| *length > 0.0)
+        && pairs
+            .iter()
+            .all(|&(a, b)| dot(axes[a], axes[b]).abs() <= ORTHOGONAL_SLACK * lengths[a] * lengths[b])
 }
 
 fn record(occurrences: &mut Occurrences, count: usize, at: At<'_>) {

@@ -115,7 +115,7 @@ fn check_version(root: At<'_>) -> Result<(), Diag> {
 }
 
 /// The major and the minor version.
-fn parse_version(text: &str) -> Option<(u32, u32)> {
+pub(super) fn parse_version(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }

@@ -101,6 +101,9 @@ impl<'a> Geometry<'_, 'a> {
         }
         let positions = vertices.read::<3>("POSITION")?.unwrap_or_default();
         let normals = vertices.read::<3>("NORMAL")?.unwrap_or_default();
+        if let Some(reference) = attributes.get("NORMAL") {
+            self.notes.violations.check_normals(&normals, reference);
+        }
         // Tangents without normals say nothing (3.7.2.1).
         let tangents = if normals.is_empty() { None } else { vertices.read::<4>("TANGENT")? };
         let mut tangents = tangents.unwrap_or_default();

@@ -2,7 +2,10 @@
 
 use crate::text::{Text, array};
 use crate::{import, import_with};
-use kiln_kit::Code;
+use kiln_import::fbx;
+use kiln_kit::mem::Mem;
+use kiln_kit::{Code, Cook, Fs, Limits, RelPath};
+use std::time::Duration;
 
 /// A small generator; the same numbers on every run.
 struct Noise(u64);
@@ -32,6 +35,32 @@ fn holds(bytes: &[u8]) {
         Ok(found) => assert!(found.value.draws().filter(|draw| draw.world.is_finite()).count() < 1000),
         Err(error) => assert!(!error.message.is_empty() && error.path.as_deref() == Some("models/m.fbx")),
     }
+}
+
+#[test]
+fn limits_hold_for_the_library_and_for_what_is_made_of_its_answer() {
+    let bytes = include_bytes!("../data/fbx/shapes.fbx");
+    let with = |max_memory, max_time| {
+        let src = Mem::new();
+        src.put("m.fbx", bytes);
+        let (tree, out) = (src.walk(None).unwrap(), Mem::new());
+        let source = RelPath::new("m.fbx").unwrap();
+        let limits = Limits { max_memory, max_time, ..Limits::default() };
+        fbx::import(&mut Cook::new(&source, &src, &tree, &out).limited(limits), &source)
+    };
+    // Least what it takes: more is enough, and every lower limit is named.
+    let enough = (10..30).find(|bits| with(1 << bits, None).is_ok()).expect("a gigabyte is enough");
+    assert!(enough > 10, "{enough}");
+    for bits in 0..enough {
+        for limit in [1 << bits, 3 << bits >> 1] {
+            if let Err(error) = with(limit, None) {
+                assert_eq!(error.code, Code::MemoryLimit, "{limit}: {error}");
+                assert!(error.message.contains(&limit.to_string()), "{limit}: {error}");
+            }
+        }
+    }
+    let error = with(1 << 30, Some(Duration::from_nanos(1))).unwrap_err();
+    assert_eq!(error.code, Code::TimeLimit, "{error}");
 }
 
 #[test]

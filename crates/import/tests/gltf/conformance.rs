@@ -197,6 +197,130 @@ fn a_transform_that_is_stated_twice_is_reported() {
 }
 
 #[test]
+fn versions_without_a_minor_version_are_reported() {
+    for version in ["2", "2.", "2.x", "2.0.1"] {
+        let mut model = Model::triangle();
+        model.json["asset"]["version"] = json!(version);
+        warns(&model, "gltf-version-form", "/asset/version");
+        assert_eq!(model.scene(), Model::triangle().scene());
+    }
+}
+
+#[test]
+fn required_extensions_that_are_not_listed_as_used_are_reported() {
+    let mut model = Model::triangle();
+    let names = ["KHR_materials_unlit", "KHR_mesh_quantization", "KHR_lights_punctual"];
+    model.json["extensionsRequired"] = json!(names);
+    model.json["extensionsUsed"] = json!(names[..1]);
+    let warning = warns(&model, "gltf-extension-unlisted", "/extensionsRequired/1");
+    assert!(warning.message.contains("occurrences: 2"), "{warning}");
+    model.json["extensionsUsed"] = json!(names);
+    assert_eq!(model.import().unwrap().warnings, []);
+}
+
+#[test]
+fn bounds_that_differ_from_the_elements_are_reported() {
+    let good = Model::triangle();
+    for (bound, value) in
+        [("min", json!([0, 0, -1])), ("max", json!([1, 1, 0.001])), ("max", json!([1, 0.999, 0]))]
+    {
+        let mut model = good.clone();
+        model.json["accessors"][0][bound] = value;
+        warns(&model, "gltf-accessor-bounds", &format!("/accessors/0/{bound}"));
+        assert_eq!(model.primitive(), good.primitive());
+        // An accessor that nothing reads is not looked at.
+        model.push("scenes", json!({"nodes": []}));
+        model.json["scene"] = json!(1);
+        assert_eq!(model.warnings(), ["gltf-scenes"]);
+    }
+    // Decimals are compared as the floats that they stand for.
+    let mut model = Model::new();
+    let positions = model.floats("VEC3", &[0.1, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1e-7]);
+    model.mesh(json!([{"attributes": {"POSITION": positions}}]));
+    model.json["accessors"][positions]["max"] = json!([1.0, 1.0, 0.0000001]);
+    assert_eq!(model.import().unwrap().warnings, []);
+    // Indices and normalised integers are compared as they are stored.
+    let mut model = good.clone();
+    model.json["accessors"][1]["max"] = json!([2]);
+    assert_eq!(model.import().unwrap().warnings, []);
+    model.json["accessors"][1]["min"] = json!([1]);
+    warns(&model, "gltf-accessor-bounds", "/accessors/1/min");
+    let mut model = good.clone();
+    let uv = model.view(&[0, 0, 255, 0, 0, 255, 0, 7]);
+    let uv = model.accessor(uv, U8, "VEC2", 3);
+    model.json["accessors"][uv]["normalized"] = json!(true);
+    model.json["accessors"][uv]["max"] = json!([255, 255]);
+    attributes(&mut model)["TEXCOORD_0"] = json!(uv);
+    assert_eq!(model.import().unwrap().warnings, []);
+    // Elements that are replaced do not count, those in their place do.
+    let mut model = everything();
+    model.json["accessors"][0]["max"] = json!([1, 2, 0]);
+    warns(&model, "gltf-accessor-bounds", "/accessors/0/max");
+    let view = &model.json["bufferViews"][model.json["bufferViews"].as_array().unwrap().len() - 1];
+    let at = view["byteOffset"].as_u64().unwrap() as usize + 4;
+    model.data[at..at + 4].copy_from_slice(&2.0f32.to_le_bytes());
+    assert_eq!(model.import().unwrap().warnings, []);
+}
+
+#[test]
+fn animation_times_without_bounds_are_reported() {
+    for bound in ["min", "max"] {
+        let mut model = everything();
+        let input = model.json["animations"][0]["samplers"][0]["input"].as_u64().unwrap() as usize;
+        model.json["accessors"][input].as_object_mut().unwrap().remove(bound).unwrap();
+        warns(&model, "gltf-animation-bounds", "/animations/0/samplers/0/input");
+        assert_eq!(model.scene(), everything().scene());
+    }
+}
+
+#[test]
+fn rotations_and_normals_that_are_not_of_unit_length_are_reported() {
+    let mut model = Model::triangle();
+    for (rotation, expected) in
+        [([0.0, 0.0, 0.0, 1.007], false), ([0.0, 0.0, 0.0, 1.008], true), ([0.0, 0.0, 1.0, 1.0], true)]
+    {
+        model.json["nodes"][0]["rotation"] = json!(rotation);
+        match expected {
+            true => drop(warns(&model, "gltf-rotation-length", "/nodes/0/rotation")),
+            false => assert_eq!(model.import().unwrap().warnings, []),
+        }
+    }
+    // Of an animation, as many as there are.
+    let mut model = everything();
+    let rotations = model.floats("VEC4", &[0.0, 0.0, 0.0, 2.0, 0.0, 1.0, 1.0, 0.0]);
+    model.json["buffers"][0]["byteLength"] = json!(model.data.len());
+    model.json["animations"][0]["samplers"][0]["output"] = json!(rotations);
+    model.json["animations"][0]["channels"][0]["target"]["path"] = json!("rotation");
+    let warning = warns(&model, "gltf-rotation-length", "/animations/0/samplers/0/output");
+    assert!(warning.message.contains("occurrences: 2"), "{warning}");
+
+    let mut model = Model::triangle();
+    let normals = model.floats("VEC3", &[0.0, 0.0, 1.006, 0.0, 0.0, 1.007, 0.5, 0.0, 0.0]);
+    attributes(&mut model)["NORMAL"] = json!(normals);
+    let warning = warns(&model, "gltf-normal-length", "/meshes/0/primitives/0/attributes/NORMAL");
+    assert!(warning.message.contains("occurrences: 2"), "{warning}");
+    assert_eq!(model.primitive().normals[2], [0.5, 0.0, 0.0]);
+}
+
+#[test]
+fn matrices_that_are_sheared_or_animated_are_reported() {
+    let mut model = Model::triangle();
+    // A rotation by 0.6 and 0.8, and a scale that mirrors.
+    let fine = [1.2, 1.6, 0.0, 0.0, -2.4, 1.8, 0.0, 0.0, 0.0, 0.0, -9.0, 0.0, 5.0, 6.0, 7.0, 1.0];
+    model.json["nodes"][0]["matrix"] = json!(fine);
+    assert_eq!(model.import().unwrap().warnings, []);
+    for (index, value) in [(4, 2.4), (8, 0.1), (10, 0.0)] {
+        let mut sheared = fine;
+        sheared[index] = value;
+        model.json["nodes"][0]["matrix"] = json!(sheared);
+        warns(&model, "gltf-matrix-shear", "/nodes/0/matrix");
+    }
+    let mut model = everything();
+    model.json["animations"][0]["channels"][0]["target"]["node"] = json!(2);
+    warns(&model, "gltf-animated-matrix", "/nodes/2/matrix");
+}
+
+#[test]
 fn later_minor_versions_are_read_if_the_minimum_allows() {
     let mut model = Model::triangle();
     for (version, least) in [("2.1", "2.0"), ("2.0", "2.0"), ("2.7", "1.0")] {

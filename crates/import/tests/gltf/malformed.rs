@@ -16,7 +16,6 @@ pub(crate) fn everything() -> Model {
     attributes["TEXCOORD_0"] = json!(uv);
     attributes["JOINTS_0"] = json!(joints);
     attributes["WEIGHTS_0"] = json!(weights);
-    attributes["NORMAL"] = json!(0);
     model.json["meshes"][0]["primitives"][0]["material"] = json!(0);
     let identity = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0];
     let matrices = model.floats("MAT4", &identity.repeat(2));
@@ -27,6 +26,8 @@ pub(crate) fn everything() -> Model {
     model.json["nodes"][0]["skin"] = json!(0);
     let times = model.floats("SCALAR", &[0.0, 1.0]);
     let moves = model.floats("VEC3", &[0.0; 6]);
+    let normals = model.floats("VEC3", &[0.0, 0.0, 1.0].repeat(3));
+    model.json["meshes"][0]["primitives"][0]["attributes"]["NORMAL"] = json!(normals);
     model.push(
         "animations",
         json!({
@@ -40,7 +41,7 @@ pub(crate) fn everything() -> Model {
     model.push("textures", json!({"source": image, "sampler": 0}));
     model.push("materials", json!({"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}));
     let places = model.view(&[2]);
-    let values = model.view(&[0; 12]);
+    let values = model.view(&[0.0f32, 1.0, 0.0].map(f32::to_le_bytes).concat());
     model.json["accessors"][0]["sparse"] = json!({
         "count": 1,
         "indices": {"bufferView": places, "componentType": U8},

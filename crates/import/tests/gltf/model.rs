@@ -71,9 +71,10 @@ impl Model {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         let view = self.view(&bytes);
         let accessor = self.accessor(view, F32, kind, values.len() / numbers(kind));
-        if kind == "VEC3" {
-            self.json["accessors"][accessor]["min"] = json!(bounds(values, f32::min));
-            self.json["accessors"][accessor]["max"] = json!(bounds(values, f32::max));
+        // Positions and times have to state them.
+        if let ("SCALAR" | "VEC3", numbers) = (kind, numbers(kind)) {
+            self.json["accessors"][accessor]["min"] = json!(bounds(values, numbers, f32::min));
+            self.json["accessors"][accessor]["max"] = json!(bounds(values, numbers, f32::max));
         }
         accessor
     }
@@ -114,16 +115,13 @@ impl Model {
     }
 }
 
-/// The least or the greatest coordinates; those of positions have to be stated. JSON has no numbers that are not finite.
-fn bounds(values: &[f32], pick: fn(f32, f32) -> f32) -> [f32; 3] {
-    let (vectors, _) = values.as_chunks::<3>();
-    let finite = vectors.iter().flatten().all(|v| v.is_finite());
-    vectors
-        .iter()
-        .copied()
-        .filter(|_| finite)
-        .reduce(|a, b| [0, 1, 2].map(|i| pick(a[i], b[i])))
-        .unwrap_or_default()
+/// The least or the greatest number of each component. JSON has no numbers that are not finite.
+fn bounds(values: &[f32], numbers: usize, pick: fn(f32, f32) -> f32) -> Vec<f32> {
+    if !values.iter().all(|v| v.is_finite()) {
+        return vec![0.0; numbers];
+    }
+    let component = |c| values.iter().skip(c).step_by(numbers).copied().reduce(pick).unwrap_or_default();
+    (0..numbers).map(component).collect()
 }
 
 /// Numbers in an element.

@@ -3,16 +3,16 @@
 pub(crate) mod animation;
 pub(crate) mod bitmap;
 mod floats;
+mod memory;
 pub(crate) mod mesh;
 mod params;
 
 use super::compress::{Packed, Stored, pack, unpack};
 use super::plan::material::Channel;
-use super::plan::{Node, Recipe, extension};
+use super::plan::{Node, Recipe};
 use kiln_format::pak::animation::AnimationView;
 use kiln_format::pak::bitmap::BitmapView;
 use kiln_format::pak::mesh::MeshView;
-use kiln_import::{image, light};
 use kiln_kit::{
     Action, ActionContext, Artifact, CacheEntry, Code, Diag, Hash, Rejected, RelPath, SourceTree,
 };
@@ -37,16 +37,8 @@ impl Action for NodeAction<'_> {
     fn weight(&self, sources: SourceTree<'_>) -> u64 {
         let picture = |spec: &super::plan::bitmap::BitmapSpec| {
             let path = &spec.src.path;
-            let head = sources.fs.peek(path, 64 << 10).ok();
-            // The texels with their levels, twice: as they are, and with the channels that are picked.
-            let memory = |width: u32, height: u32, texel: u64| {
-                u64::from(width).saturating_mul(height.into()).saturating_mul(texel * 8 / 3)
-            };
-            let texels = head.and_then(|head| match image::probe(&head, &extension(path)) {
-                Some(image) => Some(memory(image.width, image.height, 4 * u64::from(image.channel_bytes))),
-                None => light::probe(&head).map(|(width, height)| memory(width, height, 16)),
-            });
-            sources.len(path).saturating_add(texels.unwrap_or_default())
+            let head = sources.fs.peek(path, 64 << 10).unwrap_or_default();
+            sources.len(path).saturating_add(memory::estimate(&head, spec))
         };
         match &self.0.recipe {
             Recipe::Blob(src) => sources.len(src) * 2,

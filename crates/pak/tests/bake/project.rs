@@ -128,11 +128,12 @@ impl Model {
         let accessors = list(&mut self.json, "accessors");
         let mut accessor =
             json!({"bufferView": view, "componentType": component, "count": count, "type": kind});
-        if kind == "VEC3" && component == 5126 {
+        if let ("SCALAR" | "VEC3", 5126) = (kind, component) {
+            let components = if kind == "VEC3" { 3 } else { 1 };
             let floats: Vec<f32> = bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
             let side = |pick: fn(f32, f32) -> f32| {
-                (0..3)
-                    .map(|c| floats.iter().skip(c).step_by(3).copied().reduce(pick).unwrap())
+                (0..components)
+                    .map(|c| floats.iter().skip(c).step_by(components).copied().reduce(pick).unwrap())
                     .collect::<Vec<_>>()
             };
             accessor["min"] = json!(side(f32::min));

@@ -123,6 +123,25 @@ fn assets_beyond_the_limits_are_errors_that_name_the_flag() {
     assert!(code == 1 && err.contains("image-too-large") && err.contains("--max-pixels 6"), "{err}");
     let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "--no-cache", "--max-memory", "5K"]);
     assert!(code == 1 && err.contains("memory-limit") && err.contains("art/notes.txt"), "{err}");
+    // Decoded it takes 144 KB; the mip chain and the bitmap that is written are on top.
+    let mut png = Vec::new();
+    let mut encoder = png::Encoder::new(&mut png, 192, 192);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.write_header().unwrap().write_image_data(&[7; 192 * 192 * 4]).unwrap();
+    project.put("images/large.png", &png);
+    for (depth, limit) in [("", "200K"), ("depth = \"u16\"\n", "500K"), ("depth = \"f32\"\n", "1M")] {
+        project.put(
+            "art/large.toml",
+            format!("[bitmap]\nsrc = \"../images/large.png\"\nmip-levels = true\n{depth}"),
+        );
+        let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "--no-cache", "--max-memory", limit]);
+        assert!(
+            code == 1 && err.contains("memory-limit") && err.contains("images/large.png"),
+            "{limit}: {err}"
+        );
+        project.says(&["bake", "pak.toml", "a.pak", "--no-cache", "--max-memory", "4M"]);
+    }
+    std::fs::remove_file(project.path("art/large.toml")).unwrap();
     let (code, _, err) =
         project.pak(&["bake", "pak.toml", "a.pak", "--no-cache", "--time-limit", "0.000000001"]);
     assert!(code == 1 && err.contains("time-limit") && err.contains("art/a.png"), "{err}");

@@ -37,7 +37,7 @@ pub(super) fn compile(
         "dxc" => dxc(job, &folder, settings),
         _ => slangc(job, &folder, settings),
     };
-    let ran = program.run(scratch.dir(), &args).map_err(|diag| diag.path(&job.path))?;
+    let ran = program.run(scratch.dir(), &args, cx.inputs.deadline()).map_err(|diag| diag.path(&job.path))?;
     let findings = Findings::parse(&ran.said, job.path.as_str());
     let text_of = |file: &str| texts.get(&RelPath::new(file).ok()?).cloned();
     let root = job.path.as_str();
@@ -162,7 +162,12 @@ fn macros(settings: &Settings) -> impl Iterator<Item = String> {
 }
 
 /// The module as `shader.optimize` wants it.
-pub(super) fn optimize(tools: &Tools, settings: &Settings, module: Vec<u8>) -> Result<Vec<u8>, Diag> {
+pub(super) fn optimize(
+    cx: &ActionContext<'_>,
+    tools: &Tools,
+    settings: &Settings,
+    module: Vec<u8>,
+) -> Result<Vec<u8>, Diag> {
     let passes = match settings.shader.optimize {
         Optimize::None => return Ok(module),
         Optimize::Size => "-Os",
@@ -173,16 +178,21 @@ pub(super) fn optimize(tools: &Tools, settings: &Settings, module: Vec<u8>) -> R
     let environment = format!("--target-env={}", settings.shader.target.name());
     let args =
         [environment.as_str(), passes, "--preserve-bindings", "--preserve-spec-constants", IN, "-o", OUT];
-    let ran = program.run(scratch.dir(), &args.map(str::to_owned))?;
+    let ran = program.run(scratch.dir(), &args.map(str::to_owned), cx.inputs.deadline())?;
     scratch.take(OUT).filter(|_| ran.ok).ok_or_else(|| failed(program, &ran.said))
 }
 
 /// Whether the module is valid; `false` when nothing is here to tell.
-pub(super) fn validate(tools: &Tools, settings: &Settings, module: &[u8]) -> Result<bool, Diag> {
+pub(super) fn validate(
+    cx: &ActionContext<'_>,
+    tools: &Tools,
+    settings: &Settings,
+    module: &[u8],
+) -> Result<bool, Diag> {
     let Some(program) = tools.get(Tool::SpirvVal) else { return Ok(false) };
     let scratch = input(tools, module)?;
     let args = ["--target-env", settings.shader.target.name(), IN];
-    let ran = program.run(scratch.dir(), &args.map(str::to_owned))?;
+    let ran = program.run(scratch.dir(), &args.map(str::to_owned), cx.inputs.deadline())?;
     if ran.ok { Ok(true) } else { Err(failed(program, &ran.said)) }
 }
 

@@ -4,8 +4,8 @@
 //! unless told otherwise.
 
 use super::super::plan::bitmap::{BitmapSpec, Levels, Use, is_float};
-use super::super::plan::{Reference, extension};
-use super::{floats, unwritten};
+use super::super::plan::extension;
+use super::{floats, memory, unwritten};
 use kiln_format::ktx2::{self, Channels, Desc, Supercompression, Transfer};
 use kiln_format::pak::bitmap::{Shape, write};
 use kiln_format::pak::{Color, Encoding, Sample};
@@ -21,7 +21,7 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Vec<
     if is_float(&spec.src) || spec.sample == Some(Sample::F32) {
         return floats::bake(cx, spec);
     }
-    let Picture { image, grey } = read(cx, &spec.src)?;
+    let Picture { image, grey } = read(cx, spec)?;
     let channels = channels(spec, &image, grey);
     if spec.uastc {
         return uastc(cx, spec, image, &channels);
@@ -66,8 +66,9 @@ pub(crate) struct Picture {
     pub(crate) grey: bool,
 }
 
-/// Reads a picture from its own file or from a glTF file.
-pub(crate) fn read(cx: &mut ActionContext<'_>, src: &Reference) -> Result<Picture, Diag> {
+/// Reads the image of a bitmap from its own file or from a glTF file, if the limits admit what becomes of it.
+pub(crate) fn read(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Picture, Diag> {
+    let src = &spec.src;
     let (bytes, extension) = match &src.part {
         None => (cx.inputs.read(&src.path)?, extension(&src.path)),
         Some(part) => {
@@ -91,6 +92,7 @@ pub(crate) fn read(cx: &mut ActionContext<'_>, src: &Reference) -> Result<Pictur
     };
     let named = |diag: Diag| diag.path(src);
     cx.inputs.check_deadline()?;
+    memory::check(&bytes, &extension, spec, cx.inputs.limits()).map_err(named)?;
     let imported = image::import(&bytes, &extension, cx.inputs.limits()).map_err(named)?;
     for warning in imported.warnings {
         cx.warn(named(warning));
@@ -158,6 +160,7 @@ fn levels(
     let size = image.width().max(image.height());
     let alone = spec.levels == Levels::Count(1) && limit.is_none_or(|limit| limit >= size);
     if sample == Sample::U16 {
+        cx.inputs.check_deadline()?;
         return Ok(kiln_texture::levels_16(image, mode(spec), mips(spec.levels), limit));
     }
     let (width, height) = (image.width(), image.height());

@@ -2,7 +2,7 @@
 
 use super::super::plan::bitmap::{BitmapSpec, Use, is_float};
 use super::bitmap::{mips, read};
-use super::unwritten;
+use super::{memory, unwritten};
 use kiln_format::pak::bitmap::{Shape, write};
 use kiln_format::pak::{Encoding, Sample};
 use kiln_import::light;
@@ -15,12 +15,13 @@ pub(super) fn bake(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Vec<
     let (width, height, texels, alpha) = if is_float(&spec.src) {
         let bytes = cx.inputs.read(&spec.src.path)?;
         let named = |diag: Diag| diag.path(&spec.src);
+        memory::check(&bytes, "", spec, cx.inputs.limits()).map_err(named)?;
         let found = light::import(&bytes, cx.inputs.limits()).map_err(named)?;
         found.warnings.into_iter().for_each(|warning| cx.warn(named(warning)));
         let (width, height) = (found.value.width(), found.value.height());
         (width, height, found.value.into_texels(), false)
     } else {
-        let image = read(cx, &spec.src)?.image;
+        let image = read(cx, spec)?.image;
         let (width, height, alpha) = (image.width(), image.height(), image.has_alpha());
         let texels: Vec<[f32; 4]> = match image.texels() {
             Texels::Rgba8(v) => {
@@ -32,6 +33,7 @@ pub(super) fn bake(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Vec<
         };
         (width, height, texels, alpha)
     };
+    cx.inputs.check_deadline()?;
     let levels = levels_f32(width, height, texels, mips(spec.levels), spec.resize);
     let levels = levels.ok_or_else(|| Diag::new(Code::Texture, "the picture is short").path(&spec.src))?;
     let channels: Vec<usize> = match (spec.swizzle.as_slice(), spec.used_as) {

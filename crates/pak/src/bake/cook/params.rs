@@ -25,6 +25,13 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &ParamsSpec) -> Result<Vec<
     }
     let width = decoded.iter().map(|(_, gray)| gray.width).max().unwrap_or(1);
     let height = decoded.iter().map(|(_, gray)| gray.height).max().unwrap_or(1);
+    let (pixels, decoded_bytes) = (
+        u64::from(width) * u64::from(height),
+        decoded.iter().map(|(_, gray)| gray.texels.len() as u64).sum::<u64>(),
+    );
+    // The texels, their mip chain and the bitmap.
+    let needed = pixels.saturating_mul(4 * 11 / 3).saturating_add(decoded_bytes);
+    cx.inputs.limits().check_memory(needed, format_args!("the parameters of {width}x{height} texels"))?;
     let mut texels = vec![0; width as usize * height as usize * 4];
     for (at, channel) in spec.channels.iter().enumerate() {
         match channel {
@@ -63,7 +70,7 @@ struct Gray {
 
 impl Gray {
     fn read(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Gray, Diag> {
-        let image = read(cx, &spec.src)?.image;
+        let image = read(cx, spec)?.image;
         let settings = Settings {
             compress: false,
             mips: kiln_texture::Mips::None,
