@@ -8,6 +8,7 @@ mod cooking;
 mod projects;
 mod readers;
 mod seal;
+mod shaders;
 mod sources;
 mod store;
 mod unity;
@@ -55,6 +56,10 @@ targets! {
     "assetc-yml" sources::assetc_yml;
     "mat" sources::mat;
     "pak-toml" projects::pak_toml;
+    "wgsl" shaders::wgsl;
+    #[cfg(feature = "glsl")] "glsl" |bytes| shaders::glslang(bytes, kiln_shader::Language::Glsl);
+    #[cfg(feature = "glsl")] "hlsl" |bytes| shaders::glslang(bytes, kiln_shader::Language::Hlsl);
+    "shader-responses" shaders::responses;
 }
 
 /// What stands before a line of `%%`, and what after it: two files in one input.

@@ -4,7 +4,7 @@ use crate::text::{Text, array};
 use crate::{import, import_with};
 use kiln_import::fbx;
 use kiln_kit::mem::Mem;
-use kiln_kit::{Code, Cook, Fs, Limits, RelPath};
+use kiln_kit::{Code, Fs, Inputs, Limits, RelPath, SourceTree};
 use std::time::Duration;
 
 /// A small generator; the same numbers on every run.
@@ -43,10 +43,10 @@ fn limits_hold_for_the_library_and_for_what_is_made_of_its_answer() {
     let with = |max_memory, max_time| {
         let src = Mem::new();
         src.put("m.fbx", bytes);
-        let (tree, out) = (src.walk(None).unwrap(), Mem::new());
+        let tree = src.walk(None).unwrap();
         let source = RelPath::new("m.fbx").unwrap();
         let limits = Limits { max_memory, max_time, ..Limits::default() };
-        fbx::import(&mut Cook::new(&source, &src, &tree, &out).limited(limits), &source)
+        fbx::import(&mut Inputs::new(SourceTree { fs: &src, tree: &tree }).limited(limits), &source)
     };
     // Least what it takes: more is enough, and every lower limit is named.
     let enough = (10..30).find(|bits| with(1 << bits, None).is_ok()).expect("a gigabyte is enough");
