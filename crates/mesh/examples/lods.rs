@@ -13,7 +13,7 @@ fn main() -> Result<(), kiln_mesh::Error> {
     for row in 0..=cells {
         for column in 0..=cells {
             let (x, y) = (column as f32 / cells as f32, row as f32 / cells as f32);
-            positions.push([x, (x * 9.0).sin() * (y * 7.0).cos() * 0.1, y]);
+            positions.push([x, libm::sinf(x * 9.0) * libm::cosf(y * 7.0) * 0.1, y]);
             uvs.push([x, y]);
         }
     }

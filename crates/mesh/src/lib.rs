@@ -1,3 +1,5 @@
+//! The mesh pipeline that `assetc` and `pak` share. Its stages are private; [`process()`] runs them.
+//!
 #![doc = include_str!("../README.md")]
 
 pub mod bounds;

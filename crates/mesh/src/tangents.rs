@@ -6,6 +6,11 @@
 //! normal and weighted by the angle of its corner there. The reference numbers its own way through memory and
 //! recurses as deep as a fan is wide; this one takes vertex after vertex, in parallel, and no input makes it slow.
 //!
+//! Own code beside `meshopt::generate_tangents`, because it takes less CPU time (8.0 ms instead of 9.2 ms for a sphere of
+//! 65,536 triangles, 127 ms instead of 192 ms for 1,048,576, on one thread; `own_code` in `bench/mesh`), runs on all threads,
+//! and gives a tangent for each vertex with the few vertices to split, where the other gives one for each corner, and
+//! the mesh has to be welded again. `bevy_mikktspace`, the exact form, is the oracle of its tests.
+//!
 //! `tangent[3]` is **minus** the sign the reference reports, because glTF's texture coordinates start at the top
 //! left: `cross(normal, tangent.xyz) * tangent.w` points up in the texture.
 //!

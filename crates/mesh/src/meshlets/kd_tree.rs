@@ -1,6 +1,11 @@
-//! The nearest of many points, of which fewer and fewer are left.
+//! A k-d tree that finds the nearest of many points while they are removed one by one.
 //!
-//! A tree of halves across the longest side; branches found empty are cut off on the way.
+//! A node halves its points across the longest side of their box; a branch without points is marked as empty on the way.
+//!
+//! Own code, because meshoptimizer's tree is private to its meshlet builder and cannot be searched from outside, and a crate
+//! would be one more dependency for some 90 lines in which equal distances have to be decided by number. With 200,000
+//! triangles that share no vertex, so that every step of the builder is a search, all searches together are 9 % of the
+//! CPU time of `assetc build`.
 
 use crate::vector::{Vec3, square_distance};
 

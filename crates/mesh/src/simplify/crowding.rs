@@ -42,11 +42,11 @@ impl Crowding {
         let mut sorted: Vec<u32> = corners.iter().copied().filter(|&count| count > 0).collect();
         sorted.sort_unstable();
         let mut sum = 0;
-        let within = |count: &u32| {
+        let is_beyond = |count: &u32| {
             sum += square(*count);
-            sum <= budget
+            sum > budget
         };
-        let first_beyond = sorted.iter().copied().skip_while(within).next();
+        let first_beyond = sorted.iter().copied().find(is_beyond);
         let least = first_beyond.unwrap_or(u32::MAX).max(CROWDED);
         let is_crowded = |&place: &u32| corners[place as usize] >= least;
         Self::Positions((0..places.len() as u32).filter(is_crowded).collect())

@@ -275,7 +275,7 @@ fn cone(sides: u32) -> Model {
     let mut model = Model::new();
     let turn = |side: u32| side as f32 / sides as f32 * std::f32::consts::TAU;
     let mut places = vec![0.0, 0.0, 1.0];
-    places.extend((0..sides).flat_map(|side| [turn(side).cos(), turn(side).sin(), 0.0]));
+    places.extend((0..sides).flat_map(|side| [libm::cosf(turn(side)), libm::sinf(turn(side)), 0.0]));
     let normals: Vec<f32> = (0..=sides).flat_map(|_| [0.0, 0.0, 1.0]).collect();
     let (places, normals) = (model.floats("VEC3", &places), model.floats("VEC3", &normals));
     let rim = |side: u32| 1 + side % sides;
