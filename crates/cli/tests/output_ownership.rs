@@ -305,7 +305,7 @@ fn directories_and_pipes_at_the_paths_of_outputs_stay() {
 #[cfg(unix)]
 fn a_forged_journal_owns_nothing_outside_the_output() {
     use kiln_kit::record::{Output, Record};
-    use kiln_kit::{Cache, Hash, Real, RelPath, Stamp};
+    use kiln_kit::{Hash, Journal, Real, RelPath, Stamp};
     for command in [&[][..], &["clean"], &["--overwrite"]] {
         let room = Room::assets();
         room.assetc(&[]).expect(0);
@@ -318,11 +318,16 @@ fn a_forged_journal_owns_nothing_outside_the_output() {
         let forged =
             ["../../home/file", &absolute, "dir/file", "link", ".hidden", "a\\..\\b", "C:/x", "//x/y/z"];
         let real = Real::open(&room.path("runtime")).unwrap();
-        let mut cache = Cache::open(&real, &RelPath::new(".assetc-cache").unwrap(), &|| ()).unwrap();
+        let mut cache = Journal::open(&real, &RelPath::new(".assetc-cache").unwrap(), &|| ()).unwrap();
         for (n, path) in forged.into_iter().enumerate() {
             for stamp in [Stamp::NONE, Stamp { mtime_ns: 1, changed_ns: 1, len: 1 }] {
-                let output =
-                    Output { path: path.to_owned().into(), stamp, hash: Hash::of(b"mine"), work: None };
+                let output = Output {
+                    path: path.to_owned().into(),
+                    stamp,
+                    hash: Hash::of(b"mine"),
+                    work: None,
+                    metadata: b"".into(),
+                };
                 let record = Record { outputs: vec![output], ..Record::default() };
                 cache.append(&[(&*format!("gone{n}-{}.png", stamp.len), Some(&record))]).unwrap();
             }
