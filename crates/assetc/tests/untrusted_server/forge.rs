@@ -12,9 +12,8 @@ pub(crate) type Warning = [String; 5];
 /// A result as a record has it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Result {
-    pub(crate) outputs: Vec<(String, Blob)>,
-    pub(crate) kept: Option<Blob>,
-    pub(crate) payload: Vec<u8>,
+    /// Each artifact: name, content and metadata.
+    pub(crate) outputs: Vec<(String, Blob, Vec<u8>)>,
     pub(crate) warnings: Vec<Warning>,
     took_ms: u64,
 }
@@ -52,7 +51,7 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
 
 /// A record with a right checksum, and without a signature.
 fn sealed(key: Hash, body: &[u8]) -> Vec<u8> {
-    let sum = Hash::of_fields([b"kiln store 3".as_slice(), &key.0, body]);
+    let sum = Hash::of_fields([b"kiln store 4".as_slice(), &key.0, body]);
     let mut message = vec![5 << 3 | 2];
     let mut len = sum.0.len() + body.len();
     while len >= 0x80 {
@@ -66,41 +65,31 @@ fn sealed(key: Hash, body: &[u8]) -> Vec<u8> {
 impl Result {
     fn read(body: &[u8]) -> Option<Result> {
         let mut r = Reader::new(body);
-        let blob = |r: &mut Reader<'_>| Some(Blob { hash: Hash(r.array()?), len: r.u64()? });
         let count = r.count()?;
         let mut result = Result::default();
         for _ in 0..count {
             let path = RelPath::new(r.text()?).ok()?.to_string();
-            result.outputs.push((path, blob(&mut r)?));
+            let metadata = r.bytes()?.to_vec();
+            result.outputs.push((path, Blob { hash: Hash(r.array()?), len: r.u64()? }, metadata));
         }
-        if r.u8()? == 1 {
-            result.kept = Some(blob(&mut r)?);
-        }
-        result.payload = r.bytes()?.to_vec();
         let count = r.count()?;
         for _ in 0..count {
             let mut text = || r.text().map(str::to_owned);
             result.warnings.push([text()?, text()?, text()?, text()?, text()?]);
         }
         result.took_ms = r.u64()?;
-        let is_result = !result.outputs.is_empty() || result.kept.is_some();
-        (r.is_empty() && is_result).then_some(result)
+        (r.is_empty() && !result.outputs.is_empty()).then_some(result)
     }
 
     fn write(&self) -> Vec<u8> {
         let mut w = Writer::new();
-        let blob = |w: &mut Writer, blob: &Blob| {
+        w.count(self.outputs.len());
+        for (path, blob, metadata) in &self.outputs {
+            w.text(path);
+            w.bytes(metadata);
             w.raw(&blob.hash.0);
             w.u64(blob.len);
-        };
-        w.count(self.outputs.len());
-        for (path, bytes) in &self.outputs {
-            w.text(path);
-            blob(&mut w, bytes);
         }
-        w.u8(self.kept.is_some().into());
-        self.kept.iter().for_each(|kept| blob(&mut w, kept));
-        w.bytes(&self.payload);
         w.count(self.warnings.len());
         for texts in &self.warnings {
             texts.iter().for_each(|text| w.text(text));
@@ -137,16 +126,17 @@ pub(crate) fn blob<'s>(stock: &'s Stock, blob: &Blob) -> &'s [u8] {
 
 /// Changes the result whose first output is `output`; `change` may put blobs on the server.
 pub(crate) fn forge(stock: &mut Stock, output: &str, change: impl FnOnce(&mut Stock, &mut Result)) {
-    let first = |result: &Result| result.outputs.first().map(|(path, _)| path.as_str()) == Some(output);
+    let first = |result: &Result| result.outputs.first().map(|(path, ..)| path.as_str()) == Some(output);
     let found = results(stock).into_iter().find(|(_, result)| first(result));
     let (path, mut result) = found.unwrap_or_else(|| panic!("no result writes {output} first"));
     change(stock, &mut result);
     stock.insert(path.clone(), sealed(key_of(&path), &result.write()));
 }
 
-/// Changes every result that keeps content.
-pub(crate) fn forge_kept(stock: &mut Stock, change: impl Fn(&mut Stock, &mut Result)) -> usize {
-    let all: Vec<_> = results(stock).into_iter().filter(|(_, result)| result.kept.is_some()).collect();
+/// Changes every result whose first output has this name; returns their number.
+pub(crate) fn forge_all(stock: &mut Stock, output: &str, change: impl Fn(&mut Stock, &mut Result)) -> usize {
+    let all: Vec<_> =
+        results(stock).into_iter().filter(|(_, result)| result.outputs[0].0 == output).collect();
     for (path, mut result) in all.clone() {
         change(stock, &mut result);
         stock.insert(path.clone(), sealed(key_of(&path), &result.write()));

@@ -10,9 +10,9 @@ mod server;
 
 mod forge;
 
-use forge::{Result, Stock, Warning, blob, forge, forge_kept, put_blob, results, unsigned};
+use forge::{Result, Stock, Warning, blob, forge, forge_all, put_blob, results, unsigned};
 use kiln_format::{hmat, refs};
-use kiln_kit::wire::{Reader, Writer};
+use kiln_kit::wire::Writer;
 use project::{Project, Ran, picture};
 use server::Server;
 use std::collections::BTreeMap;
@@ -89,33 +89,21 @@ fn build(stock: &Stock, vars: &[(&str, &str)]) -> Ran {
 
 type Forgery<'a> = (&'a str, &'a str, &'a dyn Fn(&mut Stock, &mut Result));
 
-/// The rows of a payload: hash, kind, colour space and path.
-fn rows(payload: &[u8]) -> Vec<(u64, u8, u8, String)> {
-    let mut r = Reader::new(payload);
-    let count = r.count().unwrap();
-    (0..count)
-        .map(|_| (r.u64().unwrap(), r.u8().unwrap(), r.u8().unwrap(), r.text().unwrap().to_owned()))
-        .collect()
-}
-
-fn payload(rows: &[(u64, u8, u8, String)]) -> Vec<u8> {
-    let mut w = Writer::new();
-    w.count(rows.len());
-    for (hash, kind, space, path) in rows {
-        w.u64(*hash);
-        w.u8(*kind);
-        w.u8(*space);
-        w.text(path);
-    }
-    w.finish()
-}
-
-fn change_rows(change: impl Fn(&mut Vec<(u64, u8, u8, String)>)) -> impl Fn(&mut Stock, &mut Result) {
+/// Changes the metadata of the first artifact whose name ends like this. It has a kind, a colour space, whether the
+/// manifest lists the file, and the textures of other sources that the file refers to, each with its colour space.
+fn change_metadata(ending: &str, change: impl Fn(&mut Vec<u8>)) -> impl Fn(&mut Stock, &mut Result) {
     move |_, result| {
-        let mut changed = rows(&result.payload);
-        change(&mut changed);
-        result.payload = payload(&changed);
+        change(&mut result.outputs.iter_mut().find(|(name, ..)| name.ends_with(ending)).unwrap().2);
     }
+}
+
+/// Adds a reference to a texture of another source.
+fn add_reference(metadata: &mut Vec<u8>) {
+    metadata[3] += 1;
+    let mut w = Writer::new();
+    w.text("b.ktx2");
+    w.u8(1);
+    metadata.extend(w.finish());
 }
 
 #[test]
@@ -128,30 +116,34 @@ fn a_forged_result_is_a_miss() {
         let honest = &honest;
         move |_: &mut Stock, result: &mut Result| {
             let all = results(honest);
-            let found = all.iter().flat_map(|(_, r)| &r.outputs).find(|(path, _)| path == output);
+            let found = all.iter().flat_map(|(_, r)| &r.outputs).find(|(path, ..)| path == output);
             result.outputs[0].1 = found.unwrap().1;
         }
     };
-    let listed = |path: &str| (refs::hash_runtime_path(path), 0, 0, path.to_owned());
-    let space = change_rows(|rows| rows[0].2 ^= 1);
-    let kind = change_rows(|rows| rows[0].1 ^= 1);
-    let hash = change_rows(|rows| rows[0].0 ^= 1);
-    let path = change_rows(|rows| rows[0].3 = "b.ktx2".to_owned());
-    let more = change_rows(|rows| rows.push(listed("b.ktx2")));
-    let fewer = change_rows(|rows| drop(rows.pop()));
+    let space = change_metadata("tex_0.ktx2", |metadata| metadata[1] ^= 1);
+    let kind = change_metadata("tex_0.ktx2", |metadata| metadata[0] ^= 1);
+    let unlisted = change_metadata("tex_0.ktx2", |metadata| metadata[2] = 0);
+    let more = change_metadata(".hmat", add_reference);
+    let other = change_metadata(".hmesh", add_reference);
+    let referred = change_metadata(".hmat", |metadata| *metadata.last_mut().unwrap() ^= 1);
+    let unreferred = change_metadata(".hmat", |metadata| {
+        metadata.truncate(7);
+        metadata[3] = 0;
+    });
     let (to_linear, to_mesh) = (texture("c.n.ktx2"), texture("box.hmesh"));
     let forgeries: &[Forgery<'_>] = &[
         ("the output of another asset", "a.ktx2", &|_, r| r.outputs[0].0 = "b.ktx2".to_owned()),
         ("the same in another case", "a.ktx2", &|_, r| r.outputs[0].0 = "A.ktx2".to_owned()),
         ("the manifest", "readme.txt", &|_, r| r.outputs[0].0 = "assets.hman".to_owned()),
-        ("one more output", "a.ktx2", &|stock, r| r.outputs.push(("b.ktx2".into(), put_blob(stock, b"x")))),
+        ("one more output", "a.ktx2", &|stock, r| {
+            let metadata = r.outputs[0].2.clone();
+            r.outputs.push(("b.ktx2".into(), put_blob(stock, b"x"), metadata));
+        }),
         ("one more output of its own", "box.hmesh", &|stock, r| {
-            r.outputs.push(("box/evil.ktx2".into(), put_blob(stock, b"x")))
+            let metadata = r.outputs[0].2.clone();
+            r.outputs.push(("box/evil.ktx2".into(), put_blob(stock, b"x"), metadata));
         }),
-        ("no output at all", "box.hmesh", &|stock, r| {
-            r.outputs.clear();
-            r.kept = Some(put_blob(stock, b"x"));
-        }),
+        ("no output at all", "box.hmesh", &|_, r| r.outputs.clear()),
         ("the main output missing", "box.hmesh", &|_, r| drop(r.outputs.remove(0))),
         ("garbage", "a.ktx2", &|stock, r| r.outputs[0].1 = put_blob(stock, &[0x5a; 5000])),
         ("an empty file", "a.ktx2", &|stock, r| r.outputs[0].1 = put_blob(stock, b"")),
@@ -165,16 +157,16 @@ fn a_forged_result_is_a_miss() {
             r.outputs[0].1 = put_blob(stock, b"something else")
         }),
         ("a garbage mesh", "box.hmesh", &|stock, r| r.outputs[0].1 = put_blob(stock, b"HMSHHMSHHMSH")),
-        ("rows where there are none", "a.ktx2", &|_, r| r.payload = payload(&[(1, 0, 0, "a.ktx2".into())])),
-        ("rows that are none", "a.ktx2", &|_, r| r.payload = b"\xff\xff\xff\xff".to_vec()),
+        ("a texture that is not to be listed", "a.ktx2", &|_, r| r.outputs[0].2[2] = 1),
+        ("metadata that is none", "a.ktx2", &|_, r| r.outputs[0].2 = b"\xff\xff\xff\xff".to_vec()),
+        ("no metadata", "a.ktx2", &|_, r| r.outputs[0].2.clear()),
         ("another colour space in the manifest", "box.hmesh", &space),
         ("another kind in the manifest", "box.hmesh", &kind),
-        ("another hash in the manifest", "box.hmesh", &hash),
-        ("another path in the manifest", "box.hmesh", &path),
-        ("one more row in the manifest", "box.hmesh", &more),
-        ("a missing row in the manifest", "box.hmesh", &fewer),
-        ("another colour space of a texture that is referred to", "stone/b_linear.ktx2", &space),
-        ("something kept", "a.ktx2", &|stock, r| r.kept = Some(put_blob(stock, b"x"))),
+        ("a texture missing in the manifest", "box.hmesh", &unlisted),
+        ("one more texture in the manifest", "box.hmesh", &more),
+        ("a mesh that refers to a texture", "box.hmesh", &other),
+        ("another colour space of a texture that is referred to", "stone/b_linear.ktx2", &referred),
+        ("no texture that is referred to", "stone/b_linear.ktx2", &unreferred),
     ];
     for (what, output, change) in forgeries {
         let mut stock = honest.clone();
@@ -190,12 +182,12 @@ fn a_forged_result_is_a_miss() {
 fn forged_shared_work_is_a_miss() {
     let honest = stocked(&[]);
     let linear =
-        results(&honest).into_iter().flat_map(|(_, r)| r.outputs).find(|(path, _)| path == "c.n.ktx2");
+        results(&honest).into_iter().flat_map(|(_, r)| r.outputs).find(|(path, ..)| path == "c.n.ktx2");
     let linear = blob(&honest, &linear.unwrap().1).to_vec();
     for bytes in [b"garbage".to_vec(), linear] {
         let mut stock = honest.clone();
         forge(&mut stock, "a.ktx2", |_, r| r.outputs[0].0 = "b.ktx2".to_owned());
-        let count = forge_kept(&mut stock, |stock, r| r.kept = Some(put_blob(stock, &bytes)));
+        let count = forge_all(&mut stock, "shared", |stock, r| r.outputs[0].1 = put_blob(stock, &bytes));
         assert!(count >= 5, "{count}");
         let ran = build(&stock, &[]);
         assert!(ran.stderr.contains("warning[cache-entry-rejected]: 2 cache entries"), "{}", ran.stderr);
@@ -208,12 +200,9 @@ fn a_conflict_with_a_result_of_the_cache_is_settled_by_building() {
     let mut stock = stocked(&[]);
     let path = "box/tex_7.ktx2";
     forge(&mut stock, "box.hmesh", |stock, result| {
-        let texture = result.outputs.iter().find(|(path, _)| path.ends_with("tex_0.ktx2")).unwrap().1;
-        result.outputs.push((path.to_owned(), texture));
-        let mut listed = rows(&result.payload);
-        listed.push((refs::hash_runtime_path(path), listed[0].1, listed[0].2, path.to_owned()));
-        result.payload = payload(&listed);
-        let table = result.outputs.iter_mut().find(|(path, _)| path.ends_with(".hmat")).unwrap();
+        let texture = result.outputs.iter().find(|(path, ..)| path.ends_with("tex_0.ktx2")).unwrap().clone();
+        result.outputs.push((path.to_owned(), texture.1, texture.2));
+        let table = result.outputs.iter_mut().find(|(path, ..)| path.ends_with(".hmat")).unwrap();
         let bytes = blob(stock, &table.1);
         let mut materials: Vec<_> = hmat::HmatView::read(bytes).unwrap().materials().iter().collect();
         materials[0].emissive_tex = refs::hash_runtime_path(path);

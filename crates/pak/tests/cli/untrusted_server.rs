@@ -1,6 +1,6 @@
 //! Results of a pak that a server of the shared cache forges.
 
-use crate::forge::{Result, Stock, forge_kept, put_blob};
+use crate::forge::{Result, Stock, forge_all, put_blob};
 use crate::server::Server;
 use kiln_kit::wire::Writer;
 use kiln_proof::contents;
@@ -55,15 +55,18 @@ fn forged_results_of_a_pak_are_misses() {
             w.count(1);
             w.u64(xxhash_rust::xxh3::xxh3_64(&garbage));
             w.u32(1000);
-            result.payload = w.finish();
-            result.kept = Some(put_blob(stock, &garbage));
+            result.outputs[0].2 = w.finish();
+            result.outputs[0].1 = put_blob(stock, &garbage);
         },
-        |stock, result| result.outputs.push(("evil".to_owned(), put_blob(stock, b"x"))),
-        |_, result| result.payload.clear(),
+        |stock, result| {
+            let metadata = result.outputs[0].2.clone();
+            result.outputs.push(("evil".to_owned(), put_blob(stock, b"x"), metadata));
+        },
+        |_, result| result.outputs[0].2.clear(),
     ];
     for forgery in forgeries {
         let mut stock = honest.clone();
-        let count = forge_kept(&mut stock, forgery);
+        let count = forge_all(&mut stock, "payload", forgery);
         assert!(count >= 2, "{count}");
         server.keep(stock);
         let dir = TempDir::new().unwrap();
