@@ -50,7 +50,9 @@ pub fn explain(
         // What a build only warns about leaves nothing to explain.
         return Err(match diag.severity() {
             Severity::Error => diag,
-            Severity::Warning => Diag::new(Code::NotASource, diag.message).path(source),
+            Severity::Warning => {
+                Diag::new(Code::NotASource, diag.message).path(source).hint(diag.hint.unwrap_or_default())
+            }
         });
     }
     let Some(asset) = planned.assets.iter().find(|asset| &asset.source == source) else {

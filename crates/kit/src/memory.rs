@@ -1,9 +1,9 @@
-//! Admission by memory: cooks begin, and take more than they were estimated to, as the limit leaves room.
+//! Admission by memory: actions begin, and take more than they were estimated to, as the limit leaves room.
 
 use crate::shared_results::yield_or_park;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The memory that the cooks of a run share, by their own estimates.
+/// The memory that the actions of a run share, by their own estimates.
 pub(crate) struct Memory {
     limit: u64,
     state: Mutex<State>,
@@ -12,9 +12,9 @@ pub(crate) struct Memory {
 
 #[derive(Default)]
 struct State {
-    /// Bytes of cooks in flight and of reservations.
+    /// Bytes of actions in flight and of reservations.
     used: u64,
-    cooks: usize,
+    actions: usize,
     reservations: usize,
 }
 
@@ -23,13 +23,13 @@ impl Memory {
         Memory { limit, state: Mutex::default(), freed: Condvar::new() }
     }
 
-    /// Counts a cook of this weight as in flight if there is room for it. The only cook in flight has room always.
+    /// Counts an action of this weight as in flight if there is room for it. The only action in flight has room always.
     pub(crate) fn admit(&self, weight: u64) -> bool {
         let mut state = self.lock();
-        let has_room = state.cooks == 0 || state.used.saturating_add(weight) <= self.limit;
+        let has_room = state.actions == 0 || state.used.saturating_add(weight) <= self.limit;
         if has_room {
             state.used = state.used.saturating_add(weight);
-            state.cooks += 1;
+            state.actions += 1;
         }
         has_room
     }
@@ -38,7 +38,7 @@ impl Memory {
     pub(crate) fn release(&self, weight: u64) {
         let mut state = self.lock();
         state.used = state.used.saturating_sub(weight);
-        state.cooks -= 1;
+        state.actions -= 1;
         drop(state);
         self.freed.notify_all();
     }
@@ -48,8 +48,8 @@ impl Memory {
         yield_or_park(&self.freed, || self.lock());
     }
 
-    /// Waits for room for more memory than a cook was estimated to take. One reservation is always granted, so that
-    /// cooks which wait for each other's memory cannot exist.
+    /// Waits for room for more memory than an action was estimated to take. One reservation is always granted, so that
+    /// actions which wait for each other's memory cannot exist.
     pub(crate) fn reserve(&self, bytes: u64) -> Reservation<'_> {
         loop {
             let mut state = self.lock();
@@ -99,7 +99,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
-    fn cooks_begin_as_memory_admits() {
+    fn actions_begin_as_memory_admits() {
         let memory = Memory::new(100);
         assert!(memory.admit(500), "alone it has room");
         assert!(!memory.admit(1));

@@ -1,7 +1,7 @@
-//! Results of cooks, kept beyond one output tree: what was cooked once, in whatever checkout, branch or preset, is
-//! copied and not cooked again.
+//! The cache of results beyond one output tree: what was built once, in whatever checkout, branch or preset, is copied
+//! and not built again.
 //!
-//! A cook is a pure function of its fingerprint and of what it saw, so its result can stand in for it wherever both are
+//! An action is a pure function of its fingerprint and of what it saw, so its result can stand in for it wherever both are
 //! the same (`action.rs` says how that is found). The store is a help and never an authority: whatever is in it is
 //! checked when it is used, and what is missing, damaged or cannot be written costs time and nothing else.
 
@@ -77,7 +77,7 @@ pub struct Figures {
     pub bytes_down: u64,
     /// Bytes that went to the server.
     pub bytes_up: u64,
-    /// How long the cooks and the work took that were not done again.
+    /// How long the actions and the shared work took that were not done again.
     pub saved: Duration,
 }
 
@@ -246,7 +246,7 @@ impl Store {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The result of a cook, if one is there that saw what is there now.
+    /// The result of an action, if one is there that saw what is there now.
     pub(crate) fn find(
         &self,
         hashes: &InputHashes<'_>,

@@ -319,7 +319,7 @@ fn a_failure_or_a_panic_stays_alone_and_is_tried_again() {
     let p = Project::new(&[("a", "!"), ("b", "*"), ("c", "fine")]);
     for _ in 0..2 {
         let told = p.built().0;
-        assert_eq!(told[0], "a: error[bad]: a:1: refused");
+        assert_eq!(told[0], "a: error[unreadable]: a:1: refused");
         assert!(
             told[1].starts_with("b: error[cook-panicked]: b: the cook panicked: on purpose"),
             "{}",

@@ -39,7 +39,8 @@ fn without_the_feature_it_is_said_and_nothing_fails() {
     let ran = p.run(&[]).expect(0);
     assert!(ran.stderr.contains("warning[fbx-feature]"), "{}", ran.stderr);
     let ran = p.run(&["explain", "rig.FBX"]).expect(2);
-    assert!(ran.stderr.contains("error[fbx-feature]: rig.FBX"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error[not-a-source]: rig.FBX"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--features fbx"), "{}", ran.stderr);
     // What was exported from it does not get into its way.
     p.write("assets/rig.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     let ran = p.run(&["--json"]).expect(0).json();

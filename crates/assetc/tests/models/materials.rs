@@ -271,7 +271,7 @@ fn sources_that_write_one_file_are_refused_and_name_each_other() {
     assert!(!report.is_ok(), "{report:?}");
     let said: String = report.assets.iter().map(|asset| format!("{:?}", asset.state)).collect();
     assert!(
-        said.contains("output-conflict") && said.contains("a/tex_0.png") && said.contains("a.glb"),
+        said.contains("OutputConflict") && said.contains("a/tex_0.png") && said.contains("a.glb"),
         "{said}"
     );
 }

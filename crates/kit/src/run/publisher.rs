@@ -45,7 +45,11 @@ struct Placement<M> {
     adopted: Option<Stamp>,
 }
 
+/// An action whose artifacts are being put in place.
 type Placing<M> = (Finished<M>, Vec<Placement<M>>);
+
+/// An action whose artifacts are in place.
+type Placed<M> = (Finished<M>, Outcome<M>);
 
 /// Actions that wait to be published.
 pub(super) struct Batch<M> {
@@ -199,7 +203,7 @@ impl<'a, A: Action> Publisher<'a, A> {
             let placed = self.placed(finished, placements, &mut stamps);
             placed.map_err(|error| self.fail(index, error, vec![])).ok()
         });
-        let placed: Vec<(Finished<A::Metadata>, Outcome<A::Metadata>)> = placing.collect();
+        let placed: Vec<Placed<A::Metadata>> = placing.collect();
         let error = self.record(placed.iter().map(|(finished, _)| finished)).err();
         for (finished, outcome) in placed {
             match &error {
@@ -216,7 +220,7 @@ impl<'a, A: Action> Publisher<'a, A> {
         mut finished: Finished<A::Metadata>,
         placements: Vec<Placement<A::Metadata>>,
         stamps: &mut impl Iterator<Item = io::Result<Stamp>>,
-    ) -> Result<(Finished<A::Metadata>, Outcome<A::Metadata>), Diag> {
+    ) -> Result<Placed<A::Metadata>, Diag> {
         let (mut artifacts, mut failed) = (Vec::with_capacity(placements.len()), None);
         for Placement { name, metadata, hash, work, adopted } in placements {
             let published = || stamps.next().unwrap_or_else(|| Err(io::ErrorKind::Other.into()));
