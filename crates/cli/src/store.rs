@@ -270,9 +270,10 @@ mod tests {
 
     /// A project in a directory of its own, with this section `cache:`.
     pub(super) fn project(dir: &Path, cache: &str, trusted: bool) -> Project {
-        let root = kiln_config::yaml::parse(&format!("{{{cache}}}\n")).unwrap().unwrap();
+        let file = kiln_config::yaml::parse(&format!("cache: {{{cache}}}\n")).unwrap().unwrap();
+        let section = &kiln_config::nodes::entries(&file, "the file").unwrap()[0].node;
         let mut project = Project { dir: dir.to_path_buf(), trusted, ..Project::default() };
-        for entry in kiln_config::nodes::entries(&root, "cache").unwrap() {
+        for entry in kiln_config::nodes::entries(section, "cache").unwrap() {
             assert!(kiln_config::cache::set(&mut project.settings, entry).unwrap());
             project.places.push((entry.key.clone(), entry.node.at));
         }

@@ -40,7 +40,7 @@ fn a_file_is_read_by_every_way_in() {
 fn the_reader_needs_few_crates() {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let args =
-        ["tree", "--package=pak", "--edges=normal,build", "--prefix=none", "--format={lib}", "--frozen"];
+        ["tree", "--package=kiln-pak", "--edges=normal,build", "--prefix=none", "--format={lib}", "--frozen"];
     let output =
         std::process::Command::new(cargo).args(args).current_dir(env!("CARGO_MANIFEST_DIR")).output();
     let output = output.unwrap();
