@@ -1,7 +1,7 @@
 //! Kiln's asset compiler: a tree of source art into GPU-ready runtime files, incrementally, in parallel and
 //! deterministically.
 //!
-//! [`build`](build::build) is the main loop; [`recipe::RECIPES`] is the table of what can be compiled. The library
+//! [`build`](build::build) is the main loop; `RECIPES` in `recipes.rs` is the table of what can be compiled. The library
 //! prints nothing and reads nothing that it was not given: the executable beside it is its command line.
 
 pub mod artifact;

@@ -15,7 +15,7 @@ fn image(seed: u64) -> Vec<u8> {
 
 /// A project that embeds `authorized_keys` and compiles one image.
 fn assets() -> Room {
-    let room = Room::new();
+    let room = Room::create();
     room.write("assetc.yml", "embed: [\"authorized_keys\"]\n")
         .write("assets/authorized_keys", "theirs")
         .write("assets/wall.png", image(1));
@@ -108,7 +108,7 @@ fn a_file_of_another_format_is_not_replaced_whatever_its_name_is() {
         assert!(room.read("runtime/wall.ktx2").starts_with(b"\xabKTX 20\xbb"));
     }
     // An embedded file is any file, so that its name is no evidence for what may be replaced.
-    let room = Room::new();
+    let room = Room::create();
     room.write("assetc.yml", "embed: [\"*.ktx2\"]\n").write("assets/a.ktx2", "\u{ab}KTX 20 mine");
     let foreign = b"\xabKTX 20\xbb\r\n\x1a\n a texture of someone else";
     room.write("runtime/a.ktx2", foreign);
@@ -255,7 +255,7 @@ fn a_forged_journal_owns_nothing_outside_the_output() {
 #[test]
 #[cfg(unix)]
 fn init_does_not_write_through_a_link() {
-    let room = Room::new();
+    let room = Room::create();
     room.link("../made", "assetc.yml");
     assert_ne!(room.run(ASSETC, &["init"]).code, 0);
     assert!(!room.path("../made").exists() && room.is_link("assetc.yml"));

@@ -2,7 +2,7 @@
 //!
 //! One document of plain data is all `assetc.yml` needs. Refused, each with its place: text that is not YAML,
 //! several documents, keys that are not plain words, a key given twice, tags, and merge keys. Aliases work, but
-//! what they stand for counts each time against [`MAX_NODES`], so a few lines cannot become a billion nodes.
+//! what they stand for counts each time against `MAX_NODES`, so a few lines cannot become a billion nodes.
 
 use std::collections::HashMap;
 

@@ -37,7 +37,7 @@ impl Ran {
 
 impl Room {
     /// An empty project.
-    pub fn new() -> Room {
+    pub fn create() -> Room {
         let room = Room(tempfile::tempdir().unwrap());
         fs::create_dir(room.path("")).unwrap();
         room

@@ -293,7 +293,7 @@ fn high_valence_vertices_are_split() {
         let mesh = bake(cone(3000), fields);
         let part = &mesh.primitives()[0];
         assert_eq!(part.vertex_count(), 3001 + 2, "{fields}");
-        let mut corners = vec![0; part.vertex_count() as usize];
+        let mut corners = vec![0; part.vertex_count()];
         part.lods()[0].as_u32().iter().for_each(|&index| corners[index as usize] += 1);
         assert_eq!(corners.iter().max(), Some(&1024), "{fields}");
         // Positions alone do not keep the copies apart.

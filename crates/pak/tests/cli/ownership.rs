@@ -6,7 +6,7 @@ const PAK: &str = env!("CARGO_BIN_EXE_pak");
 
 #[test]
 fn a_pak_replaces_paks_only() {
-    let room = Room::new();
+    let room = Room::create();
     room.write("pak.toml", "[content]\n[[content.group]]\nassets = ['art/*']\n")
         .write("art/notes.txt", "hello");
     let bake = |more: &[&str]| room.run(PAK, &[&["bake", "pak.toml", "a.pak"], more].concat());

@@ -6,7 +6,7 @@ use std::fs;
 const UNITY: &str = env!("CARGO_BIN_EXE_unity-assetdb");
 
 fn unity_project() -> Room {
-    let room = Room::new();
+    let room = Room::create();
     room.write("ProjectSettings/ProjectVersion.txt", "m_EditorVersion: 6000.0.1f1\n")
         .write("Assets/Flag.png", "")
         .write("Assets/Flag.png.meta", "guid: 8f57b4a070f7b43bbb3925467e6752ab\n");
