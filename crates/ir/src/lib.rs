@@ -21,7 +21,7 @@ pub use light::LightMap;
 pub use lut::Lut;
 pub use material::{AlphaMode, ImageId, ImageSource, Material, MaterialId, Slot};
 pub use mesh::{Mesh, MeshId, Primitive};
-pub use scene::{Draw, Node, NodeId, Scene};
+pub use scene::{Draw, DrawnSize, Node, NodeId, Scene};
 pub use skin::{Skin, SkinId};
 pub use transform::{Matrix, Transform, Trs, normalize, rotate};
 pub use valid::{Flaw, Valid};

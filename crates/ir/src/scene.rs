@@ -6,7 +6,7 @@
 
 use crate::anim::Animation;
 use crate::material::{ImageSource, Material};
-use crate::mesh::{Mesh, MeshId, Primitive};
+use crate::mesh::{Mesh, MeshId};
 use crate::skin::{Skin, SkinId};
 use crate::transform::{Matrix, Transform, Trs};
 use crate::valid::{Flaw, Valid, check_id};
@@ -225,13 +225,29 @@ impl Valid<Scene> {
         worlds
     }
 
-    /// How much these draw, each instance counted: primitives, vertices and corners of triangles.
-    pub fn drawn_size(&self, draws: &[Draw]) -> (u64, u64, u64) {
-        let add = |a: (u64, u64, u64), b: (u64, u64, u64)| (a.0 + b.0, a.1 + b.1, a.2 + b.2);
-        let size = |p: &Primitive| (1, p.positions.len() as u64, p.indices.len() as u64);
-        let mesh = |mesh: &Mesh| mesh.primitives.iter().map(size).fold((0, 0, 0), add);
-        let each: Vec<(u64, u64, u64)> = self.meshes.iter().map(mesh).collect();
-        draws.iter().map(|draw| each[draw.mesh.0 as usize]).fold((0, 0, 0), add)
+    /// Counts what these draw. A few bytes of a source can stand for millions of instances, so this takes them one at a
+    /// time.
+    pub fn drawn_size(&self, draws: impl Iterator<Item = Draw>) -> DrawnSize {
+        let mesh = |mesh: &Mesh| {
+            mesh.primitives.iter().fold(DrawnSize { instances: 1, ..DrawnSize::default() }, |size, p| {
+                DrawnSize {
+                    primitives: size.primitives + 1,
+                    vertices: size.vertices + p.positions.len() as u64,
+                    corners: size.corners + p.indices.len() as u64,
+                    ..size
+                }
+            })
+        };
+        let each: Vec<DrawnSize> = self.meshes.iter().map(mesh).collect();
+        draws.fold(DrawnSize::default(), |sum, draw| {
+            let one = each[draw.mesh.0 as usize];
+            DrawnSize {
+                instances: sum.instances + one.instances,
+                primitives: sum.primitives + one.primitives,
+                vertices: sum.vertices + one.vertices,
+                corners: sum.corners + one.corners,
+            }
+        })
     }
 
     /// What is drawn, where: roots in order, each node before its children, each instance in turn.
@@ -245,6 +261,19 @@ impl Valid<Scene> {
             own.into_iter().chain(node.instances.iter().map(move |at| world * at.matrix())).filter_map(draw)
         })
     }
+}
+
+/// The size of what a scene draws, each instance counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DrawnSize {
+    /// Meshes that are drawn.
+    pub instances: u64,
+    /// Their primitives.
+    pub primitives: u64,
+    /// Their vertices.
+    pub vertices: u64,
+    /// Corners of their triangles.
+    pub corners: u64,
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a model draws, part by part: which primitive, where, and what moves it.
 
 use super::skeleton::{self, Skeleton};
-use kiln_ir::{Draw, Matrix, MeshId, NodeId, Primitive, Scene, SkinId, Valid};
+use kiln_ir::{Draw, DrawnSize, Matrix, MeshId, NodeId, Primitive, Scene, SkinId, Valid};
 use kiln_kit::{Diag, Limits};
 use std::collections::BTreeSet;
 
@@ -49,16 +49,12 @@ pub(crate) fn parts(
     merge: bool,
     limits: &Limits,
 ) -> Result<Parts, Diag> {
-    // A few bytes can stand for millions of instances.
-    let instances = scene.draws().count();
-    let what = format!("the matrices of {instances} instances");
-    limits.check_memory(instances as u64 * size_of::<Draw>() as u64, what)?;
-    let mut draws: Vec<Draw> = scene.draws().collect();
-    if !merge {
+    let kept = || {
         let mut seen = BTreeSet::new();
-        draws.retain(|draw| is_skinned(scene, draw) || seen.insert(draw.mesh));
-    }
-    check_size(scene, &draws, limits)?;
+        scene.draws().filter(move |draw| merge || is_skinned(scene, draw) || seen.insert(draw.mesh))
+    };
+    check_size(scene, kept(), limits)?;
+    let draws: Vec<Draw> = kept().collect();
     let skinned = draws.iter().any(|draw| is_skinned(scene, draw));
     let (parents, worlds) = (scene.parents(), scene.worlds());
     let context = Context { scene, skeleton: skeleton.filter(|_| skinned), merge, parents, worlds };
@@ -80,11 +76,12 @@ fn is_skinned(scene: &Scene, draw: &Draw) -> bool {
 }
 
 /// Instances cost nothing in a source and a copy each in the output.
-fn check_size(scene: &Valid<Scene>, draws: &[Draw], limits: &Limits) -> Result<(), Diag> {
-    let (primitives, vertices, corners) = scene.drawn_size(draws);
-    let needed = kiln_mesh::working_set(primitives, vertices, corners);
+fn check_size(scene: &Valid<Scene>, draws: impl Iterator<Item = Draw>, limits: &Limits) -> Result<(), Diag> {
+    let DrawnSize { instances, primitives, vertices, corners } = scene.drawn_size(draws);
+    let matrices = instances.saturating_mul(size_of::<Draw>() as u64);
+    let needed = kiln_mesh::working_set(primitives, vertices, corners).saturating_add(matrices);
     let triangles = corners / 3;
-    let what = format!("{triangles} triangles of {vertices} vertices, drawn as {} instances,", draws.len());
+    let what = format!("{triangles} triangles of {vertices} vertices, drawn as {instances} instances,");
     limits.check_memory(needed, what)
 }
 

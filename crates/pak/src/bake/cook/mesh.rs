@@ -11,7 +11,7 @@ use super::animation::node_name;
 use super::unwritten;
 use kiln_format::pak::mesh::{self, Mesh};
 use kiln_import::gltf::{self, Parts, Pick, Pictures};
-use kiln_ir::{Draw, MaterialId, Matrix, NodeId, Scene, SkinId, Valid};
+use kiln_ir::{Draw, DrawnSize, MaterialId, Matrix, NodeId, Scene, SkinId, Valid};
 use kiln_kit::{ActionContext, Code, Diag};
 use primitive::{PlacedPrimitive, bounds_of};
 use rayon::prelude::*;
@@ -31,9 +31,9 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &MeshSpec) -> Result<Vec<u8
     }
     let scene = imported.value;
     let draws = draws(&scene, spec)?;
-    let (primitives, vertices, corners) = scene.drawn_size(&draws);
+    let DrawnSize { instances, primitives, vertices, corners } = scene.drawn_size(draws.iter().copied());
     let triangles = corners / 3;
-    let what = format!("{triangles} triangles of {vertices} vertices, drawn as {} instances,", draws.len());
+    let what = format!("{triangles} triangles of {vertices} vertices, drawn as {instances} instances,");
     let needed = kiln_mesh::working_set(primitives, vertices, corners);
     let (limits, deadline) = (*cx.inputs.limits(), cx.inputs.deadline());
     limits.check_memory(needed, what).map_err(|diag| diag.path(&spec.src))?;
