@@ -279,6 +279,7 @@ pub struct DrawnSize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mesh::Primitive;
 
     /// Nodes with these children; all without a parent are roots.
     fn forest(children: &[&[u32]]) -> Scene {
