@@ -141,6 +141,20 @@ fn the_table_of_diagnostic_codes_is_the_document_and_every_code_is_used() {
 }
 
 #[test]
+fn walks_of_the_architecture_name_functions_that_exist() {
+    let text = read("ARCHITECTURE.md");
+    let blocks = text.split("```walk\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let steps: Vec<_> = blocks.flat_map(str::lines).collect();
+    assert!(steps.len() > 30, "{steps:?}");
+    for step in steps {
+        let (file, function) = step.rsplit_once("::").expect("file::function");
+        let source = read(format!("crates/{file}"));
+        let is_there = |end: char| source.contains(&format!("fn {function}{end}"));
+        assert!(is_there('(') || is_there('<'), "{step}");
+    }
+}
+
+#[test]
 fn relative_links_in_documents_lead_somewhere() {
     let mut documents = vec!["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
         .into_iter()
