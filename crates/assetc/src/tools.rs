@@ -218,6 +218,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn user_configuration_names_every_tool() {
+        assert_eq!(Tool::ALL.map(Tool::name).as_slice(), kiln_config::user::TOOLS);
+    }
+
+    #[test]
     fn configured_programs_come_before_those_on_the_path() {
         let dir = tempfile::tempdir().unwrap();
         let file = |tool: Tool| format!("{}{}", tool.name(), std::env::consts::EXE_SUFFIX);

@@ -1,6 +1,6 @@
 //! Values of a parsed file: maps, strings and booleans, with the diagnostic for what a key does not accept.
 
-use crate::yaml::{At, Entry, Node, Scalar, Value};
+use crate::yaml::{At, Entry, Node, Scalar, Value, excerpt};
 use kiln_kit::{Code, Diag, nearest};
 
 /// A string from a file and its place.
@@ -38,6 +38,13 @@ pub fn truth(entry: &Entry) -> Result<bool, Diag> {
         _ => None,
     };
     value.ok_or_else(|| bad(&entry.node, &entry.key, "`true`, `false`"))
+}
+
+/// The warning about a key that nothing reads in `place`, which is empty for the top level of the file.
+pub fn unknown_key(entry: &Entry, place: &str) -> Diag {
+    let place = if place.is_empty() { "at the top level".into() } else { format!("in {place}") };
+    let message = format!("unknown key '{}' {place}", excerpt(&entry.key));
+    Diag::new(Code::ConfigUnknownKey, message).at(entry.at)
 }
 
 /// A value that its key does not accept.

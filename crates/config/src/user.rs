@@ -7,8 +7,8 @@
 
 use crate::cache;
 use crate::file::{read_text, unreadable, unsafe_reason};
-use crate::nodes::{bad, entries, text};
-use crate::yaml::{self, Entry, Node, Value, excerpt};
+use crate::nodes::{bad, entries, text, unknown_key};
+use crate::yaml::{self, Entry, Node, Value};
 use kiln_kit::remote::{Address, Scheme};
 use kiln_kit::store::settings::{CacheDir, CacheSettings, parse_size};
 use kiln_kit::{Code, Diag, Limits, nearest};
@@ -192,10 +192,7 @@ impl Reader<'_> {
             Some(near) => format!("did you mean '{near}'?"),
             None => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
         };
-        let place = if place.is_empty() { "at the top level".into() } else { format!("in {place}") };
-        let message = format!("unknown key '{}' {place}", excerpt(key));
-        let warning = Diag::new(Code::ConfigUnknownKey, message).path(self.name).at(entry.at).hint(hint);
-        self.warnings.push(warning);
+        self.warnings.push(unknown_key(entry, place).path(self.name).hint(hint));
     }
 }
 

@@ -112,7 +112,7 @@ codes! {
         MemoryLimit = "memory-limit", Error, "Decoding or processing the asset would take more memory than `max_memory` admits (2 GiB unless set); make it smaller, or raise the limit with `--max-memory` ([limits](config/user.md#limits)).";
         TimeLimit = "time-limit", Error, "The asset took longer than `max_time` (600 seconds unless set); make it simpler, or raise the limit with `--time-limit` ([limits](config/user.md#limits)).";
         LfsPointer = "lfs-pointer", Error, "Git LFS did not fetch the content; run `git lfs pull`.";
-        SourceChanging = "source-changing", Error, "The file changed while it was read; build again when it rests.";
+        SourceChanging = "source-changing", Error, "The file changed while it was read; build again when nothing writes to it.";
         Unreadable = "unreadable", Error, "The file or directory cannot be read; the message has the system's reason.";
         Unwritable = "unwritable", Error, "The file or directory cannot be written or removed; the message has the system's reason.";
         JournalUnwritable = "journal-unwritable", Error, "`.assetc-cache` in the output cannot be written; see to free space and permissions.";
@@ -123,10 +123,10 @@ codes! {
         PathNotUtf8 = "path-not-utf8", Warning, "The name is not UTF-8 and was passed over; rename the file.";
         PathNotPortable = "path-not-portable", Warning, "The name would not work on every system and was passed over; rename the file.";
         CookPanicked = "cook-panicked", Error, "A defect of Kiln that this source brought out; please report it with the file. Other sources are not affected.";
-        Stopped = "stopped", Error, "A run that was told to end, by a program that uses Kiln as a library; what was done stays.";
+        Stopped = "stopped", Error, "A run that was cancelled by a program that uses Kiln as a library; what was done stays.";
         CookLost = "cook-lost", Error, "A defect of Kiln; please report it.";
     }
-    "The store of results", "See [the cache](cache.md)." {
+    "The cache", "See [the cache](cache.md)." {
         StoreUnwritable = "store-unwritable", Warning, "Results cannot be kept in the directory that is named; see to its permissions and to free space, or name another one.";
         CacheDirLink = "cache-dir-link", Warning, "The cache directory has a symbolic link where a cache has a directory or a file of its own, and is not used: whatever is behind the link is not touched. Remove the link, or name another directory in `KILN_CACHE_DIR`.";
         CacheDirNotOwned = "cache-dir-not-owned", Warning, "The directory that is named as cache has files in it and no `CACHEDIR.TAG` of Kiln, and is not used; name an empty or new directory in `KILN_CACHE_DIR`.";
@@ -140,26 +140,26 @@ codes! {
         CacheOff = "cache-off", Error, "`assetc cache` was asked about a store that is switched off; name a directory in `KILN_CACHE_DIR`.";
         ShardWithoutStore = "shard-without-store", Error, "A part of a build would be made for nobody, because there is no store to put it into; do not switch it off.";
     }
-    "Pictures", "" {
-        ImageUnknown = "image-unknown", Error, "The content is not a picture that can be read, whatever the name says; save it as PNG, JPEG, TGA, BMP or WebP, and light as Radiance HDR or OpenEXR.";
-        ImageKind = "image-kind", Error, "A KTX texture in a model is a cubemap, an array or a volume; a material needs a single picture.";
+    "Images", "" {
+        ImageUnknown = "image-unknown", Error, "The content is not an image that can be read, whatever the name says; save it as PNG, JPEG, TGA, BMP or WebP, and HDR images as Radiance HDR or OpenEXR.";
+        ImageKind = "image-kind", Error, "A KTX texture in a model is a cubemap, an array or a volume; a material needs a single image.";
         ImageCorrupt = "image-corrupt", Error, "The content contradicts itself or a checksum is wrong; export or download it again.";
         ImageTruncated = "image-truncated", Error, "The file ends too early; export or download it again.";
         ImageTooLarge = "image-too-large", Error, "The image has more pixels than `max_pixels` admits (16384 x 16384 unless set), or a side longer than that of the largest square; scale the image down, or raise the limit with `--max-pixels` ([limits](config/user.md#limits)).";
         ImageUnsupported = "image-unsupported", Error, "A rare variant of the format; save it in a common one, or as PNG.";
         ImageExtension = "image-extension", Warning, "The content is of another format than the extension says, and was decoded as what it is; rename it.";
-        ImageOrientation = "image-orientation", Warning, "The picture was turned as its EXIF block says; save it upright, because not every tool does that.";
-        ImageAnimated = "image-animated", Warning, "Only the first picture of an animation is used; save the one you want as a still image.";
-        ImageCmyk = "image-cmyk", Warning, "The colours were turned into RGB without their profile; save the picture as RGB.";
-        LightClamped = "light-clamped", Warning, "Values of a picture of light are not numbers, or too bright for half floats, and were clamped; scale its brightness down.";
+        ImageOrientation = "image-orientation", Warning, "The image was turned as its EXIF block says; save it upright, because not every tool does that.";
+        ImageAnimated = "image-animated", Warning, "Only the first image of an animation is used; save the one you want as a still image.";
+        ImageCmyk = "image-cmyk", Warning, "The colours were turned into RGB without their profile; save the image as RGB.";
+        LightClamped = "light-clamped", Warning, "Values of an HDR image are not numbers, or too bright for half floats, and were clamped; scale its brightness down.";
     }
     "Cubemaps and arrays", "" {
-        CubemapFaceMissing = "cubemap-face-missing", Error, "A `*.env/` folder needs the pictures `px`, `nx`, `py`, `ny`, `pz` and `nz`; add those the message lists.";
+        CubemapFaceMissing = "cubemap-face-missing", Error, "A `*.env/` folder needs the images `px`, `nx`, `py`, `ny`, `pz` and `nz`; add those the message lists.";
         CubemapFaceTwice = "cubemap-face-twice", Error, "A face is there in two formats; remove one of them.";
         CubemapFaceShape = "cubemap-face-shape", Error, "A face is not square; export the six as squares.";
         CubemapFaceSize = "cubemap-face-size", Error, "The faces differ in size; export them in one.";
         EnvironmentShape = "environment-shape", Error, "A `*.env.hdr` or `*.env.exr` is not twice as wide as high; export it as an equirectangular panorama.";
-        ArrayEmpty = "array-empty", Error, "A `*.array/` folder has no picture; add its layers.";
+        ArrayEmpty = "array-empty", Error, "A `*.array/` folder has no image; add its layers.";
         ArrayLayerSize = "array-layer-size", Error, "The layers differ in size; export them in one.";
         FolderStrayFile = "folder-stray-file", Warning, "The folder of a cubemap or array holds other files, which are passed over; move them out.";
     }
@@ -201,7 +201,7 @@ codes! {
         GltfScenes = "gltf-scenes", Warning, "Only one scene of the file is taken; export the others as files of their own.";
         GltfNoTriangles = "gltf-no-triangles", Warning, "Points, lines and empty parts were passed over; nothing to do if they are not meant to be drawn.";
         GltfUv = "gltf-uv", Warning, "A texture does not get the coordinates it asks for; give all textures of a material one set and one transform.";
-        GltfTexture = "gltf-texture", Warning, "A texture has no picture that can be read, and is left out; save it as PNG or JPEG.";
+        GltfTexture = "gltf-texture", Warning, "A texture has no image that can be read, and is left out; save it as PNG or JPEG.";
         GltfMaterial = "gltf-material", Warning, "A material says more than `.hmat` can hold; the message lists what is left out.";
         GltfKeyOrder = "gltf-key-order", Warning, "Keys of an animation were out of order, and were sorted; export the model again.";
         GltfInfluences = "gltf-influences", Warning, "Vertices hang on more than four joints, and keep the strongest four; limit them where the model is made.";
@@ -227,8 +227,8 @@ codes! {
         MeshTooLarge = "mesh-too-large", Error, "Instances multiply the model beyond what a file can hold; draw fewer, or instance in the engine.";
         MeshEmpty = "mesh-empty", Warning, "The model draws no triangle, so nothing is written for it; look for a missing mesh, or take it out of the source tree.";
         MeshNormals = "mesh-normals", Warning, "Normals are zero or no numbers, and come from the faces around them; recalculate normals where the model is made.";
-        MeshTangents = "mesh-tangents", Warning, "Tangents are zero or no numbers, and were made anew; export without tangents, or repair them.";
-        MeshTangentsApart = "mesh-tangents-apart", Warning, "The source's tangents keep most vertices from being shared, and were made anew; `mesh.tangents: keep` keeps them.";
+        MeshTangents = "mesh-tangents", Warning, "Tangents are zero or no numbers, and were recomputed; export without tangents, or repair them.";
+        MeshTangentsApart = "mesh-tangents-apart", Warning, "The source's tangents keep most vertices from being shared, and were recomputed; `mesh.tangents: keep` keeps them.";
         MeshNoTangents = "mesh-no-tangents", Warning, "A normal map needs tangents, and there are no texture coordinates to make them from; unwrap the part.";
         MeshInfluences = "mesh-influences", Warning, "Vertices hang on more than four joints, and keep the strongest four; limit them where the model is made.";
         MeshSecondUv = "mesh-second-uv", Warning, "`.hmesh` has room for one set of texture coordinates; bake what the second is for, or keep it in another model.";
@@ -240,10 +240,10 @@ codes! {
         MatSyntax = "mat-syntax", Error, "The `.mat` is not YAML, or not UTF-8; the place is a line and a column.";
         MatKey = "mat-key", Error, "Nobody knows this key of a `.mat`; the hint has the nearest one.";
         MatValue = "mat-value", Error, "A value of a `.mat` is of the wrong kind or out of range, or there is no material in it.";
-        MatTexture = "mat-texture", Error, "A picture that a `.mat` names is not in the source tree; name one relative to the file, or from the root with a leading slash.";
+        MatTexture = "mat-texture", Error, "An image that a `.mat` names is not in the source tree; name one relative to the file, or from the root with a leading slash.";
         Material = "material", Error, "The table of materials cannot be written; the message says why.";
         MaterialClash = "material-clash", Warning, "Two materials of a model have one reference, so that engines cannot tell them apart; rename one.";
-        TextureConflict = "texture-conflict", Warning, "One picture is used as colour and as data; the first use decides, unless `texture.conflict` is `split`.";
+        TextureConflict = "texture-conflict", Warning, "One image is used as colour and as data; the first use decides, unless `texture.conflict` is `split`.";
     }
     "OBJ models", "Places are lines of the `.obj` file, or of the `.mtl` file that is named." {
         ObjSyntax = "obj-syntax", Error, "A line makes no sense, or a number is infinite or none at all; correct it, or export the model again.";
@@ -252,7 +252,7 @@ codes! {
         ObjModel = "obj-model", Error, "A defect of Kiln; please report it with the file.";
         ObjLibrary = "obj-library", Warning, "A `.mtl` file is not there or lies outside the project, so materials are plain; copy it beside the model.";
         ObjMaterialUnknown = "obj-material-unknown", Warning, "Materials that no library defines are plain; name the library that has them with `mtllib`.";
-        ObjTexture = "obj-texture", Warning, "A picture is not there or lies outside the project, and is left out; copy it into the project.";
+        ObjTexture = "obj-texture", Warning, "An image is not there or lies outside the project, and is left out; copy it into the project.";
         ObjMaterial = "obj-material", Warning, "A material says more than `.hmat` can hold; the message lists what is left out.";
         ObjColours = "obj-colours", Warning, "Colours of vertices were passed over; bake them into a texture to keep them.";
         ObjNoTriangles = "obj-no-triangles", Warning, "Points, lines and faces of less than three corners were passed over; nothing to do if they are not meant to be drawn.";
@@ -268,7 +268,7 @@ codes! {
         FbxTooLarge = "fbx-too-large", Error, "The model would take far more memory than its file, or a clip has too many layers; export it again.";
         FbxTooDeep = "fbx-too-deep", Error, "Nodes lie in each other 256 deep and more; look for a ring of parents.";
         FbxRepaired = "fbx-repaired", Warning, "The file has a fault that could be mended, which the message tells; nothing to do if the model looks right.";
-        FbxTexture = "fbx-texture", Warning, "A picture is not there or lies outside the project, and is left out; copy it beside the model, or embed pictures when exporting.";
+        FbxTexture = "fbx-texture", Warning, "An image is not there or lies outside the project, and is left out; copy it beside the model, or embed images when exporting.";
         FbxMaterial = "fbx-material", Warning, "A material says more than `.hmat` can hold; the message lists what is left out.";
         FbxUv = "fbx-uv", Warning, "The textures of a material use different coordinates, and all get those of the first; give them one set and one transform.";
         FbxInfluences = "fbx-influences", Warning, "Vertices hang on more than four joints and keep the strongest four; limit them where the model is made.";
@@ -345,7 +345,7 @@ codes! {
         UnityMissingMeta = "unity-missing-meta", Warning, "An asset has no `.meta`; let Unity write one and commit it.";
         UnityPlaceholderGuid = "unity-placeholder-guid", Warning, "A GUID looks made up, and another project may have the same; let Unity make one.";
         UnityBrokenGuid = "unity-broken-guid", Error, "A reference leads to no asset; restore the asset with its `.meta`, or remove the reference.";
-        UnityBrokenObject = "unity-broken-object", Error, "A reference leads to an asset that does not hold the object; mend or remove it.";
+        UnityBrokenObject = "unity-broken-object", Error, "A reference leads to an asset that does not hold the object; repair or remove it.";
         UnityUnknownGuid = "unity-unknown-guid", Warning, "A reference leads to no asset here, but perhaps into a package that is not on this machine.";
     }
     "Paks", "See [paks](pak.md)." {
@@ -355,7 +355,7 @@ codes! {
         PakValue = "pak-value", Error, "A value has the wrong type or is out of range; the message says what is wanted.";
         PakNoMatch = "pak-no-match", Error, "A pattern matches no file; patterns are relative to the root.";
         PakPath = "pak-path", Error, "A path leaves the root; put the file below it.";
-        PakMissing = "pak-missing", Error, "A file, mesh, material or picture that is named is not there; the hint lists what is.";
+        PakMissing = "pak-missing", Error, "A file, mesh, material or image that is named is not there; the hint lists what is.";
         PakKind = "pak-kind", Error, "A path leads to an asset of another kind than is wanted there.";
         PakCircle = "pak-circle", Error, "Descriptions refer to each other without end, or so many in a row that they might as well; the message shows the way.";
         PakKey = "pak-key", Error, "Two files would have the same key; rename or exclude one.";

@@ -75,3 +75,17 @@ pub(crate) fn run_in_memory<A: Action>(
 fn plain(name: &str) -> RelPath {
     RelPath::new(name).expect("a plain name")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A seed in an old layout would exercise nothing but the check of the version.
+    #[test]
+    fn seed_is_in_the_current_layout() {
+        let out = Mem::new();
+        out.put(JOURNAL, include_bytes!("../corpus/journal/a-build"));
+        let journal = Journal::open(&out, &plain(JOURNAL), &|| ()).unwrap();
+        assert!(journal.records().get("a.txt").is_some() && !journal.records().is_cut());
+    }
+}

@@ -1,7 +1,7 @@
 //! Publishing a file atomically: the one policy by which files of Kiln appear under their names.
 //!
 //! A file is written under a temporary name in the file system of its target and renamed into place, so that a name has
-//! the old content or all of the new one and never a part. The temporary file is created anew (`O_EXCL`), so that a link
+//! the old content or all of the new one and never a part. The temporary file is created exclusively (`O_EXCL`), so that a link
 //! or a file of someone else at that name is neither followed nor changed, and is removed if anything fails.
 //!
 //! - **Data** is flushed (`fdatasync`) before the rename where a reader would believe a torn file ([`Durability::Durable`]):

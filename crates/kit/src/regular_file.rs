@@ -1,4 +1,4 @@
-//! Regular files, told from everything that must not be opened in their place: a pipe, on which a reader waits without
+//! Regular files, distinguished from everything that must not be opened in their place: a pipe, on which a reader waits without
 //! end, a device, a directory.
 
 use std::fs::{self, File};

@@ -18,6 +18,7 @@ mod sweep;
 mod upload_source;
 
 pub(crate) use input_hashes::InputHashes;
+pub use seal::seal_record;
 pub use signing::SigningKey;
 pub use sweep::{Stats, Swept};
 

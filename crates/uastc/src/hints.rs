@@ -7,7 +7,7 @@
 
 mod eac;
 mod etc1;
-mod solid;
+pub(crate) mod solid;
 
 pub(crate) use eac::Eac;
 pub(crate) use etc1::Etc1;

@@ -52,6 +52,7 @@ pub use decode::decode_block;
 pub use encode::{encode_block, encode_rows, strip_rows};
 #[doc(hidden)]
 pub use encode::{encode_rows_on, encode_with_errors};
+pub use hints::solid::ETC1_MODIFIERS;
 #[doc(hidden)]
 pub use lanes::Path;
 pub use view::{View, blocks_high, blocks_wide, encoded_len};

@@ -11,7 +11,7 @@ use super::resolve::{Layers, Rule};
 use super::settings::{KEYS, Overlay, SECTIONS};
 use super::{Config, Manifest, Preset};
 use crate::tools::Tool;
-use kiln_config::nodes::{bad, entries, text, truth};
+use kiln_config::nodes::{bad, entries, text, truth, unknown_key};
 use kiln_config::yaml::{self, Entry, Node, Value, excerpt};
 use kiln_kit::nearest;
 
@@ -202,9 +202,7 @@ impl Reader<'_> {
                 None => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
             },
         };
-        let place = if place.is_empty() { "at the top level".into() } else { format!("in {place}") };
-        let message = format!("unknown key '{}' {place}", excerpt(key));
-        self.warn(Diag::new(Code::ConfigUnknownKey, message).at(entry.at).hint(hint));
+        self.warn(unknown_key(entry, place).hint(hint));
     }
 
     pub(super) fn warn(&mut self, warning: Diag) {

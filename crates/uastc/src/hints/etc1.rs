@@ -5,7 +5,7 @@
 //! For the best shape the nudge is solved for: with the modifiers fixed, each channel of each half has a base
 //! that would be best, and the 32 codes are compared by how near they come.
 
-use super::solid::ETC1;
+use super::solid::ETC1_MODIFIERS;
 use crate::batch::{Batch, Stage};
 use crate::block::Block;
 use crate::effort::Effort;
@@ -197,7 +197,7 @@ fn luma<L: Lanes>(d: [L; 3]) -> L {
 /// it helps.
 #[inline(always)]
 fn gain<L: Lanes>(bright: L, lean: L, table: usize) -> L {
-    let (small, large) = (ETC1[table][2] as f32, ETC1[table][3] as f32);
+    let (small, large) = (ETC1_MODIFIERS[table][2] as f32, ETC1_MODIFIERS[table][3] as f32);
     let near = bright.less(L::splat((small + large) * 0.5));
     let modifier = L::splat(small).or(near, L::splat(large));
     modifier * (modifier * L::splat(3.0) - lean)
@@ -259,8 +259,8 @@ fn tables<L: Lanes>(px: &Texels<L, 3>, value: &[[L; 3]; 2], second: &[L::Mask; 1
             let better = sums[h].less(least[h]);
             least[h] = least[h].min(sums[h]);
             chosen[h].index = L::splat(table as f32).or(better, chosen[h].index);
-            chosen[h].small = L::splat(ETC1[table][2] as f32).or(better, chosen[h].small);
-            chosen[h].large = L::splat(ETC1[table][3] as f32).or(better, chosen[h].large);
+            chosen[h].small = L::splat(ETC1_MODIFIERS[table][2] as f32).or(better, chosen[h].small);
+            chosen[h].large = L::splat(ETC1_MODIFIERS[table][3] as f32).or(better, chosen[h].large);
         }
     }
     chosen

@@ -2,8 +2,8 @@
 
 use crate::packing::SolidHint;
 
-/// ETC1's intensity modifiers, smallest first.
-pub(super) const ETC1: [[i32; 4]; 8] = [
+/// The intensity modifiers of ETC1, by table and selector, smallest first.
+pub const ETC1_MODIFIERS: [[i32; 4]; 8] = [
     [-8, -2, 2, 8],
     [-17, -5, 5, 17],
     [-29, -9, 9, 29],
@@ -21,7 +21,7 @@ static NEAREST: [[(u8, u8); 256]; 32] = {
     while k < 32 {
         let mut value = 0;
         while value < 256 {
-            table[k][value as usize] = nearest_base(value, ETC1[k / 4][k % 4]);
+            table[k][value as usize] = nearest_base(value, ETC1_MODIFIERS[k / 4][k % 4]);
             value += 1;
         }
         k += 1;

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use kiln_uastc::ETC1_MODIFIERS;
+
 use super::super::{le16, le32};
 use super::huffman::{Bits, Code};
 use super::{Grid, Texel};
@@ -19,17 +21,6 @@ const LEAST_REPEATS: u32 = 3;
 /// The symbol of a run length that is followed by a number, and the shortest run.
 const LONG_RUN: u32 = 63;
 const LEAST_RUN: u32 = 3;
-/// The offsets of ETC1's intensity tables, by selector.
-const INTENSITIES: [[i16; 4]; 8] = [
-    [-8, -2, 2, 8],
-    [-17, -5, 5, 17],
-    [-29, -9, 9, 29],
-    [-42, -13, 13, 42],
-    [-60, -18, 18, 60],
-    [-80, -24, 24, 80],
-    [-106, -33, 33, 106],
-    [-183, -47, 47, 183],
-];
 
 #[derive(Clone, Copy)]
 struct Endpoint {
@@ -40,8 +31,8 @@ struct Endpoint {
 impl Endpoint {
     /// The colour of each selector.
     fn palette(self) -> [[u8; 3]; 4] {
-        let wide = self.colour.map(|c| i16::from(c << 3 | c >> 2));
-        INTENSITIES[usize::from(self.intensity)]
+        let wide = self.colour.map(|c| i32::from(c << 3 | c >> 2));
+        ETC1_MODIFIERS[usize::from(self.intensity)]
             .map(|offset| wide.map(|channel| (channel + offset).clamp(0, 255) as u8))
     }
 }
