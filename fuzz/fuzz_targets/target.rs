@@ -1,4 +1,4 @@
-//! A target of kiln-hostile: the one that this executable is named after.
+//! A target of kiln-fuzz-targets: the one that this executable is named after.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -8,7 +8,7 @@ static RUN: OnceLock<fn(&[u8])> = OnceLock::new();
 
 fuzz_target!(init: {
     let name = env!("CARGO_BIN_NAME");
-    let target = kiln_hostile::target(name).unwrap_or_else(|| panic!("no target {name}"));
+    let target = kiln_fuzz_targets::target(name).unwrap_or_else(|| panic!("no target {name}"));
     let _ = RUN.set(target.run);
 }, |bytes: &[u8]| {
     if let Some(run) = RUN.get() {

@@ -3,7 +3,7 @@
 use kiln_import::image::{self, IMAGE_EXTENSIONS};
 use kiln_import::{gltf, obj};
 use kiln_ir::{Scene, Valid};
-use kiln_kit::{Fs, Inputs, Limits, Real, SourceTree};
+use kiln_engine::{Fs, Inputs, Limits, Real, SourceTree};
 use kiln_mesh::{MeshInput, MeshOptions};
 use kiln_texture::Mode;
 use rayon::prelude::*;
@@ -48,7 +48,7 @@ pub fn decode(tree: &Path) -> usize {
     let files = Real::open(tree).expect("the tree is there");
     let all = files.walk(None).expect("a tree");
     let paths: Vec<_> = all.files().map(|(path, _)| path.clone()).collect();
-    let one = |path: &kiln_kit::RelPath| {
+    let one = |path: &kiln_engine::RelPath| {
         let extension = path.as_str().rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
         let known = IMAGE_EXTENSIONS.contains(&extension.as_str());
         known

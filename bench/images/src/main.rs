@@ -15,7 +15,7 @@ mod noise;
 
 use image::{DynamicImage, ImageDecoder};
 use kiln_ir::Image;
-use kiln_kit::Limits;
+use kiln_engine::Limits;
 use noise::Noise;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

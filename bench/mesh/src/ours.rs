@@ -2,7 +2,7 @@
 
 use kiln_format::hmesh::{self, GpuVertex, MeshBounds, MeshLod, Parts, SubMesh};
 use kiln_ir::{Draw, Primitive, Scene, Valid};
-use kiln_kit::{Fs, Inputs, Real, RelPath, SourceTree};
+use kiln_engine::{Fs, Inputs, Real, RelPath, SourceTree};
 use kiln_mesh::{InfluenceSet, MeshInput, MeshOptions, MeshOutput, Stage, Transform, bounds};
 use rayon::prelude::*;
 use std::borrow::Cow;

@@ -1,8 +1,8 @@
 //! The metadata of a runtime file: what the manifest says of it, known to the recipe that makes the file.
 
+use kiln_engine::wire::{Reader, Writer};
+use kiln_engine::{Artifact, Metadata, RelPath};
 use kiln_format::hman::{Colorspace, Kind};
-use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{Artifact, Metadata, RelPath};
 
 /// A runtime file that a recipe returns.
 pub type FileArtifact = Artifact<FileMetadata>;

@@ -7,12 +7,12 @@ use crate::output::{JOURNAL, LINK, PACK, at_root, journal_path};
 use crate::pack::{self, PackSink, Packed};
 use crate::plan::{Planned, Versions, plan};
 use crate::tools::Tools;
-use kiln_format::by_path;
-use kiln_kit::fs::Log;
-use kiln_kit::{
+use kiln_engine::fs::Log;
+use kiln_engine::{
     Code, Diag, DirectorySink, Event, Events, Fs, Journal, Limits, Outcome, Plan, Real, RelPath, Severity,
     Shard, SourceTree, State, Store, run,
 };
+use kiln_format::by_path;
 use rayon::prelude::*;
 use std::io;
 

@@ -9,8 +9,8 @@
 
 use crate::output::{JOURNAL, at_root};
 use crate::runtime::Runtime;
+use kiln_engine::{Code, Diag, Hash};
 use kiln_format::{FORMATS, by_path};
-use kiln_kit::{Code, Diag, Hash};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;

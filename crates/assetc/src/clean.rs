@@ -3,9 +3,9 @@
 use crate::config::Roots;
 use crate::output::{JOURNAL, PACK, at_root, journal_path};
 use crate::pack::{self, beside, get_stamp};
-use kiln_kit::fs::Occupant;
-use kiln_kit::record::Output;
-use kiln_kit::{Code, Diag, Fs, Hash, Journal, Real, RelPath, Stamp};
+use kiln_engine::fs::Occupant;
+use kiln_engine::record::Output;
+use kiln_engine::{Code, Diag, Fs, Hash, Journal, Real, RelPath, Stamp};
 use std::collections::BTreeMap;
 use std::io;
 

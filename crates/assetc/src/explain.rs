@@ -8,8 +8,10 @@ use crate::output::{JOURNAL, at_root};
 use crate::plan::{UNASKED, Versions, plan};
 use crate::runtime::read_records;
 use crate::tools::Tools;
-use kiln_kit::stale::{Verdict, judge};
-use kiln_kit::{Action, Code, Diag, DirectorySink, Fs, Real, RelPath, Severity, Sink, SourceTree, Tree, Why};
+use kiln_engine::stale::{Verdict, judge};
+use kiln_engine::{
+    Action, Code, Diag, DirectorySink, Fs, Real, RelPath, Severity, Sink, SourceTree, Tree, Why,
+};
 
 /// Everything there is to say about one source.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@
 use crate::config::Roots;
 use crate::output::{LINK, PACK};
 use crate::runtime::read_records;
-use kiln_kit::record::Seen;
-use kiln_kit::{Code, Diag};
+use kiln_engine::record::Seen;
+use kiln_engine::{Code, Diag};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

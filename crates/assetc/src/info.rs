@@ -1,8 +1,8 @@
 //! `assetc info`: what is in an output directory or a pack, file by file and in total.
 
 use crate::runtime::Runtime;
+use kiln_engine::Diag;
 use kiln_format::{FORMATS, Fact, by_path};
-use kiln_kit::Diag;
 use rayon::prelude::*;
 use std::path::Path;
 

@@ -3,11 +3,11 @@
 use crate::artifact::{FileMetadata, TextureReference};
 use crate::config::Manifest;
 use crate::output::LINK;
+use kiln_engine::ownership::{Replace, admit};
+use kiln_engine::record::{Output, Record};
+use kiln_engine::{Code, Diag, Fs, Hash, Journal, PlacedArtifact, RelPath, Tree};
 use kiln_format::hman::{self, Colorspace, Kind};
 use kiln_format::{Format, by_path, refs};
-use kiln_kit::ownership::{Replace, admit};
-use kiln_kit::record::{Output, Record};
-use kiln_kit::{Code, Diag, Fs, Hash, Journal, PlacedArtifact, RelPath, Tree};
 use std::collections::HashSet;
 use std::io;
 

@@ -1,6 +1,6 @@
 //! The names that a build has for its own files and records in an output directory.
 
-use kiln_kit::{Code, Diag, RelPath};
+use kiln_engine::{Code, Diag, RelPath};
 use std::io;
 use std::path::Path;
 

@@ -2,13 +2,13 @@
 
 use crate::config::Roots;
 use crate::output::{JOURNAL, PACK, at_root};
+use kiln_engine::inputs::{RACY_NS, racy_until};
+use kiln_engine::ownership::{Replace, admit};
+use kiln_engine::record::Record;
+use kiln_engine::wire::{Reader, Writer};
+use kiln_engine::{Code, Diag, Fs, Hash, Journal, Real, RelPath, Stamp, regular_file};
 use kiln_format::hpack::{self, Layout, PackKind, Toc};
 use kiln_format::{Format, by_path};
-use kiln_kit::inputs::{RACY_NS, racy_until};
-use kiln_kit::ownership::{Replace, admit};
-use kiln_kit::record::Record;
-use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{Code, Diag, Fs, Hash, Journal, Real, RelPath, Stamp, regular_file};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

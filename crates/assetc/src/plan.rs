@@ -6,9 +6,9 @@ use crate::recipe::Recipe;
 use crate::recipes::{recipe_for, unread};
 use crate::stored;
 use crate::tools::{Tool, Tools};
+use kiln_engine::run::conflict;
+use kiln_engine::{Action, ActionContext, CacheEntry, Code, Diag, Rejected, RelPath, SourceTree, Tree};
 use kiln_format::{Format, by_path};
-use kiln_kit::run::conflict;
-use kiln_kit::{Action, ActionContext, CacheEntry, Code, Diag, Rejected, RelPath, SourceTree, Tree};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Ve
 
     let writers = assets.iter().enumerate().filter_map(|(index, asset)| {
         let output = asset.recipe.output(&asset.source)?;
-        Some(Writer { folded: kiln_kit::folded(&output), output, index })
+        Some(Writer { folded: kiln_engine::folded(&output), output, index })
     });
     let mut writers: Vec<Writer> = writers.collect();
     writers.sort();
@@ -196,8 +196,8 @@ fn ancestors(path: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use kiln_kit::Fs;
-    use kiln_kit::mem::Mem;
+    use kiln_engine::Fs;
+    use kiln_engine::mem::Mem;
     use std::path::Path;
 
     fn planned(paths: &[&str]) -> (Vec<String>, Vec<String>) {

@@ -3,8 +3,8 @@
 use crate::artifact::{FileArtifact, TextureReference};
 use crate::config::Settings;
 use crate::tools::{Tool, Tools};
+use kiln_engine::{ActionContext, Diag, RelPath, SourceTree, Tree};
 use kiln_format::hman::Colorspace;
-use kiln_kit::{ActionContext, Diag, RelPath, SourceTree, Tree};
 use kiln_texture::Mode;
 
 /// One kind of source.

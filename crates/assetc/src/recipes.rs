@@ -19,7 +19,7 @@ use array::Array;
 use cubemap::Cubemap;
 use embed::Embed;
 use font::Font;
-use kiln_kit::{Code, Diag, Entry};
+use kiln_engine::{Code, Diag, Entry};
 use kiln_texture::Mode;
 use light::{Environment, Light};
 use lut::Lut;
@@ -74,7 +74,7 @@ pub(crate) fn unread(entry: &Entry) -> Option<Diag> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kiln_kit::{RelPath, Stamp};
+    use kiln_engine::{RelPath, Stamp};
 
     fn claimed(path: &str) -> Option<(&'static str, String)> {
         let stamp = Stamp { mtime_ns: 0, changed_ns: 0, len: 0 };

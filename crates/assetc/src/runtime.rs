@@ -2,9 +2,9 @@
 
 use crate::output::{JOURNAL, at_root, journal_path};
 use crate::pack;
+use kiln_engine::{Code, Diag, Fs, Real, Records, RelPath};
 use kiln_format::Lookup;
 use kiln_format::hpack::Toc;
-use kiln_kit::{Code, Diag, Fs, Real, Records, RelPath};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;

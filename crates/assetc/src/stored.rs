@@ -7,11 +7,11 @@
 
 use crate::artifact::{FileMetadata, TextureReference};
 use crate::recipe::Recipe;
+use kiln_engine::{CacheEntry, PlacedArtifact, Rejected, RelPath};
 use kiln_format::hman::{Colorspace, Kind};
 use kiln_format::hmat::HmatView;
 use kiln_format::ktx2::{self, Transfer};
 use kiln_format::{by_path, refs};
-use kiln_kit::{CacheEntry, PlacedArtifact, Rejected, RelPath};
 use std::collections::HashSet;
 
 /// Checks a cache entry against what a recipe can make of a source.
@@ -113,7 +113,7 @@ pub(crate) fn is_texture(bytes: &[u8], expected: Colorspace) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::recipes::recipe_for;
-    use kiln_kit::{Entry, RelPath, Stamp};
+    use kiln_engine::{Entry, RelPath, Stamp};
 
     /// Returns whether the recipe of a source, by its name, writes an output. A name that ends in a slash is a directory's.
     fn writes(source: &str, output: &str) -> bool {

@@ -13,7 +13,7 @@ pub(crate) use scratch::Scratch;
 
 use crate::config::Config;
 use kiln_config::user::UserConfig;
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use kiln_shader::{Compiled, Includes, Options, Source, Stage, Target};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};

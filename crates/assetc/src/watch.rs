@@ -15,7 +15,7 @@ use crate::build::{Report, Request, build};
 use crate::config::{Config, FILE_NAME, Roots};
 use crate::runtime::read_records;
 use crate::tools::Tools;
-use kiln_kit::{Code, Diag, Event, Events, Hash, Limits, Stamp, State, Store};
+use kiln_engine::{Code, Diag, Event, Events, Hash, Limits, Stamp, State, Store};
 use look::Look;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -1,10 +1,10 @@
 //! Files that are at the paths of outputs before a tool writes there: only what an earlier run wrote, and files of the
 //! output's own format, are replaced; links and special files never are; nothing foreign is removed.
 
+use kiln_fault_injection::contents;
+use kiln_fault_injection::random::Random;
+use kiln_fault_injection::room::Room;
 use kiln_format::by_path;
-use kiln_proof::contents;
-use kiln_proof::random::Random;
-use kiln_proof::room::Room;
 use std::fs;
 
 const ASSETC: &str = env!("CARGO_BIN_EXE_assetc");
@@ -215,8 +215,8 @@ fn directories_and_pipes_at_the_paths_of_outputs_stay() {
 #[test]
 #[cfg(unix)]
 fn a_forged_journal_owns_nothing_outside_the_output() {
-    use kiln_kit::record::{Output, Record};
-    use kiln_kit::{Hash, Journal, Real, RelPath, Stamp};
+    use kiln_engine::record::{Output, Record};
+    use kiln_engine::{Hash, Journal, Real, RelPath, Stamp};
     use std::borrow::Cow;
     for command in [&[][..], &["clean"], &["--overwrite"]] {
         let room = assets();

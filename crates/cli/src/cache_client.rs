@@ -4,9 +4,9 @@
 
 use crate::environment::Var;
 use crate::store::{bad, text};
-use kiln_kit::remote::{Address, Scheme};
-use kiln_kit::store::settings::parse_size;
-use kiln_kit::{Code, Diag};
+use kiln_engine::remote::{Address, Scheme};
+use kiln_engine::store::settings::parse_size;
+use kiln_engine::{Code, Diag};
 use kiln_remote_cache::ClientOptions;
 use std::time::Duration;
 

@@ -16,7 +16,7 @@ pub mod terminal;
 pub mod user;
 pub mod voice;
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs a command of a tool. A defect that no asset can be blamed for ends it with the error `internal`, not with a trace.

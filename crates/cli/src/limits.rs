@@ -1,8 +1,8 @@
 //! The flags that set limits on each asset, the same for every tool that builds.
 
 use clap::Args;
-use kiln_kit::Limits;
-use kiln_kit::store::settings::parse_size;
+use kiln_engine::Limits;
+use kiln_engine::store::settings::parse_size;
 use std::time::Duration;
 
 /// Limits that were given; each overrides the user's configuration.

@@ -4,7 +4,7 @@ use crate::terminal::Out;
 use crate::voice::{OK, Voice};
 use clap::{Command, Subcommand};
 use clap_complete::Shell;
-use kiln_kit::{Code, Diag, Json};
+use kiln_engine::{Code, Diag, Json};
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};

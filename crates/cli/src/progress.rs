@@ -2,7 +2,7 @@
 
 use crate::render::{self, printable};
 use crate::terminal::{Color, Style, columns};
-use kiln_kit::{Event, Events};
+use kiln_engine::{Event, Events};
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! Diagnostics and numbers as people read them, and as programs do.
 
 use crate::terminal::Style;
-pub use kiln_kit::printable;
-use kiln_kit::{Diag, Json, Severity};
+pub use kiln_engine::printable;
+use kiln_engine::{Diag, Json, Severity};
 use std::time::Duration;
 
 /// A diagnostic over one or two lines.
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn no_part_of_a_diagnostic_reaches_the_terminal_raw() {
         let raw = "\u{1b}]0;t\u{7}\u{9b}2J\u{202e}\n";
-        let all = Diag::new(kiln_kit::Code::LinkIgnored, raw).path(raw).at(raw).hint(raw);
+        let all = Diag::new(kiln_engine::Code::LinkIgnored, raw).path(raw).at(raw).hint(raw);
         let shown = diag(&all, Style::of(&std::io::stderr(), crate::terminal::Color::Never));
         let raw = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
         assert!(!shown.contains(raw) && shown.lines().count() == 2, "{shown:?}");

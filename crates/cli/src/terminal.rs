@@ -1,8 +1,8 @@
 //! Standard output and standard error: who may colour, how wide it is, and what happens when nobody reads.
 
 use clap::ValueEnum;
-use kiln_kit::is_unprintable;
-use kiln_kit::{Code, Diag, printable};
+use kiln_engine::is_unprintable;
+use kiln_engine::{Code, Diag, printable};
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;

@@ -2,7 +2,7 @@
 
 use crate::environment::Var;
 use kiln_config::user::{FILE_NAME, UserConfig};
-use kiln_kit::Diag;
+use kiln_engine::Diag;
 use std::path::PathBuf;
 
 /// Returns the directory: `KILN_CONFIG_DIR`, or else where this system keeps the configuration of programs.

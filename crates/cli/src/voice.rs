@@ -5,8 +5,8 @@ use crate::progress::Verbosity;
 use crate::render;
 use crate::terminal::{Color, Out, Style, lost};
 use clap::Args;
-use kiln_kit::Code;
-use kiln_kit::{Diag, Json, Severity};
+use kiln_engine::Code;
+use kiln_engine::{Diag, Json, Severity};
 use std::io::{self, Write};
 use std::process::ExitCode;
 

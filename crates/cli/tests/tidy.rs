@@ -37,12 +37,12 @@ fn sources() -> Vec<(String, String)> {
 
 /// The crates of the workspace: folder and manifest.
 fn manifests() -> BTreeMap<String, String> {
-    let dirs = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap());
+    let list = |dir: &str| fs::read_dir(root().join(dir)).unwrap().map(|entry| entry.unwrap());
+    let dirs = list("crates").chain(list("crates/testing"));
     let dirs = dirs.filter(|entry| entry.path().join("Cargo.toml").is_file());
     dirs.map(|entry| {
         let name = entry.file_name().into_string().unwrap();
-        let text = read(format!("crates/{name}/Cargo.toml"));
-        (name, text)
+        (name, read(entry.path().join("Cargo.toml")))
     })
     .collect()
 }

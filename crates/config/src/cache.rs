@@ -6,9 +6,9 @@
 use crate::confine::{inside, inside_path, tidy};
 use crate::nodes::{bad, text, truth};
 use crate::yaml::{At, Entry, Value};
-use kiln_kit::remote::Address;
-use kiln_kit::store::settings::{CacheDir, CachePolicy, CacheSettings, parse_size};
-use kiln_kit::{Code, Diag};
+use kiln_engine::remote::Address;
+use kiln_engine::store::settings::{CacheDir, CachePolicy, CacheSettings, parse_size};
+use kiln_engine::{Code, Diag};
 use std::path::{Path, PathBuf};
 
 /// The keys of the section.

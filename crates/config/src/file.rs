@@ -1,7 +1,7 @@
 //! The bytes of a configuration file, whichever it is: bounded, complete, UTF-8. And who may change it.
 
 use crate::yaml::MAX_BYTES;
-use kiln_kit::{Code, Diag, regular_file};
+use kiln_engine::{Code, Diag, regular_file};
 use std::fmt::Display;
 use std::fs::Metadata;
 use std::io::Read;

@@ -1,7 +1,7 @@
 //! Values of a parsed file: maps, strings and booleans, with the diagnostic for what a key does not accept.
 
 use crate::yaml::{At, Entry, Node, Scalar, Value, excerpt};
-use kiln_kit::{Code, Diag, nearest};
+use kiln_engine::{Code, Diag, nearest};
 
 /// A string from a file and its place.
 #[derive(Clone, Debug)]

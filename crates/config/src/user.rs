@@ -9,9 +9,9 @@ use crate::cache;
 use crate::file::{read_text, unreadable, unsafe_reason};
 use crate::nodes::{bad, entries, text, unknown_key};
 use crate::yaml::{self, Entry, Node, Value};
-use kiln_kit::remote::{Address, Scheme};
-use kiln_kit::store::settings::{CacheDir, CacheSettings, parse_size};
-use kiln_kit::{Code, Diag, Limits, nearest};
+use kiln_engine::remote::{Address, Scheme};
+use kiln_engine::store::settings::{CacheDir, CacheSettings, parse_size};
+use kiln_engine::{Code, Diag, Limits, nearest};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -254,7 +254,7 @@ fn absolute(entry: &Entry, place: &str, accepts: &str) -> Result<PathBuf, Diag> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kiln_kit::store::settings::CachePolicy;
+    use kiln_engine::store::settings::CachePolicy;
 
     const ROOT: &str = if cfg!(windows) { "C:/" } else { "/" };
 

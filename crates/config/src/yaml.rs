@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput};
 
 /// Longest accepted text. A thousand rules are a hundredth of it.

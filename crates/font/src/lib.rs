@@ -20,7 +20,7 @@ mod point;
 
 use boundary::boundary;
 use field::Frame;
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use outline::{Contour, Pen};
 use rayon::prelude::*;
 use read_fonts::model::Font as Face;

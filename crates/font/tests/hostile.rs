@@ -1,7 +1,7 @@
 //! Damaged and hostile fonts: an error or a font, never a panic, and never for long.
 
+use kiln_engine::Code;
 use kiln_font::{Charset, Settings, compile};
-use kiln_kit::Code;
 
 const INTER: &[u8] = include_bytes!("fonts/inter.otf");
 const DEJAVU: &[u8] = include_bytes!("fonts/dejavu-sans.ttf");

@@ -1,8 +1,8 @@
 //! Compiled fonts against an independent reader, rasteriser and shaper: what is drawn from distances covers the pixels
 //! that the outline covers, and pairs stand as a shaping engine sets them.
 
+use kiln_engine::Code;
 use kiln_font::{Charset, Font, Glyph, Settings, compile};
-use kiln_kit::Code;
 
 const INTER: &[u8] = include_bytes!("fonts/inter.otf");
 const DEJAVU: &[u8] = include_bytes!("fonts/dejavu-sans.ttf");

@@ -9,9 +9,9 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
+use kiln_engine::mem::Mem;
+use kiln_engine::{Inputs, RelPath, SourceTree, Tree};
 use kiln_import::obj;
-use kiln_kit::mem::Mem;
-use kiln_kit::{Inputs, RelPath, SourceTree, Tree};
 
 fn main() {
     let mut files: Vec<(String, Vec<u8>)> = std::env::args()

@@ -7,8 +7,8 @@
 
 use std::fmt::Display;
 
+use kiln_engine::{Code, Diag};
 use kiln_ir::Lut;
-use kiln_kit::{Code, Diag};
 
 use crate::{Imported, excerpt};
 

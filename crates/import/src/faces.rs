@@ -3,7 +3,7 @@
 //! Pure rules over names and sizes; the caller lists the folder and decodes. Names are those of the files in
 //! the folder, without directories. Files that are no pictures are left out with a warning, except hidden ones.
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 use crate::Imported;
 use crate::image::IMAGE_EXTENSIONS;

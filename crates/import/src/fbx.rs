@@ -17,9 +17,9 @@ mod surface;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use kiln_engine::limits::MemoryBudget;
+use kiln_engine::{Code, Diag, Inputs, Limits, RelPath};
 use kiln_ir::{Scene, Valid};
-use kiln_kit::limits::MemoryBudget;
-use kiln_kit::{Code, Diag, Inputs, Limits, RelPath};
 use ufbx::{AllocatorOpts, CoordinateAxes, ErrorType, LoadOpts};
 
 use crate::Imported;

@@ -3,7 +3,7 @@
 //! Absolute paths and `..` that climbs above the root of the project are refused by name, before a file system is
 //! asked. Every file that is read or looked for goes through [`Inputs`] and is an input of the asset from then on.
 
-use kiln_kit::{Code, Diag, Inputs, Limits, RelPath};
+use kiln_engine::{Code, Diag, Inputs, Limits, RelPath};
 use std::time::Instant;
 
 /// The most bytes that a source may name in files: it may name one file a thousand times.

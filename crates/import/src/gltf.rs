@@ -29,8 +29,8 @@ mod vertices;
 
 use std::collections::BTreeSet;
 
+use kiln_engine::{Code, Diag, Inputs, RelPath};
 use kiln_ir::{Flaw, ImageId, Mesh, MeshId, Node, NodeId, Scene, Valid};
-use kiln_kit::{Code, Diag, Inputs, RelPath};
 
 use crate::Imported;
 use crate::files::Files;

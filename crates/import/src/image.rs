@@ -18,8 +18,8 @@ mod png;
 mod tga;
 mod webp;
 
+use kiln_engine::{Code, Diag, Limits};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Code, Diag, Limits};
 
 use crate::Imported;
 

@@ -2,7 +2,7 @@
 //!
 //! Importers are pure: bytes in, a model and warnings out. They read no files and know no paths, so a
 //! [`Diag`] from here names a place in the file at most; the caller adds the path. A format of several files is
-//! read through [`kiln_kit::Inputs`], which records what was read. Whatever the bytes are, the answer is a model or an
+//! read through [`kiln_engine::Inputs`], which records what was read. Whatever the bytes are, the answer is a model or an
 //! error, within memory that the files' length or the caller's limits bound.
 
 pub mod cube;
@@ -17,7 +17,7 @@ pub mod obj;
 mod polygon;
 
 use files::Files;
-use kiln_kit::{Code, Diag, Inputs, RelPath};
+use kiln_engine::{Code, Diag, Inputs, RelPath};
 
 /// What an importer made of a source, and what in it deserves a look.
 #[derive(Clone, Debug, PartialEq)]

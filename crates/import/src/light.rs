@@ -7,8 +7,8 @@
 mod exr;
 mod radiance;
 
+use kiln_engine::{Code, Diag, Limits};
 use kiln_ir::LightMap;
-use kiln_kit::{Code, Diag, Limits};
 
 use crate::Imported;
 use crate::image::corrupt;

@@ -18,8 +18,8 @@ mod number;
 mod parse;
 mod smooth;
 
+use kiln_engine::{Code, Diag, Inputs, RelPath};
 use kiln_ir::{MaterialId, Mesh, MeshId, Node, NodeId, Scene, Valid};
-use kiln_kit::{Code, Diag, Inputs, RelPath};
 
 use crate::files::{Files, Sought};
 use crate::{Imported, excerpt};

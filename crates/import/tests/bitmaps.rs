@@ -1,7 +1,7 @@
 //! BMP and TGA files made by hand, byte by byte, with the texels that their specifications give them.
 
+use kiln_engine::Limits;
 use kiln_import::image;
-use kiln_kit::Limits;
 
 type Rgba = [u8; 4];
 

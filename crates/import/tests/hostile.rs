@@ -2,8 +2,8 @@
 
 mod support;
 
+use kiln_engine::Limits;
 use kiln_import::{cube, image};
-use kiln_kit::Limits;
 use proptest::prelude::*;
 use support::{FILES, Noise, Png, extension, mend};
 

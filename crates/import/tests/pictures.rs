@@ -2,11 +2,11 @@
 
 mod support;
 
+use kiln_engine::Code;
+use kiln_engine::Limits;
 use kiln_import::Imported;
 use kiln_import::image::{self, Header, IMAGE_EXTENSIONS};
 use kiln_ir::Image;
-use kiln_kit::Code;
-use kiln_kit::Limits;
 use support::{extension, file};
 
 fn import(name: &str) -> Imported<Image> {

@@ -2,10 +2,10 @@
 
 mod support;
 
+use kiln_engine::Code;
+use kiln_engine::Limits;
 use kiln_import::image;
 use kiln_ir::Texels;
-use kiln_kit::Code;
-use kiln_kit::Limits;
 use support::{Noise, Png};
 
 /// Every colour type with every depth it may have (PNG, table 11.1).

@@ -25,7 +25,7 @@ pub use sources::SourceAnimation;
 use crate::PakBuf;
 use bake_paths::BakePaths;
 use cook::NodeAction;
-use kiln_kit::{
+use kiln_engine::{
     Code, Diag, Event, Events, Fs, Inputs, Journal, Limits, Plan as Run, Real, RelPath, Severity, Shard,
     SourceTree, State, Store as Shared, Tree, Why, run,
 };

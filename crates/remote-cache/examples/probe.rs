@@ -9,8 +9,8 @@
 
 #[cfg(all(feature = "object-store", feature = "reapi"))]
 fn main() {
-    use kiln_kit::Hash;
-    use kiln_kit::remote::{Address, Blob, Name, Remote, Scheme};
+    use kiln_engine::Hash;
+    use kiln_engine::remote::{Address, Blob, Name, Remote, Scheme};
     use kiln_remote_cache::{ClientOptions, Http, Redis};
     use std::time::{Duration, Instant};
 

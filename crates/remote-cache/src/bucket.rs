@@ -2,7 +2,7 @@
 //! `<prefix>/cas/<digest>`.
 //!
 //! `object_store` knows the services, how requests are signed and where credentials come from. Its requests go through the
-//! HTTP client of `kiln-kit`, with the same deadline budget, limits, certificates and proxy. Nothing is retried: the
+//! HTTP client of `kiln-engine`, with the same deadline budget, limits, certificates and proxy. Nothing is retried: the
 //! cache is an optimisation, and what it does not deliver is built. Large blobs are streamed, and uploaded in parts.
 
 use crate::{Client, ClientOptions, Request, RequestBody, Response, ResponseBody};
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
-use kiln_kit::remote::{Address, Blob, Fault, Name, Remote, Scheme};
+use kiln_engine::remote::{Address, Blob, Fault, Name, Remote, Scheme};
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::client::{

@@ -54,7 +54,7 @@ impl DeadlineBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kiln_kit::remote::STALL_DEADLINE;
+    use kiln_engine::remote::STALL_DEADLINE;
 
     /// Advances the clock of a budget without sleeping.
     fn wait(budget: &mut DeadlineBudget, time: Duration) -> bool {

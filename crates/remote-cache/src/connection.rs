@@ -6,7 +6,7 @@
 //! connection from the pool draws on the budget of whichever request uses it.
 
 use crate::budget::DeadlineBudget;
-use kiln_kit::remote::Fault;
+use kiln_engine::remote::Fault;
 use std::cell::RefCell;
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -4,8 +4,8 @@
 use crate::credentials::Credentials;
 use crate::http_client::{Client, LONGEST_ERROR_BODY, Request, RequestBody, Response};
 use crate::options::ClientOptions;
-use kiln_kit::remote::Address;
-use kiln_kit::remote::{Blob, Fault, Name, Remote};
+use kiln_engine::remote::Address;
+use kiln_engine::remote::{Blob, Fault, Name, Remote};
 use std::fs::File;
 use std::io::Write;
 use std::time::Duration;

@@ -12,8 +12,8 @@
 use crate::budget::DeadlineBudget;
 use crate::connection::{Exchange, chain};
 use crate::options::ClientOptions;
-use kiln_kit::remote::Address;
-use kiln_kit::remote::Fault;
+use kiln_engine::remote::Address;
+use kiln_engine::remote::Fault;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Clients of the servers that a shared cache can be on, behind [`kiln_kit::remote::Remote`]: [`Http`] and [`Redis`]
+//! Clients of the servers that a shared cache can be on, behind [`kiln_engine::remote::Remote`]: [`Http`] and [`Redis`]
 //! always, buckets (feature `object-store`) and the Remote Execution API (feature `reapi`) where asked for. All network
 //! code and all asynchronous code of Kiln is in this crate, and nothing but the executables depends on it.
 

@@ -3,7 +3,7 @@
 //! Every setter checks its value, so that a mistake is reported before the first request. No message repeats a value:
 //! headers, keys and proxy addresses are or hold secrets.
 
-use kiln_kit::remote::RemoteLimits;
+use kiln_engine::remote::RemoteLimits;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::sync::Arc;

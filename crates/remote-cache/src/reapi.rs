@@ -9,8 +9,8 @@ mod message;
 
 use crate::{ClientOptions, Credentials, DeadlineBudget};
 use grpc::{Server, messages};
-use kiln_kit::Hash;
-use kiln_kit::remote::{Address, Blob, Fault, Name, Remote};
+use kiln_engine::Hash;
+use kiln_engine::remote::{Address, Blob, Fault, Name, Remote};
 use message::*;
 use prost::Message;
 use std::collections::HashMap;

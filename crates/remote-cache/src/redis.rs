@@ -10,8 +10,8 @@ use crate::connection::{Exchange, chain};
 use crate::credentials::Credentials;
 use crate::http_client::TOO_LONG;
 use crate::options::ClientOptions;
-use kiln_kit::remote::Address;
-use kiln_kit::remote::{Blob, Fault, Name, Remote};
+use kiln_engine::remote::Address;
+use kiln_engine::remote::{Blob, Fault, Name, Remote};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -360,7 +360,7 @@ impl Redis {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kiln_kit::Hash;
+    use kiln_engine::Hash;
     use std::io::{BufRead, BufReader, Read, Write};
     use std::net::{TcpListener, TcpStream};
 

@@ -2,8 +2,8 @@
 
 #![cfg(all(feature = "object-store", feature = "reapi"))]
 
-use kiln_kit::Hash;
-use kiln_kit::remote::{Address, Blob, Fault, Name, Remote};
+use kiln_engine::Hash;
+use kiln_engine::remote::{Address, Blob, Fault, Name, Remote};
 use kiln_remote_cache::{Bucket, Reapi};
 use kiln_remote_cache::{ClientOptions, Credentials};
 use std::io::{Read, Write};

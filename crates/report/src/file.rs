@@ -6,11 +6,11 @@
 use crate::material::{Textures, materials};
 use crate::page::Blobs;
 use crate::picture::{MAX_IMAGES, Pictures, pictures};
+use kiln_engine::Json;
 use kiln_format::hmat::HmatView;
 use kiln_format::hpack::PackKind;
 use kiln_format::ktx2::{Ktx2View, Shape};
 use kiln_format::{Fact, by_path};
-use kiln_kit::Json;
 use std::io;
 
 type Read<'a> = dyn Fn(&str) -> io::Result<Vec<u8>> + Sync + 'a;

@@ -14,8 +14,8 @@ mod since;
 pub use since::{Since, SinceError};
 
 use file::{Entry, Looked};
+use kiln_engine::Json;
 use kiln_format::FORMATS;
-use kiln_kit::Json;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

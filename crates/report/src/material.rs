@@ -1,10 +1,10 @@
 //! Materials for the page: factors as they are, textures as places in its list of files.
 
 use crate::{Files, places};
+use kiln_engine::Json;
 use kiln_format::hman::{self, HmanView};
 use kiln_format::hmat::{GpuMaterial, HmatView, SLOTS};
 use kiln_format::refs::{NO_REF, hash_runtime_path};
-use kiln_kit::Json;
 use std::collections::BTreeMap;
 
 /// The file that each hash stands for.

@@ -6,7 +6,7 @@
 use crate::since::DATA;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use kiln_kit::Json;
+use kiln_engine::Json;
 use sha2::{Digest, Sha256};
 
 const HTML: &str = include_str!("../web/report.html");

@@ -3,7 +3,7 @@
 //! Only the data that a report carries is looked at, never its markup. Refuses pages without such data, data that is
 //! not JSON, other versions, and files without a path or a size.
 
-use kiln_kit::json::{Fault, Json};
+use kiln_engine::json::{Fault, Json};
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -13,7 +13,7 @@ use glslang::{
     Compiler, CompilerOptions, Shader, ShaderInput, ShaderMessage, ShaderSource, ShaderStage, SourceLanguage,
     SpirvVersion, VulkanVersion,
 };
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use std::collections::BTreeMap;
 
 /// The stack of a compilation: `x+x+x…` nests one level in two bytes, of under a kilobyte each.

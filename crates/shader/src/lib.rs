@@ -32,7 +32,7 @@ pub use worker::{
     write_frame,
 };
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 /// The most bytes that a source and its includes may have together: beyond what people or generators write, and few
 /// enough that an expression as long as that fits the stack of glslang.

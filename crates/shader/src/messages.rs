@@ -4,7 +4,7 @@
 //! (`file:3:9: error: text`), and of Slang, old (`file(3): error 30015: text`) and new (`error[E30015]: text` with
 //! `--> file:3:9` on a line after it).
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 /// How many findings are told beside the first.
 const MORE: usize = 3;

@@ -1,6 +1,6 @@
 //! A thread with a large stack, for compilers that recurse as deep as their sources nest.
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 /// Runs `work` on a thread of its own with a stack of this many bytes, of which only what is touched costs anything.
 /// A panic goes on in the calling thread; an overflow ends the process.

@@ -5,7 +5,7 @@
 
 use crate::stack::with_stack;
 use crate::{Compiled, Options, Source, Stage};
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{Module, ShaderStage};

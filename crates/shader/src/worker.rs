@@ -6,8 +6,8 @@
 
 use crate::{Compiled, Include, Included, Includes, Language, Options, Source, Stage, Target};
 use core::time::Duration;
-use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{Code, Diag};
+use kiln_engine::wire::{Reader, Writer};
+use kiln_engine::{Code, Diag};
 use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

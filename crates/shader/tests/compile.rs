@@ -1,6 +1,6 @@
 //! Sources of every language, good and bad, through the one interface.
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use kiln_shader::{Compiled, Include, Included, Includes, Language, Options, Source, Stage, Target, compile};
 use std::collections::BTreeMap;
 

@@ -335,7 +335,7 @@ impl Index {
 
     /// The warnings of the bake that made this index.
     #[cfg(feature = "bake")]
-    pub fn warnings(&self) -> Result<Vec<kiln_kit::Diag>> {
+    pub fn warnings(&self) -> Result<Vec<kiln_engine::Diag>> {
         Ok(crate::bake::warnings(&self.state)?)
     }
 }

@@ -5,7 +5,7 @@ use super::parse::Reader;
 use kiln_config::cache::{KEYS, ProjectCache, set};
 use kiln_config::nodes::entries;
 use kiln_config::yaml::Node;
-use kiln_kit::Diag;
+use kiln_engine::Diag;
 
 /// Reads the section of a project file.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node, config: &mut Config) -> Result<(), Diag> {
@@ -36,8 +36,8 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kiln_kit::Code;
-    use kiln_kit::store::settings::{CacheDir, CachePolicy, CacheSettings};
+    use kiln_engine::Code;
+    use kiln_engine::store::settings::{CacheDir, CachePolicy, CacheSettings};
 
     #[test]
     fn the_document_has_every_key() {

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 use super::FILE_NAME;
 

@@ -17,12 +17,12 @@ mod values;
 
 use std::path::{Path, PathBuf};
 
-use kiln_kit::glob::Glob;
-use kiln_kit::store::settings::CacheSettings;
-use kiln_kit::{Code, Diag};
+use kiln_engine::glob::Glob;
+use kiln_engine::store::settings::CacheSettings;
+use kiln_engine::{Code, Diag};
 
 pub use init::{STARTER, init};
-pub use kiln_kit::nearest;
+pub use kiln_engine::nearest;
 pub use resolve::{Layer, Resolved, Resolver, Row};
 pub use roots::Roots;
 pub use settings::{

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use kiln_kit::glob::{Dialect, Glob};
-use kiln_kit::{Code, Diag};
+use kiln_engine::glob::{Dialect, Glob};
+use kiln_engine::{Code, Diag};
 
 use super::resolve::{Layers, Rule};
 use super::settings::{KEYS, Overlay, SECTIONS};
@@ -13,7 +13,7 @@ use super::{Config, Manifest, Preset};
 use crate::tools::Tool;
 use kiln_config::nodes::{bad, entries, text, truth, unknown_key};
 use kiln_config::yaml::{self, Entry, Node, Value, excerpt};
-use kiln_kit::nearest;
+use kiln_engine::nearest;
 
 /// The keys of the top level.
 pub(super) const TOP: &[&str] =

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kiln_kit::glob::Glob;
+use kiln_engine::glob::Glob;
 
 use super::settings::{KEYS, Key, Overlay, Settings};
 

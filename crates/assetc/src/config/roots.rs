@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 use super::{Config, FILE_NAME, Preset};
 use kiln_config::cache::TRUST_HINT;

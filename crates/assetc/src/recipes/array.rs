@@ -9,9 +9,9 @@ use crate::artifact::FileArtifact;
 use crate::config::Settings;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
+use kiln_engine::{ActionContext, Diag, RelPath, SourceTree};
 use kiln_format::hman::Colorspace;
 use kiln_import::faces;
-use kiln_kit::{ActionContext, Diag, RelPath, SourceTree};
 use kiln_texture::Mode;
 
 /// A folder of layers of one mode.

@@ -6,10 +6,10 @@ use crate::artifact::FileArtifact;
 use crate::config::Settings;
 use crate::recipe::{Recipe, Suffix};
 use crate::tools::Tools;
+use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_format::hman::Colorspace;
 use kiln_import::faces;
 use kiln_ir::Image;
-use kiln_kit::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_texture::Mode;
 
 /// A folder of six faces.

@@ -6,7 +6,7 @@ use crate::link::MANIFEST;
 use crate::recipe::{Recipe, Suffix};
 use crate::stored;
 use crate::tools::Tools;
-use kiln_kit::{ActionContext, Code, Diag, RelPath, SourceTree};
+use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 
 /// A file that is not compiled.
 pub(crate) struct Embed;

@@ -3,12 +3,12 @@
 use super::ktx::{self, texture_settings, weigh};
 use crate::config::Settings;
 use crate::recipe::suffix;
+use kiln_engine::limits::MemoryBudget;
+use kiln_engine::{ActionContext, Diag, Entry, RelPath, SourceTree};
 use kiln_import::Imported;
 use kiln_import::faces::Sized;
 use kiln_import::image::{self, Header};
 use kiln_ir::Image;
-use kiln_kit::limits::MemoryBudget;
-use kiln_kit::{ActionContext, Diag, Entry, RelPath, SourceTree};
 
 /// Reads the images of the folder that is cooked: those that `pick` chooses by name, in its order. All of them are in
 /// memory at the same time, so what their headers state is added up before any is decoded.

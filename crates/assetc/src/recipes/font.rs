@@ -5,10 +5,10 @@ use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{self, Settings};
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
+use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_format::hman::Colorspace;
 use kiln_format::{hfont, refs};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_texture::{Mips, Mode};
 
 /// A font.

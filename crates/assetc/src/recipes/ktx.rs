@@ -4,11 +4,11 @@ use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{self, Settings};
 use crate::recipe::suffix;
 use crate::stored::is_texture;
+use kiln_engine::{ActionContext, Code, Diag, Hash, Limits, RelPath, SharedResult, SourceTree, WorkKey};
 use kiln_format::hman::Colorspace;
 use kiln_format::ktx2::{self, Channels, Desc, Shape, Supercompression, Transfer};
 use kiln_import::image::{self, Header};
 use kiln_ir::ImageSource;
-use kiln_kit::{ActionContext, Code, Diag, Hash, Limits, RelPath, SharedResult, SourceTree, WorkKey};
 use kiln_texture::{Encoded, Mode, Payload, Sources};
 
 /// The version of everything between pixels and bytes: raised when a texture comes out differently.

@@ -6,10 +6,10 @@ use crate::artifact::FileArtifact;
 use crate::config::{self, Settings, Supercompress};
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
+use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_format::hman::Colorspace;
 use kiln_import::light::{self, LIGHT_EXTENSIONS};
 use kiln_ir::LightMap;
-use kiln_kit::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_texture::EnvironmentSettings;
 
 /// A picture of light.

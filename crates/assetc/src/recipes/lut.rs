@@ -5,8 +5,8 @@ use crate::artifact::FileArtifact;
 use crate::config::{Settings, Supercompress};
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
+use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_format::hman::Colorspace;
-use kiln_kit::{ActionContext, Code, Diag, RelPath, SourceTree};
 
 /// A lookup table.
 pub(crate) struct Lut;

@@ -13,10 +13,10 @@ use crate::artifact::{FileArtifact, FileMetadata, TextureReference};
 use crate::config::Settings;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
+use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_format::{hmat, refs};
 use kiln_import::image::IMAGE_EXTENSIONS;
 use kiln_ir::Slot;
-use kiln_kit::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_texture::Mode;
 use schema::Reference;
 

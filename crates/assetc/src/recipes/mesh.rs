@@ -16,9 +16,9 @@ use crate::recipe::{Recipe, Suffix, suffix};
 use crate::recipes::ktx;
 use crate::tools::Tools;
 use geometry::Geometry;
+use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_import::{gltf, obj};
 use kiln_ir::{Scene, Valid};
-use kiln_kit::{ActionContext, Code, Diag, RelPath, SourceTree};
 use materials::{is_texture_name, with_ending};
 use skeleton::Skeleton;
 

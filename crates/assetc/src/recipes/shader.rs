@@ -12,8 +12,8 @@ use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{Optimize, Settings};
 use crate::recipe::{Recipe, Suffix};
 use crate::tools::{Tool, Tools};
+use kiln_engine::{ActionContext, Code, Diag, Entry, RelPath, SourceTree, Tree};
 use kiln_format::spv::Reflection;
-use kiln_kit::{ActionContext, Code, Diag, Entry, RelPath, SourceTree, Tree};
 use kiln_shader::{Language, Options, Source, Stage, language_of, stage_of};
 
 /// How much of a source is looked at to learn its version.

@@ -6,9 +6,9 @@ use crate::artifact::FileArtifact;
 use crate::config::Settings;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
+use kiln_engine::{ActionContext, Diag, RelPath, SourceTree};
 use kiln_format::hman::Colorspace;
 use kiln_import::image::IMAGE_EXTENSIONS;
-use kiln_kit::{ActionContext, Diag, RelPath, SourceTree};
 use kiln_texture::Mode;
 
 /// An image of one mode.

@@ -1,6 +1,6 @@
 //! One run of a program: bounded in time and in what it may say, and never waited for without end.
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use std::io::{self, Read};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};

@@ -1,6 +1,6 @@
 //! A directory that is there as long as somebody works in it.
 
-use kiln_kit::{Code, Diag, RelPath};
+use kiln_engine::{Code, Diag, RelPath};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@
 //! compiling a usual source, so that a busy one is waited for before another is started.
 
 use super::time_left;
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use kiln_shader::{
     Channel, Compiled, Includes, Language, Options, Source, Stage, Target, WorkerError, compile_apart,
     read_frame, warm_up, wgsl_stages_apart, write_frame,

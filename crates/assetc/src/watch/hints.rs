@@ -4,7 +4,7 @@
 //! directories, a queue that overflowed) is found by the sweep of the watch, later.
 
 use super::Bell;
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{Config, ErrorKind, Event, RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::BTreeMap;

@@ -6,8 +6,8 @@
 
 use crate::config::{Config, Roots};
 use crate::output::JOURNAL;
-use kiln_kit::inputs::racy_until;
-use kiln_kit::{Fs, Real, Tree};
+use kiln_engine::inputs::racy_until;
+use kiln_engine::{Fs, Real, Tree};
 use std::io::Read;
 use std::path::Path;
 use std::time::SystemTime;

@@ -1,7 +1,7 @@
 //! Several programs at one output: builds wait for each other, whoever looks sees finished work, and nothing hangs.
 
 use crate::project::{Project, Ran, picture};
-use kiln_kit::{Real, Records, RelPath};
+use kiln_engine::{Real, Records, RelPath};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fs::File;

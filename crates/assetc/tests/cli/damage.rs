@@ -3,7 +3,7 @@
 
 use crate::packs::unpack;
 use crate::project::{Project, Ran, picture};
-use kiln_proof::random::Random;
+use kiln_fault_injection::random::Random;
 use std::collections::BTreeMap;
 use std::fs;
 use std::thread::sleep;

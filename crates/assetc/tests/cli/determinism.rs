@@ -1,7 +1,7 @@
 //! The same sources give the same bytes: on any number of threads, anywhere, at any time, with or without a journal.
 
 use crate::project::{Project, picture};
-use kiln_proof::random::Random;
+use kiln_fault_injection::random::Random;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::time::{Duration, SystemTime};

@@ -1,9 +1,9 @@
 //! Random histories of edits: after every few of them the incremental build has to be what a build from nothing is,
-//! byte for byte, and has to have left alone what is not its own. `kiln_proof` tells them; its long form tells more.
+//! byte for byte, and has to have left alone what is not its own. `kiln_fault_injection` tells them; its long form tells more.
 #![cfg(target_os = "linux")]
 
 use crate::project::{ASSETC, Project};
-use kiln_proof::faults::histories::{Tally, tell};
+use kiln_fault_injection::faults::histories::{Tally, tell};
 use std::path::Path;
 
 const STEPS: usize = 8;

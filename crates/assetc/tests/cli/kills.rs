@@ -8,8 +8,8 @@
 //! `KILN_KILLS=10` kills ten times as often.
 
 use crate::project::{Project, picture};
-use kiln_kit::{Real, Records, RelPath};
-use kiln_proof::random::Random;
+use kiln_engine::{Real, Records, RelPath};
+use kiln_fault_injection::random::Random;
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Stdio;

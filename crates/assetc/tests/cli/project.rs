@@ -27,7 +27,7 @@ impl Ran {
     /// What was printed: one value of JSON, in which no object has a name twice.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
-        kiln_kit::Json::parse(&self.stdout).unwrap_or_else(|fault| panic!("{fault:?}: {}", self.stdout));
+        kiln_engine::Json::parse(&self.stdout).unwrap_or_else(|fault| panic!("{fault:?}: {}", self.stdout));
         serde_json::from_str(&self.stdout).unwrap()
     }
 

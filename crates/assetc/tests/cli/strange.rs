@@ -3,9 +3,9 @@
 #![cfg(unix)]
 
 use crate::project::{Project, Ran, picture};
-use kiln_kit::{Fs, Journal, Real, RelPath};
-use kiln_proof::contents;
-use kiln_proof::random::Random;
+use kiln_engine::{Fs, Journal, Real, RelPath};
+use kiln_fault_injection::contents;
+use kiln_fault_injection::random::Random;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, symlink};

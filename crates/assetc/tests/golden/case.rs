@@ -3,12 +3,12 @@
 use assetc::build::{Report, Request, build};
 use assetc::config::{Config, Manifest, Roots};
 use assetc::tools::Tools;
+use kiln_engine::{Diag, Fs, Inputs, Real, RelPath, SourceTree, State};
 use kiln_format::by_path;
 use kiln_format::hanim::{HanimView, Keys};
 use kiln_format::hmesh::HmeshView;
 use kiln_import::gltf;
 use kiln_ir::{Scene, Transform};
-use kiln_kit::{Diag, Fs, Inputs, Real, RelPath, SourceTree, State};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -135,7 +135,7 @@ fn compile(project: &Path) -> Report {
         overwrite: false,
         store: None,
         shard: None,
-        limits: kiln_kit::Limits::default(),
+        limits: kiln_engine::Limits::default(),
         manifest: Manifest::Textures,
         events: &(),
     };

@@ -3,7 +3,7 @@
 use crate::model::{Model, base64};
 use crate::project::{Project, failure};
 use crate::shapes::{png, quad};
-use kiln_kit::Code;
+use kiln_engine::Code;
 use serde_json::{Value, json};
 
 /// A square with a picture at a URI.

@@ -4,8 +4,8 @@ use crate::model::Model;
 use crate::project::{Compiled, Project, failure};
 use crate::shapes::{image, png, quad};
 use basisu::{DecodeFlags, TargetFormat, Transcoder};
+use kiln_engine::Code;
 use kiln_format::hmat::{AlphaMode, GpuMaterial};
-use kiln_kit::Code;
 use ktx2::TransferFunction;
 use serde_json::{Value, json};
 

@@ -6,10 +6,10 @@ use assetc::build::{Report, Request, build};
 use assetc::check::check;
 use assetc::config::{Config, Roots};
 use assetc::tools::Tools;
+use kiln_engine::{Diag, State};
 use kiln_format::hman::HmanView;
 use kiln_format::hmat::{GpuMaterial, HmatView};
 use kiln_format::hmesh::{GpuVertex, HmeshView};
-use kiln_kit::{Diag, State};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -75,7 +75,7 @@ impl Project {
             overwrite: false,
             store: None,
             shard: None,
-            limits: kiln_kit::Limits::default(),
+            limits: kiln_engine::Limits::default(),
             manifest: assetc::config::Manifest::Textures,
             events: &(),
         };

@@ -1,6 +1,6 @@
 //! One picture in several sources is one piece of work, in whichever run it was done.
 //!
-//! How often shared work is done within a run is counted in `kit/tests/sharing.rs`. Here it shows by what is read:
+//! How often shared work is done within a run is counted in `engine/tests/sharing.rs`. Here it shows by what is read:
 //! whoever finds the work done reads the result from the output it was written to, and whoever encodes reads nothing.
 
 use crate::model::Model;
@@ -8,8 +8,8 @@ use crate::shapes::{image, png, quad};
 use assetc::config::Config;
 use assetc::plan::{Versions, plan};
 use assetc::tools::Tools;
-use kiln_kit::mem::Mem;
-use kiln_kit::{DirectorySink, Fs, Journal, Plan, RelPath, SourceTree, State, run};
+use kiln_engine::mem::Mem;
+use kiln_engine::{DirectorySink, Fs, Journal, Plan, RelPath, SourceTree, State, run};
 use serde_json::{Value, json};
 
 struct Project {

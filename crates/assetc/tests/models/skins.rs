@@ -4,8 +4,8 @@ use crate::model::{Model, U8, U16};
 use crate::pose::{self, Mat, Source, Splines, apply, assert_near, mul, trs};
 use crate::project::Compiled;
 use crate::shapes::{Corner, Vec3, assert_frames, quad, sub, unit};
+use kiln_engine::Code;
 use kiln_format::hanim::{HanimView, Interp};
-use kiln_kit::Code;
 use serde_json::{Value, json};
 
 /// Triangle order is that of the source, so that triangles can be compared one by one.

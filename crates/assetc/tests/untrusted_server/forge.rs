@@ -1,9 +1,9 @@
 //! Records of the cache taken apart and put together again, as somebody would who can write to a shared cache and knows
 //! how Kiln stores results. Written from the documents of the format: nothing of the store's own code is used.
 
-use kiln_kit::remote::Blob;
-use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{Hash, RelPath};
+use kiln_engine::remote::Blob;
+use kiln_engine::wire::{Reader, Writer};
+use kiln_engine::{Hash, RelPath};
 use std::collections::HashMap;
 
 /// A diagnostic as a record has it: code, path, place, message and hint.

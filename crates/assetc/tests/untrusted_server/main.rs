@@ -11,8 +11,8 @@ mod server;
 mod forge;
 
 use forge::{Result, Stock, Warning, blob, forge, forge_all, put_blob, results, unsigned};
+use kiln_engine::wire::Writer;
 use kiln_format::{hmat, refs};
-use kiln_kit::wire::Writer;
 use project::{Project, Ran, picture};
 use server::Server;
 use std::collections::BTreeMap;

@@ -6,9 +6,9 @@
 use super::{Sources, bad, text};
 use crate::cache_client;
 use crate::environment::Var;
-use kiln_kit::remote::{Address, BadAddress, Fault, Name, Policy, Remote, RemoteLimits, Scheme};
-use kiln_kit::store::settings::CachePolicy;
-use kiln_kit::{Code, Diag};
+use kiln_engine::remote::{Address, BadAddress, Fault, Name, Policy, Remote, RemoteLimits, Scheme};
+use kiln_engine::store::settings::CachePolicy;
+use kiln_engine::{Code, Diag};
 use kiln_remote_cache::{ClientOptions, Credentials, Http, Redis};
 use std::time::Duration;
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use kiln_engine::{Diag, Inputs, Real, RelPath, SourceTree, Tree};
 use kiln_import::Imported;
 use kiln_ir::{Scene, Valid};
-use kiln_kit::{Diag, Inputs, Real, RelPath, SourceTree, Tree};
 
 /// Reads a model.
 pub(crate) type Import = fn(&mut Inputs<'_>, &RelPath) -> Result<Imported<Valid<Scene>>, Diag>;

@@ -3,8 +3,8 @@
 //! FBX moves angles along curves, one for each axis; keys here are of whole rotations, thirty a second where the curves
 //! bend. Clips begin at zero, where the file says that they begin. What a clip leaves where it is has no keys.
 
+use kiln_engine::Diag;
 use kiln_ir::{Animation, Channel, Interpolation, NodeId, Property};
-use kiln_kit::Diag;
 use ufbx::BakeOpts;
 
 use super::nodes::{quat, vec3};

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use kiln_engine::{Code, Diag};
 use kiln_ir::{MaterialId, Mesh, MeshId, Primitive, SkinId};
-use kiln_kit::{Code, Diag};
 
 use super::nodes::{self, vec3};
 use super::surface::{Mapping, Surface};

@@ -3,8 +3,8 @@
 //! The library's root node is left out: it is where it is. Nodes that it adds, where FBX can say something with one
 //! node that takes two here, come with it.
 
+use kiln_engine::{Code, Diag};
 use kiln_ir::{MeshId, Node, NodeId, Skin, SkinId, Transform, Trs};
-use kiln_kit::{Code, Diag};
 
 use super::Notes;
 

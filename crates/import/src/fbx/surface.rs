@@ -19,8 +19,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kiln_engine::{Code, Diag};
 use kiln_ir::{AlphaMode, ImageId, ImageSource, Material, Slot};
-use kiln_kit::{Code, Diag};
 use ufbx::{MaterialMap, Texture, WrapMode};
 
 use crate::excerpt;

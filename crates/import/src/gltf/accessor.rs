@@ -4,7 +4,7 @@
 //! accessor states is checked against its views before memory is taken for it. Refused are elements outside of
 //! their view, substitutions outside of the accessor, and numbers that are not finite.
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 use super::at::{At, List};
 use super::buffers::Buffers;

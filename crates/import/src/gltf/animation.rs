@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use kiln_engine::Diag;
 use kiln_ir::{Animation, Channel, Interpolation, NodeId, Property};
-use kiln_kit::Diag;
 
 use super::accessor::Accessor;
 use super::at::{At, List};

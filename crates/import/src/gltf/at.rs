@@ -6,7 +6,7 @@
 
 use std::fmt::Display;
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 use super::json::Json;
 

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
 
-use kiln_kit::limits::MemoryBudget;
-use kiln_kit::{Code, Diag};
+use kiln_engine::limits::MemoryBudget;
+use kiln_engine::{Code, Diag};
 
 use super::at::{At, List};
 use super::document::Document;

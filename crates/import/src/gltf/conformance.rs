@@ -3,8 +3,8 @@
 //! Other readers may reject such a file or draw it differently, so each kind of violation is reported once for the
 //! whole document, with the number of its occurrences and the place of the first. What is read stays the same.
 
+use kiln_engine::{Code, Diag};
 use kiln_ir::Property;
-use kiln_kit::{Code, Diag};
 
 use super::accessor::Accessor;
 use super::at::{At, List};

@@ -3,7 +3,7 @@
 //! Refused are other versions than 2, and documents that require an extension which changes their geometry and is
 //! not known here.
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 use super::at::{At, List};
 use super::json::Json;

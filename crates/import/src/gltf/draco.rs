@@ -1,7 +1,7 @@
 //! Primitives packed by Draco (`KHR_draco_mesh_compression`).
 
 use draco_core::{DataType, DecodeLimits, DecoderBuffer, Mesh, MeshDecoder};
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 use super::at::At;
 

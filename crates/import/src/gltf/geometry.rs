@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use kiln_engine::{Code, Diag};
 use kiln_ir::{MaterialId, Mesh, Primitive};
-use kiln_kit::{Code, Diag};
 
 use super::accessor::Accessor;
 use super::at::At;

@@ -2,7 +2,7 @@
 //!
 //! Refused are other versions, and chunks that do not fit into the file.
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 /// What a container holds.
 pub(super) struct Container<'a> {

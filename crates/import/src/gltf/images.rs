@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use kiln_engine::Diag;
 use kiln_ir::{ImageId, ImageSource};
-use kiln_kit::Diag;
 
 use super::at::At;
 use super::buffers::Buffers;

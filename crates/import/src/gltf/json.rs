@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 /// How deep values may nest. glTF itself needs ten; the rest is for what applications add.
 const MAX_DEPTH: usize = 128;

@@ -5,8 +5,8 @@
 //! warning. Of the extensions of materials, emissive strength is folded into the factor, and specular-glossiness
 //! stands in where there is nothing else; the others are named in one warning per material.
 
+use kiln_engine::{Code, Diag};
 use kiln_ir::{AlphaMode, ImageId, Material, Slot};
-use kiln_kit::{Code, Diag};
 
 use super::at::At;
 use super::document::Document;

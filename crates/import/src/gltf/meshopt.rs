@@ -4,7 +4,7 @@
 //! refused are strides and counts that its document forbids, and counts that so few bytes cannot stand for.
 
 use ::meshopt as codec;
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 use super::at::At;
 

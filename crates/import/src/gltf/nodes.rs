@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use kiln_engine::{Code, Diag};
 use kiln_ir::transform::normalize;
 use kiln_ir::{Matrix, MeshId, Node, NodeId, Skin, SkinId, Transform, Trs};
-use kiln_kit::{Code, Diag};
 
 use super::Pick;
 use super::accessor::Accessor;

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use kiln_engine::{Diag, Limits};
 use kiln_ir::MeshId;
-use kiln_kit::{Diag, Limits};
 
 use super::at::At;
 use super::document::Document;

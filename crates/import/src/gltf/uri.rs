@@ -7,7 +7,7 @@
 use base64::alphabet::STANDARD;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use base64::{DecodeError, Engine};
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 use super::at::At;
 use crate::excerpt;
@@ -114,8 +114,8 @@ fn base64(text: &[u8]) -> Result<Vec<u8>, String> {
 mod tests {
     use super::super::json;
     use super::*;
-    use kiln_kit::mem::Mem;
-    use kiln_kit::{Fs, Inputs, RelPath, SourceTree};
+    use kiln_engine::mem::Mem;
+    use kiln_engine::{Fs, Inputs, RelPath, SourceTree};
 
     /// What a URI in `models/a/x.gltf` gives, and which files were read for it.
     fn fetch(files: &[&str], uri: &str) -> (Result<Content, Diag>, Vec<String>) {

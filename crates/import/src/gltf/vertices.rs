@@ -3,7 +3,7 @@
 //! Only vertices that triangles use are read, because exporters share one list of vertices among many primitives.
 //! Refused are attributes of another length than the positions.
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 use super::accessor::Accessor;
 use super::at::{At, List};

@@ -6,8 +6,8 @@
 
 mod rle;
 
+use kiln_engine::{Diag, Limits};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Diag, Limits};
 
 use super::{admit, corrupt, le16, le32, orientation, truncated, unsupported, whole};
 

@@ -4,8 +4,8 @@
 //! the end of the image, without which the file is truncated. Refused: lossless, hierarchical and arithmetic
 //! coding, and more than eight bits. JPEG has no checksum: damage inside the coded data may go unnoticed.
 
+use kiln_engine::{Code, Diag, Limits};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Code, Diag, Limits};
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::errors::DecodeErrors;
 use zune_jpeg::zune_core::bytestream::ZCursor;

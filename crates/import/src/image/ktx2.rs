@@ -8,8 +8,8 @@ mod huffman;
 
 use std::ops::Range;
 
+use kiln_engine::{Code, Diag, Limits};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Code, Diag, Limits};
 
 use super::{admit, corrupt, le32, whole};
 

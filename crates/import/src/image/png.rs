@@ -5,8 +5,8 @@
 use std::io::Cursor;
 
 use ::png::{BitDepth, DecodeOptions, Decoder, DecodingError, Reader, Transformations};
+use kiln_engine::{Diag, Limits};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Diag, Limits};
 
 use super::{admit, animated, corrupt, rgba, truncated, unfilled, upright, widen};
 

@@ -4,8 +4,8 @@
 //! a pixel is an attribute without a meaning and ignored. Packets may cross rows, and the last one may be longer than
 //! the image. What follows the pixels (developer area, footer) is not read.
 
+use kiln_engine::{Diag, Limits};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Diag, Limits};
 
 use super::{admit, corrupt, le16, orientation, truncated, unsupported, whole};
 

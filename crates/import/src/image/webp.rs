@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::io::{Cursor, ErrorKind};
 
 use image_webp::{DecodingError, WebPDecoder};
+use kiln_engine::{Diag, Limits};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{Diag, Limits};
 
 use super::{admit, animated, corrupt, le16, le32, truncated, unfilled, upright, widen};
 

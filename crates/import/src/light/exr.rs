@@ -7,7 +7,7 @@ use super::{CHANNEL_BYTES, Decoded};
 use crate::image::{admit, corrupt, truncated, unsupported};
 use exr::meta::header::Header;
 use exr::prelude::*;
-use kiln_kit::{Diag, Limits};
+use kiln_engine::{Diag, Limits};
 use std::io::{Cursor, ErrorKind};
 
 pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
@@ -73,7 +73,7 @@ fn explain(error: Error) -> Diag {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kiln_kit::Code;
+    use kiln_engine::Code;
 
     fn encoded(width: u32, height: u32, texels: &[[f32; 4]]) -> Vec<u8> {
         let channels = SpecificChannels::rgba(|at: Vec2<usize>| {

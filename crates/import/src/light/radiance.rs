@@ -4,7 +4,7 @@
 
 use super::{CHANNEL_BYTES, Decoded};
 use crate::image::{admit, corrupt, truncated, unsupported};
-use kiln_kit::{Diag, Limits};
+use kiln_engine::{Diag, Limits};
 
 /// How long a header may be: more than any program writes.
 const HEADER: usize = 64 << 10;

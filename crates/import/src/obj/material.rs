@@ -17,8 +17,8 @@
 
 use std::collections::BTreeMap;
 
+use kiln_engine::{Code, Diag, RelPath};
 use kiln_ir::{AlphaMode, ImageId, ImageSource, Material, Slot};
-use kiln_kit::{Code, Diag, RelPath};
 
 use super::mtl::{Look, Map, Role};
 use crate::excerpt;

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use kiln_kit::{Diag, RelPath};
+use kiln_engine::{Diag, RelPath};
 
 use super::cursor::Cursor;
 

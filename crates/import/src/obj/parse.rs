@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 
 use super::cursor::Cursor;
 use super::number::ABSENT;

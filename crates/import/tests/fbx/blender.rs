@@ -1,10 +1,10 @@
 //! Models that Blender wrote as FBX and as glTF (`data/fbx/make.py`): both have to be the same.
 
 use crate::{good, near};
+use kiln_engine::mem::Mem;
+use kiln_engine::{Fs, Inputs, Limits, RelPath, SourceTree};
 use kiln_import::{gltf, image};
 use kiln_ir::{Animation, Matrix, Property, Scene, Slot, Transform, Trs, Valid};
-use kiln_kit::mem::Mem;
-use kiln_kit::{Fs, Inputs, Limits, RelPath, SourceTree};
 
 fn both(fbx: &[u8], glb: &[u8]) -> (Valid<Scene>, Valid<Scene>) {
     let src = Mem::new();

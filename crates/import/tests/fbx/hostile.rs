@@ -2,9 +2,9 @@
 
 use crate::text::{Text, array};
 use crate::{import, import_with};
+use kiln_engine::mem::Mem;
+use kiln_engine::{Code, Fs, Inputs, Limits, RelPath, SourceTree};
 use kiln_import::fbx;
-use kiln_kit::mem::Mem;
-use kiln_kit::{Code, Fs, Inputs, Limits, RelPath, SourceTree};
 use std::time::Duration;
 
 /// A small generator; the same numbers on every run.

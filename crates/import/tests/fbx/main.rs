@@ -7,10 +7,10 @@ mod motion;
 mod shapes;
 mod text;
 
+use kiln_engine::mem::Mem;
+use kiln_engine::{Diag, Fs, Inputs, RelPath, SourceTree};
 use kiln_import::{Imported, fbx};
 use kiln_ir::{Scene, Valid};
-use kiln_kit::mem::Mem;
-use kiln_kit::{Diag, Fs, Inputs, RelPath, SourceTree};
 
 /// Imports `models/m.fbx` among other files; also tells which files were read.
 fn import_with(bytes: &[u8], files: &[(&str, &[u8])]) -> (Result<Imported<Valid<Scene>>, Diag>, Vec<String>) {

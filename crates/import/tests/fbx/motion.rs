@@ -2,8 +2,8 @@
 
 use crate::text::{SQUARE, Text, array, square};
 use crate::{codes, good, near};
+use kiln_engine::Code;
 use kiln_ir::{Interpolation, Property};
-use kiln_kit::Code;
 
 /// Ticks a second.
 const SECOND: i64 = 46_186_158_000;

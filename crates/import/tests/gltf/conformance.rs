@@ -4,7 +4,7 @@
 use crate::imported::import;
 use crate::malformed::everything;
 use crate::model::{F32, Model, U8, U16, U32, base64};
-use kiln_kit::{Code, Diag, Severity};
+use kiln_engine::{Code, Diag, Severity};
 use serde_json::json;
 
 /// The only warning of a model, which has this code and names this place.

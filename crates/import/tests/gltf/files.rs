@@ -2,10 +2,10 @@
 
 use crate::imported::import;
 use crate::model::{Model, base64};
+use kiln_engine::Code;
+use kiln_engine::mem::Mem;
+use kiln_engine::{Fs, Inputs, RelPath, SourceTree};
 use kiln_import::gltf;
-use kiln_kit::Code;
-use kiln_kit::mem::Mem;
-use kiln_kit::{Fs, Inputs, RelPath, SourceTree};
 use serde_json::json;
 
 #[test]

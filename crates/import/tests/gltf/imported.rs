@@ -1,10 +1,10 @@
 //! What the importer makes of small glTF files.
 
 use crate::model::Model;
+use kiln_engine::mem::Mem;
+use kiln_engine::{Diag, Fs, Inputs, RelPath, SourceTree};
 use kiln_import::{Imported, gltf};
 use kiln_ir::{Primitive, Scene, Valid};
-use kiln_kit::mem::Mem;
-use kiln_kit::{Diag, Fs, Inputs, RelPath, SourceTree};
 
 impl Model {
     /// What it is imported as.

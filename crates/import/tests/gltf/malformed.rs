@@ -2,7 +2,7 @@
 
 use crate::imported::import;
 use crate::model::{F32, Model, U8};
-use kiln_kit::Code;
+use kiln_engine::Code;
 use serde_json::{Value, json};
 
 /// A model with everything: two meshes, sparse, skin, animation, material with texture, instances.

@@ -2,11 +2,11 @@
 
 use crate::imported::import;
 use crate::model::{I16, Model};
+use kiln_engine::Code;
+use kiln_engine::mem::Mem;
+use kiln_engine::{Fs, Inputs, RelPath, SourceTree};
 use kiln_import::gltf;
 use kiln_ir::{Matrix, Transform};
-use kiln_kit::Code;
-use kiln_kit::mem::Mem;
-use kiln_kit::{Fs, Inputs, RelPath, SourceTree};
 use serde_json::json;
 
 /// The nodes that are drawn.

@@ -1,8 +1,8 @@
 //! Modes, materials' texture coordinates on vertices, joints and weights.
 
 use crate::model::{Model, U8, U16};
+use kiln_engine::Code;
 use kiln_ir::MaterialId;
-use kiln_kit::Code;
 use serde_json::json;
 
 /// The triangles of vertices in a mode.

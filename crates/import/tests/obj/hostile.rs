@@ -1,7 +1,7 @@
 //! Files that are wrong or damaged: an error with its line or a valid model, never a panic.
 
 use crate::{import, import_with};
-use kiln_kit::Code;
+use kiln_engine::Code;
 use proptest::prelude::*;
 
 const GOOD: &str = "# cube\nmtllib m.mtl\no box\nv 0 0 0\nv 1.5e0 0 0\nv 1 1 0\nv 0 1 0\nv 0.5 0.25 -1\n\

@@ -5,10 +5,10 @@ mod hostile;
 mod materials;
 mod oracle;
 
+use kiln_engine::mem::Mem;
+use kiln_engine::{Diag, Fs, Inputs, RelPath, SourceTree};
 use kiln_import::{Imported, obj};
 use kiln_ir::{Primitive, Scene, Valid};
-use kiln_kit::mem::Mem;
-use kiln_kit::{Diag, Fs, Inputs, RelPath, SourceTree};
 
 /// Imports `models/m.obj` among other files; also tells which files were read.
 fn import_with(text: &[u8], files: &[(&str, &str)]) -> (Result<Imported<Valid<Scene>>, Diag>, Vec<String>) {

@@ -1,10 +1,10 @@
 //! The paths of a bake: the output, the journal, and what a failed bake left.
 
 use super::{Bake, LINK, path_error};
+use kiln_engine::ownership::{Replace, admit};
+use kiln_engine::record::Record;
+use kiln_engine::{Code, Diag, Fs, Journal, Real, RelPath, Stamp};
 use kiln_format::pak::MAGIC;
-use kiln_kit::ownership::{Replace, admit};
-use kiln_kit::record::Record;
-use kiln_kit::{Code, Diag, Fs, Journal, Real, RelPath, Stamp};
 use std::io;
 use std::path::{Path, PathBuf};
 

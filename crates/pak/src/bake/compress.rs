@@ -2,9 +2,9 @@
 
 use crate::checksum::checksum;
 use crate::codec::decode;
+use kiln_engine::Metadata;
+use kiln_engine::wire::{Reader, Writer};
 use kiln_format::pak::{self, Block, Codec};
-use kiln_kit::Metadata;
-use kiln_kit::wire::{Reader, Writer};
 use rayon::prelude::*;
 use std::borrow::Cow;
 

@@ -5,9 +5,9 @@
 
 use super::compress::Packing;
 use super::document::{Document, Fields, Value};
+use kiln_engine::glob::{Dialect, Glob};
+use kiln_engine::{Code, Diag, RelPath, Tree};
 use kiln_format::pak::Codec;
-use kiln_kit::glob::{Dialect, Glob};
-use kiln_kit::{Code, Diag, RelPath, Tree};
 use std::collections::BTreeMap;
 
 /// A file to be baked, and how.
@@ -55,7 +55,7 @@ pub(crate) fn listed(
             let matches: Vec<_> = files.iter().filter(|path| glob.matches(path.as_str())).collect();
             if matches.is_empty() {
                 let message = format!("{:?} matches no file", glob.pattern());
-                let near = kiln_kit::nearest(glob.pattern(), files.iter().map(|path| path.as_str()));
+                let near = kiln_engine::nearest(glob.pattern(), files.iter().map(|path| path.as_str()));
                 let diag = pattern.fault(Code::PakNoMatch, message);
                 return Err(match near {
                     Some(near) => diag.hint(format!("did you mean {near:?}?")),
@@ -129,7 +129,7 @@ fn packing(fields: &Fields<'_>, default: Packing) -> Result<Packing, Diag> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kiln_kit::{Entry, Stamp};
+    use kiln_engine::{Entry, Stamp};
 
     fn list(text: &str, files: &[&str]) -> Result<Vec<(String, Codec, u32)>, String> {
         let entry = |path: &&str| Entry { path: RelPath::new(*path).unwrap(), file: Some(Stamp::NONE) };

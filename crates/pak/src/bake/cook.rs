@@ -10,12 +10,12 @@ mod params;
 use super::compress::{Packed, Stored, pack, unpack};
 use super::plan::material::Channel;
 use super::plan::{Node, Recipe};
+use kiln_engine::{
+    Action, ActionContext, Artifact, CacheEntry, Code, Diag, Hash, Rejected, RelPath, SourceTree,
+};
 use kiln_format::pak::animation::AnimationView;
 use kiln_format::pak::bitmap::BitmapView;
 use kiln_format::pak::mesh::MeshView;
-use kiln_kit::{
-    Action, ActionContext, Artifact, CacheEntry, Code, Diag, Hash, Rejected, RelPath, SourceTree,
-};
 
 /// A node that is baked from files. It has one artifact, its payload, whose metadata is its entry in the index.
 pub(crate) struct NodeAction<'a>(pub(crate) &'a Node);

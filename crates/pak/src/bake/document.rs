@@ -3,8 +3,8 @@
 //! Refused are values of the wrong type or out of range, and fields that nobody asked for: whatever reads a table
 //! ends with [`Fields::finish`], which names the nearest field that there is.
 
-use kiln_kit::nearest;
-use kiln_kit::{Code, Diag, RelPath};
+use kiln_engine::nearest;
+use kiln_engine::{Code, Diag, RelPath};
 use std::cell::RefCell;
 use std::ops::Range;
 use toml::Spanned;

@@ -1,9 +1,9 @@
 //! What a plan needs to know of glTF files: their materials.
 
+use kiln_engine::{Diag, Inputs, RelPath};
 use kiln_format::pak::{ALPHA_TEST, DOUBLE_SIDED};
 use kiln_import::gltf::{self, Parts, Pictures};
 use kiln_ir::AlphaMode;
-use kiln_kit::{Diag, Inputs, RelPath};
 
 /// A material of a glTF file as a pak can hold it.
 pub(crate) struct GltfMaterial {

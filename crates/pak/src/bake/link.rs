@@ -6,9 +6,9 @@ use super::cook::unwritten;
 use super::plan::{NodeId, Plan, Recipe};
 use super::sink::{PakSink, Payload};
 use crate::checksum::checksum;
+use kiln_engine::{Code, Diag};
 use kiln_format::pak::write::{self, Asset, FIRST_PAYLOAD, next_payload};
 use kiln_format::pak::{Kind, Material, font, scene};
-use kiln_kit::{Code, Diag};
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -179,8 +179,8 @@ mod tests {
     use super::super::compress::{Packing, Stored};
     use super::super::plan::Node;
     use super::*;
+    use kiln_engine::{Hash, RelPath};
     use kiln_format::pak::{Codec, Header, Index};
-    use kiln_kit::{Hash, RelPath};
 
     #[test]
     fn offsets_go_on_beyond_four_gib() {

@@ -2,7 +2,7 @@
 
 use super::{Bake, BakeError, Baked};
 use crate::PakBuf;
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use std::path::PathBuf;
 use std::sync::Arc;
 

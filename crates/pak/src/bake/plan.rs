@@ -16,10 +16,10 @@ use super::content::{self, Listed};
 use super::document::{Document, Fields, Value};
 use animation::AnimationSpec;
 use bitmap::{BitmapSpec, Use};
+use kiln_engine::{Code, Diag, Inputs, RelPath, Tree};
 use kiln_format::pak::Kind;
 use kiln_import::image::IMAGE_EXTENSIONS;
 use kiln_import::light::LIGHT_EXTENSIONS;
-use kiln_kit::{Code, Diag, Inputs, RelPath, Tree};
 use material::{MaterialSpec, ParamsSpec};
 use mesh::MeshSpec;
 use scene::SceneSpec;
@@ -332,7 +332,7 @@ impl Planner<'_, '_> {
         if self.tree.stamp(path.as_str()).is_none() {
             let files = self.tree.files().map(|(path, _)| path.as_str());
             let diag = value.fault(Code::PakMissing, format_args!("there is no file {path}"));
-            return Err(match kiln_kit::nearest(path.as_str(), files) {
+            return Err(match kiln_engine::nearest(path.as_str(), files) {
                 Some(near) => diag.hint(format!("did you mean /{near}?")),
                 None => diag.hint("paths are relative to this file, or start with / for the root"),
             });

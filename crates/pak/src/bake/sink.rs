@@ -12,11 +12,13 @@ use super::link::{self, Layout};
 use super::plan::{Node, Plan, Recipe};
 use super::staging::Staging;
 use super::{is_action, path_error};
-use kiln_kit::fs::{Fill, Staged};
-use kiln_kit::record::Output;
-use kiln_kit::remote::Blob;
-use kiln_kit::sink::Candidate;
-use kiln_kit::{Code, Diag, Fs, Hash, Journal, Metadata, PlacedArtifact, Records, RelPath, Sink, Stamp, Why};
+use kiln_engine::fs::{Fill, Staged};
+use kiln_engine::record::Output;
+use kiln_engine::remote::Blob;
+use kiln_engine::sink::Candidate;
+use kiln_engine::{
+    Code, Diag, Fs, Hash, Journal, Metadata, PlacedArtifact, Records, RelPath, Sink, Stamp, Why,
+};
 use std::io::{self, Write};
 
 /// A payload: what the index says of it, and the hash of its bytes.

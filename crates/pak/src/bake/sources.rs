@@ -4,8 +4,8 @@ use super::plan::material::Channel;
 use super::plan::{Plan, Recipe};
 use super::{Bake, BakeError};
 use crate::PakBuf;
+use kiln_engine::{Diag, Inputs, Limits, RelPath, SourceTree};
 use kiln_import::gltf::{self, Parts, Pictures};
-use kiln_kit::{Diag, Inputs, Limits, RelPath, SourceTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,9 @@
 //! The staging area of a bake: payloads in one temporary file, in the order in which they were finished, so that memory
 //! holds only what is being worked on.
 
-use kiln_kit::fs::Fill;
-use kiln_kit::real::{Real, TemporaryFile};
-use kiln_kit::remote::Blob;
+use kiln_engine::fs::Fill;
+use kiln_engine::real::{Real, TemporaryFile};
+use kiln_engine::remote::Blob;
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};

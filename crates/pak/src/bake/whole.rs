@@ -4,10 +4,10 @@
 use super::bake_paths::BakePaths;
 use super::plan::{Plan, VERSION};
 use super::{Baked, BakedAsset, is_action};
-use kiln_kit::record::{Input, Output, Record, Seen};
-use kiln_kit::run::up_to_date;
-use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{Diag, Hash, Inputs, Journal, RelPath, SourceTree, Stamp, Tree, Why};
+use kiln_engine::record::{Input, Output, Record, Seen};
+use kiln_engine::run::up_to_date;
+use kiln_engine::wire::{Reader, Writer};
+use kiln_engine::{Diag, Hash, Inputs, Journal, RelPath, SourceTree, Stamp, Tree, Why};
 use std::collections::BTreeMap;
 
 /// What decides a bake beside the content of the files it reads: the content file, and which files there are.

@@ -1,7 +1,7 @@
 //! A bake with nothing to do reads nothing; and whatever changed, however quietly, it is not taken for one.
 
 use crate::project::{Model, Project};
-use kiln_kit::{Event, Events};
+use kiln_engine::{Event, Events};
 use pak::Pak;
 use pak::bake::{Bake, Baked};
 use serde_json::json;

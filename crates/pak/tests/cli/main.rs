@@ -9,7 +9,7 @@ mod ownership;
 mod server;
 mod untrusted_server;
 
-use kiln_proof::contents;
+use kiln_fault_injection::contents;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

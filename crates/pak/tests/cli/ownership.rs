@@ -1,6 +1,6 @@
 //! Files at the path of the pak before a bake writes there.
 
-use kiln_proof::room::Room;
+use kiln_fault_injection::room::Room;
 
 const PAK: &str = env!("CARGO_BIN_EXE_pak");
 

@@ -2,9 +2,9 @@
 
 use crate::forge::{Result, Stock, forge_all, put_blob};
 use crate::server::Server;
-use kiln_kit::wire::Writer;
-use kiln_proof::contents;
-use kiln_proof::random::Random;
+use kiln_engine::wire::Writer;
+use kiln_fault_injection::contents;
+use kiln_fault_injection::random::Random;
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;

@@ -1,7 +1,7 @@
 //! Calls to a gRPC server that end in time, whatever the server does.
 
 use crate::{ClientOptions, DeadlineBudget};
-use kiln_kit::remote::{Address, Fault};
+use kiln_engine::remote::{Address, Fault};
 use prost::Message;
 use std::future::Future;
 use std::time::Duration;

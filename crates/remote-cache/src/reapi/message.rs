@@ -4,7 +4,7 @@
 //!
 //! <https://github.com/bazelbuild/remote-apis/blob/main/build/bazel/remote/execution/v2/remote_execution.proto>
 
-use kiln_kit::remote::Blob;
+use kiln_engine::remote::Blob;
 use prost::Message;
 
 /// What stands for SHA-256 where a hash function is named.

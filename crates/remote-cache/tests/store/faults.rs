@@ -3,8 +3,8 @@
 
 use crate::project::{Left, Project};
 use crate::server::{Fault, Server, When};
-use kiln_kit::Store;
-use kiln_kit::remote::{Address, Policy};
+use kiln_engine::Store;
+use kiln_engine::remote::{Address, Policy};
 use kiln_remote_cache::Http;
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;

@@ -11,8 +11,8 @@ mod servers;
 mod slow;
 mod streaming;
 
-use kiln_kit::Code;
-use kiln_kit::{Fs, Hash, State, Store};
+use kiln_engine::Code;
+use kiln_engine::{Fs, Hash, State, Store};
 use project::{FILES, Project, path};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn another_checkout_finds_everything_and_is_the_same() {
 #[test]
 fn every_input_counts_and_old_states_are_found_again() {
     let dir = TempDir::new().unwrap();
-    let build = |change: &dyn Fn(&kiln_kit::mem::Mem)| {
+    let build = |change: &dyn Fn(&kiln_engine::mem::Mem)| {
         let project = Project::new(FILES);
         change(&project.src);
         let (cooked, left) = project.build(Some(&open(&dir)));
@@ -54,7 +54,7 @@ fn every_input_counts_and_old_states_are_found_again() {
         });
         cooked
     };
-    type Change<'a> = &'a dyn Fn(&kiln_kit::mem::Mem);
+    type Change<'a> = &'a dyn Fn(&kiln_engine::mem::Mem);
     let changes: [(Change<'_>, usize); 6] = [
         (&|_| (), 4),
         (&|src| src.put("shared", "other"), 2),
@@ -183,7 +183,7 @@ fn outputs_are_not_second_names_of_the_store() {
     let bytes = vec![9; 100 << 10];
     let blob = dir.path().join("blob");
     fs::write(&blob, &bytes).unwrap();
-    let real = kiln_kit::Real::open(out.path()).unwrap();
+    let real = kiln_engine::Real::open(out.path()).unwrap();
     let staged = real.stage_copy(&mut fs::File::open(&blob).unwrap()).unwrap();
     real.publish(vec![(staged, path("copy"))]).remove(0).unwrap();
     let copy = out.path().join("copy");

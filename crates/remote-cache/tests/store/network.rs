@@ -3,8 +3,8 @@
 use crate::project::{FILES, Project};
 use crate::relay::{CA, CLIENT_CERTIFICATE, CLIENT_KEY, HOST, connect_proxy, tls_front};
 use crate::server::Server;
-use kiln_kit::Store;
-use kiln_kit::remote::{Address, Policy, RemoteLimits};
+use kiln_engine::Store;
+use kiln_engine::remote::{Address, Policy, RemoteLimits};
 use kiln_remote_cache::{ClientOptions, Http};
 use std::time::Duration;
 use tempfile::TempDir;

@@ -1,9 +1,9 @@
 //! A checkout whose sources are orders to an action, with everything that a build of it leaves to be seen.
 
-use kiln_kit::Code;
-use kiln_kit::mem::Mem;
-use kiln_kit::wire::{Reader, Writer};
-use kiln_kit::{
+use kiln_engine::Code;
+use kiln_engine::mem::Mem;
+use kiln_engine::wire::{Reader, Writer};
+use kiln_engine::{
     Action, ActionContext, Artifact, CacheEntry, Diag, DirectorySink, Fs, Journal, Metadata, Outcome, Plan,
     Rejected, RelPath, SharedResult, SourceTree, State, Store, WorkKey, run,
 };

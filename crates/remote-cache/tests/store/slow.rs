@@ -2,8 +2,8 @@
 
 use crate::project::Project;
 use crate::server::{Fault, Server, When};
-use kiln_kit::Store;
-use kiln_kit::remote::{Address, Policy};
+use kiln_engine::Store;
+use kiln_engine::remote::{Address, Policy};
 use kiln_remote_cache::{ClientOptions, Http};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;

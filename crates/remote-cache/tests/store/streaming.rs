@@ -1,7 +1,7 @@
 //! Large blobs are streamed: the memory of a transfer does not depend on their length.
 
-use kiln_kit::Hash;
-use kiln_kit::remote::{Address, Blob, Remote};
+use kiln_engine::Hash;
+use kiln_engine::remote::{Address, Blob, Remote};
 use kiln_remote_cache::Http;
 use sha2::{Digest, Sha256};
 use std::io::{BufRead, BufReader, Read, Write};

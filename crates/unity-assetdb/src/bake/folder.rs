@@ -5,7 +5,7 @@
 
 use crate::documents::Ref;
 use crate::state::{child, flags};
-use kiln_kit::Diag;
+use kiln_engine::Diag;
 
 /// A range of a folder's texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ mod write;
 use super::folder::{Asset, Child, Folder, Type, stem};
 use super::name::{Ambiguous, Namer, Place, Renamed};
 use crate::state::{NONE, SUB, name_hash};
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use rayon::slice::ParallelSliceMut;
 use std::collections::BTreeMap;
 use targets::Targets;

@@ -4,7 +4,7 @@ use super::name::Ambiguous;
 use crate::guid::Guid;
 use crate::store::StoreError;
 use crate::walk::WalkError;
-use kiln_kit::Diag;
+use kiln_engine::Diag;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;

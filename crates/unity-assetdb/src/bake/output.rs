@@ -6,8 +6,8 @@
 use super::BakeError;
 use crate::state;
 use crate::store::{self, LOCK, cache_path, db_path};
-use kiln_kit::ownership::{Replace, admit};
-use kiln_kit::{Code, Diag, Fs, Real, RelPath};
+use kiln_engine::ownership::{Replace, admit};
+use kiln_engine::{Code, Diag, Fs, Real, RelPath};
 use std::fs;
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use crate::documents::{Depth, Ref, Scanner, cut, in_hierarchy};
 use crate::meta::{self, Fault, FaultKind, LFS, Meta};
 use crate::state::IN_META;
 use crate::{guid, refs};
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};

@@ -13,7 +13,7 @@ use crate::state::{
     ChildRec, DiagRec, EntryRec, FolderRec, RefRec, ScriptRec, Section, State, SubRec, TargetRec,
 };
 use crate::walk::{ROOTS, is_hidden};
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use std::collections::HashMap;
 use std::io;
 use std::path::is_separator;

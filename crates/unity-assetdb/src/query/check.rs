@@ -4,7 +4,7 @@ use super::broken::broken;
 use super::packages::packages;
 use crate::guid::Guid;
 use crate::index::{Index, Result};
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use std::path::Path;
 
 /// Every finding, in the order of paths within each kind.

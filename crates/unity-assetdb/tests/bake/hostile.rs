@@ -1,7 +1,7 @@
 //! Bad input never stops a bake and is never silent.
 
 use crate::project::{Project, guid, number};
-use kiln_kit::Diag;
+use kiln_engine::Diag;
 use std::fs;
 
 /// The code and the path with its place of each warning.

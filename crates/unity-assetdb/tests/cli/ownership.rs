@@ -1,6 +1,6 @@
 //! Files at the paths of the index before a bake writes there.
 
-use kiln_proof::room::Room;
+use kiln_fault_injection::room::Room;
 use std::fs;
 
 const UNITY: &str = env!("CARGO_BIN_EXE_unity-assetdb");

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use kiln_cli::limits::LimitArgs;
 use kiln_cli::manual::Manual;
 use kiln_cli::voice::Flags;
-use kiln_kit::Shard;
+use kiln_engine::Shard;
 use std::path::PathBuf;
 
 /// Compile source art into GPU-ready runtime files: incrementally, in parallel, deterministically.

@@ -3,7 +3,7 @@
 //! Only programs on this machine are let in: the address is a loopback one, or a socket in the file system. Nothing they
 //! send is read. Each has a queue of its own; one whose queue is full, or that is gone, is let go, and nobody waits.
 
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -8,7 +8,7 @@ use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::store::Sources;
 use kiln_cli::voice::{FAILED, OK};
 use kiln_cli::{render, store};
-use kiln_kit::{Diag, Json, Shard, State, Store};
+use kiln_engine::{Diag, Json, Shard, State, Store};
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -6,8 +6,8 @@ use kiln_cli::progress::Verbosity;
 use kiln_cli::store::Sources;
 use kiln_cli::voice::OK;
 use kiln_cli::{render, store};
-use kiln_kit::store::settings::parse_size;
-use kiln_kit::{Code, Diag, Json};
+use kiln_engine::store::settings::parse_size;
+use kiln_engine::{Code, Diag, Json};
 use std::time::SystemTime;
 
 pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Diag> {

@@ -10,7 +10,7 @@ use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::terminal::Out;
 use kiln_cli::voice::{FAILED, OK};
-use kiln_kit::{Code, Diag, Json, RelPath};
+use kiln_engine::{Code, Diag, Json, RelPath};
 use std::path::{Path, PathBuf};
 
 pub(super) fn info(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag> {

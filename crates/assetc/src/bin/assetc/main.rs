@@ -18,7 +18,7 @@ use kiln_cli::progress::Verbosity;
 use kiln_cli::user;
 use kiln_cli::voice::{OK, TROUBLE, Voice};
 use kiln_config::user::UserConfig;
-use kiln_kit::{Code, Diag, Json};
+use kiln_engine::{Code, Diag, Json};
 use shader_limits::ShaderLimits;
 use std::io;
 use std::path::{Path, PathBuf};

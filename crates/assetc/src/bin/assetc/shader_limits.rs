@@ -4,8 +4,8 @@
 
 use super::args::SERVE_SHADERS;
 use kiln_cli::environment::Var;
-use kiln_kit::store::settings::parse_size;
-use kiln_kit::{Code, Diag};
+use kiln_engine::store::settings::parse_size;
+use kiln_engine::{Code, Diag};
 use std::ffi::OsString;
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ use ::assetc::config::trust::{Claim, FILE_NAME, TrustList};
 use kiln_cli::progress::Verbosity;
 use kiln_cli::voice::OK;
 use kiln_cli::{render, user};
-use kiln_kit::{Code, Diag, Json};
+use kiln_engine::{Code, Diag, Json};
 
 /// Returns whether the environment trusts the project, as CI does.
 pub(super) fn by_environment() -> Result<bool, Diag> {

@@ -11,7 +11,7 @@ use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::store::{self, Sources};
 use kiln_cli::terminal::reader_is_gone;
 use kiln_cli::voice::OK;
-use kiln_kit::{Code, Diag, Json, Severity, State};
+use kiln_engine::{Code, Diag, Json, Severity, State};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

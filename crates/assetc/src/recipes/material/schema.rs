@@ -5,8 +5,8 @@
 
 use crate::config::nearest;
 use kiln_config::yaml::{self, Entry, Node, Value};
+use kiln_engine::{Code, Diag};
 use kiln_ir::{AlphaMode, Material, Slot};
-use kiln_kit::{Code, Diag};
 
 /// A material and the pictures it names, by slot, as they are written, with their lines.
 #[derive(Clone, Debug, PartialEq)]

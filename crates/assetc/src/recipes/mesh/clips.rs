@@ -3,9 +3,9 @@
 use super::curve::{self, Key};
 use super::skeleton::Skeleton;
 use crate::config::{Cubic, Settings};
+use kiln_engine::{Code, Diag};
 use kiln_format::hanim::{self, ClipParts, Interp, Keys, Vec3Key, Vec4Key};
 use kiln_ir::{Animation, Interpolation, Property, Scene};
-use kiln_kit::{Code, Diag};
 
 /// What the animations of a scene come to.
 #[derive(Default)]

@@ -6,11 +6,11 @@
 use super::parts::{Motion, Part};
 use super::skeleton::Skeleton;
 use crate::config::{self, Settings};
+use kiln_engine::{Code, Diag, Limits};
 use kiln_format::hmesh::{
     self, GpuSkinVertex, GpuVertex, MeshBounds, MeshLod, Meshlet, MeshletBounds, NO_MATERIAL, SubMesh,
 };
 use kiln_ir::{Material, MaterialId, Matrix, Mesh};
-use kiln_kit::{Code, Diag, Limits};
 use kiln_mesh::{
     Bounds, InfluenceSet, Influences, LodRule, MeshInput, MeshOptions, MeshOutput, Note, TangentMode,
     Transform, Vertex,

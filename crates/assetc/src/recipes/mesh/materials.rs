@@ -6,10 +6,10 @@
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{Conflict, Settings};
 use crate::recipes::ktx::{self, EncodedImage, is_mode_name, mode_name};
+use kiln_engine::{ActionContext, Code, Diag, RelPath};
 use kiln_format::hmat::{self, GpuMaterial};
 use kiln_format::refs;
 use kiln_ir::{AlphaMode, ImageId, ImageSource, Material, MaterialId, Scene, Slot};
-use kiln_kit::{ActionContext, Code, Diag, RelPath};
 use kiln_texture::Mode;
 
 /// The hashes by which a mesh names the materials of its slots.

@@ -1,8 +1,8 @@
 //! What a model draws, part by part: which primitive, where, and what moves it.
 
 use super::skeleton::{self, Skeleton};
+use kiln_engine::{Diag, Limits};
 use kiln_ir::{Draw, DrawnSize, Matrix, MeshId, NodeId, Primitive, Scene, SkinId, Valid};
-use kiln_kit::{Diag, Limits};
 use std::collections::BTreeSet;
 
 /// One primitive in one place: a submesh.

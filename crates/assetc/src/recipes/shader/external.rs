@@ -8,7 +8,7 @@
 use super::{Job, defines, includes, text};
 use crate::config::{Optimize, Settings};
 use crate::tools::{Program, Scratch, Tool, Tools};
-use kiln_kit::{ActionContext, Code, Diag, RelPath};
+use kiln_engine::{ActionContext, Code, Diag, RelPath};
 use kiln_shader::{Findings, Language, Reference, Stage, references};
 use std::collections::{BTreeMap, VecDeque};
 

@@ -5,7 +5,7 @@
 //! directory is refused.
 
 use super::decode;
-use kiln_kit::{ActionContext, Code, Diag, RelPath};
+use kiln_engine::{ActionContext, Code, Diag, RelPath};
 use kiln_shader::{Include, Included, Includes};
 
 /// Follows includes through the window of a cook.

@@ -4,7 +4,7 @@
 //! literal or a skip beyond its row is damage. A run of eight bits is cut at the end of its row, because a common
 //! converter writes such runs.
 
-use kiln_kit::Diag;
+use kiln_engine::Diag;
 
 use super::super::{corrupt, truncated};
 use super::{Palette, Rgba};

@@ -4,10 +4,10 @@
 
 use super::super::plan::animation::AnimationSpec;
 use super::unwritten;
+use kiln_engine::{ActionContext, Code, Diag};
 use kiln_format::pak::animation::{self, Channel};
 use kiln_import::gltf::{self, Parts, Pictures};
 use kiln_ir::{Interpolation, NodeId, Property, Scene};
-use kiln_kit::{ActionContext, Code, Diag};
 
 /// The payload of an animation.
 pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &AnimationSpec) -> Result<Vec<u8>, Diag> {

@@ -6,13 +6,13 @@
 use super::super::plan::bitmap::{BitmapSpec, Levels, Use, is_float};
 use super::super::plan::extension;
 use super::{floats, memory, unwritten};
+use kiln_engine::{ActionContext, Code, Diag};
 use kiln_format::ktx2::{self, Channels, Desc, Supercompression, Transfer};
 use kiln_format::pak::bitmap::{Shape, write};
 use kiln_format::pak::{Color, Encoding, Sample};
 use kiln_import::gltf::{self, Parts, Pictures};
 use kiln_import::image;
 use kiln_ir::{Image, Texels};
-use kiln_kit::{ActionContext, Code, Diag};
 use kiln_texture::{Mips, Mode, Payload, Settings};
 use rayon::prelude::*;
 

@@ -3,11 +3,11 @@
 use super::super::plan::bitmap::{BitmapSpec, Use, is_float};
 use super::bitmap::{mips, read};
 use super::{memory, unwritten};
+use kiln_engine::{ActionContext, Code, Diag};
 use kiln_format::pak::bitmap::{Shape, write};
 use kiln_format::pak::{Encoding, Sample};
 use kiln_import::light;
 use kiln_ir::Texels;
-use kiln_kit::{ActionContext, Code, Diag};
 use kiln_texture::levels_f32;
 
 /// The payload of a bitmap whose texels are floats, or come from such.

@@ -4,9 +4,9 @@
 use super::super::plan::bitmap::{BitmapSpec, Levels, is_float};
 use super::super::plan::extension;
 use super::bitmap::mips;
+use kiln_engine::{Diag, Limits};
 use kiln_format::pak::Sample;
 use kiln_import::{image, light};
-use kiln_kit::{Diag, Limits};
 use kiln_texture::{Settings, Sources};
 
 /// The bytes of an RGBA texel in floats.
@@ -93,8 +93,8 @@ mod tests {
     use super::*;
     use crate::bake::plan::Reference;
     use crate::bake::plan::bitmap::Use;
+    use kiln_engine::RelPath;
     use kiln_format::pak::Color;
-    use kiln_kit::RelPath;
 
     fn spec(levels: Levels, sample: Option<Sample>, resize: Option<u32>) -> BitmapSpec {
         let src = Reference { path: RelPath::new("a.png").unwrap(), part: None };

@@ -9,10 +9,10 @@ mod primitive;
 use super::super::plan::mesh::MeshSpec;
 use super::animation::node_name;
 use super::unwritten;
+use kiln_engine::{ActionContext, Code, Diag};
 use kiln_format::pak::mesh::{self, Mesh};
 use kiln_import::gltf::{self, Parts, Pick, Pictures};
 use kiln_ir::{Draw, DrawnSize, MaterialId, Matrix, NodeId, Scene, SkinId, Valid};
-use kiln_kit::{ActionContext, Code, Diag};
 use primitive::{PlacedPrimitive, bounds_of};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -120,7 +120,7 @@ fn draws(scene: &Valid<Scene>, spec: &MeshSpec) -> Result<Vec<Draw>, Diag> {
         .collect();
     let diag =
         Diag::new(Code::PakMissing, format!("no mesh or node {name:?} is drawn in it")).path(&spec.src);
-    Err(match kiln_kit::nearest(name, names.iter().copied()) {
+    Err(match kiln_engine::nearest(name, names.iter().copied()) {
         Some(near) => diag.hint(format!("did you mean {near:?}?")),
         None => diag.hint(format!("there are {}", names.into_iter().take(20).collect::<Vec<_>>().join(", "))),
     })

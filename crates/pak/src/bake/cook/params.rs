@@ -6,10 +6,10 @@ use super::super::plan::bitmap::BitmapSpec;
 use super::super::plan::material::{Channel, ParamsSpec};
 use super::bitmap::{encode, mips, read};
 use super::unwritten;
+use kiln_engine::{ActionContext, Code, Diag};
 use kiln_format::pak::bitmap::{Shape, write};
 use kiln_format::pak::{Color, Encoding, Sample};
 use kiln_ir::{Image, Texels};
-use kiln_kit::{ActionContext, Code, Diag};
 use kiln_texture::{Mode, Settings};
 
 /// The payload of a material's parameters.

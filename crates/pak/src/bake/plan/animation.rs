@@ -3,8 +3,8 @@
 use super::super::compress::Packing;
 use super::super::document::Fields;
 use super::{NodeId, Planner, Recipe};
+use kiln_engine::{Diag, RelPath};
 use kiln_format::pak::Kind;
-use kiln_kit::{Diag, RelPath};
 
 /// Which animation of which file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use super::super::document::{Fields, Value};
 use super::{Planner, Reference, siblings};
+use kiln_engine::{Code, Diag, RelPath};
 use kiln_format::pak::{Color, Sample};
 use kiln_import::image::IMAGE_EXTENSIONS;
 use kiln_import::light::LIGHT_EXTENSIONS;
-use kiln_kit::{Code, Diag, RelPath};
 
 /// What a picture is used for, which decides what is not said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

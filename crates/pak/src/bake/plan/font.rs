@@ -6,8 +6,8 @@ use super::super::compress::Packing;
 use super::super::document::Fields;
 use super::bitmap::{BitmapSpec, Use};
 use super::{NodeId, Planner, Recipe, Reference, part};
+use kiln_engine::{Code, Diag, RelPath};
 use kiln_format::pak::{Color, Kind};
-use kiln_kit::{Code, Diag, RelPath};
 
 impl Planner<'_, '_> {
     pub(super) fn font(
@@ -37,7 +37,7 @@ impl Planner<'_, '_> {
             let spec = BitmapSpec { color: Color::Linear, ..plain };
             nodes.push(self.bitmap_node(&part(path, format_args!("page {number}")), spec, packing));
         }
-        let lines = format!("def={}\npages={nodes:?}\n", kiln_kit::Hash::of(def.as_bytes()));
+        let lines = format!("def={}\npages={nodes:?}\n", kiln_engine::Hash::of(def.as_bytes()));
         Ok(self.node(path, Kind::BitmapFont, Recipe::Font(def, nodes), packing, &lines))
     }
 }

@@ -4,8 +4,8 @@ use super::super::compress::Packing;
 use super::super::document::{Fields, Value};
 use super::bitmap::{BitmapSpec, Levels, Use};
 use super::{NodeId, Planner, Recipe, Reference, extension, is_gltf, part};
+use kiln_engine::{Code, Diag, RelPath};
 use kiln_format::pak::{ALPHA_TEST, DOUBLE_SIDED, Kind};
-use kiln_kit::{Code, Diag, RelPath};
 
 /// Where one channel of the parameters comes from.
 #[derive(Clone, Debug, PartialEq)]

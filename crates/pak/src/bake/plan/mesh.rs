@@ -3,8 +3,8 @@
 use super::super::compress::Packing;
 use super::super::document::{Fields, Value};
 use super::{NodeId, Planner, part};
+use kiln_engine::{Diag, RelPath};
 use kiln_ir::transform::{Transform, Trs, normalize, rotate};
-use kiln_kit::{Diag, RelPath};
 
 /// How a mesh is baked.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,9 +6,9 @@ use super::super::compress::Packing;
 use super::super::document::{Fields, Value};
 use super::mesh::rotation;
 use super::{NodeId, Planner, Recipe, part};
+use kiln_engine::{Code, Diag, RelPath};
 use kiln_format::pak::Kind;
 use kiln_format::pak::scene::{Geometry, Reference, Value as Data};
-use kiln_kit::{Code, Diag, RelPath};
 use toml::de::DeValue;
 
 /// A scene, whose meshes and materials are numbers in `refs`.

@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 use kiln_cli::limits::LimitArgs;
 use kiln_cli::manual::Manual;
 use kiln_cli::voice::Flags;
-use kiln_kit::Shard;
+use kiln_engine::Shard;
 use std::path::PathBuf;
 
 /// Bake assets described in TOML into one file, and look into such files.

@@ -6,7 +6,7 @@ use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::store::Sources;
 use kiln_cli::voice::{FAILED, OK, Voice};
 use kiln_cli::{render, store, user};
-use kiln_kit::{Diag, Json, Shard, Store};
+use kiln_engine::{Diag, Json, Shard, Store};
 use std::path::PathBuf;
 use std::time::Instant;
 

@@ -4,7 +4,7 @@ use super::open;
 use ::pak::{Entry, PakBuf};
 use kiln_cli::render;
 use kiln_cli::voice::{FAILED, OK, Voice};
-use kiln_kit::{Diag, Json};
+use kiln_engine::{Diag, Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -10,7 +10,7 @@ use ::pak::{Entry, Kind, Pak, PakBuf};
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::voice::{FAILED, OK, Voice};
-use kiln_kit::{Code, Diag, Fs, Json, Real, RelPath};
+use kiln_engine::{Code, Diag, Fs, Json, Real, RelPath};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -83,7 +83,7 @@ fn one(
     let refused =
         |why: String| Diag::new(Code::PakExtract, format!("{:?}: {why}", entry.key)).path(path.display());
     let target = RelPath::new(name).map_err(|why| refused(why.to_string()))?;
-    if let Some(other) = taken.get(&kiln_kit::folded(&target)) {
+    if let Some(other) = taken.get(&kiln_engine::folded(&target)) {
         let message = format!(
             "{target} and the file of {other:?} are one file on systems that ignore case or Unicode normalization"
         );
@@ -91,7 +91,7 @@ fn one(
             refused(message).hint("name the keys to extract, and extract these two into different folders")
         );
     }
-    taken.insert(kiln_kit::folded(&target), entry.key.to_owned());
+    taken.insert(kiln_engine::folded(&target), entry.key.to_owned());
     let inside = target.below(out.root());
     if let Some(parent) = inside.parent() {
         std::fs::create_dir_all(parent).map_err(|e| refused(e.to_string()))?;

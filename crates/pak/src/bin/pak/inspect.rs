@@ -6,7 +6,7 @@ use ::pak::{Entry, Error, Kind, Pak, PakBuf};
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::voice::{FAILED, OK, Voice};
-use kiln_kit::{Code, Diag, Json};
+use kiln_engine::{Code, Diag, Json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -50,7 +50,7 @@ pub(super) fn info(voice: &Voice, path: &Path, key: &str) -> Result<u8, Diag> {
     let pak = open(path)?;
     let Some(entry) = pak.entries().find(|entry| entry.key == key) else {
         let diag = Diag::new(Code::PakNoKey, format!("there is no key {key:?}")).path(path.display());
-        return Err(match kiln_kit::nearest(key, pak.keys()) {
+        return Err(match kiln_engine::nearest(key, pak.keys()) {
             Some(near) => diag.hint(format!("did you mean {near:?}?")),
             None => diag.hint("pak list shows all keys"),
         });

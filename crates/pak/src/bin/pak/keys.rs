@@ -3,7 +3,7 @@
 use super::open;
 use ::pak::Kind;
 use kiln_cli::voice::{OK, Voice};
-use kiln_kit::{Diag, Json};
+use kiln_engine::{Diag, Json};
 use std::collections::BTreeSet;
 use std::path::Path;
 

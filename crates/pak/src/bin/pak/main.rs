@@ -11,7 +11,7 @@ use ::pak::PakBuf;
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
 use kiln_cli::voice::Voice;
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use std::path::Path;
 use std::process::ExitCode;
 

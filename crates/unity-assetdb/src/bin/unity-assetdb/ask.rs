@@ -10,7 +10,7 @@ use ::unity_assetdb::query::inner::Inner;
 use ::unity_assetdb::query::suggest::suggest;
 use ::unity_assetdb::store::AssetType;
 use kiln_cli::voice::{FAILED, OK};
-use kiln_kit::Code;
+use kiln_engine::Code;
 use std::path::Path;
 
 const ASSET: &[&str] = &["guid", "name", "type", "path"];
@@ -95,7 +95,7 @@ pub(super) fn path(session: &Session, text: &str) -> Result<u8, Failure> {
 fn parse(text: &str) -> Result<u128, Failure> {
     guid::parse_loose(text).ok_or_else(|| {
         let message = format!("{text:?} is not a GUID of 32 hexadecimal digits");
-        kiln_kit::Diag::new(Code::Usage, message).into()
+        kiln_engine::Diag::new(Code::Usage, message).into()
     })
 }
 

@@ -8,7 +8,7 @@ use ::unity_assetdb::index::Index;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::voice::{FAILED, OK, TROUBLE};
-use kiln_kit::{Code, Diag, Json};
+use kiln_engine::{Code, Diag, Json};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Mutex;

@@ -12,7 +12,7 @@ use args::{Cli, Command, Common};
 use clap::{CommandFactory, Parser};
 use kiln_cli::progress::Verbosity;
 use kiln_cli::voice::{Ending, TROUBLE, Voice};
-use kiln_kit::{Code, Diag};
+use kiln_engine::{Code, Diag};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -2,7 +2,7 @@
 
 use kiln_cli::render::printable;
 use kiln_cli::terminal::Out;
-use kiln_kit::Json;
+use kiln_engine::Json;
 use std::io::IsTerminal;
 
 /// The widest a column gets on a terminal, unless it is the last.

@@ -13,7 +13,7 @@ use ::unity_assetdb::query::unused::unused as find_unused;
 use ::unity_assetdb::store::{self, AssetDb, AssetEntry, AssetType};
 use kiln_cli::render;
 use kiln_cli::voice::{FAILED, OK};
-use kiln_kit::{Code, Diag, Severity};
+use kiln_engine::{Code, Diag, Severity};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;

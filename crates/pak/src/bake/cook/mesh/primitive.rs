@@ -2,10 +2,10 @@
 
 use super::super::super::plan::mesh::MeshSpec;
 use super::interleave::Attributes;
+use kiln_engine::{Code, Diag, Limits};
 use kiln_format::pak::Role;
 use kiln_format::pak::mesh::{MeshletRecord, Primitive as Stored};
 use kiln_ir::{Matrix, Primitive};
-use kiln_kit::{Code, Diag, Limits};
 use kiln_mesh::meshlets::{Meshlet, MeshletBounds, Meshlets};
 use kiln_mesh::{
     Bounds, InfluenceSet, Influences, Lod, LodRule, MeshInput, MeshOptions, TangentMode, Transform,

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kiln_hostile::{TARGETS, Target};
+use kiln_fuzz_targets::{TARGETS, Target};
 
 /// Damaged copies of each file of the corpus; KILN_DAMAGE multiplies them.
 const DAMAGED: u64 = 60;

@@ -1,8 +1,8 @@
 //! Work that several cooks ask for: how often it is done, in one run, across runs, and when results are damaged.
 
-use kiln_kit::Code;
-use kiln_kit::mem::Mem;
-use kiln_kit::{
+use kiln_engine::Code;
+use kiln_engine::mem::Mem;
+use kiln_engine::{
     Action, ActionContext, Artifact, Diag, DirectorySink, Fs, Journal, Outcome, Plan, RelPath, SharedResult,
     SourceTree, State, WorkKey, run,
 };

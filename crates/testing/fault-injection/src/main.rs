@@ -1,13 +1,13 @@
-//! `proof faults`: attacks on the tools, a line for each kind, and an exit code that says whether all held.
+//! `fault-injection`: attacks on the executables, one line per kind, with an exit code.
 
 use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
 mod run {
-    use kiln_proof::faults::case::{quiet_panics, run_row};
-    use kiln_proof::faults::report::Failure;
-    use kiln_proof::faults::tool::Tools;
-    use kiln_proof::faults::{ROWS, Setup, measured};
+    use kiln_fault_injection::faults::case::{quiet_panics, run_row};
+    use kiln_fault_injection::faults::report::Failure;
+    use kiln_fault_injection::faults::tool::Tools;
+    use kiln_fault_injection::faults::{ROWS, Setup, measured};
     use std::io::Write;
     use std::path::{Path, PathBuf};
     use std::process::ExitCode;
@@ -15,7 +15,7 @@ mod run {
     const USAGE: &str = "\
 Attacks Kiln's tools and says what held.
 
-Usage: proof faults [OPTIONS]
+Usage: fault-injection [OPTIONS]
 
   --short        what is over within two minutes
   --only NAME    one kind of attack (may be given again)
@@ -42,9 +42,6 @@ Exit codes: 0 everything held; 1 something did not; 2 usage; 3 what was run held
     fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String> {
         let mut parsed =
             Args { short: false, json: false, only: vec![], case: None, seed: 1, tools: None, room: None };
-        if args.next().as_deref() != Some("faults") {
-            return Ok(None);
-        }
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or(format!("{arg} wants a value"));
             match arg.as_str() {
@@ -55,7 +52,7 @@ Exit codes: 0 everything held; 1 something did not; 2 usage; 3 what was run held
                 "--seed" => parsed.seed = value()?.parse().map_err(|_| "--seed wants a number")?,
                 "--tools" => parsed.tools = Some(value()?.into()),
                 "--room" => parsed.room = Some(value()?.into()),
-                "--list" => return Ok(None),
+                "--list" | "--help" => return Ok(None),
                 _ => return Err(format!("{arg} is not known")),
             }
         }
@@ -102,7 +99,7 @@ Exit codes: 0 everything held; 1 something did not; 2 usage; 3 what was run held
         for row in ROWS.iter().filter(|row| args.only.is_empty() || args.only.iter().any(|o| o == row.name)) {
             let tell = |failure: &Failure| {
                 let again = format!(
-                    "proof faults --only {} --case '{}' --seed {}{}",
+                    "fault-injection --only {} --case '{}' --seed {}{}",
                     row.name,
                     failure.case,
                     setup.seed,
@@ -143,7 +140,7 @@ Exit codes: 0 everything held; 1 something did not; 2 usage; 3 what was run held
             None if memory.is_dir() => memory.to_path_buf(),
             None => std::env::temp_dir(),
         };
-        let room = place.join(format!("kiln-proof-{}", std::process::id()));
+        let room = place.join(format!("kiln-fault-injection-{}", std::process::id()));
         std::fs::create_dir_all(&room).map_err(|e| format!("{}: {e}", room.display()))?;
         let room = room.canonicalize().map_err(|e| e.to_string())?;
         let tools = Tools::copied(args.tools.as_deref().unwrap_or(&beside), &room.join("tools"))?;

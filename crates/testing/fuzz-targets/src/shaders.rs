@@ -10,8 +10,8 @@ use std::panic;
 use std::sync::{Mutex, OnceLock};
 use std::thread;
 
+use kiln_engine::Diag;
 use kiln_format::spv::Reflection;
-use kiln_kit::Diag;
 use kiln_shader::{
     Channel, Compiled, Include, Included, Includes, Language, Options, Source, Stage, Target, WorkerError,
     compile_apart, read_frame, serve, wgsl_stages_apart, write_frame,

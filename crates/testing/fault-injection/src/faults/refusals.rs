@@ -191,7 +191,7 @@ fn can_mount(room: &Path) -> bool {
 
 fn mount(at: &Path, options: &str) -> bool {
     let mut command = Command::new("mount");
-    command.args(["-t", "tmpfs", "-o", options, "kiln-proof"]).arg(at);
+    command.args(["-t", "tmpfs", "-o", options, "kiln-fault-injection"]).arg(at);
     command.output().is_ok_and(|output| output.status.success())
 }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::cooking::build_twice;
 use crate::halves;
-use kiln_kit::Store;
-use kiln_kit::mem::Mem;
-use kiln_kit::remote::{Fault, Name, Policy, Remote};
-use kiln_kit::store::seal_record;
+use kiln_engine::Store;
+use kiln_engine::mem::Mem;
+use kiln_engine::remote::{Fault, Name, Policy, Remote};
+use kiln_engine::store::seal_record;
 use tempfile::TempDir;
 
 /// What its blobs hold.

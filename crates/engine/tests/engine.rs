@@ -1,7 +1,7 @@
 //! The engine on a file system in memory: what is cooked when, which files are read, what is left after faults.
 
-use kiln_kit::mem::{Mem, Op};
-use kiln_kit::{
+use kiln_engine::mem::{Mem, Op};
+use kiln_engine::{
     Action, ActionContext, Artifact, Code, Diag, DirectorySink, Event, Events, Fs, Journal, Outcome, Plan,
     RelPath, SourceTree, State, Why, run,
 };

@@ -4,14 +4,14 @@ use std::hint::black_box;
 
 use crate::cooking::{JOURNAL, build_twice};
 use crate::seal;
+use kiln_engine::mem::Mem;
+use kiln_engine::{Journal, Records, RelPath};
 use kiln_format::pak::animation::AnimationView;
 use kiln_format::pak::bitmap::BitmapView;
 use kiln_format::pak::mesh::MeshView;
 use kiln_format::pak::scene::SceneView;
 use kiln_format::pak::{HEADER_LEN, Header, Index, Kind, font};
 use kiln_format::{FORMATS, Lookup};
-use kiln_kit::mem::Mem;
-use kiln_kit::{Journal, Records, RelPath};
 
 /// A tree without files.
 struct Nothing;

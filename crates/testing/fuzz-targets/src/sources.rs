@@ -8,11 +8,11 @@ use crate::halves;
 use assetc::config::Config;
 use assetc::plan::{Versions, plan};
 use assetc::tools::Tools;
+use kiln_engine::mem::Mem;
+use kiln_engine::{Fs, Inputs, Limits, RelPath, SourceTree};
 use kiln_font::Settings;
 use kiln_import::image::{self, IMAGE_EXTENSIONS};
 use kiln_import::{cube as lut, gltf as models, light as lights, obj as wavefront};
-use kiln_kit::mem::Mem;
-use kiln_kit::{Fs, Inputs, Limits, RelPath, SourceTree};
 
 /// What a picture may be at most here: the fuzzer should not spend its time on texels.
 const LIMITS: Limits = Limits { max_pixels: 1 << 20, max_memory: 1 << 22, max_time: None };

@@ -3,8 +3,8 @@
 use std::hint::black_box;
 use std::sync::OnceLock;
 
-use kiln_kit::mem::Mem;
-use kiln_kit::{
+use kiln_engine::mem::Mem;
+use kiln_engine::{
     Action, ActionContext, Artifact, Code, Diag, DirectorySink, Fs, Journal, Plan, RelPath, SourceTree,
     State, Store, run,
 };

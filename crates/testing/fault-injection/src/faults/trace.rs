@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn logs_are_read_with_threads_and_interruptions() {
-        let dir = std::env::temp_dir().join(format!("kiln-proof-trace-{}", std::process::id()));
+        let dir = std::env::temp_dir().join(format!("kiln-fault-injection-trace-{}", std::process::id()));
         let text = "12 openat(AT_FDCWD</p>, \"a/b.png\", O_RDONLY) = 3</p/a/b.png>\n\
             13 write(4</p/.kiln-1>, \"x\", 1 <unfinished ...>\n\
             12 rename(\"/p/.kiln-1\", \"/p/out\") = 0\n\
