@@ -24,7 +24,6 @@ const LARGEST: u64 = 4 << 30;
 pub struct Real {
     root: PathBuf,
     prefix: String,
-    next: AtomicU64,
 }
 
 impl Real {
@@ -42,7 +41,7 @@ impl Real {
         }
         // A digest: as long for every name, so that none is the beginning of another and all are short enough.
         let digest = Hash::of(name.as_bytes()).to_string();
-        Ok(Real { root, prefix: format!("{TEMPORARY}{}-", &digest[..12]), next: AtomicU64::new(0) })
+        Ok(Real { root, prefix: format!("{TEMPORARY}{}-", &digest[..12]) })
     }
 
     /// The directory, without links or dots in its path.
@@ -62,7 +61,9 @@ impl Real {
     }
 
     fn temporary(&self) -> PathBuf {
-        let n = self.next.fetch_add(1, Ordering::Relaxed);
+        // One counter per process: two trees of one directory can read the same time.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
         self.root.join(format!("{}{:x}-{:x}.{n}", self.prefix, std::process::id(), now_ns()))
     }
 

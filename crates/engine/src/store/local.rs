@@ -70,7 +70,6 @@ impl Kind {
 pub(crate) struct Local {
     root: PathBuf,
     dir: Dir,
-    next: AtomicU64,
 }
 
 /// A file of the cache: when it was last used, its length and its name.
@@ -96,7 +95,7 @@ impl Local {
         if let Some(link) = first_link(&dir).map_err(io)? {
             return Err(refused_link(root, &link));
         }
-        let local = Local { root: root.to_path_buf(), dir, next: AtomicU64::new(0) };
+        let local = Local { root: root.to_path_buf(), dir };
         // A process that creates the cache at this moment puts the tag there before anything else.
         if !local.has_tag().map_err(io)? {
             match local.foreign_entry().map_err(io)? {
@@ -135,7 +134,7 @@ impl Local {
 
     /// Puts the tag in place, flushed: a cache whose tag a crash emptied would be refused from then on.
     fn write_tag(&self) -> io::Result<()> {
-        let temporary = format!("{TAG_NAME}.{}", self.temporary());
+        let temporary = format!("{TAG_NAME}.{}", Local::temporary());
         let mut file = self.dir.create(&temporary)?;
         let rename = || self.dir.rename(&temporary, &self.dir, TAG_NAME);
         let written = file.write_all(TAG.as_bytes());
@@ -191,7 +190,7 @@ impl Local {
     /// Puts a file into the store, in place of what may be there.
     pub(crate) fn put(&self, kind: Kind, hash: Hash, bytes: &[u8]) -> io::Result<()> {
         let tmp = self.dir.dir(TMP)?;
-        let temporary = self.temporary();
+        let temporary = Local::temporary();
         let mut file = tmp.create(&temporary)?;
         let placed = file.write_all(bytes).and_then(|()| self.place(&file, &tmp, &temporary, kind, hash));
         if placed.is_err() {
@@ -214,16 +213,18 @@ impl Local {
         publish(file, Durability::Verified, || tmp.rename(temporary, &dir, &name))
     }
 
-    /// A name for a file being written that no other process or thread uses.
-    fn temporary(&self) -> String {
-        let n = self.next.fetch_add(1, Ordering::Relaxed);
+    /// A name for a file being written that no other process or thread uses. The counter is that of the process: two
+    /// threads that open the same cache can read the same time.
+    fn temporary() -> String {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         format!("{}-{}-{n}", std::process::id(), since.as_nanos())
     }
 
     /// Starts a blob that arrives in pieces.
     pub(crate) fn incoming(&self) -> io::Result<Incoming<'_>> {
-        let (tmp, temporary) = (self.dir.dir(TMP)?, self.temporary());
+        let (tmp, temporary) = (self.dir.dir(TMP)?, Local::temporary());
         let file = tmp.create(&temporary)?;
         Ok(Incoming { local: self, tmp, temporary, file, sha: Sha256::new(), len: 0 })
     }
@@ -278,7 +279,7 @@ impl Local {
     /// Notes that the cache was swept now, with a new file: the old one may be a link by now.
     pub(crate) fn note_swept(&self) {
         let Ok(tmp) = self.dir.dir(TMP) else { return };
-        let temporary = self.temporary();
+        let temporary = Local::temporary();
         let Ok(file) = tmp.create(&temporary) else { return };
         if publish(&file, Durability::Verified, || tmp.rename(&temporary, &self.dir, SWEPT)).is_err() {
             let _ = tmp.remove(&temporary);
