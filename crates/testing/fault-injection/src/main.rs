@@ -144,7 +144,7 @@ Exit codes: 0 everything held; 1 something did not; 2 usage; 3 what was run held
         std::fs::create_dir_all(&room).map_err(|e| format!("{}: {e}", room.display()))?;
         let room = room.canonicalize().map_err(|e| e.to_string())?;
         let tools = Tools::copied(args.tools.as_deref().unwrap_or(&beside), &room.join("tools"))?;
-        let showcase = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/showcase");
+        let showcase = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/showcase");
         let showcase = showcase.is_dir().then_some(showcase);
         Ok(Setup { tools, seed: args.seed, short: args.short, room, showcase })
     }

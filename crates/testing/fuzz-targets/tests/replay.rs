@@ -97,7 +97,7 @@ fn no_damage_breaks_a_target() {
 #[test]
 fn the_fuzzer_has_every_target() {
     let manifest =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/Cargo.toml")).unwrap();
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/Cargo.toml")).unwrap();
     for target in TARGETS {
         assert!(
             manifest.contains(&format!("name = \"{}\"\n", target.name)),
