@@ -1,5 +1,5 @@
-//! What whole processes take: wall time, processor time of all their threads, and the most memory they held; and how
-//! several runs are told: the median, with the least and the most behind it. Shared by the benches; Linux only.
+//! Resource usage of whole processes: wall time, CPU time of all threads, and peak memory; several runs are reported as
+//! the median with the least and the greatest value. Shared by the benches; Linux only.
 
 use std::process::Command;
 use std::time::Instant;

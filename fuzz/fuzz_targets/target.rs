@@ -1,4 +1,4 @@
-//! A target of kiln-fuzz-targets: the one that this executable is named after.
+//! The libFuzzer executable of the target of kiln-fuzz-targets with the same name.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any texels, any effort: blocks decode, with the error that the search predicted, and every path of the processor
-//! gives the same bytes.
+//! Fuzzes the block encoder with arbitrary texels and options: blocks decode with the error that the encoder predicted, and
+//! every SIMD path gives the same bytes.
 #![no_main]
 
 use kiln_uastc::{Options, Path, Quality, View, decode_block, encode_rows_on, encode_with_errors};

@@ -1,5 +1,5 @@
-//! What a bench prints, as blocks: lines before a table, the table, lines after it. A line `## name` starts a block and
-//! names it; every table ends up in a block of its own. A line `missing: …` tells of what could not be measured.
+//! The output of a benchmark, as blocks: lines before a table, the table, lines after it. A line `## name` starts a block and
+//! names it; every table ends up in a block of its own. A line `missing: …` names a measurement that could not be made.
 
 use serde_json::{Value, json};
 

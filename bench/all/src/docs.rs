@@ -1,8 +1,8 @@
-//! Puts the results into the documentation: whatever stands between `<!-- bench: NAME -->` and `<!-- /bench -->` is made
-//! anew from `bench/results.json`.
+//! Writes the results into the documentation: the text between `<!-- bench: NAME -->` and `<!-- /bench -->` is
+//! regenerated from `bench/results.json`.
 //!
-//! A name is that of a block: that of its table (`mesh`), or that and more (`mesh-levels`). Or it is one of these: `headlines`, the table of the README; `runs`, when
-//! and where each table was made; `missing`, what could not be measured.
+//! A name is that of a block: that of its table (`mesh`), with an optional suffix (`mesh-levels`). Or it is one of these:
+//! `headlines`, the table of the README; `runs`, date and machine of each table; `missing`, what could not be measured.
 
 use crate::headlines;
 use crate::results::{Results, Run};
@@ -10,12 +10,13 @@ use crate::tables;
 use std::fs;
 use std::path::Path;
 
-/// Where tables are put.
-const FILES: [&str; 4] = ["README.md", "docs/performance.md", "docs/bc7.md", "docs/uastc.md"];
+/// Documents with generated tables.
+const FILES: [&str; 4] =
+    ["README.md", "docs/internals/performance.md", "docs/internals/bc7.md", "docs/internals/uastc.md"];
 const OPEN: &str = "<!-- bench: ";
 const CLOSE: &str = "<!-- /bench -->";
 
-/// Fills all files, or says which of them would change.
+/// Fills all files, or with `check` reports the files that would change.
 pub fn fill(root: &Path, check: bool) -> Result<(), String> {
     let results = Results::read(&root.join("bench/results.json"))?;
     let mut stale = Vec::new();
@@ -39,7 +40,7 @@ pub fn fill(root: &Path, check: bool) -> Result<(), String> {
     Err(format!("{} do not say what bench/results.json says; run this without --check", stale.join(", ")))
 }
 
-/// The text with every place filled.
+/// Returns the text with every marker filled.
 fn filled(text: &str, results: &Results) -> Result<String, String> {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(OPEN) {
@@ -53,7 +54,7 @@ fn filled(text: &str, results: &Results) -> Result<String, String> {
     Ok(out + rest)
 }
 
-/// What belongs in a place.
+/// Returns the generated text of a marker.
 fn content(name: &str, results: &Results) -> Result<String, String> {
     match name {
         "headlines" => return Ok(headlines::table(results)),
@@ -69,7 +70,7 @@ fn content(name: &str, results: &Results) -> Result<String, String> {
     Ok(block.map_or_else(|| "Not measured.".to_owned(), |block| block.markdown()))
 }
 
-/// When each table was made, on what, and what else the machine did before.
+/// Lists date, machine and load average of each table.
 fn runs(results: &Results) -> String {
     let mut lines = vec![
         "| table | made (UTC) | took | load average before | files on |".to_owned(),
@@ -87,7 +88,7 @@ fn runs(results: &Results) -> String {
     format!("{}\n\nOn {}.", lines.join("\n"), machines.join("; and on "))
 }
 
-/// What could not be measured, one line each.
+/// Lists the measurements that are missing, one per line.
 fn missing(results: &Results) -> String {
     let mut lines = Vec::new();
     for name in tables::NAMES {

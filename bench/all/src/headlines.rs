@@ -61,14 +61,14 @@ const ROWS: [(&str, Row); 10] = [
             times(ours / theirs)
         ))
     }),
-    ("build from nothing, seven photographs, two threads", |c| {
+    ("clean build, seven photographs, two threads", |c| {
         let get = |who: &str| c.number("cold", "cold", &format!("photographs, 1×: {who}"), "wall, s");
         let [ours, theirs] = [get("ours, two threads")?, get("basisu level 2, two threads")?];
         Some(format!("{} | basisu level 2 and Zstd: {} | {}", time(ours), time(theirs), times(theirs / ours)))
     }),
-    ("the same build elsewhere, results shared: 41 models", |c| {
+    ("the same build elsewhere with a shared cache: 41 models", |c| {
         let get = |what: &str| c.number("store", "store", &format!("sample models: {what}"), "wall, s");
-        let [ours, none] = [get("warm store")?, get("no store")?];
+        let [ours, none] = [get("warm cache")?, get("no cache")?];
         Some(format!("{} | building them: {} | {}", time(ours), time(none), times(none / ours)))
     }),
     ("build with nothing to do, 10,000 sources", |c| {
@@ -76,12 +76,12 @@ const ROWS: [(&str, Row); 10] = [
         let [ours, floor] = [get("warm wall, ms")? / 1e3, get("floor wall, ms")? / 1e3];
         let ratio = ours / floor;
         Some(format!(
-            "{} | listing and stamping the files: {} | {ratio:.1}× the floor",
+            "{} | listing and stat-ing the files: {} | {ratio:.1}× the floor",
             time(ours),
             time(floor)
         ))
     }),
-    ("1,048,576-triangle sphere, no meshlets or levels, one thread", |c| {
+    ("1,048,576-triangle sphere, no meshlets or LODs, one thread", |c| {
         let get = |column| c.number("mesh", "mesh", "sphere", column);
         let [ours, theirs] = [get("ours")? / 1e3, get("0.25 native+")? / 1e3];
         Some(format!("{} | gltfpack with tangents: {} | {}", time(ours), time(theirs), times(theirs / ours)))
@@ -147,7 +147,7 @@ mod tests {
             "{table}"
         );
         assert!(
-            table.contains("| 58 ms | listing and stamping the files: 26 ms | 2.2× the floor |"),
+            table.contains("| 58 ms | listing and stat-ing the files: 26 ms | 2.2× the floor |"),
             "{table}"
         );
         assert!(table.contains("| baking a pak, uncompressed and brotli | missing |"), "{table}");

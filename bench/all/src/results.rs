@@ -1,5 +1,5 @@
-//! `bench/results.json`: what every table said, when, on which machine and with what beside it. It is written anew after
-//! each table, in one piece.
+//! `bench/results.json`: the content of every table, with date, machine and load. It is rewritten atomically
+//! after each table.
 
 use crate::block::{self, Block};
 use serde_json::{Map, Value, json};
@@ -33,7 +33,7 @@ impl Run {
 pub struct Results(Vec<(String, Run)>);
 
 impl Results {
-    /// What the file holds; nothing if there is no such file.
+    /// Reads the file; empty if it does not exist.
     pub fn read(path: &Path) -> Result<Self, String> {
         let Ok(text) = fs::read_to_string(path) else { return Ok(Self::default()) };
         let value: Value = serde_json::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -119,7 +119,7 @@ pub fn machine() -> String {
     )
 }
 
-/// What a program prints, if it can be run.
+/// Returns the output of a program, if it can be run.
 pub fn said(program: &str, arguments: &[&str]) -> Option<String> {
     let done = Command::new(program).args(arguments).output().ok()?;
     done.status.success().then(|| String::from_utf8_lossy(&done.stdout).trim().to_owned())

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How each rival is started, as the mesh bench wants it, and which could not be had.
+/// Command lines of the rivals for the mesh benchmark, and the rivals that are unavailable.
 #[derive(Default)]
 pub struct Rivals {
     pub gltfpack: Vec<String>,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// What is wanted.
+/// Options of a run.
 pub struct Plan {
     pub root: PathBuf,
     pub data: Option<PathBuf>,
@@ -143,7 +143,7 @@ fn table(plan: &Plan, name: &str, rivals: &Rivals) -> Result<Run, String> {
     Ok(run)
 }
 
-/// What a program prints; it is shown as well.
+/// Runs a program and returns its output, which is also printed.
 fn said(plan: &Plan, table: &str, words: &[String], scratch: &Path) -> Result<String, String> {
     let built = target(&plan.root.join("bench"));
     let places = tables::packages(table).iter().map(|package| built.join(tables::profile(package)));
@@ -152,7 +152,7 @@ fn said(plan: &Plan, table: &str, words: &[String], scratch: &Path) -> Result<St
     let mut command = Command::new(program);
     command.args(&words[1..]).current_dir(scratch).stderr(Stdio::inherit());
     command.env("KILN_ASSETC", target(&plan.root).join("release/assetc"));
-    command.env("KILN_PICTURES", built.join(tables::profile("uastc-bench")).join("pictures"));
+    command.env("KILN_BASISU", built.join(tables::profile("uastc-bench")).join("basisu_tree"));
     let done = command.output().map_err(|e| format!("{}: {e}", words[0]))?;
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
     eprint!("{text}");

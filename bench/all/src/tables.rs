@@ -1,4 +1,4 @@
-//! Which programs make which table, and what each is told.
+//! The programs of each table, with their arguments.
 
 use crate::rivals::Rivals;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 /// Every table, in the order they are run: the longest last.
 pub const NAMES: [&str; 8] = ["warm", "cold", "store", "mesh", "unity", "pak", "bc7", "uastc"];
 
-/// What a table is run with.
+/// Inputs of a table run.
 pub struct Setting<'a> {
     /// `images/`, `gltf/` and `unity/` are below it.
     pub data: Option<&'a Path>,
@@ -59,9 +59,7 @@ pub fn programs(table: &str, with: &Setting) -> (Vec<Vec<String>>, Vec<String>) 
                 None => missing.push("the sample models (no gltf/ in the data)".to_owned()),
             }
             match data("images") {
-                Some(pictures) => {
-                    words.push(format!("photographs*{}={}", pick("1,2,4", "1"), text(&pictures)))
-                }
+                Some(images) => words.push(format!("photographs*{}={}", pick("1,2,4", "1"), text(&images))),
                 None => {
                     missing.push("the photographs, and with them basisu (no images/ in the data)".to_owned())
                 }

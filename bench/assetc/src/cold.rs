@@ -1,5 +1,5 @@
 //! A cold build: wall time, processor time and peak memory of one thread on one core and of two on two, beside copying the
-//! tree, decoding its pictures and, where there is nothing but pictures, basisu; how that grows; where the time goes.
+//! tree, decoding its images and, where there is nothing but images, basisu; how that grows; where the time goes.
 
 use crate::process::{self, Cost, Costs};
 use crate::project::{self, Tree};
@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Who does something with a tree.
+/// A contestant of the cold-build table.
 #[derive(Clone, Copy, PartialEq)]
 enum Who {
     Copy,
@@ -22,20 +22,20 @@ impl Who {
     fn name(self) -> String {
         match self {
             Self::Copy => "copying it".to_owned(),
-            Self::Decode => "decoding its pictures".to_owned(),
+            Self::Decode => "decoding its images".to_owned(),
             Self::Ours(1) => "ours, one thread".to_owned(),
             Self::Ours(_) => "ours, two threads".to_owned(),
             Self::Basis => "basisu level 2, two threads".to_owned(),
         }
     }
 
-    /// What it took, and the bytes of what came out.
+    /// Runs the contestant; returns its cost and the bytes of its output.
     fn run(self, tree: &Path) -> Option<(Cost, u64)> {
         let out = tempfile::tempdir().expect("a temporary directory");
         let me = std::env::current_exe().expect("this program has a path");
         let mut command = match self {
             Self::Ours(jobs) => return Some(build(tree, jobs, &[("KILN_CACHE", "off")])),
-            Self::Basis => Command::new(std::env::var_os("KILN_PICTURES")?),
+            Self::Basis => Command::new(std::env::var_os("KILN_BASISU")?),
             _ => Command::new(me),
         };
         match self {

@@ -1,6 +1,6 @@
-//! How long `assetc` takes. `warm`: when there is nothing to do, beside the least that any tool could do, a bare parallel
+//! Benchmarks of `assetc`. `warm`: when there is nothing to do, beside the least that any tool could do, a bare parallel
 //! walk that stats every file of the source and the output tree. `cold`: when there is everything to do, beside copying
-//! the tree, decoding its pictures, and basisu. `store`: when it was done before, in another checkout or on another
+//! the tree, decoding its images, and basisu. `store`: when it was done before, in another checkout or on another
 //! machine. `shapes`: on meshes of high valence beside a grid, with `pak` too.
 //!
 //! ```text
@@ -11,9 +11,9 @@
 //! cargo run --release --manifest-path bench/assetc/Cargo.toml -- shapes <runs> <triangles>...
 //! ```
 //!
-//! A tree named `name*1,2,4` holds pictures alone; it is built once, twice and four times as large. All sides are whole
+//! A tree named `name*1,2,4` holds images alone; it is built once, twice and four times as large. All sides are whole
 //! processes, run in turn on the same trees. `KILN_ASSETC` and `KILN_PAK` name the executables if they are not in the target
-//! directory of the repository, `KILN_PICTURES` the one that lets basisu at a tree (`bench/uastc`).
+//! directory of the repository, `KILN_BASISU` the one that lets basisu at a tree (`bench/uastc`).
 
 mod cold;
 #[path = "../../process.rs"]

@@ -1,4 +1,4 @@
-//! What is built: generated projects of many small pictures, the same every time, and trees that are given.
+//! Benchmark inputs: generated projects of many small images, the same every time, and trees that are given.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub struct Tree {
     pub name: String,
     pub path: PathBuf,
-    /// How many times as large it is built; empty if it is built as it is.
+    /// Scale factors of the tree; empty if it is built unchanged.
     pub sizes: Vec<usize>,
 }
 
@@ -22,19 +22,18 @@ pub fn trees(words: &[&str]) -> Vec<Tree> {
     words.iter().map(one).collect()
 }
 
-/// Writes every picture below `from` as often as it says, each time shifted sideways, so that no two are the same.
+/// Writes every image below `from` as often as it says, each time shifted sideways, so that no two are the same.
 pub fn multiply(from: &Path, times: usize, to: &Path) {
     fs::create_dir_all(to).expect("folders can be made");
-    for entry in fs::read_dir(from).expect("a folder of pictures").flatten() {
+    for entry in fs::read_dir(from).expect("a folder of images").flatten() {
         let path = entry.path();
         if path.extension().is_none_or(|e| e != "png") {
             continue;
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let mut reader =
-            png::Decoder::new(std::io::BufReader::new(fs::File::open(&path).expect("a picture")))
-                .read_info()
-                .expect("a PNG");
+        let mut reader = png::Decoder::new(std::io::BufReader::new(fs::File::open(&path).expect("an image")))
+            .read_info()
+            .expect("a PNG");
         let mut texels = vec![0; reader.output_buffer_size().expect("a size")];
         let info = reader.next_frame(&mut texels).expect("texels");
         let row = info.line_size;
@@ -45,19 +44,16 @@ pub fn multiply(from: &Path, times: usize, to: &Path) {
                 .flat_map(|row| row.iter().cycle().skip(by).take(row.len()))
                 .copied()
                 .collect();
-            let file = fs::File::create(to.join(format!("{stem}_{time}.png"))).expect("room for a picture");
+            let file = fs::File::create(to.join(format!("{stem}_{time}.png"))).expect("room for an image");
             let mut encoder = png::Encoder::new(std::io::BufWriter::new(file), info.width, info.height);
             encoder.set_color(info.color_type);
             encoder.set_depth(info.bit_depth);
-            encoder
-                .write_header()
-                .and_then(|mut w| w.write_image_data(&shifted))
-                .expect("room for a picture");
+            encoder.write_header().and_then(|mut w| w.write_image_data(&shifted)).expect("room for an image");
         }
     }
 }
 
-/// How many files there are below a folder, and their bytes.
+/// Counts the files below a folder and their bytes.
 pub fn size(dir: &Path) -> (usize, u64) {
     let (mut files, mut bytes) = (0, 0);
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
@@ -71,19 +67,19 @@ pub fn size(dir: &Path) -> (usize, u64) {
     (files, bytes)
 }
 
-/// Writes `count` pictures in folders of a hundred.
+/// Writes `count` images in folders of a hundred.
 pub fn generate(dir: &Path, count: usize) {
     for index in 0..count {
         let folder = dir.join(format!("set_{:03}", index / 100));
         if index.is_multiple_of(100) {
             fs::create_dir_all(&folder).expect("folders can be made");
         }
-        fs::write(folder.join(format!("texture_{index:05}.png")), picture(index as u32))
-            .expect("pictures can be written");
+        fs::write(folder.join(format!("texture_{index:05}.png")), image(index as u32))
+            .expect("images can be written");
     }
 }
 
-fn picture(seed: u32) -> Vec<u8> {
+fn image(seed: u32) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9) | 1;
     let samples: Vec<u8> = std::iter::repeat_with(|| {
         state ^= state << 13;

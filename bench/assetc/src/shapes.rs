@@ -72,9 +72,9 @@ impl Shape {
             [a, b, 0.0]
         }));
         let rim = |side: u32| 2 + side % sides;
-        shape.indices.extend(
-            (0..sides).flat_map(|side| [0, rim(side), rim(side + 1), 1, rim(side + 1), rim(side)]),
-        );
+        shape
+            .indices
+            .extend((0..sides).flat_map(|side| [0, rim(side), rim(side + 1), 1, rim(side + 1), rim(side)]));
         shape
     }
 
@@ -187,7 +187,9 @@ fn circle(at: u32, of: u32) -> [f32; 2] {
 /// Measures each number of triangles, and prints one table: CPU for each triangle, and how often that of the grid.
 pub fn shapes(runs: usize, counts: &[usize]) {
     println!("CPU of one thread, µs for each triangle (times that of the grid); medians of {runs} runs.\n");
-    println!("| triangles | shape | assetc, flat | assetc, smooth | pak, flat | pak, smooth |\n|---|---|---|---|---|---|");
+    println!(
+        "| triangles | shape | assetc, flat | assetc, smooth | pak, flat | pak, smooth |\n|---|---|---|---|---|---|"
+    );
     for &count in counts {
         let count = count as u32;
         let shapes = [

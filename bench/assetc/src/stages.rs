@@ -1,9 +1,9 @@
-//! Where the time of a cold build goes: the same work by the libraries, stage by stage, on one thread.
+//! Time of a cold build by stage: the same work by the libraries, stage by stage, on one thread.
 
+use kiln_engine::{Fs, Inputs, Limits, Real, SourceTree};
 use kiln_import::image::{self, IMAGE_EXTENSIONS};
 use kiln_import::{gltf, obj};
 use kiln_ir::{Scene, Valid};
-use kiln_engine::{Fs, Inputs, Limits, Real, SourceTree};
 use kiln_mesh::{MeshInput, MeshOptions};
 use kiln_texture::Mode;
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ use std::time::Instant;
 struct Seconds {
     models: f64,
     meshes: f64,
-    pictures: f64,
+    images: f64,
     blocks: f64,
     packing: f64,
 }
@@ -29,8 +29,8 @@ pub fn print(trees: &[(&str, &Path)]) {
     println!("| stage, one thread |{heads}\n|---|{}", "---|---|".repeat(trees.len()));
     let rows: [(&str, fn(&Seconds) -> f64); 5] = [
         ("reading models", |s| s.models),
-        ("meshes: weld, tangents, order, meshlets, levels of detail", |s| s.meshes),
-        ("decoding pictures", |s| s.pictures),
+        ("meshes: weld, tangents, order, meshlets, LODs", |s| s.meshes),
+        ("decoding images", |s| s.images),
         ("mips and UASTC blocks", |s| s.blocks),
         ("Zstd", |s| s.packing),
     ];
@@ -43,7 +43,7 @@ pub fn print(trees: &[(&str, &Path)]) {
     }
 }
 
-/// Decodes every picture below a folder on all threads, models left alone; returns how many there were.
+/// Decodes every image below a folder on all threads, models left alone; returns how many there were.
 pub fn decode(tree: &Path) -> usize {
     let files = Real::open(tree).expect("the tree is there");
     let all = files.walk(None).expect("a tree");
@@ -74,9 +74,9 @@ fn measure(assets: &Path) -> Seconds {
             seconds.models += start.elapsed().as_secs_f64();
             let Ok(model) = model else { continue };
             mesh(&model.value, &mut seconds);
-            for picture in &model.value.images {
-                if seen.insert(picture.bytes.clone()) {
-                    texture(&picture.bytes, &picture.extension, &mut seconds);
+            for image in &model.value.images {
+                if seen.insert(image.bytes.clone()) {
+                    texture(&image.bytes, &image.extension, &mut seconds);
                 }
             }
         } else if IMAGE_EXTENSIONS.contains(&extension.as_str()) {
@@ -112,13 +112,13 @@ fn mesh(scene: &Valid<Scene>, seconds: &mut Seconds) {
 
 fn texture(bytes: &[u8], extension: &str, seconds: &mut Seconds) {
     let start = Instant::now();
-    let Ok(picture) = image::import(bytes, extension, &Limits::default()) else { return };
-    seconds.pictures += start.elapsed().as_secs_f64();
+    let Ok(image) = image::import(bytes, extension, &Limits::default()) else { return };
+    seconds.images += start.elapsed().as_secs_f64();
     let encode = |zstd: bool| {
-        let picture = picture.value.clone();
+        let image = image.value.clone();
         let start = Instant::now();
         let settings = kiln_texture::Settings { zstd, ..Default::default() };
-        kiln_texture::encode_2d(picture, Mode::Color, &settings).expect("it was decoded");
+        kiln_texture::encode_2d(image, Mode::Color, &settings).expect("it was decoded");
         start.elapsed().as_secs_f64()
     };
     let plain = encode(false);

@@ -1,4 +1,4 @@
-//! What the store of results gives: a second checkout with a warm store, and one with an empty store and a warm server
+//! Builds with the cache: a second checkout with a warm cache, and one with an empty cache and a warm server
 //! on this machine, beside a build from nothing. The rounds are interleaved, each from an empty output.
 
 use crate::cold::build;
@@ -9,13 +9,13 @@ use std::io::BufRead;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Where no server listens.
+/// The address of an unreachable server.
 const NOBODY: &str = "http://127.0.0.1:9";
 
 /// Prints one table over all trees.
 pub fn store(runs: usize, trees: &[Tree]) {
     println!("Builds into an empty output with two threads, median of {runs} runs in turn (least–most).\n");
-    println!("| tree | wall, s | CPU, s | peak memory, MB | of no store |\n|---|---|---|---|---|");
+    println!("| tree | wall, s | CPU, s | peak memory, MB | of no cache |\n|---|---|---|---|---|");
     trees.iter().for_each(|tree| one(&tree.name, &tree.path, runs));
 }
 
@@ -43,11 +43,11 @@ fn one(name: &str, tree: &Path, runs: usize) {
     }
     let none = rounds[0].wall();
     let names = [
-        "no store",
-        "empty store",
-        "warm store",
-        "empty store, warm server on this machine",
-        "empty store, server that is not there",
+        "no cache",
+        "empty cache",
+        "warm cache",
+        "empty cache, warm server on this machine",
+        "empty cache, server unreachable",
     ];
     for (what, costs) in names.into_iter().zip(rounds) {
         println!("| {name}: {what} | {} | {:.2} |", costs.cells(1.0), costs.wall() / none);

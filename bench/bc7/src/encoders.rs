@@ -4,7 +4,7 @@ use crate::images::Image;
 use intel_tex_2::{RgbaSurface, bc7};
 use kiln_uastc::{Options, Quality, View, blocks_high};
 
-/// A profile of Intel's encoder. It has two sets of them: for opaque pictures, where alpha counts nothing,
+/// A profile of Intel's encoder. It has two sets of them: for opaque images, where alpha counts nothing,
 /// and for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
@@ -18,9 +18,9 @@ pub enum Profile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoder {
     Intel(Profile),
-    /// What a build for every platform gives on a desktop: our UASTC, transcoded.
+    /// A cross-platform build on a desktop: our UASTC, transcoded.
     Transcoded(Quality),
-    /// Ours; with `true` opaque blocks of opaque pictures stay opaque, which rivals do not promise.
+    /// Ours; with `true` opaque blocks of opaque images stay opaque, which rivals do not promise.
     Ours(Quality, bool),
 }
 
@@ -50,7 +50,7 @@ impl Encoder {
             }
             Self::Ours(quality, kept) => {
                 let view = View::tight(&image.rgba, width, height).expect("a whole image");
-                let options = kiln_uastc::bc7::Options { quality, opaque: !image.has_alpha && !kept };
+                let options = kiln_uastc::bc7::Bc7Options { quality, opaque: !image.has_alpha && !kept };
                 kiln_uastc::bc7::encode_rows(&view, 0..blocks_high(height), options, out);
             }
         }

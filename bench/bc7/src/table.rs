@@ -13,13 +13,13 @@ pub struct Figures {
     pub rgb: f64,
     pub rgba: f64,
     /// Opaque texels that came out with another alpha, of all texels.
-    pub pierced: f64,
+    pub not_opaque: f64,
     pub modes: [u32; 8],
 }
 
 impl Figures {
     pub fn of(image: &Image, blocks: &[u8], times: Vec<Clock>) -> Self {
-        let (mut rgb, mut alpha, mut pierced, mut modes) = (0u64, 0u64, 0u64, [0; 8]);
+        let (mut rgb, mut alpha, mut not_opaque, mut modes) = (0u64, 0u64, 0u64, [0; 8]);
         for (texels, block) in image.blocks().iter().zip(blocks.as_chunks::<16>().0) {
             let mut decoded = [0; 64];
             bcdec_rs::bc7(block, &mut decoded, 16);
@@ -29,7 +29,7 @@ impl Figures {
                     rgb += u64::from(a[c].abs_diff(b[c])).pow(2);
                 }
                 alpha += u64::from(a[3].abs_diff(b[3])).pow(2);
-                pierced += u64::from(a[3] == 255 && b[3] != 255);
+                not_opaque += u64::from(a[3] == 255 && b[3] != 255);
             }
         }
         let count = (image.width * image.height) as f64;
@@ -37,7 +37,7 @@ impl Figures {
             times,
             rgb: psnr(rgb, count * 3.0),
             rgba: psnr(rgb + alpha, count * 4.0),
-            pierced: pierced as f64 / count,
+            not_opaque: not_opaque as f64 / count,
             modes,
         }
     }
@@ -62,7 +62,7 @@ struct Row {
     rgb: f64,
     rgba: f64,
     alpha_rgba: f64,
-    pierced: f64,
+    not_opaque: f64,
 }
 
 impl Results<'_> {
@@ -83,7 +83,7 @@ impl Results<'_> {
             rgb: mean(all.iter().map(|f| f.rgb)),
             rgba: mean(all.iter().map(|f| f.rgba)),
             alpha_rgba: mean(with_alpha),
-            pierced: mean(all.iter().map(|f| f.pierced)) * 100.0,
+            not_opaque: mean(all.iter().map(|f| f.not_opaque)) * 100.0,
         }
     }
 
@@ -94,13 +94,13 @@ impl Results<'_> {
             self.images.len()
         );
         println!(
-            "| encoder | MP/s CPU | MP/s wall | RGB dB | RGBA dB | RGBA dB with alpha | opaque texels pierced |"
+            "| encoder | MP/s CPU | MP/s wall | RGB dB | RGBA dB | RGBA dB with alpha | opaque texels below 255 |"
         );
         println!("|---|---|---|---|---|---|---|");
         for i in 0..self.encoders.len() {
-            let Row { name, cpu, wall, rgb, rgba, alpha_rgba, pierced } = self.row(i);
+            let Row { name, cpu, wall, rgb, rgba, alpha_rgba, not_opaque } = self.row(i);
             println!(
-                "| {name} | {} | {:.2} | {rgb:.3} | {rgba:.3} | {alpha_rgba:.3} | {pierced:.1} % |",
+                "| {name} | {} | {:.2} | {rgb:.3} | {rgba:.3} | {alpha_rgba:.3} | {not_opaque:.1} % |",
                 spread(&cpu),
                 median(&wall)
             );

@@ -33,7 +33,7 @@ pub fn compare(noise: &mut Noise, tally: &mut Tally) {
 }
 
 fn ours(file: &[u8]) -> Result<Vec<[f32; 3]>, String> {
-    let found = kiln_import::light::import(file, &LIMITS).map_err(|diag| diag.to_string())?;
+    let found = kiln_import::hdr::import(file, &LIMITS).map_err(|diag| diag.to_string())?;
     Ok(found.value.texels().iter().map(|&[r, g, b, _]| [r, g, b]).collect())
 }
 

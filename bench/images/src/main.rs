@@ -14,8 +14,8 @@ mod hdr;
 mod noise;
 
 use image::{DynamicImage, ImageDecoder};
-use kiln_ir::Image;
 use kiln_engine::Limits;
+use kiln_ir::Image;
 use noise::Noise;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// What something took, in seconds.
+/// Elapsed time in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Took {
     pub cpu: f64,
@@ -39,7 +39,7 @@ pub fn memory(field: &str) -> f64 {
     line.split_whitespace().nth(1).and_then(|kib| kib.parse::<f64>().ok()).expect("KiB") * 1024.0 / 1e6
 }
 
-/// Makes the peak start anew.
+/// Resets the memory peak.
 pub fn forget_peak() {
     std::fs::write("/proc/self/clear_refs", "5").expect("a Linux that forgets the peak");
 }

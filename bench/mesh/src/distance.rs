@@ -1,4 +1,4 @@
-//! How far points are from a surface of triangles: an independent judge of levels of detail.
+//! Distances of points from a triangle mesh: an independent measure of LODs.
 
 type Vec3 = [f64; 3];
 

@@ -91,9 +91,9 @@ fn levels(outputs: &[(String, Vec<MeshOutput>)]) {
     println!("| model | triangles | mean distance | largest | normals, degrees |\n|---|---|---|---|---|");
     for (name, outputs) in outputs {
         for (number, level) in quality::levels(outputs).iter().enumerate() {
-            level.ours.row(&format!("{name}, level {}", number + 1));
-            level.plain.row(&format!("{name}, level {}, by position alone", number + 1));
-            level.weighed.row(&format!("{name}, level {}, with normals", number + 1));
+            level.ours.row(&format!("{name}, LOD {}", number + 1));
+            level.plain.row(&format!("{name}, LOD {}, position-only", number + 1));
+            level.weighed.row(&format!("{name}, LOD {}, with normals", number + 1));
         }
     }
 }
@@ -102,7 +102,7 @@ fn levels(outputs: &[(String, Vec<MeshOutput>)]) {
 fn memory(paths: &[PathBuf], rivals: &[Rival]) {
     println!("\n## mesh-memory\n");
     print!(
-        "| model | decoded mesh | without levels and meshlets | | one thread | | two | | simplifier alone | |"
+        "| model | decoded mesh | without LODs and meshlets | | one thread | | two | | simplifier alone | |"
     );
     rivals.iter().for_each(|rival| print!(" {} | |", rival.name));
     println!("\n|{}", "---|".repeat(10 + 2 * rivals.len()));
@@ -177,7 +177,7 @@ fn stages(paths: &[PathBuf], runs: usize) {
     }
 }
 
-/// What part of the time each stage takes.
+/// The share of the time of each stage.
 fn shares(scene: &kiln_ir::Valid<kiln_ir::Scene>, settings: &MeshOptions) -> String {
     let open = Mutex::new(BTreeMap::new());
     let spent = Mutex::new(BTreeMap::<Stage, f64>::new());

@@ -1,4 +1,4 @@
-//! What is measured: a generated sphere and the largest models at hand, as geometry without its pictures.
+//! Benchmark inputs: a generated sphere and the largest models at hand, as geometry without its images.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The rings of the largest globe; there are twice as many segments.
 pub const RINGS: u32 = 512;
 
-/// A picture of one texel, which stands for every picture: materials keep their normal maps, and so need tangents.
+/// An image of one texel, which stands for every image: materials keep their normal maps, and so need tangents.
 const TEXEL: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
 /// A sphere: positions, normals, texture coordinates, one material with a normal map. With [`RINGS`] it has 1,048,576
@@ -110,7 +110,7 @@ fn normals(positions: &[[f32; 3]], indices: &[u32], rings: u32) -> Vec<[f32; 3]>
     (0..positions.len() as u32).map(|v| unit(sums[place(v)])).collect()
 }
 
-/// The `most` largest models below `root` by the bytes of their geometry, without their pictures.
+/// The `most` largest models below `root` by the bytes of their geometry, without their images.
 pub fn largest(root: &Path, most: usize, folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<(usize, String, Value, Vec<u8>)> = Vec::new();
     for path in files(root) {
@@ -133,7 +133,7 @@ pub fn largest(root: &Path, most: usize, folder: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|(_, name, json, bin)| save(folder, &name, &json, &bin)).collect()
 }
 
-/// What the triangles of the file name: three times their number stands for it.
+/// The number of indices of the file's triangles.
 fn geometry_bytes(json: &Value) -> usize {
     let primitives = json["meshes"].as_array().into_iter().flatten().flat_map(|m| m["primitives"].as_array());
     let count = |p: &Value| {

@@ -1,8 +1,8 @@
 //! The mesh path as a build takes it: a glTF file is imported, every primitive processed, and an `.hmesh` written.
 
+use kiln_engine::{Fs, Inputs, Real, RelPath, SourceTree};
 use kiln_format::hmesh::{self, GpuVertex, MeshBounds, MeshLod, Parts, SubMesh};
 use kiln_ir::{Draw, Primitive, Scene, Valid};
-use kiln_engine::{Fs, Inputs, Real, RelPath, SourceTree};
 use kiln_mesh::{InfluenceSet, MeshInput, MeshOptions, MeshOutput, Stage, Transform, bounds};
 use rayon::prelude::*;
 use std::borrow::Cow;

@@ -5,7 +5,7 @@ use kiln_mesh::{MeshOutput, octahedral};
 use meshopt::{SimplifyOptions, SimplifyVertex, VertexDataAdapter};
 use rayon::prelude::*;
 
-/// What says how good clusters are: fewer, smaller, and facing one way so that more can be skipped.
+/// Quality of meshlets: fewer, smaller, and facing one way so that more can be skipped.
 #[derive(Default)]
 pub struct Clusters {
     count: usize,
@@ -52,7 +52,7 @@ pub fn clusters(outputs: &[MeshOutput]) -> (Clusters, Clusters) {
     (ours, theirs)
 }
 
-/// How far a level is from the full mesh, measured from the vertices of the full mesh.
+/// The distance of a LOD from the full mesh, measured from the vertices of the full mesh.
 #[derive(Clone, Copy, Default)]
 pub struct Apart {
     pub triangles: usize,
@@ -72,7 +72,7 @@ impl Apart {
     }
 }
 
-/// The standard simplifier, by position alone, on every primitive: the least memory that levels take with it.
+/// The standard simplifier, position-only, on every primitive: the least memory that levels take with it.
 pub fn simplify_alone(scene: &kiln_ir::Scene) {
     for p in scene.meshes.iter().flat_map(|mesh| &mesh.primitives) {
         let vertices = adapter(&p.positions);

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 pub struct Rival {
     pub name: String,
     command: Vec<String>,
-    /// Whether it needs the time of making tangents on top.
+    /// True if the time of generating tangents is added.
     bare: bool,
     result: PathBuf,
     /// CPU seconds that it takes for a single triangle.

@@ -1,10 +1,10 @@
-//! Whether two models have the same triangles and materials.
+//! Comparison of the triangles and materials of two models.
 
 use std::collections::HashMap;
 
 use crate::{Corner, Factors, Model, Triangle};
 
-/// How far apart two values may be and still be one.
+/// The tolerance within which two values are equal.
 #[derive(Clone, Copy, Debug)]
 pub struct Tolerance {
     /// Of positions, as a part of the model's extent.
@@ -20,7 +20,7 @@ impl Tolerance {
     pub const QUANTISED: Tolerance = Tolerance { position: 1e-3, normal: 0.1, uv: 2e-3 };
 }
 
-/// What was found beside equality.
+/// Findings beside equality.
 #[derive(Debug, Default)]
 pub struct Verdict {
     /// Corners whose bitangent points as the texture coordinates say, of all that have one.
@@ -128,7 +128,7 @@ fn handedness(triangle: &Triangle, corner: usize) -> Option<f64> {
     (along != 0.0).then(|| along.signum())
 }
 
-/// What differs between two triangles when one is turned by some corners; the more agrees, the higher the rank.
+/// The differences between two triangles when one is turned by some corners; the more agrees, the higher the rank.
 fn differs(
     a: &Triangle,
     b: &Triangle,

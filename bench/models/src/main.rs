@@ -39,7 +39,7 @@ pub struct Triangle {
     pub material: Option<u64>,
 }
 
-/// What a material says beside its textures.
+/// The factors of a material.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factors {
     pub reference: u64,
@@ -50,7 +50,7 @@ pub struct Factors {
     /// 0 opaque, 1 mask, 2 blend.
     pub alpha_mode: u8,
     pub double_sided: bool,
-    /// Which slots have a texture.
+    /// The slots that have a texture.
     pub textures: [bool; 5],
 }
 
@@ -102,11 +102,11 @@ fn check(path: &Path, name: &str, runtime: &Path) -> Result<String, String> {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let (read, tolerance) = match source::read(path, stem) {
         Err(source::Unread::Draco) => {
-            let plain =
-                packed::plain_twin(path).ok_or("packed with Draco, and there is no other form of it")?;
-            let twin =
+            let plain = packed::uncompressed_variant(path)
+                .ok_or("packed with Draco, and there is no other form of it")?;
+            let variant =
                 source::read(&plain, stem).map_err(|unread| format!("{}: {unread:?}", plain.display()))?;
-            (twin, Tolerance::QUANTISED)
+            (variant, Tolerance::QUANTISED)
         }
         read => (read.map_err(|unread| format!("{unread:?}"))?, Tolerance::EXACT),
     };

@@ -6,7 +6,7 @@ use meshopt::ffi;
 use serde_json::Value;
 
 /// The same model in another folder, such as `Box/glTF-Binary/Box.glb` for `Box/glTF-Draco/Box.gltf`.
-pub fn plain_twin(path: &Path) -> Option<PathBuf> {
+pub fn uncompressed_variant(path: &Path) -> Option<PathBuf> {
     let (folder, stem) = (path.parent()?, path.file_stem()?);
     let mut forms: Vec<PathBuf> = std::fs::read_dir(folder.parent()?)
         .ok()?
@@ -36,7 +36,7 @@ pub fn unpack(json: &Value, buffers: &mut [Vec<u8>]) -> Result<(), String> {
         let mut unpacked = vec![0u8; stride * count];
         let target = unpacked.as_mut_ptr().cast();
         // SAFETY: the target has room for `count` elements of `stride` bytes, and the source is `data.len()` long,
-        // which is what the decoders are told. Filters work in place on the same elements.
+        // which is what the decoders are given. Filters work in place on the same elements.
         let code = unsafe {
             match packed["mode"].as_str() {
                 Some("ATTRIBUTES") => {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{Corner, Factors, Model, Triangle, packed};
 
-/// Why a file cannot be read here.
+/// The reason why a file cannot be read here.
 #[derive(Debug)]
 pub enum Unread {
     /// It is packed with Draco.
@@ -158,7 +158,7 @@ fn matrix(columns: [[f32; 4]; 4]) -> DMat4 {
     DMat4::from_cols_array_2d(&columns.map(|column| column.map(f64::from)))
 }
 
-/// Where a node is. Rotations are of length one, but for the digits that exporters leave out.
+/// The transform of a node. Rotations are of length one, but for the digits that exporters leave out.
 fn local(node: &gltf::Node<'_>) -> DMat4 {
     match node.transform() {
         gltf::scene::Transform::Matrix { matrix: columns } => matrix(columns),

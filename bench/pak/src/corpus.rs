@@ -1,4 +1,4 @@
-//! The corpus: sources that both tools bake alike. Everything comes from one seed.
+//! The corpus: sources that both tools bake to the same content. Everything comes from one seed.
 
 use std::fmt::Write;
 use std::fs;
@@ -14,7 +14,7 @@ impl Random {
     }
 }
 
-/// Writes the corpus, or one in so many of its pictures and models and less of the rest, and returns the bytes of its
+/// Writes the corpus, or one in so many of its images and models and less of the rest, and returns the bytes of its
 /// sources. The largest model is always there.
 pub fn generate(root: &Path, part: u32) -> u64 {
     let mut random = Random(7);
@@ -22,7 +22,7 @@ pub fn generate(root: &Path, part: u32) -> u64 {
         fs::create_dir_all(root.join(dir)).expect("a folder");
     }
     for n in 0..36 / part {
-        picture(&root.join(format!("tex/t{n}.png")), 1024, n, &mut random);
+        image(&root.join(format!("tex/t{n}.png")), 1024, n, &mut random);
     }
     for n in 0..12 / part {
         terrain(&root.join(format!("mesh/m{n}.glb")), 96, n as f32);
@@ -119,7 +119,7 @@ fn size(dir: &Path) -> u64 {
 }
 
 /// Smooth shapes with some grain: neither flat nor noise.
-fn picture(path: &Path, side: u32, seed: u32, random: &mut Random) {
+fn image(path: &Path, side: u32, seed: u32, random: &mut Random) {
     let mut texels = Vec::with_capacity((side * side * 3) as usize);
     for y in 0..side {
         for x in 0..side {

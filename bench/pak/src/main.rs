@@ -79,7 +79,7 @@ fn all(dir: &Path, quick: bool) {
     growth(dir, if quick { &[6] } else { &[4, 2, 1] }, times(5));
 }
 
-/// How a bake grows with its sources, beside reading them.
+/// Scaling of a bake with its sources, beside reading them.
 fn growth(dir: &Path, parts: &[u32], runs: usize) {
     println!(
         "\n## pak-growth\n\n| sources | reading them | pak 0.7.6, bake none | Kiln, bake none | Kiln, a MB of sources |\n|---|---|---|---|---|"
@@ -124,7 +124,7 @@ fn output(root: &Path, tool: &str, codec: &str) -> PathBuf {
     ))
 }
 
-/// What several processes told, by name.
+/// Measurements of several processes, by name.
 #[derive(Default)]
 struct Figures(BTreeMap<String, Vec<f64>>);
 

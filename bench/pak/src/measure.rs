@@ -1,4 +1,4 @@
-//! What some work takes, by the wall and by the processor, and what the process took at most.
+//! Wall time and CPU time of some work, and the peak memory of the process.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Instant;

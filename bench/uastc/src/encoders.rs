@@ -32,7 +32,7 @@ impl Encoder {
         }
     }
 
-    /// How often it is measured: what takes minutes, less often.
+    /// The number of rounds; encoders that take minutes run less often.
     pub fn rounds(&self) -> usize {
         match self {
             Self::Ours { rdo: None, .. } | Self::Reference { level: 0, rdo: None } => 5,

@@ -1,4 +1,4 @@
-//! How the time of our encoder grows with the picture.
+//! Scaling of the encoder's time with the image size.
 
 use crate::images::Image;
 use crate::process::{median, spread};
@@ -9,10 +9,10 @@ pub fn print(images: &[Image], quick: bool) {
     let Some(image) = images.first() else { return };
     println!("\n## uastc-growth\n\n| side | megapixels | CPU, ms | ms a megapixel |\n|---|---|---|---|");
     let sides = if quick { [32u32, 64, 96, 128] } else { [256, 512, 1024, 2048] };
-    let pictures = sides.map(|side| tiled(image, side as usize));
+    let images = sides.map(|side| tiled(image, side as usize));
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..5 {
-        for ((side, rgba), times) in sides.iter().zip(&pictures).zip(&mut times) {
+        for ((side, rgba), times) in sides.iter().zip(&images).zip(&mut times) {
             let mut out = vec![0; (side * side) as usize];
             let view = View::tight(rgba, *side, *side).expect("a square");
             let start = crate::encoders::thread_seconds();

@@ -1,9 +1,9 @@
-//! What is measured: photographs, and the textures of models, cut to a size that the reference gets through.
+//! Benchmark inputs: photographs, and the textures of models, cut to a size that the reference gets through.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a texture is for, which decides what is measured of it.
+/// The use of a texture, which decides the error metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     Colour,
@@ -136,7 +136,7 @@ fn crop(width: usize, height: usize, rgba: &[u8]) -> Option<(usize, usize, Vec<u
     Some((w, h, rows))
 }
 
-/// How many blocks of a window have more than one colour.
+/// Counts the blocks of a window with more than one colour.
 fn busy(width: usize, rgba: &[u8], x0: usize, y0: usize, w: usize, h: usize) -> usize {
     let texel = |x: usize, y: usize| &rgba[(y * width + x) * 4..][..4];
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! What became of an image: decoded, and transcoded to BC7 and ETC1 by the independent transcoder.
+//! Errors of an encoded image: decoded, and transcoded to BC7 and ETC1 by the independent transcoder.
 
 use crate::images::{Image, Use};
 

@@ -32,7 +32,7 @@ const READ: [&str; 24] = [
     "obj",
 ];
 
-/// What is done with each file.
+/// The operation on each file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// Read `.meta` files and assets whose bytes matter.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// How many assets lie in a folder.
+/// The number of assets in a folder.
 const FOLDER: usize = 14;
 
 fn guid(n: usize) -> String {

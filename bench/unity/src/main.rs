@@ -55,7 +55,7 @@ fn bake_ours(project: &Path, out: &Path, jobs: Option<usize>) -> unity_assetdb::
         verbose_timing: false,
         verbose_collisions: false,
     };
-    bake_with(&options, &Extra { jobs, ..Extra::default() }).expect("a bake")
+    bake_with(&options, &Extra::default().jobs(jobs)).expect("a bake")
 }
 
 /// Bakes with 0.2.0.

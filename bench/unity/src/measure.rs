@@ -45,11 +45,11 @@ pub fn speed(project: &Path, runs: usize, name: &str) {
         std::fs::create_dir_all(out(name)).expect("a folder");
     };
     // In turn; the first round warms the page cache and does not count.
-    let rounds = |kinds: &[(&str, &str)], anew: bool| {
+    let rounds = |kinds: &[(&str, &str)], clean: bool| {
         let mut costs = vec![Costs::default(); kinds.len()];
         for n in 0..=runs {
             for ((kind, place), costs) in kinds.iter().zip(&mut costs) {
-                if anew {
+                if clean {
                     fresh(place);
                 }
                 let cost = run(kind, project, &out(place));

@@ -1,4 +1,4 @@
-//! How right the database is: types and sprites against a second, naive reading of the same files, and how many of a
+//! Correctness of the database: types and sprites against a second, naive reading of the same files, and how many of a
 //! project's own references can be named.
 
 use crate::{bake_ours, bake_theirs, canonical};
@@ -34,7 +34,7 @@ fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim)
 }
 
-/// What was found of one project: the name of a row and its cell.
+/// Findings of one project: the name of a row and its cell.
 type Cells = Vec<(&'static str, String)>;
 
 /// Judges projects and prints a table; what is wrong goes to the other stream.
@@ -161,7 +161,7 @@ fn sprites(metas: &[PathBuf], db: &AssetDb, cells: &mut Cells) -> bool {
     wrong == 0
 }
 
-/// How many references to assets of the project can be named.
+/// Counts the references to assets of the project that can be named.
 fn references(project: &Path, out: &Path, cells: &mut Cells) -> f64 {
     let index = Index::open(out).expect("an index");
     let mut inner = Inner::new(&index, project);

@@ -1,7 +1,7 @@
-//! Writes the expectations of all golden cases anew: `cargo run -p assetc --example bless`.
+//! Regenerates the golden files of all cases: `cargo run -p assetc --example bless`.
 //!
-//! It touches nothing but `tests/golden/*/expected`, and says which files it changed. Read the diff before you commit
-//! it: what stands there is what the tests hold to be right.
+//! The program writes only to `tests/golden/*/expected`, and prints the files that it changed. Review the diff before you
+//! commit it: the golden files are the expectations of the tests.
 
 #![allow(clippy::print_stdout)]
 
@@ -15,12 +15,12 @@ fn main() -> std::io::Result<()> {
     for case in Case::all() {
         let (expected, found) = (case.expected(), case.dumps());
         for name in expected.keys().filter(|name| !found.contains_key(*name)) {
-            println!("{}: {name} is gone", case.name);
-            fs::remove_file(case.place().join(name))?;
+            println!("{}: removed {name}", case.name);
+            fs::remove_file(case.expected_dir().join(name))?;
         }
         for (name, text) in found.iter().filter(|(name, text)| expected.get(*name) != Some(text)) {
-            println!("{}: {name} is written", case.name);
-            let path = case.place().join(name);
+            println!("{}: wrote {name}", case.name);
+            let path = case.expected_dir().join(name);
             fs::create_dir_all(path.parent().unwrap_or(&path))?;
             fs::write(path, text)?;
         }

@@ -1,7 +1,7 @@
-//! A game that loads runtime files again when they change: the client side of `assetc watch --notify 7750`.
+//! Hot reload in a game: the client side of `assetc watch --notify 7750`.
 //!
-//! `cargo run -p assetc --example hot_reload -- 127.0.0.1:7750 runtime`. It needs nothing but the standard library: a
-//! game that has a JSON parser would use that. `docs/watch.md` has the protocol.
+//! `cargo run -p assetc --example hot_reload -- 127.0.0.1:7750 runtime`. The example uses only the standard library; a
+//! game with a JSON parser would use that. `docs/guide/watch.md` documents the protocol.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// What a build changed.
+/// The changed and removed files of one build.
 pub(crate) struct Change {
     ok: bool,
     pub(crate) changed: Vec<String>,
@@ -22,10 +22,10 @@ fn main() {
     let address = args.next().unwrap_or_else(|| "127.0.0.1:7750".to_owned());
     let runtime = PathBuf::from(args.next().unwrap_or_else(|| "runtime".to_owned()));
     let changes = listen(address);
-    // What the game has in memory; here, just the bytes.
+    // The loaded assets of the game; here, just their bytes.
     let mut loaded: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     loop {
-        // Once a frame: never wait, and take what is there.
+        // Once per frame, without blocking.
         for change in changes.try_iter() {
             apply(&mut loaded, &runtime, &change);
         }
@@ -33,7 +33,7 @@ fn main() {
     }
 }
 
-/// Listens in the background, and comes back when the watch does.
+/// Receives notifications on a background thread, and reconnects when the watch is restarted.
 pub(crate) fn listen(address: String) -> Receiver<Change> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -53,17 +53,17 @@ pub(crate) fn listen(address: String) -> Receiver<Change> {
     receiver
 }
 
-#[allow(clippy::print_stdout, reason = "it is a program")]
+#[allow(clippy::print_stdout, reason = "an example program")]
 pub(crate) fn apply(loaded: &mut BTreeMap<String, Vec<u8>>, runtime: &Path, change: &Change) {
     if !change.ok {
-        println!("the last build failed in part; what it did not fail at is here");
+        println!("the last build had errors; the outputs of all other sources are up to date");
     }
     for path in &change.removed {
         loaded.remove(path);
-        println!("gone {path}");
+        println!("removed {path}");
     }
     for path in &change.changed {
-        // Files appear by rename: this is the old one or the new one, and never half of either.
+        // Files are renamed into place, so a read returns the old or the new content, and never a mixture.
         if let Ok(bytes) = std::fs::read(runtime.join(path)) {
             println!("loaded {path}, {} bytes", bytes.len());
             loaded.insert(path.clone(), bytes);
@@ -71,7 +71,8 @@ pub(crate) fn apply(loaded: &mut BTreeMap<String, Vec<u8>>, runtime: &Path, chan
     }
 }
 
-/// The list of strings under a name, in an object as the watch writes it: on one line, without spaces, each name once.
+/// Returns the list of strings of a member, in an object as the watch writes it: on one line, without spaces or duplicate
+/// members.
 fn strings(line: &str, name: &str) -> Vec<String> {
     let mut list = Vec::new();
     let Some((_, rest)) = line.split_once(&format!("\"{name}\":[")) else { return list };

@@ -1,49 +1,49 @@
-//! The metadata of a runtime file: what the manifest says of it, known to the recipe that makes the file.
+//! The metadata of a runtime file, from which the link step makes its manifest entry.
 
 use kiln_engine::wire::{Reader, Writer};
 use kiln_engine::{Artifact, Metadata, RelPath};
-use kiln_format::hman::{Colorspace, Kind};
+use kiln_format::hman::{Colorspace, ManifestKind};
 
 /// A runtime file that a recipe returns.
-pub type FileArtifact = Artifact<FileMetadata>;
+pub(crate) type FileArtifact = Artifact<FileMetadata>;
 
-/// What is known of a runtime file.
+/// The metadata of a runtime file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileMetadata {
-    /// What it is.
-    pub kind: Kind,
-    /// How its texels are to be read.
+    /// The kind in the manifest.
+    pub kind: ManifestKind,
+    /// The colour space of the texels; linear for files without texels.
     pub colorspace: Colorspace,
-    /// Whether the manifest lists it also if that lists textures only.
+    /// True if a manifest of textures lists the file, too, and not only a manifest of all files.
     pub is_listed: bool,
-    /// Textures of other sources that it refers to, which the manifest lists with it.
+    /// The textures of other sources that the file refers to, which the manifest lists with it.
     pub references: Vec<TextureReference>,
 }
 
-/// A texture that another source makes.
+/// A texture that another source is compiled to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextureReference {
     /// The path of the runtime file.
     pub path: RelPath,
-    /// How its texels are to be read.
+    /// The colour space of its texels.
     pub colorspace: Colorspace,
 }
 
 impl FileMetadata {
-    /// A file that is what its name says.
+    /// Returns the metadata of a file whose kind follows from its name.
     pub fn of(name: &RelPath) -> FileMetadata {
         FileMetadata::texture(name, Colorspace::Linear)
     }
 
-    /// A texture with this colour space, by its own name a texture or a lookup table.
+    /// Returns the metadata of a texture or, by its name, a lookup table with this colour space.
     pub fn texture(name: &RelPath, colorspace: Colorspace) -> FileMetadata {
-        let kind = Kind::from_path(name.as_str());
+        let kind = ManifestKind::from_path(name.as_str());
         FileMetadata { kind, colorspace, is_listed: false, references: vec![] }
     }
 
-    /// The same, as a texture that the manifest always lists.
+    /// Marks the file as a texture that every manifest lists.
     pub fn listed(self) -> FileMetadata {
-        FileMetadata { kind: Kind::Texture, is_listed: true, ..self }
+        FileMetadata { kind: ManifestKind::Texture, is_listed: true, ..self }
     }
 }
 
@@ -63,7 +63,7 @@ impl Metadata for FileMetadata {
         fn pick<T: Copy>(all: &[T], index: u8) -> Option<T> {
             all.get(usize::from(index)).copied()
         }
-        let (kind, colorspace) = (pick(&Kind::ALL, from.u8()?)?, pick(&Colorspace::ALL, from.u8()?)?);
+        let (kind, colorspace) = (pick(&ManifestKind::ALL, from.u8()?)?, pick(&Colorspace::ALL, from.u8()?)?);
         let is_listed = pick(&[false, true], from.u8()?)?;
         let count = from.count()?;
         let reference = |_| {
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn survives_a_round_trip_and_no_prefix_passes_for_whole() {
+    fn round_trips_and_rejects_every_prefix() {
         let path = |path: &str| RelPath::new(path).unwrap();
         let reference = TextureReference { path: path("wall.ktx2"), colorspace: Colorspace::Srgb };
         let metadata = FileMetadata { references: vec![reference], ..FileMetadata::of(&path("brick.hmat")) };

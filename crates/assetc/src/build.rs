@@ -16,92 +16,102 @@ use kiln_format::by_path;
 use rayon::prelude::*;
 use std::io;
 
-/// What to build and how.
-pub struct Request<'a> {
-    /// Where from and where to.
-    pub roots: &'a Roots,
-    /// With which settings.
-    pub resolver: &'a Resolver,
-    /// With which programs beside Kiln.
-    pub tools: &'a Tools,
-    /// On how many threads.
-    pub jobs: usize,
-    /// Whether everything is built, whatever the journal says.
-    pub force: bool,
-    /// Whether every output is read again and checked.
-    pub verify: bool,
-    /// Whether outputs, manifest and pack replace regular files at their paths that no recorded build wrote.
-    pub overwrite: bool,
-    /// What the manifest lists.
-    pub manifest: Manifest,
-    /// Whether the output is bundled afterwards.
-    pub pack: bool,
-    /// Where results are looked for and put beyond this output.
-    pub store: Option<&'a Store>,
-    /// The part of the sources that is built, if not all: then neither manifest nor pack is written, and the outputs of
+/// The resolved parameters of one build.
+pub(crate) struct Request<'a> {
+    /// The input and output directories.
+    pub(crate) roots: &'a Roots,
+    /// The settings of each source.
+    pub(crate) resolver: &'a Resolver,
+    /// External programs and shader workers.
+    pub(crate) tools: &'a Tools,
+    /// The number of threads.
+    pub(crate) jobs: usize,
+    /// Ignores the journal and the cache, and builds every source.
+    pub(crate) force: bool,
+    /// Reads every output again and validates it.
+    pub(crate) verify: bool,
+    /// Replaces regular files at the paths of outputs, manifest and pack that no recorded build wrote.
+    pub(crate) overwrite: bool,
+    /// The files that the manifest lists.
+    pub(crate) manifest: Manifest,
+    /// Writes a pack after the build.
+    pub(crate) pack: bool,
+    /// The build cache that other outputs and machines share.
+    pub(crate) cache: Option<&'a Store>,
+    /// The shard of the sources to build, if not all: then neither manifest nor pack is written, and the outputs of
     /// other sources stay as they are.
-    pub shard: Option<Shard>,
+    pub(crate) shard: Option<Shard>,
     /// Limits on each source.
-    pub limits: Limits,
-    /// Who watches.
-    pub events: &'a dyn Events,
+    pub(crate) limits: Limits,
+    /// The receiver of build events.
+    pub(crate) events: &'a dyn Events,
 }
 
-/// One source and how it fared.
+/// The result of one source in a build.
 #[derive(Debug)]
-pub struct Asset {
+#[non_exhaustive]
+pub struct AssetReport {
     /// The file or directory, relative to the input.
     pub source: RelPath,
-    /// What kind of source it is; empty when it could not be cooked at all.
+    /// The name of the recipe; empty when the source was refused before a recipe ran.
     pub kind: &'static str,
-    /// How it fared.
+    /// Built, fetched from the cache, up to date, or failed.
     pub state: State,
-    /// What was said about it.
+    /// The warnings about the source, also those of the build that its cached result comes from.
     pub warnings: Vec<Diag>,
 }
 
-/// What a build did.
+/// The result of a build.
 #[derive(Debug, Default)]
-pub struct Report {
-    /// Every source, by path.
-    pub assets: Vec<Asset>,
-    /// What is wrong with the trees or with the results as a whole.
+#[non_exhaustive]
+pub struct BuildReport {
+    /// Every source, sorted by path.
+    pub assets: Vec<AssetReport>,
+    /// Errors and warnings about the trees, and about the outputs as a whole.
     pub problems: Vec<Diag>,
-    /// How many refs the manifest holds, if it is up to date.
+    /// The number of references in the manifest; `None` if it was not brought up to date.
     pub refs: Option<usize>,
-    /// The pack, if one was asked for and none failed.
+    /// The pack, if one was requested and no source failed.
     pub packed: Option<Packed>,
 }
 
-impl Report {
-    /// How many sources were built.
+impl BuildReport {
+    /// Returns the number of sources that were built.
     pub fn built(&self) -> usize {
         self.assets.iter().filter(|a| matches!(a.state, State::Built(_))).count()
     }
 
-    /// How many sources had their result in the store.
+    /// Returns the number of sources whose result was a cache hit.
     pub fn fetched(&self) -> usize {
         self.assets.iter().filter(|a| matches!(a.state, State::Fetched(_))).count()
     }
 
-    /// How many sources needed nothing.
+    /// Returns the number of sources whose outputs were up to date.
     pub fn fresh(&self) -> usize {
         self.assets.iter().filter(|a| a.state == State::Fresh).count()
     }
 
-    /// How many sources failed.
+    /// Returns the number of sources that failed.
     pub fn failed(&self) -> usize {
         self.assets.iter().filter(|a| matches!(a.state, State::Failed(_))).count()
     }
 
-    /// Whether everything is as it should be.
+    /// Returns whether no source failed and no problem is an error.
     pub fn is_ok(&self) -> bool {
         self.failed() == 0 && self.problems.iter().all(|p| p.severity() < Severity::Error)
+    }
+
+    /// Returns the sources that failed, each with its error.
+    pub fn errors(&self) -> impl Iterator<Item = (&RelPath, &Diag)> {
+        self.assets.iter().filter_map(|asset| match &asset.state {
+            State::Failed(diag) => Some((&asset.source, &**diag)),
+            _ => None,
+        })
     }
 }
 
 /// Brings an output up to date with its sources.
-pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
+pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     let roots = request.roots;
     roots.check_input()?;
     let src = Real::open(&roots.input).map_err(|e| at_root(Code::Unreadable, &roots.input, &e))?;
@@ -111,8 +121,8 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
         .build()
         .map_err(|e| Diag::new(Code::Threads, format!("cannot start {} threads: {e}", request.jobs)))?;
 
-    // Held before the trees are looked at; loaded while they are.
-    let (out, log) = take(roots, &|| request.events.on(Event::Waiting))?;
+    // Locked before the trees are walked; loaded while they are.
+    let (out, log) = lock_output(roots, &|| request.events.on(Event::Waiting))?;
     pack::sweep(roots);
     let (journal, (src_tree, out_tree)) = pool.install(|| {
         rayon::join(|| Journal::load(log), || rayon::join(|| src.walk(None), || out.walk(Some(JOURNAL))))
@@ -130,18 +140,18 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
     let complete = src_tree.problems.iter().all(|p| p.severity() < Severity::Error);
     let keep: Vec<&str> =
         [LINK, PACK].into_iter().chain(planned.conflicts.iter().map(|(s, _)| s.as_str())).collect();
-    let how = Plan {
+    let run_plan = Plan {
         force: request.force,
         verify: request.verify,
         prune: complete && request.shard.is_none(),
-        store: request.store,
+        store: request.cache,
         limits: request.limits,
         events: request.events,
         ..Plan::new(&pool)
     };
     let sources = SourceTree { fs: &src, tree: &src_tree };
     let sink = DirectorySink::new(&out, &out_tree).overwriting(request.overwrite);
-    let outcomes = run(sources, &sink, &mut journal, &planned.assets, &keep, how)
+    let outcomes = run(sources, &sink, &mut journal, &planned.assets, &keep, run_plan)
         .map_err(|diag| diag.or_path(JOURNAL))?;
 
     let artifacts = outcomes.iter().flat_map(|outcome| &outcome.artifacts);
@@ -161,53 +171,61 @@ pub fn build(request: &Request<'_>) -> Result<Report, Diag> {
     Ok(report)
 }
 
-/// Makes the output directory and holds it for this build alone.
-fn take(roots: &Roots, waiting: &dyn Fn()) -> Result<(Real, Box<dyn Log>), Diag> {
+/// Creates the output directory and locks it for this build.
+fn lock_output(roots: &Roots, waiting: &dyn Fn()) -> Result<(Real, Box<dyn Log>), Diag> {
     let mut tries = 0;
     loop {
         tries += 1;
         std::fs::create_dir_all(&roots.output).map_err(|e| at_root(Code::Unwritable, &roots.output, &e))?;
-        let taken = Real::open(&roots.output).and_then(|out| {
+        let locked = Real::open(&roots.output).and_then(|out| {
             let log = out.open_log(&journal_path(), waiting)?;
             Ok((out, log))
         });
-        match taken {
-            // A `clean` that we waited for, or that came in between, took the directory with it.
+        match locked {
+            // A `clean` that held the lock, or that ran in between, removed the directory.
             Err(e) if e.kind() == io::ErrorKind::NotFound && tries < 100 => {}
-            taken => return taken.map_err(|e| at_root(Code::Unwritable, &roots.output.join(JOURNAL), &e)),
+            locked => return locked.map_err(|e| at_root(Code::Unwritable, &roots.output.join(JOURNAL), &e)),
         }
     }
 }
 
-fn report(planned: Planned<'_>, outcomes: Vec<Outcome<FileMetadata>>, mut problems: Vec<Diag>) -> Report {
+fn report(
+    planned: Planned<'_>,
+    outcomes: Vec<Outcome<FileMetadata>>,
+    mut problems: Vec<Diag>,
+) -> BuildReport {
     problems.extend(planned.unread.into_iter().map(|(_, warning)| warning));
-    let built = planned.assets.into_iter().zip(outcomes).map(|(asset, outcome)| Asset {
+    let built = planned.assets.into_iter().zip(outcomes).map(|(asset, outcome)| AssetReport {
         source: asset.source,
         kind: asset.recipe.name(),
         state: outcome.state,
         warnings: outcome.warnings,
     });
-    let refused = planned.conflicts.into_iter().map(|(source, diag)| Asset {
+    let refused = planned.conflicts.into_iter().map(|(source, diag)| AssetReport {
         source,
         kind: "",
         state: State::Failed(diag.into()),
         warnings: vec![],
     });
-    let mut assets: Vec<Asset> = built.chain(refused).collect();
+    let mut assets: Vec<AssetReport> = built.chain(refused).collect();
     assets.sort_by(|a, b| a.source.cmp(&b.source));
-    Report { assets, problems, refs: None, packed: None }
+    BuildReport { assets, problems, refs: None, packed: None }
 }
 
-/// Reads artifacts and checks their structure.
+/// Reads artifacts and validates their structure.
 fn verify(out: &dyn Fs, names: &[&RelPath]) -> Vec<Diag> {
     let bad = |name: &&RelPath| {
         let broken = |why: String| {
-            Some(Diag::new(Code::Verify, why).path(*name).hint("this is a defect of Kiln: please report it"))
+            Some(
+                Diag::new(Code::Verify, why)
+                    .path(*name)
+                    .hint("this is an internal error in Kiln; please report it"),
+            )
         };
         let format = by_path(name.as_str())?;
         match out.read(name) {
             Ok(bytes) => format.verify(&bytes).err().and_then(|e| broken(e.to_string())),
-            Err(e) => broken(format!("cannot read it: {e}")),
+            Err(e) => broken(format!("cannot read the file: {e}")),
         }
     };
     names.par_iter().filter_map(bad).collect()

@@ -1,38 +1,44 @@
-//! `assetc check`: whether an output directory or a pack is whole.
+//! `assetc check`: validates the integrity of an output directory or a pack.
 //!
-//! Every file of a known format has to be sound in itself and agree with the files it refers to. In an output
-//! directory that still has its journal, every output also has to be the one that was written, byte for byte, and
-//! no file of a known format may be there that nobody wrote.
+//! Every file of a known format must be valid by itself and consistent with the files it refers to. In an output
+//! directory that still has its journal, every output must also have the bytes that were written, and a file of a known
+//! format that no build wrote is reported.
 //!
-//! A subdirectory with a journal of its own is another output, and is left to a check of its own; so is the pack
-//! beside it, but for its structure.
+//! A subdirectory with a journal of its own is another output with a check of its own. Of the pack beside it only the
+//! structure is checked.
 
 use crate::output::{JOURNAL, at_root};
-use crate::runtime::Runtime;
+use crate::runtime::RuntimeFiles;
 use kiln_engine::{Code, Diag, Hash};
 use kiln_format::{FORMATS, by_path};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
-pub struct Checked {
-    /// Everything that is wrong, by path.
+#[non_exhaustive]
+pub struct CheckReport {
+    /// All problems, sorted by path.
     pub problems: Vec<Diag>,
-    /// How many files of each format are there, in the order of the format table: what one and what several are
-    /// called, and how many.
+    /// The number of files of each format, in the order of the format table: singular and plural of the format's noun,
+    /// and the number.
     pub counts: Vec<(&'static str, &'static str, usize)>,
-    /// How many outputs were compared with the journal; none without one.
+    /// The number of outputs that were compared with the journal; 0 without a journal.
     pub compared: usize,
 }
 
-/// Checks an output directory or a pack; calls `waiting` when a build has to end first.
-pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<Checked, Diag> {
-    let runtime = match Runtime::open(path, waiting) {
-        // A pack that cannot be opened because it is damaged is what a check is to find.
-        Err(diag) if diag.code == Code::CheckBroken => {
-            return Ok(Checked { problems: vec![diag], ..Checked::default() });
+/// Checks an output directory or a pack; calls `waiting` when a build holds the lock of the directory.
+///
+/// # Errors
+///
+/// The directory or pack does not exist or cannot be read. A damaged file, also a damaged pack, is no error: it is in
+/// the [problems](CheckReport::problems).
+pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<CheckReport, Diag> {
+    let runtime = match RuntimeFiles::open(path, waiting) {
+        // A damaged pack is a finding of the check.
+        Err(diag) if diag.code == Code::CheckCorrupt => {
+            return Ok(CheckReport { problems: vec![diag], ..CheckReport::default() });
         }
         opened => opened?,
     };
@@ -49,19 +55,20 @@ pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<Checked, Diag> {
     let mut problems: Vec<Diag> = runtime.problems.clone();
     problems
         .par_extend(files.par_iter().flat_map_iter(|path| check_file(&runtime, path, written.get(*path))));
-    if path.join(JOURNAL).is_file() && (records.is_cut() || records.is_empty()) {
-        let message = "it is cut off or damaged, and files cannot be compared with it";
-        problems.push(problem(Code::CheckJournal, JOURNAL, message, "build again"));
+    if path.join(JOURNAL).is_file() && (records.is_truncated() || records.is_empty()) {
+        let message = "the journal is truncated or damaged, so files cannot be compared with it";
+        problems.push(problem(Code::CheckJournal, JOURNAL, message, "run the build again"));
     }
-    if let Some(at) = runtime.stray_byte().map_err(|e| at_root(Code::Unreadable, path, &e))? {
-        let message = format!("the byte at {at} lies between two files and is not zero");
+    if let Some(at) = runtime.nonzero_padding().map_err(|e| at_root(Code::Unreadable, path, &e))? {
+        let message = format!("the padding byte at offset {at} is not zero");
         let shown = path.display().to_string();
-        problems.push(problem(Code::CheckBroken, &shown, &message, "pack again with --pack"));
+        problems.push(problem(Code::CheckCorrupt, &shown, &message, "write the pack again with --pack"));
     }
     if !records.is_empty() {
         let missing = written.keys().filter(|path| files.binary_search(&path.as_str()).is_err());
-        problems
-            .extend(missing.map(|path| problem(Code::CheckMissing, path, "it is missing", "build again")));
+        problems.extend(missing.map(|path| {
+            problem(Code::CheckMissing, path, "the output file is missing", "run the build again")
+        }));
         let orphans = files.iter().filter(|file| {
             by_path(file).is_some() && !written.contains_key(**file) && !is_pack_of_another(path, file)
         });
@@ -69,8 +76,8 @@ pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<Checked, Diag> {
             problem(
                 Code::CheckOrphan,
                 path,
-                "nothing in the project writes it",
-                "remove it, or keep it outside the output",
+                "no source of the project writes this file",
+                "remove the file, or move it out of the output directory",
             )
         }));
     }
@@ -78,41 +85,51 @@ pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<Checked, Diag> {
     let count = |ext: &str| files.iter().filter(|path| by_path(path).is_some_and(|f| f.ext() == ext)).count();
     let counts = FORMATS.iter().map(|f| (f.noun(), f.title(), count(f.ext())));
     let counts = counts.filter(|(_, _, n)| *n > 0).collect();
-    Ok(Checked { problems, counts, compared: written.len() })
+    Ok(CheckReport { problems, counts, compared: written.len() })
 }
 
-/// Whether a file is the pack beside another output that lies inside this one.
+/// Returns whether a file is the pack of another output directory inside this one.
 fn is_pack_of_another(output: &Path, file: &str) -> bool {
     file.strip_suffix(".hpack").is_some_and(|dir| output.join(dir).join(JOURNAL).is_file())
 }
 
-fn check_file(runtime: &Runtime, path: &str, written: Option<&Hash>) -> Vec<Diag> {
+fn check_file(runtime: &RuntimeFiles, path: &str, written: Option<&Hash>) -> Vec<Diag> {
     let format = by_path(path);
     if format.is_none() && written.is_none() {
         return vec![];
     }
     let bytes = match runtime.read(path) {
         Ok(bytes) => bytes,
-        Err(e) => return vec![problem(Code::Unreadable, path, &format!("cannot read it: {e}"), "")],
+        Err(e) => return vec![problem(Code::Unreadable, path, &format!("cannot read the file: {e}"), "")],
     };
     let mut problems = Vec::new();
     if written.is_some_and(|hash| Hash::of(&bytes) != *hash) {
         problems.push(problem(
-            Code::CheckChanged,
+            Code::CheckModified,
             path,
-            "it is not what was written",
-            "build again with --verify",
+            "the file was modified after the build",
+            "run the build again with --verify",
         ));
     }
     if let Some(format) = format {
         if let Err(e) = format.verify(&bytes) {
-            problems.push(problem(Code::CheckBroken, path, &e.to_string(), "build again with --verify"));
+            problems.push(problem(
+                Code::CheckCorrupt,
+                path,
+                &e.to_string(),
+                "run the build again with --verify",
+            ));
         } else {
             let mut bad = |found: kiln_format::Problem| {
                 problems.push(problem(found.code, path, &found.message, found.hint))
             };
-            if let Err(e) = format.cross(path, &bytes, runtime, &mut bad) {
-                problems.push(problem(Code::CheckBroken, path, &e.to_string(), "build again with --verify"));
+            if let Err(e) = format.check_references(path, &bytes, runtime, &mut bad) {
+                problems.push(problem(
+                    Code::CheckCorrupt,
+                    path,
+                    &e.to_string(),
+                    "run the build again with --verify",
+                ));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `assetc clean`: removes what builds wrote, and nothing else.
+//! `assetc clean`: removes the files that builds wrote, and no others.
 
 use crate::config::Roots;
 use crate::output::{JOURNAL, PACK, at_root, journal_path};
@@ -9,36 +9,42 @@ use kiln_engine::{Code, Diag, Fs, Hash, Journal, Real, RelPath, Stamp};
 use std::collections::BTreeMap;
 use std::io;
 
-/// What was removed and what was not.
+/// The result of a clean.
 #[derive(Clone, Debug, Default)]
-pub struct Cleaned {
-    /// How many files were removed.
+#[non_exhaustive]
+pub struct CleanReport {
+    /// The number of files that were removed.
     pub removed: usize,
-    /// Files that a build wrote but someone changed since; they are left alone.
+    /// A warning for each file that was kept because it was modified after the build.
     pub kept: Vec<Diag>,
 }
 
-/// Removes every output that the journal lists, the pack, and the journal itself.
-pub fn clean(roots: &Roots, waiting: &dyn Fn()) -> Result<Cleaned, Diag> {
-    let mut cleaned = Cleaned::default();
+/// Removes every output that the journal lists, the pack, and the journal itself; calls `waiting` when a build holds
+/// the lock of the directory.
+///
+/// # Errors
+///
+/// The output directory, or a file in it, cannot be read or removed.
+pub fn clean(roots: &Roots, waiting: &dyn Fn()) -> Result<CleanReport, Diag> {
+    let mut cleaned = CleanReport::default();
     if !roots.output.join(JOURNAL).is_file() {
         return Ok(cleaned);
     }
     let fault = |e| at_root(Code::Unwritable, &roots.output, &e);
-    let taken = Real::open(&roots.output).and_then(|out| {
+    let locked = Real::open(&roots.output).and_then(|out| {
         let journal = Journal::open(&out, &journal_path(), waiting)?;
         Ok((out, journal))
     });
-    let (out, journal) = match taken {
-        // Another `clean` was faster.
+    let (out, journal) = match locked {
+        // A concurrent `clean` removed the directory first.
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(cleaned),
-        taken => taken.map_err(fault)?,
+        locked => locked.map_err(fault)?,
     };
     pack::sweep(roots);
     let records = journal.records();
     let mut outputs: BTreeMap<RelPath, Vec<Output<'_>>> = BTreeMap::new();
     for output in records.names().into_iter().filter_map(|name| records.get(name)).flat_map(|r| r.outputs) {
-        // What is hidden is no output, whatever a journal says.
+        // A hidden file is never an output, even if a forged journal lists it.
         let Some(path) = RelPath::new(&*output.path).ok().filter(|path| !path.is_hidden()) else { continue };
         outputs.entry(path).or_default().push(output);
     }
@@ -49,8 +55,8 @@ pub fn clean(roots: &Roots, waiting: &dyn Fn()) -> Result<Cleaned, Diag> {
                 cleaned.removed += 1;
             }
             State::Changed(why) => {
-                let kept = Diag::new(Code::CleanKept, format!("kept: {why}"));
-                cleaned.kept.push(kept.path(&path).hint("remove it by hand if it is not needed"));
+                let kept = Diag::new(Code::CleanKept, format!("kept the file, because {why}"));
+                cleaned.kept.push(kept.path(&path).hint("remove the file by hand if it is not needed"));
             }
             State::Foreign => {}
         }
@@ -63,33 +69,33 @@ pub fn clean(roots: &Roots, waiting: &dyn Fn()) -> Result<Cleaned, Diag> {
         }
     }
     out.remove(&journal_path()).map_err(fault)?;
-    // Gone only if nothing foreign is in it.
+    // Fails, as it should, if foreign files are left in the directory.
     let _ = std::fs::remove_dir(out.root());
     Ok(cleaned)
 }
 
 /// The state of an output that the journal records.
 enum State {
-    /// The file is the one that a build wrote.
+    /// The file has the bytes that a build wrote.
     Built,
-    /// A build wrote it, and someone changed or replaced it since.
+    /// A build wrote the file, and it was modified or replaced since.
     Changed(&'static str),
-    /// No build is known to have written what is there, if anything is.
+    /// No build is known to have written the file, or there is none.
     Foreign,
 }
 
 fn state(out: &dyn Fs, path: &RelPath, recorded: &[Output<'_>]) -> io::Result<State> {
     let occupant = match out.occupant(path) {
-        // A link or a file is in the place of a directory: what is behind it is not ours.
+        // A link or a file is in the place of a parent directory: anything behind it is foreign.
         Err(e) if e.kind() == io::ErrorKind::NotADirectory => return Ok(State::Foreign),
         occupant => occupant?,
     };
-    // An output without a stamp was announced, and never known to be in place.
+    // An output without a stamp was recorded as intended, and is not known to be in place.
     let placed = recorded.iter().any(|output| output.stamp != Stamp::NONE);
     match occupant {
         Occupant::Nothing | Occupant::Directory => return Ok(State::Foreign),
         Occupant::Link | Occupant::Special if placed => {
-            return Ok(State::Changed("it is no regular file any more"));
+            return Ok(State::Changed("it is no longer a regular file"));
         }
         Occupant::Link | Occupant::Special => return Ok(State::Foreign),
         Occupant::File => {}
@@ -100,7 +106,7 @@ fn state(out: &dyn Fs, path: &RelPath, recorded: &[Output<'_>]) -> io::Result<St
     let built = untouched || content().is_some_and(|hash| recorded.iter().any(|output| output.hash == hash));
     Ok(match () {
         () if built => State::Built,
-        () if placed => State::Changed("it was changed since it was built"),
+        () if placed => State::Changed("it was modified after the build"),
         () => State::Foreign,
     })
 }

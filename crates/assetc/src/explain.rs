@@ -1,47 +1,55 @@
-//! `assetc explain`: which recipe a source has, where each setting comes from, what it read, and whether the next
-//! build would cook it. No program is run for it, not even for its version: whoever only looks at a project is not to
-//! start anything that the project or the environment names.
+//! `assetc explain`: the recipe of a source, the origin of each setting, its inputs and outputs, and the reason why the
+//! next build would rebuild it.
+//!
+//! No external program is run, not even for its version: inspecting a project must not start anything that the project
+//! or the environment names.
 
 use crate::config::{Resolver, Roots};
-use crate::graph::standing;
+use crate::graph::access;
 use crate::output::{JOURNAL, at_root};
 use crate::plan::{UNASKED, Versions, plan};
 use crate::runtime::read_records;
 use crate::tools::Tools;
 use kiln_engine::stale::{Verdict, judge};
 use kiln_engine::{
-    Action, Code, Diag, DirectorySink, Fs, Real, RelPath, Severity, Sink, SourceTree, Tree, Why,
+    Action, Code, Diag, DirectorySink, Fs, Real, RebuildReason, RelPath, Severity, Sink, SourceTree, Tree,
 };
 
-/// Everything there is to say about one source.
+/// The recipe, settings, dependencies and state of one source.
 #[derive(Clone, Debug)]
-pub struct Explained {
+#[non_exhaustive]
+pub struct Explanation {
     /// The file or directory, relative to the input.
     pub source: RelPath,
-    /// The recipe's name and version.
+    /// The name and the version of the recipe.
     pub recipe: (&'static str, u32),
-    /// Setting, value and the layer it came from.
+    /// Each setting with its value and the layer that set it.
     pub settings: Vec<(String, String, String)>,
-    /// What its last cook depended on, each with how it stood.
+    /// The dependencies of the last build of the source, each with the kind of access.
     pub inputs: Vec<(String, &'static str)>,
-    /// What its last cook wrote; before the first, what it is going to write.
+    /// The outputs of the last build; before the first build, the main output.
     pub outputs: Vec<String>,
-    /// Why it was last built, if it ever was.
+    /// The reason for the last build, or `None` before the first one.
     pub last: Option<String>,
-    /// Why the next build would cook it, or `None` when it would not.
-    pub next: Option<Why>,
-    /// The programs whose version is assumed to be that of the last build.
+    /// The reason why the next build would rebuild the source, or `None` when it is up to date.
+    pub next: Option<RebuildReason>,
+    /// The external programs whose version is assumed to be that of the last build.
     pub assumed: Vec<String>,
 }
 
-/// Explains the source at a path relative to the input.
+/// Explains the source at a path relative to the input; calls `waiting` when a build holds the lock of the output.
+///
+/// # Errors
+///
+/// `not-a-source` or `file-missing` if no recipe compiles the path, `output-conflict` if another source has the same
+/// output, and I/O errors of the input and output directories.
 pub fn explain(
     roots: &Roots,
     resolver: &Resolver,
     tools: &Tools,
     source: &RelPath,
     waiting: &dyn Fn(),
-) -> Result<Explained, Diag> {
+) -> Result<Explanation, Diag> {
     roots.check_input()?;
     let fault = |e| at_root(Code::Unreadable, &roots.input, &e);
     let src = Real::open(&roots.input).map_err(fault)?;
@@ -49,7 +57,7 @@ pub fn explain(
     let planned = plan(&src_tree, resolver, tools, Versions::Unasked);
     let mut refused = planned.conflicts.into_iter().chain(planned.unread);
     if let Some((_, diag)) = refused.find(|(path, _)| path == source) {
-        // What a build only warns about leaves nothing to explain.
+        // A build only warns about a skipped file; here it is the error.
         return Err(match diag.severity() {
             Severity::Error => diag,
             Severity::Warning => {
@@ -65,14 +73,14 @@ pub fn explain(
     let settings = asset.resolved.rows(recipe.sections());
     let settings = settings
         .map(|row| (format!("{}.{}", row.key.section, row.key.name), row.value, row.layer.to_string()));
-    let mut explained = Explained {
+    let mut explained = Explanation {
         source: source.clone(),
         recipe: (recipe.name(), recipe.version()),
         settings: settings.collect(),
         inputs: vec![],
         outputs: recipe.output(source).iter().map(RelPath::to_string).collect(),
         last: None,
-        next: Some(Why::New),
+        next: Some(RebuildReason::New),
         assumed: vec![],
     };
     if !roots.output.is_dir() {
@@ -84,7 +92,7 @@ pub fn explain(
     if let Some(record) = records.get(source.as_str()) {
         explained.last = Some(record.why.to_string());
         explained.inputs =
-            record.inputs.iter().map(|input| (input.path.to_string(), standing(input.seen))).collect();
+            record.inputs.iter().map(|input| (input.path.to_string(), access(input.seen))).collect();
         explained.outputs = record.outputs.iter().map(|output| output.path.to_string()).collect();
         let sources = SourceTree { fs: &src, tree: &src_tree };
         let (sink, mut hint) = (DirectorySink::new(&out, &out_tree), 0);
@@ -99,8 +107,8 @@ pub fn explain(
     Ok(explained)
 }
 
-/// The fingerprint with the versions of programs as an earlier one has them, and the names of these programs. A program
-/// that the earlier one does not have stays without a version.
+/// Replaces the version placeholders of a fingerprint by the versions in an earlier one; returns it with the names of
+/// these programs. A program that the earlier fingerprint does not name keeps its placeholder.
 fn assume_versions(fingerprint: &str, recorded: &str) -> (String, Vec<String>) {
     let mut assumed = Vec::new();
     let line = |line: &str| {
@@ -117,17 +125,17 @@ fn assume_versions(fingerprint: &str, recorded: &str) -> (String, Vec<String>) {
 fn no_source<'a>(tree: &Tree, path: &RelPath, sources: impl Iterator<Item = &'a RelPath>) -> Diag {
     let mut sources = sources;
     if let Some(owner) = sources.find(|source| path.is_under(source)) {
-        return Diag::new(Code::NotASource, format!("it is part of the source {owner}"))
+        return Diag::new(Code::NotASource, format!("the file is part of the source {owner}"))
             .path(path)
-            .hint(format!("ask for {owner}"));
+            .hint(format!("run `assetc explain {owner}`"));
     }
     match tree.get(path.as_str()) {
-        Some(_) => Diag::new(Code::NotASource, "no recipe takes it: builds pass it over")
+        Some(_) => Diag::new(Code::NotASource, "no recipe matches this name, so builds skip it")
             .path(path)
-            .hint("sources are told by their names, such as *.png, *.n.png, *.hdr, *.lut.cube, *.ttf, *.env/, *.array/ and *.shader/"),
-        None => Diag::new(Code::FileMissing, "there is no such source")
+            .hint("recipes match names such as *.png, *.n.png, *.hdr, *.lut.cube, *.ttf, *.env/, *.array/ and *.shader/"),
+        None => Diag::new(Code::FileMissing, "the source does not exist")
             .path(path)
-            .hint("name it relative to the input directory"),
+            .hint("give its path relative to the input directory"),
     }
 }
 
@@ -136,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_of_programs_are_those_of_the_last_build() {
+    fn assumes_program_versions_of_the_last_build() {
         let asked = format!("shader 3\na=1\ntool.dxc={UNASKED}\ntool.spirv-opt=none\n");
         let recorded = "shader 3\na=1\ntool.dxc=1.8 = x\ntool.spirv-opt=none\n";
         assert_eq!(assume_versions(&asked, recorded), (recorded.to_owned(), vec!["dxc".to_owned()]));

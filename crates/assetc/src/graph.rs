@@ -1,7 +1,7 @@
-//! `assetc graph`: what depends on what, as the last build saw it.
+//! `assetc graph`: the dependency graph of the last build.
 //!
-//! Sources point at the files they read and at the runtime files they became; those point at the manifest and the pack
-//! that hold them. It is read from the journal, so that it tells what a build did, not what a configuration might mean.
+//! A source has edges from the files it read and to the runtime files it was compiled to. The graph is read from the
+//! journal, so it shows the dependencies of an actual build and not those that the configuration suggests.
 
 use crate::config::Roots;
 use crate::output::{LINK, PACK};
@@ -11,40 +11,48 @@ use kiln_engine::{Code, Diag};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// One source with all that it touched.
+/// One source with its inputs and outputs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Node {
+#[non_exhaustive]
+pub struct GraphNode {
     /// The file or directory, relative to the input.
     pub source: String,
-    /// What its cook read, looked for in vain or listed, relative to the input, each with how it stood.
+    /// The paths that the source read, listed, or looked up without finding a file, relative to the input, each with
+    /// the kind of access.
     pub inputs: Vec<(String, &'static str)>,
-    /// What it wrote, relative to the output.
+    /// The runtime files of the source, relative to the output.
     pub outputs: Vec<String>,
 }
 
-/// Everything the last build depended on, by source.
+/// The dependency graph of the last build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Graph {
-    /// The sources.
-    pub nodes: Vec<Node>,
+    /// One node per source, sorted by path.
+    pub nodes: Vec<GraphNode>,
 }
 
-/// Reads the graph of an output; with `about`, only what the source, input or output of that path has to do with.
+/// Reads the graph of an output; with `about`, only the nodes whose source, input or output has this path. Calls
+/// `waiting` when a build holds the lock of the output.
+///
+/// # Errors
+///
+/// `graph-empty` if nothing was built yet or no node matches `about`, and I/O errors of the journal.
 pub fn graph(roots: &Roots, about: Option<&str>, waiting: &dyn Fn()) -> Result<Graph, Diag> {
     let records = match roots.output.is_dir() {
         true => read_records(&roots.output, waiting)?,
         false => Default::default(),
     };
     if records.is_empty() {
-        return Err(Diag::new(Code::GraphEmpty, "nothing was built there yet")
+        return Err(Diag::new(Code::GraphEmpty, "the output directory has no recorded build")
             .path(roots.output.display())
-            .hint("build first"));
+            .hint("run a build first"));
     }
     let mut nodes = Vec::new();
     for name in records.names().into_iter().filter(|name| ![LINK, PACK].contains(name)) {
         let Some(record) = records.get(name) else { continue };
-        let inputs = record.inputs.iter().map(|input| (input.path.to_string(), standing(input.seen)));
-        let node = Node {
+        let inputs = record.inputs.iter().map(|input| (input.path.to_string(), access(input.seen)));
+        let node = GraphNode {
             source: name.to_owned(),
             inputs: inputs.collect(),
             outputs: record.outputs.iter().map(|output| output.path.to_string()).collect(),
@@ -55,15 +63,15 @@ pub fn graph(roots: &Roots, about: Option<&str>, waiting: &dyn Fn()) -> Result<G
     if let Some(about) = about {
         nodes.retain(|node| node.touches(about));
         if nodes.is_empty() {
-            return Err(Diag::new(Code::GraphEmpty, "no source reads it, is it or writes it")
+            return Err(Diag::new(Code::GraphEmpty, "no source has this path, reads it or writes it")
                 .path(about)
-                .hint("name a path relative to the input or to the output"));
+                .hint("give a path relative to the input or to the output directory"));
         }
     }
     Ok(Graph { nodes })
 }
 
-impl Node {
+impl GraphNode {
     fn touches(&self, path: &str) -> bool {
         let reads = self.inputs.iter().any(|(input, _)| input == path);
         self.source == path || reads || self.outputs.iter().any(|output| output == path)
@@ -71,11 +79,11 @@ impl Node {
 }
 
 impl Graph {
-    /// The graph in the language of Graphviz.
+    /// Renders the graph in the DOT language of Graphviz.
     pub fn dot(&self) -> String {
         let mut dot =
             String::from("digraph assets {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n");
-        // Inputs and outputs can have the same path, so that each side has its own names.
+        // An input and an output can have the same path, so each side has its own prefix.
         let read: BTreeSet<&str> = self.nodes.iter().flat_map(|node| node.read()).collect();
         let wrote: BTreeSet<&str> =
             self.nodes.iter().flat_map(|node| &node.outputs).map(String::as_str).collect();
@@ -99,18 +107,18 @@ impl Graph {
     }
 }
 
-impl Node {
-    /// The source and the files and directories that it read.
+impl GraphNode {
+    /// Returns the source and the files and directories that it read.
     fn read(&self) -> impl Iterator<Item = &str> {
-        let there = self.inputs.iter().filter(|(_, standing)| *standing != ABSENT);
-        std::iter::once(self.source.as_str()).chain(there.map(|(path, _)| path.as_str()))
+        let found = self.inputs.iter().filter(|(_, access)| *access != ABSENT);
+        std::iter::once(self.source.as_str()).chain(found.map(|(path, _)| path.as_str()))
     }
 }
 
-const ABSENT: &str = "looked for, not there";
+const ABSENT: &str = "looked up, not found";
 
-/// How an input stood when it was asked for.
-pub(crate) fn standing(seen: Seen) -> &'static str {
+/// Names the kind of access to an input.
+pub(crate) fn access(seen: Seen) -> &'static str {
     match seen {
         Seen::File { .. } => "read",
         Seen::Absent => ABSENT,
@@ -118,7 +126,7 @@ pub(crate) fn standing(seen: Seen) -> &'static str {
     }
 }
 
-/// A text between quotes, as DOT has it.
+/// Quotes a string for DOT.
 fn quoted(prefix: &str, text: &str) -> String {
     format!("\"{prefix}{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
@@ -128,8 +136,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dot_quotes_names_and_leaves_out_what_is_not_there() {
-        let node = Node {
+    fn dot_quotes_names_and_omits_absent_inputs() {
+        let node = GraphNode {
             source: "a\"b.obj".into(),
             inputs: vec![("a\"b.obj".into(), "read"), ("x.mtl".into(), "read"), ("y.png".into(), ABSENT)],
             outputs: vec!["a\"b.hmesh".into()],

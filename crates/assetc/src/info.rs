@@ -1,98 +1,106 @@
-//! `assetc info`: what is in an output directory or a pack, file by file and in total.
+//! `assetc info`: describes the files of an output directory or a pack, one by one and in total.
 
-use crate::runtime::Runtime;
+use crate::runtime::RuntimeFiles;
 use kiln_engine::Diag;
 use kiln_format::{FORMATS, Fact, by_path};
 use rayon::prelude::*;
 use std::path::Path;
 
-/// A fact about a file, as data.
+/// A property of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
-    /// A number that adds up over files.
+#[non_exhaustive]
+pub enum FactValue {
+    /// A number that is summed over files, such as triangles.
     Total(u64),
-    /// A number that means something for this file only.
+    /// A number that is not summed, such as a width.
     Number(u64),
-    /// A word or a name.
+    /// A string, such as the name of a format.
     Text(String),
-    /// Several things of one kind, each with facts of its own.
-    Rows(Vec<Vec<(&'static str, Value)>>),
+    /// A list of items, each with properties of its own.
+    Rows(Vec<Vec<(&'static str, FactValue)>>),
 }
 
-/// What is known of one file.
+/// The description of one file.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct FileInfo {
-    /// Where it is, relative to the runtime root.
+    /// The path, relative to the output directory.
     pub path: String,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// One line for a person, or why there is none.
+    /// A one-line summary, or the error of the reader.
     pub line: Result<String, String>,
-    /// All of it as text, if that was asked for.
+    /// All details as text; empty unless requested.
     pub dump: String,
-    /// The same for a program.
-    pub facts: Vec<(&'static str, Value)>,
+    /// The properties by name, for programs.
+    pub facts: Vec<(&'static str, FactValue)>,
 }
 
 /// The files of one format.
 #[derive(Clone, Debug)]
-pub struct Section {
-    /// What several of them are called.
+#[non_exhaustive]
+pub struct FormatSection {
+    /// The plural noun of the format, such as `textures`.
     pub title: &'static str,
-    /// Their extension.
+    /// The file extension without a dot.
     pub ext: &'static str,
-    /// Each of them, by path.
+    /// The files, sorted by path.
     pub files: Vec<FileInfo>,
-    /// What adds up over them, in the order of the facts.
+    /// The sums of the numbers that are summed over files, in the order of the facts.
     pub totals: Vec<(&'static str, u64)>,
 }
 
-impl Section {
-    /// Their size together.
+impl FormatSection {
+    /// Returns the total size of the files in bytes.
     pub fn size(&self) -> u64 {
         self.files.iter().map(|file| file.size).sum()
     }
 }
 
-/// Everything about an output.
+/// The description of an output directory or a pack.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Info {
-    /// One section a format that occurs, in the order of the format table.
-    pub sections: Vec<Section>,
-    /// Files of no known format, with their sizes.
+    /// One section per format that occurs, in the order of the format table.
+    pub sections: Vec<FormatSection>,
+    /// Files of unknown formats, with their sizes in bytes.
     pub others: Vec<(String, u64)>,
-    /// What could not be looked at.
+    /// Files and directories that could not be read.
     pub problems: Vec<Diag>,
 }
 
 impl Info {
-    /// The size of everything.
+    /// Returns the total size of all files in bytes.
     pub fn size(&self) -> u64 {
-        self.sections.iter().map(Section::size).chain(self.others.iter().map(|(_, size)| *size)).sum()
+        self.sections.iter().map(FormatSection::size).chain(self.others.iter().map(|(_, size)| *size)).sum()
     }
 
-    /// How many files could not be read as what they claim to be.
+    /// Returns the number of files that could not be parsed in the format of their extension.
     pub fn failed(&self) -> usize {
         self.sections.iter().flat_map(|s| &s.files).filter(|f| f.line.is_err()).count()
     }
 }
 
-/// Looks at every file of an output directory or a pack; with `dump`, all of it is told. Calls `waiting` when a build
-/// has to end first.
+/// Describes every file of an output directory or a pack, with `dump` in full detail. Calls `waiting` when a build holds
+/// the lock of the directory.
+///
+/// # Errors
+///
+/// The directory or pack does not exist, cannot be read, or is a damaged pack. A damaged file in it is no error.
 pub fn info(path: &Path, dump: bool, waiting: &dyn Fn()) -> Result<Info, Diag> {
-    let runtime = Runtime::open(path, waiting)?;
+    let runtime = RuntimeFiles::open(path, waiting)?;
     let files: Vec<(&str, u64)> = runtime.files().collect();
-    let looked: Vec<(&str, FileInfo)> = files
+    let described: Vec<(&str, FileInfo)> = files
         .par_iter()
-        .filter_map(|(path, size)| Some((by_path(path)?.name(), look(&runtime, path, *size, dump))))
+        .filter_map(|(path, size)| Some((by_path(path)?.name(), describe(&runtime, path, *size, dump))))
         .collect();
     let mut sections = Vec::new();
     for format in FORMATS {
         let files: Vec<FileInfo> =
-            looked.iter().filter(|(name, _)| *name == format.name()).map(|(_, f)| f.clone()).collect();
+            described.iter().filter(|(name, _)| *name == format.name()).map(|(_, f)| f.clone()).collect();
         if !files.is_empty() {
             let totals = totals(&files);
-            sections.push(Section { title: format.title(), ext: format.ext(), files, totals });
+            sections.push(FormatSection { title: format.title(), ext: format.ext(), files, totals });
         }
     }
     let others = files
@@ -102,11 +110,11 @@ pub fn info(path: &Path, dump: bool, waiting: &dyn Fn()) -> Result<Info, Diag> {
     Ok(Info { sections, others: others.collect(), problems: runtime.problems.clone() })
 }
 
-fn look(runtime: &Runtime, path: &str, size: u64, dump: bool) -> FileInfo {
+fn describe(runtime: &RuntimeFiles, path: &str, size: u64, dump: bool) -> FileInfo {
     let mut info =
         FileInfo { path: path.to_owned(), size, line: Ok(String::new()), dump: String::new(), facts: vec![] };
     let Some(format) = by_path(path) else { return info };
-    let told = runtime.read(path).map_err(|e| e.to_string()).and_then(|bytes| {
+    let line = runtime.read(path).map_err(|e| e.to_string()).and_then(|bytes| {
         let mut line = String::new();
         format.describe(&bytes, &mut line).map_err(|e| e.to_string())?;
         format
@@ -117,15 +125,15 @@ fn look(runtime: &Runtime, path: &str, size: u64, dump: bool) -> FileInfo {
         }
         Ok(line)
     });
-    info.line = told;
+    info.line = line;
     info
 }
 
-/// Sums by name, in the order in which the names first come.
+/// Sums facts by name, in the order in which the names first occur.
 fn totals(files: &[FileInfo]) -> Vec<(&'static str, u64)> {
     let mut totals: Vec<(&'static str, u64)> = Vec::new();
     for (name, value) in files.iter().flat_map(|file| &file.facts) {
-        let Value::Total(number) = value else { continue };
+        let FactValue::Total(number) = value else { continue };
         match totals.iter_mut().find(|(known, _)| known == name) {
             Some((_, sum)) => *sum += number,
             None => totals.push((name, *number)),
@@ -134,15 +142,15 @@ fn totals(files: &[FileInfo]) -> Vec<(&'static str, u64)> {
     totals
 }
 
-fn value(fact: Fact<'_>) -> Value {
+fn value(fact: Fact<'_>) -> FactValue {
     match fact {
-        Fact::Total(number) => Value::Total(number),
-        Fact::Number(number) => Value::Number(number),
-        Fact::Text(text) => Value::Text(text.to_owned()),
+        Fact::Total(number) => FactValue::Total(number),
+        Fact::Number(number) => FactValue::Number(number),
+        Fact::Text(text) => FactValue::Text(text.to_owned()),
         Fact::Rows(rows) => {
             let row = |row: &&[_]| row.iter().map(|(name, fact)| (*name, value(*fact))).collect();
-            Value::Rows(rows.iter().map(row).collect())
+            FactValue::Rows(rows.iter().map(row).collect())
         }
-        _ => Value::Text(String::new()),
+        _ => FactValue::Text(String::new()),
     }
 }

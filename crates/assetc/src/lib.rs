@@ -1,24 +1,82 @@
-//! Kiln's asset compiler: a tree of source art into GPU-ready runtime files, incrementally, in parallel and
+//! Kiln's asset compiler as a library: compiles a tree of source assets (images, HDR environment maps, glTF, OBJ and FBX
+//! models, materials, fonts, shaders, colour lookup tables) to GPU-ready runtime files, incrementally, in parallel and
 //! deterministically.
 //!
-//! [`build`](build::build) is the main loop; `RECIPES` in `recipes.rs` is the table of what can be compiled. The library
-//! prints nothing and reads nothing that it was not given: the executable beside it is its command line.
+//! # Concepts
+//!
+//! A **source** is a file, or a folder that is compiled as a whole, below the input directory. The suffix of its name
+//! selects the **recipe** that compiles it: `wall.n.png` is a normal map, `sky.env.hdr` an environment map,
+//! `water.shader/` a folder of shader stages. [`config::Config`] is the `assetc.yml` of a project; it resolves the
+//! settings of each source from defaults, presets and rules.
+//!
+//! A [`Build`] plans one action per source, skips those whose outputs are up to date according to the **journal** in the
+//! output directory, runs the others on a thread pool, and writes the **manifest** ([`MANIFEST`]) and, if requested, a
+//! **pack** of all files. A source that fails does not stop the others. Output bytes do not depend on the number of
+//! threads or on the location of the project.
+//!
+//! [`watch::Watch`] repeats builds whenever something changes. [`info::info`], [`check()`], [`explain()`], [`graph()`],
+//! [`pack::pack_info`] and [`clean()`] inspect or remove the result. Errors and warnings are [`Diag`] values with a
+//! [`Code`] to match on.
+//!
+//! The library prints nothing, and reads no environment variables and no files that it is not given: the executable of
+//! the same name is its command line.
+//!
+//! # Example
+//!
+//! ```
+//! use assetc::{Build, Code, config::Config};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let project = tempfile::tempdir()?;
+//! std::fs::create_dir(project.path().join("assets"))?;
+//! std::fs::write(project.path().join("assets/warm.lut.cube"), "LUT_3D_SIZE 2\n0 0.5 1\n")?;
+//! std::fs::write(project.path().join("assets/readme.txt"), "copied")?;
+//! std::fs::write(project.path().join("assetc.yml"), "embed: \"*.txt\"\n")?;
+//!
+//! let config = Config::discover(project.path())?;
+//! let report = Build::new(&config).jobs(2).run()?;
+//! assert_eq!((report.built(), report.failed()), (1, 1));
+//! // The lookup table has one of eight entries.
+//! let (source, error) = report.errors().next().expect("one source failed");
+//! assert_eq!((source.as_str(), error.code), ("warm.lut.cube", Code::CubeCount));
+//! assert!(project.path().join("runtime/readme.txt").exists());
+//!
+//! // The second build finds the copy up to date.
+//! assert_eq!(Build::new(&config).run()?.fresh(), 1);
+//! # Ok(())
+//! # }
+//! ```
 
-pub mod artifact;
-pub mod build;
-pub mod check;
-pub mod clean;
+mod artifact;
+mod build;
+mod builder;
+mod cache_check;
+mod check;
+mod clean;
 pub mod config;
-pub mod explain;
-pub mod graph;
+mod explain;
+mod graph;
 pub mod info;
-pub mod link;
-pub mod output;
+mod link;
+mod output;
 pub mod pack;
+#[doc(hidden)]
 pub mod plan;
-pub mod recipe;
+mod plural;
+mod recipe;
 mod recipes;
-pub mod runtime;
-mod stored;
+mod runtime;
 pub mod tools;
 pub mod watch;
+
+pub use build::{AssetReport, BuildReport};
+pub use builder::Build;
+pub use check::{CheckReport, check};
+pub use clean::{CleanReport, clean};
+pub use explain::{Explanation, explain};
+pub use graph::{Graph, GraphNode, graph};
+pub use kiln_engine::{
+    Code, Diag, Event, Events, Limits, RebuildReason, RelPath, Severity, Shard, State, Store,
+};
+pub use link::MANIFEST;
+pub use runtime::RuntimeFiles;

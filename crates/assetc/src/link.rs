@@ -1,4 +1,4 @@
-//! The serial end of a build: what the manifest says of all artifacts becomes one `assets.hman`.
+//! The link step at the serial end of a build: writes the manifest entries of all artifacts to `assets.hman`.
 
 use crate::artifact::{FileMetadata, TextureReference};
 use crate::config::Manifest;
@@ -6,28 +6,28 @@ use crate::output::LINK;
 use kiln_engine::ownership::{Replace, admit};
 use kiln_engine::record::{Output, Record};
 use kiln_engine::{Code, Diag, Fs, Hash, Journal, PlacedArtifact, RelPath, Tree};
-use kiln_format::hman::{self, Colorspace, Kind};
+use kiln_format::hman::{self, Colorspace, ManifestKind};
 use kiln_format::{Format, by_path, refs};
 use std::collections::HashSet;
 use std::io;
 
-/// The name of the manifest in the output.
+/// The file name of the manifest in the output directory.
 pub const MANIFEST: &str = "assets.hman";
 
-/// One line of the manifest: a path, what is there, and how its texels are to be read.
+/// One entry of the manifest: path, kind and colour space of a runtime file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct ManifestRow {
     path: RelPath,
-    kind: Kind,
+    kind: ManifestKind,
     colorspace: Colorspace,
 }
 
-/// The rows for all artifacts of a build. Equal ones may occur several times.
+/// Collects the manifest rows of all artifacts of a build. Duplicates are possible.
 pub(crate) fn rows<'a>(
     artifacts: impl Iterator<Item = &'a PlacedArtifact<FileMetadata>> + Clone,
     manifest: Manifest,
-) -> Vec<Row> {
-    let row = |path: &RelPath, kind, colorspace| Row { path: path.clone(), kind, colorspace };
+) -> Vec<ManifestRow> {
+    let row = |path: &RelPath, kind, colorspace| ManifestRow { path: path.clone(), kind, colorspace };
     let mut rows = Vec::new();
     for PlacedArtifact { name, metadata, .. } in artifacts.clone() {
         if metadata.is_listed {
@@ -35,7 +35,8 @@ pub(crate) fn rows<'a>(
         }
         let references = metadata.references.iter();
         rows.extend(
-            references.map(|TextureReference { path, colorspace }| row(path, Kind::Texture, *colorspace)),
+            references
+                .map(|TextureReference { path, colorspace }| row(path, ManifestKind::Texture, *colorspace)),
         );
     }
     if manifest == Manifest::All {
@@ -46,32 +47,32 @@ pub(crate) fn rows<'a>(
     rows
 }
 
-/// The output directory that a manifest is written to.
+/// The sink of the manifest in an output directory.
 pub(crate) struct ManifestSink<'a> {
-    /// The directory.
+    /// The output directory of the manifest.
     pub(crate) out: &'a dyn Fs,
-    /// Its files when the build began.
+    /// The files of the directory when the build began.
     pub(crate) tree: &'a Tree,
-    /// Whether the manifest is read again and compared, whatever its stamp says.
+    /// Reads the manifest again and compares its bytes, even if its timestamps are unchanged.
     pub(crate) verify: bool,
-    /// Whether it replaces a regular file that no build wrote.
+    /// Replaces a regular file of that name that no build wrote.
     pub(crate) overwrite: bool,
 }
 
 impl ManifestSink<'_> {
-    /// Writes the manifest of these rows unless it is there already; returns the number of refs that it holds.
-    pub(crate) fn write(&self, rows: &[Row], journal: &mut Journal) -> Result<usize, Diag> {
+    /// Writes the manifest of these rows unless it is up to date; returns the number of references in it.
+    pub(crate) fn write(&self, rows: &[ManifestRow], journal: &mut Journal) -> Result<usize, Diag> {
         let path = RelPath::new(MANIFEST).expect("a plain name");
         let codes: Vec<[u8; 2]> = rows.iter().map(|row| [row.kind as u8, row.colorspace as u8]).collect();
         let fields = rows.iter().zip(&codes).flat_map(|(row, code)| [row.path.as_str().as_bytes(), code]);
         let key = Hash::of_fields(fields).to_string();
         let refs = rows.iter().map(|row| &row.path).collect::<HashSet<_>>().len();
-        let is_there = |record: &Record<'_>| match record.outputs.as_slice() {
+        let is_current = |record: &Record<'_>| match record.outputs.as_slice() {
             [output] => record.fingerprint == key && self.tree.stamp(MANIFEST) == Some(output.stamp),
             _ => false,
         };
-        let is_there = journal.records().get(LINK).as_ref().is_some_and(is_there);
-        if is_there && !self.verify {
+        let is_current = journal.records().get(LINK).as_ref().is_some_and(is_current);
+        if is_current && !self.verify {
             return Ok(refs);
         }
         let owned =
@@ -79,9 +80,10 @@ impl ManifestSink<'_> {
         let magic = by_path(MANIFEST).map(Format::magic);
         admit(self.out, &path, None, Replace { overwrite: self.overwrite, magic, owned: &owned })?;
         let bytes = manifest(rows)?;
-        if !is_there || self.out.read(&path).ok().as_ref() != Some(&bytes) {
-            let unwritable =
-                |e: io::Error| Diag::new(Code::Unwritable, format!("cannot write it: {e}")).path(MANIFEST);
+        if !is_current || self.out.read(&path).ok().as_ref() != Some(&bytes) {
+            let unwritable = |e: io::Error| {
+                Diag::new(Code::Unwritable, format!("cannot write the manifest: {e}")).path(MANIFEST)
+            };
             let staged = self.out.stage(&mut |file| file.write_all(&bytes)).map_err(unwritable)?;
             let stamp = self.out.publish(vec![(staged, path)]).into_iter().next();
             let stamp = stamp.unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map_err(unwritable)?;
@@ -94,11 +96,11 @@ impl ManifestSink<'_> {
     }
 }
 
-/// The bytes of the manifest; two paths with one hash are an error.
-fn manifest(rows: &[Row]) -> Result<Vec<u8>, Diag> {
+/// Serialises the manifest. Two paths with the same hash are an error.
+fn manifest(rows: &[ManifestRow]) -> Result<Vec<u8>, Diag> {
     let entries: Vec<_> = rows
         .iter()
-        .map(|row| hman::Entry {
+        .map(|row| hman::ManifestEntry {
             hash: refs::hash_runtime_path(row.path.as_str()),
             kind: row.kind,
             colorspace: row.colorspace,
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manifest_of_everything_lists_each_path_once() {
+    fn manifest_of_all_files_lists_each_path_once() {
         let path = |path: &str| RelPath::new(path).unwrap();
         let placed =
             |name: &str, metadata| PlacedArtifact { name: path(name), hash: Hash::of(b""), metadata };
@@ -140,8 +142,12 @@ mod tests {
     }
 
     #[test]
-    fn a_path_with_two_colour_spaces_is_an_error() {
-        let row = |colorspace| Row { path: RelPath::new("a.ktx2").unwrap(), kind: Kind::Texture, colorspace };
+    fn rejects_path_with_two_colour_spaces() {
+        let row = |colorspace| ManifestRow {
+            path: RelPath::new("a.ktx2").unwrap(),
+            kind: ManifestKind::Texture,
+            colorspace,
+        };
         let error = manifest(&[row(Colorspace::Srgb), row(Colorspace::Linear)]).unwrap_err();
         assert!(error.message.contains("a.ktx2"), "{error}");
         assert!(manifest(&[row(Colorspace::Srgb), row(Colorspace::Srgb)]).is_ok());

@@ -1,24 +1,24 @@
-//! The names that a build has for its own files and records in an output directory.
+//! Names of the files and journal records that a build reserves in an output directory.
 
 use kiln_engine::{Code, Diag, RelPath};
 use std::io;
 use std::path::Path;
 
-/// The journal in the output: which file came from what, and the lock of the build that owns it.
-pub const JOURNAL: &str = ".assetc-cache";
+/// The file name of the journal in the output directory, which records the origin of each file and is the build lock.
+pub(crate) const JOURNAL: &str = ".assetc-cache";
 
-/// The journal's name for the manifest. No source can have it: paths of sources do not start with a slash.
+/// The key of the manifest in the journal. No source has this key: paths of sources do not start with a slash.
 pub(crate) const LINK: &str = "//manifest";
 
-/// The journal's name for the pack.
+/// The key of the pack in the journal.
 pub(crate) const PACK: &str = "//pack";
 
 pub(crate) fn journal_path() -> RelPath {
     RelPath::new(JOURNAL).expect("a plain name")
 }
 
-/// An error about a path that the user named.
+/// Returns an I/O error about a path that is not below a source tree.
 pub(crate) fn at_root(code: Code, path: &Path, error: &io::Error) -> Diag {
-    let what = if code == Code::Unreadable { "read" } else { "write" };
-    Diag::new(code, format!("cannot {what} it: {error}")).path(path.display())
+    let verb = if code == Code::Unreadable { "read" } else { "write" };
+    Diag::new(code, format!("cannot {verb} this file or directory: {error}")).path(path.display())
 }

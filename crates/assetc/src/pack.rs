@@ -1,4 +1,4 @@
-//! `--pack`: every file under the output in one `.hpack` beside it.
+//! `--pack`: bundles every file of the output directory into one `.hpack` beside it.
 
 use crate::config::Roots;
 use crate::output::{JOURNAL, PACK, at_root};
@@ -7,38 +7,39 @@ use kiln_engine::ownership::{Replace, admit};
 use kiln_engine::record::Record;
 use kiln_engine::wire::{Reader, Writer};
 use kiln_engine::{Code, Diag, Fs, Hash, Journal, Real, RelPath, Stamp, regular_file};
-use kiln_format::hpack::{self, Layout, PackKind, Toc};
+use kiln_format::hpack::{self, PackKind, PackLayout, Toc};
 use kiln_format::{Format, by_path};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What was packed.
+/// The pack that a build wrote or found up to date.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Packed {
-    /// The pack.
+    /// The path of the pack.
     pub path: PathBuf,
-    /// How many files are in it.
+    /// The number of files in the pack.
     pub files: usize,
-    /// Whether it was there already, with the same files.
+    /// True if the pack was up to date and not written.
     pub unchanged: bool,
 }
 
-/// The pack beside an output directory.
+/// The sink of the pack beside an output directory.
 pub(crate) struct PackSink<'a> {
     /// The directories of the build, and the path of the pack.
     pub(crate) roots: &'a Roots,
-    /// The output directory.
+    /// The output directory that is packed.
     pub(crate) out: &'a dyn Fs,
-    /// Whether the pack is written and read again, whatever its stamp says.
+    /// Writes the pack and reads it back, even if its timestamps are unchanged.
     pub(crate) verify: bool,
-    /// Whether it replaces a regular file that no build wrote.
+    /// Replaces a regular file at the path of the pack that no build wrote.
     pub(crate) overwrite: bool,
 }
 
 impl PackSink<'_> {
-    /// Bundles the output, unless the pack there already holds these very files.
+    /// Writes the pack unless the one at its path already has these files.
     pub(crate) fn write(&self, journal: &mut Journal) -> Result<Packed, Diag> {
         let PackSink { roots, out, verify, overwrite } = *self;
         let fault = |e: io::Error| at_root(Code::Unwritable, &roots.pack, &e);
@@ -55,17 +56,17 @@ impl PackSink<'_> {
         if old.is_some() && old == dir.stamp(&name).map_err(fault)? && !verify {
             return Ok(done(&listing, true));
         }
-        let owned = || journal.records().get(PACK).is_some_and(|record| names(&record.summary, &name));
+        let owned = || journal.records().get(PACK).is_some_and(|record| is_record_of(&record.summary, &name));
         let magic = by_path(name.as_str()).map(Format::magic);
         admit(&dir, &name, None, Replace { overwrite, magic, owned: &owned })
             .map_err(|diag| diag.path(roots.pack.display()))?;
-        if listing.warm_ns > 0 && listing.warm_ns <= 2 * RACY_NS {
-            std::thread::sleep(Duration::from_nanos(listing.warm_ns.unsigned_abs()));
+        if listing.racy_ns > 0 && listing.racy_ns <= 2 * RACY_NS {
+            std::thread::sleep(Duration::from_nanos(listing.racy_ns.unsigned_abs()));
             listing = Listing::new(roots, out)?;
         }
 
         let sizes = listing.files.iter().map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
-        let layout = Layout::new(sizes)
+        let layout = PackLayout::new(sizes)
             .map_err(|e| Diag::new(Code::Pack, e.to_string()).path(roots.pack.display()))?;
         let staged = dir.stage(&mut |file| write(&layout, out, file)).map_err(fault)?;
         let stamp = dir
@@ -74,7 +75,7 @@ impl PackSink<'_> {
             .unwrap_or_else(|| Err(io::ErrorKind::Other.into()))
             .map_err(fault)?;
 
-        let fingerprint = if listing.warm_ns > 0 { String::new() } else { listing.fingerprint() };
+        let fingerprint = if listing.racy_ns > 0 { String::new() } else { listing.fingerprint() };
         let mut summary = put_stamp(stamp);
         summary.extend_from_slice(name.as_str().as_bytes());
         let record = Record { fingerprint: fingerprint.into(), summary: summary.into(), ..Record::default() };
@@ -86,12 +87,12 @@ impl PackSink<'_> {
     }
 }
 
-/// What there is to pack.
+/// The files to pack, with their stamps.
 struct Listing {
     files: Vec<(RelPath, Stamp)>,
-    /// For how long the youngest file could still be changed without its stamp telling. A pack of such files is not
-    /// worth remembering.
-    warm_ns: i64,
+    /// The time in nanoseconds during which the youngest file could still change without a new stamp. A pack of such
+    /// files is not recorded as up to date.
+    racy_ns: i64,
 }
 
 impl Listing {
@@ -99,7 +100,7 @@ impl Listing {
         let now_ns = out.now_ns();
         let tree = out.walk(Some(JOURNAL)).map_err(|e| at_root(Code::Unreadable, &roots.output, &e))?;
         if let Some(problem) = tree.problems.first() {
-            let message = format!("cannot pack it: {}", problem.message);
+            let message = format!("cannot pack the output directory: {}", problem.message);
             let mut diag = Diag::new(Code::Pack, message);
             diag.path.clone_from(&problem.path);
             return Err(diag);
@@ -109,11 +110,11 @@ impl Listing {
             .filter(|(path, _)| !hpack::excludes(path.as_str()))
             .map(|(path, stamp)| (path.clone(), stamp))
             .collect();
-        let warm = files.iter().map(|(_, stamp)| racy_until(*stamp).saturating_sub(now_ns));
-        Ok(Listing { warm_ns: warm.max().unwrap_or(-1).saturating_add(1), files })
+        let racy = files.iter().map(|(_, stamp)| racy_until(*stamp).saturating_sub(now_ns));
+        Ok(Listing { racy_ns: racy.max().unwrap_or(-1).saturating_add(1), files })
     }
 
-    /// Paths and stamps as one short text.
+    /// Hashes the paths and stamps.
     fn fingerprint(&self) -> String {
         let stamps: Vec<Vec<u8>> = self.files.iter().map(|(_, stamp)| put_stamp(*stamp)).collect();
         let fields = self
@@ -125,30 +126,35 @@ impl Listing {
     }
 }
 
-/// Removes what a killed run left beside the pack. Only the owner of the journal may call this. A directory that
-/// cannot be listed is none that a pack was written to.
+/// Removes temporary files that a killed run left beside the pack. Only the holder of the journal lock may call this. A
+/// directory that cannot be listed has none.
 pub(crate) fn sweep(roots: &Roots) {
     if let Ok((dir, _)) = beside(&roots.pack) {
         let _ = dir.sweep();
     }
 }
 
-/// The directory that a pack lies in, with temporaries of its own there, and the pack's name.
+/// Opens the directory of a pack, with temporary files named after the pack; returns it with the pack's file name.
 pub(crate) fn beside(pack: &Path) -> Result<(Real, RelPath), Diag> {
     let name = pack.file_name().and_then(|name| name.to_str()).and_then(|name| RelPath::new(name).ok());
-    let name = name.ok_or_else(|| Diag::new(Code::Pack, "its name is not portable").path(pack.display()))?;
+    let not_portable = || {
+        Diag::new(Code::Pack, "the file name of the pack is not portable")
+            .path(pack.display())
+            .hint("rename the output directory")
+    };
+    let name = name.ok_or_else(not_portable)?;
     let dir = pack.parent().unwrap_or(Path::new("."));
     let dir = Real::named(dir, name.as_str()).map_err(|e| at_root(Code::Unwritable, dir, &e))?;
     Ok((dir, name))
 }
 
-fn write(layout: &Layout, out: &dyn Fs, file: &mut dyn io::Write) -> io::Result<()> {
+fn write(layout: &PackLayout, out: &dyn Fs, file: &mut dyn io::Write) -> io::Result<()> {
     file.write_all(layout.head())?;
     for placed in layout.files() {
         let path = RelPath::new(placed.path.as_str()).map_err(io::Error::other)?;
         let bytes = out.read(&path).map_err(|e| io::Error::new(e.kind(), format!("{path}: {e}")))?;
         if bytes.len() as u64 != placed.size {
-            return Err(io::Error::other(format!("{path} changed while it was packed")));
+            return Err(io::Error::other(format!("{path} was modified while it was being packed")));
         }
         file.write_all(&[0; hpack::ALIGNMENT as usize][..placed.padding])?;
         file.write_all(&bytes)?;
@@ -164,9 +170,9 @@ pub(crate) fn put_stamp(stamp: Stamp) -> Vec<u8> {
     w.finish()
 }
 
-/// Returns whether the record of a pack, its stamp and its name, is about the pack of this name: an output directory can
-/// be renamed, and its journal with it.
-fn names(summary: &[u8], name: &RelPath) -> bool {
+/// Returns whether the record of a pack (stamp and name) is about the pack of this name: an output directory can be
+/// renamed together with its journal.
+fn is_record_of(summary: &[u8], name: &RelPath) -> bool {
     summary.strip_prefix(&*get_stamp(summary).map(put_stamp).unwrap_or_default())
         == Some(name.as_str().as_bytes())
 }
@@ -176,24 +182,24 @@ pub(crate) fn get_stamp(bytes: &[u8]) -> Option<Stamp> {
     Some(Stamp { mtime_ns: r.i64()?, changed_ns: r.i64()?, len: r.u64()? })
 }
 
-/// Opens a pack on disk; with it come its header and table of contents, which are sound, and its length.
+/// Opens a pack; returns the file, its validated header and table of contents, and its length in bytes.
 pub(crate) fn open(path: &Path) -> Result<(File, Vec<u8>, u64), Diag> {
     let opened = regular_file::open(path).and_then(|mut file| {
         let (head, len) = read_head(&mut file)?;
         Ok((file, head, len))
     });
     opened.map_err(|e| match e.kind() {
-        io::ErrorKind::NotFound => Diag::new(Code::OutputMissing, "there is no such pack")
+        io::ErrorKind::NotFound => Diag::new(Code::OutputMissing, "the pack does not exist")
             .path(path.display())
-            .hint("build it with --pack, or name one"),
-        io::ErrorKind::InvalidData => Diag::new(Code::CheckBroken, e.to_string())
-            .path(path.display())
-            .hint("pack again with --pack, or name an output directory or a .hpack"),
-        _ => at_root(Code::Unreadable, path, &e).hint("name a .hpack"),
+            .hint("build it with --pack, or give the path of a .hpack file"),
+        io::ErrorKind::InvalidData => Diag::new(Code::CheckCorrupt, e.to_string()).path(path.display()).hint(
+            "write the pack again with --pack, or give the path of an output directory or a .hpack file",
+        ),
+        _ => at_root(Code::Unreadable, path, &e).hint("give the path of a .hpack file"),
     })
 }
 
-/// Reads header and table of contents: what is needed to find every file.
+/// Reads and validates the header and the table of contents.
 fn read_head(file: &mut File) -> io::Result<(Vec<u8>, u64)> {
     let invalid = |e: kiln_format::Error| io::Error::new(io::ErrorKind::InvalidData, e.to_string());
     let len = file.metadata()?.len();
@@ -211,56 +217,63 @@ fn check_pack(path: &Path) -> Result<(), Diag> {
 
 /// One file of a pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PackEntry {
-    /// Where it was in the output.
+    /// The path, relative to the output directory that was packed.
     pub path: String,
-    /// The name of its kind.
+    /// The name of the file kind, such as `texture`.
     pub kind: &'static str,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// Where it starts in the pack.
+    /// The offset in the pack in bytes.
     pub offset: u64,
 }
 
-/// All files of one kind.
+/// The number and size of the files of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PackSummary {
-    /// What several of the kind are called.
+    /// The plural noun of the file kind, such as `textures`.
     pub kind: &'static str,
-    /// Its extension, if it has one.
+    /// The file extension without a dot, if the kind has one.
     pub ext: Option<&'static str>,
-    /// How many there are.
+    /// The number of files.
     pub files: usize,
-    /// Their size together.
+    /// The total size in bytes.
     pub size: u64,
 }
 
-/// What a pack is made of.
+/// The layout and the entries of a pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PackInfo {
     /// The version of the format.
     pub version: u32,
     /// The size of the whole pack in bytes.
     pub size: u64,
-    /// Bytes of the header.
+    /// The size of the header in bytes.
     pub header: u64,
-    /// Bytes of the table of contents.
+    /// The size of the table of contents in bytes.
     pub toc: u64,
-    /// Bytes of all files together.
+    /// The total size of the files in bytes.
     pub payload: u64,
-    /// Bytes of zeros that align the files.
+    /// The total size of the alignment padding in bytes.
     pub padding: u64,
-    /// The kinds that occur.
+    /// The file kinds that occur.
     pub kinds: Vec<PackSummary>,
-    /// Every file, by path.
+    /// The files, sorted by path.
     pub entries: Vec<PackEntry>,
 }
 
-/// Looks at a pack without unpacking it.
+/// Reads the header and the table of contents of a pack; file contents are not read.
+///
+/// # Errors
+///
+/// `output-missing` if there is no such file, `check-corrupt` if it is not a valid pack, and I/O errors.
 pub fn pack_info(path: &Path) -> Result<PackInfo, Diag> {
     let (_, head, size) = open(path)?;
     let toc = Toc::read(&head, size)
-        .map_err(|e| Diag::new(Code::CheckBroken, e.to_string()).path(path.display()))?;
+        .map_err(|e| Diag::new(Code::CheckCorrupt, e.to_string()).path(path.display()))?;
     let entries = toc.entries().map(|e| PackEntry {
         path: e.path.to_owned(),
         kind: e.kind.name(),

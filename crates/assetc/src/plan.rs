@@ -1,10 +1,10 @@
-//! From the source tree to actions: which recipe each source has, with which settings.
+//! Planning: turns a source tree into actions, each with a recipe, resolved settings and a fingerprint.
 
 use crate::artifact::{FileArtifact, FileMetadata};
+use crate::cache_check;
 use crate::config::{Resolved, Resolver, Settings};
 use crate::recipe::Recipe;
 use crate::recipes::{recipe_for, unread};
-use crate::stored;
 use crate::tools::{Tool, Tools};
 use kiln_engine::run::conflict;
 use kiln_engine::{Action, ActionContext, CacheEntry, Code, Diag, Rejected, RelPath, SourceTree, Tree};
@@ -12,19 +12,19 @@ use kiln_format::{Format, by_path};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// One source with its recipe and settings.
-pub struct Asset<'t> {
-    /// The file or directory.
-    pub source: RelPath,
-    /// Who cooks it.
-    pub recipe: &'static dyn Recipe,
-    /// How.
-    pub resolved: Resolved,
+/// The action of one source: its recipe with resolved settings.
+pub struct PlannedAsset<'t> {
+    /// The file or directory, relative to the input.
+    pub(crate) source: RelPath,
+    /// The recipe that compiles the source.
+    pub(crate) recipe: &'static dyn Recipe,
+    /// The settings of the source, each with the layer that set it.
+    pub(crate) resolved: Resolved,
     tools: &'t Tools,
     fingerprint: Arc<str>,
 }
 
-impl Action for Asset<'_> {
+impl Action for PlannedAsset<'_> {
     type Metadata = FileMetadata;
 
     fn source(&self) -> &RelPath {
@@ -36,7 +36,7 @@ impl Action for Asset<'_> {
     }
 
     fn magic(&self, output: &RelPath) -> Option<&'static [u8]> {
-        // A copy can be any file, whatever its name says.
+        // A copy can have any content, whatever its extension.
         if self.recipe.copies() { None } else { by_path(output.as_str()).map(Format::magic) }
     }
 
@@ -53,37 +53,37 @@ impl Action for Asset<'_> {
     }
 
     fn check_cached(&self, entry: &mut CacheEntry<'_, FileMetadata>) -> Result<(), Rejected> {
-        stored::check(self.recipe, &self.source, entry)
+        cache_check::check(self.recipe, &self.source, entry)
     }
 }
 
-/// What a source tree asks for.
+/// The actions of a source tree.
 pub struct Planned<'t> {
-    /// What is to be cooked, by source.
-    pub assets: Vec<Asset<'t>>,
-    /// Sources that cannot be cooked because another one writes the same output, each with the reason.
+    /// The actions, sorted by source.
+    pub assets: Vec<PlannedAsset<'t>>,
+    /// Sources that are not compiled because another source writes the same output, each with the error.
     pub conflicts: Vec<(RelPath, Diag)>,
-    /// Files that are passed over because this program was built without what reads them, each with a warning.
+    /// Files that are skipped because this build of `assetc` lacks the feature that reads them, each with a warning.
     pub unread: Vec<(RelPath, Diag)>,
 }
 
-/// How the versions of programs get into fingerprints.
+/// The origin of the program versions in fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Versions {
-    /// Each program that a source needs is run to tell its version.
+    /// Each program that a source needs is run once to print its version.
     Asked,
-    /// No program is run: a fixed text stands for the version of one that was found.
+    /// No program is run: a placeholder is used as the version of each program that was found.
     Unasked,
 }
 
-/// Stands for the version of a program that was not asked.
+/// The placeholder for the version of a program that was not run.
 pub(crate) const UNASKED: &str = "?";
 
-/// Finds the sources of a tree. What lies in a directory that is itself a source is that source's business.
+/// Plans the sources of a tree. Files in a directory that is itself a source belong to that source.
 pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Versions) -> Planned<'t> {
     let mut claimed: HashSet<&str> = HashSet::new();
-    let mut assets: Vec<Asset<'t>> = Vec::with_capacity(tree.entries().len());
-    let mut passed_over = Vec::new();
+    let mut assets: Vec<PlannedAsset<'t>> = Vec::with_capacity(tree.entries().len());
+    let mut skipped = Vec::new();
     let mut fingerprints = Fingerprints::default();
     for entry in tree.entries() {
         if !claimed.is_empty() && ancestors(entry.path.as_str()).any(|dir| claimed.contains(dir)) {
@@ -91,7 +91,7 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Ve
         }
         let embed = resolver.embeds(entry.path.as_str());
         let Some(recipe) = recipe_for(entry, embed) else {
-            passed_over.extend(unread(entry).map(|warning| (entry.path.clone(), warning)));
+            skipped.extend(unread(entry).map(|warning| (entry.path.clone(), warning)));
             continue;
         };
         if entry.file.is_none() {
@@ -103,12 +103,12 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Ve
         if !used.is_empty() {
             let version = |tool: Tool| match versions {
                 Versions::Unasked if tools.get(tool).is_some() => UNASKED,
-                _ => tools.identity(tool),
+                _ => tools.version(tool),
             };
             let line = |tool: &Tool| format!("tool.{}={}\n", tool.name(), version(*tool));
             fingerprint = (fingerprint.to_string() + &used.iter().map(line).collect::<String>()).into();
         }
-        assets.push(Asset { source: entry.path.clone(), recipe, resolved, tools, fingerprint });
+        assets.push(PlannedAsset { source: entry.path.clone(), recipe, resolved, tools, fingerprint });
     }
 
     let writers = assets.iter().enumerate().filter_map(|(index, asset)| {
@@ -126,21 +126,21 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Ve
             None => kept.push(asset),
         }
     }
-    Planned { assets: kept, conflicts: refused, unread: passed_over }
+    Planned { assets: kept, conflicts: refused, unread: skipped }
 }
 
-/// An output, and which source writes it.
+/// An output and the index of the source that writes it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Writer {
-    /// As file systems see it that do not tell capital letters.
+    /// The path as case-insensitive and normalising file systems compare it.
     folded: String,
     output: RelPath,
     index: usize,
 }
 
-/// Sources that write one path, or of which one would need a directory where the other writes a file. All of them
-/// are refused: whichever came first would win, and that is nobody's choice.
-fn conflicts(assets: &[Asset<'_>], writers: &[Writer]) -> BTreeMap<usize, Diag> {
+/// Finds sources that write the same path, or of which one needs a directory where the other writes a file. All of
+/// them are refused: otherwise the order of the build would decide which one wins.
+fn conflicts(assets: &[PlannedAsset<'_>], writers: &[Writer]) -> BTreeMap<usize, Diag> {
     let mut found = BTreeMap::new();
     for group in writers.chunk_by(|a, b| a.folded == b.folded).filter(|group| group.len() > 1) {
         for (n, here) in group.iter().enumerate() {
@@ -151,16 +151,18 @@ fn conflicts(assets: &[Asset<'_>], writers: &[Writer]) -> BTreeMap<usize, Diag> 
     }
     for Writer { folded, output, index: inner } in writers {
         let dirs = ancestors(folded.as_str()).zip(ancestors(output.as_str()));
-        // Outputs have extensions and directories hardly ever do, so that next to none is looked for.
+        // Outputs have extensions and directories rarely do, so few lookups are made.
         for (folded, dir) in dirs.filter(|(folded, _)| folded.contains('.')) {
             let Ok(at) = writers.binary_search_by(|file| file.folded.as_str().cmp(folded)) else { continue };
             let outer = writers[at].index;
             for (index, other) in [(*inner, outer), (outer, *inner)] {
                 let sources = (&assets[index].source, &assets[other].source);
                 found.entry(index).or_insert_with(|| {
-                    let message =
-                        format!("{} and {} both write {dir}, as file and as directory", sources.0, sources.1);
-                    Diag::new(Code::OutputConflict, message).path(sources.0).hint("rename one of them")
+                    let message = format!(
+                        "{} and {} both write {dir}, one as a file and one as a directory",
+                        sources.0, sources.1
+                    );
+                    Diag::new(Code::OutputConflict, message).path(sources.0).hint("rename one of the sources")
                 });
             }
         }
@@ -168,18 +170,18 @@ fn conflicts(assets: &[Asset<'_>], writers: &[Writer]) -> BTreeMap<usize, Diag> 
     found
 }
 
-/// Fingerprints by recipe and settings. Sources that no rule singles out share their settings, so nearly all of
-/// them share one text for each recipe.
+/// Fingerprints by recipe and settings. Sources that no rule matches share their settings, so nearly all of them share
+/// one fingerprint per recipe.
 #[derive(Default)]
 struct Fingerprints(HashMap<Shared, (Arc<Settings>, Arc<str>)>);
 
-/// A recipe's name, and which settings it is asked for.
+/// The name of a recipe and the address of the settings.
 type Shared = (&'static str, *const Settings);
 
 impl Fingerprints {
     fn of(&mut self, recipe: &dyn Recipe, resolved: &Resolved) -> Arc<str> {
         let settings = &resolved.settings;
-        // The settings are kept with the text: while they live, no other settings have their address.
+        // The settings are kept alive with the fingerprint, so that no other settings can have their address.
         let entry = self.0.entry((recipe.name(), Arc::as_ptr(settings))).or_insert_with(|| {
             let text = settings.canonical(recipe.sections());
             (settings.clone(), format!("{} {}\n{text}", recipe.name(), recipe.version()).into())
@@ -215,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn a_claimed_directory_is_one_source() {
+    fn claimed_directory_is_one_source() {
         let (assets, _) =
             planned(&["sky.env/px.png", "sky.env/sub/deep.png", "sky.env-old.png", "a.png", "b.txt"]);
         assert_eq!(assets, ["color a.png", "cubemap sky.env", "color sky.env-old.png"]);
     }
 
     #[test]
-    fn sources_with_one_output_name_each_other() {
+    fn rejects_sources_with_the_same_output() {
         let (assets, conflicts) = planned(&["a.png", "a.jpg", "b.png", "sky.env.png", "sky.env/px.png"]);
         assert_eq!(assets, ["color b.png"]);
         assert_eq!(
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_that_differ_in_case_only_conflict() {
+    fn rejects_outputs_that_differ_only_in_case() {
         let (assets, conflicts) = planned(&["Wall.png", "wall.png", "Ä.png", "ä.jpg", "A/b.png", "a/c.png"]);
         assert_eq!(assets, ["color A/b.png", "color a/c.png"]);
         assert_eq!(
@@ -253,22 +255,22 @@ mod tests {
         assert_eq!(
             conflicts,
             [
-                "A.KTX2/b.png and a.png both write A.KTX2, as file and as directory",
-                "a.png and A.KTX2/b.png both write A.KTX2, as file and as directory",
+                "A.KTX2/b.png and a.png both write A.KTX2, one as a file and one as a directory",
+                "a.png and A.KTX2/b.png both write A.KTX2, one as a file and one as a directory",
             ]
         );
     }
 
     #[test]
-    fn a_file_and_a_directory_of_one_name_conflict() {
+    fn rejects_file_and_directory_of_the_same_name() {
         let (assets, conflicts) =
             planned(&["a.png", "a.ktx2-old.png", "a.ktx2/b/c.png", "b.ktx2.d/c.png", "b.png"]);
         assert_eq!(assets, ["color a.ktx2-old.png", "color b.ktx2.d/c.png", "color b.png"]);
         assert_eq!(
             conflicts,
             [
-                "a.ktx2/b/c.png and a.png both write a.ktx2, as file and as directory",
-                "a.png and a.ktx2/b/c.png both write a.ktx2, as file and as directory",
+                "a.ktx2/b/c.png and a.png both write a.ktx2, one as a file and one as a directory",
+                "a.png and a.ktx2/b/c.png both write a.ktx2, one as a file and one as a directory",
             ]
         );
     }

@@ -1,4 +1,4 @@
-//! What turns one kind of source into runtime files.
+//! The recipe trait: a recipe compiles one kind of source to runtime files.
 
 use crate::artifact::{FileArtifact, TextureReference};
 use crate::config::Settings;
@@ -7,51 +7,52 @@ use kiln_engine::{ActionContext, Diag, RelPath, SourceTree, Tree};
 use kiln_format::hman::Colorspace;
 use kiln_texture::Mode;
 
-/// One kind of source.
-pub trait Recipe: Sync {
-    /// What the kind is called, in listings and in cache keys.
+/// The compiler of one kind of source.
+pub(crate) trait Recipe: Sync {
+    /// Returns the name of the kind in listings and cache keys.
     fn name(&self) -> &'static str;
 
-    /// The sections of `assetc.yml` that it obeys.
+    /// Returns the sections of `assetc.yml` that the recipe uses. Their values are part of the fingerprint.
     fn sections(&self) -> &'static [&'static str];
 
-    /// Raised when the same source and settings come out differently than before: rebuilds this kind only.
+    /// Returns the version of the recipe. A new version rebuilds the sources of this recipe only; it is needed when the
+    /// same source and settings give different bytes than before.
     fn version(&self) -> u32;
 
-    /// Whether a file, or a directory as a whole, is a source of this kind, by the end of its name.
+    /// Returns whether a file, or a directory as a whole, is a source of this recipe, by the suffix of its name.
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool;
 
-    /// The path of the main output, or of the directory that holds all of them.
+    /// Returns the path of the main output, or of the directory of all outputs; `None` if the name leaves no stem.
     fn output(&self, source: &RelPath) -> Option<RelPath>;
 
-    /// The memory that it takes, roughly.
+    /// Estimates the peak memory of the action in bytes, for admission.
     fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64;
 
-    /// The programs that have a part in what comes out of a source, in a fixed order; what they are is part of its
+    /// Lists the external programs that take part in the compilation, in a fixed order. Their versions are part of the
     /// fingerprint.
     fn tools(&self, _: &RelPath, _: &Settings, _: &Tree, _: &Tools) -> Vec<Tool> {
         vec![]
     }
 
-    /// Starts what it is going to need and takes long to start.
+    /// Starts processes that the action needs and that take long to start.
     fn prepare(&self, _: &RelPath, _: &Settings, _: SourceTree<'_>, _: &Tools) {}
 
-    /// Returns whether `source` can have the artifact `output`; cache entries that have any other are not used.
+    /// Returns whether `source` can have the artifact `output`. A cache entry with any other artifact is rejected.
     fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
         self.output(source).as_ref() == Some(output)
     }
 
-    /// Returns whether its outputs are copies of their sources.
+    /// Returns whether outputs are copies of their sources.
     fn copies(&self) -> bool {
         false
     }
 
-    /// Returns how all textures that it writes are to be read, if that does not depend on the source.
+    /// Returns the colour space of all textures of the recipe, if it does not depend on the source.
     fn colorspace(&self) -> Option<Colorspace> {
         None
     }
 
-    /// Returns whether the manifest lists the textures that it writes.
+    /// Returns whether the manifest lists the textures of the recipe.
     fn lists_textures(&self) -> bool {
         false
     }
@@ -61,10 +62,11 @@ pub trait Recipe: Sync {
         false
     }
 
-    /// Makes the runtime files of the source of the action.
+    /// Compiles the source of the action to runtime files.
     ///
     /// # Errors
-    /// If the source cannot be compiled; the message says why.
+    ///
+    /// The source cannot be compiled.
     fn run(
         &self,
         cx: &mut ActionContext<'_>,
@@ -73,24 +75,24 @@ pub trait Recipe: Sync {
     ) -> Result<Vec<FileArtifact>, Diag>;
 }
 
-/// What the last dots of a name say, whatever their case: `wall.n.png` is a `png` of the mode that `n` stands for.
-pub struct Suffix<'a> {
+/// The extension of a name and the marker before it, in any case: `wall.n.png` is a `png` with the marker of normal maps.
+pub(crate) struct Suffix<'a> {
     /// The path up to the last dot.
-    pub stem: &'a str,
-    /// What follows it, as it is written.
-    pub ext: &'a str,
-    /// What the part before it says of the texels.
-    pub mode: Mode,
+    pub(crate) stem: &'a str,
+    /// The extension after the last dot, in its original case.
+    pub(crate) ext: &'a str,
+    /// The texture mode of the marker before the extension.
+    pub(crate) mode: Mode,
 }
 
 impl Suffix<'_> {
-    /// Whether the extension is one of these.
-    pub fn is(&self, extensions: &[&str]) -> bool {
+    /// Returns whether the extension is one of these, ignoring case.
+    pub(crate) fn is(&self, extensions: &[&str]) -> bool {
         extensions.iter().any(|ext| self.ext.eq_ignore_ascii_case(ext))
     }
 }
 
-/// Takes a path apart; `None` when its name has no extension, or nothing before it.
+/// Splits a path into stem, extension and mode; `None` when its name has no extension or no stem.
 pub(crate) fn suffix(path: &RelPath) -> Option<Suffix<'_>> {
     let name = path.file_name();
     let (before, ext) = name.rsplit_once('.').filter(|(before, _)| !before.is_empty())?;

@@ -1,10 +1,10 @@
-//! The table of all kinds of sources; one file for each kind.
+//! The table of recipes; one file per recipe.
 
 mod array;
 mod cubemap;
 mod embed;
 mod font;
-mod light;
+mod hdr;
 mod lut;
 mod material;
 mod mesh;
@@ -19,16 +19,16 @@ use array::Array;
 use cubemap::Cubemap;
 use embed::Embed;
 use font::Font;
+use hdr::{Environment, HdrTexture};
 use kiln_engine::{Code, Diag, Entry};
 use kiln_texture::Mode;
-use light::{Environment, Light};
 use lut::Lut;
 use material::Material;
 use mesh::Mesh;
 use shader::Shader;
 use texture::Texture;
 
-/// Every kind; where several claim an entry the first one gets it.
+/// All recipes, in order of precedence: the first one that claims an entry compiles it.
 pub(crate) static RECIPES: &[&dyn Recipe] = &[
     &Lut,
     &Material,
@@ -36,7 +36,7 @@ pub(crate) static RECIPES: &[&dyn Recipe] = &[
     &Shader,
     &Font,
     &Environment,
-    &Light,
+    &HdrTexture,
     &Cubemap,
     &Array(Mode::Normal),
     &Array(Mode::Grayscale),
@@ -47,8 +47,8 @@ pub(crate) static RECIPES: &[&dyn Recipe] = &[
     &Embed,
 ];
 
-/// The recipe for an entry, if it is a source. Names that start with a dot are not: they belong to tools. A file that
-/// is to be embedded is that and nothing else.
+/// Returns the recipe of an entry, if it is a source. Hidden names are not: they belong to other tools. A file that is
+/// to be embedded is not compiled by any other recipe.
 pub(crate) fn recipe_for(entry: &Entry, embed: bool) -> Option<&'static dyn Recipe> {
     let is_file = entry.file.is_some();
     let by_name = || {
@@ -59,14 +59,17 @@ pub(crate) fn recipe_for(entry: &Entry, embed: bool) -> Option<&'static dyn Reci
     (!entry.path.is_hidden()).then_some(recipe)
 }
 
-/// What is said of a file that this program would take for a source if it had been built with all features. It is no
-/// error: such a file may well lie beside what was exported from it.
+/// Returns the warning about a file that would be a source if `assetc` had been built with all features. It is not an
+/// error: such a file often lies beside the glTF that was exported from it.
 pub(crate) fn unread(entry: &Entry) -> Option<Diag> {
     let fbx = entry.file.is_some() && suffix(&entry.path).is_some_and(|suffix| suffix.is(&["fbx"]));
     let warning = || {
-        Diag::new(Code::FbxFeature, "this assetc was built without FBX, so nothing is written for it")
-            .path(&entry.path)
-            .hint("build assetc with `--features fbx`, or export the model as glTF")
+        Diag::new(
+            Code::FbxFeature,
+            "the FBX model is skipped, because this assetc was built without FBX support",
+        )
+        .path(&entry.path)
+        .hint("build assetc with `--features fbx`, or export the model as glTF")
     };
     (cfg!(not(feature = "fbx")) && fbx && !entry.path.is_hidden()).then(warning)
 }
@@ -88,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_and_outputs_are_the_documented_ones() {
+    fn names_select_the_documented_recipe_and_output() {
         let check = |path: &str, name: &str, output: &str| {
             assert_eq!(claimed(path), Some((name, output.to_owned())), "{path}");
         };
@@ -141,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique() {
+    fn recipe_names_are_unique() {
         let mut names: Vec<_> = RECIPES.iter().map(|r| r.name()).collect();
         names.sort_unstable();
         names.dedup();

@@ -1,4 +1,4 @@
-//! A set of runtime files to look at: an output directory or a pack.
+//! Read access to a set of runtime files: an output directory or a pack.
 
 use crate::output::{JOURNAL, at_root, journal_path};
 use crate::pack;
@@ -12,99 +12,114 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Files by path, wherever they are kept. Only what is asked for is read.
-pub struct Runtime {
+/// The runtime files of an output directory or of a pack, by path. Contents are read on demand.
+pub struct RuntimeFiles {
     files: BTreeMap<String, u64>,
-    from: From,
-    /// The journal of a directory, held for as long as this is looked at: while a build runs, files come and go. One that
-    /// cannot be read holds nobody back.
+    origin: Origin,
+    /// The journal of a directory. Its shared lock is held for as long as this value lives, because a concurrent build
+    /// adds and removes files. A journal that cannot be read is not locked.
     pub(crate) records: Result<Records, Diag>,
-    /// What could not be looked at.
+    /// Files and directories that could not be read.
     pub problems: Vec<Diag>,
 }
 
-enum From {
+enum Origin {
     Directory(Real),
     Pack(Pack),
 }
 
 struct Pack {
     file: Mutex<File>,
-    /// Where header and table of contents end.
+    /// The size of header and table of contents in bytes.
     head_len: u64,
-    /// Where each file starts.
+    /// The offset of each file in bytes.
     offsets: BTreeMap<String, u64>,
 }
 
-/// The journal of an output directory, or no records when it has none.
+/// Reads the journal of an output directory; without one there are no records.
 pub(crate) fn read_records(output: &Path, waiting: &dyn Fn()) -> Result<Records, Diag> {
     let fault = |e| at_root(Code::Unreadable, output, &e);
     let real = Real::open(output).map_err(fault)?;
     Records::read(&real, &journal_path(), waiting).map_err(fault)
 }
 
-impl Runtime {
-    /// Opens a directory or, when the path is a file, a pack. Calls `waiting` when a build has to end first.
-    pub fn open(path: &Path, waiting: &dyn Fn()) -> Result<Runtime, Diag> {
-        let fault =
-            |e: io::Error| Diag::new(Code::Unreadable, format!("cannot open it: {e}")).path(path.display());
+impl RuntimeFiles {
+    /// Opens a directory or, when the path is a file, a pack. Calls `waiting` when a build holds the lock of the
+    /// directory.
+    ///
+    /// # Errors
+    ///
+    /// `output-missing` if the path does not exist, `check-corrupt` if the pack is damaged, and I/O errors.
+    pub fn open(path: &Path, waiting: &dyn Fn()) -> Result<RuntimeFiles, Diag> {
+        let fault = |e: io::Error| {
+            Diag::new(Code::Unreadable, format!("cannot open the output: {e}")).path(path.display())
+        };
         let missing = || {
-            Diag::new(Code::OutputMissing, "there is no such output")
+            Diag::new(Code::OutputMissing, "the output does not exist")
                 .path(path.display())
-                .hint("build first, or name a directory or pack")
+                .hint("run a build first, or give the path of a directory or pack")
         };
         match std::fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => Runtime::directory(path, waiting).map_err(fault),
-            Ok(_) => Runtime::pack(path),
+            Ok(meta) if meta.is_dir() => RuntimeFiles::directory(path, waiting).map_err(fault),
+            Ok(_) => RuntimeFiles::pack(path),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Err(missing()),
             Err(e) => Err(fault(e)),
         }
     }
 
-    fn directory(path: &Path, waiting: &dyn Fn()) -> io::Result<Runtime> {
+    fn directory(path: &Path, waiting: &dyn Fn()) -> io::Result<RuntimeFiles> {
         let real = Real::open(path)?;
         let records = read_records(path, waiting);
         let tree = real.walk(Some(JOURNAL))?;
         let files = tree.files().filter(|(path, _)| path.as_str() != JOURNAL);
         let files = files.map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
-        Ok(Runtime { files, from: From::Directory(real), records, problems: tree.problems })
+        Ok(RuntimeFiles { files, origin: Origin::Directory(real), records, problems: tree.problems })
     }
 
-    fn pack(path: &Path) -> Result<Runtime, Diag> {
+    fn pack(path: &Path) -> Result<RuntimeFiles, Diag> {
         let (file, head, len) = pack::open(path)?;
         let toc = Toc::read(&head, len)
-            .map_err(|e| Diag::new(Code::CheckBroken, e.to_string()).path(path.display()))?;
+            .map_err(|e| Diag::new(Code::CheckCorrupt, e.to_string()).path(path.display()))?;
         let files = toc.entries().map(|entry| (entry.path.to_owned(), entry.size)).collect();
         let offsets = toc.entries().map(|entry| (entry.path.to_owned(), entry.offset)).collect();
         let pack = Pack { file: Mutex::new(file), head_len: toc.head_len(), offsets };
-        Ok(Runtime { files, from: From::Pack(pack), records: Ok(Records::default()), problems: vec![] })
+        Ok(RuntimeFiles {
+            files,
+            origin: Origin::Pack(pack),
+            records: Ok(Records::default()),
+            problems: vec![],
+        })
     }
 
-    /// All files with their sizes, by path.
+    /// Returns all files with their sizes in bytes, sorted by path.
     pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
         self.files.iter().map(|(path, size)| (path.as_str(), *size))
     }
 
-    /// The content of a file.
+    /// Reads the content of a file.
+    ///
+    /// # Errors
+    ///
+    /// The file does not exist, or an I/O error.
     pub fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        match &self.from {
-            From::Directory(real) => real.read(&RelPath::new(path).map_err(io::Error::other)?),
-            From::Pack(pack) => {
+        match &self.origin {
+            Origin::Directory(real) => real.read(&RelPath::new(path).map_err(io::Error::other)?),
+            Origin::Pack(pack) => {
                 let size = self.files.get(path).copied().ok_or(io::ErrorKind::NotFound)?;
                 pack.read(pack.offsets.get(path).copied().unwrap_or_default(), size)
             }
         }
     }
 
-    /// The first byte between the files of a pack that is not zero.
-    pub(crate) fn stray_byte(&self) -> io::Result<Option<u64>> {
-        let From::Pack(pack) = &self.from else { return Ok(None) };
+    /// Returns the offset of the first padding byte of a pack that is not zero.
+    pub(crate) fn nonzero_padding(&self) -> io::Result<Option<u64>> {
+        let Origin::Pack(pack) = &self.origin else { return Ok(None) };
         let mut end = pack.head_len;
         for (path, size) in &self.files {
             let start = pack.offsets.get(path).copied().unwrap_or(end);
             let gap = pack.read(end, start.saturating_sub(end))?;
-            if let Some(stray) = gap.iter().position(|byte| *byte != 0) {
-                return Ok(Some(end + stray as u64));
+            if let Some(at) = gap.iter().position(|byte| *byte != 0) {
+                return Ok(Some(end + at as u64));
             }
             end = start + size;
         }
@@ -122,7 +137,7 @@ impl Pack {
     }
 }
 
-impl Lookup for Runtime {
+impl Lookup for RuntimeFiles {
     fn size(&self, path: &str) -> Option<u64> {
         self.files.get(path).copied()
     }

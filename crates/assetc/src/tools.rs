@@ -1,14 +1,14 @@
-//! Programs beside Kiln that some recipes run: which there are, where they were found, and what they are.
+//! External programs that some recipes run, and the pool of shader workers.
 //!
-//! A result depends on the program that made it, so what a program says of its version is part of the fingerprint of
-//! every source that needs it; where it lies is not. A program reads copies of the files that the recipe has read, in
-//! a directory of its own that is gone afterwards, and has a limited time.
+//! A result depends on the program that produced it, so the version that a program prints is part of the fingerprint of
+//! every source that needs it; its path is not. A program reads copies of the files that the recipe has read, in a
+//! temporary directory, and has a timeout.
 
 mod process;
 mod scratch;
 mod shader_worker;
 
-pub(crate) use process::Ran;
+pub(crate) use process::ProcessOutput;
 pub(crate) use scratch::Scratch;
 
 use crate::config::Config;
@@ -21,29 +21,30 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// How long a program may take.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// How much of what a program says of itself is kept.
-const IDENTITY: usize = 120;
+/// The timeout of a program.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// Most characters of a version that are part of a fingerprint.
+const MAX_VERSION_CHARS: usize = 120;
 
-/// A program that recipes can run.
+/// An external program that recipes can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Tool {
-    /// The compiler of Slang.
+    /// The Slang compiler.
     Slangc,
-    /// Microsoft's compiler of HLSL.
+    /// The DirectX Shader Compiler, for HLSL.
     Dxc,
-    /// The optimiser of SPIR-V.
+    /// The SPIR-V optimiser.
     SpirvOpt,
-    /// The validator of SPIR-V.
+    /// The SPIR-V validator.
     SpirvVal,
 }
 
 impl Tool {
-    /// All of them.
+    /// All external programs, in the order of the documentation.
     pub const ALL: [Tool; 4] = [Tool::Slangc, Tool::Dxc, Tool::SpirvOpt, Tool::SpirvVal];
 
-    /// The name of its executable, which is also its key under `tools:`.
+    /// Returns the name of the executable, which is also the key under `tools:`.
     pub const fn name(self) -> &'static str {
         match self {
             Tool::Slangc => "slangc",
@@ -53,7 +54,7 @@ impl Tool {
         }
     }
 
-    /// What makes it tell its version.
+    /// Returns the flag that prints the version.
     const fn version_flag(self) -> &'static str {
         match self {
             Tool::Slangc => "-v",
@@ -61,7 +62,7 @@ impl Tool {
         }
     }
 
-    /// Where it comes from.
+    /// Returns where to get the program, for hints.
     const fn origin(self) -> &'static str {
         match self {
             Tool::Slangc => "the Vulkan SDK or github.com/shader-slang/slang/releases",
@@ -71,7 +72,7 @@ impl Tool {
     }
 }
 
-/// The programs that were found.
+/// The external programs that were found, and the shader workers.
 #[derive(Debug, Default)]
 pub struct Tools {
     found: Vec<Program>,
@@ -79,18 +80,18 @@ pub struct Tools {
     shader_workers: Option<shader_worker::Workers>,
 }
 
-/// A program that was found.
+/// An external program that was found.
 #[derive(Debug)]
 pub(crate) struct Program {
     tool: Tool,
     path: PathBuf,
-    identity: OnceLock<String>,
+    version: OnceLock<String>,
 }
 
 impl Tools {
-    /// Looks for the programs that a trusted project or the user names, or else in these directories, which are
-    /// absolute. Directories inside a project that is not trusted are passed over: whoever wrote the project could have
-    /// put programs there. `scratch` is where programs get their directories.
+    /// Finds the programs that a trusted project or the user's configuration names, or else those in the directories
+    /// `search`, which are absolute. Directories inside an untrusted project are skipped, because its author could have
+    /// put programs there. `scratch` is the parent of the temporary directories of programs.
     pub fn find(config: &Config, user: &UserConfig, search: &[PathBuf], scratch: PathBuf) -> Tools {
         let may_run = |path: &PathBuf| path.is_file() && (config.is_trusted() || !config.contains(path));
         let locate = |tool: Tool| {
@@ -98,29 +99,30 @@ impl Tools {
             let on_path = || search.iter().map(|dir| dir.join(&file)).find(may_run);
             let users = || user.tool(tool.name()).map(Path::to_path_buf);
             let path = config.tool(tool.name()).or_else(users).or_else(on_path)?;
-            Some(Program { tool, path, identity: OnceLock::new() })
+            Some(Program { tool, path, version: OnceLock::new() })
         };
         Tools { found: Tool::ALL.into_iter().filter_map(locate).collect(), scratch, shader_workers: None }
     }
 
-    /// Compiles shaders in worker processes: those of a program that calls [`serve_shaders`] when it is started with
-    /// these arguments. A source that makes its compiler crash, or takes longer than `timeout` or than its asset may,
-    /// then fails alone.
+    /// Compiles shaders in worker processes of a program that calls [`serve_shaders`] when it is started with these
+    /// arguments. A source that crashes its compiler, or exceeds `timeout` or the time limit of its asset, then fails
+    /// alone.
     ///
-    /// Without this, shaders are compiled in this process, which a source that nests deep enough aborts.
+    /// Without workers, shaders are compiled in this process, which a deeply nested source aborts by overflowing the
+    /// stack.
     #[must_use]
-    pub fn compile_apart(self, program: PathBuf, args: Vec<OsString>, timeout: Duration) -> Tools {
+    pub fn with_shader_workers(self, program: PathBuf, args: Vec<OsString>, timeout: Duration) -> Tools {
         Tools { shader_workers: Some(shader_worker::Workers::new(program, args, timeout)), ..self }
     }
 
-    /// Starts a worker process, unless there is one, so that it is ready for a GLSL source that starts so.
+    /// Starts a worker process, unless there is one, and warms it up for a GLSL source with this head.
     pub(crate) fn start_compiler(&self, head: impl FnOnce() -> String, stage: Stage, target: Target) {
         if let Some(workers) = &self.shader_workers {
             workers.warm_up(head, stage, target);
         }
     }
 
-    /// Compiles one stage of a shader. A worker process is stopped at the deadline.
+    /// Compiles one stage of a shader. A worker process is killed at the deadline.
     pub(crate) fn compile_shader(
         &self,
         source: &Source<'_>,
@@ -134,7 +136,7 @@ impl Tools {
         }
     }
 
-    /// Lists the entry points of a WGSL source: stage and name. A worker process is stopped at the deadline.
+    /// Lists the entry points of a WGSL source, each with stage and name. A worker process is killed at the deadline.
     pub(crate) fn wgsl_stages(
         &self,
         path: &str,
@@ -147,49 +149,51 @@ impl Tools {
         }
     }
 
-    /// A program, if it was found.
+    /// Returns a program, if it was found.
     pub(crate) fn get(&self, tool: Tool) -> Option<&Program> {
         self.found.iter().find(|program| program.tool == tool)
     }
 
-    /// A program that has to be there.
-    pub(crate) fn need(&self, tool: Tool, what_for: &str) -> Result<&Program, Diag> {
+    /// Returns a program, or an error that names the feature which requires it.
+    pub(crate) fn require(&self, tool: Tool, feature: &str) -> Result<&Program, Diag> {
         self.get(tool).ok_or_else(|| {
             let name = tool.name();
             let hint = format!(
-                "get it from {}, and put it on the PATH or name it under `tools: {{{name}: …}}` in your config.yml, \
+                "install {name} from {}, and add it to the PATH or set `tools: {{{name}: …}}` in your config.yml, \
                  or in the assetc.yml of a project that you trust",
                 tool.origin()
             );
-            Diag::new(Code::ShaderToolMissing, format!("{what_for} needs {name}, which was not found"))
+            Diag::new(Code::ShaderToolMissing, format!("{feature} requires {name}, which was not found"))
                 .hint(hint)
         })
     }
 
-    /// What a program says of its version, for fingerprints; it is asked once.
-    pub fn identity(&self, tool: Tool) -> &str {
+    /// Returns the version that a program prints, `none` if it was not found, and `unknown` if it prints none. The
+    /// program is run once.
+    pub fn version(&self, tool: Tool) -> &str {
         self.get(tool).map_or("none", |program| {
-            program.identity.get_or_init(|| program.ask().unwrap_or_else(|| "unknown".to_owned()))
+            program.version.get_or_init(|| program.query_version().unwrap_or_else(|| "unknown".to_owned()))
         })
     }
 
-    /// An empty directory for a program to work in.
+    /// Creates an empty temporary directory for a program.
     pub(crate) fn scratch(&self) -> Result<Scratch, Diag> {
         Scratch::new(&self.scratch)
     }
 }
 
-/// Runs a worker process of [`Tools::compile_apart`] until its input ends. The process may map this many bytes of
-/// memory from then on, where the system has such limits.
+/// Runs a worker process of [`Tools::with_shader_workers`] until its input ends. From then on the process may map `memory`
+/// bytes at most, where the system supports such a limit.
 ///
 /// # Errors
-/// When a request cannot be read or a response cannot be written.
+///
+/// A request cannot be read, or a response cannot be written.
 pub fn serve_shaders(input: impl Read + Send, output: impl Write + Send, memory: u64) -> io::Result<()> {
     kiln_shader::limit_memory(memory);
     kiln_shader::serve(input, output)
 }
 
-/// The time until a deadline, if that is less than `timeout`.
+/// Returns `timeout`, or the time until the deadline if that is shorter.
 fn time_left(timeout: Duration, deadline: Option<Instant>) -> Duration {
     deadline.map_or(timeout, |deadline| timeout.min(deadline.saturating_duration_since(Instant::now())))
 }
@@ -199,17 +203,22 @@ impl Program {
         self.tool.name()
     }
 
-    /// Runs it in a directory, until the deadline at the longest.
-    pub(crate) fn run(&self, dir: &Path, args: &[String], deadline: Option<Instant>) -> Result<Ran, Diag> {
-        process::run(self.name(), &self.path, dir, args, time_left(PATIENCE, deadline))
+    /// Runs the program in a directory. It is killed at the deadline.
+    pub(crate) fn run(
+        &self,
+        dir: &Path,
+        args: &[String],
+        deadline: Option<Instant>,
+    ) -> Result<ProcessOutput, Diag> {
+        process::run(self.name(), &self.path, dir, args, time_left(TIMEOUT, deadline))
     }
 
-    /// The first line that it says of itself.
-    fn ask(&self) -> Option<String> {
+    /// Runs the program to print its version; returns the first line.
+    fn query_version(&self) -> Option<String> {
         let dir = self.path.parent()?;
-        let ran = self.run(dir, &[self.tool.version_flag().to_owned()], None).ok()?;
-        let line = ran.said.lines().map(str::trim).find(|line| !line.is_empty())?;
-        Some(line.chars().filter(|c| !c.is_control()).take(IDENTITY).collect())
+        let done = self.run(dir, &[self.tool.version_flag().to_owned()], None).ok()?;
+        let line = done.text.lines().map(str::trim).find(|line| !line.is_empty())?;
+        Some(line.chars().filter(|c| !c.is_control()).take(MAX_VERSION_CHARS).collect())
     }
 }
 
@@ -223,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn configured_programs_come_before_those_on_the_path() {
+    fn prefers_configured_programs_to_those_on_the_path() {
         let dir = tempfile::tempdir().unwrap();
         let file = |tool: Tool| format!("{}{}", tool.name(), std::env::consts::EXE_SUFFIX);
         std::fs::write(dir.path().join(file(Tool::Slangc)), "").unwrap();
@@ -240,14 +249,14 @@ mod tests {
         assert_eq!(tools.get(Tool::Slangc).unwrap().path, dir.path().join(file(Tool::Slangc)));
         assert_eq!(tools.get(Tool::Dxc).unwrap().path, Path::new("sdk/dxc"));
         assert!(tools.get(Tool::SpirvOpt).is_none());
-        let missing = tools.need(Tool::SpirvOpt, "shader.optimize").unwrap_err();
+        let missing = tools.require(Tool::SpirvOpt, "shader.optimize").unwrap_err();
         assert!(missing.hint.as_deref().is_some_and(|hint| hint.contains("spirv-tools")), "{missing}");
-        assert_eq!(tools.identity(Tool::SpirvOpt), "none");
+        assert_eq!(tools.version(Tool::SpirvOpt), "none");
     }
 
     #[cfg(unix)]
     #[test]
-    fn the_users_programs_come_before_those_on_the_path_and_a_projects_own_are_passed_over() {
+    fn prefers_user_programs_and_skips_those_inside_the_project() {
         let dir = tempfile::tempdir().unwrap();
         let project = dir.path().join("game");
         std::fs::create_dir_all(project.join("bin")).unwrap();

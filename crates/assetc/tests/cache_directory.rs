@@ -1,11 +1,11 @@
-//! The local cache directory end to end: no build follows a link in it, deletes a file that is not the cache's, or takes
-//! over a directory that is not a cache. A directory that is refused costs the cache, and the build succeeds.
+//! The local cache directory end to end: no build follows a link in it, deletes a foreign file, or uses a directory that
+//! is not a cache. A rejected directory disables the cache, and the build succeeds.
 
 #[path = "cli/project.rs"]
 #[allow(dead_code, reason = "the project is shared with the other tests of the executable")]
 mod project;
 
-use project::{Project, Ran, picture};
+use project::{Project, Ran, test_image};
 use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -20,11 +20,11 @@ fn run(p: &Project, args: &[&str], vars: &[(&str, &Path)]) -> Ran {
 
 fn project() -> Project {
     let p = Project::new();
-    p.write("assets/a.png", picture(8, 8, 1));
+    p.write("assets/a.png", test_image(8, 8, 1));
     p
 }
 
-/// Writes files that were last modified long ago, so that anything which looks abandoned is.
+/// Writes files that were last modified long ago, so that every file with the name of a temporary is stale.
 fn place(dir: &Path, names: &[&str]) {
     let long_ago = SystemTime::now() - Duration::from_secs(40 * 24 * 3600);
     for name in names {
@@ -42,7 +42,7 @@ fn assert_intact(dir: &Path, names: &[&str]) {
     }
 }
 
-/// A tag as every version of the cache has written it.
+/// The cache directory tag as every version of the cache has written it.
 const TAG: &str =
     "Signature: 8a477f597d28d172789f06886806bc55\n# Results of Kiln's tools; it may be removed.\n";
 
@@ -53,7 +53,7 @@ const HEX: &str = "ab0123456789abcdef0123456789abcdef0123456789abcdef0123456789a
 
 #[cfg(unix)]
 #[test]
-fn links_in_the_cache_directory_are_not_followed() {
+fn does_not_follow_links_in_the_cache_directory() {
     use std::os::unix::fs::symlink;
     let links = [
         ("tmp", "docs"),
@@ -69,7 +69,7 @@ fn links_in_the_cache_directory_are_not_followed() {
     for (link, target) in links {
         for command in [&[][..], &["--no-cache"], &["cache", "gc", "--max-size", "0"], &["cache", "stats"]] {
             let p = project();
-            // As a project would bring it along: a cache that looks like one of ours, last swept long ago.
+            // A directory that a project could contain: it looks like a cache, last collected long ago.
             p.write("assetc.yml", "cache:\n  dir: c\n").write("c/CACHEDIR.TAG", TAG).write("c/ac/x", "");
             place(&p.path("c"), &["swept"]);
             place(&p.path("docs"), &precious);
@@ -91,7 +91,7 @@ fn links_in_the_cache_directory_are_not_followed() {
 }
 
 #[test]
-fn a_directory_that_is_not_a_cache_is_refused() {
+fn rejects_directory_that_is_not_a_cache() {
     let files = ["tmp/letter.txt", &format!("tmp/{TEMPORARY}"), "notes.txt", "cas/ab/notes", "swept"];
     let entry = format!("ac/ab/{HEX}");
     let files = [&files[..], &[&entry]].concat();
@@ -116,7 +116,7 @@ fn a_directory_that_is_not_a_cache_is_refused() {
 }
 
 #[test]
-fn only_names_of_the_cache_are_deleted() {
+fn gc_deletes_only_cache_files() {
     let p = project();
     let dir = tempfile::tempdir().unwrap();
     let vars = [("KILN_CACHE_DIR", dir.path())];
@@ -138,7 +138,7 @@ fn only_names_of_the_cache_are_deleted() {
 
 #[cfg(unix)]
 #[test]
-fn the_root_that_the_user_names_may_be_a_link() {
+fn cache_directory_may_be_a_link() {
     use std::os::unix::fs::symlink;
     let (p, place) = (project(), tempfile::tempdir().unwrap());
     let (real, link) = (place.path().join("real"), place.path().join("link"));
@@ -153,7 +153,7 @@ fn the_root_that_the_user_names_may_be_a_link() {
 }
 
 #[test]
-fn a_cache_of_an_earlier_version_is_used() {
+fn uses_cache_of_an_earlier_version() {
     let (p, dir) = (project(), tempfile::tempdir().unwrap());
     fs::create_dir(dir.path().join("tmp")).unwrap();
     fs::write(dir.path().join("CACHEDIR.TAG"), TAG).unwrap();

@@ -1,21 +1,21 @@
-//! Files that are at the paths of outputs before a tool writes there: only what an earlier run wrote, and files of the
-//! output's own format, are replaced; links and special files never are; nothing foreign is removed.
+//! Existing files at the paths of outputs: only files of an earlier build, and files of the format of the output, are
+//! replaced; links and special files never are; no foreign file is removed.
 
-use kiln_fault_injection::contents;
+use kiln_fault_injection::file_contents;
 use kiln_fault_injection::random::Random;
-use kiln_fault_injection::room::Room;
+use kiln_fault_injection::test_dir::TestDir;
 use kiln_format::by_path;
 use std::fs;
 
 const ASSETC: &str = env!("CARGO_BIN_EXE_assetc");
 
 fn image(seed: u64) -> Vec<u8> {
-    contents::picture(&mut Random::new(seed), 4, 4)
+    file_contents::random_image(&mut Random::new(seed), 4, 4)
 }
 
 /// A project that embeds `authorized_keys` and compiles one image.
-fn assets() -> Room {
-    let room = Room::create();
+fn assets() -> TestDir {
+    let room = TestDir::create();
     room.write("assetc.yml", "embed: [\"authorized_keys\"]\n")
         .write("assets/authorized_keys", "theirs")
         .write("assets/wall.png", image(1));
@@ -24,10 +24,10 @@ fn assets() -> Room {
 
 /// `embed: ["authorized_keys"]` into a directory that has another `authorized_keys`.
 #[test]
-fn an_embedded_file_does_not_replace_a_foreign_file() {
+fn embedded_file_does_not_replace_foreign_file() {
     let room = assets();
     room.write("runtime/authorized_keys", "mine");
-    // The first failure must not make the file ours.
+    // The failed build must not record ownership of the file.
     for _ in 0..2 {
         let ran = room.run(ASSETC, &[]);
         ran.refused(1, "output-not-owned", &["authorized_keys: ", "--overwrite"]);
@@ -35,7 +35,7 @@ fn an_embedded_file_does_not_replace_a_foreign_file() {
         assert!(room.path("runtime/wall.ktx2").is_file(), "the other asset is not affected");
         assert!(!room.path("runtime/assets.hman").exists());
     }
-    // An asset that goes takes nothing with it that it did not write.
+    // Removing an asset removes only files that it wrote.
     room.write("assetc.yml", "").run(ASSETC, &[]).expect(0);
     assert_eq!(room.read("runtime/authorized_keys"), b"mine");
     room.run(ASSETC, &["clean"]).expect(0);
@@ -45,7 +45,7 @@ fn an_embedded_file_does_not_replace_a_foreign_file() {
     room.write("assetc.yml", "embed: [\"authorized_keys\"]\n");
     room.run(ASSETC, &["--overwrite"]).expect(0);
     assert_eq!(room.read("runtime/authorized_keys"), b"theirs");
-    // From now on the journal owns it, whatever someone writes there.
+    // Now the journal owns the file, whatever its content.
     room.write("runtime/authorized_keys", "edited").run(ASSETC, &[]).expect(0);
     assert_eq!(room.read("runtime/authorized_keys"), b"theirs");
     room.write("assets/authorized_keys", "newer").run(ASSETC, &[]).expect(0);
@@ -53,7 +53,7 @@ fn an_embedded_file_does_not_replace_a_foreign_file() {
 }
 
 #[test]
-fn a_file_with_equal_bytes_is_adopted_as_it_is() {
+fn adopts_file_with_equal_bytes() {
     let room = assets();
     room.write("runtime/authorized_keys", "theirs");
     let inode = |path: std::path::PathBuf| {
@@ -72,9 +72,9 @@ fn a_file_with_equal_bytes_is_adopted_as_it_is() {
     assert!(!room.path("runtime").exists());
 }
 
-/// Deleting `.assetc-cache` is the documented way to force a rebuild: it works for every kind of output.
+/// Deleting `.assetc-cache` is the documented way to force a rebuild, for every kind of output.
 #[test]
-fn everything_is_rebuilt_after_the_journal_was_deleted() {
+fn rebuilds_everything_without_journal() {
     let room = assets();
     room.write("assets/a.obj", "mtllib a.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
         .write("assets/a.mtl", "newmtl m\nmap_Kd wall.png\n")
@@ -97,7 +97,7 @@ fn everything_is_rebuilt_after_the_journal_was_deleted() {
 }
 
 #[test]
-fn a_file_of_another_format_is_not_replaced_whatever_its_name_is() {
+fn does_not_replace_file_of_another_format() {
     for foreign in [&b"a poem"[..], b"", b"\xabKTX 20", b"HMSH"] {
         let room = assets();
         room.write("runtime/wall.ktx2", foreign);
@@ -107,8 +107,8 @@ fn a_file_of_another_format_is_not_replaced_whatever_its_name_is() {
         room.run(ASSETC, &["--overwrite"]).expect(0);
         assert!(room.read("runtime/wall.ktx2").starts_with(b"\xabKTX 20\xbb"));
     }
-    // An embedded file is any file, so that its name is no evidence for what may be replaced.
-    let room = Room::create();
+    // An embedded file can have any content, so its extension does not permit a replacement.
+    let room = TestDir::create();
     room.write("assetc.yml", "embed: [\"*.ktx2\"]\n").write("assets/a.ktx2", "\u{ab}KTX 20 mine");
     let foreign = b"\xabKTX 20\xbb\r\n\x1a\n a texture of someone else";
     room.write("runtime/a.ktx2", foreign);
@@ -128,7 +128,7 @@ fn manifest_and_pack_do_not_replace_foreign_files() {
         }
         room.run(ASSETC, &["--pack", "--overwrite"]).expect(0);
         assert!(room.read(path).starts_with(format.as_bytes()));
-        // Ours now: what someone did to it is undone.
+        // Owned now: a modification is overwritten.
         room.write(path, "edited").run(ASSETC, &["--pack"]).expect(0);
         assert!(room.read(path).starts_with(format.as_bytes()));
     }
@@ -143,9 +143,9 @@ fn manifest_and_pack_do_not_replace_foreign_files() {
 
 #[test]
 #[cfg(unix)]
-fn links_at_the_paths_of_outputs_are_never_followed_or_replaced() {
+fn never_follows_or_replaces_links_at_output_paths() {
     let outside =
-        |room: &Room| fs::write(room.path("../theirs"), b"\xabKTX 20\xbb\r\n\x1a\n theirs").unwrap();
+        |room: &TestDir| fs::write(room.path("../theirs"), b"\xabKTX 20\xbb\r\n\x1a\n theirs").unwrap();
     for path in ["runtime/authorized_keys", "runtime/wall.ktx2", "runtime/assets.hman", "runtime.hpack"] {
         for target in ["../../theirs", "../theirs", "nowhere"] {
             let room = assets();
@@ -162,7 +162,7 @@ fn links_at_the_paths_of_outputs_are_never_followed_or_replaced() {
             assert!(fs::read(room.path("../theirs")).unwrap().ends_with(b" theirs"));
         }
     }
-    // A file that a build wrote, and that someone replaced by a link, is not ours any more.
+    // An output that was replaced by a link is foreign.
     let room = assets();
     outside(&room);
     room.run(ASSETC, &[]).expect(0);
@@ -178,7 +178,7 @@ fn links_at_the_paths_of_outputs_are_never_followed_or_replaced() {
 
 #[test]
 #[cfg(unix)]
-fn nothing_is_written_or_removed_behind_a_linked_directory() {
+fn does_not_write_through_linked_directory() {
     let room = assets();
     room.write("assets/sub/a.png", image(3)).run(ASSETC, &[]).expect(0);
     let texture = room.read("runtime/sub/a.ktx2");
@@ -188,7 +188,7 @@ fn nothing_is_written_or_removed_behind_a_linked_directory() {
     fs::remove_dir(room.path("runtime/sub")).unwrap();
     room.link("../../elsewhere", "runtime/sub");
     for args in [&["--no-cache"][..], &["--no-cache", "--overwrite"]] {
-        room.run(ASSETC, args).refused(1, "unwritable", &["sub stands in the way"]);
+        room.run(ASSETC, args).refused(1, "unwritable", &["the parent sub is a symbolic link or a file"]);
     }
     room.run(ASSETC, &["clean"]).expect(0);
     assert!(room.is_link("runtime/sub"));
@@ -198,7 +198,7 @@ fn nothing_is_written_or_removed_behind_a_linked_directory() {
 
 #[test]
 #[cfg(unix)]
-fn directories_and_pipes_at_the_paths_of_outputs_stay() {
+fn keeps_directories_and_pipes_at_output_paths() {
     let room = assets();
     room.write("runtime/authorized_keys/mine", "mine").pipe("runtime/wall.ktx2");
     for flags in [&[][..], &["--overwrite"]] {
@@ -211,10 +211,10 @@ fn directories_and_pipes_at_the_paths_of_outputs_stay() {
     assert!(room.path("runtime/wall.ktx2").exists() && room.path("runtime/authorized_keys/mine").is_file());
 }
 
-/// A journal comes with a cloned project and may say anything. It leads nowhere but to files of the output directory.
+/// A cloned project may contain a forged journal. It owns no files outside the output directory.
 #[test]
 #[cfg(unix)]
-fn a_forged_journal_owns_nothing_outside_the_output() {
+fn forged_journal_owns_nothing_outside_the_output() {
     use kiln_engine::record::{Output, Record};
     use kiln_engine::{Hash, Journal, Real, RelPath, Stamp};
     use std::borrow::Cow;
@@ -255,14 +255,14 @@ fn a_forged_journal_owns_nothing_outside_the_output() {
 #[test]
 #[cfg(unix)]
 fn init_does_not_write_through_a_link() {
-    let room = Room::create();
+    let room = TestDir::create();
     room.link("../made", "assetc.yml");
     assert_ne!(room.run(ASSETC, &["init"]).code, 0);
     assert!(!room.path("../made").exists() && room.is_link("assetc.yml"));
 }
 
 #[test]
-fn a_report_replaces_reports_only() {
+fn report_replaces_reports_only() {
     let room = assets();
     room.run(ASSETC, &[]).expect(0);
     room.run(ASSETC, &["report"]).expect(0);

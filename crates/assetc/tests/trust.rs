@@ -1,5 +1,5 @@
-//! A project from a stranger, with the real executable: nothing outside it is read or written, no program that it names
-//! runs, and no credentials go to a server that it names, until the user trusts it.
+//! An untrusted project with the real executable: until the user trusts it, nothing outside the project is read or written,
+//! no program that it names runs, and no credentials are sent to a server that it names.
 #![cfg(unix)]
 
 #[path = "cli/project.rs"]
@@ -9,14 +9,14 @@ mod project;
 #[allow(dead_code, reason = "the server is shared with the tests of the cache")]
 mod server;
 
-use project::{Project, Ran, picture};
+use project::{Project, Ran, test_image};
 use server::Server;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// A stranger's project in a directory of its own, beside the home directory of its victim.
+/// A cloned, untrusted project in a temporary directory, beside the home directory of the user.
 struct Clone {
     dir: Project,
     vars: Vec<(String, String)>,
@@ -25,8 +25,8 @@ struct Clone {
 impl Clone {
     fn new(config: &str) -> Clone {
         let dir = Project::new();
-        dir.write("game/assets/a.png", picture(4, 4, 1)).write("game/assetc.yml", config);
-        dir.write("home/secret/b.png", picture(4, 4, 2));
+        dir.write("game/assets/a.png", test_image(4, 4, 1)).write("game/assetc.yml", config);
+        dir.write("home/secret/b.png", test_image(4, 4, 2));
         Clone { dir, vars: vec![] }
     }
 
@@ -60,7 +60,7 @@ impl Clone {
         Ran { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
     }
 
-    /// Everything outside the project, without what the user's own cache and configuration hold.
+    /// Returns all files outside the project, except the cache and configuration of the user.
     fn outside(&self) -> Vec<String> {
         fn collect(dir: &Path, out: &mut Vec<String>) {
             for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
@@ -80,7 +80,7 @@ impl Clone {
         found
     }
 
-    /// A program that leaves a mark when it runs, and makes no module.
+    /// Installs a program that creates a marker file when it runs, and writes no module.
     fn program(&self, path: &str) -> &Clone {
         let mark = self.path("ran");
         self.dir.write(path, format!("#!/bin/sh\necho \"$0\" >> '{}'\necho 1.0\n", mark.display()));
@@ -89,7 +89,7 @@ impl Clone {
         self
     }
 
-    /// Whether a program ran since the last call.
+    /// Returns whether a program ran since the last call.
     fn ran(&self) -> bool {
         fs::remove_file(self.path("ran")).is_ok()
     }
@@ -101,7 +101,7 @@ fn count(ran: &Ran, code: &str) -> usize {
 }
 
 #[test]
-fn outputs_outside_the_project_are_refused_for_every_command() {
+fn every_command_rejects_outputs_outside_the_project() {
     let p = Clone::new("");
     p.link("../home", "game/link").link("../new", "game/dangling").link("..", "game/up");
     fs::create_dir(p.path("game/.git")).unwrap();
@@ -145,7 +145,7 @@ fn outputs_outside_the_project_are_refused_for_every_command() {
 }
 
 #[test]
-fn an_output_outside_is_the_users_choice() {
+fn user_may_choose_output_outside_the_project() {
     let p = Clone::new("output: ../home/built\n");
     p.run(&[]).expect(2);
     p.run(&["-o", "../home/mine"]).expect(0);
@@ -157,13 +157,13 @@ fn an_output_outside_is_the_users_choice() {
     p.run(&["trust"]).expect(0);
     p.run(&[]).expect(0);
     assert!(p.path("home/built/a.ktx2").exists());
-    // An output that the user did not see when trusting the project.
+    // An output that was added after the project was trusted.
     p.config("output: ../home/other\n").run(&[]).expect(2);
     assert!(!p.path("home/other").exists());
 }
 
 #[test]
-fn a_link_that_is_turned_elsewhere_needs_trust_again() {
+fn changed_link_target_revokes_trust() {
     let p = Clone::new("output: link/built\n");
     p.link("../home", "game/link").run(&["trust"]).expect(0);
     p.run(&[]).expect(0);
@@ -175,7 +175,7 @@ fn a_link_that_is_turned_elsewhere_needs_trust_again() {
 }
 
 #[test]
-fn inputs_outside_the_project_are_not_read() {
+fn does_not_read_inputs_outside_the_project() {
     let p = Clone::new("");
     p.link("../home/secret", "game/link");
     let secret = p.path("home/secret");
@@ -188,7 +188,7 @@ fn inputs_outside_the_project_are_not_read() {
         }
         assert!(!p.path("game/runtime").exists(), "{input}");
     }
-    // The default is no better, and needs no file.
+    // The default input directory may be a link, too, without a configuration file.
     fs::remove_file(p.path("game/assetc.yml")).unwrap();
     fs::remove_dir_all(p.path("game/assets")).unwrap();
     let ran = p.link("../home/secret", "game/assets").run(&[]).expect(2);
@@ -199,7 +199,7 @@ fn inputs_outside_the_project_are_not_read() {
 }
 
 #[test]
-fn programs_of_a_project_run_after_it_is_trusted_and_not_before() {
+fn runs_programs_of_trusted_projects_only() {
     let mut p = Clone::new("tools:\n  slangc: sdk/slangc\n");
     p.program("game/sdk/slangc");
     for args in [&[][..], &["explain", "s.shader"], &["--list-presets"], &["cache", "stats"], &["--no-cache"]]
@@ -214,7 +214,7 @@ fn programs_of_a_project_run_after_it_is_trusted_and_not_before() {
     {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }
-    // For one run.
+    // Trusted for one run.
     let ran = p.run(&["--trust"]).expect(1);
     assert!(p.ran() && count(&ran, "untrusted-tools") == 0, "{}", ran.stderr);
     assert!(p.run(&[]).code == 1 && !p.ran());
@@ -224,7 +224,7 @@ fn programs_of_a_project_run_after_it_is_trusted_and_not_before() {
     p.vars.remove(0);
     assert_eq!(count(&p.run(&[]).expect(2), "trust-variable"), 1);
     p.vars.clear();
-    // For good.
+    // Trusted permanently.
     let ran = p.run(&["trust"]).expect(0);
     assert!(ran.stdout.contains("tools.slangc: sdk/slangc") && !p.ran(), "{}", ran.stdout);
     let list = p.path("home/.config/kiln/trusted");
@@ -232,14 +232,14 @@ fn programs_of_a_project_run_after_it_is_trusted_and_not_before() {
     assert_eq!(p.run(&["trust", "--list"]).expect(0).stdout, format!("{}\n", p.path("game").display()));
     let ran = p.run(&[]).expect(1);
     assert!(p.ran() && count(&ran, "untrusted-tools") == 0, "{}", ran.stderr);
-    // Whoever only looks starts nothing, trusted or not.
+    // Inspection runs no programs, even in a trusted project.
     for args in
         [&["explain", "s.shader"][..], &["info"], &["check"], &["graph"], &["report"], &["cache", "stats"]]
     {
         p.run(args);
         assert!(!p.ran(), "{args:?}");
     }
-    // Other settings may change, programs may not.
+    // Other settings may change; programs may not.
     p.config("default: {texture: {rdo: 1}}\ntools:\n  slangc: sdk/slangc\n").run(&[]);
     assert!(p.ran());
     for changed in ["tools: {slangc: sdk/../sdk/slangc}", "tools: {slangc: sdk/slangc, dxc: sdk/slangc}"] {
@@ -253,14 +253,14 @@ fn programs_of_a_project_run_after_it_is_trusted_and_not_before() {
     p.dir.write("copy/assets/s.shader/vertex.slang", "float4 main() { return 0; }\n");
     p.run(&["-C", "../copy"]).expect(1);
     assert!(!p.ran());
-    // And no more.
+    // Trust is revoked.
     assert!(p.run(&["trust", "--revoke"]).expect(0).stdout.contains("no longer"));
     assert!(p.run(&[]).code == 1 && !p.ran());
     assert_eq!(p.run(&["trust", "--list"]).expect(0).stdout, "");
 }
 
 #[test]
-fn a_list_of_trusted_projects_that_others_may_write_does_not_count() {
+fn ignores_world_writable_trust_list() {
     let p = Clone::new("tools: {slangc: sdk/slangc}\n");
     p.program("game/sdk/slangc").run(&["trust"]).expect(0);
     let list = p.path("home/.config/kiln/trusted");
@@ -276,7 +276,7 @@ fn a_list_of_trusted_projects_that_others_may_write_does_not_count() {
 }
 
 #[test]
-fn programs_come_from_the_path_or_the_user_and_not_from_inside_the_project() {
+fn does_not_run_programs_inside_the_project() {
     let mut p = Clone::new("");
     p.program("game/bin/slangc");
     let inside = p.path("game/bin").display().to_string();
@@ -332,17 +332,21 @@ fn explain_assumes_the_version_of_the_last_build() {
     p.var("PATH", format!("{sdk}:/usr/bin:/bin")).run(&[]).expect(0);
     assert!(p.ran());
     let ran = p.run(&["explain", "s.shader"]).expect(0);
-    assert!(!p.ran() && ran.stdout.contains("nothing to do, if slangc has the version"), "{}", ran.stdout);
+    assert!(
+        !p.ran() && ran.stdout.contains("up to date, assuming the version of slangc is unchanged"),
+        "{}",
+        ran.stdout
+    );
     let json = p.run(&["explain", "--json", "s.shader"]).expect(0).json();
     assert!(!p.ran() && json["stale"].is_null() && json["assumed"][0] == "slangc", "{json}");
     p.dir.write("game/assets/s.shader/vertex.slang", "float4 main() { return 1; }\n");
     let ran = p.run(&["explain", "s.shader"]).expect(0);
-    assert!(!p.ran() && ran.stdout.contains("cooks it"), "{}", ran.stdout);
+    assert!(!p.ran() && ran.stdout.contains("next build: rebuild ("), "{}", ran.stdout);
 }
 
-/// A cache directory that holds files of a victim.
+/// A cache directory outside the project that has files of the user.
 #[test]
-fn a_cache_outside_the_project_is_ignored_until_trusted() {
+fn ignores_cache_outside_the_project_until_trusted() {
     let mut p = Clone::new("");
     p.var("KILN_CACHE", "on");
     p.link("../home", "game/link");
@@ -357,7 +361,7 @@ fn a_cache_outside_the_project_is_ignored_until_trusted() {
     assert_eq!(p.outside(), before);
     let ran = p.config("cache:\n  dir: c\n").run(&["--no-cache"]).expect(0);
     assert!(count(&ran, "untrusted-cache") == 0 && p.path("game/c/CACHEDIR.TAG").exists(), "{}", ran.stderr);
-    // A limit that would empty the cache of all other projects.
+    // A size limit that would evict the cache entries of all other projects.
     let ran = p.config("cache: {max_size: 1}\n").run(&["cache", "gc"]).expect(0);
     assert!(count(&ran, "untrusted-cache") == 1 && ran.stdout.contains("removed 0 files"), "{ran:?}");
     p.config("cache:\n  dir: ../home/c\n").run(&["trust"]).expect(0);
@@ -366,7 +370,7 @@ fn a_cache_outside_the_project_is_ignored_until_trusted() {
 }
 
 #[test]
-fn credentials_stay_with_servers_that_the_user_named() {
+fn sends_credentials_only_to_servers_of_the_user() {
     for (name, value) in [("KILN_CACHE_TOKEN", "hush"), ("KILN_CACHE_USER", "me")] {
         let server = Server::start();
         let host = server.url().replace("http://", "").split('/').next().unwrap().to_owned();
@@ -387,7 +391,7 @@ fn credentials_stay_with_servers_that_the_user_named() {
         fs::remove_dir_all(p.path("home/.cache")).unwrap();
         p.run(&[]).expect(0);
         assert!(server.requests() > 0 && server.authorizations().is_empty());
-        // A host that the user binds them to.
+        // A host that the user's configuration names for credentials.
         p.dir.write("home/.config/kiln/config.yml", format!("cache: {{credential_hosts: ['{host}']}}\n"));
         fs::remove_dir_all(p.path("game/runtime")).unwrap();
         fs::remove_dir_all(p.path("home/.cache")).unwrap();
@@ -402,12 +406,12 @@ fn credentials_stay_with_servers_that_the_user_named() {
 }
 
 #[test]
-fn results_of_a_strangers_server_do_not_reach_other_projects() {
+fn isolates_results_of_untrusted_servers() {
     let server = Server::start();
     let config = format!("cache:\n  url: {}\n", server.url());
     let mut p = Clone::new(&config);
     p.var("KILN_CACHE", "on").var("KILN_CACHE_TOKEN", "hush");
-    // Its author fills it.
+    // The author of the project fills the server.
     p.run(&["--trust", "--no-cache", "--json"]).expect(0);
     p.var("KILN_CACHE_POLICY", "write").run(&["--trust", "--no-cache"]).expect(0);
     assert!(!server.kept().is_empty() && !server.authorizations().is_empty());
@@ -420,13 +424,13 @@ fn results_of_a_strangers_server_do_not_reach_other_projects() {
     let fetched = |p: &Clone, args: &[&str]| p.run(args).expect(0).json()["fetched"].as_u64().unwrap();
     assert_eq!(fetched(&p, &["--json"]), 1);
     assert!(p.path("home/.cache/kiln/untrusted").is_dir());
-    // The same project again finds it; one that does not name the server does not.
+    // The same project hits the cache again; a project that does not name the server misses.
     fs::remove_dir_all(p.path("game/runtime")).unwrap();
     assert_eq!(fetched(&p, &["--json"]), 1);
     p.config("");
     fs::remove_dir_all(p.path("game/runtime")).unwrap();
     assert_eq!(fetched(&p, &["--json"]), 0);
-    // A trusted one shares.
+    // A trusted project shares its results.
     p.config(&config).run(&["trust"]).expect(0);
     forget(&p);
     assert_eq!(fetched(&p, &["--json"]), 1);
@@ -436,7 +440,7 @@ fn results_of_a_strangers_server_do_not_reach_other_projects() {
 }
 
 #[test]
-fn connections_that_are_not_encrypted_take_the_users_word() {
+fn unencrypted_connections_require_user_consent() {
     let mut p = Clone::new("cache: {url: 'http://192.0.2.1:9', allow_http: true}\n");
     p.var("KILN_CACHE", "on");
     let ran = p.run(&["cache", "stats"]).expect(0);
@@ -464,10 +468,10 @@ fn connections_that_are_not_encrypted_take_the_users_word() {
 }
 
 #[test]
-fn buckets_that_only_a_project_names_are_not_reached() {
+fn does_not_contact_buckets_of_untrusted_projects() {
     let mut p = Clone::new("");
     p.var("KILN_CACHE", "on").var("AWS_ACCESS_KEY_ID", "hush").var("AWS_SECRET_ACCESS_KEY", "hush");
-    for url in ["s3://strangers/x", "gs://strangers", "az://strangers"] {
+    for url in ["s3://untrusted/x", "gs://untrusted", "az://untrusted"] {
         let ran = p.config(&format!("cache: {{url: '{url}'}}\n")).run(&["cache", "stats"]).expect(0);
         assert_eq!(count(&ran, "untrusted-credentials"), 1, "{}", ran.stderr);
         assert!(ran.stderr.contains("credential_hosts"), "{}", ran.stderr);
@@ -475,7 +479,7 @@ fn buckets_that_only_a_project_names_are_not_reached() {
 }
 
 #[test]
-fn trust_lists_what_it_admits() {
+fn trust_lists_admitted_settings() {
     let p = Clone::new(
         "tools: {slangc: s}\noutput: ../out\ncache: {url: 'https://h', dir: ../c}\ninput: ../in\n",
     );
@@ -489,15 +493,15 @@ fn trust_lists_what_it_admits() {
     assert_eq!(p.run(&["trust", "--revoke", "--json"]).expect(0).json()["revoked"], true);
     assert_eq!(p.run(&["trust", "--revoke", "--json"]).expect(0).json()["revoked"], false);
     let plain = p.config("default: {texture: {rdo: 1}}\n").run(&["trust"]).expect(0);
-    assert!(plain.stdout.contains("no setting that needs trust"), "{}", plain.stdout);
-    // A name cannot reach the terminal as it is.
+    assert!(plain.stdout.contains("no setting that requires trust"), "{}", plain.stdout);
+    // Control characters are escaped.
     let ran = p.config("tools: {slangc: \"a\\e[2Jb\"}\n").run(&["trust"]).expect(0);
     assert!(!ran.stdout.contains('\u{1b}'), "{:?}", ran.stdout);
 }
 
-/// A file that another user put above the working directory. Only root can make one.
+/// A configuration file of another user above the working directory. Only root can create one.
 #[test]
-fn a_configuration_of_another_user_names_no_server_and_none_rules_a_shared_directory() {
+fn configuration_of_another_user_is_restricted() {
     let server = Server::start();
     let mut p = Clone::new(&format!("cache:\n  url: {}\n", server.url()));
     p.var("KILN_CACHE", "on");

@@ -1,6 +1,6 @@
-//! Options of the cache client from the environment: headers, certificates, proxies and limits.
+//! Options of the client of the shared cache, read from environment variables: headers, certificates, proxies and limits.
 //!
-//! No message repeats a value: most of them are secrets or hold one.
+//! No message repeats a value, because most of them are secrets or contain one.
 
 use crate::environment::Var;
 use crate::store::{bad, text};
@@ -10,21 +10,20 @@ use kiln_engine::{Code, Diag};
 use kiln_remote_cache::ClientOptions;
 use std::time::Duration;
 
-/// The longest stall deadline that is accepted.
+/// The longest accepted stall deadline, in seconds.
 const MAX_TIMEOUT: f64 = 600.0;
 
-/// The most lookups in flight.
+/// The largest accepted number of lookups in flight.
 const MAX_CONNECTIONS: usize = 256;
 
-/// Reads the options for the server at an address.
+/// Reads the client options for the server at an address.
 pub(crate) fn options(address: &Address, var: Var<'_>) -> Result<ClientOptions, Diag> {
     let mut options = ClientOptions::default();
     if let Some(headers) = text(var, "KILN_CACHE_HEADERS")? {
         for (n, line) in headers.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let refused = |why: &str| unusable("KILN_CACHE_HEADERS", &format!("line {}: {why}", n + 1));
-            let (name, value) =
-                line.split_once(':').ok_or_else(|| refused("it is not of the form `Name: value`"))?;
-            options.add_header(name.trim(), value.trim()).map_err(refused)?;
+            let invalid = |why: &str| unusable("KILN_CACHE_HEADERS", &format!("line {}: {why}", n + 1));
+            let (name, value) = line.split_once(':').ok_or_else(|| invalid("expected `Name: value`"))?;
+            options.add_header(name.trim(), value.trim()).map_err(invalid)?;
         }
     }
     if let Some(pem) = file(var, "KILN_CACHE_CA")? {
@@ -36,19 +35,22 @@ pub(crate) fn options(address: &Address, var: Var<'_>) -> Result<ClientOptions, 
             .set_client_certificate(chain, key)
             .map_err(|why| unusable("KILN_CACHE_CLIENT_CERT", why))?,
         (Some(_), None) => {
-            return Err(unusable("KILN_CACHE_CLIENT_CERT", "KILN_CACHE_CLIENT_KEY has to name its key"));
+            return Err(unusable(
+                "KILN_CACHE_CLIENT_CERT",
+                "KILN_CACHE_CLIENT_KEY must name the private key",
+            ));
         }
         (None, Some(_)) => {
             return Err(unusable(
                 "KILN_CACHE_CLIENT_KEY",
-                "KILN_CACHE_CLIENT_CERT has to name its certificate",
+                "KILN_CACHE_CLIENT_CERT must name the certificate",
             ));
         }
     }
     if let Some(seconds) = text(var, "KILN_CACHE_TIMEOUT")? {
         let timeout = seconds.parse::<f64>().ok().filter(|n| (0.01..=MAX_TIMEOUT).contains(n));
-        let timeout =
-            timeout.ok_or_else(|| bad("KILN_CACHE_TIMEOUT", &seconds, "seconds from 0.01 to 600"))?;
+        let timeout = timeout
+            .ok_or_else(|| bad("KILN_CACHE_TIMEOUT", &seconds, "a number of seconds between 0.01 and 600"))?;
         options.limits.timeout = Duration::from_secs_f64(timeout);
     }
     if let Some(size) = text(var, "KILN_CACHE_MAX_BLOB")? {
@@ -58,16 +60,16 @@ pub(crate) fn options(address: &Address, var: Var<'_>) -> Result<ClientOptions, 
     if let Some(count) = text(var, "KILN_CACHE_CONNECTIONS")? {
         let connections = count.parse().ok().filter(|n| (1..=MAX_CONNECTIONS).contains(n));
         options.limits.connections =
-            connections.ok_or_else(|| bad("KILN_CACHE_CONNECTIONS", &count, "a number from 1 to 256"))?;
+            connections.ok_or_else(|| bad("KILN_CACHE_CONNECTIONS", &count, "a number between 1 and 256"))?;
     }
     proxy(address, var, &mut options)?;
     Ok(options)
 }
 
-/// Sets the proxy by the variables that curl and Bazel use. A server on this machine is reached directly, and so are
-/// Redis and the Remote Execution API.
+/// Sets the proxy from the variables that curl and Bazel use. Loopback addresses, Redis and the Remote Execution API are
+/// connected to directly.
 fn proxy(address: &Address, var: Var<'_>, options: &mut ClientOptions) -> Result<(), Diag> {
-    if matches!(address.scheme, Scheme::Redis | Scheme::Grpc) || address.is_this_machine() {
+    if matches!(address.scheme, Scheme::Redis | Scheme::Grpc) || address.is_loopback() {
         return Ok(());
     }
     let names: &[&str] = match address.tls {
@@ -82,7 +84,7 @@ fn proxy(address: &Address, var: Var<'_>, options: &mut ClientOptions) -> Result
     Ok(())
 }
 
-/// Reads the file that a variable names.
+/// Reads the file named by a variable.
 fn file(var: Var<'_>, name: &str) -> Result<Option<Vec<u8>>, Diag> {
     let Some(path) = var(name) else { return Ok(None) };
     let unreadable = |error: std::io::Error| unusable(name, &format!("the file cannot be read: {error}"));
@@ -90,8 +92,8 @@ fn file(var: Var<'_>, name: &str) -> Result<Option<Vec<u8>>, Diag> {
 }
 
 fn unusable(name: &str, why: &str) -> Diag {
-    Diag::new(Code::CacheVariable, format!("{name} cannot be used: {why}"))
-        .hint("correct the variable of the environment, or unset it; see docs/cache.md")
+    Diag::new(Code::CacheVariable, format!("{name} is invalid: {why}"))
+        .hint("correct or unset the environment variable; see docs/reference/cache.md")
 }
 
 #[cfg(test)]
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_wrong_values_and_repeats_no_secret() {
+    fn rejects_invalid_values_without_repeating_secrets() {
         for (name, value) in [
             ("KILN_CACHE_HEADERS", "hush"),
             ("KILN_CACHE_HEADERS", "Host: hush"),
@@ -133,14 +135,14 @@ mod tests {
             ("KILN_CACHE_CONNECTIONS", "0"),
             ("HTTPS_PROXY", "ftp://hush:hush@proxy"),
         ] {
-            let refused = read("https://h", &[(name, value)]).err().unwrap();
-            assert!(refused.code == Code::CacheVariable && refused.message.contains(name), "{refused}");
-            assert!(!refused.to_string().contains("hush"), "{refused}");
+            let error = read("https://h", &[(name, value)]).err().unwrap();
+            assert!(error.code == Code::CacheVariable && error.message.contains(name), "{error}");
+            assert!(!error.to_string().contains("hush"), "{error}");
         }
     }
 
     #[test]
-    fn proxies_follow_the_scheme_and_leave_this_machine_alone() {
+    fn chooses_the_proxy_by_scheme_and_bypasses_it_for_loopback() {
         let wrong = [("HTTPS_PROXY", "ftp://x"), ("http_proxy", "ftp://x"), ("ALL_PROXY", "ftp://x")];
         for url in ["https://h", "http://h", "s3://bucket"] {
             assert!(read(url, &wrong).is_err(), "{url} ignores the proxy");

@@ -1,6 +1,20 @@
-//! What the command lines of Kiln's tools share: how they speak, progress, manuals, the user's configuration, the cache.
-//! Each tool's arguments and exit codes are with its executable, in the package of its library. Everything else is in the
-//! libraries: only the executables and this crate print or read the environment.
+//! The parts that the command lines of Kiln's tools share: reporting diagnostics and results, progress, completion scripts
+//! and manual pages, limits, and (feature `cache`) the user's configuration and the build cache.
+//!
+//! The libraries never print, exit or read environment variables; the executables do so through this crate. Each tool
+//! parses its own arguments and passes a closure for the command to [`reporter::Reporter::run`], which reports errors, catches
+//! panics and returns the exit code:
+//!
+//! ```
+//! use kiln_cli::progress::Verbosity;
+//! use kiln_cli::terminal::Color;
+//! use kiln_cli::reporter::{OK, Reporter};
+//! use kiln_engine::Diag;
+//!
+//! let reporter = Reporter { json: false, color: Color::Never, verbosity: Verbosity::Normal };
+//! let exit_code = reporter.run("tool", |diag| reporter.say(diag), || Ok::<u8, Diag>(OK));
+//! # let _ = exit_code;
+//! ```
 
 #[cfg(feature = "cache")]
 mod cache_client;
@@ -9,27 +23,29 @@ pub mod limits;
 pub mod manual;
 pub mod progress;
 pub mod render;
+pub mod reporter;
 #[cfg(feature = "cache")]
 pub mod store;
 pub mod terminal;
 #[cfg(feature = "cache")]
 pub mod user;
-pub mod voice;
 
 use kiln_engine::{Code, Diag};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs a command of a tool. A defect that no asset can be blamed for ends it with the error `internal`, not with a trace.
+/// Runs a command of a tool and turns a panic into the error `internal`.
 fn guarded<T, E: From<Diag>>(tool: &str, run: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().copied();
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
         let message = format!("{tool} panicked: {}", text.unwrap_or("no message"));
-        Err(Diag::new(Code::Internal, message).hint("this is a defect of Kiln: please report it").into())
+        Err(Diag::new(Code::Internal, message)
+            .hint("this is an internal error in Kiln; please report it")
+            .into())
     })
 }
 
-/// A panic inside a cook is reported as that asset's error; the default message would only come in between.
+/// Silences the panic hook on worker threads: the panic of an action is reported as the error of its asset.
 pub fn quiet_panics() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -45,11 +61,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_defect_is_an_error_with_its_message() {
-        let told = |run: fn() -> Result<(), Diag>| guarded("tool", run).unwrap_err();
-        assert_eq!(told(|| panic!("no {}", 7)).message, "tool panicked: no 7");
-        assert_eq!(told(|| panic!("plain")).code, Code::Internal);
-        assert_eq!(told(|| Err(Diag::new(Code::Usage, "as it is"))).code, Code::Usage);
+    fn reports_a_panic_as_an_internal_error() {
+        let error = |run: fn() -> Result<(), Diag>| guarded("tool", run).unwrap_err();
+        assert_eq!(error(|| panic!("no {}", 7)).message, "tool panicked: no 7");
+        assert_eq!(error(|| panic!("plain")).code, Code::Internal);
+        assert_eq!(error(|| Err(Diag::new(Code::Usage, "unchanged"))).code, Code::Usage);
         assert_eq!(guarded::<_, Diag>("tool", || Ok(3)).ok(), Some(3));
     }
 }

@@ -1,27 +1,27 @@
-//! The flags that set limits on each asset, the same for every tool that builds.
+//! The command-line flags that limit the pixels, memory and time of each asset.
 
 use clap::Args;
 use kiln_engine::Limits;
 use kiln_engine::store::settings::parse_size;
 use std::time::Duration;
 
-/// Limits that were given; each overrides the user's configuration.
+/// The limits given on the command line; each overrides the user's configuration.
 #[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Limits on each asset")]
 pub struct LimitArgs {
-    /// Refuse images with more pixels than this [default: 268435456, which is 16384x16384]
+    /// Reject images with more pixels than this [default: 268435456, which is 16384x16384]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_pixels: Option<u64>,
-    /// Refuse assets that take more memory than this, such as 4G, and let those in flight take as much together [default: 2G]
+    /// Reject assets that need more memory than this, for example 4G; also the limit for all assets in flight together [default: 2G]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_memory: Option<u64>,
-    /// Give an asset up after this many seconds; 0 for no limit [default: 600]
+    /// Fail an asset that takes longer than this; 0 for no limit [default: 600]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<Duration>,
 }
 
 impl LimitArgs {
-    /// These flags together with those that stood in front of the command.
+    /// Merges these flags with those given before the subcommand, which have lower precedence.
     pub fn and(self, outer: LimitArgs) -> LimitArgs {
         LimitArgs {
             max_pixels: self.max_pixels.or(outer.max_pixels),
@@ -30,7 +30,7 @@ impl LimitArgs {
         }
     }
 
-    /// The first of the flags that was given.
+    /// Returns the name of the first flag that was given.
     pub fn given(&self) -> Option<&'static str> {
         let flags = [
             (self.max_pixels.is_some(), "--max-pixels"),
@@ -40,7 +40,7 @@ impl LimitArgs {
         flags.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
     }
 
-    /// The limits, where `base` holds for what was not given.
+    /// Returns the limits, with `base` for the flags that were not given.
     pub fn over(&self, base: Limits) -> Limits {
         let time = |time: Duration| (!time.is_zero()).then_some(time);
         Limits {
@@ -52,12 +52,14 @@ impl LimitArgs {
 }
 
 fn size(text: &str) -> Result<u64, String> {
-    parse_size(text).filter(|size| *size > 0).ok_or_else(|| "expected a size such as 512M or 4G".to_owned())
+    parse_size(text)
+        .filter(|size| *size > 0)
+        .ok_or_else(|| "expected a size, for example 512M or 4G".to_owned())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "expected a number of seconds, such as 90".to_owned())
+    seconds.ok_or_else(|| "expected a number of seconds, for example 90".to_owned())
 }
 
 #[cfg(test)]
@@ -65,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_override_what_they_name() {
+    fn given_flags_override_the_base_limits() {
         let base = Limits::default();
         assert_eq!(LimitArgs::default().over(base), base);
         let args =

@@ -1,7 +1,7 @@
-//! Completion scripts and manual pages, made from the definitions of a command line.
+//! Shell completion scripts and manual pages, generated from the definition of a command line.
 
+use crate::reporter::{OK, Reporter};
 use crate::terminal::Out;
-use crate::voice::{OK, Voice};
 use clap::{Command, Subcommand};
 use clap_complete::Shell;
 use kiln_engine::{Code, Diag, Json};
@@ -9,27 +9,31 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The commands that every tool has.
+/// The documentation subcommands that every tool has.
 #[derive(Debug, Subcommand)]
 pub enum Manual {
-    /// Print a completion script for a shell
+    /// Generate a completion script for a shell
     Completions {
-        /// Which shell
+        /// Shell to generate the script for
         shell: Shell,
     },
-    /// Print the manual page, or write the pages of all commands to a directory
+    /// Print the manual page, or write the manual pages of all commands to a directory
     Man {
-        /// Where to write them
+        /// Directory to write the manual pages to
         dir: Option<PathBuf>,
     },
 }
 
 impl Manual {
-    /// Runs it for a command line.
-    pub fn run(self, voice: &Voice, command: Command) -> Result<u8, Diag> {
+    /// Runs the subcommand for the command line of a tool and returns the exit code.
+    ///
+    /// # Errors
+    ///
+    /// `man` if the manual pages cannot be written.
+    pub fn run(self, reporter: &Reporter, command: Command) -> Result<u8, Diag> {
         match self {
-            Manual::Completions { shell } => completions(&mut voice.out(), command, shell),
-            Manual::Man { dir } => man(&mut voice.out(), command, dir.as_deref(), voice.json)?,
+            Manual::Completions { shell } => completions(&mut reporter.out(), command, shell),
+            Manual::Man { dir } => man(&mut reporter.out(), command, dir.as_deref(), reporter.json)?,
         }
         Ok(OK)
     }
@@ -42,22 +46,23 @@ fn completions(out: &mut Out, mut command: Command, shell: Shell) {
     out.line(String::from_utf8_lossy(&script).trim_end());
 }
 
-/// Prints the page of a program, or writes its pages, one for each command, to a directory.
+/// Prints the manual page of a program, or writes one page for each subcommand to a directory.
 fn man(out: &mut Out, command: Command, dir: Option<&Path>, json: bool) -> Result<(), Diag> {
-    let pages = pages(command).map_err(|e| Diag::new(Code::Man, format!("the pages cannot be made: {e}")))?;
+    let pages = pages(command)
+        .map_err(|e| Diag::new(Code::Man, format!("the manual pages cannot be generated: {e}")))?;
     let Some(dir) = dir else {
         if let Some((_, page)) = pages.first() {
             out.line(String::from_utf8_lossy(page).trim_end());
         }
         return Ok(());
     };
-    let wrong = |e: io::Error| {
-        Diag::new(Code::Man, format!("cannot write to {}: {e}", dir.display()))
-            .hint("name a directory to write to")
+    let unwritable = |e: io::Error| {
+        Diag::new(Code::Man, format!("cannot write the manual pages to {}: {e}", dir.display()))
+            .hint("name a writable directory")
     };
-    std::fs::create_dir_all(dir).map_err(wrong)?;
+    std::fs::create_dir_all(dir).map_err(unwritable)?;
     for (name, page) in &pages {
-        std::fs::write(dir.join(name), page).map_err(wrong)?;
+        std::fs::write(dir.join(name), page).map_err(unwritable)?;
     }
     let names = pages.iter().map(|(name, _)| name.as_str());
     if json {
@@ -68,7 +73,7 @@ fn man(out: &mut Out, command: Command, dir: Option<&Path>, json: bool) -> Resul
     Ok(())
 }
 
-/// The page of a program and those of its commands, by file name.
+/// Renders the manual pages of a program and its subcommands; returns file names and contents.
 fn pages(mut command: Command) -> io::Result<Vec<(String, Vec<u8>)>> {
     command = command.disable_help_subcommand(true);
     command.build();

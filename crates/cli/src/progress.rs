@@ -1,4 +1,4 @@
-//! What a long run shows while it runs: a bar on a terminal, plain lines elsewhere, all on standard error.
+//! Progress of a build on standard error: a progress bar on a terminal, plain lines elsewhere.
 
 use crate::render::{self, printable};
 use crate::terminal::{Color, Style, columns};
@@ -7,21 +7,21 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the bar is drawn at the most.
+/// The minimum time between two redraws of the progress bar.
 const REDRAW: Duration = Duration::from_millis(50);
 
-/// How much is said.
+/// The amount of output on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
-    /// Errors only.
+    /// Print errors only.
     Quiet,
-    /// Progress, warnings and a summary.
+    /// Print progress, warnings and a summary.
     Normal,
-    /// Also why each source was built, and how long that took.
+    /// Also the reason and the duration of each rebuild.
     Verbose,
 }
 
-/// Shows the events of a run.
+/// Prints the [events](Events) of a run.
 pub struct Progress {
     verbosity: Verbosity,
     bar: bool,
@@ -40,7 +40,7 @@ struct State {
 }
 
 impl Progress {
-    /// Progress on standard error.
+    /// Makes a progress display on standard error; the bar is drawn on terminals only.
     pub fn new(verbosity: Verbosity, color: Color) -> Progress {
         let stderr = io::stderr();
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -48,7 +48,7 @@ impl Progress {
         Progress { verbosity, bar, style: Style::of(&stderr, color), state: Mutex::default() }
     }
 
-    /// Takes the bar away; what follows has the line to itself.
+    /// Erases the progress bar, so that other output can start on an empty line.
     pub fn clear(&self) {
         self.erase(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -59,7 +59,7 @@ impl Progress {
         }
     }
 
-    fn say(&self, state: &mut State, line: &str) {
+    fn print(&self, state: &mut State, line: &str) {
         self.erase(state);
         let _ = writeln!(io::stderr(), "{line}");
         state.drawn = None;
@@ -94,12 +94,15 @@ impl Events for Progress {
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
-            Event::Waiting => self.say(&mut state, "waiting for another build of this output to end"),
+            Event::Waiting => {
+                self.print(&mut state, "waiting for another build to release the output directory")
+            }
             Event::Judged { total, stale } => {
                 (state.total, state.finished, state.failed) = (stale, 0, 0);
                 if self.verbosity == Verbosity::Verbose {
-                    let line = format!("{} of {} to build", stale, render::count(total, "asset", "assets"));
-                    self.say(&mut state, &line);
+                    let line =
+                        format!("{} of {} out of date", stale, render::count(total, "asset", "assets"));
+                    self.print(&mut state, &line);
                 }
             }
             Event::Started { source } => {
@@ -120,12 +123,13 @@ impl Events for Progress {
                         printable(&why.to_string()),
                         render::time(took)
                     ));
-                    self.say(&mut state, &format!("{word} {} {note}", printable(source.as_str())));
+                    self.print(&mut state, &format!("{word} {} {note}", printable(source.as_str())));
                 } else if !self.bar {
-                    self.say(&mut state, &format!("{word} {}", printable(source.as_str())));
+                    self.print(&mut state, &format!("{word} {}", printable(source.as_str())));
                 }
                 self.draw(&mut state);
             }
+            _ => {}
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Diagnostics and numbers as people read them, and as programs do.
+//! Formatting of diagnostics, sizes and durations, as text and as JSON.
 
 use crate::terminal::Style;
 pub use kiln_engine::printable;
 use kiln_engine::{Diag, Json, Severity};
 use std::time::Duration;
 
-/// A diagnostic over one or two lines.
+/// Formats a diagnostic as one line, and a second one for its hint.
 pub fn diag(diag: &Diag, style: Style) -> String {
     let head = format!("{}[{}]", diag.severity(), diag.code);
     let head = match diag.severity() {
@@ -27,7 +27,7 @@ pub fn diag(diag: &Diag, style: Style) -> String {
     text
 }
 
-/// A diagnostic for a program.
+/// Converts a diagnostic to a JSON object with one member for each part.
 pub fn diag_json(diag: &Diag) -> Json {
     Json::object([
         ("severity", diag.severity().to_string().into()),
@@ -39,7 +39,7 @@ pub fn diag_json(diag: &Diag) -> Json {
     ])
 }
 
-/// A size in units of 1024 with one decimal, as documented.
+/// Formats a size in units of 1024 with one decimal, for example `52.0 KB`.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KB", "MB", "GB", "TB", "PB"];
     if bytes < 1024 {
@@ -54,7 +54,7 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// A time as short as it can be told.
+/// Formats a duration, for example `99 ms`, `1.2 s` or `2:05 min`.
 pub fn time(took: Duration) -> String {
     let seconds = took.as_secs_f64();
     match seconds {
@@ -64,7 +64,7 @@ pub fn time(took: Duration) -> String {
     }
 }
 
-/// A number of things.
+/// Formats a count with the singular or plural of a noun.
 pub fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
@@ -74,9 +74,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_part_of_a_diagnostic_reaches_the_terminal_raw() {
+    fn escapes_every_part_of_a_diagnostic() {
         let raw = "\u{1b}]0;t\u{7}\u{9b}2J\u{202e}\n";
-        let all = Diag::new(kiln_engine::Code::LinkIgnored, raw).path(raw).at(raw).hint(raw);
+        let all = Diag::new(kiln_engine::Code::SymlinkIgnored, raw).path(raw).at(raw).hint(raw);
         let shown = diag(&all, Style::of(&std::io::stderr(), crate::terminal::Color::Never));
         let raw = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
         assert!(!shown.contains(raw) && shown.lines().count() == 2, "{shown:?}");
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes() {
+    fn formats_sizes() {
         let check = |bytes, text: &str| assert_eq!(size(bytes), text);
         check(0, "0 B");
         check(1023, "1023 B");
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn times() {
+    fn formats_durations() {
         assert_eq!(time(Duration::from_micros(400)), "0 ms");
         assert_eq!(time(Duration::from_millis(99)), "99 ms");
         assert_eq!(time(Duration::from_millis(1240)), "1.2 s");

@@ -1,10 +1,11 @@
-//! The cache as the tools open it. A setting comes from the environment, or else from the file of a trusted project, the
-//! user's configuration, the file of a project that is not trusted, or what is usual on this system. `docs/cache.md` is
-//! its document.
+//! The build cache as the tools open it: its location, size limit and server, documented in `docs/reference/cache.md`.
 //!
-//! A project that is not trusted chooses no directory outside itself and does not limit the user's cache. The results of
-//! a server that it names are kept apart, where no other project finds them: whoever has that server could have forged
-//! them.
+//! A setting is taken from the first of these that has it: environment variables, the file of a trusted project, the user's
+//! configuration, the file of an untrusted project, the default of the platform.
+//!
+//! An untrusted project cannot choose a cache directory outside itself or change the size limit of the user's cache. The
+//! results of a server that only an untrusted project names are stored in a separate directory that no other project reads:
+//! the operator of that server could have forged them.
 
 mod server;
 
@@ -19,64 +20,66 @@ use server::Server;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long the end of a build waits until what it made is sent. With the second that a server may stand still before it
-/// is left alone, that is what a bad one costs.
-const DRAIN: Duration = Duration::from_secs(2);
+/// The time that the end of a build waits for uploads. Together with the stall deadline of one second it is the cost of an
+/// unresponsive server.
+const UPLOAD_WAIT: Duration = Duration::from_secs(2);
 
-/// What a store may take when nobody says otherwise.
+/// The default size limit of the cache, in bytes.
 const MAX_SIZE: u64 = 20 << 30;
 
-/// The size that the results of a server may have that a project names which is not trusted.
+/// The size limit for the results of a server that only an untrusted project names, in bytes.
 const UNTRUSTED_MAX_SIZE: u64 = 2 << 30;
 
-/// Where the store is, how large it may get, and which server stands behind it.
-pub struct Place {
-    /// Its directory.
+/// The location and the limits of the cache, and its server.
+pub struct CacheLocation {
+    /// The cache directory.
     pub dir: PathBuf,
-    /// How many bytes it may take.
+    /// The size limit in bytes.
     pub max_size: u64,
-    /// The settings that were ignored, and why.
+    /// Warnings about settings that were ignored.
     pub warnings: Vec<Diag>,
     server: Option<Server>,
-    /// What records are signed with.
+    /// The key that signs records.
     signing_key: Option<SigningKey>,
-    /// The user's own cache, if `dir` is a part of it that is kept apart.
-    around: Option<PathBuf>,
+    /// The cache of the user, if `dir` is a separate directory inside it.
+    parent: Option<PathBuf>,
 }
 
-/// The files that have settings of the cache.
+/// The configuration files with cache settings.
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
     /// The user's configuration.
     pub user: &'a UserConfig,
-    /// The project's, if there is a project.
+    /// The cache settings of the project, if there is a project.
     pub project: Option<ProjectCache<'a>>,
 }
 
 impl<'a> Sources<'a> {
-    /// The first value that the file of a trusted project or the user's configuration has.
+    /// Returns the value of the trusted project, or else of the user's configuration.
     fn pick<T>(&self, get: impl Fn(&'a CacheSettings) -> Option<T>) -> Option<T> {
         let project = self.project.filter(|project| project.is_trusted);
         project.and_then(|project| get(project.settings)).or_else(|| get(self.user.cache()))
     }
 
-    /// The project, if it is not trusted.
+    /// Returns the project, if it is not trusted.
     fn untrusted(&self) -> Option<ProjectCache<'a>> {
         self.project.filter(|project| !project.is_trusted)
     }
 }
 
-/// Returns the place of the cache; `None` when it is switched off or there is no directory for it.
+/// Returns the location of the cache; `None` if the cache is disabled or no directory is known.
 ///
 /// # Errors
 ///
-/// A variable of the environment has a value that it does not accept, or the address of the server cannot be used.
-pub fn place(sources: Sources<'_>, var: Var<'_>) -> Result<Option<Place>, Diag> {
-    if is_off(var)? {
+/// An environment variable has an invalid value, or the URL of the server is invalid.
+pub fn place(sources: Sources<'_>, var: Var<'_>) -> Result<Option<CacheLocation>, Diag> {
+    if is_disabled(var)? {
         return Ok(None);
     }
     let mut warnings = Vec::new();
-    let Some(Dir { path: dir, is_projects_own }) = dir(sources, var, &mut warnings) else { return Ok(None) };
+    let Some(Dir { path: dir, is_inside_project }) = dir(sources, var, &mut warnings) else {
+        return Ok(None);
+    };
     let max_size = match text(var, "KILN_CACHE_MAX_SIZE")? {
         Some(text) => Some(
             parse_size(&text)
@@ -87,7 +90,7 @@ pub fn place(sources: Sources<'_>, var: Var<'_>) -> Result<Option<Place>, Diag> 
     let untrusted =
         sources.untrusted().filter(|project| max_size.is_none() && project.settings.max_size.is_some());
     let max_size = match untrusted {
-        Some(project) if is_projects_own => project.settings.max_size,
+        Some(project) if is_inside_project => project.settings.max_size,
         Some(project) => {
             warnings.push(project.ignored_key("max_size", "it would shrink the cache of all your projects"));
             None
@@ -97,65 +100,65 @@ pub fn place(sources: Sources<'_>, var: Var<'_>) -> Result<Option<Place>, Diag> 
     let max_size = max_size.unwrap_or(MAX_SIZE);
     let server = server::choose(sources, var, &mut warnings)?;
     let signing_key = signing_key(var)?;
-    let apart = server.as_ref().filter(|server| server.is_untrusted && !is_projects_own);
+    let apart = server.as_ref().filter(|server| server.is_untrusted && !is_inside_project);
     Ok(Some(match apart.map(|server| Hash::of(server.address.to_string().as_bytes()).to_string()) {
         Some(digest) => {
             let max_size = max_size.min(UNTRUSTED_MAX_SIZE);
-            let around = Some(dir.clone());
+            let parent = Some(dir.clone());
             let dir = dir.join("untrusted").join(&digest[..32]);
-            Place { dir, max_size, warnings, server, signing_key, around }
+            CacheLocation { dir, max_size, warnings, server, signing_key, parent }
         }
-        None => Place { dir, max_size, warnings, server, signing_key, around: None },
+        None => CacheLocation { dir, max_size, warnings, server, signing_key, parent: None },
     }))
 }
 
-/// The key that records are signed with. No message repeats it.
+/// Reads the key that signs records. No message repeats it.
 fn signing_key(var: Var<'_>) -> Result<Option<SigningKey>, Diag> {
     const NAME: &str = "KILN_CACHE_SIGNING_KEY";
     let Some(secret) = text(var, NAME)? else { return Ok(None) };
     let key = SigningKey::new(secret.trim().as_bytes()).ok_or_else(|| {
-        Diag::new(Code::CacheVariable, format!("{NAME} is shorter than {} bytes", SigningKey::SHORTEST))
-            .hint("take a random secret, such as `openssl rand -hex 32` prints")
+        Diag::new(Code::CacheVariable, format!("{NAME} must have at least {} bytes", SigningKey::SHORTEST))
+            .hint("use a random secret, for example the output of `openssl rand -hex 32`")
     })?;
     Ok(Some(key))
 }
 
-/// A directory for the cache.
+/// A candidate for the cache directory.
 struct Dir {
     path: PathBuf,
-    /// Whether it lies inside the project, where no other project looks.
-    is_projects_own: bool,
+    /// True if the directory is inside the project, where no other project looks.
+    is_inside_project: bool,
 }
 
 fn dir(sources: Sources<'_>, var: Var<'_>, warnings: &mut Vec<Diag>) -> Option<Dir> {
-    let shared = |path| Some(Dir { path, is_projects_own: false });
+    let shared = |path| Some(Dir { path, is_inside_project: false });
     if let Some(dir) = var("KILN_CACHE_DIR") {
         return shared(std::path::absolute(&dir).unwrap_or_else(|_| dir.into()));
     }
     match sources.pick(|cache| cache.dir.as_ref()) {
         Some(CacheDir::Off) => return None,
         Some(CacheDir::At(dir)) => {
-            // The user's is absolute, so that the project's directory has no part in it.
+            // A path of the user's configuration is absolute, so joining it to the project directory has no effect.
             return shared(sources.project.map_or_else(|| dir.clone(), |project| project.project.join(dir)));
         }
         None => {}
     }
-    let usual = usual(var);
-    let Some(project) = sources.untrusted() else { return usual.and_then(shared) };
+    let default = default_dir(var);
+    let Some(project) = sources.untrusted() else { return default.and_then(shared) };
     match &project.settings.dir {
         Some(CacheDir::Off) => None,
-        Some(CacheDir::At(dir)) => match project.confined_dir(dir, usual.as_deref()) {
-            Ok((path, is_projects_own)) => Some(Dir { path, is_projects_own }),
+        Some(CacheDir::At(dir)) => match project.confined_dir(dir, default.as_deref()) {
+            Ok((path, is_inside_project)) => Some(Dir { path, is_inside_project }),
             Err(why) => {
                 warnings.push(project.ignored_key("dir", &why));
-                usual.and_then(shared)
+                default.and_then(shared)
             }
         },
-        None => usual.and_then(shared),
+        None => default.and_then(shared),
     }
 }
 
-fn is_off(var: Var<'_>) -> Result<bool, Diag> {
+fn is_disabled(var: Var<'_>) -> Result<bool, Diag> {
     match text(var, "KILN_CACHE")?.as_deref() {
         None | Some("on") => Ok(false),
         Some("off") => Ok(true),
@@ -163,8 +166,8 @@ fn is_off(var: Var<'_>) -> Result<bool, Diag> {
     }
 }
 
-/// Where caches of a user usually are.
-fn usual(var: Var<'_>) -> Option<PathBuf> {
+/// Returns the default cache directory of the platform.
+fn default_dir(var: Var<'_>) -> Option<PathBuf> {
     let absolute = |name: &str| var(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
     if cfg!(windows) {
         return absolute("LOCALAPPDATA").map(|dir| dir.join("kiln").join("cache"));
@@ -178,23 +181,27 @@ fn usual(var: Var<'_>) -> Option<PathBuf> {
 }
 
 pub(crate) fn text(var: Var<'_>, name: &str) -> Result<Option<String>, Diag> {
-    // The value is not repeated: it may be a secret.
-    let not_utf8 = |_| bad(name, "not UTF-8", "text");
+    // The value may be a secret, so the message does not repeat it.
+    let not_utf8 = |_| bad(name, "not UTF-8", "a UTF-8 string");
     var(name).map(|value| value.into_string().map_err(not_utf8)).transpose()
 }
 
 pub(crate) fn bad(name: &str, value: &str, accepts: &str) -> Diag {
     Diag::new(Code::CacheVariable, format!("{name} is '{value}'; accepted: {accepts}"))
-        .hint("correct the variable of the environment, or unset it")
+        .hint("correct or unset the environment variable")
 }
 
-impl Place {
-    /// Opens the store for a tool. One that cannot be used is told of, and the build goes on without.
+impl CacheLocation {
+    /// Opens the cache for a tool.
+    ///
+    /// # Errors
+    ///
+    /// A warning with the reason that the directory cannot be used; the build continues without a cache.
     pub fn open(&self, tool: &str) -> Result<Store, Diag> {
         let build = format!("{tool} {}", env!("CARGO_PKG_VERSION"));
-        // So that the cache around it is marked as one before anything lies in it.
-        if let Some(around) = &self.around {
-            Store::open(around, build.as_str())?;
+        // The parent directory gets its CACHEDIR.TAG before it contains anything.
+        if let Some(parent) = &self.parent {
+            Store::open(parent, build.as_str())?;
         }
         let store = Store::open(&self.dir, build)?;
         let store = match &self.signing_key {
@@ -207,53 +214,53 @@ impl Place {
         })
     }
 
-    /// The end of a build: what was made is sent, old results make room, and what went wrong is told. A part of a build
-    /// is built to be sent, and may wait for that as long as `part_took` says that it was built.
+    /// Finishes a build: waits for uploads, evicts old entries and returns the warnings about the cache. The results of a
+    /// shard are built to be uploaded, so a shard waits for up to `part_took`, the time that building it took.
     pub fn finish(&self, store: &Store, part_took: Option<Duration>) -> Vec<Diag> {
-        store.finish(part_took.unwrap_or_default().max(DRAIN));
+        store.finish(part_took.unwrap_or_default().max(UPLOAD_WAIT));
         store.sweep_if_due(self.max_size);
-        store.trouble()
+        store.warnings()
     }
 }
 
-/// A part that is put nowhere is of no use to anybody.
-pub fn shard_needs_store(shard: Shard) -> Diag {
+/// Returns the error about a shard that is built without a cache.
+pub fn shard_needs_cache(shard: Shard) -> Diag {
     Diag::new(
-        Code::ShardWithoutStore,
-        format!("part {shard} would be built for nobody: there is no store of results"),
+        Code::ShardWithoutCache,
+        format!("`--shard {shard}` requires a shared cache, and the cache is disabled"),
     )
-    .hint("do not switch it off, and let all parts share a directory or a server; see docs/cache.md")
+    .hint("enable the cache, and let all shards share a directory or a server; see docs/reference/cache.md")
 }
 
-/// What the store did, on a line; nothing when it did nothing worth telling.
+/// Formats the counters of the cache as one line; `None` if nothing was found in the cache.
 pub fn line(figures: &Figures) -> Option<String> {
-    if figures.found + figures.works == 0 {
+    if figures.hits + figures.shared_hits == 0 {
         return None;
     }
-    let works = match figures.works {
+    let works = match figures.shared_hits {
         0 => String::new(),
-        n => format!(" and {}", render::count(n as usize, "piece of work", "pieces of work")),
+        n => format!(" and {}", render::count(n as usize, "shared result", "shared results")),
     };
     let server = match figures.from_server {
         0 => String::new(),
-        n => format!(" ({n} on the server, {} down)", render::size(figures.bytes_down)),
+        n => format!(" ({n} from the server, {} downloaded)", render::size(figures.bytes_down)),
     };
     Some(format!(
-        "store: {} of {} found{server}{works}, {}; {} of work saved",
-        figures.found,
-        render::count(figures.asked as usize, "result", "results"),
+        "cache: {} of {} found{server}{works}, {}; {} of build time saved",
+        figures.hits,
+        render::count(figures.lookups as usize, "result", "results"),
         render::size(figures.bytes_out),
         render::time(figures.saved),
     ))
 }
 
-/// The same for programs.
+/// Converts the counters of the cache to a JSON object.
 pub fn json(figures: &Figures) -> Json {
     Json::object([
-        ("asked", figures.asked.into()),
-        ("found", figures.found.into()),
+        ("asked", figures.lookups.into()),
+        ("found", figures.hits.into()),
         ("from_server", figures.from_server.into()),
-        ("works", figures.works.into()),
+        ("works", figures.shared_hits.into()),
         ("bytes_out", figures.bytes_out.into()),
         ("bytes_in", figures.bytes_in.into()),
         ("bytes_down", figures.bytes_down.into()),
@@ -268,7 +275,7 @@ mod tests {
     use std::ffi::{OsStr, OsString};
     use std::path::Path;
 
-    /// A project in a directory of its own, with this section `cache:`.
+    /// Makes a project with this section `cache:`.
     pub(super) fn project(dir: &Path, cache: &str, trusted: bool) -> Project {
         let file = kiln_config::yaml::parse(&format!("cache: {{{cache}}}\n")).unwrap().unwrap();
         let section = &kiln_config::nodes::entries(&file, "the file").unwrap()[0].node;
@@ -280,7 +287,7 @@ mod tests {
         project
     }
 
-    /// What the file of a project says about the cache.
+    /// The cache settings of a project file.
     #[derive(Default)]
     pub(super) struct Project {
         settings: CacheSettings,
@@ -314,7 +321,7 @@ mod tests {
 
     #[test]
     #[cfg(all(unix, not(target_os = "macos")))]
-    fn the_environment_comes_first_then_trusted_files_then_the_usual_directory() {
+    fn environment_overrides_trusted_files_and_the_default_directory() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
         let none = user("");
@@ -346,7 +353,7 @@ mod tests {
 
     #[test]
     #[cfg(all(unix, not(target_os = "macos")))]
-    fn a_directory_elsewhere_takes_trust() {
+    fn untrusted_project_cannot_choose_an_outside_directory() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap().join("game");
         std::fs::create_dir(&root).unwrap();
@@ -358,9 +365,9 @@ mod tests {
             let place = place(sources, &vars(&[("HOME", &home)])).unwrap().unwrap();
             (place.dir, place.warnings.iter().map(|w| w.code.to_string()).collect::<Vec<_>>().concat())
         };
-        let usual = Path::new(&home).join(".cache/kiln");
+        let default = Path::new(&home).join(".cache/kiln");
         for dir in ["../c", "/c", "link/c", "C:\\c", ".git/c", &home] {
-            assert_eq!(found(dir, false), (usual.clone(), "untrusted-cache".into()), "{dir}");
+            assert_eq!(found(dir, false), (default.clone(), "untrusted-cache".into()), "{dir}");
             assert_eq!(found(dir, true), (root.join(dir), String::new()), "{dir}");
         }
         for dir in ["c", "../.cache/kiln/team"] {
@@ -369,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_limits_its_own_cache_alone() {
+    fn untrusted_project_limits_only_its_own_cache() {
         let temp = tempfile::tempdir().unwrap();
         let size = |cache: &str, trusted: bool, given: &[(&str, &str)]| {
             let project = project(temp.path(), cache, trusted);
@@ -385,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_an_untrusted_server_are_kept_apart() {
+    fn results_of_an_untrusted_server_have_a_separate_directory() {
         let temp = tempfile::tempdir().unwrap();
         let at = |url: &str, trusted: bool| {
             let project = project(temp.path(), &format!("url: '{url}'"), trusted);
@@ -404,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_variables_are_refused() {
+    fn rejects_invalid_variables() {
         let wrong = [
             ("KILN_CACHE", "yes"),
             ("KILN_CACHE_MAX_SIZE", "much"),
@@ -413,13 +420,13 @@ mod tests {
         ];
         for (name, value) in wrong {
             let given = [("KILN_CACHE_DIR", "/c"), ("KILN_CACHE_URL", "https://h"), (name, value)];
-            let refused = place(Sources { user: &user(""), project: None }, &vars(&given)).err().unwrap();
-            assert!(refused.code == Code::CacheVariable && refused.message.contains(value), "{refused}");
+            let error = place(Sources { user: &user(""), project: None }, &vars(&given)).err().unwrap();
+            assert!(error.code == Code::CacheVariable && error.message.contains(value), "{error}");
         }
     }
 
     #[test]
-    fn a_signing_key_that_is_too_short_is_refused_and_not_repeated() {
+    fn rejects_a_short_signing_key_without_repeating_it() {
         let short = |name: &str| (name == "KILN_CACHE_SIGNING_KEY").then(|| "hush-hush".into());
         let short = signing_key(&short).err().unwrap();
         assert!(short.code == Code::CacheVariable && !short.to_string().contains("hush"), "{short}");

@@ -1,4 +1,4 @@
-//! Standard output and standard error: who may colour, how wide it is, and what happens when nobody reads.
+//! Standard output and standard error: ANSI styles, terminal width, and write errors on standard output.
 
 use clap::ValueEnum;
 use kiln_engine::is_unprintable;
@@ -8,25 +8,25 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// When to use colour.
+/// The use of colour in the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
+    /// Use colour on a terminal, unless `NO_COLOR` is set.
     Auto,
-    /// Always.
+    /// Always use colour.
     Always,
-    /// Never.
+    /// Never use colour.
     Never,
 }
 
-/// How text may be dressed up.
+/// The ANSI styles of an output stream; plain text if the stream has no colour.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     on: bool,
 }
 
 impl Style {
-    /// The style of a stream, given what the user asked for.
+    /// Returns the style of a stream for a colour setting.
     pub fn of(stream: &impl IsTerminal, color: Color) -> Style {
         let no_color = || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
@@ -38,40 +38,40 @@ impl Style {
         Style { on }
     }
 
-    /// For what went wrong.
+    /// Styles an error: bold red.
     pub fn error(self, text: &str) -> String {
-        self.dress("1;31", text)
+        self.apply("1;31", text)
     }
 
-    /// For what deserves a look.
+    /// Styles a warning: bold yellow.
     pub fn warning(self, text: &str) -> String {
-        self.dress("1;33", text)
+        self.apply("1;33", text)
     }
 
-    /// For what went well.
+    /// Styles a success: bold green.
     pub fn good(self, text: &str) -> String {
-        self.dress("1;32", text)
+        self.apply("1;32", text)
     }
 
-    /// For headings.
+    /// Styles a heading: bold.
     pub fn strong(self, text: &str) -> String {
-        self.dress("1", text)
+        self.apply("1", text)
     }
 
-    /// For what may be overlooked.
+    /// Styles secondary information: dim.
     pub fn faint(self, text: &str) -> String {
-        self.dress("2", text)
+        self.apply("2", text)
     }
 
-    fn dress(self, code: &str, text: &str) -> String {
+    fn apply(self, code: &str, text: &str) -> String {
         if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// The sequences that styles consist of.
+    /// The ANSI escape sequences of the styles.
     const SEQUENCES: [&str; 6] = ["\x1b[1;31m", "\x1b[1;33m", "\x1b[1;32m", "\x1b[1m", "\x1b[2m", "\x1b[0m"];
 
-    /// Text with everything escaped that a terminal would obey, but for line ends, tabs and these styles: names in files,
-    /// and of files, go to standard output as they are.
+    /// Escapes control characters in a string, except line ends, tabs and the sequences of these styles: file names and
+    /// strings from files are part of the lines that are printed.
     fn printable(self, text: &str) -> Cow<'_, str> {
         let is_kept = |c: char| matches!(c, '\n' | '\t');
         if !text.contains(|c: char| is_unprintable(c) && !is_kept(c)) {
@@ -91,56 +91,56 @@ impl Style {
     }
 }
 
-/// Why standard output could not be written, if it could not.
-static LOST: OnceLock<String> = OnceLock::new();
+/// The first write error on standard output, other than a broken pipe.
+static WRITE_ERROR: OnceLock<String> = OnceLock::new();
 
-/// What is to be said when part of the result is missing from standard output; `None` when it is whole or its reader
-/// has gone.
-pub fn lost() -> Option<Diag> {
-    let why = LOST.get()?;
+/// Returns the error that part of the result could not be written to standard output; `None` if all of it was written or
+/// the reader closed the pipe.
+pub fn write_error() -> Option<Diag> {
+    let why = WRITE_ERROR.get()?;
     let message = format!("the result could not be written to standard output: {why}");
-    Some(Diag::new(Code::Stdout, message).hint("see to free space where it goes"))
+    Some(Diag::new(Code::Stdout, message).hint("free space on the file system that it is redirected to"))
 }
 
-/// Whether nobody reads standard output any more.
-static GONE: AtomicBool = AtomicBool::new(false);
+/// True if the reader of standard output has closed the pipe.
+static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether whoever read standard output has gone, as far as was noticed when writing.
-pub fn reader_is_gone() -> bool {
-    GONE.load(Ordering::Relaxed)
+/// Returns whether a write to standard output failed because the reader has closed the pipe.
+pub fn stdout_is_closed() -> bool {
+    CLOSED.load(Ordering::Relaxed)
 }
 
-/// Standard output for data. When its reader has gone, the rest is dropped without a word, as users of `head`
-/// expect.
+/// Buffered standard output for results. After a write error the rest is discarded; a broken pipe is not reported, as users
+/// of `head` expect.
 pub struct Out {
     stream: io::BufWriter<io::StdoutLock<'static>>,
-    /// How text on it may be dressed up.
+    /// The ANSI styles of standard output.
     pub style: Style,
-    gone: bool,
+    failed: bool,
 }
 
 impl Out {
-    /// Standard output, locked.
+    /// Locks standard output.
     pub fn new(color: Color) -> Out {
         let stdout = io::stdout();
         let style = Style::of(&stdout, color);
-        Out { stream: io::BufWriter::new(stdout.lock()), style, gone: false }
+        Out { stream: io::BufWriter::new(stdout.lock()), style, failed: false }
     }
 
-    /// Writes a line, or several, without anything that a terminal would obey but for the styles.
+    /// Writes a line, or several, with control characters escaped except those of the styles.
     pub fn line(&mut self, line: &str) {
-        if !self.gone {
+        if !self.failed {
             let written = writeln!(self.stream, "{}", self.style.printable(line));
-            self.note(written);
+            self.check(written);
         }
     }
 
-    fn note(&mut self, written: io::Result<()>) {
+    fn check(&mut self, written: io::Result<()>) {
         if let Err(error) = written {
-            self.gone = true;
+            self.failed = true;
             match error.kind() {
-                io::ErrorKind::BrokenPipe => GONE.store(true, Ordering::Relaxed),
-                _ => _ = LOST.set(error.to_string()),
+                io::ErrorKind::BrokenPipe => CLOSED.store(true, Ordering::Relaxed),
+                _ => _ = WRITE_ERROR.set(error.to_string()),
             }
         }
     }
@@ -148,14 +148,14 @@ impl Out {
 
 impl Drop for Out {
     fn drop(&mut self) {
-        if !self.gone {
+        if !self.failed {
             let flushed = self.stream.flush();
-            self.note(flushed);
+            self.check(flushed);
         }
     }
 }
 
-/// How many columns standard error has, as far as the environment tells.
+/// Returns the width of standard error in columns, from the variable `COLUMNS`; 80 if it is not set.
 pub fn columns() -> usize {
     std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|n| *n >= 20).unwrap_or(80)
 }
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn standard_output_has_no_control_characters_but_styles_and_line_ends() {
+    fn escapes_control_characters_other_than_styles_and_line_ends() {
         let (on, off) = (Style { on: true }, Style { on: false });
         let line = format!("{}\ta\u{202e}\u{1b}[2J\u{9b}\nü", on.error("b\u{7}"));
         let shown = "\u{1b}[1;31mb\\u{7}\u{1b}[0m\ta\\u{202e}\\u{1b}[2J\\u{9b}\nü";

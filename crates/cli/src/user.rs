@@ -1,16 +1,16 @@
-//! The user's own configuration directory, which no project can write to: `config.yml` and the list of trusted projects.
+//! The user's configuration directory, which no project can write to: `config.yml` and the list of trusted projects.
 
 use crate::environment::Var;
 use kiln_config::user::{FILE_NAME, UserConfig};
 use kiln_engine::Diag;
 use std::path::PathBuf;
 
-/// Returns the directory: `KILN_CONFIG_DIR`, or else where this system keeps the configuration of programs.
+/// Returns the configuration directory: `KILN_CONFIG_DIR`, or the default of the platform.
 pub fn config_dir(var: Var<'_>) -> Option<PathBuf> {
     if let Some(dir) = var("KILN_CONFIG_DIR") {
         return Some(std::path::absolute(&dir).unwrap_or_else(|_| dir.into()));
     }
-    // The XDG specification has relative paths ignored, and so does everyone who starts in another directory.
+    // The XDG specification requires relative paths to be ignored.
     let absolute = |name: &str| var(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
     let configs = match cfg!(windows) {
         true => absolute("APPDATA"),
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn the_directory_is_named_or_usual() {
+    fn uses_the_variable_or_the_platform_default() {
         let check = |vars: &[(&str, &str)], expected: Option<&str>| {
             let var = |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v));
             assert_eq!(config_dir(&var).as_deref(), expected.map(Path::new), "{vars:?}");

@@ -1,25 +1,29 @@
-//! Whether a path that a project file names lies inside the project.
+//! Confines the paths of a project file to the project directory.
 //!
-//! A project may come from a stranger, so a path is judged by the directory that it leads to: through links, `..` and
-//! aliases of names, as far as it exists. Forms that are absolute on some system count as such on every system, so that
-//! a project means the same everywhere. Directories of version control are not inside: whoever can write to `.git` can
-//! have `git` run programs.
+//! A project may come from an untrusted author, so a path is judged by the directory that it resolves to: through symbolic
+//! links, `..` and aliases of names, as far as it exists. Paths that are absolute on some platform count as absolute on
+//! every platform, so that a project behaves the same everywhere. Directories of version control are never inside: a file
+//! written to `.git` can make `git` run programs.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Directories inside a project that its files cannot provide and that must not be written for it.
+/// Directories of version control systems, which a build must not write to.
 const VERSION_CONTROL: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".bzr"];
 
-/// A path outside the project.
+/// The error of a path outside the project.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outside {
-    /// The path that it leads to, if that can be told.
+    /// The resolved path, or the path as given if it cannot be resolved.
     pub resolved: PathBuf,
-    /// A clause that says why: "leads to /etc, outside the project".
+    /// A clause with the reason: "resolves to /etc, outside the project".
     pub why: String,
 }
 
-/// Resolves a path relative to the project directory, which exists, and checks that it lies inside.
+/// Resolves a path relative to the project directory, which must exist, and checks that it is inside.
+///
+/// # Errors
+///
+/// The path is outside the project or in a directory of version control.
 pub fn inside(project: &Path, text: &str) -> Result<PathBuf, Outside> {
     if let Some(why) = foreign_form(text) {
         return Err(Outside { resolved: PathBuf::from(text), why: why.to_owned() });
@@ -27,27 +31,31 @@ pub fn inside(project: &Path, text: &str) -> Result<PathBuf, Outside> {
     inside_path(project, &tidy(&project.join(text)))
 }
 
-/// Checks that a path without `..` lies inside the project.
+/// Checks that a path without `..` is inside the project, and returns it with every symbolic link resolved.
+///
+/// # Errors
+///
+/// The path is outside the project or in a directory of version control.
 pub fn inside_path(project: &Path, path: &Path) -> Result<PathBuf, Outside> {
     let outside = |resolved: &Path, why: String| Err(Outside { resolved: resolved.to_path_buf(), why });
     let Some(resolved) = resolve(path) else {
-        return outside(path, "is a link that leads nowhere".to_owned());
+        return outside(path, "is a dangling symbolic link".to_owned());
     };
     let project = resolve(project).unwrap_or_else(|| project.to_path_buf());
     let Ok(below) = resolved.strip_prefix(&project) else {
-        return outside(&resolved, format!("leads to '{}', outside the project", resolved.display()));
+        return outside(&resolved, format!("resolves to '{}', outside the project", resolved.display()));
     };
     let reserved = |part: Component<'_>| {
         let name = part.as_os_str().to_string_lossy();
         VERSION_CONTROL.into_iter().find(|reserved| name.eq_ignore_ascii_case(reserved))
     };
     match below.components().find_map(reserved) {
-        Some(name) => outside(&resolved, format!("lies in '{name}', which belongs to version control")),
+        Some(name) => outside(&resolved, format!("is inside '{name}', which belongs to version control")),
         None => Ok(resolved),
     }
 }
 
-/// Returns why a text is an absolute path on Windows, if it is one and this system takes it for a plain name.
+/// Returns the reason that a string is an absolute path on Windows, if this platform reads it as a relative one.
 fn foreign_form(text: &str) -> Option<&'static str> {
     let bytes = text.as_bytes();
     if cfg!(windows) {
@@ -55,14 +63,14 @@ fn foreign_form(text: &str) -> Option<&'static str> {
     }
     match bytes {
         [b'\\', ..] => Some("is an absolute path on Windows"),
-        [drive, b':', ..] if drive.is_ascii_alphabetic() => Some("names a drive of Windows"),
-        _ if text.split('\\').any(|part| part == "..") => Some("leaves its directory on Windows"),
+        [drive, b':', ..] if drive.is_ascii_alphabetic() => Some("has a Windows drive letter"),
+        _ if text.split('\\').any(|part| part == "..") => Some("has a `..` component on Windows"),
         _ => None,
     }
 }
 
-/// The path without `.`, `..` and needless slashes. A link is followed only where a `..` climbs out of it, so that
-/// names stay as the user gave them.
+/// Normalizes a path: removes `.`, `..` and redundant slashes. A symbolic link is resolved only where a `..` follows it, so
+/// that names stay as the user wrote them.
 pub fn tidy(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -78,7 +86,7 @@ pub fn tidy(path: &Path) -> PathBuf {
     out
 }
 
-/// The path with every link followed, as far as it exists.
+/// Resolves every symbolic link of a path, as far as the path exists.
 pub fn real(path: &Path) -> PathBuf {
     for existing in path.ancestors() {
         if let (Ok(found), Ok(rest)) = (existing.canonicalize(), path.strip_prefix(existing)) {
@@ -88,8 +96,8 @@ pub fn real(path: &Path) -> PathBuf {
     path.to_path_buf()
 }
 
-/// The path with every link followed; `None` if it goes through a link whose target is missing. Whoever creates such a
-/// target would create it elsewhere.
+/// Resolves every symbolic link of a path; `None` if it goes through a dangling link: creating the path would create its
+/// target elsewhere.
 fn resolve(path: &Path) -> Option<PathBuf> {
     let existing = path.ancestors().find(|path| path.symlink_metadata().is_ok())?;
     let found = existing.canonicalize().ok()?;
@@ -110,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_below_the_project_are_inside() {
+    fn accepts_paths_inside_the_project() {
         let (_dir, root) = project();
         for (text, path) in [
             ("a", "a"),
@@ -126,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_leave_the_project_are_outside_on_every_system() {
+    fn rejects_paths_outside_the_project_on_every_platform() {
         let (_dir, root) = project();
         for text in [
             "..",
@@ -145,12 +153,12 @@ mod tests {
         ] {
             assert!(inside(&root, text).is_err(), "{text}");
         }
-        // A sibling whose name starts with that of the project.
+        // A sibling directory whose name has the name of the project as a prefix.
         assert!(inside(&root, "../game2").is_err());
     }
 
     #[test]
-    fn directories_of_version_control_are_outside() {
+    fn rejects_directories_of_version_control() {
         let (_dir, root) = project();
         for text in [".git", ".git/hooks", "sub/.GIT/x", ".hg", "a/../.git/x"] {
             assert!(inside(&root, text).unwrap_err().why.contains("version control"), "{text}");
@@ -159,7 +167,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_are_judged_by_their_targets() {
+    fn resolves_symbolic_links_before_checking() {
         use std::os::unix::fs::symlink;
         let (_dir, root) = project();
         fs::create_dir_all(root.join("disk")).unwrap();

@@ -1,4 +1,4 @@
-//! The bytes of a configuration file, whichever it is: bounded, complete, UTF-8. And who may change it.
+//! Reads configuration files, with a size limit, and checks their owner and permissions.
 
 use crate::yaml::MAX_BYTES;
 use kiln_engine::{Code, Diag, regular_file};
@@ -7,12 +7,17 @@ use std::fs::Metadata;
 use std::io::Read;
 use std::path::Path;
 
-/// The error about a file, which messages call `name`, that the system does not let us read.
+/// Returns the error about a file that cannot be read; `name` is the name of the file in the message.
 pub fn unreadable(name: &str, why: &dyn Display) -> Diag {
-    Diag::new(Code::ConfigUnreadable, format!("cannot be read: {why}")).path(name)
+    Diag::new(Code::ConfigUnreadable, format!("the file cannot be read: {why}")).path(name)
 }
 
-/// Reads a file, which messages call `name`.
+/// Reads a file as UTF-8; `name` is its name in messages.
+///
+/// # Errors
+///
+/// `config-unreadable` if the file cannot be read or is truncated while it is read, `config-syntax` if it is not UTF-8. At
+/// most [`MAX_BYTES`] and one byte are read.
 pub fn read_text(file: &Path, name: &str) -> Result<String, Diag> {
     let unreadable = |why: &dyn Display| unreadable(name, why);
     let mut bytes = Vec::new();
@@ -22,7 +27,7 @@ pub fn read_text(file: &Path, name: &str) -> Result<String, Diag> {
             open.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map(|_| len)
         })
         .map_err(|error| unreadable(&error))?;
-    // Half of the settings are other settings.
+    // A truncated file would mean other settings.
     if (bytes.len() as u64) < len.min(MAX_BYTES as u64) {
         return Err(unreadable(&"unexpected end of file"));
     }
@@ -31,12 +36,15 @@ pub fn read_text(file: &Path, name: &str) -> Result<String, Diag> {
             .iter()
             .filter(|&&byte| byte == b'\n')
             .count();
-        Diag::new(Code::ConfigSyntax, "not UTF-8").path(name).at(line).hint("save the file as UTF-8")
+        Diag::new(Code::ConfigSyntax, "the file is not UTF-8")
+            .path(name)
+            .at(line)
+            .hint("save the file as UTF-8")
     })
 }
 
-/// Returns whether a file belongs to neither this user nor root. Never on Windows, where a file's owner says little
-/// about who wrote it.
+/// Returns whether a file belongs to neither this user nor root. Always false on Windows, where the owner of a file is no
+/// evidence of its author.
 pub fn is_foreign(meta: &Metadata) -> bool {
     #[cfg(unix)]
     return {
@@ -50,22 +58,22 @@ pub fn is_foreign(meta: &Metadata) -> bool {
     }
 }
 
-/// Returns a clause that says why a file of the user must not be believed: "belongs to another user". `bits` are the
-/// permissions that nobody but the owner may have. Neither the file nor its directory may be open to others.
+/// Returns a clause with the reason that a file of the user is not trustworthy: "belongs to another user". `bits` are the
+/// permission bits that must not be set on the file. Neither the file nor its directory may be writable by others.
 pub fn unsafe_reason(file: &Path, bits: u32) -> Option<String> {
     let reason = |path: &Path, bits: u32| {
         let meta = std::fs::metadata(path).ok()?;
         match () {
             () if is_foreign(&meta) => Some("belongs to another user"),
-            () if has_mode(&meta, bits) => Some("can be written by others"),
+            () if has_mode(&meta, bits) => Some("is writable by other users"),
             () => None,
         }
     };
-    let in_directory = || reason(file.parent()?, 0o002).map(|why| format!("lies in a directory that {why}"));
+    let in_directory = || reason(file.parent()?, 0o002).map(|why| format!("is in a directory that {why}"));
     reason(file, bits).map(str::to_owned).or_else(in_directory)
 }
 
-/// Returns whether one of these permission bits is set. Never on Windows.
+/// Returns whether one of these permission bits is set. Always false on Windows.
 pub fn has_mode(meta: &Metadata, bits: u32) -> bool {
     #[cfg(unix)]
     return std::os::unix::fs::MetadataExt::mode(meta) & bits != 0;

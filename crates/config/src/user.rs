@@ -1,9 +1,9 @@
-//! The user's own configuration: `config.yml` in a directory that no project can write to. `docs/config/user.md` is
-//! its document.
+//! The user's configuration file `config.yml`, documented in `docs/reference/config/user.md`.
 //!
-//! It has what a project file may not decide for a user who does not trust it: programs, the cache, the servers that
-//! get the user's credentials, and limits on what an asset may take. Every path in it is absolute, so that it means the same wherever a build starts. A file
-//! that another user owns or that everyone may write to is ignored with a warning.
+//! The file is in a directory that no project can write to. It has the settings that an untrusted project file cannot
+//! change: external programs, the cache, the servers that get the user's credentials, and limits on each asset. Every path
+//! in it is absolute, so that it does not depend on the working directory. A file that another user owns or that is
+//! world-writable is ignored with a warning.
 
 use crate::cache;
 use crate::file::{read_text, unreadable, unsafe_reason};
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// The name of the file in the user's configuration directory.
 pub const FILE_NAME: &str = "config.yml";
 
-/// The keys of the top level. A new section is a row here and an arm in [`UserConfig::section`].
+/// The keys of the top level. A new section needs an entry here and an arm in [`UserConfig::section`].
 const TOP: &[&str] = &["tools", "cache", "limits"];
 /// The keys of `tools:`: programs that recipes of `assetc` can run.
 pub const TOOLS: &[&str] = &["slangc", "dxc", "spirv-opt", "spirv-val"];
@@ -40,14 +40,14 @@ pub struct UserConfig {
 }
 
 impl UserConfig {
-    /// Loads a file; the defaults if there is none.
+    /// Loads a file; returns the defaults if it does not exist.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, is not YAML, or gives a key a value that the key does not accept.
+    /// The file cannot be read, is not valid YAML, or has an invalid value.
     pub fn load(file: &Path) -> Result<UserConfig, Diag> {
         let name = file.display().to_string();
-        // A directory that cannot be entered is that of another user, whose HOME was inherited: it has nothing for us.
+        // A directory without access belongs to another user whose HOME was inherited.
         if let Err(error) = std::fs::metadata(file) {
             return match error.kind() {
                 ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied => {
@@ -57,20 +57,20 @@ impl UserConfig {
             };
         }
         if let Some(why) = unsafe_reason(file, 0o002) {
-            let warning = Diag::new(Code::UserFileUnsafe, format!("this file is ignored, because it {why}"))
+            let warning = Diag::new(Code::UserFileUnsafe, format!("the file is ignored because it {why}"))
                 .path(name)
-                .hint("let the file and its directory belong to you, and nobody else write to them");
+                .hint("make sure that you own the file and its directory, and that nobody else can write to them");
             return Ok(UserConfig { warnings: vec![warning], ..UserConfig::default() });
         }
         let config = UserConfig::parse(&read_text(file, &name)?, &name)?;
         Ok(UserConfig { file: Some(file.to_path_buf()), ..config })
     }
 
-    /// Reads the text of a file, which messages call `name`.
+    /// Parses the content of a file; `name` is the name of the file in messages.
     ///
     /// # Errors
     ///
-    /// The text is not YAML, or gives a key a value that the key does not accept.
+    /// The text is not valid YAML, or has an invalid value.
     pub fn parse(text: &str, name: &str) -> Result<UserConfig, Diag> {
         let mut reader = Reader { name, warnings: Vec::new() };
         let mut config = UserConfig::default();
@@ -147,32 +147,32 @@ impl UserConfig {
         Ok(())
     }
 
-    /// The limits on each asset.
+    /// Returns the limits on each asset.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The file, if there is one.
+    /// Returns the path of the file, if one was loaded.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// The path of a program, if the file names it. `name` is one of [`TOOLS`].
+    /// Returns the path of an external program, if the file has it. `name` is one of [`TOOLS`].
     pub fn tool(&self, name: &str) -> Option<&Path> {
         self.tools.iter().find(|(named, _)| named == name).map(|(_, path)| path.as_path())
     }
 
-    /// The settings of the cache.
+    /// Returns the cache settings.
     pub fn cache(&self) -> &CacheSettings {
         &self.cache
     }
 
-    /// Returns whether the user's credentials may be sent to this server, whoever named it.
+    /// Returns whether the user's credentials may be sent to this server, even if only an untrusted project names it.
     pub fn binds_credentials_to(&self, address: &Address) -> bool {
         self.credential_hosts.iter().any(|host| host.is(address))
     }
 
-    /// The warnings, in file order.
+    /// Returns the warnings about the file, in file order.
     pub fn warnings(&self) -> &[Diag] {
         &self.warnings
     }
@@ -185,12 +185,12 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Warns of a key that nobody reads in `place`, which is empty for the top level.
+    /// Adds the warning about an unknown key in `place`, which is empty for the top level.
     fn unknown<'k>(&mut self, entry: &Entry, place: &str, known: impl Iterator<Item = &'k str> + Clone) {
         let key = entry.key.as_str();
         let hint = match nearest(key, known.clone()) {
             Some(near) => format!("did you mean '{near}'?"),
-            None => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
+            None => format!("known keys: {}", known.collect::<Vec<_>>().join(", ")),
         };
         self.warnings.push(unknown_key(entry, place).path(self.name).hint(hint));
     }
@@ -199,9 +199,9 @@ impl Reader<'_> {
 /// A server that may be sent credentials.
 #[derive(Clone, Debug)]
 enum CredentialHost {
-    /// `cache.example.com` or `cache.example.com:8443`: whatever is encrypted there.
+    /// `cache.example.com` or `cache.example.com:8443`: any encrypted protocol.
     Authority(String),
-    /// `https://cache.example.com`, `s3://bucket`: by this protocol alone.
+    /// `https://cache.example.com`, `s3://bucket`: this protocol only.
     Address(Address),
 }
 
@@ -217,10 +217,10 @@ impl CredentialHost {
 
     fn is(&self, address: &Address) -> bool {
         match self {
-            // A bucket may have the name of any host, and a connection that is not encrypted any listener.
+            // Anyone can create a bucket with the name of a host, and a connection without TLS can be intercepted.
             CredentialHost::Authority(authority) => {
                 let is_network = matches!(address.scheme, Scheme::Http | Scheme::Redis | Scheme::Grpc);
-                let is_private = address.tls || address.is_this_machine();
+                let is_private = address.tls || address.is_loopback();
                 is_network && is_private && authority.eq_ignore_ascii_case(&address.authority())
             }
             CredentialHost::Address(bound) => {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_read() {
+    fn reads_every_key() {
         let config = parse(
             "tools: {slangc: ROOTsdk/slangc}\ncache:\n  dir: ROOTcache\n  max_size: 1 GB\n  url: http://h\n  \
              policy: off\n  allow_http: true\n  credential_hosts: [h]\n",
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_are_errors_and_unknown_keys_warnings() {
+    fn rejects_invalid_values_and_warns_about_unknown_keys() {
         for (text, at) in [
             ("tools: {slangc: sdk/slangc}", "1:17"),
             ("cache: {dir: here}", "1:14"),
@@ -317,7 +317,7 @@ mod tests {
         for (text, hint) in [
             ("tool: {}", "'tools'"),
             ("cache: {hosts: []}", "credential_hosts"),
-            ("default: {}", "known here: tools"),
+            ("default: {}", "known keys: tools"),
             ("limits: {pixels: 1}", "max_pixels"),
         ] {
             let config = parse(text).unwrap();
@@ -378,8 +378,8 @@ mod tests {
     }
 
     #[test]
-    fn the_document_has_every_key() {
-        let document = include_str!("../../../docs/config/user.md");
+    fn document_lists_every_key() {
+        let document = include_str!("../../../docs/reference/config/user.md");
         let example = document.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
         #[cfg(unix)]
         assert!(UserConfig::parse(example, "config.yml").unwrap().warnings().is_empty());

@@ -1,27 +1,27 @@
-//! YAML text into a small tree that knows where everything stood.
+//! Parses YAML into a tree of nodes with their locations.
 //!
-//! One document of plain data is all `assetc.yml` needs. Refused, each with its place: text that is not YAML,
-//! several documents, keys that are not plain words, a key given twice, tags, and merge keys. Aliases work, but
-//! what they stand for counts each time against `MAX_NODES`, so a few lines cannot become a billion nodes.
+//! A file is one document of plain data. Rejected, each with its location: invalid YAML, several documents, keys that are not
+//! scalars, duplicate keys, tags and merge keys. Aliases are expanded, and every expansion counts against `MAX_NODES`, so a
+//! few lines cannot become a billion nodes.
 
 use std::collections::HashMap;
 
 use kiln_engine::{Code, Diag};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput};
 
-/// Longest accepted text. A thousand rules are a hundredth of it.
+/// The longest accepted file, in bytes. A thousand rules take a hundredth of it.
 pub const MAX_BYTES: usize = 1 << 20;
-/// Most nodes, those behind aliases included.
+/// The largest number of nodes after aliases are expanded.
 const MAX_NODES: usize = 100_000;
-/// Deepest nesting; `assetc.yml` needs six.
+/// The deepest accepted nesting; `assetc.yml` needs six levels.
 const MAX_DEPTH: usize = 32;
 
-/// A place in the text, both counted from 1, the column in characters.
+/// A location in a file: line and column, both counted from 1, the column in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At {
-    /// The line.
+    /// The line, from 1.
     pub line: usize,
-    /// The column, in characters.
+    /// The column in characters, from 1.
     pub column: usize,
 }
 
@@ -37,55 +37,55 @@ impl From<&Marker> for At {
     }
 }
 
-/// A value and where it starts.
+/// A value and its location.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Its place.
+    /// The location of its start.
     pub at: At,
-    /// Its value.
+    /// The value itself.
     pub value: Value,
 }
 
-/// What a node holds.
+/// The value of a node.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// A map, in file order.
+    /// A map, with its entries in file order.
     Map(Vec<Entry>),
-    /// A sequence.
+    /// A sequence of nodes.
     Seq(Vec<Node>),
-    /// A single value.
+    /// A scalar: a string, number, boolean or null.
     Scalar(Scalar),
 }
 
-/// One key of a map with its value.
+/// A key of a map with its value.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The key.
+    /// The key as a string.
     pub key: String,
-    /// The place of the key.
+    /// The location of the key.
     pub at: At,
-    /// The value.
+    /// The value of the key.
     pub node: Node,
 }
 
-/// A single value as text. Only a plain one can be a number, a truth value or nothing.
+/// A scalar. Only a plain (unquoted) scalar can be a number, a boolean or null.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scalar {
-    /// The string.
+    /// The string after escapes are resolved.
     pub text: String,
-    /// Whether it stands there without quotes.
+    /// True if the scalar is not quoted.
     pub plain: bool,
 }
 
 impl Scalar {
-    /// Whether it is YAML's null: nothing at all, `~` or `null`.
+    /// Returns whether the scalar is null: empty, `~` or `null`.
     pub fn is_null(&self) -> bool {
         self.plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
     }
 }
 
 impl Node {
-    /// How many nodes it is made of.
+    /// Returns the number of nodes in the tree, keys included.
     fn count(&self) -> usize {
         1 + match &self.value {
             Value::Map(entries) => entries.iter().map(|e| 1 + e.node.count()).sum(),
@@ -94,22 +94,26 @@ impl Node {
         }
     }
 
-    /// What to call it in a message.
+    /// Describes the value for a message.
     pub fn describe(&self) -> String {
         match &self.value {
             Value::Map(_) => "a map".into(),
             Value::Seq(_) => "a list".into(),
-            Value::Scalar(scalar) if scalar.is_null() => "nothing".into(),
+            Value::Scalar(scalar) if scalar.is_null() => "null".into(),
             Value::Scalar(scalar) if scalar.plain => format!("'{}'", excerpt(&scalar.text)),
-            Value::Scalar(scalar) => format!("the text \"{}\"", excerpt(&scalar.text)),
+            Value::Scalar(scalar) => format!("the string \"{}\"", excerpt(&scalar.text)),
         }
     }
 }
 
-/// Parses one document; `None` if there is none. The diagnostics name the place, not the file.
+/// Parses one document; `None` if the text has none. Diagnostics have a location but no path.
+///
+/// # Errors
+///
+/// `config-syntax`, `config-duplicate-key`, or `config-too-large` for a file or an expansion beyond the limits.
 pub fn parse(text: &str) -> Result<Option<Node>, Diag> {
     if text.len() > MAX_BYTES {
-        return Err(Diag::new(Code::ConfigTooLarge, format!("more than {MAX_BYTES} bytes")));
+        return Err(Diag::new(Code::ConfigTooLarge, format!("the file has more than {MAX_BYTES} bytes")));
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader { text, parser: Parser::new_from_str(text), anchors: HashMap::new(), nodes: 0 };
@@ -145,10 +149,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The node that starts with `event`.
+    /// Reads the node that starts with `event`.
     fn node(&mut self, (event, at): (Event<'a>, At), depth: usize) -> Result<Node, Diag> {
         if depth > MAX_DEPTH {
-            return Err(self.bad(at, "nested too deeply", "assetc.yml needs six levels"));
+            return Err(self.bad(at, "the value is nested too deeply", "assetc.yml needs six levels"));
         }
         self.grow(1, at)?;
         let (anchor, tag, value) = match event {
@@ -162,7 +166,7 @@ impl<'a> Reader<'a> {
             _ => return Err(self.bad(at, "a value is missing", "")),
         };
         if tag.is_some() {
-            return Err(self.bad(at, "tags such as '!!str' have no meaning here", "remove the tag"));
+            return Err(self.bad(at, "tags such as '!!str' are not supported", "remove the tag"));
         }
         let node = Node { at, value };
         if anchor != 0 {
@@ -188,31 +192,31 @@ impl<'a> Reader<'a> {
             let (key, at) = match self.next()? {
                 (Event::MappingEnd, _) => return Ok(Value::Map(entries)),
                 (Event::Scalar(key, _, 0, None), at) => (key.into_owned(), at),
-                (_, at) => return Err(self.bad(at, "a key must be a plain word", "")),
+                (_, at) => return Err(self.bad(at, "a key must be a scalar", "")),
             };
             if key == "<<" {
                 let hint = "use 'default' and 'presets' to share settings";
                 return Err(self.bad(at, "merge keys ('<<') are not part of YAML 1.2", hint));
             }
             if let Some(first) = seen.insert(key.clone(), at) {
-                let message = format!("key '{}' is given twice, first on line {}", excerpt(&key), first.line);
+                let message = format!("duplicate key '{}', first on line {}", excerpt(&key), first.line);
                 return Err(Diag::new(Code::ConfigDuplicateKey, message).at(at).hint("keep one of them"));
             }
             self.grow(1, at)?;
             let first = self.next()?;
             let mut node = self.node(first, depth + 1)?;
             if matches!(&node.value, Value::Scalar(s) if s.plain && s.text.is_empty()) {
-                // What is not there stands nowhere; its key does.
+                // An omitted value has no location of its own, so it gets that of its key.
                 node.at = at;
             }
             entries.push(Entry { key, at, node });
         }
     }
 
-    /// A copy of what the anchor names, which keeps the places of the original.
+    /// Copies the node of an anchor, with the locations of the original.
     fn alias(&mut self, anchor: usize, at: At) -> Result<Node, Diag> {
         let Some(node) = self.anchors.get(&anchor) else {
-            return Err(self.bad(at, "an alias inside what it stands for", "write it out"));
+            return Err(self.bad(at, "recursive alias", "write the value out"));
         };
         let copies = node.count();
         let node = node.clone();
@@ -223,7 +227,7 @@ impl<'a> Reader<'a> {
     fn grow(&mut self, by: usize, at: At) -> Result<(), Diag> {
         self.nodes += by;
         if self.nodes > MAX_NODES {
-            let message = format!("more than {MAX_NODES} values, aliases counted each time");
+            let message = format!("the file has more than {MAX_NODES} values after aliases are expanded");
             return Err(Diag::new(Code::ConfigTooLarge, message).at(at));
         }
         Ok(())
@@ -232,11 +236,11 @@ impl<'a> Reader<'a> {
     fn syntax(&self, error: &ScanError) -> Diag {
         let at = At::from(error.marker());
         let tab = self.line(at).trim_start_matches(' ').starts_with('\t');
-        let hint = if tab { "YAML is indented with spaces: replace the tab" } else { "" };
+        let hint = if tab { "YAML is indented with spaces; replace the tab" } else { "" };
         self.bad(at, error.info(), hint)
     }
 
-    /// What is not YAML as we read it, with the text of its line.
+    /// Returns a syntax error that quotes the line of its location.
     fn bad(&self, at: At, what: &str, hint: &str) -> Diag {
         let line = excerpt(self.line(at));
         let message = if line.is_empty() { what.into() } else { format!("{what}: `{line}`") };
@@ -248,7 +252,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The text on one line, short enough to read, with control characters spelt out.
+/// Shortens a string to one line of at most 80 characters, with control characters escaped.
 pub fn excerpt(text: &str) -> String {
     const MAX_CHARS: usize = 80;
     let text = text.trim_end();
@@ -268,7 +272,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The tree without places, as JSON would have it, so that shapes can be compared.
+    /// Formats the tree without locations, like JSON.
     fn shape(node: &Node) -> String {
         match &node.value {
             Value::Map(entries) => {
@@ -286,14 +290,14 @@ mod tests {
         assert_eq!(shape(&parse(text).unwrap().unwrap()), expected, "{text:?}");
     }
 
-    fn refused(text: &str, code: &str, at: &str) -> Diag {
+    fn rejects(text: &str, code: &str, at: &str) -> Diag {
         let diag = parse(text).unwrap_err();
         assert_eq!((diag.code.as_str(), diag.at.as_deref().unwrap_or_default()), (code, at), "{diag}");
         diag
     }
 
     #[test]
-    fn plain_data_in_every_style() {
+    fn parses_every_style() {
         check("a: 1\nb:\n  - x\n  - 'true'\nc: {d: [], e: }\n", r#"{a:1,b:[x,"true"],c:{d:[],e:~}}"#);
         check("\u{feff}a: 1\r\nb: 2\r\n", "{a:1,b:2}");
         check("%YAML 1.2\n---\na: \"x\\ty\"\n...\n", r#"{a:"x\ty"}"#);
@@ -303,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn places_count_from_one() {
+    fn locations_count_from_one() {
         let node = parse("a:\n  - match: x\n    ü: y\n").unwrap().unwrap();
         let Value::Map(top) = &node.value else { panic!() };
         let Value::Seq(rules) = &top[0].node.value else { panic!() };
@@ -315,27 +319,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_one_plain_document_is_refused_with_its_place() {
-        let tab = refused("a:\n\tb: 1\n", "config-syntax", "2:2");
+    fn rejects_unsupported_yaml_with_its_location() {
+        let tab = rejects("a:\n\tb: 1\n", "config-syntax", "2:2");
         assert!(
             tab.message.contains("`\\tb: 1`")
                 && tab.hint.as_deref().is_some_and(|hint| hint.contains("spaces")),
             "{tab}"
         );
-        assert!(refused("a: [1, 2\nb: 3\n", "config-syntax", "2:2").message.contains("`b: 3`"));
-        refused("a: 1\n---\nb: 2\n", "config-syntax", "2:1");
-        refused("a: !!str 1\n", "config-syntax", "1:4");
-        refused("a: &x 1\n<<: *x\n", "config-syntax", "2:1");
-        refused("? [a]\n: b\n", "config-syntax", "1:3");
-        refused("a: *missing\n", "config-syntax", "1:4");
-        let twice = refused("a: 1\nb: 2\na: 3\n", "config-duplicate-key", "3:1");
-        assert!(twice.message.contains("'a'") && twice.message.contains("line 1"), "{twice}");
+        assert!(rejects("a: [1, 2\nb: 3\n", "config-syntax", "2:2").message.contains("`b: 3`"));
+        rejects("a: 1\n---\nb: 2\n", "config-syntax", "2:1");
+        rejects("a: !!str 1\n", "config-syntax", "1:4");
+        rejects("a: &x 1\n<<: *x\n", "config-syntax", "2:1");
+        rejects("? [a]\n: b\n", "config-syntax", "1:3");
+        rejects("a: *missing\n", "config-syntax", "1:4");
+        let duplicate = rejects("a: 1\nb: 2\na: 3\n", "config-duplicate-key", "3:1");
+        assert!(duplicate.message.contains("'a'") && duplicate.message.contains("line 1"), "{duplicate}");
     }
 
     #[test]
-    fn aliases_are_copies_and_bombs_are_refused() {
+    fn expands_aliases_up_to_a_limit() {
         check("a: &x [1, {b: 2}]\nc: *x\n", "{a:[1,{b:2}],c:[1,{b:2}]}");
-        refused("a: &x [*x]\n", "config-syntax", "1:8");
+        rejects("a: &x [*x]\n", "config-syntax", "1:8");
         let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_string();
         for i in 1..20 {
             let inner = format!("*a{}", i - 1);
@@ -345,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn size_and_depth_are_bounded() {
+    fn limits_size_and_depth() {
         for open in ["[", "{a: ", "- ", "? "] {
             let diag = parse(&open.repeat(MAX_BYTES / open.len())).unwrap_err();
             assert_eq!(diag.code, Code::ConfigSyntax, "{diag}");
@@ -360,7 +364,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(3000))]
 
         #[test]
-        fn no_text_makes_it_panic(text in "([ \t\r\n:,*&!|>%@`'\"#?\\[\\]{}~-]|[a-c0]|---|\\.\\.\\.|: |\n  |<<|\\PC|\u{feff}|\u{0}){0,40}") {
+        fn never_panics(text in "([ \t\r\n:,*&!|>%@`'\"#?\\[\\]{}~-]|[a-c0]|---|\\.\\.\\.|: |\n  |<<|\\PC|\u{feff}|\u{0}){0,40}") {
             let _ = parse(&text);
         }
     }

@@ -1,12 +1,12 @@
-//! The table of all diagnostic codes. `docs/diagnostics.md` is generated from it:
+//! The table of all diagnostic codes. `docs/reference/diagnostics.md` is generated from it:
 //! `cargo run -p kiln-diagnostics --example document`.
 
 use crate::Severity;
 use std::fmt;
 use std::str::FromStr;
 
-/// Declares [`Code`] and everything derived from its table: sections with an introduction, and in each the codes with
-/// their stable names, severities and meanings.
+/// Declares [`Code`] and its associated functions from one table: sections with an introduction, and for each code its
+/// variant, stable name, severity and description.
 macro_rules! codes {
     ($($title:literal, $intro:literal { $($variant:ident = $name:literal, $severity:ident, $meaning:literal;)+ })+) => {
         /// A stable identifier of one kind of diagnostic. Its severity never varies, its name never changes with the
@@ -59,157 +59,157 @@ macro_rules! codes {
 
 codes! {
     "Command line", "" {
-        Directory = "directory", Error, "The directory to work in cannot be entered; check `-C`.";
-        Usage = "usage", Error, "A flag does not belong to this command; see `assetc --help`.";
-        Internal = "internal", Error, "A defect of Kiln; please report it.";
-        Stdout = "stdout", Error, "The result could not be written to standard output; see to free space where it goes.";
-        GraphEmpty = "graph-empty", Error, "Nothing was built yet, or the path has to do with no source; build first, or name another.";
-        Notify = "notify", Error, "`watch --notify` cannot listen there, often because another watch does; choose another address.";
-        WatchSignals = "watch-signals", Error, "The system does not let `watch` wait for Ctrl-C; please report it.";
-        WatchDeaf = "watch-deaf", Warning, "The system does not tell of all changes (a limit, a permission, a network share); they are found a few seconds late.";
-        Man = "man", Error, "The manual pages cannot be written; name a directory that can be written to.";
-        Threads = "threads", Error, "The system refuses that many threads; use a smaller `-j`.";
-        InitExists = "init-exists", Error, "There is an `assetc.yml` already, and `init` leaves it alone; edit it, or remove it first.";
-        InitFailed = "init-failed", Error, "`assetc.yml` cannot be written here; see to the directory's permissions.";
-        NotASource = "not-a-source", Error, "`explain` was asked about something that no recipe takes, or that is part of another source; name the source.";
-        UnknownPreset = "unknown-preset", Error, "No preset has this name; the message lists those there are.";
-        OutputMissing = "output-missing", Error, "There is nothing to look at yet; build first (with `--pack` for a pack), or name a directory or pack.";
-        ReportSince = "report-since", Error, "The page given with `--since` cannot be read, or is no report; name one that an earlier `assetc report` wrote.";
-        CleanKept = "clean-kept", Warning, "A build wrote this file, but it was changed since, so `clean` left it; remove it by hand if it is not needed.";
+        Directory = "directory", Error, "Kiln cannot change to the working directory; check the argument of `-C`.";
+        Usage = "usage", Error, "A flag does not apply to this command; see `assetc --help`.";
+        Internal = "internal", Error, "An internal error in Kiln; please report it.";
+        Stdout = "stdout", Error, "The result could not be written to standard output; free space on the file system that it is redirected to.";
+        GraphEmpty = "graph-empty", Error, "There is no build to draw a graph of, or no source depends on the given path; run a build first, or name another path.";
+        Notify = "notify", Error, "`watch --notify` cannot listen on this address, often because another process already does; choose another address.";
+        WatchSignals = "watch-signals", Error, "The system refused to install the Ctrl-C handler of `watch`; please report it.";
+        WatchEventsUnavailable = "watch-events-unavailable", Warning, "The system does not deliver file system events for the whole tree (inotify watch limit, permission, network share); changes there are found by polling, a few seconds late.";
+        Man = "man", Error, "The manual pages cannot be written; name a writable directory.";
+        Threads = "threads", Error, "The system cannot start that many threads; use a smaller `-j`.";
+        InitExists = "init-exists", Error, "An `assetc.yml` already exists, and `init` does not overwrite it; edit or remove it.";
+        InitFailed = "init-failed", Error, "`assetc.yml` cannot be written here; check the permissions of the directory.";
+        NotASource = "not-a-source", Error, "`explain` was given a file that no recipe processes, or that is part of another source; name the source.";
+        UnknownPreset = "unknown-preset", Error, "No preset has this name; the message lists the defined presets.";
+        OutputMissing = "output-missing", Error, "There is no build output at this path; build first (with `--pack` for a pack), or name a directory or pack.";
+        ReportSince = "report-since", Error, "The page given with `--since` cannot be read or is not a report; name a page that an earlier `assetc report` wrote.";
+        CleanKept = "clean-kept", Warning, "A build wrote this file, but it was modified since then, so `clean` kept it; remove it by hand if it is not needed.";
     }
     "Configuration", "See [`assetc.yml`](config/assetc-yml.md) and [`config.yml`](config/user.md)." {
-        ConfigUnreadable = "config-unreadable", Error, "The file cannot be read; see to its permissions.";
-        ConfigSyntax = "config-syntax", Error, "The text is not YAML as `assetc.yml` uses it (one document, UTF-8, spaces, no tags); correct the place that is named.";
-        ConfigTooLarge = "config-too-large", Error, "The file is huge, or its aliases make it so; write less, or fewer aliases.";
-        ConfigDuplicateKey = "config-duplicate-key", Error, "A key is given twice in one map; keep one of them.";
-        ConfigBadValue = "config-bad-value", Error, "A key does not accept this value; the message says what it accepts.";
-        ConfigUnknownKey = "config-unknown-key", Warning, "Nobody reads this key here; correct its spelling or its place.";
-        ConfigIgnoredKey = "config-ignored-key", Warning, "The key has no meaning in this place; move it as the hint says.";
-        ConfigRuleWithoutMatch = "config-rule-without-match", Warning, "A rule without `match` is skipped; give it a glob.";
-        UserFileUnsafe = "user-file-unsafe", Warning, "Someone else owns a file of the user's configuration directory or may write to it, so that it is ignored; see to its owner and permissions.";
+        ConfigUnreadable = "config-unreadable", Error, "The file cannot be read; check its permissions.";
+        ConfigSyntax = "config-syntax", Error, "The file is not valid YAML, or uses YAML that `assetc.yml` does not support (one document, UTF-8, spaces, no tags); correct it at the line and column of the message.";
+        ConfigTooLarge = "config-too-large", Error, "The file is too large, by itself or after its aliases are expanded; make it smaller, or use fewer aliases.";
+        ConfigDuplicateKey = "config-duplicate-key", Error, "A map has a duplicate key; keep one of them.";
+        ConfigBadValue = "config-bad-value", Error, "A key does not accept this value; the message lists the accepted values.";
+        ConfigUnknownKey = "config-unknown-key", Warning, "Unknown key; check its spelling and its position.";
+        ConfigIgnoredKey = "config-ignored-key", Warning, "The key has no effect at this position; move it as the hint says.";
+        ConfigRuleWithoutMatch = "config-rule-without-match", Warning, "A rule without `match` is ignored; add a glob.";
+        UserFileUnsafe = "user-file-unsafe", Warning, "Another user owns a file of the user's configuration directory or can write to it, so the file is ignored; correct its owner and permissions.";
     }
     "Trust", "See [trust](config/assetc-yml.md#trust)." {
-        TrustListUnsafe = "trust-list-unsafe", Error, "Someone else owns the list of trusted projects or may write to it, so that no project can be trusted; see to its owner and permissions.";
-        UntrustedTools = "untrusted-tools", Warning, "The project names programs under `tools:` and is not trusted, so that they are not run; run `assetc trust`, or name them in your [`config.yml`](config/user.md).";
-        UntrustedCache = "untrusted-cache", Warning, "A key under `cache:` is ignored, because the project is not trusted; the message says what the key would do.";
-        UntrustedCredentials = "untrusted-credentials", Warning, "Only the project names this server of the shared cache, so that it gets none of your credentials; list its host under `cache.credential_hosts` in your [`config.yml`](config/user.md), set `KILN_CACHE_URL`, or run `assetc trust`.";
-        UntrustedOutput = "untrusted-output", Error, "The project writes outside its directory, or into `.git` and its like, and is not trusted; name the output with `-o`, or run `assetc trust`.";
-        UntrustedInput = "untrusted-input", Error, "The project reads outside its directory and is not trusted; run `assetc trust`, or change `input:`.";
-        UntrustedOwner = "untrusted-owner", Error, "The `assetc.yml` above the working directory belongs to another user and lies where everyone may put files; write one of your own, or run `assetc trust`.";
+        TrustListUnsafe = "trust-list-unsafe", Error, "Another user owns the list of trusted projects or can write to it, so no project is trusted; correct its owner and permissions.";
+        UntrustedTools = "untrusted-tools", Warning, "The project names programs under `tools:` but is not trusted, so they are not run; run `assetc trust`, or name them in your [`config.yml`](config/user.md).";
+        UntrustedCache = "untrusted-cache", Warning, "A key under `cache:` is ignored because the project is not trusted; the message gives the effect that the key would have.";
+        UntrustedCredentials = "untrusted-credentials", Warning, "Only the project names this server of the shared cache, so your credentials are not sent to it; list its host under `cache.credential_hosts` in your [`config.yml`](config/user.md), set `KILN_CACHE_URL`, or run `assetc trust`.";
+        UntrustedOutput = "untrusted-output", Error, "The output directory is outside the project or inside a directory of version control such as `.git`, and the project is not trusted; give the output with `-o`, or run `assetc trust`.";
+        UntrustedInput = "untrusted-input", Error, "The input directory is outside the project, and the project is not trusted; run `assetc trust`, or change `input:`.";
+        UntrustedOwner = "untrusted-owner", Error, "The `assetc.yml` found above the working directory belongs to another user and is in a world-writable directory; write your own, or run `assetc trust`.";
         TrustVariable = "trust-variable", Error, "`KILN_TRUST` is neither `1` nor `0`; correct it.";
     }
     "Directories", "" {
-        InputMissing = "input-missing", Error, "The source directory is not there; create it, or change `input:`.";
-        InputNotADirectory = "input-not-a-directory", Error, "`input:` names a file; name a directory.";
-        OutputUnsafe = "output-unsafe", Error, "The output would be the root of the file system, the home directory or the project itself; choose a directory of its own.";
-        OutputOverlapsInput = "output-overlaps-input", Error, "The output lies in the input or around it; keep them apart.";
-        OutputNotADirectory = "output-not-a-directory", Error, "The output names a file; name a directory.";
+        InputMissing = "input-missing", Error, "The input directory does not exist; create it, or change `input:`.";
+        InputNotADirectory = "input-not-a-directory", Error, "`input:` is a file; name a directory.";
+        OutputUnsafe = "output-unsafe", Error, "The output directory is the root of the file system, the home directory or the project itself; choose a separate directory.";
+        OutputOverlapsInput = "output-overlaps-input", Error, "The output directory contains the input directory or is inside it; use separate directories.";
+        OutputNotADirectory = "output-not-a-directory", Error, "The output path is a file; name a directory.";
     }
     "Sources and outputs", "" {
-        FileEmpty = "file-empty", Error, "The source has no content; export or download it again.";
-        FileMissing = "file-missing", Error, "The file is not there; check its name, which is relative to the input directory.";
-        ReferencesTooLarge = "references-too-large", Error, "The files that a source refers to have more than 4 GiB together; look for a file that is named again and again.";
-        MemoryLimit = "memory-limit", Error, "Decoding or processing the asset would take more memory than `max_memory` admits (2 GiB unless set); make it smaller, or raise the limit with `--max-memory` ([limits](config/user.md#limits)).";
-        TimeLimit = "time-limit", Error, "The asset took longer than `max_time` (600 seconds unless set); make it simpler, or raise the limit with `--time-limit` ([limits](config/user.md#limits)).";
-        LfsPointer = "lfs-pointer", Error, "Git LFS did not fetch the content; run `git lfs pull`.";
-        SourceChanging = "source-changing", Error, "The file changed while it was read; build again when nothing writes to it.";
-        Unreadable = "unreadable", Error, "The file or directory cannot be read; the message has the system's reason.";
-        Unwritable = "unwritable", Error, "The file or directory cannot be written or removed; the message has the system's reason.";
-        JournalUnwritable = "journal-unwritable", Error, "`.assetc-cache` in the output cannot be written; see to free space and permissions.";
-        OutputNotOwned = "output-not-owned", Error, "A file is at the path of an output, no recorded build wrote it, and its content is neither of the output's format nor equal; it was left as it is. Move it away, or replace it with `--overwrite`; see [existing files](config/assetc-yml.md#existing-files-in-the-output).";
-        OutputNotRegular = "output-not-regular", Error, "A symbolic link, a pipe, a socket or a device is at the path of an output; such files are never followed or replaced. Remove it, or choose another output.";
-        OutputConflict = "output-conflict", Error, "Two sources write one output, or two whose names differ only in case (`straße` and `STRASSE`), Unicode normalization (NFC and NFD) or ignorable characters and are one file on many systems, and neither may win by chance; rename one of them.";
-        LinkIgnored = "link-ignored", Warning, "A link leads to a directory, out of the tree or nowhere, and was passed over; copy what it leads to.";
-        PathNotUtf8 = "path-not-utf8", Warning, "The name is not UTF-8 and was passed over; rename the file.";
-        PathNotPortable = "path-not-portable", Warning, "The name would not work on every system and was passed over; rename the file.";
-        CookPanicked = "cook-panicked", Error, "A defect of Kiln that this source brought out; please report it with the file. Other sources are not affected.";
-        Stopped = "stopped", Error, "A run that was cancelled by a program that uses Kiln as a library; what was done stays.";
-        CookLost = "cook-lost", Error, "A defect of Kiln; please report it.";
+        FileEmpty = "file-empty", Error, "The source file is empty; export or download it again.";
+        FileMissing = "file-missing", Error, "The file does not exist; check its path, which is relative to the input directory.";
+        ReferencesTooLarge = "references-too-large", Error, "The files that a source references exceed 4 GiB in total; look for a file that is referenced many times.";
+        MemoryLimit = "memory-limit", Error, "Decoding or processing the asset would exceed `max_memory` (2 GiB unless set); reduce the asset, or raise the limit with `--max-memory` ([limits](config/user.md#limits)).";
+        TimeLimit = "time-limit", Error, "The asset took longer than `max_time` (600 seconds unless set); simplify the asset, or raise the limit with `--time-limit` ([limits](config/user.md#limits)).";
+        LfsPointer = "lfs-pointer", Error, "The file is a Git LFS pointer whose content was not fetched; run `git lfs pull`.";
+        SourceModified = "source-modified", Error, "The file was modified while it was being read; run the build again when no program writes to it.";
+        Unreadable = "unreadable", Error, "The file or directory cannot be read; the message has the error of the operating system.";
+        Unwritable = "unwritable", Error, "The file or directory cannot be written or removed; the message has the error of the operating system.";
+        JournalUnwritable = "journal-unwritable", Error, "`.assetc-cache` in the output cannot be written; check free space and permissions.";
+        OutputNotOwned = "output-not-owned", Error, "A file exists at the path of an output, no recorded build wrote it, and it is neither of the output's format nor identical to the output; it was not overwritten. Move it away, or replace it with `--overwrite`; see [existing files](config/assetc-yml.md#existing-files-in-the-output).";
+        OutputNotRegular = "output-not-regular", Error, "A symbolic link, pipe, socket or device is at the path of an output; such files are never followed or replaced. Remove it, or choose another output.";
+        OutputConflict = "output-conflict", Error, "Two sources write the same output, or outputs whose names differ only in case (`straße` and `STRASSE`), Unicode normalization (NFC and NFD) or ignorable characters and are one file on many file systems, so both fail; rename one of them.";
+        SymlinkIgnored = "symlink-ignored", Warning, "A symbolic link points to a directory, out of the tree or to a missing file, and was ignored; copy its target into the tree.";
+        PathNotUtf8 = "path-not-utf8", Warning, "The file name is not UTF-8, so the file was ignored; rename it.";
+        PathNotPortable = "path-not-portable", Warning, "The file name is invalid on some platforms, so the file was ignored; rename it.";
+        ActionPanicked = "action-panicked", Error, "An internal error in Kiln while it processed this source; please report it with the file. Other sources are not affected.";
+        Cancelled = "cancelled", Error, "A program that uses Kiln as a library cancelled the run; finished results are kept.";
+        ActionLost = "action-lost", Error, "An internal error in Kiln: an action ended without a result; please report it.";
     }
     "The cache", "See [the cache](cache.md)." {
-        StoreUnwritable = "store-unwritable", Warning, "Results cannot be kept in the directory that is named; see to its permissions and to free space, or name another one.";
-        CacheDirLink = "cache-dir-link", Warning, "The cache directory has a symbolic link where a cache has a directory or a file of its own, and is not used: whatever is behind the link is not touched. Remove the link, or name another directory in `KILN_CACHE_DIR`.";
-        CacheDirNotOwned = "cache-dir-not-owned", Warning, "The directory that is named as cache has files in it and no `CACHEDIR.TAG` of Kiln, and is not used; name an empty or new directory in `KILN_CACHE_DIR`.";
-        CacheEntryRejected = "cache-entry-rejected", Warning, "The cache has entries that no build of their source could have stored, such as one that names the output of another asset or a damaged file; the first is named by its key. They were not used, and were removed from the local cache; see [untrusted servers](cache.md#untrusted-servers).";
-        CacheEntryUnsigned = "cache-entry-unsigned", Warning, "The server has records that `KILN_CACHE_SIGNING_KEY` did not sign; the first is named by its key. They were not used; give all who write the same key, see [signing](cache.md#signing).";
-        CacheServer = "cache-server", Warning, "The shared cache is unreachable, stalls, is full, has mostly damaged objects or is slower than building, and was not used any more in this build; its results were built here.";
-        CacheDamagedObject = "cache-damaged-object", Warning, "The shared cache has objects that are not what their keys say; the message names the first ones and their number. Their results were built here. A build with `KILN_CACHE_POLICY=write` replaces the objects.";
-        CacheUploadTooLarge = "cache-upload-too-large", Warning, "The shared cache refused uploads as too large; raise its limit (nginx: `client_max_body_size`), or set `KILN_CACHE_MAX_BLOB` below it.";
-        CacheVariable = "cache-variable", Error, "A variable `KILN_CACHE…` of the environment has a value that it does not accept; the message says which and what.";
-        CacheAddress = "cache-address", Error, "The address of the shared cache has a secret in it, is not encrypted, or is none; see [the server](cache.md#a-server).";
-        CacheOff = "cache-off", Error, "`assetc cache` was asked about a store that is switched off; name a directory in `KILN_CACHE_DIR`.";
-        ShardWithoutStore = "shard-without-store", Error, "A part of a build would be made for nobody, because there is no store to put it into; do not switch it off.";
+        CacheUnwritable = "cache-unwritable", Warning, "Results cannot be written to the cache directory; check its permissions and free space, or choose another directory.";
+        CacheDirLink = "cache-dir-link", Warning, "The cache directory has a symbolic link in place of a directory or file of the cache, so the cache is not used and the link is not followed. Remove the link, or set `KILN_CACHE_DIR` to another directory.";
+        CacheDirNotOwned = "cache-dir-not-owned", Warning, "The directory given for the cache is not empty and has no `CACHEDIR.TAG` of Kiln, so the cache is not used; set `KILN_CACHE_DIR` to an empty or new directory.";
+        CacheEntryRejected = "cache-entry-rejected", Warning, "The cache has entries that no build of their source could have stored, such as an entry that names the output of another asset, or a damaged file; the message has the key of the first. They were not used, and were evicted from the local cache; see [untrusted servers](cache.md#untrusted-servers).";
+        CacheEntryUnsigned = "cache-entry-unsigned", Warning, "The server has records without a valid signature by `KILN_CACHE_SIGNING_KEY`; the message has the key of the first. They were not used; give every writer the same key, see [signing](cache.md#signing).";
+        CacheServer = "cache-server", Warning, "The shared cache is unreachable, stalls, is full, returns mostly damaged objects or is slower than building, and was disabled for the rest of this build; the results were built locally.";
+        CacheDamagedObject = "cache-damaged-object", Warning, "The shared cache returned objects whose content does not match their keys; the message has the first keys and the count. The results were built locally. A build with `KILN_CACHE_POLICY=write` replaces the objects.";
+        CacheUploadTooLarge = "cache-upload-too-large", Warning, "The shared cache rejected uploads as too large; raise its limit (nginx: `client_max_body_size`), or set `KILN_CACHE_MAX_BLOB` below it.";
+        CacheVariable = "cache-variable", Error, "An environment variable `KILN_CACHE…` has an invalid value; the message has the variable and the accepted values.";
+        CacheAddress = "cache-address", Error, "The URL of the shared cache contains a secret, is not encrypted, or is malformed; see [the server](cache.md#a-server).";
+        CacheDisabled = "cache-disabled", Error, "`assetc cache` needs the cache, which is disabled; set `KILN_CACHE_DIR` to a directory.";
+        ShardWithoutCache = "shard-without-cache", Error, "`--shard` requires a shared cache, because the other machines read the results of a shard from it; enable the cache.";
     }
     "Images", "" {
-        ImageUnknown = "image-unknown", Error, "The content is not an image that can be read, whatever the name says; save it as PNG, JPEG, TGA, BMP or WebP, and HDR images as Radiance HDR or OpenEXR.";
-        ImageKind = "image-kind", Error, "A KTX texture in a model is a cubemap, an array or a volume; a material needs a single image.";
-        ImageCorrupt = "image-corrupt", Error, "The content contradicts itself or a checksum is wrong; export or download it again.";
-        ImageTruncated = "image-truncated", Error, "The file ends too early; export or download it again.";
-        ImageTooLarge = "image-too-large", Error, "The image has more pixels than `max_pixels` admits (16384 x 16384 unless set), or a side longer than that of the largest square; scale the image down, or raise the limit with `--max-pixels` ([limits](config/user.md#limits)).";
-        ImageUnsupported = "image-unsupported", Error, "A rare variant of the format; save it in a common one, or as PNG.";
-        ImageExtension = "image-extension", Warning, "The content is of another format than the extension says, and was decoded as what it is; rename it.";
-        ImageOrientation = "image-orientation", Warning, "The image was turned as its EXIF block says; save it upright, because not every tool does that.";
-        ImageAnimated = "image-animated", Warning, "Only the first image of an animation is used; save the one you want as a still image.";
-        ImageCmyk = "image-cmyk", Warning, "The colours were turned into RGB without their profile; save the image as RGB.";
-        LightClamped = "light-clamped", Warning, "Values of an HDR image are not numbers, or too bright for half floats, and were clamped; scale its brightness down.";
+        ImageUnknown = "image-unknown", Error, "The content is not an image in a supported format, whatever its extension; save it as PNG, JPEG, TGA, BMP or WebP, and HDR images as Radiance HDR or OpenEXR.";
+        ImageKind = "image-kind", Error, "A KTX texture in a model is a cubemap, an array or a volume; a material needs a 2D texture.";
+        ImageCorrupt = "image-corrupt", Error, "The image data is inconsistent or fails a checksum; export or download it again.";
+        ImageTruncated = "image-truncated", Error, "Unexpected end of file; export or download it again.";
+        ImageTooLarge = "image-too-large", Error, "The image has more pixels than `max_pixels` (16384 x 16384 unless set), or a side longer than that of the largest square; scale the image down, or raise the limit with `--max-pixels` ([limits](config/user.md#limits)).";
+        ImageUnsupported = "image-unsupported", Error, "A variant of the format that is not supported; save it in a common variant, or as PNG.";
+        ImageExtension = "image-extension", Warning, "The content is of another format than the extension, and was decoded by its content; rename the file.";
+        ImageOrientation = "image-orientation", Warning, "The image was rotated as its EXIF orientation says; save it upright, because not every tool reads EXIF.";
+        ImageAnimated = "image-animated", Warning, "Only the first frame of an animation is used; save that frame as a still image.";
+        ImageCmyk = "image-cmyk", Warning, "CMYK was converted to RGB without its colour profile; save the image as RGB.";
+        HdrClamped = "hdr-clamped", Warning, "An HDR image has values that are NaN, infinite or out of range for half floats, and they were clamped; reduce its exposure.";
     }
     "Cubemaps and arrays", "" {
-        CubemapFaceMissing = "cubemap-face-missing", Error, "A `*.env/` folder needs the images `px`, `nx`, `py`, `ny`, `pz` and `nz`; add those the message lists.";
-        CubemapFaceTwice = "cubemap-face-twice", Error, "A face is there in two formats; remove one of them.";
-        CubemapFaceShape = "cubemap-face-shape", Error, "A face is not square; export the six as squares.";
-        CubemapFaceSize = "cubemap-face-size", Error, "The faces differ in size; export them in one.";
-        EnvironmentShape = "environment-shape", Error, "A `*.env.hdr` or `*.env.exr` is not twice as wide as high; export it as an equirectangular panorama.";
-        ArrayEmpty = "array-empty", Error, "A `*.array/` folder has no image; add its layers.";
-        ArrayLayerSize = "array-layer-size", Error, "The layers differ in size; export them in one.";
-        FolderStrayFile = "folder-stray-file", Warning, "The folder of a cubemap or array holds other files, which are passed over; move them out.";
+        CubemapFaceMissing = "cubemap-face-missing", Error, "A `*.env/` folder needs the images `px`, `nx`, `py`, `ny`, `pz` and `nz`; add the faces that the message lists.";
+        CubemapFaceDuplicate = "cubemap-face-duplicate", Error, "A cubemap face exists in two formats; remove one of them.";
+        CubemapFaceShape = "cubemap-face-shape", Error, "A cubemap face is not square; export all six as squares.";
+        CubemapFaceSize = "cubemap-face-size", Error, "The cubemap faces differ in size; export them in one size.";
+        EnvironmentShape = "environment-shape", Error, "A `*.env.hdr` or `*.env.exr` has an aspect ratio other than 2:1; export it as an equirectangular panorama.";
+        ArrayEmpty = "array-empty", Error, "A `*.array/` folder contains no image; add its layers.";
+        ArrayLayerSize = "array-layer-size", Error, "The layers of a texture array differ in size; export them in one size.";
+        FolderStrayFile = "folder-stray-file", Warning, "The folder of a cubemap or texture array contains other files, which are ignored; move them out.";
     }
     "Lookup tables", "" {
-        CubeEncoding = "cube-encoding", Error, "The table is not text; export it again as `.cube`.";
-        CubeSyntax = "cube-syntax", Error, "A line makes no sense; correct it, or export the table again.";
-        CubeSize = "cube-size", Error, "`LUT_3D_SIZE` is missing or not from 2 to 256; export the table with 33 or 65 steps.";
-        CubeCount = "cube-count", Error, "The table has more or fewer entries than its size needs; export it again.";
-        Cube1d = "cube-1d", Error, "One-dimensional tables are not supported; export a three-dimensional one.";
-        CubeDomain = "cube-domain", Warning, "The table is not for colours from 0 to 1; scale colours before the lookup, or export it for 0 to 1.";
-        CubeKeyword = "cube-keyword", Warning, "An unknown keyword was skipped; nothing to do if it is a remark of the program that wrote it.";
+        CubeEncoding = "cube-encoding", Error, "The LUT is not a text file; export it again as `.cube`.";
+        CubeSyntax = "cube-syntax", Error, "A line cannot be parsed; correct it, or export the LUT again.";
+        CubeSize = "cube-size", Error, "`LUT_3D_SIZE` is missing or not between 2 and 256; export the LUT with size 33 or 65.";
+        CubeCount = "cube-count", Error, "The LUT has more or fewer entries than its size requires; export it again.";
+        Cube1d = "cube-1d", Error, "1D LUTs are not supported; export a 3D LUT.";
+        CubeDomain = "cube-domain", Warning, "The domain of the LUT is not 0 to 1; scale colours before the lookup, or export it for 0 to 1.";
+        CubeKeyword = "cube-keyword", Warning, "An unknown keyword was ignored; no action is needed if it is metadata of the program that wrote the file.";
         LutClamped = "lut-clamped", Warning, "Values outside 0 to 1 were clamped; set `lut.depth: float16` to keep them.";
     }
     "Fonts", "" {
         FontUnknown = "font-unknown", Error, "The content is not a TrueType or OpenType font; export or download it again.";
-        FontNoOutlines = "font-no-outlines", Error, "The font has no outlines, or they cannot be read; fonts of bitmaps cannot be used.";
-        FontOutline = "font-outline", Error, "The outline of a glyph is damaged or far too intricate; export the font again, or leave the character out.";
-        FontEmpty = "font-empty", Error, "The font has none of the characters that were asked for; change `font.charset`.";
-        FontTooLarge = "font-too-large", Error, "The glyphs do not fit an atlas of 8192 texels, or are far too much work; lower `font.size`, or take fewer characters.";
-        FontMissingCharacters = "font-missing-characters", Warning, "Characters that `font.charset` spells out are not in the font; leave them out, or use another font.";
-        FontKerning = "font-kerning", Warning, "The kerning is damaged and left out; export or download the font again.";
-        Font = "font", Error, "A defect of Kiln; please report it with the file.";
+        FontNoOutlines = "font-no-outlines", Error, "The font has no outlines, or they cannot be read; bitmap fonts are not supported.";
+        FontOutline = "font-outline", Error, "The outline of a glyph is damaged or has too many segments; export the font again, or leave the character out.";
+        FontEmpty = "font-empty", Error, "The font has none of the requested characters; change `font.charset`.";
+        FontTooLarge = "font-too-large", Error, "The glyphs do not fit an atlas of 8192 texels, or take too much time to generate; lower `font.size`, or request fewer characters.";
+        FontMissingCharacters = "font-missing-characters", Warning, "The font lacks characters that `font.charset` lists explicitly; remove them from the list, or use another font.";
+        FontKerning = "font-kerning", Warning, "The kerning table is damaged and was ignored; export or download the font again.";
+        Font = "font", Error, "An internal error in Kiln; please report it with the file.";
     }
-    "glTF models", "Places are JSON pointers: `/meshes/0/primitives/2`." {
-        GltfContainer = "gltf-container", Error, "The `.glb` file is cut off or damaged; export or download it again.";
+    "glTF models", "Locations are JSON pointers: `/meshes/0/primitives/2`." {
+        GltfContainer = "gltf-container", Error, "The `.glb` container is truncated or damaged; export or download it again.";
         GltfVersion = "gltf-version", Error, "The file is not glTF 2, or its `minVersion` is later than 2.0; export it as glTF 2.0.";
-        GltfJson = "gltf-json", Error, "The text is not JSON; the place is a line and a column. Export the model again.";
-        GltfValue = "gltf-value", Error, "A value is missing, of the wrong kind or out of range; export the model again.";
-        GltfReference = "gltf-reference", Error, "A number names something that is not in the file; export the model again.";
-        GltfExtensionRequired = "gltf-extension-required", Error, "The file cannot be understood without an extension that is not known; export it without.";
-        GltfUri = "gltf-uri", Error, "A reference is broken, or leads out of the project; refer to a file inside it by a relative path.";
-        GltfBuffer = "gltf-buffer", Error, "A buffer that is used has no data or less than it states, or a view does not fit into it; export the model again.";
-        GltfAccessor = "gltf-accessor", Error, "Elements do not fit into their view, or are not of the type that is needed; export the model again.";
-        GltfCompression = "gltf-compression", Error, "Draco or meshopt data is damaged or of a newer kind; export the model again.";
-        GltfIndex = "gltf-index", Error, "A triangle uses a vertex that is not there; export the model again.";
-        GltfNotFinite = "gltf-not-finite", Error, "A number is infinite or none at all; look for degenerate geometry, and export the model again.";
-        GltfTooLarge = "gltf-too-large", Error, "The model would take far more memory than its files, or is nested too deep; look for a damaged file.";
-        GltfModel = "gltf-model", Error, "Nodes are their own ancestors or nested too deep, or the parts contradict each other; export the model again.";
-        GltfScenes = "gltf-scenes", Warning, "Only one scene of the file is taken; export the others as files of their own.";
-        GltfNoTriangles = "gltf-no-triangles", Warning, "Points, lines and empty parts were passed over; nothing to do if they are not meant to be drawn.";
-        GltfUv = "gltf-uv", Warning, "A texture does not get the coordinates it asks for; give all textures of a material one set and one transform.";
-        GltfTexture = "gltf-texture", Warning, "A texture has no image that can be read, and is left out; save it as PNG or JPEG.";
-        GltfMaterial = "gltf-material", Warning, "A material says more than `.hmat` can hold; the message lists what is left out.";
-        GltfKeyOrder = "gltf-key-order", Warning, "Keys of an animation were out of order, and were sorted; export the model again.";
-        GltfInfluences = "gltf-influences", Warning, "Vertices hang on more than four joints, and keep the strongest four; limit them where the model is made.";
+        GltfJson = "gltf-json", Error, "The JSON is malformed at the line and column of the message; export the model again.";
+        GltfValue = "gltf-value", Error, "A property is missing, has the wrong type or is out of range; export the model again.";
+        GltfReference = "gltf-reference", Error, "An index refers to an element that the file does not contain; export the model again.";
+        GltfExtensionRequired = "gltf-extension-required", Error, "The file requires an extension that is not supported; export it without the extension.";
+        GltfUri = "gltf-uri", Error, "A URI is malformed or points out of the project; refer to a file inside the project by a relative path.";
+        GltfBuffer = "gltf-buffer", Error, "A buffer has no data or less than its `byteLength`, or a buffer view exceeds its buffer; export the model again.";
+        GltfAccessor = "gltf-accessor", Error, "An accessor exceeds its buffer view, or has the wrong type for its use; export the model again.";
+        GltfCompression = "gltf-compression", Error, "Draco or meshopt data is damaged or of an unsupported version; export the model again.";
+        GltfIndex = "gltf-index", Error, "A triangle has a vertex index out of range; export the model again.";
+        GltfNotFinite = "gltf-not-finite", Error, "A number is infinite or NaN; look for degenerate geometry, and export the model again.";
+        GltfTooLarge = "gltf-too-large", Error, "The decoded model would take far more memory than its files, or its nodes are nested too deeply; check for a damaged file.";
+        GltfModel = "gltf-model", Error, "The node hierarchy has a cycle or is nested too deeply, or parts of the model are inconsistent; export the model again.";
+        GltfScenes = "gltf-scenes", Warning, "Only one scene of the file is imported; export the other scenes as separate files.";
+        GltfNoTriangles = "gltf-no-triangles", Warning, "Points, lines and empty primitives were ignored; no action is needed if they are not meant to be rendered.";
+        GltfUv = "gltf-uv", Warning, "A texture uses a UV set or a texture transform that differs from the others of its material; give all textures of a material one UV set and one transform.";
+        GltfTexture = "gltf-texture", Warning, "A texture has no image in a supported format and was ignored; save it as PNG or JPEG.";
+        GltfMaterial = "gltf-material", Warning, "A material has properties that `.hmat` does not support; the message lists what was ignored.";
+        GltfKeyframeOrder = "gltf-keyframe-order", Warning, "The keyframes of an animation were not in order and were sorted; export the model again.";
+        GltfInfluences = "gltf-influences", Warning, "Vertices have more than four bone influences and keep the four with the largest weights; limit the influences in the modelling program.";
         GltfAttributeType = "gltf-attribute-type", Warning, "A vertex attribute uses `UNSIGNED_INT`, which glTF allows for indices only; export it as bytes, shorts or floats.";
         GltfPositionBounds = "gltf-position-bounds", Warning, "The accessor of a `POSITION` attribute lacks `min` and `max`. The bounds are computed from the positions; export the model again, because other readers may reject it.";
         GltfJointSets = "gltf-joint-sets", Warning, "`JOINTS_n` and `WEIGHTS_n` do not come in pairs. Sets from the first incomplete pair on are ignored; export the model again.";
-        GltfAttributeName = "gltf-attribute-name", Warning, "A vertex attribute has a name that glTF does not define, or its set does not follow those before it; number sets from 0 without gaps, and begin the names of other attributes with an underscore.";
-        GltfPrimitiveRestart = "gltf-primitive-restart", Warning, "The largest value of the index type is used as an index. It is read as the number of a vertex, but graphics APIs take it for primitive restart; export wider indices.";
+        GltfAttributeName = "gltf-attribute-name", Warning, "A vertex attribute has a name that glTF does not define, or its set number does not continue the previous sets; number sets from 0 without gaps, and start the names of custom attributes with an underscore.";
+        GltfPrimitiveRestart = "gltf-primitive-restart", Warning, "The largest value of the index type is used as an index. It is read as a vertex index, but graphics APIs treat it as primitive restart; export wider indices.";
         GltfSkinWithoutJoints = "gltf-skin-without-joints", Warning, "A node has a skin, but a primitive of its mesh lacks `JOINTS_0` or `WEIGHTS_0` and is not skinned; remove the skin, or assign bone influences.";
         GltfDoubleTransform = "gltf-double-transform", Warning, "A node has a `matrix` and also `translation`, `rotation` or `scale`. The matrix is used; remove one of them.";
         GltfVersionForm = "gltf-version-form", Warning, "`asset.version` is not a major and a minor version. The file is read as glTF 2.0; write `2.0`.";
@@ -220,155 +220,155 @@ codes! {
         GltfNormalLength = "gltf-normal-length", Warning, "A normal is not of unit length; normalize normals in the source.";
         GltfMatrixShear = "gltf-matrix-shear", Warning, "The `matrix` of a node is not a product of a translation, a rotation and a scale. It is used as it is; apply the transform in the source.";
         GltfAnimatedMatrix = "gltf-animated-matrix", Warning, "An animation moves a node that has a `matrix`; export its transform as translation, rotation and scale.";
-        GltfNotKept = "gltf-not-kept", Warning, "The file holds things that the results have no room for; the message lists them.";
-        GltfExtensionUnknown = "gltf-extension-unknown", Warning, "The file uses extensions that are not known and not required; nothing to do if it looks right.";
-        GltfSecondSkin = "gltf-second-skin", Warning, "Only the first skin of a model is kept; what hangs on others stands still in its bind pose. Join the skins, or export them as models of their own.";
-        Mesh = "mesh", Error, "The geometry cannot be processed or written; the message says what is wrong with it.";
-        MeshTooLarge = "mesh-too-large", Error, "Instances multiply the model beyond what a file can hold; draw fewer, or instance in the engine.";
-        MeshEmpty = "mesh-empty", Warning, "The model draws no triangle, so nothing is written for it; look for a missing mesh, or take it out of the source tree.";
-        MeshNormals = "mesh-normals", Warning, "Normals are zero or no numbers, and come from the faces around them; recalculate normals where the model is made.";
-        MeshTangents = "mesh-tangents", Warning, "Tangents are zero or no numbers, and were recomputed; export without tangents, or repair them.";
-        MeshTangentsApart = "mesh-tangents-apart", Warning, "The source's tangents keep most vertices from being shared, and were recomputed; `mesh.tangents: keep` keeps them.";
-        MeshNoTangents = "mesh-no-tangents", Warning, "A normal map needs tangents, and there are no texture coordinates to make them from; unwrap the part.";
-        MeshInfluences = "mesh-influences", Warning, "Vertices hang on more than four joints, and keep the strongest four; limit them where the model is made.";
-        MeshSecondUv = "mesh-second-uv", Warning, "`.hmesh` has room for one set of texture coordinates; bake what the second is for, or keep it in another model.";
-        MeshWeightless = "mesh-weightless", Warning, "Vertices of a skin have no weight, and hang on the first joint; paint weights where the model is made.";
-        SkeletonShear = "skeleton-shear", Warning, "Nodes above joints scale unevenly, which a joint cannot; apply the scale of those nodes in the source.";
-        Animation = "animation", Error, "The clips cannot be written; the message says why.";
-        AnimationCubic = "animation-cubic", Warning, "Cubic splines became straight lines between their keys; `animation.cubic: resample` follows the curves.";
-        AnimationNotJoint = "animation-not-joint", Warning, "Channels move nodes that are no joints of the first skin, and were left out; bake their motion into joints.";
-        MatSyntax = "mat-syntax", Error, "The `.mat` is not YAML, or not UTF-8; the place is a line and a column.";
-        MatKey = "mat-key", Error, "Nobody knows this key of a `.mat`; the hint has the nearest one.";
-        MatValue = "mat-value", Error, "A value of a `.mat` is of the wrong kind or out of range, or there is no material in it.";
-        MatTexture = "mat-texture", Error, "An image that a `.mat` names is not in the source tree; name one relative to the file, or from the root with a leading slash.";
-        Material = "material", Error, "The table of materials cannot be written; the message says why.";
-        MaterialClash = "material-clash", Warning, "Two materials of a model have one reference, so that engines cannot tell them apart; rename one.";
-        TextureConflict = "texture-conflict", Warning, "One image is used as colour and as data; the first use decides, unless `texture.conflict` is `split`.";
+        GltfDataIgnored = "gltf-data-ignored", Warning, "The file contains data that the output formats do not support; the message lists it.";
+        GltfExtensionUnknown = "gltf-extension-unknown", Warning, "The file uses unknown extensions that it does not require; no action is needed if the model looks right.";
+        GltfSecondSkin = "gltf-second-skin", Warning, "Only the first skin of a model is kept; meshes of other skins stay in their bind pose. Merge the skins, or export them as separate models.";
+        Mesh = "mesh", Error, "The geometry cannot be processed or written; the message has the reason.";
+        MeshTooLarge = "mesh-too-large", Error, "Instances multiply the model beyond the limits of the file format; use fewer instances, or instance in the engine.";
+        MeshEmpty = "mesh-empty", Warning, "The model has no triangles, so no output is written; check for a missing mesh, or remove the model from the input directory.";
+        MeshNormals = "mesh-normals", Warning, "Normals are zero or NaN and were recomputed from the adjacent faces; recalculate normals in the modelling program.";
+        MeshTangents = "mesh-tangents", Warning, "Tangents are zero or NaN and were recomputed; export without tangents, or correct them.";
+        MeshTangentsSplit = "mesh-tangents-split", Warning, "The tangents of the source prevent most vertices from being shared, and were recomputed; `mesh.tangents: keep` keeps them.";
+        MeshNoTangents = "mesh-no-tangents", Warning, "A normal map needs tangents, but the primitive has no UVs to compute them from; add UVs.";
+        MeshInfluences = "mesh-influences", Warning, "Vertices have more than four bone influences and keep the four with the largest weights; limit the influences in the modelling program.";
+        MeshSecondUv = "mesh-second-uv", Warning, "`.hmesh` has one UV set; bake the textures of the second set, or keep it in another model.";
+        MeshZeroWeights = "mesh-zero-weights", Warning, "Skinned vertices have zero joint weights and are bound to the first joint; paint weights in the modelling program.";
+        SkeletonShear = "skeleton-shear", Warning, "Ancestors of joints have a non-uniform scale, which a joint cannot represent; apply the scale of those nodes in the modelling program.";
+        Animation = "animation", Error, "The animation clips cannot be written; the message has the reason.";
+        AnimationCubic = "animation-cubic", Warning, "Cubic spline keyframes were converted to linear ones; `animation.cubic: resample` follows the curves.";
+        AnimationNotJoint = "animation-not-joint", Warning, "Animation channels that target nodes other than joints of the first skin were ignored; bake their motion into joints.";
+        MatSyntax = "mat-syntax", Error, "The `.mat` is not valid YAML or not UTF-8; the message has the line and column.";
+        MatKey = "mat-key", Error, "Unknown key in a `.mat`; the hint has the nearest known key.";
+        MatValue = "mat-value", Error, "A value of a `.mat` has the wrong type or is out of range, or the file defines no material.";
+        MatTexture = "mat-texture", Error, "An image that a `.mat` references is not in the input directory; give its path relative to the file, or from the root with a leading slash.";
+        Material = "material", Error, "The material table cannot be written; the message has the reason.";
+        MaterialConflict = "material-conflict", Warning, "Two materials of a model have the same reference, so engines cannot distinguish them; rename one.";
+        TextureConflict = "texture-conflict", Warning, "An image is used both as colour (sRGB) and as data (linear); the first use decides, unless `texture.conflict` is `split`.";
     }
-    "OBJ models", "Places are lines of the `.obj` file, or of the `.mtl` file that is named." {
-        ObjSyntax = "obj-syntax", Error, "A line makes no sense, or a number is infinite or none at all; correct it, or export the model again.";
-        ObjIndex = "obj-index", Error, "A face uses a vertex that the file does not have; export the model again.";
-        ObjTooLarge = "obj-too-large", Error, "The file has more of something than can be numbered; split the model.";
-        ObjModel = "obj-model", Error, "A defect of Kiln; please report it with the file.";
-        ObjLibrary = "obj-library", Warning, "A `.mtl` file is not there or lies outside the project, so materials are plain; copy it beside the model.";
-        ObjMaterialUnknown = "obj-material-unknown", Warning, "Materials that no library defines are plain; name the library that has them with `mtllib`.";
-        ObjTexture = "obj-texture", Warning, "An image is not there or lies outside the project, and is left out; copy it into the project.";
-        ObjMaterial = "obj-material", Warning, "A material says more than `.hmat` can hold; the message lists what is left out.";
-        ObjColours = "obj-colours", Warning, "Colours of vertices were passed over; bake them into a texture to keep them.";
-        ObjNoTriangles = "obj-no-triangles", Warning, "Points, lines and faces of less than three corners were passed over; nothing to do if they are not meant to be drawn.";
-        ObjFreeForm = "obj-free-form", Warning, "Curves and surfaces were passed over; export the model as polygons.";
-        ObjKeyword = "obj-keyword", Warning, "Unknown statements were passed over; nothing to do if the model looks right.";
-        ObjFace = "obj-face", Warning, "Faces have too many corners to be cut well; cut them up where the model is made.";
+    "OBJ models", "Locations are line numbers of the `.obj` file, or of the `.mtl` file in the message." {
+        ObjSyntax = "obj-syntax", Error, "A line cannot be parsed, or a number is infinite or NaN; correct it, or export the model again.";
+        ObjIndex = "obj-index", Error, "A face has a vertex index out of range; export the model again.";
+        ObjTooLarge = "obj-too-large", Error, "The file has more elements than an index can address; split the model.";
+        ObjModel = "obj-model", Error, "An internal error in Kiln; please report it with the file.";
+        ObjLibrary = "obj-library", Warning, "A `.mtl` file is missing or outside the project, so default materials are used; copy it beside the model.";
+        ObjMaterialUnknown = "obj-material-unknown", Warning, "Materials that no library defines become default materials; name their library with `mtllib`.";
+        ObjTexture = "obj-texture", Warning, "An image is missing or outside the project and was ignored; copy it into the project.";
+        ObjMaterial = "obj-material", Warning, "A material has properties that `.hmat` does not support; the message lists what was ignored.";
+        ObjVertexColours = "obj-vertex-colours", Warning, "Vertex colours were ignored; bake them into a texture to keep them.";
+        ObjNoTriangles = "obj-no-triangles", Warning, "Points, lines and faces with fewer than three vertices were ignored; no action is needed if they are not meant to be rendered.";
+        ObjFreeForm = "obj-free-form", Warning, "Free-form curves and surfaces were ignored; export the model as polygons.";
+        ObjKeyword = "obj-keyword", Warning, "Unknown statements were ignored; no action is needed if the model looks right.";
+        ObjFace = "obj-face", Warning, "Polygons have too many vertices for a good triangulation; triangulate them in the modelling program.";
     }
     "FBX models", "" {
-        FbxFeature = "fbx-feature", Warning, "FBX is not built in, and nothing is written for the model; build `assetc` with `--features fbx`, or export the model as glTF.";
-        FbxFormat = "fbx-format", Error, "This is no FBX file; export it again, or rename it.";
-        FbxDamaged = "fbx-damaged", Error, "The file contradicts itself or ends too early; export it again.";
-        FbxModel = "fbx-model", Error, "The file makes a model that cannot be; export it again.";
-        FbxTooLarge = "fbx-too-large", Error, "The model would take far more memory than its file, or a clip has too many layers; export it again.";
-        FbxTooDeep = "fbx-too-deep", Error, "Nodes lie in each other 256 deep and more; look for a ring of parents.";
-        FbxRepaired = "fbx-repaired", Warning, "The file has a fault that could be mended, which the message tells; nothing to do if the model looks right.";
-        FbxTexture = "fbx-texture", Warning, "An image is not there or lies outside the project, and is left out; copy it beside the model, or embed images when exporting.";
-        FbxMaterial = "fbx-material", Warning, "A material says more than `.hmat` can hold; the message lists what is left out.";
-        FbxUv = "fbx-uv", Warning, "The textures of a material use different coordinates, and all get those of the first; give them one set and one transform.";
-        FbxInfluences = "fbx-influences", Warning, "Vertices hang on more than four joints and keep the strongest four; limit them where the model is made.";
-        FbxNoTriangles = "fbx-no-triangles", Warning, "Faces of less than three corners were passed over; nothing to do if they are not meant to be drawn.";
-        FbxFace = "fbx-face", Warning, "Faces have too many corners to be cut well; cut them up where the model is made.";
-        FbxNotKept = "fbx-not-kept", Warning, "The file has things that models cannot hold; the message lists them.";
+        FbxFeature = "fbx-feature", Warning, "This build has no FBX support, so no output is written for the model; build `assetc` with `--features fbx`, or export the model as glTF.";
+        FbxFormat = "fbx-format", Error, "The file is not an FBX file; export it again, or rename it.";
+        FbxDamaged = "fbx-damaged", Error, "The file is inconsistent or truncated; export it again.";
+        FbxModel = "fbx-model", Error, "The file describes an invalid model; export it again.";
+        FbxTooLarge = "fbx-too-large", Error, "The decoded model would take far more memory than its file, or a clip has too many layers; export it again.";
+        FbxTooDeep = "fbx-too-deep", Error, "Nodes are nested 256 or more levels deep; check for a cycle of parents.";
+        FbxRepaired = "fbx-repaired", Warning, "The file has an error that was repaired; the message describes it. No action is needed if the model looks right.";
+        FbxTexture = "fbx-texture", Warning, "An image is missing or outside the project and was ignored; copy it beside the model, or embed images when exporting.";
+        FbxMaterial = "fbx-material", Warning, "A material has properties that `.hmat` does not support; the message lists what was ignored.";
+        FbxUv = "fbx-uv", Warning, "The textures of a material use different UV sets or transforms, and all use those of the first; give them one UV set and one transform.";
+        FbxInfluences = "fbx-influences", Warning, "Vertices have more than four bone influences and keep the four with the largest weights; limit the influences in the modelling program.";
+        FbxNoTriangles = "fbx-no-triangles", Warning, "Faces with fewer than three vertices were ignored; no action is needed if they are not meant to be rendered.";
+        FbxFace = "fbx-face", Warning, "Polygons have too many vertices for a good triangulation; triangulate them in the modelling program.";
+        FbxDataIgnored = "fbx-data-ignored", Warning, "The file contains data that models do not support; the message lists it.";
     }
-    "Shaders", "The place is a line of the source or of a file that it includes." {
-        ShaderNoStage = "shader-no-stage", Error, "No file of a `*.shader/` folder is named after a stage; call it `vertex.glsl`, `x.frag` and so on.";
-        ShaderStageTwice = "shader-stage-twice", Error, "Two files of a folder are for one stage; remove or rename one.";
-        ShaderCompile = "shader-compile", Error, "The compiler refuses the source; the message has its words and the source line, the hint the errors after it.";
-        ShaderWarning = "shader-warning", Warning, "The compiler has something to say about the source.";
-        ShaderEncoding = "shader-encoding", Error, "The source is not UTF-8, or holds a zero byte; save it as UTF-8.";
-        ShaderInclude = "shader-include", Error, "An include leads out of the project, in a circle, or nowhere that could be known; include files of the input directory.";
-        ShaderLanguage = "shader-language", Error, "This build of Kiln was made without the compiler for the language; build it with the feature `glsl`.";
-        ShaderToolMissing = "shader-tool-missing", Error, "A program that the source or `shader.optimize` needs was not found; the hint says how to get it.";
-        EmbedReserved = "embed-reserved", Error, "A file that `embed` names would take the place of one that the build writes; rename it, or leave it out.";
+    "Shaders", "Locations are line numbers of the source or of an included file." {
+        ShaderNoStage = "shader-no-stage", Error, "No file of a `*.shader/` folder is named after a stage; name it `vertex.glsl`, `x.frag` and so on.";
+        ShaderStageDuplicate = "shader-stage-duplicate", Error, "Two files of a shader folder are for the same stage; remove or rename one.";
+        ShaderCompile = "shader-compile", Error, "The compiler rejected the source; the message has the first error and its source line, the hint the errors after it.";
+        ShaderWarning = "shader-warning", Warning, "A warning of the shader compiler about the source.";
+        ShaderEncoding = "shader-encoding", Error, "The source is not UTF-8, or contains a NUL byte; save it as UTF-8.";
+        ShaderInclude = "shader-include", Error, "An include points out of the project, is recursive, or cannot be resolved; include files of the input directory.";
+        ShaderLanguage = "shader-language", Error, "This build of Kiln has no compiler for the language; build it with the feature `glsl`.";
+        ShaderToolMissing = "shader-tool-missing", Error, "A program that the source or `shader.optimize` needs was not found; the hint says how to install it.";
+        EmbedReserved = "embed-reserved", Error, "A file given by `embed` has the name of a file that the build writes; rename it, or remove it from the list.";
         ShaderCompiler = "shader-compiler", Error, "glslang or naga crashed, ran out of memory or missed its deadline on this source, or the worker process that runs them could not be started; look for very long or deeply nested expressions and statements and for macros that expand into each other.";
-        ShaderVariable = "shader-variable", Error, "`KILN_SHADER_TIMEOUT` is no number of seconds from 0.001 to 86400, or `KILN_SHADER_MEMORY` no size of at least 1 GB.";
-        ShaderTool = "shader-tool", Error, "A program failed, crashed or did not end; try another version of it.";
-        ShaderHlsl = "shader-hlsl", Error, "Kiln's own compiler cannot make a valid module of this HLSL; install `dxc` or `slangc`.";
-        ShaderUnchecked = "shader-unchecked", Warning, "HLSL was compiled by Kiln's own compiler and nothing was there to validate it; install `dxc`, `slangc` or `spirv-val`.";
-        ShaderModule = "shader-module", Error, "A `.spv` in the folder, or what a compiler wrote, is not a sound module of its stage; compile it again.";
-        Shader = "shader", Error, "The output cannot be named; rename the folder.";
-        Scratch = "scratch", Error, "There is no room for a program to work in; see to the directory for temporary files.";
+        ShaderVariable = "shader-variable", Error, "`KILN_SHADER_TIMEOUT` is not a number of seconds between 0.001 and 86400, or `KILN_SHADER_MEMORY` is not a size of at least 1 GB.";
+        ShaderTool = "shader-tool", Error, "An external program failed, crashed or timed out; try another version of it.";
+        ShaderHlsl = "shader-hlsl", Error, "The built-in compiler cannot compile this HLSL to a valid module; install `dxc` or `slangc`.";
+        ShaderUnvalidated = "shader-unvalidated", Warning, "HLSL was compiled by the built-in compiler, and no validator was found; install `dxc`, `slangc` or `spirv-val`.";
+        ShaderModule = "shader-module", Error, "A `.spv` in the folder, or the output of a compiler, is not a valid SPIR-V module of its stage; compile it again.";
+        Shader = "shader", Error, "The output cannot be named after the folder; rename the folder.";
+        Scratch = "scratch", Error, "No temporary directory could be created for an external program; check the directory for temporary files.";
     }
     "Results", "" {
-        Texture = "texture", Error, "The texture cannot be encoded or laid out with these settings; the message has the reason.";
-        Manifest = "manifest", Error, "Two files would have one hash in `assets.hman`; rename one of the sources.";
-        Pack = "pack", Error, "The output cannot be packed: a link or a name in it that a pack cannot hold; remove or rename it.";
-        Verify = "verify", Error, "`--verify` read something other than what was written; look for a failing disk, or report a defect of Kiln.";
+        Texture = "texture", Error, "The texture cannot be encoded with these settings; the message has the reason.";
+        Manifest = "manifest", Error, "Two files have the same hash in `assets.hman`; rename one of the sources.";
+        Pack = "pack", Error, "The output cannot be packed: it contains a symbolic link or a name that a pack does not support; remove or rename it.";
+        Verify = "verify", Error, "`--verify` read back different bytes than were written; check for a failing disk, or report a bug in Kiln.";
     }
-    "Damage", "What `assetc check` finds, in an output directory or a pack. `info` and `pack info` report a pack that cannot be read at all in the same way." {
-        CheckBroken = "check-broken", Error, "The file is not sound in itself; build again with `--verify`, or pack again with `--pack`.";
-        CheckChanged = "check-changed", Error, "The file is not the one that was written; build again with `--verify`.";
-        CheckMissing = "check-missing", Error, "A file that was written is gone; build again.";
-        CheckOrphan = "check-orphan", Error, "A runtime file that nothing in the project writes; remove it, or keep it outside the output.";
-        CheckJournal = "check-journal", Error, "`.assetc-cache` is damaged or cut off, so files cannot be compared with it; build again.";
-        ManifestMissingFile = "manifest-missing-file", Error, "The manifest names a file that is not there; build again.";
-        ManifestWrongHash = "manifest-wrong-hash", Error, "An entry of the manifest has a hash that is not that of its path; build again.";
-        ManifestAmbiguousHash = "manifest-ambiguous-hash", Error, "Two entries of the manifest have one hash; rename one of the sources and build again.";
-        MeshWithoutMaterials = "mesh-without-materials", Error, "The mesh has materials, but there is no `.hmat` of its name; build again.";
-        MeshMaterialCount = "mesh-material-count", Error, "Mesh and `.hmat` disagree on the number of materials; build again.";
-        MaterialWithoutManifest = "material-without-manifest", Error, "Textures are named by hash, but there is no `assets.hman`; build again.";
+    "Damaged output", "Reported by `assetc check` for an output directory or a pack, and by `info` and `pack info` for a pack that cannot be read at all." {
+        CheckCorrupt = "check-corrupt", Error, "The file is corrupt; build again with `--verify`, or pack again with `--pack`.";
+        CheckModified = "check-modified", Error, "The file was modified since it was written; build again with `--verify`.";
+        CheckMissing = "check-missing", Error, "An output file is missing; build again.";
+        CheckOrphan = "check-orphan", Error, "No source of the project writes this runtime file; remove it, or keep it outside the output.";
+        CheckJournal = "check-journal", Error, "`.assetc-cache` is damaged or truncated, so outputs cannot be compared with it; build again.";
+        ManifestMissingFile = "manifest-missing-file", Error, "The manifest lists a file that does not exist; build again.";
+        ManifestWrongHash = "manifest-wrong-hash", Error, "A manifest entry has a hash that does not match its path; build again.";
+        ManifestAmbiguousHash = "manifest-ambiguous-hash", Error, "Two manifest entries have the same hash; rename one of the sources and build again.";
+        MeshWithoutMaterials = "mesh-without-materials", Error, "The mesh has materials, but no `.hmat` with its name exists; build again.";
+        MeshMaterialCount = "mesh-material-count", Error, "The mesh and its `.hmat` differ in the number of materials; build again.";
+        MaterialWithoutManifest = "material-without-manifest", Error, "Materials reference textures by hash, but `assets.hman` does not exist; build again.";
         MaterialUnknownTexture = "material-unknown-texture", Error, "A texture of a material is not in the manifest; build again.";
-        MaterialMissingTexture = "material-missing-texture", Error, "The manifest names a texture of a material that is not there; build again.";
-        FontWithoutManifest = "font-without-manifest", Error, "The atlas of a font is named by hash, but there is no `assets.hman`; build again.";
+        MaterialMissingTexture = "material-missing-texture", Error, "A texture of a material is in the manifest, but its file does not exist; build again.";
+        FontWithoutManifest = "font-without-manifest", Error, "A font references its atlas by hash, but `assets.hman` does not exist; build again.";
         FontUnknownAtlas = "font-unknown-atlas", Error, "The atlas of a font is not in the manifest; build again.";
-        FontMissingAtlas = "font-missing-atlas", Error, "The manifest names the atlas of a font, which is not there; build again.";
-        FontAtlasSize = "font-atlas-size", Error, "The atlas is not of the size that the font was made for; build again.";
-        AnimationWithoutSkeleton = "animation-without-skeleton", Error, "There is no mesh with a skeleton beside the animations; build again.";
-        AnimationUnknownJoint = "animation-unknown-joint", Error, "A channel moves a joint that the skeleton does not have; build again.";
+        FontMissingAtlas = "font-missing-atlas", Error, "The atlas of a font is in the manifest, but its file does not exist; build again.";
+        FontAtlasSize = "font-atlas-size", Error, "The size of the atlas differs from the size in the font; build again.";
+        AnimationWithoutSkeleton = "animation-without-skeleton", Error, "No mesh with a skeleton exists beside the animations; build again.";
+        AnimationUnknownJoint = "animation-unknown-joint", Error, "An animation channel targets a joint that the skeleton does not have; build again.";
     }
-    "Unity projects", "What [`unity-assetdb`](unity-assetdb.md) says. A bake repeats its warnings until their cause is gone; `check` adds what only matters before a project is shared." {
-        UnityOutputOutside = "unity-output-outside", Error, "A link in the path of `Library/unity-assetdb` leads out of the project; remove the link, or name the directory with `--out-dir`.";
-        UnityProject = "unity-project", Error, "There is no Unity project here: a folder with `Assets` and `ProjectSettings`; go to one, or name it with `--project`.";
+    "Unity projects", "Reported by [`unity-assetdb`](unity-assetdb.md). A bake repeats its warnings until their cause is fixed; `check` adds diagnostics that only matter before a project is shared." {
+        UnityOutputOutside = "unity-output-outside", Error, "A symbolic link in the path of `Library/unity-assetdb` points out of the project; remove the link, or name the directory with `--out-dir`.";
+        UnityProject = "unity-project", Error, "The directory is not in a Unity project, which has `Assets` and `ProjectSettings`; change to one, or name it with `--project`.";
         UnityIndex = "unity-index", Error, "The index is missing, damaged or of another version; run `unity-assetdb bake`.";
-        UnityBake = "unity-bake", Error, "The index cannot be written; the message has the system's reason.";
-        UnityInput = "unity-input", Error, "A file named on the command line cannot be read, or is no database.";
-        UnityDuplicateGuid = "unity-duplicate-guid", Error, "Several assets share a GUID; give all but one of them a new `.meta`.";
-        UnityAmbiguousName = "unity-ambiguous-name", Error, "Nothing tells assets of one name and type apart; rename one of them.";
+        UnityBake = "unity-bake", Error, "The index cannot be written; the message has the error of the operating system.";
+        UnityInput = "unity-input", Error, "A file given on the command line cannot be read or is not a database.";
+        UnityDuplicateGuid = "unity-duplicate-guid", Error, "Several assets have the same GUID; give all but one of them a new `.meta`.";
+        UnityAmbiguousName = "unity-ambiguous-name", Error, "Several assets have the same name and type and cannot be distinguished; rename one of them.";
         UnityMetaEmpty = "unity-meta-empty", Warning, "A `.meta` is empty, so the asset has no row; restore it, or let Unity write it again.";
-        UnityMetaGuid = "unity-meta-guid", Warning, "A `.meta` has no GUID, a malformed one, or two; restore it, or let Unity write it again.";
+        UnityMetaGuid = "unity-meta-guid", Warning, "A `.meta` has no GUID, a malformed GUID or two GUIDs; restore it, or let Unity write it again.";
         UnityBom = "unity-bom", Warning, "A `.meta` or an asset in YAML starts with a byte order mark; save it as UTF-8 without one.";
-        UnityCrlf = "unity-crlf", Warning, "The lines of `.meta` files or assets end in CR LF: one warning for all, with their number and the first; have Git check them out with LF.";
-        UnityNotUtf8 = "unity-not-utf8", Warning, "A `.meta` or a name in an asset has bytes that are not UTF-8; save it as UTF-8.";
-        UnityNameNotUtf8 = "unity-name-not-utf8", Warning, "The name of a file is not UTF-8, and the file was passed over; rename it.";
-        UnityMergeConflict = "unity-merge-conflict", Warning, "A merge was not finished; resolve the conflict.";
-        UnityLfsPointer = "unity-lfs-pointer", Warning, "Git LFS did not fetch the content, so what is inside has no names; run `git lfs pull`.";
-        UnityUnreadable = "unity-unreadable", Warning, "A file or folder cannot be read; the message has the system's reason.";
-        UnityIo = "unity-io", Error, "The system failed to read a file or folder of the project (a failing disk, no memory), so that the bake ended and the old index was kept; see to the system, and bake again.";
+        UnityCrlf = "unity-crlf", Warning, "`.meta` files or assets have CRLF line endings: one warning for all, with their count and the first; configure Git to check them out with LF.";
+        UnityNotUtf8 = "unity-not-utf8", Warning, "A `.meta` or a name in an asset is not UTF-8; save it as UTF-8.";
+        UnityNameNotUtf8 = "unity-name-not-utf8", Warning, "A file name is not UTF-8, so the file was ignored; rename it.";
+        UnityMergeConflict = "unity-merge-conflict", Warning, "The file has merge conflict markers; resolve the conflict.";
+        UnityLfsPointer = "unity-lfs-pointer", Warning, "The asset is a Git LFS pointer whose content was not fetched, so its sub-objects have no names; run `git lfs pull`.";
+        UnityUnreadable = "unity-unreadable", Warning, "A file or folder cannot be read; the message has the error of the operating system.";
+        UnityIo = "unity-io", Error, "The system failed to read a file or folder of the project (failing disk, out of memory), so the bake was aborted and the old index kept; fix the system error and bake again.";
         UnityModelUnreadable = "unity-model-unreadable", Warning, "The names inside a model cannot be read; export it again.";
-        UnityOrphanMeta = "unity-orphan-meta", Warning, "A `.meta` is about nothing; remove it, or bring back what it belongs to.";
+        UnityOrphanMeta = "unity-orphan-meta", Warning, "A `.meta` has no asset; remove it, or restore the asset.";
         UnityMissingMeta = "unity-missing-meta", Warning, "An asset has no `.meta`; let Unity write one and commit it.";
-        UnityPlaceholderGuid = "unity-placeholder-guid", Warning, "A GUID looks made up, and another project may have the same; let Unity make one.";
-        UnityBrokenGuid = "unity-broken-guid", Error, "A reference leads to no asset; restore the asset with its `.meta`, or remove the reference.";
-        UnityBrokenObject = "unity-broken-object", Error, "A reference leads to an asset that does not hold the object; repair or remove it.";
-        UnityUnknownGuid = "unity-unknown-guid", Warning, "A reference leads to no asset here, but perhaps into a package that is not on this machine.";
+        UnityPlaceholderGuid = "unity-placeholder-guid", Warning, "A GUID looks hand-written, so another project may use the same; let Unity generate one.";
+        UnityBrokenGuid = "unity-broken-guid", Error, "A reference has a GUID that no asset has; restore the asset with its `.meta`, or remove the reference.";
+        UnityBrokenObject = "unity-broken-object", Error, "A reference points to an asset that does not contain the object; repair or remove it.";
+        UnityUnknownGuid = "unity-unknown-guid", Warning, "A reference has a GUID that no asset here has; the asset may be in a package that is not installed on this machine.";
     }
     "Paks", "See [paks](pak.md)." {
-        PakSyntax = "pak-syntax", Error, "A description is not TOML; the place says where the parser gave up. A table given twice counts as that.";
-        PakTable = "pak-table", Error, "A description has none or several asset tables, or a content file has no `[content]`; give it exactly one.";
-        PakField = "pak-field", Error, "A table has no such field; the hint names the nearest one.";
-        PakValue = "pak-value", Error, "A value has the wrong type or is out of range; the message says what is wanted.";
-        PakNoMatch = "pak-no-match", Error, "A pattern matches no file; patterns are relative to the root.";
-        PakPath = "pak-path", Error, "A path leaves the root; put the file below it.";
-        PakMissing = "pak-missing", Error, "A file, mesh, material or image that is named is not there; the hint lists what is.";
-        PakKind = "pak-kind", Error, "A path leads to an asset of another kind than is wanted there.";
-        PakCircle = "pak-circle", Error, "Descriptions refer to each other without end, or so many in a row that they might as well; the message shows the way.";
-        PakKey = "pak-key", Error, "Two files would have the same key; rename or exclude one.";
-        PakFont = "pak-font", Error, "The definition of a bitmap font cannot be used; export it as text.";
-        PakAnimation = "pak-animation", Error, "The animation that is asked for is not in the file.";
-        PakAnimationEmpty = "pak-animation-empty", Warning, "Nothing is left of an animation; see `exclude`, and what the source animates.";
-        PakExclude = "pak-exclude", Warning, "`exclude` names a target that the animation does not move; check its spelling.";
-        PakMesh = "pak-mesh", Error, "The triangles of a source cannot be used as asked; the message says why.";
-        PakSwizzle = "pak-swizzle", Warning, "UASTC normals keep X and Y whatever `swizzle` says; leave it out.";
-        PakFormat = "pak-format", Error, "An asset does not fit the file format; the message names the field.";
-        PakDamaged = "pak-damaged", Error, "A pak is not what was written; bake it again, or copy it again.";
-        PakNoKey = "pak-no-key", Error, "A pak has no such key; `pak list` shows all.";
-        PakExtract = "pak-extract", Error, "An asset cannot be written below the folder that was named; its key is no path, or a link leads out.";
+        PakSyntax = "pak-syntax", Error, "A description is not valid TOML; the message has the position of the syntax error. A duplicate table is a syntax error.";
+        PakTable = "pak-table", Error, "A description has no asset table or several, or a content file has no `[content]`; give it exactly one.";
+        PakField = "pak-field", Error, "Unknown field in a table; the hint has the nearest known field.";
+        PakValue = "pak-value", Error, "A value has the wrong type or is out of range; the message has the accepted values.";
+        PakNoMatch = "pak-no-match", Error, "A glob matches no file; globs are relative to the root.";
+        PakPath = "pak-path", Error, "A path points out of the root; move the file below it.";
+        PakMissing = "pak-missing", Error, "A referenced file, mesh, material or image does not exist; the hint lists the existing ones.";
+        PakKind = "pak-kind", Error, "A path refers to an asset of the wrong kind.";
+        PakCycle = "pak-cycle", Error, "Descriptions reference each other in a cycle, or in a chain that is too long; the message has the chain.";
+        PakKey = "pak-key", Error, "Two files have the same key; rename or exclude one.";
+        PakFont = "pak-font", Error, "The definition of a bitmap font is not supported; export it in the text format.";
+        PakAnimation = "pak-animation", Error, "The requested animation is not in the file.";
+        PakAnimationEmpty = "pak-animation-empty", Warning, "An animation has no channels left; check `exclude`, and the channels of the source.";
+        PakExclude = "pak-exclude", Warning, "`exclude` names a target that the animation does not have; check its spelling.";
+        PakMesh = "pak-mesh", Error, "The triangles of a source cannot be processed with these settings; the message has the reason.";
+        PakSwizzle = "pak-swizzle", Warning, "UASTC normal maps store X and Y regardless of `swizzle`; remove it.";
+        PakFormat = "pak-format", Error, "An asset exceeds the limits of the file format; the message has the field.";
+        PakDamaged = "pak-damaged", Error, "A pak is damaged; bake it again, or copy it again.";
+        PakUnknownKey = "pak-unknown-key", Error, "The pak does not contain this key; `pak list` lists all keys.";
+        PakExtract = "pak-extract", Error, "An asset cannot be written below the given folder: its key is not a path, or a symbolic link points out of the folder.";
     }
 }
 
@@ -383,13 +383,13 @@ pub struct Section {
     pub codes: &'static [Code],
 }
 
-/// The string is not the name of a [`Code`].
+/// The error of parsing a string that is not the name of a [`Code`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownCode;
 
 impl fmt::Display for UnknownCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this is not a diagnostic code")
+        f.write_str("unknown diagnostic code")
     }
 }
 
@@ -401,7 +401,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// Renders the table as the text of `docs/diagnostics.md`.
+/// Renders the table as the text of `docs/reference/diagnostics.md`.
 pub fn document() -> String {
     let mut text = include_str!("codes.md").to_owned();
     for section in Code::SECTIONS {

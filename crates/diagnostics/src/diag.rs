@@ -1,4 +1,4 @@
-//! One diagnostic: a stable code, the place it is about, the message, and the remedy.
+//! The diagnostic type: a stable code, a location, a message and a hint.
 
 use crate::Code;
 use std::borrow::Cow;
@@ -7,9 +7,9 @@ use std::fmt;
 /// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The result is usable; something in the source deserves a look.
+    /// The result is usable, but something in the source should be corrected.
     Warning,
-    /// There is no result.
+    /// The asset or the command failed, so there is no result.
     Error,
 }
 
@@ -22,55 +22,55 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One diagnostic about one file, or about the command as a whole.
+/// A diagnostic about a file, or about the command as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diag {
     /// The kind of diagnostic, which also determines its [severity](Diag::severity).
     pub code: Code,
-    /// The file it is about, as the user knows it.
+    /// The file that the diagnostic is about, as the user refers to it.
     pub path: Option<String>,
-    /// The place in that file: `12:3`, `line 12`, `skins[1]`.
+    /// The location in that file: `12:3`, `line 12`, `skins[1]`.
     pub at: Option<String>,
-    /// The defect, with the value found.
+    /// The problem, with the value that was found.
     pub message: String,
-    /// The remedy, where the message does not imply it.
+    /// The suggested fix, where the message does not imply it.
     pub hint: Option<String>,
 }
 
 impl Diag {
-    /// A diagnostic with this code and message.
+    /// Makes a diagnostic with a code and a message.
     pub fn new(code: Code, message: impl Into<String>) -> Diag {
         Diag { code, path: None, at: None, message: message.into(), hint: None }
     }
 
-    /// The severity, which the code determines.
+    /// Returns the severity, which the code determines.
     pub fn severity(&self) -> Severity {
         self.code.severity()
     }
 
-    /// Sets the file.
+    /// Sets the file that the diagnostic is about.
     #[must_use]
     pub fn path(mut self, path: impl fmt::Display) -> Diag {
         self.path = non_empty(path.to_string());
         self
     }
 
-    /// Sets the file, unless one is set already: a caller knows the source, a callee perhaps the file that it includes.
+    /// Sets the file, unless one is set already: a caller knows the source, a callee may know the included file.
     #[must_use]
     pub fn or_path(mut self, path: impl fmt::Display) -> Diag {
         self.path.get_or_insert_with(|| path.to_string());
         self
     }
 
-    /// Sets the place in the file.
+    /// Sets the location in the file; an empty string clears it.
     #[must_use]
     pub fn at(mut self, at: impl fmt::Display) -> Diag {
         self.at = non_empty(at.to_string());
         self
     }
 
-    /// Sets the remedy.
+    /// Sets the suggested fix; an empty string clears it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Diag {
         self.hint = non_empty(hint.into());
@@ -78,12 +78,12 @@ impl Diag {
     }
 }
 
-/// An empty string is as good as none.
+/// Returns `None` for an empty string.
 fn non_empty(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// `error[code]: path:at: message (hint)`, on one line, with every part [printable].
+/// Formats as `error[code]: path:at: message (hint)` on one line, with every part [printable].
 impl fmt::Display for Diag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[{}]: ", self.severity(), self.code)?;
@@ -102,9 +102,9 @@ impl fmt::Display for Diag {
     }
 }
 
-/// A string that a terminal shows and does not obey: control characters (C0, DEL and C1, so that there are no escape
-/// sequences), line separators and the controls of bidirectional text, which reorder what stands around them, are
-/// escaped. Names of files, texts in them and whatever a server says pass through here on their way to a terminal.
+/// Escapes a string for output to a terminal: control characters (C0, DEL and C1, so that no escape sequence remains),
+/// line separators and bidirectional formatting characters, which reorder the text around them. File names, strings from
+/// files and responses of servers are escaped before they are printed.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unprintable) {
         return text.into();
@@ -126,20 +126,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_with_all_its_parts() {
+    fn displays_all_parts_on_one_line() {
         let diag =
             Diag::new(Code::ImageTooLarge, "99999x99999 texels").path("a/b.png").at("IHDR").hint("resize it");
         assert_eq!(diag.to_string(), "error[image-too-large]: a/b.png:IHDR: 99999x99999 texels (resize it)");
-        assert_eq!(Diag::new(Code::LinkIgnored, "what").to_string(), "warning[link-ignored]: what");
+        assert_eq!(
+            Diag::new(Code::SymlinkIgnored, "dangling").to_string(),
+            "warning[symlink-ignored]: dangling"
+        );
     }
 
     #[test]
-    fn terminals_are_not_obeyed() {
+    fn escapes_terminal_control_characters() {
         let raw = "a\u{1b}[2J\u{9b}31m\u{7}\u{7f}\r\n\u{202e}cod.exe\u{2066}\u{2069}\u{2028}ü";
         let shown = "a\\u{1b}[2J\\u{9b}31m\\u{7}\\u{7f}\\r\\n\\u{202e}cod.exe\\u{2066}\\u{2069}\\u{2028}ü";
         assert_eq!(printable(raw), shown);
         assert!(matches!(printable("plain ü ß 漢"), Cow::Borrowed(_)));
-        let diag = Diag::new(Code::LinkIgnored, raw).path(raw).at(raw).hint(raw);
-        assert_eq!(diag.to_string(), format!("warning[link-ignored]: {shown}:{shown}: {shown} ({shown})"));
+        let diag = Diag::new(Code::SymlinkIgnored, raw).path(raw).at(raw).hint(raw);
+        assert_eq!(diag.to_string(), format!("warning[symlink-ignored]: {shown}:{shown}: {shown} ({shown})"));
     }
 }

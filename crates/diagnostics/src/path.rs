@@ -1,40 +1,42 @@
 //! Relative paths that cannot leave the root they are joined to.
 //!
-//! A [`RelPath`] is UTF-8 with `/` between non-empty components, none of which is `.` or `..`. It refuses
-//! what another platform would read as a root, a drive, a separator or a stream, so that the same project
-//! means the same files everywhere.
+//! A [`RelPath`] is UTF-8 with `/` between non-empty components, none of which is `.` or `..`. Strings
+//! that another platform would read as a root, a drive, a separator or an alternate data stream are rejected, so that a
+//! project refers to the same files on every platform.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A path inside a root; cheap to clone. Ordered by its bytes, which is the order of everything Kiln writes.
+/// A relative path inside a root, with `/` separators; cheap to clone. Ordered by its UTF-8 bytes, which is the order of
+/// everything that Kiln writes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelPath(Arc<str>);
 
-/// Why a text is not a [`RelPath`].
+/// The reason that a string is not a [`RelPath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BadPath {
-    /// There is nothing in it, or nothing between two slashes.
+    /// The path or one of its components is empty, or a component is `.`.
     Empty,
-    /// It starts at a root or names a drive.
+    /// The path starts with a slash.
     Absolute,
-    /// It has a `..` that would leave the root.
+    /// A `..` component leads out of the root.
     Escapes,
-    /// It has a character that some platform reads as something else: `\`, `:` or a control character.
+    /// The path has a character with a special meaning on some platform: `\`, `:` or a control character.
     Character(char),
-    /// It is not valid UTF-8.
+    /// The path is not valid UTF-8.
     NotUtf8,
 }
 
 impl fmt::Display for BadPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BadPath::Empty => f.write_str("a component is empty"),
-            BadPath::Absolute => f.write_str("it is absolute"),
-            BadPath::Escapes => f.write_str("it leaves the root"),
-            BadPath::Character(c) => write!(f, "it contains {c:?}"),
-            BadPath::NotUtf8 => f.write_str("it is not UTF-8"),
+            BadPath::Empty => f.write_str("the path has an empty component"),
+            BadPath::Absolute => f.write_str("the path is absolute"),
+            BadPath::Escapes => f.write_str("the path leaves its root"),
+            BadPath::Character(c) => write!(f, "the path contains {c:?}"),
+            BadPath::NotUtf8 => f.write_str("the path is not UTF-8"),
         }
     }
 }
@@ -42,14 +44,22 @@ impl fmt::Display for BadPath {
 impl std::error::Error for BadPath {}
 
 impl RelPath {
-    /// Takes a normalised path as it is.
+    /// Makes a path from a normalised string.
+    ///
+    /// # Errors
+    ///
+    /// The reason that the string is not a relative path; `.` and `..` components are rejected as well.
     pub fn new(path: impl Into<Arc<str>>) -> Result<RelPath, BadPath> {
         let path = path.into();
         RelPath::check(&path)?;
         Ok(RelPath(path))
     }
 
-    /// Whether a text is a relative path, without making one.
+    /// Checks that a string is a relative path, without allocating one.
+    ///
+    /// # Errors
+    ///
+    /// The reason that the string is not a relative path.
     pub fn check(path: &str) -> Result<(), BadPath> {
         if path.starts_with('/') {
             return Err(BadPath::Absolute);
@@ -57,7 +67,11 @@ impl RelPath {
         path.split('/').try_for_each(check_component)
     }
 
-    /// This path and one more component, or several joined by `/`.
+    /// Appends one component, or several joined by `/`.
+    ///
+    /// # Errors
+    ///
+    /// A component is empty, `.`, `..` or contains a reserved character.
     pub fn join(&self, more: &str) -> Result<RelPath, BadPath> {
         more.split('/').try_for_each(check_component)?;
         let mut path = String::with_capacity(self.0.len() + 1 + more.len());
@@ -67,8 +81,12 @@ impl RelPath {
         Ok(RelPath(path.into()))
     }
 
-    /// Follows a reference found in a file that lies in `dir` (`None` is the root itself): `.` and `..` are
-    /// resolved by name, and a reference that climbs above the root is refused.
+    /// Resolves a reference found in a file of the directory `dir` (`None` for the root): `.` and `..` are resolved
+    /// lexically.
+    ///
+    /// # Errors
+    ///
+    /// The reference is absolute, leads out of the root, or the result is not a relative path.
     pub fn resolve(dir: Option<&RelPath>, reference: &str) -> Result<RelPath, BadPath> {
         if reference.starts_with('/') {
             return Err(BadPath::Absolute);
@@ -84,37 +102,37 @@ impl RelPath {
         RelPath::new(parts.join("/"))
     }
 
-    /// The path as text.
+    /// Returns the path as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The parts between the slashes.
+    /// Iterates over the components between the slashes.
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
     }
 
-    /// Whether a name on the way starts with a dot: such files are nobody's source, and no output of a cook.
+    /// Returns whether a component starts with a dot: hidden files are neither sources nor outputs.
     pub fn is_hidden(&self) -> bool {
         self.components().any(|part| part.starts_with('.'))
     }
 
-    /// The last component.
+    /// Returns the last component.
     pub fn file_name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The directory it lies in, or `None` in the root.
+    /// Returns the parent directory, or `None` for a path directly in the root.
     pub fn parent(&self) -> Option<RelPath> {
         self.0.rsplit_once('/').map(|(dir, _)| RelPath(dir.into()))
     }
 
-    /// Whether it lies in `dir`, at any depth; a path does not lie in itself.
+    /// Returns whether the path is inside `dir`, at any depth; a path is not inside itself.
     pub fn is_under(&self, dir: &RelPath) -> bool {
         self.0.strip_prefix(&*dir.0).is_some_and(|rest| rest.starts_with('/'))
     }
 
-    /// Where it is on disk, below `root`.
+    /// Joins the path to the directory `root` of the file system.
     pub fn below(&self, root: &Path) -> PathBuf {
         let mut path = root.to_path_buf();
         path.extend(self.components());
@@ -161,26 +179,26 @@ impl fmt::Debug for RelPath {
 mod tests {
     use super::*;
 
-    fn refused(path: &str, why: BadPath) {
+    fn rejects(path: &str, why: BadPath) {
         assert_eq!(RelPath::new(path).unwrap_err(), why, "{path}");
     }
 
     #[test]
-    fn nothing_leaves_the_root() {
-        refused("", BadPath::Empty);
-        refused("/etc/passwd", BadPath::Absolute);
-        refused("a//b", BadPath::Empty);
-        refused("a/", BadPath::Empty);
-        refused("./a", BadPath::Empty);
-        refused("..", BadPath::Escapes);
-        refused("a/../../b", BadPath::Escapes);
-        refused("a\\..\\b", BadPath::Character('\\'));
-        refused("C:/x", BadPath::Character(':'));
-        refused("a\0b", BadPath::Character('\0'));
+    fn rejects_paths_outside_the_root() {
+        rejects("", BadPath::Empty);
+        rejects("/etc/passwd", BadPath::Absolute);
+        rejects("a//b", BadPath::Empty);
+        rejects("a/", BadPath::Empty);
+        rejects("./a", BadPath::Empty);
+        rejects("..", BadPath::Escapes);
+        rejects("a/../../b", BadPath::Escapes);
+        rejects("a\\..\\b", BadPath::Character('\\'));
+        rejects("C:/x", BadPath::Character(':'));
+        rejects("a\0b", BadPath::Character('\0'));
     }
 
     #[test]
-    fn references_resolve_inside_the_root_only() {
+    fn resolves_references_inside_the_root_only() {
         let dir = RelPath::new("models/chair").unwrap();
         let resolve = |r: &str| RelPath::resolve(Some(&dir), r);
         assert_eq!(resolve("a.bin").unwrap().as_str(), "models/chair/a.bin");
@@ -193,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn parts() {
+    fn splits_into_components() {
         let path = RelPath::new("a/b.c/d.e").unwrap();
         assert_eq!(path.file_name(), "d.e");
         assert_eq!(path.parent().unwrap().as_str(), "a/b.c");

@@ -12,57 +12,57 @@ use crate::store::Store;
 use crate::{Diag, RelPath};
 use std::time::Instant;
 
-/// One unit of work.
+/// A unit of work: reads sources and returns artifacts. Runs with equal fingerprints and inputs return equal artifacts.
 pub trait Action: Sync {
-    /// What is known of its artifacts.
+    /// The metadata of its artifacts.
     type Metadata: Metadata;
 
-    /// The file or directory that it is about; its name in the journal.
+    /// Returns the source file or directory, which is the name of the action in the journal.
     fn source(&self) -> &RelPath;
 
-    /// Recipe, version and resolved settings: lines of `key=value` text that decide, with the bytes read, what comes out.
-    /// No paths and no names of machines: equal fingerprints and inputs are equal everywhere.
+    /// Returns the recipe, its version and the resolved settings as lines of `key=value`. Together with the bytes read, the
+    /// fingerprint determines the artifacts. It contains no paths and no host names, so that it is equal on every machine.
     fn fingerprint(&self) -> &str;
 
-    /// The first bytes of every file of the format of an artifact; `None` when the format has none. A file that starts
-    /// with them may be replaced although no journal records it.
+    /// Returns the magic number of the format of an artifact; `None` if the format has none. A file that starts with it may
+    /// be replaced although no journal records it.
     fn magic(&self, _artifact: &RelPath) -> Option<&'static [u8]> {
         None
     }
 
-    /// An estimate of the memory it needs, for scheduling only.
+    /// Estimates the memory that the action needs, in bytes, for scheduling only.
     fn weight(&self, sources: SourceTree<'_>) -> u64;
 
-    /// Called for every action that is going to run before any of them does, so that what takes long to start can be
-    /// started. Returns at once.
+    /// Starts slow preparations, such as worker processes. Called for every action that is going to run, before any of them
+    /// runs; must not block.
     fn prepare(&self, _: SourceTree<'_>) {}
 
-    /// Runs it.
+    /// Runs the action.
     ///
     /// # Errors
-    /// If there is no result. The artifacts of an earlier run stay as they are.
+    /// If there is no result. The artifacts of an earlier run are kept.
     fn run(&self, cx: &mut ActionContext<'_>) -> Result<Vec<Artifact<Self::Metadata>>, Diag>;
 
-    /// Checks a cache entry before it stands in for a run. Whoever can write to a shared cache can store anything under a
-    /// key, so that nothing in it is believed before this has accepted it.
+    /// Validates a cache entry before it is used in place of a run. Anyone with write access to a shared cache can store any
+    /// bytes under a key.
     ///
     /// # Errors
-    /// If no run of this action could have come to it. Then the entry is dropped, and the action runs.
+    /// If no run of this action could have returned the entry. The entry is then evicted, and the action runs.
     fn check_cached(&self, _: &mut CacheEntry<'_, Self::Metadata>) -> Result<(), Rejected> {
         Ok(())
     }
 }
 
-/// All that a running action may touch: its inputs, the sink that stages its artifacts, results that actions share, and
-/// warnings.
+/// The only interface of a running action to the outside: its inputs, the sink that stages its artifacts, results that
+/// actions share, and warnings.
 pub struct ActionContext<'a> {
     source: &'a RelPath,
-    /// The sources, and the record of what was read.
+    /// The sources, with a record of every read.
     pub inputs: Inputs<'a>,
     sink: &'a dyn Sink,
     shared: &'a SharedResults,
     cache: Option<&'a Store>,
-    /// Whether results of others may be taken from the cache, and not only put into it.
+    /// True if results are read from the cache; they are always written to it.
     uses_cached: bool,
     pub(crate) warnings: Vec<Diag>,
 }
@@ -78,12 +78,12 @@ impl<'a> ActionContext<'a> {
         ActionContext { source, inputs, sink, shared, cache, uses_cached, warnings: vec![] }
     }
 
-    /// The file or directory that the action is about.
+    /// Returns the source file or directory of the action.
     pub fn source(&self) -> &'a RelPath {
         self.source
     }
 
-    /// Makes an artifact of these bytes. It gets its name when the whole action has succeeded.
+    /// Makes an artifact with these bytes. It is published under its name when the whole action has succeeded.
     ///
     /// # Errors
     /// `unwritable` if the sink cannot stage it.
@@ -91,12 +91,12 @@ impl<'a> ActionContext<'a> {
         self.stage(name, metadata, bytes, Blob::of(bytes), None)
     }
 
-    /// Makes an artifact that is the result of work which others may ask for too; returns it with the warnings about it.
-    /// `make` depends on nothing but what `key` was made from; it is not called when somebody's result for this key is at
-    /// hand. `accept` says whether cached bytes can be such a result: they may be anybody's.
+    /// Makes an artifact from the result of work that several actions share; returns it with its warnings. `make` must be a
+    /// pure function of the fields that `key` was made from; it is not called if a result for this key is known. `accept`
+    /// validates the bytes of a cached result.
     ///
     /// # Errors
-    /// What `make` fails with, or `unwritable` if the sink cannot stage it.
+    /// The error of `make`, or `unwritable` if the sink cannot stage the artifact.
     pub fn shared_artifact<M>(
         &self,
         name: &RelPath,
@@ -107,16 +107,16 @@ impl<'a> ActionContext<'a> {
     ) -> Result<(Artifact<M>, Vec<Diag>), Diag> {
         let make = || {
             let cached = self.cache.filter(|_| self.uses_cached);
-            if let Some(found) = cached.and_then(|cache| cache.find_work(key, accept)) {
+            if let Some(found) = cached.and_then(|cache| cache.find_shared_result(key, accept)) {
                 return Ok(found);
             }
             let start = Instant::now();
-            let made = make()?;
-            self.cache.inspect(|cache| cache.remember_work(key, &made, start.elapsed()));
-            Ok(made)
+            let result = make()?;
+            self.cache.inspect(|cache| cache.store_shared_result(key, &result, start.elapsed()));
+            Ok(result)
         };
         let result = self.shared.get(key, name, |placed| self.sink.read(placed), make)?;
-        // A later run would not know of the warnings, so it does the work again.
+        // The journal does not record the warnings of shared work, so a later run has to do the work again.
         let work = result.warnings.is_empty().then_some(key);
         let artifact = self.stage(name, metadata, &result.bytes, result.blob, work)?;
         Ok((artifact, result.warnings.clone()))
@@ -136,12 +136,12 @@ impl<'a> ActionContext<'a> {
         Ok(Artifact { name: name.clone(), metadata, content: Content { staged, blob, work } })
     }
 
-    /// Warns about the source, now and whenever its cached result is used.
+    /// Adds a warning about the source. It is repeated whenever the cached result is used.
     pub fn warn(&mut self, warning: Diag) {
         self.warnings.push(warning.or_path(self.source));
     }
 
-    /// Returns whether there was this warning already, whatever its hint.
+    /// Returns whether an equal warning, apart from the hint, was added before.
     pub fn has_warned(&self, warning: &Diag) -> bool {
         let same = |known: &Diag| {
             (&known.code, &known.at, &known.message) == (&warning.code, &warning.at, &warning.message)

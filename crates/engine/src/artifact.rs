@@ -1,4 +1,4 @@
-//! Artifacts: the results of actions, with metadata that is typed for the tool and bytes for everyone else.
+//! Artifacts: the results of actions, with metadata that is typed for the tool and opaque bytes for the engine.
 
 use crate::fs::Staged;
 use crate::remote::Blob;
@@ -7,30 +7,30 @@ use crate::wire::{Reader, Writer};
 use crate::{Hash, RelPath};
 use std::fmt::Debug;
 
-/// Facts about an artifact that its tool wants back when the artifact is used again: typed for the tool, bytes in the
-/// journal and in cache entries.
+/// Metadata of an artifact, such as its colour space, that the link step of a tool needs also when the artifact comes from
+/// an earlier run or a cache. It is stored as bytes in the journal and in cache entries.
 pub trait Metadata: Clone + Debug + PartialEq + Send + Sync {
-    /// Writes it.
+    /// Serializes the metadata.
     fn write(&self, to: &mut Writer);
 
-    /// Reads what [`write`](Self::write) wrote; `None` when the bytes are something else.
+    /// Deserializes the output of [`write`](Self::write); `None` if the bytes are invalid.
     fn read(from: &mut Reader<'_>) -> Option<Self>;
 
-    /// The bytes.
+    /// Returns the serialized bytes.
     fn encode(&self) -> Vec<u8> {
         let mut to = Writer::new();
         self.write(&mut to);
         to.finish()
     }
 
-    /// The metadata in these bytes, if they are nothing but that.
+    /// Deserializes the whole of `bytes`; `None` if they are invalid or longer than the metadata.
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut from = Reader::new(bytes);
         Self::read(&mut from).filter(|_| from.is_empty())
     }
 }
 
-/// For tools that only want files.
+/// For tools that need no metadata.
 impl Metadata for () {
     fn write(&self, _: &mut Writer) {}
 
@@ -39,11 +39,11 @@ impl Metadata for () {
     }
 }
 
-/// A result of an action: content under a name, and what is known of it. The content is staged by the sink of the run.
+/// A result of an action: a name, content and metadata. The content is staged by the sink of the run.
 pub struct Artifact<M> {
-    /// The name, which the sink gives a meaning: in a directory it is a path.
+    /// The name, which the sink interprets: in a directory it is a path.
     pub name: RelPath,
-    /// What is known of it.
+    /// The metadata of the tool.
     pub metadata: M,
     pub(crate) content: Content,
 }
@@ -52,17 +52,17 @@ pub struct Artifact<M> {
 pub(crate) struct Content {
     pub(crate) staged: Staged,
     pub(crate) blob: Blob,
-    /// The shared work that it is the result of, if other actions may use it too.
+    /// The key of the shared work that made it, if other actions may use the result.
     pub(crate) work: Option<WorkKey>,
 }
 
-/// An artifact that is in its place, from this run or an earlier one.
+/// An artifact that has been published, by this run or an earlier one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedArtifact<M> {
-    /// The name.
+    /// The name in the sink.
     pub name: RelPath,
-    /// The hash of its bytes.
+    /// The hash of its content.
     pub hash: Hash,
-    /// What is known of it.
+    /// The metadata of the tool.
     pub metadata: M,
 }

@@ -1,7 +1,8 @@
-//! A cache entry as a tool sees it before it stands in for a run of an action.
+//! A cache entry as the tool validates it before it is used in place of a run.
 //!
-//! Whoever can write to a shared cache decides what is stored under a key. Only the tool knows what an action may come
-//! to, so it is asked first ([`Action::check_cached`](crate::Action::check_cached)), and what it refuses is dropped.
+//! Anyone with write access to a shared cache decides what is stored under a key. Only the tool knows which artifacts an
+//! action can return, so it validates every entry ([`Action::check_cached`](crate::Action::check_cached)), and entries that
+//! it rejects are evicted.
 
 use crate::artifact::PlacedArtifact;
 use crate::record::Seen;
@@ -11,15 +12,15 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// A cached result that fits the inputs, before anything in it is used.
+/// A cached result that matches the inputs, before any of it is used.
 pub struct CacheEntry<'a, M> {
     pub(crate) artifacts: Vec<PlacedArtifact<M>>,
     pub(crate) inputs: &'a BTreeMap<RelPath, Seen>,
-    /// The bytes of each artifact.
+    /// The content of each artifact.
     pub(crate) files: &'a mut [File],
 }
 
-/// The reason why a cache entry is not used: a sentence that ends another one, such as `it writes b.ktx2`.
+/// The reason that a cache entry is rejected: a clause such as `it writes b.ktx2`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejected(pub String);
 
@@ -31,20 +32,20 @@ impl fmt::Display for Rejected {
 
 impl std::error::Error for Rejected {}
 
-/// A file of a result that cannot be read is as good as none.
+/// An entry with an unreadable file is rejected.
 impl From<io::Error> for Rejected {
     fn from(error: io::Error) -> Rejected {
-        Rejected(format!("a file of it cannot be read: {error}"))
+        Rejected(format!("one of its files cannot be read: {error}"))
     }
 }
 
 impl<M> CacheEntry<'_, M> {
-    /// The artifacts that it would place.
+    /// Returns the artifacts of the entry.
     pub fn artifacts(&self) -> &[PlacedArtifact<M>] {
         &self.artifacts
     }
 
-    /// The files that the action read, each with the hash of its bytes, which are the same now.
+    /// Iterates over the files that the action read, with the hashes of their content, which is unchanged.
     pub fn inputs(&self) -> impl Iterator<Item = (&RelPath, Hash)> {
         self.inputs.iter().filter_map(|(path, seen)| match seen {
             Seen::File { hash, .. } => Some((path, *hash)),
@@ -52,7 +53,7 @@ impl<M> CacheEntry<'_, M> {
         })
     }
 
-    /// Reads the bytes of an artifact, by its place among the [artifacts](CacheEntry::artifacts).
+    /// Reads the content of the artifact at an index of [`artifacts`](CacheEntry::artifacts).
     ///
     /// # Errors
     /// If there is no such artifact, or it cannot be read.
@@ -61,7 +62,7 @@ impl<M> CacheEntry<'_, M> {
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(0))?;
         file.read_to_end(&mut bytes)?;
-        // The next reader starts at the beginning.
+        // The file is read again when it is staged.
         file.seek(SeekFrom::Start(0))?;
         Ok(bytes)
     }

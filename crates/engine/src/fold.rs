@@ -1,22 +1,21 @@
-//! Names that some file system takes for one: case folding and Unicode normalization.
+//! Case folding and Unicode normalization of file names, to find names that collide on some file system.
 //!
 //! APFS and HFS+ compare names without regard to case and normalization, ext4 and f2fs with `casefold` by NFD and full
 //! case folding without default-ignorable characters, NTFS and exFAT by simple case mappings. A project that builds on
-//! one of them has to build on all, so that the union of their rules counts here: two names that fold to one string
-//! collide somewhere. The folding does not depend on the locale: the Turkish `ı` is not `i`.
+//! one of them has to build on all, so the union of their rules applies: two names that fold to the same
+//! string collide somewhere. Folding does not depend on the locale: the Turkish `ı` is not `i`.
 
 use crate::RelPath;
 use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 
-/// Returns the string that a path shares with all others which some file system takes for the same name. Paths with
-/// equal strings cannot lie beside each other on every system. It is for comparison only, not a name of a file.
+/// Folds a path for comparison: paths that some file system treats as equal fold to the same string. The result is not a
+/// file name.
 pub fn folded(path: &RelPath) -> String {
     fold(path.as_str()).into_owned()
 }
 
-/// Folds a name: NFD, full case folding, and NFD again, without default-ignorable characters. Only names that are not
-/// in lower-case ASCII are copied.
+/// Folds a name: NFD, full case folding and NFD again, without default-ignorable characters. Lower-case ASCII is borrowed.
 pub(crate) fn fold(name: &str) -> Cow<'_, str> {
     if name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         name.into()
@@ -28,16 +27,16 @@ pub(crate) fn fold(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Folds the case of a character. The standard library has the mappings to upper and to lower case; one after the
-/// other they lead all characters that case folding takes for one to the same string: `ẞ` by way of `ß` and `SS` to
-/// `ss`. The dotless `ı` alone would become an `i`.
+/// Folds the case of a character. The standard library has the upper-case and lower-case mappings; applied in sequence they
+/// map all characters with equal case folding to the same string: `ẞ` by way of `ß` and `SS` to `ss`. Only the dotless `ı`
+/// would become an `i`.
 fn fold_case(c: char) -> impl Iterator<Item = char> {
     let upper = |c: char| c.to_lowercase().flat_map(char::to_uppercase);
     let (kept, folded) = if c == 'ı' { (Some(c), None) } else { (None, Some(c)) };
     kept.into_iter().chain(folded.into_iter().flat_map(upper).flat_map(char::to_lowercase))
 }
 
-/// Tells characters that are ignored in comparisons: the property `Default_Ignorable_Code_Point` of Unicode.
+/// Returns whether a character has the Unicode property `Default_Ignorable_Code_Point`.
 fn is_ignorable(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_some_file_system_takes_for_one_fold_to_one() {
+    fn folds_names_that_collide_on_some_file_system() {
         for (a, b) in [
             ("A/b.PNG", "a/B.png"),
             ("É.png", "é.png"),
@@ -83,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_stay_apart() {
+    fn keeps_other_names_distinct() {
         for (a, b) in [
             ("a.png", "á.png"),
             ("ı", "i"),
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn lower_case_ascii_is_not_copied() {
+    fn borrows_lower_case_ascii() {
         assert!(matches!(fold("models/chair-1.png"), Cow::Borrowed(_)));
     }
 }

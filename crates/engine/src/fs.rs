@@ -1,15 +1,14 @@
-//! The outside world, as the engine may know it: one tree of files with stamps, atomic writes, one log.
+//! The file system interface of the engine: a tree of files with stamps, atomic writes and one append-only log.
 //!
-//! There are two implementations: [`crate::real::Real`] over a directory on disk, and [`crate::mem::Mem`] for
-//! tests, which logs what is read and injects faults. All paths are relative to the root that the file system
-//! was made for, and none leaves it.
+//! There are two implementations: [`crate::real::Real`] over a directory on disk, and [`crate::mem::Mem`] for tests, which
+//! logs reads and injects faults. All paths are relative to the root of the file system, and none leaves it.
 
 use crate::{Diag, RelPath};
 use std::any::Any;
 use std::fs::File;
 use std::io;
 
-/// What tells at a glance that a file did not change.
+/// The metadata that identifies a version of a file without reading it.
 ///
 /// `mtime_ns` and `len` catch ordinary edits; `changed_ns` (the inode's change time where the platform has
 /// one, else the modification time again) also catches an edit whose modification time was set back.
@@ -24,12 +23,12 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp of no file.
+    /// The stamp of a file that does not exist.
     pub const NONE: Stamp = Stamp { mtime_ns: 0, changed_ns: 0, len: 0 };
 
-    /// The stamp of a link to a file with this one. A link can be turned to another file, and any link on the way
-    /// there, without a trace in the stamp of what it leads to; so it always counts as changed just now, and content
-    /// decides.
+    /// Returns the stamp of a symbolic link to a file with this stamp. A link, and any link on the way to its target, can be
+    /// redirected without a trace in the stamp of the target. The change time is therefore always in the future, so that
+    /// the content is compared.
     pub(crate) fn through_link(self) -> Stamp {
         Stamp { changed_ns: i64::MAX, ..self }
     }
@@ -38,52 +37,52 @@ impl Stamp {
 /// A file or a directory of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Where it is.
+    /// The path relative to the root.
     pub path: RelPath,
     /// The stamp of a file, or `None` for a directory.
     pub file: Option<Stamp>,
 }
 
-/// All files and directories below a root as they were at one time, sorted by path.
+/// A snapshot of all files and directories below a root, sorted by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     entries: Vec<Entry>,
-    /// What could not be taken into the tree: links that lead out, names that are not UTF-8, unreadable
+    /// Diagnostics about entries that are not in the tree: links that lead out of it, names that are not UTF-8, unreadable
     /// directories.
     pub problems: Vec<Diag>,
 }
 
 impl Tree {
-    /// Sorts the entries into a tree; entries that come in long sorted runs cost little.
+    /// Makes a tree from entries in any order; long sorted runs are merged fast.
     pub fn new(mut entries: Vec<Entry>, mut problems: Vec<Diag>) -> Tree {
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         problems.sort_unstable_by(|a, b| (&a.path, &a.code).cmp(&(&b.path, &b.code)));
         Tree { entries, problems }
     }
 
-    /// All entries, by path.
+    /// Returns all entries, sorted by path.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// All files, by path.
+    /// Iterates over all files, sorted by path.
     pub fn files(&self) -> impl Iterator<Item = (&RelPath, Stamp)> {
         self.entries.iter().filter_map(|e| Some((&e.path, e.file?)))
     }
 
-    /// The entry at a path.
+    /// Returns the entry at a path.
     pub fn get(&self, path: &str) -> Option<&Entry> {
         let index = self.entries.binary_search_by(|e| e.path.as_str().cmp(path)).ok()?;
         Some(&self.entries[index])
     }
 
-    /// The stamp of the file at a path, or `None` when there is none.
+    /// Returns the stamp of the file at a path; `None` if there is no file.
     pub fn stamp(&self, path: &str) -> Option<Stamp> {
         self.get(path)?.file
     }
 
-    /// The same, for searches that come in order: `hint` remembers where the last one ended, and the next one
-    /// usually ends right behind it.
+    /// Returns the stamp of the file at a path, like [`stamp`](Self::stamp), but fast for lookups in sorted order: `hint` is
+    /// the index after the last hit.
     pub fn stamp_near(&self, path: &str, hint: &mut usize) -> Option<Stamp> {
         let index = match self.entries.get(*hint) {
             Some(entry) if entry.path.as_str() == path => *hint,
@@ -93,7 +92,7 @@ impl Tree {
         self.entries[index].file
     }
 
-    /// Everything below a directory, at any depth.
+    /// Returns all entries below a directory, at any depth.
     pub fn below(&self, dir: &RelPath) -> &[Entry] {
         let prefix = format!("{dir}/");
         let start = self.entries.partition_point(|e| e.path.as_str() < prefix.as_str());
@@ -101,14 +100,14 @@ impl Tree {
         &rest[..rest.partition_point(|e| e.path.as_str().starts_with(&prefix))]
     }
 
-    /// The direct children of a directory.
+    /// Iterates over the direct children of a directory.
     pub fn children(&self, dir: &RelPath) -> impl Iterator<Item = &Entry> {
         let skip = dir.as_str().len() + 1;
         self.below(dir).iter().filter(move |e| !e.path.as_str()[skip..].contains('/'))
     }
 }
 
-/// The kind of entry at a path, of which a link is one.
+/// The kind of entry at a path; symbolic links are not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occupant {
     /// No entry.
@@ -117,100 +116,139 @@ pub enum Occupant {
     File,
     /// A directory.
     Directory,
-    /// A symbolic link, wherever it leads.
+    /// A symbolic link to anything.
     Link,
     /// A pipe, a socket or a device.
     Special,
 }
 
-/// Content that is written but not yet visible under its name; it disappears when dropped.
+/// Content that has been written but not published under its name; it is deleted when dropped.
 pub struct Staged(Box<dyn Any + Send>);
 
 impl Staged {
-    /// Content that a sink staged, in the form that the same sink publishes.
+    /// Wraps staged content in the form that the same sink publishes.
     pub fn new(content: impl Any + Send) -> Staged {
         Staged(Box::new(content))
     }
 
-    /// The content, if it has this form.
+    /// Unwraps the content; `None` if it has another type.
     pub fn into_inner<T: Any>(self) -> Option<T> {
         self.0.downcast().ok().map(|content| *content)
     }
 }
 
-/// Fills a staged file, piece by piece, so that no file has to fit into memory.
+/// Writes the content of a staged file, in chunks, so that it need not fit into memory.
 pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>;
 
-/// A tree of files below a root.
+/// A file system below a root directory.
 pub trait Fs: Sync {
-    /// The whole tree. A directory other than the root that holds a file named `boundary` belongs to someone
-    /// else and is left out, with all that is in it.
+    /// Takes a snapshot of the whole tree. A directory below the root that contains a file named `boundary` is the output of
+    /// another build and is excluded.
+    ///
+    /// # Errors
+    /// If the root cannot be read. Other problems are in [`Tree::problems`].
     fn walk(&self, boundary: Option<&str>) -> io::Result<Tree>;
 
-    /// The bytes of a regular file; never a device, a pipe, or a file that a link reaches outside the root.
+    /// Reads a regular file inside the root.
+    ///
+    /// # Errors
+    /// If there is no such file, it is not a regular file, a symbolic link leads out of the root, or reading fails.
     fn read(&self, path: &RelPath) -> io::Result<Vec<u8>>;
 
-    /// At most the first `len` bytes of a regular file.
+    /// Reads at most the first `len` bytes of a regular file.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
     fn peek(&self, path: &RelPath, len: usize) -> io::Result<Vec<u8>>;
 
-    /// The stamp of a regular file, or `None` when nothing is there.
+    /// Returns the stamp of a regular file; `None` if there is none.
+    ///
+    /// # Errors
+    /// If the metadata cannot be read.
     fn stamp(&self, path: &RelPath) -> io::Result<Option<Stamp>>;
 
     /// Returns the kind of entry at a path without following a link.
     ///
     /// # Errors
-    /// When a directory on the way to the path is a link or no directory.
+    /// If a parent of the path is a symbolic link or not a directory.
     fn occupant(&self, path: &RelPath) -> io::Result<Occupant>;
 
-    /// The time now, on the clock that stamps are taken from.
+    /// Returns the current time of the clock that stamps use, in nanoseconds since the epoch.
     fn now_ns(&self) -> i64;
 
     /// Writes a file under a temporary name.
+    ///
+    /// # Errors
+    /// The error of `fill`, or of the file system.
     fn stage(&self, fill: Fill<'_>) -> io::Result<Staged>;
 
-    /// Writes what is left of an open file under a temporary name: as a copy, never as a second name of the same file.
+    /// Copies the rest of an open file to a temporary name: always as a copy, never as a hard link.
+    ///
+    /// # Errors
+    /// If reading or writing fails.
     fn stage_copy(&self, from: &mut File) -> io::Result<Staged> {
         self.stage(&mut |to| io::copy(from, to).map(drop))
     }
 
-    /// Makes staged files durable, then gives each its name. A regular file that was there is replaced, and so is a
-    /// directory that contains no files; a link or a special file is an error. A file fails alone.
+    /// Flushes staged files to disk, then renames each into place. An existing regular file is replaced, and so is a directory
+    /// that contains no files; a symbolic link or a special file is an error. Each file has its own result.
     fn publish(&self, batch: Vec<(Staged, RelPath)>) -> Vec<io::Result<Stamp>>;
 
-    /// Removes a regular file, if one is there, and the directories that this leaves empty. Nothing is removed behind a
-    /// link, and neither is a link.
+    /// Removes a regular file, if it exists, and the directories that become empty. Symbolic links are neither followed nor
+    /// removed.
+    ///
+    /// # Errors
+    /// If the file exists and cannot be removed.
     fn remove(&self, path: &RelPath) -> io::Result<()>;
 
-    /// Opens the log of this tree for one owner, creating it, and waits for another owner to let go after
-    /// calling `waiting` once.
+    /// Opens the log with an exclusive lock, creating it if it does not exist. Calls `waiting` once if another process holds
+    /// the lock, then blocks.
+    ///
+    /// # Errors
+    /// If the log is not a regular file, or cannot be opened or locked.
     fn open_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Box<dyn Log>>;
 
-    /// Reads the log, empty when there is none; no owner gets it while what comes with it is held.
-    fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<(Vec<u8>, Held)>;
+    /// Reads the log with a shared lock; empty if there is none. The lock is held until the guard is dropped.
+    ///
+    /// # Errors
+    /// If the log is not a regular file, or cannot be read or locked.
+    fn read_log(&self, name: &RelPath, waiting: &dyn Fn()) -> io::Result<(Vec<u8>, LogGuard)>;
 }
 
-/// Keeps owners away from a log until dropped.
+/// A shared lock on a log, released when dropped.
 #[allow(dead_code, reason = "dropping it is its use")]
-pub struct Held(pub(crate) Box<dyn Any + Send + Sync>);
+pub struct LogGuard(pub(crate) Box<dyn Any + Send + Sync>);
 
-impl Held {
-    /// For a log that is not there.
-    pub(crate) fn nothing() -> Held {
-        Held(Box::new(()))
+impl LogGuard {
+    /// Returns the guard of a log that does not exist.
+    pub(crate) fn nothing() -> LogGuard {
+        LogGuard(Box::new(()))
     }
 }
 
-/// A file that grows at its end, held by one owner until dropped.
+/// An append-only file, locked exclusively until dropped.
 pub trait Log: Send {
-    /// What messages call it.
+    /// Returns the name for messages.
     fn name(&self) -> String;
-    /// All of it.
+    /// Reads the whole log.
+    ///
+    /// # Errors
+    /// If reading fails or ends early.
     fn read(&mut self) -> io::Result<Vec<u8>>;
-    /// Cuts it off after `len` bytes.
+    /// Truncates the log to `len` bytes.
+    ///
+    /// # Errors
+    /// If the file system refuses.
     fn truncate(&mut self, len: u64) -> io::Result<()>;
-    /// Adds to its end.
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// If writing fails; a part may have been written.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Replaces it as a whole, at once.
+    /// Replaces the whole log atomically.
+    ///
+    /// # Errors
+    /// If writing or renaming fails; the old log is kept.
     fn replace(&mut self, bytes: &[u8]) -> io::Result<()>;
 }
 
@@ -228,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn children_and_descendants_are_told_from_namesakes() {
+    fn distinguishes_children_from_siblings_with_a_common_prefix() {
         let tree = tree(&["a/", "a/y/", "a/y/z", "a/x", "a.b", "a0", "b"]);
         let dir = RelPath::new("a").unwrap();
         let names = |it: &mut dyn Iterator<Item = &Entry>| it.map(|e| e.path.to_string()).collect::<Vec<_>>();

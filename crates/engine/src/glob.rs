@@ -5,16 +5,16 @@
 //! - [`Dialect::Pak`]: `*`, `?` and `[..]` stop at `/`; `**` as a whole component is zero or more directories,
 //!   and at the end everything below.
 //!
-//! Both match the whole path, case-sensitively, on every platform. A pattern becomes a list of tokens, and a
-//! path is matched by following all the ways through the tokens at once. The cost is at most tokens × characters,
-//! so no pattern can be made to hang.
+//! Both match the whole path, case-sensitively, on every platform. A pattern is compiled to the states of an NFA, which is
+//! simulated on all states at once, so a match costs at most tokens × characters and no pattern causes exponential
+//! backtracking.
 
 use std::fmt;
 
-/// Longest accepted pattern in bytes: no path is longer on the systems we know, and it bounds a match.
+/// The longest accepted pattern in bytes, which bounds the cost of a match. Paths are not longer on common platforms.
 pub const MAX_PATTERN: usize = 4096;
 
-/// What the special characters of a pattern mean.
+/// The meaning of the wildcards of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// `*` spans `/`, `?` is one character.
@@ -23,15 +23,15 @@ pub enum Dialect {
     Pak,
 }
 
-/// A compiled pattern.
+/// A compiled glob pattern.
 #[derive(Clone, Debug)]
 pub struct Glob {
     pattern: Box<str>,
-    /// What every match starts with, compared before anything else.
+    /// The literal prefix of every match, compared first.
     prefix: Box<str>,
-    /// What is left of the pattern between the two.
+    /// The tokens between prefix and suffix.
     tokens: Box<[Token]>,
-    /// What every match ends with.
+    /// The literal suffix of every match.
     suffix: Box<str>,
 }
 
@@ -55,23 +55,23 @@ enum Token {
     Dirs,
 }
 
-/// Why a pattern is refused, and where in it.
+/// The error of an invalid pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GlobError {
-    /// The character it is about, counted from 1.
+    /// The position of the error in characters, from 1.
     pub position: usize,
-    /// What is wrong there.
+    /// The kind of error.
     pub reason: GlobReason,
 }
 
-/// What can be wrong with a pattern.
+/// The kind of error in a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlobReason {
-    /// A `[` without its `]`.
+    /// A `[` without a matching `]`.
     UnclosedClass,
-    /// A range whose ends are the wrong way round.
+    /// A range whose start is greater than its end.
     BackwardRange(char, char),
-    /// A `**` that shares its component with something else.
+    /// A `**` that is not a whole component.
     PartialStars,
     /// More than [`MAX_PATTERN`] bytes.
     TooLong,
@@ -80,10 +80,10 @@ pub enum GlobReason {
 impl fmt::Display for GlobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
-            GlobReason::UnclosedClass => f.write_str("'[' is never closed")?,
-            GlobReason::BackwardRange(from, to) => write!(f, "the range '{from}-{to}' is backwards")?,
+            GlobReason::UnclosedClass => f.write_str("'[' has no matching ']'")?,
+            GlobReason::BackwardRange(from, to) => write!(f, "the range '{from}-{to}' is reversed")?,
             GlobReason::PartialStars => f.write_str("'**' must be a whole component, as in 'a/**/b'")?,
-            GlobReason::TooLong => write!(f, "longer than {MAX_PATTERN} bytes")?,
+            GlobReason::TooLong => write!(f, "the pattern is longer than {MAX_PATTERN} bytes")?,
         }
         write!(f, " (character {})", self.position)
     }
@@ -92,7 +92,11 @@ impl fmt::Display for GlobError {
 impl std::error::Error for GlobError {}
 
 impl Glob {
-    /// Compiles a pattern. In assetc's dialect only its length can be wrong.
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    ///
+    /// The pattern is too long or, in the pak dialect, has a syntax error.
     pub fn new(pattern: &str, dialect: Dialect) -> Result<Glob, GlobError> {
         if pattern.len() > MAX_PATTERN {
             return Err(GlobError { position: 1, reason: GlobReason::TooLong });
@@ -113,20 +117,20 @@ impl Glob {
         })
     }
 
-    /// The pattern as it was written.
+    /// Returns the pattern as it was written.
     pub fn pattern(&self) -> &str {
         &self.pattern
     }
 
-    /// Whether the whole of `path` matches.
+    /// Returns whether the whole of `path` matches.
     pub fn matches(&self, path: &str) -> bool {
         let Some(rest) = path.strip_prefix(&*self.prefix) else { return false };
         let Some(rest) = rest.strip_suffix(&*self.suffix) else { return false };
-        // Most patterns are `ui/*` and `*.n.png`.
+        // The fast path for common patterns such as `ui/*` and `*.n.png`.
         if *self.tokens == [Token::Run { slash: true }] {
             return true;
         }
-        // One bit per place in the pattern; the last place is the end.
+        // One bit per state; the last state accepts.
         let words = self.tokens.len() / 64 + 1;
         match words {
             1 => self.follow(rest, &mut [0], &mut [0]),
@@ -134,7 +138,7 @@ impl Glob {
         }
     }
 
-    /// Keeps the set of places that the text so far can have reached, one character at a time.
+    /// Simulates the NFA on a string; `now` and `next` are bit sets of states.
     fn follow<'a>(&self, text: &str, mut now: &'a mut [u64], mut next: &'a mut [u64]) -> bool {
         self.enter(now, 0);
         for c in text.chars() {
@@ -142,9 +146,9 @@ impl Glob {
             for (word, &bits) in now.iter().enumerate() {
                 let mut bits = bits;
                 while bits != 0 {
-                    let place = word * 64 + bits.trailing_zeros() as usize;
+                    let state = word * 64 + bits.trailing_zeros() as usize;
                     bits &= bits - 1;
-                    self.step(next, place, c);
+                    self.step(next, state, c);
                 }
             }
             std::mem::swap(&mut now, &mut next);
@@ -155,36 +159,36 @@ impl Glob {
         now[self.tokens.len() / 64] >> (self.tokens.len() % 64) & 1 == 1
     }
 
-    /// Adds a place, and those after it that need no character.
-    fn enter(&self, set: &mut [u64], mut place: usize) {
+    /// Adds a state and its epsilon closure.
+    fn enter(&self, set: &mut [u64], mut state: usize) {
         loop {
-            set[place / 64] |= 1 << (place % 64);
-            match self.tokens.get(place) {
-                Some(Token::Run { .. } | Token::Dirs) => place += 1,
+            set[state / 64] |= 1 << (state % 64);
+            match self.tokens.get(state) {
+                Some(Token::Run { .. } | Token::Dirs) => state += 1,
                 _ => return,
             }
         }
     }
 
-    /// Adds where `c` leads from `place`.
-    fn step(&self, next: &mut [u64], place: usize, c: char) {
-        match self.tokens.get(place) {
-            Some(Token::Run { slash }) if *slash || c != '/' => self.enter(next, place),
+    /// Adds the successors of a state on the character `c`.
+    fn step(&self, next: &mut [u64], state: usize, c: char) {
+        match self.tokens.get(state) {
+            Some(Token::Run { slash }) if *slash || c != '/' => self.enter(next, state),
             Some(Token::Dirs) => {
-                // Still inside the run; it may end only where a directory does.
-                next[place / 64] |= 1 << (place % 64);
+                // A run of directories can only end after a slash.
+                next[state / 64] |= 1 << (state % 64);
                 if c == '/' {
-                    self.enter(next, place + 1);
+                    self.enter(next, state + 1);
                 }
             }
-            Some(token) if token.is(c) => self.enter(next, place + 1),
+            Some(token) if token.is(c) => self.enter(next, state + 1),
             _ => {}
         }
     }
 }
 
 impl Token {
-    /// Whether a token for one character takes this one.
+    /// Returns whether a single-character token matches a character.
     fn is(&self, c: char) -> bool {
         match self {
             Token::Char(own) => *own == c,
@@ -221,7 +225,7 @@ fn pak_tokens(chars: &[char]) -> Result<Vec<Token>, GlobError> {
             '[' => class(chars, at)?,
             c => (Token::Char(c), 1),
         };
-        // `**/**/` says no more than `**/`.
+        // `**/**/` is equivalent to `**/`.
         if !(token == Token::Dirs && tokens.last() == Some(&Token::Dirs)) {
             tokens.push(token);
         }
@@ -230,7 +234,7 @@ fn pak_tokens(chars: &[char]) -> Result<Vec<Token>, GlobError> {
     Ok(tokens)
 }
 
-/// `**` at `at`, with the `/` after it.
+/// Parses the `**` at `at` and the `/` after it; returns the token and its length.
 fn deep(chars: &[char], at: usize) -> Result<(Token, usize), GlobError> {
     let starts = at == 0 || chars[at - 1] == '/';
     match chars.get(at + 2) {
@@ -240,7 +244,8 @@ fn deep(chars: &[char], at: usize) -> Result<(Token, usize), GlobError> {
     }
 }
 
-/// `[..]` at `at`: a `]` right after the opening stands for itself, as does a `-` at either end.
+/// Parses the character class at `at`; returns the token and its length. A `]` right after the opening bracket is a
+/// literal, as is a `-` at either end.
 fn class(chars: &[char], at: usize) -> Result<(Token, usize), GlobError> {
     let negated = matches!(chars.get(at + 1), Some('!' | '^'));
     let first = at + 1 + usize::from(negated);
@@ -320,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_patterns_say_where() {
+    fn errors_have_positions() {
         let bad = |pattern: &str| Glob::new(pattern, Dialect::Pak).unwrap_err();
         assert_eq!(bad("ab[c"), GlobError { position: 3, reason: GlobReason::UnclosedClass });
         assert_eq!(bad("[]").position, 1);
@@ -329,7 +334,7 @@ mod tests {
         assert_eq!(bad("a**"), GlobError { position: 2, reason: GlobReason::PartialStars });
         assert_eq!(bad("x/**a").position, 3);
         assert_eq!(bad("***").reason, GlobReason::PartialStars);
-        assert_eq!(bad("ab[c").to_string(), "'[' is never closed (character 3)");
+        assert_eq!(bad("ab[c").to_string(), "'[' has no matching ']' (character 3)");
         for dialect in [Dialect::Assetc, Dialect::Pak] {
             assert!(Glob::new(&"a".repeat(MAX_PATTERN), dialect).is_ok());
             assert_eq!(
@@ -339,9 +344,9 @@ mod tests {
         }
     }
 
-    /// A matcher that backtracks would need longer than the age of the universe for these.
+    /// A backtracking matcher takes exponential time for these patterns.
     #[test]
-    fn many_stars_on_a_long_path_stay_cheap() {
+    fn many_stars_take_linear_time() {
         for (dialect, part) in [(Dialect::Assetc, "a*"), (Dialect::Pak, "a*"), (Dialect::Pak, "**/*a*/")] {
             let glob = Glob::new(&(part.repeat(300) + "b"), dialect).unwrap();
             assert!(!glob.matches(&"a".repeat(20_000)));
@@ -351,7 +356,7 @@ mod tests {
         }
     }
 
-    /// The definition, written as plainly as it can be, straight from the text of the pattern.
+    /// A reference matcher that follows the definition by recursion.
     fn naive(dialect: Dialect, p: &[char], t: &[char]) -> bool {
         let pak = dialect == Dialect::Pak;
         match p {
@@ -387,7 +392,7 @@ mod tests {
         }
     }
 
-    /// The pattern with each wildcard replaced by something it may stand for: mostly a match, and never by luck.
+    /// Replaces each wildcard by a string that it may match.
     fn likely_match(pattern: &str, filler: &[String]) -> String {
         let mut fill = filler.iter().cycle();
         pattern
@@ -400,7 +405,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
         #[test]
-        fn agrees_with_the_definition(
+        fn agrees_with_the_reference_matcher(
             pattern in "([ab/]|\\*|\\?|\\*\\*/|/\\*\\*/|\\[[!^]?[ab\\]/-]{1,3}\\]){0,8}(/\\*\\*)?",
             path in "[ab/\\]-]{0,10}",
             filler in prop::collection::vec("[ab/]{0,3}", 1..4),
@@ -416,7 +421,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_a_pattern_or_an_error(pattern in ".{0,40}", path in ".{0,40}") {
+        fn any_string_is_a_pattern_or_an_error(pattern in ".{0,40}", path in ".{0,40}") {
             for dialect in [Dialect::Assetc, Dialect::Pak] {
                 match Glob::new(&pattern, dialect) {
                     Ok(glob) => { glob.matches(&path); }

@@ -1,19 +1,19 @@
-//! Content hashes: SHA-256, so that a key means the same on every machine and on servers that are not ours.
+//! Content hashes: SHA-256, the digest function of the cache servers.
 
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// The SHA-256 of some bytes.
+/// A SHA-256 digest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash(pub [u8; 32]);
 
 impl Hash {
-    /// Hashes a whole buffer.
+    /// Hashes a byte slice.
     pub fn of(bytes: &[u8]) -> Hash {
         Hash(Sha256::digest(bytes).into())
     }
 
-    /// Hashes a list of fields so that no two lists collide by shifting bytes from one field to the next.
+    /// Hashes a list of length-prefixed fields, so that bytes cannot move between adjacent fields.
     pub fn of_fields<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Hash {
         let mut sha = Sha256::new();
         for field in fields {
@@ -23,7 +23,7 @@ impl Hash {
         Hash(sha.finalize().into())
     }
 
-    /// Reads what [`Display`](fmt::Display) writes: 64 digits, letters in lower case.
+    /// Parses 64 lower-case hexadecimal digits.
     pub fn parse(text: &str) -> Option<Hash> {
         let digit = |byte: u8| match byte {
             b'0'..=b'9' => Some(byte - b'0'),
@@ -42,7 +42,7 @@ impl Hash {
     }
 }
 
-/// Sixty-four hexadecimal digits.
+/// Formats as 64 lower-case hexadecimal digits.
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn parses_what_it_prints_and_nothing_else() {
+    fn parses_lower_case_digits_only() {
         let (hash, text) = (Hash::of(b"abc"), Hash::of(b"abc").to_string());
         assert_eq!(Hash::parse(&text), Some(hash));
         for bad in [&text[1..], &format!("{text}0"), &text.to_uppercase(), &text.replace('a', "g"), ""] {
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_do_not_run_into_each_other() {
+    fn fields_are_length_prefixed() {
         let hash = |fields: &[&[u8]]| Hash::of_fields(fields.iter().copied());
         assert_ne!(hash(&[b"ab", b"c"]), hash(&[b"a", b"bc"]));
         assert_ne!(hash(&[b"a"]), hash(&[b"a", b""]));

@@ -1,55 +1,55 @@
-//! The source files that an action reads, and the record of what it saw: every file it read, looked for in vain, and
-//! every directory it listed is a dependency of its result.
+//! The inputs of an action. Every file that it reads, every file that it looks for and does not find, and every directory
+//! that it lists is recorded as a dependency.
 
 use crate::fs::{Entry, Fs, Stamp, Tree};
 use crate::hash::Hash;
 use crate::memory::Memory;
 pub use crate::memory::Reservation;
 use crate::record::{Input, Seen};
-use crate::{Code, Diag, Limits, RelPath, Severity};
+use crate::{Code, Diag, Limits, RelPath, Severity, SourceFiles};
 use std::collections::BTreeMap;
 use std::io;
 use std::time::Instant;
 
-/// A file that was changed less than this before it was read may be changed again without its stamp telling:
-/// clocks of file systems tick every 1–10 ms.
+/// The time after a change in which a second change may get the same stamp, in nanoseconds: the clocks of file systems tick
+/// every 1–10 ms.
 pub const RACY_NS: i64 = 20_000_000;
 
-/// The same where times are whole seconds: such file systems count in steps of one second, or two.
+/// The same for file systems that store whole seconds, in steps of one or two seconds.
 const COARSE_NS: i64 = 2_000_000_000 + RACY_NS;
 
-/// Returns until when a file with this stamp may be changed without its stamp telling.
+/// Returns the time until which a file with this stamp is racy: it may be modified without a change of its stamp.
 pub fn racy_until(stamp: Stamp) -> i64 {
     let whole = stamp.changed_ns % 1_000_000_000 == 0;
     stamp.changed_ns.saturating_add(if whole { COARSE_NS } else { RACY_NS })
 }
 
-/// The number of times that a file which is modified during a read is read again.
-const TRIES: usize = 3;
+/// The number of attempts to read a file that is modified during the read.
+const READ_ATTEMPTS: usize = 3;
 
-/// The sources of a run: where they are read, and the tree as it was when the run began.
+/// The sources of a run: the file system and the snapshot taken when the run began.
 #[derive(Clone, Copy)]
 pub struct SourceTree<'a> {
-    /// Reads the files.
+    /// The file system that files are read from.
     pub fs: &'a dyn Fs,
-    /// The files and directories when the run began.
+    /// The snapshot of the tree.
     pub tree: &'a Tree,
 }
 
 impl SourceTree<'_> {
-    /// The length of a file; 0 if there is none.
+    /// Returns the length of a file in bytes; 0 if there is none.
     pub fn len(&self, path: &RelPath) -> u64 {
         self.tree.stamp(path.as_str()).map_or(0, |stamp| stamp.len)
     }
 }
 
-/// The memory that an action was admitted with.
+/// The memory estimate that an action was admitted with.
 #[derive(Clone, Copy)]
 pub struct MemoryAdmission<'a>(Option<(&'a Memory, u64)>);
 
 impl<'a> MemoryAdmission<'a> {
-    /// Waits until the other actions leave room for this many bytes, unless this action was estimated to take as much. For
-    /// a part of a source that turns out to be large; the reservation ends when it is dropped.
+    /// Reserves memory for a part of a source that exceeds the estimate of the action: blocks until the other actions leave
+    /// room for the difference. The reservation ends when it is dropped.
     pub fn reserve(self, bytes: u64) -> Reservation<'a> {
         match self.0 {
             Some((memory, weight)) if bytes > weight => memory.reserve(bytes - weight),
@@ -58,78 +58,78 @@ impl<'a> MemoryAdmission<'a> {
     }
 }
 
-/// Reads sources within limits, and records what it saw.
+/// Reads sources within limits, and records every access.
 pub struct Inputs<'a> {
     sources: SourceTree<'a>,
     limits: Limits,
     deadline: Option<Instant>,
-    /// The memory that all actions of a run share, and the part that this one was admitted with.
+    /// The memory that all actions of a run share, and the estimate that this action was admitted with.
     memory: Option<(&'a Memory, u64)>,
     pub(crate) seen: BTreeMap<RelPath, Seen>,
 }
 
 impl<'a> Inputs<'a> {
-    /// Inputs from these sources, with the default limits and no deadline.
+    /// Makes inputs with the default limits and no deadline.
     pub fn new(sources: SourceTree<'a>) -> Inputs<'a> {
         let limits = Limits { max_time: None, ..Limits::default() };
         Inputs { sources, limits, deadline: None, memory: None, seen: BTreeMap::new() }
     }
 
-    /// The same with these limits. The time counts from now.
+    /// Sets the limits. The time limit starts now.
     pub fn limited(self, limits: Limits) -> Inputs<'a> {
         Inputs { limits, deadline: limits.deadline(), ..self }
     }
 
-    /// The same, for an action that was admitted with this weight.
+    /// Sets the memory estimate that the action was admitted with.
     pub(crate) fn admitted(self, memory: &'a Memory, weight: u64) -> Inputs<'a> {
         Inputs { memory: Some((memory, weight)), ..self }
     }
 
-    /// The limits. They decide whether there is a result, and never what it is.
+    /// Returns the limits. They decide whether there is a result, never its content.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The deadline, for work that looks at the clock by itself.
+    /// Returns the deadline, for work that checks the clock itself.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// The memory that the action was admitted with, to ask for more.
+    /// Returns the memory admission, to reserve more.
     pub fn admission(&self) -> MemoryAdmission<'a> {
         MemoryAdmission(self.memory)
     }
 
-    /// Ends an action that takes too long. An action cannot be stopped from outside, so it calls this between its steps.
+    /// Checks the deadline. An action cannot be interrupted, so it calls this between its steps.
     ///
     /// # Errors
-    /// `time-limit` when the deadline has passed.
+    /// `time-limit` if the deadline has passed.
     pub fn check_deadline(&self) -> Result<(), Diag> {
         self.limits.check_time(self.deadline)
     }
 
-    /// Reads a file that has to be there.
+    /// Reads a file that must exist.
     ///
     /// # Errors
-    /// `file-missing`, or what [`read_opt`](Self::read_opt) fails with.
+    /// `file-missing`, or the errors of [`read_opt`](Self::read_opt).
     pub fn read(&mut self, path: &RelPath) -> Result<Vec<u8>, Diag> {
-        self.read_opt(path)?.ok_or_else(|| Diag::new(Code::FileMissing, "there is no such file").path(path))
+        self.read_opt(path)?.ok_or_else(|| Diag::new(Code::FileMissing, "the file does not exist").path(path))
     }
 
-    /// Reads a file; `None` when nothing is there.
+    /// Reads a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// `unreadable`, `memory-limit`, or `source-changing` if the file was modified during the read.
+    /// `unreadable`, `memory-limit`, or `source-modified` if the file was modified during the read.
     pub fn read_opt(&mut self, path: &RelPath) -> Result<Option<Vec<u8>>, Diag> {
-        let read = read_settled(self.sources.fs, path, &self.limits)?;
-        self.saw(path, read.as_ref().map_or(Seen::Absent, |(_, seen)| *seen))?;
+        let read = read_unmodified(self.sources.fs, path, &self.limits)?;
+        self.record(path, read.as_ref().map_or(Seen::Absent, |(_, seen)| *seen))?;
         Ok(read.map(|(bytes, _)| bytes))
     }
 
-    /// Lists the direct children of a directory, by name.
+    /// Lists the direct children of a directory, sorted by name.
     ///
     /// # Errors
-    /// If a part of the directory could not be walked: a result from the other part would be another one.
+    /// If an entry of the directory could not be read: the result would depend on the error.
     pub fn list(&mut self, dir: &RelPath) -> Result<Vec<&'a Entry>, Diag> {
         let inside = |path: &str| RelPath::new(path).is_ok_and(|path| path.parent().as_ref() == Some(dir));
         let hidden = |problem: &&Diag| {
@@ -138,19 +138,18 @@ impl<'a> Inputs<'a> {
         if let Some(problem) = self.sources.tree.problems.iter().find(hidden) {
             return Err(problem.clone());
         }
-        self.saw(dir, Seen::Listing(listing(self.sources.tree, dir)))?;
+        self.record(dir, Seen::Listing(listing(self.sources.tree, dir)))?;
         Ok(self.sources.tree.children(dir).collect())
     }
 
-    /// Records what was seen. A file that is read twice has to be the same both times, or the record would be wrong about
-    /// one of them.
-    fn saw(&mut self, path: &RelPath, seen: Seen) -> Result<(), Diag> {
+    /// Records an access. A file that is read twice must be the same both times, because the record has one state of it.
+    fn record(&mut self, path: &RelPath, seen: Seen) -> Result<(), Diag> {
         let same = |old: &Seen| match (old, &seen) {
             (Seen::File { hash: a, .. }, Seen::File { hash: b, .. }) => a == b,
             (a, b) => a == b,
         };
         match self.seen.get(path) {
-            Some(old) if !same(old) => Err(changing(path)),
+            Some(old) if !same(old) => Err(modified_during_read(path)),
             Some(_) => Ok(()),
             None => {
                 self.seen.insert(path.clone(), seen);
@@ -159,7 +158,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The hash of a file that was read, so that nobody has to hash its bytes again.
+    /// Returns the hash of a file that was read, so that it need not be hashed again.
     pub fn hash(&self, path: &RelPath) -> Option<Hash> {
         match self.seen.get(path)? {
             Seen::File { hash, .. } => Some(*hash),
@@ -167,26 +166,45 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The files that were read so far, by path.
+    /// Iterates over the files that were read so far, sorted by path.
     pub fn files_read(&self) -> impl Iterator<Item = &RelPath> {
         let read = |(_, seen): &(&RelPath, &Seen)| matches!(seen, Seen::File { .. });
         self.seen.iter().filter(read).map(|(path, _)| path)
     }
 
-    /// Everything that was read, looked for in vain or listed so far, by path, for the journal.
+    /// Returns all recorded accesses, sorted by path, for the journal.
     pub fn recorded(&self) -> Vec<Input<'static>> {
         self.seen.iter().map(|(path, seen)| Input { path: path.to_string().into(), seen: *seen }).collect()
     }
 }
 
-/// Reads a file that is not modified during the read; returns its bytes and what was seen of it, or `None` when nothing
-/// is there.
-pub(crate) fn read_settled(
+/// Importers read through this: whatever they read, look up or list is recorded as a dependency of the action.
+impl SourceFiles for Inputs<'_> {
+    fn read_opt(&mut self, path: &RelPath) -> Result<Option<Vec<u8>>, Diag> {
+        Inputs::read_opt(self, path)
+    }
+
+    fn list(&mut self, dir: &RelPath) -> Result<Vec<RelPath>, Diag> {
+        let files = Inputs::list(self, dir)?.into_iter().filter(|entry| entry.file.is_some());
+        Ok(files.map(|entry| entry.path.clone()).collect())
+    }
+
+    fn limits(&self) -> &Limits {
+        Inputs::limits(self)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        Inputs::deadline(self)
+    }
+}
+
+/// Reads a file and makes sure that it was not modified during the read; `None` if it does not exist.
+pub(crate) fn read_unmodified(
     src: &dyn Fs,
     path: &RelPath,
     limits: &Limits,
 ) -> Result<Option<(Vec<u8>, Seen)>, Diag> {
-    for _ in 0..TRIES {
+    for _ in 0..READ_ATTEMPTS {
         let before = src.stamp(path).map_err(|e| unreadable(path, &e))?;
         let Some(stamp) = before else { return Ok(None) };
         limits.check_memory(stamp.len, "the bytes of the file").map_err(|diag| diag.path(path))?;
@@ -200,21 +218,21 @@ pub(crate) fn read_settled(
         let seen = seen_file(stamp, now_ns, Hash::of(&bytes));
         return Ok(Some((bytes, seen)));
     }
-    Err(changing(path))
+    Err(modified_during_read(path))
 }
 
-fn changing(path: &RelPath) -> Diag {
-    Diag::new(Code::SourceChanging, "it changes while it is read")
+fn modified_during_read(path: &RelPath) -> Diag {
+    Diag::new(Code::SourceModified, "the file was modified while it was being read")
         .path(path)
-        .hint("build again when it rests")
+        .hint("run the build again when no program writes to the file")
 }
 
-/// The record of a file, with the mark of one that was too young to trust its stamp.
+/// Returns the recorded state of a file, marked as racy if its stamp is too recent to be trusted.
 pub(crate) fn seen_file(stamp: Stamp, now_ns: i64, hash: Hash) -> Seen {
     Seen::File { stamp, racy: racy_until(stamp) >= now_ns, hash }
 }
 
-/// The hash of a directory's names and kinds.
+/// Hashes the names and kinds of the entries of a directory.
 pub(crate) fn listing(tree: &Tree, dir: &RelPath) -> Hash {
     let kind = |e: &Entry| if e.file.is_some() { "f" } else { "d" };
     let fields: Vec<String> =
@@ -223,7 +241,7 @@ pub(crate) fn listing(tree: &Tree, dir: &RelPath) -> Hash {
 }
 
 fn unreadable(path: &RelPath, error: &io::Error) -> Diag {
-    Diag::new(Code::Unreadable, format!("cannot read it: {error}")).path(path)
+    Diag::new(Code::Unreadable, format!("the file cannot be read: {error}")).path(path)
 }
 
 #[cfg(test)]
@@ -232,16 +250,46 @@ mod tests {
     use crate::mem::Mem;
 
     #[test]
-    fn a_directory_of_which_a_part_cannot_be_seen_is_not_listed() {
+    fn rejects_listing_a_directory_with_an_unreadable_entry() {
         let path = |path: &str| RelPath::new(path).unwrap();
         let mem = Mem::new();
         mem.put("layers/1.png", "x");
         mem.put("others/1.png", "x");
         let mut tree = mem.walk(None).unwrap();
-        tree.problems.push(Diag::new(Code::LinkIgnored, "it leads nowhere").path("others/2.png"));
-        tree.problems.push(Diag::new(Code::Unreadable, "the disk says no").path("layers/2.png"));
+        tree.problems.push(Diag::new(Code::SymlinkIgnored, "dangling").path("others/2.png"));
+        tree.problems.push(Diag::new(Code::Unreadable, "input/output error").path("layers/2.png"));
         let mut inputs = Inputs::new(SourceTree { fs: &mem, tree: &tree });
         assert_eq!(inputs.list(&path("layers")).unwrap_err().path.as_deref(), Some("layers/2.png"));
         assert_eq!(inputs.list(&path("others")).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn records_every_access_of_an_importer() {
+        let path = |path: &str| RelPath::new(path).unwrap();
+        let mem = Mem::new();
+        mem.put("a/model.gltf", "x");
+        mem.put("a/b/deeper.bin", "x");
+        let tree = mem.walk(None).unwrap();
+        let mut inputs = Inputs::new(SourceTree { fs: &mem, tree: &tree });
+        let files: &mut dyn SourceFiles = &mut inputs;
+        assert_eq!(files.read(&path("a/model.gltf")), Ok(b"x".to_vec()));
+        assert_eq!(files.read_opt(&path("missing.bin")), Ok(None));
+        assert_eq!(files.exists(&path("missing.png")), Ok(false));
+        assert_eq!(files.exists(&path("a/b/deeper.bin")), Ok(true));
+        assert_eq!(files.list(&path("a")), Ok(vec![path("a/model.gltf")]));
+        let seen: Vec<_> = inputs.seen.iter().map(|(path, seen)| (path.as_str(), seen)).collect();
+        assert!(
+            matches!(
+                seen[..],
+                [
+                    ("a", Seen::Listing(_)),
+                    ("a/b/deeper.bin", Seen::File { .. }),
+                    ("a/model.gltf", Seen::File { .. }),
+                    ("missing.bin", Seen::Absent),
+                    ("missing.png", Seen::Absent),
+                ]
+            ),
+            "{seen:?}"
+        );
     }
 }

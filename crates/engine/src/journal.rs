@@ -1,18 +1,18 @@
-//! The journal: one log file in the output tree that remembers every source's [`Record`].
+//! The journal: a log file in the output directory with the [`Record`] of every action.
 //!
 //! ```text
 //! header   "KILNJRNL", version u32, reserved u32
 //! change   length u32 of the body, CRC-32 u32 of the body, body
-//! body     name (length u32, UTF-8), then a record, or nothing when the name is forgotten;
-//!          or the empty name, then a text that records name by its key
+//! body     name (length u32, UTF-8), then a record, or nothing when the record is removed;
+//!          or the empty name, then a fingerprint that records refer to by its key
 //! ```
 //!
-//! Changes are only ever appended, and the last one for a name counts. A kill can tear the last change at
-//! most; what follows the first damaged byte is cut off and its sources are built again. When more than a
-//! quarter of the file is out of date it is rewritten as a whole, under a new name first: every build reads it.
+//! The log is append-only, and the last change of a name counts. A killed process can leave at most the last change torn; the
+//! log is truncated at the first damaged change, and the sources after it are built again. When more than a quarter of the
+//! file is out of date it is compacted: rewritten under a temporary name and renamed into place, because every build reads it.
 
 use crate::RelPath;
-use crate::fs::{Fs, Held, Log};
+use crate::fs::{Fs, Log, LogGuard};
 use crate::record::{Record, TextKey};
 use crate::wire::{Reader, Writer};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -24,51 +24,54 @@ const VERSION: u32 = 5;
 const HEADER: usize = 16;
 const PREFIX: usize = 8;
 
-/// Below this size the journal is not worth rewriting.
-const SMALL: usize = 64 << 10;
+/// The size in bytes below which the journal is not compacted.
+const MIN_COMPACT_LEN: usize = 64 << 10;
 
 /// The records of an output tree, by name.
 #[derive(Default)]
 pub struct Records {
     bytes: Vec<u8>,
     index: HashMap<Box<str>, Range<usize>>,
-    texts: HashMap<TextKey, Range<usize>>,
+    fingerprints: HashMap<TextKey, Range<usize>>,
     live: usize,
-    cut: bool,
-    /// Kept for as long as the records are looked at.
+    truncated: bool,
+    /// Held as long as the records are in use.
     #[allow(dead_code, reason = "dropping it is its use")]
-    held: Option<Held>,
+    held: Option<LogGuard>,
 }
 
 impl Records {
-    /// Reads the records of a tree that is only looked at. While they live, no run changes the tree.
+    /// Reads the records of an output directory with a shared lock. While they live, no run changes the directory.
+    ///
+    /// # Errors
+    /// If the journal cannot be read or locked.
     pub fn read(fs: &dyn Fs, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Records> {
         let (bytes, held) = fs.read_log(name, waiting)?;
         Ok(Records { held: Some(held), ..Records::parse(bytes) })
     }
 
-    /// Takes everything up to the first damage. A file that is no journal of ours has no records.
+    /// Parses all changes up to the first damaged one. A file without the header of a journal has no records.
     fn parse(bytes: Vec<u8>) -> Records {
         let mut records = Records::default();
-        if !is_ours(&bytes) {
-            records.cut = !bytes.is_empty();
+        if !has_header(&bytes) {
+            records.truncated = !bytes.is_empty();
             records.bytes = header();
             return records;
         }
         records.bytes = bytes;
-        // Some two hundred bytes are a record: rather too many places than moving them all.
+        // A record has about 200 bytes; a table that is too large is cheaper than rehashing.
         records.index.reserve(records.bytes.len() / 192);
         let mut at = HEADER;
-        while let Some(end) = records.take(at) {
+        while let Some(end) = records.parse_change(at) {
             at = end;
         }
-        records.cut = at < records.bytes.len();
+        records.truncated = at < records.bytes.len();
         records.bytes.truncate(at);
         records
     }
 
-    /// Indexes the change at an offset; `None` at the end or where the bytes are damaged.
-    fn take(&mut self, at: usize) -> Option<usize> {
+    /// Indexes the change at an offset and returns its end; `None` at the end of the log or if the change is damaged.
+    fn parse_change(&mut self, at: usize) -> Option<usize> {
         let mut r = Reader::new(self.bytes.get(at..)?);
         let (len, crc) = (r.u32()? as usize, r.u32()?);
         let body = self.bytes.get(at + PREFIX..)?.get(..len)?;
@@ -79,16 +82,16 @@ impl Records {
         let end = at + PREFIX + len;
         let rest = end - len + 4 + name.len()..end;
         let name: Box<str> = name.into();
-        self.note(name, rest)?;
+        self.index_change(name, rest)?;
         Some(end)
     }
 
-    fn note(&mut self, name: Box<str>, rest: Range<usize>) -> Option<()> {
+    fn index_change(&mut self, name: Box<str>, rest: Range<usize>) -> Option<()> {
         let cost = |name: &str, rest: &Range<usize>| PREFIX + 4 + name.len() + rest.len();
         if name.is_empty() {
             self.live += cost(&name, &rest);
             let text = std::str::from_utf8(&self.bytes[rest.clone()]).ok()?;
-            self.texts.insert(TextKey::of(text), rest);
+            self.fingerprints.insert(TextKey::of(text), rest);
             return Some(());
         }
         if let Some(old) = self.index.remove(&name) {
@@ -101,66 +104,72 @@ impl Records {
         Some(())
     }
 
-    fn text(&self, key: TextKey) -> Option<&str> {
-        std::str::from_utf8(&self.bytes[self.texts.get(&key)?.clone()]).ok()
+    fn fingerprint(&self, key: TextKey) -> Option<&str> {
+        std::str::from_utf8(&self.bytes[self.fingerprints.get(&key)?.clone()]).ok()
     }
 
-    /// The record under a name.
+    /// Returns the record of a name.
     pub fn get(&self, name: &str) -> Option<Record<'_>> {
-        Record::decode(&self.bytes[self.index.get(name)?.clone()], |key| self.text(key))
+        Record::decode(&self.bytes[self.index.get(name)?.clone()], |key| self.fingerprint(key))
     }
 
-    /// All names, sorted.
+    /// Returns all names, sorted.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.index.keys().map(|name| &**name).collect();
         names.sort_unstable();
         names
     }
 
-    /// Whether part of the journal was damaged and left out.
-    pub fn is_cut(&self) -> bool {
-        self.cut
+    /// Returns whether the journal was truncated at a damaged change.
+    pub fn is_truncated(&self) -> bool {
+        self.truncated
     }
 
-    /// Whether something is remembered under a name.
+    /// Returns whether there is a record of a name.
     pub fn contains(&self, name: &str) -> bool {
         self.index.contains_key(name)
     }
 
-    /// How many names are remembered.
+    /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether nothing is remembered.
+    /// Returns whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 }
 
-/// The journal of an output tree, held by one process at a time.
+/// The journal of an output directory, locked by one process at a time.
 pub struct Journal {
     records: Records,
     log: Box<dyn Log>,
 }
 
 impl Journal {
-    /// Takes hold of the journal and loads it; waits (after calling `waiting`) while another process holds it.
+    /// Locks and loads the journal; calls `waiting` once and blocks while another process holds the lock.
+    ///
+    /// # Errors
+    /// If the journal cannot be opened, locked, read or repaired.
     pub fn open(fs: &dyn Fs, name: &RelPath, waiting: &dyn Fn()) -> io::Result<Journal> {
         Journal::load(fs.open_log(name, waiting)?)
     }
 
-    /// What messages call it.
+    /// Returns the name for messages.
     pub fn name(&self) -> String {
         self.log.name()
     }
 
-    /// Loads a journal that is held already, and cuts off a damaged tail.
+    /// Loads a journal that is already locked, and truncates it at the first damaged change.
+    ///
+    /// # Errors
+    /// If the log cannot be read or truncated.
     pub fn load(mut log: Box<dyn Log>) -> io::Result<Journal> {
         let bytes = log.read()?;
-        let (len, ours) = (bytes.len(), is_ours(&bytes));
+        let (len, is_journal) = (bytes.len(), has_header(&bytes));
         let records = Records::parse(bytes);
-        if !ours {
+        if !is_journal {
             log.replace(&records.bytes)?;
         } else if records.bytes.len() < len {
             log.truncate(records.bytes.len() as u64)?;
@@ -168,53 +177,59 @@ impl Journal {
         Ok(Journal { records, log })
     }
 
-    /// What is remembered.
+    /// Returns the records.
     pub fn records(&self) -> &Records {
         &self.records
     }
 
-    /// Remembers or, with `None`, forgets; all of it or, after a kill, a leading part of it.
+    /// Appends changes: a record or, with `None`, its removal. If the process is killed, a prefix of them is in the log.
+    ///
+    /// # Errors
+    /// If writing fails; the log is then truncated to its old length.
     pub fn append(&mut self, changes: &[(&str, Option<&Record<'_>>)]) -> io::Result<()> {
         let mut bytes = Vec::new();
-        let mut notes = Vec::with_capacity(changes.len());
-        let mut told = HashSet::new();
+        let mut indexed = Vec::with_capacity(changes.len());
+        let mut written = HashSet::new();
         for (name, record) in changes {
             let text = record.map(|record| &*record.fingerprint);
-            if let Some(text) = text.filter(|text| self.is_untold(text, &mut told)) {
+            if let Some(text) = text.filter(|text| self.is_new_fingerprint(text, &mut written)) {
                 put_change(&mut bytes, "", text.as_bytes());
                 let end = self.records.bytes.len() + bytes.len();
-                notes.push(("", end - text.len()..end));
+                indexed.push(("", end - text.len()..end));
             }
             let record = record.map(Record::encode).unwrap_or_default();
             put_change(&mut bytes, name, &record);
             let end = self.records.bytes.len() + bytes.len();
-            notes.push((*name, end - record.len()..end));
+            indexed.push((*name, end - record.len()..end));
         }
         if bytes.is_empty() {
             return Ok(());
         }
         if let Err(error) = self.log.append(&bytes) {
-            // A torn change must not stay in front of the next one.
+            // A torn change would hide all changes after it.
             let _ = self.log.truncate(self.records.bytes.len() as u64);
             return Err(error);
         }
         self.records.bytes.extend_from_slice(&bytes);
-        for (name, record) in notes {
-            self.records.note(name.into(), record);
+        for (name, record) in indexed {
+            self.records.index_change(name.into(), record);
         }
         Ok(())
     }
 
-    /// Whether neither the journal nor the changes that are about to be appended have a text.
-    fn is_untold(&self, text: &str, told: &mut HashSet<TextKey>) -> bool {
+    /// Returns whether a fingerprint is neither in the journal nor among those `written` by this call.
+    fn is_new_fingerprint(&self, text: &str, written: &mut HashSet<TextKey>) -> bool {
         let key = TextKey::of(text);
-        !self.records.texts.contains_key(&key) && told.insert(key)
+        !self.records.fingerprints.contains_key(&key) && written.insert(key)
     }
 
-    /// Rewrites the journal when much of it is out of date.
+    /// Compacts the journal if more than a quarter of it is out of date.
+    ///
+    /// # Errors
+    /// If writing fails; the old journal is kept.
     pub fn compact(&mut self) -> io::Result<()> {
         let records = &self.records;
-        if records.bytes.len() < SMALL || records.bytes.len() / 4 * 3 < records.live {
+        if records.bytes.len() < MIN_COMPACT_LEN || records.bytes.len() / 4 * 3 < records.live {
             return Ok(());
         }
         let names = records.names();
@@ -233,7 +248,7 @@ impl Journal {
     }
 }
 
-fn is_ours(bytes: &[u8]) -> bool {
+fn has_header(bytes: &[u8]) -> bool {
     bytes.starts_with(&header())
 }
 
@@ -277,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_change_counts() {
+    fn last_change_of_a_name_counts() {
         let mem = Mem::new();
         let mut journal = open(&mem);
         journal.append(&[("a", Some(&record("1"))), ("b", Some(&record("2")))]).unwrap();
@@ -290,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_torn_or_flipped_anywhere_costs_only_what_comes_after() {
+    fn truncates_at_the_first_damaged_change() {
         let mem = Mem::new();
         let mut journal = open(&mem);
         journal.append(&[("a", Some(&record("1")))]).unwrap();
@@ -301,8 +316,8 @@ mod tests {
         for at in first..whole.len() {
             let mut flipped = whole.clone();
             flipped[at] ^= 0x10;
-            for (damaged, cut) in [(whole[..at].to_vec(), at > first), (flipped, true)] {
-                assert_eq!(Records::parse(damaged.clone()).is_cut(), cut, "{at}");
+            for (damaged, truncated) in [(whole[..at].to_vec(), at > first), (flipped, true)] {
+                assert_eq!(Records::parse(damaged.clone()).is_truncated(), truncated, "{at}");
                 mem.put(NAME, damaged);
                 let mut journal = open(&mem);
                 assert_eq!(why(&journal, "a").as_deref(), Some("1"), "{at}");
@@ -314,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_file_is_no_journal() {
+    fn foreign_file_has_no_records() {
         let mem = Mem::new();
         mem.put(NAME, b"HCAC\x01\0\0\0\0\0\0\0\0\0\0\0".to_vec());
         let mut journal = open(&mem);
@@ -324,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn rewriting_keeps_what_counts_and_sheds_the_rest() {
+    fn compaction_keeps_current_records_only() {
         let mem = Mem::new();
         let mut journal = open(&mem);
         for round in 0..2000 {

@@ -1,8 +1,8 @@
-//! JSON for programs: written in the order given, and read back from what Kiln wrote.
+//! JSON values: members are written in the given order; [`Json::parse`] reads JSON back.
 
 mod read;
 
-pub use read::Fault;
+pub use read::JsonError;
 
 use crate::is_unprintable;
 use std::fmt::{self, Write};
@@ -14,30 +14,30 @@ pub enum Json {
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// A whole number.
+    /// A non-negative integer.
     Number(u64),
     /// Any other number.
     Float(f64),
-    /// Text.
+    /// A string.
     Text(String),
-    /// A list.
+    /// An array.
     List(Vec<Json>),
-    /// Names and values, in this order.
+    /// An object: members in this order.
     Object(Vec<(String, Json)>),
 }
 
 impl Json {
-    /// An object of these members.
+    /// Makes an object.
     pub fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
         Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
-    /// A list of whatever can be a value.
+    /// Makes an array.
     pub fn list<T: Into<Json>>(items: impl IntoIterator<Item = T>) -> Json {
         Json::List(items.into_iter().map(Into::into).collect())
     }
 
-    /// The member of an object with this name.
+    /// Returns the member of an object; `None` if it is absent or the value is not an object.
     pub fn get(&self, name: &str) -> Option<&Json> {
         match self {
             Json::Object(members) => members.iter().find(|(known, _)| known == name).map(|(_, value)| value),
@@ -45,17 +45,17 @@ impl Json {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the string, if the value is one.
     pub fn text(&self) -> Option<&str> {
         if let Json::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The whole number, if it is one.
+    /// Returns the number, if the value is a non-negative integer.
     pub fn number(&self) -> Option<u64> {
         if let Json::Number(number) = self { Some(*number) } else { None }
     }
 
-    /// The items, if it is a list.
+    /// Returns the items, if the value is an array.
     pub fn items(&self) -> Option<&[Json]> {
         if let Json::List(items) = self { Some(items) } else { None }
     }
@@ -78,7 +78,7 @@ from! {
     u32 => |number| Json::Number(number.into());
     usize => |number| Json::Number(number as u64);
     bool => |value| Json::Bool(value);
-    // By way of its shortest decimal, so that 0.8 does not become 0.800000011920929.
+    // Through its shortest decimal form, so that 0.8 does not become 0.800000011920929.
     f32 => |number| number.to_string().parse().map_or(Json::Null, Json::Float);
 }
 
@@ -88,7 +88,7 @@ impl<T: Into<Json>> From<Option<T>> for Json {
     }
 }
 
-/// On one line, without spaces.
+/// Formats as one line without spaces; characters that affect a terminal are escaped.
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -137,13 +137,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn has_nothing_that_a_terminal_obeys() {
+    fn escapes_control_characters() {
         let text = Json::from("\u{1b}[2J\u{9b}\u{202e}\u{2066}").to_string();
         assert_eq!(text, r#""\u001b[2J\u009b\u202e\u2066""#);
     }
 
     #[test]
-    fn is_json() {
+    fn writes_valid_json() {
         let value = Json::object([
             ("a\"b\\c\n\u{1}ü", Json::list([1u64, u64::MAX])),
             ("none", Json::from(None::<u64>)),

@@ -1,23 +1,23 @@
-//! Advisory locks on files. A lock ends with its process, so that a killed run never blocks the next one.
+//! Advisory file locks. A lock is released when its process ends, so a killed run never blocks the next one.
 
 use crate::regular_file;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// The kind of a lock.
+/// The mode of a file lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockMode {
-    /// For one writer; the file is created if it is missing.
+    /// A single writer; the file is created if it does not exist.
     Exclusive,
-    /// For any number of readers, which keep writers away.
+    /// Any number of readers, and no writer.
     Shared,
 }
 
-/// Opens and locks a file. Calls `waiting` once if another process has the lock, then waits for it.
+/// Opens and locks a file. Calls `waiting` once if another process holds the lock, then blocks.
 ///
 /// # Errors
-/// If there is no such file (for readers), the path does not lead to a regular file, or the system refuses.
+/// If the file does not exist (shared mode), is not a regular file, or cannot be opened or locked.
 pub fn open_locked(path: &Path, mode: LockMode, waiting: &dyn Fn()) -> io::Result<File> {
     let mut called = false;
     loop {
@@ -41,14 +41,14 @@ pub fn open_locked(path: &Path, mode: LockMode, waiting: &dyn Fn()) -> io::Resul
             }
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // The owner may have replaced the file in the meantime: a lock on the old one keeps nobody away.
+        // The owner may have replaced the file in the meantime: a lock on the old inode excludes nobody.
         if is_named(&file, path)? {
             return Ok(file);
         }
     }
 }
 
-/// Returns whether an open file is still the one that a path names.
+/// Returns whether an open file is still the file at a path.
 #[cfg(unix)]
 fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -60,7 +60,7 @@ fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Elsewhere an open file cannot be replaced, so the one that is locked is the one that is named.
+/// On other platforms an open file cannot be replaced, so the locked file is the file at the path.
 #[cfg(not(unix))]
 fn is_named(_file: &File, path: &Path) -> io::Result<bool> {
     fs::exists(path)

@@ -1,28 +1,28 @@
-//! A file system in memory for tests: it logs reads, has a clock of its own, and fails where it is told to.
+//! An in-memory file system for tests, with a log of reads, a manual clock and fault injection.
 
 use crate::RelPath;
-use crate::fs::{Entry, Fill, Fs, Held, Log, Occupant, Staged, Stamp, Tree};
+use crate::fs::{Entry, Fill, Fs, Log, LogGuard, Occupant, Staged, Stamp, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is done to a [`Mem`], as its fault hook sees it.
+/// An operation on a [`Mem`], as its fault hook sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// A file is read.
+    /// Reading a file.
     Read,
-    /// A file is written under a temporary name.
+    /// Writing a file under a temporary name.
     Stage,
-    /// A staged file gets its name.
+    /// Renaming a staged file into place.
     Publish,
-    /// A file is removed.
+    /// Removing a file.
     Remove,
-    /// The log is changed.
+    /// Changing the log.
     Log,
 }
 
-/// Decides whether an operation fails.
-pub type Fault = Box<dyn FnMut(Op, &str) -> Option<io::Error> + Send>;
+/// A hook that decides whether an operation on a path fails.
+pub type FaultHook = Box<dyn FnMut(Op, &str) -> Option<io::Error> + Send>;
 
 #[derive(Default)]
 struct State {
@@ -30,7 +30,7 @@ struct State {
     now_ns: i64,
     grain_ns: i64,
     reads: Vec<String>,
-    fault: Option<Fault>,
+    fault: Option<FaultHook>,
 }
 
 impl State {
@@ -49,38 +49,38 @@ impl State {
     }
 }
 
-/// A tree of files in memory; clones share it.
+/// A file system in memory; clones share it.
 #[derive(Clone, Default)]
 pub struct Mem(Arc<Mutex<State>>);
 
 impl Mem {
-    /// An empty tree, its clock shortly after one second: whole seconds would stand for a coarse clock.
+    /// Makes an empty file system. Its clock starts shortly after one second, because whole seconds indicate a coarse clock.
     pub fn new() -> Mem {
         let mem = Mem::default();
         mem.tick(1_000_000_007);
         mem
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn tick(&self, ns: i64) {
         self.state().now_ns += ns;
     }
 
-    /// Lets stamps show times in steps of this length only, as coarse file systems do.
+    /// Sets the resolution of stamps, as on a coarse file system.
     pub fn grain(&self, ns: i64) {
         self.state().grain_ns = ns;
     }
 
-    /// Writes a file now.
+    /// Writes a file at the current time.
     ///
     /// # Panics
-    /// When `path` is not a relative path.
+    /// If `path` is not a relative path.
     pub fn put(&self, path: &str, bytes: impl Into<Vec<u8>>) {
         let path = RelPath::new(path).expect("a relative path");
         self.state().put(path, bytes.into());
     }
 
-    /// Sets a file's modification time, as `touch` does.
+    /// Sets the modification time of a file, as `touch` does.
     pub fn touch(&self, path: &str, mtime_ns: i64) {
         let mut state = self.state();
         let now_ns = state.now_ns;
@@ -89,28 +89,28 @@ impl Mem {
         }
     }
 
-    /// The bytes of a file, unlogged.
+    /// Returns the content of a file without logging a read.
     pub fn get(&self, path: &str) -> Option<Vec<u8>> {
         self.state().files.get(path).map(|(bytes, _)| bytes.clone())
     }
 
-    /// Removes a file, unlogged.
+    /// Removes a file without calling the fault hook.
     pub fn delete(&self, path: &str) {
         self.state().files.remove(path);
     }
 
-    /// Every file with its bytes.
+    /// Returns every file with its content.
     pub fn snapshot(&self) -> BTreeMap<String, Vec<u8>> {
         self.state().files.iter().map(|(path, (bytes, _))| (path.to_string(), bytes.clone())).collect()
     }
 
-    /// The paths read since the last call, in order.
+    /// Returns the paths read since the last call, in order.
     pub fn take_reads(&self) -> Vec<String> {
         std::mem::take(&mut self.state().reads)
     }
 
-    /// Lets a hook decide from now on which operations fail.
-    pub fn inject(&self, fault: Option<Fault>) {
+    /// Sets or removes the fault hook.
+    pub fn inject(&self, fault: Option<FaultHook>) {
         self.state().fault = fault;
     }
 
@@ -207,8 +207,8 @@ impl Fs for Mem {
         Ok(Box::new(MemLog { mem: self.clone(), name: name.clone() }))
     }
 
-    fn read_log(&self, name: &RelPath, _waiting: &dyn Fn()) -> io::Result<(Vec<u8>, Held)> {
-        Ok((self.get(name.as_str()).unwrap_or_default(), Held::nothing()))
+    fn read_log(&self, name: &RelPath, _waiting: &dyn Fn()) -> io::Result<(Vec<u8>, LogGuard)> {
+        Ok((self.get(name.as_str()).unwrap_or_default(), LogGuard::nothing()))
     }
 }
 

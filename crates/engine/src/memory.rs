@@ -1,9 +1,9 @@
-//! Admission by memory: actions begin, and take more than they were estimated to, as the limit leaves room.
+//! Admission control by memory: actions start, and reserve more than their estimate, as far as the memory limit permits.
 
 use crate::shared_results::yield_or_park;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The memory that the actions of a run share, by their own estimates.
+/// The memory that the actions of a run share, by estimate.
 pub(crate) struct Memory {
     limit: u64,
     state: Mutex<State>,
@@ -23,7 +23,7 @@ impl Memory {
         Memory { limit, state: Mutex::default(), freed: Condvar::new() }
     }
 
-    /// Counts an action of this weight as in flight if there is room for it. The only action in flight has room always.
+    /// Admits an action if its estimate fits the limit. A single action is always admitted.
     pub(crate) fn admit(&self, weight: u64) -> bool {
         let mut state = self.lock();
         let has_room = state.actions == 0 || state.used.saturating_add(weight) <= self.limit;
@@ -34,7 +34,7 @@ impl Memory {
         has_room
     }
 
-    /// Ends what `admit` began.
+    /// Releases the memory of an admitted action.
     pub(crate) fn release(&self, weight: u64) {
         let mut state = self.lock();
         state.used = state.used.saturating_sub(weight);
@@ -43,13 +43,13 @@ impl Memory {
         self.freed.notify_all();
     }
 
-    /// Lets a thread of the pool help others until memory may have been freed.
+    /// Lets a pool thread execute other work, or parks it until memory may have been freed.
     pub(crate) fn wait(&self) {
         yield_or_park(&self.freed, || self.lock());
     }
 
-    /// Waits for room for more memory than an action was estimated to take. One reservation is always granted, so that
-    /// actions which wait for each other's memory cannot exist.
+    /// Blocks until there is room for memory beyond the estimate of an action. One reservation is always granted, which rules
+    /// out a deadlock of actions that wait for each other.
     pub(crate) fn reserve(&self, bytes: u64) -> Reservation<'_> {
         loop {
             let mut state = self.lock();
@@ -68,7 +68,7 @@ impl Memory {
     }
 }
 
-/// Memory that is counted until this is dropped.
+/// Reserved memory, released when dropped.
 #[must_use]
 pub struct Reservation<'a> {
     memory: Option<&'a Memory>,
@@ -76,7 +76,7 @@ pub struct Reservation<'a> {
 }
 
 impl Reservation<'_> {
-    /// A reservation of nothing.
+    /// Makes an empty reservation.
     pub(crate) fn nothing() -> Self {
         Reservation { memory: None, bytes: 0 }
     }
@@ -99,9 +99,9 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
-    fn actions_begin_as_memory_admits() {
+    fn admits_actions_that_fit_the_limit() {
         let memory = Memory::new(100);
-        assert!(memory.admit(500), "alone it has room");
+        assert!(memory.admit(500), "a single action is always admitted");
         assert!(!memory.admit(1));
         memory.release(500);
         assert!(memory.admit(60) && memory.admit(40));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn large_reservations_are_granted_one_at_a_time() {
+    fn grants_large_reservations_one_at_a_time() {
         let memory = Memory::new(100);
         assert!((0..4).all(|_| memory.admit(10)));
         let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));

@@ -1,13 +1,13 @@
-//! Ownership of output paths: decides whether an output may take a path at which there is a file already.
+//! Ownership of output paths: decides whether an output may replace an existing file.
 //!
-//! A run replaces what an earlier run wrote, which the journal records. A journal may be deleted to force a rebuild, so a
+//! A run replaces files of an earlier run, which the journal records. A journal may be deleted to force a rebuild, so a
 //! file that starts with the magic of the output's own format may be replaced too, and a file with the bytes of the
 //! output is adopted as it is. Any other file at the path of an output is an error, unless the user asks to overwrite
-//! it. Symbolic links, pipes, sockets and devices are never replaced, whoever asks.
+//! it. Symbolic links, pipes, sockets and devices are never replaced.
 
 use crate::fold::fold;
 use crate::fs::{Fs, Occupant, Stamp};
-use crate::inputs::read_settled;
+use crate::inputs::read_unmodified;
 use crate::publish::unwritable;
 use crate::record::{Output, Seen};
 use crate::remote::Blob;
@@ -17,29 +17,29 @@ use std::collections::HashMap;
 /// The conditions under which an output may replace a regular file at its path.
 #[derive(Clone, Copy)]
 pub struct Replace<'a> {
-    /// Whether the user asked to replace any regular file.
+    /// True if the user asked to replace any regular file.
     pub overwrite: bool,
     /// The first bytes of every file of the output's format; `None` when the format has no magic.
     pub magic: Option<&'static [u8]>,
-    /// Returns whether the journal records the path. Called only when nothing else decides.
+    /// Returns whether the journal records the path. Called only if no other condition applies.
     pub owned: &'a dyn Fn() -> bool,
 }
 
-/// The decision on an output that may take its path.
+/// The decision about an output that may take its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// The output is to be written.
+    /// The output must be written.
     Write,
-    /// The file at the path has the bytes of the output already; the stamp is that of the file.
+    /// The file at the path already has the content of the output; the stamp is that of the file.
     Adopt(Stamp),
 }
 
-/// Decides whether an output may take a path. `blob` is the content of the output, where a file with equal bytes is to be
-/// adopted.
+/// Decides whether an output may take a path. `blob` is the content of the output; `None` if a file with equal content is
+/// not adopted.
 ///
 /// # Errors
-/// `output-not-owned` when a regular file is at the path that may not be replaced, `output-not-regular` when a link or a
-/// special file is, and `unwritable` when the path leads through a link or a file.
+/// `output-not-owned` if a regular file at the path may not be replaced, `output-not-regular` for a symbolic link or a
+/// special file, and `unwritable` if a parent of the path is a symbolic link or a file.
 pub fn admit(
     out: &dyn Fs,
     path: &RelPath,
@@ -47,7 +47,7 @@ pub fn admit(
     replace: Replace<'_>,
 ) -> Result<Admission, Diag> {
     match out.occupant(path).map_err(|e| unwritable(path, &e))? {
-        // To publish a file removes a directory that contains no files, and fails for any other.
+        // Publishing replaces a directory that contains no files, and fails for any other directory.
         Occupant::Nothing | Occupant::Directory => return Ok(Admission::Write),
         Occupant::Link => return Err(not_regular(path, "a symbolic link")),
         Occupant::Special => return Err(not_regular(path, "a pipe, a socket or a device")),
@@ -60,40 +60,40 @@ pub fn admit(
     blob.and_then(|blob| adopt(out, path, blob)).map(Admission::Adopt).ok_or_else(|| not_owned(path))
 }
 
-/// Returns the stamp of a file that has exactly these bytes.
+/// Returns the stamp of a file with exactly this content.
 fn adopt(out: &dyn Fs, path: &RelPath, blob: Blob) -> Option<Stamp> {
     if out.stamp(path).ok()??.len != blob.len {
         return None;
     }
-    // No more is read than the output has.
+    // The file was checked to be as long as the output.
     let limits = Limits { max_memory: blob.len, ..Limits::default() };
-    match read_settled(out, path, &limits).ok()?? {
+    match read_unmodified(out, path, &limits).ok()?? {
         (_, Seen::File { stamp, hash, .. }) => (hash == blob.hash).then_some(stamp),
         _ => None,
     }
 }
 
 fn not_regular(path: &RelPath, kind: &str) -> Diag {
-    Diag::new(Code::OutputNotRegular, format!("{kind} is at the path of an output; it was not replaced"))
+    Diag::new(Code::OutputNotRegular, format!("{kind} is at the path of an output and was not replaced"))
         .path(path)
         .hint("remove it, or choose another output; --overwrite replaces regular files only")
 }
 
 fn not_owned(path: &RelPath) -> Diag {
-    let message = "a file that no recorded build wrote is at the path of an output and has other content; \
-        it was not replaced";
+    let message = "an existing file at the path of an output was not written by a recorded build and has different \
+        content; it was not replaced";
     Diag::new(Code::OutputNotOwned, message)
         .path(path)
         .hint("move the file away, or replace it with --overwrite")
 }
 
-/// Returns whether an output that a journal records is the file at a path. An output that was announced and never known
-/// to be in place has to have the bytes that were announced: anything else was written by someone else.
+/// Returns whether the file at a path is a recorded output. An output with a recorded intent that was never confirmed must
+/// have the recorded content: anything else was written by another program.
 pub(crate) fn is_recorded(out: &dyn Fs, output: &Output<'_>, path: &RelPath) -> bool {
     output.stamp != Stamp::NONE || out.read(path).is_ok_and(|bytes| Hash::of(&bytes) == output.hash)
 }
 
-/// The outputs of all records of a journal, by folded path.
+/// The outputs of all records of a journal, keyed by folded path.
 pub(crate) struct OwnedPaths(HashMap<Box<str>, Vec<Output<'static>>>);
 
 impl OwnedPaths {
@@ -107,8 +107,8 @@ impl OwnedPaths {
         OwnedPaths(paths)
     }
 
-    /// Returns whether the file at a path is a recorded output: under this path, or, where the file system ignores case,
-    /// under one that differs in case only.
+    /// Returns whether the file at a path is a recorded output: under this path or, on a case-insensitive file system, under
+    /// a path that differs in case only.
     pub(crate) fn contains(&self, out: &dyn Fs, path: &RelPath) -> bool {
         let stamp = |path: &RelPath| out.stamp(path).ok().flatten();
         let same_file = |output: &Output<'_>| {
@@ -132,7 +132,7 @@ mod tests {
         RelPath::new(path).unwrap()
     }
 
-    /// The decision on an output with the bytes `new`, whose format has the magic `MAGIC`.
+    /// Returns the decision about an output with the content `new`, as a string.
     fn decide(out: &dyn Fs, name: &str, replace: Replace<'_>) -> String {
         match admit(out, &path(name), Some(Blob::of(b"new")), replace) {
             Ok(Admission::Write) => "write".into(),
@@ -144,7 +144,7 @@ mod tests {
     const NEVER: Replace<'_> = Replace { overwrite: false, magic: None, owned: &|| false };
 
     #[test]
-    fn replaces_owned_files_files_of_the_format_and_what_the_user_overwrites() {
+    fn replaces_owned_files_and_files_of_the_format() {
         let mem = Mem::new();
         mem.put("text", "old");
         mem.put("equal", "new");
@@ -168,10 +168,10 @@ mod tests {
     }
 
     #[test]
-    fn an_output_that_was_announced_is_owned_only_with_the_announced_bytes() {
+    fn intended_output_is_owned_only_with_the_recorded_content() {
         let mem = Mem::new();
         mem.put("placed", "whatever it is now");
-        mem.put("announced", "as announced");
+        mem.put("intended", "as recorded");
         mem.put("foreign", "someone else's");
         mem.put("Other", "placed under another case, where case counts");
         let mut journal = Journal::open(&mem, &path(".journal"), &|| ()).unwrap();
@@ -185,21 +185,21 @@ mod tests {
         let placed = Stamp { mtime_ns: 1, changed_ns: 1, len: 1 };
         let outputs = vec![
             output("placed", placed, b"as it was"),
-            output("announced", Stamp::NONE, b"first"),
-            output("announced", Stamp::NONE, b"as announced"),
+            output("intended", Stamp::NONE, b"first"),
+            output("intended", Stamp::NONE, b"as recorded"),
             output("foreign", Stamp::NONE, b"never placed"),
             output("other", placed, b""),
         ];
         journal.append(&[("a", Some(&Record { outputs, ..Record::default() }))]).unwrap();
         let owned = OwnedPaths::new(journal.records());
         let owns = |name: &str| owned.contains(&mem, &path(name));
-        assert!(owns("placed") && owns("announced"));
-        assert!(!owns("foreign") && !owns("Other") && !owns("unheard-of"));
+        assert!(owns("placed") && owns("intended"));
+        assert!(!owns("foreign") && !owns("Other") && !owns("unknown"));
     }
 
     #[test]
     #[cfg(unix)]
-    fn links_and_special_files_are_never_replaced() {
+    fn never_replaces_links_and_special_files() {
         let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let at = |name: &str| dir.path().join(name);
         fs::write(outside.path().join("file"), "new").unwrap();

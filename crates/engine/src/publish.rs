@@ -1,10 +1,10 @@
-//! Publishing a file atomically: the one policy by which files of Kiln appear under their names.
+//! Atomic publishing of files: the single policy for all files that Kiln writes.
 //!
-//! A file is written under a temporary name in the file system of its target and renamed into place, so that a name has
-//! the old content or all of the new one and never a part. The temporary file is created exclusively (`O_EXCL`), so that a link
-//! or a file of someone else at that name is neither followed nor changed, and is removed if anything fails.
+//! A file is written under a temporary name in the file system of its target and renamed into place, so that a reader sees
+//! the old content or the complete new content. The temporary file is created exclusively (`O_EXCL`), so that a link
+//! or a foreign file at that name is neither followed nor changed, and it is removed if anything fails.
 //!
-//! - **Data** is flushed (`fdatasync`) before the rename where a reader would believe a torn file ([`Durability::Durable`]):
+//! - **Data** is flushed (`fdatasync`) before the rename where a reader would accept a torn file ([`Durability::Durable`]):
 //!   outputs, the journal, the tag of a cache directory. It is not flushed where every reader verifies the content
 //!   against a hash, so that a torn file is a cache miss ([`Durability::Verified`]): entries of the local cache.
 //! - **Directories** are not flushed. After a power failure a name may have its old content again, or none; the journal
@@ -14,16 +14,16 @@ use crate::{Code, Diag, RelPath};
 use std::fs::File;
 use std::io;
 
-/// The number of files that are flushed at once. A flush waits for the disk, not for a core, and a disk takes many together
-/// for nearly the price of one: on a busy disk ten thousand small files took 60 s two at a time, and 30 s this way.
+/// The number of concurrent flushes. A flush waits for the disk, not for a core, and a disk completes many together in nearly
+/// the time of one: on a busy disk ten thousand small files took 60 s two at a time, and 30 s this way.
 const FLUSHES: usize = 32;
 
-/// The guarantee that a published file needs after a power failure.
+/// The durability of a published file after a power failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// The data is on the disk before the file has its name.
+    /// The data is flushed to disk before the rename.
     Durable,
-    /// Readers verify the content, so the data need not be on the disk.
+    /// Readers verify the content, so the data is not flushed.
     Verified,
 }
 
@@ -36,11 +36,10 @@ impl Durability {
     }
 }
 
-/// Publishes a file that is complete under its temporary name. `rename` gives it its name, and is not called for a file
-/// that could not be flushed.
+/// Publishes a complete temporary file. `rename` renames it into place, and is not called if the flush fails.
 ///
 /// # Errors
-/// If the file cannot be flushed, or `rename` fails. Then the caller removes the temporary file.
+/// If the flush or `rename` fails. The caller then removes the temporary file.
 pub fn publish<T>(
     file: &File,
     durability: Durability,
@@ -50,8 +49,8 @@ pub fn publish<T>(
     rename()
 }
 
-/// Publishes a batch of durable files: all are flushed concurrently, which costs the disk about one flush, then renamed in
-/// their order. Each fails alone.
+/// Publishes a batch of durable files: all are flushed concurrently, which takes about as long as one flush, then renamed in
+/// order. Each file has its own result.
 pub(crate) fn publish_batch<F: Sync, T>(
     batch: Vec<F>,
     file: impl Fn(&F) -> &File + Sync,
@@ -74,14 +73,16 @@ pub(crate) fn publish_batch<F: Sync, T>(
     batch.into_iter().zip(flushed).map(|(each, flushed)| flushed.and_then(|()| rename(each))).collect()
 }
 
-/// The error about a file that cannot be published.
+/// Returns the error about an output that cannot be written.
 pub(crate) fn unwritable(path: &RelPath, error: &io::Error) -> Diag {
     use io::ErrorKind::*;
-    let diag = Diag::new(Code::Unwritable, format!("cannot write it: {error}")).path(path);
+    let diag = Diag::new(Code::Unwritable, format!("the output cannot be written: {error}")).path(path);
     match error.kind() {
-        StorageFull | QuotaExceeded => diag.hint("make room, and run it again"),
-        PermissionDenied | ReadOnlyFilesystem => diag.hint("see to the permissions of the output directory"),
-        NotADirectory | IsADirectory => diag.hint("move it away, or let the output be somewhere else"),
+        StorageFull | QuotaExceeded => diag.hint("free disk space and run the build again"),
+        PermissionDenied | ReadOnlyFilesystem => diag.hint("check the permissions of the output directory"),
+        NotADirectory | IsADirectory => {
+            diag.hint("move the file or directory that is in the way, or choose another output")
+        }
         _ => diag,
     }
 }

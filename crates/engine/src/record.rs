@@ -1,4 +1,4 @@
-//! The record of an action in the journal: what it depended on, its artifacts, and its warnings.
+//! The record of an action in the journal: its dependencies, artifacts and warnings.
 
 use crate::fs::Stamp;
 use crate::hash::Hash;
@@ -7,45 +7,45 @@ use crate::wire::{Reader, Writer};
 use crate::{Diag, RelPath};
 use std::borrow::Cow;
 
-/// What an action saw at a path.
+/// The state of a path when an action accessed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// A file with this content.
     File {
-        /// The stamp it had before it was read.
+        /// The stamp before the read.
         stamp: Stamp,
-        /// Whether it was so young when it was read that a later edit could carry the same stamp.
+        /// True if the stamp was so recent that a later edit could get the same stamp.
         racy: bool,
-        /// The hash of its bytes.
+        /// The hash of the content.
         hash: Hash,
     },
-    /// Nothing: looking in vain is a dependency too.
+    /// No file: a failed lookup is a dependency as well.
     Absent,
-    /// A directory with these names in it.
+    /// A directory listing, hashed.
     Listing(Hash),
 }
 
-/// One dependency of an action.
+/// A dependency of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input<'a> {
-    /// Where, relative to the source root.
+    /// The path relative to the source root.
     pub path: Cow<'a, str>,
-    /// What was there.
+    /// The state of the path.
     pub seen: Seen,
 }
 
-/// One artifact of an action.
+/// An artifact of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output<'a> {
-    /// Its name: in a directory, the path relative to the output root.
+    /// The name: in a directory, the path relative to the output root.
     pub path: Cow<'a, str>,
-    /// The stamp it had when it was in place.
+    /// The stamp after publishing; [`Stamp::NONE`] while only the intent is recorded.
     pub stamp: Stamp,
-    /// The hash of its bytes.
+    /// The hash of the content.
     pub hash: Hash,
-    /// The work that it is the result of, if others may use it too.
+    /// The key of the shared work that made it, if other actions may use it.
     pub work: Option<WorkKey>,
-    /// What the tool knows of it, as [`crate::Metadata`] writes it.
+    /// The serialized [`crate::Metadata`].
     pub metadata: Cow<'a, [u8]>,
 }
 
@@ -57,39 +57,38 @@ impl Output<'_> {
     }
 }
 
-/// The first half of a text's hash: what stands for the text.
+/// The key of a fingerprint: the first half of its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TextKey(pub [u8; 16]);
 
 impl TextKey {
-    /// The key of a text.
+    /// Returns the key of a fingerprint.
     pub fn of(text: &str) -> TextKey {
         let hash = Hash::of(text.as_bytes()).0;
         TextKey(std::array::from_fn(|n| hash[n]))
     }
 }
 
-/// Everything the journal remembers of one source; borrowed from the journal, or owned after a run.
+/// The journal entry of one action; borrowed from the journal, or owned after a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// The recipe, its version and the resolved settings, as lines of text. Empty while outputs are put in place
-    /// for the first time: then only their paths and hashes are known.
+    /// The recipe, its version and the resolved settings, as lines. Empty if only the intent to publish outputs is recorded:
+    /// then only their paths and hashes are valid.
     pub fingerprint: Cow<'a, str>,
-    /// Why it was built.
+    /// The reason for the last run.
     pub why: Cow<'a, str>,
-    /// What the action depended on.
+    /// The dependencies.
     pub inputs: Vec<Input<'a>>,
-    /// Its artifacts.
+    /// The artifacts.
     pub outputs: Vec<Output<'a>>,
-    /// What a link step wants back; records of actions have none.
+    /// The state of a link step; empty in records of actions.
     pub summary: Cow<'a, [u8]>,
-    /// What is said again on a hit.
+    /// The warnings, repeated by runs that do not rebuild.
     pub warnings: Vec<Diag>,
 }
 
 impl<'a> Record<'a> {
-    /// The record as bytes. Thousands of records share a fingerprint, so they hold its key; the journal has the
-    /// text.
+    /// Serializes the record. Thousands of records share a fingerprint, so a record has only its key.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::new();
         w.raw(&TextKey::of(&self.fingerprint).0);
@@ -126,7 +125,7 @@ impl<'a> Record<'a> {
         w.finish()
     }
 
-    /// The record, independent of the journal it was read from.
+    /// Copies the record out of the journal.
     pub fn into_owned(self) -> Record<'static> {
         let own = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
         Record {
@@ -139,7 +138,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Reads a record back; `None` when the bytes are none, or `text` does not have its fingerprint.
+    /// Deserializes a record; `None` if the bytes are invalid or `text` does not know its fingerprint.
     pub fn decode(bytes: &'a [u8], text: impl FnOnce(TextKey) -> Option<&'a str>) -> Option<Record<'a>> {
         let mut r = Reader::new(bytes);
         let record = Record {
@@ -180,7 +179,7 @@ fn get_output<'a>(r: &mut Reader<'a>) -> Option<Output<'a>> {
     Some(Output { path, stamp, hash, work, metadata: r.bytes()?.into() })
 }
 
-/// A path as it was recorded. It is checked again: it decides which files are deleted.
+/// Reads a path and validates it again, because recorded paths decide which files are deleted.
 fn get_path<'a>(r: &mut Reader<'a>) -> Option<Cow<'a, str>> {
     let path = r.text()?;
     RelPath::check(path).ok()?;
@@ -212,7 +211,7 @@ mod tests {
     use crate::Code;
 
     #[test]
-    fn survives_a_round_trip_and_no_prefix_passes_for_whole() {
+    fn round_trips_and_rejects_every_prefix() {
         let stamp = Stamp { mtime_ns: -5, changed_ns: 6, len: 7 };
         let record = Record {
             fingerprint: "texture 1\ncompress=true".into(),
@@ -239,7 +238,7 @@ mod tests {
                 },
             ],
             summary: b"keys".into(),
-            warnings: vec![Diag::new(Code::LinkIgnored, "very").path("a.png").at("3").hint("mend it")],
+            warnings: vec![Diag::new(Code::SymlinkIgnored, "very").path("a.png").at("3").hint("correct it")],
         };
         let bytes = record.encode();
         let text = |key| (key == TextKey::of(&record.fingerprint)).then_some(&*record.fingerprint);
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leaves_the_root_is_not_believed() {
+    fn rejects_paths_outside_the_root() {
         let output = Output {
             path: "../x".into(),
             stamp: Stamp { mtime_ns: 0, changed_ns: 0, len: 0 },

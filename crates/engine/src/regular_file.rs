@@ -1,20 +1,19 @@
-//! Regular files, distinguished from everything that must not be opened in their place: a pipe, on which a reader waits without
-//! end, a device, a directory.
+//! Opens regular files only: opening a pipe would block, and devices and directories are not files to read.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// The error about a path at which there is no regular file.
+/// Returns the error about a path that is not a regular file.
 pub(crate) fn not_regular() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }
 
-/// Opens a regular file for reading, through links. The type is checked before the file is opened: opening a pipe would
-/// wait for its other end.
+/// Opens a regular file for reading; symbolic links are followed. The type is checked before opening, because opening a pipe
+/// blocks until a writer opens it.
 ///
 /// # Errors
-/// If there is no such file, it is not a regular one, or the system refuses.
+/// If the file does not exist, is not a regular file, or cannot be opened.
 pub fn open(path: &Path) -> io::Result<File> {
     if !fs::metadata(path)?.is_file() {
         return Err(not_regular());
@@ -22,7 +21,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Checks that a path leads to a regular file or to nothing, and not through a link, which might lead out of the tree.
+/// Checks that a path is a regular file or does not exist. A symbolic link is an error: it may lead out of the tree.
 ///
 /// # Errors
 /// If a link, a directory, a pipe, a socket or a device is at the path.

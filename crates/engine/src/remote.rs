@@ -1,18 +1,19 @@
-//! A server that keeps cache entries for many machines.
+//! The shared cache: a server that stores cache entries for many machines.
 //!
-//! [`Remote`] is the interface of a server; the crate `kiln-remote-cache` implements it. `tier.rs` adds what one run needs
-//! around it: circuit breakers, damaged objects, and the time that it may cost. The reader checks everything that comes
-//! from a server before it is used.
+//! [`Remote`] is the interface of a server; the crate `kiln-remote-cache` implements it. `tier.rs` adds the state of one run:
+//! circuit breakers, damaged objects and the time spent on lookups. Everything that comes from a server is verified before
+//! it is used.
 
 mod address;
 mod breaker;
-mod damage;
 mod limits;
+mod rejected;
 mod tier;
 mod upload;
 
 pub use address::{Address, BadAddress, Scheme};
 pub use limits::{RemoteLimits, STALL_DEADLINE};
+pub(crate) use rejected::RejectedObjects;
 pub(crate) use tier::{Lane, Tier};
 pub(crate) use upload::{Job, Source, Uploads};
 
@@ -22,42 +23,42 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::time::Duration;
 
-/// What a server is used for.
+/// The use of a cache server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Results are taken from it.
+    /// Results are read from the server.
     Read,
-    /// And put there.
+    /// Results are read from the server and uploaded to it.
     Write,
 }
 
-/// Bytes that are kept under their SHA-256.
+/// A content-addressed object: its SHA-256 digest and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Blob {
-    /// The hash of the bytes.
+    /// The digest of the content.
     pub hash: Hash,
-    /// How many they are.
+    /// The length in bytes.
     pub len: u64,
 }
 
 impl Blob {
-    /// The blob that some bytes are.
+    /// Computes the digest and length of bytes.
     pub fn of(bytes: &[u8]) -> Blob {
         Blob { hash: Hash::of(bytes), len: bytes.len() as u64 }
     }
 }
 
-/// The name of something on a server.
+/// The name of an object on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Name {
-    /// A record, by its key.
+    /// A record of the action cache, by key.
     Record(Hash),
-    /// Bytes.
+    /// A blob of the content-addressable storage.
     Blob(Blob),
 }
 
 impl Name {
-    /// Where such things are.
+    /// Returns the directory of the object: `ac` or `cas`.
     pub fn kind(self) -> &'static str {
         match self {
             Name::Record(_) => "ac",
@@ -65,7 +66,7 @@ impl Name {
         }
     }
 
-    /// The key or digest.
+    /// Returns the key or digest.
     pub fn hash(self) -> Hash {
         match self {
             Name::Record(hash) | Name::Blob(Blob { hash, .. }) => hash,
@@ -73,40 +74,41 @@ impl Name {
     }
 }
 
-/// `ac/<key>` or `cas/<digest>`, as in the paths of the HTTP cache protocol.
+/// Formats as `ac/<key>` or `cas/<digest>`, the path of the HTTP cache protocol.
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.kind(), self.hash())
     }
 }
 
-/// A failure of a server.
+/// A failure of a request to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fault {
-    /// No connection can be made.
+    /// The connection failed.
     Unreachable(String),
-    /// A request stalled.
+    /// The request stalled beyond its deadline.
     Slow,
-    /// Lookups take longer than building does.
+    /// Lookups take longer than building.
     SlowerThanBuilding,
-    /// The connection broke.
+    /// The connection was lost.
     Broken(String),
-    /// The server refuses the request or fails, by a status of HTTP.
+    /// The server responded with an HTTP status that is an error.
     Status(u16),
-    /// The server refuses the request, in words.
+    /// The server rejected the request with a message.
     Refused(String),
-    /// The server does not keep to the protocol.
+    /// The response violates the protocol.
     Garbled(&'static str),
-    /// An object is not what its name says.
+    /// The content of an object does not match its name.
     Damaged(&'static str),
-    /// The server does not take an object of this length.
+    /// The server rejected an object as too large.
     TooLarge,
-    /// The disk of this machine fails.
+    /// An error of the local disk.
     Disk(String),
 }
 
 impl Fault {
-    /// Returns whether the same request would fail again.
+    /// Returns whether the failure is permanent: the same request would fail again.
     fn is_permanent(&self) -> bool {
         match self {
             Fault::Unreachable(_) | Fault::Refused(_) | Fault::Garbled(_) | Fault::SlowerThanBuilding => true,
@@ -120,35 +122,51 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Unreachable(why) => write!(f, "it cannot be reached: {why}"),
-            Fault::Slow => f.write_str("it does not answer in time"),
-            Fault::SlowerThanBuilding => f.write_str("looking results up takes longer than building them"),
-            Fault::Broken(why) => write!(f, "the connection broke: {why}"),
-            Fault::Status(status @ (401 | 403)) => write!(f, "it refuses: status {status}"),
-            Fault::Status(status) => write!(f, "it answers with status {status}"),
-            Fault::Refused(why) => write!(f, "it refuses: {why}"),
+            Fault::Unreachable(why) => write!(f, "the server is unreachable: {why}"),
+            Fault::Slow => f.write_str("the server did not respond in time"),
+            Fault::SlowerThanBuilding => f.write_str("lookups take longer than building"),
+            Fault::Broken(why) => write!(f, "the connection was lost: {why}"),
+            Fault::Status(status @ (401 | 403)) => write!(f, "access denied (HTTP status {status})"),
+            Fault::Status(status) => write!(f, "the server responded with HTTP status {status}"),
+            Fault::Refused(why) => write!(f, "the server rejected the request: {why}"),
             Fault::Garbled(what) | Fault::Damaged(what) => f.write_str(what),
-            Fault::TooLarge => f.write_str("it does not take objects of this length"),
-            Fault::Disk(why) => write!(f, "the local cache cannot be used: {why}"),
+            Fault::TooLarge => f.write_str("the server does not accept objects of this size"),
+            Fault::Disk(why) => write!(f, "the local cache failed: {why}"),
         }
     }
 }
 
 impl std::error::Error for Fault {}
 
-/// A server that keeps records and blobs.
+/// A server that stores records and blobs. Nothing that it returns is verified; the caller does that.
 pub trait Remote: Send + Sync {
-    /// What it has under a name, if that has no more than `limit` bytes. It is worth waiting about `worth` for it.
+    /// Returns an object of at most `limit` bytes; `None` if the server does not have it. `worth` is the build time that the
+    /// object saves, which bounds the time of the transfer.
+    ///
+    /// # Errors
+    /// The failure of the request.
     fn get(&self, name: Name, limit: u64, worth: Duration) -> Result<Option<Vec<u8>>, Fault>;
-    /// Whether it has something under a name.
+    /// Returns whether the server has an object.
+    ///
+    /// # Errors
+    /// The failure of the request.
     fn has(&self, name: Name) -> Result<bool, Fault>;
-    /// Gives it something to keep.
+    /// Uploads an object.
+    ///
+    /// # Errors
+    /// The failure of the request.
     fn put(&self, name: Name, bytes: &[u8]) -> Result<(), Fault>;
-    /// Several blobs, in their order; a few small ones, or one. A server that can give them at once does.
+    /// Returns several small blobs or a single blob, in order, in one request if the protocol has one for that.
+    ///
+    /// # Errors
+    /// The failure of the first request that failed.
     fn get_blobs(&self, blobs: &[Blob], worth: Duration) -> Result<Vec<Option<Vec<u8>>>, Fault> {
         blobs.iter().map(|blob| self.get(Name::Blob(*blob), blob.len, worth)).collect()
     }
-    /// Those of several blobs that it does not have.
+    /// Returns the blobs that the server does not have.
+    ///
+    /// # Errors
+    /// The failure of the first request that failed.
     fn missing(&self, blobs: &[Blob]) -> Result<Vec<Blob>, Fault> {
         let mut missing = Vec::new();
         for blob in blobs {
@@ -158,34 +176,43 @@ pub trait Remote: Send + Sync {
         }
         Ok(missing)
     }
-    /// Gives it several blobs to keep; a few small ones, or one.
+    /// Uploads several small blobs or a single blob.
+    ///
+    /// # Errors
+    /// The failure of the first request that failed.
     fn put_blobs(&self, blobs: &[(Blob, Vec<u8>)]) -> Result<(), Fault> {
         blobs.iter().try_for_each(|(blob, bytes)| self.put(Name::Blob(*blob), bytes))
     }
-    /// Streams a blob into a writer; returns whether the server has it. The bytes are not checked.
+    /// Streams a blob into a writer; returns whether the server has it.
+    ///
+    /// # Errors
+    /// The failure of the request, or [`Fault::Disk`] if the writer fails.
     fn get_to(&self, blob: Blob, into: &mut dyn Write, worth: Duration) -> Result<bool, Fault> {
         let Some(bytes) = self.get(Name::Blob(blob), blob.len, worth)? else { return Ok(false) };
         into.write_all(&bytes).map_err(|e| Fault::Disk(e.to_string()))?;
         Ok(true)
     }
-    /// Uploads a blob from a file that holds it.
+    /// Uploads a blob from a file.
+    ///
+    /// # Errors
+    /// The failure of the request, or [`Fault::Disk`] if the file cannot be read.
     fn put_from(&self, blob: Blob, mut file: &File) -> Result<(), Fault> {
         let mut bytes = Vec::new();
         let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(blob.len).read_to_end(&mut bytes));
         read.map_err(|e| Fault::Disk(e.to_string()))?;
         self.put(Name::Blob(blob), &bytes)
     }
-    /// What messages call it.
+    /// Returns the name of the server for messages.
     fn name(&self) -> String;
 }
 
-/// The longest record that is believed, in bytes.
+/// The longest accepted record, in bytes.
 pub(crate) const LONGEST_RECORD: u64 = 16 << 20;
 
-/// Blobs of no more bytes than this together are transferred in one batch; a longer one is streamed by itself.
+/// The largest total size of a batch of blobs, in bytes; a longer blob is streamed by itself.
 pub(crate) const BATCH_BYTES: u64 = 2 << 20;
 
-/// Cuts a list of blobs into batches.
+/// Splits a list of blobs into batches.
 pub(crate) fn batches(blobs: &[Blob]) -> Vec<&[Blob]> {
     let (mut batches, mut start, mut total) = (Vec::new(), 0, 0u64);
     for (at, blob) in blobs.iter().enumerate() {
@@ -204,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_blobs_are_batched_and_none_is_lost() {
+    fn batches_small_blobs() {
         let blob = |len: u64| Blob { hash: Hash::of(&len.to_le_bytes()), len };
         let sizes = |lens: &[u64]| {
             let blobs: Vec<Blob> = lens.iter().map(|len| blob(*len)).collect();

@@ -1,9 +1,9 @@
-//! The main loop of every tool: skip what is up to date, run the other actions in parallel, publish their artifacts,
-//! record them in the journal.
+//! The main loop of every tool: checks which actions are up to date, runs the others in parallel, publishes their artifacts and
+//! records them in the journal.
 //!
 //! Actions run in one thread pool that they may also use inside; they start largest first, as many at a time as the
 //! memory budget admits. Finished actions are published in batches: artifacts flushed together, renamed, and only then
-//! recorded, so that a kill at any moment costs the actions in flight and nothing else.
+//! recorded, so that a killed process loses the actions in flight and nothing else.
 
 mod prefetch;
 mod publisher;
@@ -16,7 +16,7 @@ use crate::journal::{Journal, Records};
 use crate::record::{Output, Record};
 use crate::shared_results::{Placed, SharedResults};
 use crate::sink::Sink;
-use crate::stale::{Verdict, Why, judge};
+use crate::stale::{RebuildReason, Verdict, judge};
 use crate::store::Store;
 use crate::{Code, Diag, Limits, RelPath};
 use rayon::prelude::*;
@@ -24,75 +24,76 @@ use scheduler::Scheduler;
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// What happens during a run, for whoever shows it.
+/// An event of a run, for progress output.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Event<'a> {
-    /// Another process holds the output; the run goes on when it lets go.
+    /// Another process holds the lock of the output; the run waits for it.
     Waiting,
-    /// The sources are judged.
+    /// All actions were checked.
     Judged {
-        /// How many there are.
+        /// The number of actions.
         total: usize,
-        /// How many actions are going to run.
+        /// The number of actions that are out of date.
         stale: usize,
     },
-    /// An action begins.
+    /// An action started.
     Started {
-        /// Its source.
+        /// The source of the action.
         source: &'a RelPath,
     },
-    /// An action has ended.
+    /// An action finished.
     Finished {
-        /// Its source.
+        /// The source of the action.
         source: &'a RelPath,
-        /// The reason why it ran.
-        why: &'a Why,
-        /// Whether its result was in the cache.
+        /// The reason to run it.
+        why: &'a RebuildReason,
+        /// True if the result came from the cache.
         fetched: bool,
-        /// What went wrong, if anything.
+        /// The error, if the action failed.
         error: Option<&'a Diag>,
-        /// How long it took.
+        /// The duration.
         took: Duration,
     },
 }
 
-/// Takes events, from any thread.
+/// A receiver of events, called from any thread.
 pub trait Events: Sync {
-    /// Something happened.
+    /// Receives an event.
     fn on(&self, event: Event<'_>);
-    /// Whether nobody wants the rest: actions in flight are finished and recorded, no other begins, and the run ends
-    /// with the error `stopped`.
-    fn is_over(&self) -> bool {
+    /// Returns whether the run is cancelled: actions in flight are finished and recorded, no other starts, and the run returns
+    /// the error `cancelled`.
+    fn is_cancelled(&self) -> bool {
         false
     }
 }
 
-/// For runs that nobody watches.
+/// Ignores all events.
 impl Events for () {
     fn on(&self, _event: Event<'_>) {}
 }
 
-/// How a source fared.
+/// The state of an action after a run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum State {
-    /// Its artifacts were up to date.
+    /// The action was up to date.
     Fresh,
-    /// Its action ran.
-    Built(Why),
-    /// Its action would have run, but the result was in the cache.
-    Fetched(Why),
-    /// Its action failed; the old artifacts are as they were.
+    /// The action ran.
+    Built(RebuildReason),
+    /// The action was out of date, and the result came from the cache.
+    Fetched(RebuildReason),
+    /// The action failed; the old artifacts are kept.
     Failed(Box<Diag>),
 }
 
 /// The outcome of one action.
 #[derive(Debug)]
 pub struct Outcome<M> {
-    /// How it fared.
+    /// The state of the action.
     pub state: State,
-    /// Its artifacts, from this run or the last; none if it failed.
+    /// The artifacts, from this run or an earlier one; none if the action failed.
     pub artifacts: Vec<PlacedArtifact<M>>,
-    /// Its warnings, from this run or the last.
+    /// The warnings, from this run or an earlier one.
     pub warnings: Vec<Diag>,
 }
 
@@ -105,36 +106,37 @@ impl<M> Outcome<M> {
 /// The options of a run.
 #[derive(Clone, Copy)]
 pub struct Plan<'a> {
-    /// The pool for actions and for the work inside them.
+    /// The thread pool for actions and for the parallel work inside them.
     pub pool: &'a rayon::ThreadPool,
-    /// Whether every action runs, whatever is recorded.
+    /// True if every action runs, even if it is up to date.
     pub force: bool,
-    /// Whether artifacts are read again and compared with what was written, whatever their stamps say.
+    /// True if the content of artifacts is compared with the journal, even if their stamps are unchanged.
     pub verify: bool,
-    /// Whether artifacts of sources that are gone are removed. Not when part of the source tree could not be read: what
-    /// is there but unreadable is not gone.
+    /// True if artifacts of deleted sources are removed. Must be false if a part of the source tree could not be read: an
+    /// unreadable source is not deleted.
     pub prune: bool,
-    /// The cache that results are looked for in before an action runs (unless `force` is set), and put into afterwards.
+    /// The cache: looked up before an action runs (unless `force` is set), and filled afterwards.
     pub store: Option<&'a Store>,
-    /// Limits on each action. Actions in flight share the memory by their own estimate; one that needs more runs alone.
+    /// Limits on each action. Actions in flight share the memory by estimate; an action that needs more runs alone.
     pub limits: Limits,
-    /// Receives what happens.
+    /// The receiver of events.
     pub events: &'a dyn Events,
 }
 
 impl<'a> Plan<'a> {
-    /// An incremental run that removes the artifacts of sources that are gone, without a cache, with the default limits.
+    /// Makes the options of an incremental run that removes the artifacts of deleted sources, without a cache, with the
+    /// default limits.
     pub fn new(pool: &'a rayon::ThreadPool) -> Plan<'a> {
         let limits = Limits::default();
         Plan { pool, force: false, verify: false, prune: true, store: None, limits, events: &() }
     }
 }
 
-/// Brings the artifacts of all actions up to date and removes those whose source is gone. Names of the journal that
-/// `keep` holds belong to the tool and are left alone. The result has one entry for each action, in their order.
+/// Brings the artifacts of all actions up to date and removes those of deleted sources. Records of the journal whose names are
+/// in `keep` belong to the tool and are not changed. Returns one outcome for each action, in order.
 ///
 /// # Errors
-/// `journal-unwritable`, or `stopped` if [`Events::is_over`] ended the run. What an action fails with is in its outcome.
+/// `journal-unwritable`, or `cancelled` if [`Events::is_cancelled`] is true. The error of an action is in its outcome.
 pub fn run<A: Action>(
     sources: SourceTree<'_>,
     sink: &dyn Sink,
@@ -145,30 +147,33 @@ pub fn run<A: Action>(
 ) -> Result<Vec<Outcome<A::Metadata>>, Diag> {
     let records = journal.records();
     let verdicts = plan.pool.install(|| verdicts(sources, sink, records, actions, plan));
-    // Orphans are only looked for when there are more records than actions and tools account for.
-    let new = |judged: &&Judged<_>| matches!(judged, Judged::Stale(Why::New, _));
+    // Orphans exist only if there are more records than actions and records of the tool.
+    let new = |judged: &&Judged<_>| matches!(judged, Judged::Stale(RebuildReason::New, _));
     let known = actions.len() - verdicts.iter().filter(new).count()
         + keep.iter().filter(|name| records.contains(name)).count();
     if plan.prune && known < records.len() {
-        forget_orphans(sink, journal, actions, keep)?;
+        remove_orphans(sink, journal, actions, keep)?;
     }
 
     let mut outcomes = Vec::with_capacity(actions.len());
-    let mut stale: Vec<(u64, usize, Why)> = Vec::new();
-    let mut moved: Vec<(String, Record<'static>)> = Vec::new();
+    let mut stale: Vec<(u64, usize, RebuildReason)> = Vec::new();
+    let mut restamped: Vec<(String, Record<'static>)> = Vec::new();
     for (index, judged) in verdicts.into_iter().enumerate() {
         match judged {
             Judged::Fresh(fresh, record) => {
-                moved.extend(record.map(|record| (actions[index].source().to_string(), *record)));
+                restamped.extend(record.map(|record| (actions[index].source().to_string(), *record)));
                 outcomes.push(fresh);
             }
             Judged::Stale(why, weight) => {
                 stale.push((weight, index, why));
-                outcomes.push(Outcome::failed(Diag::new(Code::CookLost, "its cook did not report"), vec![]));
+                outcomes.push(Outcome::failed(
+                    Diag::new(Code::ActionLost, "the action ended without a result"),
+                    vec![],
+                ));
             }
         }
     }
-    let changes: Vec<_> = moved.iter().map(|(name, record)| (name.as_str(), Some(record))).collect();
+    let changes: Vec<_> = restamped.iter().map(|(name, record)| (name.as_str(), Some(record))).collect();
     append(journal, &changes)?;
     plan.events.on(Event::Judged { total: actions.len(), stale: stale.len() });
 
@@ -184,23 +189,23 @@ pub fn run<A: Action>(
         outcomes[index] = outcome;
     }
     journal.compact().map_err(|e| unwritable(journal, &e))?;
-    if plan.events.is_over() {
-        return Err(Diag::new(Code::Stopped, "it was told to end before everything was built"));
+    if plan.events.is_cancelled() {
+        return Err(Diag::new(Code::Cancelled, "the run was cancelled before everything was built"));
     }
     Ok(outcomes)
 }
 
 /// Returns the record of a link step if it is up to date: its fingerprint and inputs are unchanged, and `find` finds its
-/// output. The record is written again if stamps moved.
+/// output. The record is updated if stamps changed.
 ///
 /// # Errors
-/// `journal-unwritable`.
+/// `journal-unwritable` if the updated record cannot be written.
 pub fn up_to_date(
     sources: SourceTree<'_>,
     journal: &mut Journal,
     name: &str,
     fingerprint: &str,
-    find: impl FnMut(&Output<'_>) -> Result<crate::Stamp, Why>,
+    find: impl FnMut(&Output<'_>) -> Result<crate::Stamp, RebuildReason>,
 ) -> Result<Option<Record<'static>>, Diag> {
     let Some(record) = journal.records().get(name).map(Record::into_owned) else { return Ok(None) };
     match judge(sources, fingerprint, record.clone(), &mut 0, find) {
@@ -213,7 +218,7 @@ pub fn up_to_date(
     }
 }
 
-/// The results of shared work that earlier runs left in the sink.
+/// Collects the results of shared work that earlier runs published.
 fn earlier_results(records: &Records) -> SharedResults {
     let outputs = records.names().into_iter().filter_map(|name| records.get(name)).flat_map(|r| r.outputs);
     SharedResults::new(outputs.filter_map(|output| {
@@ -224,7 +229,7 @@ fn earlier_results(records: &Records) -> SharedResults {
 
 enum Judged<M> {
     Fresh(Outcome<M>, Option<Box<Record<'static>>>),
-    Stale(Why, u64),
+    Stale(RebuildReason, u64),
 }
 
 fn verdicts<A: Action>(
@@ -236,17 +241,17 @@ fn verdicts<A: Action>(
 ) -> Vec<Judged<A::Metadata>> {
     let judge_one = |(src, out): &mut (usize, usize), action: &A| {
         let stale = |why| Judged::Stale(why, action.weight(sources));
-        let Some(record) = records.get(action.source().as_str()) else { return stale(Why::New) };
+        let Some(record) = records.get(action.source().as_str()) else { return stale(RebuildReason::New) };
         if plan.force {
-            return stale(Why::Forced);
+            return stale(RebuildReason::Forced);
         }
-        // Metadata that cannot be read is that of another version of the tool, which has another fingerprint.
+        // Only another version of the tool writes metadata that cannot be read, and it has another fingerprint.
         let artifacts = record.outputs.iter().map(placed).collect::<Option<Vec<_>>>();
         let warnings = record.warnings.clone();
         let find = |output: &Output<'_>| sink.find(output, plan.verify, out);
         match judge(sources, action.fingerprint(), record, src, find) {
             Verdict::Fresh(moved) => match artifacts {
-                None => stale(Why::New),
+                None => stale(RebuildReason::New),
                 Some(artifacts) => {
                     let moved = moved.map(|record| Box::new(record.into_owned()));
                     Judged::Fresh(Outcome { state: State::Fresh, artifacts, warnings }, moved)
@@ -263,8 +268,8 @@ fn placed<M: Metadata>(output: &Output<'_>) -> Option<PlacedArtifact<M>> {
     Some(PlacedArtifact { name, hash: output.hash, metadata })
 }
 
-/// Removes the artifacts of sources that are no longer there, unless a source that is there has one of the same name.
-fn forget_orphans<A: Action>(
+/// Removes the artifacts of deleted sources, unless another source has an artifact of the same name.
+fn remove_orphans<A: Action>(
     sink: &dyn Sink,
     journal: &mut Journal,
     actions: &[A],
@@ -293,11 +298,11 @@ fn append(journal: &mut Journal, changes: &[(&str, Option<&Record<'_>>)]) -> Res
 }
 
 fn unwritable(journal: &Journal, error: &std::io::Error) -> Diag {
-    Diag::new(Code::JournalUnwritable, format!("cannot write the journal: {error}")).path(journal.name())
+    Diag::new(Code::JournalUnwritable, format!("the journal cannot be written: {error}")).path(journal.name())
 }
 
-/// Reports a source that writes the path that another one writes, or one that some file system takes for the same,
-/// where the later of them would win. Names that differ in Unicode normalization only look alike and are escaped.
+/// Returns the error about two sources that write the same path, or paths that some file system treats as equal, where the
+/// last writer would win. Names that differ only in Unicode normalization look equal and are escaped.
 pub fn conflict((source, output): (&RelPath, &RelPath), (other, same): (&RelPath, &RelPath)) -> Diag {
     let message = match output == same {
         true => format!("{source} and {other} both write {output}"),

@@ -1,10 +1,10 @@
-//! One part of several: which sources a machine of a farm cooks. See `docs/cache.md`.
+//! Hash-partitioned shards of a build: the sources that one machine of a build farm builds. See `docs/reference/cache.md`.
 
 use crate::{Hash, RelPath};
 use std::fmt;
 use std::str::FromStr;
 
-/// Part `number` of `count`, counted from one.
+/// Shard `number` of `count`, counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     number: u32,
@@ -12,8 +12,8 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Whether a source belongs to this part. It depends on the path alone, so that the parts are the same wherever
-    /// they are cut, and a new source moves no other one.
+    /// Returns whether a source belongs to this shard. The shard depends on the path alone, so it is the same on every machine,
+    /// and a new source moves no other one.
     pub fn has(self, source: &RelPath) -> bool {
         let hash = Hash::of(source.as_str().as_bytes()).0;
         let number = u64::from_le_bytes(std::array::from_fn(|n| hash[n]));
@@ -27,7 +27,7 @@ impl fmt::Display for Shard {
     }
 }
 
-/// `2/4` is the second of four.
+/// Parses `2/4`, the second of four shards.
 impl FromStr for Shard {
     type Err = String;
 
@@ -38,7 +38,7 @@ impl FromStr for Shard {
         });
         match parts {
             Some(shard) if (1..=shard.count).contains(&shard.number) => Ok(shard),
-            _ => Err("it is a part and their number, such as 1/4 or 4/4".to_owned()),
+            _ => Err("expected a shard and the number of shards, such as 1/4 or 4/4".to_owned()),
         }
     }
 }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_source_belongs_to_one_part() {
+    fn every_source_belongs_to_one_shard() {
         for count in [1, 2, 4, 7] {
             let shards: Vec<Shard> = (1..=count).map(|n| format!("{n}/{count}").parse().unwrap()).collect();
             let mut sizes = vec![0; shards.len()];
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_counted_from_one() {
+    fn shards_are_counted_from_one() {
         assert_eq!("2/4".parse::<Shard>().unwrap().to_string(), "2/4");
         for bad in ["", "1", "/", "0/4", "5/4", "1/0", "0/0", "+1/4", "1/4/2", "a/b", "1/99999999999"] {
             assert!(bad.parse::<Shard>().is_err(), "{bad}");

@@ -1,8 +1,8 @@
-//! Work that several actions ask for and one does: the same image in ten models is encoded once.
+//! Shared results (single-flight): work that several actions need is done once. An image in ten models is encoded once.
 //!
-//! Such work is a pure function of what its key was made from, so it does not matter who did it, or in which run.
-//! Results of this run stay in memory while there is room; those of earlier runs, and those that had to make room,
-//! are read back from the output they were written to, and used only if that is still what was written.
+//! Such work is a pure function of the fields of its key, so a result of any action and any run is valid. Results of this run
+//! stay in memory up to a limit; evicted results and those of earlier runs are read back from their output, and used only if
+//! its hash is unchanged.
 
 use crate::remote::Blob;
 use crate::{Diag, Hash, RelPath};
@@ -11,22 +11,22 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Bytes of results that are placed in memory.
-const ROOM: usize = 256 << 20;
+/// The memory limit for results, in bytes.
+const MEMORY_LIMIT: usize = 256 << 20;
 
-/// Names a piece of work: half of the hash of everything that it depends on.
+/// The key of shared work: the first half of the hash of everything that the work depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkKey(pub [u8; 16]);
 
 impl WorkKey {
-    /// The key of work that depends on these alone.
+    /// Returns the key of work that depends on these fields alone.
     pub fn of<'f>(fields: impl IntoIterator<Item = &'f [u8]>) -> WorkKey {
         let hash = Hash::of_fields(fields).0;
         WorkKey(std::array::from_fn(|n| hash[n]))
     }
 }
 
-/// The result of a piece of work.
+/// The result of shared work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedResult {
     pub(crate) bytes: Vec<u8>,
@@ -35,13 +35,13 @@ pub struct SharedResult {
 }
 
 impl SharedResult {
-    /// The content of an artifact, and warnings for everyone who asks for it, without paths.
+    /// Makes a result from the content of an artifact, and warnings without paths, which every user of the result repeats.
     pub fn new(bytes: Vec<u8>, warnings: Vec<Diag>) -> SharedResult {
         SharedResult { blob: Blob::of(&bytes), bytes, warnings }
     }
 }
 
-/// Where a result can be found again.
+/// A published artifact with the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
     pub(crate) path: RelPath,
@@ -56,12 +56,12 @@ enum Work {
 #[derive(Default)]
 struct State {
     results: HashMap<WorkKey, Work>,
-    /// Those whose bytes are in memory, oldest first.
+    /// The results in memory, oldest first.
     held: VecDeque<(WorkKey, usize)>,
     total: usize,
 }
 
-/// All work of a run, and what earlier runs left.
+/// The shared results of a run and of earlier runs.
 #[derive(Default)]
 pub(crate) struct SharedResults {
     state: Mutex<State>,
@@ -69,19 +69,22 @@ pub(crate) struct SharedResults {
 }
 
 thread_local! {
-    /// How many pieces of work this thread is in the middle of, one below the other on its stack.
+    /// The number of shared computations in progress on the stack of this thread.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
 impl SharedResults {
-    /// Starts from what earlier runs left. Of outputs with one key any will do.
-    pub(crate) fn new(left: impl Iterator<Item = (WorkKey, Placed)>) -> SharedResults {
+    /// Starts with the results of earlier runs. Outputs with equal keys are interchangeable.
+    pub(crate) fn new(earlier: impl Iterator<Item = (WorkKey, Placed)>) -> SharedResults {
         let done = |(key, placed)| (key, Work::Done { placed, bytes: None, warnings: vec![] });
-        let state = State { results: left.map(done).collect(), ..State::default() };
+        let state = State { results: earlier.map(done).collect(), ..State::default() };
         SharedResults { state: Mutex::new(state), ended: Condvar::new() }
     }
 
-    /// The result for a key: one that is there, or that of `make`. It is going to be written to `path`.
+    /// Returns the result of a key: a known one, or that of `make`, which is going to be published at `path`.
+    ///
+    /// # Errors
+    /// The error of `make`.
     pub(crate) fn get(
         &self,
         key: WorkKey,
@@ -92,8 +95,8 @@ impl SharedResults {
         loop {
             let mut state = self.lock();
             match state.results.get(&key) {
-                // Whoever is in the middle of a piece of work waits for nobody: the other one could be further
-                // down this thread's own stack, or wait in turn. It does the work again; that is rare.
+                // A thread with a computation in progress must not wait: the other computation could be on its own
+                // stack, or wait for this one. It repeats the work, which is rare.
                 Some(Work::Running) if DEPTH.get() > 0 => break,
                 Some(Work::Running) => {
                     drop(state);
@@ -108,7 +111,7 @@ impl SharedResults {
                     if blob.hash == placed.hash {
                         return Ok(Arc::new(SharedResult { blob, bytes, warnings }));
                     }
-                    self.forget(key, &placed);
+                    self.remove_damaged(key, &placed);
                 }
                 None => {
                     state.results.insert(key, Work::Running);
@@ -124,8 +127,8 @@ impl SharedResults {
         Ok(made)
     }
 
-    /// Drops a result that was found damaged, unless somebody who found the same has replaced it since.
-    fn forget(&self, key: WorkKey, damaged: &Placed) {
+    /// Removes a damaged result, unless another thread has replaced it since.
+    fn remove_damaged(&self, key: WorkKey, damaged: &Placed) {
         let mut state = self.lock();
         if matches!(state.results.get(&key), Some(Work::Done { placed, bytes: None, .. }) if placed == damaged)
         {
@@ -138,16 +141,15 @@ impl SharedResults {
     }
 }
 
-/// Lets a thread of a pool work for the pool while it waits; if there is nothing to do, it parks for a moment, or until
-/// `signal` comes.
+/// Lets a waiting pool thread execute other work of the pool; if there is none, parks it for 2 ms or until `signal`.
 pub(crate) fn yield_or_park<'a, T: 'a>(signal: &Condvar, lock: impl FnOnce() -> MutexGuard<'a, T>) {
-    const MOMENT: Duration = Duration::from_millis(2);
+    const PARK_TIME: Duration = Duration::from_millis(2);
     if rayon::yield_now() != Some(rayon::Yield::Executed) {
-        drop(signal.wait_timeout(lock(), MOMENT).unwrap_or_else(PoisonError::into_inner));
+        drop(signal.wait_timeout(lock(), PARK_TIME).unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-/// A piece of work in progress. If it fails or panics, the next one who asks tries again.
+/// A computation in progress. If it fails or panics, the next caller tries again.
 struct Running<'a> {
     results: &'a SharedResults,
     key: WorkKey,
@@ -161,7 +163,7 @@ impl Running<'_> {
         state.results.insert(self.key, work);
         state.held.push_back((self.key, made.bytes.len()));
         state.total += made.bytes.len();
-        while state.total > ROOM {
+        while state.total > MEMORY_LIMIT {
             let Some((oldest, len)) = state.held.pop_front() else { break };
             state.total -= len;
             if let Some(Work::Done { bytes, .. }) = state.results.get_mut(&oldest) {
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn many_ask_and_one_results() {
+    fn concurrent_requests_compute_once() {
         let results = SharedResults::default();
         let count = AtomicUsize::new(0);
         std::thread::scope(|scope| {
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_nobody_elses() {
+    fn failures_are_not_shared() {
         let results = SharedResults::default();
         let fail = || Err(Diag::new(Code::Unreadable, "bad"));
         assert!(results.get(key("k"), &path("a"), |_| None, fail).is_err());
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn who_results_does_not_wait_for_itself() {
+    fn nested_request_does_not_deadlock() {
         let results = SharedResults::default();
         let nested = || {
             let inner = results.get(key("k"), &path("b"), |_| None, || made("same"))?;
@@ -249,25 +251,25 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_run_left_is_used_while_it_is_what_it_was() {
-        let left = || {
+    fn uses_an_earlier_result_if_its_hash_is_unchanged() {
+        let earlier = || {
             SharedResults::new([(key("k"), Placed { path: path("old"), hash: Hash::of(b"old") })].into_iter())
         };
-        let never = || panic!("it is there");
-        let got = left().get(key("k"), &path("new"), |_| Some(b"old".into()), never).unwrap();
+        let never = || panic!("the result is known");
+        let got = earlier().get(key("k"), &path("new"), |_| Some(b"old".into()), never).unwrap();
         assert_eq!(got.bytes, b"old");
-        for damaged in [None, Some(b"odd".to_vec())] {
-            let got = left().get(key("k"), &path("new"), |_| damaged.clone(), || made("made")).unwrap();
+        for damaged in [None, Some(b"bad".to_vec())] {
+            let got = earlier().get(key("k"), &path("new"), |_| damaged.clone(), || made("made")).unwrap();
             assert_eq!(got.bytes, b"made");
         }
     }
 
     #[test]
-    fn many_find_it_damaged_and_one_mends_it() {
-        let left = [(key("k"), Placed { path: path("old"), hash: Hash::of(b"old") })];
-        let results = SharedResults::new(left.into_iter());
+    fn damaged_result_is_recomputed_once() {
+        let earlier = [(key("k"), Placed { path: path("old"), hash: Hash::of(b"old") })];
+        let results = SharedResults::new(earlier.into_iter());
         let count = AtomicUsize::new(0);
-        // All have read the damaged file before any of them goes on.
+        // All threads have read the damaged file before any of them continues.
         let all = std::sync::Barrier::new(4);
         std::thread::scope(|scope| {
             for n in 0..4 {
@@ -275,15 +277,15 @@ mod tests {
                 scope.spawn(move || {
                     let damaged = |_: &RelPath| {
                         all.wait();
-                        Some(b"odd".to_vec())
+                        Some(b"bad".to_vec())
                     };
                     let make = || {
                         count.fetch_add(1, Ordering::Relaxed);
-                        made("mended")
+                        made("recomputed")
                     };
                     assert_eq!(
                         results.get(key("k"), &path(&n.to_string()), damaged, make).unwrap().bytes,
-                        b"mended"
+                        b"recomputed"
                     );
                 });
             }
@@ -292,16 +294,16 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_what_left_it_is_read_back() {
+    fn evicted_results_are_read_back() {
         let results = SharedResults::default();
-        let large = ROOM / 4 + 1;
+        let large = MEMORY_LIMIT / 4 + 1;
         for n in 0..6 {
-            let made = || Ok(SharedResult::new(vec![n; large], vec![Diag::new(Code::LinkIgnored, "w")]));
+            let made = || Ok(SharedResult::new(vec![n; large], vec![Diag::new(Code::SymlinkIgnored, "w")]));
             results.get(key(&n.to_string()), &path(&n.to_string()), |_| None, made).unwrap();
         }
-        assert!(results.lock().total <= ROOM);
+        assert!(results.lock().total <= MEMORY_LIMIT);
         let back = |at: &RelPath| Some(vec![at.as_str().parse().unwrap(); large]);
-        let got = results.get(key("0"), &path("x"), back, || panic!("it is there")).unwrap();
+        let got = results.get(key("0"), &path("x"), back, || panic!("the result is known")).unwrap();
         assert_eq!((got.bytes[0], got.warnings.len()), (0, 1));
     }
 }

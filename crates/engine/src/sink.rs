@@ -1,7 +1,7 @@
-//! Sinks: where artifacts are placed, and how they are found again on the next run.
+//! Sinks: the destinations of artifacts, which also find the artifacts of an earlier run.
 //!
-//! The scheduler, the journal and the caches know artifacts by name, content and metadata alone. A sink gives the names a
-//! meaning: paths in a [directory](DirectorySink), payloads of one pak.
+//! The scheduler, the journal and the caches know artifacts by name, content and metadata alone. A sink interprets the names:
+//! as paths in a [directory](DirectorySink), or as payloads of a pak.
 
 mod directory;
 
@@ -11,67 +11,67 @@ use crate::fs::{Fill, Staged, Stamp};
 use crate::journal::Records;
 use crate::record::Output;
 use crate::remote::Blob;
-use crate::stale::Why;
+use crate::stale::RebuildReason;
 use crate::{Diag, RelPath};
 use std::fs::File;
 use std::io;
 
-/// An artifact that asks for its name.
+/// An artifact that is about to be published.
 #[derive(Clone, Copy)]
 pub struct Candidate<'a> {
-    /// The source of its action.
+    /// The source of the action.
     pub source: &'a RelPath,
-    /// The name.
+    /// The name of the artifact.
     pub name: &'a RelPath,
-    /// The content.
+    /// The digest and length of the content.
     pub blob: Blob,
-    /// The first bytes of every file of its format, if the format has any.
+    /// The magic number of the format, if it has one.
     pub magic: Option<&'static [u8]>,
 }
 
-/// Places artifacts and finds them again.
+/// Publishes artifacts and finds those of an earlier run.
 pub trait Sink: Sync {
-    /// Writes content to where it can be placed from. What is never placed disappears when it is dropped.
+    /// Writes content to a staging area. Staged content that is not published is deleted when dropped.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If writing fails.
     fn stage(&self, blob: Blob, fill: Fill<'_>) -> io::Result<Staged>;
 
-    /// Stages what is left of an open file, which is the same content.
+    /// Stages a copy of the rest of an open file, which has this content.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If copying fails.
     fn stage_copy(&self, blob: Blob, from: &mut File) -> io::Result<Staged> {
         self.stage(blob, &mut |to| io::copy(from, to).map(drop))
     }
 
-    /// The slot that an artifact of this name takes: of two artifacts in one slot the later would replace the other, so
-    /// both are refused. `None` in a sink that finds artifacts by their content.
+    /// Returns the slot of a name: two artifacts in one slot would overwrite each other, so both fail. `None` in a sink that
+    /// finds artifacts by content.
     fn slot(&self, name: &RelPath) -> Option<String>;
 
-    /// Decides whether an artifact may take its name; returns the stamp of one that is there already, with the same
-    /// content, and stays.
+    /// Decides whether an artifact may be published; returns the stamp of an existing artifact with equal content, which is
+    /// kept.
     ///
     /// # Errors
-    /// If something is there that may not be replaced.
+    /// If an existing file may not be replaced.
     fn admit(&self, candidate: Candidate<'_>, records: &Records) -> Result<Option<Stamp>, Diag>;
 
-    /// Places staged artifacts, after the journal has recorded the intent; returns the stamp of each. One fails alone.
+    /// Publishes staged artifacts, after the journal has recorded the intent; returns the stamp or the error of each.
     fn publish(&self, batch: Vec<(Staged, RelPath)>) -> Vec<io::Result<Stamp>>;
 
-    /// Finds an artifact of an earlier run; returns its stamp now. Content is compared if the stamp differs, or to
-    /// `verify`. Searches that come in the order of names are fast: `hint` is where the last one ended.
+    /// Finds an artifact of an earlier run; returns its current stamp. Its content is compared if the stamp differs or `verify`
+    /// is set. `hint` is the index after the last hit, for fast lookups in sorted order.
     ///
     /// # Errors
-    /// The reason to run its action again.
-    fn find(&self, recorded: &Output<'_>, verify: bool, hint: &mut usize) -> Result<Stamp, Why>;
+    /// The reason to run the action again.
+    fn find(&self, recorded: &Output<'_>, verify: bool, hint: &mut usize) -> Result<Stamp, RebuildReason>;
 
-    /// Reads an artifact that was placed before; `None` if that is not possible.
+    /// Reads a published artifact; `None` if it cannot be read.
     fn read(&self, name: &RelPath) -> Option<Vec<u8>>;
 
-    /// Removes an artifact that is not wanted any more, if it is what an earlier run placed.
+    /// Removes an obsolete artifact, if it is still the file that an earlier run published.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If it cannot be removed.
     fn remove(&self, recorded: &Output<'_>) -> Result<(), Diag>;
 }

@@ -7,59 +7,60 @@ use crate::inputs::{SourceTree, listing, seen_file};
 use crate::record::{Output, Record, Seen};
 use std::fmt;
 
-/// The reason why an action runs.
+/// The reason to run an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// Nothing is remembered of it.
+pub enum RebuildReason {
+    /// The journal has no record of the action.
     New,
-    /// The recipe or a setting is another one; the text says which.
+    /// The recipe or a setting changed; the string describes the change.
     KeyChanged(String),
-    /// Something it read, looked for or listed is not what it was.
+    /// A dependency changed: a file that was read or looked up, or a directory that was listed.
     InputChanged(RelPath),
-    /// Something it wrote is gone.
+    /// An output does not exist.
     OutputMissing(RelPath),
-    /// Something it wrote has been changed by someone else.
+    /// An output was modified by another program.
     OutputChanged(RelPath),
-    /// The user asked for it.
+    /// The user forced a rebuild.
     Forced,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for RebuildReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::New => f.write_str("new"),
-            Why::KeyChanged(what) => f.write_str(what),
-            Why::InputChanged(path) => write!(f, "{path} changed"),
-            Why::OutputMissing(path) => write!(f, "output {path} is missing"),
-            Why::OutputChanged(path) => write!(f, "output {path} was changed"),
-            Why::Forced => f.write_str("forced"),
+            RebuildReason::New => f.write_str("new"),
+            RebuildReason::KeyChanged(what) => f.write_str(what),
+            RebuildReason::InputChanged(path) => write!(f, "{path} changed"),
+            RebuildReason::OutputMissing(path) => write!(f, "output {path} is missing"),
+            RebuildReason::OutputChanged(path) => write!(f, "output {path} was modified"),
+            RebuildReason::Forced => f.write_str("forced"),
         }
     }
 }
 
-/// The verdict on a record.
+/// The result of checking a record.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict<'a> {
-    /// Its artifacts are what a run would return; the record as it should be remembered, if stamps moved.
+    /// The action is up to date; has the updated record if stamps changed.
     Fresh(Option<Record<'a>>),
-    /// Its action has to run.
-    Stale(Why),
+    /// The action must run.
+    Stale(RebuildReason),
 }
 
-/// Judges a record: by its fingerprint, its inputs, and what `find` says of each recorded output. Stamps of inputs decide
-/// where they agree; where they do not, content does. `hint` is where the last search for an input ended.
+/// Checks whether a record is up to date: compares its fingerprint, its inputs, and the recorded outputs by `find`. Inputs with
+/// equal stamps are unchanged; otherwise their content is compared. `hint` is the index after the last input found, for fast
+/// lookups in sorted order.
 pub fn judge<'a>(
     sources: SourceTree<'_>,
     fingerprint: &str,
     mut record: Record<'a>,
     hint: &mut usize,
-    mut find: impl FnMut(&Output<'a>) -> Result<Stamp, Why>,
+    mut find: impl FnMut(&Output<'a>) -> Result<Stamp, RebuildReason>,
 ) -> Verdict<'a> {
     if record.fingerprint.is_empty() {
-        return Verdict::Stale(Why::New);
+        return Verdict::Stale(RebuildReason::New);
     }
     if record.fingerprint != fingerprint {
-        return Verdict::Stale(Why::KeyChanged(key_change(&record.fingerprint, fingerprint)));
+        return Verdict::Stale(RebuildReason::KeyChanged(key_change(&record.fingerprint, fingerprint)));
     }
     let mut moved = false;
     for input in &mut record.inputs {
@@ -70,7 +71,7 @@ pub fn judge<'a>(
                 moved = true;
             }
             None => {
-                let why = RelPath::new(&*input.path).map_or(Why::New, Why::InputChanged);
+                let why = RelPath::new(&*input.path).map_or(RebuildReason::New, RebuildReason::InputChanged);
                 return Verdict::Stale(why);
             }
         }
@@ -87,8 +88,8 @@ pub fn judge<'a>(
     Verdict::Fresh(moved.then_some(record))
 }
 
-/// `Some(None)` when an input is unchanged by its stamp, `Some(Some(_))` when only its stamp has to be recorded again,
-/// `None` when it changed.
+/// Compares an input with the sources: `Some(None)` if its stamp is unchanged, `Some(Some(_))` if only its stamp changed,
+/// `None` if its content changed.
 fn unchanged(sources: SourceTree<'_>, path: &str, seen: Seen, hint: &mut usize) -> Option<Option<Seen>> {
     match seen {
         Seen::Absent => sources.tree.stamp(path).is_none().then_some(None),
@@ -109,7 +110,7 @@ fn unchanged(sources: SourceTree<'_>, path: &str, seen: Seen, hint: &mut usize) 
     }
 }
 
-/// The lines in which two fingerprints differ, as one readable line: `texture.compress = true, was false`.
+/// Describes the difference of two fingerprints in one line: `texture.compress = true, was false`.
 fn key_change(old: &str, new: &str) -> String {
     let mut changes = Vec::new();
     for line in new.lines().filter(|line| !old.lines().any(|other| other == *line)) {
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_change_says_what_changed() {
+    fn describes_changed_settings() {
         let old = "texture 1\ntexture.compress=true\ntexture.mips=true";
         assert_eq!(
             key_change(old, "texture 1\ntexture.compress=false\ntexture.mips=true"),

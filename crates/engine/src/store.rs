@@ -1,16 +1,15 @@
-//! The cache of results beyond one output tree: what was built once, in whatever checkout, branch or preset, is copied
-//! and not built again.
+//! The build cache: results of actions, shared by all checkouts, branches and presets on this machine and, with a server, by
+//! many machines.
 //!
-//! An action is a pure function of its fingerprint and of what it saw, so its result can stand in for it wherever both are
-//! the same (`action.rs` says how that is found). The store is a help and never an authority: whatever is in it is
-//! checked when it is used, and what is missing, damaged or cannot be written costs time and nothing else.
+//! An action is a pure function of its fingerprint and its inputs, so its result is valid wherever both are equal (`action.rs`
+//! has the keys). The cache is an optimisation and never trusted: every entry is verified when it is used, and an entry that is
+//! missing, damaged or cannot be written costs time and nothing else.
 
 mod action;
 mod dir;
 mod fetch;
 mod input_hashes;
 mod local;
-mod refused;
 mod seal;
 pub mod settings;
 mod signing;
@@ -25,14 +24,14 @@ pub use sweep::{Stats, Swept};
 use crate::artifact::{Artifact, Content, Metadata, PlacedArtifact};
 use crate::cache_entry::{CacheEntry, Rejected};
 use crate::record::Seen;
-use crate::remote::{Blob, Job, Lane, Policy, Remote, RemoteLimits, Tier, Uploads};
+use crate::remote::{Blob, Job, Lane, Policy, RejectedObjects, Remote, RemoteLimits, Tier, Uploads};
 use crate::shared_results::{SharedResult, WorkKey};
 use crate::sink::Sink;
 use crate::{Code, Diag, Hash, RelPath};
-use action::{Answer, SETS, Set, StoredOutput, answer_key, question, read_sets, work_key, write_sets};
-use fetch::{Origin, Prefetched, Sought};
+use action::{CachedResult, MAX_PATH_SETS, PathSet, StoredOutput};
+use action::{read_path_sets, strong_key, weak_key, work_key, write_path_sets};
+use fetch::{Lookup, Origin, Prefetched};
 use local::{Kind, Local};
-use refused::Refused;
 use seal::Seal;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -43,7 +42,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use upload_source::UploadSource;
 
-/// A store, as one run of a tool uses it.
+/// The build cache of one run: a local directory and optionally a server.
 pub struct Store {
     local: Arc<Local>,
     tier: Option<Arc<Tier>>,
@@ -51,84 +50,86 @@ pub struct Store {
     seal: Seal,
     build: String,
     tally: Tally,
-    trouble: Mutex<Option<Diag>>,
-    refused: Mutex<Refused>,
-    /// Results that were prefetched from the server and not looked for yet.
+    /// The first write error of the local cache, after which nothing more is written.
+    write_error: Mutex<Option<Diag>>,
+    rejected: Arc<RejectedObjects>,
+    /// Prefetched records that no worker has looked up yet.
     prefetched: Mutex<Prefetched>,
-    /// Held by the prefetch thread that reads sources: each is in memory while it is hashed.
+    /// Locked by the prefetch thread that hashes sources, because each source is in memory while it is hashed.
     hashing: Mutex<()>,
 }
 
-/// What a store did for a run.
+/// The counters of the cache for one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Figures {
-    /// How many results were looked for.
-    pub asked: u64,
-    /// How many of them were there.
-    pub found: u64,
-    /// How many of these had to come from the server.
+    /// The number of lookups.
+    pub lookups: u64,
+    /// The number of cache hits.
+    pub hits: u64,
+    /// The number of hits that came from the server.
     pub from_server: u64,
-    /// How many pieces of shared work were there, for sources whose own result was not.
-    pub works: u64,
-    /// Bytes that were taken from the store.
+    /// The number of cache hits for shared results, of actions that were misses.
+    pub shared_hits: u64,
+    /// Bytes of results read from the cache.
     pub bytes_out: u64,
-    /// Bytes that were put into it.
+    /// Bytes written to the local cache.
     pub bytes_in: u64,
-    /// Bytes that came from the server.
+    /// Bytes downloaded from the server.
     pub bytes_down: u64,
-    /// Bytes that went to the server.
+    /// Bytes uploaded to the server.
     pub bytes_up: u64,
-    /// How long the actions and the shared work took that were not done again.
+    /// The build time that hits saved.
     pub saved: Duration,
 }
 
 #[derive(Default)]
 struct Tally {
-    asked: AtomicU64,
-    found: AtomicU64,
+    lookups: AtomicU64,
+    hits: AtomicU64,
     from_server: AtomicU64,
-    works: AtomicU64,
+    shared_hits: AtomicU64,
     bytes_out: AtomicU64,
     bytes_in: AtomicU64,
     saved_ms: AtomicU64,
 }
 
-/// A stored result that fits what is there now.
+/// A cached result that matches the current inputs.
 pub(crate) struct Found {
-    pub(crate) answer: Answer,
+    pub(crate) result: CachedResult,
     pub(crate) seen: BTreeMap<RelPath, Seen>,
-    /// The bytes of each artifact.
+    /// The content of each artifact.
     pub(crate) files: Vec<File>,
-    question: Hash,
+    weak_key: Hash,
     key: Hash,
-    /// The set of paths that led to it, if only the server had it.
-    set: Option<Set>,
-    far: bool,
-    brought: Vec<Blob>,
+    /// The path set of the result, if only the server has it.
+    new_path_set: Option<PathSet>,
+    from_server: bool,
+    downloaded: Vec<Blob>,
 }
 
-/// An answer with its bytes.
-struct Whole {
-    answer: Answer,
+/// A cached result with the content of its artifacts.
+struct CompleteResult {
+    result: CachedResult,
     files: Vec<File>,
-    /// Whether any of it had to come from the server.
-    far: bool,
-    /// The blobs that did.
-    brought: Vec<Blob>,
+    /// True if a part of it came from the server.
+    from_server: bool,
+    /// The blobs that were downloaded.
+    downloaded: Vec<Blob>,
 }
 
 impl Found {
-    /// The entry as the tool sees it.
+    /// Returns the entry for validation by the tool.
     ///
     /// # Errors
-    /// If the metadata of an artifact is none.
+    /// If the metadata of an artifact is damaged.
     pub(crate) fn entry<M: Metadata>(&mut self) -> Result<CacheEntry<'_, M>, Rejected> {
         let artifact = |output: &StoredOutput| {
             let metadata = M::decode(&output.metadata)
                 .ok_or_else(|| Rejected(format!("the metadata of {} is damaged", output.path)))?;
             Ok(PlacedArtifact { name: output.path.clone(), hash: output.blob.hash, metadata })
         };
-        let artifacts = self.answer.outputs.iter().map(artifact).collect::<Result<_, Rejected>>()?;
+        let artifacts = self.result.outputs.iter().map(artifact).collect::<Result<_, Rejected>>()?;
         Ok(CacheEntry { artifacts, inputs: &self.seen, files: &mut self.files })
     }
 
@@ -137,11 +138,11 @@ impl Found {
     /// # Errors
     /// If one cannot be copied.
     pub(crate) fn stage<M: Metadata>(&mut self, sink: &dyn Sink) -> io::Result<Vec<Artifact<M>>> {
-        let outputs = self.answer.outputs.iter().zip(&mut self.files);
+        let outputs = self.result.outputs.iter().zip(&mut self.files);
         let artifacts = outputs.map(|(output, file)| {
             let metadata = M::decode(&output.metadata).ok_or(io::ErrorKind::InvalidData)?;
             let staged = sink.stage_copy(output.blob, file)?;
-            // The work that it is the result of is not taken from a cache: another action would use it as that.
+            // The key of shared work is not taken from a cache, because other actions would use the artifact as that result.
             let content = Content { staged, blob: output.blob, work: None };
             Ok(Artifact { name: output.path.clone(), metadata, content })
         });
@@ -150,13 +151,13 @@ impl Found {
 }
 
 impl Store {
-    /// Opens the store in a directory, making it if need be. `build` names the program and its version: results of
-    /// another one are not used.
+    /// Opens the cache in a directory, and creates it if it does not exist. `build` is the name and version of the program:
+    /// results of another program or version are not used.
     ///
     /// # Errors
     ///
-    /// A warning that says why the directory is not used: it cannot be written (`store-unwritable`), has files that are
-    /// not a cache's (`cache-dir-not-owned`), or a symbolic link where a cache has none (`cache-dir-link`).
+    /// The warning to report if the directory cannot be used: it cannot be written (`cache-unwritable`), is not a cache
+    /// directory (`cache-dir-not-owned`), or contains a symbolic link (`cache-dir-link`).
     pub fn open(dir: &Path, build: impl Into<String>) -> Result<Store, Diag> {
         Ok(Store {
             local: Arc::new(Local::open(dir)?),
@@ -165,144 +166,138 @@ impl Store {
             seal: Seal::default(),
             build: build.into(),
             tally: Tally::default(),
-            trouble: Mutex::default(),
-            refused: Mutex::default(),
+            write_error: Mutex::default(),
+            rejected: Arc::default(),
             prefetched: Mutex::default(),
             hashing: Mutex::default(),
         })
     }
 
-    /// The same store with a key: records are signed, and those without its signature are not used, be they on a server
-    /// or in the directory. Comes before [`Store::with_remote`].
+    /// Sets the signing key: records are signed, and records without its signature are not used. Must be called before
+    /// [`Store::with_remote`].
     pub fn signed_with(self, key: SigningKey) -> Store {
         debug_assert!(self.uploads.is_none(), "uploads would not be signed");
         Store { seal: Seal(Some(key)), ..self }
     }
 
-    /// The same store in front of a server: what is not here is looked for there, and what is made here is sent there
-    /// if the policy is to write.
+    /// Adds a server: local misses are looked up there, and results are uploaded if the policy is to write.
     pub fn with_remote(self, remote: Box<dyn Remote>, policy: Policy) -> Store {
         self.with_limited_remote(remote, policy, RemoteLimits::default())
     }
 
-    /// The same with other limits than the usual ones.
+    /// Adds a server with limits other than the default.
     pub fn with_limited_remote(self, remote: Box<dyn Remote>, policy: Policy, limits: RemoteLimits) -> Store {
-        let tier = Arc::new(Tier::new(remote, limits));
+        let tier = Arc::new(Tier::new(remote, limits, self.rejected.clone()));
         let source = || Arc::new(UploadSource { local: self.local.clone(), seal: self.seal.clone() });
         let uploads = (policy == Policy::Write).then(|| Uploads::start(tier.clone(), source()));
         Store { tier: Some(tier), uploads, ..self }
     }
 
-    /// Waits until everything that was made is on the server, for as long as it is worth.
+    /// Waits for the uploads to finish, up to a time limit.
     pub fn finish(&self, limit: Duration) {
         if let Some(uploads) = &self.uploads {
             uploads.drain(limit);
         }
     }
 
-    /// What it holds.
+    /// Returns the number and size of the local entries.
     pub fn stats(&self) -> Stats {
         sweep::stats(&self.local)
     }
 
-    /// Removes what was not used for longest until no more than `max_bytes` are left; or only says what would go.
+    /// Evicts the least recently used entries until at most `max_bytes` are left; with `dry_run` only counts them.
     pub fn sweep(&self, max_bytes: u64, dry_run: bool) -> Swept {
         sweep::sweep(&self.local, max_bytes, dry_run)
     }
 
-    /// The same at the end of a build, once a day.
+    /// Evicts entries once a day, at the end of a build that wrote to the cache.
     pub fn sweep_if_due(&self, max_bytes: u64) {
         if self.tally.bytes_in.load(Relaxed) > 0 && sweep::is_due(&self.local) {
             self.sweep(max_bytes, false);
         }
     }
 
-    /// What it did so far.
+    /// Returns the counters so from_server.
     pub fn figures(&self) -> Figures {
         let tally = &self.tally;
-        let far = |bytes: fn(&Tier) -> &AtomicU64| self.tier.as_ref().map_or(0, |t| bytes(t).load(Relaxed));
+        let remote_bytes =
+            |bytes: fn(&Tier) -> &AtomicU64| self.tier.as_ref().map_or(0, |t| bytes(t).load(Relaxed));
         Figures {
-            asked: tally.asked.load(Relaxed),
-            found: tally.found.load(Relaxed),
+            lookups: tally.lookups.load(Relaxed),
+            hits: tally.hits.load(Relaxed),
             from_server: tally.from_server.load(Relaxed),
-            works: tally.works.load(Relaxed),
-            bytes_down: far(|tier| &tier.bytes_down),
-            bytes_up: far(|tier| &tier.bytes_up),
+            shared_hits: tally.shared_hits.load(Relaxed),
+            bytes_down: remote_bytes(|tier| &tier.bytes_down),
+            bytes_up: remote_bytes(|tier| &tier.bytes_up),
             bytes_out: tally.bytes_out.load(Relaxed),
             bytes_in: tally.bytes_in.load(Relaxed),
             saved: Duration::from_millis(tally.saved_ms.load(Relaxed)),
         }
     }
 
-    /// What is wrong with it, and with its server, if anything: one warning of each kind, however often it happened.
-    pub fn trouble(&self) -> Vec<Diag> {
-        let here = self.lock_trouble().clone();
-        let refused = self.refused();
-        let found = [here, refused.rejected_warning(), refused.unsigned_warning()];
+    /// Returns the warnings about the cache and its server: at most one of each kind.
+    pub fn warnings(&self) -> Vec<Diag> {
+        let local = self.lock_write_error().clone();
+        let found = [local, self.rejected.rejected_warning(), self.rejected.unsigned_warning()];
         let writes = self.uploads.is_some();
         found.into_iter().flatten().chain(self.tier.iter().flat_map(|tier| tier.warnings(writes))).collect()
     }
 
-    fn refused(&self) -> MutexGuard<'_, Refused> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The result of an action, if one is there that saw what is there now.
+    /// Looks up the result of an action for the current inputs.
     pub(crate) fn find(
         &self,
         hashes: &InputHashes<'_>,
         fingerprint: &str,
         source: &RelPath,
     ) -> Option<Found> {
-        self.tally.asked.fetch_add(1, Relaxed);
-        let question = question(&self.build, fingerprint, source, hashes.source(source).ok()?);
-        let find = |set: &Set, new: bool| {
-            let see = |(path, ask): &(RelPath, _)| Some((path.clone(), hashes.at(path, *ask).ok()?));
+        self.tally.lookups.fetch_add(1, Relaxed);
+        let weak_key = weak_key(&self.build, fingerprint, source, hashes.source(source).ok()?);
+        let find = |set: &PathSet, new: bool| {
+            let see = |(path, access): &(RelPath, _)| Some((path.clone(), hashes.at(path, *access).ok()?));
             let seen: BTreeMap<RelPath, Seen> = set.0.iter().map(see).collect::<Option<_>>()?;
-            let key = answer_key(question, pairs(&seen));
-            let Whole { answer, files, far, brought } = self.answer(key)?;
-            let set = new.then(|| set.clone());
-            Some(Found { answer, seen, files, question, key, set, far, brought })
+            let key = strong_key(weak_key, pairs(&seen));
+            let CompleteResult { result, files, from_server, downloaded } = self.complete_result(key)?;
+            let new_path_set = new.then(|| set.clone());
+            Some(Found { result, seen, files, weak_key, key, new_path_set, from_server, downloaded })
         };
-        let here = self.sets(question);
-        here.iter().find_map(|set| find(set, false)).or_else(|| {
-            let there = self.sets_there(question, Lane::Worker);
-            there.iter().filter(|set| !here.contains(set)).find_map(|set| find(set, true))
+        let local = self.local_path_sets(weak_key);
+        local.iter().find_map(|set| find(set, false)).or_else(|| {
+            let remote = self.remote_path_sets(weak_key, Lane::Worker);
+            remote.iter().filter(|set| !local.contains(set)).find_map(|set| find(set, true))
         })
     }
 
-    /// Counts a result that was used, and keeps what of it came from the server; one that the server may not have is
-    /// sent there.
-    pub(crate) fn count(&self, found: &mut Found) {
-        self.tally.found.fetch_add(1, Relaxed);
-        self.tally.from_server.fetch_add(found.far.into(), Relaxed);
-        self.note_use(&found.answer);
-        if let Some(set) = found.set.take() {
-            self.add_set(found.question, set);
+    /// Counts a hit and stores the records that came from the server; a local result is uploaded if the server lacks it.
+    pub(crate) fn count_hit(&self, found: &mut Found) {
+        self.tally.hits.fetch_add(1, Relaxed);
+        self.tally.from_server.fetch_add(found.from_server.into(), Relaxed);
+        self.count_use(&found.result);
+        if let Some(set) = found.new_path_set.take() {
+            self.add_path_set(found.weak_key, set);
         }
-        match found.far {
-            true => self.put(Kind::Record, found.key, &found.answer.write(&self.seal, found.key)),
+        match found.from_server {
+            true => self.put(Kind::Record, found.key, &found.result.write(&self.seal, found.key)),
             false => {
-                self.send(found.key, &found.answer);
-                self.send_sets(found.question);
+                self.send(found.key, &found.result);
+                self.send_path_sets(found.weak_key);
             }
         }
     }
 
-    /// Drops a result that the tool refused, and the blobs that came with it. Those that were here before may belong to
-    /// other results as well.
+    /// Evicts a result that the tool rejected, and the blobs downloaded with it. Blobs that were already local may belong to
+    /// other results.
     pub(crate) fn reject(&self, found: &Found, why: Rejected) {
-        self.drop_answer(found.key, &found.brought, why);
+        self.evict(found.key, &found.downloaded, why);
     }
 
-    fn drop_answer(&self, key: Hash, brought: &[Blob], why: Rejected) {
+    fn evict(&self, key: Hash, downloaded: &[Blob], why: Rejected) {
         self.local.remove(Kind::Record, key);
-        brought.iter().for_each(|blob| _ = self.local.remove(Kind::Blob, blob.hash));
-        self.refused().reject(key, why);
+        downloaded.iter().for_each(|blob| _ = self.local.remove(Kind::Blob, blob.hash));
+        self.rejected.add_rejected(key, why.0);
     }
 
-    /// Stores the result of an action, unless something that it read has changed since.
-    pub(crate) fn remember<M: Metadata>(
+    /// Stores the result of an action, unless an input was modified since it was read.
+    pub(crate) fn store_result<M: Metadata>(
         &self,
         hashes: &InputHashes<'_>,
         (fingerprint, source): (&str, &RelPath),
@@ -311,153 +306,161 @@ impl Store {
         warnings: &[Diag],
         took: Duration,
     ) {
-        if !pairs(inputs).all(|(path, seen)| hashes.is_still(path, seen)) {
+        if !pairs(inputs).all(|(path, seen)| hashes.is_unchanged(path, seen)) {
             return;
         }
         let Ok(seen) = inputs.get(source).map_or_else(|| hashes.source(source), |seen| Ok(Some(*seen)))
         else {
             return;
         };
-        let question = question(&self.build, fingerprint, source, seen);
+        let weak_key = weak_key(&self.build, fingerprint, source, seen);
         let stored = |artifact: &Artifact<M>| StoredOutput {
             path: artifact.name.clone(),
             metadata: artifact.metadata.encode(),
             blob: artifact.content.blob,
         };
-        let answer = Answer {
+        let result = CachedResult {
             outputs: artifacts.iter().map(stored).collect(),
             warnings: warnings.to_vec(),
             took_ms: took.as_millis() as u64,
         };
-        let key = answer_key(question, pairs(inputs));
-        // An action is a pure function: another result under the same key is wrong, here and wherever it came from.
-        let old = self.local.record(key).and_then(|record| Answer::read(&self.seal, key, &record).ok());
-        if old.is_some_and(|old| !old.is_same(&answer)) {
-            self.refused().replace(key);
+        let key = strong_key(weak_key, pairs(inputs));
+        // An action is a pure function: a different result under the same key is invalid, here and on the server.
+        let old = self.local.record(key).and_then(|record| CachedResult::read(&self.seal, key, &record).ok());
+        if old.is_some_and(|old| !old.is_same(&result)) {
+            self.rejected.mark_outdated(key);
         }
-        self.put(Kind::Record, key, &answer.write(&self.seal, key));
-        self.add_set(question, Set::of(pairs(inputs)));
-        self.send(key, &answer);
-        self.send_sets(question);
+        self.put(Kind::Record, key, &result.write(&self.seal, key));
+        self.add_path_set(weak_key, PathSet::of(pairs(inputs)));
+        self.send(key, &result);
+        self.send_path_sets(weak_key);
     }
 
-    /// The result of shared work, if its bytes are such as `accept` says that they can be.
-    pub(crate) fn find_work(&self, key: WorkKey, accept: impl FnOnce(&[u8]) -> bool) -> Option<SharedResult> {
+    /// Looks up a shared result whose bytes `accept` validates.
+    pub(crate) fn find_shared_result(
+        &self,
+        key: WorkKey,
+        accept: impl FnOnce(&[u8]) -> bool,
+    ) -> Option<SharedResult> {
         let key = work_key(&self.build, key);
-        let Whole { answer, mut files, far, brought } = self.answer(key)?;
+        let CompleteResult { result, mut files, from_server, downloaded } = self.complete_result(key)?;
         let mut bytes = Vec::new();
         let read = files.pop().is_some_and(|mut file| file.read_to_end(&mut bytes).is_ok());
-        if !read || answer.outputs.len() != 1 || !accept(&bytes) {
-            let why = "it is not the result of the work that it is stored for";
-            self.drop_answer(key, &brought, Rejected(why.to_owned()));
+        if !read || result.outputs.len() != 1 || !accept(&bytes) {
+            let why = "it is not a valid result of this shared work";
+            self.evict(key, &downloaded, Rejected(why.to_owned()));
             return None;
         }
-        self.tally.works.fetch_add(1, Relaxed);
-        self.note_use(&answer);
-        match far {
-            true => self.put(Kind::Record, key, &answer.write(&self.seal, key)),
-            false => self.send(key, &answer),
+        self.tally.shared_hits.fetch_add(1, Relaxed);
+        self.count_use(&result);
+        match from_server {
+            true => self.put(Kind::Record, key, &result.write(&self.seal, key)),
+            false => self.send(key, &result),
         }
-        Some(SharedResult { blob: answer.outputs[0].blob, bytes, warnings: answer.warnings })
+        Some(SharedResult { blob: result.outputs[0].blob, bytes, warnings: result.warnings })
     }
 
-    /// Stores the result of shared work.
-    pub(crate) fn remember_work(&self, key: WorkKey, made: &SharedResult, took: Duration) {
-        self.put_blob(made.blob, &made.bytes);
+    /// Stores a shared result.
+    pub(crate) fn store_shared_result(&self, key: WorkKey, shared: &SharedResult, took: Duration) {
+        self.put_blob(shared.blob, &shared.bytes);
         let path = RelPath::new("shared").expect("a plain name");
-        let answer = Answer {
-            outputs: vec![StoredOutput { path, metadata: vec![], blob: made.blob }],
-            warnings: made.warnings.clone(),
+        let result = CachedResult {
+            outputs: vec![StoredOutput { path, metadata: vec![], blob: shared.blob }],
+            warnings: shared.warnings.clone(),
             took_ms: took.as_millis() as u64,
         };
         let key = work_key(&self.build, key);
-        self.put(Kind::Record, key, &answer.write(&self.seal, key));
-        self.send(key, &answer);
+        self.put(Kind::Record, key, &result.write(&self.seal, key));
+        self.send(key, &result);
     }
 
-    /// Keeps bytes for the records to come.
+    /// Stores a blob for a record that follows.
     pub(crate) fn put_blob(&self, blob: Blob, bytes: &[u8]) {
         if !self.local.has(blob) {
             self.put(Kind::Blob, blob.hash, bytes);
         }
     }
 
-    fn sets(&self, question: Hash) -> Vec<Set> {
-        let record = self.local.record(question);
-        record.and_then(|record| read_sets(&self.seal, question, &record).ok()).unwrap_or_default()
+    fn local_path_sets(&self, weak_key: Hash) -> Vec<PathSet> {
+        let record = self.local.record(weak_key);
+        record.and_then(|record| read_path_sets(&self.seal, weak_key, &record).ok()).unwrap_or_default()
     }
 
-    fn add_set(&self, question: Hash, set: Set) {
-        let mut sets = self.sets(question);
+    fn add_path_set(&self, weak_key: Hash, set: PathSet) {
+        let mut sets = self.local_path_sets(weak_key);
         if !sets.contains(&set) {
             sets.insert(0, set);
-            sets.truncate(SETS);
-            self.put(Kind::Record, question, &write_sets(&self.seal, question, &sets));
+            sets.truncate(MAX_PATH_SETS);
+            self.put(Kind::Record, weak_key, &write_path_sets(&self.seal, weak_key, &sets));
         }
     }
 
-    /// An answer with all of its bytes: from here, and what is not here from the server. The record is kept here when the
+    /// Returns a result with the content of its artifacts; missing parts are downloaded. The record is stored locally when the
     /// tool has accepted it.
-    fn answer(&self, key: Hash) -> Option<Whole> {
-        let Sought { answer, origin, mut brought } = self.sought(key, Lane::Worker)?;
-        let blobs: Vec<Blob> = answer.blobs().collect();
+    fn complete_result(&self, key: Hash) -> Option<CompleteResult> {
+        let Lookup { result, origin, mut downloaded } = self.lookup(key, Lane::Worker)?;
+        let blobs: Vec<Blob> = result.blobs().collect();
         let mut files: Vec<Option<File>> = blobs.iter().map(|blob| self.local.blob(*blob)).collect();
-        let lost = blobs.iter().zip(&files).filter(|(_, file)| file.is_none());
-        let mut lost: Vec<Blob> = lost.map(|(blob, _)| *blob).collect();
-        lost.dedup();
-        let fetched = origin == Origin::Server || !lost.is_empty();
+        let missing = blobs.iter().zip(&files).filter(|(_, file)| file.is_none());
+        let mut missing: Vec<Blob> = missing.map(|(blob, _)| *blob).collect();
+        missing.dedup();
+        let fetched = origin == Origin::Server || !missing.is_empty();
         if fetched {
-            self.fetch(&answer, &lost, Lane::Worker)?;
+            self.fetch(&result, &missing, Lane::Worker)?;
             for (file, blob) in files.iter_mut().zip(&blobs).filter(|(file, _)| file.is_none()) {
                 *file = self.local.blob(*blob);
             }
         }
         let files = files.into_iter().collect::<Option<Vec<File>>>()?;
-        brought.extend(lost);
-        Some(Whole { answer, files, far: fetched || origin == Origin::Prefetched, brought })
+        downloaded.extend(missing);
+        Some(CompleteResult {
+            result,
+            files,
+            from_server: fetched || origin == Origin::Prefetched,
+            downloaded,
+        })
     }
 
-    fn send(&self, key: Hash, answer: &Answer) {
+    fn send(&self, key: Hash, result: &CachedResult) {
         if let Some(uploads) = &self.uploads {
-            let replaces = self.refused().is_replaced(key);
-            uploads.add(Job { key, blobs: answer.blobs().collect(), merges: false, replaces });
+            uploads.add(Job { key, blobs: result.blobs().collect(), merges: false });
         }
     }
 
-    fn send_sets(&self, question: Hash) {
+    fn send_path_sets(&self, weak_key: Hash) {
         if let Some(uploads) = &self.uploads {
-            uploads.add(Job { key: question, blobs: vec![], merges: true, replaces: false });
+            uploads.add(Job { key: weak_key, blobs: vec![], merges: true });
         }
     }
 
-    fn note_use(&self, answer: &Answer) {
-        self.tally.bytes_out.fetch_add(answer.blobs().map(|blob| blob.len).sum(), Relaxed);
-        self.tally.saved_ms.fetch_add(answer.took_ms, Relaxed);
+    fn count_use(&self, result: &CachedResult) {
+        self.tally.bytes_out.fetch_add(result.blobs().map(|blob| blob.len).sum(), Relaxed);
+        self.tally.saved_ms.fetch_add(result.took_ms, Relaxed);
     }
 
-    fn lock_trouble(&self) -> MutexGuard<'_, Option<Diag>> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_write_error(&self) -> MutexGuard<'_, Option<Diag>> {
+        self.write_error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a file into the store; after the first one that cannot be, no more are tried.
+    /// Writes a file to the local cache; after the first error nothing more is written.
     fn put(&self, kind: Kind, hash: Hash, bytes: &[u8]) {
-        if self.lock_trouble().is_some() {
+        if self.lock_write_error().is_some() {
             return;
         }
         match self.local.put(kind, hash, bytes) {
             Ok(()) => _ = self.tally.bytes_in.fetch_add(bytes.len() as u64, Relaxed),
             Err(error) => {
-                _ = self.lock_trouble().get_or_insert_with(|| unwritable(self.local.root(), &error))
+                _ = self.lock_write_error().get_or_insert_with(|| unwritable(self.local.root(), &error))
             }
         }
     }
 }
 
-/// What is said of a store that cannot be used.
+/// Returns the warning about a cache directory that cannot be written.
 fn unwritable(dir: &Path, error: &io::Error) -> Diag {
-    Diag::new(Code::StoreUnwritable, format!("results are not kept: {error}"))
+    Diag::new(Code::CacheUnwritable, format!("results cannot be written to the cache: {error}"))
         .path(dir.display())
-        .hint("see to its permissions and to free space, or name another directory in KILN_CACHE_DIR")
+        .hint("check its permissions and free space, or set KILN_CACHE_DIR to another directory")
 }
 
 fn pairs(seen: &BTreeMap<RelPath, Seen>) -> impl Iterator<Item = (&RelPath, Seen)> {

@@ -1,7 +1,7 @@
-//! A parallel walk over a directory on disk that yields every file with its stamp, in one `stat` each.
+//! Parallel directory walk that returns every file with its stamp, with one `stat` call each.
 //!
-//! Links to files inside the root count as files; links to directories, links that lead out or nowhere, and
-//! names that are no [`RelPath`] are reported and left out. Devices, pipes and sockets are passed over.
+//! Symbolic links to files inside the root count as files; links to directories, links that lead out of the root, dangling
+//! links and names that are not a valid [`RelPath`] are reported and ignored. Devices, pipes and sockets are ignored.
 
 use crate::fs::{Entry, Stamp, Tree};
 use crate::{Code, Diag, RelPath};
@@ -11,8 +11,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::UNIX_EPOCH;
 
-/// Walks everything below `root`, which must be canonical. Names that start with `hidden` are left out, and so
-/// is a directory below the root that holds a file named `boundary`.
+/// Walks everything below `root`, which must be canonical. Names that start with `hidden` are ignored, and so is a directory
+/// below the root that contains a file named `boundary`.
 pub(crate) fn walk(root: &Path, hidden: &str, boundary: Option<&str>) -> io::Result<Tree> {
     let found = Found { root, hidden, boundary, parts: Mutex::default(), problems: Mutex::default() };
     let top = fs::read_dir(root)?.collect::<io::Result<Vec<_>>>()?;
@@ -28,7 +28,7 @@ struct Found<'a> {
     root: &'a Path,
     hidden: &'a str,
     boundary: Option<&'a str>,
-    /// One list a directory, so that the lock is taken once for many files.
+    /// One list for each directory, so that the lock is taken once for many files.
     parts: Mutex<Vec<Vec<Entry>>>,
     problems: Mutex<Vec<Diag>>,
 }
@@ -38,7 +38,12 @@ impl<'a> Found<'a> {
         let mut entries = Vec::with_capacity(listing.len());
         for item in listing {
             let Ok(name) = item.file_name().into_string() else {
-                self.problem(Code::PathNotUtf8, &item, "its name is not UTF-8: left out", Some("rename it"));
+                self.problem(
+                    Code::PathNotUtf8,
+                    &item,
+                    "the file name is not UTF-8, so the file was ignored",
+                    Some("rename the file"),
+                );
                 continue;
             };
             if name.starts_with(self.hidden) {
@@ -54,8 +59,8 @@ impl<'a> Found<'a> {
                     self.problem(
                         Code::PathNotPortable,
                         &item,
-                        &format!("left out: {bad}"),
-                        Some("rename it"),
+                        &format!("the file was ignored: {bad}"),
+                        Some("rename the file"),
                     );
                 }
             }
@@ -75,7 +80,7 @@ impl<'a> Found<'a> {
     ) {
         let meta = match item.metadata() {
             Ok(meta) => meta,
-            // Gone since it was listed: the tree is as if the walk had come a moment later.
+            // Deleted since it was listed, as if the walk had been later.
             Err(e) if e.kind() == io::ErrorKind::NotFound => return,
             Err(e) => return self.problem(Code::Unreadable, item, &e.to_string(), None),
         };
@@ -89,16 +94,16 @@ impl<'a> Found<'a> {
                     entries.push(Entry { path, file: Some(stamp(&meta).through_link()) })
                 }
                 Ok(_) => self.problem(
-                    Code::LinkIgnored,
+                    Code::SymlinkIgnored,
                     item,
-                    "a link to a directory is not followed",
-                    Some("copy it, or point `input` at it"),
+                    "a symbolic link to a directory is not followed",
+                    Some("copy the directory, or set `input` to it"),
                 ),
                 Err(why) => self.problem(
-                    Code::LinkIgnored,
+                    Code::SymlinkIgnored,
                     item,
                     &why,
-                    Some("only links to files inside the tree are followed"),
+                    Some("only symbolic links to files inside the tree are followed"),
                 ),
             }
         }
@@ -123,11 +128,11 @@ impl<'a> Found<'a> {
         self.visit(scope, Some(path), listing);
     }
 
-    /// The file that a link leads to, if that is inside the root.
+    /// Returns the metadata of the target of a link, if it is inside the root.
     fn follow(&self, link: &DirEntry) -> Result<Metadata, String> {
-        let target = fs::canonicalize(link.path()).map_err(|e| format!("the link leads nowhere: {e}"))?;
+        let target = fs::canonicalize(link.path()).map_err(|e| format!("dangling symbolic link: {e}"))?;
         if !target.starts_with(self.root) {
-            return Err("the link leads outside the tree".to_owned());
+            return Err("the symbolic link leads outside the tree".to_owned());
         }
         fs::metadata(target).map_err(|e| e.to_string())
     }
@@ -143,7 +148,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// The stamp of a file, from what `stat` says.
+/// Converts file metadata to a stamp.
 pub(crate) fn stamp(meta: &Metadata) -> Stamp {
     let mtime_ns = match meta.modified() {
         Ok(time) => match time.duration_since(UNIX_EPOCH) {

@@ -1,63 +1,63 @@
-//! The few primitives that the journal's records are written with: little-endian integers and length-prefixed
-//! bytes. Reading never trusts a length and never panics; `None` means the bytes are not what was written.
+//! Serialization of journal and cache records: little-endian integers and length-prefixed bytes. Lengths are checked against
+//! the remaining bytes; reading never panics and returns `None` for invalid bytes.
 
 use crate::Diag;
 
-/// Appends values to a buffer.
+/// Serializes values into a buffer.
 #[derive(Default)]
 pub struct Writer(Vec<u8>);
 
 impl Writer {
-    /// An empty buffer.
+    /// Makes an empty buffer.
     pub fn new() -> Writer {
         Writer::default()
     }
 
-    /// One byte.
+    /// Writes one byte.
     pub fn u8(&mut self, value: u8) {
         self.0.push(value);
     }
 
-    /// Four bytes.
+    /// Writes a little-endian `u32`.
     pub fn u32(&mut self, value: u32) {
         self.raw(&value.to_le_bytes());
     }
 
-    /// Eight bytes.
+    /// Writes a little-endian `u64`.
     pub fn u64(&mut self, value: u64) {
         self.raw(&value.to_le_bytes());
     }
 
-    /// Eight bytes, signed.
+    /// Writes a little-endian `i64`.
     pub fn i64(&mut self, value: i64) {
         self.raw(&value.to_le_bytes());
     }
 
-    /// A count of what follows.
+    /// Writes the number of items that follow, as a `u32`.
     ///
     /// # Panics
-    /// When there are more than `u32::MAX` items, which no record comes near.
+    /// If there are more than `u32::MAX` items.
     pub fn count(&mut self, count: usize) {
         self.u32(u32::try_from(count).expect("fewer than 2^32 items in a record"));
     }
 
-    /// Bytes with their length.
+    /// Writes bytes with a `u32` length prefix.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.count(bytes.len());
         self.raw(bytes);
     }
 
-    /// Text with its length.
+    /// Writes a string with a `u32` length prefix.
     pub fn text(&mut self, text: &str) {
         self.bytes(text.as_bytes());
     }
 
-    /// Bytes whose length the reader knows.
+    /// Writes bytes without a length.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    /// A diagnostic.
+    /// Writes a diagnostic.
     pub fn diag<'a>(&mut self, diag: &'a Diag) {
         let optional = |text: &'a Option<String>| text.as_deref().unwrap_or_default();
         let (path, at, hint) = (optional(&diag.path), optional(&diag.at), optional(&diag.hint));
@@ -66,49 +66,49 @@ impl Writer {
         }
     }
 
-    /// What was written.
+    /// Returns the serialized bytes.
     pub fn finish(self) -> Vec<u8> {
         self.0
     }
 }
 
-/// Takes values from the front of a slice.
+/// Deserializes values from a byte slice.
 #[derive(Clone, Copy)]
 pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// Reads from the start of `bytes`.
+    /// Makes a reader at the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader(bytes)
     }
 
-    /// One byte.
+    /// Reads one byte.
     pub fn u8(&mut self) -> Option<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// Four bytes.
+    /// Reads a little-endian `u32`.
     pub fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// Eight bytes.
+    /// Reads a little-endian `u64`.
     pub fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// Eight bytes, signed.
+    /// Reads a little-endian `i64`.
     pub fn i64(&mut self) -> Option<i64> {
         self.array().map(i64::from_le_bytes)
     }
 
-    /// A count of items that take at least one byte each: never more than the bytes that are left.
+    /// Reads a number of items of at least one byte each; `None` if it exceeds the remaining bytes.
     pub fn count(&mut self) -> Option<usize> {
         let count = self.u32()? as usize;
         (count <= self.0.len()).then_some(count)
     }
 
-    /// Bytes with their length.
+    /// Reads bytes with a `u32` length prefix.
     pub fn bytes(&mut self) -> Option<&'a [u8]> {
         let len = self.u32()? as usize;
         let (head, tail) = self.0.split_at_checked(len)?;
@@ -116,19 +116,19 @@ impl<'a> Reader<'a> {
         Some(head)
     }
 
-    /// Text with its length.
+    /// Reads a string with a `u32` length prefix.
     pub fn text(&mut self) -> Option<&'a str> {
         std::str::from_utf8(self.bytes()?).ok()
     }
 
-    /// Bytes of a known length.
+    /// Reads `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, tail) = self.0.split_first_chunk::<N>()?;
         self.0 = tail;
         Some(*head)
     }
 
-    /// A diagnostic; `None` also if this version does not have its code.
+    /// Reads a diagnostic; `None` also for a code that this version does not have.
     pub fn diag(&mut self) -> Option<Diag> {
         let code = self.text()?.parse().ok()?;
         let mut optional = || self.text().map(|text| (!text.is_empty()).then(|| text.to_owned()));
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
         Some(diag)
     }
 
-    /// Whether everything was read.
+    /// Returns whether all bytes were read.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_was_written_and_refuses_every_prefix() {
+    fn round_trips_and_rejects_every_prefix() {
         let mut w = Writer::new();
         w.u8(7);
         w.u64(u64::MAX - 1);
@@ -170,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn a_count_is_not_believed_beyond_the_bytes_there_are() {
+    fn rejects_counts_beyond_the_remaining_bytes() {
         let mut w = Writer::new();
         w.u32(u32::MAX);
         assert_eq!(Reader::new(&w.finish()).count(), None);
     }
 
     #[test]
-    fn diagnostics_with_unknown_codes_are_refused() {
+    fn rejects_diagnostics_with_unknown_codes() {
         let written = |code: &str| {
             let mut w = Writer::new();
             [code, "path", "", "message", ""].iter().for_each(|text| w.text(text));

@@ -1,9 +1,9 @@
-//! The engine on a file system in memory: what is cooked when, which files are read, what is left after faults.
+//! The engine on an in-memory file system: which actions run, which files are read, and recovery from faults.
 
 use kiln_engine::mem::{Mem, Op};
 use kiln_engine::{
     Action, ActionContext, Artifact, Code, Diag, DirectorySink, Event, Events, Fs, Journal, Outcome, Plan,
-    RelPath, SourceTree, State, Why, run,
+    RebuildReason, RelPath, SourceTree, State, run,
 };
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 const JOURNAL: &str = ".journal";
 const SECOND: i64 = 1_000_000_000;
 
-/// Copies a source, reversed, to `<source>.out`. A source that starts with `+` includes the file it names, one
-/// with `?` looks for a file that may be missing, `!` fails, `*` panics, `~` warns, `2` writes a second output,
-/// and `/` lists the directory `dir`.
+/// Writes the reversed source to `<source>.out`. A source that starts with `+` includes another file, `?` looks up a file that
+/// may be missing, `!` fails, `*` panics, `~` warns, `2` writes a second output, `/` lists a directory, and `=` writes only the
+/// named output.
 struct Reverse {
     source: RelPath,
     setting: &'static str,
@@ -43,9 +43,9 @@ impl Action for Reverse {
         match bytes.first() {
             Some(b'+') => bytes.extend(cx.inputs.read(&operand.unwrap())?),
             Some(b'?') => bytes.extend(cx.inputs.read_opt(&operand.unwrap())?.unwrap_or_default()),
-            Some(b'!') => return Err(Diag::new(Code::Unreadable, "refused").at("1")),
+            Some(b'!') => return Err(Diag::new(Code::Unreadable, "rejected").at("1")),
             Some(b'*') => panic!("on purpose"),
-            Some(b'~') => cx.warn(Diag::new(Code::LinkIgnored, "so it is")),
+            Some(b'~') => cx.warn(Diag::new(Code::SymlinkIgnored, "a warning")),
             Some(b'2') => {
                 let second = RelPath::new(format!("{}.second", self.source)).unwrap();
                 artifacts.push(cx.artifact(&second, (), b"2")?);
@@ -97,11 +97,7 @@ impl Project {
         let files = src_tree.files().filter(|(p, _)| p.parent().is_none());
         let actions: Vec<_> = files
             .map(|(p, _)| {
-                let fingerprint = format!(
-                    "reverse 1
-setting={}",
-                    self.setting
-                );
+                let fingerprint = format!("reverse 1\nsetting={}", self.setting);
                 Reverse { source: p.clone(), setting: self.setting, fingerprint }
             })
             .collect();
@@ -112,11 +108,11 @@ setting={}",
         Ok(actions.into_iter().map(|t| t.source.to_string()).zip(done).collect())
     }
 
-    /// Builds and returns what was cooked and why (or how it failed), with everything that was read.
+    /// Builds; returns the sources that were built with the reason or the error, and all files that were read.
     fn built(&self) -> (Vec<String>, Vec<String>) {
         self.src.take_reads();
         let done = self.build().unwrap();
-        let told = done.into_iter().filter_map(|(name, done)| match done.state {
+        let built = done.into_iter().filter_map(|(name, done)| match done.state {
             State::Fresh => None,
             State::Built(why) => Some(format!("{name}: {why}")),
             State::Fetched(why) => Some(format!("{name} fetched: {why}")),
@@ -124,24 +120,24 @@ setting={}",
         });
         let mut reads = self.src.take_reads();
         reads.sort();
-        (told.collect(), reads)
+        (built.collect(), reads)
     }
 
-    /// Asserts what is cooked, and that just the files named are read.
+    /// Asserts which sources are built, and that only the given files are read.
     #[track_caller]
-    fn check(&self, cooked: &[&str], read: &[&str]) {
-        let (told, reads) = self.built();
-        assert_eq!(told, cooked);
+    fn check(&self, expected: &[&str], read: &[&str]) {
+        let (built, reads) = self.built();
+        assert_eq!(built, expected);
         assert_eq!(reads, read);
-        assert_eq!(self.outputs(), self.clean(), "incremental is not clean");
+        assert_eq!(self.outputs(), self.clean(), "the incremental build differs from a clean build");
     }
 
-    /// The output tree without the journal.
+    /// Returns the output files without the journal.
     fn outputs(&self) -> Vec<(String, Vec<u8>)> {
         self.out.snapshot().into_iter().filter(|(path, _)| path != JOURNAL).collect()
     }
 
-    /// What a build into an empty tree gives.
+    /// Returns the output files of a clean build.
     fn clean(&self) -> Vec<(String, Vec<u8>)> {
         let clean = Project {
             src: self.src.clone(),
@@ -156,7 +152,7 @@ setting={}",
 }
 
 #[test]
-fn cold_then_warm_reads_nothing() {
+fn warm_run_reads_nothing() {
     let p = Project::new(&[("a", "one"), ("b", "two")]);
     p.check(&["a: new", "b: new"], &["a", "b"]);
     p.check(&[], &[]);
@@ -164,7 +160,7 @@ fn cold_then_warm_reads_nothing() {
 }
 
 #[test]
-fn a_warm_run_changes_no_byte_of_the_journal() {
+fn warm_run_does_not_change_the_journal() {
     let p = Project::new(&[("a", "one"), ("b", "~two")]);
     p.built();
     let journal = p.out.get(JOURNAL);
@@ -173,7 +169,7 @@ fn a_warm_run_changes_no_byte_of_the_journal() {
 }
 
 #[test]
-fn touch_hashes_once_and_cooks_nothing() {
+fn touched_file_is_hashed_once_and_not_rebuilt() {
     let p = Project::new(&[("a", "one")]);
     p.built();
     p.src.touch("a", 5 * SECOND);
@@ -183,12 +179,12 @@ fn touch_hashes_once_and_cooks_nothing() {
 }
 
 #[test]
-fn an_edit_cooks_that_source_alone() {
+fn rebuilds_only_the_edited_source() {
     let p = Project::new(&[("a", "one"), ("b", "two")]);
     p.built();
     p.src.put("a", "uno");
     p.src.tick(SECOND);
-    // Read once to compare, once to cook.
+    // Read once to compare, once to build.
     p.check(&["a: a changed"], &["a", "a"]);
     p.src.put("a", "longer");
     p.src.tick(SECOND);
@@ -197,20 +193,20 @@ fn an_edit_cooks_that_source_alone() {
 }
 
 #[test]
-fn an_edit_in_the_same_tick_is_not_missed() {
+fn detects_an_edit_within_the_clock_resolution() {
     let p = Project::new(&[]);
     p.src.put("a", "one");
     p.built();
     p.src.put("a", "two");
     p.check(&["a: a changed"], &["a", "a"]);
-    // Still young: compared again, once, and trusted when it has rested.
+    // Still racy: compared once more, and trusted when the stamp is old enough.
     p.src.tick(SECOND);
     p.check(&[], &["a"]);
     p.check(&[], &[]);
 }
 
 #[test]
-fn an_edit_in_the_same_second_of_a_coarse_clock_is_not_missed() {
+fn detects_an_edit_within_the_same_second_of_a_coarse_clock() {
     let p = Project::new(&[]);
     for grain in [SECOND, 2 * SECOND] {
         p.src.grain(grain);
@@ -228,7 +224,7 @@ fn an_edit_in_the_same_second_of_a_coarse_clock_is_not_missed() {
 }
 
 #[test]
-fn an_edit_whose_time_was_set_back_is_not_missed() {
+fn detects_an_edit_with_a_restored_modification_time() {
     let p = Project::new(&[("a", "one")]);
     let before = p.src.stamp(&RelPath::new("a").unwrap()).unwrap().unwrap();
     p.built();
@@ -239,7 +235,7 @@ fn an_edit_whose_time_was_set_back_is_not_missed() {
 }
 
 #[test]
-fn everything_a_cook_read_or_missed_or_listed_counts() {
+fn reads_failed_lookups_and_listings_are_dependencies() {
     let p = Project::new(&[("a", "+lib/x"), ("b", "?lib/y"), ("c", "/lib"), ("lib/x", "x")]);
     p.built();
     p.check(&[], &[]);
@@ -255,7 +251,7 @@ fn everything_a_cook_read_or_missed_or_listed_counts() {
 }
 
 #[test]
-fn another_setting_cooks_and_says_which() {
+fn changed_setting_is_the_rebuild_reason() {
     let mut p = Project::new(&[("a", "one")]);
     p.setting = "quiet";
     p.built();
@@ -264,37 +260,37 @@ fn another_setting_cooks_and_says_which() {
 }
 
 #[test]
-fn every_output_is_checked_not_only_the_first() {
+fn checks_every_output() {
     let p = Project::new(&[("a", "2")]);
     p.built();
     p.out.delete("a.second");
     p.check(&["a: output a.second is missing"], &["a"]);
     p.out.tick(SECOND);
     p.out.put("a.out", "");
-    p.check(&["a: output a.out was changed"], &["a"]);
-    // Same length, other bytes: the stamp moved, so the content is compared.
+    p.check(&["a: output a.out was modified"], &["a"]);
+    // Same length, other content: the stamp changed, so the content is compared.
     p.out.tick(SECOND);
     p.out.put("a.out", "3");
-    p.check(&["a: output a.out was changed"], &["a"]);
-    // Rewritten with the same bytes: compared, and left alone.
+    p.check(&["a: output a.out was modified"], &["a"]);
+    // Rewritten with the same content: compared, and not rebuilt.
     p.out.tick(SECOND);
     p.out.put("a.out", "2");
     p.check(&[], &[]);
 }
 
 #[test]
-fn verify_finds_what_stamps_hide() {
+fn verify_compares_content_despite_equal_stamps() {
     let mut p = Project::new(&[("a", "one")]);
     p.built();
-    // The clock of the output stands still: other bytes under the very same stamp.
+    // The clock of the output does not advance: other content with an equal stamp.
     p.out.put("a.out", "xxx");
     assert_eq!(p.built().0, [""; 0]);
     p.verify = true;
-    p.check(&["a: output a.out was changed"], &["a"]);
+    p.check(&["a: output a.out was modified"], &["a"]);
 }
 
 #[test]
-fn outputs_of_gone_sources_go_and_foreign_files_stay() {
+fn removes_outputs_of_deleted_sources_only() {
     let p = Project::new(&[("a", "2"), ("b", "two")]);
     p.out.put("mine.txt", "keep");
     p.built();
@@ -305,7 +301,7 @@ fn outputs_of_gone_sources_go_and_foreign_files_stay() {
 }
 
 #[test]
-fn an_output_that_is_no_longer_written_goes() {
+fn removes_obsolete_outputs() {
     let p = Project::new(&[("a", "2")]);
     p.built();
     p.src.put("a", "1");
@@ -315,22 +311,22 @@ fn an_output_that_is_no_longer_written_goes() {
 }
 
 #[test]
-fn a_failure_or_a_panic_stays_alone_and_is_tried_again() {
+fn failures_and_panics_affect_one_source_and_are_retried() {
     let p = Project::new(&[("a", "!"), ("b", "*"), ("c", "fine")]);
     for _ in 0..2 {
-        let told = p.built().0;
-        assert_eq!(told[0], "a: error[unreadable]: a:1: refused");
+        let built = p.built().0;
+        assert_eq!(built[0], "a: error[unreadable]: a:1: rejected");
         assert!(
-            told[1].starts_with("b: error[cook-panicked]: b: the cook panicked: on purpose"),
+            built[1].starts_with("b: error[action-panicked]: b: the action panicked: on purpose"),
             "{}",
-            told[1]
+            built[1]
         );
     }
     assert!(p.out.get("c.out").is_some() && p.out.get("a.out").is_none() && p.out.get("b.out").is_none());
 }
 
 #[test]
-fn a_failed_source_keeps_its_old_output() {
+fn failed_source_keeps_its_old_output() {
     let p = Project::new(&[("a", "good")]);
     p.built();
     p.src.put("a", "!");
@@ -340,11 +336,11 @@ fn a_failed_source_keeps_its_old_output() {
 }
 
 #[test]
-fn warnings_and_artifacts_are_replayed() {
+fn fresh_actions_repeat_warnings_and_artifacts() {
     let p = Project::new(&[("a", "~hm")]);
     let first = p.build().unwrap();
     let again = p.build().unwrap();
-    assert_eq!(first[0].1.state, State::Built(Why::New));
+    assert_eq!(first[0].1.state, State::Built(RebuildReason::New));
     assert_eq!(again[0].1.state, State::Fresh);
     assert_eq!(first[0].1.warnings, again[0].1.warnings);
     assert_eq!(first[0].1.warnings[0].path.as_deref(), Some("a"));
@@ -353,12 +349,18 @@ fn warnings_and_artifacts_are_replayed() {
 }
 
 #[test]
-fn two_sources_with_one_output_both_fail_and_name_each_other() {
+fn conflicting_sources_both_fail() {
     let p = Project::new(&[("a", "=x"), ("b", "=x"), ("c", "fine")]);
     for _ in 0..3 {
-        let told = p.built().0;
-        assert!(told[0].contains("output-conflict") && told[0].contains("a and b both write x"), "{told:?}");
-        assert!(told[1].contains("output-conflict") && told[1].contains("b and a both write x"), "{told:?}");
+        let built = p.built().0;
+        assert!(
+            built[0].contains("output-conflict") && built[0].contains("a and b both write x"),
+            "{built:?}"
+        );
+        assert!(
+            built[1].contains("output-conflict") && built[1].contains("b and a both write x"),
+            "{built:?}"
+        );
     }
     p.src.delete("b");
     p.built();
@@ -366,24 +368,36 @@ fn two_sources_with_one_output_both_fail_and_name_each_other() {
 }
 
 #[test]
-fn hidden_files_are_not_written_by_cooks() {
+fn rejects_hidden_outputs() {
     let p = Project::new(&[("a", "=.journal"), ("b", "=dir/.x/y"), ("c", "fine")]);
     for _ in 0..2 {
-        let told = p.built().0;
-        assert!(told[0].contains("output-conflict") && told[0].contains("it writes .journal"), "{told:?}");
-        assert!(told[1].contains("output-conflict") && told[1].contains("it writes dir/.x/y"), "{told:?}");
+        let built = p.built().0;
+        assert!(
+            built[0].contains("output-conflict") && built[0].contains("the action writes .journal"),
+            "{built:?}"
+        );
+        assert!(
+            built[1].contains("output-conflict") && built[1].contains("the action writes dir/.x/y"),
+            "{built:?}"
+        );
         assert_eq!(p.out.get("c.out").unwrap(), b"enif");
     }
 }
 
 #[test]
-fn outputs_that_differ_in_case_only_are_one() {
+fn outputs_that_differ_in_case_conflict() {
     let p = Project::new(&[("a", "=x"), ("b", "=X")]);
-    let told = p.built().0;
+    let built = p.built().0;
     let one = "which are one file on many systems";
-    assert!(told[0].contains("output-conflict") && told[0].contains(&format!("x and X, {one}")), "{told:?}");
-    assert!(told[1].contains("output-conflict") && told[1].contains(&format!("X and x, {one}")), "{told:?}");
-    // Of one source, another spelling takes the place of the first, which goes before: afterwards it may be the new one.
+    assert!(
+        built[0].contains("output-conflict") && built[0].contains(&format!("x and X, {one}")),
+        "{built:?}"
+    );
+    assert!(
+        built[1].contains("output-conflict") && built[1].contains(&format!("X and x, {one}")),
+        "{built:?}"
+    );
+    // A renamed output of one source: the old name is removed first, because it may be the same file.
     p.src.delete("a");
     p.built();
     p.src.put("b", "=x");
@@ -404,16 +418,16 @@ fn outputs_that_differ_in_case_only_are_one() {
 }
 
 #[test]
-fn force_cooks_everything() {
+fn force_rebuilds_everything() {
     let mut p = Project::new(&[("a", "one")]);
     p.built();
     p.force = true;
     p.check(&["a: forced"], &["a"]);
 }
 
-/// A kill between an output's appearance and its record: here, a journal that cannot be written to at that moment.
+/// Simulates a process killed between the rename of an output and its record: the journal cannot be written at that point.
 #[test]
-fn an_output_is_known_before_it_appears() {
+fn records_the_intent_before_publishing() {
     let p = Project::new(&[("a", "2"), ("b", "one")]);
     let mut published = false;
     p.out.inject(Some(Box::new(move |op, _| {
@@ -429,7 +443,7 @@ fn an_output_is_known_before_it_appears() {
 }
 
 #[test]
-fn an_output_that_never_appeared_is_not_taken_for_a_foreign_file() {
+fn foreign_file_is_not_owned_by_an_unfulfilled_intent() {
     let p = Project::new(&[("a", "one")]);
     p.out.inject(Some(Box::new(|op, _| (op == Op::Publish).then(|| io::ErrorKind::StorageFull.into()))));
     p.build().unwrap();
@@ -440,9 +454,9 @@ fn an_output_that_never_appeared_is_not_taken_for_a_foreign_file() {
     assert_eq!(p.out.get("a.out").unwrap(), b"mine");
 }
 
-/// Every single operation on the output fails once; the run says so, and the next one mends everything.
+/// Every single operation on the output fails once; the run reports it, and the next run recovers.
 #[test]
-fn a_fault_at_any_step_is_reported_and_mended_by_the_next_run() {
+fn recovers_from_a_fault_at_any_step() {
     let files = [("a", "2"), ("b", "one"), ("c", "~two")];
     for fail_at in 0.. {
         let p = Project::new(&files);
@@ -472,17 +486,20 @@ fn a_fault_at_any_step_is_reported_and_mended_by_the_next_run() {
                 .any(|(_, d)| matches!(&d.state, State::Failed(e) if e.message.contains("storage"))),
             Err(error) => error.message.contains("storage"),
         };
-        // Reading an old output back to compare it may fail: then it is written again.
-        assert!(failed || step.starts_with(&format!("{:?}", Op::Read)), "{step} went unnoticed: {result:?}");
+        // A failed read of an old output for comparison is not an error: the output is written again.
+        assert!(
+            failed || step.starts_with(&format!("{:?}", Op::Read)),
+            "{step} was not reported: {result:?}"
+        );
         p.build().unwrap();
         assert_eq!(p.outputs(), p.clean(), "after a fault at {step}");
     }
 }
 
-/// Has enough after so many cooks.
-struct Enough(AtomicUsize);
+/// Cancels the run after this many actions.
+struct CancelAfter(AtomicUsize);
 
-impl Events for Enough {
+impl Events for CancelAfter {
     fn on(&self, event: Event<'_>) {
         if let Event::Finished { .. } = event {
             let one_less = |left: usize| Some(left.saturating_sub(1));
@@ -490,23 +507,23 @@ impl Events for Enough {
         }
     }
 
-    fn is_over(&self) -> bool {
+    fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }
 }
 
 #[test]
-fn a_foreign_file_at_the_path_of_an_output_fails_that_source_alone() {
+fn foreign_file_at_the_path_of_an_output_fails_one_source() {
     let p = Project::new(&[("a", "one"), ("b", "two")]);
     p.out.put("a.out", "foreign");
-    for told in [&["a: error[output-not-owned]", "b: new"][..], &["a: error[output-not-owned]"]] {
+    for expected in [&["a: error[output-not-owned]", "b: new"][..], &["a: error[output-not-owned]"]] {
         let (built, _) = p.built();
-        assert_eq!(built.len(), told.len(), "{built:?}");
-        assert!(built.iter().zip(told).all(|(built, told)| built.starts_with(told)), "{built:?}");
+        assert_eq!(built.len(), expected.len(), "{built:?}");
+        assert!(built.iter().zip(expected).all(|(built, expected)| built.starts_with(expected)), "{built:?}");
         assert_eq!(p.out.get("a.out").unwrap(), b"foreign");
         assert_eq!(p.out.get("b.out").unwrap(), b"owt");
     }
-    // Equal bytes are adopted without a write, and the journal owns the file from then on.
+    // A file with equal content is adopted without a write, and owned from then on.
     p.out.put("a.out", "eno");
     p.out.inject(Some(Box::new(|op, _| (op == Op::Publish).then(|| io::ErrorKind::StorageFull.into()))));
     assert_eq!(p.built().0, ["a: new"]);
@@ -517,10 +534,10 @@ fn a_foreign_file_at_the_path_of_an_output_fails_that_source_alone() {
     p.check(&["a: a changed"], &["a"]);
 }
 
-/// A run is killed after an output got its name and before the journal has it as built, over and over, with another
-/// content each time. Whichever of them is in place, it is ours.
+/// Runs are killed between the rename of an output and its record, each time with another content. Whichever content is on
+/// disk, the output is owned.
 #[test]
-fn an_output_of_a_killed_run_is_owned_whichever_content_it_has() {
+fn output_of_a_killed_run_is_owned() {
     let p = Project::new(&[("a", "one")]);
     for (text, fault) in [("two", Op::Log), ("three", Op::Publish), ("four", Op::Log), ("five", Op::Publish)]
     {
@@ -534,7 +551,7 @@ fn an_output_of_a_killed_run_is_owned_whichever_content_it_has() {
         let _ = p.build();
         p.out.inject(None);
     }
-    assert_eq!(p.out.get("a.out").unwrap(), b"ruof", "the last output that got its name");
+    assert_eq!(p.out.get("a.out").unwrap(), b"ruof", "the last published output");
     p.check(&["a: new"], &["a"]);
     p.src.put("a", "the last");
     p.src.tick(SECOND);
@@ -542,14 +559,14 @@ fn an_output_of_a_killed_run_is_owned_whichever_content_it_has() {
 }
 
 #[test]
-fn a_run_that_is_told_to_end_keeps_what_it_did() {
+fn cancelled_run_keeps_finished_results() {
     const ALL: usize = 50;
     let names: Vec<String> = (0..ALL).map(|n| format!("{n:02}")).collect();
     let p = Project::new(&names.iter().map(|name| (name.as_str(), "text")).collect::<Vec<_>>());
-    let error = p.build_before(&Enough(10.into())).err().unwrap();
-    assert_eq!(error.code, Code::Stopped);
+    let error = p.build_before(&CancelAfter(10.into())).err().unwrap();
+    assert_eq!(error.code, Code::Cancelled);
     let done = p.outputs().len();
-    assert!((10..=12).contains(&done), "ten, and what the two threads had in hand: {done}");
+    assert!((10..=12).contains(&done), "ten, and the actions in flight on two threads: {done}");
     assert_eq!(p.built().0.len(), ALL - done, "the next run does the rest");
     assert_eq!(p.outputs(), p.clean());
 }

@@ -1,4 +1,4 @@
-//! Work that several cooks ask for: how often it is done, in one run, across runs, and when results are damaged.
+//! Shared results: how often the work is done in one run, across runs, and when results are damaged.
 
 use kiln_engine::Code;
 use kiln_engine::mem::Mem;
@@ -11,8 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const JOURNAL: &str = ".journal";
 const SECOND: i64 = 1_000_000_000;
 
-/// Turns the text of a source around, which is work that depends on the text alone. Of a text that starts with `~`
-/// there is something to say.
+/// Reverses a source as shared work, which depends on the content alone. A source that starts with `~` causes a warning.
 struct Reverse<'a> {
     source: RelPath,
     done: &'a AtomicUsize,
@@ -39,9 +38,9 @@ impl Action for Reverse<'_> {
         let key = WorkKey::of([&*bytes]);
         let make = || {
             self.done.fetch_add(1, Ordering::Relaxed);
-            let odd = bytes.first() == Some(&b'~');
+            let warns = bytes.first() == Some(&b'~');
             bytes.reverse();
-            let warnings = odd.then(|| Diag::new(Code::LinkIgnored, "so it is")).into_iter().collect();
+            let warnings = warns.then(|| Diag::new(Code::SymlinkIgnored, "a warning")).into_iter().collect();
             Ok(SharedResult::new(bytes, warnings))
         };
         let (artifact, warnings) = cx.shared_artifact(&output, (), key, |_| true, make)?;
@@ -83,15 +82,18 @@ impl Project {
         run(sources, &sink, &mut journal, &actions, &[], plan).unwrap()
     }
 
-    /// Builds; asserts how many sources are cooked, how often the work is done for them, and that every output is
-    /// what it should be, and no other is there.
+    /// Builds; asserts the number of built sources, how often the work is done for them, and the exact outputs.
     #[track_caller]
-    fn check(&self, force: bool, cooked: usize, worked: usize) {
+    fn check(&self, force: bool, built_count: usize, work_count: usize) {
         self.done.store(0, Ordering::Relaxed);
         let done = self.build(force);
         assert!(done.iter().all(|done| !matches!(done.state, State::Failed(_))), "{done:?}");
         let built = done.iter().filter(|done| matches!(done.state, State::Built(_))).count();
-        assert_eq!((built, self.done.load(Ordering::Relaxed)), (cooked, worked), "cooked and worked");
+        assert_eq!(
+            (built, self.done.load(Ordering::Relaxed)),
+            (built_count, work_count),
+            "built sources and work"
+        );
         let expected: Vec<(String, Vec<u8>)> = (self.src.snapshot().into_iter())
             .map(|(path, bytes)| (format!("{path}.out"), bytes.into_iter().rev().collect()))
             .collect();
@@ -101,14 +103,14 @@ impl Project {
 }
 
 #[test]
-fn in_one_run_it_is_done_once() {
+fn work_is_done_once_per_run() {
     let p = Project::new(&[("a", "same"), ("b", "same"), ("c", "same"), ("d", "other"), ("e", "same")]);
     p.check(false, 5, 2);
     p.check(false, 0, 0);
 }
 
 #[test]
-fn a_later_run_finds_it() {
+fn later_run_reuses_the_result() {
     let p = Project::new(&[("a", "same")]);
     p.check(false, 1, 1);
     p.put("b", "same");
@@ -117,21 +119,21 @@ fn a_later_run_finds_it() {
 }
 
 #[test]
-fn it_outlives_the_source_that_asked_first() {
+fn result_outlives_its_first_source() {
     let p = Project::new(&[("a", "same"), ("b", "same")]);
     p.check(false, 2, 1);
     p.src.delete("a");
     p.check(false, 0, 0);
     p.put("c", "same");
     p.check(false, 1, 0);
-    // Also when both happen at once.
+    // Also if both happen in one run.
     p.src.delete("b");
     p.put("a", "same");
     p.check(false, 1, 0);
 }
 
 #[test]
-fn when_all_who_asked_are_gone_it_is_done_again() {
+fn work_is_repeated_after_all_users_are_deleted() {
     let p = Project::new(&[("a", "same")]);
     p.check(false, 1, 1);
     p.src.delete("a");
@@ -140,7 +142,7 @@ fn when_all_who_asked_are_gone_it_is_done_again() {
 }
 
 #[test]
-fn an_edit_away_and_back_is_right_each_time() {
+fn edits_and_reverts_are_correct() {
     let p = Project::new(&[("a", "same"), ("b", "same")]);
     p.check(false, 2, 1);
     p.put("a", "else");
@@ -153,7 +155,7 @@ fn an_edit_away_and_back_is_right_each_time() {
 }
 
 #[test]
-fn a_forced_run_trusts_no_earlier_one_but_itself() {
+fn forced_run_shares_only_its_own_results() {
     let p = Project::new(&[("a", "same"), ("b", "same"), ("c", "same")]);
     p.check(false, 3, 1);
     p.check(true, 3, 1);
@@ -166,7 +168,7 @@ fn damaged_results_are_not_used() {
         p.check(false, 1, 1);
         p.out.put("a.out", damage);
         p.put("b", "same");
-        // One is mended, one is new, and the work is done once for both.
+        // One is rebuilt, one is new, and the work is done once for both.
         p.check(false, 2, 1);
     }
     let p = Project::new(&[("a", "same"), ("b", "same")]);
@@ -177,13 +179,13 @@ fn damaged_results_are_not_used() {
 }
 
 #[test]
-fn everyone_hears_what_there_is_to_say() {
+fn shared_result_repeats_warnings() {
     let p = Project::new(&[("a", "~x"), ("b", "~x")]);
     let codes =
         |done: &[Outcome<()>]| -> Vec<usize> { done.iter().map(|done| done.warnings.len()).collect() };
     assert_eq!(codes(&p.build(false)), [1, 1]);
     assert_eq!(p.done.load(Ordering::Relaxed), 1);
-    // Later runs could not say it, so they do the work again.
+    // Warnings of shared results are not recorded, so a later run repeats the work.
     p.put("c", "~x");
     assert_eq!(codes(&p.build(false)), [1, 1, 1]);
     assert_eq!(p.done.load(Ordering::Relaxed), 2);

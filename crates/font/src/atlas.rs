@@ -1,12 +1,12 @@
-//! Boxes in one picture: shelves of falling height, in the smallest square power of two that holds them.
+//! Atlas packing: shelves of decreasing height, in the smallest power-of-two square that fits.
 
-use crate::field::Frame;
+use crate::sdf::Frame;
 
-/// The longest side of an atlas: what every GPU of the last ten years can hold.
-pub(crate) const MOST_SIDE: u32 = 8192;
-const LEAST_SIDE: u32 = 64;
+/// The maximum side of an atlas in texels, which every GPU of the last ten years supports.
+pub(crate) const MAX_SIDE: u32 = 8192;
+const MIN_SIDE: u32 = 64;
 
-/// Where each box lies, top left corner first, and how large the picture is.
+/// The top left corner of each box, and the size of the atlas.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Packed {
     pub(crate) width: u32,
@@ -14,12 +14,12 @@ pub(crate) struct Packed {
     pub(crate) places: Vec<(u32, u32)>,
 }
 
-/// Packs boxes; `None` if no picture can hold them. Boxes may touch: each has a margin of its own.
+/// Packs boxes; returns `None` if no atlas can hold them. Boxes may touch: each has a margin of its own.
 pub(crate) fn pack(boxes: &[Frame]) -> Option<Packed> {
     let mut order: Vec<usize> = (0..boxes.len()).collect();
     order.sort_by_key(|&i| (std::cmp::Reverse((boxes[i].height, boxes[i].width)), i));
-    let sides = std::iter::successors(Some(LEAST_SIDE), |side| Some(side * 2));
-    sides.take_while(|side| *side <= MOST_SIDE).find_map(|side| shelves(boxes, &order, side))
+    let sides = std::iter::successors(Some(MIN_SIDE), |side| Some(side * 2));
+    sides.take_while(|side| *side <= MAX_SIDE).find_map(|side| shelves(boxes, &order, side))
 }
 
 fn shelves(boxes: &[Frame], order: &[usize], side: u32) -> Option<Packed> {
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_lie_inside_and_never_overlap() {
+    fn packed_boxes_do_not_overlap() {
         let boxes: Vec<Frame> = (0..300u32).map(|i| sized(3 + i * 7 % 40, 5 + i * 13 % 50)).collect();
         let packed = pack(&boxes).unwrap();
         assert!(packed.height <= packed.width && packed.width.is_power_of_two());
@@ -70,11 +70,11 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_nowhere_is_refused() {
-        assert!(pack(&[sized(MOST_SIDE, MOST_SIDE)]).is_some());
-        assert!(pack(&[sized(MOST_SIDE + 1, 1)]).is_none());
+    fn rejects_boxes_that_do_not_fit() {
+        assert!(pack(&[sized(MAX_SIDE, MAX_SIDE)]).is_some());
+        assert!(pack(&[sized(MAX_SIDE + 1, 1)]).is_none());
         assert!(pack(&[sized(1, u32::MAX)]).is_none());
-        assert!(pack(&[sized(MOST_SIDE, MOST_SIDE), sized(1, 1)]).is_none());
+        assert!(pack(&[sized(MAX_SIDE, MAX_SIDE), sized(1, 1)]).is_none());
         assert_eq!(pack(&[]), Some(Packed { width: 64, height: 4, places: vec![] }));
     }
 }

@@ -1,30 +1,30 @@
-//! The true boundary of a glyph: where one side is ink and the other is not.
+//! Overlap removal: the boundary of a glyph by the nonzero winding rule.
 //!
-//! Contours may overlap, lie in one another or run along each other; a place is ink when they wind around it. Pieces
-//! between two inks would put false edges into the distances, so they are left out: contours are cut where they meet,
-//! and of each run between two cuts the sides are compared once. What is left is joined to closed contours again, with
-//! the ink to their left.
+//! Contours may overlap, nest or share edges; a point is inside when its winding number is not zero. Segments
+//! with the inside on both sides would put false edges into the distance field, so they are removed: contours
+//! are split at their intersections, and the winding numbers on both sides of each run between two splits are
+//! compared once. The remaining runs are joined to closed contours again, with the inside to their left.
 
-use crate::outline::{Contour, Piece};
+use crate::outline::{Contour, Segment};
 use crate::point::Point;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Nearer than this, in texels, two places are one.
-const SAME: f64 = 1e-7;
-/// How far beside a piece its sides are looked at.
-const BESIDE: f64 = 1e-5;
-/// The most places where contours of one glyph may meet.
-const MOST_CUTS: usize = 8192;
+/// The distance in texels below which two points are equal.
+const EPSILON: f64 = 1e-7;
+/// The offset in texels at which the sides of a segment are sampled.
+const SIDE_OFFSET: f64 = 1e-5;
+/// The maximum number of intersections of the contours of one glyph.
+const MAX_SPLITS: usize = 8192;
 
-/// The boundary of what these contours wind around; `None` if they meet far too often.
+/// Returns the boundary of the inside of these contours; `None` if they intersect too often.
 pub(crate) fn boundary(contours: &[Contour]) -> Option<Vec<Contour>> {
-    let pieces: Vec<Piece> = contours.iter().flatten().copied().collect();
-    let runs = Cuts::of(contours, &pieces)?.runs(contours);
+    let segments: Vec<Segment> = contours.iter().flatten().copied().collect();
+    let runs = Splits::of(contours, &segments)?.runs(contours);
     let mut seen = BTreeSet::new();
     let mut kept = Vec::new();
     for run in runs {
-        let Some(run) = inked(run, &pieces) else { continue };
-        // Of contours that run along each other, one is enough.
+        let Some(run) = oriented(run, &segments) else { continue };
+        // Of coincident contours, one is enough.
         let run: Contour = run.into_iter().filter(|p| seen.insert((p.a.key(), p.b.key()))).collect();
         if !run.is_empty() {
             kept.push(run);
@@ -33,59 +33,60 @@ pub(crate) fn boundary(contours: &[Contour]) -> Option<Vec<Contour>> {
     Some(join(kept))
 }
 
-/// How often the contours wind around a place.
-fn winding(pieces: &[Piece], at: Point) -> i32 {
-    let crossing = |piece: &Piece| {
-        let (up, down) = (piece.a.y <= at.y && piece.b.y > at.y, piece.b.y <= at.y && piece.a.y > at.y);
+/// Returns the winding number of a point.
+fn winding(segments: &[Segment], at: Point) -> i32 {
+    let crossing = |segment: &Segment| {
+        let (up, down) =
+            (segment.a.y <= at.y && segment.b.y > at.y, segment.b.y <= at.y && segment.a.y > at.y);
         if !up && !down {
             return 0;
         }
-        let side = piece.along().cross(at - piece.a);
+        let side = segment.along().cross(at - segment.a);
         i32::from(up && side > 0.0) - i32::from(down && side < 0.0)
     };
-    pieces.iter().map(crossing).sum()
+    segments.iter().map(crossing).sum()
 }
 
-/// The run with the ink to its left, or `None` when both its sides are the same.
-fn inked(run: Contour, pieces: &[Piece]) -> Option<Contour> {
-    let length = |piece: &Piece| piece.along().dot(piece.along());
+/// Returns the run with the inside to its left, or `None` if both sides are equal.
+fn oriented(run: Contour, segments: &[Segment]) -> Option<Contour> {
+    let length = |segment: &Segment| segment.along().dot(segment.along());
     let longest = run.iter().max_by(|a, b| length(a).total_cmp(&length(b)))?;
     let middle = longest.a.towards(longest.b, 0.5);
-    let aside = longest.along().unit().left() * BESIDE;
-    match (winding(pieces, middle + aside) != 0, winding(pieces, middle - aside) != 0) {
+    let aside = longest.along().unit().left() * SIDE_OFFSET;
+    match (winding(segments, middle + aside) != 0, winding(segments, middle - aside) != 0) {
         (true, false) => Some(run),
-        (false, true) => Some(run.into_iter().rev().map(Piece::reversed).collect()),
+        (false, true) => Some(run.into_iter().rev().map(Segment::reversed).collect()),
         _ => None,
     }
 }
 
-/// Where pieces are cut, and at which of their starts a run ends.
-struct Cuts {
-    /// By piece: how far along, and where.
+/// The split points of segments, and the segments at whose start a run ends.
+struct Splits {
+    /// By segment: the parameter and the point of each split.
     inside: BTreeMap<usize, Vec<(f64, Point)>>,
     at_start: Vec<bool>,
     count: usize,
 }
 
-impl Cuts {
-    fn of(contours: &[Contour], pieces: &[Piece]) -> Option<Cuts> {
-        let mut next: Vec<usize> = (1..=pieces.len()).collect();
+impl Splits {
+    fn of(contours: &[Contour], segments: &[Segment]) -> Option<Splits> {
+        let mut next: Vec<usize> = (1..=segments.len()).collect();
         let mut first = 0;
         for contour in contours {
             next[first + contour.len() - 1] = first;
             first += contour.len();
         }
-        let mut cuts = Cuts { inside: BTreeMap::new(), at_start: vec![false; pieces.len()], count: 0 };
-        let mut order: Vec<usize> = (0..pieces.len()).collect();
-        order.sort_by(|&i, &j| pieces[i].low().x.total_cmp(&pieces[j].low().x));
+        let mut cuts = Splits { inside: BTreeMap::new(), at_start: vec![false; segments.len()], count: 0 };
+        let mut order: Vec<usize> = (0..segments.len()).collect();
+        order.sort_by(|&i, &j| segments[i].low().x.total_cmp(&segments[j].low().x));
         for (n, &i) in order.iter().enumerate() {
-            let (low, high) = (pieces[i].low(), pieces[i].high());
-            for &j in order[n + 1..].iter().take_while(|&&j| pieces[j].low().x <= high.x + SAME) {
-                if pieces[j].low().y > high.y + SAME || pieces[j].high().y < low.y - SAME {
+            let (low, high) = (segments[i].low(), segments[i].high());
+            for &j in order[n + 1..].iter().take_while(|&&j| segments[j].low().x <= high.x + EPSILON) {
+                if segments[j].low().y > high.y + EPSILON || segments[j].high().y < low.y - EPSILON {
                     continue;
                 }
-                cuts.meet(pieces, &next, i, j);
-                if cuts.count > MOST_CUTS {
+                cuts.meet(segments, &next, i, j);
+                if cuts.count > MAX_SPLITS {
                     return None;
                 }
             }
@@ -93,19 +94,19 @@ impl Cuts {
         Some(cuts)
     }
 
-    /// Cuts two pieces where they meet.
-    fn meet(&mut self, pieces: &[Piece], next: &[usize], i: usize, j: usize) {
-        let (p, q) = (pieces[i], pieces[j]);
+    /// Splits two segments where they intersect.
+    fn meet(&mut self, segments: &[Segment], next: &[usize], i: usize, j: usize) {
+        let (p, q) = (segments[i], segments[j]);
         let (along_p, along_q) = (p.along(), q.along());
         let neighbours = next[i] == j || next[j] == i;
         let turn = along_p.cross(along_q);
-        if turn.abs() > SAME * along_p.len().max(along_q.len()) {
+        if turn.abs() > EPSILON * along_p.len().max(along_q.len()) {
             let between = q.a - p.a;
             let (t, u) = (between.cross(along_q) / turn, between.cross(along_p) / turn);
-            let (near_p, near_q) = (SAME / along_p.len(), SAME / along_q.len());
+            let (near_p, near_q) = (EPSILON / along_p.len(), EPSILON / along_q.len());
             let on_p = t >= -near_p && t <= 1.0 + near_p;
             let on_q = u >= -near_q && u <= 1.0 + near_q;
-            // Neighbours meet where they are joined, and nowhere else.
+            // Adjacent segments meet at their joint, and nowhere else.
             if on_p && on_q && !neighbours {
                 let ends = [
                     (t <= near_p, p.a),
@@ -114,30 +115,30 @@ impl Cuts {
                     (u >= 1.0 - near_q, q.b),
                 ];
                 let at = ends.iter().find(|(is, _)| *is).map_or(p.a.towards(p.b, t), |(_, end)| *end);
-                self.cut(pieces, next, i, at);
-                self.cut(pieces, next, j, at);
+                self.cut(segments, next, i, at);
+                self.cut(segments, next, j, at);
             }
             return;
         }
-        // Side by side. Neighbours may go back the way they came, otherwise they go on.
-        let apart = along_p.unit().cross(q.a - p.a).abs();
-        if apart > SAME || neighbours && along_p.dot(along_q) > 0.0 {
+        // Parallel. Adjacent segments may reverse; otherwise they continue.
+        let distance = along_p.unit().cross(q.a - p.a).abs();
+        if distance > EPSILON || neighbours && along_p.dot(along_q) > 0.0 {
             return;
         }
         for at in [q.a, q.b] {
-            self.cut(pieces, next, i, at);
+            self.cut(segments, next, i, at);
         }
         for at in [p.a, p.b] {
-            self.cut(pieces, next, j, at);
+            self.cut(segments, next, j, at);
         }
     }
 
-    /// Cuts a piece at a place, if that lies on it.
-    fn cut(&mut self, pieces: &[Piece], next: &[usize], i: usize, at: Point) {
-        let piece = pieces[i];
-        let along = piece.along();
-        let t = (at - piece.a).dot(along) / along.dot(along);
-        let near = SAME / along.len();
+    /// Splits a segment at a point, if the point is on it.
+    fn cut(&mut self, segments: &[Segment], next: &[usize], i: usize, at: Point) {
+        let segment = segments[i];
+        let along = segment.along();
+        let t = (at - segment.a).dot(along) / along.dot(along);
+        let near = EPSILON / along.len();
         if t.abs() <= near {
             self.at_start[i] = true;
         } else if (t - 1.0).abs() <= near {
@@ -148,24 +149,24 @@ impl Cuts {
         }
     }
 
-    /// The pieces between cuts; a contour that meets nothing is one run.
+    /// Returns the runs between splits; a contour without intersections is one run.
     fn runs(mut self, contours: &[Contour]) -> Vec<Contour> {
         let mut runs = Vec::new();
         let mut first = 0;
         for contour in contours {
             let mut of_contour: Vec<Contour> = vec![vec![]];
-            let mut push = |piece: Piece, starts: bool| {
+            let mut push = |segment: Segment, starts: bool| {
                 if starts || of_contour.is_empty() {
                     of_contour.push(vec![]);
                 }
-                if let Some(run) = of_contour.last_mut().filter(|_| piece.a != piece.b) {
-                    run.push(piece);
+                if let Some(run) = of_contour.last_mut().filter(|_| segment.a != segment.b) {
+                    run.push(segment);
                 }
             };
-            for (i, piece) in (first..).zip(contour) {
+            for (i, segment) in (first..).zip(contour) {
                 let mut cuts = self.inside.remove(&i).unwrap_or_default();
                 cuts.sort_by(|a, b| a.0.total_cmp(&b.0));
-                let (mut rest, mut starts) = (*piece, self.at_start[i]);
+                let (mut rest, mut starts) = (*segment, self.at_start[i]);
                 for (_, at) in cuts {
                     let (before, after) = rest.cut(at);
                     push(before, starts);
@@ -173,7 +174,7 @@ impl Cuts {
                 }
                 push(rest, starts);
             }
-            // What comes before the first cut goes on where the contour closes.
+            // The segments before the first split continue the run that closes the contour.
             if of_contour.len() > 1 {
                 let head = of_contour.remove(0);
                 if let Some(tail) = of_contour.last_mut() {
@@ -187,7 +188,7 @@ impl Cuts {
     }
 }
 
-/// Joins runs to contours: each goes on with one that starts where it ends.
+/// Joins runs to contours: each continues with one that starts at its end.
 fn join(runs: Vec<Contour>) -> Vec<Contour> {
     let mut starting: BTreeMap<(u64, u64), Vec<usize>> = BTreeMap::new();
     for (i, run) in runs.iter().enumerate().rev() {
@@ -220,7 +221,7 @@ mod tests {
 
     fn polygon(corners: &[(f64, f64)]) -> Contour {
         let corner = |i: usize| point(corners[i % corners.len()].0, corners[i % corners.len()].1);
-        (0..corners.len()).map(|i| Piece::straight(corner(i), corner(i + 1))).collect()
+        (0..corners.len()).map(|i| Segment::straight(corner(i), corner(i + 1))).collect()
     }
 
     fn square(left: f64, bottom: f64, side: f64) -> Contour {
@@ -229,12 +230,12 @@ mod tests {
     }
 
     fn reversed(contour: &Contour) -> Contour {
-        contour.iter().rev().map(|piece| piece.reversed()).collect()
+        contour.iter().rev().map(|segment| segment.reversed()).collect()
     }
 
-    /// Twice the area to the left.
+    /// Twice the signed area.
     fn area(contours: &[Contour]) -> f64 {
-        contours.iter().flatten().map(|piece| piece.a.cross(piece.b)).sum()
+        contours.iter().flatten().map(|segment| segment.a.cross(segment.b)).sum()
     }
 
     fn closed(contours: &[Contour]) -> bool {
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contour_alone_stays_and_has_its_ink_to_the_left() {
+    fn single_contour_is_oriented_with_inside_to_the_left() {
         let one = square(1.0, 2.0, 3.0);
         assert_eq!(of(std::slice::from_ref(&one)), std::slice::from_ref(&one));
         assert_eq!(area(&of(&[reversed(&one)])), 18.0);
@@ -256,51 +257,51 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_contours_become_one() {
+    fn merges_overlapping_contours() {
         let both = of(&[square(0.0, 0.0, 2.0), square(1.0, 1.0, 2.0)]);
         assert_eq!(both.len(), 1);
         assert_eq!((both[0].len(), area(&both)), (8, 14.0));
-        // The same whichever way either runs, because both sides of a hole would count otherwise.
+        // The same for either direction of both, because both sides of a hole would count otherwise.
         assert_eq!(area(&of(&[reversed(&square(0.0, 0.0, 2.0)), reversed(&square(1.0, 1.0, 2.0))])), 14.0);
     }
 
     #[test]
-    fn holes_stay_and_islands_in_ink_go() {
+    fn keeps_holes_and_removes_nested_contours() {
         let (outer, inner) = (square(0.0, 0.0, 9.0), square(3.0, 3.0, 3.0));
         assert_eq!(area(&of(&[outer.clone(), reversed(&inner)])), 2.0 * (81.0 - 9.0));
         assert_eq!(of(&[outer.clone(), inner]), [outer]);
     }
 
     #[test]
-    fn contours_that_share_an_edge_are_one() {
+    fn merges_contours_with_shared_edges() {
         let both = of(&[square(0.0, 0.0, 2.0), square(2.0, 0.0, 2.0)]);
         assert_eq!((both.len(), area(&both)), (1, 16.0));
         // Part of an edge, and an edge of each inside the other's.
         let both = of(&[square(0.0, 0.0, 4.0), square(4.0, 1.0, 2.0)]);
         assert_eq!((both.len(), area(&both)), (1, 40.0));
-        // All edges: twice the same.
+        // Coincident: the same contour twice.
         let both = of(&[square(0.0, 0.0, 2.0), square(0.0, 0.0, 2.0)]);
         assert_eq!((both.len(), area(&both)), (1, 8.0));
     }
 
     #[test]
-    fn a_contour_that_crosses_itself_keeps_both_halves() {
+    fn self_intersecting_contour_keeps_both_halves() {
         let bow = polygon(&[(0.0, 0.0), (2.0, 2.0), (2.0, 0.0), (0.0, 2.0)]);
         let halves = of(&[bow]);
         assert_eq!(area(&halves), 4.0, "the lower left half is turned around");
     }
 
     #[test]
-    fn a_way_there_and_back_is_no_boundary() {
+    fn removes_contours_without_area() {
         let spike =
             polygon(&[(0.0, 0.0), (4.0, 0.0), (4.0, 2.0), (9.0, 2.0), (4.0, 2.0), (4.0, 4.0), (0.0, 4.0)]);
         let found = of(&[spike]);
         assert_eq!(area(&found), 32.0);
-        assert!(found.iter().flatten().all(|piece| piece.high().x <= 4.0), "{found:?}");
+        assert!(found.iter().flatten().all(|segment| segment.high().x <= 4.0), "{found:?}");
     }
 
     #[test]
-    fn a_thousand_bars_are_too_many() {
+    fn rejects_too_many_intersections() {
         let bar = |i: usize, flat: bool| {
             let (at, thick) = (i as f64 * 2.0, 1.0);
             match flat {

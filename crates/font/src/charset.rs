@@ -1,18 +1,18 @@
-//! Which characters of a font are compiled: names of common sets, characters and ranges of them.
+//! Character sets: names of common sets, single characters and ranges.
 
-/// A set of characters, as it was written.
+/// A set of characters, in the form of its configuration string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Charset(Vec<Item>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Item {
-    /// The name it goes by; a range that was spelled out has none.
+    /// The name of the set; `None` for a codepoint range.
     name: Option<&'static str>,
     first: u32,
     last: u32,
 }
 
-/// The sets that have names.
+/// The named sets with their first and last codepoint.
 const NAMED: [(&str, u32, u32); 8] = [
     ("ascii", 0x20, 0x7e),
     ("latin1", 0xa0, 0xff),
@@ -25,25 +25,27 @@ const NAMED: [(&str, u32, u32); 8] = [
 ];
 
 impl Charset {
-    /// Reads names and codepoints with commas or spaces between them: `ascii, U+20AC, U+0400-04FF`.
+    /// Parses names and codepoints separated by commas or spaces, such as `ascii, U+20AC, U+0400-04FF`.
+    /// Returns `None` if any of them is invalid.
     pub fn parse(text: &str) -> Option<Charset> {
         let parts = text.split(|c: char| c == ',' || c.is_ascii_whitespace()).filter(|part| !part.is_empty());
         let items: Vec<Item> = parts.map(Item::parse).collect::<Option<_>>()?;
         (!items.is_empty()).then_some(Charset(items))
     }
 
-    /// The text that reads back as the same.
+    /// Returns the canonical string, which parses to the same set.
     pub fn show(&self) -> String {
         self.0.iter().map(Item::show).collect::<Vec<_>>().join(", ")
     }
 
-    /// What [`parse`](Self::parse) takes, with each literal in backticks.
+    /// Describes the syntax of [`parse`](Self::parse), with each literal in backticks.
     pub fn accepts() -> String {
         let names: Vec<String> = NAMED.iter().map(|(name, ..)| format!("`{name}`")).collect();
         format!("{}, `U+XXXX` or `U+XXXX-XXXX`, with commas between several", names.join(", "))
     }
 
-    /// Its characters in order, each once, without controls; `true` where one was spelled out.
+    /// Iterates over the characters in order, each once, without control characters; `true` for codepoint
+    /// ranges.
     pub(crate) fn characters(&self) -> impl Iterator<Item = (char, bool)> {
         let all = merged(self.0.iter());
         let mut spelled = merged(self.0.iter().filter(|item| item.name.is_none())).into_iter().peekable();
@@ -57,7 +59,7 @@ impl Charset {
     }
 }
 
-/// Ranges in order that do not overlap.
+/// Merges ranges and returns them in order.
 fn merged<'a>(items: impl Iterator<Item = &'a Item>) -> Vec<(u32, u32)> {
     let mut ranges: Vec<(u32, u32)> = items.map(|item| (item.first, item.last)).collect();
     ranges.sort_unstable();
@@ -71,7 +73,7 @@ fn merged<'a>(items: impl Iterator<Item = &'a Item>) -> Vec<(u32, u32)> {
     ranges
 }
 
-/// ASCII and Latin-1: what western European languages are written with.
+/// ASCII and Latin-1, for western European languages.
 impl Default for Charset {
     fn default() -> Charset {
         let named = |(name, first, last)| Item { name: Some(name), first, last };
@@ -108,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_reads_back() {
+    fn canonical_string_round_trips() {
         for (text, shown) in [
             ("ascii, latin1", "ascii, latin1"),
             (" U+41  U+0400-04ff,", "U+0041, U+0400-04FF"),
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_come_once_and_without_controls() {
+    fn characters_are_unique_and_exclude_controls() {
         let of = |text: &str| Charset::parse(text).unwrap().characters().collect::<Vec<_>>();
         assert_eq!(of("ascii").len(), 95);
         assert_eq!(of("ascii, latin1").len(), 95 + 96);

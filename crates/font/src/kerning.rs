@@ -1,8 +1,8 @@
-//! Pairs of glyphs that stand closer or wider: from `GPOS`, or from `kern` where that has no feature for it.
+//! Kerning pairs: from `GPOS`, or from the `kern` table if `GPOS` has no kerning feature.
 //!
-//! Lookups of one script apply one after another; within one, the first subtable that knows the pair decides. The
-//! lookups for Latin come first, and those of other scripts add pairs that it does not know. What only a shaping engine
-//! can apply (contexts, marks, vertical text) is left out.
+//! Lookups of one script apply one after another; within one, the first subtable that covers the pair
+//! decides. The lookups for Latin come first, and those of other scripts add pairs that it does not have.
+//! Rules that need a shaping engine (contexts, marks, vertical text) are left out.
 
 use read_fonts::tables::gpos::{PairPos, PositionSubtables};
 use read_fonts::tables::kern::SubtableKind;
@@ -10,30 +10,33 @@ use read_fonts::types::{GlyphId, Tag};
 use read_fonts::{ReadError, TableProvider};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most pairs that are looked at: more than any alphabet needs.
-const MOST_PAIRS: usize = 1 << 22;
+/// The maximum number of pairs that are visited: more than any alphabet needs.
+const MAX_PAIRS: usize = 1 << 22;
 
-/// Units that are added between two glyphs.
+/// Kerning in font units between two glyphs.
 pub(crate) type Pairs = BTreeMap<(GlyphId, GlyphId), i32>;
 
-/// Why there are no pairs.
+/// The reason why kerning cannot be read.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum KerningError {
     /// A table is damaged.
-    Broken(ReadError),
-    /// The tables would make far too many pairs.
+    Damaged(ReadError),
+    /// The tables would expand to too many pairs.
     TooMany,
 }
 
-impl From<ReadError> for Fault {
-    fn from(error: ReadError) -> Fault {
-        Fault::Broken(error)
+impl From<ReadError> for KerningError {
+    fn from(error: ReadError) -> KerningError {
+        KerningError::Damaged(error)
     }
 }
 
-/// The pairs among these glyphs.
-pub(crate) fn pairs<'a>(tables: &impl TableProvider<'a>, glyphs: &BTreeSet<GlyphId>) -> Result<Pairs, Fault> {
-    let mut search = Search { glyphs, left: MOST_PAIRS };
+/// Returns the kerning pairs among these glyphs.
+pub(crate) fn pairs<'a>(
+    tables: &impl TableProvider<'a>,
+    glyphs: &BTreeSet<GlyphId>,
+) -> Result<Pairs, KerningError> {
+    let mut search = Search { glyphs, left: MAX_PAIRS };
     let groups = lookup_groups(tables)?;
     let mut pairs = Pairs::new();
     for group in &groups {
@@ -48,8 +51,8 @@ pub(crate) fn pairs<'a>(tables: &impl TableProvider<'a>, glyphs: &BTreeSet<Glyph
     Ok(pairs)
 }
 
-/// The lookups of the feature `kern`, script by script.
-fn lookup_groups<'a>(tables: &impl TableProvider<'a>) -> Result<Vec<BTreeSet<u16>>, Fault> {
+/// Returns the lookups of the feature `kern`, script by script.
+fn lookup_groups<'a>(tables: &impl TableProvider<'a>) -> Result<Vec<BTreeSet<u16>>, KerningError> {
     let gpos = match tables.gpos() {
         Err(ReadError::TableIsMissing(_)) => return Ok(vec![]),
         gpos => gpos?,
@@ -81,22 +84,22 @@ fn lookup_groups<'a>(tables: &impl TableProvider<'a>) -> Result<Vec<BTreeSet<u16
 
 struct Search<'g> {
     glyphs: &'g BTreeSet<GlyphId>,
-    /// How many more pairs may be looked at.
+    /// The number of pairs that may still be visited.
     left: usize,
 }
 
 impl Search<'_> {
-    fn spend(&mut self, pairs: usize) -> Result<(), Fault> {
-        self.left = self.left.checked_sub(pairs).ok_or(Fault::TooMany)?;
+    fn spend(&mut self, pairs: usize) -> Result<(), KerningError> {
+        self.left = self.left.checked_sub(pairs).ok_or(KerningError::TooMany)?;
         Ok(())
     }
 
-    /// What the lookups of one script add up to.
+    /// Returns the sums of the lookups of one script.
     fn group<'a>(
         &mut self,
         tables: &impl TableProvider<'a>,
         lookups: &BTreeSet<u16>,
-    ) -> Result<Pairs, Fault> {
+    ) -> Result<Pairs, KerningError> {
         let mut sums = Pairs::new();
         let list = tables.gpos()?.lookup_list()?;
         for &index in lookups {
@@ -123,14 +126,14 @@ impl Search<'_> {
         Ok(sums)
     }
 
-    /// The glyphs of each class that a subtable knows second glyphs by.
-    fn second_classes(&mut self, table: &PairPos<'_>) -> Result<BTreeMap<u16, Vec<GlyphId>>, Fault> {
+    /// Returns the glyphs of each second-glyph class of a subtable.
+    fn second_classes(&mut self, table: &PairPos<'_>) -> Result<BTreeMap<u16, Vec<GlyphId>>, KerningError> {
         let mut classes: BTreeMap<u16, Vec<GlyphId>> = BTreeMap::new();
         if let PairPos::Format2(table) = table {
             self.spend(self.glyphs.len())?;
             let classes_of = table.class_def2()?;
             for &glyph in self.glyphs {
-                // A class that no row can have is as good as none.
+                // A class that no row can have equals no class.
                 let class = u16::try_from(classes_of.get(glyph)).unwrap_or(u16::MAX);
                 classes.entry(class).or_default().push(glyph);
             }
@@ -138,14 +141,15 @@ impl Search<'_> {
         Ok(classes)
     }
 
-    /// Adds what a subtable says of pairs that none before it knew; `true` if it knows all pairs with this first glyph.
+    /// Adds the pairs of a subtable that no previous one has; returns `true` if it covers all pairs with this
+    /// first glyph.
     fn subtable(
         &mut self,
         table: &PairPos<'_>,
         classes: &BTreeMap<u16, Vec<GlyphId>>,
         first: GlyphId,
         found: &mut BTreeMap<GlyphId, i32>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, KerningError> {
         self.spend(1)?;
         let Some(covered) = table_coverage(table, first)? else { return Ok(false) };
         match table {
@@ -178,13 +182,13 @@ impl Search<'_> {
                 }
                 Ok(class < table.class1_count())
             }
-            // The formats for more than 65536 glyphs, which no font has.
+            // The formats for more than 65536 glyphs, which no font uses.
             _ => Ok(false),
         }
     }
 
-    /// The pairs of the older table.
-    fn kern<'a>(&mut self, tables: &impl TableProvider<'a>) -> Result<Pairs, Fault> {
+    /// Returns the pairs of the `kern` table.
+    fn kern<'a>(&mut self, tables: &impl TableProvider<'a>) -> Result<Pairs, KerningError> {
         let mut sums = Pairs::new();
         let kern = match tables.kern() {
             Err(ReadError::TableIsMissing(_)) => return Ok(sums),
@@ -212,7 +216,7 @@ impl Search<'_> {
                 }
                 SubtableKind::Format2(table) => Box::new(move |first, second| table.kerning(first, second)),
                 SubtableKind::Format3(table) => Box::new(move |first, second| table.kerning(first, second)),
-                // A state machine, which sees more than pairs.
+                // A state machine, which depends on more than pairs.
                 SubtableKind::Format1(_) => continue,
             };
             self.spend(self.glyphs.len().saturating_mul(self.glyphs.len()))?;
@@ -228,7 +232,7 @@ impl Search<'_> {
     }
 }
 
-fn table_coverage(table: &PairPos<'_>, first: GlyphId) -> Result<Option<u32>, Fault> {
+fn table_coverage(table: &PairPos<'_>, first: GlyphId) -> Result<Option<u32>, KerningError> {
     Ok(match table {
         PairPos::Format1(table) => table.coverage()?.get(first),
         PairPos::Format2(table) => table.coverage()?.get(first),

@@ -1,120 +1,147 @@
-//! Fonts as games draw them: glyphs as distances in one atlas, with metrics and kerning.
+//! SDF and MSDF font atlases: glyphs as signed distance fields in one texture, with metrics and kerning.
 //!
 //! ```text
-//! outlines ─ straight pieces ─ true boundary ─┬─ distances ───────┬─ tiles ─ atlas
-//!                                             └─ three distances ─┘
+//! outlines ─ line segments ─ overlap removal ─┬─ SDF ──┬─ tiles ─ atlas
+//!                                              └─ MSDF ─┘
 //! ```
 //!
-//! TrueType and OpenType files are read with `read-fonts`, which bounds what an outline may cost; the rest is ours and
-//! needs no more than square roots, so that the bytes are the same on every machine. Whatever the file is, the answer
-//! is a font or an error, in time and memory that do not depend on what the file claims.
+//! # Concepts
+//!
+//! * A **signed distance field** (SDF) stores in each texel the distance to the outline. A shader compares it
+//!   with [`EDGE_VALUE`] and gets smooth edges at any scale.
+//! * A **multi-channel SDF** (MSDF) has three distances; their median keeps corners sharp. Its alpha channel
+//!   is the plain SDF.
+//! * The **distance range** ([`Font::distance_range`]) is the number of texels between the values 0 and 1.
+//!
+//! TrueType and OpenType files are parsed with `read-fonts`, which bounds the cost of an outline; everything
+//! else is Kiln's own code and needs no more than square roots, so that the bytes are the same on every
+//! machine. For any file the result is a font or an error, in time and memory that do not depend on sizes
+//! stated in the file.
+//!
+//! # Example
+//!
+//! ```no_run
+//! use kiln_font::{Charset, Settings, compile};
+//!
+//! let bytes = std::fs::read("font.ttf").expect("a font file");
+//! let settings = Settings { charset: Charset::parse("ascii").expect("a named set"), ..Settings::default() };
+//! let font = compile(&bytes, &settings).expect("a TrueType font with ASCII characters");
+//! println!("{} glyphs in {}x{} texels", font.glyphs.len(), font.atlas.width, font.atlas.height);
+//! ```
 
 mod atlas;
 mod boundary;
 mod charset;
-mod field;
 mod kerning;
-mod multi;
+mod msdf;
 mod outline;
 mod point;
+mod sdf;
 
 use boundary::boundary;
-use field::Frame;
 use kiln_engine::{Code, Diag};
 use outline::{Contour, Pen};
 use rayon::prelude::*;
 use read_fonts::model::Font as Face;
 use read_fonts::model::glyph::outline::{DrawMemory, DrawOptions};
 use read_fonts::types::GlyphId;
+use sdf::Frame;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use charset::Charset;
 
-/// How a font is compiled.
+/// Options of a compiled font.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Texels of one em in the atlas.
+    /// The em size in the atlas, in texels.
     pub size: u32,
-    /// How far from the outline distances are told apart, in texels on each side; also the margin of a glyph.
+    /// The distance from the outline to the end of the distance range, in texels on each side; also the
+    /// margin of a glyph.
     pub spread: u32,
-    /// Three distances, whose median keeps corners sharp.
+    /// Generates an MSDF: three distances, whose median keeps corners sharp.
     pub multi_channel: bool,
-    /// The characters.
+    /// The characters to compile.
     pub charset: Charset,
 }
 
-/// 48 texels an em, six on each side of the outline, one distance, western European characters.
+/// 48 texels per em, six on each side of the outline, SDF, western European characters.
 impl Default for Settings {
     fn default() -> Settings {
         Settings { size: 48, spread: 6, multi_channel: false, charset: Charset::default() }
     }
 }
 
-/// A character: how far it moves the pen, and what is drawn.
+/// A character: its advance, its quad and its UVs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Glyph {
-    /// The character; zero stands for those the font does not have.
+    /// The codepoint; zero is the glyph for missing characters.
     pub codepoint: u32,
-    /// In em.
+    /// The advance width in em.
     pub advance: f32,
-    /// Left, bottom, right and top of the quad around the pen, in em, y up; zeros if there is nothing to draw.
+    /// Left, bottom, right and top of the quad relative to the pen position, in em, y up; zeros if the glyph
+    /// is empty.
     pub plane: [f32; 4],
     /// Left, top, right and bottom of the quad in the atlas, from 0 to 1.
     pub uv: [f32; 4],
 }
 
-/// Two characters, and what is added between them in em.
+/// A kerning pair of two characters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// The first.
+    /// The codepoint of the first character.
     pub left: u32,
-    /// The one that follows.
+    /// The codepoint of the second character.
     pub right: u32,
-    /// In em, not zero.
+    /// The kerning between them in em, not zero.
     pub advance: f32,
 }
 
-/// The picture that holds all glyphs.
+/// The atlas texture with all glyphs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Atlas {
-    /// Texels in a row.
+    /// Width in texels.
     pub width: u32,
-    /// Rows.
+    /// Height in texels.
     pub height: u32,
-    /// Top row first. Alpha is the distance; red, green and blue are the same, or three of their own.
+    /// RGBA8 texels, top row first. Alpha is the SDF; red, green and blue are the same, or the MSDF.
     pub rgba: Vec<u8>,
 }
 
-/// A compiled font.
+/// A compiled font: metrics, glyphs, kerning and atlas.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Font {
-    /// How far lines reach above the baseline, in em.
+    /// The ascent above the baseline, in em.
     pub ascent: f32,
-    /// How far they reach below it; below is negative.
+    /// The descent below the baseline, in em; negative.
     pub descent: f32,
-    /// The space between lines.
+    /// The gap between lines, in em.
     pub line_gap: f32,
-    /// How many texels apart the values 0 and 1 are; on the outline the value is a half.
+    /// The number of texels between the values 0 and 1; on the outline the value is a half.
     pub distance_range: f32,
-    /// By codepoint; the first is for what is missing.
+    /// Glyphs by codepoint; the first is for missing characters.
     pub glyphs: Vec<Glyph>,
-    /// By first and second codepoint.
+    /// Kerning by first and second codepoint.
     pub kerning: Vec<Pair>,
-    /// The picture.
+    /// The SDF or MSDF atlas.
     pub atlas: Atlas,
-    /// What deserves a look.
+    /// Warnings for the author of the asset.
     pub warnings: Vec<Diag>,
 }
 
 /// The value of the atlas on an outline.
 pub const EDGE_VALUE: f32 = 0.5;
 
-/// How much work all outlines of a font may be, as the sum of squares of their numbers of pieces.
-const MOST_WORK: u64 = 20_000_000_000;
-/// The most pairs of characters.
-const MOST_PAIRS: usize = 1 << 20;
+/// The maximum cost of all outlines of a font, as the sum of squares of their numbers of segments.
+const MAX_WORK: u64 = 20_000_000_000;
+/// The maximum number of kerning pairs of characters.
+const MAX_PAIRS: usize = 1 << 20;
 
 /// Compiles a TrueType or OpenType font.
+///
+/// # Errors
+///
+/// A [`Diag`] with a code of the `font-…` group if the file is not a font, has no outlines or none of the
+/// characters, or is too large or too complex.
 pub fn compile(bytes: &[u8], settings: &Settings) -> Result<Font, Diag> {
     let face = open(bytes)?;
     let units = f64::from(face.units_per_em());
@@ -124,9 +151,9 @@ pub fn compile(bytes: &[u8], settings: &Settings) -> Result<Font, Diag> {
     let used: BTreeSet<GlyphId> = characters.values().copied().collect();
     let used: Vec<GlyphId> = used.into_iter().collect();
 
-    let artist = Artist { face: &face, settings, scale: f64::from(settings.size) / units };
-    let (frames, packed) = artist.lay_out(&used)?;
-    let atlas = artist.draw(&used, &frames, &packed)?;
+    let renderer = GlyphRenderer { face: &face, settings, scale: f64::from(settings.size) / units };
+    let (frames, packed) = renderer.lay_out(&used)?;
+    let atlas = renderer.render(&used, &frames, &packed)?;
 
     let metrics = face.glyph_metrics();
     let size = settings.size as f32;
@@ -160,23 +187,23 @@ pub fn compile(bytes: &[u8], settings: &Settings) -> Result<Font, Diag> {
 
 fn open(bytes: &[u8]) -> Result<Face, Diag> {
     if bytes.starts_with(b"wOFF") || bytes.starts_with(b"wOF2") {
-        return Err(Diag::new(Code::FontUnknown, "this is a web font (WOFF), which is packed")
-            .hint("use the TTF or OTF file that it was made of"));
+        return Err(Diag::new(Code::FontUnknown, "WOFF web fonts are not supported")
+            .hint("use the TTF or OTF file that the web font was made from"));
     }
     let known = [&b"\0\x01\0\0"[..], b"OTTO", b"true", b"ttcf"].iter().any(|magic| bytes.starts_with(magic));
     let face = known.then(|| Face::new(bytes.to_vec(), 0)).flatten().ok_or_else(|| {
-        Diag::new(Code::FontUnknown, "not a TrueType or OpenType font").hint("export or download it again")
+        Diag::new(Code::FontUnknown, "the file is not a TrueType or OpenType font")
+            .hint("export or download the font again")
     })?;
     if face.outline_glyphs().is_empty() {
-        let message = "it has no outlines, or they cannot be read";
-        return Err(
-            Diag::new(Code::FontNoOutlines, message).hint("bitmap fonts and damaged ones cannot be used")
-        );
+        let message = "the font has no outlines, or they cannot be read";
+        return Err(Diag::new(Code::FontNoOutlines, message)
+            .hint("use a font with outlines; bitmap fonts and damaged fonts are not supported"));
     }
     Ok(face)
 }
 
-/// The glyph of each character that the font has, and under zero the one for those it does not have.
+/// Returns the glyph of each character that the font has, and under zero the glyph for missing characters.
 fn characters(
     face: &Face,
     charset: &Charset,
@@ -196,23 +223,26 @@ fn characters(
         }
     }
     if found.len() == 1 {
-        return Err(Diag::new(Code::FontEmpty, format!("it has none of the characters {}", charset.show()))
-            .hint("set font.charset to characters that it has; all takes every one"));
+        return Err(Diag::new(
+            Code::FontEmpty,
+            format!("the font has none of the characters {}", charset.show()),
+        )
+        .hint("set font.charset to characters of the font, or to all"));
     }
     if let Some(example) = example {
         let message = format!(
-            "{missing} of the characters that were asked for are missing, U+{:04X} first",
+            "characters of font.charset that the font does not have: {missing}, the first is U+{:04X}",
             u32::from(example)
         );
         warnings.push(
             Diag::new(Code::FontMissingCharacters, message)
-                .hint("leave them out of font.charset, or use another font"),
+                .hint("remove the characters from font.charset, or use another font"),
         );
     }
     Ok(found)
 }
 
-/// The pairs of characters whose glyphs make a pair.
+/// Returns the kerning pairs of characters from the pairs of their glyphs.
 fn kerning(
     face: &Face,
     characters: &BTreeMap<u32, GlyphId>,
@@ -220,27 +250,27 @@ fn kerning(
     warnings: &mut Vec<Diag>,
 ) -> Result<Vec<Pair>, Diag> {
     let too_many = || {
-        Diag::new(Code::FontTooLarge, "it has far too many pairs of characters with kerning")
+        Diag::new(Code::FontTooLarge, "the font has too many kerning pairs")
             .hint("set font.charset to fewer characters")
     };
-    // What stands for missing characters has no neighbours of its own.
+    // The glyph for missing characters has no kerning.
     let mut by_glyph: BTreeMap<GlyphId, Vec<u32>> = BTreeMap::new();
     for (&codepoint, &glyph) in characters.iter().filter(|(codepoint, _)| **codepoint != 0) {
         by_glyph.entry(glyph).or_default().push(codepoint);
     }
     let pairs = match kerning::pairs(&face.tables(), &by_glyph.keys().copied().collect()) {
         Ok(pairs) => pairs,
-        Err(kerning::Fault::TooMany) => return Err(too_many()),
-        Err(kerning::Fault::Broken(error)) => {
-            let message = format!("its kerning cannot be read, and is left out: {error}");
-            warnings.push(Diag::new(Code::FontKerning, message).hint("export or download it again"));
+        Err(kerning::KerningError::TooMany) => return Err(too_many()),
+        Err(kerning::KerningError::Damaged(error)) => {
+            let message = format!("the kerning of the font cannot be read and is ignored: {error}");
+            warnings.push(Diag::new(Code::FontKerning, message).hint("export or download the font again"));
             return Ok(vec![]);
         }
     };
     let mut found = Vec::new();
     for ((left, right), units) in pairs {
         let (lefts, rights) = (&by_glyph[&left], &by_glyph[&right]);
-        if found.len() + lefts.len().saturating_mul(rights.len()) > MOST_PAIRS {
+        if found.len() + lefts.len().saturating_mul(rights.len()) > MAX_PAIRS {
             return Err(too_many());
         }
         let advance = em(units.into());
@@ -252,21 +282,22 @@ fn kerning(
     Ok(found)
 }
 
-/// Draws glyphs.
-struct Artist<'a> {
+/// Renders glyphs to tiles.
+struct GlyphRenderer<'a> {
     face: &'a Face,
     settings: &'a Settings,
     scale: f64,
 }
 
-impl Artist<'_> {
+impl GlyphRenderer<'_> {
     fn contours(&self, glyph: GlyphId) -> Result<Vec<Contour>, Diag> {
         let broken = |why: &dyn std::fmt::Display| {
             Diag::new(Code::FontOutline, format!("the outline of glyph {glyph} cannot be read: {why}"))
                 .hint("export or download the font again")
         };
-        // Also a glyph without an outline has an entry; what has none is made of itself, or of far too many others.
-        let outline = self.face.outline_glyphs().get(glyph).ok_or_else(|| broken(&"it is damaged"))?;
+        // Glyphs without an outline have an entry too; a glyph without an entry is a composite of itself, or
+        // of too many others.
+        let outline = self.face.outline_glyphs().get(glyph).ok_or_else(|| broken(&"the glyph is damaged"))?;
         let mut pen = Pen::new(self.scale);
         outline
             .draw(&DrawOptions::default(), DrawMemory::Scratch, &mut pen)
@@ -274,14 +305,14 @@ impl Artist<'_> {
         pen.finish().ok_or_else(|| too_complex(glyph))
     }
 
-    /// The box of every glyph, and a place for it in the atlas.
+    /// Returns the box of every glyph, and its position in the atlas.
     fn lay_out(&self, glyphs: &[GlyphId]) -> Result<(Vec<Option<Frame>>, atlas::Packed), Diag> {
         let measured: Vec<(Option<Frame>, u64)> = glyphs
             .par_iter()
             .map(|&glyph| {
                 let contours = self.contours(glyph)?;
-                let pieces = contours.iter().map(|contour| contour.len() as u64).sum::<u64>();
-                Ok((Frame::around(&contours, self.settings.spread), pieces * pieces))
+                let segments = contours.iter().map(|contour| contour.len() as u64).sum::<u64>();
+                Ok((Frame::around(&contours, self.settings.spread), segments * segments))
             })
             .collect::<Result<_, Diag>>()?;
         let work = measured.iter().fold(0u64, |sum, (_, work)| sum.saturating_add(*work));
@@ -291,21 +322,21 @@ impl Artist<'_> {
                 Code::FontTooLarge,
                 format!("{} glyphs at size {size} with spread {spread} {what}", glyphs.len()),
             )
-            .hint("set font.size lower, or font.charset to fewer characters")
+            .hint("decrease font.size, or set font.charset to fewer characters")
         };
-        if work > MOST_WORK {
-            return Err(too_large("have far too many curves"));
+        if work > MAX_WORK {
+            return Err(too_large("have too many curves"));
         }
         let frames: Vec<Option<Frame>> = measured.into_iter().map(|(frame, _)| frame).collect();
         let nothing = Frame { left: 0, bottom: 0, width: 0, height: 0 };
         let boxes: Vec<Frame> = frames.iter().map(|frame| frame.unwrap_or(nothing)).collect();
-        let side = atlas::MOST_SIDE;
-        let packed =
-            atlas::pack(&boxes).ok_or_else(|| too_large(&format!("do not fit {side}x{side} texels")))?;
+        let side = atlas::MAX_SIDE;
+        let packed = atlas::pack(&boxes)
+            .ok_or_else(|| too_large(&format!("do not fit in an atlas of {side}x{side} texels")))?;
         Ok((frames, packed))
     }
 
-    fn draw(
+    fn render(
         &self,
         glyphs: &[GlyphId],
         frames: &[Option<Frame>],
@@ -313,7 +344,7 @@ impl Artist<'_> {
     ) -> Result<Atlas, Diag> {
         let (width, height) = (packed.width, packed.height);
         let mut rgba = vec![0; width as usize * height as usize * 4];
-        // Tiles are drawn side by side and put down one after another, a few at a time.
+        // Tiles are rendered in parallel and copied one after another, a few at a time.
         for start in (0..glyphs.len()).step_by(256) {
             let batch = start..(start + 256).min(glyphs.len());
             let tiles: Vec<(usize, Frame, Vec<u8>)> = batch
@@ -337,21 +368,18 @@ impl Artist<'_> {
         let contours = self.contours(glyph)?;
         let edges = boundary(&contours).ok_or_else(|| too_complex(glyph))?;
         let reach = f64::from(self.settings.spread);
-        let plain = field::distances(frame, &contours, &edges, reach);
-        let texel = |distance: f64| field::quantise(distance, reach);
+        let plain = sdf::distances(frame, &contours, &edges, reach);
+        let texel = |distance: f64| sdf::quantise(distance, reach);
         if !self.settings.multi_channel {
             return Ok(plain.iter().flat_map(|&distance| [texel(distance); 4]).collect());
         }
-        let multi = multi::distances(frame, &edges, &plain, reach);
+        let multi = msdf::distances(frame, &edges, &plain, reach);
         let texels = multi.iter().zip(&plain).flat_map(|([r, g, b], plain)| [*r, *g, *b, *plain].map(texel));
         Ok(texels.collect())
     }
 }
 
 fn too_complex(glyph: GlyphId) -> Diag {
-    Diag::new(
-        Code::FontOutline,
-        format!("the outline of glyph {glyph} is far too intricate, or no outline at all"),
-    )
-    .hint("leave the character out of font.charset, or simplify it")
+    Diag::new(Code::FontOutline, format!("the outline of glyph {glyph} is too complex or invalid"))
+        .hint("remove the character from font.charset, or simplify its outline")
 }

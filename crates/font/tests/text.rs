@@ -1,5 +1,5 @@
-//! Compiled fonts against an independent reader, rasteriser and shaper: what is drawn from distances covers the pixels
-//! that the outline covers, and pairs stand as a shaping engine sets them.
+//! Compiled fonts compared with an independent parser, rasteriser and shaper: text rendered from the distance
+//! field covers the pixels of the outline, and kerning matches a shaping engine.
 
 use kiln_engine::Code;
 use kiln_font::{Charset, Font, Glyph, Settings, compile};
@@ -12,7 +12,7 @@ fn compiled(bytes: &[u8], multi_channel: bool) -> Font {
     compile(bytes, &Settings { multi_channel, ..Settings::default() }).unwrap()
 }
 
-/// The atlas at a place, in texels, as a GPU filters it.
+/// Samples the atlas bilinearly, as a GPU does, at a position in texels.
 fn sample(font: &Font, x: f32, y: f32, channel: usize) -> f32 {
     let atlas = &font.atlas;
     let (x, y) = (x - 0.5, y - 0.5);
@@ -27,7 +27,8 @@ fn sample(font: &Font, x: f32, y: f32, channel: usize) -> f32 {
     mix(mix(texel(0.0, 0.0), texel(1.0, 0.0), right), mix(texel(0.0, 1.0), texel(1.0, 1.0), right), down)
 }
 
-/// The distance from the outline at a place around the pen in em, in em, as the document's shader has it.
+/// Returns the distance from the outline at a position relative to the pen, both in em, as the documented
+/// shader computes it.
 fn distance(font: &Font, glyph: &Glyph, size: f32, x: f32, y: f32) -> f32 {
     let [left, bottom, right, top] = glyph.plane;
     if x < left || x > right || y < bottom || y > top {
@@ -40,8 +41,8 @@ fn distance(font: &Font, glyph: &Glyph, size: f32, x: f32, y: f32) -> f32 {
     (median - kiln_font::EDGE_VALUE) * font.distance_range / size
 }
 
-/// How the coverage of pixels drawn from the atlas at `px` pixels an em differs from a rasteriser's: on average over
-/// the pixels of the outline, and the most.
+/// Returns the difference between the coverage rendered from the atlas at `px` pixels per em and a
+/// rasteriser's: the average over the pixels of the outline, and the maximum.
 fn difference(font: &Font, bytes: &[u8], character: char, px: f32) -> (f32, f32) {
     let face =
         fontdue::Font::from_bytes(bytes, fontdue::FontSettings { scale: px, ..Default::default() }).unwrap();
@@ -53,8 +54,8 @@ fn difference(font: &Font, bytes: &[u8], character: char, px: f32) -> (f32, f32)
             let exact = f32::from(coverage[row * metrics.width + column]) / 255.0;
             let y = (metrics.ymin as f32 + (metrics.height - row) as f32 - 0.5) / px;
             let x = (metrics.xmin as f32 + column as f32 + 0.5) / px;
-            // One sample in the middle of the pixel would tell coverage well for straight edges only.
-            // No two of these places share a row or a column, so that edges along either are seen as exactly.
+            // One sample in the centre of the pixel would give coverage for straight edges only. No two of
+            // these samples share a row or a column, so that axis-aligned edges are measured as exactly.
             let samples = (0..64u32).map(|i| {
                 let (right, up) = (i as f32 + 0.5, (i.reverse_bits() >> 26) as f32 + 0.5);
                 distance(font, glyph, 48.0, x + (right / 64.0 - 0.5) / px, y + (up / 64.0 - 0.5) / px)
@@ -71,7 +72,7 @@ fn difference(font: &Font, bytes: &[u8], character: char, px: f32) -> (f32, f32)
 }
 
 #[test]
-fn distances_draw_what_the_outlines_cover() {
+fn rendered_coverage_matches_rasteriser() {
     for (name, bytes) in FONTS {
         let (plain, multi) = (compiled(bytes, false), compiled(bytes, true));
         let (mut sum_plain, mut sum_multi) = (0.0, 0.0);
@@ -88,12 +89,12 @@ fn distances_draw_what_the_outlines_cover() {
         }
         let count = characters.len() as f32;
         assert!(sum_plain / count < 0.03, "{name}: {}", sum_plain / count);
-        assert!(sum_multi < sum_plain, "{name}: three distances are nearer, {sum_multi} and {sum_plain}");
+        assert!(sum_multi < sum_plain, "{name}: the MSDF is more accurate, {sum_multi} and {sum_plain}");
     }
 }
 
 #[test]
-fn metrics_are_those_of_another_reader() {
+fn metrics_match_independent_parser() {
     for (name, bytes) in FONTS {
         let font = compiled(bytes, false);
         let face = rustybuzz::ttf_parser::Face::parse(bytes, 0).unwrap();
@@ -113,9 +114,10 @@ fn metrics_are_those_of_another_reader() {
                 assert_eq!((glyph.plane, glyph.uv), ([0.0; 4], [0.0; 4]), "{name} {character:?}");
                 continue;
             };
-            // The other reader's box of cubic curves holds their control points as well, and can be larger.
+            // The other parser's box of cubic curves contains their control points as well, and can be
+            // larger.
             let least = if name == "inter" { 0.0 } else { 5.98 / 48.0 };
-            // The quad is the box, rounded outwards to texels, and six texels more on each side.
+            // The quad is the box, rounded outwards to texels, plus six texels on each side.
             let [left, bottom, right, top] = glyph.plane;
             let slack = [
                 em(exact.x_min) - left,
@@ -137,13 +139,13 @@ fn metrics_are_those_of_another_reader() {
     }
 }
 
-/// What a shaping engine adds to the advance of the first of two characters, in em.
+/// Returns the kerning of two characters by a shaping engine, in em.
 fn shaped(face: &rustybuzz::Face<'_>, left: char, right: char) -> f32 {
     let kern = |on: u32| rustybuzz::Feature::new(rustybuzz::ttf_parser::Tag::from_bytes(b"kern"), on, ..);
     let advance = |on: u32| {
         let mut buffer = rustybuzz::UnicodeBuffer::new();
         buffer.push_str(&format!("{left}{right}"));
-        // Without a language it is the default one of the script.
+        // Without a language it is the default language of the script.
         buffer.set_script(rustybuzz::script::LATIN);
         buffer.set_direction(rustybuzz::Direction::LeftToRight);
         rustybuzz::shape(face, &[kern(on)], buffer).glyph_positions()[0].x_advance
@@ -152,7 +154,7 @@ fn shaped(face: &rustybuzz::Face<'_>, left: char, right: char) -> f32 {
 }
 
 #[test]
-fn pairs_stand_as_a_shaping_engine_sets_them() {
+fn kerning_matches_shaping_engine() {
     for (name, bytes) in FONTS {
         let font = compiled(bytes, false);
         let face = rustybuzz::Face::from_slice(bytes, 0).unwrap();
@@ -175,7 +177,7 @@ fn pairs_stand_as_a_shaping_engine_sets_them() {
     }
 }
 
-/// A font one of whose tables has another name, so that no reader finds it; the tables stay in order.
+/// Returns a font with one table renamed, so that no parser finds it; the tables stay in order.
 fn without(bytes: &[u8], tag: &[u8; 4]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let tables = usize::from(u16::from_be_bytes([bytes[4], bytes[5]]));
@@ -185,7 +187,7 @@ fn without(bytes: &[u8], tag: &[u8; 4]) -> Vec<u8> {
 }
 
 #[test]
-fn the_older_table_is_read_where_the_newer_is_missing() {
+fn reads_kern_table_without_gpos() {
     let old = compile(&without(DEJAVU, b"GPOS"), &Settings::default()).unwrap();
     let table = rustybuzz::ttf_parser::Face::parse(DEJAVU, 0).unwrap();
     let subtable = table.tables().kern.unwrap().subtables.into_iter().next().unwrap();
@@ -211,7 +213,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn settings_are_obeyed() {
+fn settings_are_applied() {
     let settings = Settings {
         size: 20,
         spread: 2,

@@ -1,4 +1,4 @@
-/* What an engine in C does with a pack: opens it, finds a material's textures through the manifest.
+/* Loads a pack as an engine in C does: opens it and finds a material's textures through the manifest.
  *
  * It needs nothing but the header:
  *
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* An engine maps the file; what is opened below points into these bytes and copies nothing. */
+/* An engine would memory-map the file; everything opened below points into these bytes without copying. */
 static void *read_file(const char *path, size_t *size) {
     FILE *file = fopen(path, "rb");
     void *data = NULL;
@@ -24,7 +24,7 @@ static void *read_file(const char *path, size_t *size) {
     return data;
 }
 
-/* The file beside a mesh: `models/chair.hmat` for `models/chair.hmesh`. */
+/* Returns the path of a companion file: `models/chair.hmat` for `models/chair.hmesh`. */
 static int beside(const kiln_pack *pack, kiln_text mesh, const char *ext, kiln_pack_entry *found) {
     char path[65536 + 8];
     size_t stem = mesh.size - strlen("hmesh");
@@ -39,7 +39,7 @@ static void show_texture(const kiln_pack *pack, const kiln_manifest *manifest, c
     kiln_asset asset;
     kiln_pack_entry entry;
     kiln_texture texture;
-    /* A hash of 0 means that there is no such texture. Any other leads through the manifest to a file. */
+    /* A hash of 0 means that there is no such texture. Any other hash is resolved by the manifest. */
     if (!hash || !kiln_manifest_find(manifest, hash, &asset) || !kiln_pack_find(pack, asset.path, &entry)) return;
     if (kiln_texture_open(entry.bytes.data, entry.bytes.size, &texture) != KILN_OK) return;
     printf("    %s: %.*s (%ux%u, %u levels)\n", slot, (int)asset.path.size, asset.path.data, texture.width, texture.height,

@@ -1,12 +1,12 @@
-//! What an engine does with a pack: opens it, finds a material's textures through the manifest, walks meshlets.
+//! Loads a pack as an engine does: finds a material's textures through the manifest and walks meshlets.
 //!
-//! It needs nothing but this crate without default features:
+//! The example needs only this crate without default features:
 //!
 //! ```sh
 //! cargo run -p kiln-format --no-default-features --example load_pack -- examples/showcase/runtime/desktop.hpack
 //! ```
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example speaks")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example prints")]
 
 use kiln_format::hman::{self, HmanView};
 use kiln_format::hmat::{HmatView, SLOTS};
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
         eprintln!("usage: load_pack <file.hpack>");
         return ExitCode::from(2);
     };
-    // An engine maps the file into memory; every view below borrows from these bytes and copies nothing.
+    // An engine would memory-map the file; every view below borrows from these bytes without copying.
     let loaded = std::fs::read(path).map_err(Into::into).and_then(|bytes| load(&bytes));
     match loaded {
         Ok(()) => ExitCode::SUCCESS,
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 }
 
 fn load(bytes: &[u8]) -> Result<(), Box<dyn Error>> {
-    // A view checks the whole file once, so that nothing after it can fail or read out of bounds.
+    // A view validates once, so that no accessor can fail or read out of bounds afterwards.
     let pack = HpackView::read(bytes)?;
     let manifest = match pack.get(hman::PATH) {
         Some(manifest) => Some(HmanView::read(manifest)?),
@@ -56,7 +56,8 @@ fn load(bytes: &[u8]) -> Result<(), Box<dyn Error>> {
             for (slot, hash) in
                 material.iter().flat_map(|material| SLOTS.into_iter().zip(material.textures()))
             {
-                // A hash of 0 means that there is no such texture. Any other leads through the manifest to a file.
+                // A hash of 0 means that there is no such texture. Any other hash is resolved to a file by
+                // the manifest.
                 let Some(found) = manifest.as_ref().and_then(|manifest| manifest.find(hash)) else {
                     continue;
                 };
@@ -72,9 +73,9 @@ fn load(bytes: &[u8]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What a mesh shader does, on the processor: culls whole meshlets, then walks the triangles of the others.
+/// Draws on the CPU as a mesh shader would: culls whole meshlets, then walks the triangles of the others.
 fn draw(mesh: &HmeshView<'_>, submesh: &SubMesh) {
-    // Somebody who looks along -z from far away.
+    // A distant viewer that looks along -z.
     let view = [0.0, 0.0, -1.0f32];
     let (mut drawn, mut culled, mut area) = (0, 0, 0.0f64);
     let bounds = mesh.meshlet_bounds().range(submesh.first_meshlet, submesh.meshlet_count);
@@ -91,7 +92,7 @@ fn draw(mesh: &HmeshView<'_>, submesh: &SubMesh) {
     println!("  {drawn} meshlets seen from +z with {area:.3} square metres, {culled} turned away");
 }
 
-/// The area of a meshlet's triangles.
+/// Returns the surface area of a meshlet's triangles.
 fn surface(mesh: &HmeshView<'_>, meshlet: &Meshlet) -> f64 {
     let (vertices, triangles) = mesh.meshlet(meshlet);
     let corner = |local: u8| {

@@ -1,13 +1,13 @@
-/* Kiln's runtime files for C and C++: packs, manifests, meshes, materials, animations, fonts, textures.
+/* Readers of Kiln's runtime formats for C and C++: packs, manifests, meshes, materials, animations, fonts, textures.
  *
- * One header, no library, no allocation, no I/O: hand it the bytes of a file (mapped, read or a part of a pack) and use
- * what is in them where it lies. C99, C++11.
+ * Header-only, zero-copy, no allocation, no I/O: pass it the bytes of a file (memory-mapped, read, or a payload of a
+ * pack) and use them in place. C99, C++11.
  *
- * Each kiln_*_open checks a file as kiln-format's view of the same name does, in the same places, so that nothing
- * after it reads out of bounds; it returns KILN_OK or what is wrong. The bytes must outlive what was opened. They must
- * start at a multiple of 16, as mapped files, memory from malloc on 64-bit systems and the payloads of a mapped pack do.
+ * Each kiln_*_open validates a file as the Rust view of the same name does, so that no later call reads out of bounds;
+ * it returns KILN_OK or the error. The bytes must outlive the opened file. Their address must be a multiple of 16, as it
+ * is for memory-mapped files, for memory from malloc on 64-bit systems and for the payloads of a memory-mapped pack.
  *
- * The layouts are docs/formats/; a test compares both with the declarations in Rust. MIT or Apache-2.0, as all of Kiln.
+ * The layouts are documented in docs/reference/formats/; a test compares both with the Rust declarations. MIT or Apache-2.0.
  */
 #ifndef KILN_H
 #define KILN_H
@@ -24,41 +24,41 @@
 extern "C" {
 #endif
 
-/* What a file was found to be. */
+/* The result of opening a file. */
 typedef enum kiln_status {
     KILN_OK = 0,
-    KILN_UNALIGNED, /* the bytes do not start at a multiple of 16 */
-    KILN_TRUNCATED, /* the file ends too early, or a range leaves it */
-    KILN_MAGIC,     /* another kind of file */
-    KILN_VERSION,   /* a version that this header does not know */
-    KILN_VALUE,     /* a number that cannot be there */
-    KILN_ORDER,     /* a table that is not sorted */
-    KILN_PATH,      /* a path that could leave the root, or a text that is not UTF-8 */
-    KILN_MISSING,   /* a chunk that has to be there is not, or is there twice */
-    KILN_TRAILING   /* bytes that belong to nothing */
+    KILN_UNALIGNED, /* the address of the bytes is not a multiple of 16 */
+    KILN_TRUNCATED, /* unexpected end of file, or a range out of bounds */
+    KILN_MAGIC,     /* not a file of this format */
+    KILN_VERSION,   /* an unsupported version */
+    KILN_VALUE,     /* an invalid value */
+    KILN_ORDER,     /* a table out of order */
+    KILN_PATH,      /* a path that could escape the root, or a string that is not UTF-8 */
+    KILN_MISSING,   /* a required chunk is missing, or a chunk is duplicate */
+    KILN_TRAILING   /* trailing bytes */
 } kiln_status;
 
 static inline const char *kiln_status_text(kiln_status status) {
     static const char *const texts[] = {
-        "ok", "the bytes do not start at a multiple of 16", "the file ends too early", "another kind of file",
-        "an unknown version", "a value that cannot be there", "a table that is not sorted",
-        "a path or text that is not allowed", "a chunk is missing or there twice", "bytes after the end"};
-    return (unsigned)status < sizeof texts / sizeof *texts ? texts[status] : "an unknown status";
+        "no error", "the address of the bytes is not a multiple of 16", "unexpected end of file",
+        "not a file of this format", "unsupported version", "invalid value", "table is out of order",
+        "invalid path or string", "chunk is missing or duplicate", "trailing bytes after the end of the file"};
+    return (unsigned)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
 }
 
-/* A part of a file. */
+/* A byte range of a file. */
 typedef struct kiln_bytes {
     const uint8_t *data;
     size_t size;
 } kiln_bytes;
 
-/* A text of a file: UTF-8, not terminated. */
+/* A string in a file: UTF-8, not NUL-terminated. */
 typedef struct kiln_text {
     const char *data;
     size_t size;
 } kiln_text;
 
-/* ---- Reading numbers where they lie, aligned or not. ---- */
+/* ---- Unaligned little-endian reads ---- */
 
 typedef struct kiln_cursor {
     const uint8_t *at;
@@ -89,7 +89,7 @@ static inline float kiln_f32(const uint8_t *at) {
     return n;
 }
 
-/* The next bytes, or NULL where there are too few. */
+/* Returns the next bytes, or NULL if there are too few. */
 static inline const uint8_t *kiln_take(kiln_cursor *cursor, uint64_t size) {
     const uint8_t *taken = cursor->at;
     if (size > cursor->left) return NULL;
@@ -98,7 +98,7 @@ static inline const uint8_t *kiln_take(kiln_cursor *cursor, uint64_t size) {
     return taken;
 }
 
-/* By the bits, so that no compiler option makes it true of a NaN. */
+/* Tests the bits, so that -ffast-math cannot make it true for a NaN. */
 static inline int kiln_finite(const float *numbers, size_t count) {
     size_t i;
     for (i = 0; i < count; i++) {
@@ -111,12 +111,12 @@ static inline int kiln_finite(const float *numbers, size_t count) {
 
 static inline int kiln_aligned(const void *data) { return ((uintptr_t)data & 15) == 0; }
 
-/* The length of the character that starts at `at`, or 0 where it is not UTF-8. */
+/* Returns the length of the character that starts at `at`, or 0 if it is not UTF-8. */
 static inline size_t kiln_utf8(const uint8_t *at, size_t left) {
     uint8_t first = at[0], low = 0x80, high = 0xbf;
     size_t i, size = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
     if (size == 0 || size > left) return 0;
-    if (first == 0xe0) low = 0xa0;  /* no shorter form */
+    if (first == 0xe0) low = 0xa0;  /* no overlong encodings */
     if (first == 0xed) high = 0x9f; /* no surrogates */
     if (first == 0xf0) low = 0x90;
     if (first == 0xf4) high = 0x8f; /* nothing above U+10FFFF */
@@ -127,7 +127,7 @@ static inline size_t kiln_utf8(const uint8_t *at, size_t left) {
     return size;
 }
 
-/* Whether a text is UTF-8 and, if it is a path, stays below the root that it is joined to. */
+/* Returns whether a string is UTF-8 and, if it is a path, stays below the root that it is joined to. */
 static inline int kiln_text_is_good(kiln_text text, int is_path) {
     const uint8_t *at = (const uint8_t *)text.data;
     size_t i = 0, start = 0;
@@ -143,7 +143,7 @@ static inline int kiln_text_is_good(kiln_text text, int is_path) {
         if (size == 0) return 0;
         if (is_path) {
             if (at[i] < 0x20 || at[i] == 0x7f || at[i] == '\\' || at[i] == ':') return 0;
-            if (at[i] == 0xc2 && at[i + 1] < 0xa0) return 0; /* the control characters from U+0080 on */
+            if (at[i] == 0xc2 && at[i + 1] < 0xa0) return 0; /* the C1 control characters */
         }
         i += size;
     }
@@ -156,7 +156,7 @@ static inline int kiln_text_order(kiln_text a, kiln_text b) {
     return order ? order : a.size < b.size ? -1 : a.size > b.size;
 }
 
-/* The hash of a reference, by which the manifest finds a file: FNV-1a over its bytes, ASCII letters lowered. */
+/* Returns the hash of an asset reference, the key of the manifest: FNV-1a 64 of its bytes after ASCII lowercasing. */
 static inline uint64_t kiln_hash(const char *reference, size_t size) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     size_t i;
@@ -168,7 +168,7 @@ static inline uint64_t kiln_hash(const char *reference, size_t size) {
     return hash;
 }
 
-/* ---- .hpack: every file of an output in one ---- */
+/* ---- .hpack: all runtime files of a build in one file ---- */
 
 typedef enum kiln_pack_kind {
     KILN_PACK_OTHER = 0,
@@ -202,7 +202,7 @@ static inline kiln_pack_kind kiln_pack_kind_of(kiln_text path) {
                  {"hfont", KILN_PACK_FONT}};
     size_t dot = path.size, i;
     while (dot > 0 && path.data[dot - 1] != '.' && path.data[dot - 1] != '/') dot--;
-    /* A name that starts with its only dot has no extension. */
+    /* A leading dot does not begin an extension. */
     if (dot < 2 || path.data[dot - 1] != '.' || path.data[dot - 2] == '/') return KILN_PACK_OTHER;
     for (i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         size_t size = strlen(kinds[i].ext);
@@ -211,7 +211,7 @@ static inline kiln_pack_kind kiln_pack_kind_of(kiln_text path) {
     return KILN_PACK_OTHER;
 }
 
-/* One record of the table of contents; the payload is not looked at. */
+/* Reads one record of the table of contents; the payload is not read. */
 static inline kiln_status kiln_pack_record(kiln_cursor *cursor, kiln_pack_entry *entry, uint64_t *offset, uint64_t *size) {
     const uint8_t *record = kiln_take(cursor, 19);
     if (!record) return KILN_TRUNCATED;
@@ -250,7 +250,7 @@ static inline kiln_status kiln_pack_open(const void *data, size_t size, kiln_pac
         if (status != KILN_OK) return status;
         if (i > 0 && kiln_text_order(last.path, entry.path) >= 0) return KILN_ORDER;
         last = entry;
-        /* `end` is at most the size of memory: rounding it up does not wrap. */
+        /* `end` is at most the size of memory: rounding it up does not overflow. */
         if (offset != (end + 15) / 16 * 16) return KILN_VALUE;
         if (offset > size || length > size - offset) return KILN_TRUNCATED;
         end = offset + length;
@@ -258,7 +258,7 @@ static inline kiln_status kiln_pack_open(const void *data, size_t size, kiln_pac
     return cursor.left == 0 && end == size ? KILN_OK : KILN_TRAILING;
 }
 
-/* Walks the files by path. Start with `*cursor = pack->entries`; returns 0 after the last. */
+/* Iterates over the files by path. Start with `*cursor = pack->entries`; returns 0 after the last. */
 static inline int kiln_pack_next(const kiln_pack *pack, kiln_cursor *cursor, kiln_pack_entry *entry) {
     uint64_t offset, size;
     if (cursor->left == 0 || kiln_pack_record(cursor, entry, &offset, &size) != KILN_OK) return 0;
@@ -267,7 +267,8 @@ static inline int kiln_pack_next(const kiln_pack *pack, kiln_cursor *cursor, kil
     return 1;
 }
 
-/* Looks for a file; returns 0 if it is not there. Many lookups want a map made once with kiln_pack_next. */
+/* Looks up a file; returns 0 if it does not exist. This is a linear search: for many lookups, build a map with
+ * kiln_pack_next. */
 static inline int kiln_pack_find(const kiln_pack *pack, kiln_text path, kiln_pack_entry *entry) {
     kiln_cursor cursor = pack->entries;
     while (kiln_pack_next(pack, &cursor, entry)) {
@@ -277,7 +278,7 @@ static inline int kiln_pack_find(const kiln_pack *pack, kiln_text path, kiln_pac
     return 0;
 }
 
-/* ---- .hman: from the hash of a reference to the path of a file ---- */
+/* ---- .hman: maps hashes of asset references to paths ---- */
 
 typedef enum kiln_asset_kind {
     KILN_ASSET_TEXTURE = 0,
@@ -340,12 +341,13 @@ static inline kiln_status kiln_manifest_open(const void *data, size_t size, kiln
     return cursor.left == 0 ? KILN_OK : KILN_TRAILING;
 }
 
-/* Walks the entries by hash. Start with `*cursor = manifest->entries`; returns 0 after the last. */
+/* Iterates over the entries by hash. Start with `*cursor = manifest->entries`; returns 0 after the last. */
 static inline int kiln_manifest_next(kiln_cursor *cursor, kiln_asset *asset) {
     return cursor->left != 0 && kiln_manifest_record(cursor, asset) == KILN_OK;
 }
 
-/* Looks for a hash; returns 0 if it is not there. Many lookups want a map made once with kiln_manifest_next. */
+/* Looks up a hash; returns 0 if it does not exist. This is a linear search: for many lookups, build a map with
+ * kiln_manifest_next. */
 static inline int kiln_manifest_find(const kiln_manifest *manifest, uint64_t hash, kiln_asset *asset) {
     kiln_cursor cursor = manifest->entries;
     while (kiln_manifest_next(&cursor, asset))
@@ -353,7 +355,7 @@ static inline int kiln_manifest_find(const kiln_manifest *manifest, uint64_t has
     return 0;
 }
 
-/* ---- .hmesh: geometry as a GPU takes it ---- */
+/* ---- .hmesh: GPU-ready geometry ---- */
 
 #define KILN_NO_MATERIAL UINT32_MAX
 #define KILN_NO_PARENT (-1)
@@ -371,8 +373,8 @@ typedef struct kiln_mesh_bounds {
 
 typedef struct kiln_vertex {
     float position[3];
-    int16_t normal[2];  /* octahedral: R16G16_SNORM */
-    int16_t tangent[2]; /* octahedral, the lowest bit of the first set if the handedness is negative: R16G16_SINT */
+    int16_t normal[2];  /* octahedral encoding: R16G16_SNORM */
+    int16_t tangent[2]; /* octahedral encoding, least significant bit of x set for negative handedness: R16G16_SINT */
     float uv[2];
 } kiln_vertex;
 
@@ -404,12 +406,12 @@ typedef struct kiln_mesh_lod {
     uint32_t first_index, index_count;
 } kiln_mesh_lod;
 
-/* What is absent is NULL with a count of 0. Vertices, indices and the like can be uploaded from where they point. */
+/* Absent arrays are NULL with a count of 0. The pointers are into the file and can be uploaded directly. */
 typedef struct kiln_mesh {
     kiln_mesh_desc desc;
     kiln_mesh_bounds bounds;
     const kiln_vertex *vertices;
-    const void *indices; /* uint16_t or uint32_t, as desc.index_width says */
+    const void *indices; /* uint16_t or uint32_t, according to desc.index_width */
     const kiln_meshlet *meshlets;
     const kiln_meshlet_bounds *meshlet_bounds;
     const uint32_t *meshlet_vertices;
@@ -423,8 +425,8 @@ typedef struct kiln_mesh {
     uint32_t joint_count;
     const uint32_t *lod_indices;
     size_t lod_index_count;
-    const kiln_mesh_lod *lods; /* submesh by submesh, from the finest to the coarsest */
-    uint32_t lod_count;        /* reduced levels of each submesh */
+    const kiln_mesh_lod *lods; /* grouped by submesh, finest first */
+    uint32_t lod_count;        /* LODs per submesh, not counting the full mesh */
 } kiln_mesh;
 
 enum {
@@ -432,8 +434,8 @@ enum {
     KILN_MTRL, KILN_SUBM, KILN_SKIN, KILN_SKEL, KILN_LODI, KILN_LODT, KILN_CHUNKS
 };
 
-/* No joint may be its own ancestor. A walk that takes more steps than there are joints has met one twice; a bit for
- * each joint from which a root was reached keeps the whole linear. */
+/* Rejects cycles in the joint hierarchy: a walk with more steps than joints has visited one twice. One bit per joint
+ * that is known to reach a root keeps the check linear. */
 static inline kiln_status kiln_check_joints(const kiln_joint *joints, uint32_t count) {
     uint64_t rooted[65536 / 64];
     uint32_t i;
@@ -545,7 +547,7 @@ static inline kiln_status kiln_mesh_open(const void *data, size_t size, kiln_mes
         mesh->lod_count = kiln_u32(chunk[KILN_LODT].data);
         if (kiln_u32(chunk[KILN_LODT].data + 4) != desc->submesh_count) return KILN_VALUE;
         rows = (uint64_t)mesh->lod_count * desc->submesh_count;
-        /* Compared by division: the product of all three could leave 64 bits. */
+        /* Compared by division: the product of all three could overflow 64 bits. */
         if ((chunk[KILN_LODT].size - 8) % 8 != 0 || (chunk[KILN_LODT].size - 8) / 8 != rows) return KILN_VALUE;
         need[KILN_LODT] = chunk[KILN_LODT].size;
         mesh->lods = (const kiln_mesh_lod *)(const void *)(chunk[KILN_LODT].data + 8);
@@ -577,12 +579,12 @@ static inline kiln_status kiln_mesh_open(const void *data, size_t size, kiln_mes
     return kiln_check_joints(mesh->joints, mesh->joint_count);
 }
 
-/* Index `i` of all submeshes' indices; `i` is below desc.index_count. */
+/* Returns index `i` of all submeshes; `i` must be below desc.index_count. */
 static inline uint32_t kiln_mesh_index(const kiln_mesh *mesh, uint32_t i) {
     return mesh->desc.index_width == 2 ? ((const uint16_t *)mesh->indices)[i] : ((const uint32_t *)mesh->indices)[i];
 }
 
-/* The indices of a reduced level (0 is the finest below full detail), or NULL where the level before is to be drawn. */
+/* Returns the indices of a LOD (0 is the first simplified one), or NULL if the preceding LOD is to be drawn. */
 static inline const uint32_t *kiln_mesh_lod_indices(const kiln_mesh *mesh, uint32_t submesh, uint32_t lod, uint32_t *count) {
     const kiln_mesh_lod *row;
     *count = 0;
@@ -592,8 +594,8 @@ static inline const uint32_t *kiln_mesh_lod_indices(const kiln_mesh *mesh, uint3
     return row->index_count ? mesh->lod_indices + row->first_index : NULL;
 }
 
-/* For files from strangers: whether every index, joint and meshlet names something that is there. Its time grows with
- * the mesh, which is why opening leaves it out; a file that `assetc` wrote and nobody changed needs it not. */
+/* For untrusted files: returns whether every vertex index, joint index and meshlet is in range. The time is linear in
+ * the size of the mesh, so kiln_mesh_open does not do it; files that assetc wrote do not need it. */
 static inline kiln_status kiln_mesh_check_indices(const kiln_mesh *mesh) {
     const kiln_mesh_desc *desc = &mesh->desc;
     uint64_t vertices = 0, triangles = 0;
@@ -626,7 +628,7 @@ static inline kiln_status kiln_mesh_check_indices(const kiln_mesh *mesh) {
     return KILN_OK;
 }
 
-/* ---- .hmat: one row for each material slot of the mesh beside it ---- */
+/* ---- .hmat: one row per material slot of the companion mesh ---- */
 
 typedef struct kiln_material {
     float base_color_factor[4], emissive_factor[3];
@@ -673,7 +675,7 @@ static inline kiln_status kiln_materials_open(const void *data, size_t size, kil
     return KILN_OK;
 }
 
-/* ---- .hanim: clips for the skeleton of the mesh beside it ---- */
+/* ---- .hanim: clips for the skeleton of the companion mesh ---- */
 
 typedef enum kiln_anim_path { KILN_TRANSLATION = 0, KILN_ROTATION = 1, KILN_SCALE = 2 } kiln_anim_path;
 typedef enum kiln_interp { KILN_STEP = 0, KILN_LINEAR = 1 } kiln_interp;
@@ -696,7 +698,7 @@ typedef struct kiln_channel {
     kiln_interp interp;
     uint32_t key_count;
     uint32_t components; /* 3, or 4 for rotations */
-    const uint8_t *keys; /* a time, then the components; see kiln_channel_key: names before it shift its alignment */
+    const uint8_t *keys; /* per key a time, then the components; unaligned, so use kiln_channel_key */
 } kiln_channel;
 
 static inline kiln_status kiln_channel_record(kiln_cursor *cursor, kiln_channel *channel) {
@@ -727,7 +729,7 @@ static inline kiln_status kiln_clip_record(kiln_cursor *cursor, kiln_clip *clip)
     return KILN_OK;
 }
 
-/* The time and value of key `i`, which is below key_count; `value` has room for `components` numbers. */
+/* Reads time and value of key `i`, which must be below key_count; `value` has room for `components` floats. */
 static inline float kiln_channel_key(const kiln_channel *channel, uint32_t i, float *value) {
     const uint8_t *key = channel->keys + (size_t)i * 4 * (1 + channel->components);
     memcpy(value, key + 4, 4 * (size_t)channel->components);
@@ -762,18 +764,18 @@ static inline kiln_status kiln_animation_open(const void *data, size_t size, kil
             if (before > last) last = before;
         }
         if (status != KILN_OK) return status;
-        /* By the bits: a duration of -0 is another file than one of 0. */
+        /* Compares the bits: a duration of -0 is rejected. */
         if (memcmp(&clip.duration, &last, sizeof last) != 0) return KILN_VALUE;
     }
     return cursor.left == 0 ? KILN_OK : KILN_TRAILING;
 }
 
-/* Walks the channels of a clip. Start with `*cursor = clip->channels`, and call it at most channel_count times. */
+/* Iterates over the channels of a clip. Start with `*cursor = clip->channels`, and call it at most channel_count times. */
 static inline int kiln_channel_next(kiln_cursor *cursor, kiln_channel *channel) {
     return kiln_channel_record(cursor, channel) == KILN_OK;
 }
 
-/* Walks the clips. Start with `*cursor = animation->clips`; returns 0 after the last. */
+/* Iterates over the clips. Start with `*cursor = animation->clips`; returns 0 after the last. */
 static inline int kiln_clip_next(kiln_cursor *cursor, kiln_clip *clip) {
     kiln_channel channel;
     uint32_t i;
@@ -783,12 +785,12 @@ static inline int kiln_clip_next(kiln_cursor *cursor, kiln_clip *clip) {
     return 1;
 }
 
-/* ---- .hfont: quads and kerning of a font beside its atlas of distances ---- */
+/* ---- .hfont: glyph quads and kerning of a font with an SDF or MSDF atlas ---- */
 
 typedef struct kiln_glyph {
     uint32_t codepoint;
     float advance;
-    float plane[4]; /* left, bottom, right, top around the pen, in em, y up */
+    float plane[4]; /* left, bottom, right, top relative to the pen position, in em, y up */
     float uv[4];    /* left, top, right, bottom in the atlas */
 } kiln_glyph;
 
@@ -801,7 +803,7 @@ typedef struct kiln_font {
     uint64_t atlas_tex;
     float ascent, descent, line_gap, distance_range, edge_value;
     uint16_t atlas_width, atlas_height;
-    uint32_t flags; /* bit 0: red, green and blue are three distances */
+    uint32_t flags; /* bit 0: MSDF atlas (three distances in red, green and blue) */
     const kiln_glyph *glyphs;
     uint32_t glyph_count;
     const kiln_pair *pairs;
@@ -857,7 +859,7 @@ static inline kiln_status kiln_font_open(const void *data, size_t size, kiln_fon
     return KILN_OK;
 }
 
-/* The glyph of a character, or the one that is drawn for those that are missing. */
+/* Returns the glyph of a character, falling back to .notdef. */
 static inline const kiln_glyph *kiln_font_glyph(const kiln_font *font, uint32_t codepoint) {
     uint32_t low = 0, high = font->glyph_count;
     while (low < high) {
@@ -869,7 +871,7 @@ static inline const kiln_glyph *kiln_font_glyph(const kiln_font *font, uint32_t 
     return font->glyphs;
 }
 
-/* What is added to the advance of `left` before `right`, in em. */
+/* Returns the kerning between two characters in em. */
 static inline float kiln_font_kerning(const kiln_font *font, uint32_t left, uint32_t right) {
     uint32_t low = 0, high = font->pair_count;
     while (low < high) {
@@ -882,20 +884,20 @@ static inline float kiln_font_kerning(const kiln_font *font, uint32_t left, uint
     return 0;
 }
 
-/* ---- .ktx2: where the levels of a texture lie. Unpacking and transcoding are the engine's, or Basis Universal's ---- */
+/* ---- .ktx2: the mip levels of a texture. Decompression and transcoding are left to the engine ---- */
 
 typedef enum kiln_supercompression { KILN_PACKED_NOT = 0, KILN_PACKED_ZSTD = 2 } kiln_supercompression;
 
 typedef struct kiln_texture {
     kiln_bytes file;
     uint32_t vk_format; /* a VkFormat; 0 for UASTC, which is transcoded */
-    uint32_t width, height, depth, layer_count, face_count, level_count; /* zeros as the file has them */
+    uint32_t width, height, depth, layer_count, face_count, level_count; /* 0 if unused, as in the file */
     kiln_supercompression supercompression;
     uint8_t is_srgb;
 } kiln_texture;
 
 typedef struct kiln_level {
-    kiln_bytes bytes; /* packed as supercompression says, each level on its own */
+    kiln_bytes bytes; /* supercompressed according to `supercompression`, each mip level separately */
     uint64_t unpacked_size;
     uint32_t width, height, depth;
 } kiln_level;
@@ -915,7 +917,7 @@ static inline int kiln_texture_level(const kiln_texture *texture, uint32_t level
     return 1;
 }
 
-/* Reads what uploading needs. The sizes of levels against the format are left to `assetc check`. */
+/* Reads what an upload needs. The sizes of the mip levels are checked by `assetc check` only. */
 static inline kiln_status kiln_texture_open(const void *data, size_t size, kiln_texture *texture) {
     static const uint8_t identifier[12] = {0xab, 'K', 'T', 'X', ' ', '2', '0', 0xbb, '\r', '\n', 0x1a, '\n'};
     kiln_cursor cursor;
@@ -940,15 +942,15 @@ static inline kiln_status kiln_texture_open(const void *data, size_t size, kiln_
     texture->supercompression = (kiln_supercompression)scheme;
     if (!kiln_take(&cursor, (uint64_t)texture->level_count * 24)) return KILN_TRUNCATED;
     if (dfd > size || dfd_size > size - dfd || dfd_size < 28) return KILN_TRUNCATED;
-    texture->is_srgb = texture->file.data[dfd + 14] == 2; /* the transfer function of the basic block */
+    texture->is_srgb = texture->file.data[dfd + 14] == 2; /* transferFunction of the basic descriptor block */
     for (i = 0; i < texture->level_count; i++)
         if (!kiln_texture_level(texture, i, &level)) return KILN_TRUNCATED;
     return KILN_OK;
 }
 
-/* ---- Octahedral vectors ---- */
+/* ---- Octahedral encoding ---- */
 
-/* A normal or tangent as a vector that is not yet of length 1; divide by its length. */
+/* Decodes a normal or tangent to a vector that is not normalised. */
 static inline void kiln_octahedral(const int16_t packed[2], float out[3]) {
     float u = (float)packed[0] / 32767.0f, v = (float)packed[1] / 32767.0f, au, av;
     u = u < -1 ? -1 : u, v = v < -1 ? -1 : v;
@@ -958,7 +960,7 @@ static inline void kiln_octahedral(const int16_t packed[2], float out[3]) {
     out[1] = out[2] >= 0 ? v : (v < 0 ? au - 1 : 1 - au);
 }
 
-/* -1 or 1: the bitangent is cross(normal, tangent) times this. */
+/* Returns the handedness, -1 or 1: bitangent = cross(normal, tangent) * handedness. */
 static inline float kiln_handedness(const int16_t tangent[2]) { return tangent[0] & 1 ? -1.0f : 1.0f; }
 
 #ifdef __cplusplus

@@ -1,65 +1,67 @@
-//! `asset-db.bin`: the index of a Unity project, as bincode 2 in its standard configuration lays it out.
+//! `asset-db.bin`: the index of a Unity project, in the standard configuration of bincode 2.
 //!
-//! The layout is that of `docs/formats/assetdb.md` and not Kiln's own: other tools write and read it. It is a stream of
-//! variable-length numbers, so it can only be read from front to back; [`Reader`] hands out rows that borrow from the
-//! bytes and checks each as it comes. It refuses a wrong magic, another schema, lengths beyond the end, and text that
-//! is not UTF-8. Bytes after the last row are ignored, as bincode ignores them.
+//! The layout is that of `docs/reference/formats/assetdb.md`. It is not Kiln's own: other tools write and read it. The
+//! file is a stream of varints and can only be read sequentially. [`Reader`] returns rows that borrow from
+//! the bytes and checks each row as it is read. It rejects a wrong magic, another schema version, lengths
+//! past the end of the file and strings that are not UTF-8. Bytes after the last row are ignored, as bincode
+//! ignores them.
 
 use crate::Error;
 
-/// The first eight bytes.
+/// The magic number: the first eight bytes of the file.
 pub const MAGIC: [u8; 8] = *b"UADBIN__";
-/// The schema that is read and written.
+/// The schema version that is read and written.
 pub const SCHEMA: u16 = 6;
-/// The fewest bytes of a row: five one-byte numbers and a type of two.
+/// Minimum size of a row in bytes: five one-byte numbers and a two-byte asset type.
 const LEAST_ROW: usize = 6;
-/// The fewest bytes of a script's GUID or of a part's record.
+/// Minimum size of a script GUID or of a sub-asset record in bytes.
 const LEAST_ITEM: usize = 1;
 
-/// What an asset is.
+/// The type of an asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// A class of Unity's own, by its number.
+pub enum RowType {
+    /// A built-in Unity class, by class ID.
     Native(u32),
-    /// A script of the project, by its place in the table of scripts.
+    /// A script of the project, by index into the script table.
     Script(u32),
 }
 
-/// One part of an asset.
+/// A sub-asset of an asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part<'a> {
-    /// The number that references name it by.
+pub struct SubAssetRow<'a> {
+    /// The file ID (local identifier) that references use.
     pub file_id: i64,
-    /// Its class.
+    /// The Unity class ID.
     pub class_id: u32,
-    /// Its name.
+    /// The name of the sub-asset.
     pub name: &'a str,
 }
 
-/// One asset. Its parts have been checked and are decoded again as they are asked for.
+/// One asset. Its sub-assets have been checked; they are decoded again on each call of [`sub_assets`](AssetRow::sub_assets).
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
-    /// The GUID, its 32 digits read as one number.
+pub struct AssetRow<'a> {
+    /// The GUID: its 32 hexadecimal digits as one number.
     pub guid: u128,
-    /// What it is.
-    pub kind: Kind,
-    /// Its name.
+    /// The type of the asset.
+    pub kind: RowType,
+    /// The name of the asset.
     pub name: &'a str,
-    /// Where it is, relative to the project.
+    /// The path of the asset, relative to the project.
     pub hint: &'a str,
-    parts: Cursor<'a>,
+    sub_assets: Cursor<'a>,
     count: usize,
 }
 
-impl<'a> Row<'a> {
-    /// The parts of the asset, in the order of the file.
-    pub fn parts(&self) -> impl ExactSizeIterator<Item = Part<'a>> + use<'a> {
-        let mut at = self.parts;
-        (0..self.count).map(move |_| at.part().unwrap_or(Part { file_id: 0, class_id: 0, name: "" }))
+impl<'a> AssetRow<'a> {
+    /// Returns the sub-assets in file order.
+    pub fn sub_assets(&self) -> impl ExactSizeIterator<Item = SubAssetRow<'a>> + use<'a> {
+        let mut at = self.sub_assets;
+        (0..self.count)
+            .map(move |_| at.sub_asset().unwrap_or(SubAssetRow { file_id: 0, class_id: 0, name: "" }))
     }
 }
 
-/// Reads a database from front to back: first the scripts, then the rows.
+/// Sequential reader of a database: first the scripts, then the rows.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     scripts: Cursor<'a>,
@@ -69,7 +71,11 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Checks the head and the table of scripts.
+    /// Checks the header and the script table.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the magic or the schema version is wrong, or if the script table is invalid or truncated.
     pub fn new(bytes: &'a [u8]) -> Result<Reader<'a>, Error> {
         let Some((magic, _)) = bytes.split_first_chunk::<8>() else {
             let len = bytes.len() as u64;
@@ -91,19 +97,23 @@ impl<'a> Reader<'a> {
         Ok(Reader { scripts, script_count, rows: at, left })
     }
 
-    /// The GUIDs of the scripts that [`Kind::Script`] counts.
+    /// Returns the GUIDs of the scripts; [`RowType::Script`] holds an index into this list.
     pub fn scripts(&self) -> impl ExactSizeIterator<Item = u128> + use<'a> {
         let mut at = self.scripts;
         (0..self.script_count).map(move |_| at.wide("script_types").unwrap_or_default())
     }
 
-    /// How many rows are still to come. Never more than the bytes can hold.
+    /// Returns the number of rows still to be read. It is never more than the remaining bytes can hold.
     pub fn left(&self) -> usize {
         self.left
     }
 
-    /// The next row.
-    pub fn next_row(&mut self) -> Result<Option<Row<'a>>, Error> {
+    /// Reads the next row; `None` after the last.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the row is truncated or holds an invalid value.
+    pub fn next_row(&mut self) -> Result<Option<AssetRow<'a>>, Error> {
         if self.left == 0 {
             return Ok(None);
         }
@@ -113,25 +123,25 @@ impl<'a> Reader<'a> {
         let tag = at.unsigned("asset_type", u64::from(u32::MAX))?;
         let number = at.u32("asset_type")?;
         let kind = match tag {
-            0 => Kind::Native(number),
-            1 => Kind::Script(number),
+            0 => RowType::Native(number),
+            1 => RowType::Script(number),
             found => {
                 return Err(Error::Index { at: tag_at, field: "asset_type", found, count: 2 });
             }
         };
         let name = at.text("name")?;
         let count = at.length("sub_assets", 3)?;
-        let parts = *at;
+        let sub_assets = *at;
         for _ in 0..count {
-            at.part()?;
+            at.sub_asset()?;
         }
         let hint = at.text("hint")?;
         self.left -= 1;
-        Ok(Some(Row { guid, kind, name, hint, parts, count }))
+        Ok(Some(AssetRow { guid, kind, name, hint, sub_assets, count }))
     }
 }
 
-/// A place in the bytes.
+/// A read position in the bytes.
 #[derive(Clone, Copy, Debug)]
 struct Cursor<'a> {
     bytes: &'a [u8],
@@ -153,7 +163,7 @@ impl<'a> Cursor<'a> {
         Ok(self.take(field, N)?.try_into().unwrap_or([0; N]))
     }
 
-    /// A number of any width.
+    /// Reads a varint of any width.
     fn wide(&mut self, field: &'static str) -> Result<u128, Error> {
         let at = self.at as u64;
         Ok(match self.fixed::<1>(field)?[0] {
@@ -163,7 +173,12 @@ impl<'a> Cursor<'a> {
             253 => u64::from_le_bytes(self.fixed(field)?).into(),
             254 => u128::from_le_bytes(self.fixed(field)?),
             255 => {
-                return Err(Error::Value { at, field, found: 255, expected: "the first byte of a number" });
+                return Err(Error::Value {
+                    at,
+                    field,
+                    found: 255,
+                    expected: "the first byte of a varint (0 to 254)",
+                });
             }
         })
     }
@@ -173,7 +188,7 @@ impl<'a> Cursor<'a> {
         let value = self.wide(field)?;
         let found = u64::try_from(value).unwrap_or(u64::MAX);
         if value > u128::from(max) {
-            return Err(Error::Value { at, field, found, expected: "a number of fewer bits" });
+            return Err(Error::Value { at, field, found, expected: "a number that fits the field" });
         }
         Ok(found)
     }
@@ -187,7 +202,8 @@ impl<'a> Cursor<'a> {
         Ok((zigzag >> 1) as i64 ^ -((zigzag & 1) as i64))
     }
 
-    /// A count of things of at least `least` bytes each, all of which fit in what is left.
+    /// Reads a count of items of at least `least` bytes each, and checks that they fit in the remaining
+    /// bytes.
     fn length(&mut self, field: &'static str, least: usize) -> Result<usize, Error> {
         let at = self.at as u64;
         let found = self.unsigned(field, u64::MAX)?;
@@ -204,10 +220,10 @@ impl<'a> Cursor<'a> {
         core::str::from_utf8(self.take(field, count)?).map_err(|_| Error::Text { at, field })
     }
 
-    fn part(&mut self) -> Result<Part<'a>, Error> {
+    fn sub_asset(&mut self) -> Result<SubAssetRow<'a>, Error> {
         let file_id = self.signed("file_id")?;
         let class_id = self.u32("class_id")?;
-        Ok(Part { file_id, class_id, name: self.text("name")? })
+        Ok(SubAssetRow { file_id, class_id, name: self.text("name")? })
     }
 }
 
@@ -216,17 +232,17 @@ pub use write::Writer;
 
 #[cfg(feature = "tools")]
 mod write {
-    use super::{Kind, MAGIC, Part, SCHEMA};
+    use super::{MAGIC, RowType, SCHEMA, SubAssetRow};
     use alloc::vec::Vec;
 
-    /// Writes a database: the head, then each row. The caller says beforehand how many rows there will be.
+    /// Writes a database: the header, then each row. The caller passes the number of rows beforehand.
     #[derive(Debug)]
     pub struct Writer<'a> {
         out: &'a mut Vec<u8>,
     }
 
     impl<'a> Writer<'a> {
-        /// Writes the head, the scripts and the number of rows.
+        /// Writes the header, the script table and the number of rows.
         pub fn new(out: &'a mut Vec<u8>, scripts: &[u128], rows: usize) -> Writer<'a> {
             out.extend_from_slice(&MAGIC);
             let mut writer = Writer { out };
@@ -239,30 +255,31 @@ mod write {
             writer
         }
 
-        /// Continues a database whose head has been written, in a buffer of its own.
+        /// Continues in a separate buffer a database whose header has been written.
         pub fn resume(out: &'a mut Vec<u8>) -> Writer<'a> {
             Writer { out }
         }
 
-        /// Writes a row. Rows go in the order of their GUIDs, parts in the order of their file ids.
+        /// Writes a row. The caller passes rows in order of their GUIDs and sub-assets in order of their file
+        /// IDs.
         pub fn row<'b>(
             &mut self,
             guid: u128,
-            kind: Kind,
+            kind: RowType,
             name: &str,
             hint: &str,
-            parts: impl ExactSizeIterator<Item = Part<'b>>,
+            sub_assets: impl ExactSizeIterator<Item = SubAssetRow<'b>>,
         ) {
             self.number(guid);
             let (tag, number) = match kind {
-                Kind::Native(class) => (0, class),
-                Kind::Script(index) => (1, index),
+                RowType::Native(class) => (0, class),
+                RowType::Script(index) => (1, index),
             };
             self.out.push(tag);
             self.number(number.into());
             self.text(name);
-            self.number(parts.len() as u128);
-            for part in parts {
+            self.number(sub_assets.len() as u128);
+            for part in sub_assets {
                 self.number(((part.file_id << 1) ^ (part.file_id >> 63)) as u64 as u128);
                 self.number(part.class_id.into());
                 self.text(part.name);
@@ -295,7 +312,7 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
-    /// The example of `docs/formats/assetdb.md`, 119 bytes.
+    /// The example of `docs/reference/formats/assetdb.md`, 119 bytes.
     fn example() -> Vec<u8> {
         let mut bytes = b"UADBIN__\x06\x02\xfe".to_vec();
         bytes.extend([0xaa; 16]);
@@ -314,41 +331,41 @@ mod tests {
     }
 
     #[test]
-    fn the_example_is_written_and_read_byte_for_byte() {
+    fn documented_example_round_trips() {
         let mut out = Vec::new();
         let mut writer = Writer::new(&mut out, &[number(0xaa), number(0xbb)], 2);
-        writer.row(number(0x11), Kind::Script(0), "A", "Assets/A.asset", [].into_iter());
-        writer.row(number(0x22), Kind::Script(1), "B", "Assets/B.asset", [].into_iter());
+        writer.row(number(0x11), RowType::Script(0), "A", "Assets/A.asset", [].into_iter());
+        writer.row(number(0x22), RowType::Script(1), "B", "Assets/B.asset", [].into_iter());
         assert_eq!(out.len(), 119);
         assert_eq!(out, example());
         let mut reader = Reader::new(&out).unwrap();
         assert_eq!(reader.scripts().collect::<Vec<_>>(), [number(0xaa), number(0xbb)]);
         let row = reader.next_row().unwrap().unwrap();
-        assert_eq!((row.guid, row.kind, row.name), (number(0x11), Kind::Script(0), "A"));
+        assert_eq!((row.guid, row.kind, row.name), (number(0x11), RowType::Script(0), "A"));
         let row = reader.next_row().unwrap().unwrap();
-        assert_eq!((row.kind, row.hint, row.parts().len()), (Kind::Script(1), "Assets/B.asset", 0));
+        assert_eq!((row.kind, row.hint, row.sub_assets().len()), (RowType::Script(1), "Assets/B.asset", 0));
         assert!(reader.next_row().unwrap().is_none());
     }
 
     #[test]
-    fn numbers_of_every_width_come_back() {
+    fn varints_of_every_width_round_trip() {
         let ids = [0, 1, -1, 125, -126, 21_300_000, -8_679_921_383_154_817_045, i64::MIN, i64::MAX];
-        let part = |&file_id: &i64| Part { file_id, class_id: 687_078_895, name: "n" };
+        let part = |&file_id: &i64| SubAssetRow { file_id, class_id: 687_078_895, name: "n" };
         let mut out = Vec::new();
         let mut writer = Writer::new(&mut out, &[], 1);
-        writer.row(250, Kind::Native(1_152_215_463), "", "", ids.iter().map(part));
+        writer.row(250, RowType::Native(1_152_215_463), "", "", ids.iter().map(part));
         let row = Reader::new(&out).unwrap().next_row().unwrap().unwrap();
         assert_eq!(row.guid, 250);
-        assert_eq!(row.parts().map(|p| p.file_id).collect::<Vec<_>>(), ids);
+        assert_eq!(row.sub_assets().map(|p| p.file_id).collect::<Vec<_>>(), ids);
     }
 
     #[test]
-    fn a_damaged_file_is_an_error_and_never_a_panic() {
+    fn damaged_file_never_panics() {
         fn drain(bytes: &[u8]) -> Result<usize, Error> {
             let mut reader = Reader::new(bytes)?;
             let mut rows = reader.scripts().len();
             while let Some(row) = reader.next_row()? {
-                rows += row.parts().map(|part| part.name.len()).sum::<usize>() + 1;
+                rows += row.sub_assets().map(|part| part.name.len()).sum::<usize>() + 1;
             }
             Ok(rows)
         }

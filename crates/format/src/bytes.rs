@@ -1,22 +1,22 @@
-//! Little-endian numbers in byte slices: the cursor that every reader walks with, and the records that every
-//! reader and writer shares.
+//! Little-endian numbers in byte slices: the cursor of all readers, and the records that readers and writers
+//! share.
 //!
-//! A record is a run of fields with no padding between them. Declaring it once with [`record!`] gives its
-//! reader, its writer and the layout that a test compares with the tables in `docs/formats/`.
+//! A record is a sequence of fields without padding. Declaring it once with [`record!`] generates its reader,
+//! its writer and the layout that a test compares with the tables in `docs/reference/formats/`.
 
 use crate::Error;
 
-// All formats are little-endian and meant to be used in place, so a big-endian machine is refused as a whole
-// rather than served by readers that work for some fields and not for mapped arrays.
+// All formats are little-endian and read in place. Big-endian targets are rejected at compile time, because
+// readers would work for single fields but not for memory-mapped arrays.
 #[cfg(not(target_endian = "little"))]
 compile_error!("Kiln's formats are little-endian and used in place: big-endian targets are not supported");
 
-/// A value with a fixed size on disk: that of the type.
+/// A value with a fixed size on disk, equal to the size of the type.
 pub trait Le: Sized {
-    /// The value in the first bytes, or `None` when there are too few.
+    /// Decodes the value at the start of `bytes`; `None` if there are too few bytes.
     fn get(bytes: &[u8]) -> Option<Self>;
 
-    /// Appends the value.
+    /// Appends the encoded value to `out`.
     #[cfg(feature = "tools")]
     fn put(self, out: &mut alloc::vec::Vec<u8>);
 }
@@ -56,7 +56,7 @@ impl<T: Le + Copy + Default, const N: usize> Le for [T; N] {
     }
 }
 
-/// A value as it stands in an error message.
+/// A value as it is shown in an error message.
 pub(crate) trait Number {
     fn number(self) -> u64;
 }
@@ -85,7 +85,7 @@ impl<const N: usize> Number for [u8; N] {
     }
 }
 
-/// What the document's table of a record must say.
+/// Builds the [`Layout`](crate::Layout) that a test compares with the table in the format's document.
 #[cfg(feature = "tools")]
 macro_rules! layout {
     ($name:ident { $($field:ident: $ty:ty,)* }) => {
@@ -103,7 +103,7 @@ macro_rules! layout {
 #[cfg(feature = "tools")]
 pub(crate) use layout;
 
-/// Declares a record: fields in file order, nothing between them.
+/// Declares a packed record: fields in file order, without padding.
 macro_rules! record {
     ($(#[$meta:meta])* struct $name:ident { $($field:ident: $ty:ty,)* }) => {
         $(#[$meta])*
@@ -112,11 +112,11 @@ macro_rules! record {
         pub(crate) struct $name { $(pub(crate) $field: $ty,)* }
 
         impl $name {
-            /// Bytes on disk.
+            /// Size on disk in bytes.
             #[allow(dead_code, reason = "some records are only read in passing without `tools`")]
             pub(crate) const SIZE: usize = size_of::<Self>();
 
-            /// What the document's table must say.
+            /// The layout that the format's document must show.
             #[cfg(feature = "tools")]
             pub(crate) const LAYOUT: $crate::Layout =
                 $crate::bytes::layout!($name { $($field: $ty,)* });
@@ -126,7 +126,7 @@ macro_rules! record {
                 Ok(Self { $($field: from.get(stringify!($field))?,)* })
             }
 
-            /// Fails at the first field that differs; `at` is where this record was read.
+            /// Fails at the first field that differs; `at` is the byte offset of this record in the file.
             #[allow(dead_code, reason = "most records are checked field by field")]
             pub(crate) fn must_equal(self, expected: Self, at: u64) -> Result<(), $crate::Error> {
                 $(if self.$field != expected.$field {
@@ -150,7 +150,7 @@ macro_rules! record {
 }
 pub(crate) use record;
 
-/// A place in a file. Every read is checked against the end.
+/// A read position in a file. Every read is bounds-checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
@@ -162,12 +162,12 @@ impl<'a> Reader<'a> {
         Reader { bytes, at: 0 }
     }
 
-    /// A reader that starts inside the file; past the end it can read nothing.
+    /// Creates a reader that starts at byte `at`; past the end of the file every read fails.
     pub(crate) fn starting(bytes: &'a [u8], at: usize) -> Self {
         Reader { bytes, at }
     }
 
-    /// Bytes from the start of the file.
+    /// Returns the byte offset from the start of the file.
     pub(crate) fn at(&self) -> u64 {
         self.at as u64
     }
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
         core::str::from_utf8(self.take(len, field)?).map_err(|_| Error::Text { at, field })
     }
 
-    /// Fails unless everything was read.
+    /// Fails unless all bytes were read.
     pub(crate) fn finish(&self) -> Result<(), Error> {
         match self.bytes.len() - self.at.min(self.bytes.len()) {
             0 => Ok(()),
@@ -205,13 +205,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// `len` bytes at `offset`, or `None` when they are not all there.
+/// Returns `len` bytes at `offset`, or `None` if the range is out of bounds.
 pub(crate) fn slice(bytes: &[u8], offset: u64, len: u64) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
     bytes.get(start..start.checked_add(usize::try_from(len).ok()?)?)
 }
 
-/// The next multiple of `to`, which is not zero.
+/// Rounds `at` up to a multiple of `to`, which must not be zero; `None` on overflow.
 pub(crate) fn align(at: u64, to: u64) -> Option<u64> {
     at.checked_next_multiple_of(to)
 }
@@ -227,12 +227,13 @@ pub(crate) fn zeroed(bytes: &[u8], start: u64, end: u64) -> Result<(), Error> {
     }
 }
 
-/// Whether `a < b`, by their bytes. Neighbouring keys have much in common and are short: words settle it faster than a
-/// call for every pair.
+/// Returns whether `a < b` in byte order. Adjacent keys share long prefixes and are short: comparing eight
+/// bytes at a time is faster than a `memcmp` call per pair.
 pub(crate) fn ascends(a: &[u8], b: &[u8]) -> bool {
     let shared = a.len().min(b.len());
     let (head_a, head_b) = (&a[..shared], &b[..shared]);
-    // The last word overlaps the one before where the length is no multiple of eight: what is equal stays equal.
+    // If the length is not a multiple of eight, the last word overlaps the one before it; equal bytes compare
+    // equal twice.
     let (Some(last_a), Some(last_b)) = (head_a.last_chunk::<8>(), head_b.last_chunk::<8>()) else {
         return a < b;
     };
@@ -252,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_order_as_bytes_do() {
+    fn word_comparison_matches_byte_order() {
         let pieces = ["", "a", "b", "aaaaaaa", "aaaaaaab", "\u{ff}", "aaaaaaaa\0", "zz"];
         let texts: alloc::vec::Vec<alloc::string::String> =
             pieces.iter().flat_map(|a| pieces.iter().map(move |b| alloc::format!("{a}{b}{a}"))).collect();
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_stop_at_the_end() {
+    fn rejects_reads_past_end() {
         let mut reader = Reader::new(&[1, 0, 2, 0, 0, 0, 9]);
         assert_eq!(reader.get::<u16>("a"), Ok(1));
         assert_eq!(reader.get::<u32>("b"), Ok(2));
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_past_the_end_reads_nothing() {
+    fn reader_starting_past_end_fails() {
         let mut reader = Reader::starting(&[1], 5);
         assert!(reader.get::<u8>("a").is_err());
         assert!(reader.take(0, "a").is_err());
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_do_not_wrap() {
+    fn slice_and_align_do_not_overflow() {
         assert_eq!(slice(&[1, 2, 3], 1, 2), Some(&[2, 3][..]));
         assert_eq!(slice(&[1, 2, 3], 3, 0), Some(&[][..]));
         assert_eq!(slice(&[1, 2, 3], 2, 2), None);

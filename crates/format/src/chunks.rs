@@ -1,22 +1,24 @@
-//! The container of tagged chunks that `.hmesh` is: a header, a table, and payloads at 16-byte boundaries.
+//! The container of tagged chunks that `.hmesh` uses: a header, a chunk table, and payloads at 16-byte
+//! boundaries.
 //!
-//! Refuses more chunks than any file needs, and payloads that are not aligned or not in the file. Payloads may come
-//! in any order, and what a tag means is left to the format; [`Chunks::check_layout`] also refuses overlaps, gaps
-//! and bytes that belong to nothing.
+//! Rejects more chunks than any file needs, and payloads that are misaligned or out of bounds. Payloads may
+//! come in any order, and the meaning of a tag is left to the format. [`Chunks::check_layout`] also rejects
+//! overlaps, gaps and trailing bytes.
 
 use core::mem::offset_of;
 
 use crate::Error;
 use crate::bytes::{Reader, align, record, slice, zeroed};
 
-/// Every payload starts at a multiple of this, so that it can be used where it lies in a mapped file.
+/// Alignment of every payload in bytes, so that a memory-mapped file can be used in place.
 pub(crate) const ALIGNMENT: u64 = 16;
 
-/// More than a file has use for; with this bound a table can be sorted without allocating.
+/// Upper bound on the number of chunks. It is more than any file needs and lets the chunk table be sorted
+/// without allocating.
 const MAX_CHUNKS: usize = 256;
 
 record! {
-    /// The start of the file; the table follows it.
+    /// The file header; the chunk table follows it.
     struct Header {
         magic: [u8; 4],
         version: u32,
@@ -28,7 +30,7 @@ record! {
 }
 
 record! {
-    /// A row of the table.
+    /// A row of the chunk table.
     struct ChunkEntry {
         fourcc: [u8; 4],
         flags: u32,
@@ -40,15 +42,15 @@ record! {
 /// One chunk of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk<'a> {
-    /// Where its row of the table is.
+    /// The byte offset of its row in the chunk table.
     pub(crate) entry_at: u64,
-    /// What it is.
+    /// The tag of the chunk.
     pub(crate) fourcc: [u8; 4],
-    /// Zero, in the chunks that we know.
+    /// Zero in all known chunks.
     pub(crate) flags: u32,
-    /// Where its payload is.
+    /// The byte offset of the payload.
     pub(crate) at: u64,
-    /// Its payload.
+    /// The bytes of the payload.
     pub(crate) bytes: &'a [u8],
 }
 
@@ -58,25 +60,25 @@ impl Chunk<'_> {
     }
 }
 
-/// A file whose header and table were read.
+/// A file with a checked header and chunk table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunks<'a> {
     bytes: &'a [u8],
     count: usize,
 }
 
-/// What sets one format of chunks apart from another.
+/// The identity of one chunk-based format: extension, magic and version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
     pub(crate) format: &'static str,
     pub(crate) magic: [u8; 4],
     pub(crate) version: u32,
-    /// The version, for messages.
+    /// The version as a string, for error messages.
     pub(crate) version_text: &'static str,
 }
 
 impl<'a> Chunks<'a> {
-    /// Checks header and table.
+    /// Checks the header and the chunk table.
     pub(crate) fn read(bytes: &'a [u8], kind: Kind) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes);
         let header = Header::read(&mut reader)?;
@@ -94,7 +96,7 @@ impl<'a> Chunks<'a> {
             let at = offset_of!(Header, chunk_count);
             return Err(bad(at, "chunk_count", count as u64, "at most 256"));
         }
-        reader.take((count * ChunkEntry::SIZE) as u64, "table of chunks")?;
+        reader.take((count * ChunkEntry::SIZE) as u64, "chunk table")?;
         let payloads_at = reader.at();
         for i in 0..count {
             let at = Header::SIZE + i * ChunkEntry::SIZE;
@@ -111,14 +113,14 @@ impl<'a> Chunks<'a> {
         Ok(Chunks { bytes, count })
     }
 
-    /// The chunks, in the order of the table.
+    /// Returns the chunks in table order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Chunk<'a>> + use<'a> {
         let (bytes, count) = (self.bytes, self.count);
         (0..count).filter_map(move |i| chunk(bytes, i))
     }
 
-    /// Refuses payloads that are not each at the first aligned place after the one before, whatever order the table
-    /// names them in, bytes between them that are not zero, and bytes after the last.
+    /// Rejects payloads that do not start at the first aligned offset after the preceding one (in any table
+    /// order), padding bytes that are not zero, and trailing bytes.
     pub(crate) fn check_layout(&self) -> Result<(), Error> {
         let none = Chunk { entry_at: 0, fourcc: [0; 4], flags: 0, at: 0, bytes: &[] };
         let mut sorted = [none; MAX_CHUNKS];
@@ -154,21 +156,21 @@ fn chunk(bytes: &[u8], index: usize) -> Option<Chunk<'_>> {
     })
 }
 
-/// Where a row of the table has the size of its chunk.
+/// Returns the byte offset of the field `size` of a chunk's table row.
 pub(crate) fn size_at(chunk: &Chunk<'_>) -> u64 {
     chunk.entry_at + offset_of!(ChunkEntry, size) as u64
 }
 
-/// Where a row of the table has the flags of its chunk.
+/// Returns the byte offset of the field `flags` of a chunk's table row.
 pub(crate) fn flags_at(chunk: &Chunk<'_>) -> u64 {
     chunk.entry_at + offset_of!(ChunkEntry, flags) as u64
 }
 
-/// The layouts of header and table.
+/// The layouts of the header and of the chunk table.
 #[cfg(feature = "tools")]
 pub(crate) const LAYOUTS: [crate::Layout; 2] = [Header::LAYOUT, ChunkEntry::LAYOUT];
 
-/// The bytes of a file of these chunks, in this order. A payload comes in pieces that follow one another.
+/// Encodes a file of these chunks in this order. A payload is a list of slices that are concatenated.
 #[cfg(feature = "tools")]
 pub(crate) fn write(kind: Kind, chunks: &[([u8; 4], &[&[u8]])]) -> Result<alloc::vec::Vec<u8>, Error> {
     if chunks.len() > MAX_CHUNKS {
@@ -176,7 +178,7 @@ pub(crate) fn write(kind: Kind, chunks: &[([u8; 4], &[&[u8]])]) -> Result<alloc:
         return Err(Error::TooLarge { field: "chunk_count", found, max });
     }
     let size = |pieces: &[&[u8]]| pieces.iter().map(|piece| piece.len()).sum::<usize>();
-    // Slices in memory: their sum is far below the range of the numbers.
+    // These are slices in memory, so the sum of their lengths cannot overflow.
     let place = |end: usize| end.next_multiple_of(ALIGNMENT as usize);
     let table_end = Header::SIZE + chunks.len() * ChunkEntry::SIZE;
     let len = chunks.iter().fold(table_end, |end, (_, pieces)| place(end) + size(pieces));
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_as_documented() {
+    fn encodes_documented_bytes() {
         let mut expected = b"TEST\x07\0\0\0\x03\0\0\0\0\0\0\0".to_vec();
         expected.resize(32, 0);
         for (name, offset, size) in [(b"AAAA", 112u64, 3u64), (b"NONE", 128, 0), (b"BBBB", 128, 4)] {
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_may_name_payloads_in_any_order() {
+    fn accepts_payloads_in_any_order() {
         let good = sample();
         for (a, b) in [(0, 1), (0, 2), (1, 2)] {
             let mut bytes = good.clone();
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read() {
+    fn rejects_invalid_fields() {
         let good = sample();
         let broken = |at: usize, value: u8| {
             let mut bytes = good.clone();
@@ -259,7 +261,7 @@ mod tests {
             assert_eq!(broken(at, 1), Error::Mismatch { at: at as u64, field, found: 1, expected: 0 });
         }
         assert!(matches!(broken(9, 2), Error::Value { field: "chunk_count", found: 515, .. }));
-        assert!(matches!(broken(8, 40), Error::Truncated { field: "table of chunks", .. }));
+        assert!(matches!(broken(8, 40), Error::Truncated { field: "chunk table", .. }));
         assert!(matches!(broken(40, 113), Error::Value { at: 40, field: "offset", found: 113, .. }));
         assert!(matches!(broken(40, 96), Error::Range { field: "payload", start: 96, .. }));
         assert!(matches!(broken(47, 0x80), Error::Range { .. }));
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn many_chunks_and_none() {
+    fn chunk_count_is_limited() {
         check(&write(KIND, &[]).unwrap()).unwrap();
         let payload = [&b"x"[..]];
         let many = vec![(*b"MANY", &payload[..]); 256];
@@ -284,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_chunk_at_the_end_has_its_place() {
+    fn trailing_empty_chunk_is_aligned() {
         let bytes = write(KIND, &[(*b"AAAA", &[b"1"]), (*b"NONE", &[])]).unwrap();
         assert_eq!(bytes.len(), 96);
         check(&bytes).unwrap();

@@ -1,159 +1,160 @@
-//! Why a file is not what it should be, or cannot be written: the place, the field, the value found.
+//! The error of readers and writers: the byte offset, the field and the value found.
 
 use core::fmt;
 
 use crate::PathFault;
 
-/// A defect of a file, or of what was to be written to one. `at` is a byte offset from the start of the file.
+/// A defect of a file, or of the values to be written to one. `at` is a byte offset from the start of the
+/// file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file ends before something it must hold.
+    /// The file ends before a required field.
     Truncated {
-        /// Where the missing bytes begin.
+        /// The byte offset of the missing bytes.
         at: u64,
-        /// What they would be.
+        /// The name of the missing field.
         field: &'static str,
-        /// How many were needed.
+        /// The number of bytes that the field needs.
         needed: u64,
-        /// The length of the file.
+        /// The length of the file in bytes.
         len: u64,
     },
-    /// The file does not start as one of this format.
+    /// The file does not start with the magic of this format.
     Magic {
-        /// Its first four bytes.
+        /// The first four bytes of the file.
         found: [u8; 4],
-        /// The extension of the format it was read as.
+        /// The extension of the expected format.
         format: &'static str,
     },
     /// A field holds a value that the format does not allow.
     Value {
-        /// Where the field is.
+        /// The byte offset of the field.
         at: u64,
-        /// Its name.
+        /// The name of the field.
         field: &'static str,
-        /// What it holds.
+        /// The value of the field.
         found: u64,
-        /// What it may hold.
+        /// The values that are allowed.
         expected: &'static str,
     },
-    /// A field disagrees with what the rest of the file makes it.
+    /// A field is inconsistent with the rest of the file.
     Mismatch {
-        /// Where the field is.
+        /// The byte offset of the field.
         at: u64,
-        /// Its name.
+        /// The name of the field.
         field: &'static str,
-        /// What it holds.
+        /// The value of the field.
         found: u64,
-        /// What it must hold.
+        /// The only value that is consistent with the rest of the file.
         expected: u64,
     },
-    /// A range that a record names does not lie in the file.
+    /// A range given by a record is out of the bounds of the file.
     Range {
-        /// Where the record is.
+        /// The byte offset of the record.
         at: u64,
-        /// What the range holds.
+        /// The name of the range.
         field: &'static str,
-        /// Where it would start.
+        /// The start of the range, as a byte offset.
         start: u64,
-        /// How long it would be.
+        /// The length of the range in bytes.
         size: u64,
-        /// The length of the file.
+        /// The length of the file in bytes.
         len: u64,
     },
-    /// A chunk that the file must hold is not there.
+    /// A required chunk is missing.
     Missing {
-        /// Its name.
+        /// The tag of the chunk.
         chunk: &'static str,
     },
-    /// A field names something by a number that nothing has.
+    /// An index is out of range.
     Index {
-        /// Where the field is.
+        /// The byte offset of the field.
         at: u64,
-        /// Its name.
+        /// The name of the field.
         field: &'static str,
-        /// The number.
+        /// The index that was found.
         found: u64,
-        /// How many there are to name.
+        /// The number of elements; the index must be below it.
         count: u64,
     },
-    /// A field is wrong in a way that takes more than one number to tell.
+    /// A field is invalid for a reason that one number cannot express.
     Fault {
-        /// Where the field is.
+        /// The byte offset of the field.
         at: u64,
-        /// Its name.
+        /// The name of the field.
         field: &'static str,
-        /// What is wrong, as the rest of a sentence.
+        /// The reason, as a predicate that follows the name of the field.
         why: &'static str,
     },
-    /// A record does not come after the one before it.
+    /// A record is out of order.
     Order {
-        /// Where the record is.
+        /// The byte offset of the record.
         at: u64,
-        /// What the records are sorted by.
+        /// The sort key of the records.
         field: &'static str,
     },
-    /// A text is not UTF-8.
+    /// A string is not UTF-8.
     Text {
-        /// Where it is.
+        /// The byte offset of the string.
         at: u64,
-        /// What it is.
+        /// The name of the field.
         field: &'static str,
     },
-    /// A path is not one that can be joined to the runtime root.
+    /// A path cannot be joined to the runtime root.
     Path {
-        /// Where it is.
+        /// The byte offset of the path.
         at: u64,
-        /// What is wrong with it.
+        /// The reason for the rejection.
         why: PathFault,
     },
-    /// There are bytes after the end.
+    /// The file has trailing bytes.
     Trailing {
-        /// Where the file should end.
+        /// The expected end of the file, as a byte offset.
         at: u64,
-        /// How many bytes follow.
+        /// The number of trailing bytes.
         extra: u64,
     },
-    /// A value does not fit the field it would be written to.
+    /// A value is too large for the field it would be written to.
     TooLarge {
-        /// The field.
+        /// The name of the field.
         field: &'static str,
-        /// The value.
+        /// The value to be written.
         found: u64,
-        /// The largest that fits.
+        /// The largest value that fits.
         max: u64,
     },
-    /// Two paths would share one hash, so that neither could be found by it.
+    /// Two paths have the same hash, so neither could be looked up by it.
     #[cfg(feature = "tools")]
     Collision {
-        /// The hash.
+        /// The hash of both paths.
         hash: u64,
-        /// One path.
+        /// One of the two paths.
         first: alloc::string::String,
-        /// The other.
+        /// The other path.
         second: alloc::string::String,
     },
-    /// One path was given twice, with different facts about it.
+    /// A path was passed twice, with different kinds or colour spaces.
     #[cfg(feature = "tools")]
     Conflict {
-        /// The path.
+        /// The path that was passed twice.
         path: alloc::string::String,
     },
-    /// One path was given twice.
+    /// A path or key was passed twice.
     #[cfg(feature = "tools")]
     Duplicate {
-        /// The path.
+        /// The path or key that was passed twice.
         path: alloc::string::String,
     },
     /// A path to be written cannot be joined to the runtime root.
     #[cfg(feature = "tools")]
     BadPath {
-        /// The path.
+        /// The path that was rejected.
         path: alloc::string::String,
-        /// What is wrong with it.
+        /// The reason for the rejection.
         why: PathFault,
     },
-    /// The sink of a description or dump refused to take more.
+    /// Writing a description or dump to its `fmt::Write` failed.
     Sink,
 }
 
@@ -161,42 +162,48 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Truncated { at, field, needed, len } => {
-                write!(f, "the file ends at byte {len}, but {field} at byte {at} needs {needed}")?;
-                f.write_str(if *needed == 1 { " byte" } else { " bytes" })
+                let needed = Count(*needed, "byte", "bytes");
+                write!(
+                    f,
+                    "unexpected end of file: {field} at byte {at} needs {needed}, but the file has {len}"
+                )
             }
             Error::Magic { found, format } => {
-                write!(f, "not a .{format} file: it starts with \"{}\"", found.escape_ascii())
+                write!(f, "not a .{format} file: the first bytes are \"{}\"", found.escape_ascii())
             }
             Error::Value { at, field, found, expected } => {
-                write!(f, "{field} at byte {at} is {found}, but must be {expected}")
+                write!(f, "{field} at byte {at} must be {expected}, found {found}")
             }
-            Error::Mismatch { at, field, found, expected } => {
-                write!(f, "{field} at byte {at} is {found}, but must be {expected} here")
-            }
+            Error::Mismatch { at, field, found, expected } => write!(
+                f,
+                "{field} at byte {at} must be {expected} to match the rest of the file, found {found}"
+            ),
             Error::Range { at, field, start, size, len } => write!(
                 f,
-                "the record at byte {at} puts its {field} at byte {start} with {size} bytes, \
-                 but the file has {len}"
+                "the {field} of the record at byte {at} is out of bounds: {} at byte {start} of a file of {}",
+                Count(*size, "byte", "bytes"),
+                Count(*len, "byte", "bytes"),
             ),
-            Error::Missing { chunk } => write!(f, "the chunk {chunk} is missing"),
+            Error::Missing { chunk } => write!(f, "the required chunk {chunk} is missing"),
             Error::Index { at, field, found, count } => {
-                write!(f, "{field} at byte {at} is {found}, but must be below {count}")
+                write!(f, "{field} at byte {at} is out of range: it must be below {count}, found {found}")
             }
             Error::Fault { at, field, why } => write!(f, "{field} at byte {at} {why}"),
             Error::Order { at, field } => {
-                write!(f, "the record at byte {at} does not sort after the one before it by {field}")
+                write!(f, "the record at byte {at} is out of order: records must ascend by {field}")
             }
             Error::Text { at, field } => write!(f, "{field} at byte {at} is not UTF-8"),
-            Error::Path { at, why } => write!(f, "the path at byte {at} is refused: {why}"),
+            Error::Path { at, why } => write!(f, "the path at byte {at} is invalid: {why}"),
             Error::Trailing { at, extra } => {
-                write!(f, "the file should end at byte {at}, but {extra} more follow")
+                let extra = Count(*extra, "byte", "bytes");
+                write!(f, "the file must end at byte {at}, but has {extra} more")
             }
             Error::TooLarge { field, found, max } => {
-                write!(f, "{field} would be {found}, but its field holds at most {max}")
+                write!(f, "{field} must be at most {max}, found {found}")
             }
             #[cfg(feature = "tools")]
             Error::Collision { hash, first, second } => {
-                write!(f, "{first:?} and {second:?} share the hash {hash:#018x}: rename one of them")
+                write!(f, "{first:?} and {second:?} have the same hash {hash:#018x}: rename one of them")
             }
             #[cfg(feature = "tools")]
             Error::Conflict { path } => {
@@ -205,15 +212,24 @@ impl fmt::Display for Error {
             #[cfg(feature = "tools")]
             Error::Duplicate { path } => write!(f, "{path:?} is listed twice"),
             #[cfg(feature = "tools")]
-            Error::BadPath { path, why } => write!(f, "the path {path:?} is refused: {why}"),
-            Error::Sink => f.write_str("the text could not be written"),
+            Error::BadPath { path, why } => write!(f, "the path {path:?} is invalid: {why}"),
+            Error::Sink => f.write_str("the output could not be written"),
         }
+    }
+}
+
+/// Displays a number with the right noun: singular, plural.
+pub(crate) struct Count(pub(crate) u64, pub(crate) &'static str, pub(crate) &'static str);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.0, if self.0 == 1 { self.1 } else { self.2 })
     }
 }
 
 impl core::error::Error for Error {}
 
-/// Fails unless the field has the one value that the rest of the file leaves it.
+/// Fails unless the field has the one value that is consistent with the rest of the file.
 pub(crate) fn equal(
     at: u64,
     field: &'static str,
@@ -230,7 +246,7 @@ pub(crate) fn finite(at: u64, field: &'static str, numbers: &[f32]) -> Result<()
     if fine { Ok(()) } else { Err(Error::Fault { at, field, why: "is not finite" }) }
 }
 
-/// Fails unless the field names one of `count` things.
+/// Fails unless `found` is a valid index into `count` elements.
 pub(crate) fn below(
     at: u64,
     field: &'static str,

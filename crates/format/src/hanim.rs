@@ -1,8 +1,8 @@
-//! `.hanim`: clips of animation for the skeleton of the mesh beside it.
+//! `.hanim`: animation clips for the skeleton of the companion mesh.
 //!
-//! Implements `docs/formats/hanim.md`. Refuses paths and interpolations that are none, channels without keys, times
-//! that do not ascend from 0, durations that are not that of the last key, names that are not UTF-8, numbers that
-//! are not finite, and bytes after the last clip.
+//! Implements `docs/reference/formats/hanim.md`. Rejects unknown paths and interpolation modes, channels without keys,
+//! times that do not ascend from 0, durations that differ from the time of the last key, names that are not
+//! UTF-8, numbers that are not finite, and bytes after the last clip.
 
 #[cfg(feature = "tools")]
 mod write;
@@ -16,17 +16,17 @@ use crate::bytes::{Reader, record};
 use crate::error::{equal, finite};
 use crate::hpack::PackKind;
 use crate::pod::pod;
-use crate::{Array, Error, Format, table::sealed::Sealed};
+use crate::{Array, Error, Format, table::FormatId};
 #[cfg(feature = "tools")]
-use crate::{Fact, Layout, Lookup, Problem, hmesh::HmeshView, paths, refs};
+use crate::{Fact, Layout, Lookup, Problem, error::Count, hmesh::HmeshView, paths, refs};
 
-/// The first bytes of animations.
+/// The magic number of animation files.
 pub const MAGIC: [u8; 4] = *b"HANM";
-/// The only version there is.
+/// The only supported version.
 pub const VERSION: u32 = 1;
 
 record! {
-    /// The start of the file; the clips follow it.
+    /// The file header; the clips follow it.
     struct Header {
         magic: [u8; 4],
         version: u32,
@@ -36,7 +36,7 @@ record! {
 }
 
 record! {
-    /// The start of a clip, after its name; the channels follow it.
+    /// The clip header, after the clip's name; the channels follow it.
     struct ClipHeader {
         duration: f32,
         channel_count: u32,
@@ -44,7 +44,7 @@ record! {
 }
 
 record! {
-    /// The start of a channel; the keys follow it.
+    /// The channel header; the keyframes follow it.
     struct ChannelHeader {
         joint: u32,
         path: u8,
@@ -56,34 +56,34 @@ record! {
 }
 
 pod! {
-    /// A translation or a scale at a time.
+    /// A keyframe of a translation or a scale.
     pub struct Vec3Key {
-        /// In seconds.
+        /// The time in seconds.
         pub time: f32,
-        /// x, y, z.
+        /// The components x, y, z.
         pub value: [f32; 3],
     }
 }
 
 pod! {
-    /// A rotation at a time.
+    /// A keyframe of a rotation.
     pub struct Vec4Key {
-        /// In seconds.
+        /// The time in seconds.
         pub time: f32,
-        /// A quaternion x, y, z, w.
+        /// A unit quaternion x, y, z, w.
         pub value: [f32; 4],
     }
 }
 
-/// What a channel moves. Its number stands in the file.
+/// The joint property that a channel animates. The discriminants are the numbers in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Path {
-    /// The translation of a joint.
+    /// The translation of the joint.
     Translation = 0,
-    /// Its rotation.
+    /// The rotation of the joint.
     Rotation = 1,
-    /// Its scale.
+    /// The scale of the joint.
     Scale = 2,
 }
 
@@ -91,50 +91,50 @@ impl Path {
     /// All paths, in order of their numbers.
     pub const ALL: [Path; 3] = [Path::Translation, Path::Rotation, Path::Scale];
 
-    /// Its name, in lower case.
+    /// Returns the name in lower case.
     pub const fn name(self) -> &'static str {
         ["translation", "rotation", "scale"][self as usize]
     }
 
-    /// How many numbers a value has.
+    /// Returns the number of components of a value.
     pub const fn components(self) -> u8 {
         [3, 4, 3][self as usize]
     }
 }
 
-/// What happens between two keys. Its number stands in the file.
+/// The interpolation between two keyframes. The discriminants are the numbers in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Interp {
-    /// The value of the key before.
+    /// Holds the value of the preceding keyframe.
     Step = 0,
-    /// From one to the other at an even pace; rotations on the shorter arc.
+    /// Interpolates linearly; rotations take the shorter arc.
     Linear = 1,
 }
 
 impl Interp {
-    /// Both, in order of their numbers.
+    /// Both modes, in order of their numbers.
     pub const ALL: [Interp; 2] = [Interp::Step, Interp::Linear];
 
-    /// Its name, as the document writes it.
+    /// Returns the name as in the format's document.
     pub const fn name(self) -> &'static str {
         ["STEP", "LINEAR"][self as usize]
     }
 }
 
-/// The keys of a channel, at least one, by ascending time.
+/// The keyframes of a channel: at least one, by ascending time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Keys<'a> {
-    /// Of a translation.
+    /// Keyframes of a translation.
     Translation(Array<'a, Vec3Key>),
-    /// Of a rotation.
+    /// Keyframes of a rotation.
     Rotation(Array<'a, Vec4Key>),
-    /// Of a scale.
+    /// Keyframes of a scale.
     Scale(Array<'a, Vec3Key>),
 }
 
 impl<'a> Keys<'a> {
-    /// What they move.
+    /// Returns the animated property.
     pub fn path(&self) -> Path {
         match self {
             Keys::Translation(_) => Path::Translation,
@@ -143,7 +143,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of keyframes.
     pub fn len(&self) -> usize {
         match self {
             Keys::Translation(keys) | Keys::Scale(keys) => keys.len(),
@@ -151,12 +151,12 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Whether there are none, which no reader lets through.
+    /// Returns whether there are no keyframes; readers reject such channels.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The time of the key with this number.
+    /// Returns the time of keyframe `index` in seconds.
     pub fn time(&self, index: usize) -> Option<f32> {
         match self {
             Keys::Translation(keys) | Keys::Scale(keys) => keys.get(index).map(|key| key.time),
@@ -164,7 +164,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// As they lie in the file.
+    /// Returns the bytes as stored in the file.
     pub fn bytes(&self) -> &'a [u8] {
         match self {
             Keys::Translation(keys) | Keys::Scale(keys) => keys.bytes(),
@@ -173,35 +173,35 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// How one property of one joint moves.
+/// The animation of one property of one joint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Channel<'a> {
-    /// The joint in the skeleton of the mesh.
+    /// The index of the joint in the skeleton of the mesh.
     pub joint: u32,
-    /// What happens between keys.
+    /// The interpolation between keyframes.
     pub interp: Interp,
-    /// The keys.
+    /// The keyframes, by ascending time.
     pub keys: Keys<'a>,
 }
 
-/// A clip that was read.
+/// One clip of a checked file.
 #[derive(Clone, Copy, Debug)]
 pub struct Clip<'a> {
-    /// Its name.
+    /// The name of the clip.
     pub name: &'a str,
-    /// In seconds: the time of its last key.
+    /// The duration in seconds: the time of the last keyframe.
     pub duration: f32,
     channels: Reader<'a>,
     count: u32,
 }
 
 impl<'a> Clip<'a> {
-    /// How many channels it has.
+    /// Returns the number of channels.
     pub fn channel_count(&self) -> u32 {
         self.count
     }
 
-    /// Its channels, in file order.
+    /// Returns the channels in file order.
     pub fn channels(&self) -> impl ExactSizeIterator<Item = Channel<'a>> + use<'a> {
         Channels { reader: self.channels, left: self.count }
     }
@@ -227,7 +227,7 @@ impl<'a> Iterator for Channels<'a> {
 
 impl ExactSizeIterator for Channels<'_> {}
 
-/// Animations that were read: all clips are known to be sound.
+/// A checked animation file: all clips are valid.
 #[derive(Clone, Copy, Debug)]
 pub struct HanimView<'a> {
     clips: Reader<'a>,
@@ -236,6 +236,10 @@ pub struct HanimView<'a> {
 
 impl<'a> HanimView<'a> {
     /// Checks the whole file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the file is truncated, has trailing bytes or holds an invalid value.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes);
         let header = Header::read(&mut reader)?;
@@ -255,17 +259,18 @@ impl<'a> HanimView<'a> {
         Ok(HanimView { clips, count: header.clip_count })
     }
 
-    /// How many clips there are.
+    /// Returns the number of clips.
     pub fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no clips.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The clips, in file order. Each is found by a walk over those before it.
+    /// Returns the clips in file order. Clips vary in length, so reaching one means walking over those before
+    /// it.
     pub fn clips(&self) -> impl ExactSizeIterator<Item = Clip<'a>> + use<'a> {
         Clips { reader: self.clips, left: self.count }
     }
@@ -295,7 +300,7 @@ impl<'a> Iterator for Clips<'a> {
 
 impl ExactSizeIterator for Clips<'_> {}
 
-/// Reads up to the first channel.
+/// Reads a clip up to its first channel.
 fn read_clip<'a>(reader: &mut Reader<'a>) -> Result<Clip<'a>, Error> {
     let name_len: u16 = reader.get("name_len")?;
     let name = reader.text(name_len.into(), "name")?;
@@ -309,16 +314,16 @@ fn check_clip(reader: &mut Reader<'_>) -> Result<(), Error> {
     let mut last = 0.0;
     for _ in 0..clip.count {
         let at = reader.at() + ChannelHeader::SIZE as u64;
-        last = later(last, check_keys(&read_channel(reader)?, at)?);
+        last = max_time(last, check_keys(&read_channel(reader)?, at)?);
     }
     if clip.duration.to_bits() != last.to_bits() {
-        return Err(Error::Fault { at, field: "duration", why: "is not the time of the last key" });
+        return Err(Error::Fault { at, field: "duration", why: "does not equal the time of the last key" });
     }
     Ok(())
 }
 
-/// The greater of two times; of two zeros the first, so that the duration of nothing has one spelling.
-fn later(a: f32, b: f32) -> f32 {
+/// Returns the later of two times; of two zeros the first, so that a zero duration is always written as +0.0.
+fn max_time(a: f32, b: f32) -> f32 {
     if b > a { b } else { a }
 }
 
@@ -341,7 +346,7 @@ fn read_channel<'a>(reader: &mut Reader<'a>) -> Result<Channel<'a>, Error> {
         let at = at(offset_of!(ChannelHeader, key_count));
         return Err(Error::Value { at, field: "key_count", found: 0, expected: "at least 1" });
     }
-    // A time, then the components.
+    // Each keyframe is a time, followed by the components.
     let keys = reader.take(u64::from(header.key_count) * 4 * (1 + u64::from(components)), "keys")?;
     let keys = match path {
         Path::Translation => Keys::Translation(Array::new(keys)),
@@ -351,7 +356,7 @@ fn read_channel<'a>(reader: &mut Reader<'a>) -> Result<Channel<'a>, Error> {
     Ok(Channel { joint: header.joint, interp, keys })
 }
 
-/// Checks the keys of a channel, which start at `at`; returns the time of the last.
+/// Checks the keyframes of a channel that start at byte `at`; returns the time of the last.
 fn check_keys(channel: &Channel<'_>, at: u64) -> Result<f32, Error> {
     let mut last = None;
     let mut check = |i: usize, each: usize, time: f32, value: &[f32]| {
@@ -362,7 +367,7 @@ fn check_keys(channel: &Channel<'_>, at: u64) -> Result<f32, Error> {
             return Err(Error::Fault {
                 at,
                 field: "time",
-                why: "is negative, or not after that of the key before",
+                why: "is negative or not after the preceding key",
             });
         }
         last = Some(time);
@@ -379,31 +384,13 @@ fn check_keys(channel: &Channel<'_>, at: u64) -> Result<f32, Error> {
     Ok(last.unwrap_or_default())
 }
 
-/// The row of the format table.
+/// The entry of this format in [`FORMATS`](crate::FORMATS).
 #[derive(Clone, Copy, Debug)]
 pub struct HAnim;
 
-impl Sealed for HAnim {}
-
 impl Format for HAnim {
-    fn name(&self) -> &'static str {
-        "hanim"
-    }
-
-    fn ext(&self) -> &'static str {
-        "hanim"
-    }
-
-    fn magic(&self) -> &'static [u8] {
-        &MAGIC
-    }
-
-    fn title(&self) -> &'static str {
-        "animations"
-    }
-
-    fn pack_kind(&self) -> PackKind {
-        PackKind::Animation
+    fn id(&self) -> FormatId {
+        FormatId { name: "hanim", magic: &MAGIC, title: "animations", kind: PackKind::Animation }
     }
 
     fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
@@ -412,11 +399,16 @@ impl Format for HAnim {
 
     #[cfg(feature = "tools")]
     fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
-        /// So many names tell what a file is; the rest is for `dump`.
+        /// Number of clip names that `describe` lists; `dump` lists all.
         const NAMES: usize = 4;
         let view = HanimView::read(bytes)?;
         let longest = view.clips().map(|clip| clip.duration).fold(0.0, f32::max);
-        write!(out, "{} clips | {} channels | up to {longest:.2}s | [", view.len(), channels(&view))?;
+        write!(
+            out,
+            "{} | {} | up to {longest:.2} s | [",
+            Count(view.len() as u64, "clip", "clips"),
+            Count(channels(&view), "channel", "channels")
+        )?;
         for (i, clip) in view.clips().take(NAMES).enumerate() {
             write!(out, "{}{}", if i == 0 { "" } else { ", " }, clip.name.escape_debug())?;
         }
@@ -440,12 +432,19 @@ impl Format for HAnim {
     #[cfg(feature = "tools")]
     fn dump(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
         let view = HanimView::read(bytes)?;
-        writeln!(out, "hanim v{VERSION}, {} clips", view.len())?;
+        writeln!(out, "hanim v{VERSION}, {}", Count(view.len() as u64, "clip", "clips"))?;
         for clip in view.clips() {
-            writeln!(out, "clip {:?} {:?} s, {} channels", clip.name, clip.duration, clip.channel_count())?;
+            writeln!(
+                out,
+                "clip {:?} {:?} s, {}",
+                clip.name,
+                clip.duration,
+                Count(clip.channel_count().into(), "channel", "channels")
+            )?;
             for Channel { joint, interp, keys } in clip.channels() {
                 let (path, count, hash) = (keys.path().name(), keys.len(), refs::fnv1a_64(keys.bytes()));
-                writeln!(out, "  joint {joint} {path} {} {count} keys fnv {hash:016x}", interp.name())?;
+                let count = Count(count as u64, "key", "keys");
+                writeln!(out, "  joint {joint} {path} {} {count} fnv {hash:016x}", interp.name())?;
             }
         }
         Ok(())
@@ -457,7 +456,7 @@ impl Format for HAnim {
     }
 
     #[cfg(feature = "tools")]
-    fn cross(
+    fn check_references(
         &self,
         path: &str,
         bytes: &[u8],
@@ -465,10 +464,10 @@ impl Format for HAnim {
         bad: &mut dyn FnMut(Problem),
     ) -> Result<(), Error> {
         let view = HanimView::read(bytes)?;
-        let mesh = paths::beside(path, "hmesh");
+        let mesh = paths::companion(path, "hmesh");
         let found = at.bytes(&mesh);
         let joints = match found.as_deref().map(HmeshView::read) {
-            // A mesh that cannot be read is reported under its own name.
+            // An unreadable mesh is reported for the mesh itself.
             Some(Err(_)) => return Ok(()),
             Some(Ok(mesh)) => mesh.joints().len(),
             None => 0,
@@ -476,8 +475,8 @@ impl Format for HAnim {
         if joints == 0 {
             bad(Problem {
                 code: kiln_diagnostics::Code::AnimationWithoutSkeleton,
-                message: alloc::format!("no skeleton in a companion {mesh}"),
-                hint: "build again: the mesh was deleted, or is from another build",
+                message: alloc::format!("the companion mesh {mesh} does not exist or has no skeleton"),
+                hint: "run the build again: the mesh was deleted, or is from another build",
             });
             return Ok(());
         }
@@ -490,9 +489,10 @@ impl Format for HAnim {
                 bad(Problem {
                     code: kiln_diagnostics::Code::AnimationUnknownJoint,
                     message: alloc::format!(
-                        "clip {clip} channel {channel} moves joint {joint}, but {mesh} has {joints}"
+                        "channel {channel} of clip {clip} animates joint {joint}, but {mesh} has {}",
+                        Count(joints as u64, "joint", "joints")
                     ),
-                    hint: "build again: mesh and animations are from different builds",
+                    hint: "run the build again: the mesh and its animations are from different builds",
                 });
             }
         }

@@ -1,8 +1,8 @@
-//! `.hfont`: the metrics of a font whose glyphs lie in a texture of distances.
+//! `.hfont`: the metrics of a font with an SDF or MSDF atlas.
 //!
-//! Implements `docs/formats/hfont.md`. Refuses any length but that of its records, glyphs and pairs out of order, a
-//! font without the glyph for what it lacks, numbers that are not finite, and places outside the atlas; the check also
-//! refuses pairs of characters that have no glyph.
+//! Implements `docs/reference/formats/hfont.md`. Rejects any length other than that of its records, glyphs and kerning
+//! pairs out of order, a font without a `.notdef` glyph, numbers that are not finite, and UV rectangles
+//! outside the atlas. [`HfontView::verify`] also rejects kerning pairs of characters that have no glyph.
 
 mod inspect;
 
@@ -19,20 +19,20 @@ use alloc::vec::Vec;
 
 pub use inspect::HFont;
 
-/// The first bytes of a font.
+/// The magic number of font files.
 pub const MAGIC: [u8; 4] = *b"HFNT";
-/// The only version there is.
+/// The only supported version.
 pub const VERSION: u32 = 1;
-/// The bit of the flags that says that red, green and blue of the atlas hold three distances.
+/// The flag bit of an MSDF atlas: red, green and blue hold three distances.
 pub const MULTI_CHANNEL: u32 = 1;
-/// The codepoint of the glyph that is drawn for characters the font does not have.
+/// The codepoint of `.notdef`, the glyph that is drawn for characters missing from the font.
 pub const NOTDEF: u32 = 0;
 
-/// The last codepoint that Unicode has room for.
+/// The last codepoint of Unicode.
 const LAST_CODEPOINT: u32 = 0x10_ffff;
 
 record! {
-    /// The start of the file; glyphs follow it, then pairs.
+    /// The file header; the glyphs follow it, then the kerning pairs.
     struct Header {
         magic: [u8; 4],
         version: u32,
@@ -51,69 +51,71 @@ record! {
 }
 
 pod! {
-    /// A character: how far it moves the pen, and the part of the atlas that shows it.
+    /// A glyph: its advance width and its rectangles in em and in the atlas.
     pub struct Glyph {
-        /// The character; [`NOTDEF`] stands for those that are missing.
+        /// The Unicode codepoint; [`NOTDEF`] for the glyph of missing characters.
         pub codepoint: u32,
-        /// How far the pen moves, in em.
+        /// The horizontal advance in em.
         pub advance: f32,
-        /// Left, bottom, right and top of the quad around the pen's place, in em, y up. All zero: nothing to draw.
+        /// Left, bottom, right and top of the quad relative to the pen position, in em, y up. All zero for a
+        /// glyph without an outline, such as the space.
         pub plane: [f32; 4],
-        /// Left, top, right and bottom of the quad in the atlas, from 0 to 1, y down.
+        /// Left, top, right and bottom of the quad in the atlas, as UV coordinates from 0 to 1, y down.
         pub uv: [f32; 4],
     }
 }
 
 pod! {
-    /// A pair of characters that stand closer or wider than their advances say.
+    /// A kerning pair of two characters.
     pub struct Pair {
-        /// The character that comes first.
+        /// The codepoint of the first character.
         pub left: u32,
-        /// The one that follows.
+        /// The codepoint of the second character.
         pub right: u32,
-        /// What is added to the advance of the first, in em.
+        /// The kerning in em, added to the advance of the first character.
         pub advance: f32,
     }
 }
 
 impl Glyph {
-    /// Whether there is anything to draw; a space has nothing.
+    /// Returns whether the glyph has an outline; a space has none.
     pub fn is_visible(&self) -> bool {
         self.plane != [0.0; 4]
     }
 }
 
-/// What holds for all glyphs of a font.
+/// The metrics of the whole font.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metrics {
-    /// The hash of the reference of the atlas.
+    /// The hash of the atlas texture's asset reference.
     pub atlas_tex: u64,
-    /// How far letters reach above the baseline, in em.
+    /// The ascent above the baseline in em.
     pub ascent: f32,
-    /// How far they reach below it, in em; below is negative.
+    /// The descent below the baseline in em; negative.
     pub descent: f32,
-    /// The space between the lines, in em.
+    /// The line gap in em.
     pub line_gap: f32,
-    /// How many texels of the atlas apart the values 0 and 1 are.
+    /// The distance range in texels of the atlas: the distance between the values 0 and 1.
     pub distance_range: f32,
-    /// The value of the atlas on the outline; inside it is greater.
+    /// The value of the atlas on the outline; values inside are greater.
     pub edge_value: f32,
-    /// Texels in a row of the atlas.
+    /// The width of the atlas in texels.
     pub atlas_width: u16,
-    /// Rows of the atlas.
+    /// The height of the atlas in texels.
     pub atlas_height: u16,
-    /// Whether red, green and blue hold three distances, of which the median counts; otherwise they are equal.
+    /// Selects MSDF: red, green and blue hold three distances, and the shader takes their median. In an SDF
+    /// atlas all three are equal.
     pub multi_channel: bool,
 }
 
 impl Metrics {
-    /// From one baseline to the next, in em.
+    /// Returns the distance between baselines in em.
     pub fn line_height(&self) -> f32 {
         self.ascent - self.descent + self.line_gap
     }
 }
 
-/// A font that was read: glyphs and pairs are known to be sound and sorted.
+/// A checked font: glyphs and kerning pairs are valid and sorted.
 #[derive(Clone, Copy, Debug)]
 pub struct HfontView<'a> {
     metrics: Metrics,
@@ -123,6 +125,10 @@ pub struct HfontView<'a> {
 
 impl<'a> HfontView<'a> {
     /// Checks the whole file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the file is truncated, has trailing bytes, is not sorted or holds an invalid value.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes);
         let header = Header::read(&mut reader)?;
@@ -156,38 +162,42 @@ impl<'a> HfontView<'a> {
         Ok(view)
     }
 
-    /// What holds for all glyphs.
+    /// Returns the font-wide metrics.
     pub fn metrics(&self) -> Metrics {
         self.metrics
     }
 
-    /// The glyphs, by codepoint; the first is [`NOTDEF`].
+    /// Returns the glyphs by codepoint; the first is [`NOTDEF`].
     pub fn glyphs(&self) -> Array<'a, Glyph> {
         self.glyphs
     }
 
-    /// The pairs, by first and second codepoint.
+    /// Returns the kerning pairs by left and right codepoint.
     pub fn pairs(&self) -> Array<'a, Pair> {
         self.kerning
     }
 
-    /// The glyph of a character, if the font has it.
+    /// Looks up the glyph of a codepoint.
     pub fn find(&self, codepoint: u32) -> Option<Glyph> {
         search(&self.glyphs, |glyph| glyph.codepoint.cmp(&codepoint))
     }
 
-    /// The glyph of a character, or the one that stands for what is missing.
+    /// Looks up the glyph of a character, falling back to [`NOTDEF`].
     pub fn glyph(&self, character: char) -> Option<Glyph> {
         self.find(character.into()).or_else(|| self.glyphs.get(0))
     }
 
-    /// What is added to the advance of `left` before `right`, in em.
+    /// Returns the kerning between two characters in em; 0 without a pair.
     pub fn kerning(&self, left: char, right: char) -> f32 {
         let wanted = (u32::from(left), u32::from(right));
         search(&self.kerning, |pair| (pair.left, pair.right).cmp(&wanted)).map_or(0.0, |pair| pair.advance)
     }
 
-    /// Checks what no accessor depends on: that the characters of every pair have glyphs.
+    /// Checks what no accessor depends on: both characters of every kerning pair have glyphs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Fault`] at the first kerning pair with a missing glyph.
     pub fn verify(&self) -> Result<(), Error> {
         let start = Header::SIZE + self.glyphs.len() * Glyph::SIZE;
         for (i, pair) in self.kerning.iter().enumerate() {
@@ -197,7 +207,11 @@ impl<'a> HfontView<'a> {
             {
                 if self.find(codepoint).is_none() {
                     let at = at + offset as u64;
-                    return Err(Error::Fault { at, field, why: "is a character that has no glyph" });
+                    return Err(Error::Fault {
+                        at,
+                        field,
+                        why: "is the codepoint of a character without a glyph",
+                    });
                 }
             }
         }
@@ -241,10 +255,10 @@ fn metrics(header: &Header) -> Result<Metrics, Error> {
     }
     let fault = |at: usize, field, why| Err(Error::Fault { at: at as u64, field, why });
     if distance_range <= 0.0 {
-        return fault(offset_of!(Header, distance_range), "distance_range", "is not above 0");
+        return fault(offset_of!(Header, distance_range), "distance_range", "is not greater than 0");
     }
     if !(0.0..=1.0).contains(&edge_value) {
-        return fault(offset_of!(Header, edge_value), "edge_value", "is not from 0 to 1");
+        return fault(offset_of!(Header, edge_value), "edge_value", "is not between 0 and 1");
     }
     for (offset, field, side) in [
         (offset_of!(Header, atlas_width), "atlas_width", header.atlas_width),
@@ -274,7 +288,7 @@ fn check_glyph(glyph: &Glyph, at: u64) -> Result<(), Error> {
     let place = |offset: usize| at + offset as u64;
     let first = at == Header::SIZE as u64;
     if glyph.codepoint > LAST_CODEPOINT || first && glyph.codepoint != NOTDEF {
-        let expected = if first { "0, for what is missing" } else { "at most 1114111" };
+        let expected = if first { "0 (.notdef) for the first glyph" } else { "at most 1114111" };
         let (at, found) = (place(offset_of!(Glyph, codepoint)), glyph.codepoint.into());
         return Err(Error::Value { at, field: "codepoint", found, expected });
     }
@@ -283,18 +297,22 @@ fn check_glyph(glyph: &Glyph, at: u64) -> Result<(), Error> {
     let [left, bottom, right, top] = glyph.plane;
     if left > right || bottom > top {
         let at = place(offset_of!(Glyph, plane));
-        return Err(Error::Fault { at, field: "plane", why: "ends before it starts" });
+        return Err(Error::Fault { at, field: "plane", why: "has its maximum below its minimum" });
     }
     let [left, top, right, bottom] = glyph.uv;
     let inside = glyph.uv.iter().all(|uv| (0.0..=1.0).contains(uv));
     if !inside || left > right || top > bottom {
         let at = place(offset_of!(Glyph, uv));
-        return Err(Error::Fault { at, field: "uv", why: "is no part of the atlas" });
+        return Err(Error::Fault { at, field: "uv", why: "is not a rectangle inside the atlas" });
     }
     Ok(())
 }
 
-/// The bytes of a font; glyphs and pairs are sorted already.
+/// Encodes a font. The caller sorts the glyphs by codepoint and the pairs by left and right codepoint.
+///
+/// # Errors
+///
+/// [`Error`] if the result would not pass [`HfontView::read`] and [`HfontView::verify`].
 #[cfg(feature = "tools")]
 pub fn write(metrics: &Metrics, glyphs: &[Glyph], kerning: &[Pair]) -> Result<Vec<u8>, Error> {
     let count = |field, len: usize| {

@@ -1,28 +1,28 @@
-//! `.hman`: the manifest that turns the hash of an asset reference into the path of a runtime file.
+//! `.hman`: the manifest that maps hashes of asset references to paths of runtime files.
 //!
-//! Implements `docs/formats/hman.md`. Refuses entries out of order, unknown kinds and colour spaces, paths that
-//! could leave the runtime root, and bytes after the last entry; the writer also refuses two paths under one
-//! hash, since neither could be found by it.
+//! Implements `docs/reference/formats/hman.md`. Rejects entries out of order, unknown kinds and colour spaces, paths
+//! that could escape the runtime root, and bytes after the last entry. The writer also rejects hash
+//! collisions, since neither path could be looked up.
 
 use core::mem::offset_of;
 
 use crate::bytes::{Reader, record};
 use crate::hpack::PackKind;
-use crate::{Error, Format, paths, table::sealed::Sealed};
+use crate::{Error, Format, paths, table::FormatId};
 #[cfg(feature = "tools")]
-use crate::{Fact, Layout, Lookup, Problem, refs};
+use crate::{Fact, Layout, Lookup, Problem, error::Count, refs};
 #[cfg(feature = "tools")]
 use alloc::{string::String, vec::Vec};
 
-/// The first bytes of a manifest.
+/// The magic number of manifests.
 pub const MAGIC: [u8; 4] = *b"HMAN";
-/// The only version there is.
+/// The only supported version.
 pub const VERSION: u32 = 1;
-/// Where a build puts its manifest, relative to the runtime root.
+/// The path of a build's manifest, relative to the runtime root.
 pub const PATH: &str = "assets.hman";
 
 record! {
-    /// The start of the file.
+    /// The file header; the entries follow it.
     struct Header {
         magic: [u8; 4],
         version: u32,
@@ -32,7 +32,7 @@ record! {
 }
 
 record! {
-    /// The start of an entry; the path follows it.
+    /// The fixed part of an entry; the path follows it.
     struct Record {
         hash: u64,
         kind: u8,
@@ -41,95 +41,78 @@ record! {
     }
 }
 
-/// What an entry points at.
+/// The kind of file that an entry refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
-    /// A `.ktx2` file.
+pub enum ManifestKind {
+    /// A texture: a `.ktx2` file.
     Texture = 0,
-    /// A `.hmesh` file.
+    /// A mesh: a `.hmesh` file.
     Mesh = 1,
-    /// A `.hmat` file.
+    /// A material table: a `.hmat` file.
     Material = 2,
-    /// A `.lut.ktx2` file.
+    /// A colour lookup table: a `.lut.ktx2` file.
     Lut = 3,
-    /// A `.spv` file.
+    /// A shader module: a `.spv` file.
     Shader = 4,
-    /// A file that was copied as it is.
+    /// A file that was copied unchanged.
     Embed = 5,
-    /// A `.hanim` file.
+    /// Animation clips: a `.hanim` file.
     Animation = 6,
-    /// A `.hfont` file.
+    /// A font: a `.hfont` file.
     Font = 7,
 }
 
-impl Kind {
+impl ManifestKind {
     /// All kinds, in order of their numbers.
-    pub const ALL: [Kind; 8] = [
-        Kind::Texture,
-        Kind::Mesh,
-        Kind::Material,
-        Kind::Lut,
-        Kind::Shader,
-        Kind::Embed,
-        Kind::Animation,
-        Kind::Font,
+    pub const ALL: [ManifestKind; 8] = [
+        ManifestKind::Texture,
+        ManifestKind::Mesh,
+        ManifestKind::Material,
+        ManifestKind::Lut,
+        ManifestKind::Shader,
+        ManifestKind::Embed,
+        ManifestKind::Animation,
+        ManifestKind::Font,
     ];
 
-    /// The kind of the runtime file `path`, which its name tells.
-    pub fn from_path(path: &str) -> Kind {
+    /// Returns the kind of the runtime file `path`, by its extension.
+    pub fn from_path(path: &str) -> ManifestKind {
         let kinds = [
-            (".lut.ktx2", Kind::Lut),
-            (".ktx2", Kind::Texture),
-            (".hmesh", Kind::Mesh),
-            (".hmat", Kind::Material),
-            (".spv", Kind::Shader),
-            (".hanim", Kind::Animation),
-            (".hfont", Kind::Font),
+            (".lut.ktx2", ManifestKind::Lut),
+            (".ktx2", ManifestKind::Texture),
+            (".hmesh", ManifestKind::Mesh),
+            (".hmat", ManifestKind::Material),
+            (".spv", ManifestKind::Shader),
+            (".hanim", ManifestKind::Animation),
+            (".hfont", ManifestKind::Font),
         ];
-        kinds.iter().find(|(end, _)| path.ends_with(end)).map_or(Kind::Embed, |(_, kind)| *kind)
+        kinds.iter().find(|(end, _)| path.ends_with(end)).map_or(ManifestKind::Embed, |(_, kind)| *kind)
     }
 
-    /// Its name, in lower case.
+    /// Returns the name in lower case.
     pub const fn name(self) -> &'static str {
         ["texture", "mesh", "material", "lut", "shader", "embed", "animation", "font"][self as usize]
     }
 }
 
-/// How the colours of a texture are stored. For other kinds it is `Linear`.
+/// The colour space of an entry: the transfer function of a texture, `Linear` for every other kind.
+pub use crate::ktx2::Transfer as Colorspace;
+
+/// One entry of a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Colorspace {
-    /// As they are: data, normals, linear light.
-    Linear = 0,
-    /// With the sRGB transfer function.
-    Srgb = 1,
-}
-
-impl Colorspace {
-    /// Both, in order of their numbers.
-    pub const ALL: [Colorspace; 2] = [Colorspace::Linear, Colorspace::Srgb];
-
-    /// Its name, as people write it.
-    pub const fn name(self) -> &'static str {
-        ["linear", "sRGB"][self as usize]
-    }
-}
-
-/// One line of a manifest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry<'a> {
-    /// The hash by which other files refer to it.
+pub struct ManifestEntry<'a> {
+    /// The hash by which other files reference this file.
     pub hash: u64,
-    /// What it is.
-    pub kind: Kind,
-    /// How its colours are stored.
+    /// The kind of the file.
+    pub kind: ManifestKind,
+    /// The colour space of a texture; `Linear` for other kinds.
     pub colorspace: Colorspace,
-    /// Where it is, relative to the runtime root.
+    /// The path relative to the runtime root.
     pub path: &'a str,
 }
 
-/// A manifest that was read: all entries are known to be sound.
+/// A checked manifest: all entries are valid.
 #[derive(Clone, Copy, Debug)]
 pub struct HmanView<'a> {
     bytes: &'a [u8],
@@ -138,6 +121,10 @@ pub struct HmanView<'a> {
 
 impl<'a> HmanView<'a> {
     /// Checks the whole file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the file is truncated, has trailing bytes, is not sorted or holds an invalid value.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes);
         let header = Header::read(&mut reader)?;
@@ -166,39 +153,39 @@ impl<'a> HmanView<'a> {
         Ok(HmanView { bytes, count: header.count })
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// Whether it lists nothing.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The entries, by ascending hash.
-    pub fn entries(&self) -> Entries<'a> {
-        Entries { reader: Reader::starting(self.bytes, Header::SIZE), left: self.count }
+    /// Returns the entries by ascending hash.
+    pub fn entries(&self) -> ManifestEntries<'a> {
+        ManifestEntries { reader: Reader::starting(self.bytes, Header::SIZE), left: self.count }
     }
 
-    /// The entry with this hash. Entries vary in length, so this walks them: an engine that looks up many
-    /// fills a map from [`entries`](Self::entries) once.
-    pub fn find(&self, hash: u64) -> Option<Entry<'a>> {
+    /// Looks up the entry with this hash. ManifestEntries vary in length, so this is a linear search; for many
+    /// lookups, build a map from [`entries`](Self::entries) once.
+    pub fn find(&self, hash: u64) -> Option<ManifestEntry<'a>> {
         self.entries().find(|entry| entry.hash >= hash).filter(|entry| entry.hash == hash)
     }
 }
 
-/// The entries of a manifest; see [`HmanView::entries`].
+/// Iterator over the entries of a manifest; see [`HmanView::entries`].
 #[derive(Clone, Debug)]
-pub struct Entries<'a> {
+pub struct ManifestEntries<'a> {
     reader: Reader<'a>,
     left: u32,
 }
 
-impl<'a> Iterator for Entries<'a> {
-    type Item = Entry<'a>;
+impl<'a> Iterator for ManifestEntries<'a> {
+    type Item = ManifestEntry<'a>;
 
-    fn next(&mut self) -> Option<Entry<'a>> {
+    fn next(&mut self) -> Option<ManifestEntry<'a>> {
         self.left = self.left.checked_sub(1)?;
         read_entry(&mut self.reader).ok()
     }
@@ -208,9 +195,9 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-impl ExactSizeIterator for Entries<'_> {}
+impl ExactSizeIterator for ManifestEntries<'_> {}
 
-fn read_entry<'a>(reader: &mut Reader<'a>) -> Result<Entry<'a>, Error> {
+fn read_entry<'a>(reader: &mut Reader<'a>) -> Result<ManifestEntry<'a>, Error> {
     let at = reader.at();
     let record = Record::read(reader)?;
     let bad = |offset: usize, field, found: u8, expected| Error::Value {
@@ -219,12 +206,12 @@ fn read_entry<'a>(reader: &mut Reader<'a>) -> Result<Entry<'a>, Error> {
         found: found.into(),
         expected,
     };
-    let kind = Kind::ALL.get(usize::from(record.kind));
+    let kind = ManifestKind::ALL.get(usize::from(record.kind));
     let colorspace = Colorspace::ALL.get(usize::from(record.colorspace));
     let path_at = reader.at();
     let path = reader.text(record.path_len.into(), "path")?;
     paths::check(path).map_err(|why| Error::Path { at: path_at, why })?;
-    Ok(Entry {
+    Ok(ManifestEntry {
         hash: record.hash,
         kind: *kind.ok_or(bad(offset_of!(Record, kind), "kind", record.kind, "at most 7"))?,
         colorspace: *colorspace.ok_or(bad(
@@ -237,10 +224,14 @@ fn read_entry<'a>(reader: &mut Reader<'a>) -> Result<Entry<'a>, Error> {
     })
 }
 
-/// The bytes of a manifest of these entries, which may come in any order. Entries that are equal in all parts
-/// collapse into one.
+/// Encodes a manifest of these entries, in any order. Equal entries are merged into one.
+///
+/// # Errors
+///
+/// [`Error::Collision`] if two paths have the same hash, [`Error::Conflict`] if one path has two kinds or
+/// colour spaces, [`Error::BadPath`] and [`Error::TooLarge`] if a path cannot be written.
 #[cfg(feature = "tools")]
-pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, Error> {
+pub fn write(entries: &[ManifestEntry<'_>]) -> Result<Vec<u8>, Error> {
     let mut entries = entries.to_vec();
     entries.sort_by_key(|e| (e.hash, e.path, e.kind as u8, e.colorspace as u8));
     entries.dedup();
@@ -275,31 +266,13 @@ pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// The row of the format table.
+/// The entry of this format in [`FORMATS`](crate::FORMATS).
 #[derive(Clone, Copy, Debug)]
 pub struct HMan;
 
-impl Sealed for HMan {}
-
 impl Format for HMan {
-    fn name(&self) -> &'static str {
-        "hman"
-    }
-
-    fn ext(&self) -> &'static str {
-        "hman"
-    }
-
-    fn magic(&self) -> &'static [u8] {
-        &MAGIC
-    }
-
-    fn title(&self) -> &'static str {
-        "manifests"
-    }
-
-    fn pack_kind(&self) -> PackKind {
-        PackKind::Manifest
+    fn id(&self) -> FormatId {
+        FormatId { name: "hman", magic: &MAGIC, title: "manifests", kind: PackKind::Manifest }
     }
 
     fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
@@ -310,13 +283,13 @@ impl Format for HMan {
     fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
         let view = HmanView::read(bytes)?;
         let srgb = srgb(&view);
-        write!(out, "v{VERSION} | {} entries | kind:", view.len())?;
-        // Those of the documented manifest are always named, the others where there are any.
+        write!(out, "v{VERSION} | {} | kinds:", Count(view.len() as u64, "entry", "entries"))?;
+        // The first four kinds are always listed, the others only if they occur.
         let shown = kinds(&view).into_iter().filter(|(kind, n)| (*kind as u8) < 4 || *n > 0);
         for (n, (kind, count)) in shown.enumerate() {
             write!(out, "{}{count} {}", if n == 0 { ' ' } else { '/' }, kind.name())?;
         }
-        write!(out, " | colorspace: {srgb} sRGB/{} linear", view.len() as u64 - srgb)?;
+        write!(out, " | colour space: {srgb} sRGB/{} linear", view.len() as u64 - srgb)?;
         Ok(())
     }
 
@@ -326,7 +299,7 @@ impl Format for HMan {
         let srgb = srgb(&view);
         each("version", Fact::Number(VERSION.into()));
         each("entries", Fact::Total(view.len() as u64));
-        const NAMES: [&str; Kind::ALL.len()] = [
+        const NAMES: [&str; ManifestKind::ALL.len()] = [
             "texture_entries",
             "mesh_entries",
             "material_entries",
@@ -347,7 +320,7 @@ impl Format for HMan {
     #[cfg(feature = "tools")]
     fn dump(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
         let view = HmanView::read(bytes)?;
-        writeln!(out, "hman v{VERSION}, {} entries", view.len())?;
+        writeln!(out, "hman v{VERSION}, {}", Count(view.len() as u64, "entry", "entries"))?;
         for e in view.entries() {
             writeln!(out, "{:#018x} {} {} {:?}", e.hash, e.kind.name(), e.colorspace.name(), e.path)?;
         }
@@ -360,36 +333,43 @@ impl Format for HMan {
     }
 
     #[cfg(feature = "tools")]
-    fn cross(
+    fn check_references(
         &self,
         _path: &str,
         bytes: &[u8],
         at: &dyn Lookup,
         bad: &mut dyn FnMut(Problem),
     ) -> Result<(), Error> {
-        let mut last: Option<Entry<'_>> = None;
+        let mut last: Option<ManifestEntry<'_>> = None;
         for entry in HmanView::read(bytes)?.entries() {
-            let Entry { hash, path, .. } = entry;
+            let ManifestEntry { hash, path, .. } = entry;
             if at.size(path).is_none() {
                 bad(Problem {
                     code: kiln_diagnostics::Code::ManifestMissingFile,
-                    message: alloc::format!("entry {hash:#018x} -> missing file {path:?}"),
-                    hint: "build again: the file was deleted, or the manifest is from another build",
+                    message: alloc::format!(
+                        "the entry {hash:#018x} refers to {path:?}, which does not exist"
+                    ),
+                    hint: "run the build again: the file was deleted, or the manifest is from another build",
                 });
             }
             let expected = refs::hash_runtime_path(path);
             if hash != expected {
                 bad(Problem {
                     code: kiln_diagnostics::Code::ManifestWrongHash,
-                    message: alloc::format!("entry {hash:#018x} -> {path:?}, whose hash is {expected:#018x}"),
-                    hint: "build again: the manifest was damaged or written by something else",
+                    message: alloc::format!(
+                        "the entry {hash:#018x} refers to {path:?}, but the hash of that path is {expected:#018x}"
+                    ),
+                    hint: "run the build again: the manifest is damaged or was written by another program",
                 });
             }
             if let Some(last) = last.filter(|last| last.hash == hash) {
                 bad(Problem {
                     code: kiln_diagnostics::Code::ManifestAmbiguousHash,
-                    message: alloc::format!("entry {hash:#018x} -> both {:?} and {path:?}", last.path),
-                    hint: "rename one of the two sources",
+                    message: alloc::format!(
+                        "the hash {hash:#018x} is listed for both {:?} and {path:?}",
+                        last.path
+                    ),
+                    hint: "rename one of the two source files",
                 });
             }
             last = Some(entry);
@@ -399,8 +379,8 @@ impl Format for HMan {
 }
 
 #[cfg(feature = "tools")]
-fn kinds(view: &HmanView<'_>) -> [(Kind, u64); Kind::ALL.len()] {
-    Kind::ALL.map(|kind| (kind, view.entries().filter(|e| e.kind == kind).count() as u64))
+fn kinds(view: &HmanView<'_>) -> [(ManifestKind, u64); ManifestKind::ALL.len()] {
+    ManifestKind::ALL.map(|kind| (kind, view.entries().filter(|e| e.kind == kind).count() as u64))
 }
 
 #[cfg(feature = "tools")]
@@ -413,15 +393,15 @@ mod tests {
     use super::*;
     use alloc::{borrow::Cow, string::ToString, vec};
 
-    fn texture(path: &str) -> Entry<'_> {
+    fn texture(path: &str) -> ManifestEntry<'_> {
         let hash = refs::hash_runtime_path(path);
-        Entry { hash, kind: Kind::Texture, colorspace: Colorspace::Srgb, path }
+        ManifestEntry { hash, kind: ManifestKind::Texture, colorspace: Colorspace::Srgb, path }
     }
 
     #[test]
-    fn bytes_are_as_documented() {
+    fn encodes_documented_bytes() {
         let entries = [
-            Entry { colorspace: Colorspace::Linear, ..texture("court/tex_0.ktx2") },
+            ManifestEntry { colorspace: Colorspace::Linear, ..texture("court/tex_0.ktx2") },
             texture("court/tex_1.ktx2"),
             texture("court/tex_1.ktx2"),
         ];
@@ -445,11 +425,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written() {
-        let lower = Entry { path: "a/x.ktx2", ..texture("A/x.ktx2") };
+    fn writer_rejects_invalid_input() {
+        let lower = ManifestEntry { path: "a/x.ktx2", ..texture("A/x.ktx2") };
         let error = write(&[lower, texture("A/x.ktx2")]).unwrap_err().to_string();
         assert!(error.contains("\"A/x.ktx2\" and \"a/x.ktx2\""), "{error}");
-        let linear = Entry { colorspace: Colorspace::Linear, ..texture("a.ktx2") };
+        let linear = ManifestEntry { colorspace: Colorspace::Linear, ..texture("a.ktx2") };
         assert_eq!(write(&[texture("a.ktx2"), linear]), Err(Error::Conflict { path: "a.ktx2".to_string() }));
         assert!(matches!(write(&[texture("../a.ktx2")]), Err(Error::BadPath { .. })));
         assert!(write(&[texture(&"a".repeat(65535))]).is_ok());
@@ -460,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read() {
+    fn rejects_invalid_fields() {
         let good = write(&[texture("a.ktx2"), texture("b.ktx2")]).unwrap();
         let broken = |at: usize, value: u8| {
             let mut bytes = good.clone();
@@ -478,7 +458,7 @@ mod tests {
         assert_eq!(broken(28, b'/'), Error::Path { at: 28, why: crate::PathFault::Absolute });
         assert_eq!(broken(41, 0), Error::Order { at: 34, field: "hash and path" });
         assert_eq!(HmanView::read(b"HM").unwrap_err().to_string(), {
-            "the file ends at byte 2, but magic at byte 0 needs 4 bytes"
+            "unexpected end of file: magic at byte 0 needs 4 bytes, but the file has 2"
         });
     }
 
@@ -496,19 +476,21 @@ mod tests {
 
     fn codes(manifest: &[u8], files: &'static [&'static str]) -> Vec<&'static str> {
         let mut codes = vec![];
-        HMan.cross("assets.hman", manifest, &Files(files), &mut |p| codes.push(p.code.as_str())).unwrap();
+        HMan.check_references("assets.hman", manifest, &Files(files), &mut |p| codes.push(p.code.as_str()))
+            .unwrap();
         codes
     }
 
     #[test]
-    fn disagreements_with_the_tree_are_found() {
+    fn check_references_finds_wrong_entries() {
         let good = write(&[texture("A/x.ktx2"), texture("b.ktx2")]).unwrap();
         assert!(codes(&good, &["A/x.ktx2", "b.ktx2"]).is_empty());
         assert_eq!(codes(&good, &["A/x.ktx2"]), ["manifest-missing-file"]);
-        let wrong = write(&[Entry { hash: 5, ..texture("b.ktx2") }]).unwrap();
+        let wrong = write(&[ManifestEntry { hash: 5, ..texture("b.ktx2") }]).unwrap();
         assert_eq!(codes(&wrong, &["b.ktx2"]), ["manifest-wrong-hash"]);
 
-        // Two paths that differ in case alone share a hash; the writer refuses them, a foreign file may not.
+        // Two paths that differ only in case have the same hash. The writer rejects them, but a file from
+        // another program may contain them.
         let mut twice = write(&[texture("A.ktx2")]).unwrap();
         let second: Vec<u8> = twice[16..].iter().map(u8::to_ascii_lowercase).collect();
         twice.extend(second);
@@ -518,18 +500,22 @@ mod tests {
     }
 
     #[test]
-    fn described_as_documented() {
+    fn describe_facts_and_dump_match_document() {
         let bytes = write(&[
             texture("a.ktx2"),
-            Entry { colorspace: Colorspace::Linear, ..texture("b.ktx2") },
-            Entry { colorspace: Colorspace::Linear, kind: Kind::Lut, ..texture("c.lut.ktx2") },
+            ManifestEntry { colorspace: Colorspace::Linear, ..texture("b.ktx2") },
+            ManifestEntry {
+                colorspace: Colorspace::Linear,
+                kind: ManifestKind::Lut,
+                ..texture("c.lut.ktx2")
+            },
         ])
         .unwrap();
         let mut text = String::new();
         HMan.describe(&bytes, &mut text).unwrap();
         assert_eq!(
             text,
-            "v1 | 3 entries | kind: 2 texture/0 mesh/0 material/1 lut | colorspace: 1 sRGB/2 linear"
+            "v1 | 3 entries | kinds: 2 texture/0 mesh/0 material/1 lut | colour space: 1 sRGB/2 linear"
         );
         let mut facts = vec![];
         HMan.facts(&bytes, &mut |name, fact| {

@@ -1,7 +1,7 @@
-//! `.hmat`: a table of materials, one row for each slot of the mesh beside it.
+//! `.hmat`: a material table with one row per material slot of the companion mesh.
 //!
-//! Implements `docs/formats/hmat.md`. Refuses any length but that of its rows, alpha modes that are none, bits that
-//! mean nothing, and factors that are not finite.
+//! Implements `docs/reference/formats/hmat.md`. Rejects any length other than that of its rows, unknown alpha modes,
+//! reserved bits that are set, and factors that are not finite.
 
 use core::mem::offset_of;
 
@@ -9,24 +9,24 @@ use crate::bytes::{Reader, record};
 use crate::error::{equal, finite};
 use crate::hpack::PackKind;
 use crate::pod::pod;
-use crate::{Array, Error, Format, refs, table::sealed::Sealed};
+use crate::{Array, Error, Format, refs, table::FormatId};
 #[cfg(feature = "tools")]
-use crate::{Fact, Layout, Lookup, Problem, hman, pod::as_bytes};
+use crate::{Fact, Layout, Lookup, Problem, error::Count, hman, pod::as_bytes};
 #[cfg(feature = "tools")]
 use alloc::{format, vec::Vec};
 
-/// The first bytes of a table of materials.
+/// The magic number of material tables.
 pub const MAGIC: [u8; 4] = *b"HMAT";
-/// The only version there is.
+/// The only supported version.
 pub const VERSION: u32 = 1;
-/// The bit of [`GpuMaterial::flags`] that says that both sides are drawn.
+/// The bit of [`GpuMaterial::flags`] of a double-sided material.
 pub const DOUBLE_SIDED: u32 = 1;
 
-/// Where the alpha mode starts in [`GpuMaterial::flags`], and what is left of them from there on.
+/// The bit position of the alpha mode in [`GpuMaterial::flags`].
 const ALPHA_SHIFT: u32 = 1;
 
 record! {
-    /// The start of the file; the rows follow it.
+    /// The file header; the rows follow it.
     struct Header {
         magic: [u8; 4],
         version: u32,
@@ -36,41 +36,42 @@ record! {
 }
 
 pod! {
-    /// One material: factors, and the hashes of the references of its textures, 0 where it has none.
+    /// One material: factors, and the hashes of the asset references of its textures (0 for none).
     pub struct GpuMaterial {
-        /// Multiplies the base colour: linear red, green, blue, and alpha.
+        /// Base colour factor: linear red, green, blue, and alpha.
         pub base_color_factor: [f32; 4],
-        /// Multiplies the emitted light: linear red, green, blue.
+        /// Emissive factor: linear red, green, blue.
         pub emissive_factor: [f32; 3],
-        /// Multiplies blue of the metallic-roughness texture.
+        /// Multiplies the blue channel of the metallic-roughness texture.
         pub metallic_factor: f32,
-        /// Multiplies green of the metallic-roughness texture.
+        /// Multiplies the green channel of the metallic-roughness texture.
         pub roughness_factor: f32,
-        /// Multiplies x and y of the normal texture.
+        /// Multiplies x and y of the normal map.
         pub normal_scale: f32,
-        /// How much red of the occlusion texture counts.
+        /// Strength of the occlusion, which is the red channel of the occlusion texture.
         pub occlusion_strength: f32,
-        /// Below this alpha nothing is drawn, in mode [`AlphaMode::Mask`].
+        /// Alpha cutoff in mode [`AlphaMode::Mask`]: fragments with a lower alpha are discarded.
         pub alpha_cutoff: f32,
         /// [`DOUBLE_SIDED`] and the alpha mode; see [`flags`].
         pub flags: u32,
-        /// 0.
+        /// Padding; zero in every valid file.
         pub pad: u32,
         /// Base colour and alpha, sRGB.
         pub base_color_tex: u64,
-        /// Roughness in green, metallic in blue; occlusion in red where it is the occlusion texture as well.
+        /// Roughness in green, metallic in blue; also occlusion in red if it is the occlusion texture as
+        /// well.
         pub metallic_roughness_tex: u64,
-        /// Normals in the space of the tangents: x in red, y in green.
+        /// Tangent-space normal map: x in red, y in green.
         pub normal_tex: u64,
-        /// Occlusion in red.
+        /// The occlusion texture, in red.
         pub occlusion_tex: u64,
-        /// Emitted light, sRGB.
+        /// Emissive colour, sRGB.
         pub emissive_tex: u64,
     }
 }
 
 impl Default for GpuMaterial {
-    /// What a source means that says nothing: white, opaque, fully metallic and rough, no textures.
+    /// The defaults of glTF: white, opaque, fully metallic and rough, no textures.
     fn default() -> Self {
         GpuMaterial {
             base_color_factor: [1.0; 4],
@@ -92,18 +93,18 @@ impl Default for GpuMaterial {
 }
 
 impl GpuMaterial {
-    /// Whether both sides are drawn.
+    /// Returns whether both sides are drawn.
     pub fn double_sided(&self) -> bool {
         self.flags & DOUBLE_SIDED != 0
     }
 
-    /// What alpha means. Mode 3, which no reader lets through, is taken for opaque.
+    /// Returns the alpha mode. Mode 3, which readers reject, is returned as opaque.
     pub fn alpha_mode(&self) -> AlphaMode {
         let mode = (self.flags >> ALPHA_SHIFT) as usize & 3;
         AlphaMode::ALL.get(mode).copied().unwrap_or(AlphaMode::Opaque)
     }
 
-    /// The hashes of its textures, as [`SLOTS`] names them.
+    /// Returns the hashes of the textures, in the order of [`SLOTS`].
     pub fn textures(&self) -> [u64; SLOTS.len()] {
         [
             self.base_color_tex,
@@ -118,15 +119,15 @@ impl GpuMaterial {
 /// The short names of the textures of a material, in file order.
 pub const SLOTS: [&str; 5] = ["base", "mr", "normal", "occ", "emissive"];
 
-/// What alpha means.
+/// The alpha mode of a material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum AlphaMode {
-    /// Nothing.
+    /// Alpha is ignored: the surface is opaque.
     Opaque = 0,
-    /// Drawn where it is at least the cutoff.
+    /// Alpha test: drawn if alpha is at least the cutoff.
     Mask = 1,
-    /// Mixed with what is behind.
+    /// Alpha blending with the background.
     Blend = 2,
 }
 
@@ -134,18 +135,18 @@ impl AlphaMode {
     /// All modes, in order of their numbers.
     pub const ALL: [AlphaMode; 3] = [AlphaMode::Opaque, AlphaMode::Mask, AlphaMode::Blend];
 
-    /// Its name, in lower case.
+    /// Returns the name in lower case.
     pub const fn name(self) -> &'static str {
         ["opaque", "mask", "blend"][self as usize]
     }
 }
 
-/// [`GpuMaterial::flags`] of a material.
+/// Encodes alpha mode and sidedness as [`GpuMaterial::flags`].
 pub const fn flags(alpha_mode: AlphaMode, double_sided: bool) -> u32 {
     (alpha_mode as u32) << ALPHA_SHIFT | if double_sided { DOUBLE_SIDED } else { 0 }
 }
 
-/// A table of materials that was read: all rows are known to be sound.
+/// A checked material table: all rows are valid.
 #[derive(Clone, Copy, Debug)]
 pub struct HmatView<'a> {
     rows: Array<'a, GpuMaterial>,
@@ -153,6 +154,10 @@ pub struct HmatView<'a> {
 
 impl<'a> HmatView<'a> {
     /// Checks the whole file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the file is truncated, has trailing bytes or holds an invalid value.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes);
         let header = Header::read(&mut reader)?;
@@ -173,7 +178,7 @@ impl<'a> HmatView<'a> {
         Ok(HmatView { rows })
     }
 
-    /// The materials, by slot.
+    /// Returns the materials by slot.
     pub fn materials(&self) -> Array<'a, GpuMaterial> {
         self.rows
     }
@@ -204,7 +209,11 @@ fn check(row: &GpuMaterial, at: u64) -> Result<(), Error> {
     equal(at(offset_of!(GpuMaterial, pad)), "pad", row.pad, 0u32)
 }
 
-/// The bytes of a table of these materials, in the order of slots.
+/// Encodes a table of these materials, in slot order.
+///
+/// # Errors
+///
+/// [`Error::TooLarge`] if there are more than 2³²−1 rows, otherwise the errors of [`HmatView::read`].
 #[cfg(feature = "tools")]
 pub fn write(materials: &[GpuMaterial]) -> Result<Vec<u8>, Error> {
     let found = materials.len() as u64;
@@ -217,31 +226,13 @@ pub fn write(materials: &[GpuMaterial]) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// The row of the format table.
+/// The entry of this format in [`FORMATS`](crate::FORMATS).
 #[derive(Clone, Copy, Debug)]
 pub struct HMat;
 
-impl Sealed for HMat {}
-
 impl Format for HMat {
-    fn name(&self) -> &'static str {
-        "hmat"
-    }
-
-    fn ext(&self) -> &'static str {
-        "hmat"
-    }
-
-    fn magic(&self) -> &'static [u8] {
-        &MAGIC
-    }
-
-    fn title(&self) -> &'static str {
-        "materials"
-    }
-
-    fn pack_kind(&self) -> PackKind {
-        PackKind::Material
+    fn id(&self) -> FormatId {
+        FormatId { name: "hmat", magic: &MAGIC, title: "materials", kind: PackKind::Material }
     }
 
     fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
@@ -251,7 +242,11 @@ impl Format for HMat {
     #[cfg(feature = "tools")]
     fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
         let view = HmatView::read(bytes)?;
-        write!(out, "v{VERSION} | {} materials | tex: ", view.materials().len())?;
+        write!(
+            out,
+            "v{VERSION} | {} | textures: ",
+            Count(view.materials().len() as u64, "material", "materials")
+        )?;
         for (i, (name, count)) in SLOTS.iter().zip(textured(&view)).enumerate() {
             write!(out, "{}{name} {count}", if i == 0 { "" } else { ", " })?;
         }
@@ -265,7 +260,7 @@ impl Format for HMat {
     fn facts(&self, bytes: &[u8], each: &mut dyn FnMut(&'static str, Fact<'_>)) -> Result<(), Error> {
         let view = HmatView::read(bytes)?;
         each("version", Fact::Number(VERSION.into()));
-        each("rows", Fact::Total(view.materials().len() as u64));
+        each("materials", Fact::Total(view.materials().len() as u64));
         let names = ["base_textures", "mr_textures", "normal_textures", "occ_textures", "emissive_textures"];
         for (name, count) in names.into_iter().zip(textured(&view)) {
             each(name, Fact::Number(count));
@@ -280,7 +275,7 @@ impl Format for HMat {
     #[cfg(feature = "tools")]
     fn dump(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
         let view = HmatView::read(bytes)?;
-        writeln!(out, "hmat v{VERSION}, {} materials", view.materials().len())?;
+        writeln!(out, "hmat v{VERSION}, {}", Count(view.materials().len() as u64, "material", "materials"))?;
         for (i, row) in view.materials().iter().enumerate() {
             let sides = if row.double_sided() { "double-sided" } else { "single-sided" };
             writeln!(out, "material {i} {} {sides}", row.alpha_mode().name())?;
@@ -307,7 +302,7 @@ impl Format for HMat {
     }
 
     #[cfg(feature = "tools")]
-    fn cross(
+    fn check_references(
         &self,
         _path: &str,
         bytes: &[u8],
@@ -321,12 +316,15 @@ impl Format for HMat {
         let Some(manifest) = at.bytes(hman::PATH) else {
             bad(Problem {
                 code: kiln_diagnostics::Code::MaterialWithoutManifest,
-                message: format!("no {} found, but textures are named by hash", hman::PATH),
-                hint: "build again: the manifest was deleted, or the last build failed",
+                message: format!(
+                    "the manifest {} does not exist, so the texture hashes cannot be resolved",
+                    hman::PATH
+                ),
+                hint: "run the build again: the manifest was deleted, or the last build failed",
             });
             return Ok(());
         };
-        // A manifest that cannot be read is reported under its own name.
+        // An unreadable manifest is reported for the manifest itself.
         let Ok(manifest) = hman::HmanView::read(&manifest) else { return Ok(()) };
         let entries: Vec<_> = manifest.entries().collect();
         for (row, material) in view.materials().iter().enumerate() {
@@ -335,13 +333,17 @@ impl Format for HMat {
                 match found.map(|entry| entry.path) {
                     None => bad(Problem {
                         code: kiln_diagnostics::Code::MaterialUnknownTexture,
-                        message: format!("row {row} texture ref {hash:#018x} not in manifest"),
-                        hint: "build again: table and manifest are from different builds",
+                        message: format!(
+                            "row {row} references texture {hash:#018x}, which the manifest does not list"
+                        ),
+                        hint: "run the build again: the material table and the manifest are from different builds",
                     }),
                     Some(path) if at.size(path).is_none() => bad(Problem {
                         code: kiln_diagnostics::Code::MaterialMissingTexture,
-                        message: format!("row {row} ref {hash:#018x} -> missing {path:?}"),
-                        hint: "build again: the texture was deleted",
+                        message: format!(
+                            "row {row} references texture {hash:#018x}, but its file {path:?} does not exist"
+                        ),
+                        hint: "run the build again: the texture was deleted",
                     }),
                     Some(_) => {}
                 }
@@ -351,7 +353,7 @@ impl Format for HMat {
     }
 }
 
-/// How many rows have a texture, slot by slot.
+/// Counts the rows with a texture, per slot.
 #[cfg(feature = "tools")]
 fn textured(view: &HmatView<'_>) -> [u64; SLOTS.len()] {
     view.materials().iter().fold([0; SLOTS.len()], |counts, row| {
@@ -374,7 +376,7 @@ fn double_sided(view: &HmatView<'_>) -> u64 {
 mod tests {
     use super::*;
     use alloc::{borrow::Cow, collections::BTreeMap, string::String, vec};
-    use hman::{Colorspace, Entry, Kind};
+    use hman::{Colorspace, ManifestEntry, ManifestKind};
 
     const TEXTURED: [&str; 2] = ["court/tex_0.ktx2", "court/tex_1.ktx2"];
 
@@ -390,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_as_documented() {
+    fn encodes_documented_bytes() {
         let row = GpuMaterial {
             base_color_factor: [1.0, 2.0, 3.0, 4.0],
             emissive_factor: [5.0, 6.0, 7.0],
@@ -421,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_fields_are_as_documented() {
+    fn defaults_match_document() {
         let row = GpuMaterial::default();
         assert_eq!((row.base_color_factor, row.emissive_factor), ([1.0; 4], [0.0; 3]));
         assert_eq!([row.metallic_factor, row.roughness_factor, row.alpha_cutoff], [1.0, 1.0, 0.5]);
@@ -437,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read() {
+    fn rejects_invalid_fields() {
         let good = write(&[GpuMaterial::default(), textured_row()]).unwrap();
         let broken = |at: usize, value: u8| {
             let mut bytes = good.clone();
@@ -453,7 +455,7 @@ mod tests {
         assert!(matches!(broken(16 + 48, 6), Error::Value { at: 64, field: "flags", found: 6, .. }));
         assert!(matches!(broken(16 + 48, 8), Error::Value { at: 64, field: "flags", found: 8, .. }));
         assert_eq!(broken(16 + 52, 1), Error::Mismatch { at: 68, field: "pad", found: 1, expected: 0 });
-        // Every factor of the second row, made infinite.
+        // Every factor of the second row, set to infinity.
         let fields = [
             (0, "base_color_factor"),
             (12, "base_color_factor"),
@@ -473,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read_is_not_written() {
+    fn writer_rejects_invalid_values() {
         let row = GpuMaterial::default();
         for bad in [
             GpuMaterial { flags: 6, ..row },
@@ -499,7 +501,7 @@ mod tests {
     fn manifest(paths: &[&str]) -> Vec<u8> {
         let entry = |path| {
             let hash = refs::hash_runtime_path(path);
-            Entry { hash, kind: Kind::Texture, colorspace: Colorspace::Srgb, path }
+            ManifestEntry { hash, kind: ManifestKind::Texture, colorspace: Colorspace::Srgb, path }
         };
         hman::write(&paths.iter().copied().map(entry).collect::<Vec<_>>()).unwrap()
     }
@@ -507,13 +509,15 @@ mod tests {
     fn problems(rows: &[GpuMaterial], files: &[(&'static str, Vec<u8>)]) -> Vec<(&'static str, String)> {
         let (bytes, files) = (write(rows).unwrap(), Files(files.iter().cloned().collect()));
         let mut problems = vec![];
-        HMat.cross("court.hmat", &bytes, &files, &mut |p| problems.push((p.code.as_str(), p.message)))
-            .unwrap();
+        HMat.check_references("court.hmat", &bytes, &files, &mut |p| {
+            problems.push((p.code.as_str(), p.message))
+        })
+        .unwrap();
         problems
     }
 
     #[test]
-    fn textures_are_looked_for() {
+    fn check_references_finds_missing_textures() {
         let rows = [GpuMaterial::default(), textured_row()];
         let files = TEXTURED.map(|path| (path, vec![]));
         let [first, second] = files.clone();
@@ -522,25 +526,30 @@ mod tests {
         assert_eq!(problems(&rows[..1], &[]), [], "a table without textures needs no manifest");
         assert_eq!(problems(&rows, &files).len(), 1, "no manifest: once, not for each texture");
         assert_eq!(problems(&rows, &files)[0].0, "material-without-manifest");
-        let missing = "row 1 ref 0xad44c3a297049406 -> missing \"court/tex_1.ktx2\"";
+        let missing =
+            "row 1 references texture 0xad44c3a297049406, but its file \"court/tex_1.ktx2\" does not exist";
         let missing = ("material-missing-texture", missing.into());
         assert_eq!(problems(&rows, &[first.clone(), list]), [missing.clone(), missing]);
-        let unknown = "row 1 texture ref 0xad44c4a2970495b9 not in manifest";
+        let unknown = "row 1 references texture 0xad44c4a2970495b9, which the manifest does not list";
         let other = ("assets.hman", manifest(&TEXTURED[1..]));
         let found = problems(&rows, &[files.to_vec(), vec![other]].concat());
         assert_eq!(found, [("material-unknown-texture", unknown.into())]);
         let broken = ("assets.hman", b"HMAN".to_vec());
-        assert_eq!(problems(&rows, &[first, broken]), [], "a broken manifest is reported as such");
+        assert_eq!(
+            problems(&rows, &[first, broken]),
+            [],
+            "an unreadable manifest is reported for the manifest itself"
+        );
     }
 
     #[test]
-    fn described_as_documented() {
+    fn describe_facts_and_dump_match_document() {
         let bytes = write(&[GpuMaterial::default(), textured_row()]).unwrap();
         let mut text = String::new();
         HMat.describe(&bytes, &mut text).unwrap();
         assert_eq!(
             text,
-            "v1 | 2 materials | tex: base 1, mr 1, normal 0, occ 1, emissive 0 \
+            "v1 | 2 materials | textures: base 1, mr 1, normal 0, occ 1, emissive 0 \
              | alpha: 1 opaque/1 mask/0 blend | 1 double-sided"
         );
         let mut totals = vec![];

@@ -1,9 +1,9 @@
-//! `.hmesh`: geometry, ready to be copied to a GPU: vertices, indices, meshlets, reduced levels, a skin.
+//! `.hmesh`: GPU-ready geometry: vertices, indices, meshlets, LODs, a skin and its skeleton.
 //!
-//! Implements `docs/formats/hmesh.md`. Chunks that we do not know are passed over. Refused are chunks that are there
-//! twice, sizes that disagree with the counts, submeshes and levels that do not cover their indices one after
-//! another, and skeletons that are not trees; by [`verify`](HmeshView::verify) also whatever an index, a range or a
-//! bound gets wrong, numbers that are not finite, and bytes that belong to nothing.
+//! Implements `docs/reference/formats/hmesh.md`. Unknown chunks are ignored. [`HmeshView::read`] rejects duplicate
+//! chunks, sizes that are inconsistent with the counts, submeshes and LODs that do not cover their indices
+//! contiguously, and skeletons with cycles. [`HmeshView::verify`] also rejects indices and ranges that are
+//! out of range, wrong bounds, numbers that are not finite, and unaccounted bytes.
 //!
 //! ```
 //! use kiln_format::hmesh::HmeshView;
@@ -31,42 +31,24 @@ pub use self::write::{MESHLET_MAX_TRIS, MESHLET_MAX_VERTS, Parts, write};
 
 use crate::chunks::Kind;
 use crate::hpack::PackKind;
-use crate::{Error, Format, table::sealed::Sealed};
+use crate::{Error, Format, table::FormatId};
 #[cfg(feature = "tools")]
-use crate::{Fact, Layout, Lookup, Problem, chunks, hmat::HmatView, paths, refs};
+use crate::{Fact, Layout, Lookup, Problem, chunks, error::Count, hmat::HmatView, paths, refs};
 
-/// The first bytes of a mesh.
+/// The magic number of meshes.
 pub const MAGIC: [u8; 4] = *b"HMSH";
-/// The only version there is.
+/// The only supported version.
 pub const VERSION: u32 = 2;
 
 const FORMAT: Kind = Kind { format: "hmesh", magic: MAGIC, version: VERSION, version_text: "2" };
 
-/// The row of the format table.
+/// The entry of this format in [`FORMATS`](crate::FORMATS).
 #[derive(Clone, Copy, Debug)]
 pub struct HMesh;
 
-impl Sealed for HMesh {}
-
 impl Format for HMesh {
-    fn name(&self) -> &'static str {
-        "hmesh"
-    }
-
-    fn ext(&self) -> &'static str {
-        "hmesh"
-    }
-
-    fn magic(&self) -> &'static [u8] {
-        &MAGIC
-    }
-
-    fn title(&self) -> &'static str {
-        "meshes"
-    }
-
-    fn pack_kind(&self) -> PackKind {
-        PackKind::Mesh
+    fn id(&self) -> FormatId {
+        FormatId { name: "hmesh", magic: &MAGIC, title: "meshes", kind: PackKind::Mesh }
     }
 
     fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
@@ -80,28 +62,26 @@ impl Format for HMesh {
         let bounds = view.bounds();
         write!(
             out,
-            "v{VERSION} | {} verts, {} tris, {} idx@{}B | {} meshlets, {} submeshes, {} mats | stride {}B \
-             | tangents {}",
-            desc.vertex_count,
-            desc.index_count / 3,
-            desc.index_count,
+            "v{VERSION} | {}, {}, {} of {} B | {}, {}, {} | stride {} B | tangents {}",
+            Count(desc.vertex_count.into(), "vertex", "vertices"),
+            Count(u64::from(desc.index_count) / 3, "triangle", "triangles"),
+            Count(desc.index_count.into(), "index", "indices"),
             desc.index_width,
-            desc.meshlet_count,
-            desc.submesh_count,
-            desc.material_count,
+            Count(desc.meshlet_count.into(), "meshlet", "meshlets"),
+            Count(desc.submesh_count.into(), "submesh", "submeshes"),
+            Count(desc.material_count.into(), "material", "materials"),
             desc.vertex_stride,
             if view.has_tangents() { "yes" } else { "no" },
         )?;
         let [x, y, z] = [0, 1, 2].map(|axis| bounds.aabb_max[axis] - bounds.aabb_min[axis]);
-        write!(out, " | aabb {x:.2}x{y:.2}x{z:.2}, r={:.2}", bounds.sphere_radius)?;
-        match view.joints().len() {
-            0 => {}
-            joints if view.skin().is_empty() => write!(out, " | skeleton ({joints} joints)")?,
-            joints => write!(out, " | skinned ({joints} joints)")?,
+        write!(out, " | AABB {x:.2}x{y:.2}x{z:.2}, radius {:.2}", bounds.sphere_radius)?;
+        let joints = view.joints().len() as u64;
+        if joints > 0 {
+            let kind = if view.skin().is_empty() { "skeleton" } else { "skinned" };
+            write!(out, " | {kind} ({})", Count(joints, "joint", "joints"))?;
         }
-        match view.lod_count() {
-            0 => {}
-            lods => write!(out, " | +{lods} LODs")?,
+        if view.lod_count() > 0 {
+            write!(out, " | {}", Count(view.lod_count().into(), "LOD", "LODs"))?;
         }
         Ok(())
     }
@@ -111,19 +91,19 @@ impl Format for HMesh {
         let view = HmeshView::read(bytes)?;
         let desc = view.desc();
         each("version", Fact::Number(VERSION.into()));
-        each("verts", Fact::Total(desc.vertex_count.into()));
-        each("tris", Fact::Total(u64::from(desc.index_count) / 3));
-        each("idx", Fact::Total(desc.index_count.into()));
+        each("vertices", Fact::Total(desc.vertex_count.into()));
+        each("triangles", Fact::Total(u64::from(desc.index_count) / 3));
+        each("indices", Fact::Total(desc.index_count.into()));
         each("meshlets", Fact::Total(desc.meshlet_count.into()));
         each("submeshes", Fact::Total(desc.submesh_count.into()));
-        each("mats", Fact::Total(desc.material_count.into()));
+        each("materials", Fact::Total(desc.material_count.into()));
         each("index_width", Fact::Number(desc.index_width.into()));
         each("vertex_stride", Fact::Number(desc.vertex_stride.into()));
         each("tangents", Fact::Number(view.has_tangents().into()));
         each("skinned", Fact::Number((!view.skin().is_empty()).into()));
         each("joints", Fact::Number(view.joints().len() as u64));
         each("lods", Fact::Number(view.lod_count().into()));
-        each("lod_idx", Fact::Number(view.lod_indices().len() as u64));
+        each("lod_indices", Fact::Number(view.lod_indices().len() as u64));
         Ok(())
     }
 
@@ -175,33 +155,39 @@ impl Format for HMesh {
     }
 
     #[cfg(feature = "tools")]
-    fn cross(
+    fn check_references(
         &self,
         path: &str,
         bytes: &[u8],
         at: &dyn Lookup,
         bad: &mut dyn FnMut(Problem),
     ) -> Result<(), Error> {
-        let materials = HmeshView::read(bytes)?.desc().material_count as usize;
-        let table = paths::beside(path, "hmat");
+        let materials = u64::from(HmeshView::read(bytes)?.desc().material_count);
+        let counted = Count(materials, "material", "materials");
+        let table = paths::companion(path, "hmat");
         let Some(found) = at.bytes(&table) else {
             if materials > 0 {
                 bad(Problem {
                     code: kiln_diagnostics::Code::MeshWithoutMaterials,
-                    message: alloc::format!("{materials} materials but no companion {table}"),
-                    hint: "build again: the table was deleted, or the mesh is from another build",
+                    message: alloc::format!(
+                        "the mesh has {counted}, but the companion material table {table} does not exist"
+                    ),
+                    hint: "run the build again: the material table was deleted, or the mesh is from another build",
                 });
             }
             return Ok(());
         };
-        // A table that cannot be read is reported under its own name.
-        if let Ok(rows) = HmatView::read(&found).map(|view| view.materials().len())
+        // An unreadable material table is reported for the table itself.
+        if let Ok(rows) = HmatView::read(&found).map(|view| view.materials().len() as u64)
             && rows != materials
         {
             bad(Problem {
                 code: kiln_diagnostics::Code::MeshMaterialCount,
-                message: alloc::format!("{materials} materials, but {rows} rows in its companion {table}"),
-                hint: "build again: mesh and table are from different builds",
+                message: alloc::format!(
+                    "the mesh has {counted}, but the companion material table {table} has {}",
+                    Count(rows, "row", "rows")
+                ),
+                hint: "run the build again: the mesh and its material table are from different builds",
             });
         }
         Ok(())

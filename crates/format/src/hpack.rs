@@ -1,8 +1,9 @@
-//! `.hpack`: every runtime file in one, behind a table of contents sorted by path.
+//! `.hpack`: all runtime files in one file, with a table of contents sorted by path.
 //!
-//! Implements `docs/formats/hpack.md`. Refuses a table of contents that is not consumed exactly, paths out of
-//! order or that could leave the runtime root, kinds that do not fit their path, and payloads anywhere but at
-//! the one place the order and the sizes leave them: so there are no overlaps, no gaps and no bytes at the end.
+//! Implements `docs/reference/formats/hpack.md`. Rejects a table of contents with trailing bytes, paths out of order or
+//! that could escape the runtime root, kinds that do not match the path, and payloads at any offset other
+//! than the one that order, sizes and alignment determine. So there are no overlaps, no gaps and no trailing
+//! bytes.
 
 mod kind;
 #[cfg(feature = "tools")]
@@ -12,24 +13,24 @@ use core::mem::offset_of;
 
 pub use self::kind::PackKind;
 #[cfg(feature = "tools")]
-pub use self::write::{Layout, Placed, write};
+pub use self::write::{PackLayout, PlacedFile, write};
 
 use crate::bytes::{Reader, align, record, slice, zeroed};
-use crate::{Error, Format, paths, table::sealed::Sealed};
+use crate::{Error, Format, paths, table::FormatId};
 #[cfg(feature = "tools")]
-use crate::{Fact, Lookup, refs};
+use crate::{Fact, Lookup, error::Count, refs};
 #[cfg(feature = "tools")]
 use alloc::{borrow::Cow, vec::Vec};
 
-/// The first bytes of a pack.
+/// The magic number of packs.
 pub const MAGIC: [u8; 4] = *b"HPAK";
-/// The only version there is.
+/// The only supported version.
 pub const VERSION: u32 = 2;
-/// Every payload starts at a multiple of this, so that it can be used where it lies in a mapped pack.
+/// Alignment of every payload in bytes, so that a memory-mapped pack can be used in place.
 pub const ALIGNMENT: u64 = 16;
 
 record! {
-    /// The start of the file.
+    /// The file header; the table of contents follows it.
     struct Header {
         magic: [u8; 4],
         version: u32,
@@ -39,11 +40,11 @@ record! {
     }
 }
 
-/// Bytes of the header, which [`head_len`] asks for.
+/// Size of the header in bytes, as [`head_len`] needs it.
 pub const HEADER_LEN: usize = Header::SIZE;
 
 record! {
-    /// The start of an entry of the table of contents; the path follows it.
+    /// The fixed part of an entry of the table of contents; the path follows it.
     struct Record {
         offset: u64,
         size: u64,
@@ -52,27 +53,31 @@ record! {
     }
 }
 
-/// Whether a pack leaves this file of the output directory out: the build's own bookkeeping, and other packs.
+/// Returns whether a pack excludes this file of the output directory: the build's own state, and other packs.
 pub fn excludes(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     name == ".assetc-cache" || name.ends_with(".hpack")
 }
 
-/// One line of a table of contents.
+/// One entry of a table of contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry<'a> {
-    /// Where the payload starts in the pack.
+pub struct PackEntry<'a> {
+    /// The byte offset of the payload in the pack.
     pub offset: u64,
-    /// Its length in bytes.
+    /// The length of the payload in bytes.
     pub size: u64,
-    /// What it is.
+    /// The kind of the file, by its extension.
     pub kind: PackKind,
-    /// Where the file was, relative to the output root.
+    /// The path of the file, relative to the output root.
     pub path: &'a str,
 }
 
-/// How many bytes at the start of a pack its header and table of contents take: what to read before
-/// [`Toc::read`]. `first` holds at least the first 24 bytes.
+/// Returns the length in bytes of header and table of contents: the prefix to read before [`Toc::read`].
+/// `first` holds at least the first 24 bytes.
+///
+/// # Errors
+///
+/// [`Error`] if the header is invalid, or if the table of contents does not fit in `file_len` bytes.
 pub fn head_len(first: &[u8], file_len: u64) -> Result<u64, Error> {
     let header = read_header(&mut Reader::new(first))?;
     let toc_bytes = header.toc_bytes;
@@ -86,7 +91,7 @@ pub fn head_len(first: &[u8], file_len: u64) -> Result<u64, Error> {
     })
 }
 
-/// A table of contents that was read: all entries are known to be sound.
+/// A checked table of contents: all entries are valid.
 #[derive(Clone, Copy, Debug)]
 pub struct Toc<'a> {
     head: &'a [u8],
@@ -94,8 +99,12 @@ pub struct Toc<'a> {
 }
 
 impl<'a> Toc<'a> {
-    /// Checks header and table of contents of a pack that is `file_len` bytes long. `head` holds its start, at
-    /// least [`head_len`] bytes; payloads are not looked at and need not be in memory.
+    /// Checks the header and the table of contents of a pack of `file_len` bytes. `head` holds at least its
+    /// first [`head_len`] bytes. Payloads are not read and need not be in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the header or an entry is invalid.
     pub fn read(head: &'a [u8], file_len: u64) -> Result<Self, Error> {
         let head_len = head_len(head, file_len)?;
         let head = Reader::new(head).take(head_len, "table of contents")?;
@@ -126,44 +135,44 @@ impl<'a> Toc<'a> {
         Ok(Toc { head, count })
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// Whether it lists nothing.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Bytes of header and table of contents together.
+    /// Returns the length in bytes of header and table of contents.
     pub fn head_len(&self) -> u64 {
         self.head.len() as u64
     }
 
-    /// The entries, by ascending path.
-    pub fn entries(&self) -> Entries<'a> {
-        Entries { reader: Reader::starting(self.head, Header::SIZE), left: self.count }
+    /// Returns the entries by ascending path.
+    pub fn entries(&self) -> PackEntries<'a> {
+        PackEntries { reader: Reader::starting(self.head, Header::SIZE), left: self.count }
     }
 
-    /// The entry of the file at `path`. Entries vary in length, so this walks them: an engine that looks up
-    /// many fills a map from [`entries`](Self::entries) once.
-    pub fn find(&self, path: &str) -> Option<Entry<'a>> {
+    /// Looks up the entry of the file at `path`. PackEntries vary in length, so this is a linear search; for many
+    /// lookups, build a map from [`entries`](Self::entries) once.
+    pub fn find(&self, path: &str) -> Option<PackEntry<'a>> {
         self.entries().find(|entry| entry.path >= path).filter(|entry| entry.path == path)
     }
 }
 
-/// The entries of a table of contents; see [`Toc::entries`].
+/// Iterator over the entries of a table of contents; see [`Toc::entries`].
 #[derive(Clone, Debug)]
-pub struct Entries<'a> {
+pub struct PackEntries<'a> {
     reader: Reader<'a>,
     left: u32,
 }
 
-impl<'a> Iterator for Entries<'a> {
-    type Item = Entry<'a>;
+impl<'a> Iterator for PackEntries<'a> {
+    type Item = PackEntry<'a>;
 
-    fn next(&mut self) -> Option<Entry<'a>> {
+    fn next(&mut self) -> Option<PackEntry<'a>> {
         self.left = self.left.checked_sub(1)?;
         read_entry(&mut self.reader).ok()
     }
@@ -173,9 +182,9 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-impl ExactSizeIterator for Entries<'_> {}
+impl ExactSizeIterator for PackEntries<'_> {}
 
-/// A whole pack in memory, mapped or read.
+/// A whole pack in memory, read or memory-mapped.
 #[derive(Clone, Copy, Debug)]
 pub struct HpackView<'a> {
     bytes: &'a [u8],
@@ -183,44 +192,48 @@ pub struct HpackView<'a> {
 }
 
 impl<'a> HpackView<'a> {
-    /// Checks header and table of contents. The bytes between payloads are left to
-    /// [`verify`](Format::verify), which spares a mapped pack a page fault for each file.
+    /// Checks the header and the table of contents. The padding between payloads is left to
+    /// [`verify`](Format::verify), which saves a memory-mapped pack one page fault per file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the header or an entry is invalid.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         Ok(HpackView { bytes, toc: Toc::read(bytes, bytes.len() as u64)? })
     }
 
-    /// The table of contents.
+    /// Returns the table of contents.
     pub fn toc(&self) -> &Toc<'a> {
         &self.toc
     }
 
-    /// All files with their content, by ascending path.
-    pub fn files(&self) -> impl ExactSizeIterator<Item = (Entry<'a>, &'a [u8])> + use<'a> {
+    /// Returns all files with their contents, by ascending path.
+    pub fn files(&self) -> impl ExactSizeIterator<Item = (PackEntry<'a>, &'a [u8])> + use<'a> {
         let bytes = self.bytes;
         self.toc.entries().map(move |e| (e, slice(bytes, e.offset, e.size).unwrap_or_default()))
     }
 
-    /// The content of the file at `path`, found by a walk as in [`Toc::find`].
+    /// Returns the contents of the file at `path`; a linear search, as in [`Toc::find`].
     pub fn get(&self, path: &str) -> Option<&'a [u8]> {
         let entry = self.toc.find(path)?;
         slice(self.bytes, entry.offset, entry.size)
     }
 
-    /// The files arranged so that each lookup is a binary search.
+    /// Builds an index in which each lookup is a binary search.
     #[cfg(feature = "tools")]
-    pub fn index(&self) -> Index<'a> {
-        Index(self.files().map(|(entry, data)| (entry.path, data)).collect())
+    pub fn index(&self) -> PackIndex<'a> {
+        PackIndex(self.files().map(|(entry, data)| (entry.path, data)).collect())
     }
 }
 
-/// The files of a pack for many lookups; see [`HpackView::index`].
+/// An index of the files of a pack for many lookups; see [`HpackView::index`].
 #[cfg(feature = "tools")]
 #[derive(Clone, Debug)]
-pub struct Index<'a>(Vec<(&'a str, &'a [u8])>);
+pub struct PackIndex<'a>(Vec<(&'a str, &'a [u8])>);
 
 #[cfg(feature = "tools")]
-impl<'a> Index<'a> {
-    /// The content of the file at `path`.
+impl<'a> PackIndex<'a> {
+    /// Returns the contents of the file at `path`.
     pub fn get(&self, path: &str) -> Option<&'a [u8]> {
         let found = self.0.binary_search_by_key(&path, |file| file.0).ok()?;
         self.0.get(found).map(|file| file.1)
@@ -228,7 +241,7 @@ impl<'a> Index<'a> {
 }
 
 #[cfg(feature = "tools")]
-impl Lookup for Index<'_> {
+impl Lookup for PackIndex<'_> {
     fn size(&self, path: &str) -> Option<u64> {
         self.get(path).map(|data| data.len() as u64)
     }
@@ -255,7 +268,7 @@ fn read_header(reader: &mut Reader<'_>) -> Result<Header, Error> {
     Ok(header)
 }
 
-fn read_entry<'a>(reader: &mut Reader<'a>) -> Result<Entry<'a>, Error> {
+fn read_entry<'a>(reader: &mut Reader<'a>) -> Result<PackEntry<'a>, Error> {
     let at = reader.at();
     let record = Record::read(reader)?;
     let path_at = reader.at();
@@ -270,34 +283,16 @@ fn read_entry<'a>(reader: &mut Reader<'a>) -> Result<Entry<'a>, Error> {
             expected: kind as u64,
         });
     }
-    Ok(Entry { offset: record.offset, size: record.size, kind, path })
+    Ok(PackEntry { offset: record.offset, size: record.size, kind, path })
 }
 
-/// The row of the format table. A pack holds no packs, so its own kind is `Other`.
+/// The entry of this format in [`FORMATS`](crate::FORMATS). Packs are not nested, so its own kind is `Other`.
 #[derive(Clone, Copy, Debug)]
 pub struct HPack;
 
-impl Sealed for HPack {}
-
 impl Format for HPack {
-    fn name(&self) -> &'static str {
-        "hpack"
-    }
-
-    fn ext(&self) -> &'static str {
-        "hpack"
-    }
-
-    fn magic(&self) -> &'static [u8] {
-        &MAGIC
-    }
-
-    fn title(&self) -> &'static str {
-        "packs"
-    }
-
-    fn pack_kind(&self) -> PackKind {
-        PackKind::Other
+    fn id(&self) -> FormatId {
+        FormatId { name: "hpack", magic: &MAGIC, title: "packs", kind: PackKind::Other }
     }
 
     fn noun(&self) -> &'static str {
@@ -318,10 +313,10 @@ impl Format for HPack {
     fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
         let toc = Toc::read(bytes, bytes.len() as u64)?;
         let (payload, padding) = sums(&toc);
-        let len = toc.len();
+        let len = Count(toc.len() as u64, "entry", "entries");
         write!(
             out,
-            "v{VERSION} | {len} entries | {} B header and toc | {payload} B payload | {padding} B padding",
+            "v{VERSION} | {len} | {} B header and table of contents | {payload} B payload | {padding} B padding",
             toc.head_len(),
         )?;
         Ok(())
@@ -343,8 +338,8 @@ impl Format for HPack {
     #[cfg(feature = "tools")]
     fn dump(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error> {
         let view = HpackView::read(bytes)?;
-        writeln!(out, "hpack v{VERSION}, {} entries", view.toc().len())?;
-        for (Entry { offset, size, kind, path }, data) in view.files() {
+        writeln!(out, "hpack v{VERSION}, {}", Count(view.toc().len() as u64, "entry", "entries"))?;
+        for (PackEntry { offset, size, kind, path }, data) in view.files() {
             let (kind, hash) = (kind.name(), refs::fnv1a_64(data));
             writeln!(out, "{kind} {path:?} {size} B @{offset} fnv {hash:016x}")?;
         }
@@ -357,7 +352,7 @@ impl Format for HPack {
     }
 }
 
-/// Bytes of payload and of padding.
+/// Returns the total number of payload bytes and of padding bytes.
 #[cfg(feature = "tools")]
 fn sums(toc: &Toc<'_>) -> (u64, u64) {
     let payload: u64 = toc.entries().map(|e| e.size).sum();
@@ -374,7 +369,7 @@ mod tests {
         [("b/t.ktx2", b"texture"), ("a.txt", b""), ("assets.hman", &[7; 16]), ("z", b"!")];
 
     #[test]
-    fn files_come_back() {
+    fn files_round_trip() {
         let bytes = write(&FILES).unwrap();
         HPack.verify(&bytes).unwrap();
         let view = HpackView::read(&bytes).unwrap();
@@ -400,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read() {
+    fn rejects_invalid_fields() {
         let good = write(&[("a.txt", b"1"), ("b.ktx2", b"22")]).unwrap();
         let broken = |at: usize, value: u8| {
             let mut bytes = good.clone();
@@ -432,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pack_leaves_out() {
+    fn excludes_build_state_and_packs() {
         assert!([".assetc-cache", "mobile/.assetc-cache", "a.hpack", "a/.hpack"].into_iter().all(excludes));
         assert!(!["assets.hman", ".assetc-cache2", "a.hpack.txt"].into_iter().any(excludes));
     }

@@ -1,8 +1,8 @@
-//! `.ktx2`: textures in the KTX 2.0 container, the part of it that Kiln writes.
+//! `.ktx2`: textures in the KTX 2.0 container, the subset that Kiln writes.
 //!
-//! Implements `docs/formats/ktx2.md`. Reads 2D textures, arrays, cubemaps and volumes of UASTC, BC7, RGBA8 or
-//! half-float RGBA, plain or with Zstandard. Refuses other formats, and any file whose index, descriptor,
-//! metadata or levels are not exactly where and what the header makes them.
+//! Implements `docs/reference/formats/ktx2.md`. Reads 2D textures, arrays, cubemaps and 3D textures in UASTC, BC7,
+//! RGBA8 or RGBA16F, with or without Zstd supercompression. Rejects other formats, and any file with a level
+//! index, descriptor, metadata or mip levels that differ from what the header implies.
 
 mod dfd;
 mod kvd;
@@ -20,15 +20,15 @@ pub use self::write::{Desc, write};
 
 use crate::bytes::{Reader, align, record, slice, zeroed};
 use crate::hpack::PackKind;
-use crate::{Error, Format, table::sealed::Sealed};
+use crate::{Error, Format, table::FormatId};
 #[cfg(feature = "tools")]
-use crate::{Fact, Layout, refs};
+use crate::{Fact, Layout, error::Count, refs};
 
-/// The first bytes of every KTX 2.0 file.
+/// The KTX 2.0 identifier: the first twelve bytes of the file.
 pub const IDENTIFIER: [u8; 12] = *b"\xabKTX 20\xbb\r\n\x1a\n";
 
 record! {
-    /// The start of the file. The index of levels follows it.
+    /// The file header. The level index follows it.
     struct Header {
         identifier: [u8; 12],
         vk_format: u32,
@@ -50,7 +50,8 @@ record! {
 }
 
 record! {
-    /// Where a level is; the index lists the largest first, the file holds the smallest first.
+    /// An entry of the level index. The index lists the largest mip level first, the file stores the smallest
+    /// first.
     struct LevelIndex {
         byte_offset: u64,
         byte_length: u64,
@@ -58,21 +59,21 @@ record! {
     }
 }
 
-/// One level of a texture.
+/// One mip level of a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level<'a> {
-    /// Its size in texels: width, height and depth, each at least one.
+    /// Width, height and depth in texels, each at least one.
     pub dims: [u32; 3],
-    /// Where its bytes start in the file.
+    /// The byte offset of the mip level in the file.
     pub offset: u64,
-    /// Its bytes as they are stored: one Zstandard frame if the texture is supercompressed. Otherwise, or once
-    /// inflated: layer by layer, face by face, slice by slice, row by row.
+    /// The bytes as stored: one Zstandard frame if the texture is supercompressed. Uncompressed data is
+    /// ordered by layer, face, slice and row.
     pub bytes: &'a [u8],
-    /// The length of the level once inflated; that of `bytes` if the texture is not supercompressed.
+    /// The uncompressed length in bytes; equal to the length of `bytes` without supercompression.
     pub uncompressed_len: u64,
 }
 
-/// A texture that was read.
+/// A texture with a checked header, descriptor, metadata and level index.
 #[derive(Clone, Copy, Debug)]
 pub struct Ktx2View<'a> {
     bytes: &'a [u8],
@@ -86,19 +87,28 @@ pub struct Ktx2View<'a> {
     levels_at: u64,
 }
 
-/// How the colours of a texture are stored, from the start of its file: header, index and descriptor are enough.
+/// Reads the transfer function from the start of a file: header, level index and data format descriptor
+/// suffice.
+///
+/// # Errors
+///
+/// [`Error`] if the header or the descriptor is truncated or invalid.
 #[cfg(feature = "tools")]
 pub fn transfer(head: &[u8]) -> Result<Transfer, Error> {
     let header = read_header(&mut Reader::new(head))?;
     let found = Supercompression::ALL.into_iter().find(|s| s.scheme() == header.supercompression_scheme);
     let mut reader = Reader::starting(head, header.dfd_byte_offset as usize);
-    let described = dfd::read(&mut reader, header.vk_format, found.unwrap_or(Supercompression::None))?;
-    Ok(described.transfer)
+    let descriptor = dfd::read(&mut reader, header.vk_format, found.unwrap_or(Supercompression::None))?;
+    Ok(descriptor.transfer)
 }
 
 impl<'a> Ktx2View<'a> {
-    /// Checks header, descriptor, metadata and index. What levels hold is left to
+    /// Checks header, descriptor, metadata and level index. The contents of mip levels are left to
     /// [`verify`](Format::verify).
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the file is not one that Kiln could have written.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes);
         let header = read_header(&mut reader)?;
@@ -113,13 +123,13 @@ impl<'a> Ktx2View<'a> {
             "0 (none) or 2 (Zstandard)",
         ))?;
 
-        // The sections follow one another, so each offset has one right value.
+        // The sections are contiguous, so each offset has exactly one valid value.
         reader.take(u64::from(level_count) * LevelIndex::SIZE as u64, "level index")?;
         let dfd_at = reader.at();
         header.must_equal(Header { dfd_byte_offset: dfd_at as u32, ..header }, 0)?;
-        let described = dfd::read(&mut reader, header.vk_format, supercompression)?;
+        let descriptor = dfd::read(&mut reader, header.vk_format, supercompression)?;
         let kvd_at = reader.at();
-        let payload = described.payload;
+        let payload = descriptor.payload;
         let expected = Header {
             type_size: payload.type_size(),
             dfd_byte_length: (kvd_at - dfd_at) as u32,
@@ -133,7 +143,12 @@ impl<'a> Ktx2View<'a> {
         kvd::check(key_values, kvd_at)?;
         if shape.depth > 0 && payload.block_side() > 1 {
             let depth = shape.depth.into();
-            return Err(bad(offset_of!(Header, pixel_depth), "pixel_depth", depth, "0 for blocks"));
+            return Err(bad(
+                offset_of!(Header, pixel_depth),
+                "pixel_depth",
+                depth,
+                "0 for block-compressed formats",
+            ));
         }
         let view = Ktx2View {
             bytes,
@@ -141,8 +156,8 @@ impl<'a> Ktx2View<'a> {
             shape,
             level_count,
             payload,
-            transfer: described.transfer,
-            premultiplied: described.premultiplied,
+            transfer: descriptor.transfer,
+            premultiplied: descriptor.premultiplied,
             supercompression,
             levels_at: reader.at(),
         };
@@ -150,7 +165,8 @@ impl<'a> Ktx2View<'a> {
         Ok(view)
     }
 
-    /// Smallest level first, each at the next aligned place, the largest at the end of the file.
+    /// Checks that mip levels are stored smallest first, each at the next aligned offset, the largest ending
+    /// at the end of the file.
     fn check_index(&self) -> Result<(), Error> {
         let len = self.bytes.len() as u64;
         let mut end = self.levels_at;
@@ -162,7 +178,7 @@ impl<'a> Ktx2View<'a> {
                 at + offset_of!(LevelIndex, uncompressed_byte_length),
                 "uncompressed_byte_length",
                 index.uncompressed_byte_length,
-                "more than 64 bits can hold",
+                "a size below 2^64",
             ))?;
             let expected = LevelIndex {
                 byte_offset: align(end, self.alignment()).unwrap_or(u64::MAX),
@@ -179,42 +195,42 @@ impl<'a> Ktx2View<'a> {
         }
     }
 
-    /// Its dimensions, layers and faces.
+    /// Returns the dimensions, layers and faces.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// The number of levels, at least one.
+    /// Returns the number of mip levels, at least one.
     pub fn level_count(&self) -> u32 {
         self.level_count
     }
 
-    /// How texels are stored.
+    /// Returns the texel format.
     pub fn payload(&self) -> Payload {
         self.payload
     }
 
-    /// The `VkFormat` to create the image with; 0 for UASTC, which is transcoded first.
+    /// Returns the `VkFormat` to create the image with; 0 for UASTC, which is transcoded first.
     pub fn vk_format(&self) -> u32 {
         self.payload.vk_format(self.transfer)
     }
 
-    /// How colours are stored; alpha is always linear.
+    /// Returns the transfer function of the colour channels; alpha is always linear.
     pub fn transfer(&self) -> Transfer {
         self.transfer
     }
 
-    /// Whether colours are multiplied by alpha.
+    /// Returns whether the texture has premultiplied alpha.
     pub fn premultiplied(&self) -> bool {
         self.premultiplied
     }
 
-    /// How levels are packed.
+    /// Returns the supercompression scheme.
     pub fn supercompression(&self) -> Supercompression {
         self.supercompression
     }
 
-    /// A level, 0 being the largest, or `None` when there are not so many.
+    /// Returns a mip level, 0 being the largest; `None` if there is no such mip level.
     pub fn level(&self, level: u32) -> Option<Level<'a>> {
         if level >= self.level_count {
             return None;
@@ -228,23 +244,23 @@ impl<'a> Ktx2View<'a> {
         })
     }
 
-    /// The levels, largest first.
+    /// Returns the mip levels, largest first.
     pub fn levels(&self) -> impl DoubleEndedIterator<Item = Level<'a>> + use<'a> {
         let view = *self;
         (0..self.level_count).filter_map(move |level| view.level(level))
     }
 
-    /// The metadata, by ascending key.
+    /// Returns the metadata by ascending key.
     pub fn key_values(&self) -> KeyValues<'a> {
         KeyValues::new(self.key_values)
     }
 
-    /// The metadata under `key`.
+    /// Returns the metadata value of `key`.
     pub fn value(&self, key: &str) -> Option<&'a [u8]> {
         self.key_values().find(|(k, _)| *k == key).map(|(_, value)| value)
     }
 
-    /// The number of texels in all levels, layers and faces.
+    /// Returns the number of texels in all mip levels, layers and faces.
     pub fn texels(&self) -> u64 {
         let level = |level| self.shape.level_texels(level).unwrap_or(u64::MAX);
         (0..self.level_count).map(level).fold(0, u64::saturating_add)
@@ -271,7 +287,7 @@ fn read_header(reader: &mut Reader<'_>) -> Result<Header, Error> {
     }
     if rest != IDENTIFIER[4..] {
         let found = u64::from_be_bytes(rest);
-        return Err(bad(4, "identifier", found, "that of KTX 2.0"));
+        return Err(bad(4, "identifier", found, "the identifier of KTX 2.0"));
     }
     Ok(header)
 }
@@ -284,65 +300,52 @@ fn read_shape(header: &Header) -> Result<Shape, Error> {
         layer_count: header.layer_count,
         face_count: header.face_count,
     };
-    let refuse = |at, field, found: u32, expected| Err(bad(at, field, found.into(), expected));
+    let reject = |at, field, found: u32, expected| Err(bad(at, field, found.into(), expected));
     if shape.width == 0 {
-        return refuse(offset_of!(Header, pixel_width), "pixel_width", 0, "at least 1");
+        return reject(offset_of!(Header, pixel_width), "pixel_width", 0, "at least 1");
     }
     if shape.height == 0 {
-        return refuse(offset_of!(Header, pixel_height), "pixel_height", 0, "at least 1");
+        return reject(offset_of!(Header, pixel_height), "pixel_height", 0, "at least 1");
     }
     match shape.face_count {
         1 => {}
         6 if shape.height != shape.width => {
             let at = offset_of!(Header, pixel_height);
-            return refuse(at, "pixel_height", shape.height, "the width of a cubemap");
+            return reject(at, "pixel_height", shape.height, "equal to the width of a cubemap");
         }
         6 if shape.depth != 0 => {
-            return refuse(offset_of!(Header, pixel_depth), "pixel_depth", shape.depth, "0 for a cubemap");
+            return reject(offset_of!(Header, pixel_depth), "pixel_depth", shape.depth, "0 for a cubemap");
         }
         6 => {}
-        found => return refuse(offset_of!(Header, face_count), "face_count", found, "1 or 6"),
+        found => return reject(offset_of!(Header, face_count), "face_count", found, "1 or 6"),
     }
     if shape.depth != 0 && shape.layer_count != 0 {
-        return refuse(offset_of!(Header, layer_count), "layer_count", shape.layer_count, "0 for a volume");
+        return reject(
+            offset_of!(Header, layer_count),
+            "layer_count",
+            shape.layer_count,
+            "0 for a 3D texture",
+        );
     }
     let levels = header.level_count;
     if levels == 0 || levels > shape.max_levels() {
-        let expected = "at least 1, and no more than halvings down to one texel";
-        return refuse(offset_of!(Header, level_count), "level_count", levels, expected);
+        let expected = "at least 1 and at most the length of a full mip chain";
+        return reject(offset_of!(Header, level_count), "level_count", levels, expected);
     }
     Ok(shape)
 }
 
-/// The row of the format table.
+/// The entry of this format in [`FORMATS`](crate::FORMATS).
 #[derive(Clone, Copy, Debug)]
 pub struct Ktx2;
 
-impl Sealed for Ktx2 {}
-
 impl Format for Ktx2 {
-    fn name(&self) -> &'static str {
-        "ktx2"
+    fn id(&self) -> FormatId {
+        FormatId { name: "ktx2", magic: &IDENTIFIER, title: "textures", kind: PackKind::Texture }
     }
 
-    fn ext(&self) -> &'static str {
-        "ktx2"
-    }
-
-    fn magic(&self) -> &'static [u8] {
-        &IDENTIFIER
-    }
-
-    fn title(&self) -> &'static str {
-        "textures"
-    }
-
-    fn pack_kind(&self) -> PackKind {
-        PackKind::Texture
-    }
-
-    /// Beyond what [`Ktx2View::read`] checks: that padding is zero, and that each supercompressed level is one
-    /// Zstandard frame of the right content size whose blocks end where the level does.
+    /// Checks more than [`Ktx2View::read`]: padding is zero, and each supercompressed mip level is one
+    /// Zstandard frame of the right content size that ends where the mip level does.
     fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
         let view = Ktx2View::read(bytes)?;
         let mut end = view.levels_at;
@@ -366,12 +369,12 @@ impl Format for Ktx2 {
         }
         write!(
             out,
-            " | {} | {} | {} mips | {} faces, {} layers | supercompress: {}",
+            " | {} | {} | {} | {}, {} | supercompression: {}",
             shape.name(),
             view.payload.name(view.transfer),
-            view.level_count,
-            shape.face_count,
-            shape.layer_count.max(1),
+            Count(view.level_count.into(), "mip level", "mip levels"),
+            Count(shape.face_count.into(), "face", "faces"),
+            Count(shape.layer_count.max(1).into(), "layer", "layers"),
             view.supercompression.name(),
         )?;
         Ok(())
@@ -404,7 +407,12 @@ impl Format for Ktx2 {
         let view = Ktx2View::read(bytes)?;
         writeln!(out, "ktx2 {} {}", view.shape.name(), view.payload.name(view.transfer))?;
         let Shape { width, height, depth, layer_count, face_count } = view.shape;
-        writeln!(out, "size {width}x{height}x{depth}, {layer_count} layers, {face_count} faces")?;
+        writeln!(
+            out,
+            "size {width}x{height}x{depth}, {}, {}",
+            Count(layer_count.into(), "layer", "layers"),
+            Count(face_count.into(), "face", "faces")
+        )?;
         writeln!(out, "channels {}", view.payload.channels().name())?;
         writeln!(out, "transfer {}", view.transfer.name())?;
         writeln!(out, "alpha {}", if view.premultiplied { "premultiplied" } else { "straight" })?;

@@ -1,19 +1,45 @@
-//! Bytes on disk: the only crate that knows how Kiln's runtime files are laid out.
+//! Kiln's runtime formats: zero-copy readers for game engines, writers and inspection for tools.
 //!
-//! Without default features this is what a game engine links: `no_std`, no allocation, no dependencies, and
-//! readers that borrow from the bytes they are given. A reader validates everything once; after that its
-//! accessors cannot fail or panic, whatever the file held. Feature `tools` (on by default) adds the writers
-//! and what `info`, `check`, `--verify` and the golden tests need.
+//! # Concepts
 //!
-//! Every format is a module here, a row of [`FORMATS`], and a document in `docs/formats/`.
+//! A **view** ([`hmesh::HmeshView`], [`ktx2::Ktx2View`], [`hpack::HpackView`], …) borrows from the bytes of one file.
+//! `View::read` validates what its accessors depend on; after that they cannot fail or panic, whatever the file
+//! contains. [`Format::verify`] validates the rest of the file: indices, bounds, padding.
+//!
+//! Arrays in a file are [`Array`]s of [`Pod`] records. In a memory-mapped file they are aligned, so
+//! [`Array::as_slice`] and [`Array::bytes`] need no copy: the bytes can go to the GPU as they are.
+//!
+//! Files reference each other by 64-bit hashes of **asset references** ([`refs`]). The manifest ([`hman`]) maps a hash
+//! to the path of a runtime file, and a pack ([`hpack`]) maps a path to its bytes.
+//!
+//! # Features
+//!
+//! Without default features the crate is `no_std`, does not allocate and has no dependencies: this is what a game links.
+//! The feature `tools` (on by default) adds the writers and the methods of [`Format`] that `info`, `check`, `--verify`
+//! and the golden tests use.
+//!
+//! Every format is a module of this crate, an entry of [`FORMATS`] and a document in `docs/reference/formats/`.
+//!
+//! # Example
+//!
+//! Finds the texture of a material in a pack:
 //!
 //! ```
-//! use kiln_format::{hman::HmanView, refs::hash_asset_ref};
+//! use kiln_format::{Error, hman, hpack::HpackView, ktx2::Ktx2View, refs::hash_asset_ref};
 //!
-//! fn texture_path<'a>(manifest: &'a [u8], texture_ref: &str) -> Option<&'a str> {
-//!     HmanView::read(manifest).ok()?.find(hash_asset_ref(texture_ref)).map(|entry| entry.path)
+//! fn load_texture<'a>(pack: &HpackView<'a>, texture_ref: &str) -> Result<Option<Ktx2View<'a>>, Error> {
+//!     let manifest = hman::HmanView::read(pack.get(hman::PATH).unwrap_or_default())?;
+//!     let entry = manifest.find(hash_asset_ref(texture_ref));
+//!     entry.and_then(|entry| pack.get(entry.path)).map(Ktx2View::read).transpose()
 //! }
-//! # assert_eq!(texture_path(b"HMAN", "models/chair/tex_0"), None);
+//!
+//! # #[cfg(feature = "tools")]
+//! # {
+//! let manifest = hman::write(&[])?;
+//! let pack = kiln_format::hpack::write(&[(hman::PATH, manifest.as_slice())])?;
+//! assert!(load_texture(&HpackView::read(&pack)?, "models/chair/tex_0")?.is_none());
+//! # }
+//! # Ok::<(), Error>(())
 //! ```
 
 #![no_std]
@@ -42,8 +68,8 @@ pub mod ktx2;
 pub mod pak;
 pub mod spv;
 
-/// Every format, in the order in which `info` lists them. The one list of formats: what works on files of any
-/// kind walks this and names none.
+/// All formats, in the order in which `info` lists them. Code that works on files of any format iterates over
+/// this list and names no format.
 pub static FORMATS: &[&dyn Format] = &[
     &hmesh::HMesh,
     &hmat::HMat,

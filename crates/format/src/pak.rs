@@ -1,12 +1,13 @@
-//! `.pak`: many assets in one file, behind an index that is searched where it lies.
+//! `.pak`: many assets in one file, with an index that is searched in place.
 //!
-//! Implements `docs/formats/pak.md`. [`Header`] says where the index is; [`Index::read`] checks it as a whole, and
-//! after that no accessor can fail. Refused are an index that is not consumed exactly, payloads anywhere but at the
-//! one place that order and sizes leave them, blocks longer than what they decode to, keys out of order, and numbers
-//! that name nothing. What the payloads hold is checked by the views in the modules below, when they are read.
+//! Implements `docs/reference/formats/pak.md`. [`Header`] locates the index; [`Index::read`] checks the whole index,
+//! and after that no accessor can fail. Rejected are an index with trailing bytes, payloads at any offset
+//! other than the one that order and sizes determine, blocks longer than their decompressed size, keys out of
+//! order, and indices out of range. The contents of payloads are checked by the views in the submodules.
 //!
-//! Checksums are XXH3 (64 bits, seed 0), which this crate does not compute: it has no dependencies. Whoever reads a
-//! file compares [`Header::checksum`], [`Header::index_checksum`] and [`Block::checksum`] with the bytes they cover.
+//! Checksums are XXH3 (64 bits, seed 0). This crate has no dependencies and does not compute them: the caller
+//! compares [`Header::checksum`], [`Header::index_checksum`] and [`Block::checksum`] with the bytes they
+//! cover.
 
 pub mod animation;
 pub mod bitmap;
@@ -29,20 +30,20 @@ use crate::Layout;
 use crate::bytes::{Reader, align, record, slice};
 use crate::{Array, Error, Pod};
 
-/// The first bytes of the file.
+/// The magic number of paks.
 pub const MAGIC: [u8; 4] = *b"KPAK";
-/// The only version there is.
+/// The only supported version.
 pub const VERSION: u32 = 1;
-/// Every payload starts at a multiple of this, so that it can be used where it lies in a mapped file.
+/// Alignment of every payload in bytes, so that a memory-mapped file can be used in place.
 pub const ALIGNMENT: u64 = 16;
-/// Stands for "none" wherever a number names something.
+/// The value of an index field that means "none".
 pub const NONE: u32 = u32::MAX;
-/// What blocks may decode to, as powers of two: 4 KiB to 4 MiB. A block says little about how much it decodes to, so
-/// the largest is also the most that a few hostile bytes can claim.
+/// The range of decompressed block sizes as powers of two: 4 KiB to 4 MiB. Compressed blocks do not reveal
+/// their decompressed size, so the largest is also the limit for decompression bombs.
 pub const BLOCK_LOG2: Range<u8> = 12..23;
 
 record! {
-    /// The start of the file.
+    /// The header at the start of the file.
     struct HeaderRecord {
         magic: [u8; 4],
         version: u32,
@@ -57,7 +58,7 @@ record! {
 }
 
 record! {
-    /// The start of the index.
+    /// The header of the index.
     struct IndexRecord {
         animations: u32,
         bitmaps: u32,
@@ -75,7 +76,7 @@ record! {
 }
 
 record! {
-    /// Where one asset's payload is, and how it is stored.
+    /// An entry of the asset table: offset, length and storage of one payload.
     struct AssetRecord {
         offset: u64,
         len: u64,
@@ -97,7 +98,7 @@ record! {
 }
 
 record! {
-    /// An asset that another one uses.
+    /// A reference from one asset to another.
     struct RefRecord {
         kind: u32,
         id: u32,
@@ -105,7 +106,7 @@ record! {
 }
 
 record! {
-    /// A material, whole.
+    /// A material with all its fields.
     struct MaterialRecord {
         color: u32,
         normal: u32,
@@ -119,7 +120,7 @@ record! {
 }
 
 record! {
-    /// What a key names.
+    /// A key and the asset that it names.
     struct KeyRecord {
         text_offset: u32,
         text_len: u16,
@@ -129,7 +130,7 @@ record! {
     }
 }
 
-/// Every record of the format, for the test that compares them with the document.
+/// All records of the format, for the test that compares them with the document.
 #[cfg(feature = "tools")]
 pub const LAYOUTS: &[Layout] = &[
     HeaderRecord::LAYOUT,
@@ -155,28 +156,32 @@ pub const LAYOUTS: &[Layout] = &[
     text::TextRange::LAYOUT,
 ];
 
-/// Bytes of the header.
+/// Size of the header in bytes.
 pub const HEADER_LEN: usize = HeaderRecord::SIZE;
-/// How many of them the header's own checksum covers.
+/// Number of leading header bytes that the header's own checksum covers.
 pub const HEADER_CHECKED: usize = HEADER_LEN - 8;
 
-/// Where the index is.
+/// The checked header: the location and checksum of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The length of the whole file.
+    /// The length of the whole file in bytes.
     pub file_len: u64,
-    /// Where the index starts; it ends with the file.
+    /// The byte offset of the index, which extends to the end of the file.
     pub index_offset: u64,
-    /// Its length in bytes.
+    /// The length of the index in bytes.
     pub index_len: u64,
-    /// The checksum of the index.
+    /// The XXH3 checksum of the index.
     pub index_checksum: u64,
-    /// The checksum of the first [`HEADER_CHECKED`] bytes.
+    /// The XXH3 checksum of the first [`HEADER_CHECKED`] bytes.
     pub checksum: u64,
 }
 
 impl Header {
-    /// Checks the first bytes of a file that is `file_len` bytes long.
+    /// Checks the header of a file of `file_len` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if `first` is shorter than [`HEADER_LEN`] or holds an invalid value.
     pub fn read(first: &[u8], file_len: u64) -> Result<Header, Error> {
         let record = HeaderRecord::read(&mut Reader::new(first))?;
         if record.magic != MAGIC {
@@ -221,31 +226,31 @@ impl Header {
     }
 }
 
-/// A material, with the numbers of the bitmaps it uses.
+/// A material with the IDs of its bitmaps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Material {
-    /// Colour and opacity.
+    /// Base colour and alpha.
     pub color: u32,
-    /// Normals in tangent space.
+    /// The tangent-space normal map.
     pub normal: Option<u32>,
-    /// Emitted colour.
+    /// The emissive colour texture.
     pub emissive: Option<u32>,
-    /// Metal, roughness, height and transmission in one.
+    /// Metallic, roughness, height and transmission, one per channel.
     pub params: Option<u32>,
-    /// Which channels of `params` were asked for: metal 1, rough 2, height 4, transmission 8.
+    /// The channels of `params` that are in use: metallic 1, roughness 2, height 4, transmission 8.
     pub params_used: u8,
-    /// Double-sided 1, alpha-tested 2.
+    /// Flag bits: [`DOUBLE_SIDED`] 1, [`ALPHA_TEST`] 2.
     pub flags: u8,
-    /// The least alpha that passes the test.
+    /// The alpha cutoff: fragments with a lower alpha are discarded.
     pub alpha_cutoff: f32,
 }
 
-/// The flag of a material that is seen from both sides.
+/// The flag bit of a double-sided material.
 pub const DOUBLE_SIDED: u8 = 1;
-/// The flag of a material whose texels are there or not.
+/// The flag bit of an alpha-tested material.
 pub const ALPHA_TEST: u8 = 2;
 
-/// Arrays of a payload, one after another, each where it is aligned.
+/// Sequential reader of the aligned arrays of a payload.
 struct Sections<'a> {
     bytes: &'a [u8],
     at: u64,

@@ -1,20 +1,21 @@
-//! Paths as they stand in manifests and packs: UTF-8, `/` between components, relative to the runtime root.
+//! Paths in manifests and packs: UTF-8, `/` between components, relative to the runtime root.
 //!
-//! Refuses whatever could leave that root on some platform, so that a reader may join a path from a file it
-//! did not write.
+//! Rejects paths that could escape that root on some platform, so that a reader can join paths from untrusted
+//! files.
 
 use core::fmt;
 
-/// Why a path is refused.
+/// The reason why a path is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PathFault {
-    /// There is nothing in it, or nothing between two slashes.
+    /// The path or one of its components is empty.
     Empty,
-    /// It starts with a slash.
+    /// The path starts with a slash.
     Absolute,
     /// A component is `.` or `..`.
     Dots,
-    /// It has a character that some platform reads as something else: `\`, `:` or a control character.
+    /// The path contains a character that is special on some platform: `\`, `:` or a control character.
     Character(char),
 }
 
@@ -22,14 +23,14 @@ impl fmt::Display for PathFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PathFault::Empty => f.write_str("a component is empty"),
-            PathFault::Absolute => f.write_str("it is absolute"),
+            PathFault::Absolute => f.write_str("the path is absolute"),
             PathFault::Dots => f.write_str("a component is \".\" or \"..\""),
-            PathFault::Character(c) => write!(f, "it contains {c:?}"),
+            PathFault::Character(c) => write!(f, "the path contains {c:?}"),
         }
     }
 }
 
-/// Whether `path` can be joined to a root and stay below it.
+/// Checks that `path` can be joined to a root and stays below it.
 pub(crate) fn check(path: &str) -> Result<(), PathFault> {
     if path.starts_with('/') {
         return Err(PathFault::Absolute);
@@ -44,27 +45,28 @@ pub(crate) fn check(path: &str) -> Result<(), PathFault> {
     })
 }
 
-/// What follows the last dot of the file name; a leading dot does not begin an extension.
+/// Returns the extension: the part after the last dot of the file name. A leading dot does not begin an
+/// extension.
 pub(crate) fn extension(path: &str) -> Option<&str> {
     let name = path.rsplit('/').next()?;
     let (stem, ext) = name.rsplit_once('.')?;
     (!stem.is_empty()).then_some(ext)
 }
 
-/// The file of the same name with another extension: what belongs to the same source.
+/// Returns the path of a companion file: the same path with another extension.
 #[cfg(feature = "tools")]
-pub(crate) fn beside(path: &str, ext: &str) -> alloc::string::String {
+pub(crate) fn companion(path: &str, ext: &str) -> alloc::string::String {
     alloc::format!("{}.{ext}", stem(path))
 }
 
-/// The path without the extension.
+/// Returns the path without its extension.
 #[cfg(feature = "tools")]
 pub(crate) fn stem(path: &str) -> &str {
     let dotted = extension(path).map_or(0, |ext| ext.len() + 1);
     &path[..path.len() - dotted]
 }
 
-/// The length of a path as the two-byte field of a record.
+/// Returns the length of a path as the two-byte field of a record.
 #[cfg(feature = "tools")]
 pub(crate) fn len_u16(path: &str) -> Result<u16, crate::Error> {
     u16::try_from(path.len()).map_err(|_| crate::Error::TooLarge {
@@ -79,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_leaves_the_root() {
+    fn rejects_paths_outside_root() {
         for (path, fault) in [
             ("", PathFault::Empty),
             ("a//b", PathFault::Empty),
@@ -122,7 +124,7 @@ mod tests {
             (".hmesh", ".hmesh.hmat"),
             ("a.", "a.hmat"),
         ] {
-            assert_eq!(beside(path, "hmat"), other, "{path:?}");
+            assert_eq!(companion(path, "hmat"), other, "{path:?}");
         }
     }
 }

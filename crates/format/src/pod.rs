@@ -1,7 +1,7 @@
-//! Plain old data: public records that are nothing but their bytes, and arrays of them in a file.
+//! Plain old data: public records that are identical to their bytes, and arrays of them in a file.
 //!
-//! An [`Array`] reads from bytes wherever they lie, one element at a time and by copying. Where they are aligned,
-//! as they are in a mapped file, [`Array::as_slice`] gives them as they are.
+//! An [`Array`] copies elements from bytes at any alignment. If the bytes are aligned, as in a memory-mapped
+//! file, [`Array::as_slice`] returns the records without copying.
 
 #![allow(unsafe_code, reason = "slices of records and slices of bytes are the same memory")]
 
@@ -10,14 +10,14 @@ use core::marker::PhantomData;
 
 use crate::bytes::Le;
 
-/// A type whose value is its bytes: what a file holds can be read, or used where it lies.
+/// A plain-old-data type: its value is its bytes, so it can be read by copying or used in place.
 ///
 /// # Safety
 ///
-/// Every pattern of bits is a value, no byte is padding, and the bytes in memory are those on disk.
+/// Every bit pattern is a valid value, no byte is padding, and the bytes in memory are those on disk.
 pub unsafe trait Pod: Le + Copy + fmt::Debug + 'static {}
 
-// SAFETY: numbers without padding or forbidden values; targets that are not little-endian are refused in `bytes`.
+// SAFETY: numbers without padding or invalid bit patterns; big-endian targets are rejected in `bytes`.
 unsafe impl Pod for u8 {}
 // SAFETY: as above.
 unsafe impl Pod for u16 {}
@@ -31,10 +31,10 @@ unsafe impl Pod for i16 {}
 unsafe impl Pod for i32 {}
 // SAFETY: as above.
 unsafe impl Pod for f32 {}
-// SAFETY: elements of an array follow one another without padding.
+// SAFETY: the elements of an array are contiguous, without padding.
 unsafe impl<T: Pod + Default, const N: usize> Pod for [T; N] {}
 
-/// Declares a public record: fields in file order, nothing between them.
+/// Declares a public plain-old-data record: fields in file order, without padding.
 macro_rules! pod {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[$doc:meta])* pub $field:ident: $ty:ty,)* }) => {
         $(#[$meta])*
@@ -43,10 +43,10 @@ macro_rules! pod {
         pub struct $name { $($(#[$doc])* pub $field: $ty,)* }
 
         impl $name {
-            /// Bytes on disk, and in memory.
+            /// Size in bytes on disk and in memory.
             pub const SIZE: usize = size_of::<Self>();
 
-            /// What the document's table must say.
+            /// The layout that the format's document must show.
             #[cfg(feature = "tools")]
             pub(crate) const LAYOUT: $crate::Layout =
                 $crate::bytes::layout!($name { $($field: $ty,)* });
@@ -70,63 +70,64 @@ macro_rules! pod {
             $(is_pod::<$ty>();)*
             assert!(size_of::<$name>() == 0 $(+ size_of::<$ty>())*, "there is padding");
         };
-        // SAFETY: laid out as declared, and just now every field was found to be plain old data with no padding
-        // between or after.
+        // SAFETY: the type is `repr(C)`, and the constant above checks that every field is plain old data and
+        // that there is no padding.
         #[allow(unsafe_code, reason = "the claim is checked above")]
         unsafe impl $crate::pod::Pod for $name {}
     };
 }
 pub(crate) use pod;
 
-/// Records in a file, one after another. All accessors are total.
+/// An array of records in a file. No accessor can panic.
 pub struct Array<'a, T> {
     bytes: &'a [u8],
     of: PhantomData<&'a [T]>,
 }
 
 impl<'a, T: Pod> Array<'a, T> {
-    /// The records in `bytes`; what is left at the end, if anything, is none.
+    /// Wraps the records in `bytes`; an incomplete record at the end is ignored.
     pub fn new(bytes: &'a [u8]) -> Self {
         Array { bytes: &bytes[..bytes.len() - bytes.len() % size_of::<T>()], of: PhantomData }
     }
 
-    /// The number of records.
+    /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.bytes.len() / size_of::<T>()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// A copy of the record with this number, or `None` when there are not so many.
+    /// Returns a copy of record `index`, or `None` if it is out of range.
     #[inline]
     pub fn get(&self, index: usize) -> Option<T> {
         T::get(self.bytes.get(index.checked_mul(size_of::<T>())?..)?)
     }
 
-    /// Copies of the records.
+    /// Iterates over copies of the records.
     pub fn iter(&self) -> Iter<'a, T> {
         Iter(*self)
     }
 
-    /// `len` records from number `start` on, or `None` when they are not all there.
+    /// Returns `len` records from index `start` on, or `None` if the range is out of bounds.
     pub fn range(&self, start: u32, len: u32) -> Option<Self> {
         let start = (start as usize).checked_mul(size_of::<T>())?;
         let end = start.checked_add((len as usize).checked_mul(size_of::<T>())?)?;
         Some(Array { bytes: self.bytes.get(start..end)?, of: PhantomData })
     }
 
-    /// The records as they lie in the file: what is copied to a GPU.
+    /// Returns the bytes as stored in the file, ready for upload to a GPU.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The records where they lie, or `None` when the bytes are not aligned for it. Chunks of a file are aligned
-    /// if its first byte is at an address that is a multiple of 16, as in a mapped file or pack.
+    /// Returns the records in place, or `None` if the bytes are not aligned. Chunks of a file are aligned if
+    /// its first byte is at an address that is a multiple of 16, as in a memory-mapped file or pack.
     pub fn as_slice(&self) -> Option<&'a [T]> {
-        // SAFETY: `Pod` promises that any bytes are values of `T`; `align_to` sees to alignment and length.
+        // SAFETY: `Pod` guarantees that any bytes are valid values of `T`; `align_to` handles alignment and
+        // length.
         let (before, records, after) = unsafe { self.bytes.align_to::<T>() };
         (before.is_empty() && after.is_empty()).then_some(records)
     }
@@ -138,7 +139,7 @@ impl<'a, T: Pod> From<&'a [T]> for Array<'a, T> {
     }
 }
 
-/// The records of an [`Array`].
+/// Iterator over the records of an [`Array`].
 #[derive(Clone, Debug)]
 pub struct Iter<'a, T: Pod>(Array<'a, T>);
 
@@ -189,16 +190,16 @@ impl<T: Pod> fmt::Debug for Array<'_, T> {
 }
 
 impl<T: Pod> PartialEq for Array<'_, T> {
-    /// Whether their bytes are equal; a float that is no number is equal to itself here.
+    /// Compares the bytes, so a NaN is equal to itself.
     fn eq(&self, other: &Self) -> bool {
         self.bytes == other.bytes
     }
 }
 
-/// The bytes of records in memory, which are those on disk.
+/// Returns the bytes of records in memory, which are those on disk.
 pub(crate) fn as_bytes<T: Pod>(records: &[T]) -> &[u8] {
-    // SAFETY: `Pod` promises that no byte is padding, so all of them are initialised; length and lifetime are those
-    // of the slice.
+    // SAFETY: `Pod` guarantees that no byte is padding, so all bytes are initialised; length and lifetime are
+    // those of the slice.
     unsafe { core::slice::from_raw_parts(records.as_ptr().cast(), size_of_val(records)) }
 }
 
@@ -209,12 +210,12 @@ mod tests {
     use crate::hmesh::GpuVertex;
     use std::vec::Vec;
 
-    /// A record with fields of four bytes and of two.
+    /// A record with fields of four and of two bytes.
     const VERTEX: GpuVertex =
         GpuVertex { position: [1.0, -2.0, 0.0], normal: [-3, 0x0102], tangent: [4, 5], uv: [0.5, 0.25] };
 
     #[test]
-    fn a_record_is_its_bytes() {
+    fn record_round_trips_as_bytes() {
         let expected = b"\0\0\x80\x3f\0\0\0\xc0\0\0\0\0\xfd\xff\x02\x01\x04\0\x05\0\0\0\0\x3f\0\0\x80\x3e";
         assert_eq!(as_bytes(&[VERTEX]), expected);
         assert_eq!(GpuVertex::get(expected), Some(VERTEX));
@@ -228,8 +229,8 @@ mod tests {
     }
 
     #[test]
-    fn arrays_read_from_any_address() {
-        // Rows with numbers of eight bytes, which are the hardest to align.
+    fn arrays_read_unaligned_bytes() {
+        // Rows with eight-byte numbers, which need the largest alignment.
         let records = [1, 2].map(|base_color_tex| GpuMaterial { base_color_tex, ..GpuMaterial::default() });
         for offset in 0..8 {
             let mut bytes = std::vec![0; offset];
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_within() {
+    fn range_checks_bounds() {
         let array = Array::from(&[1u32, 2, 3][..]);
         let values = |start, len| array.range(start, len).map(|a| a.iter().collect::<Vec<_>>());
         assert_eq!(values(1, 2), Some(std::vec![2, 3]));

@@ -1,21 +1,21 @@
-//! Asset references: the 64-bit hashes by which runtime files name one another.
+//! Asset references: the 64-bit hashes by which runtime files reference each other.
 //!
-//! A reference is a text such as `models/chair/tex_0`; files store its FNV-1a 64 hash, taken over its bytes
-//! with ASCII capitals lowered. Nothing else is normalised: slashes, dots and extensions count as they stand,
-//! and so do letters outside ASCII. The functions are `const`, so that a game can hash names as it compiles.
+//! A reference is a string such as `models/chair/tex_0`; files store the FNV-1a 64 hash of its bytes after
+//! ASCII lowercasing. Nothing else is normalised: slashes, dots, extensions and letters outside ASCII are
+//! hashed unchanged. The functions are `const`, so a game can hash names at compile time.
 
 #[cfg(feature = "tools")]
 use crate::paths;
 #[cfg(feature = "tools")]
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
-/// What a file stores where it refers to nothing.
+/// The hash that means "no reference".
 pub const NO_REF: u64 = 0;
 
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// The hash that stands for the asset reference `text`.
+/// Returns the hash of the asset reference `text`.
 pub const fn hash_asset_ref(text: &str) -> u64 {
     let bytes = text.as_bytes();
     let mut hash = BASIS;
@@ -27,23 +27,23 @@ pub const fn hash_asset_ref(text: &str) -> u64 {
     hash
 }
 
-/// The hash under which a manifest lists the runtime file `path`: that of the path, for a texture without its
-/// `.ktx2`.
+/// Returns the hash under which a manifest lists the runtime file `path`: the hash of the path, for a texture
+/// without `.ktx2`.
 pub fn hash_runtime_path(path: &str) -> u64 {
     hash_asset_ref(path.strip_suffix(".ktx2").unwrap_or(path))
 }
 
-/// The reference of a source, below which those of its materials and textures lie: its path relative to the source
-/// root, in lower case, without its last extension. `models/Chair.v2.glb` is `models/chair.v2`.
+/// Returns the reference of a source, which prefixes those of its materials and textures: its path relative
+/// to the source root, in lower case, without its last extension. `models/Chair.v2.glb` is `models/chair.v2`.
 #[cfg(feature = "tools")]
 pub fn source_ref(path: &str) -> String {
     paths::stem(path).to_ascii_lowercase()
 }
 
-/// The last part of the reference of material `index` of a source whose materials have these names: its own name in
-/// lower case, or `material_<index>` if it has none or shares it.
+/// Returns the last component of the reference of material `index`, given the names of all materials of a
+/// source: its name in lower case, or `material_<index>` if the name is missing or not unique.
 ///
-/// For many materials of one source, [`material_leaves`] takes less time.
+/// For many materials of one source, [`material_leaves`] is faster: linear instead of quadratic.
 #[cfg(feature = "tools")]
 pub fn material_leaf(names: &[Option<&str>], index: usize) -> String {
     let name = names.get(index).copied().flatten().unwrap_or_default();
@@ -51,7 +51,7 @@ pub fn material_leaf(names: &[Option<&str>], index: usize) -> String {
     if name.is_empty() || shared { fallback_leaf(index) } else { name.to_ascii_lowercase() }
 }
 
-/// [`material_leaf`] of every material of a source.
+/// Returns [`material_leaf`] of every material of a source.
 #[cfg(feature = "tools")]
 pub fn material_leaves(names: &[Option<&str>]) -> Vec<String> {
     let lowered: Vec<String> = names.iter().map(|n| n.unwrap_or_default().to_ascii_lowercase()).collect();
@@ -64,8 +64,8 @@ pub fn material_leaves(names: &[Option<&str>]) -> Vec<String> {
     lowered.iter().enumerate().map(leaf).collect()
 }
 
-/// Two materials of a source that would have one reference, and so one hash: one that is called `material_1`, say,
-/// and another that has no name of its own and comes second.
+/// Finds two materials of a source with the same reference, and so the same hash: for example one named
+/// `material_1` and a second, unnamed one with index 1.
 #[cfg(feature = "tools")]
 pub fn material_clash(names: &[Option<&str>]) -> Option<(usize, usize)> {
     let mut seen = BTreeMap::new();
@@ -78,7 +78,7 @@ fn fallback_leaf(index: usize) -> String {
     alloc::format!("material_{index}")
 }
 
-/// FNV-1a 64 over bytes as they are: a short name for content in dumps, not a checksum against malice.
+/// Returns the FNV-1a 64 hash of `bytes`: identifies contents in dumps; not a cryptographic hash.
 pub const fn fnv1a_64(bytes: &[u8]) -> u64 {
     let mut hash = BASIS;
     let mut i = 0;
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documented_vectors() {
+    fn hashes_match_document() {
         for (text, hash) in [
             ("", 0xcbf29ce484222325),
             ("a", 0xaf63dc4c8601ec8c),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn only_ascii_capitals_are_lowered() {
+    fn lowercases_ascii_only() {
         assert_eq!(hash_asset_ref("Models/BoxTextured/TEX_0"), hash_asset_ref("models/boxtextured/tex_0"));
         assert_ne!(hash_asset_ref("Ä"), hash_asset_ref("ä"));
         assert_ne!(hash_asset_ref("a/b"), hash_asset_ref("a\\b"));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_texture_is_listed_without_its_extension() {
+    fn texture_hash_omits_extension() {
         assert_eq!(hash_runtime_path("court/tex_0.ktx2"), 0xad44c4a2970495b9);
         assert_eq!(hash_runtime_path("court.hmesh"), hash_asset_ref("court.hmesh"));
     }
@@ -137,10 +137,10 @@ mod tests {
         }
     }
 
-    /// The example of the document.
+    /// The example of `docs/reference/formats`.
     #[test]
     #[cfg(feature = "tools")]
-    fn materials_of_the_chair() {
+    fn material_references_match_document() {
         let names = [Some("Wood"), Some(""), Some("Leather"), Some("Wood")];
         let hash = |i| {
             let source = source_ref("models/chair.glb");
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     #[cfg(feature = "tools")]
-    fn names_are_compared_without_ascii_case() {
+    fn material_names_ignore_ascii_case() {
         let names = [Some("WOOD"), Some("wood"), Some("Ä"), Some("ä"), None, Some(" ")];
         let leaves = ["material_0", "material_1", "Ä", "ä", "material_4", " "];
         assert_eq!(material_leaves(&names), leaves);
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     #[cfg(feature = "tools")]
-    fn a_name_that_looks_like_a_number_clashes() {
+    fn detects_clash_with_fallback_name() {
         assert_eq!(material_clash(&[Some("Material_1"), None]), Some((0, 1)));
         assert_eq!(material_clash(&[Some("a"), Some("a"), Some("b"), Some("material_0")]), Some((0, 3)));
         assert_eq!(material_clash(&[None, Some("material_1")]), None, "it is its own");

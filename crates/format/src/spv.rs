@@ -1,9 +1,10 @@
-//! `.spv`: a SPIR-V module, as Vulkan takes it.
+//! `.spv`: a SPIR-V module for Vulkan.
 //!
-//! Implements `docs/formats/spv.md`: the part of the Khronos specification that tells what a module offers and asks
-//! for. Refuses modules of the other byte order or of unknown versions, instructions that do not fit, functions
-//! that do not end, and modules without entry points. With `tools`, also ids that are out of bounds, defined twice
-//! or not at all, as far as entry points, types and calls go. It does not validate what a function computes.
+//! Implements `docs/reference/formats/spv.md`: the part of the Khronos specification that covers the interface of a
+//! module. Rejects modules of the other byte order or of unknown versions, truncated instructions, functions
+//! without an end, and modules without entry points. With `tools`, also IDs that are out of bounds, defined
+//! twice or undefined, as far as entry points, types and calls are concerned. The bodies of functions are not
+//! validated.
 
 #[cfg(feature = "tools")]
 mod module;
@@ -21,18 +22,18 @@ use core::mem::offset_of;
 
 use crate::bytes::{Le, Reader, record};
 use crate::hpack::PackKind;
-use crate::{Error, Format, table::sealed::Sealed};
+use crate::{Error, Format, table::FormatId};
 #[cfg(feature = "tools")]
 use crate::{Fact, Layout, refs};
 
-/// The first word of a module.
+/// The magic number: the first word of a module.
 pub const MAGIC: u32 = 0x0723_0203;
 
-/// The largest bound of ids that implementations have to take.
+/// The largest ID bound that implementations have to support.
 const MAX_BOUND: u32 = 0x3f_ffff;
 
 record! {
-    /// The start of the file; the instructions follow it.
+    /// The file header; the instructions follow it.
     struct Header {
         magic: u32,
         version: u32,
@@ -42,7 +43,7 @@ record! {
     }
 }
 
-/// The opcodes that this reader knows.
+/// The opcodes that this reader uses.
 #[cfg_attr(not(feature = "tools"), allow(dead_code, reason = "most of them are for reflection"))]
 mod op {
     pub(super) const NAME: u16 = 5;
@@ -77,36 +78,36 @@ mod op {
     pub(super) const TYPE_ACCELERATION_STRUCTURE: u16 = 5341;
 }
 
-/// A stage of a pipeline: all that Vulkan has.
+/// A shader stage of Vulkan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
-    /// One vertex.
+    /// The vertex shader.
     Vertex,
-    /// The control points of one patch.
+    /// The tessellation control shader.
     TessControl,
-    /// One vertex of a tessellated patch.
+    /// The tessellation evaluation shader.
     TessEval,
-    /// One primitive.
+    /// The geometry shader.
     Geometry,
-    /// One sample of a surface.
+    /// The fragment shader.
     Fragment,
-    /// One cell of a grid.
+    /// The compute shader.
     Compute,
-    /// One group that launches mesh groups.
+    /// The task shader.
     Task,
-    /// One group that makes a meshlet.
+    /// The mesh shader.
     Mesh,
-    /// One launched ray.
+    /// The ray generation shader.
     Raygen,
-    /// One ray against one box.
+    /// The intersection shader.
     Intersection,
-    /// One possible hit of a ray.
+    /// The any-hit shader.
     AnyHit,
-    /// The nearest hit of a ray.
+    /// The closest-hit shader.
     ClosestHit,
-    /// A ray that hits nothing.
+    /// The miss shader.
     Miss,
-    /// One callable shader.
+    /// The callable shader.
     Callable,
 }
 
@@ -129,17 +130,17 @@ impl Stage {
         (Stage::Mesh, 5365, "mesh"),
     ];
 
-    /// All of them.
+    /// Iterates over all stages.
     pub fn all() -> impl Iterator<Item = Stage> {
         Stage::ALL.into_iter().map(|(stage, ..)| stage)
     }
 
-    /// The stage of an execution model, if it is one of Vulkan's.
+    /// Returns the stage of an execution model; `None` if Vulkan does not have it.
     pub fn from_model(model: u32) -> Option<Stage> {
         Stage::ALL.into_iter().find(|(_, number, _)| *number == model).map(|(stage, ..)| stage)
     }
 
-    /// Its name, in lower case: `vertex`.
+    /// Returns the name in lower case: `vertex`.
     pub fn name(self) -> &'static str {
         Stage::ALL.into_iter().find(|(stage, ..)| *stage == self).map_or("", |(.., name)| name)
     }
@@ -148,26 +149,26 @@ impl Stage {
 /// One instruction of a module.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction<'a> {
-    /// Where it is, in bytes from the start of the file.
+    /// The byte offset of the instruction in the file.
     pub at: u64,
-    /// Its number in the specification.
+    /// The opcode, as in the SPIR-V specification.
     pub opcode: u16,
-    /// Whole words.
+    /// The operands: whole words.
     operands: &'a [u8],
 }
 
 impl<'a> Instruction<'a> {
-    /// The operand with this number, counted from 0.
+    /// Returns operand `index`, counted from 0.
     pub fn word(&self, index: usize) -> Option<u32> {
         u32::get(self.operands.get(index.checked_mul(4)?..)?)
     }
 
-    /// All its operands.
+    /// Iterates over all operands.
     pub fn words(&self) -> impl ExactSizeIterator<Item = u32> + use<'a> {
         self.operands.chunks_exact(4).map(|word| u32::get(word).unwrap_or_default())
     }
 
-    /// The text that starts at an operand, and the number of the operand after it.
+    /// Returns the string that starts at operand `index`, and the index of the operand after it.
     pub fn text(&self, index: usize) -> Option<(&'a str, usize)> {
         let bytes = self.operands.get(index.checked_mul(4)?..)?;
         let len = bytes.iter().position(|&byte| byte == 0)?;
@@ -181,7 +182,7 @@ impl<'a> Instruction<'a> {
     }
 }
 
-/// A module that was read: its instructions are known to fit, and its functions to end.
+/// A checked module: all instructions are complete, and all functions end.
 #[derive(Clone, Copy, Debug)]
 pub struct SpvView<'a> {
     version: u32,
@@ -192,6 +193,11 @@ pub struct SpvView<'a> {
 
 impl<'a> SpvView<'a> {
     /// Checks the header and walks all instructions.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the header or an instruction is invalid or truncated, a function does not end, or there
+    /// is no entry point.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut code = Reader::new(bytes);
         let header = Header::read(&mut code)?;
@@ -217,7 +223,7 @@ impl<'a> SpvView<'a> {
             let instruction = next(&mut reader)?;
             match instruction.opcode {
                 op::FUNCTION | op::FUNCTION_END if inside != (instruction.opcode == op::FUNCTION_END) => {
-                    let why = "stands inside another function, or outside of all";
+                    let why = "is nested in another function or outside of any";
                     return Err(Error::Fault { at: instruction.at, field: "function", why });
                 }
                 op::FUNCTION | op::FUNCTION_END => inside = !inside,
@@ -238,28 +244,28 @@ impl<'a> SpvView<'a> {
         Ok(view)
     }
 
-    /// The version of SPIR-V: `(1, 5)`.
+    /// Returns the version of SPIR-V: `(1, 5)`.
     pub fn version(&self) -> (u8, u8) {
         ((self.version >> 16) as u8, (self.version >> 8) as u8)
     }
 
-    /// The registered number of the compiler, and its own version.
+    /// Returns the generator word: the registered ID of the compiler, and its version.
     pub fn generator(&self) -> u32 {
         self.generator
     }
 
-    /// All ids are below this.
+    /// Returns the ID bound; all IDs are below it.
     pub fn bound(&self) -> u32 {
         self.bound
     }
 
-    /// The instructions, in file order.
+    /// Returns the instructions in file order.
     pub fn instructions(&self) -> impl Iterator<Item = Instruction<'a>> + use<'a> {
         let mut reader = self.code;
         core::iter::from_fn(move || next(&mut reader).ok())
     }
 
-    /// The stages and names of the entry points, in file order.
+    /// Returns the stages and names of the entry points, in file order.
     pub fn entry_points(&self) -> impl Iterator<Item = (Stage, &'a str)> + use<'a> {
         let entries = self.instructions().filter(|i| i.opcode == op::ENTRY_POINT);
         entries.filter_map(|entry| read_entry(&entry).ok())
@@ -270,7 +276,7 @@ fn next<'a>(reader: &mut Reader<'a>) -> Result<Instruction<'a>, Error> {
     let at = reader.at();
     let first: u32 = reader.get("instruction")?;
     let Some(operands) = (first >> 16).checked_sub(1) else {
-        let expected = "at least 1 word long";
+        let expected = "at least 1 word";
         return Err(Error::Value { at, field: "instruction", found: 0, expected });
     };
     let operands = reader.take(u64::from(operands) * 4, "operands")?;
@@ -280,36 +286,23 @@ fn next<'a>(reader: &mut Reader<'a>) -> Result<Instruction<'a>, Error> {
 fn read_entry<'a>(entry: &Instruction<'a>) -> Result<(Stage, &'a str), Error> {
     let wrong = |why| Error::Fault { at: entry.at, field: "entry point", why };
     let model = entry.word(0).ok_or(wrong("has no execution model"))?;
-    let stage = Stage::from_model(model).ok_or(wrong("is of no stage of Vulkan"))?;
+    let stage = Stage::from_model(model).ok_or(wrong("has an execution model that Vulkan does not have"))?;
     let (name, _) = entry.text(2).ok_or(wrong("has no name"))?;
     Ok((stage, name))
 }
 
-/// The row of the format table.
+/// The entry of this format in [`FORMATS`](crate::FORMATS).
 #[derive(Clone, Copy, Debug)]
 pub struct Spv;
 
-impl Sealed for Spv {}
-
 impl Format for Spv {
-    fn name(&self) -> &'static str {
-        "spv"
-    }
-
-    fn ext(&self) -> &'static str {
-        "spv"
-    }
-
-    fn magic(&self) -> &'static [u8] {
-        const { &MAGIC.to_le_bytes() }
-    }
-
-    fn title(&self) -> &'static str {
-        "shaders"
-    }
-
-    fn pack_kind(&self) -> PackKind {
-        PackKind::Shader
+    fn id(&self) -> FormatId {
+        FormatId {
+            name: "spv",
+            magic: const { &MAGIC.to_le_bytes() },
+            title: "shaders",
+            kind: PackKind::Shader,
+        }
     }
 
     #[cfg(not(feature = "tools"))]

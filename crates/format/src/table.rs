@@ -1,62 +1,102 @@
-//! What every format can do, so that `info`, `check`, `pack`, `--verify` and the tests can walk
-//! [`FORMATS`](crate::FORMATS) and name none.
+//! The [`Format`] trait, by which `info`, `check`, `pack`, `--verify` and the tests work on all
+//! [`FORMATS`](crate::FORMATS) without naming any.
 
 use crate::hpack::PackKind;
 use crate::{Error, FORMATS, paths};
 
-pub(crate) mod sealed {
-    /// Keeps [`Format`](super::Format) free to grow: only this crate implements it.
-    pub trait Sealed {}
+/// The constant facts of a format. Only this crate can construct one, which seals [`Format`]: methods can be
+/// added without breaking other crates.
+#[derive(Clone, Copy, Debug)]
+pub struct FormatId {
+    pub(crate) name: &'static str,
+    pub(crate) magic: &'static [u8],
+    pub(crate) title: &'static str,
+    pub(crate) kind: PackKind,
 }
 
-/// One kind of runtime file.
+/// A runtime format.
 ///
-/// Every method is total: any bytes whatever give an answer or an [`Error`], in time and memory bounded by
-/// their length.
-pub trait Format: Sync + sealed::Sealed {
-    /// The stem of its module and its document: `ktx2`.
-    fn name(&self) -> &'static str;
+/// Every method is total: any bytes give a result or an [`Error`], in time and memory bounded by their
+/// length.
+pub trait Format: Sync {
+    /// Returns the constant facts that the accessors below read.
+    #[doc(hidden)]
+    fn id(&self) -> FormatId;
 
-    /// Its file extension, without the dot.
-    fn ext(&self) -> &'static str;
+    /// Returns the name of the format's module and document: `ktx2`.
+    fn name(&self) -> &'static str {
+        self.id().name
+    }
 
-    /// The first bytes of every such file, which no other format starts with.
-    fn magic(&self) -> &'static [u8];
+    /// Returns the file extension without the dot, which is the name of the format.
+    fn ext(&self) -> &'static str {
+        self.id().name
+    }
 
-    /// What a listing calls several of them: `textures`.
-    fn title(&self) -> &'static str;
+    /// Returns the magic: the first bytes of every such file, which no other format starts with.
+    fn magic(&self) -> &'static [u8] {
+        self.id().magic
+    }
 
-    /// How a pack tags such a file.
-    fn pack_kind(&self) -> PackKind;
+    /// Returns the plural name for headings: `textures`.
+    fn title(&self) -> &'static str {
+        self.id().title
+    }
 
-    /// What one of them is called: `texture`.
+    /// Returns the kind of such a file in a pack.
+    fn pack_kind(&self) -> PackKind {
+        self.id().kind
+    }
+
+    /// Returns the singular name: `texture`.
     fn noun(&self) -> &'static str {
         self.pack_kind().name()
     }
 
-    /// Checks everything that can be checked in the file alone: more than its reader, which leaves out what
-    /// no accessor depends on.
+    /// Checks everything that can be checked in the file alone: more than the reader, which skips what no
+    /// accessor depends on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] at the first defect.
     fn verify(&self, bytes: &[u8]) -> Result<(), Error>;
 
-    /// One line for a person, without the file's name and size.
+    /// Writes a one-line description for people, without the file's name and size.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the file is invalid, or [`Error::Sink`] if writing fails.
     #[cfg(feature = "tools")]
     fn describe(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error>;
 
-    /// Named facts for a program, always in the same order.
+    /// Reports named facts for programs, always in the same order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the file is invalid.
     #[cfg(feature = "tools")]
     fn facts(&self, bytes: &[u8], each: &mut dyn FnMut(&'static str, Fact<'_>)) -> Result<(), Error>;
 
-    /// All there is to say about the file as text, one fact a line; long payloads as their length and hash.
+    /// Writes a full dump as text, one fact per line; long payloads as their length and hash.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the file is invalid, or [`Error::Sink`] if writing fails.
     #[cfg(feature = "tools")]
     fn dump(&self, bytes: &[u8], out: &mut dyn core::fmt::Write) -> Result<(), Error>;
 
-    /// The records it is made of, as the document's tables have them.
+    /// Returns the layouts of the records of the format, as in the tables of its document.
     #[cfg(feature = "tools")]
     fn layouts(&self) -> &'static [Layout];
 
-    /// Checks what the file says about other files; `path` is its own, relative to the runtime root.
+    /// Checks the references to other files and reports each problem to `bad`; `path` is the file's own path,
+    /// relative to the runtime root.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the file itself is invalid.
     #[cfg(feature = "tools")]
-    fn cross(
+    fn check_references(
         &self,
         path: &str,
         bytes: &[u8],
@@ -68,7 +108,7 @@ pub trait Format: Sync + sealed::Sealed {
     }
 }
 
-/// The format of a file by the extension of its path, which is matched as written.
+/// Returns the format of a file by the extension of its path, which is case-sensitive.
 pub fn by_path(path: &str) -> Option<&'static dyn Format> {
     let ext = paths::extension(path)?;
     FORMATS.iter().copied().find(|format| format.ext() == ext)
@@ -79,59 +119,62 @@ pub fn by_path(path: &str) -> Option<&'static dyn Format> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fact<'a> {
-    /// A count that adds up over files: the totals of `info`.
+    /// A count that can be summed over files, as in the totals of `info`.
     Total(u64),
-    /// A number that means something for this file only.
+    /// A number that is meaningful for this file only.
     Number(u64),
-    /// A word or name.
+    /// A string: a word or a name.
     Text(&'a str),
-    /// Several things of one kind, each with facts of its own.
+    /// Several items of one kind, each with its own facts.
     Rows(&'a [&'a [(&'static str, Fact<'a>)]]),
 }
 
-/// The files a set of runtime files consists of, by path relative to the runtime root: a directory or a pack.
+/// Access to a set of runtime files by path relative to the runtime root: a directory or a pack.
 #[cfg(feature = "tools")]
 pub trait Lookup {
-    /// The length of a file, or `None` when there is none.
+    /// Returns the length of a file in bytes; `None` if it does not exist.
     fn size(&self, path: &str) -> Option<u64>;
 
-    /// The content of a file, or `None` when it cannot be had.
+    /// Returns the contents of a file; `None` if it does not exist or cannot be read.
     fn bytes(&self, path: &str) -> Option<alloc::borrow::Cow<'_, [u8]>>;
 }
 
-/// A disagreement between files.
+/// An inconsistency between files.
 #[cfg(feature = "tools")]
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Problem {
-    /// Stable, kebab-case, listed in `docs/diagnostics.md`.
+    /// The diagnostic code, listed in `docs/reference/diagnostics.md`.
     pub code: kiln_diagnostics::Code,
-    /// What is wrong, with the values found.
+    /// The message, with the values found.
     pub message: alloc::string::String,
-    /// What to do about it.
+    /// The fix to suggest.
     pub hint: &'static str,
 }
 
-/// The layout of one record, for the test that holds the documents to it.
+/// The layout of one record, for the test that compares it with the format's document.
 #[cfg(feature = "tools")]
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Layout {
-    /// Its name.
+    /// The name of the record.
     pub name: &'static str,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: usize,
-    /// Its fields, in file order.
+    /// The fields, in file order.
     pub fields: &'static [Field],
 }
 
 /// One field of a [`Layout`].
 #[cfg(feature = "tools")]
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Field {
-    /// Its name.
+    /// The name of the field.
     pub name: &'static str,
-    /// Bytes from the start of the record.
+    /// Offset from the start of the record in bytes.
     pub offset: usize,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: usize,
 }
 
@@ -140,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_found_by_extension() {
+    fn by_path_matches_extension() {
         for format in FORMATS {
             let path = std::format!("models/a.b.{}", format.ext());
             assert_eq!(by_path(&path).map(Format::name), Some(format.name()));
@@ -152,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique() {
+    fn format_names_are_unique() {
         for (i, a) in FORMATS.iter().enumerate() {
             for b in &FORMATS[..i] {
                 assert!(a.name() != b.name() && a.ext() != b.ext() && a.title() != b.title());

@@ -1,14 +1,14 @@
-//! The documents in `docs/formats/` and the code say the same.
+//! Compares the documents in `docs/reference/formats/` with the code.
 //!
-//! A section headed `## Name (n bytes)` holds the table of the record of that name; every record has one, and
-//! every row is held to the offset and size that the reader and writer use.
+//! A section headed `## Name (n bytes)` holds the table of the record of that name. Every record has one, and
+//! every row must have the offset and size that the reader and writer use.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use kiln_format::hanim::{self, Interp};
-use kiln_format::hman::{Colorspace, Kind};
+use kiln_format::hman::{Colorspace, ManifestKind};
 use kiln_format::hmat::{AlphaMode, GpuMaterial};
 use kiln_format::hmesh::ChunkId;
 use kiln_format::hpack::PackKind;
@@ -19,7 +19,7 @@ use kiln_format::spv::Stage;
 use kiln_format::{FORMATS, Layout, refs};
 
 fn documents() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/formats")
 }
 
 fn document(name: &str) -> String {
@@ -27,7 +27,7 @@ fn document(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The cells of the rows of the first table after a heading, without head and rule.
+/// Returns the cells of the first table after a heading, without its header rows.
 fn table(text: &str, heading: &str) -> Vec<Vec<String>> {
     let after = text.split_once(&format!("\n## {heading}\n"));
     let (_, after) = after.unwrap_or_else(|| panic!("no section {heading:?}"));
@@ -46,12 +46,13 @@ fn numbered(rows: &[Vec<String>]) -> Vec<(usize, &str)> {
 }
 
 #[test]
-fn every_format_has_a_document_and_every_document_a_format() {
+fn formats_and_documents_match() {
     let found: BTreeSet<String> = fs::read_dir(documents())
         .unwrap()
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
-    // No runtime files of assetc, so not in the table: the index of a Unity project, and what the crate `pak` reads.
+    // These are not runtime files of assetc and so not in `FORMATS`: the index of a Unity project, and the
+    // format of the crate `pak`.
     let names = FORMATS.iter().map(|f| f.name()).chain(["assetdb", "pak"]);
     let expected: BTreeSet<String> = names.map(str::to_owned).collect();
     assert_eq!(found, expected);
@@ -62,7 +63,7 @@ fn every_format_has_a_document_and_every_document_a_format() {
 }
 
 #[test]
-fn every_implementation_is_in_the_table() {
+fn all_implementations_are_in_formats() {
     fn implementations(dir: &Path) -> usize {
         let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
         let count = |path: PathBuf| match path.is_dir() {
@@ -75,11 +76,11 @@ fn every_implementation_is_in_the_table() {
 }
 
 #[test]
-fn byte_tables_are_the_records() {
+fn byte_tables_match_records() {
     let formats = FORMATS.iter().map(|f| (f.name(), f.layouts())).chain([("pak", pak::LAYOUTS)]);
     for (format, layouts) in formats {
         let text = document(format);
-        for Layout { name, size, fields } in layouts {
+        for Layout { name, size, fields, .. } in layouts {
             let rows = table(&text, &format!("{name} ({size} bytes)"));
             let documented: Vec<_> = rows
                 .iter()
@@ -97,7 +98,7 @@ fn byte_tables_are_the_records() {
     }
 }
 
-/// The size of `u8 × 4`, or of another record.
+/// Returns the size of a type such as `u8 × 4`, or of another record.
 fn bytes_of(ty: &str, records: &[Layout]) -> Option<usize> {
     if let Some(record) = records.iter().find(|record| record.name == ty) {
         return Some(record.size);
@@ -108,17 +109,17 @@ fn bytes_of(ty: &str, records: &[Layout]) -> Option<usize> {
 }
 
 #[test]
-fn kinds_of_the_manifest() {
+fn manifest_kinds_match_document() {
     let text = document("hman");
     let rows = table(&text, "Kinds");
-    let kinds = Kind::ALL.map(|kind| (kind as usize, kind.name()));
+    let kinds = ManifestKind::ALL.map(|kind| (kind as usize, kind.name()));
     assert_eq!(numbered(&rows), kinds);
     let spaces = Colorspace::ALL.map(|c| format!("{} {}", c as u8, c.name())).join(", ");
     assert!(text.contains(&format!("| `colorspace` | u8 | {spaces} |")), "{spaces}");
 }
 
 #[test]
-fn hashes_of_the_manifest() {
+fn manifest_hashes_match_document() {
     let rows = table(&document("hman"), "Hashes");
     assert!(rows.len() >= 5);
     for row in rows {
@@ -128,7 +129,7 @@ fn hashes_of_the_manifest() {
 }
 
 #[test]
-fn kinds_of_the_pack() {
+fn pack_kinds_match_document() {
     let rows = table(&document("hpack"), "Kinds");
     assert_eq!(numbered(&rows), PackKind::ALL.map(|kind| (kind as usize, kind.name())));
     for (row, kind) in rows.iter().zip(PackKind::ALL) {
@@ -137,7 +138,7 @@ fn kinds_of_the_pack() {
 }
 
 #[test]
-fn kinds_codecs_and_vertices_of_paks() {
+fn pak_enumerations_match_document() {
     let text = document("pak");
     assert_eq!(numbered(&table(&text, "Kinds")), pak::Kind::ALL.map(|kind| (kind as usize, kind.name())));
     assert_eq!(numbered(&table(&text, "Codecs")), Codec::ALL.map(|codec| (codec as usize, codec.name())));
@@ -163,14 +164,14 @@ fn kinds_codecs_and_vertices_of_paks() {
 }
 
 #[test]
-fn chunks_of_meshes() {
+fn mesh_chunks_match_document() {
     let rows = table(&document("hmesh"), "Chunks");
     let tags: Vec<_> = rows.iter().map(|row| row[0].as_str()).collect();
     assert_eq!(tags, ChunkId::ALL.map(ChunkId::name));
 }
 
 #[test]
-fn materials_of_meshes() {
+fn mesh_materials_match_document() {
     let rows = table(&document("hmesh"), "Materials");
     assert!(rows.len() >= 2);
     for row in rows {
@@ -183,7 +184,7 @@ fn materials_of_meshes() {
 }
 
 #[test]
-fn alpha_modes_and_defaults_of_materials() {
+fn alpha_modes_and_defaults_match_document() {
     let text = document("hmat");
     let rows = table(&text, "Alpha modes");
     assert_eq!(numbered(&rows), AlphaMode::ALL.map(|mode| (mode as usize, mode.name())));
@@ -205,7 +206,7 @@ fn alpha_modes_and_defaults_of_materials() {
 }
 
 #[test]
-fn paths_and_interpolations_of_animations() {
+fn animation_enumerations_match_document() {
     let text = document("hanim");
     let rows = table(&text, "Paths");
     assert_eq!(numbered(&rows), hanim::Path::ALL.map(|path| (path as usize, path.name())));
@@ -217,7 +218,7 @@ fn paths_and_interpolations_of_animations() {
 }
 
 #[test]
-fn stages_of_shaders() {
+fn shader_stages_match_document() {
     let rows = table(&document("spv"), "Stages");
     assert_eq!(rows.len(), 14);
     for row in rows {
@@ -227,7 +228,7 @@ fn stages_of_shaders() {
 }
 
 #[test]
-fn payloads_of_textures() {
+fn texture_payloads_match_document() {
     let rows = table(&document("ktx2"), "Payloads");
     let row = |name: &str| {
         let row = rows.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("no row {name}"));

@@ -1,11 +1,13 @@
-//! `include/kiln.h` against this crate: its structures have the layouts declared here, and whatever bytes it is handed,
-//! it takes and refuses the same files and finds the same in them.
+//! Compares `include/kiln.h` with this crate: the structures have the same layouts, and for any bytes the C
+//! header accepts and rejects the same files and reads the same values.
 //!
 //! Compiles with `cc` and `c++`, with the sanitizers where they can be linked.
 
 #[allow(dead_code, reason = "other tests use the rest")]
+#[path = "hmesh/meshes.rs"]
 mod meshes;
 #[allow(dead_code, reason = "other tests use the rest")]
+#[path = "prop/strategies.rs"]
 mod strategies;
 
 use std::path::{Path, PathBuf};
@@ -22,7 +24,7 @@ use kiln_format::{Error, FORMATS, Pod, refs};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-/// The records that the header uses where they lie, and its names for them. It reads the others field by field.
+/// The records that the C header uses in place, and its names for them. It reads the others field by field.
 const STRUCTS: [(&str, &str); 12] = [
     ("MeshDesc", "kiln_mesh_desc"),
     ("MeshBounds", "kiln_mesh_bounds"),
@@ -55,7 +57,7 @@ fn scratch(name: &str) -> PathBuf {
 }
 
 #[test]
-fn structures_have_the_declared_layouts() {
+fn c_structures_have_declared_layouts() {
     let mut source = String::from(
         "#include \"kiln.h\"\n#include <stddef.h>\n#define HOLDS(n, c) typedef char n[(c) ? 1 : -1]\n",
     );
@@ -81,7 +83,7 @@ fn structures_have_the_declared_layouts() {
     compile(&dir, &["cc", "-std=c99", "-Wno-unused-function"], &file, "layouts").unwrap();
 }
 
-/// As `walk.c` folds.
+/// The checksum that `walk.c` computes.
 struct Sum(u64);
 
 impl Sum {
@@ -109,7 +111,7 @@ impl Sum {
     }
 }
 
-/// The sum of what this crate finds in a file, or what it refuses it for.
+/// Returns the checksum of everything that this crate reads from a file, or the error.
 fn walk(format: u8, bytes: &[u8]) -> Result<u64, Error> {
     let mut sum = Sum(0xcbf2_9ce4_8422_2325);
     match format {
@@ -208,11 +210,11 @@ fn walk_mesh(mesh: &HmeshView<'_>, sum: &mut Sum) {
     }
     sum.bytes(mesh.skin().bytes());
     sum.bytes(mesh.joints().bytes());
-    sum.number(indices_lead_somewhere(mesh));
+    sum.number(indices_in_range(mesh));
 }
 
-/// What `kiln_mesh_check_indices` is to find, said another way.
-fn indices_lead_somewhere(mesh: &HmeshView<'_>) -> bool {
+/// Independent implementation of `kiln_mesh_check_indices`.
+fn indices_in_range(mesh: &HmeshView<'_>) -> bool {
     let vertices = mesh.desc().vertex_count;
     let mut numbers =
         mesh.indices().iter().chain(mesh.lod_indices().iter()).chain(mesh.meshlet_vertices().iter());
@@ -263,7 +265,7 @@ fn walk_font(font: &HfontView<'_>, sum: &mut Sum) {
     }
 }
 
-/// Good files of every format, by letter.
+/// Returns valid files of every format, with the format's letter.
 fn samples() -> Vec<(u8, Vec<u8>)> {
     fn draw<T>(strategy: impl Strategy<Value = T>, runner: &mut TestRunner) -> T {
         strategy.new_tree(runner).unwrap().current()
@@ -284,7 +286,7 @@ fn samples() -> Vec<(u8, Vec<u8>)> {
     out
 }
 
-/// The good file, every prefix of a short one, and files with a few bytes changed.
+/// Returns the valid file, every prefix of a short one, and files with a few bytes changed.
 fn damaged(good: &[u8], random: &mut impl FnMut() -> u64) -> Vec<Vec<u8>> {
     let mut out = vec![good.to_vec()];
     out.extend((0..good.len()).step_by(1 + good.len() / 48).map(|len| good[..len].to_vec()));
@@ -292,7 +294,7 @@ fn damaged(good: &[u8], random: &mut impl FnMut() -> u64) -> Vec<Vec<u8>> {
         let mut bytes = good.to_vec();
         for _ in 0..=random() % 2 {
             let at = (random() % bytes.len() as u64) as usize;
-            // Headers and tables come first: most damage goes there.
+            // Headers and tables come first, so most damage goes there.
             let at = if random().is_multiple_of(2) { at % 96.min(bytes.len()) } else { at };
             bytes[at] = match random() % 4 {
                 0 => bytes[at] ^ 1 << (random() % 8),
@@ -307,7 +309,7 @@ fn damaged(good: &[u8], random: &mut impl FnMut() -> u64) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn the_header_reads_what_this_crate_reads() {
+fn c_header_reads_same_values() {
     let mut state = 0x1234_5678_9abc_def1u64;
     let mut random = || {
         state ^= state << 13;
@@ -335,9 +337,9 @@ fn the_header_reads_what_this_crate_reads() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/header/walk.c");
     let sanitize = "-fsanitize=address,undefined";
     let plain = ["cc", "-std=c99"];
-    let watched = ["cc", "-std=c99", sanitize, "-fno-sanitize-recover=all"];
-    let program =
-        compile(&dir, &watched, &source, "walk-watched").or_else(|_| compile(&dir, &plain, &source, "walk"));
+    let sanitized = ["cc", "-std=c99", sanitize, "-fno-sanitize-recover=all"];
+    let program = compile(&dir, &sanitized, &source, "walk-sanitized")
+        .or_else(|_| compile(&dir, &plain, &source, "walk"));
     let plus = compile(&dir, &["c++", "-std=c++11", "-x", "c++"], &source, "walk-plus").unwrap();
     for program in [program.unwrap(), plus] {
         let run = Command::new(&program).arg(&list).output().unwrap();
@@ -349,10 +351,13 @@ fn the_header_reads_what_this_crate_reads() {
             let name = *format as char;
             match expected {
                 Ok(sum) => assert_eq!(found, format!("{sum:016x}"), "{name} {bytes:?}"),
-                // Of a texture the header reads only what uploading needs.
+                // The C header reads only the parts of a texture that an upload needs.
                 Err(_) if name == 'T' => {}
                 Err(error) => {
-                    assert!(found.contains(' '), "{name} is taken, not refused with: {error}: {bytes:?}")
+                    assert!(
+                        found.contains(' '),
+                        "{name} is accepted instead of rejected with: {error}: {bytes:?}"
+                    )
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Textures as another implementation sees them, and the damage that must be found.
+//! Textures compared with an independent KTX2 implementation, and rejection of damaged files.
 
 use kiln_format::ktx2::{Channels, Desc, Ktx2, Ktx2View, Payload, Shape, Supercompression, Transfer, write};
 use kiln_format::{Error, Fact, Format};
@@ -16,7 +16,7 @@ fn desc(shape: Shape, payload: Payload) -> Desc<'static> {
     }
 }
 
-/// Levels of the right length whose bytes differ from level to level.
+/// Returns mip levels of the right length with distinct contents.
 fn levels(desc: &Desc<'_>, count: u32) -> Vec<Vec<u8>> {
     (0..count)
         .map(|level| {
@@ -68,7 +68,7 @@ fn everything() -> Vec<(Desc<'static>, u32)> {
 }
 
 #[test]
-fn another_parser_sees_the_same() {
+fn ktx2_crate_parses_same_values() {
     for (desc, count) in everything() {
         let bytes = texture(&desc, count);
         let theirs = ktx2::Reader::new(&bytes).unwrap_or_else(|e| panic!("{desc:?}: {e}"));
@@ -109,7 +109,7 @@ fn another_parser_sees_the_same() {
 }
 
 #[test]
-fn another_generator_makes_the_same_descriptor() {
+fn dfd_matches_independent_generator() {
     for (desc, count) in everything() {
         let bytes = texture(&desc, count);
         let theirs = ktx2::Reader::new(&bytes).unwrap();
@@ -119,7 +119,7 @@ fn another_generator_makes_the_same_descriptor() {
         match desc.payload {
             Payload::Uastc { channels } => {
                 assert_eq!(found.color_model, Some(ktx2::ColorModel::UASTC));
-                assert_eq!(found.transfer_function.unwrap().value(), desc.transfer as u8);
+                assert_eq!(found.transfer_function.unwrap().value(), desc.transfer.khr_df());
                 assert_eq!(found.texel_block_dimensions.map(|d| d.get()), [4, 4, 1, 1]);
                 assert_eq!(found.bytes_planes, [16, 0, 0, 0, 0, 0, 0, 0]);
                 let [sample] = &found.sample_information[..] else { panic!("one sample") };
@@ -139,7 +139,7 @@ fn another_generator_makes_the_same_descriptor() {
 }
 
 #[test]
-fn what_was_described_is_read() {
+fn texture_round_trips() {
     for (desc, count) in everything() {
         let bytes = texture(&desc, count);
         let view = Ktx2View::read(&bytes).unwrap();
@@ -159,7 +159,7 @@ fn what_was_described_is_read() {
 }
 
 #[test]
-fn a_small_texture_byte_for_byte() {
+fn encodes_small_texture_byte_for_byte() {
     let desc = Desc {
         transfer: Transfer::Srgb,
         writer: "k",
@@ -229,7 +229,7 @@ fn a_small_texture_byte_for_byte() {
 }
 
 #[test]
-fn what_cannot_be_written() {
+fn writer_rejects_invalid_input() {
     let flat = desc(Shape::flat(4, 4), UASTC);
     assert!(matches!(write(&flat, &[]), Err(Error::Value { field: "level_count", .. })));
     assert!(matches!(
@@ -248,7 +248,7 @@ fn what_cannot_be_written() {
     assert!(matches!(write(&zstd, &[&[0; 16]]), Err(Error::Value { field: "frame magic", .. })));
     let short = zstd::bulk::compress(&[0; 15], 1).unwrap();
     assert!(matches!(write(&zstd, &[&short]), Err(Error::Mismatch { field: "content size", .. })));
-    let refused = |shape, payload, transfer| {
+    let rejected_field = |shape, payload, transfer| {
         let desc = Desc { transfer, ..desc(shape, payload) };
         let len = payload.level_len(&shape, 0).unwrap_or(0).min(1 << 20) as usize;
         match write(&desc, &[&vec![0; len]]) {
@@ -256,29 +256,32 @@ fn what_cannot_be_written() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(refused(Shape::volume(4, 4, 4), UASTC, Transfer::Linear), "pixel_depth");
-    assert_eq!(refused(Shape::volume(4, 4, 4), Payload::Bc7, Transfer::Linear), "pixel_depth");
-    assert_eq!(refused(Shape::flat(4, 4), Payload::Rgba16F, Transfer::Srgb), "transfer");
-    assert_eq!(refused(Shape::flat(0, 4), UASTC, Transfer::Linear), "pixel_width");
-    assert_eq!(refused(Shape::flat(4, 0), UASTC, Transfer::Linear), "pixel_height");
-    assert_eq!(refused(Shape { height: 3, ..Shape::cube(4) }, UASTC, Transfer::Linear), "pixel_height");
+    assert_eq!(rejected_field(Shape::volume(4, 4, 4), UASTC, Transfer::Linear), "pixel_depth");
+    assert_eq!(rejected_field(Shape::volume(4, 4, 4), Payload::Bc7, Transfer::Linear), "pixel_depth");
+    assert_eq!(rejected_field(Shape::flat(4, 4), Payload::Rgba16F, Transfer::Srgb), "transfer");
+    assert_eq!(rejected_field(Shape::flat(0, 4), UASTC, Transfer::Linear), "pixel_width");
+    assert_eq!(rejected_field(Shape::flat(4, 0), UASTC, Transfer::Linear), "pixel_height");
     assert_eq!(
-        refused(Shape { depth: 1, ..Shape::cube(4) }, Payload::Rgba8, Transfer::Linear),
+        rejected_field(Shape { height: 3, ..Shape::cube(4) }, UASTC, Transfer::Linear),
+        "pixel_height"
+    );
+    assert_eq!(
+        rejected_field(Shape { depth: 1, ..Shape::cube(4) }, Payload::Rgba8, Transfer::Linear),
         "pixel_depth"
     );
     assert_eq!(
-        refused(Shape { layer_count: 1, ..Shape::volume(2, 2, 2) }, Payload::Rgba8, Transfer::Linear),
+        rejected_field(Shape { layer_count: 1, ..Shape::volume(2, 2, 2) }, Payload::Rgba8, Transfer::Linear),
         "layer_count"
     );
     assert_eq!(
-        refused(Shape { face_count: 5, ..Shape::flat(2, 2) }, Payload::Rgba8, Transfer::Linear),
+        rejected_field(Shape { face_count: 5, ..Shape::flat(2, 2) }, Payload::Rgba8, Transfer::Linear),
         "face_count"
     );
     let huge = Shape { layer_count: u32::MAX, ..Shape::flat(u32::MAX, u32::MAX) };
     assert!(write(&desc(huge, UASTC), &[&[0; 16]]).is_err());
 }
 
-/// The good file with one little-endian word replaced.
+/// Returns the error of a valid file with one little-endian word replaced.
 fn broken(good: &[u8], at: usize, word: u32) -> Error {
     let mut bytes = good.to_vec();
     bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
@@ -286,7 +289,7 @@ fn broken(good: &[u8], at: usize, word: u32) -> Error {
 }
 
 #[test]
-fn damage_is_found_where_it_is() {
+fn errors_report_byte_offset_of_damage() {
     let good = texture(&desc(Shape::flat(13, 70), UASTC), 7);
     Ktx2.verify(&good).unwrap();
     let dfd = 80 + 7 * 24;
@@ -338,7 +341,7 @@ fn damage_is_found_where_it_is() {
         };
         assert_eq!(field, expected_field, "{at} {word}: {error}");
     }
-    // Under Zstandard a short file may claim any size: one past 64 bits has no right length at all.
+    // With Zstd supercompression a short file may declare any size; beyond 64 bits no length is valid.
     let zstd =
         Desc { supercompression: Supercompression::Zstd, ..desc(Shape::array(4, 4, 1), Payload::Rgba8) };
     let mut huge = texture(&zstd, 1);
@@ -360,8 +363,8 @@ fn damage_is_found_where_it_is() {
 }
 
 #[test]
-fn padding_between_levels_is_zero() {
-    // 16-byte blocks after metadata whose length is no multiple of 16.
+fn rejects_nonzero_padding() {
+    // 16-byte blocks after metadata with a length that is not a multiple of 16.
     let good = texture(&desc(Shape::flat(4, 4), UASTC), 1);
     let start = Ktx2View::read(&good).unwrap().level(0).unwrap().offset as usize;
     let mut bytes = good.clone();
@@ -371,8 +374,8 @@ fn padding_between_levels_is_zero() {
 }
 
 #[test]
-fn what_other_writers_do_is_read() {
-    // Linear data with BT.709 primaries; a plane size of zero under supercompression; premultiplied alpha.
+fn accepts_variants_of_other_writers() {
+    // Linear data with BT.709 primaries; `bytesPlane0` of zero with supercompression; premultiplied alpha.
     let zstd = Desc { supercompression: Supercompression::Zstd, ..desc(Shape::flat(8, 8), UASTC) };
     let mut bytes = texture(&zstd, 4);
     let dfd = 80 + 4 * 24;
@@ -384,7 +387,7 @@ fn what_other_writers_do_is_read() {
 }
 
 #[test]
-fn described_as_documented() {
+fn describe_facts_and_dump_match_document() {
     let text = |desc: Desc<'_>, count| {
         let mut text = String::new();
         Ktx2.describe(&texture(&desc, count), &mut text).unwrap();
@@ -392,21 +395,21 @@ fn described_as_documented() {
     };
     assert_eq!(
         text(desc(Shape::flat(1024, 1024), UASTC), 11),
-        "1024x1024 | 2D | UNDEFINED (UASTC/Basis) | 11 mips | 1 faces, 1 layers | supercompress: none"
+        "1024x1024 | 2D | UNDEFINED (UASTC/Basis) | 11 mip levels | 1 face, 1 layer | supercompression: none"
     );
     let zstd = Supercompression::Zstd;
     assert_eq!(
         text(Desc { supercompression: zstd, ..desc(Shape::volume(5, 5, 5), Payload::Rgba16F) }, 1),
-        "5x5x5 | 3D | R16G16B16A16_SFLOAT | 1 mips | 1 faces, 1 layers | supercompress: zstd"
+        "5x5x5 | 3D | R16G16B16A16_SFLOAT | 1 mip level | 1 face, 1 layer | supercompression: zstd"
     );
     assert_eq!(
         text(Desc { transfer: Transfer::Srgb, ..desc(Shape::cube(4), Payload::Rgba8) }, 3),
-        "4x4 | Cube | R8G8B8A8_SRGB | 3 mips | 6 faces, 1 layers | supercompress: none"
+        "4x4 | Cube | R8G8B8A8_SRGB | 3 mip levels | 6 faces, 1 layer | supercompression: none"
     );
 }
 
 #[test]
-fn texels_are_counted_over_levels_faces_and_layers() {
+fn counts_texels_of_all_levels_faces_and_layers() {
     for (shape, levels, expected) in [
         (Shape::flat(4, 2), 3, 8 + 2 + 1),
         (Shape::cube(2), 2, 6 * (4 + 1)),

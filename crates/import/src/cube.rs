@@ -1,33 +1,37 @@
-//! Colour lookup tables in `.cube` text (Adobe Cube LUT Specification 1.0) into [`Lut`].
+//! 3D lookup tables in `.cube` files (Adobe Cube LUT Specification 1.0) into [`Lut`].
 //!
-//! Read are `TITLE`, `LUT_3D_SIZE`, `DOMAIN_MIN`, `DOMAIN_MAX`, comments, and `LUT_3D_INPUT_RANGE`, which other
-//! programs write for the domain. CRLF and a byte order mark are tolerated; unknown keywords are skipped with
-//! a warning. Refused: one-dimensional tables, text that is not UTF-8, values that are not finite, and any
-//! number of entries other than the cube of the size. Every error names its line.
+//! Supports `TITLE`, `LUT_3D_SIZE`, `DOMAIN_MIN`, `DOMAIN_MAX`, comments, and `LUT_3D_INPUT_RANGE`, which other
+//! programs write for the domain. CRLF and a byte order mark are accepted; unknown keywords are ignored with a
+//! warning. Rejects 1D tables, text that is not UTF-8, values that are not finite, and any number of entries other than
+//! the cube of the size. Every error names its line.
 
 use std::fmt::Display;
 
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 use kiln_ir::Lut;
 
 use crate::{Imported, excerpt};
 
-/// Unknown lines are named up to this number and counted beyond it.
-const MOST_NAMED: usize = 8;
+/// The number of unknown keywords that get a warning each; further ones are counted.
+const MAX_KEYWORD_WARNINGS: usize = 8;
 
-/// The shortest entry: `0 0 0` and the end of its line.
+/// The length of the shortest entry: `0 0 0` and a line break.
 const SHORTEST_ENTRY: usize = 6;
 
 /// Parses a table.
+///
+/// # Errors
+/// A code that starts with `cube-` for an invalid table, with its line; `file-empty` or `lfs-pointer` for a file without
+/// content.
 pub fn import(bytes: &[u8]) -> Result<Imported<Lut>, Diag> {
-    if let Some(diag) = crate::absent(bytes) {
+    if let Some(diag) = crate::absent_content(bytes) {
         return Err(diag);
     }
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let line = bytes[..e.valid_up_to()].split(|&byte| byte == b'\n').count();
-        Diag::new(Code::CubeEncoding, format!("byte {:#04x} is not UTF-8 text", bytes[e.valid_up_to()]))
+        Diag::new(Code::CubeEncoding, format!("byte {:#04x} is not valid UTF-8", bytes[e.valid_up_to()]))
             .at(format_args!("line {line}"))
-            .hint("save it as UTF-8; if it is not text at all, export it again")
+            .hint("save the file as UTF-8; if it is not text, export it again")
     })?;
     let mut parser = Parser::default();
     for (index, line) in text.trim_start_matches('\u{FEFF}').lines().enumerate() {
@@ -38,7 +42,7 @@ pub fn import(bytes: &[u8]) -> Result<Imported<Lut>, Diag> {
     parser.finish().map_err(|d| on_line(d, last))
 }
 
-/// Places a finding that has no better place yet.
+/// Adds the line to a diagnostic without a place.
 fn on_line(diag: Diag, line: usize) -> Diag {
     if diag.at.is_none() { diag.at(format_args!("line {line}")) } else { diag }
 }
@@ -47,7 +51,7 @@ fn on_line(diag: Diag, line: usize) -> Diag {
 struct Parser {
     line: usize,
     size: Option<u32>,
-    /// The lower and the upper bound, each with the line that set it.
+    /// The lower and the upper bound of the domain, each with the line that set it.
     domain: [Option<([f32; 3], usize)>; 2],
     rgb: Vec<[f32; 3]>,
     warnings: Vec<Diag>,
@@ -66,8 +70,8 @@ impl Parser {
             "" | "TITLE" => Ok(()),
             _ if word.starts_with('#') => Ok(()),
             "LUT_3D_SIZE" => self.set_size(rest, file_len),
-            "LUT_1D_SIZE" => Err(Diag::new(Code::Cube1d, "a one-dimensional table is not supported")
-                .hint("export it as a three-dimensional table")),
+            "LUT_1D_SIZE" => Err(Diag::new(Code::Cube1d, "1D lookup tables are not supported")
+                .hint("export a 3D lookup table")),
             "DOMAIN_MIN" => self.set_domain(0, numbers(rest)?),
             "DOMAIN_MAX" => self.set_domain(1, numbers(rest)?),
             "LUT_3D_INPUT_RANGE" => {
@@ -87,14 +91,14 @@ impl Parser {
 
     fn set_size(&mut self, text: &str, file_len: usize) -> Result<(), Diag> {
         if self.size.is_some() {
-            return Err(syntax("LUT_3D_SIZE stands here for the second time"));
+            return Err(syntax("LUT_3D_SIZE is set twice"));
         }
         let size = text.parse().ok().filter(|size| Lut::SIZES.contains(size)).ok_or_else(|| {
             let (low, high) = Lut::SIZES.into_inner();
-            let message = format!("LUT_3D_SIZE is {}, and it must be {low} to {high}", excerpt(text));
-            Diag::new(Code::CubeSize, message).hint("export the table with 33 or 65 steps")
+            let message = format!("LUT_3D_SIZE must be between {low} and {high}, got {}", excerpt(text));
+            Diag::new(Code::CubeSize, message).hint("export the table with a size of 33 or 65")
         })?;
-        // Believed only as far as the file could hold that many entries.
+        // Allocate for as many entries as the file can contain at most.
         self.rgb.reserve(entries(size).min(file_len / SHORTEST_ENTRY));
         self.size = Some(size);
         Ok(())
@@ -102,7 +106,7 @@ impl Parser {
 
     fn set_domain(&mut self, bound: usize, values: [f32; 3]) -> Result<(), Diag> {
         if self.domain[bound].is_some() {
-            return Err(syntax("this bound of the domain was set before"));
+            return Err(syntax("this bound of the domain is set twice"));
         }
         self.domain[bound] = Some((values, self.line));
         Ok(())
@@ -110,24 +114,24 @@ impl Parser {
 
     fn skip(&mut self, word: &str) {
         self.unknown += 1;
-        if self.unknown <= MOST_NAMED {
-            let message = format!("keyword {} is not known and was skipped", excerpt(word));
+        if self.unknown <= MAX_KEYWORD_WARNINGS {
+            let message = format!("unknown keyword {} is ignored", excerpt(word));
             self.warnings.push(on_line(Diag::new(Code::CubeKeyword, message), self.line));
         }
     }
 
     fn push(&mut self, line: &str) -> Result<(), Diag> {
         let entry = numbers(line)?;
-        let size = self.size.ok_or_else(|| no_size("entries start before LUT_3D_SIZE"))?;
+        let size = self.size.ok_or_else(|| no_size("the entries start before LUT_3D_SIZE"))?;
         if self.rgb.len() == entries(size) {
-            return Err(wrong_count(size, "this line is one too many"));
+            return Err(wrong_count(size, "this line exceeds them"));
         }
         self.rgb.push(entry);
         Ok(())
     }
 
     fn finish(mut self) -> Result<Imported<Lut>, Diag> {
-        let size = self.size.ok_or_else(|| no_size("there is no LUT_3D_SIZE"))?;
+        let size = self.size.ok_or_else(|| no_size("LUT_3D_SIZE is missing"))?;
         if self.rgb.len() != entries(size) {
             return Err(wrong_count(size, format_args!("the file has {}", self.rgb.len())));
         }
@@ -135,44 +139,47 @@ impl Parser {
         let (low, high) = (low.unwrap_or([0.0; 3]), high.unwrap_or([1.0; 3]));
         let set_on = self.domain.iter().flatten().map(|(_, line)| *line).max().unwrap_or(self.line);
         if (0..3).any(|c| low[c] >= high[c]) {
-            let message = format!("the domain ends at {high:?}, which is not above its start {low:?}");
+            let message = format!("DOMAIN_MAX {high:?} is not greater than DOMAIN_MIN {low:?}");
             return Err(on_line(syntax(message), set_on));
         }
         if (low, high) != ([0.0; 3], [1.0; 3]) {
-            let message = format!("the table is for colours from {low:?} to {high:?}, not from 0 to 1");
-            let hint = "scale colours into that range before the lookup, or export the table for 0 to 1";
+            let message = format!("the domain of the table is {low:?} to {high:?}, not 0 to 1");
+            let hint = "map colours into the domain before the lookup, or export the table for 0 to 1";
             self.warnings.push(on_line(Diag::new(Code::CubeDomain, message).hint(hint), set_on));
         }
-        if self.unknown > MOST_NAMED {
-            let message = format!("{} more unknown keywords were skipped", self.unknown - MOST_NAMED);
+        if self.unknown > MAX_KEYWORD_WARNINGS {
+            let message =
+                format!("{} more unknown keywords are ignored", self.unknown - MAX_KEYWORD_WARNINGS);
             self.warnings.push(Diag::new(Code::CubeKeyword, message));
         }
-        let value = Lut::new(size, [low, high], self.rgb).ok_or_else(|| syntax("the table is not valid"))?;
+        let value = Lut::new(size, [low, high], self.rgb).ok_or_else(|| syntax("the table is invalid"))?;
         Ok(Imported { value, warnings: self.warnings })
     }
 }
 
-/// The number of entries in a table of an admitted size.
+/// Returns the number of entries of a table of a valid size.
 fn entries(size: u32) -> usize {
     (size as usize).pow(3)
 }
 
-/// Exactly `N` finite numbers.
+/// Parses exactly `N` finite numbers.
 fn numbers<const N: usize>(text: &str) -> Result<[f32; N], Diag> {
     let mut words = text.split_ascii_whitespace();
     let mut values = [0.0; N];
     for value in &mut values {
         let word = words.next().ok_or_else(|| {
-            syntax(format_args!("{N} numbers are expected, and this line has fewer: {}", excerpt(text)))
+            syntax(format_args!("expected {N} numbers, and the line has fewer: {}", excerpt(text)))
         })?;
         *value = word.parse().ok().filter(|v: &f32| v.is_finite()).ok_or_else(|| {
-            syntax(format_args!("{} is not a finite number", excerpt(word)))
-                .hint("numbers are written as 0.5 or 5e-1")
+            syntax(format_args!("expected a finite number, found {}", excerpt(word)))
+                .hint("write numbers as 0.5 or 5e-1")
         })?;
     }
     match words.next() {
         None => Ok(values),
-        Some(word) => Err(syntax(format_args!("{N} numbers are expected, and {} follows", excerpt(word)))),
+        Some(word) => {
+            Err(syntax(format_args!("expected {N} numbers, and the line continues with {}", excerpt(word))))
+        }
     }
 }
 
@@ -181,13 +188,12 @@ fn syntax(message: impl Display) -> Diag {
 }
 
 fn no_size(message: &str) -> Diag {
-    Diag::new(Code::CubeSize, message)
-        .hint("the table needs a line such as LUT_3D_SIZE 33 before its entries")
+    Diag::new(Code::CubeSize, message).hint("add a line such as LUT_3D_SIZE 33 before the entries")
 }
 
 fn wrong_count(size: u32, found: impl Display) -> Diag {
     let message = format!("LUT_3D_SIZE {size} needs {} entries, and {found}", entries(size));
-    Diag::new(Code::CubeCount, message).hint("the file is cut off or its size is wrong: export it again")
+    Diag::new(Code::CubeCount, message).hint("the file is truncated or its size is wrong: export it again")
 }
 
 #[cfg(test)]
@@ -218,15 +224,15 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_programs_write_is_read() {
+    fn accepts_comments_titles_and_any_whitespace() {
         let plain = import(format!("LUT_3D_SIZE 2\n{CORNERS}").as_bytes()).unwrap();
-        let dressed = format!(
+        let decorated = format!(
             "\u{FEFF}# made by hand\nTITLE \"a # b\"\n\n  LUT_3D_SIZE\t 2 \nDOMAIN_MIN 0 0 0\nDOMAIN_MAX 1.0 1 1e0\n#\n{}\n\n",
             CORNERS.replace("1 1 0", " 1.0\t+1.000000   0e3 ")
         );
-        assert_eq!(import(dressed.as_bytes()).unwrap(), plain);
-        assert_eq!(import(dressed.replace('\n', "\r\n").as_bytes()).unwrap(), plain);
-        assert_eq!(import(dressed.trim_end().as_bytes()).unwrap(), plain);
+        assert_eq!(import(decorated.as_bytes()).unwrap(), plain);
+        assert_eq!(import(decorated.replace('\n', "\r\n").as_bytes()).unwrap(), plain);
+        assert_eq!(import(decorated.trim_end().as_bytes()).unwrap(), plain);
     }
 
     #[test]
@@ -236,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn another_domain_is_kept_with_a_warning() {
+    fn keeps_other_domains_with_a_warning() {
         for (lines, at) in [("DOMAIN_MIN 0 -1 0\nDOMAIN_MAX 2 2 2", "line 2"), ("DOMAIN_MAX 2 2 2", "line 1")]
         {
             let found = import(format!("{lines}\nLUT_3D_SIZE 2\n{CORNERS}").as_bytes()).unwrap();
@@ -254,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keywords_are_skipped_with_their_line() {
+    fn ignores_unknown_keywords_with_a_warning() {
         let found = import(format!("LUT_3D_SIZE 2\nLUT_IN_VIDEO_RANGE\n{CORNERS}").as_bytes()).unwrap();
         assert_eq!(found.warnings.len(), 1);
         assert_eq!(
@@ -264,17 +270,17 @@ mod tests {
         assert!(found.warnings[0].message.contains("LUT_IN_VIDEO_RANGE"));
         let many = format!("LUT_3D_SIZE 2\n{}{CORNERS}", "WHAT 1\n".repeat(100));
         let warnings = import(many.as_bytes()).unwrap().warnings;
-        assert_eq!(warnings.len(), MOST_NAMED + 1);
-        assert!(warnings[MOST_NAMED].message.contains("92 more"));
+        assert_eq!(warnings.len(), MAX_KEYWORD_WARNINGS + 1);
+        assert!(warnings[MAX_KEYWORD_WARNINGS].message.contains("92 more"));
     }
 
     #[test]
     fn errors_name_the_line_and_the_text() {
-        fails("LUT_1D_SIZE 16\n", "cube-1d", 1, "one-dimensional");
+        fails("LUT_1D_SIZE 16\n", "cube-1d", 1, "1D lookup tables");
         for size in ["1", "257", "0", "-3", "2.0", "x", "", "99999999999999999999", "2 2"] {
             fails(&format!("# c\nLUT_3D_SIZE {size}\n"), "cube-size", 2, &format!("{size:?}"));
         }
-        fails("TITLE \"x\"\n", "cube-size", 1, "no LUT_3D_SIZE");
+        fails("TITLE \"x\"\n", "cube-size", 1, "LUT_3D_SIZE is missing");
         fails("0 0 0\n", "cube-size", 1, "before LUT_3D_SIZE");
         fails("LUT_3D_SIZE 2\n0 0\n", "cube-syntax", 2, "\"0 0\"");
         fails("LUT_3D_SIZE 2\n\n0 0 0 0.5\n", "cube-syntax", 3, "\"0.5\"");
@@ -283,21 +289,21 @@ mod tests {
             fails(&format!("LUT_3D_SIZE 2\n{value} 0 0\n"), "cube-syntax", 2, value);
             fails(&format!("LUT_3D_SIZE 2\n0 0 {value}\n"), "cube-syntax", 2, value);
         }
-        fails("LUT_3D_SIZE 2\nLUT_3D_SIZE 2\n", "cube-syntax", 2, "second time");
-        fails("DOMAIN_MAX 1 1 1\nDOMAIN_MAX 1 1 1\n", "cube-syntax", 2, "set before");
-        fails(&format!("LUT_3D_SIZE 2\nDOMAIN_MAX 1 0 1\n{CORNERS}"), "cube-syntax", 2, "not above");
+        fails("LUT_3D_SIZE 2\nLUT_3D_SIZE 2\n", "cube-syntax", 2, "set twice");
+        fails("DOMAIN_MAX 1 1 1\nDOMAIN_MAX 1 1 1\n", "cube-syntax", 2, "set twice");
+        fails(&format!("LUT_3D_SIZE 2\nDOMAIN_MAX 1 0 1\n{CORNERS}"), "cube-syntax", 2, "not greater");
     }
 
     #[test]
-    fn the_number_of_entries_must_be_exact() {
+    fn rejects_wrong_numbers_of_entries() {
         fails(&format!("LUT_3D_SIZE 3\n{CORNERS}"), "cube-count", 9, "needs 27 entries, and the file has 8");
-        fails(&format!("LUT_3D_SIZE 2\n{CORNERS}0.1 0.1 0.1\n"), "cube-count", 10, "one too many");
-        // A size is no reason to allocate for it.
+        fails(&format!("LUT_3D_SIZE 2\n{CORNERS}0.1 0.1 0.1\n"), "cube-count", 10, "exceeds them");
+        // The stated size must not cause an allocation.
         fails("LUT_3D_SIZE 256\n0 0 0\n", "cube-count", 2, "needs 16777216 entries");
     }
 
     #[test]
-    fn what_is_not_text_is_refused_with_its_place() {
+    fn rejects_binary_content_with_its_place() {
         let error = import(b"# fine\nTITLE \"caf\xE9\"\n").unwrap_err();
         assert_eq!(
             (error.code.as_str(), error.at.as_deref().unwrap_or_default()),
@@ -312,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn long_text_is_cut_in_messages() {
+    fn shortens_long_text_in_messages() {
         let error = import(format!("LUT_3D_SIZE 2\n{}\n", "1é".repeat(500)).as_bytes()).unwrap_err();
         assert!(error.message.len() < 200, "{error}");
     }

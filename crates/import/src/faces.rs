@@ -1,131 +1,148 @@
-//! The pictures of a folder that is one source: the six faces of a `*.env/` cubemap, the layers of a `*.array/`.
+//! The images of a directory that is one source: the six faces of a `*.env/` cubemap, the layers of a `*.array/`.
 //!
-//! Pure rules over names and sizes; the caller lists the folder and decodes. Names are those of the files in
-//! the folder, without directories. Files that are no pictures are left out with a warning, except hidden ones.
+//! Pure functions of names and sizes; the caller lists the directory and decodes the images. Names are file names without
+//! directories. Files that are not images are ignored with a warning, except hidden ones.
 
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 
 use crate::Imported;
 use crate::image::IMAGE_EXTENSIONS;
 
-/// The faces in the order of cubemaps everywhere: +x, -x, +y, -y, +z, -z.
+/// The names of the faces in cubemap order: +X, -X, +Y, -Y, +Z, -Z.
 pub const FACES: [&str; 6] = ["px", "nx", "py", "ny", "pz", "nz"];
 
-/// A picture's file name and its size.
+/// The file name of an image and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sized<'a> {
-    /// The file's name in the folder.
+pub struct ImageSize<'a> {
+    /// The file name in the directory.
     pub name: &'a str,
-    /// Texels in a row.
+    /// The number of texels in a row.
     pub width: u32,
-    /// Number of rows.
+    /// The number of rows.
     pub height: u32,
 }
 
-/// Which of `names` is which face, in the order of [`FACES`]: `px.png`, with any extension of a picture.
+/// Returns the index in `names` of each face, in the order of [`FACES`]: `px.png`, or any other image extension.
+///
+/// # Errors
+/// `cubemap-face-duplicate` or `cubemap-face-missing`.
 pub fn cube_faces(names: &[&str]) -> Result<Imported<[usize; 6]>, Diag> {
     let mut faces = [None; 6];
     let mut stray = Vec::new();
     for (index, name) in names.iter().enumerate() {
-        let face = picture_stem(name).and_then(|stem| FACES.iter().position(|face| *face == stem));
+        let face = image_stem(name).and_then(|stem| FACES.iter().position(|face| *face == stem));
         match face {
             None => stray.push(*name),
             Some(face) => {
                 if let Some(first) = faces[face].replace(index) {
                     let message =
-                        format!("face `{}` is there twice: {} and {name}", FACES[face], names[first]);
-                    return Err(Diag::new(Code::CubemapFaceTwice, message).hint("remove one of them"));
+                        format!("the face `{}` exists twice: {} and {name}", FACES[face], names[first]);
+                    return Err(
+                        Diag::new(Code::CubemapFaceDuplicate, message).hint("remove one of the two files")
+                    );
                 }
             }
         }
     }
     let missing: Vec<&str> = FACES.iter().zip(faces).filter(|(_, i)| i.is_none()).map(|(f, _)| *f).collect();
     if !missing.is_empty() {
-        let message = format!("the cubemap lacks {}", missing.join(", "));
-        let hint = "name the six pictures px, nx, py, ny, pz and nz, with the extension of a picture";
+        let noun = if missing.len() == 1 { "face" } else { "faces" };
+        let message = format!("the cubemap lacks the {noun} {}", missing.join(", "));
+        let hint = "name the six images px, nx, py, ny, pz and nz, with an image file extension";
         return Err(Diag::new(Code::CubemapFaceMissing, message).hint(hint));
     }
-    Ok(Imported { value: faces.map(Option::unwrap_or_default), warnings: strays(&stray) })
+    Ok(Imported { value: faces.map(Option::unwrap_or_default), warnings: stray_warnings(&stray) })
 }
 
-/// The layers of an array: the pictures among `names`, in the order of the names' bytes (so `10` comes before
-/// `2`: number layers with leading zeros).
+/// Returns the indices in `names` of the layers of an array: the images, in byte order of their names (so `10` comes
+/// before `2`: number layers with leading zeros).
+///
+/// # Errors
+/// `array-empty` if there is no image.
 pub fn layers(names: &[&str]) -> Result<Imported<Vec<usize>>, Diag> {
     let (mut layers, stray): (Vec<usize>, Vec<usize>) =
-        (0..names.len()).partition(|&i| picture_stem(names[i]).is_some());
+        (0..names.len()).partition(|&i| image_stem(names[i]).is_some());
     if layers.is_empty() {
-        return Err(Diag::new(Code::ArrayEmpty, "there is no picture in the array")
-            .hint(format!("its layers are the files with one of: {}", IMAGE_EXTENSIONS.join(", "))));
+        return Err(Diag::new(Code::ArrayEmpty, "the texture array directory contains no image")
+            .hint(format!("layers are files with one of the extensions {}", IMAGE_EXTENSIONS.join(", "))));
     }
     layers.sort_unstable_by_key(|&i| names[i]);
     let stray: Vec<&str> = stray.into_iter().map(|i| names[i]).collect();
-    Ok(Imported { value: layers, warnings: strays(&stray) })
+    Ok(Imported { value: layers, warnings: stray_warnings(&stray) })
 }
 
-/// The side of a cubemap whose faces are these, if they are square and equal.
-pub fn cube_side(faces: &[Sized<'_>]) -> Result<u32, Diag> {
+/// Returns the size of a cubemap with these faces.
+///
+/// # Errors
+/// `cubemap-face-shape` if a face is not square, `cubemap-face-size` if the sizes differ.
+pub fn cube_side(faces: &[ImageSize<'_>]) -> Result<u32, Diag> {
     if let Some(face) = faces.iter().find(|face| face.width != face.height) {
-        let message =
-            format!("{} has {}x{} texels, and a face must be square", face.name, face.width, face.height);
+        let message = format!(
+            "the cubemap face {} has {}x{} texels, and faces must be square",
+            face.name, face.width, face.height
+        );
         return Err(Diag::new(Code::CubemapFaceShape, message).hint("export the six faces as squares"));
     }
     same_size(Code::CubemapFaceSize, faces).map(|(side, _)| side)
 }
 
-/// The size of an array whose layers are these, if they are equal.
-pub fn layer_size(layers: &[Sized<'_>]) -> Result<(u32, u32), Diag> {
+/// Returns the width and height of a texture array with these layers.
+///
+/// # Errors
+/// `array-layer-size` if the sizes differ.
+pub fn layer_size(layers: &[ImageSize<'_>]) -> Result<(u32, u32), Diag> {
     same_size(Code::ArrayLayerSize, layers)
 }
 
-/// The size that all share. Who differs from most of the others is the odd one.
-fn same_size(code: Code, pictures: &[Sized<'_>]) -> Result<(u32, u32), Diag> {
-    let size = |picture: &Sized<'_>| (picture.width, picture.height);
-    let mut sizes: Vec<_> = pictures.iter().map(size).collect();
+/// Returns the size that all images share; the error names one that differs from the majority.
+fn same_size(code: Code, images: &[ImageSize<'_>]) -> Result<(u32, u32), Diag> {
+    let size = |image: &ImageSize<'_>| (image.width, image.height);
+    let mut sizes: Vec<_> = images.iter().map(size).collect();
     sizes.sort_unstable();
-    // The longest run of equal sizes is what most have; no picture at all has no size.
+    // The longest run of equal sizes is the majority.
     let usual = sizes.chunk_by(|a, b| a == b).max_by_key(|run| run.len()).and_then(|run| run.first());
-    let Some(&usual) = usual else { return Err(Diag::new(code, "there are no pictures")) };
-    match pictures.iter().find(|picture| size(picture) != usual) {
+    let Some(&usual) = usual else { return Err(Diag::new(code, "there are no images")) };
+    match images.iter().find(|image| size(image) != usual) {
         None => Ok(usual),
-        Some(odd) => {
-            let other = pictures.iter().find(|picture| size(picture) == usual).map_or("", |p| p.name);
+        Some(different) => {
+            let other = images.iter().find(|image| size(image) == usual).map_or("", |p| p.name);
             let message = format!(
                 "{} has {}x{} texels, and {other} has {}x{}",
-                odd.name, odd.width, odd.height, usual.0, usual.1
+                different.name, different.width, different.height, usual.0, usual.1
             );
-            Err(Diag::new(code, message).hint("all must have the same size"))
+            Err(Diag::new(code, message).hint("scale all images to the same size"))
         }
     }
 }
 
-/// The name without its extension, if that is one of a picture, and the file is not hidden.
-fn picture_stem(name: &str) -> Option<&str> {
+/// Returns the name without its extension, if the extension is that of an image and the file is not hidden.
+fn image_stem(name: &str) -> Option<&str> {
     let (stem, extension) = name.rsplit_once('.')?;
     let known = IMAGE_EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension));
     (known && !hidden(name)).then_some(stem)
 }
 
-/// Hidden by name, or left behind by a file manager that hides it.
+/// Returns `true` for hidden files and for those that file managers create.
 fn hidden(name: &str) -> bool {
     name.starts_with('.') || ["Thumbs.db", "desktop.ini"].iter().any(|n| n.eq_ignore_ascii_case(name))
 }
 
-fn strays(names: &[&str]) -> Vec<Diag> {
+fn stray_warnings(names: &[&str]) -> Vec<Diag> {
     let mut names: Vec<&str> = names.iter().copied().filter(|name| !hidden(name)).collect();
     names.sort_unstable();
     if names.is_empty() {
         return Vec::new();
     }
-    let message = format!("the folder holds files that are not part of it: {}", names.join(", "));
-    vec![Diag::new(Code::FolderStrayFile, message).hint("move them out of the folder")]
+    let message = format!("the directory contains files that are not used: {}", names.join(", "));
+    vec![Diag::new(Code::FolderStrayFile, message).hint("move these files out of the directory")]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sized(name: &str, width: u32, height: u32) -> Sized<'_> {
-        Sized { name, width, height }
+    fn sized(name: &str, width: u32, height: u32) -> ImageSize<'_> {
+        ImageSize { name, width, height }
     }
 
     #[test]
@@ -140,19 +157,19 @@ mod tests {
     }
 
     #[test]
-    fn missing_and_double_faces_are_named() {
+    fn rejects_missing_and_duplicate_faces() {
         let error = cube_faces(&["px.png", "nx.png", "py.png", "pz.txt", "nz.png"]).unwrap_err();
         assert_eq!(
             (error.code.as_str(), error.message.as_str()),
-            ("cubemap-face-missing", "the cubemap lacks ny, pz")
+            ("cubemap-face-missing", "the cubemap lacks the faces ny, pz")
         );
         let error = cube_faces(&["px.png", "px.jpg"]).unwrap_err();
-        assert_eq!(error.code, Code::CubemapFaceTwice);
+        assert_eq!(error.code, Code::CubemapFaceDuplicate);
         assert!(error.message.contains("`px`") && error.message.contains("px.png and px.jpg"), "{error}");
     }
 
     #[test]
-    fn strays_are_named_and_hidden_files_are_not() {
+    fn warns_about_stray_files_but_not_hidden_ones() {
         let mut names = vec!["notes.txt", "preview.png", ".DS_Store", "thumbs.db"];
         names.extend(["px.png", "nx.png", "py.png", "ny.png", "pz.png", "nz.png"]);
         let warnings = cube_faces(&names).unwrap().warnings;
@@ -174,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_must_agree_and_the_odd_one_is_named() {
+    fn rejects_different_sizes_and_names_the_exception() {
         let faces = [sized("px.png", 4, 4), sized("nx.png", 8, 8), sized("py.png", 8, 8)];
         let error = cube_side(&faces).unwrap_err();
         assert_eq!(error.code, Code::CubemapFaceSize);

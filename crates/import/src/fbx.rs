@@ -1,61 +1,65 @@
 //! Autodesk FBX, text and binary, into [`Scene`]: metres, Y up, right-handed, as glTF has it.
 //!
-//! Read are meshes with faces of any number of corners and smoothing where normals are missing, nodes with all that FBX
-//! has for placing them, instances, materials with pictures that are embedded or lie inside the project, skins, and
-//! animations as linear keys. What a scene cannot hold is named in warnings: one for the whole file, or one for each
-//! material that is used. Tangents are not taken over: they are made as for models that have none.
+//! Supports meshes with polygons of any size and smoothing where normals are missing, nodes with all transform properties
+//! of FBX, instances, materials with images that are embedded or inside the project, skins, and animations as linear
+//! keyframes. Content that a scene cannot represent is listed in warnings: one for the whole file, or one for each used
+//! material. Tangents are not imported: they are generated as for models without them.
 //!
-//! Files are parsed by the library ufbx, which is C. It is given the bytes and nothing else: it opens no file and calls
-//! nothing back. Its memory, and what is made of its answer, are bounded by the size of the file and by the limits on
-//! the source, and so is the depth of nodes. Everything is done through its safe interface. Refused are files that it refuses.
+//! Files are parsed by the C library ufbx, through its safe interface. The library gets the bytes and nothing else: it opens
+//! no files and has no callbacks. Its memory, the memory of the scene, and the depth of nodes are bounded by the size of the
+//! file and by the limits of the source. Rejects the files that ufbx rejects.
 
 mod animation;
+mod material;
 mod mesh;
 mod nodes;
-mod surface;
 
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use kiln_engine::limits::MemoryBudget;
-use kiln_engine::{Code, Diag, Inputs, Limits, RelPath};
+use kiln_diagnostics::{Code, Diag, Limits, MemoryBudget, RelPath, SourceFiles};
 use kiln_ir::{Scene, Valid};
 use ufbx::{AllocatorOpts, CoordinateAxes, ErrorType, LoadOpts};
 
-use crate::Imported;
 use crate::files::Files;
-use surface::Studio;
+use crate::{Imported, counted};
+use material::MaterialReader;
 
-/// The deepest that nodes may be; helpers are added to them, and a scene may be twice as deep.
+/// The maximum depth of nodes; helper nodes are added to them, and a scene may be twice as deep.
 const MAX_DEPTH: u32 = Scene::MAX_DEPTH as u32 / 4;
 
-/// Imports a model with everything it refers to.
-pub fn import(cx: &mut Inputs<'_>, source: &RelPath) -> Result<Imported<Valid<Scene>>, Diag> {
-    crate::open(cx, source, read)
+/// Imports a model with the images that it refers to.
+///
+/// # Errors
+/// A code that starts with `fbx-` for an invalid file; `file-missing`, `file-empty` or `lfs-pointer` for a source without
+/// content; `memory-limit` or `time-limit` beyond the limits of `files`; and any error of reading through `files`. A missing
+/// image is a warning.
+pub fn import(files: &mut dyn SourceFiles, source: &RelPath) -> Result<Imported<Valid<Scene>>, Diag> {
+    crate::open(files, source, read)
 }
 
-/// What takes the memory of a model, in messages.
+/// The name of the memory of a model in messages.
 const DECODED: &str = "the decoded arrays of the model";
 
-/// What may be taken because a file says so: arrays are compressed, meshes are drawn with several lists of materials.
+/// The memory that a file may be decoded into: arrays are compressed, and meshes are drawn with several material lists.
 struct Budget {
-    /// What a file of this length may still be decoded into.
+    /// The bytes that may still be allocated by the length of the file.
     left: usize,
-    /// What the limits on the source admit, and how much of it is taken.
+    /// The budget by the limits of the source.
     memory: MemoryBudget,
     limits: Limits,
     deadline: Option<Instant>,
 }
 
 impl Budget {
-    /// For a file of this length. Arrays of real models shrink to a fifth at most, and are held twice.
+    /// Creates the budget of a file of this length. Arrays of real models compress to a fifth at best, and are held twice.
     fn of(length: usize, limits: Limits, deadline: Option<Instant>) -> Budget {
         let left = length.saturating_mul(32).saturating_add(64 << 20);
         Budget { left, memory: MemoryBudget::new(limits), limits, deadline }
     }
 
-    /// Accounts for what is about to be taken, and looks at the clock.
-    fn spend(&mut self, count: usize, bytes: usize) -> Result<(), Diag> {
+    /// Charges memory that is about to be allocated, and checks the deadline.
+    fn charge(&mut self, count: usize, bytes: usize) -> Result<(), Diag> {
         self.limits.check_time(self.deadline)?;
         let bytes = count.saturating_mul(bytes);
         self.memory.charge(bytes as u64, DECODED)?;
@@ -63,7 +67,7 @@ impl Budget {
         Ok(())
     }
 
-    /// What each of the two allocators of the library may take: both are in use at a time.
+    /// Returns the options of each of the two allocators of the library, which are in use at the same time.
     fn allocator(&self) -> AllocatorOpts {
         AllocatorOpts { memory_limit: self.left.min(self.half()), ..AllocatorOpts::default() }
     }
@@ -72,8 +76,7 @@ impl Budget {
         usize::try_from(self.memory.left() / 2).unwrap_or(usize::MAX)
     }
 
-    /// What is wrong with a file for which an allocator does not suffice: it is beyond the limits, or too large for its
-    /// length.
+    /// Returns the error of an exhausted allocator: the limits are exceeded, or the model is too large for its file.
     fn exhausted(&self) -> Diag {
         let beyond = self.limits.check_memory(self.limits.max_memory.saturating_add(1), DECODED);
         beyond.err().filter(|_| self.half() < self.left).unwrap_or_else(too_large)
@@ -81,87 +84,87 @@ impl Budget {
 }
 
 fn too_large() -> Diag {
-    Diag::new(Code::FbxTooLarge, "the model is too large for a file of its size")
+    Diag::new(Code::FbxTooLarge, "the decoded model is too large for a file of this size")
         .hint("the file is damaged: export it again")
 }
 
-/// What turned up that a scene has no room for.
+/// Findings that deserve one warning each for the whole file.
 #[derive(Default)]
 struct Notes {
-    lost: BTreeSet<&'static str>,
-    /// Faces of less than three corners.
+    unsupported: BTreeSet<&'static str>,
+    /// The number of faces of less than three vertices.
     no_triangles: usize,
-    /// Faces with so many corners that their triangles may overlap.
+    /// The number of faces whose triangles may overlap.
     overlapping: usize,
-    /// Vertices that hang on more than four joints.
+    /// The number of vertices with more than four bone influences.
     influences: usize,
 }
 
 impl Notes {
-    fn lose(&mut self, is_there: bool, what: &'static str) {
-        if is_there {
-            self.lost.insert(what);
+    fn note_unsupported(&mut self, exists: bool, what: &'static str) {
+        if exists {
+            self.unsupported.insert(what);
         }
     }
 }
 
-fn read(bytes: &[u8], files: &mut Files<'_, '_>) -> Result<Imported<Valid<Scene>>, Diag> {
+fn read(bytes: &[u8], files: &mut Files<'_>) -> Result<Imported<Valid<Scene>>, Diag> {
     let mut budget = Budget::of(bytes.len(), *files.limits(), files.deadline());
     let model = load(bytes, &budget)?;
-    // The library holds its answer until the scene is made of it.
+    // The library keeps its result until the scene is built.
     budget.memory.charge(model.metadata.result_memory_used as u64, DECODED)?;
-    budget.spend(0, 0)?;
+    budget.charge(0, 0)?;
     let mut notes = Notes::default();
     note_model(&model, &mut notes);
 
-    let mut studio = Studio::new(files);
+    let mut reader = MaterialReader::new(files);
     let drawn: BTreeSet<u32> = model
         .nodes
         .iter()
         .filter(|node| node.mesh.is_some())
         .flat_map(|node| node.materials.iter().map(|material| material.element.typed_id))
         .collect();
-    let mut surfaces = Vec::with_capacity(model.materials.count);
+    let mut materials = Vec::with_capacity(model.materials.count);
     for material in &model.materials {
-        surfaces.push(studio.surface(material, drawn.contains(&material.element.typed_id))?);
+        materials.push(reader.read(material, drawn.contains(&material.element.typed_id))?);
     }
     let (skins, skin_ids) = nodes::skins(&model, &mut notes)?;
-    let (meshes, placed) = mesh::read(&model, &surfaces, &skin_ids, &mut budget, &mut notes)?;
+    let (meshes, placed) = mesh::read(&model, &materials, &skin_ids, &mut budget, &mut notes)?;
     let nodes = nodes::read(&model, &placed, &skin_ids);
     let animations = animation::read(&model, &mut budget)?;
 
     let mut warnings = repaired(&model);
     warnings.extend(summary(notes));
-    warnings.append(&mut studio.warnings);
+    warnings.append(&mut reader.warnings);
     let scene = Scene {
         nodes,
         roots: nodes::roots(&model),
         meshes,
-        materials: surfaces.into_iter().map(|surface| surface.material).collect(),
-        images: studio.images,
+        materials: materials.into_iter().map(|import| import.material).collect(),
+        images: reader.images,
         skins,
         animations,
     };
-    let value = scene.validate().map_err(|flaw| {
-        Diag::new(Code::FbxModel, flaw.to_string()).hint("the file is damaged: export it again")
+    let value = scene.validate().map_err(|error| {
+        Diag::new(Code::FbxModel, error.to_string()).hint("the file is damaged: export it again")
     })?;
     Ok(Imported { value, warnings })
 }
 
-/// Where a file says what it is: binary ones at once, text ones in a comment or the name of a property.
+/// The length of the prefix that contains the format: binary files start with it, text files have it in a comment or the
+/// name of a property.
 const HEAD: usize = 4096;
 
 fn load(bytes: &[u8], budget: &Budget) -> Result<ufbx::SceneRoot, Diag> {
     if !bytes[..bytes.len().min(HEAD)].windows(3).any(|word| word == b"FBX") {
-        return Err(
-            Diag::new(Code::FbxFormat, "this is not an FBX file").hint("export it again, or rename it")
-        );
+        return Err(Diag::new(Code::FbxFormat, "the file is not an FBX file")
+            .hint("export the model again, or rename the file"));
     }
     let options = LoadOpts {
         temp_allocator: budget.allocator(),
         result_allocator: budget.allocator(),
         node_depth_limit: MAX_DEPTH,
-        // Not a guess: the library reads other formats, too.
+        // The library would detect other formats, too.
         file_format: ufbx::FileFormat::Fbx,
         load_external_files: false,
         target_axes: CoordinateAxes::right_handed_y_up(),
@@ -176,70 +179,82 @@ fn load(bytes: &[u8], budget: &Budget) -> Result<ufbx::SceneRoot, Diag> {
         use_blender_pbr_material: true,
         ..LoadOpts::default()
     };
-    ufbx::load_memory(bytes, options).map_err(|error| refused(&error, budget))
+    ufbx::load_memory(bytes, options).map_err(|error| library_error(&error, budget))
 }
 
-/// Why the library refuses a file.
-fn refused(error: &ufbx::Error, budget: &Budget) -> Diag {
+/// Converts an error of the library to a diagnostic.
+fn library_error(error: &ufbx::Error, budget: &Budget) -> Diag {
     match error.type_ {
         ErrorType::MemoryLimit | ErrorType::AllocationLimit | ErrorType::OutOfMemory => budget.exhausted(),
         ErrorType::NodeDepthLimit => {
-            Diag::new(Code::FbxTooDeep, format!("its nodes are more than {MAX_DEPTH} deep"))
+            Diag::new(Code::FbxTooDeep, format!("nodes are nested deeper than {MAX_DEPTH} levels"))
         }
         _ => {
-            let mut message = format!("it cannot be read: {}", &*error.description);
+            let mut message = format!("the file cannot be parsed: {}", &*error.description);
             if !error.info().is_empty() {
                 message.push_str(&format!(" ({})", crate::excerpt(error.info())));
             }
-            Diag::new(Code::FbxDamaged, message).hint("export it again")
+            Diag::new(Code::FbxDamaged, message).hint("export the model again")
         }
     }
 }
 
-/// Things that a scene has no room for.
+/// Records content that a scene cannot represent.
 fn note_model(model: &ufbx::Scene, notes: &mut Notes) {
-    notes.lose(model.blend_shapes.count > 0, "morph targets");
-    notes.lose(model.cache_deformers.count > 0, "geometry caches");
-    notes.lose(model.nurbs_surfaces.count > 0, "NURBS surfaces");
-    notes.lose(model.nurbs_curves.count + model.line_curves.count > 0, "curves");
-    notes.lose(model.procedural_geometries.count > 0, "procedural geometry");
-    notes.lose(model.lights.count > 0, "lights");
-    notes.lose(model.constraints.count > 0, "constraints");
-    notes.lose(model.lod_groups.count > 0, "the choice among levels of detail, which are all drawn");
-    notes.lose(model.nodes.iter().any(|node| !node.visible), "node visibility");
-    notes.lose(model.meshes.iter().any(|mesh| mesh.color_sets.count > 0), "colours of vertices");
+    notes.note_unsupported(model.blend_shapes.count > 0, "morph targets");
+    notes.note_unsupported(model.cache_deformers.count > 0, "geometry caches");
+    notes.note_unsupported(model.nurbs_surfaces.count > 0, "NURBS surfaces");
+    notes.note_unsupported(model.nurbs_curves.count + model.line_curves.count > 0, "curves");
+    notes.note_unsupported(model.procedural_geometries.count > 0, "procedural geometry");
+    notes.note_unsupported(model.lights.count > 0, "lights");
+    notes.note_unsupported(model.constraints.count > 0, "constraints");
+    notes.note_unsupported(model.lod_groups.count > 0, "LOD groups, whose levels are all drawn");
+    notes.note_unsupported(model.nodes.iter().any(|node| !node.visible), "node visibility");
+    notes.note_unsupported(model.meshes.iter().any(|mesh| mesh.color_sets.count > 0), "vertex colours");
     let is_smooth =
         |mesh: &ufbx::Mesh| mesh.subdivision_display_mode != ufbx::SubdivisionDisplayMode::Disabled;
-    notes.lose(model.meshes.iter().any(|mesh| is_smooth(mesh)), "subdivision");
+    notes.note_unsupported(model.meshes.iter().any(|mesh| is_smooth(mesh)), "subdivision");
 }
 
-/// What the library put right in a file.
+/// Returns the repairs that the library made, as warnings.
 fn repaired(model: &ufbx::Scene) -> Vec<Diag> {
-    let said = model.metadata.warnings.iter().map(|warning| {
+    let repairs = model.metadata.warnings.iter().map(|warning| {
         let count = if warning.count > 1 { format!(" ({} times)", warning.count) } else { String::new() };
         Diag::new(Code::FbxRepaired, format!("{}{count}", &*warning.description))
     });
-    said.collect()
+    repairs.collect()
 }
 
-/// One warning for each kind of thing that turned up.
+/// Creates one warning for each kind of finding.
 fn summary(notes: Notes) -> Vec<Diag> {
-    let no_triangles = "faces have less than three corners, and are passed over";
-    let overlapping = "faces have so many corners that their triangles may overlap";
-    let influences = "vertices hang on more than four joints, and keep the strongest four";
+    let no_triangles = counted(
+        notes.no_triangles,
+        "face with less than three vertices is",
+        "faces with less than three vertices are",
+    );
+    let overlapping = counted(notes.overlapping, "face has", "faces have");
+    let influences = counted(notes.influences, "vertex has", "vertices have");
     let kinds = [
-        (notes.no_triangles, Diag::new(Code::FbxNoTriangles, no_triangles)),
-        (notes.overlapping, Diag::new(Code::FbxFace, overlapping)),
-        (notes.influences, Diag::new(Code::FbxInfluences, influences)),
+        (notes.no_triangles, Code::FbxNoTriangles, format!("{no_triangles} ignored")),
+        (
+            notes.overlapping,
+            Code::FbxFace,
+            format!("{overlapping} too many vertices for an exact triangulation; triangles may overlap"),
+        ),
+        (
+            notes.influences,
+            Code::FbxInfluences,
+            format!("{influences} more than four bone influences, and only the strongest four are kept"),
+        ),
     ];
-    let mut warnings = Vec::new();
-    for (count, mut warning) in kinds.into_iter().filter(|(count, _)| *count > 0) {
-        warning.message.insert_str(0, &format!("{count} "));
-        warnings.push(warning);
-    }
-    if !notes.lost.is_empty() {
-        let lost: Vec<&str> = notes.lost.into_iter().collect();
-        warnings.push(Diag::new(Code::FbxNotKept, format!("not kept are {}", lost.join(", "))));
+    let kinds = kinds.into_iter().filter(|(count, ..)| *count > 0);
+    let mut warnings: Vec<Diag> = kinds.map(|(_, code, message)| Diag::new(code, message)).collect();
+    if !notes.unsupported.is_empty() {
+        let unsupported: Vec<&str> = notes.unsupported.into_iter().collect();
+        warnings.push(Diag::new(
+            Code::FbxDataIgnored,
+            format!("unsupported content is ignored: {}", unsupported.join(", ")),
+        ));
     }
     warnings
 }

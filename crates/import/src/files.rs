@@ -1,74 +1,75 @@
-//! The files that a source refers to, wherever that is inside the project, and nowhere else.
+//! The files that a source refers to: anywhere inside the project, and nowhere else.
 //!
-//! Absolute paths and `..` that climbs above the root of the project are refused by name, before a file system is
-//! asked. Every file that is read or looked for goes through [`Inputs`] and is an input of the asset from then on.
+//! Absolute paths, and `..` that climbs above the root of the project, are rejected by name before any file is looked
+//! up. Every file that is read or looked up goes through [`SourceFiles`], which may record it as a dependency.
 
-use kiln_engine::{Code, Diag, Inputs, Limits, RelPath};
+use kiln_diagnostics::{Code, Diag, Limits, RelPath, SourceFiles};
 use std::time::Instant;
 
-/// The most bytes that a source may name in files: it may name one file a thousand times.
-const MOST_BYTES: u64 = 4 << 30;
+/// The most bytes that one source may reference in files: a source may name the same file a thousand times.
+const MAX_REFERENCED_BYTES: u64 = 4 << 30;
 
-/// The files beside a source.
-pub(crate) struct Files<'c, 'x> {
-    cx: &'c mut Inputs<'x>,
+/// The files that one source refers to, relative to its directory.
+pub(crate) struct Files<'c> {
+    source_files: &'c mut dyn SourceFiles,
     dir: Option<RelPath>,
-    left: u64,
+    bytes_left: u64,
 }
 
-/// What became of a name.
-pub(crate) enum Sought {
-    /// It was read.
+/// The result of looking up a file reference.
+pub(crate) enum Lookup {
+    /// The path and the content of the file.
     Found(RelPath, Vec<u8>),
-    /// It names a file of the project that is not there.
+    /// The reference is a valid path inside the project, and there is no such file.
     Missing(RelPath),
-    /// It names none, for this reason.
-    Refused(String),
+    /// The reference is no path inside the project, for this reason.
+    Rejected(String),
 }
 
-impl<'c, 'x> Files<'c, 'x> {
-    /// The files beside this one.
-    pub(crate) fn beside(cx: &'c mut Inputs<'x>, source: &RelPath) -> Files<'c, 'x> {
-        Files { cx, dir: source.parent(), left: MOST_BYTES }
+impl<'c> Files<'c> {
+    /// Resolves references relative to the directory of `source`.
+    pub(crate) fn beside(source_files: &'c mut dyn SourceFiles, source: &RelPath) -> Files<'c> {
+        Files { source_files, dir: source.parent(), bytes_left: MAX_REFERENCED_BYTES }
     }
 
-    /// The limits on the source.
+    /// Returns the limits on the source.
     pub(crate) fn limits(&self) -> &Limits {
-        self.cx.limits()
+        self.source_files.limits()
     }
 
-    /// The moment at which the import has to be done.
+    /// Returns the time at which the import has to be finished.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.cx.deadline()
+        self.source_files.deadline()
     }
 
-    /// Where relative names start from now on: beside another file.
+    /// Resolves references relative to the directory of another file from now on.
     pub(crate) fn go_beside(&mut self, file: &RelPath) {
         self.dir = file.parent();
     }
 
-    /// The path that a name stands for, or why it stands for none.
-    pub(crate) fn resolve(&self, name: &str) -> Result<RelPath, String> {
-        match name {
-            "" => Err("it is empty".to_owned()),
-            name => RelPath::resolve(self.dir.as_ref(), name).map_err(|why| why.to_string()),
+    /// Returns the path that a reference stands for, or the reason why it is rejected.
+    pub(crate) fn resolve(&self, reference: &str) -> Result<RelPath, String> {
+        match reference {
+            "" => Err("the path is empty".to_owned()),
+            reference => RelPath::resolve(self.dir.as_ref(), reference).map_err(|why| why.to_string()),
         }
     }
 
-    /// Reads what a name stands for. Files that cannot be read, or hold nothing, are errors.
-    pub(crate) fn seek(&mut self, name: &str) -> Result<Sought, Diag> {
-        let path = match self.resolve(name) {
+    /// Reads the file that a reference stands for. Files that cannot be read, or are empty, are errors.
+    pub(crate) fn lookup(&mut self, reference: &str) -> Result<Lookup, Diag> {
+        let path = match self.resolve(reference) {
             Ok(path) => path,
-            Err(why) => return Ok(Sought::Refused(why)),
+            Err(reason) => return Ok(Lookup::Rejected(reason)),
         };
-        let Some(bytes) = self.cx.read_opt(&path)? else { return Ok(Sought::Missing(path)) };
-        self.left = self.left.checked_sub(bytes.len() as u64).ok_or_else(|| {
-            let message = format!("with {path}, the files it refers to have more than {MOST_BYTES} bytes");
+        let Some(bytes) = self.source_files.read_opt(&path)? else { return Ok(Lookup::Missing(path)) };
+        self.bytes_left = self.bytes_left.checked_sub(bytes.len() as u64).ok_or_else(|| {
+            let message =
+                format!("with {path}, the referenced files have more than {MAX_REFERENCED_BYTES} bytes");
             Diag::new(Code::ReferencesTooLarge, message)
         })?;
-        match crate::absent(&bytes) {
+        match crate::absent_content(&bytes) {
             Some(diag) => Err(diag.path(&path)),
-            None => Ok(Sought::Found(path, bytes)),
+            None => Ok(Lookup::Found(path, bytes)),
         }
     }
 }

@@ -1,16 +1,14 @@
-//! glTF 2.0 into [`Scene`]: `.gltf` and `.glb`, with everything they refer to inside the project.
+//! glTF 2.0 (`.gltf` and `.glb`) into [`Scene`], with all files it refers to inside the project.
 //!
-//! Read are all forms of accessors, triangle lists, strips and fans, nodes, instances, skins and animations, and the
-//! extensions that `document.rs` lists. What a scene cannot hold is named in warnings; one for the whole file, or one
-//! for each material that is used. Only what the chosen scene draws is decoded.
+//! Supports all forms of accessors, triangle lists, strips and fans, nodes, instances, skins and animations, and the
+//! extensions that `document.rs` lists. Content that a scene cannot represent is listed in warnings: one for the whole
+//! file, or one for each used material. Only content of the selected scene is decoded.
 //!
-//! Refused are files that contradict themselves, with the place as a JSON pointer; extensions that are required,
-//! change geometry and are not known; and references out of the project. Memory is
-//! bounded by the size of the files and by the limits on the source.
+//! Rejects invalid files, with the place as a JSON pointer; unknown required extensions that may change geometry; and
+//! references outside of the project. Memory is bounded by the size of the files and by the limits of the source.
 
 mod accessor;
 mod animation;
-mod at;
 mod bounds;
 mod buffers;
 mod conformance;
@@ -25,106 +23,147 @@ mod meshopt;
 mod nodes;
 mod size;
 mod uri;
+mod value;
 mod vertices;
 
 use std::collections::BTreeSet;
 
-use kiln_engine::{Code, Diag, Inputs, RelPath};
-use kiln_ir::{Flaw, ImageId, Mesh, MeshId, Node, NodeId, Scene, Valid};
+use kiln_diagnostics::{Code, Diag, RelPath, SourceFiles};
+use kiln_ir::{ImageId, Mesh, MeshId, Node, NodeId, Scene, Valid, ValidationError};
 
-use crate::Imported;
 use crate::files::Files;
+use crate::{Imported, counted};
 use buffers::Buffers;
 use document::Document;
 use geometry::{Geometry, Notes};
 
-/// Imports the default scene of a file.
-pub fn import(cx: &mut Inputs<'_>, source: &RelPath) -> Result<Imported<Valid<Scene>>, Diag> {
-    import_scene(cx, source, None)
+/// Imports the default scene of a file, with the images of the materials that it draws.
+///
+/// # Errors
+/// A code that starts with `gltf-` for an invalid file, with the JSON pointer of the place; `file-missing`, `file-empty`
+/// or `lfs-pointer` for a file without content; `memory-limit` or `time-limit` beyond the limits of `files`; and any
+/// error of reading through `files`.
+pub fn import(files: &mut dyn SourceFiles, source: &RelPath) -> Result<Imported<Valid<Scene>>, Diag> {
+    import_with(files, source, &Options::new())
 }
 
-/// Which scene of a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pick<'a> {
-    /// The one that the file says.
-    #[default]
-    Default,
-    /// By its number.
-    Number(u32),
-    /// By its name.
-    Named(&'a str),
-}
-
-/// Which pictures of a file are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pictures {
-    /// None: shapes do not need them, and need not fail when one is missing.
-    None,
-    /// Those of materials that are drawn.
-    #[default]
-    Drawn,
-    /// All that any material uses.
-    All,
-}
-
-/// Which parts of a file are wanted; what is not costs nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parts<'a> {
-    /// Which scene.
-    pub scene: Pick<'a>,
-    /// Whether the triangles of meshes are decoded.
-    pub shapes: bool,
-    /// Which pictures are read.
-    pub pictures: Pictures,
-}
-
-/// All of the default scene.
-impl Default for Parts<'_> {
-    fn default() -> Self {
-        Parts { scene: Pick::Default, shapes: true, pictures: Pictures::Drawn }
-    }
-}
-
-/// Imports one scene of a file, by its number, or the default one.
+/// Imports one scene of a file by its index, or the default scene.
+///
+/// # Errors
+/// `gltf-reference` if there is no such scene, and the errors of [`import`].
 pub fn import_scene(
-    cx: &mut Inputs<'_>,
+    files: &mut dyn SourceFiles,
     source: &RelPath,
     scene: Option<u32>,
 ) -> Result<Imported<Valid<Scene>>, Diag> {
-    import_parts(cx, source, &Parts { scene: scene.map_or(Pick::Default, Pick::Number), ..Parts::default() })
+    let scene = scene.map_or(SceneSelection::Default, SceneSelection::Index);
+    import_with(files, source, &Options::new().scene(scene))
 }
 
-/// Imports parts of a file.
-pub fn import_parts(
-    cx: &mut Inputs<'_>,
+/// Imports the parts of a file that the options select.
+///
+/// # Errors
+/// `gltf-reference` if there is no such scene, and the errors of [`import`].
+pub fn import_with(
+    files: &mut dyn SourceFiles,
     source: &RelPath,
-    parts: &Parts<'_>,
+    options: &Options<'_>,
 ) -> Result<Imported<Valid<Scene>>, Diag> {
-    crate::open(cx, source, |bytes, files| read(bytes, files, parts))
+    crate::open(files, source, |bytes, files| read(bytes, files, options))
 }
 
-fn read(bytes: &[u8], files: &mut Files<'_, '_>, parts: &Parts<'_>) -> Result<Imported<Valid<Scene>>, Diag> {
+/// The scene of a file that is imported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SceneSelection<'a> {
+    /// The default scene of the file, or its first one.
+    #[default]
+    Default,
+    /// The scene with this index.
+    Index(u32),
+    /// The first scene with this name.
+    Name(&'a str),
+}
+
+/// The images of a file that are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ImageSelection {
+    /// No images: geometry does not need them, and a missing image is no error.
+    None,
+    /// The images of materials that are drawn.
+    #[default]
+    Drawn,
+    /// The images of all materials.
+    All,
+}
+
+/// The parts of a file that are imported; others are not decoded.
+///
+/// ```
+/// use kiln_import::gltf::{ImageSelection, Options};
+///
+/// let options = Options::new().geometry(false).images(ImageSelection::All);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options<'a> {
+    /// The scene.
+    pub scene: SceneSelection<'a>,
+    /// Decodes the primitives of meshes; without it, meshes have a name only.
+    pub geometry: bool,
+    /// The images that are read.
+    pub images: ImageSelection,
+}
+
+impl<'a> Options<'a> {
+    /// Creates options for the default scene with its geometry and the images that it draws.
+    pub fn new() -> Options<'a> {
+        Options { scene: SceneSelection::Default, geometry: true, images: ImageSelection::Drawn }
+    }
+
+    /// Selects the scene.
+    pub fn scene(self, scene: SceneSelection<'a>) -> Options<'a> {
+        Options { scene, ..self }
+    }
+
+    /// Enables or disables decoding the primitives of meshes.
+    pub fn geometry(self, geometry: bool) -> Options<'a> {
+        Options { geometry, ..self }
+    }
+
+    /// Selects the images that are read.
+    pub fn images(self, images: ImageSelection) -> Options<'a> {
+        Options { images, ..self }
+    }
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options::new()
+    }
+}
+
+fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Imported<Valid<Scene>>, Diag> {
     let container = glb::open(bytes)?;
     let json = json::parse(container.json)?;
     let document = Document::new(&json)?;
     let (limits, deadline) = (*files.limits(), files.deadline());
     let buffers = Buffers::new(&document, container.binary, files)?;
-    let surfaces = material::read(&document)?;
+    let materials = material::read(&document)?;
     let mut nodes = nodes::read(&document, &buffers)?;
-    let (mut roots, number) = nodes::roots(&document, &nodes, parts.scene)?;
+    let (mut roots, number) = nodes::roots(&document, &nodes, options.scene)?;
     if nodes.is_empty() && document.scenes.len() == 0 {
-        // A library of meshes: each is drawn where it is.
+        // A mesh library without nodes: each mesh is drawn at the origin.
         let mesh = |id| Node { mesh: Some(MeshId(id)), ..Node::default() };
         nodes = (0..document.meshes.len() as u32).map(mesh).collect();
         roots = (0..nodes.len() as u32).map(NodeId).collect();
     }
 
     let reached = nodes::reachable(&nodes, &roots);
-    let drawn = nodes.iter().zip(&reached).filter(|(_, r)| **r && parts.shapes);
+    let drawn = nodes.iter().zip(&reached).filter(|(_, r)| **r && options.geometry);
     let drawn: BTreeSet<MeshId> = drawn.filter_map(|(n, _)| n.mesh).collect();
     size::check(&document, &drawn, &limits)?;
     let mut geometry =
-        Geometry { document: &document, buffers: &buffers, surfaces: &surfaces, notes: Notes::default() };
+        Geometry { document: &document, buffers: &buffers, materials: &materials, notes: Notes::default() };
     let mut meshes = Vec::with_capacity(document.meshes.len());
     for (index, at) in document.meshes.iter().enumerate() {
         limits.check_time(deadline)?;
@@ -132,25 +171,25 @@ fn read(bytes: &[u8], files: &mut Files<'_, '_>, parts: &Parts<'_>) -> Result<Im
         meshes.push(if is_drawn {
             geometry.mesh(at)?
         } else {
-            Mesh { name: at.text_of("name")?.to_owned(), ..Mesh::default() }
+            Mesh { name: at.string_or_empty("name")?.to_owned(), ..Mesh::default() }
         });
     }
     let mut notes = geometry.notes;
-    for (node, _) in document.nodes.iter().zip(&reached).filter(|(_, r)| **r && parts.shapes) {
+    for (node, _) in document.nodes.iter().zip(&reached).filter(|(_, r)| **r && options.geometry) {
         notes.violations.check_node(node, document.meshes)?;
     }
     let mut warnings = Vec::new();
     let mut used: BTreeSet<ImageId> = BTreeSet::new();
-    for material in &notes.used {
-        let surface = &surfaces[material.0 as usize];
-        used.extend(surface.material.textures().map(|(_, image)| image));
-        warnings.extend(surface.warnings.iter().cloned());
+    for id in &notes.used {
+        let material = &materials[id.0 as usize];
+        used.extend(material.material.textures().map(|(_, image)| image));
+        warnings.extend(material.warnings.iter().cloned());
     }
-    match parts.pictures {
-        Pictures::None => used.clear(),
-        Pictures::Drawn => {}
-        Pictures::All => {
-            used.extend(surfaces.iter().flat_map(|s| s.material.textures()).map(|(_, image)| image))
+    match options.images {
+        ImageSelection::None => used.clear(),
+        ImageSelection::Drawn => {}
+        ImageSelection::All => {
+            used.extend(materials.iter().flat_map(|m| m.material.textures()).map(|(_, image)| image))
         }
     }
     let images = images::read(&document, &buffers, &used)?;
@@ -159,80 +198,89 @@ fn read(bytes: &[u8], files: &mut Files<'_, '_>, parts: &Parts<'_>) -> Result<Im
     notes.violations.check_document(&document)?;
     notes.violations.check_bounds(document.accessors, &buffers);
     notes.unsorted = animated.unsorted;
-    notes.lost.extend(animated.lost);
-    note_document(&document, &mut notes.lost);
-    warnings.extend(summary(&document, notes, number, parts.scene != Pick::Default)?);
+    notes.unsupported.extend(animated.unsupported);
+    note_document(&document, &mut notes.unsupported);
+    warnings.extend(summary(&document, notes, number, options.scene != SceneSelection::Default)?);
 
     let scene = Scene {
         nodes,
         roots,
         meshes,
-        materials: surfaces.into_iter().map(|surface| surface.material).collect(),
+        materials: materials.into_iter().map(|import| import.material).collect(),
         images,
         skins,
         animations: animated.animations,
     };
-    let value = scene.validate().map_err(|flaw| flawed(&flaw, number.unwrap_or_default()))?;
+    let value = scene.validate().map_err(|error| validation_diag(&error, number.unwrap_or_default()))?;
     Ok(Imported { value, warnings })
 }
 
-/// Things beside geometry that a scene has no room for.
-fn note_document(document: &Document<'_>, lost: &mut BTreeSet<String>) {
+/// Records content beside geometry that a scene cannot represent.
+fn note_document(document: &Document<'_>, unsupported: &mut BTreeSet<String>) {
     for (extension, what) in [("KHR_lights_punctual", "lights"), ("KHR_node_visibility", "node visibility")] {
         if document.nodes.iter().any(|node| node.extension(extension).is_some()) {
-            lost.insert(what.to_owned());
+            unsupported.insert(what.to_owned());
         }
     }
 }
 
-/// One warning for each kind of thing that turned up.
+/// Creates one warning for each kind of finding.
 fn summary(
     document: &Document<'_>,
     notes: Notes,
     scene: Option<usize>,
-    asked: bool,
+    scene_selected: bool,
 ) -> Result<Vec<Diag>, Diag> {
     let mut warnings = Vec::new();
-    // Who asked for a scene knows that there are others.
-    if let (Some(scene), 2.., false) = (scene, document.scenes.len(), asked) {
-        let message = format!("of {} scenes, only number {scene} is taken", document.scenes.len());
+    // A caller that selects a scene knows about the others.
+    if let (Some(scene), 2.., false) = (scene, document.scenes.len(), scene_selected) {
+        let message =
+            format!("the document has {} scenes, and only scene {scene} is imported", document.scenes.len());
         warnings.push(Diag::new(Code::GltfScenes, message).at("/scenes"));
     }
     if let Some((count, at)) = notes.no_triangles {
-        let message =
-            format!("{count} primitives are points or lines, or have no triangles, and are passed over");
+        let primitives =
+            counted(count, "primitive has no triangles and is", "primitives have no triangles and are");
+        let message = format!("{primitives} ignored: points and lines are not supported");
         warnings.push(Diag::new(Code::GltfNoTriangles, message).at(at));
     }
-    if let Some((count, at)) = notes.no_coordinates {
-        let message = format!("{count} primitives lack the texture coordinates that their material uses");
-        warnings
-            .push(Diag::new(Code::GltfUv, message).at(at).hint("they get the first set, if they have one"));
+    if let Some((count, at)) = notes.missing_uvs {
+        let primitives = counted(count, "primitive lacks", "primitives lack");
+        let message = format!("{primitives} the UV set of the material's textures");
+        warnings.push(
+            Diag::new(Code::GltfUv, message).at(at).hint("the first UV set is used instead, if there is one"),
+        );
     }
     if let Some((count, at)) = notes.unsorted {
-        let message =
-            format!("{count} channels have keys out of the order of their times, and are put into it");
-        warnings.push(Diag::new(Code::GltfKeyOrder, message).at(at));
+        let channels = counted(count, "animation channel has", "animation channels have");
+        let message = format!("{channels} keyframes out of order, which are sorted by time");
+        warnings.push(Diag::new(Code::GltfKeyframeOrder, message).at(at));
     }
     if let Some((count, at)) = notes.influences {
-        let message = format!("{count} vertices hang on more than four joints, and keep the strongest four");
+        let vertices = counted(count, "vertex has", "vertices have");
+        let message =
+            format!("{vertices} more than four bone influences, and only the strongest four are kept");
         warnings.push(Diag::new(Code::GltfInfluences, message).at(at));
     }
     warnings.extend(notes.violations.warnings());
-    if !notes.lost.is_empty() {
-        let lost: Vec<String> = notes.lost.into_iter().collect();
-        warnings.push(Diag::new(Code::GltfNotKept, format!("not kept are {}", lost.join(", "))));
+    if !notes.unsupported.is_empty() {
+        let unsupported: Vec<String> = notes.unsupported.into_iter().collect();
+        warnings.push(Diag::new(
+            Code::GltfDataIgnored,
+            format!("unsupported content is ignored: {}", unsupported.join(", ")),
+        ));
     }
     let unknown = document.unknown_extensions()?;
     if !unknown.is_empty() {
-        let message = format!("the model uses extensions that are not known: {}", unknown.join(", "));
+        let message = format!("the model uses unknown extensions, which are ignored: {}", unknown.join(", "));
         warnings.push(Diag::new(Code::GltfExtensionUnknown, message).at("/extensionsUsed"));
     }
     Ok(warnings)
 }
 
-/// A flaw of the model as one of the document: their lists are numbered alike.
-fn flawed(flaw: &Flaw, scene: usize) -> Diag {
-    let place = flaw.at.replace("roots[", &format!("scenes[{scene}].nodes["));
+/// Converts a validation error to a diagnostic of the document, whose arrays have the same indices.
+fn validation_diag(error: &ValidationError, scene: usize) -> Diag {
+    let place = error.at.replace("roots[", &format!("scenes[{scene}].nodes["));
     let pointer = format!("/{}", place.replace(']', "").replace(['[', '.'], "/"));
-    Diag::new(Code::GltfModel, flaw.what.clone()).at(pointer).hint("the file is damaged: export it again")
+    Diag::new(Code::GltfModel, error.message.clone()).at(pointer).hint("the file is damaged: export it again")
 }

@@ -1,14 +1,15 @@
-//! Pictures into [`Image`]: PNG, JPEG, TGA, BMP and WebP; and KTX 2.0 with Basis Universal, which models may hold.
+//! PNG, JPEG, TGA, BMP and WebP into [`Image`]; and KTX 2.0 with Basis Universal, which glTF files may contain.
 //!
-//! The content decides the format, not the file's name; TGA, which has no signature, is the one that needs the
-//! name. Grey becomes R = G = B, palettes and colour keys become colours and alpha, sixteen bits stay sixteen.
-//! Colour profiles and gamma are ignored: texels are taken as the numbers they are.
+//! The content decides the format, not the file's name; only TGA, which has no magic bytes, needs the name. Greyscale
+//! becomes R = G = B, palettes and colour keys become colour and alpha, 16 bits per channel are kept. ICC profiles and
+//! gamma are ignored: samples are used as they are stored.
 //!
-//! A picture with an EXIF orientation is turned upright, because that is how every viewer shows it, with a
-//! warning, because not every modelling tool does. Of an animation the first picture is taken, with a warning.
+//! An image with an EXIF orientation is rotated upright, as every viewer shows it, with a warning, because not every
+//! modelling tool does. Of an animation the first frame is used, with a warning.
 //!
-//! Refused, before texels are allocated: images beyond the [`Limits`], and dimensions that the file is far
-//! too short for. There is one copy of the texels: every decoder writes into what becomes the image. Refused too: truncated and damaged files, where the format can tell.
+//! Rejects images beyond the [`Limits`], and dimensions that the file is far too short for, before texels are
+//! allocated; and truncated and damaged files, where the format allows to detect them. There is one copy of the texels:
+//! every decoder writes into the buffer of the image.
 
 mod bmp;
 mod jpeg;
@@ -18,18 +19,18 @@ mod png;
 mod tga;
 mod webp;
 
-use kiln_engine::{Code, Diag, Limits};
+use kiln_diagnostics::{Code, Diag, Limits};
 use kiln_ir::{Image, Texels};
 
 use crate::Imported;
 
-/// The extensions of pictures, in lower case and without the dot.
+/// The file extensions of image formats, in lower case and without the dot.
 pub const IMAGE_EXTENSIONS: &[&str] = &["png", "jpg", "jpeg", "tga", "bmp", "webp"];
 
-/// The number of bytes of `width` x `height` RGBA texels with `channel_bytes` a channel, if they may be decoded.
+/// Checks the limits and returns the size in bytes of `width` x `height` RGBA texels with `channel_bytes` per channel.
 pub(crate) fn admit(limits: &Limits, width: u32, height: u32, channel_bytes: u32) -> Result<usize, Diag> {
     if width == 0 || height == 0 {
-        return Err(corrupt(format!("{width}x{height} pixels")));
+        return Err(corrupt(format!("the image has {width}x{height} pixels")));
     }
     let bytes = limits.check_pixels(width, height)?.saturating_mul(4 * u64::from(channel_bytes));
     let what = format!("the decoded texels of {width}x{height} pixels");
@@ -39,7 +40,7 @@ pub(crate) fn admit(limits: &Limits, width: u32, height: u32, channel_bytes: u32
     })
 }
 
-/// The formats that are told apart.
+/// The supported formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Png,
@@ -62,7 +63,7 @@ impl Kind {
         }
     }
 
-    /// What a file with this extension ought to be.
+    /// Returns the format that a file extension stands for.
     fn of_extension(extension: &str) -> Option<Kind> {
         let is = |known: &str| extension.trim_start_matches('.').eq_ignore_ascii_case(known);
         match IMAGE_EXTENSIONS.iter().copied().find(|known| is(known))? {
@@ -75,7 +76,7 @@ impl Kind {
         }
     }
 
-    /// What the first bytes say. No signature can be mistaken for a TGA header, whose second byte is 0 or 1.
+    /// Detects the format by magic bytes. None can be mistaken for a TGA header, whose second byte is 0 or 1.
     fn of_content(bytes: &[u8], named: Option<Kind>) -> Option<Kind> {
         match bytes {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(Kind::Png),
@@ -89,9 +90,26 @@ impl Kind {
     }
 }
 
-/// Decodes a picture. `extension` is that of the file's name (any case, with or without the dot, or empty).
+/// Decodes an image. `extension` is that of the file name: in any case, with or without the dot, or empty.
+///
+/// # Errors
+/// `image-unknown` for an unknown format, `image-unsupported` or `image-kind` for an unsupported variant,
+/// `image-corrupt` or `image-truncated` for a damaged file, `image-too-large` or `memory-limit` beyond the limits,
+/// `file-empty` or `lfs-pointer` for a file without content.
+///
+/// ```
+/// use kiln_import::{Limits, image};
+///
+/// // A BMP of one red pixel: file header, info header, BGR and padding.
+/// let mut bmp = b"BM\x3a\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\x18\0".to_vec();
+/// bmp.extend([0; 24]);
+/// bmp.extend([0, 0, 255, 0]);
+/// let image = image::import(&bmp, "bmp", &Limits::default())?.value;
+/// assert_eq!(image.into_rgba8(), [255, 0, 0, 255]);
+/// # Ok::<(), kiln_import::Diag>(())
+/// ```
 pub fn import(bytes: &[u8], extension: &str, limits: &Limits) -> Result<Imported<Image>, Diag> {
-    if let Some(diag) = crate::absent(bytes) {
+    if let Some(diag) = crate::absent_content(bytes) {
         return Err(diag);
     }
     let named = Kind::of_extension(extension);
@@ -100,9 +118,10 @@ pub fn import(bytes: &[u8], extension: &str, limits: &Limits) -> Result<Imported
     if let Some(named) = named
         && named != kind
     {
-        let (is, said) = (kind.name(), named.name());
-        let message = format!("this is a {is} file, though its extension says {said}; decoded as {is}");
-        warnings.push(Diag::new(Code::ImageExtension, message).hint("rename it or save it again"));
+        let (content, stated) = (kind.name(), named.name());
+        let message =
+            format!("the content is {content}, and the file extension is for {stated}; decoded as {content}");
+        warnings.push(Diag::new(Code::ImageExtension, message).hint("rename the file or save it again"));
     }
     let value = match kind {
         Kind::Png => png::import(bytes, limits, &mut warnings),
@@ -115,19 +134,19 @@ pub fn import(bytes: &[u8], extension: &str, limits: &Limits) -> Result<Imported
     Ok(Imported { value, warnings })
 }
 
-/// The dimensions of an image.
+/// The dimensions and channel depth that the header of an image states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Texels in a row.
+    /// The number of texels in a row.
     pub width: u32,
-    /// Number of rows.
+    /// The number of rows.
     pub height: u32,
-    /// Bytes of a channel when decoded.
+    /// The number of bytes per channel of the decoded image: 1 or 2.
     pub channel_bytes: u32,
 }
 
-/// The dimensions as the header states them, from the first bytes of a file (64 KiB are plenty): an estimate
-/// of the work to come, which the decoder does not rely on.
+/// Reads the dimensions from the first bytes of a file (64 KiB suffice); returns `None` if there is no known header.
+/// The result is an estimate of the memory to come, which the decoder does not rely on.
 pub fn probe(prefix: &[u8], extension: &str) -> Option<Header> {
     let kind = Kind::of_content(prefix, Kind::of_extension(extension))?;
     let (width, height) = match kind {
@@ -138,11 +157,11 @@ pub fn probe(prefix: &[u8], extension: &str) -> Option<Header> {
         Kind::WebP => webp::probe(prefix),
         Kind::Ktx2 => ktx2::probe(prefix),
     }?;
-    let channel_bytes = if kind == Kind::Png && png::is_deep(prefix) { 2 } else { 1 };
+    let channel_bytes = if kind == Kind::Png && png::is_16_bit(prefix) { 2 } else { 1 };
     Some(Header { width, height, channel_bytes })
 }
 
-/// What content that cannot be read looks like.
+/// Creates the error of an unsupported format, which names well-known formats.
 fn unknown(bytes: &[u8]) -> Diag {
     const OTHERS: [(&[u8], &str); 9] = [
         (b"GIF8", "a GIF"),
@@ -151,14 +170,14 @@ fn unknown(bytes: &[u8]) -> Diag {
         (b"8BPS", "a Photoshop document"),
         (b"DDS ", "a DDS texture"),
         (b"\xABKTX ", "a KTX texture"),
-        (b"v/1\x01", "an OpenEXR picture"),
-        (b"#?R", "a Radiance HDR picture"),
-        (b"qoif", "a QOI picture"),
+        (b"v/1\x01", "an OpenEXR image"),
+        (b"#?R", "a Radiance HDR image"),
+        (b"qoif", "a QOI image"),
     ];
     let head = &bytes[..bytes.len().min(32)];
     let text = match std::str::from_utf8(head) {
         Ok(text) => Some(text),
-        // A character that the end of the excerpt cuts is still text.
+        // Text may be cut within a character at the end of the excerpt.
         Err(e) if e.error_len().is_none() => std::str::from_utf8(&head[..e.valid_up_to()]).ok(),
         Err(_) => None,
     };
@@ -172,8 +191,8 @@ fn unknown(bytes: &[u8]) -> Diag {
         let hex: Vec<String> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         format!("unknown content that starts with {}", hex.join(" "))
     };
-    Diag::new(Code::ImageUnknown, format!("not a picture that can be read: {found}"))
-        .hint("supported are PNG, JPEG, BMP and WebP by content, and TGA by extension and content")
+    Diag::new(Code::ImageUnknown, format!("the file is not a supported image, but {found}"))
+        .hint("save the image as PNG, JPEG, BMP, WebP or TGA")
 }
 
 pub(crate) fn corrupt(what: impl std::fmt::Display) -> Diag {
@@ -181,25 +200,42 @@ pub(crate) fn corrupt(what: impl std::fmt::Display) -> Diag {
 }
 
 pub(crate) fn truncated(what: impl std::fmt::Display) -> Diag {
-    Diag::new(Code::ImageTruncated, format!("the file ends too early: {what}"))
+    Diag::new(Code::ImageTruncated, format!("unexpected end of file: {what}"))
         .hint("export or download it again")
 }
 
 pub(crate) fn unsupported(what: impl std::fmt::Display, hint: &str) -> Diag {
-    Diag::new(Code::ImageUnsupported, format!("this kind of picture is not supported: {what}")).hint(hint)
+    Diag::new(Code::ImageUnsupported, format!("unsupported image variant: {what}")).hint(hint)
+}
+
+/// Converts the message of a decoder library to a clause: without its prefix, the debug output of PNG chunk types, and
+/// the final period.
+pub(crate) fn decoder_message(error: impl std::fmt::Display) -> String {
+    const CHUNK: &str = "ChunkType { type: ";
+    let mut message = error.to_string().replace('\n', " ");
+    while let Some(start) = message.find(CHUNK) {
+        let end = message[start..].find('}').map_or(message.len(), |end| start + end + 1);
+        let inside = message[start + CHUNK.len()..end].trim_end_matches('}');
+        let name = inside.split(',').next().unwrap_or_default().trim().to_owned();
+        message.replace_range(start..end, &name);
+    }
+    let message = message.trim_start_matches("Format error decoding Png: ");
+    let message =
+        if message.starts_with("Corrupt deflate stream") { "corrupt deflate stream" } else { message };
+    message.trim_end_matches(['.', ' ']).to_owned()
 }
 
 fn animated(what: impl std::fmt::Display) -> Diag {
-    Diag::new(Code::ImageAnimated, format!("{what}; only the first picture is used"))
-        .hint("save the picture you want as a still image")
+    Diag::new(Code::ImageAnimated, format!("{what}; only the first frame is used"))
+        .hint("save the wanted frame as a still image")
 }
 
-/// Width, height and texels.
+/// The width, the height and the texels of a decoded image.
 type Decoded = (u32, u32, Texels);
 
-/// Makes RGBA of grey, grey with alpha, RGB or RGBA samples at the start of the texels, in place: from the last texel
+/// Expands grey, grey with alpha, RGB or RGBA samples at the start of the buffer to RGBA in place: from the last texel
 /// to the first, so that no sample is overwritten before it is read.
-fn widen(texels: &mut [u8], channels: usize) {
+fn expand_to_rgba(texels: &mut [u8], channels: usize) {
     if channels < 4 {
         for index in (0..texels.len() / 4).rev() {
             let texel = rgba(&texels[index * channels..][..channels], u8::MAX);
@@ -208,7 +244,7 @@ fn widen(texels: &mut [u8], channels: usize) {
     }
 }
 
-/// One texel of one to four samples.
+/// Returns one RGBA texel of one to four samples.
 fn rgba<T: Copy>(samples: &[T], opaque: T) -> [T; 4] {
     match *samples {
         [l] => [l, l, l, opaque],
@@ -219,21 +255,24 @@ fn rgba<T: Copy>(samples: &[T], opaque: T) -> [T; 4] {
     }
 }
 
-/// Returns the image of what a decoder gave, upright as its EXIF block (a TIFF header and what follows) says.
+/// Creates the image of decoded texels, rotated upright by its EXIF block (a TIFF structure).
 fn upright(decoded: Decoded, exif: Option<&[u8]>, warnings: &mut Vec<Diag>) -> Result<Image, Diag> {
-    let Some(tag) = exif.and_then(orientation::stated) else { return whole(decoded) };
-    let message = format!("turned upright as its EXIF orientation {tag} says; other tools may not do so");
-    warnings.push(Diag::new(Code::ImageOrientation, message).hint("save it upright and without the tag"));
-    whole(orientation::apply(decoded, tag))
+    let Some(tag) = exif.and_then(orientation::stated) else { return checked_image(decoded) };
+    let message = format!(
+        "the image was rotated upright by its EXIF orientation {tag}; other tools may ignore the tag"
+    );
+    warnings
+        .push(Diag::new(Code::ImageOrientation, message).hint("save the image upright and without the tag"));
+    checked_image(orientation::apply(decoded, tag))
 }
 
-/// The image of what a decoder gave; it gave as much as it said, or it lied.
-fn whole((width, height, texels): Decoded) -> Result<Image, Diag> {
-    Image::new(width, height, texels).ok_or_else(unfilled)
+/// Creates the image of decoded texels; fails if the decoder returned another number than it stated.
+fn checked_image((width, height, texels): Decoded) -> Result<Image, Diag> {
+    Image::new(width, height, texels).ok_or_else(incomplete_texels)
 }
 
-fn unfilled() -> Diag {
-    corrupt("the texels do not fill the picture")
+fn incomplete_texels() -> Diag {
+    corrupt("the number of texels does not match the dimensions")
 }
 
 fn le16(bytes: &[u8], at: usize) -> Option<u32> {

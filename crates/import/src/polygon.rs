@@ -1,28 +1,29 @@
-//! Faces of more than three corners into triangles.
+//! Triangulation of polygons by ear clipping.
 //!
-//! A polygon of `n` corners becomes `n - 2` triangles that turn the way it does and use each of its edges once. The
-//! work is done in the plane it lies closest to. A quadrilateral is cut along its shorter diagonal or, when it is not
-//! convex, along the one inside; a polygon that its first corner sees whole is a fan; from any other ears are clipped.
-//! One that crosses itself, or has no plane, has no right answer, but gets as many triangles.
+//! A polygon of `n` vertices becomes `n - 2` triangles of the same winding that use each of its edges once. The polygon is
+//! projected onto the axis-aligned plane that it faces most. A quadrilateral is split along its shorter diagonal or, when
+//! it is concave, along the one inside; a polygon that is star-shaped from its first vertex becomes a fan; any other is
+//! triangulated by ear clipping. A self-intersecting or degenerate polygon has no correct result, but gets as many
+//! triangles.
 
-/// How many comparisons of corners the polygons of a file may cost: beyond, ears are clipped unseen. Concave polygons
-/// of twenty corners cost about as many for each corner.
+/// The budget of vertex comparisons for the polygons of a file: beyond it, ears are clipped without a test. Concave
+/// polygons of twenty vertices take about as many for each vertex.
 const WORK: usize = 1 << 26;
 const WORK_PER_CORNER: usize = 64;
 
-/// What cuts the polygons of a file, one after the other.
+/// Triangulates the polygons of a file one by one.
 pub(crate) struct Triangulator {
     flat: Vec<[f64; 2]>,
     previous: Vec<u32>,
     next: Vec<u32>,
     reflex: Vec<u32>,
     work_left: usize,
-    /// The triangles of the last polygon, by the places of their corners in it.
+    /// The triangles of the last polygon, as indices of its vertices.
     pub(crate) triangles: Vec<[u32; 3]>,
 }
 
 impl Triangulator {
-    /// One for this number of corners.
+    /// Creates a triangulator with a budget for this number of face vertices.
     pub(crate) fn new(corners: usize) -> Triangulator {
         Triangulator {
             flat: Vec::new(),
@@ -34,22 +35,22 @@ impl Triangulator {
         }
     }
 
-    /// Cuts a polygon. False where that would take too long, and triangles may overlap.
-    pub(crate) fn cut(&mut self, corners: &[[f32; 3]]) -> bool {
+    /// Triangulates a polygon. Returns `false` when the budget is exhausted, and triangles may overlap.
+    pub(crate) fn triangulate(&mut self, corners: &[[f32; 3]]) -> bool {
         self.triangles.clear();
         let Ok(count) = u32::try_from(corners.len()) else { return false };
-        self.flatten(corners);
+        self.project(corners);
         match count {
             0..4 => self.triangles.extend((count == 3).then_some([0, 1, 2])),
-            4 => self.cut_quadrilateral(corners),
-            _ if self.sees_all(count) => self.fan(count),
+            4 => self.split_quadrilateral(corners),
+            _ if self.is_fan(count) => self.fan(count),
             _ => return self.clip_ears(count),
         }
         true
     }
 
-    /// Looks at a polygon along the axis that it faces most, so that it turns counter-clockwise.
-    fn flatten(&mut self, corners: &[[f32; 3]]) {
+    /// Projects a polygon along the axis that it faces most, so that its winding is counter-clockwise.
+    fn project(&mut self, corners: &[[f32; 3]]) {
         let normal = newell(corners);
         let sizes = normal.map(f64::abs);
         let axis = (0..3).fold(0, |most, axis| if sizes[axis] > sizes[most] { axis } else { most });
@@ -63,20 +64,20 @@ impl Triangulator {
         area(&self.flat, a, b, c)
     }
 
-    fn cut_quadrilateral(&mut self, corners: &[[f32; 3]]) {
+    fn split_quadrilateral(&mut self, corners: &[[f32; 3]]) {
         let length = |a: usize, b: usize| {
             let along = |axis| f64::from(corners[a][axis]) - f64::from(corners[b][axis]);
             (0..3).map(|axis| along(axis) * along(axis)).sum::<f64>()
         };
-        // The diagonal through a corner that points inwards is the one inside. Both triangles beside it turn right.
+        // The diagonal through a reflex vertex is the one inside. Both of its triangles have the right winding.
         let even = self.area(0, 1, 2).min(self.area(0, 2, 3));
         let odd = self.area(1, 2, 3).min(self.area(1, 3, 0));
         let is_even = if even > 0.0 && odd > 0.0 { length(0, 2) <= length(1, 3) } else { even >= odd };
         self.triangles.extend(if is_even { [[0, 1, 2], [0, 2, 3]] } else { [[1, 2, 3], [1, 3, 0]] });
     }
 
-    /// Whether nothing of the polygon is hidden from its first corner.
-    fn sees_all(&self, count: u32) -> bool {
+    /// Returns `true` if the polygon is star-shaped from its first vertex.
+    fn is_fan(&self, count: u32) -> bool {
         (1..count - 1).all(|corner| self.area(0, corner, corner + 1) > 0.0)
     }
 
@@ -89,14 +90,14 @@ impl Triangulator {
         self.previous.extend((0..count).map(|corner| (corner + count - 1) % count));
         self.next.clear();
         self.next.extend((0..count).map(|corner| (corner + 1) % count));
-        // Only corners that point inwards can lie in an ear, and clipping never makes new ones.
+        // Only reflex vertices can be inside an ear, and clipping never creates new ones.
         let around = |corner: u32| self.area((corner + count - 1) % count, corner, (corner + 1) % count);
         self.reflex = (0..count).filter(|&corner| around(corner) <= 0.0).collect();
         let (mut corner, mut left, mut since) = (0, count, 0);
         while left > 3 {
             let (before, after) = (self.previous[corner as usize], self.next[corner as usize]);
             let cost = self.reflex.len() + 1;
-            // After a round without any ear, there is none: whatever is here has to go.
+            // After a round without an ear there is none: clip whatever vertex is next.
             if since > left || self.work_left < cost || self.is_ear(before, corner, after) {
                 self.triangles.push([before, corner, after]);
                 self.next[before as usize] = after;
@@ -110,7 +111,7 @@ impl Triangulator {
                 }
                 left -= 1;
                 since = 0;
-                // Going on two corners further keeps triangles from becoming slivers around one corner.
+                // Advancing by two vertices avoids slivers around one vertex.
                 corner = self.next[after as usize];
             } else {
                 corner = after;
@@ -138,7 +139,7 @@ impl Triangulator {
                 && x <= high[0]
                 && y >= low[1]
                 && y <= high[1]
-                // One in the same place as a corner is where two parts of the outline touch.
+                // A vertex at the position of a corner is where two parts of the outline touch.
                 && !corners.contains(&[x, y])
                 && self.area(a, b, other) >= 0.0
                 && self.area(b, c, other) >= 0.0
@@ -147,16 +148,16 @@ impl Triangulator {
     }
 }
 
-/// Twice the area of a triangle; positive when it is counter-clockwise.
+/// Returns twice the signed area of a triangle; positive when it is counter-clockwise.
 fn area(flat: &[[f64; 2]], a: u32, b: u32, c: u32) -> f64 {
     let [a, b, c] = [a, b, c].map(|corner| flat[corner as usize]);
     (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 }
 
-/// Twice the area of a polygon, as the length of its normal (Newell's method); it need not be flat.
+/// Returns the normal of a polygon by Newell's method, with twice the area as its length; it need not be planar.
 pub(crate) fn newell(corners: &[[f32; 3]]) -> [f64; 3] {
     let Some(&origin) = corners.first() else { return [0.0; 3] };
-    // Relative to one corner, so that distance from the origin costs no precision.
+    // Relative to one vertex, so that distance from the origin costs no precision.
     let at = |corner: [f32; 3]| [0, 1, 2].map(|axis| f64::from(corner[axis]) - f64::from(origin[axis]));
     let mut normal = [0.0; 3];
     for (index, &corner) in corners.iter().enumerate() {
@@ -174,9 +175,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn cut(corners: &[[f32; 3]]) -> Vec<[u32; 3]> {
+    fn triangulate(corners: &[[f32; 3]]) -> Vec<[u32; 3]> {
         let mut triangulator = Triangulator::new(corners.len());
-        assert!(triangulator.cut(corners));
+        assert!(triangulator.triangulate(corners));
         triangulator.triangles
     }
 
@@ -188,10 +189,10 @@ mod tests {
         v.iter().map(|v| v * v).sum::<f64>().sqrt()
     }
 
-    /// As many triangles as there should be, every outline edge once and every other edge once each way, and the
-    /// areas, all of one sign, add up to that of the polygon.
+    /// Asserts the number of triangles, that every outline edge is used once and every other edge once in each direction,
+    /// and that the areas, all of one sign, add up to that of the polygon.
     fn is_exact(corners: &[[f32; 3]]) {
-        let triangles = cut(corners);
+        let triangles = triangulate(corners);
         let count = corners.len() as u32;
         assert_eq!(triangles.len(), corners.len() - 2);
         let mut edges: Vec<[u32; 2]> =
@@ -209,13 +210,13 @@ mod tests {
         for triangle in &triangles {
             let part = newell(&triangle.map(|corner| corners[corner as usize]));
             let along: f64 = (0..3).map(|axis| part[axis] * whole[axis]).sum();
-            assert!(along >= -1e-9 * length(whole) * length(whole), "{triangle:?} is turned over");
+            assert!(along >= -1e-9 * length(whole) * length(whole), "{triangle:?} has the opposite winding");
             sum += length(part);
         }
         assert!((sum - length(whole)).abs() <= 1e-5 * length(whole), "{sum} is not {}", length(whole));
     }
 
-    /// Points of a plane, placed in space so that each axis is the dominant one in turn, both ways round.
+    /// Places 2D points in space so that each axis is the dominant one in turn, in both windings.
     fn in_space(flat: &[[f32; 2]]) -> Vec<Vec<[f32; 3]>> {
         let place = |order: [usize; 3], flip: bool| {
             let mut corners: Vec<[f32; 3]> = flat
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn known_shapes() {
+    fn triangulates_known_shapes() {
         all_exact(&[[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]);
         all_exact(&[[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]);
         // A dart: only one diagonal is inside.
@@ -258,7 +259,7 @@ mod tests {
         let plus =
             [[1, 0], [2, 0], [2, 1], [3, 1], [3, 2], [2, 2], [2, 3], [1, 3], [1, 2], [0, 2], [0, 1], [1, 1]];
         all_exact(&plus.map(|p: [u8; 2]| p.map(f32::from)));
-        // A square with a hole, joined to it by a bridge that is walked both ways.
+        // A square with a hole, joined by a bridge edge in both directions.
         all_exact(&[
             [0.0, 0.0],
             [4.0, 0.0],
@@ -282,15 +283,15 @@ mod tests {
     }
 
     #[test]
-    fn quadrilaterals_are_cut_along_the_shorter_diagonal() {
+    fn splits_quadrilaterals_along_the_shorter_diagonal() {
         let kite = [[0.0, 0.0, 0.0], [3.0, -1.0, 0.0], [10.0, 0.0, 0.0], [3.0, 1.0, 0.0]];
-        assert_eq!(cut(&kite), [[1, 2, 3], [1, 3, 0]]);
+        assert_eq!(triangulate(&kite), [[1, 2, 3], [1, 3, 0]]);
         let square = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
-        assert_eq!(cut(&square), [[0, 1, 2], [0, 2, 3]]);
+        assert_eq!(triangulate(&square), [[0, 1, 2], [0, 2, 3]]);
     }
 
     #[test]
-    fn polygons_without_an_answer_have_as_many_triangles() {
+    fn self_intersecting_polygons_have_as_many_triangles() {
         for corners in [
             vec![[0.0; 3]; 7],
             (0..9).map(|i| [i as f32, 0.0, 0.0]).collect(),
@@ -308,13 +309,13 @@ mod tests {
                 [f32::MIN; 3],
             ],
         ] {
-            assert_eq!(cut(&corners).len(), corners.len() - 2, "{corners:?}");
+            assert_eq!(triangulate(&corners).len(), corners.len() - 2, "{corners:?}");
         }
     }
 
     #[test]
-    fn a_huge_polygon_ends() {
-        // Teeth that hide everything behind them: ears are far apart.
+    fn huge_polygons_terminate() {
+        // A comb, in which ears are far apart.
         let corners: Vec<[f32; 3]> = (0..200_000)
             .map(|i| {
                 let angle = i as f32 / 200_000.0 * std::f32::consts::TAU;
@@ -324,14 +325,14 @@ mod tests {
             })
             .collect();
         let mut triangulator = Triangulator::new(corners.len());
-        triangulator.cut(&corners);
+        triangulator.triangulate(&corners);
         assert_eq!(triangulator.triangles.len(), corners.len() - 2);
     }
 
     proptest! {
-        /// Around a centre, at any distance: never crossing, mostly not convex.
+        /// Vertices around a centre at any distance: simple, mostly concave polygons.
         #[test]
-        fn any_star_shape_is_exact(radii in prop::collection::vec(0.1f32..10.0, 4..40)) {
+        fn star_shaped_polygons_are_exact(radii in prop::collection::vec(0.1f32..10.0, 4..40)) {
             let count = radii.len() as f32;
             let at = |(i, r): (usize, &f32)| {
                 let angle = i as f32 / count * std::f32::consts::TAU;
@@ -342,11 +343,11 @@ mod tests {
         }
 
         #[test]
-        fn any_corners_have_an_answer(
+        fn any_vertices_have_a_triangulation(
             corners in prop::collection::vec(prop::array::uniform3(-2i8..3), 3..20),
         ) {
             let corners: Vec<[f32; 3]> = corners.iter().map(|c| c.map(f32::from)).collect();
-            prop_assert_eq!(cut(&corners).len(), corners.len() - 2);
+            prop_assert_eq!(triangulate(&corners).len(), corners.len() - 2);
         }
     }
 }

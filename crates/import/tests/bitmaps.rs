@@ -1,6 +1,6 @@
 //! BMP and TGA files made by hand, byte by byte, with the texels that their specifications give them.
 
-use kiln_engine::Limits;
+use kiln_import::Limits;
 use kiln_import::image;
 
 type Rgba = [u8; 4];
@@ -168,7 +168,7 @@ fn bmp_runs() {
 }
 
 #[test]
-fn bmp_variants_that_are_refused() {
+fn rejects_unsupported_bmp_variants() {
     let good = Bmp::new((1, 1), 24, &[1, 2, 3, 0]);
     assert_eq!(good.texels(), [[3, 2, 1, 255]]);
     for (compression, code) in [(4, "image-unsupported"), (5, "image-unsupported"), (11, "image-unsupported")]
@@ -256,7 +256,7 @@ fn tga_packets_cross_rows_and_the_end() {
 }
 
 #[test]
-fn tga_alpha_and_variants_that_are_refused() {
+fn decodes_tga_alpha_and_rejects_unsupported_variants() {
     let kinds: [(u8, u8, u8, &[u8], Rgba); 6] = [
         (2, 32, 8, &[1, 2, 3, 4], [3, 2, 1, 4]),
         (2, 32, 0, &[1, 2, 3, 4], [3, 2, 1, 4]),
@@ -271,7 +271,7 @@ fn tga_alpha_and_variants_that_are_refused() {
         assert_eq!(texels(&file, "tga"), [wanted], "{kind} {depth} {attributes}");
         (18..file.len()).for_each(|end| assert_eq!(error(&file[..end], "tga"), "image-truncated", "{end}"));
     }
-    let refused = [
+    let rejected = [
         (2, 8, 0, 0, "image-unsupported"),
         (2, 24, 8, 0, "image-unsupported"),
         (3, 24, 0, 0, "image-unsupported"),
@@ -281,7 +281,7 @@ fn tga_alpha_and_variants_that_are_refused() {
         (1, 16, 0, 15, "image-unsupported"),
         (2, 24, 0, 8, "image-unsupported"),
     ];
-    for (kind, depth, attributes, colour_bits, code) in refused {
+    for (kind, depth, attributes, colour_bits, code) in rejected {
         let mut file = tga(kind, 1, 1, depth, attributes, colour_bits);
         file.extend([0; 64]);
         assert_eq!(error(&file, "tga"), code, "{kind} {depth} {attributes} {colour_bits}");

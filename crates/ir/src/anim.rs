@@ -1,30 +1,30 @@
-//! Animations: keys over time for the parts of nodes' transforms.
+//! Animations: keyframes of the translation, rotation and scale of nodes.
 
 use crate::scene::NodeId;
-use crate::valid::{Flaw, check_id};
+use crate::valid::{ValidationError, check_id};
 
-/// A clip.
+/// An animation clip.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Animation {
-    /// As the source has it; empty when it has none.
+    /// The name in the source; empty when the source has none.
     pub name: String,
-    /// One for each animated part of each node.
+    /// One channel for each animated property of each node.
     pub channels: Vec<Channel>,
 }
 
-/// The part of a transform that a channel moves.
+/// The property of a transform that a channel animates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Property {
-    /// Three numbers.
+    /// The translation, three numbers.
     Translation,
-    /// A quaternion, `x, y, z, w`.
+    /// The rotation, a quaternion `x, y, z, w`.
     Rotation,
-    /// Three numbers.
+    /// The scale along each axis, three numbers.
     Scale,
 }
 
 impl Property {
-    /// Numbers in a value.
+    /// Returns the number of components of a value.
     pub fn components(self) -> usize {
         match self {
             Property::Rotation => 4,
@@ -33,20 +33,20 @@ impl Property {
     }
 }
 
-/// What happens between two keys.
+/// The interpolation between two keyframes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
-    /// The earlier value, until the later key.
+    /// The earlier value, until the later keyframe.
     Step,
-    /// A straight line; for rotations the shortest arc.
+    /// Linear; for rotations spherical along the shortest arc.
     Linear,
-    /// A cubic Hermite spline. Each key has three values: the tangent that leads in, the value, and the tangent
-    /// that leads out, both tangents in units a second.
+    /// A cubic Hermite spline. Each keyframe has three values: the in-tangent, the value, and the out-tangent; both
+    /// tangents are in units per second.
     CubicSpline,
 }
 
 impl Interpolation {
-    /// Values that each key has.
+    /// Returns the number of values of each keyframe.
     pub fn values_per_key(self) -> usize {
         match self {
             Interpolation::CubicSpline => 3,
@@ -55,28 +55,28 @@ impl Interpolation {
     }
 }
 
-/// The keys of one part of one node.
+/// The keyframes of one property of one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Channel {
-    /// What moves.
+    /// The animated node.
     pub node: NodeId,
-    /// Which part of it.
+    /// The animated property.
     pub property: Property,
-    /// How, between keys.
+    /// The interpolation between keyframes.
     pub interpolation: Interpolation,
-    /// When, in seconds: at least one key, none before the one that precedes it.
+    /// The times of the keyframes in seconds: at least one, in ascending order.
     pub times: Vec<f32>,
-    /// The values of all keys, one after the other, as the source has them: rotations may not be of unit length.
+    /// The values of all keyframes in order, as in the source: quaternions may not be of unit length.
     pub values: Vec<f32>,
 }
 
 impl Channel {
-    /// Numbers that belong to one key.
+    /// Returns the number of components of one keyframe, tangents included.
     pub fn stride(&self) -> usize {
         self.property.components() * self.interpolation.values_per_key()
     }
 
-    /// The value of a key, without its tangents. Empty when there is no such key.
+    /// Returns the value of a keyframe without its tangents; empty when there is no such keyframe.
     pub fn value(&self, key: usize) -> &[f32] {
         let components = self.property.components();
         // The value stands between the tangents.
@@ -85,29 +85,35 @@ impl Channel {
         self.values.get(start..start.saturating_add(components)).unwrap_or_default()
     }
 
-    pub(crate) fn check(&self, nodes: usize) -> Result<(), Flaw> {
+    pub(crate) fn check(&self, nodes: usize) -> Result<(), ValidationError> {
         check_id(self.node.0, nodes, "node")?;
         if self.times.is_empty() {
-            return Err(Flaw::new("times", "there is no key"));
+            return Err(ValidationError::new("times", "the channel has no keyframe"));
         }
         if let Some(index) = self.times.iter().position(|t| !t.is_finite()) {
-            return Err(Flaw::new(format_args!("times[{index}]"), "it is not finite"));
+            return Err(ValidationError::new(format_args!("times[{index}]"), "the value is not finite"));
         }
         if let Some(index) = self.times.windows(2).position(|pair| pair[0] > pair[1]) {
-            return Err(Flaw::new(
+            return Err(ValidationError::new(
                 format_args!("times[{}]", index + 1),
-                "it is before the one that precedes it",
+                "the time is before that of the previous keyframe",
             ));
         }
         let wanted = self.times.len().checked_mul(self.stride());
         if wanted != Some(self.values.len()) {
-            let message =
-                format!("{} numbers for {} keys of {}", self.values.len(), self.times.len(), self.stride());
-            return Err(Flaw::new("values", message));
+            let message = format!(
+                "{} keyframes need {} numbers each, and there are {}",
+                self.times.len(),
+                self.stride(),
+                self.values.len()
+            );
+            return Err(ValidationError::new("values", message));
         }
         match self.values.iter().position(|v| !v.is_finite()) {
             None => Ok(()),
-            Some(index) => Err(Flaw::new(format_args!("values[{index}]"), "it is not finite")),
+            Some(index) => {
+                Err(ValidationError::new(format_args!("values[{index}]"), "the value is not finite"))
+            }
         }
     }
 }
@@ -132,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_in_order_and_complete() {
+    fn rejects_keyframes_out_of_order_or_incomplete() {
         let check = |times: &[f32], values, fine: bool| {
             let found = channel(Interpolation::Step, times.to_vec(), values).check(1);
             assert_eq!(found.is_ok(), fine, "{found:?}");

@@ -1,15 +1,23 @@
-//! A picture in memory: RGBA, top row first, straight alpha, 8 or 16 bits a channel.
+//! An image in memory: RGBA, top row first, straight (not premultiplied) alpha, 8 or 16 bits per channel.
 
-/// The texels of an [`Image`], four channels each, in the depth the source had.
+/// The texels of an [`Image`], four channels each, in the bit depth of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Texels {
-    /// Eight bits a channel.
+    /// Eight bits per channel.
     Rgba8(Vec<u8>),
-    /// Sixteen bits a channel, full range (65535 is one).
+    /// Sixteen bits per channel, full range: 65535 is 1.0.
     Rgba16(Vec<u16>),
 }
 
-/// A picture: at least one texel, and exactly `width * height` of them.
+/// An image of at least one texel and exactly `width * height` of them.
+///
+/// ```
+/// use kiln_ir::{Image, Texels};
+///
+/// let image = Image::new(1, 1, Texels::Rgba16(vec![65535, 0, 32768, 65535])).unwrap();
+/// assert!(!image.has_alpha());
+/// assert_eq!(image.into_rgba8(), [255, 0, 128, 255]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     width: u32,
@@ -18,7 +26,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// Makes an image, or `None` when a side is zero or the number of values is not `width * height * 4`.
+    /// Creates an image; returns `None` when a side is zero or the number of values is not `width * height * 4`.
     pub fn new(width: u32, height: u32, texels: Texels) -> Option<Image> {
         let values = match &texels {
             Texels::Rgba8(v) => v.len(),
@@ -28,22 +36,22 @@ impl Image {
         (width > 0 && height > 0 && values == wanted).then_some(Image { width, height, texels })
     }
 
-    /// Texels in a row.
+    /// Returns the number of texels in a row.
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn height(&self) -> u32 {
         self.height
     }
 
-    /// The texels, top row first.
+    /// Returns the texels, top row first.
     pub fn texels(&self) -> &Texels {
         &self.texels
     }
 
-    /// The image at eight bits a channel; sixteen-bit values are rounded to the nearest, not truncated.
+    /// Converts to eight bits per channel; 16-bit values are rounded to the nearest, not truncated.
     pub fn into_rgba8(self) -> Vec<u8> {
         match self.texels {
             Texels::Rgba8(v) => v,
@@ -51,7 +59,7 @@ impl Image {
         }
     }
 
-    /// Whether any texel is not fully opaque.
+    /// Returns `true` if any texel is not fully opaque.
     pub fn has_alpha(&self) -> bool {
         match &self.texels {
             Texels::Rgba8(v) => v.chunks_exact(4).any(|t| t[3] != u8::MAX),
@@ -60,7 +68,7 @@ impl Image {
     }
 }
 
-/// The nearest eight-bit value of a sixteen-bit one: 65535 / 255 = 257, so a plain shift would be biased.
+/// Converts a 16-bit value to the nearest 8-bit one: 65535 / 255 = 257, so a right shift would be biased.
 pub fn narrow(value: u16) -> u8 {
     ((u32::from(value) + 128) / 257) as u8
 }
@@ -70,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_must_agree() {
+    fn rejects_sizes_that_do_not_match() {
         assert!(Image::new(2, 1, Texels::Rgba8(vec![0; 8])).is_some());
         assert!(Image::new(2, 1, Texels::Rgba8(vec![0; 7])).is_none());
         assert!(Image::new(0, 1, Texels::Rgba8(vec![])).is_none());

@@ -1,27 +1,57 @@
-//! Kiln's neutral model: plain data that importers produce and algorithms and writers consume.
+//! Kiln's neutral model: images, meshes, materials, skins and animations as plain data between importers and writers.
 //!
-//! Nothing here reads files, knows a byte layout or holds a type of an importer. Invariants that the rest of
-//! the workspace relies on are established by constructors and cannot be broken afterwards; a [`Scene`], which
-//! is too large to be built in one call, is plain until [`Scene::validate`] makes a [`Valid`] one of it.
+//! Importers produce these types; mesh, texture and format code consumes them. Nothing here reads files, knows a byte
+//! layout or depends on an importer.
+//!
+//! Invariants that the rest of the workspace relies on are established by constructors and cannot be broken afterwards:
+//! an [`Image`], an [`HDR image`](HdrImage) or a [`Lut`] has as many values as its size states. A [`Scene`] is too large
+//! to be built in one call, so it is plain data until [`Scene::validate`] returns a [`Valid`] one, with all indices in
+//! range, trees of bounded depth and finite numbers.
+//!
+//! Conventions are those of glTF 2.0: right-handed, Y up, metres, counter-clockwise winding, UV origin at the top left,
+//! metallic-roughness materials.
+//!
+//! ```
+//! use kiln_ir::{Mesh, MeshId, Node, NodeId, Primitive, Scene};
+//!
+//! let triangle = Primitive {
+//!     positions: vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+//!     indices: vec![0, 1, 2],
+//!     ..Primitive::default()
+//! };
+//! let scene = Scene {
+//!     nodes: vec![Node { mesh: Some(MeshId(0)), ..Node::default() }],
+//!     roots: vec![NodeId(0)],
+//!     meshes: vec![Mesh { name: "triangle".to_owned(), primitives: vec![triangle] }],
+//!     ..Scene::default()
+//! };
+//! let mut broken = scene.clone();
+//! broken.meshes[0].primitives[0].indices[2] = 3;
+//! assert_eq!(broken.validate().unwrap_err().at, "meshes[0].primitives[0].indices[2]");
+//!
+//! let scene = scene.validate()?;
+//! assert_eq!(scene.draws().count(), 1);
+//! # Ok::<(), kiln_ir::ValidationError>(())
+//! ```
 
-pub mod anim;
+mod anim;
+mod hdr;
 pub mod image;
-pub mod light;
-pub mod lut;
-pub mod material;
-pub mod mesh;
-pub mod scene;
-pub mod skin;
+mod lut;
+mod material;
+mod mesh;
+mod scene;
+mod skin;
 pub mod transform;
-pub mod valid;
+mod valid;
 
 pub use anim::{Animation, Channel, Interpolation, Property};
+pub use hdr::HdrImage;
 pub use image::{Image, Texels};
-pub use light::LightMap;
 pub use lut::Lut;
 pub use material::{AlphaMode, ImageId, ImageSource, Material, MaterialId, Slot};
 pub use mesh::{Mesh, MeshId, Primitive};
 pub use scene::{Draw, DrawnSize, Node, NodeId, Scene};
 pub use skin::{Skin, SkinId};
 pub use transform::{Matrix, Transform, Trs, normalize, rotate};
-pub use valid::{Flaw, Valid};
+pub use valid::{Valid, ValidationError};

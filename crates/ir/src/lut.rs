@@ -1,6 +1,6 @@
 //! A three-dimensional colour lookup table.
 
-/// A cube of RGB values; red varies fastest, then green, then blue.
+/// A 3D lookup table (LUT) of RGB values; red varies fastest, then green, then blue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lut {
     size: u32,
@@ -9,10 +9,10 @@ pub struct Lut {
 }
 
 impl Lut {
-    /// The smallest and the largest edge that a table may have.
+    /// The range of entries along each edge.
     pub const SIZES: std::ops::RangeInclusive<u32> = 2..=256;
 
-    /// Makes a table with `size` entries along each edge, or `None` when the edge is out of range, the number
+    /// Creates a table with `size` entries along each edge; returns `None` when the size is out of range, the number
     /// of entries is not its cube, or a value or a domain bound is not finite.
     pub fn new(size: u32, domain: [[f32; 3]; 2], rgb: Vec<[f32; 3]>) -> Option<Lut> {
         let finite = rgb.iter().chain(&domain).flatten().all(|v| v.is_finite());
@@ -20,17 +20,17 @@ impl Lut {
         (finite && fits).then_some(Lut { size, domain, rgb })
     }
 
-    /// Entries along each edge.
+    /// Returns the number of entries along each edge.
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// The input colours of the first and of the last entry: black and white unless the source says otherwise.
+    /// Returns the input colours of the first and of the last entry: black and white unless the source states a domain.
     pub fn domain(&self) -> [[f32; 3]; 2] {
         self.domain
     }
 
-    /// The entries, red fastest.
+    /// Returns the entries, red fastest.
     pub fn rgb(&self) -> &[[f32; 3]] {
         &self.rgb
     }

@@ -1,36 +1,36 @@
-//! Materials: factors and textures of the metallic-roughness model, and the pictures they use.
+//! Materials: factors and textures of the metallic-roughness model, and the images they use.
 
-use crate::valid::{Flaw, check_id};
+use crate::valid::{ValidationError, check_id};
 
-/// Which material of a scene.
+/// The index of a material in [`Scene::materials`](crate::Scene::materials).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MaterialId(pub u32);
 
-/// Which picture of a scene.
+/// The index of an image in [`Scene::images`](crate::Scene::images).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ImageId(pub u32);
 
-/// What a texture is for.
+/// The purpose of a texture in a material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Slot {
-    /// Colour and opacity, in sRGB.
+    /// Base colour and alpha, in sRGB.
     BaseColor,
-    /// Roughness in green, metalness in blue, linear.
+    /// Roughness in the green channel, metalness in the blue one, linear.
     MetallicRoughness,
-    /// Normals in tangent space, linear, green upwards.
+    /// Tangent-space normals, linear, green upwards (+Y).
     Normal,
-    /// Ambient occlusion in red, linear.
+    /// Ambient occlusion in the red channel, linear.
     Occlusion,
     /// Emitted colour, in sRGB.
     Emissive,
 }
 
 impl Slot {
-    /// All slots, in the order in which pictures count as used.
+    /// All slots, in the order in which images are listed as used.
     pub const ALL: [Slot; 5] =
         [Slot::BaseColor, Slot::MetallicRoughness, Slot::Normal, Slot::Occlusion, Slot::Emissive];
 
-    /// What it is called: `base colour`.
+    /// Returns the name of the slot in messages: `base colour`.
     pub fn name(self) -> &'static str {
         match self {
             Slot::BaseColor => "base colour",
@@ -42,48 +42,48 @@ impl Slot {
     }
 }
 
-/// What alpha means.
+/// The interpretation of alpha.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AlphaMode {
-    /// Nothing.
+    /// Alpha is ignored.
     #[default]
     Opaque,
-    /// A texel is there or not, decided by the cut-off.
+    /// Alpha test: a texel is opaque or discarded, decided by the alpha cutoff.
     Mask,
-    /// Coverage.
+    /// Alpha blending.
     Blend,
 }
 
-/// What a surface looks like.
+/// A metallic-roughness material.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
-    /// As the source has it; empty when it has none.
+    /// The name in the source; empty when the source has none.
     pub name: String,
-    /// Linear RGBA, multiplied with the texture.
+    /// The linear RGBA factor of the base colour texture.
     pub base_color_factor: [f32; 4],
-    /// Linear RGB, multiplied with the texture; above one for strong emitters.
+    /// The linear RGB factor of the emissive texture; above one for strong emitters.
     pub emissive_factor: [f32; 3],
-    /// 0 is a dielectric, 1 a metal.
+    /// The metalness: 0 for a dielectric, 1 for a metal.
     pub metallic_factor: f32,
-    /// 0 is a mirror, 1 is matt.
+    /// The roughness: 0 for a mirror, 1 for a fully rough surface.
     pub roughness_factor: f32,
-    /// How strong the normal texture is.
+    /// The factor of X and Y of the normal texture.
     pub normal_scale: f32,
-    /// How strong the occlusion texture is.
+    /// The strength of the occlusion texture, from 0 to 1.
     pub occlusion_strength: f32,
-    /// What alpha means.
+    /// The interpretation of alpha.
     pub alpha_mode: AlphaMode,
-    /// The least alpha that is there, with [`AlphaMode::Mask`].
+    /// The alpha cutoff of [`AlphaMode::Mask`]: texels with less alpha are discarded.
     pub alpha_cutoff: f32,
-    /// Whether the back is drawn too.
+    /// Disables back-face culling.
     pub double_sided: bool,
-    /// The pictures, by slot.
+    /// The images, indexed by [`Slot`].
     pub textures: [Option<ImageId>; 5],
-    /// What the source says beyond all this, by the names it uses there.
-    pub lost: Vec<String>,
+    /// The names of the source's material properties that this model cannot represent.
+    pub unsupported: Vec<String>,
 }
 
-/// White, rough metal: what a material is where a source says nothing (glTF 2.0, 5.19 and 5.22).
+/// White, rough metal: the defaults of glTF 2.0 (5.19 and 5.22).
 impl Default for Material {
     fn default() -> Material {
         Material {
@@ -98,23 +98,23 @@ impl Default for Material {
             alpha_cutoff: 0.5,
             double_sided: false,
             textures: [None; 5],
-            lost: Vec::new(),
+            unsupported: Vec::new(),
         }
     }
 }
 
 impl Material {
-    /// The picture in a slot.
+    /// Returns the image in a slot.
     pub fn texture(&self, slot: Slot) -> Option<ImageId> {
         self.textures[slot as usize]
     }
 
-    /// The slots that have a picture, in the order in which pictures count as used.
+    /// Returns the slots that have an image, in the order of [`Slot::ALL`].
     pub fn textures(&self) -> impl Iterator<Item = (Slot, ImageId)> {
         Slot::ALL.into_iter().filter_map(|slot| Some((slot, self.texture(slot)?)))
     }
 
-    pub(crate) fn check(&self, images: usize) -> Result<(), Flaw> {
+    pub(crate) fn check(&self, images: usize) -> Result<(), ValidationError> {
         let factors = [
             self.metallic_factor,
             self.roughness_factor,
@@ -124,22 +124,22 @@ impl Material {
         ];
         let colours = self.base_color_factor.iter().chain(&self.emissive_factor);
         if !colours.chain(&factors).all(|v| v.is_finite()) {
-            return Err(Flaw::new("factors", "one is not finite"));
+            return Err(ValidationError::new("factors", "a factor is not finite"));
         }
         self.textures().try_for_each(|(slot, image)| check_id(image.0, images, slot.name()))
     }
 }
 
-/// A picture as a source has it, not yet decoded.
+/// An encoded image as the source contains it, not yet decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImageSource {
-    /// As the source has it; empty when it has none.
+    /// The name in the source; empty when the source has none.
     pub name: String,
-    /// What the source says it is, as a file extension in lower case: `png`, `ktx2`; empty when it does not say.
+    /// The format that the source states, as a file extension in lower case: `png`, `ktx2`; empty when it states none.
     pub extension: String,
-    /// Where it comes from: the path of a file of its own, or empty when it is part of the source.
+    /// The path of the image file, or empty when the image is embedded in the source.
     pub path: String,
-    /// The encoded picture; empty when nothing that is drawn uses it.
+    /// The bytes of the encoded image; empty when nothing that is drawn uses it.
     pub bytes: Vec<u8>,
 }
 
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_are_indices_in_the_order_of_use() {
+    fn slots_are_indices_into_textures() {
         for (index, slot) in Slot::ALL.into_iter().enumerate() {
             assert_eq!(slot as usize, index);
         }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn factors_are_finite() {
+    fn rejects_factors_that_are_not_finite() {
         let bad = Material { roughness_factor: f32::NAN, ..Material::default() };
         assert_eq!(bad.check(0).unwrap_err().at, "factors");
     }

@@ -1,53 +1,53 @@
-//! Meshes: triangles with what their corners carry.
+//! Meshes: indexed triangles with vertex attributes.
 
 use crate::material::MaterialId;
-use crate::valid::{Flaw, check_finite, check_id};
+use crate::valid::{ValidationError, check_finite, check_id, plural};
 
-/// Which mesh of a scene.
+/// The index of a mesh in [`Scene::meshes`](crate::Scene::meshes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MeshId(pub u32);
 
-/// A shape, in parts that each have one material. A mesh without parts draws nothing.
+/// A mesh of primitives with one material each. A mesh without primitives draws nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
-    /// As the source has it; empty when it has none.
+    /// The name in the source; empty when the source has none.
     pub name: String,
-    /// In the order of the source.
+    /// The primitives, in the order of the source.
     pub primitives: Vec<Primitive>,
 }
 
-/// At least one triangle, all of one material.
+/// A list of at least one indexed triangle, all of one material.
 ///
-/// What a source does not say is an empty list; every other list is as long as `positions`.
+/// A vertex attribute that the source does not have is an empty list; every other one is as long as `positions`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Primitive {
-    /// Where the vertices are.
+    /// The positions of the vertices.
     pub positions: Vec<[f32; 3]>,
-    /// Which way they face. The length is what the source has, usually one.
+    /// The normals, with the length that they have in the source, usually one.
     pub normals: Vec<[f32; 3]>,
-    /// Where in the material's textures they are; the origin is the top left, and v grows downwards.
+    /// The UVs of the material's textures; the origin is the top left, and v grows downwards.
     pub uv0: Vec<[f32; 2]>,
-    /// A second set, for whatever the program wants with it.
+    /// A second UV set, such as one for lightmaps.
     pub uv1: Vec<[f32; 2]>,
-    /// The direction of growing u, and the sign of the bitangent `cross(normal, tangent) * w`, which is 1 or -1.
+    /// The tangents: the direction of growing u, and in `w` the sign of the bitangent `cross(normal, tangent) * w`, 1 or -1.
     pub tangents: Vec<[f32; 4]>,
-    /// Which joints of the skin pull a vertex. A joint without weight is 0.
+    /// The joint indices of each vertex, into the joints of the skin. A joint without weight is 0.
     pub joints: Vec<[u16; 4]>,
-    /// How much they do: never negative, of any sum. There are as many as `joints`.
+    /// The joint weights: never negative, of any sum. The list is as long as `joints`.
     pub weights: Vec<[f32; 4]>,
-    /// Three for each triangle, counter-clockwise when seen from outside.
+    /// Three vertex indices for each triangle, counter-clockwise when seen from outside.
     pub indices: Vec<u32>,
-    /// What it is made of.
+    /// The material of all triangles.
     pub material: Option<MaterialId>,
 }
 
 impl Primitive {
-    /// The number of triangles.
+    /// Returns the number of triangles.
     pub fn triangles(&self) -> usize {
         self.indices.len() / 3
     }
 
-    pub(crate) fn check(&self, materials: usize) -> Result<(), Flaw> {
+    pub(crate) fn check(&self, materials: usize) -> Result<(), ValidationError> {
         let vertices = self.positions.len();
         let lengths = [
             ("normals", self.normals.len()),
@@ -59,21 +59,40 @@ impl Primitive {
         ];
         for (list, length) in lengths {
             if length != 0 && length != vertices {
-                return Err(Flaw::new(list, format_args!("{length} for {vertices} positions")));
+                return Err(ValidationError::new(
+                    list,
+                    format_args!("the list has length {length}, and there are {vertices} positions"),
+                ));
             }
         }
         if self.joints.len() != self.weights.len() {
-            return Err(Flaw::new("weights", "joints come with weights, and weights with joints"));
+            return Err(ValidationError::new(
+                "weights",
+                "joint indices and joint weights must come together, in equal number",
+            ));
         }
         if u32::try_from(vertices).is_err() {
-            return Err(Flaw::new("positions", format_args!("{vertices} are too many to be numbered")));
+            return Err(ValidationError::new(
+                "positions",
+                format_args!("{vertices} vertices are too many for 32-bit indices"),
+            ));
         }
         if self.indices.is_empty() || !self.indices.len().is_multiple_of(3) {
-            return Err(Flaw::new("indices", format_args!("{} are not triangles", self.indices.len())));
+            return Err(ValidationError::new(
+                "indices",
+                format_args!(
+                    "the number of indices must be a positive multiple of 3, got {}",
+                    self.indices.len()
+                ),
+            ));
         }
         if let Some(at) = self.indices.iter().position(|&index| index as usize >= vertices) {
-            let message = format!("{} is not one of {vertices} vertices", self.indices[at]);
-            return Err(Flaw::new(format_args!("indices[{at}]"), message));
+            let message = format!(
+                "index {} is out of range: the primitive has {vertices} {}",
+                self.indices[at],
+                plural(vertices, "vertex", "vertices")
+            );
+            return Err(ValidationError::new(format_args!("indices[{at}]"), message));
         }
         check_finite(&self.positions, "positions")?;
         check_finite(&self.normals, "normals")?;
@@ -82,10 +101,13 @@ impl Primitive {
         check_finite(&self.tangents, "tangents")?;
         check_finite(&self.weights, "weights")?;
         if let Some(at) = self.tangents.iter().position(|t| t[3].abs() != 1.0) {
-            return Err(Flaw::new(format_args!("tangents[{at}]"), "its sign is neither 1 nor -1"));
+            return Err(ValidationError::new(
+                format_args!("tangents[{at}]"),
+                "the sign of the bitangent is neither 1 nor -1",
+            ));
         }
         if let Some(at) = self.weights.iter().position(|w| w.iter().any(|&w| w < 0.0)) {
-            return Err(Flaw::new(format_args!("weights[{at}]"), "it is negative"));
+            return Err(ValidationError::new(format_args!("weights[{at}]"), "a joint weight is negative"));
         }
         match self.material {
             Some(material) => check_id(material.0, materials, "material"),
@@ -93,7 +115,7 @@ impl Primitive {
         }
     }
 
-    /// The highest number of a joint, or `None` when it hangs on none.
+    /// Returns the highest joint index, or `None` when the primitive is not skinned.
     pub(crate) fn last_joint(&self) -> Option<u16> {
         self.joints.iter().flatten().copied().max()
     }
@@ -111,32 +133,32 @@ mod tests {
         }
     }
 
-    fn flaw(at: &str, change: impl FnOnce(&mut Primitive)) {
+    fn rejected(at: &str, change: impl FnOnce(&mut Primitive)) {
         let mut primitive = triangle();
         change(&mut primitive);
         assert_eq!(primitive.check(1).unwrap_err().at, at);
     }
 
     #[test]
-    fn what_is_there_is_whole() {
+    fn rejects_lists_and_indices_that_do_not_match() {
         assert_eq!(triangle().check(0), Ok(()));
         assert_eq!(triangle().triangles(), 1);
-        flaw("normals", |p| p.normals = vec![[0.0; 3]; 2]);
-        flaw("uv0", |p| p.uv0 = vec![[0.0; 2]; 4]);
-        flaw("tangents", |p| p.tangents = vec![[0.0; 4]; 1]);
-        flaw("weights", |p| p.joints = vec![[0; 4]; 3]);
-        flaw("indices", |p| p.indices = vec![]);
-        flaw("indices", |p| p.indices = vec![0, 1, 2, 0]);
-        flaw("indices[1]", |p| p.indices[1] = 3);
-        flaw("material", |p| p.material = Some(MaterialId(1)));
+        rejected("normals", |p| p.normals = vec![[0.0; 3]; 2]);
+        rejected("uv0", |p| p.uv0 = vec![[0.0; 2]; 4]);
+        rejected("tangents", |p| p.tangents = vec![[0.0; 4]; 1]);
+        rejected("weights", |p| p.joints = vec![[0; 4]; 3]);
+        rejected("indices", |p| p.indices = vec![]);
+        rejected("indices", |p| p.indices = vec![0, 1, 2, 0]);
+        rejected("indices[1]", |p| p.indices[1] = 3);
+        rejected("material", |p| p.material = Some(MaterialId(1)));
     }
 
     #[test]
-    fn numbers_make_sense() {
-        flaw("positions[1]", |p| p.positions[1][2] = f32::NAN);
-        flaw("uv0[2]", |p| p.uv0 = vec![[0.0; 2], [0.0; 2], [f32::INFINITY, 0.0]]);
-        flaw("tangents[0]", |p| p.tangents = vec![[1.0, 0.0, 0.0, 0.0]; 3]);
-        flaw("weights[0]", |p| {
+    fn rejects_invalid_values() {
+        rejected("positions[1]", |p| p.positions[1][2] = f32::NAN);
+        rejected("uv0[2]", |p| p.uv0 = vec![[0.0; 2], [0.0; 2], [f32::INFINITY, 0.0]]);
+        rejected("tangents[0]", |p| p.tangents = vec![[1.0, 0.0, 0.0, 0.0]; 3]);
+        rejected("weights[0]", |p| {
             p.joints = vec![[0; 4]; 3];
             p.weights = vec![[-1.0, 0.0, 0.0, 0.0]; 3];
         });

@@ -1,53 +1,52 @@
-//! A scene: nodes in trees, and the meshes, materials, pictures, skins and animations they use.
+//! A scene: trees of nodes, and the meshes, materials, images, skins and animations they use.
 //!
-//! Everything is a list, and everything that refers does so by a typed index. [`Scene::validate`] is the only
-//! way to a [`Valid`] scene, whose indices lead somewhere, whose nodes are trees of bounded depth, and whose
-//! numbers are finite.
+//! All objects are in lists and refer to each other by typed indices. [`Scene::validate`] is the only way to a [`Valid`]
+//! scene: its indices are in range, its nodes are trees of bounded depth, and its numbers are finite.
 
 use crate::anim::Animation;
 use crate::material::{ImageSource, Material};
 use crate::mesh::{Mesh, MeshId};
 use crate::skin::{Skin, SkinId};
 use crate::transform::{Matrix, Transform, Trs};
-use crate::valid::{Flaw, Valid, check_id};
+use crate::valid::{Valid, ValidationError, check_id, plural};
 
-/// Which node of a scene.
+/// The index of a node in [`Scene::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
-/// Everything that one source describes.
+/// The content of one source: a scene graph and the objects it uses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scene {
-    /// All nodes, also those that are not drawn.
+    /// All nodes, including those that are not drawn.
     pub nodes: Vec<Node>,
-    /// The nodes without a parent that are drawn, with all that is below them.
+    /// The root nodes that are drawn, with all their descendants.
     pub roots: Vec<NodeId>,
-    /// Shapes.
+    /// The meshes.
     pub meshes: Vec<Mesh>,
-    /// What shapes are made of, also those that nothing is made of: their names count.
+    /// The materials, including unused ones: runtime files refer to materials by name.
     pub materials: Vec<Material>,
-    /// The pictures that materials use.
+    /// The images that materials use.
     pub images: Vec<ImageSource>,
-    /// What shapes hang on.
+    /// The skins of skinned meshes.
     pub skins: Vec<Skin>,
-    /// How nodes move.
+    /// The animation clips.
     pub animations: Vec<Animation>,
 }
 
-/// A place in a tree of places, and what is there.
+/// A node of the scene graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// As the source has it; empty when it has none.
+    /// The name in the source; empty when the source has none.
     pub name: String,
-    /// Where it is, relative to its parent.
+    /// The transform relative to the parent.
     pub transform: Transform,
-    /// What moves with it.
+    /// The child nodes.
     pub children: Vec<NodeId>,
-    /// What is drawn there.
+    /// The mesh that the node draws.
     pub mesh: Option<MeshId>,
-    /// What that hangs on.
+    /// The skin of that mesh.
     pub skin: Option<SkinId>,
-    /// Where it is drawn instead, relative to the node, when it is drawn more than once; else empty.
+    /// The transforms of GPU instances, relative to the node. When there are any, they replace the mesh at the node itself.
     pub instances: Vec<Trs>,
 }
 
@@ -64,56 +63,60 @@ impl Default for Node {
     }
 }
 
-/// One mesh in one place.
+/// One draw of a mesh: by a node, or by one of its instances.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Draw {
-    /// The node that places it.
+    /// The node that draws the mesh.
     pub node: NodeId,
-    /// What is drawn.
+    /// The mesh.
     pub mesh: MeshId,
-    /// What it hangs on.
+    /// The skin of the mesh.
     pub skin: Option<SkinId>,
-    /// From the mesh's space into the scene's.
+    /// The world matrix: from the space of the mesh into that of the scene.
     pub world: Matrix,
 }
 
 impl Scene {
-    /// The deepest that trees of nodes may be: far beyond any skeleton, and safe to recurse into.
+    /// The maximum depth of trees of nodes: far beyond any skeleton, and safe for recursion.
     pub const MAX_DEPTH: usize = 1024;
 
     /// Checks every invariant.
-    pub fn validate(self) -> Result<Valid<Scene>, Flaw> {
+    ///
+    /// # Errors
+    /// The first violation, with its place: an index out of range, lists of different lengths, a number that is not
+    /// finite, a node with two parents, a cycle or a tree deeper than [`MAX_DEPTH`](Self::MAX_DEPTH).
+    pub fn validate(self) -> Result<Valid<Scene>, ValidationError> {
         for (index, node) in self.nodes.iter().enumerate() {
-            self.check_node(node).map_err(|flaw| flaw.within(format_args!("nodes[{index}]")))?;
+            self.check_node(node).map_err(|error| error.within(format_args!("nodes[{index}]")))?;
         }
         self.check_trees()?;
         for (index, mesh) in self.meshes.iter().enumerate() {
             for (part, primitive) in mesh.primitives.iter().enumerate() {
                 primitive
                     .check(self.materials.len())
-                    .map_err(|flaw| flaw.within(format_args!("meshes[{index}].primitives[{part}]")))?;
+                    .map_err(|error| error.within(format_args!("meshes[{index}].primitives[{part}]")))?;
             }
         }
         for (index, material) in self.materials.iter().enumerate() {
             material
                 .check(self.images.len())
-                .map_err(|flaw| flaw.within(format_args!("materials[{index}]")))?;
+                .map_err(|error| error.within(format_args!("materials[{index}]")))?;
         }
         for (index, skin) in self.skins.iter().enumerate() {
-            skin.check(self.nodes.len()).map_err(|flaw| flaw.within(format_args!("skins[{index}]")))?;
+            skin.check(self.nodes.len()).map_err(|error| error.within(format_args!("skins[{index}]")))?;
         }
         for (index, animation) in self.animations.iter().enumerate() {
             for (part, channel) in animation.channels.iter().enumerate() {
                 channel
                     .check(self.nodes.len())
-                    .map_err(|flaw| flaw.within(format_args!("animations[{index}].channels[{part}]")))?;
+                    .map_err(|error| error.within(format_args!("animations[{index}].channels[{part}]")))?;
             }
         }
         self.check_joints()?;
         Ok(Valid(self))
     }
 
-    fn check_node(&self, node: &Node) -> Result<(), Flaw> {
+    fn check_node(&self, node: &Node) -> Result<(), ValidationError> {
         for (index, child) in node.children.iter().enumerate() {
             check_id(child.0, self.nodes.len(), format_args!("children[{index}]"))?;
         }
@@ -124,22 +127,25 @@ impl Scene {
             check_id(skin.0, self.skins.len(), "skin")?;
         }
         if !node.transform.is_finite() {
-            return Err(Flaw::new("transform", "it is not finite"));
+            return Err(ValidationError::new("transform", "the transform is not finite"));
         }
         match node.instances.iter().position(|instance| !instance.is_finite()) {
             None => Ok(()),
-            Some(index) => Err(Flaw::new(format_args!("instances[{index}]"), "it is not finite")),
+            Some(index) => {
+                Err(ValidationError::new(format_args!("instances[{index}]"), "the transform is not finite"))
+            }
         }
     }
 
-    /// Every node has one parent at most, none is above itself, none is too deep, and roots have no parent.
-    fn check_trees(&self) -> Result<(), Flaw> {
+    /// Checks that every node has at most one parent, that there are no cycles, that no tree is too deep, and that roots
+    /// have no parent.
+    fn check_trees(&self) -> Result<(), ValidationError> {
         let mut has_parent = vec![false; self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate() {
             for child in &node.children {
                 if std::mem::replace(&mut has_parent[child.0 as usize], true) {
-                    let message = format!("node {} has a parent already, or is here twice", child.0);
-                    return Err(Flaw::new(format_args!("nodes[{index}].children"), message));
+                    let message = format!("node {} already has a parent, or is listed twice", child.0);
+                    return Err(ValidationError::new(format_args!("nodes[{index}].children"), message));
                 }
             }
         }
@@ -148,13 +154,16 @@ impl Scene {
             let at = format_args!("roots[{index}]");
             check_id(root.0, self.nodes.len(), at)?;
             if has_parent[root.0 as usize] {
-                return Err(Flaw::new(at, format_args!("node {} has a parent", root.0)));
+                return Err(ValidationError::new(at, format_args!("node {} has a parent", root.0)));
             }
             if std::mem::replace(&mut rooted[root.0 as usize], true) {
-                return Err(Flaw::new(at, format_args!("node {} is a root already", root.0)));
+                return Err(ValidationError::new(
+                    at,
+                    format_args!("node {} is listed as a root twice", root.0),
+                ));
             }
         }
-        // With one parent at most for each, what cannot be reached from above is a ring.
+        // With at most one parent for each node, a node that cannot be reached from a root is part of a cycle.
         let mut level: Vec<usize> = (0..self.nodes.len()).filter(|&i| !has_parent[i]).collect();
         let mut reached = level.len();
         for _ in 0..Scene::MAX_DEPTH {
@@ -162,25 +171,28 @@ impl Scene {
             reached += level.len();
         }
         if !level.is_empty() {
-            let message = format!("trees are more than {} nodes deep", Scene::MAX_DEPTH);
-            return Err(Flaw::new(format_args!("nodes[{}]", level[0]), message));
+            let message = format!("the node is deeper than {} levels below its root", Scene::MAX_DEPTH);
+            return Err(ValidationError::new(format_args!("nodes[{}]", level[0]), message));
         }
         if reached < self.nodes.len() {
-            return Err(Flaw::new("nodes", "some are their own ancestors"));
+            return Err(ValidationError::new("nodes", "some nodes are their own ancestors"));
         }
         Ok(())
     }
 
-    /// Vertices hang on joints that their node's skin has.
-    fn check_joints(&self) -> Result<(), Flaw> {
+    /// Checks that joint indices are in range of the skin of the node that draws the mesh.
+    fn check_joints(&self) -> Result<(), ValidationError> {
         let last = |mesh: &Mesh| mesh.primitives.iter().filter_map(|p| p.last_joint()).max();
         let last: Vec<_> = self.meshes.iter().map(last).collect();
         for (index, node) in self.nodes.iter().enumerate() {
             let (Some(mesh), Some(skin)) = (node.mesh, node.skin) else { continue };
             let joints = self.skins[skin.0 as usize].joints.len();
             if let Some(joint) = last[mesh.0 as usize].filter(|&joint| usize::from(joint) >= joints) {
-                let message = format!("its mesh hangs on joint {joint}, and the skin has {joints}");
-                return Err(Flaw::new(format_args!("nodes[{index}].skin"), message));
+                let message = format!(
+                    "the mesh uses joint index {joint}, and the skin has {joints} {}",
+                    plural(joints, "joint", "joints")
+                );
+                return Err(ValidationError::new(format_args!("nodes[{index}].skin"), message));
             }
         }
         Ok(())
@@ -188,7 +200,7 @@ impl Scene {
 }
 
 impl Valid<Scene> {
-    /// The parent of each node.
+    /// Returns the parent of each node.
     pub fn parents(&self) -> Vec<Option<NodeId>> {
         let mut parents = vec![None; self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate() {
@@ -199,7 +211,7 @@ impl Valid<Scene> {
         parents
     }
 
-    /// All nodes below these and these themselves, each before what is below it, in the order of the source.
+    /// Returns these nodes and all their descendants in depth-first preorder.
     fn below(&self, roots: impl DoubleEndedIterator<Item = NodeId>) -> Vec<NodeId> {
         let mut waiting: Vec<NodeId> = roots.rev().collect();
         let mut found = Vec::new();
@@ -210,7 +222,7 @@ impl Valid<Scene> {
         found
     }
 
-    /// From each node's space into that of the root above it.
+    /// Returns the world matrix of each node: from its space into that of its root.
     pub fn worlds(&self) -> Vec<Matrix> {
         let parents = self.parents();
         let roots = (0..self.nodes.len() as u32).map(NodeId).filter(|id| parents[id.0 as usize].is_none());
@@ -225,8 +237,8 @@ impl Valid<Scene> {
         worlds
     }
 
-    /// Counts what these draw. A few bytes of a source can stand for millions of instances, so this takes them one at a
-    /// time.
+    /// Adds up the sizes of these draws. Takes an iterator, because a few bytes of a source can stand for millions of
+    /// instances.
     pub fn drawn_size(&self, draws: impl Iterator<Item = Draw>) -> DrawnSize {
         let mesh = |mesh: &Mesh| {
             mesh.primitives.iter().fold(DrawnSize { instances: 1, ..DrawnSize::default() }, |size, p| {
@@ -250,7 +262,7 @@ impl Valid<Scene> {
         })
     }
 
-    /// What is drawn, where: roots in order, each node before its children, each instance in turn.
+    /// Returns all draws of the scene: roots in order, each node before its children, each instance in turn.
     pub fn draws(&self) -> impl Iterator<Item = Draw> {
         let worlds = self.worlds();
         self.below(self.roots.iter().copied()).into_iter().flat_map(move |id| {
@@ -263,16 +275,16 @@ impl Valid<Scene> {
     }
 }
 
-/// The size of what a scene draws, each instance counted.
+/// The size of what a scene draws, with each instance counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DrawnSize {
-    /// Meshes that are drawn.
+    /// The number of drawn meshes.
     pub instances: u64,
-    /// Their primitives.
+    /// The number of their primitives.
     pub primitives: u64,
-    /// Their vertices.
+    /// The number of their vertices.
     pub vertices: u64,
-    /// Corners of their triangles.
+    /// The number of their indices: three for each triangle.
     pub corners: u64,
 }
 
@@ -281,7 +293,7 @@ mod tests {
     use super::*;
     use crate::mesh::Primitive;
 
-    /// Nodes with these children; all without a parent are roots.
+    /// Creates nodes with these children; all without a parent are roots.
     fn forest(children: &[&[u32]]) -> Scene {
         let node = |ids: &&[u32]| Node {
             transform: Transform::Trs(Trs { translation: [1.0, 0.0, 0.0], ..Trs::IDENTITY }),
@@ -294,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_are_accepted_and_walked_in_order() {
+    fn draws_trees_in_preorder() {
         let mut scene = forest(&[&[2, 1], &[], &[3], &[], &[]]);
         scene.meshes = vec![Mesh::default()];
         for node in &mut scene.nodes {
@@ -309,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn rings_and_second_parents_are_refused() {
+    fn rejects_cycles_and_second_parents() {
         for bad in [
             forest(&[&[0]]),
             forest(&[&[1], &[0]]),
@@ -326,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_bounded() {
+    fn rejects_trees_beyond_the_maximum_depth() {
         let chain = |length: u32| {
             let next = |id: u32| (id + 1 < length).then_some(NodeId(id + 1)).into_iter().collect();
             let node = |id| Node { children: next(id), ..Node::default() };
@@ -350,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn vertices_hang_on_joints_of_their_skin() {
+    fn rejects_joint_indices_out_of_range() {
         let mut scene = forest(&[&[]]);
         let primitive = Primitive {
             positions: vec![[0.0; 3]; 3],
@@ -361,7 +373,7 @@ mod tests {
         };
         scene.meshes = vec![Mesh { name: String::new(), primitives: vec![primitive] }];
         scene.nodes[0].mesh = Some(MeshId(0));
-        assert!(scene.clone().validate().is_ok(), "without a skin joints mean nothing");
+        assert!(scene.clone().validate().is_ok(), "without a skin, joint indices are not used");
         scene.nodes[0].skin = Some(SkinId(0));
         assert_eq!(scene.clone().validate().unwrap_err().at, "nodes[0].skin");
         scene.skins =
@@ -372,13 +384,13 @@ mod tests {
     }
 
     #[test]
-    fn a_flaw_names_its_place() {
+    fn errors_name_their_place() {
         let mut scene = forest(&[&[]]);
         scene.meshes =
             vec![Mesh::default(), Mesh { name: String::new(), primitives: vec![Primitive::default()] }];
         assert_eq!(
             scene.clone().validate().unwrap_err().to_string(),
-            "meshes[1].primitives[0].indices: 0 are not triangles"
+            "meshes[1].primitives[0].indices: the number of indices must be a positive multiple of 3, got 0"
         );
         scene.meshes.clear();
         scene.nodes[0].mesh = Some(MeshId(0));

@@ -1,33 +1,41 @@
-//! Skins: the nodes that a mesh hangs on.
+//! Skins: the joints of a skinned mesh and their inverse bind matrices.
 
 use crate::scene::NodeId;
-use crate::valid::{Flaw, check_finite, check_id};
+use crate::valid::{ValidationError, check_finite, check_id};
 
-/// Which skin of a scene.
+/// The index of a skin in [`Scene::skins`](crate::Scene::skins).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkinId(pub u32);
 
-/// The joints of a skeleton, in the order that vertices name them.
+/// The joints of a skeleton, in the order of the vertices' joint indices.
 ///
-/// Who is whose parent, and what lies between two joints, is said by the nodes of the scene.
+/// The hierarchy of the joints is that of the scene's nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Skin {
-    /// As the source has it; empty when it has none.
+    /// The name in the source; empty when the source has none.
     pub name: String,
-    /// At least one.
+    /// The nodes that are joints; at least one.
     pub joints: Vec<NodeId>,
-    /// For each joint, what takes the mesh into its space in the bind pose: sixteen numbers, column by column.
+    /// The inverse bind matrix of each joint, column-major: from the space of the mesh into that of the joint in the bind
+    /// pose.
     pub inverse_bind: Vec<[f32; 16]>,
 }
 
 impl Skin {
-    pub(crate) fn check(&self, nodes: usize) -> Result<(), Flaw> {
+    pub(crate) fn check(&self, nodes: usize) -> Result<(), ValidationError> {
         if self.joints.is_empty() || self.joints.len() > 1 << 16 {
-            return Err(Flaw::new("joints", format_args!("there are {}", self.joints.len())));
+            return Err(ValidationError::new(
+                "joints",
+                format_args!("the number of joints must be between 1 and 65536, got {}", self.joints.len()),
+            ));
         }
         if self.inverse_bind.len() != self.joints.len() {
-            let message = format!("{} for {} joints", self.inverse_bind.len(), self.joints.len());
-            return Err(Flaw::new("inverse_bind", message));
+            let message = format!(
+                "there are {} inverse bind matrices for {} joints",
+                self.inverse_bind.len(),
+                self.joints.len()
+            );
+            return Err(ValidationError::new("inverse_bind", message));
         }
         for (index, joint) in self.joints.iter().enumerate() {
             check_id(joint.0, nodes, format_args!("joints[{index}]"))?;
@@ -41,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn joints_exist_and_have_matrices() {
+    fn rejects_joints_that_do_not_exist_or_lack_matrices() {
         let skin = |joints: &[u32], matrices| Skin {
             name: String::new(),
             joints: joints.iter().copied().map(NodeId).collect(),

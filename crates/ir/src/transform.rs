@@ -1,28 +1,28 @@
-//! Placing things in space: translation, rotation and scale, and matrices.
+//! Transforms: translation, rotation and scale (TRS), and affine matrices.
 //!
-//! What sources give is kept in `f32`; everything computed is `f64`, because chains of nodes multiply. Only
+//! Values of sources are kept in `f32`; everything computed is `f64`, because chains of nodes multiply. Only
 //! operations that IEEE 754 defines exactly are used, so results are the same on every platform.
 //! Vectors are columns, matrices are stored by column, rotations are unit quaternions `x, y, z, w`, and the
 //! coordinate system is right-handed.
 
 use std::ops::Mul;
 
-/// A translation after a rotation after a scale.
+/// A scale, then a rotation, then a translation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trs {
-    /// Added last.
+    /// The translation, applied last.
     pub translation: [f32; 3],
-    /// A quaternion, `x, y, z, w`. Of unit length, give or take rounding; all zeros mean no rotation.
+    /// The rotation, a quaternion `x, y, z, w` of unit length up to rounding; all zeros mean no rotation.
     pub rotation: [f32; 4],
-    /// Applied first, along the axes. Negative factors mirror.
+    /// The scale along the axes, applied first. Negative factors mirror.
     pub scale: [f32; 3],
 }
 
 impl Trs {
-    /// Leaves everything where it is.
+    /// The identity transform.
     pub const IDENTITY: Trs = Trs { translation: [0.0; 3], rotation: [0.0, 0.0, 0.0, 1.0], scale: [1.0; 3] };
 
-    /// The same as a matrix.
+    /// Converts to a matrix.
     pub fn matrix(&self) -> Matrix {
         let rotation = rotation_columns(self.rotation.map(f64::from));
         let column = |axis: usize| {
@@ -33,26 +33,26 @@ impl Trs {
         Matrix([column(0), column(1), column(2), [x, y, z, 1.0]])
     }
 
-    /// Whether every number in it is finite.
+    /// Returns `true` if all numbers are finite.
     pub fn is_finite(&self) -> bool {
         self.translation.iter().chain(&self.rotation).chain(&self.scale).all(|v| v.is_finite())
     }
 }
 
-/// Where something is, relative to what holds it: in the form that the source has.
+/// The transform of a node relative to its parent, in the form of the source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transform {
-    /// In parts, which is what can be animated.
+    /// Translation, rotation and scale, which can be animated.
     Trs(Trs),
-    /// As a matrix, which may shear.
+    /// A matrix, which may shear.
     Matrix(Matrix),
 }
 
 impl Transform {
-    /// Leaves everything where it is.
+    /// The identity transform.
     pub const IDENTITY: Transform = Transform::Trs(Trs::IDENTITY);
 
-    /// As a matrix.
+    /// Converts to a matrix.
     pub fn matrix(&self) -> Matrix {
         match self {
             Transform::Trs(trs) => trs.matrix(),
@@ -60,7 +60,7 @@ impl Transform {
         }
     }
 
-    /// In parts; see [`Matrix::decompose`] for what is lost.
+    /// Converts to translation, rotation and scale; see [`Matrix::decompose`] for what is lost.
     pub fn trs(&self) -> Trs {
         match self {
             Transform::Trs(trs) => *trs,
@@ -68,7 +68,7 @@ impl Transform {
         }
     }
 
-    /// Whether every number in it is finite.
+    /// Returns `true` if all numbers are finite.
     pub fn is_finite(&self) -> bool {
         match self {
             Transform::Trs(trs) => trs.is_finite(),
@@ -77,56 +77,56 @@ impl Transform {
     }
 }
 
-/// An affine map of space: three columns and a translation, as a 4x4 matrix whose last row is 0 0 0 1.
+/// An affine transform as a column-major 4x4 matrix with the last row 0 0 0 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Matrix(pub [[f64; 4]; 4]);
 
 impl Matrix {
-    /// Leaves everything where it is.
+    /// The identity transform.
     pub const IDENTITY: Matrix =
         Matrix([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]);
 
-    /// Takes sixteen numbers, column by column.
+    /// Creates a matrix from sixteen numbers in column-major order.
     pub fn from_columns(values: &[f32; 16]) -> Matrix {
         Matrix(std::array::from_fn(|c| std::array::from_fn(|r| f64::from(values[c * 4 + r]))))
     }
 
-    /// Gives sixteen numbers, column by column, rounded.
+    /// Returns sixteen numbers in column-major order, rounded to `f32`.
     pub fn to_columns(&self) -> [f32; 16] {
         std::array::from_fn(|i| self.0[i / 4][i % 4] as f32)
     }
 
-    /// Where a point goes.
+    /// Transforms a point.
     pub fn point(&self, [x, y, z]: [f32; 3]) -> [f32; 3] {
         let [x, y, z] = [x, y, z].map(f64::from);
         let m = &self.0;
         std::array::from_fn(|r| (m[0][r] * x + m[1][r] * y + m[2][r] * z + m[3][r]) as f32)
     }
 
-    /// Where a direction along the surface, such as a tangent, goes. Its length changes with the scale.
+    /// Transforms a direction along the surface, such as a tangent. Its length changes with the scale.
     pub fn vector(&self, [x, y, z]: [f32; 3]) -> [f32; 3] {
         let [x, y, z] = [x, y, z].map(f64::from);
         let m = &self.0;
         std::array::from_fn(|r| (m[0][r] * x + m[1][r] * y + m[2][r] * z) as f32)
     }
 
-    /// What normals go through, so that they stay perpendicular to the surface and on its outer side: the
-    /// cofactors of the linear part, turned around when the map mirrors (the winding of triangles has to be turned
-    /// then too). Their length changes.
-    pub fn for_normals(&self) -> Matrix {
+    /// Returns the normal matrix, which keeps normals perpendicular to the surface and on its outer side: the
+    /// cofactors of the linear part, negated when the transform mirrors (the winding of triangles has to be flipped
+    /// then too). The length of normals changes.
+    pub fn normal_matrix(&self) -> Matrix {
         let [a, b, c] = self.linear();
         let sign = if self.determinant() < 0.0 { -1.0 } else { 1.0 };
         let wide = |[x, y, z]: [f64; 3]| [x * sign, y * sign, z * sign, 0.0];
         Matrix([wide(cross(b, c)), wide(cross(c, a)), wide(cross(a, b)), Matrix::IDENTITY.0[3]])
     }
 
-    /// The factor by which volumes grow; negative when the map mirrors.
+    /// Returns the determinant of the linear part; negative when the transform mirrors.
     pub fn determinant(&self) -> f64 {
         let [a, b, c] = self.linear();
         dot(a, cross(b, c))
     }
 
-    /// The map that undoes this one, or `None` when it flattens space.
+    /// Returns the inverse, or `None` when the matrix is singular or the inverse overflows.
     pub fn inverse(&self) -> Option<Matrix> {
         let [a, b, c] = self.linear();
         let determinant = dot(a, cross(b, c));
@@ -142,8 +142,8 @@ impl Matrix {
         inverse.is_finite().then_some(inverse)
     }
 
-    /// The parts of the map. A map that mirrors gets a negative scale along x. What shears has no such parts:
-    /// then the axes are made perpendicular in turn, x first. Flattened axes get a scale of zero.
+    /// Decomposes into translation, rotation and scale. A transform that mirrors gets a negative scale along x. Shear
+    /// cannot be represented: the axes are made orthogonal in turn, x first. Collapsed axes get a scale of zero.
     pub fn decompose(&self) -> Trs {
         let [a, b, c] = self.linear();
         let scale = [a, b, c].map(length);
@@ -152,7 +152,7 @@ impl Matrix {
         let y = unit(reject(b, x)).unwrap_or_else(|| fallback(c, x));
         let z = cross(x, y);
         let mirrored = self.determinant() < 0.0;
-        // With x turned around and y kept, the third axis of a right-handed system turns around too.
+        // With x negated and y kept, the third axis of a right-handed system is negated too.
         let (x, z) = if mirrored { (x.map(|v| -v), z.map(|v| -v)) } else { (x, z) };
         let sign = if mirrored { -1.0 } else { 1.0 };
         let [tx, ty, tz, _] = self.0[3];
@@ -163,7 +163,7 @@ impl Matrix {
         }
     }
 
-    /// Whether every number in it is finite.
+    /// Returns `true` if all numbers are finite.
     pub fn is_finite(&self) -> bool {
         self.0.iter().flatten().all(|v| v.is_finite())
     }
@@ -173,7 +173,7 @@ impl Matrix {
     }
 }
 
-/// The map that does `other` first, then `self`.
+/// The composition that applies `other` first, then `self`.
 impl Mul for Matrix {
     type Output = Matrix;
 
@@ -185,13 +185,13 @@ impl Mul for Matrix {
     }
 }
 
-/// A quaternion of unit length in the same direction; one without a direction is no rotation.
+/// Normalizes a quaternion; a zero or non-finite one becomes the identity.
 pub fn normalize(quaternion: [f64; 4]) -> [f64; 4] {
     let length = quaternion.iter().map(|v| v * v).sum::<f64>().sqrt();
     if length > 0.0 && length.is_finite() { quaternion.map(|v| v / length) } else { [0.0, 0.0, 0.0, 1.0] }
 }
 
-/// The rotation that does `b` first, then `a`.
+/// Multiplies quaternions: the rotation that applies `b` first, then `a`.
 pub fn rotate(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
     let ([ax, ay, az, aw], [bx, by, bz, bw]) = (a, b);
     [
@@ -202,7 +202,7 @@ pub fn rotate(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
     ]
 }
 
-/// Where a rotation takes the axes.
+/// Returns the columns of the rotation matrix of a quaternion.
 fn rotation_columns(quaternion: [f64; 4]) -> [[f64; 3]; 3] {
     let [x, y, z, w] = normalize(quaternion);
     [
@@ -212,7 +212,7 @@ fn rotation_columns(quaternion: [f64; 4]) -> [[f64; 3]; 3] {
     ]
 }
 
-/// The rotation that takes the axes there; its `w` is not negative.
+/// Returns the quaternion of a rotation matrix, given by columns; its `w` is not negative.
 fn rotation_of([a, b, c]: [[f64; 3]; 3]) -> [f64; 4] {
     // Of the four squares below, which sum to 4, the largest is at least 1: its root is well conditioned.
     let squares = [1.0 + a[0] - b[1] - c[2], 1.0 - a[0] + b[1] - c[2], 1.0 - a[0] - b[1] + c[2]];
@@ -247,14 +247,14 @@ fn unit(v: [f64; 3]) -> Option<[f64; 3]> {
     (length > 0.0 && length.is_finite()).then(|| v.map(|x| x / length))
 }
 
-/// What is left of `v` without its part along the unit vector `axis`; nothing when that is rounding noise.
+/// Returns the component of `v` orthogonal to the unit vector `axis`; zero when that is rounding noise.
 fn reject(v: [f64; 3], axis: [f64; 3]) -> [f64; 3] {
     let along = dot(v, axis);
     let rest = [0, 1, 2].map(|i| v[i] - along * axis[i]);
     if length(rest) <= 1e-12 * length(v) { [0.0; 3] } else { rest }
 }
 
-/// A unit vector perpendicular to both, or to the one that there is, or any.
+/// Returns a unit vector orthogonal to both, or to the non-zero one, or any.
 fn fallback(b: [f64; 3], c: [f64; 3]) -> [f64; 3] {
     let across = |v: [f64; 3]| {
         let least = (0..3).min_by(|&i, &j| v[i].abs().total_cmp(&v[j].abs())).unwrap_or(0);
@@ -267,7 +267,7 @@ fn fallback(b: [f64; 3], c: [f64; 3]) -> [f64; 3] {
 mod tests {
     use super::*;
 
-    /// Rotations about odd axes, translations, scales with every combination of signs.
+    /// Rotations about skewed axes, translations, scales with every combination of signs.
     fn samples() -> Vec<Trs> {
         let rotations =
             [[0.0, 0.0, 0.0, 1.0], [0.5, -0.5, 0.5, 0.5], [0.9, 0.1, -0.3, 0.02], [0.0, 1.0, 0.0, 0.0]];
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_make_up_the_whole_also_when_it_mirrors() {
+    fn decomposition_recomposes_including_mirrors() {
         for trs in samples() {
             let matrix = trs.matrix();
             let parts = matrix.decompose();
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn flat_and_sheared_maps_decompose_into_finite_parts() {
+    fn singular_and_sheared_matrices_decompose_into_finite_values() {
         let zero = [0.0; 4];
         let last = Matrix::IDENTITY.0[3];
         for columns in [
@@ -342,13 +342,13 @@ mod tests {
             let length: f32 = trs.rotation.iter().map(|v| v * v).sum();
             assert!((length - 1.0).abs() < 1e-6, "{trs:?}");
         }
-        // Flattening loses nothing that the parts could hold.
+        // A collapsed axis loses nothing that scale can represent.
         let flat = Trs { scale: [1.0, 0.0, 2.0], ..samples()[9] };
         near(flat.matrix().decompose().matrix(), flat.matrix());
     }
 
     #[test]
-    fn an_inverse_undoes() {
+    fn inverse_times_matrix_is_identity() {
         for trs in samples() {
             let matrix = trs.matrix();
             let inverse = matrix.inverse().unwrap();
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_whose_inverse_overflows_has_none() {
+    fn has_no_inverse_when_it_overflows() {
         let scaled = |scale: f64, x: f64| {
             let [mut a, mut b, mut c, mut d] = Matrix::IDENTITY.0;
             (a[0], b[1], c[2], d[0]) = (scale, scale, scale, x);
@@ -367,7 +367,7 @@ mod tests {
         };
         let huge = Trs { scale: [f32::MAX; 3], ..Trs::IDENTITY }.matrix();
         near(huge * huge.inverse().unwrap(), Matrix::IDENTITY);
-        // The determinant is infinite though the map is finite: cofactors over it would be zeros.
+        // The determinant is infinite though the matrix is finite: cofactors over it would be zeros.
         assert!(scaled(1e110, 0.0).determinant().is_infinite());
         assert_eq!(scaled(1e110, 0.0).inverse(), None);
         assert_eq!(scaled(-1e110, 0.0).inverse(), None);
@@ -380,17 +380,17 @@ mod tests {
     }
 
     #[test]
-    fn normals_stay_perpendicular_and_outside() {
+    fn normal_matrix_keeps_normals_perpendicular_and_outside() {
         for trs in samples() {
             let matrix = trs.matrix();
             let (along, normal) = ([0.6, 0.8, 0.0], [0.8, -0.6, 0.0]);
-            let moved = matrix.vector(along).into_iter().zip(matrix.for_normals().vector(normal));
+            let moved = matrix.vector(along).into_iter().zip(matrix.normal_matrix().vector(normal));
             let across: f32 = moved.map(|(a, b)| a * b).sum();
             assert!(across.abs() < 1e-5, "{trs:?} {across}");
-            // Of a counter-clockwise triangle in the plane of x and y, seen from z; wound anew by a mirror.
+            // Of a counter-clockwise triangle in the plane of x and y, seen from z; a mirror flips the winding.
             let [a, b] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]].map(|v| matrix.vector(v).map(f64::from));
             let face = if matrix.determinant() < 0.0 { cross(b, a) } else { cross(a, b) };
-            let kept = matrix.for_normals().vector([0.0, 0.0, 1.0]).map(f64::from);
+            let kept = matrix.normal_matrix().vector([0.0, 0.0, 1.0]).map(f64::from);
             assert!(dot(face, kept) > 0.0, "{trs:?}");
         }
     }

@@ -1,14 +1,14 @@
-//! High-valence vertices, split into copies.
+//! Splits high-valence vertices into copies.
 //!
-//! The order and meshlet algorithms look at every remaining triangle of a vertex again and again: a fan of a million
-//! triangles around one vertex, or a million collapsed triangles on one point, would keep them busy for hours. So no
-//! vertex is left with more than [`MAX_VALENCE`] corners; each further batch gets a copy. An ordinary mesh stays as it
-//! is.
+//! The vertex cache and meshlet algorithms visit every remaining triangle of a vertex repeatedly: a fan of a
+//! million triangles around one vertex, or a million degenerate triangles on one point, would take hours. So
+//! no vertex keeps more than [`MAX_VALENCE`] corners; each further batch of corners gets a copy. Ordinary
+//! meshes are unchanged.
 
-/// The poles of a finely divided sphere have about this many.
+/// The maximum valence of a vertex. The poles of a finely tessellated sphere have about this many corners.
 pub(crate) const MAX_VALENCE: u32 = 1024;
 
-/// True if a vertex has more than [`MAX_VALENCE`] corners.
+/// Returns true if a vertex has more than [`MAX_VALENCE`] corners.
 pub(crate) fn is_any(indices: &[u32], vertex_count: usize) -> bool {
     let mut corners = vec![0u32; vertex_count];
     let mut found = false;
@@ -19,14 +19,14 @@ pub(crate) fn is_any(indices: &[u32], vertex_count: usize) -> bool {
     found
 }
 
-/// Renames corners of high-valence vertices and returns, for each vertex added after the first `vertex_count`, the vertex
-/// it copies.
+/// Redirects corners of high-valence vertices to copies. Returns, for each vertex added after the first
+/// `vertex_count`, the vertex that it copies.
 pub(crate) fn split(indices: &mut [u32], vertex_count: usize) -> Vec<u32> {
     if !is_any(indices, vertex_count) {
         return Vec::new();
     }
     let mut copies = Vec::new();
-    // The copy in use for a vertex, and how many corners it has taken.
+    // The current copy of each vertex, and the number of its corners.
     let mut current: Vec<(u32, u32)> = (0..vertex_count as u32).map(|vertex| (vertex, 0)).collect();
     for index in indices {
         let (name, taken) = &mut current[*index as usize];
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fan_is_cut_into_batches_and_a_plain_mesh_is_left_alone() {
+    fn splits_fans_and_leaves_ordinary_meshes_unchanged() {
         let mut plain = vec![0, 1, 2, 2, 1, 3];
         assert!(split(&mut plain, 4).is_empty());
         assert_eq!(plain, [0, 1, 2, 2, 1, 3]);

@@ -1,4 +1,4 @@
-//! The mesh pipeline that `assetc` and `pak` share. Its stages are private; [`process()`] runs them.
+//! The mesh pipeline of `assetc` and `pak`. Its stages are private; [`process()`] runs them.
 //!
 #![doc = include_str!("../README.md")]
 

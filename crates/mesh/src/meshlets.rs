@@ -1,70 +1,80 @@
 //! Meshlets: small clusters of triangles with their own vertex lists, for mesh shaders and cluster culling.
 //!
-//! Every triangle is in exactly one meshlet, with its winding.
+//! Every triangle is in exactly one meshlet and keeps its winding.
 
 mod builder;
 mod candidates;
 mod kd_tree;
 
-use crate::Triangles;
-use crate::bounds::reach;
+use crate::bounds::enclosing_radius;
 use crate::order::adapter;
+use crate::{Triangles, high_valence};
 use builder::{Limits, grow};
 
-/// The most vertices a meshlet has.
+/// The maximum number of vertices of a meshlet.
 pub(crate) const MAX_VERTICES: usize = 64;
-/// The most triangles a meshlet has.
+/// The maximum number of triangles of a meshlet.
 pub(crate) const MAX_TRIANGLES: usize = 124;
-/// How much facing one way counts against being small: 0 is only small, 1 is only facing one way.
+/// The weight of a narrow normal cone against a small bounding sphere: 0 optimises only the sphere, 1 only
+/// the cone.
 pub(crate) const CONE_WEIGHT: f32 = 0.25;
 
-/// A meshlet's place in the lists of [`Meshlets`].
+/// The ranges of a meshlet in the lists of [`Meshlets`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meshlet {
-    /// Its first entry in `vertices`.
+    /// Index of its first entry in `vertices`.
     pub vertex_offset: u32,
-    /// How many of them.
+    /// The number of its vertices.
     pub vertex_count: u32,
-    /// Its first entry in `triangles`.
+    /// Index of its first entry in `triangles`.
     pub triangle_offset: u32,
-    /// How many of them.
+    /// The number of its triangles.
     pub triangle_count: u32,
 }
 
-/// What a renderer needs to skip a meshlet.
+/// The culling data of a meshlet: bounding sphere and normal cone.
 ///
-/// None of its triangles faces `camera` if
+/// All of its triangles face away from `camera` (backface culling) if
 /// `dot(center - camera, cone_axis) >= cone_cutoff * length(center - camera) + radius`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeshletBounds {
-    /// The centre of a sphere around its vertices.
+    /// The centre of the bounding sphere.
     pub center: [f32; 3],
-    /// The radius of that sphere.
+    /// The radius of the bounding sphere.
     pub radius: f32,
-    /// The direction its triangles face, on the whole.
+    /// The axis of the normal cone: the average direction of its triangles.
     pub cone_axis: [f32; 3],
-    /// How widely they differ from it; 1 if no direction can be skipped.
+    /// The cutoff of the normal cone; 1 if the meshlet cannot be culled from any direction.
     pub cone_cutoff: f32,
 }
 
-/// A mesh's meshlets.
+/// The meshlets of a mesh.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meshlets {
-    /// Where each meshlet's vertices and triangles are; they follow each other without gaps.
+    /// The ranges of the meshlets; they are consecutive without gaps.
     pub meshlets: Vec<Meshlet>,
-    /// Vertices of the mesh.
+    /// Vertex indices of the mesh.
     pub vertices: Vec<u32>,
-    /// Corners, as places in the meshlet's own part of `vertices`.
+    /// Triangle corners, as local indices into the meshlet's range of `vertices`.
     pub triangles: Vec<[u8; 3]>,
-    /// One per meshlet.
+    /// The culling data, one entry per meshlet.
     pub bounds: Vec<MeshletBounds>,
 }
 
-/// Builds meshlets. The better `triangles` are ordered for the vertex cache, the better they come out.
+/// Builds meshlets. Triangles in post-transform vertex cache order give better meshlets.
+///
+/// The time is near-linear in the number of triangles if no vertex has more than
+/// [`high_valence::MAX_VALENCE`] corners; debug builds assert that.
+///
+/// # Panics
 ///
 /// Panics if there are fewer positions than vertices.
 pub(crate) fn build(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Meshlets {
     triangles.expect("positions", positions);
+    debug_assert!(
+        !high_valence::is_any(triangles.indices(), triangles.vertex_count()),
+        "high-valence vertices must be split first"
+    );
     let positions = &positions[..triangles.vertex_count()];
     let (triangles, _) = triangles.indices().as_chunks::<3>();
     let limits = Limits { vertices: MAX_VERTICES, triangles: MAX_TRIANGLES, cone_weight: CONE_WEIGHT };
@@ -97,11 +107,11 @@ pub(crate) fn build(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Meshlet
             meshopt::Meshlet { vertices: own, triangles: corners },
             &vertices,
         );
-        // The sphere comes from a few rounded steps; make sure that it holds what it should.
+        // The sphere is computed with rounding; enlarge it where a vertex is outside.
         let inside = own.iter().map(|&vertex| positions[vertex as usize]);
         result.bounds.push(MeshletBounds {
             center: bounds.center,
-            radius: bounds.radius.max(reach(bounds.center, inside)),
+            radius: bounds.radius.max(enclosing_radius(bounds.center, inside)),
             cone_axis: bounds.cone_axis,
             cone_cutoff: bounds.cone_cutoff,
         });
@@ -127,7 +137,7 @@ mod tests {
         build(Triangles::new(&sample.indices, sample.positions.len()).unwrap(), &sample.positions)
     }
 
-    /// Each meshlet's triangles in the mesh's own vertices.
+    /// Returns each meshlet's triangles as vertex indices of the mesh.
     fn expand(meshlets: &Meshlets) -> impl Iterator<Item = (Vec<[u32; 3]>, &MeshletBounds)> {
         meshlets.meshlets.iter().zip(&meshlets.bounds).map(|(meshlet, bounds)| {
             let at = meshlet.vertex_offset as usize;
@@ -140,7 +150,7 @@ mod tests {
 
     fn check(sample: &Sample) -> Meshlets {
         let meshlets = built(sample);
-        // Limits, and no gaps.
+        // Limits are respected, and ranges have no gaps.
         let (mut vertices, mut triangles) = (0, 0);
         for meshlet in &meshlets.meshlets {
             assert_eq!((meshlet.vertex_offset, meshlet.triangle_offset), (vertices, triangles));
@@ -151,10 +161,10 @@ mod tests {
             (meshlets.vertices.len(), meshlets.triangles.len()),
             (vertices as usize, triangles as usize)
         );
-        // Every triangle once, wound as it was.
+        // Every triangle occurs once, with its winding.
         let all = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
         assert_eq!(multiset(expand(&meshlets).flat_map(|(t, _)| t)), multiset(all.iter()));
-        // Every vertex inside.
+        // Every vertex is inside the sphere.
         for (triangles, bounds) in expand(&meshlets) {
             for &vertex in triangles.iter().flatten() {
                 assert!(length(sub(sample.positions[vertex as usize], bounds.center)) <= bounds.radius);
@@ -164,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn spheres_soups_and_single_triangles() {
+    fn builds_spheres_soups_and_single_triangles() {
         check(&sphere(3, 2));
         check(&sphere(64, 32));
         for seed in 0..20 {
@@ -179,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn as_small_as_those_of_the_standard_builder() {
+    fn spheres_are_as_small_as_those_of_meshoptimizer() {
         for mut sample in [sphere(200, 100), mirrored_sheet(150), soup(5, 3000, 1000)] {
             let count = sample.positions.len();
             sample.indices = vertex_cache(Triangles::new(&sample.indices, count).unwrap());
@@ -196,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn triangles_of_a_high_valence_vertex_are_ranked_once_for_each_cluster() {
+    fn high_valence_triangles_are_ranked_once_per_cluster() {
         // Around one vertex, around both ends of one edge, and all on one point.
         let fan = |count: u32| (0..count).flat_map(|i| [0, 2 + i, 3 + i]).collect::<Vec<u32>>();
         let book = |count: u32| (0..count).flat_map(|i| [0, 1, 2 + i]).collect::<Vec<u32>>();
@@ -214,8 +224,8 @@ mod tests {
                 let copies = crate::high_valence::split(&mut indices, positions.len());
                 let mut positions = positions.clone();
                 positions.extend(copies.iter().map(|&vertex| positions[vertex as usize]).collect::<Vec<_>>());
-                // A cluster ranks the triangles around a vertex when that joins it, and not with each triangle: then it
-                // would be half of the 1,024.
+                // A cluster ranks the triangles around a vertex when the vertex joins it, not with each
+                // triangle: that would be half of the 1,024.
                 let ranked = ranked(&indices, &positions);
                 assert!(ranked < 48.0, "{count}: {ranked}");
             }

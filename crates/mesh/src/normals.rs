@@ -1,12 +1,14 @@
-//! Normals where a source gives none, or none that can be used.
+//! Normals: flat normals where a source has none, and repair of invalid ones.
 //!
-//! Missing normals are flat, as glTF asks. A single normal that is zero or not a number is replaced by the average of
-//! the faces around it, weighted by area; one that is merely not of length one is brought to it.
+//! Missing normals are flat, as glTF requires. A single normal that is zero or NaN is replaced by the
+//! area-weighted average of the faces around it; one that is merely not of unit length is normalised.
 
 use crate::Triangles;
 use crate::vector::{Vec3, dot, face, unit64};
 
-/// The unit normal of each triangle by its winding; zero for a triangle without area.
+/// Returns the unit normal of each triangle by its winding; zero for a degenerate triangle.
+///
+/// # Panics
 ///
 /// Panics if there are fewer positions than vertices.
 pub(crate) fn flat(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Vec<[f32; 3]> {
@@ -14,9 +16,12 @@ pub(crate) fn flat(triangles: Triangles<'_>, positions: &[[f32; 3]]) -> Vec<[f32
     triangles.iter().map(|corners| unit64(face_of(corners, positions))).collect()
 }
 
-/// Makes every normal a unit vector where it can; returns how many had to be made up from the faces around them.
+/// Makes every normal a unit vector where possible. Returns the number of normals that were computed from the
+/// faces around them.
 ///
-/// A vertex whose faces have no area keeps a zero normal.
+/// A vertex with degenerate faces only keeps a zero normal.
+///
+/// # Panics
 ///
 /// Panics if there are fewer positions or normals than vertices.
 pub(crate) fn repair(triangles: Triangles<'_>, positions: &[[f32; 3]], normals: &mut [[f32; 3]]) -> usize {
@@ -54,7 +59,7 @@ pub(crate) fn repair(triangles: Triangles<'_>, positions: &[[f32; 3]], normals: 
     made
 }
 
-/// Whether `normal` can stay as it is. What rounding unit vectors leaves is fine.
+/// Returns true if `normal` needs no repair. Rounding errors of unit vectors are accepted.
 pub(crate) fn is_unit(normal: &Vec3) -> bool {
     (dot(*normal, *normal) - 1.0).abs() < 1e-3
 }
@@ -82,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_normals_come_from_the_faces() {
+    fn invalid_normals_are_computed_from_faces() {
         let triangles = Triangles::new(&[0, 1, 2, 0, 2, 3], 4).unwrap();
         let mut normals = [[0.0, 0.0, 5.0], [f32::NAN, 0.0, 0.0], [0.0; 3], [1.0, 0.0, 0.0]];
         assert_eq!(repair(triangles, &QUAD, &mut normals), 2);
@@ -90,17 +95,17 @@ mod tests {
     }
 
     #[test]
-    fn a_vertex_without_area_keeps_none() {
+    fn vertex_of_degenerate_faces_keeps_zero_normal() {
         let mut normals = [[0.0; 3]; 4];
         assert_eq!(repair(Triangles::new(&[1, 1, 2], 4).unwrap(), &QUAD, &mut normals), 0);
         assert_eq!(normals, [[0.0; 3]; 4]);
     }
 
     proptest! {
-        /// Flat normals are across both edges and on the side from which the corners run counter-clockwise; repaired
-        /// ones are of length one, and good ones stay as they are.
+        /// Flat normals are perpendicular to both edges and on the side from which the corners run
+        /// counter-clockwise; repaired ones have unit length, and valid ones are unchanged.
         #[test]
-        fn across_the_face_and_of_length_one(seed: u64, broken in 0usize..8) {
+        fn normals_are_perpendicular_unit_vectors(seed: u64, broken in 0usize..8) {
             let mut sample = soup(seed, 30, 40);
             let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
             for (corners, normal) in triangles.iter().zip(flat(triangles, &sample.positions)) {

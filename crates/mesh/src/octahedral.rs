@@ -1,19 +1,20 @@
-//! Unit vectors as two 16-bit numbers, on an octahedron unfolded into a square.
+//! Octahedral encoding of unit vectors in two 16-bit integers.
 //!
-//! The encoding of `.hmesh` vertices: all arithmetic in f32, components times 32767 rounded half away from zero. A
-//! tangent keeps its handedness in the lowest bit of x, which moves x by up to one step more. The zero vector
-//! has no direction; it is written as (0, 0), which decodes to +Z.
+//! The encoding of `.hmesh` vertices: all arithmetic in f32, components times 32767 rounded half away from
+//! zero. A tangent stores its handedness in the lowest bit of x, which moves x by up to one step more. The
+//! zero vector has no direction; it is encoded as (0, 0), which decodes to +Z.
 
 use crate::vector::{Vec3, unit};
 
+/// The number of quantisation steps from 0 to 1.
 const STEPS: f32 = 32767.0;
 
-/// Encodes a direction. The vector need not be of length one; zero and NaN give (0, 0).
+/// Encodes a direction. The vector need not have unit length; zero and NaN give (0, 0).
 pub fn encode(vector: [f32; 3]) -> [i16; 2] {
     let [x, y, z] = vector;
     let sum = x.abs() + y.abs() + z.abs();
     if !sum.is_finite() && vector.iter().all(|c| c.is_finite()) {
-        // Only the sum is too large: a quarter of the vector has the same direction.
+        // Only the sum overflows: a quarter of the vector has the same direction.
         return encode(vector.map(|c| c * 0.25));
     }
     if !(sum > 0.0 && sum.is_finite()) {
@@ -31,28 +32,28 @@ pub fn encode_tangent(tangent: [f32; 4]) -> [i16; 2] {
     [(u & !1) | i16::from(w < 0.0), v]
 }
 
-/// The unit vector that `encoded` stands for.
+/// Decodes a unit vector.
 pub fn decode(encoded: [i16; 2]) -> [f32; 3] {
     let [u, v] = encoded.map(|c| f32::from(c) / STEPS);
     let z = 1.0 - u.abs() - v.abs();
-    // Below the equator the corners of the square are folded back.
+    // In the lower hemisphere the corners of the square are folded back.
     let vector: Vec3 =
         if z >= 0.0 { [u, v, z] } else { [(1.0 - v.abs()) * sign(u), (1.0 - u.abs()) * sign(v), z] };
     unit(vector)
 }
 
-/// The tangent that `encoded` stands for, with its handedness (1 or -1) last.
+/// Decodes a tangent, with its handedness (1 or -1) last.
 pub fn decode_tangent(encoded: [i16; 2]) -> [f32; 4] {
     let [x, y, z] = decode(encoded);
     [x, y, z, if encoded[0] & 1 == 0 { 1.0 } else { -1.0 }]
 }
 
-/// One for zero of either sign.
+/// Returns the sign of `x`; 1 for zero of either sign.
 fn sign(x: f32) -> f32 {
     if x < 0.0 { -1.0 } else { 1.0 }
 }
 
-/// `f32::round` rounds half away from zero.
+/// Rounds half away from zero, as `f32::round` does.
 fn quantise(x: f32) -> i16 {
     (x.clamp(-1.0, 1.0) * STEPS).round() as i16
 }
@@ -64,7 +65,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_documented_vectors() {
+    fn matches_documented_vectors() {
         assert_eq!(encode([0.0, 0.0, 1.0]), [0, 0]);
         assert_eq!(encode([0.0, 0.0, -1.0]), [32767, 32767]);
         assert_eq!(encode([-0.0, -0.0, -1.0]), [32767, 32767]);
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_without_a_direction() {
+    fn zero_and_nan_encode_to_zero() {
         assert_eq!(encode([0.0; 3]), [0, 0]);
         assert_eq!(encode([f32::NAN, 0.0, 1.0]), [0, 0]);
         assert_eq!(encode([f32::INFINITY, 0.0, 0.0]), [0, 0]);
@@ -90,10 +91,10 @@ mod tests {
     }
 
     proptest! {
-        /// Half a step of 1/32767 in each direction moves a point of the octahedron by √6 times that, and lengthening
-        /// it to the sphere stretches by √3 at most: 6.5e-5. The handedness costs x a step more.
+        /// Half a step of 1/32767 in each direction moves a point of the octahedron by √6 times that, and
+        /// projecting it on the sphere stretches by √3 at most: 6.5e-5. The handedness costs x a step more.
         #[test]
-        fn decoding_comes_back(x in -1.0f32..1.0, y in -1.0f32..1.0, z in -1.0f32..1.0, w in prop::bool::ANY) {
+        fn round_trip_error_is_bounded(x in -1.0f32..1.0, y in -1.0f32..1.0, z in -1.0f32..1.0, w in prop::bool::ANY) {
             let vector = unit([x, y, z]);
             prop_assume!(dot(vector, vector) > 0.5);
             let apart = |a: Vec3, b: Vec3| dot(crate::vector::sub(a, b), crate::vector::sub(a, b)).sqrt();

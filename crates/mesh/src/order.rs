@@ -1,20 +1,21 @@
-//! The order of triangles and vertices that a GPU draws fastest.
+//! GPU order of triangles and vertices: post-transform vertex cache, overdraw, vertex fetch.
 //!
-//! Triangles first for the post-transform vertex cache, then, within a threshold of what that gained, for less overdraw;
-//! vertices in the order of vertex fetch. Which triangles there are, and how each is wound, does not change. The orders
-//! for the vertex cache and for overdraw are meshoptimizer's.
+//! Triangles are ordered first for the post-transform vertex cache, then, within a threshold of that gain,
+//! for less overdraw; vertices are ordered for vertex fetch. The set of triangles and their winding do not
+//! change. The vertex cache and overdraw orders are meshoptimizer's.
 
 use crate::vector::Vec3;
 use crate::{Triangles, high_valence};
 use meshopt::{VertexDataAdapter, typed_to_bytes};
 
-/// Part of the vertex cache's gain that the overdraw order may give back: 5 %.
+/// The part of the vertex cache's gain that the overdraw order may lose: 5 %.
 pub(crate) const OVERDRAW_THRESHOLD: f32 = 1.05;
 
-/// Orders triangles so that fewer vertices are transformed twice.
+/// Orders triangles for the post-transform vertex cache, so that fewer vertices are transformed twice.
 ///
-/// The algorithm looks at every triangle that is left around a vertex again and again. So it gets a mesh whose
-/// high-valence vertices are split, and the copies become one vertex again in its result.
+/// The algorithm visits every remaining triangle around a vertex repeatedly. So it gets a mesh whose
+/// high-valence vertices are split, and the copies are merged again in its result: any valence takes
+/// near-linear time.
 pub(crate) fn vertex_cache(triangles: Triangles<'_>) -> Vec<u32> {
     let count = triangles.vertex_count();
     if !high_valence::is_any(triangles.indices(), count) {
@@ -29,7 +30,10 @@ pub(crate) fn vertex_cache(triangles: Triangles<'_>) -> Vec<u32> {
     ordered
 }
 
-/// Orders triangles that are already in [`vertex_cache`] order so that fewer pixels are shaded twice.
+/// Orders triangles that are in [`vertex_cache`] order for less overdraw, so that fewer pixels are shaded
+/// twice.
+///
+/// # Panics
 ///
 /// Panics if there are fewer positions than vertices.
 pub(crate) fn overdraw(triangles: Triangles<'_>, positions: &[[f32; 3]], threshold: f32) -> Vec<u32> {
@@ -41,8 +45,10 @@ pub(crate) fn overdraw(triangles: Triangles<'_>, positions: &[[f32; 3]], thresho
     indices
 }
 
-/// Renames vertices in the order `indices` first name them; returns for each new vertex the old one. Vertices that
-/// are never named are left out.
+/// Renumbers vertices in the order of their first use in `indices` (vertex fetch order). Returns the old
+/// index of each new vertex. Unused vertices are left out.
+///
+/// # Panics
 ///
 /// Panics if an index is not below `vertex_count`.
 pub(crate) fn vertex_fetch(indices: &mut [u32], vertex_count: usize) -> Vec<u32> {
@@ -59,7 +65,7 @@ pub(crate) fn vertex_fetch(indices: &mut [u32], vertex_count: usize) -> Vec<u32>
     sources
 }
 
-/// Positions as the native algorithms take them.
+/// Returns positions in the form that meshoptimizer takes.
 pub(crate) fn adapter(positions: &[Vec3]) -> VertexDataAdapter<'_> {
     VertexDataAdapter::new(typed_to_bytes(positions), size_of::<Vec3>(), 0)
         .expect("a slice of positions is whole positions")
@@ -70,7 +76,8 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Triangles as a multiset: each turned so that its smallest corner is first (which keeps its winding), sorted.
+    /// Returns triangles as a multiset: each rotated so that its smallest corner is first (which keeps its
+    /// winding), sorted.
     pub(crate) fn multiset<T: Ord + Copy>(triangles: impl Iterator<Item = [T; 3]>) -> Vec<[T; 3]> {
         let mut all: Vec<_> = triangles
             .map(|[a, b, c]| [[a, b, c], [b, c, a], [c, a, b]].into_iter().min().unwrap_or([a, b, c]))
@@ -80,7 +87,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn nothing_and_a_single_triangle() {
+    fn empty_mesh_and_single_triangle() {
         let none = Triangles::new(&[], 0).unwrap();
         assert!(vertex_cache(none).is_empty() && overdraw(none, &[], OVERDRAW_THRESHOLD).is_empty());
         let one = Triangles::new(&[2, 0, 1], 3).unwrap();
@@ -88,7 +95,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn triangles_around_high_valence_vertices_are_ordered_too() {
+    fn high_valence_vertices_keep_their_triangles() {
         let count = 5000;
         let fan: Vec<u32> = (0..count).flat_map(|i| [0, 1 + i, 2 + i]).collect();
         let triangles = Triangles::new(&fan, count as usize + 2).unwrap();
@@ -98,7 +105,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_grid_is_transformed_with_fewer_misses() {
+    fn vertex_cache_order_reduces_misses() {
         let n = 64;
         let cells = (0..n * n).map(|i| (i * 37) % (n * n));
         let indices: Vec<u32> = cells
@@ -115,7 +122,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn the_same_triangles_with_the_same_winding(
+        fn keeps_triangles_and_winding(
             positions in prop::collection::vec(prop::array::uniform3(-1.0f32..1.0), 1..40),
             picks in prop::collection::vec(any::<prop::sample::Index>(), 0..120),
         ) {
@@ -128,7 +135,7 @@ pub(crate) mod tests {
             let sources = vertex_fetch(&mut drawn, positions.len());
             let back = Triangles::new(&drawn, sources.len()).unwrap().iter().map(|t| t.map(|i| sources[i as usize]));
             prop_assert_eq!(multiset(back), multiset(triangles.iter()));
-            // Fetched in order: each new name is the next.
+            // In fetch order each new index is the next.
             let mut next = 0;
             for &index in &drawn {
                 prop_assert!(index <= next);

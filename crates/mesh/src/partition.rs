@@ -1,41 +1,42 @@
-//! A large mesh cut into pieces, so that what works on one takes memory for a piece and not for the mesh.
+//! Mesh partition: splits a large mesh spatially, so that algorithms need memory for a part and not for the
+//! mesh.
 //!
-//! Pieces are halved, at about the median along their longest side, until each is small enough. Where the cuts are
-//! follows from the mesh alone.
+//! Parts are halved, at about the median along their longest side, until each is small enough. The splits
+//! depend on the mesh alone.
 
 use crate::vector::{Vec3, dot};
 use rayon::prelude::*;
 
-/// A mesh of more triangles than this is cut. Up to here, what the algorithms take beside the mesh is little, and cuts
-/// would be felt.
-pub(crate) const MOST: usize = 100_000;
+/// Meshes with more triangles than this are partitioned. Up to here the algorithms need little memory beside
+/// the mesh, and splits would cost quality.
+pub(crate) const MAX_PART_TRIANGLES: usize = 100_000;
 
-/// Triangles per unit of parallel work, at least.
+/// The minimum number of triangles per unit of parallel work.
 const BLOCK: usize = 1 << 16;
-/// Units of parallel work, at most: each counts for itself.
+/// The maximum number of units of parallel work: each has its own counters.
 const UNITS: usize = 16;
 
-/// Bins in which a median is looked for: a half is off by what one of them holds.
+/// Histogram bins for the median: a half is off by at most the contents of one bin.
 const BINS: usize = 256;
 
-/// Rounds of halving. A mesh whose triangles are all in one place cannot be cut, and is left as it is.
+/// Rounds of halving. A mesh whose triangles are all in one place cannot be split, and stays whole.
 const ROUNDS: usize = 20;
 
-/// Three directions at right angles, for each turn others: what lies on a cut in one turn is inside a piece in the
-/// next.
+/// Three orthogonal directions, different ones for each turn: triangles on a split plane in one turn are
+/// inside a part in the next.
 const SIDES: [[Vec3; 3]; 2] = [
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
     [[0.8, 0.6, 0.0], [-0.36, 0.48, 0.8], [0.48, -0.64, 0.6]],
 ];
 
-/// The triangles of a mesh, piece by piece.
-pub(crate) struct Pieces {
-    /// Numbers of triangles, ascending in each piece.
+/// The triangles of a mesh, part by part.
+pub(crate) struct MeshPartition {
+    /// Triangle indices, ascending in each part.
     order: Vec<u32>,
     ends: Vec<usize>,
 }
 
-/// A box along the sides, and how many triangles begin in it.
+/// A bounding box along the sides, and the number of triangles whose first corner is in it.
 #[derive(Clone)]
 struct Node {
     min: Vec3,
@@ -43,19 +44,19 @@ struct Node {
     count: usize,
 }
 
-/// Where a node is cut.
+/// The split plane of a node.
 #[derive(Clone, Copy)]
-struct Cut {
+struct Split {
     side: usize,
     low: f32,
     per: f32,
     bin: usize,
-    /// The number of the upper half.
+    /// The index of the upper half.
     upper: u16,
 }
 
-impl Pieces {
-    /// Cuts `triangles` into pieces of at most `most`, unless they lie too close for that.
+impl MeshPartition {
+    /// Partitions `triangles` into parts of at most `most`, unless they are too close together for that.
     pub(crate) fn cut(triangles: &[[u32; 3]], positions: &[Vec3], most: usize, turn: usize) -> Self {
         let sides = SIDES[turn % SIDES.len()];
         let place = |triangle: &[u32; 3]| sides.map(|side| dot(positions[triangle[0] as usize], side));
@@ -70,7 +71,7 @@ impl Pieces {
             })
             .reduce(|| vec![Node::EMPTY], joined);
         for _ in 0..ROUNDS {
-            let mut cuts: Vec<Option<Cut>> = nodes.iter().map(|node| node.cut(most)).collect();
+            let mut cuts: Vec<Option<Split>> = nodes.iter().map(|node| node.cut(most)).collect();
             if cuts.iter().all(Option::is_none) || nodes.len() * 2 > usize::from(u16::MAX) {
                 break;
             }
@@ -127,13 +128,13 @@ impl Pieces {
         Self { order, ends }
     }
 
-    /// How many pieces there are.
+    /// Returns the number of parts.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The numbers of a piece's triangles.
-    pub(crate) fn piece(&self, at: usize) -> &[u32] {
+    /// Returns the triangle indices of a part.
+    pub(crate) fn part(&self, at: usize) -> &[u32] {
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.order[start..self.ends[at]]
     }
@@ -158,22 +159,22 @@ impl Node {
         self.count += other.count;
     }
 
-    fn cut(&self, most: usize) -> Option<Cut> {
+    fn cut(&self, most: usize) -> Option<Split> {
         let long = |side: usize| self.max[side] - self.min[side];
         let side = (0..3).max_by(|&a, &b| long(a).total_cmp(&long(b))).unwrap_or(0);
         let per = BINS as f32 / long(side);
         let can = self.count > most && per.is_finite();
-        can.then_some(Cut { side, low: self.min[side], per, bin: 0, upper: 0 })
+        can.then_some(Split { side, low: self.min[side], per, bin: 0, upper: 0 })
     }
 }
 
-impl Cut {
+impl Split {
     fn bin_of(&self, place: Vec3) -> usize {
         (((place[self.side] - self.low) * self.per) as usize).min(BINS - 1)
     }
 }
 
-/// The same nodes with what both lists found.
+/// Merges the bounds and counts of two node lists.
 fn joined(mut nodes: Vec<Node>, others: Vec<Node>) -> Vec<Node> {
     nodes.iter_mut().zip(&others).for_each(|(node, other)| node.join(other));
     nodes
@@ -185,11 +186,11 @@ fn summed(mut bins: Vec<[u32; BINS]>, others: Vec<[u32; BINS]>) -> Vec<[u32; BIN
     bins
 }
 
-/// The bin with which the upper half begins: at least 1, so that the lower half has something in it too.
+/// Returns the first bin of the upper half: at least 1, so that the lower half is not empty.
 fn median(bins: &[u32; BINS], count: usize) -> usize {
     let mut below = 0;
     for (bin, &held) in bins.iter().enumerate() {
-        // Whichever is nearer to the half: to begin with this bin or with the next.
+        // Starts the upper half with this bin or the next, whichever is nearer to the half.
         if bin > 0 && (below + held as usize / 2) * 2 >= count {
             return bin;
         }
@@ -198,23 +199,23 @@ fn median(bins: &[u32; BINS], count: usize) -> usize {
     BINS - 1
 }
 
-/// A part of a mesh with vertices of its own.
-pub(crate) struct Local {
+/// A part of a mesh with its own vertices.
+pub(crate) struct SubMesh {
     /// Its triangles, over its own vertices.
     pub(crate) indices: Vec<u32>,
-    /// For each of its vertices the vertex of the mesh, ascending.
+    /// The mesh vertex of each of its vertices, ascending.
     pub(crate) vertices: Vec<u32>,
 }
 
-impl Local {
-    /// The triangles of a mesh of `count` vertices that are numbered in `which`.
+impl SubMesh {
+    /// Extracts the triangles with the indices `which` from a mesh of `count` vertices.
     pub(crate) fn new(triangles: &[[u32; 3]], which: &[u32], count: usize) -> Self {
         let mut used = vec![0u64; count.div_ceil(64)];
         for &triangle in which {
             triangles[triangle as usize].iter().for_each(|&v| used[v as usize / 64] |= 1 << (v % 64));
         }
         let mut vertices = Vec::with_capacity(used.iter().map(|word| word.count_ones() as usize).sum());
-        // How many there are before each word.
+        // The number of used vertices before each word.
         let mut before = Vec::with_capacity(used.len());
         for (at, &word) in used.iter().enumerate() {
             before.push(vertices.len() as u32);
@@ -241,48 +242,48 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(triangles: &[[u32; 3]], positions: &[Vec3], most: usize, turn: usize) -> usize {
-        let pieces = Pieces::cut(triangles, positions, most, turn);
+        let parts = MeshPartition::cut(triangles, positions, most, turn);
         let mut seen = vec![false; triangles.len()];
-        for at in 0..pieces.len() {
-            let piece = pieces.piece(at);
-            assert!(!piece.is_empty() && piece.len() <= most && piece.is_sorted());
-            piece.iter().for_each(|&t| assert!(!std::mem::replace(&mut seen[t as usize], true)));
-            let local = Local::new(triangles, piece, positions.len());
-            assert!(local.vertices.is_sorted_by(|a, b| a < b));
-            let back = local.indices.iter().map(|&v| local.vertices[v as usize]);
-            assert!(back.eq(piece.iter().flat_map(|&t| triangles[t as usize])));
+        for at in 0..parts.len() {
+            let part = parts.part(at);
+            assert!(!part.is_empty() && part.len() <= most && part.is_sorted());
+            part.iter().for_each(|&t| assert!(!std::mem::replace(&mut seen[t as usize], true)));
+            let sub_mesh = SubMesh::new(triangles, part, positions.len());
+            assert!(sub_mesh.vertices.is_sorted_by(|a, b| a < b));
+            let back = sub_mesh.indices.iter().map(|&v| sub_mesh.vertices[v as usize]);
+            assert!(back.eq(part.iter().flat_map(|&t| triangles[t as usize])));
         }
         assert!(seen.iter().all(|&seen| seen));
-        pieces.len()
+        parts.len()
     }
 
     #[test]
-    fn a_sphere_falls_into_even_pieces() {
+    fn sphere_is_split_evenly() {
         let sample = sphere(64, 32);
         let (triangles, _) = sample.indices.as_chunks::<3>();
         for turn in 0..3 {
             assert_eq!(check(triangles, &sample.positions, 4096, turn), 1);
-            // 4096 halved thrice, give or take.
+            // 4096 halved three times, approximately.
             assert!((8..=10).contains(&check(triangles, &sample.positions, 600, turn)));
         }
     }
 
     #[test]
-    fn what_cannot_be_cut_stays_whole() {
-        let pieces = Pieces::cut(&[[0, 0, 0]; 100], &[[1.0, 2.0, 3.0]], 10, 0);
-        assert_eq!((pieces.len(), pieces.piece(0).len()), (1, 100));
-        assert_eq!(Pieces::cut(&[], &[], 10, 0).piece(0), [0u32; 0]);
+    fn coincident_triangles_stay_whole() {
+        let parts = MeshPartition::cut(&[[0, 0, 0]; 100], &[[1.0, 2.0, 3.0]], 10, 0);
+        assert_eq!((parts.len(), parts.part(0).len()), (1, 100));
+        assert_eq!(MeshPartition::cut(&[], &[], 10, 0).part(0), [0u32; 0]);
         // All but one in one place.
         let positions = [[0.0; 3], [1e30, 0.0, 0.0]];
         let mut triangles = vec![[0, 0, 1]; 99];
         triangles.push([1, 0, 0]);
-        let pieces = Pieces::cut(&triangles, &positions, 10, 0);
-        assert_eq!((pieces.len(), pieces.piece(1)), (2, &[99][..]));
+        let parts = MeshPartition::cut(&triangles, &positions, 10, 0);
+        assert_eq!((parts.len(), parts.part(1)), (2, &[99][..]));
     }
 
     proptest! {
         #[test]
-        fn every_triangle_is_in_one_piece(seed: u64, triangles in 1u32..400, most in 100usize..300, turn in 0usize..2) {
+        fn every_triangle_is_in_one_part(seed: u64, triangles in 1u32..400, most in 100usize..300, turn in 0usize..2) {
             let sample = soup(seed, 200, triangles);
             check(sample.indices.as_chunks().0, &sample.positions, most, turn);
         }

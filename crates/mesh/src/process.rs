@@ -1,8 +1,8 @@
-//! The pipeline: one primitive from decoded attributes to the arrays of a runtime mesh, stage by stage.
+//! The mesh pipeline: one primitive from decoded attributes to the arrays of a runtime mesh, stage by stage.
 //!
-//! Refused: indices out of range, attributes of the wrong length, positions and UVs that are no finite numbers, a mesh
-//! that cannot be reduced to the index type. Repaired, with a note: normals, tangents and skin weights that cannot be
-//! used.
+//! Rejected: indices out of range, attributes of the wrong length, positions and UVs that are not finite, a
+//! mesh that cannot be reduced to the index type. Repaired, with a note: normals, tangents and joint weights
+//! that are invalid.
 
 mod finish;
 mod options;
@@ -27,129 +27,130 @@ use work_mesh::{Unit, WorkMesh};
 /// Attributes that are passed by value are freed as soon as a stage has replaced them.
 #[derive(Clone, Debug, Default)]
 pub struct MeshInput<'a> {
-    /// Three per triangle.
+    /// Vertex indices, three per triangle.
     pub indices: Cow<'a, [u32]>,
-    /// Positions.
+    /// Vertex positions in the units of the source.
     pub positions: Cow<'a, [[f32; 3]]>,
     /// Normals; flat ones are created if there are none.
     pub normals: Option<Cow<'a, [[f32; 3]]>>,
-    /// UVs, from the top left.
+    /// UVs with the origin at the top left.
     pub uvs: Option<Cow<'a, [[f32; 2]]>>,
-    /// A second set of UVs.
+    /// The second UV set.
     pub uv1: Option<Cow<'a, [[f32; 2]]>>,
     /// Tangents with glTF's handedness last.
     pub tangents: Option<Cow<'a, [[f32; 4]]>>,
     /// Bone influences, in sets of four; none for a mesh without skin.
     pub skin: &'a [InfluenceSet<'a>],
-    /// The joint that each joint of `skin` becomes; a joint that is not in the list becomes joint 0. Without a list the
-    /// joints stay as they are.
+    /// The new joint index of each joint of `skin`; a joint that is not in the list becomes joint 0. Without
+    /// a list the joint indices are unchanged.
     pub joint_map: Option<&'a [u16]>,
-    /// A matrix to bake in.
+    /// A matrix to apply to all vertices.
     pub transform: Option<&'a Transform>,
 }
 
-/// A vertex of an `.hmesh`.
+/// A packed vertex of an `.hmesh`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Vertex {
-    /// Position.
+    /// The position in the units of the source.
     pub position: [f32; 3],
-    /// Normal, [octahedral](crate::octahedral).
+    /// The normal, [octahedral](crate::octahedral).
     pub normal: [i16; 2],
-    /// Tangent, [octahedral](crate::octahedral), with the handedness in bit 0 of x.
+    /// The tangent, [octahedral](crate::octahedral), with the handedness in bit 0 of x.
     pub tangent: [i16; 2],
     /// UVs; zero if there are none.
     pub uv: [f32; 2],
 }
 
-/// The finished primitive, with its vertices packed ([`Vertex`]) or as [`VertexStreams`].
+/// The processed primitive, with its vertices packed ([`Vertex`]) or as [`VertexStreams`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct MeshOutput<V = Vec<Vertex>> {
     /// The vertices, in their final order.
     pub vertices: V,
-    /// One per vertex if the input had a skin, else none.
+    /// Bone influences, one entry per vertex if the input had a skin, else empty.
     pub skin: Vec<Influences>,
-    /// The triangles.
+    /// Vertex indices, three per triangle.
     pub indices: Vec<u32>,
-    /// The same triangles in meshlets, unless switched off.
+    /// Meshlets of the same triangles, unless disabled.
     pub meshlets: Meshlets,
-    /// One per level that the rule asks for; a level that stalled is empty.
+    /// LODs, one per level that the rule asks for; a level that stalled is empty.
     pub lods: Vec<Lod>,
-    /// The geometry for shadow maps, if asked for.
+    /// Position-only geometry for shadow maps, if requested.
     pub shadow: Option<ShadowGeometry>,
     /// Bounds of all vertices.
     pub bounds: Bounds,
     /// True if the tangents are valid.
     pub has_tangents: bool,
-    /// Findings for the author.
+    /// Notes for the author of the asset.
     pub notes: Vec<Note>,
 }
 
-/// Something that was generated, repaired or left out.
+/// A note about something that was generated, repaired or left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Note {
-    /// There is no triangle.
+    /// The primitive has no triangles.
     NoTriangles,
-    /// There were no normals: they are flat.
+    /// The primitive had no normals: they are flat.
     FlatNormals,
-    /// This many normals were zero or no numbers and come from the faces around them.
+    /// This many normals were zero or NaN and were computed from the faces around them.
     RepairedNormals(usize),
     /// There are no UVs and no tangents, so none could be generated.
     NoTangents,
     /// Authored tangents prevented the welding of vertices and were replaced by generated ones.
     TangentsPreventedWelding {
-        /// Number of vertices with them.
+        /// The number of vertices with the authored tangents.
         with: usize,
-        /// Number of vertices without any tangents.
+        /// The number of vertices without any tangents.
         without: usize,
     },
-    /// This many authored tangents were zero or no numbers. All were generated again, or these replaced if there are no
-    /// UVs or the rest was to be kept.
+    /// This many authored tangents were zero or NaN. All were regenerated, or only these replaced if there
+    /// are no UVs or the rest was to be kept.
     UnusableTangents(usize),
-    /// This many vertices had more than four influences and lost the smallest.
+    /// This many vertices had more than four bone influences and lost the smallest.
     ReducedInfluences(usize),
-    /// This many vertices of a skin had no weight and are bound to joint 0.
+    /// This many skinned vertices had no joint weight and are bound to joint 0.
     WeightlessVertices(usize),
 }
 
-/// A part of the work, for measurements.
+/// A stage of the pipeline, for measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Stage {
-    /// Checks, influences, normals.
+    /// Checks, bone influences, normals.
     Prepare,
-    /// Equal vertices become one.
+    /// Welding of equal vertices.
     Weld,
-    /// Tangents are generated.
+    /// Generation of tangents from UVs.
     Tangents,
-    /// A matrix is baked in.
+    /// Transformation by a node's matrix.
     Transform,
-    /// High-valence vertices are split, the mesh is reduced to its index type, triangles and vertices are ordered.
+    /// Splitting of high-valence vertices, reduction to the index type, GPU order of triangles and vertices.
     Order,
     /// Meshlets and their bounds.
     Meshlets,
-    /// Levels of detail.
+    /// Simplification to LODs (levels of detail).
     Lods,
-    /// The triangles of levels are ordered.
+    /// GPU order of the triangles of LODs.
     LodOrder,
-    /// Bounds, and vertices in their final form.
+    /// Bounds, and packing of vertices.
     Pack,
 }
 
-/// Runs all stages and packs the vertices as an `.hmesh` has them.
+/// Runs all stages and packs the vertices as an `.hmesh` stores them.
 ///
 /// # Errors
-/// [`Error`] if the input is no mesh, is too large, does not fit the index type, or the deadline passed.
+/// [`Error`] if the input is not a valid mesh, is too large, does not fit the index type, or the deadline
+/// passed.
 pub fn process(input: MeshInput<'_>, options: &MeshOptions) -> Result<MeshOutput, Error> {
     process_watched(input, options, &|_, _| ())
 }
 
-/// Runs all stages as [`process()`] does, and calls `watch` when a stage begins (`true`) and ends (`false`), on the thread
-/// that runs it. [`Stage::LodOrder`] is part of [`Stage::Lods`].
+/// Runs all stages as [`process()`] does, and calls `watch` when a stage begins (`true`) and ends (`false`),
+/// on the thread that runs it. [`Stage::LodOrder`] is part of [`Stage::Lods`].
 ///
 /// # Errors
-/// As [`process()`].
+/// The errors of [`process()`].
 pub fn process_watched(
     input: MeshInput<'_>,
     options: &MeshOptions,
@@ -158,10 +159,10 @@ pub fn process_watched(
     run(input, options, &Timed(watch), |mesh| mesh.pack_tangents(), |mesh, unit| mesh.pack(unit))
 }
 
-/// Runs all stages and returns each attribute as floats in an array of its own, second UVs included.
+/// Runs all stages and returns each attribute in an array of its own, including the second UV set.
 ///
 /// # Errors
-/// As [`process()`].
+/// The errors of [`process()`].
 pub fn process_streams(
     input: MeshInput<'_>,
     options: &MeshOptions,
@@ -169,7 +170,8 @@ pub fn process_streams(
     run(input, options, &Timed(&|_, _| ()), |_| (), |mesh, unit| mesh.streams(unit))
 }
 
-/// Runs all stages; `release` frees memory that no later stage needs, `pack` makes the vertices and finds their bounds.
+/// Runs all stages; `release` frees memory that no later stage needs, `pack` creates the vertices and
+/// computes their bounds.
 fn run<V: Default>(
     input: MeshInput<'_>,
     options: &MeshOptions,
@@ -207,11 +209,11 @@ fn run<V: Default>(
     })?;
     check()?;
     let output = mesh.finish(options, unit, timed, notes, pack);
-    // Levels are left out once the deadline has passed.
+    // LODs are left out once the deadline has passed.
     check().map(|()| output)
 }
 
-/// Gives up when the deadline has passed; called between stages, and between levels of detail.
+/// Returns [`Error::Deadline`] if the deadline has passed; called between stages, and between LODs.
 fn check(deadline: Option<Instant>) -> Result<(), Error> {
     if has_passed(deadline) { Err(Error::Deadline) } else { Ok(()) }
 }
@@ -220,15 +222,15 @@ pub(crate) fn has_passed(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| Instant::now() > deadline)
 }
 
-/// Returns an upper estimate of the bytes in use at the worst moment while so many primitives, with so many vertices and
-/// corners of triangles together, are processed side by side: attributes before and after a stage, the tables for welding
-/// and ordering, meshlets, levels of detail and the result.
+/// Returns an upper estimate of the peak memory in bytes while so many primitives, with so many vertices and
+/// triangle corners in total, are processed in parallel: attributes before and after a stage, the tables for
+/// welding and ordering, meshlets, LODs and the result.
 pub fn working_set(primitives: u64, vertices: u64, corners: u64) -> u64 {
     let parts = [(primitives, PRIMITIVE_BYTES), (vertices, VERTEX_BYTES), (corners, CORNER_BYTES)];
     parts.into_iter().fold(0, |sum, (count, bytes)| count.saturating_mul(bytes).saturating_add(sum))
 }
 
-/// Bytes for a primitive, a vertex and a corner, as measured with models that are nothing else.
+/// Bytes per primitive, vertex and corner, measured with models that consist of nothing else.
 const PRIMITIVE_BYTES: u64 = 2048;
 const VERTEX_BYTES: u64 = 160;
 const CORNER_BYTES: u64 = 60;

@@ -1,4 +1,4 @@
-//! Meshes made in code, for tests.
+//! Generated meshes for tests.
 
 use crate::vector::{Vec3, unit};
 
@@ -9,13 +9,13 @@ pub(crate) struct Sample {
     pub(crate) indices: Vec<u32>,
 }
 
-/// A unit sphere with its texture once around; front faces look outward. The poles have collapsed triangles.
+/// A unit sphere with UVs once around; front faces point outward. The poles have degenerate triangles.
 pub(crate) fn sphere(segments: u32, rings: u32) -> Sample {
     let mut sample = Sample { positions: vec![], normals: vec![], uvs: vec![], indices: vec![] };
     for ring in 0..=rings {
         for segment in 0..=segments {
             let (u, v) = (f64::from(segment) / f64::from(segments), f64::from(ring) / f64::from(rings));
-            // Closed to the bit: around the seam and at both poles.
+            // Closed bit for bit: around the seam and at both poles.
             let around = f64::from(segment % segments) / f64::from(segments) * std::f64::consts::TAU;
             let down = v * std::f64::consts::PI;
             let wide = if ring == rings { 0.0 } else { libm::sin(down) };
@@ -35,8 +35,8 @@ pub(crate) fn sphere(segments: u32, rings: u32) -> Sample {
     sample
 }
 
-/// A wavy sheet in the xy plane that faces +z, with the texture mirrored at its middle column: u runs from 0 to 1 and
-/// back. Vertices are shared across the mirror line.
+/// A wavy sheet in the xy plane that faces +z, with the UVs mirrored at its middle column: u runs from 0 to 1
+/// and back. Vertices are shared across the mirror line.
 pub(crate) fn mirrored_sheet(cells: u32) -> Sample {
     let mut sample = Sample { positions: vec![], normals: vec![], uvs: vec![], indices: vec![] };
     let step = 1.0 / cells as f32;
@@ -60,7 +60,7 @@ pub(crate) fn mirrored_sheet(cells: u32) -> Sample {
     sample
 }
 
-/// Numbers that look random and are the same everywhere.
+/// A pseudo-random generator: the same numbers on every platform.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -73,7 +73,7 @@ impl Random {
         self.next() % limit
     }
 
-    /// From -1 to 1.
+    /// Returns a number from -1 to 1.
     pub(crate) fn signed(&mut self) -> f32 {
         self.below(1 << 20) as f32 / (1 << 19) as f32 - 1.0
     }

@@ -1,36 +1,37 @@
-//! Levels of detail: fewer triangles over the same vertices.
+//! LODs (levels of detail): simplification by edge collapse over the same vertices.
 //!
-//! Each level is made from the one before it, by collapsing edges in the order of the error that does: to the
-//! surface, and to what is on it (normals, texture coordinates, skin weights) where that changes noticeably from one
-//! vertex to the next. Texture seams stay closed and stay seams. Where splits of the normal alone would leave nothing
-//! to collapse (a mesh of flat faces, say), a level that missed its target is tried once more with those splits
-//! passable.
+//! Each LOD is simplified from the previous one, by collapsing edges in the order of the error: to the
+//! surface, and to its attributes (normals, UVs, joint weights) where they change noticeably from one vertex
+//! to the next. UV seams stay closed and stay seams. Where splits of the normal alone would leave nothing to
+//! collapse (a flat-shaded mesh, for example), an LOD that missed its target is tried once more with those
+//! splits passable.
 //!
-//! That second attempt is where a fan around one position used to take quadratic time: for each edge and in each pass
-//! the simplifier sums the attribute errors of all vertices at the position. So positions with many corners stay where
-//! they are (see [`Crowding`]), and a mesh that is little else gets no second attempt.
+//! In that second attempt a fan around one position would take quadratic time: for each edge and in each pass
+//! the simplifier sums the attribute errors of all vertices at the position. So high-valence positions are
+//! locked (see [`HighValencePositions`]), and a mesh that consists mostly of them gets no second attempt.
 //!
-//! A large mesh is simplified in pieces, the vertices between them locked; the next level is cut elsewhere.
+//! A large mesh is simplified in parts with the vertices between them locked; the next LOD is partitioned
+//! elsewhere.
 //!
-//! A level that does not get clearly smaller than the last one has stalled: it is empty, and the next one starts
+//! An LOD that is not clearly smaller than the previous one has stalled: it is empty, and the next one starts
 //! from the last that was not.
 
 mod attributes;
 mod border;
 mod budget;
-mod crowding;
+mod high_valence_positions;
 mod partitioned;
 
 use crate::Triangles;
 use crate::order::adapter;
-use crate::partition::MOST;
+use crate::partition::MAX_PART_TRIANGLES;
 use crate::process::has_passed;
 use crate::skin::Influences;
 use crate::vector::Vec3;
 use crate::weld::{Attribute, firsts};
-use attributes::{Attributes, NORMAL_WEIGHT, SKIN_WEIGHT, sketch, uv_weight};
+use attributes::{Attributes, NORMAL_WEIGHT, SKIN_WEIGHT, project_weights, uv_weight};
 pub(crate) use border::chain_inside_border;
-use crowding::Crowding;
+use high_valence_positions::HighValencePositions;
 use meshopt::{SimplifyOptions, SimplifyVertex};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -39,7 +40,7 @@ use std::time::Instant;
 /// A mesh to simplify: an element per vertex in each attribute that is present.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LodSource<'a> {
-    /// Positions.
+    /// Vertex positions, scaled to about one.
     pub(crate) positions: &'a [[f32; 3]],
     /// Unit normals; kept by a moderate weight.
     pub(crate) normals: Option<&'a [[f32; 3]]>,
@@ -47,53 +48,56 @@ pub(crate) struct LodSource<'a> {
     pub(crate) uvs: Option<&'a [[f32; 2]]>,
     /// Bone influences: merging vertices that move differently counts as error.
     pub(crate) skin: Option<&'a [Influences]>,
-    /// Time after which no further level is made.
+    /// The instant after which no further LOD is made.
     pub(crate) deadline: Option<Instant>,
 }
 
 impl LodSource<'_> {
-    /// Whether there is nothing on it.
+    /// Returns true if the mesh has positions only.
     fn is_plain(&self) -> bool {
         self.normals.is_none() && self.uvs.is_none() && self.skin.is_none()
     }
 }
 
-/// A level of detail.
+/// A level of detail (LOD).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lod {
-    /// Its triangles; none if the level stalled.
+    /// Vertex indices of its triangles; empty if the LOD stalled.
     pub indices: Vec<u32>,
-    /// How far its surface may be from the full mesh, in the units of the positions. Attributes count towards it.
+    /// The maximum distance of its surface from the full mesh, in the units of the positions. Attribute
+    /// errors count towards it.
     pub error: f32,
 }
 
-/// The error a level may have, as part of the mesh's extent, unless asked otherwise.
+/// The default maximum error of an LOD, relative to the mesh's extent.
 pub(crate) const DEFAULT_ERROR: f32 = 0.05;
 
-/// A level must lose at least this part of the triangles of the one before.
-const STALLED: f32 = 0.05;
-/// The part that it may keep, counted in whole numbers.
-const STALLED_TWENTIETHS: usize = 19;
+/// The minimum share of the triangles of the previous LOD that an LOD must remove.
+const MIN_REDUCTION: f32 = 0.05;
+/// The share that it may keep, in twentieths.
+const STALLED_AT_TWENTIETHS: usize = 19;
 
-/// The part of the allowed error that a change of attributes along one edge may make without being weighed.
-const ROUGH: f32 = 0.01;
-/// Of this many edges one may change more.
-const FEW: usize = 1000;
+/// The share of the allowed error by which attributes may change along one edge without being weighted.
+const NOTICEABLE_CHANGE: f32 = 0.01;
+/// One of this many edges may change more.
+const EDGES_PER_EXCEPTION: usize = 1000;
 
 /// Triangles per unit of parallel work.
 const BLOCK: usize = 8192;
 
-/// The ratios for `count` levels, each half the one before.
+/// Returns the ratios for `count` LODs, each half the previous one.
 pub(crate) fn halves(count: usize) -> Vec<f32> {
     (1..=count.min(32) as i32).map(|level| 0.5f32.powi(level)).collect()
 }
 
-/// Makes one level per entry of `ratios`: that part of the full number of triangles, within `error` of the mesh's
-/// extent. `finish` has the last word on each level's triangles (to order them, for instance) and runs beside the
-/// making of the next level; it must return the same triangles.
+/// Makes one LOD per entry of `ratios`: that share of the full number of triangles, within `error` relative
+/// to the mesh's extent. `finish` post-processes the triangles of each LOD (to order them, for instance) in
+/// parallel with the simplification of the next LOD; it must return the same triangles.
 ///
-/// A level has at most as many triangles as its ratio asks, or as many as the error or the topology forced it to
-/// keep, and always fewer than the level before; otherwise it is empty.
+/// An LOD has at most as many triangles as its ratio asks, or as many as the error or the topology forced it
+/// to keep, and always fewer than the previous LOD; otherwise it is empty.
+///
+/// # Panics
 ///
 /// Panics if an attribute has fewer elements than there are vertices.
 pub(crate) fn chain(
@@ -109,45 +113,45 @@ pub(crate) fn chain(
         return levels;
     }
     if let Some(simplifier) = Simplifier::new(triangles, surface, error) {
-        simplifier.descend(triangles.indices(), triangles.len(), 0.0, ratios, &mut levels, finish);
+        simplifier.simplify_chain(triangles.indices(), triangles.len(), 0.0, ratios, &mut levels, finish);
     }
     levels
 }
 
-/// What a level is to be.
+/// The target of one LOD.
 struct Goal<'a> {
-    /// How many indices.
+    /// The number of indices.
     target: usize,
-    /// The error it may add.
+    /// The error that the LOD may add.
     allowed: f32,
     options: SimplifyOptions,
-    /// What must not happen to which vertex.
+    /// Locks and protections of vertices.
     marks: Option<&'a [SimplifyVertex]>,
-    /// A number that differs from level to level.
+    /// A number that differs from LOD to LOD.
     turn: usize,
 }
 
-/// The outcome of making one level.
+/// The outcome of simplifying one LOD.
 enum Attempt {
     /// Its triangles, and its error against the full mesh.
     Level(Vec<u32>, f32),
     /// Hardly fewer triangles than before.
     Stalled,
-    /// No edge at all could be collapsed; then none can for a level with fewer triangles either.
+    /// No edge at all could be collapsed; then none can for an LOD with fewer triangles either.
     Stuck,
 }
 
 struct Simplifier<'a> {
     surface: &'a LodSource<'a>,
     positions: &'a [Vec3],
-    /// For each vertex the first in the same place.
+    /// For each vertex the first vertex at the same position.
     places: Vec<u32>,
-    /// The longest side of the box around all.
+    /// The longest side of the bounding box.
     extent: f32,
-    /// The error allowed, in the units of the positions.
+    /// The maximum error, in the units of the positions.
     limit: f32,
     uv_weight: f32,
-    crowding: Crowding,
+    high_valence_positions: HighValencePositions,
 }
 
 impl<'a> Simplifier<'a> {
@@ -159,17 +163,25 @@ impl<'a> Simplifier<'a> {
         surface.skin.inspect(|skin| triangles.expect("skin", skin));
         let positions = &surface.positions[..count];
         let places = firsts(count, &[Attribute::F3(positions)]);
-        let crowding = Crowding::of(triangles, &places);
+        let high_valence_positions = HighValencePositions::of(triangles, &places);
         let extent = meshopt::simplify_scale(&adapter(positions));
         if !(extent > 0.0 && extent.is_finite()) {
             return None;
         }
         let uv_weight = surface.uvs.map_or(0.0, |uvs| uv_weight(triangles, positions, uvs, extent));
-        Some(Self { surface, positions, places, extent, limit: error * extent, uv_weight, crowding })
+        Some(Self {
+            surface,
+            positions,
+            places,
+            extent,
+            limit: error * extent,
+            uv_weight,
+            high_valence_positions,
+        })
     }
 
-    /// Makes the first of `ratios` from `from`, then the rest from the result.
-    fn descend(
+    /// Simplifies `from` to the first of `ratios`, then the result to the rest.
+    fn simplify_chain(
         &self,
         from: &[u32],
         full: usize,
@@ -184,33 +196,35 @@ impl<'a> Simplifier<'a> {
         }
         let (indices, error) = match self.level(from, full, *ratio, so_far, ratios.len()) {
             Attempt::Level(indices, error) => (indices, error),
-            Attempt::Stalled => return self.descend(from, full, so_far, ratios, levels, finish),
+            Attempt::Stalled => return self.simplify_chain(from, full, so_far, ratios, levels, finish),
             Attempt::Stuck => return,
         };
-        // The next level first: it takes longest, and a free thread picks up the other.
-        let ((), finished) =
-            rayon::join(|| self.descend(&indices, full, error, ratios, levels, finish), || finish(&indices));
+        // The next LOD first: it takes longest, and a free thread picks up the other.
+        let ((), finished) = rayon::join(
+            || self.simplify_chain(&indices, full, error, ratios, levels, finish),
+            || finish(&indices),
+        );
         *level = Lod { indices: finished, error };
     }
 
-    /// Makes one level.
+    /// Simplifies to one LOD.
     fn level(&self, from: &[u32], full: usize, ratio: f32, so_far: f32, turn: usize) -> Attempt {
         let target = ((full as f64 * f64::from(ratio)) as usize).max(1) * 3;
         let allowed = self.limit - so_far;
         if !(ratio > 0.0 && ratio < 1.0) || target >= from.len() || allowed <= 0.0 {
             return Attempt::Stalled;
         }
-        let surface = self.noticeable(from);
-        // Errors are absolute, so that they mean the same for a level made from part of the vertices.
+        let surface = self.with_noticeable_attributes(from);
+        // Errors are absolute, so that they mean the same for an LOD made from a subset of the vertices.
         let mut options = SimplifyOptions::ErrorAbsolute;
         if from.len() < full * 3 {
             options |= SimplifyOptions::Sparse;
         }
         let goal = Goal { target, allowed, options, marks: None, turn };
         let (mut indices, mut error) = self.run(&surface, from, &goal);
-        // Missed by more than a tenth: perhaps the splits of normals are in the way.
+        // Missed by more than a tenth: splits of normals may block collapses.
         let missed = indices.len() > target + target / 10;
-        if missed && self.crowding != Crowding::Extreme {
+        if missed && self.high_valence_positions != HighValencePositions::Extreme {
             let options = options | SimplifyOptions::Permissive;
             let marks = self.protected();
             let again = self.run(self.surface, from, &Goal { options, marks: Some(&marks), ..goal });
@@ -218,7 +232,7 @@ impl<'a> Simplifier<'a> {
                 (indices, error) = again;
             }
         }
-        let enough = (from.len() as f32 * (1.0 - STALLED)) as usize;
+        let enough = (from.len() as f32 * (1.0 - MIN_REDUCTION)) as usize;
         if indices.len() >= 3 && indices.len() <= enough {
             Attempt::Level(indices, so_far + error)
         } else if missed && indices.len() == from.len() {
@@ -230,7 +244,7 @@ impl<'a> Simplifier<'a> {
 
     /// Collapses edges until the goal is reached.
     fn run(&self, surface: &LodSource<'_>, from: &[u32], goal: &Goal<'_>) -> (Vec<u32>, f32) {
-        if from.len() / 3 > MOST {
+        if from.len() / 3 > MAX_PART_TRIANGLES {
             return partitioned::simplify(self, surface, from, goal);
         }
         let vertices = adapter(self.positions);
@@ -259,19 +273,24 @@ impl<'a> Simplifier<'a> {
         (indices, error)
     }
 
-    /// The surface with those attributes that change from vertex to vertex by enough to matter: a skin along any edge,
-    /// the rest along more than a few. Where neighbours are so near and so alike that no collapse of an edge could do
-    /// harm, as in scans and other dense meshes, the surface says all there is to say, and the level is made in half
-    /// the time and memory.
-    fn noticeable(&self, from: &[u32]) -> LodSource<'a> {
+    /// Returns the mesh with those attributes that change from vertex to vertex by enough to matter: a skin
+    /// along any edge, the rest along more than a few. Where neighbours are so close and so similar that no
+    /// edge collapse could do harm, as in scans and other dense meshes, positions suffice, and the LOD takes
+    /// half the time and memory.
+    fn with_noticeable_attributes(&self, from: &[u32]) -> LodSource<'a> {
         let LodSource { positions, normals, uvs, skin, deadline } = *self.surface;
-        let normal =
-            |n: &&[Vec3]| self.rough(from, NORMAL_WEIGHT, |a, b| apart(n[a], n[b])) > from.len() / FEW;
+        let normal = |n: &&[Vec3]| {
+            self.noticeable_edges(from, NORMAL_WEIGHT, |a, b| squared_distance(n[a], n[b]))
+                > from.len() / EDGES_PER_EXCEPTION
+        };
         let uv = |uv: &&[[f32; 2]]| {
-            self.rough(from, self.uv_weight, |a, b| apart(uv[a], uv[b])) > from.len() / FEW
+            self.noticeable_edges(from, self.uv_weight, |a, b| squared_distance(uv[a], uv[b]))
+                > from.len() / EDGES_PER_EXCEPTION
         };
         let moves = |skin: &&[Influences]| {
-            self.rough(from, SKIN_WEIGHT, |a, b| apart(sketch(&skin[a]), sketch(&skin[b]))) > 0
+            self.noticeable_edges(from, SKIN_WEIGHT, |a, b| {
+                squared_distance(project_weights(&skin[a]), project_weights(&skin[b]))
+            }) > 0
         };
         LodSource {
             positions,
@@ -282,29 +301,35 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// How many edges change an attribute noticeably; `change` is the square of the change.
-    fn rough(&self, from: &[u32], weight: f32, change: impl Fn(usize, usize) -> f32 + Sync) -> usize {
-        let limit = (self.limit * ROUGH) * (self.limit * ROUGH);
+    /// Returns the number of edges along which an attribute changes noticeably; `change` is the square of the
+    /// change.
+    fn noticeable_edges(
+        &self,
+        from: &[u32],
+        weight: f32,
+        change: impl Fn(usize, usize) -> f32 + Sync,
+    ) -> usize {
+        let limit = (self.limit * NOTICEABLE_CHANGE) * (self.limit * NOTICEABLE_CHANGE);
         let rough = |a: u32, b: u32| {
             let (a, b) = (a as usize, b as usize);
-            apart(self.positions[a], self.positions[b]) * change(a, b) * (weight * weight) > limit
+            squared_distance(self.positions[a], self.positions[b]) * change(a, b) * (weight * weight) > limit
         };
         let count =
             |&[a, b, c]: &[u32; 3]| [(a, b), (b, c), (c, a)].iter().filter(|e| rough(e.0, e.1)).count();
         from.as_chunks::<3>().0.par_iter().with_min_len(BLOCK).map(count).sum()
     }
 
-    /// Marks the vertices across which nothing may collapse: where texture or skin is split, and those at
-    /// [crowded](Crowding) positions.
+    /// Returns the vertices across which nothing may collapse: at UV or skin splits, and at [high-valence
+    /// positions](HighValencePositions).
     fn protected(&self) -> Vec<SimplifyVertex> {
         let mut marks = vec![SimplifyVertex::None; self.positions.len()];
-        let crowded = match &self.crowding {
-            Crowding::Positions(positions) => &**positions,
-            Crowding::Extreme => &[],
+        let locked = match &self.high_valence_positions {
+            HighValencePositions::Positions(positions) => &**positions,
+            HighValencePositions::Extreme => &[],
         };
         for (vertex, &first) in self.places.iter().enumerate() {
-            // All vertices at the position: a coarser level may have lost the first.
-            if !crowded.is_empty() && crowded.binary_search(&first).is_ok() {
+            // All vertices at the position: an LOD may have lost the first.
+            if !locked.is_empty() && locked.binary_search(&first).is_ok() {
                 marks[vertex] = SimplifyVertex::Protect;
             }
             let first = first as usize;
@@ -318,8 +343,8 @@ impl<'a> Simplifier<'a> {
     }
 }
 
-/// The square of the distance between two vectors of attributes.
-fn apart<const N: usize>(a: [f32; N], b: [f32; N]) -> f32 {
+/// Returns the squared distance between two attribute vectors.
+fn squared_distance<const N: usize>(a: [f32; N], b: [f32; N]) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
@@ -342,7 +367,7 @@ mod tests {
         chain(triangles, &surface, ratios, error, &|indices| indices.to_vec())
     }
 
-    /// Each level is sound and smaller than the last one that is not empty.
+    /// Checks that each LOD is valid and smaller than the last one that is not empty.
     fn check(sample: &Sample, levels: &[Lod]) {
         let (mut count, mut error) = (sample.indices.len(), 0.0);
         for level in levels.iter().filter(|level| !level.indices.is_empty()) {
@@ -353,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sphere_gets_its_levels() {
+    fn sphere_reaches_every_lod() {
         let sample = sphere(64, 32);
         let levels = levels(&sample, &halves(3), 0.05);
         check(&sample, &levels);
@@ -365,7 +390,7 @@ mod tests {
                 lod.indices.len() / 3
             );
             assert!(lod.error > 0.0 && lod.error <= 0.05 * 2.0);
-            // Vertices stay where they were, so no triangle sinks far below the surface.
+            // Vertices are not moved, so no triangle is far below the surface.
             for triangle in lod.indices.as_chunks::<3>().0 {
                 let middle: f32 = (0..3)
                     .map(|axis| {
@@ -378,7 +403,7 @@ mod tests {
         }
     }
 
-    /// How many edges have more triangles on one side than on the other, by position.
+    /// Returns the number of edges that have more triangles on one side than on the other, by position.
     fn open_edges(sample: &Sample, indices: &[u32]) -> usize {
         let mut edges = HashMap::new();
         let key = |v: u32| sample.positions[v as usize].map(|c| (c + 0.0).to_bits());
@@ -392,8 +417,8 @@ mod tests {
     }
 
     #[test]
-    fn texture_seams_stay_closed_and_stay_seams() {
-        // The sphere's seam: u = 0 and u = 1 in the same places.
+    fn uv_seams_stay_closed() {
+        // The sphere's seam: u = 0 and u = 1 at the same positions.
         let sample = sphere(64, 32);
         assert_eq!(open_edges(&sample, &sample.indices), 0);
         for level in levels(&sample, &halves(3), 0.05) {
@@ -410,9 +435,9 @@ mod tests {
     }
 
     #[test]
-    fn pieces_fit_together_again() {
+    fn partitioned_simplification_leaves_no_cracks() {
         let sample = sphere(400, 200);
-        assert!(sample.indices.len() / 3 > MOST);
+        assert!(sample.indices.len() / 3 > MAX_PART_TRIANGLES);
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| levels(&sample, &halves(2), 0.05))
@@ -428,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn flat_shaded_meshes_get_levels_too() {
+    fn flat_shaded_meshes_get_lods() {
         // Every corner its own vertex, with the normal of its face: no two triangles share a vertex.
         let smooth = sphere(48, 24);
         let triangles = Triangles::new(&smooth.indices, smooth.positions.len()).unwrap();
@@ -447,8 +472,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_the_surface_holds_vertices_apart() {
-        // A flat sheet: with nothing on it, it collapses to almost nothing; with a strip that differs, the strip stays.
+    fn attributes_prevent_collapses() {
+        // A flat sheet: without attributes it collapses to almost nothing; with a strip that differs, the
+        // strip stays.
         let mut sample = mirrored_sheet(32);
         sample.positions.iter_mut().for_each(|p| p[2] = 0.0);
         let inside = |p: &Vec3| (0.25..0.3).contains(&p[0]);
@@ -474,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn only_dense_smooth_meshes_do_without_attributes() {
+    fn attributes_are_ignored_in_dense_smooth_meshes_only() {
         let rough = |sample: &Sample, skin: Option<&[Influences]>| {
             let surface = LodSource {
                 positions: &sample.positions,
@@ -486,13 +512,13 @@ mod tests {
             let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
             !Simplifier::new(triangles, &surface, DEFAULT_ERROR)
                 .unwrap()
-                .noticeable(&sample.indices)
+                .with_noticeable_attributes(&sample.indices)
                 .is_plain()
         };
         assert!(rough(&sphere(64, 32), None) && rough(&mirrored_sheet(16), None));
         let mut dense = sphere(400, 200);
         assert!(!rough(&dense, None));
-        // One joint up, another down: the weight jumps along the equator.
+        // One joint above, another below: the weight jumps along the equator.
         let half = |p: &Vec3| Influences { joints: [u16::from(p[1] > 0.0), 0, 0, 0], ..Influences::RIGID };
         let skin: Vec<Influences> = dense.positions.iter().map(half).collect();
         assert!(rough(&dense, Some(&skin)));
@@ -507,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_that_stall_are_empty() {
+    fn stalled_lods_are_empty() {
         let tetrahedron = Sample {
             positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
             normals: vec![[0.0, 0.0, 1.0]; 4],
@@ -523,7 +549,7 @@ mod tests {
         for ratio in [0.0, 1.0, 2.0, -1.0, f32::NAN] {
             assert_eq!(levels(&sample, &[ratio], 0.05), [Lod::default()]);
         }
-        // No error allowed; and a level that stalled does not stop the next.
+        // No error allowed; and an LOD that stalled does not stop the next.
         assert_eq!(levels(&sample, &[0.5], 0.0), [Lod::default()]);
         let uneven = levels(&sphere(32, 16), &[0.5, 0.49, 0.25], 0.2);
         assert!(
@@ -532,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn cones_get_levels_around_their_apex() {
+    fn cones_get_lods_around_their_apex() {
         for (fans, sides) in [(1, 200), (3, 1000), (1, 2500)] {
             let sample = flat_fans(fans, sides);
             let levels = levels(&sample, &halves(2), 0.05);
@@ -547,7 +573,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn soups_stay_sound(seed: u64, vertices in 3u32..60, triangles in 1u32..300) {
+        fn triangle_soups_give_valid_lods(seed: u64, vertices in 3u32..60, triangles in 1u32..300) {
             let sample = soup(seed, vertices, triangles);
             check(&sample, &levels(&sample, &halves(3), 0.3));
         }

@@ -1,43 +1,45 @@
-//! Influences of a skin: at most four joints per vertex, with weights that sum to one.
+//! Bone influences: at most four joints per vertex, with weights that sum to one.
 //!
-//! A source may give eight influences (or more) per vertex in sets of four; the runtime vertex has room for four.
+//! A source may have eight influences (or more) per vertex in sets of four; the runtime vertex has four.
 
-/// The joints and weights of one vertex, as the runtime keeps them.
+/// The joint indices and weights of one vertex in the runtime format.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Influences {
-    /// Which joints; a slot without weight names joint 0.
+    /// Joint indices; a slot without weight has joint 0.
     pub joints: [u16; 4],
-    /// How much each moves the vertex; their sum is one.
+    /// Joint weights; their sum is one.
     pub weights: [f32; 4],
 }
 
 impl Influences {
-    /// Bound rigidly to joint 0: what a vertex without any weight gets.
+    /// Bound rigidly to joint 0: the influences of a vertex without any weight.
     pub const RIGID: Self = Self { joints: [0; 4], weights: [1.0, 0.0, 0.0, 0.0] };
 }
 
-/// One set of four influences per vertex, as glTF stores `JOINTS_n` and `WEIGHTS_n`.
+/// A set of four influences per vertex, as glTF stores `JOINTS_n` and `WEIGHTS_n`.
 #[derive(Clone, Copy, Debug)]
 pub struct InfluenceSet<'a> {
-    /// Four joints per vertex.
+    /// Four joint indices per vertex.
     pub joints: &'a [[u16; 4]],
-    /// Their weights.
+    /// Four joint weights per vertex.
     pub weights: &'a [[f32; 4]],
 }
 
-/// What had to be changed to make the influences fit.
+/// The numbers of vertices whose influences were changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     /// Vertices with more than four influences, which lost the smallest.
     pub(crate) reduced: usize,
-    /// Vertices without any weight, now rigid on joint 0.
+    /// Vertices without any weight, now bound rigidly to joint 0.
     pub(crate) weightless: usize,
 }
 
 /// Reduces every vertex to its four largest influences and renormalises them.
 ///
-/// Weights that are negative or not a number count as zero, a joint named twice counts once with both weights; of
-/// equal weights the earlier slot stays, and the slots that stay keep their order.
+/// Weights that are negative or NaN count as zero; a joint named twice counts once with both weights; of
+/// equal weights the earlier slot is kept, and the kept slots keep their order.
+///
+/// # Panics
 ///
 /// Panics if a set's slices are shorter than `vertex_count`.
 pub(crate) fn influences(sets: &[InfluenceSet<'_>], vertex_count: usize) -> (Vec<Influences>, Changes) {
@@ -84,7 +86,7 @@ fn normalised(slots: &[(u16, f32)]) -> Influences {
         return Influences::RIGID;
     }
     let mut result = Influences { joints: [0; 4], weights: [0.0; 4] };
-    // Divided by the largest first: neither huge nor tiny weights lose the sum.
+    // Divided by the largest first: neither huge nor tiny weights lose precision in the sum.
     let sum = slots.iter().fold(0.0, |sum, slot| sum + slot.1.min(f32::MAX) / largest.min(f32::MAX));
     for (at, &(joint, weight)) in slots.iter().enumerate() {
         let share = weight.min(f32::MAX) / largest.min(f32::MAX) / sum;
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_four_stay_in_their_order() {
+    fn keeps_the_four_largest_in_order() {
         let (got, changes) = one([1, 2, 3, 4, 5, 6, 7, 8], [0.1, 0.3, 0.0, 0.05, 0.2, 0.15, 0.1, 0.1]);
         assert_eq!(got.joints, [1, 2, 5, 6]);
         for (weight, expected) in got.weights.iter().zip([0.1, 0.3, 0.2, 0.15]) {
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn weightless_negative_nan_and_repeated() {
+    fn handles_zero_negative_nan_and_repeated_weights() {
         assert_eq!(one([9; 8], [0.0; 8]), (Influences::RIGID, Changes { reduced: 0, weightless: 1 }));
         let (got, _) =
             one([3, 4, 5, 6, 0, 0, 0, 0], [-1.0, f32::NAN, 2.0, f32::INFINITY, 0.0, 0.0, 0.0, 0.0]);
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_weights_still_sum_to_one() {
+    fn extreme_weights_sum_to_one() {
         let (got, _) = one([1, 2, 0, 0, 0, 0, 0, 0], [f32::MAX, f32::MAX, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         assert_eq!(got.weights, [0.5, 0.5, 0.0, 0.0]);
         let (got, _) = one([1, 2, 0, 0, 0, 0, 0, 0], [1e-45, 1e-45, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
@@ -148,13 +150,13 @@ mod tests {
             prop_assert!(got.weights.iter().all(|&w| (0.0..=1.0).contains(&w)));
         }
 
-        /// Against sorting: of eight different joints the four heaviest stay, in proportion.
+        /// Compared with sorting: of eight different joints the four heaviest are kept, in proportion.
         #[test]
-        fn the_heaviest_stay(weights in prop::array::uniform8(0.0f32..1.0)) {
+        fn keeps_the_heaviest_influences(weights in prop::array::uniform8(0.0f32..1.0)) {
             let (got, changes) = one([10, 11, 12, 13, 14, 15, 16, 17], weights);
             let mut sorted: Vec<(u16, f32)> = (10..).zip(weights).filter(|slot| slot.1 > 0.0).collect();
             prop_assert_eq!(changes.reduced, usize::from(sorted.len() > 4));
-            // Stable: of equals the earlier comes first.
+            // Stable: of equal weights the earlier comes first.
             sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
             sorted.truncate(4);
             let sum: f32 = sorted.iter().map(|slot| slot.1).sum();

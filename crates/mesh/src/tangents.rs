@@ -1,25 +1,27 @@
-//! Tangents as MikkTSpace defines them, in the handedness of glTF.
+//! Tangents as MikkTSpace defines them, with the handedness of glTF.
 //!
-//! Morten Mikkelsen, *Simulation of Wrinkled Surfaces Revisited* (2008), and the convention of its reference program:
-//! corners with equal position, normal and texture coordinates that hang together by edges, and whose texture is not
-//! mirrored between them, share one tangent: the average of their faces' tangents, each laid into the plane of the
-//! normal and weighted by the angle of its corner there. The reference numbers its own way through memory and
-//! recurses as deep as a fan is wide; this one takes vertex after vertex, in parallel, and no input makes it slow.
+//! Morten Mikkelsen, *Simulation of Wrinkled Surfaces Revisited* (2008), and the convention of its reference
+//! implementation: corners with equal position, normal and UVs that are connected by edges, and whose UVs are
+//! not mirrored between them, share one tangent: the average of their faces' tangents, each projected on the
+//! plane of the normal and weighted by the angle of its corner there. The reference recurses as deep as a fan
+//! is wide; this implementation processes vertex by vertex, in parallel, in near-linear time for any input.
 //!
-//! Own code beside `meshopt::generate_tangents`, because it takes less CPU time (8.0 ms instead of 9.2 ms for a sphere of
-//! 65,536 triangles, 127 ms instead of 192 ms for 1,048,576, on one thread; `own_code` in `bench/mesh`), runs on all threads,
-//! and gives a tangent for each vertex with the few vertices to split, where the other gives one for each corner, and
-//! the mesh has to be welded again. `bevy_mikktspace`, the exact form, is the oracle of its tests.
+//! Kiln's own code instead of `meshopt::generate_tangents`, because it takes less CPU time (8.0 ms instead of
+//! 9.2 ms for a sphere of 65,536 triangles, 127 ms instead of 192 ms for 1,048,576, on one thread; `own_code`
+//! in `bench/mesh`), runs on all threads, and returns a tangent for each vertex with the few vertices to
+//! split, whereas the other returns one for each corner, and the mesh has to be welded again.
+//! `bevy_mikktspace`, the exact form, is the reference of its tests.
 //!
-//! `tangent[3]` is **minus** the sign the reference reports, because glTF's texture coordinates start at the top
-//! left: `cross(normal, tangent.xyz) * tangent.w` points up in the texture.
+//! `tangent[3]` is **minus** the sign that the reference reports, because glTF's UVs start at the top left:
+//! `cross(normal, tangent.xyz) * tangent.w` points up in the texture.
 //!
-//! Where texture coordinates say nothing:
-//! - a face of no area in the texture adds nothing, and its corners take the tangent of an adjoining face;
-//! - a triangle with two corners in one place is invisible, and takes what its vertices have;
-//! - a vertex with nothing to go by gets some unit vector across its normal, with handedness 1.
+//! Where UVs are degenerate:
+//! - a face without area in the texture contributes nothing, and its corners take the tangent of an adjacent
+//!   face;
+//! - a triangle with two coincident corners is invisible, and takes the tangents of its vertices;
+//! - a vertex without any usable face gets a unit vector perpendicular to its normal, with handedness 1.
 //!
-//! Tangents at one vertex can differ (where the texture is mirrored, for one): then the vertex is split.
+//! Tangents at one vertex can differ (where the texture is mirrored, for example): then the vertex is split.
 
 mod fan;
 
@@ -29,19 +31,19 @@ use crate::weld::{Attribute, firsts};
 use fan::Fan;
 use rayon::prelude::*;
 
-/// Makes tangents for `triangles`.
+/// Generates tangents for `triangles`.
 ///
-/// Vertices may be split or not where the tangent does not care (equal position, normal and UVs): the result at each
-/// corner is the same. Normals are unit vectors. An attribute has an element for each vertex.
+/// Vertices with equal position, normal and UVs may be split or shared: the result at each corner is the
+/// same. Normals must be unit vectors. Every attribute has an element for each vertex.
 pub(crate) fn make(
     triangles: Triangles<'_>,
     positions: &[[f32; 3]],
     normals: &[[f32; 3]],
     uvs: &[[f32; 2]],
-) -> Made {
+) -> GeneratedTangents {
     let keys = [Attribute::F3(positions), Attribute::F3(normals), Attribute::F2(uvs)];
     let firsts = firsts(triangles.vertex_count(), &keys);
-    // A welded mesh has every vertex once; then the detour over the first of its kind is not needed.
+    // In a welded mesh every vertex is unique; then the mapping to the first equal vertex is not needed.
     if firsts.iter().enumerate().all(|(at, &first)| at as u32 == first) {
         drop(firsts);
         return make_welded(triangles, positions, normals, uvs);
@@ -51,29 +53,29 @@ pub(crate) fn make(
     TangentMesh { topology, named: triangles.indices(), positions, normals, uvs }.generate()
 }
 
-/// As [`make`], for vertices known to differ in position, normal or texture coordinates.
+/// Generates tangents as [`make`] does, for vertices that are known to differ in position, normal or UVs.
 pub(crate) fn make_welded(
     triangles: Triangles<'_>,
     positions: &[[f32; 3]],
     normals: &[[f32; 3]],
     uvs: &[[f32; 2]],
-) -> Made {
+) -> GeneratedTangents {
     TangentMesh { topology: triangles, named: triangles.indices(), positions, normals, uvs }.generate()
 }
 
-/// A tangent for every vertex, the vertices that had to be split to hold them, and the corners that take those.
+/// A tangent for every vertex, the vertices that were split, and the corners of the split vertices.
 #[derive(Default)]
-pub(crate) struct Made {
-    /// One per vertex: those there were, then those that were added.
+pub(crate) struct GeneratedTangents {
+    /// One tangent per vertex: the original vertices, then the added ones.
     pub(crate) tangents: Vec<[f32; 4]>,
-    /// For each added vertex the one it copies.
+    /// For each added vertex the one that it copies.
     pub(crate) added: Vec<u32>,
-    /// The corner and its new vertex.
+    /// Corners and their new vertices.
     moved: Vec<(u32, u32)>,
 }
 
-impl Made {
-    /// Gives the corners of `indices` their new vertices.
+impl GeneratedTangents {
+    /// Redirects the corners of `indices` to their new vertices.
     pub(crate) fn rename(&self, indices: &mut [u32]) {
         self.moved.iter().for_each(|&(corner, vertex)| indices[corner as usize] = vertex);
     }
@@ -95,54 +97,54 @@ impl Made {
 /// Triangles or vertices per unit of parallel work.
 const BLOCK: usize = 2048;
 
-/// Units whose results are held at a time.
+/// Units whose results are in memory at a time.
 const BATCH: usize = 64;
 
 struct TangentMesh<'a> {
-    /// Indices in which equal vertices are one.
+    /// Indices in which equal vertices are merged.
     topology: Triangles<'a>,
-    /// The indices as given: which vertex a corner is to be written to.
+    /// The original indices: the vertex that a corner is written to.
     named: &'a [u32],
     positions: &'a [Vec3],
     normals: &'a [Vec3],
     uvs: &'a [[f32; 2]],
 }
 
-/// What a face's texture coordinates say.
+/// The classification of a face by its UVs.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// Two corners are in one place.
+    /// Two corners of the triangle coincide.
     Collapsed,
-    /// No area in the texture: goes along with any neighbour.
-    Any,
-    /// Not mirrored, as the reference counts it.
+    /// No area in the texture: compatible with any neighbour.
+    NoUvArea,
+    /// Not mirrored (orientation preserving, in the reference's terms).
     Preserving,
     Mirrored,
 }
 
-/// A face's direction of growing u.
+/// The direction of increasing u of a face.
 #[derive(Clone, Copy)]
 struct Face {
     tangent: Vec3,
     kind: Kind,
 }
 
-/// The outcome for a block of vertices.
+/// The result for a block of vertices.
 #[derive(Default)]
 struct Block {
-    /// The tangent of each named vertex.
+    /// The tangent of each vertex.
     first: Vec<(u32, [f32; 4])>,
-    /// Further tangents: the vertex copied, the tangent.
+    /// Further tangents: the copied vertex and the tangent.
     added: Vec<(u32, [f32; 4])>,
-    /// Corners that take an added vertex: the corner, which of `added`.
+    /// Corners of an added vertex: the corner and the index in `added`.
     moved: Vec<(u32, u32)>,
 }
 
 impl TangentMesh<'_> {
-    fn generate(&self) -> Made {
+    fn generate(&self) -> GeneratedTangents {
         let count = self.topology.vertex_count();
         let (faces, (offsets, corners)) = rayon::join(|| self.faces(), || corners_by_vertex(self.topology));
-        let mut made = Made { tangents: vec![[0.0; 4]; count], ..Made::default() };
+        let mut made = GeneratedTangents { tangents: vec![[0.0; 4]; count], ..GeneratedTangents::default() };
         let units = count.div_ceil(BLOCK);
         for batch in (0..units).step_by(BATCH) {
             let build = |unit: usize| {
@@ -177,19 +179,19 @@ impl TangentMesh<'_> {
         let (d1, d2) = (sub(p1, p0), sub(p2, p0));
         let (t1, t2) = ([t1[0] - t0[0], t1[1] - t0[1]], [t2[0] - t0[0], t2[1] - t0[1]]);
         let area = t1[0] * t2[1] - t1[1] * t2[0];
-        // Directions of growing u and v, times the area.
+        // Directions of increasing u and v, times the area.
         let s = sub(scale(d1, t2[1]), scale(d2, t1[1]));
         let t = sub(scale(d2, t1[0]), scale(d1, t2[0]));
         let some = |x: f32| x.abs() > f32::MIN_POSITIVE;
         if !some(area) || !some(length(s) / area.abs()) || !some(length(t) / area.abs()) {
-            return Face { tangent: [0.0; 3], kind: Kind::Any };
+            return Face { tangent: [0.0; 3], kind: Kind::NoUvArea };
         }
         let (sign, kind) = if area > 0.0 { (1.0, Kind::Preserving) } else { (-1.0, Kind::Mirrored) };
         Face { tangent: scale(unit(s), sign), kind }
     }
 }
 
-/// For each vertex the corners that name it, ascending: all in one list, and where each vertex's begin.
+/// Returns for each vertex its corners, ascending: all in one list, and the start of each vertex's range.
 fn corners_by_vertex(triangles: Triangles<'_>) -> (Vec<u32>, Vec<u32>) {
     let mut offsets = vec![0u32; triangles.vertex_count() + 2];
     for &vertex in triangles.indices() {
@@ -198,7 +200,7 @@ fn corners_by_vertex(triangles: Triangles<'_>) -> (Vec<u32>, Vec<u32>) {
     for at in 2..offsets.len() {
         offsets[at] += offsets[at - 1];
     }
-    // Filled through the entry after the vertex's own, which ends up where it belongs.
+    // Filled through the entry after the vertex's own, which ends up at the start of its range.
     let mut corners = vec![0u32; triangles.indices().len()];
     for (corner, &vertex) in triangles.indices().iter().enumerate() {
         let end = &mut offsets[vertex as usize + 1];
@@ -209,8 +211,8 @@ fn corners_by_vertex(triangles: Triangles<'_>) -> (Vec<u32>, Vec<u32>) {
     (offsets, corners)
 }
 
-/// A unit vector across `normal`: along x, or y where x is too close to the normal.
-pub(crate) fn across(normal: Vec3) -> Vec3 {
+/// Returns a unit vector perpendicular to `normal`: along x, or y where x is too close to the normal.
+pub(crate) fn perpendicular(normal: Vec3) -> Vec3 {
     let axis = if normal[0].abs() < 0.9 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
     unit(flatten(axis, normal))
 }
@@ -222,7 +224,7 @@ mod tests {
     use crate::vector::dot;
     use proptest::prelude::*;
 
-    /// The reference's answer per corner, in glTF's handedness; nothing where it has none.
+    /// The tangents of the reference per corner, with glTF's handedness; `None` where it has none.
     struct Reference<'a> {
         sample: &'a Sample,
         tangents: Vec<Option<[f32; 4]>>,
@@ -260,7 +262,7 @@ mod tests {
 
     fn reference(sample: &Sample) -> Vec<Option<[f32; 4]>> {
         let mut reference = Reference { sample, tangents: vec![None; sample.indices.len()] };
-        bevy_mikktspace::generate_tangents(&mut reference).expect("a mesh the reference takes");
+        bevy_mikktspace::generate_tangents(&mut reference).expect("a mesh that the reference accepts");
         reference.tangents
     }
 
@@ -280,7 +282,7 @@ mod tests {
         Tangents { tangents: made.tangents, added: made.added, indices }
     }
 
-    /// The angle between two directions in degrees.
+    /// Returns the angle between two directions in degrees.
     fn angle(a: [f32; 4], b: [f32; 4]) -> f64 {
         let wide = |v: [f32; 4]| [v[0], v[1], v[2]].map(f64::from);
         let (a, b) = (wide(a), wide(b));
@@ -290,7 +292,7 @@ mod tests {
         libm::atan2(cross.sqrt(), dot).to_degrees()
     }
 
-    /// Checks every corner of a face that says something, and returns how many there were.
+    /// Checks every corner of a non-degenerate face, and returns the number of corners.
     fn agree(sample: &Sample, tolerance: f64) -> usize {
         let (ours, theirs) = (made(sample), reference(sample));
         let triangles = Triangles::new(&sample.indices, sample.positions.len()).unwrap();
@@ -308,7 +310,7 @@ mod tests {
             }
             for (index, their) in ours.indices[at * 3..].iter().zip(&theirs[at * 3..]).take(3) {
                 let our = ours.tangents[*index as usize];
-                let their = their.expect("the reference knows every sound face");
+                let their = their.expect("the reference has every valid face");
                 assert_eq!(our[3], their[3], "handedness in triangle {at}");
                 assert!(angle(our, their) < tolerance, "triangle {at}: {our:?} for {their:?}");
                 checked += 1;
@@ -318,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_quad_has_gltf_handedness() {
+    fn quad_has_gltf_handedness() {
         // Facing +z, u to the right, v down: the bitangent must point up.
         let sample = Sample {
             positions: vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]],
@@ -333,13 +335,13 @@ mod tests {
     }
 
     #[test]
-    fn spheres_agree_with_the_reference() {
+    fn spheres_match_the_reference() {
         assert_eq!(agree(&sphere(48, 24), 0.1), (48 * 24 * 2 - 2 * 48) * 3);
         agree(&sphere(200, 100), 0.1);
     }
 
     #[test]
-    fn mirrored_textures_split_the_mirror_line() {
+    fn mirrored_uvs_split_the_mirror_line() {
         let sample = mirrored_sheet(16);
         assert_eq!(agree(&sample, 0.1), sample.indices.len());
         let made = made(&sample);
@@ -349,15 +351,15 @@ mod tests {
     }
 
     #[test]
-    fn soups_agree_with_the_reference() {
-        // Few triangles per edge, so that which of several neighbours is taken does not matter.
+    fn triangle_soups_match_the_reference() {
+        // Few triangles per edge, so that the choice among several neighbours does not matter.
         for seed in 0..40 {
             agree(&soup(seed, 300, 200), 0.1);
         }
     }
 
     #[test]
-    fn corners_as_own_vertices_give_the_same() {
+    fn unwelded_mesh_gives_the_same_tangents() {
         let shared = mirrored_sheet(6);
         let gather = |sample: &Sample| Sample {
             positions: sample.indices.iter().map(|&i| sample.positions[i as usize]).collect(),
@@ -374,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn corners_without_a_say_are_filled() {
+    fn degenerate_corners_get_tangents() {
         // The second triangle has no area in the texture, the third none in space, the fourth no neighbour.
         let sample = Sample {
             positions: vec![
@@ -401,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_fan_takes_no_time() {
+    fn large_fan_takes_linear_time() {
         let count = 200_000;
         let mut positions = vec![[0.0, 0.0, 1.0]];
         positions.extend((0..=count).map(|i| {
@@ -414,7 +416,7 @@ mod tests {
         let made = make(Triangles::new(&indices, positions.len()).unwrap(), &positions, &normals, &uvs);
         assert!(made.added.is_empty());
         assert!(angle(made.tangents[0], [1.0, 0.0, 0.0, 0.0]) < 0.1);
-        // Collapsed triangles on one point, and unconnected ones that share only it.
+        // Degenerate triangles on one point, and unconnected ones that share only it.
         let points = vec![0; 300_000];
         make(Triangles::new(&points, 1).unwrap(), &positions, &normals, &uvs);
         let spread: Vec<u32> = (0..100_000).flat_map(|i| [0, i * 2 + 1, i * 2 + 2]).collect();
@@ -422,9 +424,10 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the mesh: unit vectors across the normal, the same triangles, the same on any number of threads.
+        /// For any mesh: unit vectors perpendicular to the normal, the same triangles, the same result for
+        /// any number of threads.
         #[test]
-        fn tangents_are_sound(seed: u64, vertices in 3u32..30, triangles in 1u32..200) {
+        fn tangents_are_valid_for_any_mesh(seed: u64, vertices in 3u32..30, triangles in 1u32..200) {
             let sample = soup(seed, vertices, triangles);
             let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
             let made = made(&sample);

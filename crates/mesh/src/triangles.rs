@@ -1,10 +1,11 @@
-//! Triangle indices that are known to be in range, and the errors of a mesh.
+//! Validated triangle indices, and the errors of a mesh.
 //!
-//! The algorithms underneath index without asking; the one place that asks is [`Triangles::new`].
+//! The algorithms index without bounds checks of their own; [`Triangles::new`] is the one place that
+//! validates.
 
 use std::fmt;
 
-/// More indices than this are refused: several algorithms pack a corner number and two bits into 32.
+/// The maximum number of indices: several algorithms pack a corner number and two bits into 32.
 const MAX_INDICES: usize = 3 << 28;
 
 /// A triangle list over `vertex_count` vertices: whole triangles, every index in range.
@@ -15,7 +16,7 @@ pub(crate) struct Triangles<'a> {
 }
 
 impl<'a> Triangles<'a> {
-    /// Checks `indices` once. Refuses a count that is no multiple of three and any index that is not below
+    /// Validates `indices`. Rejects a count that is not a multiple of three and any index that is not below
     /// `vertex_count`.
     pub(crate) fn new(indices: &'a [u32], vertex_count: usize) -> Result<Self, Error> {
         if !indices.len().is_multiple_of(3) {
@@ -24,7 +25,7 @@ impl<'a> Triangles<'a> {
         if indices.len() > MAX_INDICES || vertex_count > MAX_INDICES {
             return Err(Error::TooLarge { indices: indices.len(), vertices: vertex_count });
         }
-        // The largest first: one pass without a branch per index; the place is looked for only when there is one.
+        // The largest first: one pass without a branch per index; its position is searched only on failure.
         let largest = indices.iter().fold(0, |most, &index| most.max(index));
         if !indices.is_empty() && largest as usize >= vertex_count {
             let at = indices.iter().position(|&index| index as usize >= vertex_count).unwrap_or(0);
@@ -33,33 +34,33 @@ impl<'a> Triangles<'a> {
         Ok(Self { indices, vertex_count })
     }
 
-    /// For indices that an algorithm of this crate made from others in range.
+    /// Returns a triangle list of indices that an algorithm of this crate derived from valid ones.
     pub(crate) fn trusted(indices: &'a [u32], vertex_count: usize) -> Self {
         debug_assert!(Self::new(indices, vertex_count).is_ok());
         Self { indices, vertex_count }
     }
 
-    /// The indices, three per triangle.
+    /// Returns the indices, three per triangle.
     pub(crate) fn indices(self) -> &'a [u32] {
         self.indices
     }
 
-    /// How many vertices the indices may name.
+    /// Returns the number of vertices.
     pub(crate) fn vertex_count(self) -> usize {
         self.vertex_count
     }
 
-    /// How many triangles there are.
+    /// Returns the number of triangles.
     pub(crate) fn len(self) -> usize {
         self.indices.len() / 3
     }
 
-    /// The three vertices of each triangle in turn.
+    /// Iterates over the vertices of each triangle.
     pub(crate) fn iter(self) -> impl ExactSizeIterator<Item = [u32; 3]> + use<'a> {
         self.indices.as_chunks().0.iter().copied()
     }
 
-    /// Panics, naming the attribute, when `attribute` has no element for some vertex.
+    /// Panics, naming the attribute, if `attribute` has fewer elements than there are vertices.
     pub(crate) fn expect<T>(self, name: &str, attribute: &[T]) {
         assert!(
             attribute.len() >= self.vertex_count,
@@ -70,74 +71,82 @@ impl<'a> Triangles<'a> {
     }
 }
 
-/// Reason why a mesh is refused.
+/// The reason why a mesh is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The number of indices is no multiple of three.
+    /// The number of indices is not a multiple of three.
     IndexCount(usize),
-    /// An index names a vertex that does not exist.
+    /// An index refers to a vertex that does not exist.
     IndexOutOfRange {
-        /// Where in the indices.
+        /// The position in the index list.
         at: usize,
-        /// The index found there.
+        /// The index at that position.
         index: u32,
-        /// How many vertices there are.
+        /// The number of vertices.
         vertices: usize,
     },
     /// An attribute has a different number of elements than there are positions.
     Length {
-        /// Its name.
+        /// The name of the attribute.
         attribute: &'static str,
-        /// How many elements it has.
+        /// The number of its elements.
         found: usize,
-        /// How many there should be.
+        /// The number of positions.
         expected: usize,
     },
-    /// A coordinate is NaN, infinite, or so large (beyond 1e37) that a radius would not fit.
+    /// A coordinate is NaN, infinite, or so large (beyond 1e37) that a radius would overflow.
     NotFinite {
-        /// The attribute's name.
+        /// The name of the attribute.
         attribute: &'static str,
-        /// Which vertex.
+        /// The index of the vertex.
         vertex: usize,
     },
-    /// More indices or vertices than the algorithms can number.
+    /// The mesh has more indices or vertices than the algorithms support.
     TooLarge {
-        /// How many indices.
+        /// The number of indices.
         indices: usize,
-        /// How many vertices.
+        /// The number of vertices.
         vertices: usize,
     },
-    /// The mesh cannot be simplified to as few vertices as its index type can number.
+    /// The mesh cannot be simplified to as few vertices as its index type can address.
     IndexType {
-        /// Number of vertices before.
+        /// The number of vertices before simplification.
         vertices: usize,
-        /// Number of vertices that the index type allows.
+        /// The number of vertices that the index type can address.
         most: u64,
     },
-    /// The deadline passed.
+    /// The deadline of the options has passed.
     Deadline,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Deadline => write!(f, "the deadline has passed"),
-            Self::IndexCount(count) => write!(f, "{count} indices make no whole number of triangles"),
+            Self::Deadline => write!(f, "the deadline passed before the mesh was processed"),
+            Self::IndexCount(count) => {
+                write!(f, "the number of indices must be a multiple of three, but it is {count}")
+            }
             Self::IndexOutOfRange { at, index, vertices } => {
-                write!(f, "index {at} is {index}, but there are {vertices} vertices")
+                write!(f, "index {index} at position {at} is out of range for {vertices} vertices")
             }
             Self::Length { attribute, found, expected } => {
                 write!(f, "{attribute} has {found} elements for {expected} vertices")
             }
             Self::NotFinite { attribute, vertex } => {
-                write!(f, "{attribute} of vertex {vertex} is not a usable number")
+                write!(f, "{attribute} of vertex {vertex} must be finite and below 1e37 in magnitude")
             }
             Self::IndexType { vertices, most } => {
-                write!(f, "{vertices} vertices cannot be reduced to {most} and stay a mesh")
+                write!(
+                    f,
+                    "the mesh cannot be simplified from {vertices} vertices to the {most} that its index type can address"
+                )
             }
             Self::TooLarge { indices, vertices } => {
-                write!(f, "{indices} indices over {vertices} vertices are too many for one mesh")
+                write!(
+                    f,
+                    "the mesh has {indices} indices and {vertices} vertices, which is more than one mesh supports"
+                )
             }
         }
     }
@@ -150,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_whole_triangles_in_range_are_taken() {
+    fn rejects_partial_triangles_and_indices_out_of_range() {
         assert_eq!(Triangles::new(&[0, 1], 2).unwrap_err(), Error::IndexCount(2));
         assert_eq!(
             Triangles::new(&[0, 1, 3, 0, 7, 1], 3).unwrap_err(),

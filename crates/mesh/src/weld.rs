@@ -1,40 +1,43 @@
-//! The weld: equal vertices become one.
+//! Vertex welding: merges equal vertices.
 //!
-//! Two vertices are equal when every attribute is equal bit for bit, with -0.0 taken as 0.0. Nothing is merged
-//! because it is merely near: that would move seams. The result is in the order in which the triangles first name
-//! the vertices, so vertices that no triangle names are gone.
+//! Two vertices are equal when every attribute is equal bit for bit, with -0.0 equal to 0.0. Vertices are
+//! never merged because they are near: that would move seams. The result is in the order of first use by the
+//! triangles; unused vertices are dropped.
 //!
-//! Own code beside `meshopt::generate_vertex_remap_multi`, because that is as fast on one thread only (a sphere with every
-//! corner a vertex of its own: 9.8 ms here and 10.1 ms there for 196,608 corners, 373 ms and 303 ms for 3,145,728; `own_code`
-//! in `bench/mesh`), while the shards here run on all threads. It compares bytes, so that -0.0 would have to be replaced in
-//! a copy of every attribute first, and takes raw pointers. Tangents and levels of detail use the same table.
+//! Kiln's own code instead of `meshopt::generate_vertex_remap_multi`, because that is as fast on one thread
+//! only (a sphere with every corner a vertex of its own: 9.8 ms here and 10.1 ms there for 196,608 corners,
+//! 373 ms and 303 ms for 3,145,728; `own_code` in `bench/mesh`), while the hash-partitioned shards here run
+//! on all threads. It also compares bytes, so that -0.0 would have to be replaced in a copy of every
+//! attribute first, and takes raw pointers. Tangents and LODs use the same table.
 
 use crate::Triangles;
 use rayon::prelude::*;
 
-/// One attribute, an element per vertex.
+/// A vertex attribute, one element per vertex.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Attribute<'a> {
-    /// Two floats, such as texture coordinates.
+    /// Two floats, such as UVs.
     F2(&'a [[f32; 2]]),
     /// Three floats, such as positions and normals.
     F3(&'a [[f32; 3]]),
-    /// Four floats, such as tangents and weights.
+    /// Four floats, such as tangents and joint weights.
     F4(&'a [[f32; 4]]),
-    /// Four small numbers, such as joints.
+    /// Four small integers, such as joint indices.
     U4(&'a [[u16; 4]]),
 }
 
-/// The mesh after welding.
+/// A mesh after welding.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Welded {
-    /// The triangles, in the order they were given, over the new vertices.
+    /// The triangles in their original order, over the new vertices.
     pub(crate) indices: Vec<u32>,
-    /// For each new vertex the old one it was first seen as.
+    /// For each new vertex the first old vertex that it replaces.
     pub(crate) sources: Vec<u32>,
 }
 
-/// Merges the vertices of `triangles` that agree in all `attributes`.
+/// Merges the vertices of `triangles` that are equal in all `attributes`.
+///
+/// # Panics
 ///
 /// Panics if an attribute has fewer elements than there are vertices.
 pub(crate) fn weld(triangles: Triangles<'_>, attributes: &[Attribute<'_>]) -> Welded {
@@ -54,16 +57,17 @@ pub(crate) fn weld(triangles: Triangles<'_>, attributes: &[Attribute<'_>]) -> We
     Welded { indices: indices.collect(), sources }
 }
 
-/// For each of `count` vertices the first one that agrees with it in all `attributes` (itself, if it is the first).
+/// Returns for each of `count` vertices the first one that is equal in all `attributes` (itself, if it is the
+/// first).
 ///
-/// The vertices are partitioned into shards by their hash, so that equal ones are in one shard and each shard's table stays
-/// in the cache; the shards are processed in parallel.
+/// The vertices are partitioned into shards by their hash, so that equal ones are in one shard and each
+/// shard's table stays in the cache; the shards are processed in parallel.
 pub(crate) fn firsts(count: usize, attributes: &[Attribute<'_>]) -> Vec<u32> {
     let shards = if count < 1 << 15 { 1 } else { SHARDS };
     let shard_of = |hash: u64| (hash >> 32) as usize % shards;
     let hashes: Vec<u64> =
         (0..count).into_par_iter().with_min_len(BLOCK).map(|vertex| hash(attributes, vertex)).collect();
-    // The start of each shard's vertices: after those of the shards before it.
+    // The start of each shard's vertices: after those of the previous shards.
     let mut starts = vec![0usize; shards + 1];
     hashes.iter().for_each(|&hash| starts[shard_of(hash) + 1] += 1);
     for at in 1..=shards {
@@ -95,19 +99,19 @@ pub(crate) fn firsts(count: usize, attributes: &[Attribute<'_>]) -> Vec<u32> {
     firsts
 }
 
-/// The elements of `attribute` at `sources`.
+/// Returns the elements of `attribute` at `sources`.
 pub(crate) fn gather<T: Copy>(attribute: &[T], sources: &[u32]) -> Vec<T> {
     sources.iter().map(|&source| attribute[source as usize]).collect()
 }
 
-/// As [`gather`], with -0.0 made 0.0.
+/// Gathers as [`gather`] does, with -0.0 replaced by 0.0.
 pub(crate) fn gather_floats<const N: usize>(attribute: &[[f32; N]], sources: &[u32]) -> Vec<[f32; N]> {
     sources.iter().map(|&source| attribute[source as usize].map(|x| x + 0.0)).collect()
 }
 
 const NONE: u32 = u32::MAX;
 
-/// Number of shards of a large mesh.
+/// The number of shards of a large mesh.
 const SHARDS: usize = 64;
 
 /// Vertices per unit of parallel work.
@@ -124,7 +128,7 @@ impl Attribute<'_> {
     }
 }
 
-/// The bits that decide equality: adding 0.0 turns -0.0 into 0.0 and leaves the rest alone.
+/// Returns the bits that decide equality: adding 0.0 turns -0.0 into 0.0 and leaves the rest unchanged.
 #[inline]
 fn bits(x: f32) -> u64 {
     u64::from((x + 0.0).to_bits())
@@ -174,7 +178,8 @@ fn equal(attributes: &[Attribute<'_>], a: usize, b: usize) -> bool {
     })
 }
 
-/// Open addressing over (upper hash bits, name) pairs: most misses are told apart without a look at a vertex.
+/// A hash table with open addressing over (upper hash bits, vertex) pairs: most misses need no access to a
+/// vertex.
 struct Table {
     slots: Vec<(u32, u32)>,
     shift: u32,
@@ -186,7 +191,7 @@ impl Table {
         Self { slots: vec![(0, NONE); slots], shift: 64 - slots.trailing_zeros() }
     }
 
-    /// The name stored for an equal vertex, or `new` after storing it.
+    /// Returns the vertex stored for an equal vertex, or stores and returns `new`.
     #[inline]
     fn find_or_add(&mut self, hash: u64, new: u32, same: impl Fn(u32) -> bool) -> u32 {
         let (mask, tag) = (self.slots.len() - 1, hash as u32);
@@ -212,7 +217,7 @@ mod tests {
     use std::collections::HashMap;
 
     #[test]
-    fn first_seen_order_and_both_zeros() {
+    fn keeps_first_use_order_and_merges_signed_zeros() {
         let positions =
             [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-0.0, 0.0, -0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]];
         let indices = [2, 3, 4, 1, 0, 2];
@@ -222,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn any_attribute_keeps_vertices_apart() {
+    fn any_attribute_prevents_welding() {
         let uv = [[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]];
         let joints = [[0; 4], [0; 4], [0, 0, 0, 1]];
         let indices = [0, 1, 2];
@@ -233,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_welds_to_nothing() {
+    fn empty_mesh_welds_to_empty_mesh() {
         assert_eq!(
             weld(Triangles::new(&[], 4).unwrap(), &[Attribute::F3(&[[0.0; 3]; 4])]),
             Welded::default()
@@ -241,8 +246,8 @@ mod tests {
     }
 
     #[test]
-    fn large_meshes_are_dealt_out_and_come_back() {
-        // Every third vertex twice, far apart.
+    fn large_meshes_weld_across_shards() {
+        // Every third vertex twice, far apart in the list.
         let count = 100_000u32;
         let positions: Vec<[f32; 3]> =
             (0..count).map(|i| if i % 3 == 2 { i - 2 } else { i }).map(|i| [i as f32, 0.5, -1.0]).collect();
@@ -256,9 +261,9 @@ mod tests {
     }
 
     proptest! {
-        /// Against the obvious map, over values that collide often.
+        /// Compared with a map, over values that collide often.
         #[test]
-        fn agrees_with_a_map(
+        fn matches_a_map(
             positions in prop::collection::vec(prop::array::uniform3(prop::sample::select(vec![0.0f32, -0.0, 1.0, 2.5])), 1..60),
             picks in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
         ) {

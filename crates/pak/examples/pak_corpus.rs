@@ -1,7 +1,7 @@
-//! Bakes every glTF file below a folder as one mesh, and counts its triangles by a reading of its own.
+//! Bakes every glTF file below a directory as one mesh, and compares the triangle count with an independent count.
 //!
 //! ```text
-//! cargo run --release -p kiln-pak --features bake --example pak_corpus -- <folder>
+//! cargo run --release -p kiln-pak --features bake --example pak_corpus -- <directory>
 //! ```
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
@@ -77,7 +77,7 @@ fn document(file: &Path) -> Value {
     serde_json::from_slice(json).expect("JSON")
 }
 
-/// The triangles that the default scene draws, by the document alone.
+/// Counts the triangles that the default scene draws, from the JSON document alone.
 fn triangles(json: &Value) -> usize {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let scene = json["scene"].as_u64().unwrap_or(0) as usize;

@@ -1,15 +1,15 @@
-//! Memory for decoded assets: aligned like the file, zeroed by the system, and refused instead of fatal when there is
-//! not enough.
+//! Heap buffers for decoded assets: aligned like payloads in the file, zeroed by the system, with fallible allocation
+//! instead of an abort.
 
 #![allow(unsafe_code, reason = "no safe way allocates aligned bytes, or reports that there are none")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
-/// What decoded content is aligned to, as in the file.
+/// The alignment of decoded content in bytes, the same as that of payloads in the file.
 const ALIGNMENT: usize = 16;
 
-/// Bytes at an address that is a multiple of sixteen.
+/// A heap buffer aligned to 16 bytes.
 pub(crate) struct Aligned {
     start: NonNull<u8>,
     len: usize,
@@ -21,7 +21,7 @@ unsafe impl Send for Aligned {}
 unsafe impl Sync for Aligned {}
 
 impl Aligned {
-    /// That many zeros, or `None` when there is no memory for them.
+    /// Allocates `len` zeroed bytes; `None` if the allocation fails.
     pub(crate) fn zeroed(len: usize) -> Option<Aligned> {
         let layout = Layout::from_size_align(len.max(1), ALIGNMENT).ok()?;
         // SAFETY: the size is not zero.
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_aligned_and_zeroed_or_refused() {
+    fn allocates_aligned_zeroed_memory_or_returns_none() {
         for len in [0, 1, 15, 4096, 100_001] {
             let mut memory = Aligned::zeroed(len).unwrap();
             assert_eq!((memory.len(), memory.as_ptr().addr() % 16), (len, 0));
@@ -69,7 +69,7 @@ mod tests {
             assert!(memory.iter().all(|&byte| byte == 7));
         }
         assert!(Aligned::zeroed(usize::MAX).is_none());
-        // Miri ends a program that asks it for so much.
+        // Miri aborts on an allocation of this size.
         assert!(cfg!(miri) || Aligned::zeroed(isize::MAX as usize - 15).is_none());
     }
 }

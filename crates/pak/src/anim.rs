@@ -1,4 +1,4 @@
-//! Animations, and what they do at a moment.
+//! Animation assets: keyframe channels, and sampling them.
 
 mod sample;
 
@@ -7,24 +7,24 @@ pub use sample::{Pose, Sampled};
 use crate::{Quat, Vec3};
 use kiln_format::pak::animation::{AnimationView, ChannelView};
 
-/// A clip: channels that each move one part of one target.
+/// An animation clip: channels that each animate one property of one target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Animation {
     channels: Vec<Channel>,
 }
 
-/// What happens between two keys.
+/// The interpolation between two keyframes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interpolation {
-    /// A straight line; for rotations the shortest arc.
+    /// Linear; spherical linear along the shortest arc for rotations.
     Linear,
-    /// The earlier value, until the later key.
+    /// The value of the earlier keyframe, until the later one.
     Step,
-    /// A cubic Hermite spline: each key has three values, the middle one between its tangents in and out.
+    /// A cubic Hermite spline: each keyframe has three values, in-tangent, value and out-tangent.
     CubicSpline,
 }
 
-/// The keys of one part of one target.
+/// The keyframes of one property of one target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Channel {
     target: String,
@@ -33,19 +33,19 @@ pub struct Channel {
     outputs: Outputs,
 }
 
-/// The values of keys.
+/// The values of the keyframes, by property.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outputs {
-    /// Quaternions.
+    /// Rotations as quaternions, `x, y, z, w`.
     Rotations(Vec<Quat>),
-    /// Sizes.
+    /// Scale factors along the axes.
     Scales(Vec<Vec3>),
-    /// Places.
+    /// Translations along the axes.
     Translations(Vec<Vec3>),
 }
 
 impl Outputs {
-    /// How many values there are; with [`Interpolation::CubicSpline`], three a key.
+    /// Returns the number of values; with [`Interpolation::CubicSpline`], three per keyframe.
     pub fn len(&self) -> usize {
         match self {
             Outputs::Rotations(values) => values.len(),
@@ -53,7 +53,7 @@ impl Outputs {
         }
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -64,12 +64,12 @@ impl Animation {
         Animation { channels: view.channels().map(|channel| Channel::new(&channel)).collect() }
     }
 
-    /// The channels, in the order of the source.
+    /// Returns the channels, in source order.
     pub fn channels(&self) -> &[Channel] {
         &self.channels
     }
 
-    /// When the last key is, in seconds.
+    /// Returns the time of the last keyframe, in seconds.
     pub fn duration(&self) -> f32 {
         self.channels
             .iter()
@@ -98,22 +98,22 @@ impl Channel {
         }
     }
 
-    /// The name of the joint or node that moves.
+    /// Returns the name of the animated joint or node.
     pub fn target(&self) -> &str {
         &self.target
     }
 
-    /// What happens between keys.
+    /// Returns the interpolation between keyframes.
     pub fn interpolation(&self) -> Interpolation {
         self.interpolation
     }
 
-    /// When the keys are, in seconds, in order.
+    /// Returns the keyframe times in seconds, in ascending order.
     pub fn inputs(&self) -> &[f32] {
         &self.inputs
     }
 
-    /// The values of the keys.
+    /// Returns the keyframe values.
     pub fn outputs(&self) -> &Outputs {
         &self.outputs
     }

@@ -1,44 +1,45 @@
-//! The baker: a content file and its sources into one pak.
+//! The baker: turns a content file and the sources it lists into one pak.
 //!
-//! [`Bake`] says what and how; [`PakBuf::bake`] is the short way. Descriptions are read into a plan, assets that
-//! changed are baked in parallel through the engine that all of Kiln's tools share, and the file is written at the end
-//! under a temporary name: after a failure the old one is as it was.
+//! [`Bake`] is the builder with all options; [`PakBuf::bake`] is the short form. Descriptions are parsed into a plan,
+//! assets that changed are baked in parallel by the incremental build engine that all of Kiln's tools share, and the file
+//! is written last and renamed into place: after a failure the old pak is unchanged.
 
 mod bake_paths;
-mod compress;
+mod compression;
 mod content;
-mod cook;
-mod document;
+mod dev_pak;
 mod earlier_pak;
-mod gltf;
+mod gltf_materials;
 mod link;
-mod loose;
+mod payload;
 mod plan;
 mod sink;
 mod sources;
 mod staging;
-mod whole;
+mod toml_document;
+mod up_to_date;
 
-pub use loose::Loose;
+pub use dev_pak::{DevPak, Loose};
 pub use sources::SourceAnimation;
 
 use crate::PakBuf;
 use bake_paths::BakePaths;
-use cook::NodeAction;
 use kiln_engine::{
-    Code, Diag, Event, Events, Fs, Inputs, Journal, Limits, Plan as Run, Real, RelPath, Severity, Shard,
-    SourceTree, State, Store as Shared, Tree, Why, run,
+    Code, Diag, Event, Events, Fs, Inputs, Journal, Limits, Plan as Run, Real, RebuildReason, RelPath,
+    Severity, Shard, SourceTree, State, Store as Shared, Tree, run,
 };
+use payload::NodeAction;
 use plan::{Plan, Recipe};
 use sink::PakSink;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Why there is no new pak: every finding, in order.
+/// The error of a failed bake: all diagnostics, in order.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct BakeError {
-    /// At least one is an error.
+    /// The diagnostics, of which at least one is an error. Each has a code to match on.
     pub problems: Vec<Diag>,
 }
 
@@ -59,45 +60,53 @@ impl From<Diag> for BakeError {
     }
 }
 
-/// One asset of a bake and how it fared.
+/// The result of one asset of a bake.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BakedAsset {
-    /// The file that describes it, and where in it.
+    /// The file that describes the asset, and the place in it.
     pub name: String,
-    /// Why it was baked; `None` when it was as it should be.
-    pub why: Option<Why>,
-    /// Whether it was in the shared store and only had to be copied.
+    /// The reason for baking the asset; `None` if it was up to date.
+    pub reason: Option<RebuildReason>,
+    /// True if the asset came from the build cache instead of being baked.
     pub fetched: bool,
 }
 
-/// What a bake did.
+/// The report of a successful bake.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Baked {
-    /// The assets that are baked from files, by name.
+    /// The assets that are baked from files, sorted by name.
     pub assets: Vec<BakedAsset>,
-    /// What deserves a look.
+    /// The warnings of the bake.
     pub warnings: Vec<Diag>,
-    /// How many keys the pak has.
+    /// The number of keys in the pak.
     pub keys: usize,
-    /// Its length.
+    /// The length of the pak in bytes.
     pub file_len: u64,
-    /// Whether the file that was there was right already, and was left alone.
+    /// True if the existing file was up to date and therefore not written.
     pub unchanged: bool,
 }
 
 impl Baked {
-    /// How many assets were baked.
+    /// Returns the number of assets that were baked.
     pub fn built(&self) -> usize {
-        self.assets.iter().filter(|asset| asset.why.is_some() && !asset.fetched).count()
+        self.assets.iter().filter(|asset| asset.reason.is_some() && !asset.fetched).count()
     }
 
-    /// How many assets came from the shared store.
+    /// Returns the number of assets that came from the build cache.
     pub fn fetched(&self) -> usize {
         self.assets.iter().filter(|asset| asset.fetched).count()
     }
 }
 
-/// What to bake, and how.
+/// A bake with its options, as a builder.
+///
+/// ```no_run
+/// let baked = pak::bake::Bake::new("game_art.toml", "game_art.pak").jobs(4).run()?;
+/// println!("{} assets baked, {} keys", baked.built(), baked.keys);
+/// # Ok::<(), pak::bake::BakeError>(())
+/// ```
 pub struct Bake<'a> {
     src: PathBuf,
     dst: PathBuf,
@@ -113,7 +122,7 @@ pub struct Bake<'a> {
 }
 
 impl<'a> Bake<'a> {
-    /// Bakes what the content file `src` lists into `dst`.
+    /// Configures a bake of the content file `src` into the pak `dst`.
     pub fn new(src: impl Into<PathBuf>, dst: impl Into<PathBuf>) -> Bake<'a> {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         Bake {
@@ -131,60 +140,60 @@ impl<'a> Bake<'a> {
         }
     }
 
-    /// The root that patterns, `/…` paths and keys are relative to, in place of the folder of the content file.
+    /// Sets the root directory of patterns, `/…` paths and keys. Default: the directory of the content file.
     pub fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.dir = Some(dir.into());
         self
     }
 
-    /// The folder that remembers what was baked, in place of that of the output.
+    /// Sets the directory of the bake journal. Default: the directory of the pak.
     pub fn cache(mut self, dir: impl Into<PathBuf>) -> Self {
         self.cache = Some(dir.into());
         self
     }
 
-    /// On how many threads. The bytes do not depend on it.
+    /// Sets the number of threads. The output bytes do not depend on it. Default: one per core.
     pub fn jobs(mut self, jobs: usize) -> Self {
         self.jobs = jobs.max(1);
         self
     }
 
-    /// Bakes everything, whatever is remembered.
+    /// Ignores the journal and bakes every asset.
     pub fn force(mut self, force: bool) -> Self {
         self.force = force;
         self
     }
 
-    /// Replaces a regular file at the path of the pak that is neither a pak nor recorded by the journal.
+    /// Allows replacing a regular file at the path of the pak that is neither a pak nor recorded in the journal.
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
         self
     }
 
-    /// Where results are looked for and put beyond this pak.
+    /// Sets the build cache that results are read from and written to.
     pub fn store(mut self, store: &'a Shared) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// Bakes only this part of the assets, for the store alone: no pak is written.
+    /// Bakes one shard of the assets into the build cache; no pak is written.
     pub fn shard(mut self, shard: Shard) -> Self {
         self.shard = Some(shard);
         self
     }
 
-    /// Limits on each asset, in place of the default ones.
+    /// Sets the resource limits of each asset.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The limits on what is read to make a plan, which has no deadline: its time is that of all descriptions.
+    /// Returns the limits for planning, which has no deadline: it reads the descriptions of all assets.
     fn plan_limits(&self) -> Limits {
         Limits { max_time: None, ..self.limits }
     }
 
-    /// Who is told what happens.
+    /// Sets the receiver of progress events.
     pub fn events(mut self, events: &'a dyn Events) -> Self {
         self.events = events;
         self
@@ -200,27 +209,32 @@ impl<'a> Bake<'a> {
 
     fn sources(&self) -> Result<(Real, Tree), Diag> {
         let root = self.root();
-        let src = Real::open(&root).map_err(|e| path_error(Code::Unreadable, &root, "read", &e))?;
-        let tree = src.walk(None).map_err(|e| path_error(Code::Unreadable, &root, "read", &e))?;
+        let src =
+            Real::open(&root).map_err(|e| path_error(Code::Unreadable, &root, "read the directory", &e))?;
+        let tree =
+            src.walk(None).map_err(|e| path_error(Code::Unreadable, &root, "read the directory", &e))?;
         Ok((src, tree))
     }
 
-    /// The text of the content file.
-    fn text(&self) -> Result<String, Diag> {
+    /// Reads the content file.
+    fn read_content_file(&self) -> Result<String, Diag> {
         let read = || {
             let mut file = crate::source::open(&self.src)?;
             let (mut text, len) = (Vec::new(), file.metadata()?.len());
             file.read_to_end(&mut text)?;
-            // Half of the list is another list.
+            // A truncated content file would be a valid file with fewer assets.
             let whole = text.len() as u64 >= len;
-            whole.then_some(text).ok_or_else(|| std::io::Error::other("it ends before its end"))
+            whole.then_some(text).ok_or_else(|| {
+                std::io::Error::other("unexpected end of file; it was modified while it was being read")
+            })
         };
-        let text = read().map_err(|e| path_error(Code::Unreadable, &self.src, "read", &e))?;
+        let text =
+            read().map_err(|e| path_error(Code::Unreadable, &self.src, "read the content file", &e))?;
         String::from_utf8(text)
-            .map_err(|_| Diag::new(Code::Unreadable, "it is not UTF-8").path(self.src.display()))
+            .map_err(|_| Diag::new(Code::Unreadable, "the file is not valid UTF-8").path(self.src.display()))
     }
 
-    /// Tells files that are never assets: the content file, the output, and what is remembered of it.
+    /// Returns a predicate for files that are never assets: the content file, the pak and its journal.
     fn own(&self, src: &Real) -> impl Fn(&RelPath) -> bool {
         let paths = [&self.src, &self.dst].into_iter();
         let mine: Vec<PathBuf> = paths.filter_map(|path| std::fs::canonicalize(path).ok()).collect();
@@ -233,14 +247,18 @@ impl<'a> Bake<'a> {
         plan::plan(name, text, inputs, tree, &self.own(src)).map_err(|problems| BakeError { problems })
     }
 
-    /// The name of the journal: that of the output, hidden.
+    /// Returns the file name of the journal: that of the pak, with a leading dot and `.cache`.
     fn journal_name(&self) -> String {
         let name =
             self.dst.file_name().map_or_else(|| "pak".to_owned(), |name| name.to_string_lossy().into_owned());
         format!(".{name}.cache")
     }
 
-    /// Bakes.
+    /// Bakes the assets that changed and writes the pak.
+    ///
+    /// # Errors
+    /// [`BakeError`] with every diagnostic if a source cannot be read or baked, a description is invalid, or the pak
+    /// cannot be written. The pak of an earlier bake is unchanged then.
     pub fn run(&self) -> Result<Baked, BakeError> {
         let (src, tree) = self.sources()?;
         let (warnings, errors): (Vec<Diag>, Vec<Diag>) =
@@ -251,15 +269,15 @@ impl<'a> Bake<'a> {
         let paths = BakePaths::new(self)?;
         let mut journal = paths.open(&|| self.events.on(Event::Waiting))?;
         if self.shard.is_none() {
-            // Before anything is baked, and again when the pak is placed.
+            // Checked before anything is baked, and again when the pak is renamed into place.
             paths.admit(&journal, self.overwrite)?;
         }
-        let text = self.text()?;
-        let fingerprint = whole::fingerprint(&text, &tree, &self.own(&src));
+        let text = self.read_content_file()?;
+        let fingerprint = up_to_date::fingerprint(&text, &tree, &self.own(&src));
         let sources = SourceTree { fs: &src, tree: &tree };
         if !self.force
             && self.shard.is_none()
-            && let Some(mut baked) = whole::unchanged(sources, &paths, &mut journal, &fingerprint)?
+            && let Some(mut baked) = up_to_date::unchanged(sources, &paths, &mut journal, &fingerprint)?
         {
             paths.remove_partial();
             baked.warnings.extend(warnings);
@@ -269,14 +287,14 @@ impl<'a> Bake<'a> {
         let plan = self.plan(&text, &mut inputs, &src, &tree)?;
         let mut baked = self.bake(&plan, sources, &paths, &mut journal)?;
         if self.shard.is_none() {
-            let record = whole::record(&fingerprint, &inputs, &plan, &journal, &paths, &baked);
+            let record = up_to_date::record(&fingerprint, &inputs, &plan, &journal, &paths, &baked);
             paths.remember(&mut journal, record)?;
         }
         baked.warnings.extend(warnings);
         Ok(baked)
     }
 
-    /// Bakes what changed, and writes the pak.
+    /// Bakes the assets that changed, and writes the pak.
     fn bake(
         &self,
         plan: &Plan,
@@ -304,22 +322,23 @@ impl<'a> Bake<'a> {
         };
         let outcomes = run(sources, &sink, journal, &actions, &[LINK], how)?;
 
-        let mut payloads = pool.install(|| link::immediate(plan, &sink))?;
+        let mut payloads =
+            pool.install(|| link::plan_payloads(plan, &|payload| sink.stage_payload(payload)))?;
         let (mut assets, mut warnings, mut errors) = (Vec::new(), plan.warnings.clone(), Vec::new());
         let nodes = payloads.iter_mut().zip(&plan.nodes).filter(|(_, node)| mine(node));
         for ((payload, node), outcome) in nodes.zip(outcomes) {
             warnings.extend(outcome.warnings);
             *payload = outcome.artifacts.first().map(Into::into);
-            let (why, fetched) = match outcome.state {
+            let (reason, fetched) = match outcome.state {
                 State::Fresh => (None, false),
-                State::Built(why) => (Some(why), false),
-                State::Fetched(why) => (Some(why), true),
+                State::Built(reason) => (Some(reason), false),
+                State::Fetched(reason) => (Some(reason), true),
                 State::Failed(error) => {
                     errors.push(*error);
                     continue;
                 }
             };
-            assets.push(BakedAsset { name: node.name.to_string(), why, fetched });
+            assets.push(BakedAsset { name: node.name.to_string(), reason, fetched });
         }
         assets.sort_by(|a, b| a.name.cmp(&b.name));
         if !errors.is_empty() {
@@ -336,10 +355,10 @@ impl<'a> Bake<'a> {
     }
 }
 
-/// The journal's name for the pak. No asset can have it: paths do not start with a slash.
+/// The journal key of the pak itself. No asset can have it, because paths do not start with a slash.
 const LINK: &str = "//pak";
 
-/// Returns whether a recipe reads files, and so is an action.
+/// Returns `true` if a recipe reads files, and is therefore an action of the engine.
 fn is_action(recipe: &Recipe) -> bool {
     matches!(
         recipe,
@@ -347,18 +366,24 @@ fn is_action(recipe: &Recipe) -> bool {
     )
 }
 
-/// An error about a path that the user named.
-fn path_error(code: Code, path: &Path, what: &str, error: &std::io::Error) -> Diag {
-    Diag::new(code, format!("cannot {what} it: {error}")).path(path.display())
+/// Creates a diagnostic about a path that the user named. `operation` completes "cannot …".
+fn path_error(code: Code, path: &Path, operation: &str, error: &std::io::Error) -> Diag {
+    Diag::new(code, format!("cannot {operation}: {error}")).path(path.display())
 }
 
 impl PakBuf {
-    /// Bakes what the content file `src` lists into `dst`, relative to the folder of `src`.
+    /// Bakes the content file `src` into the pak `dst`, with paths relative to the directory of `src`.
+    ///
+    /// # Errors
+    /// As for [`Bake::run`].
     pub fn bake(src: impl AsRef<Path>, dst: impl AsRef<Path>) -> Result<(), BakeError> {
         Bake::new(src.as_ref(), dst.as_ref()).run().map(|_| ())
     }
 
-    /// Bakes what the content file `src` lists into `dst`, relative to `dir`.
+    /// Bakes the content file `src` into the pak `dst`, with paths relative to `dir`.
+    ///
+    /// # Errors
+    /// As for [`Bake::run`].
     pub fn bake_with_dir(
         src: impl AsRef<Path>,
         dst: impl AsRef<Path>,

@@ -1,50 +1,50 @@
-//! Bitmaps: texels as they are stored, level by level.
+//! Bitmap assets: uncompressed texels, one slice per mip level, or an embedded KTX2 file.
 
 use crate::Bytes;
 use kiln_format::pak::Encoding;
-use kiln_format::pak::bitmap::{BitmapView, Shape};
+use kiln_format::pak::bitmap::{BitmapShape, BitmapView};
 
 pub use kiln_format::pak::{Color as BitmapColor, Sample};
 
-/// The channels of a texel.
+/// The channel layout of a texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum BitmapFormat {
-    /// One.
+    /// One channel: red only.
     R = 1,
-    /// Two.
+    /// Two channels: red and green.
     Rg = 2,
-    /// Three.
+    /// Three channels: red, green and blue.
     Rgb = 3,
-    /// Four; the last is opacity.
+    /// Four channels: red, green, blue and alpha.
     Rgba = 4,
 }
 
 impl BitmapFormat {
-    /// All, by their number of channels.
+    /// All formats, ordered by channel count.
     pub const ALL: [BitmapFormat; 4] =
         [BitmapFormat::R, BitmapFormat::Rg, BitmapFormat::Rgb, BitmapFormat::Rgba];
 
-    /// How many channels.
+    /// Returns the number of channels per texel.
     pub const fn channels(self) -> usize {
         self as usize
     }
 
-    /// Bytes of a texel with eight bits a channel.
+    /// Returns the size of a texel in bytes at 8 bits per channel.
     pub const fn byte_len(self) -> usize {
         self as usize
     }
 
-    /// Whether there is opacity.
+    /// Returns `true` if the format has an alpha channel.
     pub const fn has_alpha(self) -> bool {
         matches!(self, BitmapFormat::Rgba)
     }
 }
 
-/// A picture: rows from the top, texels from the left, channels side by side, nothing between.
+/// An image: rows from top to bottom, texels from left to right, interleaved channels, no row padding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bitmap {
-    shape: Shape,
+    shape: BitmapShape,
     levels: Vec<Bytes>,
 }
 
@@ -55,58 +55,59 @@ impl Bitmap {
         Bitmap { shape, levels: levels.collect() }
     }
 
-    /// What the numbers mean.
+    /// Returns the color space of the texels.
     pub fn color(&self) -> BitmapColor {
         self.shape.color
     }
 
-    /// Which channels there are.
+    /// Returns the channel layout.
     pub fn format(&self) -> BitmapFormat {
         BitmapFormat::ALL[usize::from(self.shape.channels).clamp(1, 4) - 1]
     }
 
-    /// What a channel is.
+    /// Returns the sample type of a channel.
     pub fn sample(&self) -> Sample {
         self.shape.sample
     }
 
-    /// Width and height.
+    /// Returns the width and height of mip level 0, in texels.
     pub fn extent(&self) -> (u32, u32) {
         (self.shape.width, self.shape.height)
     }
 
-    /// Texels in a row.
+    /// Returns the width of mip level 0, in texels.
     pub fn width(&self) -> u32 {
         self.shape.width
     }
 
-    /// Rows.
+    /// Returns the height of mip level 0, in texels.
     pub fn height(&self) -> u32 {
         self.shape.height
     }
 
-    /// How many levels are stored, the whole picture among them.
+    /// Returns the number of stored mip levels, including the full-size level 0.
     pub fn mip_levels(&self) -> u32 {
         self.shape.levels.into()
     }
 
-    /// The texels of the whole picture; empty when they are encoded.
+    /// Returns the texels of mip level 0; empty if the bitmap is a KTX2 file.
     pub fn pixels(&self) -> &[u8] {
         self.level(0).map_or(&[], |(_, texels)| texels)
     }
 
-    /// Width, height and texels of a level; `None` when it is not stored, or encoded.
+    /// Returns the width, height and texels of a mip level, or `None` if the level is not stored or the bitmap is a KTX2
+    /// file.
     pub fn level(&self, level: u32) -> Option<((u32, u32), &[u8])> {
         let texels = self.levels.get(level as usize).filter(|_| self.shape.encoding == Encoding::Raw)?;
         Some((self.shape.level_size(u8::try_from(level).ok()?), texels))
     }
 
-    /// The KTX2 file, if the bitmap was baked for the GPU.
+    /// Returns the bytes of the KTX2 file if the bitmap was baked with `compression = 'uastc'`.
     pub fn ktx2(&self) -> Option<&[u8]> {
         (self.shape.encoding == Encoding::Ktx2).then(|| self.levels.first().map_or(&[][..], |bytes| bytes))
     }
 
-    /// The bytes of one texel of the whole picture; empty outside it, or when texels are encoded.
+    /// Returns the bytes of one texel of mip level 0; empty if the position is out of bounds or the bitmap is a KTX2 file.
     pub fn pixel(&self, x: u32, y: u32) -> &[u8] {
         let texel = self.texel_len();
         let inside = x < self.width() && y < self.height();
@@ -114,7 +115,8 @@ impl Bitmap {
         self.pixels().get(start..start + texel).filter(|_| inside).unwrap_or_default()
     }
 
-    /// The whole picture with other channels, for eight-bit bitmaps: missing colours are 0, missing opacity is 255.
+    /// Returns mip level 0 converted to another channel layout. For 8-bit bitmaps only: missing color channels become 0,
+    /// a missing alpha channel becomes 255.
     pub fn pixels_as_format(&self, format: BitmapFormat) -> Vec<u8> {
         let (from, to) = (self.texel_len(), format.channels());
         let mut out = Vec::with_capacity(self.pixels().len() / from * to);
@@ -125,7 +127,7 @@ impl Bitmap {
         out
     }
 
-    /// Bytes of a row of the whole picture.
+    /// Returns the size of a row of mip level 0, in bytes.
     pub fn stride(&self) -> usize {
         self.width() as usize * self.texel_len()
     }

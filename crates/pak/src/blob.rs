@@ -1,17 +1,17 @@
-//! A blob read piece by piece: one block is decoded at a time, compressed or not.
+//! Streaming reads of a blob: one block is decoded at a time, compressed or not.
 
 use crate::PakBuf;
 use crate::error::Fault;
 use kiln_format::pak::Asset;
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// A reader of one blob, with a position of its own.
+/// A streaming reader of one blob, with its own position. Implements [`Read`] and [`Seek`].
 #[derive(Debug)]
 pub struct BlobStream<'a> {
     pak: &'a PakBuf,
     asset: Asset,
     at: u64,
-    /// The block that was decoded last, and its number.
+    /// The index and content of the block that was decoded last.
     block: (Option<usize>, Vec<u8>),
 }
 
@@ -20,12 +20,12 @@ impl<'a> BlobStream<'a> {
         BlobStream { pak, asset, at: 0, block: (None, Vec::new()) }
     }
 
-    /// The length of the whole blob.
+    /// Returns the decoded length of the blob in bytes.
     pub fn len(&self) -> u64 {
         self.asset.len
     }
 
-    /// Whether there is nothing in it.
+    /// Returns `true` if the blob is empty.
     pub fn is_empty(&self) -> bool {
         self.asset.len == 0
     }
@@ -61,7 +61,9 @@ impl Seek for BlobStream<'_> {
             SeekFrom::End(by) => self.asset.len.checked_add_signed(by),
             SeekFrom::Current(by) => self.at.checked_add_signed(by),
         };
-        self.at = at.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "before the start"))?;
+        self.at = at.ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidInput, "seek to a position before the start of the blob")
+        })?;
         Ok(self.at)
     }
 }

@@ -1,4 +1,4 @@
-//! A pak that is open: its index, checked once and searched where it lies, and the content of its assets.
+//! An open pak: its index, validated once and searched in place, and the content of its assets.
 
 use crate::Error;
 use crate::aligned::Aligned;
@@ -6,6 +6,7 @@ use crate::bytes::{Bytes, Owner};
 use crate::checksum::checksum;
 use crate::codec::decode;
 use crate::error::Fault;
+use crate::options::Options;
 use crate::source::{Source, Stream};
 use kiln_format::pak::{Asset, Codec, HEADER_CHECKED, HEADER_LEN, Header, Index, IndexView, Kind};
 use std::fmt;
@@ -13,77 +14,73 @@ use std::num::NonZero;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// How a pak is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Whether the checksums of an asset's blocks are compared when it is read. Those of the header and the index
-    /// always are.
-    pub checksums: bool,
-    /// The most memory that one asset may be decoded into. Content that is used where it lies does not count.
-    pub max_decoded: u64,
-    /// On how many threads a large asset is decoded; `None` for as many as there are cores.
-    pub threads: Option<NonZero<usize>>,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { checksums: true, max_decoded: 4 << 30, threads: None }
-    }
-}
-
-/// Below this many bytes another thread costs more than it saves.
+/// The number of bytes per decoding thread below which another thread costs more than it saves.
 const WORTH_A_THREAD: u64 = 1 << 20;
 
-/// What a key names, and how it is stored: see [`PakBuf::entries`].
+/// The index entry of a key: kind, id and storage. See [`PakBuf::entries`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Entry<'a> {
-    /// The key.
+    /// The key of the asset.
     pub key: &'a str,
-    /// What it names.
+    /// The kind of the asset.
     pub kind: Kind,
-    /// Its number among those of its kind.
+    /// The id of the asset among those of its kind.
     pub id: usize,
-    /// The length of the content.
+    /// The decoded length in bytes.
     pub len: u64,
-    /// How many bytes of the file that is.
+    /// The stored (compressed) length in bytes.
     pub stored_len: u64,
-    /// How it is packed.
+    /// The compression codec of the payload.
     pub codec: Codec,
-    /// The checksums and lengths of its blocks: equal lists are equal content.
+    /// The checksum and stored length of each block: equal lists mean equal content.
     pub blocks: Vec<(u64, u32)>,
 }
 
-/// An open pak. Reading takes `&self`, from any number of threads.
+/// An open pak. Reading takes `&self` and works from any number of threads.
 pub struct PakBuf {
     source: Source,
     header: Header,
     index: Index,
     index_bytes: Bytes,
     options: Options,
-    /// Found out when it first matters: asking the system costs more than opening a small file.
+    /// The number of decoding threads, determined lazily: the system call costs more than opening a small file.
     threads: OnceLock<usize>,
 }
 
 impl PakBuf {
-    /// Opens a file by mapping it into memory.
+    /// Opens a memory-mapped pak file with default options.
     ///
-    /// The file must not be changed while it is open. Baking replaces a file as a whole, which is fine: who has the
-    /// old one open keeps it.
+    /// The file must not be modified while it is open. Baking renames a new file into place, which is safe: a pak that
+    /// is already open keeps the old file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be opened or is not a regular file, [`Error::Format`] if it is not a pak of this
+    /// version or its index is inconsistent, [`Error::Damaged`] if the checksum of header or index does not match.
     pub fn open(path: impl AsRef<Path>) -> Result<PakBuf, Error> {
         PakBuf::open_with(path, Options::default())
     }
 
-    /// Opens a file by mapping it into memory.
+    /// Opens a memory-mapped pak file.
+    ///
+    /// # Errors
+    /// As for [`PakBuf::open`].
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<PakBuf, Error> {
         PakBuf::new(Source::map(path.as_ref())?, options)
     }
 
-    /// Reads from a stream: the index now, assets when they are asked for.
+    /// Reads a pak from a seekable stream: the index now, assets on demand.
+    ///
+    /// # Errors
+    /// As for [`PakBuf::open`].
     pub fn from_stream(stream: impl Stream + 'static) -> Result<PakBuf, Error> {
         PakBuf::new(Source::stream(Box::new(stream))?, Options::default())
     }
 
-    /// Takes a pak that is in memory. It is copied once, so that assets are aligned.
+    /// Reads a pak from memory. The bytes are copied once, so that assets are aligned.
+    ///
+    /// # Errors
+    /// As for [`PakBuf::open`], and [`Error::Io`] if there is not enough memory for the copy.
     pub fn from_bytes(bytes: &[u8]) -> Result<PakBuf, Error> {
         let memory = Aligned::zeroed(bytes.len()).ok_or(std::io::ErrorKind::OutOfMemory);
         let mut memory = memory.map_err(std::io::Error::from)?;
@@ -100,7 +97,7 @@ impl PakBuf {
         if checksum(&short[..HEADER_CHECKED]) != header.checksum {
             return Err(Error::Damaged { part: "header" });
         }
-        // The header says that the index is inside the file, so nothing larger than that is read.
+        // The header was validated: the index lies inside the file, so no more than the file length is allocated.
         let index_bytes = match source.in_place(header.index_offset, header.index_len) {
             Some(bytes) => bytes,
             None => {
@@ -122,12 +119,12 @@ impl PakBuf {
         self.index.view(&self.index_bytes)
     }
 
-    /// How many assets of a kind there are.
+    /// Returns the number of assets of a kind.
     pub fn count(&self, kind: Kind) -> usize {
         self.index.count(kind) as usize
     }
 
-    /// All keys, sorted.
+    /// Returns all keys, sorted.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> {
         let view = self.view();
         (0..view.key_count()).map(move |number| view.key(number).map_or("", |key| key.0))
@@ -140,8 +137,7 @@ impl PakBuf {
             .map(|(key, kind, id)| (key, kind, id as usize))
     }
 
-    /// All keys, sorted, with what they name and how that is stored. A material is part of the index and has no
-    /// length.
+    /// Returns the index entries of all keys, sorted by key. A material is stored in the index itself and has length 0.
     pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
         let view = self.view();
         (0..view.key_count()).map(move |number| {
@@ -167,29 +163,36 @@ impl PakBuf {
         }
     }
 
-    /// The checksum and stored length of every block, in the order of the file.
+    /// Returns the checksum and stored length of every block, in file order.
     pub fn all_blocks(&self) -> impl Iterator<Item = (u64, u32)> {
         let view = self.view();
         (0..).map_while(move |number| view.block(number)).map(|block| (block.checksum, block.stored_len))
     }
 
-    /// The content of an asset as the format has it: see `docs/formats/pak.md`. For tools.
+    /// Returns the decoded payload of an asset in the layout of `docs/reference/formats/pak.md`. For tools.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchId`] if there is no such asset, [`Error::Asset`] if it is damaged or larger than
+    /// [`Options::max_decoded`].
     pub fn payload(&self, kind: Kind, id: usize) -> Result<Bytes, Error> {
         self.content(kind, id).map(|(bytes, _)| bytes)
     }
 
-    /// What a key names.
+    /// Returns the kind and id of the asset that a key names.
     pub fn find(&self, key: &str) -> Option<(Kind, usize)> {
         self.view().find(key).map(|(kind, id)| (kind, id as usize))
     }
 
-    /// The length of the file.
+    /// Returns the length of the file in bytes.
     pub fn file_len(&self) -> u64 {
         self.source.len()
     }
 
-    /// Whether every byte of the file is what was written: header, index, all blocks, and zeros between them.
-    /// An error means that the file could not be read.
+    /// Verifies every byte of the file: the checksums of header, index and all blocks, and zero padding between payloads.
+    /// Returns `false` if the file is damaged.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be read.
     pub fn validate_hash(&self) -> Result<bool, Error> {
         let mut first = [0; HEADER_LEN];
         self.source.read(0, &mut first)?;
@@ -220,9 +223,9 @@ impl PakBuf {
         self.zeros(end, self.header.index_offset)
     }
 
-    /// Whether a file with this header and index would be this one.
+    /// Returns `true` if this file has exactly this header and index.
     #[cfg(feature = "bake")]
-    pub(crate) fn is_the_file(&self, header: &[u8], index: &[u8]) -> bool {
+    pub(crate) fn matches_layout(&self, header: &[u8], index: &[u8]) -> bool {
         let mut own = [0; HEADER_LEN];
         self.source.read(0, &mut own).is_ok() && own == header && *self.index_bytes == *index
     }
@@ -234,7 +237,7 @@ impl PakBuf {
         Ok(gap.iter().all(|&byte| byte == 0))
     }
 
-    /// The bytes of an asset as they are in the file.
+    /// Returns the stored (compressed) bytes of an asset.
     pub(crate) fn stored(&self, asset: &Asset) -> Result<Bytes, Fault> {
         let len = self.view().stored_len(asset);
         match self.source.in_place(asset.offset, len) {
@@ -252,7 +255,7 @@ impl PakBuf {
         fits.and_then(Aligned::zeroed).ok_or(Fault::TooLarge { len })
     }
 
-    /// Compares checksums where the bytes lie.
+    /// Verifies the block checksums of an asset.
     fn check(&self, asset: &Asset, stored: &[u8], options: Options) -> Result<(), Fault> {
         if !options.checksums {
             return Ok(());
@@ -260,14 +263,14 @@ impl PakBuf {
         self.each_block(asset, stored, None)
     }
 
-    /// The content of an asset: where it lies if it can be used there, else decoded.
+    /// Returns the content of an asset: zero-copy if it is stored uncompressed, otherwise decoded.
     pub(crate) fn content(&self, kind: Kind, id: usize) -> Result<(Bytes, Asset), Error> {
         let asset = u32::try_from(id).ok().and_then(|id| self.view().asset(kind, id));
         let asset = asset.ok_or(Error::NoSuchId { kind, id })?;
         let content = self.decoded(&asset);
         match content {
             Ok(content) => Ok((content, asset)),
-            Err(why) => Err(Error::Asset { kind, name: format!("number {id}"), why }),
+            Err(why) => Err(Error::Asset { kind, name: format!("id {id}"), why }),
         }
     }
 
@@ -282,7 +285,7 @@ impl PakBuf {
         Ok(Bytes::heap(memory))
     }
 
-    /// Checks the blocks of an asset, and decodes them if there is somewhere to decode them to.
+    /// Verifies the blocks of an asset, and decodes them into `out` if given.
     fn each_block(&self, asset: &Asset, stored: &[u8], out: Option<&mut [u8]>) -> Result<(), Fault> {
         let view = self.view();
         let whole = asset.block_len as usize;
@@ -332,7 +335,7 @@ impl PakBuf {
         *self.threads.get_or_init(|| self.options.threads.map_or_else(cores, NonZero::get))
     }
 
-    /// Decodes one block of an asset.
+    /// Decodes one block of an asset into `out`.
     pub(crate) fn block(&self, asset: &Asset, block: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
         let view = self.view();
         let before = asset.blocks.clone().take(block).filter_map(|n| view.block(n));
@@ -367,7 +370,7 @@ macro_rules! counts {
     ($($name:ident $kind:ident;)*) => {
         impl PakBuf {
             $(
-                /// How many there are.
+                #[doc = concat!("Returns the number of assets of the kind `", stringify!($kind), "`.")]
                 pub fn $name(&self) -> usize {
                     self.count(Kind::$kind)
                 }
@@ -389,7 +392,10 @@ counts! {
 impl TryFrom<&'static [u8]> for PakBuf {
     type Error = Error;
 
-    /// Reads where the bytes lie. They should start at an address that is a multiple of sixteen.
+    /// Reads a pak zero-copy from a `'static` slice, which should be aligned to 16 bytes.
+    ///
+    /// # Errors
+    /// As for [`PakBuf::open`].
     fn try_from(bytes: &'static [u8]) -> Result<PakBuf, Error> {
         PakBuf::new(Source::memory(Owner::Static(bytes)), Options::default())
     }

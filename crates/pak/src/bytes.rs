@@ -1,12 +1,12 @@
-//! Bytes that are shared, not copied: part of a mapped file, of bytes in the program, or of memory an asset was
-//! decoded into.
+//! Reference-counted byte slices: part of a memory-mapped file, of a `'static` slice, or of the heap buffer that an asset
+//! was decoded into.
 
 use crate::aligned::Aligned;
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// What the bytes are part of.
+/// The backing storage of a byte slice.
 pub(crate) enum Owner {
     Map(memmap2::Mmap),
     Static(&'static [u8]),
@@ -23,8 +23,8 @@ impl Owner {
     }
 }
 
-/// Shared bytes: cheap to clone, kept alive as long as somebody has them. They start at an address that is a multiple
-/// of sixteen when they are the content of an asset (of bytes in the program only if those do).
+/// A reference-counted byte slice, cheap to clone. The content of an asset is aligned to 16 bytes (of a pak in a
+/// `'static` slice only if that slice is).
 #[derive(Clone)]
 pub struct Bytes {
     owner: Arc<Owner>,
@@ -41,14 +41,14 @@ impl Bytes {
         Bytes::all(Arc::new(Owner::Heap(memory)))
     }
 
-    /// A copy of some bytes.
+    /// Copies bytes into an aligned heap buffer; `None` if the allocation fails.
     pub(crate) fn copy(bytes: &[u8]) -> Option<Bytes> {
         let mut memory = Aligned::zeroed(bytes.len())?;
         memory.copy_from_slice(bytes);
         Some(Bytes::heap(memory))
     }
 
-    /// Part of them; nothing where they end before it.
+    /// Returns a subslice; empty if the range is out of bounds.
     pub fn slice(&self, range: Range<usize>) -> Bytes {
         let inside = range.start <= range.end && range.end <= self.range.len();
         let range = if inside { range } else { 0..0 };
@@ -58,7 +58,8 @@ impl Bytes {
         }
     }
 
-    /// Whether they lie in the file (or in the program) itself, and nothing was copied or decoded.
+    /// Returns `true` if the bytes are zero-copy: part of the memory-mapped file or `'static` slice, neither copied nor
+    /// decoded.
     pub fn is_in_place(&self) -> bool {
         !matches!(*self.owner, Owner::Heap(_))
     }
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_parts_stay_inside() {
+    fn subslices_stay_in_bounds() {
         let all = Bytes::all(Arc::new(Owner::Static(b"0123456789")));
         let part = all.slice(2..8);
         assert_eq!(&*part, b"234567");

@@ -1,6 +1,6 @@
-//! The checksum of the format: XXH3, 64 bits, seed 0. It finds damage, not intent.
+//! The checksum of the pak format: 64-bit XXH3 with seed 0. It detects corruption, not tampering.
 
-/// The checksum of some bytes.
+/// Returns the 64-bit XXH3 hash of `bytes`.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytes)
 }
@@ -8,8 +8,8 @@ pub(crate) fn checksum(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn is_xxh3() {
-        // From the reference's test vectors: no bytes, seed 0.
+    fn matches_xxh3_test_vector() {
+        // From the reference implementation's test vectors: empty input, seed 0.
         assert_eq!(super::checksum(b""), 0x2d06_8005_38d3_94c2);
     }
 }

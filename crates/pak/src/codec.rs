@@ -1,9 +1,9 @@
-//! Blocks in, content out: never more than was declared, and exactly that or nothing.
+//! Block decompression: a block decodes to exactly its declared length, or fails.
 
 use kiln_format::pak::Codec;
 use std::io::Read;
 
-/// Decodes a block that fills `out`; whether it did.
+/// Decodes a block into `out`; returns whether it filled `out` exactly.
 pub(crate) fn decode(codec: Codec, stored: &[u8], out: &mut [u8]) -> bool {
     if stored.len() == out.len() {
         out.copy_from_slice(stored);
@@ -23,7 +23,7 @@ pub(crate) fn decode(codec: Codec, stored: &[u8], out: &mut [u8]) -> bool {
 
 fn brotli(stored: &[u8], out: &mut [u8]) -> bool {
     let mut decoder = brotli_decompressor::Decompressor::new(stored, 16 << 10);
-    // Full, and then at its end.
+    // The output is full, and the stream ends there.
     decoder.read_exact(out).is_ok() && matches!(decoder.read(&mut [0]), Ok(0))
 }
 
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_is_what_was_declared_or_nothing() {
+    fn decodes_blocks_of_the_declared_length_only() {
         let content: Vec<u8> = (0..5000u32).map(|n| (n / 100) as u8).collect();
         let snap = snap::raw::Encoder::new().compress_vec(&content).unwrap();
         let lz4 = lz4_flex::block::compress(&content);
@@ -69,7 +69,7 @@ mod tests {
     const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd\x24\x28\x45\0\0\x10\0\0\x01\0\x1f\x80\x05\x72\xd1\xf1\x2d";
 
     #[test]
-    fn blocks_of_other_writers_are_decoded_whole_or_not_at_all() {
+    fn decodes_blocks_of_reference_encoders() {
         let steps: Vec<u8> = (0..5000u32).map(|n| (n / 100) as u8).collect();
         for (codec, stored, content) in [(Codec::Brotli, BROTLI, &steps[..]), (Codec::Zstd, ZSTD, &[0; 40])] {
             let mut out = vec![7; content.len()];
@@ -83,13 +83,16 @@ mod tests {
                     "{codec:?} cut at {end}"
                 );
             }
-            assert!(!decode(codec, b"neither one nor the other", &mut vec![0; content.len()]), "{codec:?}");
+            assert!(
+                !decode(codec, b"neither Brotli nor Zstandard", &mut vec![0; content.len()]),
+                "{codec:?}"
+            );
         }
     }
 
     #[cfg(not(feature = "zstd-c"))]
     #[test]
-    fn a_zstandard_window_has_8_mib_at_most() {
+    fn rejects_zstandard_windows_above_8_mib() {
         // A frame of one repeated block. The window descriptor is an exponent above 10, and eighths.
         let frame = |window: u8| {
             let mut bytes = b"\x28\xb5\x2f\xfd\x80".to_vec();

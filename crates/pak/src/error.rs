@@ -1,70 +1,70 @@
-//! Why something could not be read.
+//! Errors of reading a pak.
 
 use kiln_format::pak::{Codec, Kind};
 use std::fmt;
 use std::io;
 
-/// What went wrong. It names the asset: by its key where it was asked for by key, else by kind and number.
+/// An error of reading a pak. It names the asset: by key if it was read by key, otherwise by kind and id.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no asset of this kind under this key.
+    /// The pak has no asset of this kind with this key.
     NotFound {
-        /// What was asked for.
+        /// The kind of asset that was requested.
         kind: Kind,
-        /// Under which key.
+        /// The key that was requested.
         key: String,
-        /// What the key names instead, if anything.
+        /// The kind of asset that the key names instead, if any.
         found: Option<Kind>,
     },
-    /// There is no asset of this kind with this number.
+    /// The pak has no asset of this kind with this id.
     NoSuchId {
-        /// What was asked for.
+        /// The kind of asset that was requested.
         kind: Kind,
-        /// With which number.
+        /// The id that was requested.
         id: usize,
     },
-    /// The file is not a pak of this version, or its index contradicts itself.
+    /// The file is not a pak of this version, or its index is inconsistent.
     Format(kiln_format::Error),
-    /// The header or the index is not what was written.
+    /// The checksum of the header or the index does not match.
     Damaged {
-        /// Which of them.
+        /// The damaged part: `"header"` or `"index"`.
         part: &'static str,
     },
-    /// An asset is not what was written: a checksum differs, or its content contradicts itself.
+    /// An asset is damaged, invalid or too large.
     Asset {
-        /// What it is.
+        /// The kind of the asset.
         kind: Kind,
-        /// Its key, or its number where it was asked for by that.
+        /// The key of the asset, or its id if it was read by id.
         name: String,
-        /// What is wrong with it.
+        /// The defect of the asset.
         why: Fault,
     },
     /// The file could not be read.
     Io(io::Error),
 }
 
-/// What is wrong with an asset.
+/// A defect of one asset.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Fault {
-    /// A block's checksum is not that of its bytes.
+    /// The checksum of a block does not match its bytes.
     Checksum {
-        /// Which block.
+        /// The index of the block within the asset.
         block: usize,
     },
-    /// A block does not decode to what was declared.
+    /// A block does not decompress to its declared length.
     Codec {
-        /// How it should be packed.
+        /// The codec of the asset.
         codec: Codec,
-        /// Which block.
+        /// The index of the block within the asset.
         block: usize,
     },
-    /// The content is not what its kind demands.
+    /// The payload is not valid for its kind.
     Content(kiln_format::Error),
-    /// It would take more memory than is allowed, or than there is.
+    /// The asset is larger than [`Options::max_decoded`](crate::Options) or than the available memory.
     TooLarge {
-        /// How many bytes it would be.
+        /// The decoded length in bytes.
         len: u64,
     },
     /// The file could not be read.
@@ -74,13 +74,17 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Checksum { block } => write!(f, "block {block} is damaged: its checksum differs"),
+            Fault::Checksum { block } => write!(f, "block {block} is damaged: checksum mismatch"),
             Fault::Codec { codec, block } => {
-                write!(f, "block {block} is damaged: it is not {} data of the declared length", codec.name())
+                write!(
+                    f,
+                    "block {block} is damaged: it does not decompress with {} to its declared length",
+                    codec.name()
+                )
             }
             Fault::Content(error) => write!(f, "{error}"),
             Fault::TooLarge { len } => {
-                write!(f, "it takes {len} bytes, which is more than is allowed or there is")
+                write!(f, "the decoded asset has {len} bytes, more than the limit or the available memory")
             }
             Fault::Io(error) => write!(f, "{error}"),
         }
@@ -90,13 +94,15 @@ impl fmt::Display for Fault {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::NotFound { kind, key, found: None } => write!(f, "there is no {} {key:?}", kind.name()),
-            Error::NotFound { kind, key, found: Some(found) } => {
-                write!(f, "{key:?} is no {}, but a {}", kind.name(), found.name())
+            Error::NotFound { kind, key, found: None } => {
+                write!(f, "the pak has no {} with the key {key:?}", kind.name())
             }
-            Error::NoSuchId { kind, id } => write!(f, "there is no {} with the number {id}", kind.name()),
+            Error::NotFound { kind, key, found: Some(found) } => {
+                write!(f, "expected the key {key:?} to be a {}, found a {}", kind.name(), found.name())
+            }
+            Error::NoSuchId { kind, id } => write!(f, "the pak has no {} with the id {id}", kind.name()),
             Error::Format(error) => write!(f, "{error}"),
-            Error::Damaged { part } => write!(f, "the {part} is damaged: its checksum differs"),
+            Error::Damaged { part } => write!(f, "the {part} of the pak is damaged: checksum mismatch"),
             Error::Asset { kind, name, why } => write!(f, "{} {name}: {why}", kind.name()),
             Error::Io(error) => write!(f, "{error}"),
         }
@@ -106,7 +112,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    /// The same about an asset that was asked for by key.
+    /// Names the asset by its key in place of its id.
     pub(crate) fn named(self, key: &str) -> Error {
         match self {
             Error::Asset { kind, why, .. } => Error::Asset { kind, name: format!("{key:?}"), why },

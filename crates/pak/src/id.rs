@@ -1,4 +1,4 @@
-//! Numbers of assets, by kind: `0..count`, meaningful in the pak they came from.
+//! Typed asset ids: `0..count` for each kind, valid only for the pak they came from.
 
 use kiln_format::pak::Kind;
 
@@ -9,7 +9,7 @@ macro_rules! ids {
         pub struct $name(pub usize);
 
         impl $name {
-            /// What it is the number of.
+            /// The kind of asset that the id refers to.
             pub const KIND: Kind = Kind::$kind;
         }
 
@@ -22,18 +22,18 @@ macro_rules! ids {
 }
 
 ids! {
-    /// Which animation.
+    /// The id of an animation in a pak.
     AnimationId Animation;
-    /// Which bitmap.
+    /// The id of a bitmap in a pak.
     BitmapId Bitmap;
-    /// Which bitmap font.
+    /// The id of a bitmap font in a pak.
     BitmapFontId BitmapFont;
-    /// Which blob.
+    /// The id of a blob in a pak.
     BlobId Blob;
-    /// Which material.
+    /// The id of a material in a pak.
     MaterialId Material;
-    /// Which mesh.
+    /// The id of a mesh in a pak.
     MeshId Mesh;
-    /// Which scene.
+    /// The id of a scene in a pak.
     SceneId Scene;
 }

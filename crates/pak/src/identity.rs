@@ -1,15 +1,15 @@
-//! What an asset is, as one number: for telling whether a key means the same in two paks, whose ids differ.
+//! Content hashes of assets including their references, to compare a key across two paks whose ids differ.
 
 use crate::PakBuf;
 use crate::checksum::checksum;
 use kiln_format::pak::Kind;
 
-/// Scenes refer to materials, and those to bitmaps: what is deeper comes from no baker.
+/// The maximum reference depth. Scenes refer to materials and materials to bitmaps; the baker writes nothing deeper.
 const DEEPEST: usize = 4;
 
 impl PakBuf {
-    /// A number for an asset with everything that it refers to. Where two of one kind are equal so are the assets, in
-    /// this pak or in another, as far as 64 bits can tell and both are packed alike. No content is read.
+    /// Returns a 64-bit hash of an asset and everything it refers to. Equal hashes of one kind mean equal assets, in this
+    /// pak or another one, provided that both were compressed with the same settings. Reads the index only.
     pub fn identity(&self, kind: Kind, id: usize) -> u64 {
         u32::try_from(id).map_or(0, |id| self.identity_within(kind, id, DEEPEST))
     }

@@ -1,4 +1,4 @@
-//! Many assets in one file: baked from TOML descriptions at build time, read where they lie at run time.
+//! Asset bundles for games: a pak file is baked from TOML descriptions at build time and read zero-copy at run time.
 //!
 //! ```no_run
 //! use pak::{Pak, PakBuf};
@@ -7,18 +7,36 @@
 //! let mesh = pak.read_mesh("mesh/cube")?;
 //! for primitive in mesh.primitives() {
 //!     let (vertices, indices) = (primitive.vertex_data(), primitive.lods()[0].bytes());
-//!     // … to the GPU: both are aligned, and come straight from the file where it is not compressed.
+//!     // Upload both to the GPU. They are aligned to 16 bytes, and zero-copy if stored uncompressed.
 //! #   let _ = (vertices, indices);
 //! }
 //! # Ok::<(), pak::Error>(())
 //! ```
 //!
-//! By default this crate only reads, and a game links nothing else of Kiln but `kiln-format`. The feature `bake` adds
-//! `PakBuf::bake` and the module `bake`, which turn a configuration and its sources into a file.
-//! `docs/pak.md` describes the configuration, `docs/formats/pak.md` the file.
+//! # Concepts
 //!
-//! Whatever a file holds, reading gives an asset or an [`Error`] that names it. Each block of the file has a checksum,
-//! which is compared on reading unless [`Options`] say otherwise; what is read is never longer than was declared.
+//! - A **pak** is one file with a header, the payloads of all assets, and an index. [`PakBuf`] opens it memory-mapped, from
+//!   a stream or from bytes, validates the index once, and searches it in place.
+//! - An **asset** has a [`Kind`]: animation, bitmap, bitmap font, blob, material, mesh or scene. Its **id** is a typed
+//!   number such as [`MeshId`], valid for one pak; its **key** is the path of its source file from the root directory,
+//!   without a trailing `.toml`. The [`Pak`] trait reads assets by key or by id.
+//! - A **payload** is stored in blocks that are compressed independently with a [`Codec`], so that large assets are decoded
+//!   in parallel and blobs can be streamed ([`BlobStream`]). Uncompressed payloads are zero-copy: [`Bytes`] shares the
+//!   mapping.
+//! - An [`Overlay`] stacks several paks: patches and mods override assets by key, and references follow.
+//!
+//! # Features
+//!
+//! By default this crate only reads, and of Kiln a game links nothing else than `kiln-format`. The feature `bake` adds
+//! `PakBuf::bake` and the module `bake`: the incremental baker, and `bake::DevPak` for hot reload. `cli` builds the
+//! executable `pak`. `zstd-c` decompresses Zstandard with the C library. `docs/reference/pak.md` documents the configuration,
+//! `docs/reference/formats/pak.md` the file format.
+//!
+//! # Errors
+//!
+//! For arbitrary bytes, reading returns an asset or an [`Error`] that names it, and never panics. Each block of the file
+//! has a checksum, which is verified on reading unless [`Options`] disable it; a payload never decodes to more than its
+//! declared length.
 
 mod aligned;
 pub mod anim;
@@ -32,9 +50,10 @@ mod codec;
 pub mod error;
 mod id;
 mod identity;
-mod index;
+mod index_buffer;
 mod material;
 pub mod mesh;
+mod options;
 mod overlay;
 pub mod scene;
 mod source;
@@ -46,20 +65,21 @@ pub mod bake;
 pub use bitmap::Bitmap;
 pub use bitmap_font::BitmapFont;
 pub use blob::BlobStream;
-pub use buf::{Entry, Options, PakBuf};
+pub use buf::{Entry, PakBuf};
 pub use bytes::Bytes;
 pub use error::Error;
 pub use id::{AnimationId, BitmapFontId, BitmapId, BlobId, MaterialId, MeshId, SceneId};
-pub use index::{IndexBuffer, IndexType};
+pub use index_buffer::{IndexBuffer, IndexType};
 pub use kiln_format::pak::{Codec, Kind};
 pub use material::{MaterialInfo, MaterialParameterFlags};
+pub use options::Options;
 pub use overlay::Overlay;
 pub use source::Stream;
 pub use traits::Pak;
 
-/// Three numbers.
+/// A vector of three `f32`: `x, y, z`.
 pub type Vec3 = [f32; 3];
-/// A quaternion: `x, y, z, w`.
+/// A quaternion of four `f32`: `x, y, z, w`.
 pub type Quat = [f32; 4];
-/// Sixteen numbers, column by column.
+/// A 4×4 matrix in column-major order.
 pub type Mat4 = [f32; 16];

@@ -1,31 +1,31 @@
-//! Materials: which bitmaps a surface is made of.
+//! Material assets: PBR parameters and the bitmaps they refer to.
 
 use crate::BitmapId;
 
-/// Which channels of a material's parameters mean something.
+/// The channels of a material's parameter bitmap that the description set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MaterialParameterFlags(u8);
 
 impl MaterialParameterFlags {
-    /// Red: 0 is a dielectric, 1 a metal.
+    /// Red channel, metalness: 0 is a dielectric, 1 a metal.
     pub const METAL: MaterialParameterFlags = MaterialParameterFlags(1);
-    /// Green: 0 is a mirror, 1 is matt.
+    /// Green channel, roughness: 0 is perfectly smooth, 1 fully rough.
     pub const ROUGH: MaterialParameterFlags = MaterialParameterFlags(2);
-    /// Blue: how far out the surface is.
+    /// Blue channel: height (displacement).
     pub const HEIGHT: MaterialParameterFlags = MaterialParameterFlags(4);
-    /// Alpha: how much light goes through.
+    /// Alpha channel: transmission, from 0 (opaque) to 1.
     pub const TRANSMISSION: MaterialParameterFlags = MaterialParameterFlags(8);
 
     pub(crate) fn from_bits(bits: u8) -> MaterialParameterFlags {
         MaterialParameterFlags(bits & 15)
     }
 
-    /// The bits.
+    /// Returns the flags as a bit mask.
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// Whether all of `other` are there.
+    /// Returns `true` if all flags of `other` are set.
     pub const fn contains(self, other: MaterialParameterFlags) -> bool {
         self.0 & other.0 == other.0
     }
@@ -39,23 +39,23 @@ impl std::ops::BitOr for MaterialParameterFlags {
     }
 }
 
-/// What a surface looks like.
+/// A PBR material: its bitmaps and flags.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MaterialInfo {
-    /// Colour and opacity, sRGB.
+    /// Base color and alpha, sRGB.
     pub color: BitmapId,
-    /// Normals in tangent space, linear.
+    /// Tangent-space normal map, linear.
     pub normal: Option<BitmapId>,
-    /// Emitted colour, sRGB.
+    /// Emissive color bitmap, sRGB.
     pub emissive: Option<BitmapId>,
-    /// Metal, roughness, height and transmission in red, green, blue and alpha, linear.
+    /// Metalness, roughness, height and transmission in red, green, blue and alpha, linear.
     pub params: Option<BitmapId>,
-    /// Which of them were asked for; the others are 0, 255, 0 and 0.
+    /// The parameter channels that the description set; the others hold their defaults 0, 255, 0 and 0.
     pub params_used: MaterialParameterFlags,
-    /// Whether the back is drawn too.
+    /// Draws back faces too.
     pub double_sided: bool,
-    /// Whether texels are there or not, by their alpha.
+    /// Discards texels whose alpha is below `alpha_cutoff`.
     pub alpha_test: bool,
-    /// The least alpha that is there, with `alpha_test`.
+    /// The alpha cutoff, used with `alpha_test`.
     pub alpha_cutoff: f32,
 }

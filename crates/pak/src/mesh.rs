@@ -1,20 +1,20 @@
-//! Meshes: vertices and indices where they lie, levels of detail, shadows, skin, meshlets and bounds.
+//! Mesh assets: zero-copy vertices and indices, levels of detail (LOD), shadow geometry, skin, meshlets and bounds.
 
 use crate::{BlobId, Bytes, IndexBuffer, Mat4, Vec3};
 use kiln_format::pak::mesh::{MeshView, MeshletRecord, PrimitiveView};
 
 pub use kiln_format::pak::{Role, VertexType};
 
-/// A box and a sphere around something.
+/// An axis-aligned bounding box and a bounding sphere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// The corner with the smallest coordinates.
+    /// The minimum corner of the box.
     pub min: Vec3,
-    /// The corner with the largest.
+    /// The maximum corner of the box.
     pub max: Vec3,
-    /// The centre of the sphere.
+    /// The center of the sphere.
     pub center: Vec3,
-    /// Its radius.
+    /// The radius of the bounding sphere.
     pub radius: f32,
 }
 
@@ -24,7 +24,7 @@ impl Bounds {
     }
 }
 
-/// A shape in parts that each have one material.
+/// A mesh: a list of primitives with one material each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mesh {
     primitives: Vec<Primitive>,
@@ -51,27 +51,27 @@ impl Mesh {
         }
     }
 
-    /// The parts. A shadow follows the part that throws it.
+    /// Returns the primitives. Shadow geometry directly follows the primitive it belongs to.
     pub fn primitives(&self) -> &[Primitive] {
         &self.primitives
     }
 
-    /// What it hangs on.
+    /// Returns the skin, if the mesh is skinned.
     pub fn skin(&self) -> Option<&Skin> {
         self.skin.as_ref()
     }
 
-    /// The blob that was given with it.
+    /// Returns the blob that the description attached with `data`.
     pub fn data(&self) -> Option<BlobId> {
         self.data
     }
 
-    /// The names of its materials, in the order that [`Primitive::material`] counts them.
+    /// Returns the material names, indexed by [`Primitive::material`].
     pub fn materials(&self) -> &[String] {
         &self.materials
     }
 
-    /// What is around it.
+    /// Returns the bounding box and bounding sphere.
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }
@@ -81,7 +81,7 @@ impl Mesh {
     }
 }
 
-/// Triangles of one material.
+/// Indexed triangles with one vertex layout and one material.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Primitive {
     vertices: Bytes,
@@ -126,77 +126,78 @@ impl Primitive {
         }
     }
 
-    /// The levels of detail over the same vertices, the whole first.
+    /// Returns the index buffers of all levels of detail, LOD 0 first. They share the vertices.
     pub fn lods(&self) -> &[IndexBuffer] {
         &self.lods
     }
 
-    /// How far each level's surface is from the whole, at most, in the units of the positions.
+    /// Returns the simplification error of each LOD: the maximum distance from LOD 0, in the units of the positions.
     pub fn lod_errors(&self) -> &[f32] {
         &self.lod_errors
     }
 
-    /// Which of the mesh's materials.
+    /// Returns the index into [`Mesh::materials`].
     pub fn material(&self) -> u16 {
         self.material
     }
 
-    /// What it is for.
+    /// Returns the role: regular or shadow geometry.
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// How many vertices there are.
+    /// Returns the number of vertices.
     pub fn vertex_count(&self) -> usize {
         self.vertex_count
     }
 
-    /// The vertices, interleaved: [`VertexType`] says how. They are aligned to sixteen bytes.
+    /// Returns the interleaved vertices in the layout of [`Primitive::vertex_type`], aligned to 16 bytes.
     pub fn vertex_data(&self) -> &[u8] {
         &self.vertices
     }
 
-    /// Their attributes.
+    /// Returns the vertex attributes that are present.
     pub fn vertex_type(&self) -> VertexType {
         self.vertex_type
     }
 
-    /// What is around it.
+    /// Returns the bounding box and bounding sphere.
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }
 
-    /// Its clusters, if they were asked for.
+    /// Returns the meshlets; empty unless the description set `meshlets = true`.
     pub fn meshlets(&self) -> &[Meshlet] {
         &self.meshlets
     }
 }
 
-/// A cluster of triangles.
+/// A meshlet: a small cluster of triangles with culling bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meshlet {
-    /// Vertices of the primitive.
+    /// Indices into the vertices of the primitive.
     pub vertices: Vec<u32>,
-    /// Corners, as places in `vertices`.
+    /// The corners of each triangle, as indices into `vertices`.
     pub triangles: Vec<[u8; 3]>,
-    /// The centre of a sphere around it.
+    /// The center of the bounding sphere.
     pub center: Vec3,
-    /// Its radius.
+    /// The radius of the bounding sphere.
     pub radius: f32,
-    /// The direction its triangles face, on the whole.
+    /// The axis of the normal cone.
     pub cone_axis: Vec3,
-    /// None faces `camera` if `dot(center - camera, cone_axis) >= cone_cutoff * length(center - camera) + radius`.
+    /// The cutoff of the normal cone. All triangles are back-facing if
+    /// `dot(center - camera, cone_axis) >= cone_cutoff * length(center - camera) + radius`.
     pub cone_cutoff: f32,
 }
 
-/// What a mesh hangs on.
+/// The skin of a mesh: the joints that its vertices are bound to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skin {
     joints: Vec<Joint>,
 }
 
 impl Skin {
-    /// The joints, in the order that vertices name them.
+    /// Returns the joints, indexed by the joint indices of the vertices.
     pub fn joints(&self) -> &[Joint] {
         &self.joints
     }
@@ -205,10 +206,10 @@ impl Skin {
 /// A joint of a skin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joint {
-    /// From the mesh into the joint's space in the bind pose.
+    /// The inverse bind matrix: from mesh space to joint space in the bind pose.
     pub inverse_bind: Mat4,
-    /// Its name, which animations use.
+    /// The name of the joint, which animation channels use as their target.
     pub name: String,
-    /// The joint it hangs on; itself when it hangs on none.
+    /// The index of the parent joint; a root joint is its own parent.
     pub parent_index: usize,
 }

@@ -1,4 +1,5 @@
-//! Several paks behind one: patches, mods, and sources baked on demand. Later ones win.
+//! A stack of paks behind one lookup: patches, mods, and sources that are baked on demand. Later paks override earlier
+//! ones.
 
 use crate::anim::Animation;
 use crate::mesh::Mesh;
@@ -10,12 +11,12 @@ use crate::{
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// A stack of paks. A key means what the last pak that has it says. Numbers are its own: those of the first pak, then
-/// those of the second, and so on.
+/// A stack of paks. A key resolves to the topmost pak that contains it. Ids are numbered across the stack: those of the
+/// first pak, then those of the second, and so on.
 ///
-/// What an asset of a lower pak refers to is replaced as well, where a later pak has its key: a patched mesh shows up
-/// in the scenes of the game. An asset that several keys share is replaced when a later pak has them all, and the same
-/// for each.
+/// References from assets of a lower pak are redirected as well where a later pak has the key of their target: a patched
+/// mesh shows up in the scenes of the game. An asset that several keys share is replaced only if a later pak contains
+/// all of these keys and maps them to one asset.
 #[derive(Clone, Debug, Default)]
 pub struct Overlay {
     layers: Vec<Layer>,
@@ -25,24 +26,24 @@ pub struct Overlay {
 #[derive(Clone, Debug)]
 struct Layer {
     pak: Arc<PakBuf>,
-    /// How many assets of each kind are below.
+    /// The number of assets of each kind in the layers below.
     bases: [usize; 7],
 }
 
 impl Overlay {
-    /// Nothing yet.
+    /// Creates an empty stack.
     pub fn new() -> Overlay {
         Overlay::default()
     }
 
-    /// Puts a pak on top.
+    /// Adds a pak as the topmost layer.
     pub fn push(&mut self, pak: impl Into<Arc<PakBuf>>) {
         self.layers.push(Layer { pak: pak.into(), bases: [0; 7] });
         self.arrange();
     }
 
-    /// Replaces a pak, counted from the bottom: a new version of it, when assets changed. Numbers that were given out
-    /// before mean nothing afterwards. Returns the old one, or the new one when there is none to replace.
+    /// Replaces the pak of a layer, counted from the bottom, for example after assets changed. Ids that were looked up
+    /// before are invalid afterwards. Returns the replaced pak, or the given one if there is no such layer.
     pub fn replace(&mut self, layer: usize, pak: impl Into<Arc<PakBuf>>) -> Arc<PakBuf> {
         let pak = pak.into();
         let Some(found) = self.layers.get_mut(layer) else { return pak };
@@ -51,12 +52,12 @@ impl Overlay {
         old
     }
 
-    /// The paks, from the bottom.
+    /// Returns the paks from bottom to top.
     pub fn layers(&self) -> impl ExactSizeIterator<Item = &PakBuf> {
         self.layers.iter().map(|layer| &*layer.pak)
     }
 
-    /// All keys, sorted, each once.
+    /// Returns all keys, sorted and without duplicates.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         let keys: BTreeSet<&str> = self.layers.iter().flat_map(|layer| layer.pak.keys()).collect();
         keys.into_iter()
@@ -79,7 +80,7 @@ impl Overlay {
                 let (key, kind, id) = entry;
                 let own = layer.bases[kind as usize] + id;
                 let now = self.lookup(key).filter(|found| found.0 == kind).map_or(own, |found| found.1);
-                // Keys that share an asset have to agree on what it becomes.
+                // Keys that share an asset have to agree on its replacement.
                 moved
                     .entry((kind, own))
                     .and_modify(|other| *other = other.filter(|other| *other == now))
@@ -96,7 +97,7 @@ impl Overlay {
         found.filter(|(layer, id)| *id < layer.pak.count(kind)).ok_or(Error::NoSuchId { kind, id })
     }
 
-    /// What an asset of a layer refers to, in this overlay's numbers.
+    /// Returns the overlay's id for an asset that an asset of `layer` refers to.
     fn moved(&self, layer: &Layer, kind: Kind, id: usize) -> usize {
         let own = layer.bases[kind as usize] + id;
         self.moved.get(&(kind, own)).copied().unwrap_or(own)

@@ -1,9 +1,9 @@
-//! Scenes: what is where, with whatever data the author gave it.
+//! Scene assets: placed references to meshes and materials, geometry, tags and user data.
 
 use crate::{Bytes, IndexBuffer, Kind, MaterialId, MeshId, Quat, Vec3};
 use kiln_format::pak::scene::{Data, GeometryRecord, ReferenceRecord, SceneView};
 
-/// References and geometry.
+/// A scene: placed references and geometries.
 #[derive(Clone, Debug)]
 pub struct Scene {
     bytes: Bytes,
@@ -11,7 +11,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Takes a payload that was read with this many references.
+    /// Wraps a payload that was validated with this number of references.
     pub(crate) fn new(bytes: Bytes, refs: Vec<(Kind, usize)>) -> Scene {
         Scene { bytes, refs }
     }
@@ -21,10 +21,10 @@ impl Scene {
     }
 
     fn view(&self) -> Option<SceneView<'_>> {
-        SceneView::trusted(&self.bytes)
+        SceneView::from_checked(&self.bytes)
     }
 
-    /// The references, in the order of the source.
+    /// Returns the references, in source order.
     pub fn refs(&self) -> impl ExactSizeIterator<Item = ReferenceRef<'_>> {
         let view = self.view();
         let records = view.map(|view| view.references()).unwrap_or_default();
@@ -32,7 +32,7 @@ impl Scene {
         records.iter().map(move |record| ReferenceRef { view, record, materials: refs })
     }
 
-    /// The geometries, in the order of the source.
+    /// Returns the geometries, in source order.
     pub fn geometries(&self) -> impl ExactSizeIterator<Item = GeometryRef<'_>> {
         let view = self.view();
         let records = view.map(|view| view.geometries()).unwrap_or_default();
@@ -40,7 +40,7 @@ impl Scene {
     }
 }
 
-/// Something at a place.
+/// A placed reference: an optional mesh with materials, a transform, tags and user data.
 #[derive(Clone, Copy, Debug)]
 pub struct ReferenceRef<'a> {
     view: Option<SceneView<'a>>,
@@ -49,17 +49,17 @@ pub struct ReferenceRef<'a> {
 }
 
 impl<'a> ReferenceRef<'a> {
-    /// Its name.
+    /// Returns the id that the author gave the reference.
     pub fn id(&self) -> Option<&'a str> {
         self.view?.text(self.record.id)
     }
 
-    /// Its mesh.
+    /// Returns the mesh of the reference.
     pub fn mesh(&self) -> Option<MeshId> {
         self.named(self.record.mesh, Kind::Mesh).map(MeshId)
     }
 
-    /// Its materials, one for each of the mesh's.
+    /// Returns the materials, one for each material slot of the mesh.
     pub fn materials(&self) -> Vec<MaterialId> {
         let own = self.view.map(|view| view.materials(self.record.first_material, self.record.materials));
         let own = own.unwrap_or_default();
@@ -71,7 +71,7 @@ impl<'a> ReferenceRef<'a> {
     }
 }
 
-/// Triangles of a scene's own.
+/// Triangle geometry that is part of the scene, such as a navigation mesh.
 #[derive(Clone, Copy, Debug)]
 pub struct GeometryRef<'a> {
     view: Option<SceneView<'a>>,
@@ -79,25 +79,25 @@ pub struct GeometryRef<'a> {
 }
 
 impl<'a> GeometryRef<'a> {
-    /// Its name.
+    /// Returns the id that the author gave the geometry.
     pub fn id(&self) -> Option<&'a str> {
         self.view?.text(self.record.id)
     }
 
-    /// Its triangles; `None` when there are none.
+    /// Returns the index buffer; `None` if the geometry has no triangles.
     pub fn index_buf(&self) -> Option<IndexBuffer> {
         let indices = self.view?.indices(self.record.first_index, self.record.indices);
         IndexBuffer::new(&indices.iter().collect::<Vec<_>>())
     }
 
-    /// Its vertices, three floats each, as bytes.
+    /// Returns the positions as bytes: three little-endian `f32` per vertex.
     pub fn vertex_data(&self) -> &'a [u8] {
         let all =
             self.view.map(|view| view.coordinates(self.record.first_coordinate, self.record.coordinates));
         all.unwrap_or_default().bytes()
     }
 
-    /// Its vertices.
+    /// Returns the vertex positions.
     pub fn vertices(&self) -> Vec<Vec3> {
         let all =
             self.view.map(|view| view.coordinates(self.record.first_coordinate, self.record.coordinates));
@@ -106,42 +106,42 @@ impl<'a> GeometryRef<'a> {
     }
 }
 
-/// What things at places have alike.
+/// The accessors that references and geometries share.
 macro_rules! placed {
     ($($Placed:ident),+) => { $(
         impl<'a> $Placed<'a> {
-            /// How it is turned.
+            /// Returns the rotation as a quaternion.
             pub fn rotation(&self) -> Quat {
                 self.record.rotation
             }
 
-            /// Where it is.
+            /// Returns the translation in scene units.
             pub fn translation(&self) -> Vec3 {
                 self.record.translation
             }
 
-            /// How large it is.
+            /// Returns the scale factors along the axes.
             pub fn scale(&self) -> Vec3 {
                 self.record.scale
             }
 
-            /// Its tags: trimmed, in lower case, sorted.
+            /// Returns the tags: trimmed, in lower case, sorted.
             pub fn tags(&self) -> impl Iterator<Item = &'a str> + use<'a> {
                 let (first, count) = (self.record.first_tag, self.record.tags);
                 self.view.into_iter().flat_map(move |view| view.tags(first, count))
             }
 
-            /// Whether it has a tag, which is compared as the baker stores it: trimmed and in lower case.
+            /// Returns `true` if the tag is present. The argument is trimmed and lower-cased, as the baker does.
             pub fn has_tag(&self, tag: &str) -> bool {
                 has_tag(self.tags(), tag)
             }
 
-            /// A value of its data.
+            /// Returns the value of a user data key.
             pub fn data(&self, key: &str) -> Option<DataRef<'a>> {
                 self.all_data().find(|(name, _)| *name == key).map(|(_, value)| value)
             }
 
-            /// All of its data, by key.
+            /// Returns all user data, with keys.
             pub fn all_data(&self) -> impl Iterator<Item = (&'a str, DataRef<'a>)> + use<'a> {
                 values(self.view, self.record.first_data, self.record.data)
             }
@@ -165,7 +165,7 @@ fn values<'a>(
         .flat_map(move |view| view.data(first, count).map(move |(key, data)| (key, DataRef { view, data })))
 }
 
-/// A value that the author gave.
+/// A value of user data.
 #[derive(Clone, Copy, Debug)]
 pub struct DataRef<'a> {
     view: SceneView<'a>,
@@ -173,7 +173,7 @@ pub struct DataRef<'a> {
 }
 
 impl<'a> DataRef<'a> {
-    /// The value, if it is a boolean.
+    /// Returns the value if it is a boolean.
     pub fn as_bool(&self) -> Option<bool> {
         match self.data {
             Data::Bool(value) => Some(value),
@@ -181,7 +181,7 @@ impl<'a> DataRef<'a> {
         }
     }
 
-    /// The value, if it is a whole number.
+    /// Returns the value if it is an integer.
     pub fn as_i64(&self) -> Option<i64> {
         match self.data {
             Data::Int(value) => Some(value),
@@ -189,12 +189,12 @@ impl<'a> DataRef<'a> {
         }
     }
 
-    /// The value, if it is a whole number that fits.
+    /// Returns the value if it is an integer in the range of `i32`.
     pub fn as_i32(&self) -> Option<i32> {
         self.as_i64()?.try_into().ok()
     }
 
-    /// The value, if it is a number.
+    /// Returns the value if it is a number; integers are converted.
     pub fn as_f64(&self) -> Option<f64> {
         match self.data {
             Data::Float(value) => Some(value),
@@ -203,12 +203,12 @@ impl<'a> DataRef<'a> {
         }
     }
 
-    /// The value, if it is a number.
+    /// Returns the value if it is a number, rounded to `f32`.
     pub fn as_f32(&self) -> Option<f32> {
         self.as_f64().map(|value| value as f32)
     }
 
-    /// The value, if it is a text.
+    /// Returns the value if it is a string.
     pub fn as_str(&self) -> Option<&'a str> {
         match self.data {
             Data::Text(value) => Some(value),
@@ -216,7 +216,7 @@ impl<'a> DataRef<'a> {
         }
     }
 
-    /// The values, if it is an array.
+    /// Returns the elements if the value is an array.
     pub fn as_iter(&self) -> Option<impl Iterator<Item = DataRef<'a>> + use<'a>> {
         match self.data {
             Data::Array(first, count) => Some(values(Some(self.view), first, count).map(|(_, value)| value)),
@@ -224,7 +224,7 @@ impl<'a> DataRef<'a> {
         }
     }
 
-    /// The values with their keys, if it is a table.
+    /// Returns the entries if the value is a table.
     pub fn as_table(&self) -> Option<impl Iterator<Item = (&'a str, DataRef<'a>)> + use<'a>> {
         match self.data {
             Data::Table(first, count) => Some(values(Some(self.view), first, count)),
@@ -232,7 +232,7 @@ impl<'a> DataRef<'a> {
         }
     }
 
-    /// A value of a table.
+    /// Returns an entry if the value is a table that contains the key.
     pub fn get(&self, key: &str) -> Option<DataRef<'a>> {
         self.as_table()?.find(|(name, _)| *name == key).map(|(_, value)| value)
     }

@@ -1,4 +1,4 @@
-//! Where the bytes of a pak come from: a mapped file, bytes in memory, or something that reads and seeks.
+//! The byte source of a pak: a memory-mapped file, a buffer in memory, or a seekable stream.
 
 use crate::Error;
 use crate::bytes::{Bytes, Owner};
@@ -7,9 +7,12 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Something that can be read and sought in, and opened once more for a reader of its own.
+/// A seekable byte stream that can be opened again with an independent position.
 pub trait Stream: Debug + Read + Seek + Send {
-    /// The same bytes, with a position of their own.
+    /// Opens the same bytes once more, with an independent position.
+    ///
+    /// # Errors
+    /// The I/O error of duplicating or reopening the underlying file.
     fn open(&self) -> io::Result<Box<dyn Stream>>;
 }
 
@@ -20,13 +23,13 @@ impl Stream for io::Cursor<&'static [u8]> {
 }
 
 impl Stream for std::fs::File {
-    /// The position is shared with the original: every read here seeks first.
+    /// Duplicates the file handle. The position is shared with the original, so every read of a pak seeks first.
     fn open(&self) -> io::Result<Box<dyn Stream>> {
         Ok(Box::new(self.try_clone()?))
     }
 }
 
-/// Opens a regular file. On a pipe one would wait without end.
+/// Opens a regular file. Opening a named pipe would block forever.
 pub(crate) fn open(path: &Path) -> io::Result<std::fs::File> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
@@ -34,7 +37,7 @@ pub(crate) fn open(path: &Path) -> io::Result<std::fs::File> {
     std::fs::File::open(path)
 }
 
-/// The bytes of a pak.
+/// The bytes of a pak file.
 pub(crate) enum Source {
     Memory(Bytes),
     Stream { stream: Mutex<Box<dyn Stream>>, len: u64 },
@@ -65,14 +68,14 @@ impl Source {
         }
     }
 
-    /// Bytes that are known to be inside, where they lie; `None` when they have to be read.
+    /// Returns a range of the file zero-copy; `None` if the source is a stream.
     pub(crate) fn in_place(&self, start: u64, len: u64) -> Option<Bytes> {
         let Source::Memory(bytes) = self else { return None };
         let start = usize::try_from(start).ok()?;
         Some(bytes.slice(start..start.checked_add(usize::try_from(len).ok()?)?))
     }
 
-    /// Fills `out` from a place in the file.
+    /// Fills `out` with the bytes at offset `start`.
     pub(crate) fn read(&self, start: u64, out: &mut [u8]) -> io::Result<()> {
         match self {
             Source::Memory(_) => {
@@ -89,12 +92,12 @@ impl Source {
     }
 }
 
-/// Maps a file for reading.
+/// Maps a file into memory for reading.
 #[allow(unsafe_code, reason = "a mapping is only as constant as the file")]
 fn map(file: &std::fs::File) -> io::Result<memmap2::Mmap> {
     // SAFETY: the mapping is private and read-only. A file that another process writes to while it is mapped would
     // change under us; paks are replaced by renaming a new one over the old, which leaves the mapped one as it was.
-    // Every byte is checked against checksums before it is believed, and whatever it is, no code depends on it for
-    // memory safety: readers take the bytes as data and bound every access by slices.
+    // Every byte is checked against a checksum before use, and no code depends on its value for memory safety:
+    // readers treat the bytes as data and access them through bounds-checked slices.
     unsafe { memmap2::Mmap::map(file) }
 }

@@ -1,4 +1,4 @@
-//! What can be asked of a pak, or of several behind one.
+//! The [`Pak`] trait: reading assets from one pak or a stack of paks.
 
 use crate::anim::Animation;
 use crate::mesh::Mesh;
@@ -12,111 +12,157 @@ use kiln_format::pak::{
     scene::SceneView,
 };
 
-/// Assets by key or by number. Everything takes `&self`.
+/// Reads assets by key or by id. Every method takes `&self`.
+///
+/// # Errors
+/// The methods that read by id fail with [`Error::NoSuchId`] if there is no such asset, those that read by key with
+/// [`Error::NotFound`]; both with [`Error::Asset`] if the asset is damaged, invalid or larger than the limit.
 pub trait Pak {
-    /// What a key names.
+    /// Returns the kind and id of the asset that a key names.
     fn lookup(&self, key: &str) -> Option<(Kind, usize)>;
 
-    /// Reads an animation.
+    /// Reads the animation with this id.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors).
     fn read_animation_id(&self, id: impl Into<AnimationId>) -> Result<Animation, Error>;
-    /// Reads a bitmap.
+    /// Reads the bitmap with this id.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors).
     fn read_bitmap_id(&self, id: impl Into<BitmapId>) -> Result<Bitmap, Error>;
-    /// Reads a bitmap font with its pages.
+    /// Reads the bitmap font with this id, and its pages.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors).
     fn read_bitmap_font_id(&self, id: impl Into<BitmapFontId>) -> Result<BitmapFont, Error>;
-    /// Reads a blob.
+    /// Reads the blob with this id.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors).
     fn read_blob_id(&self, id: impl Into<BlobId>) -> Result<Bytes, Error>;
-    /// A material, which is part of the index.
+    /// Returns a material, which is stored in the index; `None` if there is none.
     fn read_material_id(&self, id: impl Into<MaterialId>) -> Option<MaterialInfo>;
-    /// Reads a mesh.
+    /// Reads the mesh with this id.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors).
     fn read_mesh_id(&self, id: impl Into<MeshId>) -> Result<Mesh, Error>;
-    /// Reads a scene.
+    /// Reads the scene with this id.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors).
     fn read_scene_id(&self, id: impl Into<SceneId>) -> Result<Scene, Error>;
-    /// A blob piece by piece, whatever its size, decoded as it is read.
+    /// Opens a blob for streaming, whatever its size: blocks are decoded as they are read.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors).
     fn stream_blob_id(&self, id: impl Into<BlobId>) -> Result<BlobStream<'_>, Error>;
 
-    /// The number of an animation.
+    /// Returns the id of the animation with this key.
     fn animation_id(&self, key: impl AsRef<str>) -> Option<AnimationId> {
         numbered(self.lookup(key.as_ref()), Kind::Animation).map(AnimationId)
     }
 
-    /// The number of a bitmap.
+    /// Returns the id of the bitmap with this key.
     fn bitmap_id(&self, key: impl AsRef<str>) -> Option<BitmapId> {
         numbered(self.lookup(key.as_ref()), Kind::Bitmap).map(BitmapId)
     }
 
-    /// The number of a bitmap font.
+    /// Returns the id of the bitmap font with this key.
     fn bitmap_font_id(&self, key: impl AsRef<str>) -> Option<BitmapFontId> {
         numbered(self.lookup(key.as_ref()), Kind::BitmapFont).map(BitmapFontId)
     }
 
-    /// The number of a blob.
+    /// Returns the id of the blob with this key.
     fn blob_id(&self, key: impl AsRef<str>) -> Option<BlobId> {
         numbered(self.lookup(key.as_ref()), Kind::Blob).map(BlobId)
     }
 
-    /// The number of a material.
+    /// Returns the id of the material with this key.
     fn material_id(&self, key: impl AsRef<str>) -> Option<MaterialId> {
         numbered(self.lookup(key.as_ref()), Kind::Material).map(MaterialId)
     }
 
-    /// The number of a mesh.
+    /// Returns the id of the mesh with this key.
     fn mesh_id(&self, key: impl AsRef<str>) -> Option<MeshId> {
         numbered(self.lookup(key.as_ref()), Kind::Mesh).map(MeshId)
     }
 
-    /// The number of a scene.
+    /// Returns the id of the scene with this key.
     fn scene_id(&self, key: impl AsRef<str>) -> Option<SceneId> {
         numbered(self.lookup(key.as_ref()), Kind::Scene).map(SceneId)
     }
 
-    /// Reads an animation.
+    /// Reads the animation with this key.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors).
     fn read_animation(&self, key: impl AsRef<str>) -> Result<Animation, Error> {
         let key = key.as_ref();
         let id = wanted(self.lookup(key), Kind::Animation, key)?;
         self.read_animation_id(id).map_err(|e| e.named(key))
     }
 
-    /// Reads a bitmap.
+    /// Reads the bitmap with this key.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors).
     fn read_bitmap(&self, key: impl AsRef<str>) -> Result<Bitmap, Error> {
         let key = key.as_ref();
         let id = wanted(self.lookup(key), Kind::Bitmap, key)?;
         self.read_bitmap_id(id).map_err(|e| e.named(key))
     }
 
-    /// Reads a bitmap font with its pages.
+    /// Reads the bitmap font with this key, and its pages.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors).
     fn read_bitmap_font(&self, key: impl AsRef<str>) -> Result<BitmapFont, Error> {
         let key = key.as_ref();
         let id = wanted(self.lookup(key), Kind::BitmapFont, key)?;
         self.read_bitmap_font_id(id).map_err(|e| e.named(key))
     }
 
-    /// Reads a blob.
+    /// Reads the blob with this key.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors).
     fn read_blob(&self, key: impl AsRef<str>) -> Result<Bytes, Error> {
         let key = key.as_ref();
         let id = wanted(self.lookup(key), Kind::Blob, key)?;
         self.read_blob_id(id).map_err(|e| e.named(key))
     }
 
-    /// A material, which is part of the index.
+    /// Returns a material, which is stored in the index; `None` if there is none.
     fn read_material(&self, key: impl AsRef<str>) -> Option<MaterialInfo> {
         self.read_material_id(self.material_id(key)?)
     }
 
-    /// Reads a mesh.
+    /// Reads the mesh with this key.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors).
     fn read_mesh(&self, key: impl AsRef<str>) -> Result<Mesh, Error> {
         let key = key.as_ref();
         let id = wanted(self.lookup(key), Kind::Mesh, key)?;
         self.read_mesh_id(id).map_err(|e| e.named(key))
     }
 
-    /// Reads a scene.
+    /// Reads the scene with this key.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors).
     fn read_scene(&self, key: impl AsRef<str>) -> Result<Scene, Error> {
         let key = key.as_ref();
         let id = wanted(self.lookup(key), Kind::Scene, key)?;
         self.read_scene_id(id).map_err(|e| e.named(key))
     }
 
-    /// A blob piece by piece, whatever its size, decoded as it is read.
+    /// Opens a blob for streaming, whatever its size: blocks are decoded as they are read.
+    ///
+    /// # Errors
+    /// See [the trait](Pak#errors).
     fn stream_blob(&self, key: impl AsRef<str>) -> Result<BlobStream<'_>, Error> {
         let key = key.as_ref();
         let id = wanted(self.lookup(key), Kind::Blob, key)?;
@@ -210,5 +256,5 @@ impl Pak for PakBuf {
 }
 
 fn content(kind: Kind, id: usize, error: kiln_format::Error) -> Error {
-    Error::Asset { kind, name: format!("number {id}"), why: crate::error::Fault::Content(error) }
+    Error::Asset { kind, name: format!("id {id}"), why: crate::error::Fault::Content(error) }
 }

@@ -1,15 +1,15 @@
-//! The reader as a game links it, without the baker: what it depends on, and a file made by hand.
+//! The reader as a game links it, without the baker: its dependencies, and reading a generated file.
 
 use kiln_format::pak::{Block, write};
 use pak::{Codec, Kind, Pak, PakBuf};
 
-/// A pak with one blob.
+/// Returns a pak with one blob.
 fn file(content: &[u8]) -> Vec<u8> {
     let hash = xxhash_rust::xxh3::xxh3_64;
     let len = content.len() as u32;
     let blocks = vec![Block { checksum: hash(content), stored_len: len }];
     let (kind, codec) = (Kind::Blob, Codec::None);
-    let asset = write::Asset { kind, len: len.into(), codec, block_log2: 20, blocks, refs: vec![] };
+    let asset = write::AssetBlocks { kind, len: len.into(), codec, block_log2: 20, blocks, refs: vec![] };
     let index = write::index(&[asset], &[], &mut [("a".to_owned(), kind, 0)]).unwrap();
     let at = write::next_payload(write::FIRST_PAYLOAD + u64::from(len));
     let mut out = write::header(at, index.len() as u64, hash(&index), hash);
@@ -21,7 +21,7 @@ fn file(content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_file_is_read_by_every_way_in() {
+fn reads_from_file_stream_and_bytes() {
     let bytes = file(b"hello");
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.pak");
@@ -35,9 +35,9 @@ fn a_file_is_read_by_every_way_in() {
     }
 }
 
-/// Everything that a game compiles for the reader. All of it is small, and none of it is C.
+/// Every crate that a game compiles for the reader. All are small, and none contains C code.
 #[test]
-fn the_reader_needs_few_crates() {
+fn reader_has_few_dependencies() {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let args =
         ["tree", "--package=kiln-pak", "--edges=normal,build", "--prefix=none", "--format={lib}", "--frozen"];
@@ -62,7 +62,7 @@ fn the_reader_needs_few_crates() {
         "snap",
         "xxhash_rust",
     ];
-    // `libc` is what memory is mapped with on Unix: declarations, no C code.
+    // `libc` is needed for memory mapping on Unix: declarations, no C code.
     let elsewhere = ["windows_sys", "windows_targets", "windows_link"];
     let unexpected: Vec<_> =
         found.iter().filter(|name| !expected.contains(name) && !elsewhere.contains(name)).collect();

@@ -1,9 +1,9 @@
-//! Buckets of S3, Google Cloud Storage, Azure Blob Storage and what speaks like them: objects `<prefix>/ac/<key>` and
-//! `<prefix>/cas/<digest>`.
+//! Object stores: S3, Google Cloud Storage, Azure Blob Storage and compatible services, with the objects `<prefix>/ac/<key>`
+//! and `<prefix>/cas/<digest>`.
 //!
-//! `object_store` knows the services, how requests are signed and where credentials come from. Its requests go through the
-//! HTTP client of `kiln-engine`, with the same deadline budget, limits, certificates and proxy. Nothing is retried: the
-//! cache is an optimisation, and what it does not deliver is built. Large blobs are streamed, and uploaded in parts.
+//! `object_store` implements the services, request signing and credential providers. Its requests go through the HTTP client
+//! of this crate, with the same deadline budget, limits, certificates and proxy. Nothing is retried: the cache is an
+//! optimisation, and a miss is built. Large blobs are streamed, and uploaded in parts.
 
 use crate::{Client, ClientOptions, Request, RequestBody, Response, ResponseBody};
 use async_trait::async_trait;
@@ -31,16 +31,16 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// The longest answer to what `object_store` asks on its own, for credentials.
+/// The longest response to requests of `object_store` itself, for credentials.
 const LONGEST_OTHER: u64 = 1 << 20;
 
-/// How much of a body is received at a time.
+/// The size of a body frame in bytes.
 const FRAME: usize = 64 << 10;
 
-/// The length of a part of a large upload; services take no shorter ones than 5 MiB.
+/// The part size of a multipart upload in bytes; services require at least 5 MiB.
 const PART: usize = 8 << 20;
 
-/// A bucket.
+/// A bucket of an object store, as a cache server.
 pub struct Bucket {
     store: Box<dyn ObjectStore>,
     runtime: Runtime,
@@ -48,21 +48,25 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// The bucket at an address. What is not in it (region, endpoint, account, credentials) is taken from `vars`, under
-    /// the names that the services' own tools use, and from where those look for credentials. `plain` admits endpoints
-    /// that do not encrypt. Headers of the options do not apply. Nothing is sent yet.
+    /// Makes a client of the bucket at an address. Region, endpoint, account and credentials come from `vars`, under the
+    /// names that the tools of the services use, and from their credential providers. `allow_plaintext` admits endpoints
+    /// without TLS. Headers of the options do not apply. Nothing is sent yet.
+    ///
+    /// # Errors
+    ///
+    /// The settings are invalid, or the address is not that of a bucket.
     pub fn new(
         address: Address,
         vars: impl IntoIterator<Item = (String, String)>,
-        plain: bool,
+        allow_plaintext: bool,
         options: ClientOptions,
     ) -> Result<Bucket, String> {
-        let connector = Connector { plain, options };
+        let connector = Connector { allow_plaintext, options };
         let retry = RetryConfig { max_retries: 0, ..RetryConfig::default() };
         let vars = vars.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
         let name = address.host.as_str();
-        // The messages may repeat values, which are nobody's business.
-        let unusable = |_| "its settings in the environment cannot be used".to_owned();
+        // The messages of the library may repeat secret values.
+        let unusable = |_| "the settings of the object store in the environment are invalid".to_owned();
         let store: Box<dyn ObjectStore> = match address.scheme {
             Scheme::S3 => {
                 let mut builder = AmazonS3Builder::new();
@@ -76,7 +80,7 @@ impl Bucket {
                 let mut builder = GoogleCloudStorageBuilder::new();
                 for (name, value) in vars.filter(|(name, _)| name.starts_with("google_")) {
                     builder = match name.as_str() {
-                        // As everywhere else in that world: the path of a file.
+                        // The path of a file, as for the tools of Google.
                         "google_application_credentials" => builder.with_application_credentials(value),
                         name => name.parse().map_or(builder.clone(), |key| builder.with_config(key, value)),
                     };
@@ -93,7 +97,7 @@ impl Bucket {
                     builder.with_container_name(name).with_retry(retry).with_http_connector(connector);
                 Box::new(builder.build().map_err(unusable)?)
             }
-            _ => return Err("it is not the address of a bucket".to_owned()),
+            _ => return Err("the URL is not that of a bucket".to_owned()),
         };
         let runtime = Builder::new_current_thread().enable_time().build().map_err(|e| e.to_string())?;
         Ok(Bucket { store, runtime, address })
@@ -133,14 +137,14 @@ impl Remote for Bucket {
         let options = GetOptions { extensions: bounds.extensions(), ..GetOptions::default() };
         let path = self.path(Name::Blob(blob));
         self.runtime.block_on(async {
-            let mut pieces = match self.store.get_opts(&path, options).await {
+            let mut chunks = match self.store.get_opts(&path, options).await {
                 Ok(found) => found.into_stream(),
                 Err(Error::NotFound { .. }) => return Ok(false),
                 Err(error) => return Err(bounds.fault(&error)),
             };
-            while let Some(piece) = pieces.next().await {
-                let piece = piece.map_err(|error| bounds.fault(&error))?;
-                into.write_all(&piece).map_err(|e| Fault::Disk(e.to_string()))?;
+            while let Some(chunk) = chunks.next().await {
+                let chunk = chunk.map_err(|error| bounds.fault(&error))?;
+                into.write_all(&chunk).map_err(|e| Fault::Disk(e.to_string()))?;
             }
             Ok(true)
         })
@@ -182,7 +186,7 @@ impl Remote for Bucket {
             };
             let done = parts.await;
             if done.is_err() {
-                // Parts of an upload that is not finished would be kept, and paid for.
+                // The service would keep, and charge for, the parts of an unfinished upload.
                 let _ = upload.abort().await;
             }
             done
@@ -194,7 +198,7 @@ impl Remote for Bucket {
     }
 }
 
-/// What a request of ours may take; it travels with it to the client, and what went wrong there travels back.
+/// The limits of a request, attached to it as an extension, and the failure that the client recorded.
 struct Bounds {
     limit: u64,
     worth: Duration,
@@ -216,21 +220,21 @@ impl Bounds {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
     }
 
-    /// What went wrong. The words of the error itself are not repeated: they may hold addresses that are signed.
+    /// Returns the failure of a request. The message of the library is not repeated, because it may contain signed URLs.
     fn fault(&self, error: &Error) -> Fault {
         let known = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take();
         let known = known.map(|fault| if fault == Fault::Status(413) { Fault::TooLarge } else { fault });
         known.unwrap_or_else(|| match error {
             Error::Unauthenticated { .. } => Fault::Status(401),
             Error::PermissionDenied { .. } => Fault::Status(403),
-            _ => Fault::Refused("there are no credentials for it, or they cannot be used".to_owned()),
+            _ => Fault::Refused("the credentials are missing or invalid".to_owned()),
         })
     }
 }
 
-/// Makes clients for `object_store`.
+/// Makes HTTP clients for `object_store`.
 struct Connector {
-    plain: bool,
+    allow_plaintext: bool,
     options: ClientOptions,
 }
 
@@ -243,21 +247,21 @@ impl fmt::Debug for Connector {
 impl HttpConnector for Connector {
     fn connect(&self, _: &object_store::ClientOptions) -> object_store::Result<HttpClient> {
         Ok(HttpClient::new(Service {
-            plain: self.plain,
+            allow_plaintext: self.allow_plaintext,
             options: self.options.clone(),
             clients: Mutex::default(),
-            lost: OnceLock::new(),
+            credential_fault: OnceLock::new(),
         }))
     }
 }
 
-/// The clients, one for each server that is talked to: that of the bucket, and those that give credentials.
+/// The HTTP clients, one for each server: that of the bucket, and those of the credential providers.
 struct Service {
-    plain: bool,
+    allow_plaintext: bool,
     options: ClientOptions,
     clients: Mutex<HashMap<String, Arc<Client>>>,
-    /// Why there are no credentials: whoever gives them is asked by one thread after the other, and not again after that.
-    lost: OnceLock<Fault>,
+    /// The failure of the credential provider, which is not asked again after that.
+    credential_fault: OnceLock<Fault>,
 }
 
 impl fmt::Debug for Service {
@@ -272,29 +276,29 @@ impl Service {
         if let Some(client) = clients.get(origin) {
             return Ok(client.clone());
         }
-        // Machines in the cloud get their credentials from a server inside their host, which never encrypts.
-        let inside = matches!(
+        // Cloud machines get credentials from the metadata server of their host, which has no TLS.
+        let is_metadata_server = matches!(
             host,
             "169.254.169.254" | "169.254.170.2" | "169.254.170.23" | "metadata.google.internal"
         );
-        let address = Address::parse(origin, self.plain || inside);
-        let address = address.map_err(|why| Fault::Refused(format!("its endpoint cannot be used: {why}")))?;
+        let address = Address::parse(origin, self.allow_plaintext || is_metadata_server);
+        let address = address.map_err(|why| Fault::Refused(format!("the endpoint is invalid: {why}")))?;
         let client = Arc::new(Client::new(address, self.options.clone()));
         clients.insert(origin.to_owned(), client.clone());
         Ok(client)
     }
 
-    async fn answer(&self, request: HttpRequest, limit: u64, worth: Duration) -> Result<Response, Fault> {
+    async fn send(&self, request: HttpRequest, limit: u64, worth: Duration) -> Result<Response, Fault> {
         let (parts, body) = request.into_parts();
-        let nonsense = || Fault::Refused("its endpoint cannot be used".to_owned());
-        let (scheme, authority) = parts.uri.scheme_str().zip(parts.uri.authority()).ok_or_else(nonsense)?;
+        let invalid = || Fault::Refused("the endpoint is invalid".to_owned());
+        let (scheme, authority) = parts.uri.scheme_str().zip(parts.uri.authority()).ok_or_else(invalid)?;
         let client = self.client(&format!("{scheme}://{authority}"), authority.host())?;
         let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
         let mut headers = Vec::new();
         for (name, value) in &parts.headers {
-            headers.push((name.as_str(), value.to_str().map_err(|_| nonsense())?));
+            headers.push((name.as_str(), value.to_str().map_err(|_| invalid())?));
         }
-        let body = body.collect().await.map_err(|_| nonsense())?.to_bytes();
+        let body = body.collect().await.map_err(|_| invalid())?.to_bytes();
         let method = parts.method.as_str();
         let body = RequestBody::Bytes(&body);
         client.send(&Request { method, target, headers: &headers, body, limit, worth })
@@ -307,14 +311,14 @@ impl HttpService for Service {
         let bounds = request.extensions().get::<Arc<Bounds>>().cloned();
         let (limit, worth) =
             bounds.as_ref().map_or((LONGEST_OTHER, Duration::ZERO), |bounds| (bounds.limit, bounds.worth));
-        let answer = match self.lost.get().filter(|_| bounds.is_none()) {
-            Some(lost) => Err(lost.clone()),
-            None => self.answer(request, limit, worth).await,
+        let response = match self.credential_fault.get().filter(|_| bounds.is_none()) {
+            Some(fault) => Err(fault.clone()),
+            None => self.send(request, limit, worth).await,
         };
-        let response = answer.map_err(|fault| {
+        let response = response.map_err(|fault| {
             match &bounds {
                 Some(bounds) => bounds.record(fault.clone()),
-                None => _ = self.lost.set(fault.clone()),
+                None => _ = self.credential_fault.set(fault.clone()),
             }
             let kind = match fault {
                 Fault::Slow => HttpErrorKind::Timeout,
@@ -326,16 +330,17 @@ impl HttpService for Service {
         if let Some(bounds) = bounds.as_ref().filter(|_| response.status >= 300 && response.status != 404) {
             bounds.record(Fault::Status(response.status));
         }
-        let mut made = http::Response::builder().status(response.status);
+        let mut converted = http::Response::builder().status(response.status);
         for (name, value) in &response.headers {
-            made = made.header(name, value);
+            converted = converted.header(name, value);
         }
-        made.body(HttpResponseBody::new(StreamBody::new(stream::iter(frames(response.body, bounds)))))
+        converted
+            .body(HttpResponseBody::new(StreamBody::new(stream::iter(frames(response.body, bounds)))))
             .map_err(|error| HttpError::new(HttpErrorKind::Decode, error))
     }
 }
 
-/// Returns the frames of a body as they arrive. A frame blocks its thread, which waits for nothing else.
+/// Iterates over the frames of a body as they arrive. Reading a frame blocks the thread, which has no other work.
 fn frames(
     mut body: ResponseBody,
     bounds: Option<Arc<Bounds>>,

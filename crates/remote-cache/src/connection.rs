@@ -28,9 +28,9 @@ pub(crate) struct Exchange(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     budget: DeadlineBudget,
-    /// Whether a connection was opened for this request; otherwise it came from the pool.
+    /// True if a new connection was opened for this request, and none was taken from the pool.
     opened: bool,
-    /// Whether anything was sent.
+    /// True if anything was sent.
     sent: bool,
     exhausted: bool,
 }
@@ -83,22 +83,22 @@ impl Exchange {
         self.lock().budget.credit(bytes);
     }
 
-    /// Returns what an error means for the use of the server.
+    /// Converts an error of the client to a failure of the server.
     pub(crate) fn fault(&self, error: Error) -> Fault {
         let state = self.lock();
         let exhausted = state.exhausted;
         match error {
             Error::Timeout(_) => Fault::Slow,
             _ if exhausted => Fault::Slow,
-            Error::Protocol(_) | Error::LargeResponseHeader(..) => Fault::Garbled("its response is not HTTP"),
+            Error::Protocol(_) | Error::LargeResponseHeader(..) => Fault::Garbled("the response is not HTTP"),
             Error::Io(error) => match error.kind() {
                 ErrorKind::TimedOut | ErrorKind::WouldBlock => Fault::Slow,
-                // The encryption rejects the peer.
+                // TLS rejects the peer.
                 ErrorKind::InvalidData => Fault::Unreachable(error.to_string()),
                 _ if !state.sent => Fault::Unreachable(error.to_string()),
                 _ => Fault::Broken(error.to_string()),
             },
-            Error::BodyStalled => Fault::Broken("the response ended early".to_owned()),
+            Error::BodyStalled => Fault::Broken("unexpected end of the response".to_owned()),
             other => Fault::Unreachable(other.to_string()),
         }
     }

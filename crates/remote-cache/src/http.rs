@@ -1,4 +1,4 @@
-//! The HTTP cache protocol of Bazel, which nginx, bazel-remote, BuildBuddy and others speak: `GET`, `PUT` and `HEAD` of
+//! The HTTP cache protocol of Bazel, which nginx, bazel-remote, BuildBuddy and others implement: `GET`, `PUT` and `HEAD` of
 //! `/ac/<key>` and `/cas/<digest>`.
 
 use crate::credentials::Credentials;
@@ -10,25 +10,25 @@ use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
 
-/// A server that speaks the protocol.
+/// A server of the HTTP cache protocol.
 pub struct Http {
     client: Client,
     authorization: Option<String>,
 }
 
 impl Http {
-    /// Returns the server at an address, with the default options. Nothing is sent yet.
+    /// Makes a client of the server at an address, with the default options. Nothing is sent yet.
     pub fn new(address: Address, credentials: Option<Credentials>) -> Http {
         Http::with_options(address, credentials, ClientOptions::default())
     }
 
-    /// Returns the server at an address. Nothing is sent yet.
+    /// Makes a client of the server at an address. Nothing is sent yet.
     pub fn with_options(address: Address, credentials: Option<Credentials>, options: ClientOptions) -> Http {
         let authorization = credentials.map(|given| given.authorization());
         Http { client: Client::new(address, options), authorization }
     }
 
-    fn ask(
+    fn send(
         &self,
         method: &str,
         name: Name,
@@ -52,8 +52,7 @@ impl Http {
         }
     }
 
-    /// Returns the delay after which an overloaded server wants the request again, if that is not too long: a request
-    /// waits for two stall deadlines at the most, and is retried once.
+    /// Returns the `Retry-After` delay of an overloaded server, if it is at most two stall deadlines. A request is retried once.
     fn retry_delay(&self, response: &Response) -> Option<Duration> {
         if !matches!(response.status, 429 | 503) {
             return None;
@@ -64,9 +63,9 @@ impl Http {
     }
 
     fn upload(&self, name: Name, body: RequestBody<'_>) -> Result<(), Fault> {
-        let mut response = self.ask("PUT", name, body, LONGEST_ERROR_BODY, Duration::ZERO)?;
+        let mut response = self.send("PUT", name, body, LONGEST_ERROR_BODY, Duration::ZERO)?;
         match response.status {
-            // The whole response is read, so that the connection can be used again.
+            // The whole response is read, so that the connection can be reused.
             200..=299 => response.body.read_all().map(drop),
             413 => Err(Fault::TooLarge),
             status => Err(Fault::Status(status)),
@@ -74,7 +73,7 @@ impl Http {
     }
 
     fn download(&self, name: Name, limit: u64, worth: Duration) -> Result<Option<Response>, Fault> {
-        let response = self.ask("GET", name, RequestBody::Bytes(&[]), limit, worth)?;
+        let response = self.send("GET", name, RequestBody::Bytes(&[]), limit, worth)?;
         match response.status {
             200 => Ok(Some(response)),
             404 | 410 => Ok(None),
@@ -94,7 +93,7 @@ impl Remote for Http {
     }
 
     fn has(&self, name: Name) -> Result<bool, Fault> {
-        match self.ask("HEAD", name, RequestBody::Bytes(&[]), 0, Duration::ZERO)?.status {
+        match self.send("HEAD", name, RequestBody::Bytes(&[]), 0, Duration::ZERO)?.status {
             200 | 204 => Ok(true),
             404 | 410 => Ok(false),
             status => Err(Fault::Status(status)),

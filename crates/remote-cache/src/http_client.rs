@@ -1,13 +1,13 @@
 //! The HTTP/1.1 client: `ureq` with the deadline budget of `connection.rs` below it.
 //!
 //! `ureq` brings proxies (CONNECT and SOCKS), client certificates, chunked and streamed bodies and the connection pool.
-//! A request follows no redirects and decodes no encodings, and a response is never read beyond the length that was
-//! asked for. Bodies are streamed: the memory of a transfer is its buffers, whatever the length of the blob.
+//! A request follows no redirects and decodes no encodings, and a response is never read beyond the limit of the
+//! request. Bodies are streamed: the memory of a transfer is its buffers, whatever the length of the blob.
 //!
-//! Why `ureq` and not a client of our own: the wait budget is the only thing that clients at hand lack, and a transport
-//! below TLS provides it. This file and `connection.rs` replaced 611 lines by 429, and the suite of injected faults
+//! `ureq` replaced an own client: the deadline budget is the only thing that available clients lack, and a transport below
+//! TLS provides it. This file and `connection.rs` replaced 611 lines by 429, and the suite of injected faults
 //! (`tests/store/faults.rs`) passes. The price is three small crates, and that `ureq` may change its transport traits
-//! in a minor version, so the workspace takes patch versions only.
+//! in a minor version, so the workspace accepts patch versions only.
 
 use crate::budget::DeadlineBudget;
 use crate::connection::{Exchange, chain};
@@ -21,20 +21,20 @@ use std::time::Duration;
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::{Agent, AsSendBody, Error, SendBody, http};
 
-/// The longest body of a response that is not a success: it is read to reuse the connection, and for its message.
+/// The longest body of an error response in bytes: it is read to reuse the connection, and for its message.
 pub(crate) const LONGEST_ERROR_BODY: u64 = 64 << 10;
 
-/// An object whose length is not the expected one.
-pub(crate) const TOO_LONG: Fault = Fault::Damaged("the object is longer than it should be");
+/// The failure of an object that is longer than expected.
+pub(crate) const TOO_LONG: Fault = Fault::Damaged("the object is longer than expected");
 
-/// A client of one server.
+/// An HTTP client of one server.
 pub struct Client {
     address: Address,
     options: ClientOptions,
     agent: OnceLock<Result<Agent, String>>,
 }
 
-/// A request.
+/// An HTTP request.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// `GET`, `HEAD`, `PUT`, `POST` or `DELETE`.
@@ -43,11 +43,11 @@ pub struct Request<'a> {
     pub target: &'a str,
     /// Headers beside those of the connection and the body.
     pub headers: &'a [(&'a str, &'a str)],
-    /// The body.
+    /// The request body.
     pub body: RequestBody<'a>,
-    /// The longest body of a successful response.
+    /// The longest accepted body of a successful response, in bytes.
     pub limit: u64,
-    /// The work that the response saves: a transfer may take about that long.
+    /// The build time that the response saves: the transfer may take about that long.
     pub worth: Duration,
 }
 
@@ -71,11 +71,11 @@ impl RequestBody<'_> {
 
 /// A response whose body has not been read yet.
 pub struct Response {
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
     /// Names, in lower case, and values.
     pub headers: Vec<(String, String)>,
-    /// The body; that of a failure is in memory already, and empty if it was too long or broke off.
+    /// The body; that of an error is in memory, and empty if it was too long or incomplete.
     pub body: ResponseBody,
 }
 
@@ -92,17 +92,17 @@ enum Source {
 }
 
 impl Client {
-    /// Returns a client of the server at an address, whose path does not matter. Nothing is sent yet.
+    /// Makes a client of the server at an address; the path is ignored. Nothing is sent yet.
     pub fn new(address: Address, options: ClientOptions) -> Client {
         Client { address, options, agent: OnceLock::new() }
     }
 
-    /// Returns the address.
+    /// Returns the address of the server.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Returns the options.
+    /// Returns the options of the client.
     pub fn options(&self) -> &ClientOptions {
         &self.options
     }
@@ -120,7 +120,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// If the server cannot be reached, stalls, breaks the connection, does not speak HTTP, or announces a longer body
+    /// If the server is unreachable, stalls, closes the connection, does not speak HTTP, or announces a body that is longer
     /// than the limit.
     pub fn send(&self, request: &Request<'_>) -> Result<Response, Fault> {
         let agent = self.agent()?;
@@ -148,7 +148,7 @@ impl Client {
                 ..body
             };
         } else if parts.headers.get("content-encoding").is_some_and(|value| value != "identity") {
-            return Err(Fault::Garbled("its response has a content encoding that was not asked for"));
+            return Err(Fault::Garbled("the response has a content encoding that was not requested"));
         } else if request.method != "HEAD" && length.is_some_and(|length| length > request.limit) {
             return Err(TOO_LONG);
         }
@@ -181,7 +181,7 @@ impl Client {
             }
             RequestBody::File(mut file, len) => {
                 file.seek(SeekFrom::Start(0)).map_err(|e| Fault::Disk(e.to_string()))?;
-                // A server that refuses a large body says so before it is sent.
+                // A server can reject a large body before it is sent.
                 let builder = builder.header("expect", "100-continue");
                 run(agent, builder, SendBody::from_reader(&mut file.take(len)), exchange, pooled)
             }
@@ -248,7 +248,7 @@ impl ResponseBody {
         let read = match read {
             Ok(read) => read as u64,
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                return Err(Fault::Broken("the response ended early".to_owned()));
+                return Err(Fault::Broken("unexpected end of the response".to_owned()));
             }
             Err(error) => return Err(self.exchange.fault(Error::from(error))),
         };

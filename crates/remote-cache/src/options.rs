@@ -1,7 +1,7 @@
-//! Options of the client that talks to a cache server: headers, certificates, a proxy and limits.
+//! Options of the clients of a cache server: headers, certificates, a proxy and limits.
 //!
-//! Every setter checks its value, so that a mistake is reported before the first request. No message repeats a value:
-//! headers, keys and proxy addresses are or hold secrets.
+//! Every setter validates its value, so that a mistake is reported before the first request. No message repeats a value,
+//! because headers, keys and proxy URLs are or contain secrets.
 
 use kiln_engine::remote::RemoteLimits;
 use rustls::pki_types::pem::PemObject;
@@ -11,10 +11,10 @@ use ureq::config::Config;
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
 use ureq::{Proxy, ProxyProtocol};
 
-/// How much of a message is sent or received at a time.
+/// The size of the send and receive buffers in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// Headers that the client sets itself.
+/// Headers that the HTTP client sets itself.
 const RESERVED_HEADERS: [&str; 8] = [
     "connection",
     "content-encoding",
@@ -26,7 +26,7 @@ const RESERVED_HEADERS: [&str; 8] = [
     "upgrade",
 ];
 
-/// Options of the client. There is no `Debug`: most of them are secrets.
+/// Options of a client. There is no `Debug`, because most of them are secrets.
 #[derive(Clone, Default)]
 pub struct ClientOptions {
     /// Limits on the use of the server.
@@ -42,17 +42,17 @@ impl ClientOptions {
     ///
     /// # Errors
     ///
-    /// If the name or the value cannot be a header, or the client sets this header itself.
+    /// If the name or the value is invalid, or the client sets this header itself.
     pub fn add_header(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
-        let of_a_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-        if name.is_empty() || !name.bytes().all(of_a_token) {
-            return Err("a header name has characters that no header name can have");
+        let is_token_char = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+        if name.is_empty() || !name.bytes().all(is_token_char) {
+            return Err("the header name has invalid characters");
         }
         if !value.bytes().all(|b| (0x20..0x7f).contains(&b)) {
-            return Err("a header value has characters that no header value can have");
+            return Err("the header value has invalid characters");
         }
         if RESERVED_HEADERS.contains(&&*name.to_ascii_lowercase()) {
-            return Err("a header is set that the HTTP client sets itself");
+            return Err("the HTTP client sets this header itself");
         }
         self.headers.push((name.to_owned(), value.to_owned()));
         Ok(())
@@ -62,12 +62,12 @@ impl ClientOptions {
     ///
     /// # Errors
     ///
-    /// If the file holds no certificate.
+    /// If the file contains no certificate.
     pub fn set_ca(&mut self, pem: Vec<u8>) -> Result<(), &'static str> {
         let authorities = certificates(&pem).ok_or("the file is not PEM")?;
         let mut roots = rustls::RootCertStore::empty();
         if roots.add_parsable_certificates(authorities).0 == 0 {
-            return Err("the file holds no certificate");
+            return Err("the file contains no certificate");
         }
         self.ca = Some(pem);
         Ok(())
@@ -80,9 +80,9 @@ impl ClientOptions {
     /// If there is no certificate, no key, or the key does not belong to the certificate.
     pub fn set_client_certificate(&mut self, chain: Vec<u8>, key: Vec<u8>) -> Result<(), &'static str> {
         let certificates = certificates(&chain).filter(|chain| !chain.is_empty());
-        let certificates = certificates.ok_or("the certificate file holds no PEM certificate")?;
+        let certificates = certificates.ok_or("the certificate file contains no PEM certificate")?;
         let private =
-            PrivateKeyDer::from_pem_slice(&key).map_err(|_| "the key file holds no PEM private key")?;
+            PrivateKeyDer::from_pem_slice(&key).map_err(|_| "the key file contains no PEM private key")?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -90,7 +90,7 @@ impl ClientOptions {
             .with_root_certificates(rustls::RootCertStore::empty());
         config
             .with_client_auth_cert(certificates, private)
-            .map_err(|_| "the private key cannot be used with the certificate")?;
+            .map_err(|_| "the private key does not match the certificate")?;
         self.client_certificate = Some((chain, key));
         Ok(())
     }
@@ -99,9 +99,9 @@ impl ClientOptions {
     ///
     /// # Errors
     ///
-    /// If the address is not that of a proxy.
+    /// If the URL is not that of a proxy.
     pub fn set_proxy(&mut self, address: &str, no_proxy: &str) -> Result<(), &'static str> {
-        const INVALID: &str = "the address is not of the form http://host:port";
+        const INVALID: &str = "expected a URL of the form http://host:port";
         let given = Proxy::new(address).map_err(|_| INVALID)?;
         let mut builder = Proxy::builder(given.protocol()).host(given.host()).port(given.port());
         builder = given.username().map_or(builder, |user| {
@@ -115,29 +115,29 @@ impl ClientOptions {
         Ok(())
     }
 
-    /// Returns whether there are options that are secrets of one server: headers or a client certificate.
+    /// Returns whether the options contain secrets for one server: headers or a client certificate.
     pub fn has_secrets(&self) -> bool {
         !self.headers.is_empty() || self.client_certificate.is_some()
     }
 
-    /// Returns the options without those that are secrets of one server: headers and the client certificate.
+    /// Removes the secrets for one server: headers and the client certificate.
     pub fn without_secrets(mut self) -> ClientOptions {
         self.headers.clear();
         self.client_certificate = None;
         self
     }
 
-    /// Returns the headers.
+    /// Iterates over the headers that are sent with every request.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Returns the PEM of the trusted certificate authorities, if not those of the system.
+    /// Returns the PEM of the trusted certificate authorities, if they replace those of the system.
     pub fn ca(&self) -> Option<&[u8]> {
         self.ca.as_deref()
     }
 
-    /// Returns the PEM of the client certificate and of its key.
+    /// Returns the PEM of the client certificate and its private key.
     pub fn client_certificate(&self) -> Option<(&[u8], &[u8])> {
         self.client_certificate.as_ref().map(|(chain, key)| (chain.as_slice(), key.as_slice()))
     }
@@ -172,7 +172,7 @@ impl ClientOptions {
             None => rustls_native_certs::load_native_certs().certs.iter().map(owned).collect(),
         };
         if roots.is_empty() {
-            return Err("this system has no certificates to trust; name a file in KILN_CACHE_CA".to_owned());
+            return Err("this system has no trusted certificates; set KILN_CACHE_CA to a PEM file".to_owned());
         }
         let builder = TlsConfig::builder()
             .root_certs(RootCerts::new_with_certs(&roots))
@@ -187,7 +187,7 @@ impl ClientOptions {
                 .collect();
             PrivateKey::from_pem(key).map(|key| ClientCert::new_with_certs(&chain, key))
         });
-        let client = client.transpose().map_err(|_| "the client certificate cannot be used")?;
+        let client = client.transpose().map_err(|_| "the client certificate is invalid")?;
         Ok(builder.client_cert(client).build())
     }
 }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_certificates_and_proxies_that_cannot_be_used() {
+    fn rejects_invalid_certificates_and_proxies() {
         let mut options = ClientOptions::default();
         assert!(options.set_ca(b"no certificate".to_vec()).is_err());
         assert!(options.set_client_certificate(b"x".to_vec(), b"y".to_vec()).is_err());

@@ -1,8 +1,8 @@
-//! A server of the Remote Execution API, version 2, as BuildGrid, Buildbarn, BuildBuddy, bazel-remote and NativeLink are:
-//! records in its `ActionCache`, blobs in its `ContentAddressableStorage`, large ones by `ByteStream`.
+//! The Remote Execution API, version 2, which BuildGrid, Buildbarn, BuildBuddy, bazel-remote and NativeLink implement: records
+//! in the `ActionCache`, blobs in the `ContentAddressableStorage`, large ones through `ByteStream`.
 //!
-//! A record is an `ActionResult` already. What counts of it is in its standard output, which travels as a blob, as the
-//! API wants it from clients; a server may give it back within the record.
+//! A record is an `ActionResult`. Its body is the standard output, which clients upload as a blob; a server may return it
+//! inline.
 
 mod grpc;
 mod message;
@@ -20,13 +20,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Servers take no longer messages, unless they say otherwise; some room is for what is around the blobs.
+/// The largest total size of a batch in bytes: the default message limit of servers, less the overhead around the blobs.
 const LONGEST_BATCH: u64 = (4 << 20) - (64 << 10);
 
-/// How much of a large blob is in one message.
-const PIECE: usize = 1 << 20;
+/// The chunk size of a streamed blob in bytes.
+const CHUNK: usize = 1 << 20;
 
-/// The action that a key stands for is nowhere; a length has to be given all the same, and is always this.
+/// The size in the digest of an action, whose message is not stored anywhere.
 const KEY_LEN: u64 = 32;
 
 const GET_ACTION: &str = "/build.bazel.remote.execution.v2.ActionCache/GetActionResult";
@@ -38,7 +38,7 @@ const CAPABILITIES: &str = "/build.bazel.remote.execution.v2.Capabilities/GetCap
 const READ: &str = "/google.bytestream.ByteStream/Read";
 const WRITE: &str = "/google.bytestream.ByteStream/Write";
 
-/// The code of what is not there.
+/// The gRPC status code `NOT_FOUND`.
 const NOT_FOUND: i32 = 5;
 
 /// A server of the Remote Execution API.
@@ -46,19 +46,23 @@ pub struct Reapi {
     server: Server,
     address: Address,
     instance: String,
-    abilities: OnceLock<Result<Abilities, Fault>>,
+    capabilities: OnceLock<Result<Capabilities, Fault>>,
     uploads: AtomicU64,
 }
 
-/// What a server can do.
+/// The capabilities of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Abilities {
+struct Capabilities {
     batch: u64,
     updates: bool,
 }
 
 impl Reapi {
-    /// The server at an address, whose path is the name of the instance. Nothing is sent yet.
+    /// Makes a client of the server at an address, whose path is the instance name. Nothing is sent yet.
+    ///
+    /// # Errors
+    ///
+    /// The address, a header or a certificate cannot be used with gRPC.
     pub fn new(
         address: Address,
         credentials: Option<&Credentials>,
@@ -68,21 +72,21 @@ impl Reapi {
             server: Server::new(&address, credentials.map(Credentials::authorization), options)?,
             instance: address.path.trim_matches('/').to_owned(),
             address,
-            abilities: OnceLock::new(),
+            capabilities: OnceLock::new(),
             uploads: AtomicU64::new(0),
         })
     }
 
-    /// What the server can do. It is asked once, whatever comes of it: others wait for the answer, and not again after it.
-    fn abilities(&self) -> Result<Abilities, Fault> {
-        let ask = || {
+    /// Returns the capabilities of the server. They are requested once; other threads wait for the response.
+    fn capabilities(&self) -> Result<Capabilities, Fault> {
+        let request = || {
             let request = GetCapabilitiesRequest { instance_name: self.instance.clone() };
             let capabilities: Option<ServerCapabilities> =
-                self.server.ask(CAPABILITIES, request, self.small())?;
+                self.server.unary(CAPABILITIES, request, self.small())?;
             let cache = capabilities.and_then(|all| all.cache_capabilities);
-            read_abilities(&cache.ok_or(Fault::Garbled("it is no cache"))?)
+            parse_capabilities(&cache.ok_or(Fault::Garbled("the server is not a cache"))?)
         };
-        self.abilities.get_or_init(ask).clone()
+        self.capabilities.get_or_init(request).clone()
     }
 
     /// Returns the budget of a request whose messages have a few bytes.
@@ -101,19 +105,20 @@ impl Reapi {
     }
 
     fn record(&self, key: Hash, limit: u64) -> Result<Option<Vec<u8>>, Fault> {
-        self.abilities()?;
+        self.capabilities()?;
         let request = GetActionResultRequest {
             instance_name: self.instance.clone(),
             action_digest: Some(action(key)),
             inline_stdout: true,
             digest_function: SHA256,
         };
-        let Some(mut result) = self.server.ask::<_, ActionResult>(GET_ACTION, request, self.small())? else {
+        let Some(mut result) = self.server.unary::<_, ActionResult>(GET_ACTION, request, self.small())?
+        else {
             return Ok(None);
         };
         if let Some(digest) = result.stdout_digest.take().filter(|_| result.stdout_raw.is_empty()) {
             let blob = blob_of(&digest).filter(|blob| blob.len <= limit);
-            let blob = blob.ok_or(Fault::Damaged("a record is not one of ours"))?;
+            let blob = blob.ok_or(Fault::Damaged("the record was not written by Kiln"))?;
             let Some(bytes) = self.get_blobs(&[blob], Duration::ZERO)?.pop().flatten() else {
                 return Ok(None);
             };
@@ -122,21 +127,21 @@ impl Reapi {
         Ok(Some(result.encode_to_vec()))
     }
 
-    /// Reads a blob in pieces; returns whether the server has it.
+    /// Streams a blob; returns whether the server has it.
     fn read(&self, blob: Blob, into: &mut dyn Write, worth: Duration) -> Result<bool, Fault> {
         let request = ReadRequest { resource_name: self.resource("", blob) };
         let (budget, mut left) = (DeadlineBudget::new(self.server.timeout, blob.len, worth), blob.len);
         let read = self.server.receive(READ, request, budget, |part: ReadResponse| {
             left = left
                 .checked_sub(part.data.len() as u64)
-                .ok_or(Fault::Damaged("a blob is longer than it should be"))?;
+                .ok_or(Fault::Damaged("the blob is longer than expected"))?;
             into.write_all(&part.data).map_err(|e| Fault::Disk(e.to_string()))?;
             Ok(part.data.len())
         })?;
         Ok(read.is_some())
     }
 
-    /// Writes a blob in pieces, each read when it is sent.
+    /// Streams a blob to the server; each chunk is read when it is sent.
     fn write(&self, blob: Blob, mut from: impl Read + Send + 'static) -> Result<(), Fault> {
         let mut name = Some(self.resource(&format!("uploads/{}/", self.upload()), blob));
         let (mut offset, mut finished) = (0, false);
@@ -145,8 +150,8 @@ impl Reapi {
                 return None;
             }
             let mut data = Vec::new();
-            // A file that cannot be read ends the upload early, and the server refuses it.
-            let _ = (&mut from).take(PIECE as u64).read_to_end(&mut data);
+            // A read error ends the upload early, and the server rejects it.
+            let _ = (&mut from).take(CHUNK as u64).read_to_end(&mut data);
             let write_offset = offset as i64;
             offset += data.len() as u64;
             finished = offset >= blob.len || data.is_empty();
@@ -156,15 +161,15 @@ impl Reapi {
         let budget = self.message(blob.len);
         let written: Option<WriteResponse> = self.server.send(WRITE, messages(requests), budget)?;
         match written {
-            // Less than all is said by a server that has it already.
+            // A server that already has the blob returns -1.
             Some(written) if written.committed_size == blob.len as i64 || written.committed_size == -1 => {
                 Ok(())
             }
-            _ => Err(Fault::Garbled("it did not take everything")),
+            _ => Err(Fault::Garbled("the server did not accept the whole blob")),
         }
     }
 
-    /// The name of an upload, as a UUID: made from what no other upload of this machine shares.
+    /// Returns a unique name of an upload, as a UUID.
     fn upload(&self) -> String {
         let now = std::time::SystemTime::now()
             .duration_since(std::time::SystemTime::UNIX_EPOCH)
@@ -187,14 +192,14 @@ impl Remote for Reapi {
     fn has(&self, name: Name) -> Result<bool, Fault> {
         match name {
             Name::Record(key) => {
-                self.abilities()?;
+                self.capabilities()?;
                 let request = GetActionResultRequest {
                     instance_name: self.instance.clone(),
                     action_digest: Some(action(key)),
                     inline_stdout: false,
                     digest_function: SHA256,
                 };
-                Ok(self.server.ask::<_, ActionResult>(GET_ACTION, request, self.small())?.is_some())
+                Ok(self.server.unary::<_, ActionResult>(GET_ACTION, request, self.small())?.is_some())
             }
             Name::Blob(blob) => Ok(self.missing(&[blob])?.is_empty()),
         }
@@ -205,11 +210,11 @@ impl Remote for Reapi {
             Name::Blob(blob) => return self.put_blobs(&[(blob, bytes.to_vec())]),
             Name::Record(key) => key,
         };
-        if !self.abilities()?.updates {
-            return Err(Fault::Refused("it takes no results from us".to_owned()));
+        if !self.capabilities()?.updates {
+            return Err(Fault::Refused("the server does not allow uploads".to_owned()));
         }
         let mut result =
-            ActionResult::decode(bytes).map_err(|_| Fault::Garbled("a record of ours is none"))?;
+            ActionResult::decode(bytes).map_err(|_| Fault::Garbled("the record is not an ActionResult"))?;
         let stdout = std::mem::take(&mut result.stdout_raw);
         let blob = Blob::of(&stdout);
         self.put_blobs(&[(blob, stdout)])?;
@@ -220,12 +225,12 @@ impl Remote for Reapi {
             action_result: Some(result),
             digest_function: SHA256,
         };
-        self.server.ask::<_, ActionResult>(UPDATE_ACTION, request, self.small()).map(drop)
+        self.server.unary::<_, ActionResult>(UPDATE_ACTION, request, self.small()).map(drop)
     }
 
     fn get_blobs(&self, blobs: &[Blob], worth: Duration) -> Result<Vec<Option<Vec<u8>>>, Fault> {
         let total = blobs.iter().fold(0u64, |total, blob| total.saturating_add(blob.len));
-        if total > self.abilities()?.batch {
+        if total > self.capabilities()?.batch {
             let read = |blob: &Blob| {
                 let mut bytes = Vec::new();
                 Ok(self.read(*blob, &mut bytes, worth)?.then_some(bytes))
@@ -238,17 +243,16 @@ impl Remote for Reapi {
             digest_function: SHA256,
         };
         let response: Option<BatchReadBlobsResponse> =
-            self.server.ask(BATCH_READ, request, self.message(total))?;
+            self.server.unary(BATCH_READ, request, self.message(total))?;
         let mut found = HashMap::new();
         for BlobRead { digest, data, status } in response.map(|all| all.responses).unwrap_or_default() {
             match status.map_or((0, String::new()), |status| (status.code, status.message)) {
                 (0, _) => _ = digest.map(|digest| found.insert(digest.hash, data)),
                 (NOT_FOUND, _) => {}
-                (code, words) => {
-                    let status = tonic::Status::new(code.into(), words);
-                    return Err(
-                        grpc::fault(&status).unwrap_or(Fault::Garbled("it gives a blob and does not"))
-                    );
+                (code, message) => {
+                    let status = tonic::Status::new(code.into(), message);
+                    return Err(grpc::fault(&status)
+                        .unwrap_or(Fault::Garbled("the response for a blob is contradictory")));
                 }
             }
         }
@@ -256,7 +260,7 @@ impl Remote for Reapi {
     }
 
     fn missing(&self, blobs: &[Blob]) -> Result<Vec<Blob>, Fault> {
-        self.abilities()?;
+        self.capabilities()?;
         if blobs.is_empty() {
             return Ok(vec![]);
         }
@@ -266,14 +270,14 @@ impl Remote for Reapi {
             digest_function: SHA256,
         };
         let response: Option<FindMissingBlobsResponse> =
-            self.server.ask(FIND_MISSING, request, self.small())?;
+            self.server.unary(FIND_MISSING, request, self.small())?;
         let missing = response.map(|all| all.missing_blob_digests).unwrap_or_default();
         Ok(blobs.iter().filter(|blob| missing.contains(&Digest::from(**blob))).copied().collect())
     }
 
     fn put_blobs(&self, blobs: &[(Blob, Vec<u8>)]) -> Result<(), Fault> {
         let total = blobs.iter().fold(0u64, |total, (blob, _)| total.saturating_add(blob.len));
-        if total > self.abilities()?.batch {
+        if total > self.capabilities()?.batch {
             return blobs.iter().try_for_each(|(blob, bytes)| self.write(*blob, Cursor::new(bytes.clone())));
         }
         let data =
@@ -284,7 +288,7 @@ impl Remote for Reapi {
             digest_function: SHA256,
         };
         let response: Option<BatchUpdateBlobsResponse> =
-            self.server.ask(BATCH_UPDATE, request, self.message(total))?;
+            self.server.unary(BATCH_UPDATE, request, self.message(total))?;
         for BlobStored { status, .. } in response.map(|all| all.responses).unwrap_or_default() {
             if let Some(Status { code, message }) = status.filter(|status| status.code != 0) {
                 return Err(Fault::Refused(format!("{:?}: {message:.120}", tonic::Code::from(code))));
@@ -294,12 +298,12 @@ impl Remote for Reapi {
     }
 
     fn get_to(&self, blob: Blob, into: &mut dyn Write, worth: Duration) -> Result<bool, Fault> {
-        self.abilities()?;
+        self.capabilities()?;
         self.read(blob, into, worth)
     }
 
     fn put_from(&self, blob: Blob, mut file: &File) -> Result<(), Fault> {
-        self.abilities()?;
+        self.capabilities()?;
         let disk = |e: std::io::Error| Fault::Disk(e.to_string());
         file.seek(SeekFrom::Start(0)).map_err(disk)?;
         self.write(blob, file.try_clone().map_err(disk)?)
@@ -325,16 +329,16 @@ fn blob_of(digest: &Digest) -> Option<Blob> {
     Some(Blob { hash: Hash(hash), len: digest.size_bytes.try_into().ok()? })
 }
 
-fn read_abilities(cache: &CacheCapabilities) -> Result<Abilities, Fault> {
+fn parse_capabilities(cache: &CacheCapabilities) -> Result<Capabilities, Fault> {
     if !cache.digest_functions.contains(&SHA256) {
-        return Err(Fault::Refused("it does not know SHA-256".to_owned()));
+        return Err(Fault::Refused("the server does not support SHA-256".to_owned()));
     }
     let batch = match u64::try_from(cache.max_batch_total_size_bytes) {
         Ok(0) | Err(_) => LONGEST_BATCH,
         Ok(most) => most.min(LONGEST_BATCH),
     };
     let updates = cache.action_cache_update_capabilities.as_ref().is_some_and(|can| can.update_enabled);
-    Ok(Abilities { batch, updates })
+    Ok(Capabilities { batch, updates })
 }
 
 #[cfg(test)]
@@ -342,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digests_are_read_back_and_nonsense_is_not() {
+    fn parses_valid_digests_only() {
         let blob = Blob::of(b"abc");
         let digest = Digest::from(blob);
         assert_eq!(digest.hash, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -353,24 +357,24 @@ mod tests {
     }
 
     #[test]
-    fn a_server_has_to_know_sha_256_and_says_how_much_it_takes() {
+    fn requires_sha_256_and_respects_the_batch_limit() {
         let can = |digest_functions: &[i32], max: i64| {
             let update = ActionCacheUpdateCapabilities { update_enabled: true };
-            read_abilities(&CacheCapabilities {
+            parse_capabilities(&CacheCapabilities {
                 digest_functions: digest_functions.to_vec(),
                 action_cache_update_capabilities: Some(update),
                 max_batch_total_size_bytes: max,
             })
         };
         assert!(matches!(can(&[2, 9], 0), Err(Fault::Refused(_))));
-        assert_eq!(can(&[1], 0), Ok(Abilities { batch: LONGEST_BATCH, updates: true }));
+        assert_eq!(can(&[1], 0), Ok(Capabilities { batch: LONGEST_BATCH, updates: true }));
         assert_eq!(can(&[9, 1], 1000).unwrap().batch, 1000);
         assert_eq!(can(&[1], i64::MAX).unwrap().batch, LONGEST_BATCH);
     }
 
-    /// The bytes that `protoc --encode` lays out, for the one message that two of our crates know.
+    /// The bytes of `protoc --encode`, for the message that two crates encode.
     #[test]
-    fn a_record_of_kit_is_an_action_result() {
+    fn decodes_the_records_of_the_engine() {
         let digest = Digest { hash: "ab".to_owned(), size_bytes: 300 };
         let file = OutputFile { path: "o".to_owned(), digest: Some(digest) };
         let result =

@@ -1,8 +1,8 @@
-//! A Redis server, or one that speaks its protocol (RESP 2): `GET`, `EXISTS` and `SET` of `<path>/ac/<key>` and
-//! `<path>/cas/<digest>`. How much it keeps and what it evicts is set on the server.
+//! Redis and servers with its protocol (RESP 2): `GET`, `EXISTS` and `SET` of `<path>/ac/<key>` and `<path>/cas/<digest>`. The
+//! size limit and the eviction policy are settings of the server.
 //!
-//! The three commands are spoken here and not by the `redis` crate: its parser holds each value in memory, so a blob could
-//! not be streamed, and its timeouts apply to each read, so a server that trickles would never be given up. Connections
+//! The `redis` crate is not used: its parser holds each value in memory, so a blob could not be streamed, and its timeouts
+//! apply to each read, so a server that trickles would never time out. Connections
 //! come from the connector chain that HTTP uses, with the same certificates and the same deadline budget.
 
 use crate::budget::DeadlineBudget;
@@ -23,34 +23,34 @@ use ureq::unversioned::transport::time::Instant;
 use ureq::unversioned::transport::{ConnectionDetails, Connector, NextTimeout, Transport};
 use ureq::{Error, Timeout};
 
-/// The longest value that Redis keeps.
+/// The longest value of Redis, in bytes.
 const LONGEST_VALUE: u64 = 512 << 20;
 
-/// The longest line of the protocol.
+/// The longest accepted line of the protocol, in bytes.
 const LONGEST_LINE: usize = 32 << 10;
 
-/// How much of an error message is repeated.
+/// The longest part of an error message that is repeated, in characters.
 const LONGEST_MESSAGE: usize = 120;
 
-const NOT_RESP: Fault = Fault::Garbled("its response is not what Redis answers");
+const NOT_RESP: Fault = Fault::Garbled("the response is not valid RESP");
 
-/// A Redis server.
+/// A Redis server, as a cache server.
 pub struct Redis {
     address: Address,
     credentials: Option<Credentials>,
     options: ClientOptions,
     config: OnceLock<Result<Config, String>>,
     connector: Box<dyn Connector<(), Out = Box<dyn Transport>>>,
-    idle: Mutex<Vec<Link>>,
+    idle: Mutex<Vec<Connection>>,
 }
 
 /// A connection, and whether `AUTH` was sent on it.
-struct Link {
+struct Connection {
     transport: Box<dyn Transport>,
     authenticated: bool,
 }
 
-/// A reply; the bytes of a bulk string go to a writer.
+/// A reply; the bytes of a bulk string are written to a writer.
 #[derive(Debug, PartialEq, Eq)]
 enum Reply {
     Simple,
@@ -59,7 +59,7 @@ enum Reply {
     Bulk,
 }
 
-/// The value of a command.
+/// The value of a `SET` command.
 #[derive(Clone, Copy)]
 enum Value<'a> {
     None,
@@ -78,12 +78,12 @@ impl Value<'_> {
 }
 
 impl Redis {
-    /// Returns the server at an address, with the default options. Nothing is sent yet.
+    /// Makes a client of the server at an address, with the default options. Nothing is sent yet.
     pub fn new(address: Address, credentials: Option<Credentials>) -> Redis {
         Redis::with_options(address, credentials, ClientOptions::default())
     }
 
-    /// Returns the server at an address. Headers and the proxy do not apply. Nothing is sent yet.
+    /// Makes a client of the server at an address. Headers and the proxy do not apply. Nothing is sent yet.
     pub fn with_options(address: Address, credentials: Option<Credentials>, options: ClientOptions) -> Redis {
         Redis {
             address,
@@ -101,8 +101,8 @@ impl Redis {
         format!("{path}{slash}{}/{}", name.kind(), name.hash())
     }
 
-    /// Sends a command and reads its reply; a bulk string of up to `limit` bytes goes to `into`.
-    fn ask(
+    /// Sends a command and reads its reply; a bulk string of up to `limit` bytes is written to `into`.
+    fn call(
         &self,
         command: &str,
         name: Name,
@@ -115,57 +115,61 @@ impl Redis {
         let key = self.key(name);
         exchange.run(|| {
             let pooled = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let sent = pooled.and_then(|mut link| {
-                // Bytes that nobody asked for make a connection unusable, as its end does.
-                let open = link.transport.is_open();
-                open.then(|| self.send(&mut link, &exchange, command, &key, value).map(|first| (first, link)))
+            let sent = pooled.and_then(|mut connection| {
+                // Unexpected bytes make a connection unusable, as its end does.
+                let open = connection.transport.is_open();
+                open.then(|| {
+                    self.send(&mut connection, &exchange, command, &key, value)
+                        .map(|first| (first, connection))
+                })
             });
-            let (first, mut link) = match sent {
+            let (first, mut connection) = match sent {
                 // A server may close an idle connection at any time.
                 None | Some(Err(Fault::Broken(_))) => {
-                    let mut link = self.connect(&exchange)?;
-                    let first = self.send(&mut link, &exchange, command, &key, value)?;
-                    (first, link)
+                    let mut connection = self.connect(&exchange)?;
+                    let first = self.send(&mut connection, &exchange, command, &key, value)?;
+                    (first, connection)
                 }
                 Some(sent) => sent?,
             };
-            let reply = link.reply(&exchange, &first, limit, into)?;
-            self.keep(link);
+            let reply = connection.reply(&exchange, &first, limit, into)?;
+            self.release(connection);
             Ok(reply)
         })
     }
 
-    /// Authenticates where need be, sends a command and reads the first line of its reply.
+    /// Authenticates if necessary, sends a command and reads the first line of its reply.
     fn send(
         &self,
-        link: &mut Link,
+        connection: &mut Connection,
         exchange: &Exchange,
         command: &str,
         key: &str,
         value: Value<'_>,
     ) -> Result<String, Fault> {
-        if let Some(Credentials { user, secret }) = self.credentials.as_ref().filter(|_| !link.authenticated)
+        if let Some(Credentials { user, secret }) =
+            self.credentials.as_ref().filter(|_| !connection.authenticated)
         {
             let words = [Some("AUTH"), user.as_deref(), Some(secret)];
             let words: Vec<&[u8]> = words.into_iter().flatten().map(str::as_bytes).collect();
-            link.command(exchange, &words, Value::None)?;
-            let line = link.line(exchange)?;
-            link.reply(exchange, &line, 0, &mut std::io::sink())?;
-            link.authenticated = true;
+            connection.command(exchange, &words, Value::None)?;
+            let line = connection.line(exchange)?;
+            connection.reply(exchange, &line, 0, &mut std::io::sink())?;
+            connection.authenticated = true;
         }
-        link.command(exchange, &[command.as_bytes(), key.as_bytes()], value)?;
-        link.line(exchange)
+        connection.command(exchange, &[command.as_bytes(), key.as_bytes()], value)?;
+        connection.line(exchange)
     }
 
-    /// Keeps a connection for the next request, unless bytes are left over on it: they would be taken for the next reply.
-    fn keep(&self, mut link: Link) {
+    /// Returns a connection to the pool, unless it has unread bytes, which would be taken for the next reply.
+    fn release(&self, mut connection: Connection) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if link.transport.buffers().input().is_empty() && idle.len() < self.options.limits.connections {
-            idle.push(link);
+        if connection.transport.buffers().input().is_empty() && idle.len() < self.options.limits.connections {
+            idle.push(connection);
         }
     }
 
-    fn connect(&self, exchange: &Exchange) -> Result<Link, Fault> {
+    fn connect(&self, exchange: &Exchange) -> Result<Connection, Fault> {
         let config = self.config.get_or_init(|| self.options.config(self.address.tls, false));
         let config = config.as_ref().map_err(|why| Fault::Unreachable(why.clone()))?;
         let scheme = if self.address.tls { "https" } else { "http" };
@@ -176,7 +180,7 @@ impl Redis {
         };
         let uri: Uri = format!("{scheme}://{host}:{}/", self.address.port)
             .parse()
-            .map_err(|_| Fault::Unreachable("its address is not valid".to_owned()))?;
+            .map_err(|_| Fault::Unreachable("the address is invalid".to_owned()))?;
         let after = self.options.limits.timeout.into();
         let timeout = NextTimeout { after, reason: Timeout::Connect, ..NextTimeout::default() };
         let resolver = DefaultResolver::default();
@@ -196,11 +200,11 @@ impl Redis {
             self.connector.connect(&details, None)?.ok_or(Error::ConnectionFailed)
         };
         let transport = connect().map_err(|error| exchange.fault(error))?;
-        Ok(Link { transport, authenticated: false })
+        Ok(Connection { transport, authenticated: false })
     }
 }
 
-impl Link {
+impl Connection {
     fn transmit(&mut self, exchange: &Exchange, mut bytes: &[u8]) -> Result<(), Fault> {
         while !bytes.is_empty() {
             let output = self.transport.buffers().output();
@@ -213,7 +217,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sends a command whose last word is the value.
+    /// Sends a command whose last argument is the value.
     fn command(&mut self, exchange: &Exchange, words: &[&[u8]], value: Value<'_>) -> Result<(), Fault> {
         let has_value = !matches!(value, Value::None);
         let mut head = format!("*{}\r\n", words.len() + usize::from(has_value)).into_bytes();
@@ -253,7 +257,7 @@ impl Link {
         }
     }
 
-    /// Reads a line without its end.
+    /// Reads a line, without its terminator.
     fn line(&mut self, exchange: &Exchange) -> Result<String, Fault> {
         loop {
             let input = self.transport.buffers().input();
@@ -269,7 +273,7 @@ impl Link {
         }
     }
 
-    /// Reads the rest of a reply, whose first line this is.
+    /// Reads the rest of a reply after its first line.
     fn reply(
         &mut self,
         exchange: &Exchange,
@@ -312,7 +316,7 @@ impl Link {
 impl Remote for Redis {
     fn get(&self, name: Name, limit: u64, worth: Duration) -> Result<Option<Vec<u8>>, Fault> {
         let mut bytes = Vec::new();
-        match self.ask("GET", name, Value::None, (limit, &mut bytes), worth)? {
+        match self.call("GET", name, Value::None, (limit, &mut bytes), worth)? {
             Reply::Bulk => Ok(Some(bytes)),
             Reply::Nil => Ok(None),
             _ => Err(NOT_RESP),
@@ -320,7 +324,7 @@ impl Remote for Redis {
     }
 
     fn get_to(&self, blob: Blob, into: &mut dyn Write, worth: Duration) -> Result<bool, Fault> {
-        match self.ask("GET", Name::Blob(blob), Value::None, (blob.len, into), worth)? {
+        match self.call("GET", Name::Blob(blob), Value::None, (blob.len, into), worth)? {
             Reply::Bulk => Ok(true),
             Reply::Nil => Ok(false),
             _ => Err(NOT_RESP),
@@ -328,7 +332,7 @@ impl Remote for Redis {
     }
 
     fn has(&self, name: Name) -> Result<bool, Fault> {
-        match self.ask("EXISTS", name, Value::None, (0, &mut std::io::sink()), Duration::ZERO)? {
+        match self.call("EXISTS", name, Value::None, (0, &mut std::io::sink()), Duration::ZERO)? {
             Reply::Integer(count) => Ok(count > 0),
             _ => Err(NOT_RESP),
         }
@@ -349,11 +353,11 @@ impl Remote for Redis {
 
 impl Redis {
     fn set(&self, name: Name, value: Value<'_>) -> Result<(), Fault> {
-        // Redis answers a longer value by closing the connection.
+        // Redis closes the connection on a longer value.
         if value.len() > LONGEST_VALUE {
             return Err(Fault::TooLarge);
         }
-        self.ask("SET", name, value, (0, &mut std::io::sink()), Duration::ZERO).map(drop)
+        self.call("SET", name, value, (0, &mut std::io::sink()), Duration::ZERO).map(drop)
     }
 }
 
@@ -364,14 +368,14 @@ mod tests {
     use std::io::{BufRead, BufReader, Read, Write};
     use std::net::{TcpListener, TcpStream};
 
-    /// Reads commands, with their words after each other, and answers in turn.
-    fn serve(listener: &TcpListener, answers: &[&[u8]]) -> Vec<u8> {
-        answer(&listener.accept().unwrap().0, answers)
+    /// Accepts a connection, sends the responses and returns the commands.
+    fn serve(listener: &TcpListener, responses: &[&[u8]]) -> Vec<u8> {
+        respond(&listener.accept().unwrap().0, responses)
     }
 
-    fn answer(mut stream: &TcpStream, answers: &[&[u8]]) -> Vec<u8> {
-        let mut heard = Vec::new();
-        for answer in answers {
+    fn respond(mut stream: &TcpStream, responses: &[&[u8]]) -> Vec<u8> {
+        let mut received = Vec::new();
+        for response in responses {
             let mut reader = BufReader::new(stream);
             let number = |reader: &mut BufReader<_>, mark: char| {
                 let mut line = String::new();
@@ -385,33 +389,33 @@ mod tests {
                 reader.read_exact(&mut word).unwrap();
                 words.push(word[..len].to_vec());
             }
-            heard.extend(words.join(b" ".as_slice()));
-            heard.push(b'\n');
-            stream.write_all(answer).unwrap();
+            received.extend(words.join(b" ".as_slice()));
+            received.push(b'\n');
+            stream.write_all(response).unwrap();
         }
-        heard
+        received
     }
 
-    fn talk<T: Send>(
+    fn exchange<T: Send>(
         credentials: Option<Credentials>,
-        answers: &[&[u8]],
+        responses: &[&[u8]],
         what: impl FnOnce(&Redis) -> T,
     ) -> (T, String) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("redis://{}/team", listener.local_addr().unwrap());
         std::thread::scope(|scope| {
-            let server = scope.spawn(|| serve(&listener, answers));
+            let server = scope.spawn(|| serve(&listener, responses));
             let result = what(&Redis::new(Address::parse(&url, false).unwrap(), credentials));
             (result, String::from_utf8(server.join().unwrap()).unwrap())
         })
     }
 
     #[test]
-    fn commands_are_those_of_redis() {
+    fn sends_redis_commands() {
         let hash = Hash::of(b"x");
         let (record, blob) = (Name::Record(hash), Name::Blob(Blob { hash, len: 3 }));
-        let answers: [&[u8]; 5] = [b"+OK\r\n", b"$-1\r\n", b"$3\r\na\r\n\r\n", b":1\r\n", b"+OK\r\n"];
-        let (results, heard) = talk(Credentials::user("me", "pw"), &answers, |redis| {
+        let responses: [&[u8]; 5] = [b"+OK\r\n", b"$-1\r\n", b"$3\r\na\r\n\r\n", b":1\r\n", b"+OK\r\n"];
+        let (results, received) = exchange(Credentials::user("me", "pw"), &responses, |redis| {
             let got = redis.get(record, 9, Duration::ZERO);
             let bytes = redis.get(blob, 3, Duration::ZERO);
             (got, bytes, redis.has(blob), redis.put(record, b"four"))
@@ -420,36 +424,36 @@ mod tests {
         let expected = format!(
             "AUTH me pw\nGET team/ac/{hash}\nGET team/cas/{hash}\nEXISTS team/cas/{hash}\nSET team/ac/{hash} four\n"
         );
-        assert_eq!(heard, expected);
+        assert_eq!(received, expected);
     }
 
     #[test]
-    fn a_connection_with_bytes_left_over_is_not_used_again() {
+    fn does_not_reuse_a_connection_with_unread_bytes() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("redis://{}", listener.local_addr().unwrap());
         std::thread::scope(|scope| {
-            // A second reply that nobody asked for would be the answer to the next question.
+            // An unsolicited second reply would be taken for the reply to the next command.
             scope.spawn(|| {
                 // The first connection stays open meanwhile.
                 let (first, _) = listener.accept().unwrap();
-                answer(&first, &[b"$-1\r\n$3\r\nbad\r\n"]);
+                respond(&first, &[b"$-1\r\n$3\r\nbad\r\n"]);
                 serve(&listener, &[b"$4\r\ngood\r\n"]);
             });
             let redis = Redis::new(Address::parse(&url, false).unwrap(), None);
-            let ask = |name: &[u8]| redis.get(Name::Record(Hash::of(name)), 10, Duration::ZERO);
-            let replies = [ask(b"first"), ask(b"second")];
-            // Lets the server end if nobody has connected again.
+            let get = |name: &[u8]| redis.get(Name::Record(Hash::of(name)), 10, Duration::ZERO);
+            let replies = [get(b"first"), get(b"second")];
+            // Unblocks the server if no second connection was made.
             drop(TcpStream::connect(listener.local_addr().unwrap()));
             assert_eq!(replies, [Ok(None), Ok(Some(b"good".to_vec()))]);
         });
     }
 
     #[test]
-    fn blobs_are_streamed_and_values_that_redis_does_not_take_are_not_sent() {
+    fn streams_blobs_and_rejects_values_over_the_limit() {
         let bytes = vec![7; 200_000];
         let blob = Blob::of(&bytes);
         let reply = [format!("${}\r\n", bytes.len()).as_bytes(), &bytes, b"\r\n"].concat();
-        let (results, heard) = talk(None, &[b"+OK\r\n", &reply], |redis| {
+        let (results, received) = exchange(None, &[b"+OK\r\n", &reply], |redis| {
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(&bytes).unwrap();
             let too_large = Blob { len: LONGEST_VALUE + 1, ..blob };
@@ -458,20 +462,20 @@ mod tests {
             (redis.put_from(blob, &file), redis.get_to(blob, &mut received, Duration::ZERO), received)
         });
         assert!(results == (Ok(()), Ok(true), bytes.clone()));
-        assert_eq!(heard.bytes().filter(|byte| *byte == 7).count(), bytes.len());
+        assert_eq!(received.bytes().filter(|byte| *byte == 7).count(), bytes.len());
     }
 
     #[test]
-    fn what_it_refuses_or_garbles_is_a_fault() {
-        let ask = |answer: &[u8]| {
-            talk(None, &[answer], |redis| redis.get(Name::Record(Hash::of(b"x")), 10, Duration::ZERO)).0
+    fn reports_errors_and_invalid_replies() {
+        let get = |response: &[u8]| {
+            exchange(None, &[response], |redis| redis.get(Name::Record(Hash::of(b"x")), 10, Duration::ZERO)).0
         };
         let refused = |text: &str| Err(Fault::Refused(text.to_owned()));
-        assert_eq!(ask(b"-NOAUTH Authentication required.\r\n"), refused("NOAUTH Authentication required."));
-        assert_eq!(ask(b"$11\r\nhello world\r\n"), Err(TOO_LONG));
+        assert_eq!(get(b"-NOAUTH Authentication required.\r\n"), refused("NOAUTH Authentication required."));
+        assert_eq!(get(b"$11\r\nhello world\r\n"), Err(TOO_LONG));
         for bad in [b"$x\r\n".as_slice(), b"HTTP/1.1 400\r\n", b"+OK\r\n", b"\r\n"] {
-            assert!(matches!(ask(bad), Err(Fault::Garbled(_))), "{bad:?}");
+            assert!(matches!(get(bad), Err(Fault::Garbled(_))), "{bad:?}");
         }
-        assert!(matches!(ask(b"$5\r\nabc"), Err(Fault::Broken(_))));
+        assert!(matches!(get(b"$5\r\nabc"), Err(Fault::Broken(_))));
     }
 }

@@ -1,11 +1,11 @@
-//! One file of a report: what its format tells of it, and what the page needs to show it.
+//! One file of a report: its description, its facts and the data that the page needs to show it.
 //!
-//! It is looked at twice: first all files for their facts, so that what fits into the page can be chosen, then textures
-//! for their pictures. Only geometry that was chosen is kept in between.
+//! Files are processed in two passes: first all files for their facts, to choose what fits into the page,
+//! then textures for their images. Only the chosen geometry is kept in between.
 
 use crate::material::{Textures, materials};
 use crate::page::Blobs;
-use crate::picture::{MAX_IMAGES, Pictures, pictures};
+use crate::texture_images::{MAX_IMAGES, TextureImages, decode_images};
 use kiln_engine::Json;
 use kiln_format::hmat::HmatView;
 use kiln_format::hpack::PackKind;
@@ -15,46 +15,47 @@ use std::io;
 
 type Read<'a> = dyn Fn(&str) -> io::Result<Vec<u8>> + Sync + 'a;
 
-/// Whether the page reads such a file itself.
+/// Returns whether the page renders such a file itself.
 pub(crate) fn is_geometry(path: &str) -> bool {
     matches!(PackKind::from_path(path), PackKind::Mesh | PackKind::Animation | PackKind::Font)
 }
 
-/// A file after the first look.
-pub(crate) struct Looked {
+/// A file after the first pass.
+pub(crate) struct ScannedFile {
     entry: Entry,
-    /// The file itself, if the page is to have it.
+    /// The bytes of a mesh or animation to be embedded.
     pub(crate) geometry: Option<Vec<u8>>,
-    /// What a texture is, and how many levels it has.
+    /// The dimensions and the number of mip levels of a texture.
     pub(crate) shape: Option<(Shape, u32)>,
 }
 
 /// A file of the page.
 pub(crate) struct Entry {
     pub(crate) path: String,
-    /// That of its format; empty if it is of none.
+    /// The extension of its format; empty for an unknown format.
     pub(crate) ext: &'static str,
     pub(crate) size: u64,
-    /// Of its content, if it could be read.
+    /// The hash of its contents, if it could be read.
     pub(crate) hash: Option<String>,
-    /// Why it is damaged.
+    /// The error of a damaged file.
     pub(crate) error: Option<String>,
-    /// What it was in the older report, if there is one: nothing, or its size and whether its content is another.
+    /// The file in the previous report, if there is one: `None` if it is new, else its size and whether its
+    /// contents differ.
     pub(crate) was: Option<Option<(u64, bool)>>,
-    /// Facts that add up over files.
+    /// Facts that are summed over files.
     pub(crate) totals: Vec<(&'static str, u64)>,
-    /// Whether it has more images than are shown.
+    /// Set if there are more images than are shown.
     pub(crate) cut: bool,
     line: String,
     facts: Vec<(String, Json)>,
-    pictures: Pictures,
+    images: TextureImages,
     geometry: Option<Vec<u8>>,
     materials: Json,
 }
 
-impl Looked {
-    /// Reads a file and asks its format; `keep` says whether the page is to have it.
-    pub(crate) fn new(path: &str, size: u64, keep: bool, read: &Read<'_>) -> Looked {
+impl ScannedFile {
+    /// Reads a file and its facts; `keep` selects embedding.
+    pub(crate) fn new(path: &str, size: u64, keep: bool, read: &Read<'_>) -> ScannedFile {
         let format = by_path(path);
         let entry = Entry {
             path: path.to_owned(),
@@ -67,23 +68,23 @@ impl Looked {
             cut: false,
             line: String::new(),
             facts: vec![],
-            pictures: Pictures::default(),
+            images: TextureImages::default(),
             geometry: None,
             materials: Json::Null,
         };
-        let mut looked = Looked { geometry: None, shape: None, entry };
-        let entry = &mut looked.entry;
+        let mut scanned = ScannedFile { geometry: None, shape: None, entry };
+        let entry = &mut scanned.entry;
         let bytes = match read(path) {
             Ok(bytes) => bytes,
             Err(e) => {
-                entry.error = Some(format!("it cannot be read: {e}"));
-                return looked;
+                entry.error = Some(format!("the file cannot be read: {e}"));
+                return scanned;
             }
         };
         entry.hash = Some(hash(&bytes));
-        let Some(format) = format else { return looked };
+        let Some(format) = format else { return scanned };
         entry.error = format.verify(&bytes).err().map(|e| e.to_string());
-        // A file can be sound enough to tell something and damaged all the same.
+        // A damaged file may still be valid enough for a description.
         let _ = format.describe(&bytes, &mut entry.line);
         let _ = format.facts(&bytes, &mut |name, fact| {
             if let Fact::Total(number) = fact {
@@ -93,27 +94,27 @@ impl Looked {
         });
         if entry.error.is_none() {
             if format.pack_kind() == PackKind::Texture {
-                looked.shape = Ktx2View::read(&bytes).ok().map(|view| (view.shape(), view.level_count()));
+                scanned.shape = Ktx2View::read(&bytes).ok().map(|view| (view.shape(), view.level_count()));
             }
-            looked.geometry = keep.then_some(bytes);
+            scanned.geometry = keep.then_some(bytes);
         }
-        looked
+        scanned
     }
 
-    /// Looks again at what needs more than one file, or to know how large pictures may be.
+    /// Runs the second pass: everything that needs other files or the image size limit.
     pub(crate) fn finish(self, cap: u32, read: &Read<'_>, textures: &Textures) -> Entry {
-        let Looked { mut entry, geometry, shape } = self;
+        let ScannedFile { mut entry, geometry, shape } = self;
         entry.geometry = geometry;
         if shape.is_some() {
             let shown = read(&entry.path).map_err(|e| e.to_string()).and_then(|bytes| {
                 let view = Ktx2View::read(&bytes).map_err(|e| e.to_string())?;
-                pictures(&view, cap)
+                decode_images(&view, cap)
             });
             match shown {
-                Ok(pictures) => entry.pictures = pictures,
+                Ok(images) => entry.images = images,
                 Err(why) => entry.error = Some(why),
             }
-            entry.cut = entry.pictures.levels.iter().any(|level| level.images.len() as u64 == MAX_IMAGES)
+            entry.cut = entry.images.levels.iter().any(|level| level.images.len() as u64 == MAX_IMAGES)
                 && shape.is_some_and(|(shape, _)| {
                     let depth = u64::from(shape.depth.max(1));
                     u64::from(shape.layer_count.max(1)) * u64::from(shape.face_count) * depth > MAX_IMAGES
@@ -130,7 +131,7 @@ impl Looked {
 }
 
 impl Entry {
-    /// As the page has it; pictures and geometry are moved to the blobs.
+    /// Returns the JSON of the page; images and geometry are moved to the blobs.
     pub(crate) fn json(&mut self, blobs: &mut Blobs) -> Json {
         let mut members = vec![
             ("path", Json::from(self.path.as_str())),
@@ -153,7 +154,7 @@ impl Entry {
                 members.push(("was", was));
             }
         }
-        let Pictures { levels, holds } = std::mem::take(&mut self.pictures);
+        let TextureImages { levels, holds } = std::mem::take(&mut self.images);
         if !levels.is_empty() {
             let levels = levels.into_iter().map(|level| {
                 let images = level.images.into_iter().map(|png| blobs.add(&png));
@@ -177,7 +178,7 @@ impl Entry {
     }
 }
 
-/// FNV-1a 64: not against intent, but enough to tell whether a file is another.
+/// Returns the FNV-1a 64 hash: not cryptographic, but enough to detect changed files.
 fn hash(bytes: &[u8]) -> String {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))

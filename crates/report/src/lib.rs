@@ -1,19 +1,31 @@
-//! `assetc report`: one page of HTML about a set of runtime files, which needs nothing beside itself.
+//! `assetc report`: a self-contained HTML page about a set of runtime files.
 //!
-//! Files in, text out: [`report`] reads what it is given, decodes pictures, embeds meshes as they are, and compares with
-//! an older report. What a file is called or holds can never become markup: the page is a constant, all data is JSON or
-//! base64, and the browser is told to run the page's own script and no other. A damaged file is shown as damaged; the
-//! rest works. The same files give the same bytes. `docs/report.md` has the data that programs may read back.
+//! [`report`] takes files and returns a string: it decodes textures to PNG images, embeds meshes unchanged,
+//! and compares with a previous report. Names and contents of files can never become markup: the page is a
+//! constant, all data is JSON or base64, and the content security policy allows only the page's own script. A
+//! damaged file is listed as damaged; the rest works. Equal files give equal bytes. `docs/guide/report.md`
+//! documents the JSON data for programs.
+//!
+//! ```
+//! use kiln_report::{Files, Options, report};
+//!
+//! let list = [("notes.txt".to_owned(), 5)];
+//! let read = |_: &str| Ok(b"hello".to_vec());
+//! let files = Files { title: "example", list: &list, read: &read, problems: &[] };
+//! let page = report(&files, &Options::default().max_texture(256));
+//! assert_eq!((page.files, page.size, page.broken), (1, 5, 0));
+//! assert!(page.html.starts_with("<!doctype html>"));
+//! ```
 
 mod file;
 mod material;
 mod page;
-mod picture;
-mod since;
+mod previous;
+mod texture_images;
 
-pub use since::{Since, SinceError};
+pub use previous::{PreviousReport, PreviousReportError};
 
-use file::{Entry, Looked};
+use file::{Entry, ScannedFile};
 use kiln_engine::Json;
 use kiln_format::FORMATS;
 use rayon::prelude::*;
@@ -22,25 +34,47 @@ use std::io;
 
 /// The files to report on.
 pub struct Files<'a> {
-    /// What the page is called.
+    /// The title of the page.
     pub title: &'a str,
-    /// Every file with its size, by path.
+    /// Every file with its size in bytes, by path.
     pub list: &'a [(String, u64)],
-    /// The content of a file.
+    /// Reads the contents of a file.
     pub read: &'a (dyn Fn(&str) -> io::Result<Vec<u8>> + Sync),
-    /// What could not be looked at, as text.
+    /// Files that could not be listed, as messages.
     pub problems: &'a [String],
 }
 
-/// How to report.
+/// The options of a report.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
-    /// No side of a picture is longer, in texels. At least 16.
+    /// Maximum width and height of an image in texels; at least 16.
     pub max_texture: u32,
-    /// About how many bytes of pictures, meshes and animations the page may hold. Half of them at most are geometry.
+    /// Approximate maximum size of images, meshes and animations in the page, in bytes. At most half of it is
+    /// geometry.
     pub max_bytes: u64,
-    /// What to compare with.
-    pub since: Option<Since>,
+    /// The previous report to compare with.
+    pub since: Option<PreviousReport>,
+}
+
+impl Options {
+    /// Sets the maximum width and height of an image in texels.
+    #[must_use]
+    pub fn max_texture(self, max_texture: u32) -> Options {
+        Options { max_texture, ..self }
+    }
+
+    /// Sets the approximate maximum size of the embedded data in bytes.
+    #[must_use]
+    pub fn max_bytes(self, max_bytes: u64) -> Options {
+        Options { max_bytes, ..self }
+    }
+
+    /// Sets the previous report to compare with.
+    #[must_use]
+    pub fn since(self, since: Option<PreviousReport>) -> Options {
+        Options { since, ..self }
+    }
 }
 
 impl Default for Options {
@@ -49,70 +83,72 @@ impl Default for Options {
     }
 }
 
-/// A page, and what a program may want to say about it.
+/// A page and its summary.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Report {
-    /// The page.
+    /// The HTML of the page.
     pub html: String,
-    /// How many files it is about.
+    /// The number of files on the page.
     pub files: usize,
-    /// Their size together.
+    /// Total size of the files in bytes.
     pub size: u64,
-    /// How many of them are damaged.
+    /// Number of damaged files.
     pub broken: usize,
-    /// What was reduced or left out, as sentences.
+    /// Notes on what was downsampled or omitted, as sentences.
     pub notes: Vec<String>,
-    /// What changed since the older report, if there is one.
+    /// The changes since the previous report, if there is one.
     pub change: Option<Change>,
 }
 
-/// What changed between two reports.
+/// The changes between two reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Change {
-    /// The size of everything then.
+    /// Total size in the previous report, in bytes.
     pub size_before: u64,
-    /// Files that were not there.
+    /// Number of added files.
     pub added: usize,
-    /// Files that are gone.
+    /// Number of removed files.
     pub removed: usize,
-    /// Files with another content.
+    /// Number of files with changed contents.
     pub changed: usize,
 }
 
-/// Reports on these files.
+/// Builds the report of these files.
 pub fn report(files: &Files<'_>, options: &Options) -> Report {
     let cap = options.max_texture.max(16);
     let (geometry, mut notes) = choose_geometry(files, options.max_bytes / 2);
-    let looked: Vec<Looked> = files
+    let scanned: Vec<ScannedFile> = files
         .list
         .par_iter()
-        .map(|(path, size)| Looked::new(path, *size, geometry.contains(path), files.read))
+        .map(|(path, size)| ScannedFile::new(path, *size, geometry.contains(path), files.read))
         .collect();
-    let spent: u64 = looked.iter().flat_map(|file| &file.geometry).map(|b| base64_len(b.len() as u64)).sum();
-    let cap = choose_cap(&looked, cap, options.max_bytes.saturating_sub(spent));
-    let reduced = looked.iter().filter_map(|file| file.shape.as_ref());
+    let spent: u64 = scanned.iter().flat_map(|file| &file.geometry).map(|b| base64_len(b.len() as u64)).sum();
+    let cap = choose_cap(&scanned, cap, options.max_bytes.saturating_sub(spent));
+    let reduced = scanned.iter().filter_map(|file| file.shape.as_ref());
     let reduced = reduced.filter(|(shape, _)| shape.width.max(shape.height) > cap).count();
     if reduced > 0 {
         let why = if cap < options.max_texture.max(16) {
-            "so that the report stays small"
+            "to limit the size of the report"
         } else {
             "see --max-texture"
         };
         notes.push(format!(
-            "{} shown at most {cap} texels wide and high ({why})",
+            "{} downsampled to at most {cap} texels in width and height ({why})",
             count(reduced, "texture is", "textures are")
         ));
     }
 
     let manifest = material::Textures::new(files);
     let mut entries: Vec<Entry> =
-        looked.into_par_iter().map(|looked| looked.finish(cap, files.read, &manifest)).collect();
+        scanned.into_par_iter().map(|scanned| scanned.finish(cap, files.read, &manifest)).collect();
     let more = entries.iter().filter(|entry| entry.cut).count();
     if more > 0 {
         notes.push(format!(
-            "of {} only the first {} images of each level are shown",
-            count(more, "texture", "textures"),
-            picture::MAX_IMAGES
+            "only the first {} images of each mip level are shown for {}",
+            texture_images::MAX_IMAGES,
+            count(more, "texture", "textures")
         ));
     }
     let change = options.since.as_ref().map(|since| compare(since, &mut entries));
@@ -121,7 +157,7 @@ pub fn report(files: &Files<'_>, options: &Options) -> Report {
     let mut blobs = page::Blobs::default();
     let kinds = kinds(&entries, options.since.as_ref());
     let data = Json::object([
-        ("kiln_report", since::VERSION.into()),
+        ("kiln_report", previous::VERSION.into()),
         ("title", files.title.into()),
         ("size", size.into()),
         ("kinds", kinds),
@@ -134,7 +170,7 @@ pub fn report(files: &Files<'_>, options: &Options) -> Report {
     Report { html, files: files_count, size, broken, notes, change }
 }
 
-/// Which meshes and animations are embedded: the smallest, as many as fit.
+/// Chooses the meshes and animations to embed: the smallest ones, as many as fit.
 fn choose_geometry(files: &Files<'_>, budget: u64) -> (BTreeSet<String>, Vec<String>) {
     let mut all: Vec<(u64, &str)> = files
         .list
@@ -151,23 +187,23 @@ fn choose_geometry(files: &Files<'_>, budget: u64) -> (BTreeSet<String>, Vec<Str
     let chosen: BTreeSet<String> = all.iter().take_while(fits).map(|(_, path)| (*path).to_owned()).collect();
     let left = all.len() - chosen.len();
     let note = format!(
-        "{} not embedded, so that the report stays small",
+        "{} not embedded, to limit the size of the report",
         count(left, "mesh or animation file is", "meshes and animation files are")
     );
     (chosen, if left > 0 { vec![note] } else { vec![] })
 }
 
-/// The length of so many bytes as base64.
+/// Returns the length of `bytes` bytes in base64.
 fn base64_len(bytes: u64) -> u64 {
     bytes.div_ceil(3).saturating_mul(4)
 }
 
-/// The largest side of pictures, at most `cap`, with which they fit. A texel is taken to cost a byte, and three
-/// quarters of another one go to base64.
-fn choose_cap(looked: &[Looked], cap: u32, budget: u64) -> u32 {
+/// Returns the largest image size, at most `cap`, with which all images fit. The estimate is one byte per
+/// texel, and base64 adds a third.
+fn choose_cap(scanned: &[ScannedFile], cap: u32, budget: u64) -> u32 {
     let cost = |cap| {
-        let shapes = looked.iter().filter_map(|file| file.shape.as_ref());
-        total(shapes.map(|(shape, levels)| picture::texels(shape, *levels, cap).saturating_mul(7) / 4))
+        let shapes = scanned.iter().filter_map(|file| file.shape.as_ref());
+        total(shapes.map(|(shape, levels)| texture_images::texels(shape, *levels, cap).saturating_mul(7) / 4))
     };
     let mut cap = cap;
     while cap > 16 && cost(cap) > budget {
@@ -176,8 +212,8 @@ fn choose_cap(looked: &[Looked], cap: u32, budget: u64) -> u32 {
     cap
 }
 
-/// Tells every entry what it was, and counts.
-fn compare(since: &Since, entries: &mut [Entry]) -> Change {
+/// Records the previous state of every entry and counts the changes.
+fn compare(since: &PreviousReport, entries: &mut [Entry]) -> Change {
     let mut change = Change { size_before: since.size(), ..Change::default() };
     let mut left: BTreeSet<&str> = since.files.keys().map(String::as_str).collect();
     for entry in entries {
@@ -192,7 +228,7 @@ fn compare(since: &Since, entries: &mut [Entry]) -> Change {
     change
 }
 
-fn since_json(since: Option<&Since>, change: Option<Change>, entries: &[Entry]) -> Json {
+fn since_json(since: Option<&PreviousReport>, change: Option<Change>, entries: &[Entry]) -> Json {
     let (Some(since), Some(change)) = (since, change) else { return Json::Null };
     let here: BTreeSet<&str> = entries.iter().map(|entry| entry.path.as_str()).collect();
     let gone = since.files.iter().filter(|(path, _)| !here.contains(path.as_str()));
@@ -213,8 +249,8 @@ fn since_json(since: Option<&Since>, change: Option<Change>, entries: &[Entry]) 
     ])
 }
 
-/// Sizes and totals by kind, in the order of the format table; what is of no format comes last.
-fn kinds(entries: &[Entry], since: Option<&Since>) -> Json {
+/// Returns sizes and totals by kind, in the order of `FORMATS`; unknown formats come last.
+fn kinds(entries: &[Entry], since: Option<&PreviousReport>) -> Json {
     let known = FORMATS.iter().map(|format| (format.ext(), format.title(), format.noun()));
     let kinds = known.chain([("", "other files", "other file")]).filter_map(|(ext, title, noun)| {
         let of: Vec<&Entry> = entries.iter().filter(|entry| entry.ext == ext).collect();
@@ -252,7 +288,7 @@ fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// Paths and their places in the list.
-fn places<'a>(files: &Files<'a>) -> BTreeMap<&'a str, usize> {
+/// Maps paths to their indices in the list.
+fn file_indices<'a>(files: &Files<'a>) -> BTreeMap<&'a str, usize> {
     files.list.iter().enumerate().map(|(n, (path, _))| (path.as_str(), n)).collect()
 }

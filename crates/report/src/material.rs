@@ -1,34 +1,34 @@
-//! Materials for the page: factors as they are, textures as places in its list of files.
+//! Materials for the page: factors, and textures as indices into its list of files.
 
-use crate::{Files, places};
+use crate::{Files, file_indices};
 use kiln_engine::Json;
 use kiln_format::hman::{self, HmanView};
 use kiln_format::hmat::{GpuMaterial, HmatView, SLOTS};
 use kiln_format::refs::{NO_REF, hash_runtime_path};
 use std::collections::BTreeMap;
 
-/// The file that each hash stands for.
+/// The file index of each texture hash.
 pub(crate) struct Textures(BTreeMap<u64, usize>);
 
 impl Textures {
-    /// What the manifest says; for what it does not list, the hashes of the paths themselves.
+    /// Resolves hashes by the manifest; for unlisted files, by hashing their paths.
     pub(crate) fn new(files: &Files<'_>) -> Textures {
-        let places = places(files);
-        let textures = places.iter().filter(|(path, _)| path.ends_with(".ktx2"));
+        let file_indices = file_indices(files);
+        let textures = file_indices.iter().filter(|(path, _)| path.ends_with(".ktx2"));
         let mut found: BTreeMap<u64, usize> =
             textures.map(|(path, place)| (hash_runtime_path(path), *place)).collect();
-        if places.contains_key(hman::PATH)
+        if file_indices.contains_key(hman::PATH)
             && let Ok(bytes) = (files.read)(hman::PATH)
             && let Ok(manifest) = HmanView::read(&bytes)
         {
-            let listed = manifest.entries().filter_map(|e| Some((e.hash, *places.get(e.path)?)));
+            let listed = manifest.entries().filter_map(|e| Some((e.hash, *file_indices.get(e.path)?)));
             found.extend(listed);
         }
         Textures(found)
     }
 }
 
-/// The rows of a `.hmat`.
+/// Returns the rows of a `.hmat` as JSON.
 pub(crate) fn materials(view: &HmatView<'_>, textures: &Textures) -> Json {
     Json::List(view.materials().iter().map(|row| material(&row, textures)).collect())
 }

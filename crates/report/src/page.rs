@@ -1,9 +1,9 @@
-//! The page: a constant with the style, the script, the data and the blobs put in.
+//! The HTML page: a constant template filled with style, script, data and blobs.
 //!
-//! The script and the style are allowed by their hashes. So markup that came in by way of a name, were it ever to get
+//! The content security policy allows the script and the style by hash. Markup in a name, should it ever get
 //! past the escaping, could neither run a script nor load anything.
 
-use crate::since::DATA;
+use crate::previous::DATA;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use kiln_engine::Json;
@@ -11,10 +11,10 @@ use sha2::{Digest, Sha256};
 
 const HTML: &str = include_str!("../web/report.html");
 const CSS: &str = include_str!("../web/report.css");
-/// In the order in which they build on one another.
+/// The scripts, in dependency order.
 const JS: [&str; 7] = [
     include_str!("../web/formats.js"),
-    include_str!("../web/picture.js"),
+    include_str!("../web/image.js"),
     include_str!("../web/viewer.js"),
     include_str!("../web/data.js"),
     include_str!("../web/fonts.js"),
@@ -22,7 +22,7 @@ const JS: [&str; 7] = [
     include_str!("../web/report.js"),
 ];
 
-/// Bytes that the page holds as base64, each under its number.
+/// Binary blobs, embedded as base64 and addressed by ID.
 #[derive(Default)]
 pub(crate) struct Blobs {
     html: String,
@@ -30,7 +30,7 @@ pub(crate) struct Blobs {
 }
 
 impl Blobs {
-    /// Adds bytes, and gives the number that they are found under.
+    /// Adds a blob and returns its ID.
     pub(crate) fn add(&mut self, bytes: &[u8]) -> usize {
         self.html += &format!("<script type=\"text/plain\" id=\"b{}\">", self.count);
         BASE64_STANDARD.encode_string(bytes, &mut self.html);
@@ -40,7 +40,7 @@ impl Blobs {
     }
 }
 
-/// The whole page.
+/// Renders the whole page.
 pub(crate) fn page(title: &str, data: &Json, blobs: Blobs) -> String {
     let script = format!("\"use strict\";\n(() => {{\n{}}})();\n", JS.concat());
     let policy = format!(
@@ -48,10 +48,10 @@ pub(crate) fn page(title: &str, data: &Json, blobs: Blobs) -> String {
         source(CSS),
         source(&script)
     );
-    let data = format!("{}{}{}", DATA[0], harmless(data), DATA[1]);
+    let data = format!("{}{}{}", DATA[0], escape_json(data), DATA[1]);
     let mut out =
         String::with_capacity(HTML.len() + script.len() + CSS.len() + data.len() + blobs.html.len());
-    // One walk over the constant: what is put in is not looked at again.
+    // A single pass over the template: inserted text is not scanned again.
     let mut rest = HTML;
     while let Some((before, after)) = rest.split_once("{{") {
         let (name, after) = after.split_once("}}").unwrap_or_default();
@@ -69,9 +69,9 @@ pub(crate) fn page(title: &str, data: &Json, blobs: Blobs) -> String {
     out + rest
 }
 
-/// The data as text in which no character is left that could end a script or start markup. Outside of its texts JSON
-/// has none of them.
-fn harmless(data: &Json) -> String {
+/// Serialises the data without any character that could end a script or start markup. JSON has none of them
+/// outside its strings.
+fn escape_json(data: &Json) -> String {
     let mut out = String::new();
     for c in data.to_string().chars() {
         match c {
@@ -82,7 +82,7 @@ fn harmless(data: &Json) -> String {
     out
 }
 
-/// How a policy names a script or a style.
+/// Returns the hash source of a script or a style for the content security policy.
 fn source(text: &str) -> String {
     let mut out = "sha256-".to_owned();
     BASE64_STANDARD.encode_string(Sha256::digest(text.as_bytes()), &mut out);
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_constants_cannot_end_their_elements() {
+    fn script_and_style_cannot_close_their_elements() {
         for text in JS {
             assert!(!text.contains("</script") && !text.contains("<!--"));
         }
@@ -130,15 +130,15 @@ mod tests {
     }
 
     #[test]
-    fn data_is_not_markup() {
+    fn escapes_data() {
         let data = Json::object([("<!--", "</script>&amp; it's\u{2028}\u{2029}\"\\\n".into())]);
-        let text = harmless(&data);
+        let text = escape_json(&data);
         assert!(!text.contains(['<', '>', '&', '\'', '\u{2028}', '\u{2029}', '\n']), "{text}");
         assert_eq!(Json::parse(&text), Ok(data));
     }
 
     #[test]
-    fn titles_are_text() {
+    fn escapes_title() {
         let page = page("</title><script>{{data}}", &Json::Null, Blobs::default());
         assert!(page.contains("&lt;/title&gt;&lt;script&gt;{{data}}"));
         assert_eq!(page.matches("<title>").count(), 1);

@@ -1,6 +1,6 @@
-//! Whole pages: their data against the files they are about, by readers that are not ours.
+//! Tests of whole pages: their data is compared with the files, using independent parsers and decoders.
 
-#[path = "../../format/tests/meshes/mod.rs"]
+#[path = "../../format/tests/hmesh/meshes.rs"]
 #[allow(dead_code, reason = "the meshes are shared with the tests of the format")]
 mod meshes;
 
@@ -9,9 +9,9 @@ use kiln_format::hmat::{self, GpuMaterial};
 use kiln_format::ktx2::{self, Channels, Desc, Payload, Shape, Supercompression, Transfer};
 use kiln_format::refs::hash_asset_ref;
 use kiln_format::{hman, hmesh};
-use kiln_report::{Change, Files, Options, Report, Since, SinceError, report};
+use kiln_report::{Files, Options, PreviousReport, PreviousReportError, Report, report};
 use kiln_uastc::{View, bc7, blocks_high, encode_rows, encoded_len};
-use meshes::{Mesh, Recipe};
+use meshes::{Mesh, MeshSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io;
@@ -24,7 +24,7 @@ fn page(tree: &Tree, options: &Options) -> Report {
     report(&Files { title: "runtime", list: &list, read: &read, problems: &[] }, options)
 }
 
-/// The data of a page, by a reader of JSON that is not ours.
+/// Parses the data of a page with an independent JSON parser.
 fn data(html: &str) -> Value {
     let start = "<script type=\"application/json\" id=\"kiln-report\">";
     let data = html.split(start).nth(1).unwrap().split("</script>").next().unwrap();
@@ -35,7 +35,7 @@ fn file<'a>(data: &'a Value, path: &str) -> &'a Value {
     data["files"].as_array().unwrap().iter().find(|f| f["path"] == path).unwrap_or_else(|| panic!("{path}"))
 }
 
-/// A blob of a page, by a decoder that is not ours but a table.
+/// Decodes a blob of a page with an independent base64 decoder.
 fn blob(html: &str, id: &Value) -> Vec<u8> {
     let tag = format!("<script type=\"text/plain\" id=\"b{}\">", id.as_u64().unwrap());
     let text = html.split(&tag).nth(1).unwrap().split("</script>").next().unwrap();
@@ -53,7 +53,7 @@ fn blob(html: &str, id: &Value) -> Vec<u8> {
     out
 }
 
-/// A PNG as RGBA.
+/// Decodes a PNG to RGBA.
 fn rgba(png: &[u8]) -> (u32, u32, Vec<[u8; 4]>) {
     let mut reader = png::Decoder::new(io::Cursor::new(png)).read_info().unwrap();
     let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
@@ -75,7 +75,7 @@ fn texture(shape: Shape, payload: Payload, transfer: Transfer, zstd: bool, level
     ktx2::write(&desc, &stored.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap()
 }
 
-/// Something with edges and slopes in all channels.
+/// Returns a test image with edges and gradients in all channels.
 fn painted(width: u32, height: u32, seed: u32) -> Vec<u8> {
     let texel = |x: u32, y: u32| {
         let wave = (x * x / 7 + y * 5 + seed * 40) as u8;
@@ -98,14 +98,14 @@ fn blocks(pixels: &[u8], width: u32, height: u32) -> Vec<u8> {
 
 const UASTC: Payload = Payload::Uastc { channels: Channels::Rgba };
 
-/// A cube of blocks with two levels, as odd as a side can be.
+/// Returns a block-compressed cubemap with two mip levels of awkward size.
 fn cube() -> Vec<u8> {
     let faces = |side| (0..6).flat_map(|face| blocks(&painted(side, side, face), side, side)).collect();
     texture(Shape::cube(22), UASTC, Transfer::Srgb, true, &[faces(22), faces(11)])
 }
 
 fn mesh() -> Vec<u8> {
-    let recipe = Recipe {
+    let spec = MeshSpec {
         positions: vec![[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -3.0]],
         submeshes: vec![(vec![[0, 1, 2], [0, 2, 3]], true), (vec![[0, 3, 4]], false)],
         has_tangents: true,
@@ -113,15 +113,15 @@ fn mesh() -> Vec<u8> {
         joints: vec![0, 0, 1],
         lod_count: 2,
     };
-    hmesh::write(&Mesh::cook(&recipe).parts()).unwrap()
+    hmesh::write(&Mesh::build(&spec).parts()).unwrap()
 }
 
 fn tree() -> Tree {
     let base = GpuMaterial { base_color_tex: hash_asset_ref("m/skin"), ..GpuMaterial::default() };
     let lost = GpuMaterial { emissive_tex: 7, metallic_factor: 0.8, ..GpuMaterial::default() };
-    let entry = |path| hman::Entry {
+    let entry = |path| hman::ManifestEntry {
         hash: hash_asset_ref("m/skin"),
-        kind: hman::Kind::Texture,
+        kind: hman::ManifestKind::Texture,
         colorspace: hman::Colorspace::Srgb,
         path,
     };
@@ -137,7 +137,7 @@ fn tree() -> Tree {
 }
 
 #[test]
-fn a_page_tells_of_every_file() {
+fn page_lists_every_file() {
     let tree = tree();
     let made = page(&tree, &Options::default());
     let data = data(&made.html);
@@ -158,9 +158,9 @@ fn a_page_tells_of_every_file() {
     assert_eq!((made.broken, made.notes.len(), made.change), (0, 0, None));
     assert_eq!(data["since"], Value::Null);
 
-    // A mesh is embedded as it is.
+    // A mesh is embedded unchanged.
     assert_eq!(blob(&made.html, &file(&data, "m/skin.hmesh")["blob"]), tree["m/skin.hmesh"]);
-    // The manifest says where the texture is; a hash that nothing has is told.
+    // The manifest resolves the texture; an unknown hash is reported.
     let materials = &file(&data, "m/skin.hmat")["materials"];
     assert_eq!(paths[materials[0]["textures"]["base"].as_u64().unwrap() as usize], "elsewhere.ktx2");
     assert_eq!(materials[0]["textures"]["normal"], Value::Null);
@@ -169,7 +169,7 @@ fn a_page_tells_of_every_file() {
 }
 
 #[test]
-fn without_a_manifest_paths_are_hashed() {
+fn hashes_paths_without_manifest() {
     let mut tree = tree();
     tree.remove("assets.hman");
     let skin = tree.remove("elsewhere.ktx2").unwrap();
@@ -180,7 +180,7 @@ fn without_a_manifest_paths_are_hashed() {
 }
 
 #[test]
-fn pictures_are_what_another_decoder_sees() {
+fn uastc_images_match_independent_decoder() {
     let html = page(&tree(), &Options::default()).html;
     let data = data(&html);
     let cube = cube();
@@ -205,11 +205,11 @@ fn pictures_are_what_another_decoder_sees() {
 }
 
 #[test]
-fn bc7_is_what_another_decoder_sees() {
+fn bc7_images_match_independent_decoder() {
     let pixels = painted(10, 7, 3);
     let view = View::tight(&pixels, 10, 7).unwrap();
     let mut level = vec![0; encoded_len(10, 7).unwrap()];
-    bc7::encode_rows(&view, 0..blocks_high(7), bc7::Options::default(), &mut level);
+    bc7::encode_rows(&view, 0..blocks_high(7), bc7::Bc7Options::default(), &mut level);
     let mut theirs = vec![0; 12 * 8 * 4];
     for (i, block) in level.chunks_exact(16).enumerate() {
         bcdec_rs::bc7(block, &mut theirs[i / 3 * 12 * 16 + i % 3 * 16..], 12 * 4);
@@ -222,14 +222,17 @@ fn bc7_is_what_another_decoder_sees() {
     let read = data(&html);
     let shown = &file(&read, "a.ktx2")["levels"][0]["images"][0];
     assert!(rgba(&blob(&html, shown)).2.as_flattened() == theirs);
-    // A block of the reserved mode is told, not drawn.
+    // A block of the reserved mode is reported, not shown.
     level[0] = 0;
     let made = page(&Tree::from([("a.ktx2".into(), file_of(&level))]), &Options::default());
-    assert_eq!(file(&data(&made.html), "a.ktx2")["error"], "level 0: it has a block of no mode");
+    assert_eq!(
+        file(&data(&made.html), "a.ktx2")["error"],
+        "mip level 0: the mip level has a block with an invalid mode"
+    );
 }
 
 #[test]
-fn volumes_arrays_and_floats() {
+fn shows_3d_array_and_float_textures() {
     let slices: Vec<u8> = (0..3).flat_map(|z| painted(3, 3, z)).collect();
     let layers: Vec<u8> = (0..300u32).flat_map(|l| [l as u8, 1, 2, 255]).collect();
     let halves = [0x3c00u16, 0x3800, 0xbc00, 0x3c00, 0x7c00, 0x7e00, 0x3400, 0x3800];
@@ -263,25 +266,25 @@ fn volumes_arrays_and_floats() {
     ]);
     let made = page(&tree, &Options::default());
     let data = data(&made.html);
-    let picture =
+    let image =
         |path: &str, n: usize| rgba(&blob(&made.html, &file(&data, path)["levels"][0]["images"][n])).2;
     for (z, slice) in slices.chunks_exact(36).enumerate() {
-        assert_eq!(picture("a.ktx2", z).as_flattened(), slice);
+        assert_eq!(image("a.ktx2", z).as_flattened(), slice);
     }
     assert_eq!(
         file(&data, "b.ktx2")["levels"][0]["images"].as_array().unwrap().len(),
         256,
-        "the rest is told of"
+        "the omitted images are reported"
     );
-    assert_eq!(picture("b.ktx2", 255), [[255, 1, 2, 255]]);
-    assert_eq!(made.notes, ["of 1 texture only the first 256 images of each level are shown"]);
-    // Light gets the transfer function of a screen (0.5 is 188, 0.25 is 137), a table of colours is as it is.
-    assert_eq!(picture("c.ktx2", 0), [[255, 188, 0, 255], [255, 0, 137, 128]]);
-    assert_eq!(picture("d.ktx2", 0), [[255, 128, 0, 255], [255, 0, 64, 128]]);
+    assert_eq!(image("b.ktx2", 255), [[255, 1, 2, 255]]);
+    assert_eq!(made.notes, ["only the first 256 images of each mip level are shown for 1 texture"]);
+    // HDR values get the sRGB transfer function (0.5 is 188, 0.25 is 137); a lookup table is shown unchanged.
+    assert_eq!(image("c.ktx2", 0), [[255, 188, 0, 255], [255, 0, 137, 128]]);
+    assert_eq!(image("d.ktx2", 0), [[255, 128, 0, 255], [255, 0, 64, 128]]);
 }
 
 #[test]
-fn what_is_too_large_is_reduced_and_told() {
+fn downsamples_and_reports_large_textures() {
     let level = |side: u32| [[200u8, 100, 50, 255]; 1].concat().repeat((side * side) as usize);
     let levels: Vec<_> = [64, 32, 16].map(level).to_vec();
     let mut tree = tree();
@@ -289,29 +292,32 @@ fn what_is_too_large_is_reduced_and_told() {
         "big.ktx2".into(),
         texture(Shape::flat(64, 64), Payload::Rgba8, Transfer::Srgb, false, &levels),
     );
-    let made = page(&tree, &Options { max_texture: 16, ..Options::default() });
-    let told = data(&made.html);
-    let levels = &file(&told, "big.ktx2")["levels"];
+    let made = page(&tree, &Options::default().max_texture(16));
+    let page_data = data(&made.html);
+    let levels = &file(&page_data, "big.ktx2")["levels"];
     assert_eq!(levels[0]["shown"], serde_json::json!([16, 16]));
     assert_eq!(levels[1]["images"], serde_json::json!([]));
     assert_eq!(levels[2]["shown"], serde_json::json!([16, 16]));
     let (width, height, texels) = rgba(&blob(&made.html, &levels[0]["images"][0]));
     assert!((width, height) == (16, 16) && texels.iter().all(|t| *t == [200, 100, 50, 255]));
-    assert_eq!(made.notes, ["2 textures are shown at most 16 texels wide and high (see --max-texture)"]);
+    assert_eq!(
+        made.notes,
+        ["2 textures are downsampled to at most 16 texels in width and height (see --max-texture)"]
+    );
 
-    // With next to no room the mesh is left out, and pictures are as small as they get.
-    let made = page(&tree, &Options { max_bytes: 64, ..Options::default() });
-    let told = data(&made.html);
-    assert_eq!(file(&told, "m/skin.hmesh")["blob"], Value::Null);
-    assert_eq!(file(&told, "m/skin.hmesh")["facts"]["tris"], 3);
-    assert_eq!(file(&told, "big.ktx2")["levels"][0]["shown"], serde_json::json!([16, 16]));
+    // With almost no budget the mesh is omitted, and images have the minimum size.
+    let made = page(&tree, &Options::default().max_bytes(64));
+    let page_data = data(&made.html);
+    assert_eq!(file(&page_data, "m/skin.hmesh")["blob"], Value::Null);
+    assert_eq!(file(&page_data, "m/skin.hmesh")["facts"]["triangles"], 3);
+    assert_eq!(file(&page_data, "big.ktx2")["levels"][0]["shown"], serde_json::json!([16, 16]));
     assert_eq!(made.notes.len(), 2);
     assert!(made.notes[0].contains("1 mesh or animation file is not embedded"), "{:?}", made.notes);
-    assert_eq!(Value::from(made.notes), told["notes"]);
+    assert_eq!(Value::from(made.notes), page_data["notes"]);
 }
 
 #[test]
-fn what_grew_is_told() {
+fn lists_grown_files() {
     let mut tree = tree();
     let before = page(&tree, &Options::default());
     tree.remove("readme.txt");
@@ -319,9 +325,10 @@ fn what_grew_is_told() {
     let last = tree.get_mut("assets.hman").unwrap().last_mut().unwrap();
     *last = b'3';
     tree.insert("new.txt".into(), vec![1; 10]);
-    let since = Since::read(&before.html).unwrap();
-    let made = page(&tree, &Options { since: Some(since), ..Options::default() });
-    assert_eq!(made.change, Some(Change { size_before: before.size, added: 1, removed: 1, changed: 2 }));
+    let since = PreviousReport::read(&before.html).unwrap();
+    let made = page(&tree, &Options::default().since(Some(since)));
+    let change = made.change.unwrap();
+    assert_eq!((change.size_before, change.added, change.removed, change.changed), (before.size, 1, 1, 2));
     assert_eq!(made.size, before.size - 96 - 5 + 10);
     let data = data(&made.html);
     assert_eq!(data["since"]["gone"], serde_json::json!([{"path": "readme.txt", "ext": "", "size": 5}]));
@@ -333,20 +340,20 @@ fn what_grew_is_told() {
     let kind = data["kinds"].as_array().unwrap().iter().find(|k| k["ext"] == "hmat").unwrap();
     assert_eq!((&kind["size"], &kind["was"]), (&(16 + 96).into(), &(16 + 2 * 96).into()));
 
-    // A report of a report is as good; what is no report is refused.
+    // A report can be compared with a report; other pages are rejected.
     assert_eq!(
-        page(&tree, &Options { since: Some(Since::read(&made.html).unwrap()), ..Options::default() })
+        page(&tree, &Options::default().since(Some(PreviousReport::read(&made.html).unwrap())))
             .change
             .unwrap()
             .changed,
         0
     );
-    assert_eq!(Since::read("<html></html>"), Err(SinceError::NoData));
+    assert_eq!(PreviousReport::read("<html></html>"), Err(PreviousReportError::NoData));
 }
 
 #[test]
-fn names_never_become_markup() {
-    let hostile = [
+fn escapes_file_names() {
+    let markup_names = [
         "</script><script>window.pwned=1</script>.ktx2",
         "\"><img src=x onerror=window.pwned=1>.hmesh",
         "'-window.pwned=1-'.hmat",
@@ -355,34 +362,33 @@ fn names_never_become_markup() {
         "javascript:window.pwned=1",
     ];
     let clean = page(&Tree::new(), &Options::default()).html;
-    let tree: Tree = hostile.iter().map(|name| ((*name).to_owned(), name.as_bytes().to_vec())).collect();
+    let tree: Tree = markup_names.iter().map(|name| ((*name).to_owned(), name.as_bytes().to_vec())).collect();
     let list: Vec<_> = tree.iter().map(|(path, bytes)| (path.clone(), bytes.len() as u64)).collect();
     let read = |path: &str| {
-        if path.contains("img") { Err(io::Error::other(hostile[0])) } else { Ok(tree[path].clone()) }
+        if path.contains("img") { Err(io::Error::other(markup_names[0])) } else { Ok(tree[path].clone()) }
     };
-    let problems = [hostile[0].to_owned()];
+    let problems = [markup_names[0].to_owned()];
     let options = Options::default();
-    let made = report(&Files { title: hostile[0], list: &list, read: &read, problems: &problems }, &options);
-    // Not one tag more than in a page about nothing.
+    let made =
+        report(&Files { title: markup_names[0], list: &list, read: &read, problems: &problems }, &options);
+    // The page has no more tags than a page about no files.
     assert_eq!(made.html.matches('<').count(), clean.matches('<').count());
     let data = data(&made.html);
-    for name in hostile {
+    for name in markup_names {
         assert!(!name.contains(['<', '>', '\'']) || !made.html.contains(name), "{name}");
         assert_eq!(file(&data, name)["path"], name);
     }
-    assert_eq!((&data["title"], made.broken), (&hostile[0].into(), 4));
-    // And its own report can be compared with.
-    let since = Since::read(&made.html).unwrap();
-    let again = report(
-        &Files { title: "t", list: &list, read: &read, problems: &[] },
-        &Options { since: Some(since), ..options },
-    );
+    assert_eq!((&data["title"], made.broken), (&markup_names[0].into(), 4));
+    // Its own report is accepted as the previous one.
+    let since = PreviousReport::read(&made.html).unwrap();
+    let again =
+        report(&Files { title: "t", list: &list, read: &read, problems: &[] }, &options.since(Some(since)));
     assert_eq!(again.html.matches('<').count(), clean.matches('<').count());
     assert_eq!(again.change.map(|c| (c.added, c.removed, c.changed)), Some((0, 0, 0)));
 }
 
 #[test]
-fn damage_is_told_and_the_rest_works() {
+fn reports_damaged_files_and_shows_others() {
     let good = tree();
     for path in ["sky.env.ktx2", "m/skin.hmesh", "m/skin.hmat", "assets.hman"] {
         for keep in [0, 1, 40, good[path].len() - 1] {
@@ -395,30 +401,33 @@ fn damage_is_told_and_the_rest_works() {
             assert_eq!(file(&data, "elsewhere.ktx2")["levels"].as_array().unwrap().len(), 1);
         }
     }
-    // Damage that only inflating finds: the frame states its size, but its content is not there.
+    // Damage that only decompression finds: the frame declares its size, but its contents are missing.
     let mut tree = good.clone();
     let bytes = tree.get_mut("sky.env.ktx2").unwrap();
     let end = bytes.len();
     bytes[end - 400..end - 200].fill(0x5a);
     let made = page(&tree, &Options::default());
-    let told = data(&made.html);
+    let page_data = data(&made.html);
     assert_eq!(made.broken, 1);
-    assert!(file(&told, "sky.env.ktx2")["error"].as_str().unwrap().starts_with("level 0: "));
+    assert!(file(&page_data, "sky.env.ktx2")["error"].as_str().unwrap().starts_with("mip level 0: "));
 
-    // A block of no mode: the reserved prefix.
+    // A block of the reserved mode: the reserved prefix.
     let mut bad = blocks(&painted(8, 4, 1), 8, 4);
     bad[16] = 0x45;
     let tree =
         Tree::from([("bad.ktx2".into(), texture(Shape::flat(8, 4), UASTC, Transfer::Linear, false, &[bad]))]);
     let made = page(&tree, &Options::default());
-    assert_eq!(file(&data(&made.html), "bad.ktx2")["error"], "level 0: it has a block of no mode");
+    assert_eq!(
+        file(&data(&made.html), "bad.ktx2")["error"],
+        "mip level 0: the mip level has a block with an invalid mode"
+    );
 }
 
 #[test]
-fn the_same_files_give_the_same_bytes() {
+fn output_is_deterministic() {
     let (a, b) = (page(&tree(), &Options::default()), page(&tree(), &Options::default()));
     assert!(a.html == b.html);
-    // The policy names the script and the style by their hashes, and nothing may be loaded.
+    // The policy allows the script and the style by hash, and no other resource.
     let policy =
         a.html.split("Content-Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap();
     assert!(policy.starts_with("default-src 'none'; img-src blob: data:; style-src 'sha256-"));

@@ -1,5 +1,5 @@
-// The data of the report, and how things are said and put on the page.
-// Every text from the data goes to the page as a text node or an attribute, never as markup.
+// The report data, and helpers to format values and to create elements.
+// Strings from the data are inserted as text nodes or attributes, never as markup.
 
 const report = JSON.parse(document.getElementById("kiln-report").textContent);
 const files = report.files;
@@ -11,16 +11,16 @@ files.forEach((file, place) => {
   file.delta = "was" in file ? file.size - (file.was ? file.was.size : 0) : 0;
   file.grown = "was" in file && (!file.was || file.was.changed);
 });
-// Files of some size with the same content, which a hash of 64 bits tells well enough for a hint.
-const twins = new Map();
+// Groups of duplicate files of more than 256 bytes; a 64-bit hash is sufficient for a hint.
+const duplicates = new Map();
 for (const file of files) {
   const key = file.hash && file.size > 256 && !file.error ? file.hash + file.size : null;
-  if (key) twins.set(key, [...(twins.get(key) || []), file]);
-  file.twins = () => (twins.get(key) || []).filter((other) => other !== file);
+  if (key) duplicates.set(key, [...(duplicates.get(key) || []), file]);
+  file.duplicates = () => (duplicates.get(key) || []).filter((other) => other !== file);
 }
 const $ = (id) => document.getElementById(id);
 
-/** An element with properties, attributes (names with a dash or in `attrs`) and children. */
+/** Creates an element with properties, attributes (names with a dash or in `attrs`) and children. */
 function el(tag, props = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {

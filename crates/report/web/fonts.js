@@ -1,12 +1,12 @@
-// Fonts: text set from an .hfont and its atlas of distances, after docs/formats/hfont.md.
+// Fonts: text layout and rendering from an .hfont and its SDF or MSDF atlas; see docs/reference/formats/hfont.md.
 
-/** The metrics, glyphs and pairs of an .hfont. */
+/** Reads metrics, glyphs and kerning pairs of an .hfont. */
 function readFont(bytes) {
   const view = new DataView(bytes.buffer);
   const u32 = (at) => view.getUint32(at, true), f32 = (at) => view.getFloat32(at, true);
-  if (String.fromCharCode(...bytes.subarray(0, 4)) !== "HFNT" || u32(4) !== 1) throw new Error("no font of version 1");
+  if (String.fromCharCode(...bytes.subarray(0, 4)) !== "HFNT" || u32(4) !== 1) throw new Error("not an .hfont file of version 1");
   const [glyphCount, pairCount] = [u32(8), u32(12)];
-  if (bytes.length !== 52 + 40 * glyphCount + 12 * pairCount) throw new Error("the font is not as long as its tables");
+  if (bytes.length !== 52 + 40 * glyphCount + 12 * pairCount) throw new Error("the file size does not match the glyph and kerning counts");
   const four = (at) => [0, 4, 8, 12].map((i) => f32(at + i));
   const font = {
     ascent: f32(24), descent: f32(28), gap: f32(32), range: f32(36), edge: f32(40),
@@ -17,7 +17,7 @@ function readFont(bytes) {
   return font;
 }
 
-/** The quads of a text in em, y down from the top of its first line, wrapped at `width`; and how wide and high it is. */
+/** Lays out a string: returns its quads in em, y down from the top of the first line, wrapped at `width`, and its width and height. */
 function setText(font, text, width = Infinity, kerning = true) {
   const quads = [], line = font.ascent - font.descent + font.gap;
   let x = 0, y = font.ascent, widest = 0, last = null;
@@ -62,7 +62,7 @@ const typesetter = gpu && gpu.compile(`
     color = ink * cover;
   }`);
 
-/** Draws what was set at a size in pixels, from a place on. */
+/** Draws a text layout at a font size in pixels, at a position. */
 function drawText(target, font, atlas, set, pixels, place, ink) {
   const { gl } = gpu, { program, uniforms } = typesetter, texture = gl.createTexture();
   gl.activeTexture(gl.TEXTURE0);
@@ -86,7 +86,7 @@ function drawText(target, font, atlas, set, pixels, place, ink) {
     gl.uniform1f(uniforms.edge, font.edge);
     gl.uniform1f(uniforms.range, font.range);
     for (const { box, uv } of set.quads) {
-      // Texels of the atlas across a quad, against the pixels that it covers here.
+      // Screen pixels per atlas texel, which scales the distance range.
       const texels = (uv[2] - uv[0]) * font.side[0];
       gl.uniform1f(uniforms.scale, texels > 0 ? ((box[2] - box[0]) * pixels) / texels : 1);
       gl.uniform4f(uniforms.box, ...box.map((n, i) => n * pixels + place[i % 2]));
@@ -98,17 +98,17 @@ function drawText(target, font, atlas, set, pixels, place, ink) {
   gl.deleteTexture(texture);
 }
 
-/** The ink of the page's theme. */
+/** Returns the text colour of the page's theme as RGB from 0 to 1. */
 function inkOf(element) {
   const channels = getComputedStyle(element).color.match(/[\d.]+/g) || [0, 0, 0];
   return channels.slice(0, 3).map((c) => Number(c) / 255);
 }
 
 const atlasOf = (file) => byPath.get(beside(file, "ktx2"));
-const canBeSet = (file) => gpu && "blob" in file && atlasOf(file) && atlasOf(file).levels && atlasOf(file).levels[0].images.length > 0;
+const canRender = (file) => gpu && "blob" in file && atlasOf(file) && atlasOf(file).levels && atlasOf(file).levels[0].images.length > 0;
 
 async function fontCover(file, into) {
-  if (!canBeSet(file)) return plainCover(file, into);
+  if (!canRender(file)) return plainCover(file, into);
   const font = readFont(blobBytes(file.blob)), atlas = await bitmap(atlasOf(file).levels[0].images[0]);
   const canvas = el("canvas", { width: 320, height: 320 }), set = setText(font, "Ag");
   into.append(canvas, el("small", {}, plural(file.facts.glyphs, "glyph", "glyphs")));
@@ -120,14 +120,14 @@ async function fontCover(file, into) {
 const SIZES = [12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 192, 256];
 
 function fontPanel(file, body, keys) {
-  if (!canBeSet(file)) {
-    body.append(el("p", { class: "message" }, gpu ? "This font or its atlas is not in the report, so that the report stays small." : "This browser has no WebGL 2, so text cannot be drawn."));
+  if (!canRender(file)) {
+    body.append(el("p", { class: "message" }, gpu ? "This font or its atlas is not embedded, to limit the size of the report." : "This browser does not support WebGL 2, so text cannot be rendered."));
     return undefined;
   }
   const font = readFont(blobBytes(file.blob)), characters = [...font.glyphs.keys()].filter((code) => code > 32).map((code) => String.fromCodePoint(code));
   const sample = [..."Hamburgefonstiv AVATAR To. We, Ty\n0123456789 “€ & £” §½ ÄÖÅ æøß"].filter((c) => c === "\n" || font.glyphs.has(c.codePointAt(0))).join("");
   const view = { text: sample, pixels: 40, kerning: true };
-  const canvas = el("canvas", { class: "view text", "aria-label": "The text, set in this font" }), told = el("p", { class: "note" });
+  const canvas = el("canvas", { class: "view text", "aria-label": "Text rendered in this font" }), status = el("p", { class: "note" });
   let atlas = null, asked = 0;
   const draw = () => {
     asked = 0;
@@ -140,11 +140,11 @@ function fontPanel(file, body, keys) {
     drawText(canvas, font, atlas, set, pixels, [margin, margin], inkOf(body));
     canvas.dataset.frames = Number(canvas.dataset.frames || 0) + 1;
     const missing = [...new Set([...view.text].filter((c) => c !== "\n" && !font.glyphs.has(c.codePointAt(0))))];
-    told.textContent = missing.length ? `Not in this font: ${missing.join(" ")}` : "";
+    status.textContent = missing.length ? `Missing glyphs: ${missing.join(" ")}` : "";
   };
   const redraw = () => { asked = asked || requestAnimationFrame(draw); };
   const change = (part) => { Object.assign(view, part); redraw(); };
-  const input = el("textarea", { rows: 2, spellcheck: false, "aria-label": "Text to set", value: sample, oninput: () => change({ text: input.value }) });
+  const input = el("textarea", { rows: 2, spellcheck: false, "aria-label": "Text to render", value: sample, oninput: () => change({ text: input.value }) });
   const shown = segments("Text", [["sample", "Sample"], ["all", "All characters"]], "sample", (name) => {
     input.value = name === "all" ? characters.join(" ") : sample;
     change({ text: input.value });
@@ -158,10 +158,10 @@ function fontPanel(file, body, keys) {
   keys.a = () => shown.step();
   keys["["] = () => sizes.by(-1);
   keys["]"] = () => sizes.by(1);
-  body.append(input, canvas, told, el("div", { class: "controls" }, shown, el("div", { class: "segments" }, kern)), el("div", { class: "controls column" }, sizes),
+  body.append(input, canvas, status, el("div", { class: "controls" }, shown, el("div", { class: "segments" }, kern)), el("div", { class: "controls column" }, sizes),
     el("p", {}, "Atlas: ", el("a", { href: link(atlasOf(file)) }, atlasOf(file).path)));
   sizes.by(SIZES.indexOf(view.pixels));
-  bitmap(atlasOf(file).levels[0].images[0]).then((picture) => { atlas = picture; redraw(); });
+  bitmap(atlasOf(file).levels[0].images[0]).then((image) => { atlas = image; redraw(); });
   const watch = new ResizeObserver(redraw);
   watch.observe(body);
   return () => watch.disconnect();

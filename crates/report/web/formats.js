@@ -1,7 +1,7 @@
-// Readers of runtime files, after docs/formats/hmesh.md and docs/formats/hanim.md.
-// The files were verified when the report was written; still nothing here trusts a range without asking.
+// Readers of runtime files; see docs/reference/formats/hmesh.md and docs/reference/formats/hanim.md.
+// The files were verified when the report was written; ranges are bounds-checked all the same.
 
-/** The bytes of a blob of the page. */
+/** Decodes an embedded blob. */
 function blobBytes(id) {
   const text = atob(document.getElementById("b" + id).textContent);
   const bytes = new Uint8Array(text.length);
@@ -9,17 +9,17 @@ function blobBytes(id) {
   return bytes;
 }
 
-/** An .hmesh as typed arrays that can go to the GPU as they are. */
+/** Reads an .hmesh as typed arrays, ready for upload to the GPU. */
 function readMesh(bytes) {
   const view = new DataView(bytes.buffer);
   const u32 = (at) => view.getUint32(at, true);
-  if (String.fromCharCode(...bytes.subarray(0, 4)) !== "HMSH" || u32(4) !== 2) throw new Error("no mesh of version 2");
+  if (String.fromCharCode(...bytes.subarray(0, 4)) !== "HMSH" || u32(4) !== 2) throw new Error("not an .hmesh file of version 2");
   const chunks = {};
   for (let i = 0; i < u32(8); i++) {
     const row = 32 + 24 * i;
     const tag = String.fromCharCode(...bytes.subarray(row, row + 4));
     const offset = Number(view.getBigUint64(row + 8, true)), size = Number(view.getBigUint64(row + 16, true));
-    if (offset % 16 || offset + size > bytes.length) throw new Error("chunk " + tag + " is not in the file");
+    if (offset % 16 || offset + size > bytes.length) throw new Error("chunk " + tag + " is out of bounds");
     chunks[tag] = { offset, size };
   }
   const array = (tag, Type, item = Type.BYTES_PER_ELEMENT) => {
@@ -55,7 +55,7 @@ function readMesh(bytes) {
     mesh.submeshes.forEach((sub, s) => {
       for (let l = 0; l < mesh.lods; l++) {
         const at = chunks.LODT.offset + 8 + 8 * (s * mesh.lods + l);
-        // No indices: the level before is drawn.
+        // An empty LOD stands for the preceding one.
         sub.levels.push(u32(at + 4) ? { first: u32(at), count: u32(at + 4), of: "lod" } : sub.levels[l]);
       }
     });
@@ -73,13 +73,13 @@ function readMesh(bytes) {
   return mesh;
 }
 
-/** The clips of an .hanim. */
+/** Reads the clips of an .hanim. */
 function readAnimation(bytes) {
   const view = new DataView(bytes.buffer);
   let at = 0;
   const take = (size) => { at += size; return at - size; };
   const u32 = () => view.getUint32(take(4), true), f32 = () => view.getFloat32(take(4), true);
-  if (String.fromCharCode(...bytes.subarray(0, 4)) !== "HANM") throw new Error("no animations");
+  if (String.fromCharCode(...bytes.subarray(0, 4)) !== "HANM") throw new Error("not an .hanim file");
   at = 8;
   const clips = [], count = u32();
   at = 16;
@@ -104,7 +104,7 @@ function readAnimation(bytes) {
   return clips;
 }
 
-/** The value of a channel at a time. */
+/** Samples a channel at a time in seconds. */
 function sample(channel, time) {
   const { times, values, components: n } = channel;
   let low = 0, high = times.length - 1;
@@ -119,7 +119,7 @@ function sample(channel, time) {
   if (channel.step) return a;
   const x = (time - times[low]) / (times[high] - times[low]);
   if (channel.path !== 1) return a.map((v, i) => v + (b[i] - v) * x);
-  // On the shorter arc, at an even pace.
+  // Spherical linear interpolation (slerp) on the shorter arc.
   let dot = a.reduce((sum, v, i) => sum + v * b[i], 0);
   const sign = dot < 0 ? -1 : 1;
   dot = Math.min(1, Math.abs(dot));
@@ -130,7 +130,7 @@ function sample(channel, time) {
   return mixed.map((v) => v / norm);
 }
 
-/** Column by column, as all matrices here: a translation, a rotation and a scale. */
+/** Composes translation, rotation and scale into a column-major matrix, as all matrices here. */
 function compose([x, y, z], [a, b, c, d], [sx, sy, sz]) {
   return [
     (1 - 2 * (b * b + c * c)) * sx, 2 * (a * b + c * d) * sx, 2 * (a * c - b * d) * sx, 0,
@@ -150,7 +150,7 @@ function multiply(a, b) {
   return out;
 }
 
-/** Where every joint is in a clip at a time, or in the bind pose without one. */
+/** Returns the world matrices of all joints at a time of a clip, or in the bind pose without a clip. */
 function pose(joints, clip, time) {
   const parts = joints.map((j) => [j.t, j.r, j.s]);
   for (const channel of clip ? clip.channels : []) {

@@ -1,6 +1,6 @@
-// What each kind of file looks like: its cover in the gallery, and its panel.
+// Per-format views: the thumbnail in the gallery, and the detail panel.
 
-/* ---- Covers, by extension: a new format gets the plain one until it has its own ---- */
+/* ---- Thumbnails by extension; formats without an own one get the plain one ---- */
 
 function plainCover(file, into) {
   into.replaceChildren(el("code", {}, file.ext || (file.name.includes(".") ? file.name.split(".").pop() : "file")));
@@ -12,7 +12,7 @@ const COVERS = {
     const canvas = el("canvas", { class: cube ? "" : "checkers" });
     const level = Math.max(0, file.levels.findIndex((l) => l.shown[0] && Math.max(...l.shown) <= 256));
     if (cube) await paintCross(canvas, file, level, 0, "RGB");
-    else paint(canvas, await bitmap(pictureOf(file, level, { slice: Math.floor(file.levels[level].dims[2] / 2) })), channelsOf(file));
+    else paint(canvas, await bitmap(imageOf(file, level, { slice: Math.floor(file.levels[level].dims[2] / 2) })), channelsOf(file));
     if (canvas.width < 64 && canvas.height < 64) canvas.classList.add("pixels");
     into.append(canvas);
     const many = file.facts.layers > 1 ? `${file.facts.layers} layers` : file.facts.depth > 1 ? `${file.facts.depth} slices` : cube ? "cube" : "";
@@ -51,7 +51,7 @@ const COVERS = {
   },
 };
 
-/** The channels to start with. */
+/** Returns the initial channel view of a texture. */
 const channelsOf = (file) => ({ RG: "XYZ", R: "R", RRR: "R", RGBA: "RGBA" })[file.holds] || "RGB";
 
 /* ---- Meshes and materials ---- */
@@ -59,12 +59,12 @@ const channelsOf = (file) => ({ RG: "XYZ", R: "R", RRR: "R", RGBA: "RGBA" })[fil
 const viewer = gpu && createViewer((place) => {
   const file = files[place];
   if (!file || !file.levels || !file.levels[0].images.length) return null;
-  return { picture: bitmap(file.levels[0].images[0]), srgb: file.facts.transfer === "sRGB" };
+  return { image: bitmap(file.levels[0].images[0]), srgb: file.facts.transfer === "sRGB" };
 });
 const models = new Map();
 let ballMesh = null;
 
-/** A mesh on the GPU, with the materials beside it. The last few are kept. */
+/** Returns a mesh on the GPU with its companion materials; caches the last 12. */
 function modelOf(file) {
   let model = models.get(file.place);
   if (!model) {
@@ -82,7 +82,7 @@ function modelOf(file) {
 const materialsOf = (mesh) => (byPath.get(beside(mesh, "hmat")) || {}).materials || [];
 const beside = (file, ext) => file.path.slice(0, file.path.length - file.ext.length) + ext;
 
-/** How a mesh is first looked at. */
+/** Returns the initial view state of a mesh. */
 function viewState(mesh) {
   const { center, radius } = mesh.bounds, r = radius || 1;
   return { yaw: 0.6, pitch: 0.35, distance: r / Math.sin(0.35) * 1.08, target: [...center], radius: r, mode: "material", textures: true, lod: 0 };
@@ -94,11 +94,11 @@ async function ball(material, canvas) {
   viewer.draw({ ...ballMesh, materials: [material] }, { ...viewState(ballMesh.mesh), pitch: 0.2 }, canvas, () => {});
 }
 
-/* ---- Details, by extension; `facts` does for what has no more ---- */
+/* ---- Detail panels by extension; formats without one show their facts only ---- */
 
 const PANELS = { ktx2: texturePanel, hmesh: meshPanel, hmat: materialPanel, hanim: animationPanel, hfont: fontPanel };
 
-/** Buttons of which one is on. `set` is called with its name; the result steps through them. */
+/** Creates a group of exclusive buttons. `set` is called with the name of the pressed one; `step` advances to the next. */
 function segments(label, options, chosen, set) {
   const group = el("div", { class: "segments", role: "group", "aria-label": label }, options.map(([name, text, help]) => {
     const button = el("button", { title: help || text, onclick: () => pick(name) }, text);
@@ -117,37 +117,37 @@ function segments(label, options, chosen, set) {
   return group;
 }
 
-/** A number that is stepped through. */
-function stepper(label, count, tell, set) {
+/** Creates a slider with buttons for the previous and next value. */
+function stepper(label, count, format, set) {
   let at = 0;
-  const text = el("output", {}, tell(0));
-  const to = (n) => { at = Math.min(count - 1, Math.max(0, n)); text.textContent = tell(at); range.value = at; set(at); };
+  const text = el("output", {}, format(0));
+  const to = (n) => { at = Math.min(count - 1, Math.max(0, n)); text.textContent = format(at); range.value = at; set(at); };
   const range = el("input", { type: "range", min: 0, max: count - 1, value: 0, "aria-label": label, oninput: () => to(Number(range.value)) });
-  const made = el("div", { class: "stepper" }, el("span", {}, label), el("button", { "aria-label": label + " before", onclick: () => to(at - 1) }, "‹"),
-    range, el("button", { "aria-label": label + " after", onclick: () => to(at + 1) }, "›"), text);
+  const made = el("div", { class: "stepper" }, el("span", {}, label), el("button", { "aria-label": "Previous " + label, onclick: () => to(at - 1) }, "‹"),
+    range, el("button", { "aria-label": "Next " + label, onclick: () => to(at + 1) }, "›"), text);
   made.by = (d) => to(at + d);
   return made;
 }
 
 function texturePanel(file, body, keys) {
   const { facts, levels } = file, view = { level: 0, layer: 0, face: 0, slice: 0, channels: channelsOf(file), cross: facts.faces === 6 };
-  const canvas = el("canvas", { class: "checkers" }), frame = el("div", { class: "frame", tabIndex: 0, "aria-label": "Picture" }, canvas), note = el("p", { class: "note" });
+  const canvas = el("canvas", { class: "checkers" }), frame = el("div", { class: "frame", tabIndex: 0, "aria-label": "Texture" }, canvas), note = el("p", { class: "note" });
   let zoom = "fit", turn = 0;
   const draw = async () => {
     const mine = ++turn, level = levels[view.level], there = level.images.length > 0, from = there ? view.level : 0;
     canvas.classList.toggle("checkers", !view.cross);
     if (view.cross) await paintCross(canvas, file, from, view.layer, view.channels);
     else {
-      const id = pictureOf(file, from, view);
-      if (id === undefined) { note.textContent = "This image is not in the report."; return; }
-      const picture = await bitmap(id);
+      const id = imageOf(file, from, view);
+      if (id === undefined) { note.textContent = "This image is not embedded in the report."; return; }
+      const image = await bitmap(id);
       if (mine !== turn) return;
-      paint(canvas, picture, view.channels);
+      paint(canvas, image, view.channels);
     }
-    const [w, h] = level.dims, told = levels[from].shown;
+    const [w, h] = level.dims, shownSize = levels[from].shown;
     canvas.dataset.level = view.level;
-    note.textContent = !there ? `Level ${view.level} (${w} × ${h}) is larger than the report embeds; this is level 0, reduced to ${told[0]} × ${told[1]}.`
-      : told[0] !== w || told[1] !== h ? `Reduced from ${w} × ${h} to ${told[0]} × ${told[1]}.` : "";
+    note.textContent = !there ? `Mip level ${view.level} (${w} × ${h}) is too large to be embedded; this is mip level 0, downsampled to ${shownSize[0]} × ${shownSize[1]}.`
+      : shownSize[0] !== w || shownSize[1] !== h ? `Downsampled from ${w} × ${h} to ${shownSize[0]} × ${shownSize[1]}.` : "";
     place();
   };
   const place = () => {
@@ -171,14 +171,14 @@ function texturePanel(file, body, keys) {
     keys.u = () => cross.step();
   }
   const steps = el("div", { class: "controls column" });
-  const step = (label, count, tell, set, before, after) => {
+  const step = (label, count, format, set, before, after) => {
     if (count <= 1) return;
-    const made = stepper(label, count, tell, set);
+    const made = stepper(label, count, format, set);
     steps.append(made);
     keys[before] = () => made.by(-1);
     keys[after] = () => made.by(1);
   };
-  step("Level", levels.length, (n) => `${n} · ${levels[n].dims.slice(0, facts.depth ? 3 : 2).join(" × ")} · ${size(levels[n].size)}`, (n) => change({ level: n }), "[", "]");
+  step("Mip level", levels.length, (n) => `${n} · ${levels[n].dims.slice(0, facts.depth ? 3 : 2).join(" × ")} · ${size(levels[n].size)}`, (n) => change({ level: n }), "[", "]");
   step("Face", facts.faces, (n) => ["+X", "−X", "+Y", "−Y", "+Z", "−Z"][n], (n) => { view.face = n; cross.pick(false); }, ",", ".");
   step("Layer", facts.layers, (n) => `${n} of ${facts.layers}`, (n) => change({ layer: n }), "<", ">");
   step("Slice", facts.depth, (n) => `${n} of ${facts.depth}`, (n) => change({ slice: n }), ",", ".");
@@ -193,12 +193,12 @@ function texturePanel(file, body, keys) {
 
 function meshPanel(file, body, keys) {
   if (!("blob" in file)) {
-    body.append(el("p", { class: "message" }, "This mesh is not in the report, so that the report stays small."));
+    body.append(el("p", { class: "message" }, "This mesh is not embedded, to limit the size of the report."));
     return undefined;
   }
   const mesh = viewer ? modelOf(file).mesh : readMesh(blobBytes(file.blob));
-  if (!viewer) body.append(el("p", { class: "message" }, "This browser has no WebGL 2, so meshes cannot be drawn."));
-  const view = viewState(mesh), canvas = el("canvas", { class: "view", tabIndex: 0, "aria-label": "Mesh: drag or use the arrow keys to turn, + and - to come nearer" });
+  if (!viewer) body.append(el("p", { class: "message" }, "This browser does not support WebGL 2, so meshes cannot be rendered."));
+  const view = viewState(mesh), canvas = el("canvas", { class: "view", tabIndex: 0, "aria-label": "Mesh: drag or use the arrow keys to rotate, + and - to zoom" });
   let open = true, asked = 0, last = 0, playing = false;
   const frame = (now) => {
     asked = 0;
@@ -206,7 +206,7 @@ function meshPanel(file, body, keys) {
     if (playing && view.clip) {
       view.time = (view.time + Math.min(0.1, (now - last) / 1000)) % Math.max(view.clip.duration, 1e-3);
       scrub.value = view.time;
-      told.textContent = `${view.time.toFixed(2)} / ${view.clip.duration.toFixed(2)} s`;
+      timeLabel.textContent = `${view.time.toFixed(2)} / ${view.clip.duration.toFixed(2)} s`;
     }
     last = now;
     const ratio = Math.min(2, devicePixelRatio || 1);
@@ -231,8 +231,8 @@ function meshPanel(file, body, keys) {
     e.stopPropagation();
   });
   const modes = [["material", "Material"], ["clay", "Clay"], ["normals", "Normals"], ["uv", "UV"]];
-  if (mesh.meshletCount) modes.push(["meshlets", "Meshlets", `${mesh.meshletCount} meshlets, each in a colour`]);
-  if (mesh.lods) modes.push(["lod", "LOD", "Each level of detail in a colour"]);
+  if (mesh.meshletCount) modes.push(["meshlets", "Meshlets", `${plural(mesh.meshletCount, "meshlet", "meshlets")}, each in its own colour`]);
+  if (mesh.lods) modes.push(["lod", "LOD", "Each LOD in its own colour"]);
   const shading = segments("Shading", modes, "material", (mode) => change({ mode }));
   const toggle = (name, text, key, on = false) => {
     const button = el("button", { title: `${text} (${key})`, "aria-pressed": String(on), onclick: () => {
@@ -242,8 +242,8 @@ function meshPanel(file, body, keys) {
     keys[key] = () => button.click();
     return button;
   };
-  const toggles = el("div", { class: "segments", role: "group", "aria-label": "Layers" }, toggle("textures", "Textures", "t", true), toggle("wire", "Wires", "w"),
-    toggle("bounds", "Bounds", "b"), toggle("normals", "Normal lines", "n"), mesh.joints.length ? toggle("skeleton", "Skeleton", "s") : null);
+  const toggles = el("div", { class: "segments", role: "group", "aria-label": "Layers" }, toggle("textures", "Textures", "t", true), toggle("wire", "Wireframe", "w"),
+    toggle("bounds", "Bounds", "b"), toggle("normals", "Normal vectors", "n"), mesh.joints.length ? toggle("skeleton", "Skeleton", "s") : null);
   keys.m = () => shading.step();
   body.append(canvas, el("div", { class: "controls" }, shading, toggles));
   if (mesh.lods) {
@@ -255,7 +255,7 @@ function meshPanel(file, body, keys) {
   }
   const animation = byPath.get(beside(file, "hanim"));
   const scrub = el("input", { type: "range", min: 0, max: 1, step: 0.001, value: 0, "aria-label": "Time", oninput: () => change({ time: Number(scrub.value) }) });
-  const told = el("output", {}, "");
+  const timeLabel = el("output", {}, "");
   if (animation && "blob" in animation && mesh.joints.length) {
     const clips = readAnimation(blobBytes(animation.blob));
     const play = el("button", { title: "Play or pause (p)", onclick: () => {
@@ -271,7 +271,7 @@ function meshPanel(file, body, keys) {
       clips.map((clip, n) => el("option", { value: n }, `${clip.name || "clip " + n} (${clip.duration.toFixed(2)} s)`)));
     keys[" "] = keys.p = () => play.click();
     view.time = 0;
-    body.append(el("div", { class: "controls player" }, play, select, scrub, told));
+    body.append(el("div", { class: "controls player" }, play, select, scrub, timeLabel));
   }
   const names = ["base", "mr", "normal", "occ", "emissive"];
   const materials = materialsOf(file);
@@ -286,7 +286,7 @@ function meshPanel(file, body, keys) {
 }
 const viewFrom = (mesh) => { const { yaw, pitch, distance, target } = viewState(mesh); return { yaw, pitch, distance, target }; };
 
-/** A material in a line: its colour, and links to its textures. */
+/** Returns a one-line summary of a material: its colour, and links to its textures. */
 function swatch(material, slot, names) {
   const chip = el("i", { class: "dot" });
   const encode = (c) => Math.round(255 * (c <= 0.0031308 ? c * 12.92 : 1.055 * c ** (1 / 2.4) - 0.055));
@@ -306,7 +306,7 @@ function materialPanel(file, body) {
     body.append(el("section", { class: "material" }, canvas, el("div", {}, el("h3", {}, `material ${n}`),
       el("dl", {}, Object.entries(factors).map(([name, value]) => el("div", {}, el("dt", {}, words(name)), el("dd", {}, show(value)))),
         Object.entries(textures).filter(([, t]) => t !== null).map(([name, t]) => el("div", {}, el("dt", {}, name),
-          el("dd", {}, typeof t === "number" ? el("a", { href: link(files[t]) }, files[t].path) : el("em", { class: "up" }, t + " is not there"))))))));
+          el("dd", {}, typeof t === "number" ? el("a", { href: link(files[t]) }, files[t].path) : el("em", { class: "up" }, t + " is missing"))))))));
     if (viewer) ball(material, canvas);
   });
   const mesh = byPath.get(beside(file, "hmesh"));
@@ -315,7 +315,7 @@ function materialPanel(file, body) {
 
 function animationPanel(file, body) {
   const mesh = byPath.get(beside(file, "hmesh"));
-  if (mesh) body.append(el("p", {}, "Played on ", el("a", { href: link(mesh) }, mesh.path)));
+  if (mesh) body.append(el("p", {}, "Skeleton: ", el("a", { href: link(mesh) }, mesh.path)));
   if (!("blob" in file)) return;
   body.append(el("h3", {}, "clips"), el("table", { class: "rows" }, el("thead", {}, el("tr", {}, ["name", "seconds", "channels", "keys"].map((t) => el("th", {}, t)))),
     el("tbody", {}, readAnimation(blobBytes(file.blob)).map((clip) => el("tr", {}, el("td", {}, clip.name || "—"), el("td", {}, clip.duration.toFixed(3)),

@@ -1,17 +1,17 @@
-// The page itself: its head, its list, what is open, and keys.
+// The page: header, file list, detail panel and keyboard shortcuts.
 
-/* ---- The head of the page ---- */
+/* ---- Page header ---- */
 
 $("title").textContent = report.title;
 function head() {
   const tile = (value, label, note, mood) => el("div", { class: "tile" + (mood ? " " + mood : "") }, el("b", {}, value), el("span", {}, label), note && el("small", {}, note));
   const since = report.since, grown = since ? report.size - since.size : 0;
-  $("tiles").append(tile(size(report.size), "in all", since && `${signed(grown)} since ${since.title}`, grown > 0 && since ? "up" : grown < 0 ? "down" : ""));
-  $("tiles").append(tile(number(files.length), "files", since && `${since.added} new, ${since.changed} changed, ${since.removed} gone`));
+  $("tiles").append(tile(size(report.size), "total", since && `${signed(grown)} since ${since.title}`, grown > 0 && since ? "up" : grown < 0 ? "down" : ""));
+  $("tiles").append(tile(number(files.length), "files", since && `${since.added} new, ${since.changed} changed, ${since.removed} removed`));
   for (const kind of report.kinds) {
     const totals = Object.entries(kind.totals).slice(0, 2).map(([name, n]) => `${number(n)} ${words(name)}`).join(" · ");
     const unpacked = files.reduce((sum, f) => sum + (f.ext === kind.ext && f.facts && f.facts.uncompressed_bytes || 0), 0);
-    const made = tile(number(kind.files), kind.files === 1 ? kind.noun : kind.title, unpacked ? `${size(kind.size)} · ${size(unpacked)} inflated` : totals || size(kind.size));
+    const made = tile(number(kind.files), kind.files === 1 ? kind.noun : kind.title, unpacked ? `${size(kind.size)} · ${size(unpacked)} uncompressed` : totals || size(kind.size));
     made.firstChild.prepend(dot_(kind.ext));
     const by = kind.was === null ? 0 : kind.size - kind.was;
     if (by) made.children[1].append(" ", el("em", { class: by > 0 ? "up" : "down" }, signed(by)));
@@ -30,16 +30,16 @@ function head() {
       ...broken.slice(0, 8).flatMap((file) => [el("a", { href: link(file) }, file.path), " "]), broken.length > 8 ? "…" : ""));
   }
   for (const text of report.problems) $("messages").append(el("div", { class: "message bad" }, text));
-  const spare = [...twins.values()].filter((group) => group.length > 1);
+  const spare = [...duplicates.values()].filter((group) => group.length > 1);
   if (spare.length) {
     const wasted = spare.reduce((sum, group) => sum + group[0].size * (group.length - 1), 0);
-    $("messages").append(el("details", { class: "message" }, el("summary", {}, `${size(wasted)} are in files whose content is there twice`),
+    $("messages").append(el("details", { class: "message" }, el("summary", {}, `${size(wasted)} in duplicate files`),
       el("ul", {}, spare.slice(0, 200).map((group) => el("li", {}, group.slice(0, 20).flatMap((f) => [el("a", { href: link(f) }, f.path), " "]), el("small", {}, size(group[0].size)))))));
   }
   for (const text of report.notes) $("messages").append(el("div", { class: "message" }, text + "."));
   if (since && since.gone.length) {
     const gone = [...since.gone].sort((a, b) => b.size - a.size);
-    $("messages").append(el("details", { class: "message" }, el("summary", {}, plural(gone.length, "file is", "files are") + ` gone (${size(gone.reduce((sum, f) => sum + f.size, 0))})`),
+    $("messages").append(el("details", { class: "message" }, el("summary", {}, plural(gone.length, "file is", "files are") + ` removed since the previous report (${size(gone.reduce((sum, f) => sum + f.size, 0))})`),
       el("ul", {}, gone.slice(0, 500).map((f) => el("li", {}, f.path, " ", el("small", {}, size(f.size)))))));
   }
 }
@@ -55,7 +55,7 @@ const SORTS = {
 const state = { query: "", kind: null, sort: "path", view: "gallery", open: null };
 let shown = [];
 
-/** All words of the query are in the path or the line that tells of the file. */
+/** Returns whether all words of the query are in the path, the description or the error of the file. */
 function matches(file) {
   if (state.kind === "changed" ? !file.grown : state.kind === "broken" ? !file.error : state.kind !== null && file.ext !== state.kind) return false;
   const text = `${file.path} ${file.line || ""} ${file.error || ""}`.toLowerCase();
@@ -84,7 +84,7 @@ function render() {
   const list = $("list");
   list.className = state.view;
   list.replaceChildren(state.view === "gallery" ? gallery() : table());
-  if (!shown.length) list.append(el("p", { class: "nothing" }, "No file matches."));
+  if (!shown.length) list.append(el("p", { class: "nothing" }, "No files match."));
   mark();
 }
 
@@ -113,11 +113,11 @@ function table() {
     const sorted = state.sort === key;
     return el("th", { class: n, "aria-sort": sorted ? "ascending" : "none" }, el("button", { onclick: () => choose({ sort: key }) }, text, sorted ? " ▾" : ""));
   };
-  return el("table", {}, el("thead", {}, el("tr", {}, head("path", "Path"), el("th", {}, "What it is"), head("size", "Size", "n"), report.since && head("growth", "Growth", "n"))),
+  return el("table", {}, el("thead", {}, el("tr", {}, head("path", "Path"), el("th", {}, "Description"), head("size", "Size", "n"), report.since && head("growth", "Growth", "n"))),
     el("tbody", {}, shown.map(row)));
 }
 
-/** Covers are made when they come into view. */
+/** Renders thumbnails when they scroll into view. */
 const covers = new IntersectionObserver((seen) => {
   for (const { target, isIntersecting } of seen) {
     if (!isIntersecting) continue;
@@ -154,19 +154,19 @@ function openFile(file) {
       const ended = (PANELS[file.ext] || (() => {}))(file, body, keys);
       if (ended) close = ended;
     } catch (error) {
-      body.append(el("p", { class: "message bad" }, "This cannot be shown: " + error.message));
+      body.append(el("p", { class: "message bad" }, "The file cannot be shown: " + error.message));
     }
   }
   panel.keys = keys;
   if (file.facts) body.append(factTable(file.facts));
-  if (file.twins().length) body.append(el("p", { class: "message" }, "The same content as ", file.twins().slice(0, 20).flatMap((f) => [el("a", { href: link(f) }, f.path), " "])));
-  if (file.hash) body.append(el("p", { class: "hash" }, "content ", el("code", {}, file.hash)));
+  if (file.duplicates().length) body.append(el("p", { class: "message" }, "Duplicate of ", file.duplicates().slice(0, 20).flatMap((f) => [el("a", { href: link(f) }, f.path), " "])));
+  if (file.hash) body.append(el("p", { class: "hash" }, "hash ", el("code", {}, file.hash)));
   if (changed) panel.scrollTop = 0;
   const current = links().find((a) => a.file === file);
   if (current) current.scrollIntoView({ block: "nearest" });
 }
 
-/** Plain facts as one table, rows of facts as tables of their own. */
+/** Shows scalar facts in one table, and each list of rows in its own table. */
 function factTable(facts) {
   const plain = Object.entries(facts).filter(([, value]) => !Array.isArray(value));
   const rows = Object.entries(facts).filter(([, value]) => Array.isArray(value) && value.length);
@@ -181,7 +181,7 @@ function factTable(facts) {
     el("h3", {}, "facts"), el("dl", {}, plain.map(([name, value]) => el("div", {}, el("dt", {}, words(name)), el("dd", {}, show(value))))));
 }
 
-/* ---- Where we are, and keys ---- */
+/* ---- Navigation and keyboard shortcuts ---- */
 
 const link = (file) => "#" + encodeURIComponent(file.path);
 function go(file) {
@@ -191,12 +191,12 @@ function go(file) {
 }
 function fromHash() {
   let path = "";
-  try { path = decodeURIComponent(location.hash.slice(1)); } catch { /* not one of ours */ }
+  try { path = decodeURIComponent(location.hash.slice(1)); } catch { /* not a valid fragment */ }
   const file = byPath.get(path) || null;
   if (file !== state.open) openFile(file);
 }
 
-/** The links of the list, in order. One of them is in the tab order: the open one, or the first. */
+/** Returns the links of the list in order. One is in the tab order: the open one, or the first. */
 const links = () => [...$("list").querySelectorAll("a")];
 function mark() {
   const all = links(), current = all.find((a) => a.file === state.open) || all[0];
@@ -214,7 +214,7 @@ function move(by) {
   next.scrollIntoView({ block: "nearest" });
   if (state.open) go(next.file);
 }
-/** How many cards there are in a row. */
+/** Returns the number of cards per row. */
 function columns() {
   const all = links();
   return state.view === "table" ? 1 : Math.max(1, all.findIndex((a) => a.offsetTop > all[0].offsetTop));
@@ -222,9 +222,9 @@ function columns() {
 
 const KEYS = {
   "/": ["search", () => $("search").focus()],
-  j: ["next file", () => move(1)], k: ["file before", () => move(-1)],
-  ArrowRight: ["next file", () => move(1)], ArrowLeft: ["file before", () => move(-1)],
-  ArrowDown: ["a row down", () => move(columns())], ArrowUp: ["a row up", () => move(-columns())],
+  j: ["next file", () => move(1)], k: ["previous file", () => move(-1)],
+  ArrowRight: ["next file", () => move(1)], ArrowLeft: ["previous file", () => move(-1)],
+  ArrowDown: ["next row", () => move(columns())], ArrowUp: ["previous row", () => move(-columns())],
   v: ["gallery or table", () => choose({ view: state.view === "gallery" ? "table" : "gallery" })],
   o: ["next order", () => { const all = Object.keys(SORTS); choose({ sort: all[(all.indexOf(state.sort) + 1) % all.length] }); }],
   "?": ["these keys", () => $("help").showModal()],
@@ -245,9 +245,9 @@ document.addEventListener("keydown", (e) => {
 function help() {
   const row = (key, text) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, text));
   const names = { ArrowRight: "→", ArrowLeft: "←", ArrowDown: "↓", ArrowUp: "↑", Escape: "Esc" };
-  $("help").append(el("form", { method: "dialog" }, el("h2", {}, "Keys"), el("dl", {}, Object.entries(KEYS).map(([key, [text]]) => row(names[key] || key, text)), row("Enter", "open a file")),
-    el("h3", {}, "Textures"), el("dl", {}, row("[ ]", "level"), row(", .", "face or slice"), row("< >", "layer"), row("c", "channels"), row("z", "zoom"), row("u", "unfold a cube")),
-    el("h3", {}, "Meshes"), el("dl", {}, row("m", "shading"), row("[ ]", "level of detail"), row("t w b n s", "textures, wires, bounds, normals, skeleton"), row("p", "play or pause a clip")),
+  $("help").append(el("form", { method: "dialog" }, el("h2", {}, "Keyboard shortcuts"), el("dl", {}, Object.entries(KEYS).map(([key, [text]]) => row(names[key] || key, text)), row("Enter", "open a file")),
+    el("h3", {}, "Textures"), el("dl", {}, row("[ ]", "mip level"), row(", .", "face or slice"), row("< >", "layer"), row("c", "channels"), row("z", "zoom"), row("u", "unfold a cubemap")),
+    el("h3", {}, "Meshes"), el("dl", {}, row("m", "shading"), row("[ ]", "level of detail"), row("t w b n s", "textures, wireframe, bounds, normals, skeleton"), row("p", "play or pause a clip")),
     el("h3", {}, "Fonts"), el("dl", {}, row("[ ]", "size"), row("k", "kerning"), row("a", "all characters")),
     el("button", { autofocus: true }, "Close")));
 }
@@ -269,7 +269,7 @@ function tools() {
     document.documentElement.style.colorScheme = dark ? "light" : "dark";
     document.documentElement.dataset.theme = dark ? "light" : "dark";
   });
-  // What sticks below the tools has to know how high they are.
+  // Sticky elements below the toolbar need its height.
   const bar = document.querySelector(".tools");
   new ResizeObserver(() => document.documentElement.style.setProperty("--tools", bar.offsetHeight + "px")).observe(bar);
   addEventListener("hashchange", fromHash);

@@ -1,4 +1,4 @@
-// The view of meshes: what an .hmesh holds, drawn from its own bytes, and spheres for materials.
+// The mesh viewer: renders an .hmesh from its own bytes, and spheres as material previews.
 
 const VERTEX = `
   layout(location = 0) in vec3 position;
@@ -47,12 +47,12 @@ const SURFACE = `
   in float handed;
   in vec2 st;
   in vec4 color;
-  uniform int mode;            // 0 material, 1 clay, 2 normals, 3 texture coordinates, 4 tint
+  uniform int mode;            // 0 material, 1 clay, 2 normals, 3 UV, 4 tint
   uniform vec3 eye;
   uniform vec4 base_color;
   uniform vec3 emissive;
   uniform vec4 factors;        // metallic, roughness, normal scale, occlusion
-  uniform float cutoff;        // below it nothing is drawn; negative for none
+  uniform float cutoff;        // alpha cutoff; negative for none
   uniform bool see_through;
   uniform bvec4 has;           // base colour, metallic-roughness, normal, occlusion
   uniform bool has_emissive, has_tangents;
@@ -122,7 +122,7 @@ const LINE = `
 
 const MODES = ["material", "clay", "normals", "uv", "meshlets", "lod"];
 
-/** A colour for a number, neighbours far apart. */
+/** Returns a colour for an index; adjacent indices get distinct colours. */
 function hue(n, light = 0.62) {
   const h = (n * 0.618034 + 0.08) % 1, c = (k) => light + 0.3 * Math.cos(6.2832 * (h + k));
   return [c(0), c(0.33), c(0.67)];
@@ -133,7 +133,7 @@ const minus = (a, b) => a.map((v, i) => v - b[i]);
 const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
 const unit = (a) => { const l = Math.hypot(...a) || 1; return a.map((v) => v / l); };
 
-/** The camera of a view state: its matrix and where it is. */
+/** Returns the view-projection matrix and the position of the camera of a view state. */
 function camera(state, aspect) {
   const { yaw, pitch, distance, target, radius } = state;
   const back = [Math.sin(yaw) * Math.cos(pitch), Math.sin(pitch), Math.cos(yaw) * Math.cos(pitch)];
@@ -145,7 +145,7 @@ function camera(state, aspect) {
   return { matrix: multiply(lens, view), eye };
 }
 
-/** A unit sphere with texture coordinates and tangents, in the layout of a mesh. */
+/** Returns a unit sphere with UVs and tangents, in the layout of a mesh. */
 function sphere() {
   const rows = 32, columns = 64, bytes = new Uint8Array((rows + 1) * (columns + 1) * 28), view = new DataView(bytes.buffer);
   const packed = (x, y, z) => {
@@ -178,12 +178,12 @@ function sphere() {
   };
 }
 
-/** Draws meshes. `textureOf` gives the picture and the colour space of a texture by its place in the list of files. */
+/** Creates the mesh renderer. `textureOf` returns the image and the colour space of a texture by its index in the list of files. */
 function createViewer(textureOf) {
   const { gl } = gpu;
   const surface = gpu.compile(VERTEX, SURFACE), line = gpu.compile(VERTEX, LINE);
   const textures = new Map(), scratch = gl.createBuffer(), scratchArray = gl.createVertexArray();
-  // Where an array has no such attribute: of the type that the shader has.
+  // Default values of missing attributes, in the type that the shader declares.
   gl.vertexAttribI4i(2, 0, 0, 0, 0);
   gl.vertexAttribI4ui(4, 0, 0, 0, 0);
 
@@ -218,7 +218,7 @@ function createViewer(textureOf) {
     return array;
   };
 
-  /** Puts a mesh on the GPU. */
+  /** Uploads a mesh to the GPU. */
   const load = (mesh, materials) => {
     const model = { mesh, materials, made: [] };
     const keep = (made) => { model.made.push(made); return made; };
@@ -237,14 +237,14 @@ function createViewer(textureOf) {
     return model;
   };
 
-  /** Frees what `load` made. */
+  /** Frees the GPU resources of a mesh. */
   const drop = (model) => {
     model.made.forEach((b) => gl.deleteBuffer(b));
     [model.array, model.needles, model.tinted && model.tinted.array].forEach((a) => a && gl.deleteVertexArray(a));
     if (model.pose) gl.deleteTexture(model.pose);
   };
 
-  /** The triangles of the meshlets, each corner a vertex of its own in the meshlet's colour. */
+  /** Builds the triangles of the meshlets with unshared vertices in the meshlet's colour. */
   const tinted = (model) => {
     if (model.tinted) return model.tinted;
     const { mesh } = model, corners = mesh.meshletTriangles.length;
@@ -266,7 +266,7 @@ function createViewer(textureOf) {
     return model.tinted;
   };
 
-  /** The edges of the triangles of a level, each once. */
+  /** Returns the unique edges of the triangles of a LOD. */
   const wires = (model, lod) => {
     let found = model.wires.get(lod);
     if (!found) {
@@ -294,14 +294,14 @@ function createViewer(textureOf) {
     return found;
   };
 
-  /** A texture by its place, when it is there; `again` is called when it comes or fails. */
+  /** Returns a texture by file index once it is loaded; calls `again` when loading finishes or fails. */
   const texture = (place, again) => {
     let entry = textures.get(place);
     if (!entry) {
       const from = textureOf(place);
       entry = { made: null, waiting: from ? [] : null };
       textures.set(place, entry);
-      if (from) from.picture.then((picture) => { entry.made = upload(picture, from.srgb); }).catch(() => {}).then(() => {
+      if (from) from.image.then((image) => { entry.made = upload(image, from.srgb); }).catch(() => {}).then(() => {
         const { waiting } = entry;
         entry.waiting = null;
         new Set(waiting).forEach((call) => call());
@@ -310,13 +310,13 @@ function createViewer(textureOf) {
     if (entry.waiting) entry.waiting.push(again);
     return entry;
   };
-  const upload = (picture, srgb) => {
+  const upload = (image, srgb) => {
     const made = gl.createTexture();
     gl.activeTexture(gl.TEXTURE0);
     gl.bindTexture(gl.TEXTURE_2D, made);
     gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, false);
     gl.pixelStorei(gl.UNPACK_COLORSPACE_CONVERSION_WEBGL, gl.NONE);
-    gl.texImage2D(gl.TEXTURE_2D, 0, srgb ? gl.SRGB8_ALPHA8 : gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE, picture);
+    gl.texImage2D(gl.TEXTURE_2D, 0, srgb ? gl.SRGB8_ALPHA8 : gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE, image);
     gl.generateMipmap(gl.TEXTURE_2D);
     return made;
   };
@@ -369,7 +369,7 @@ function createViewer(textureOf) {
     gl.drawArrays(gl.LINES, 0, points.length / 3);
   };
 
-  /** Draws a model into a canvas. `again` is called when a texture has come. */
+  /** Draws a model into a canvas. Calls `again` when a texture is loaded. */
   const draw = (model, state, target, again) => gpu.show(target, () => {
     const { mesh } = model, lod = state.lod || 0;
     const { matrix, eye } = camera(state, target.width / target.height);
@@ -446,7 +446,7 @@ function createViewer(textureOf) {
     gl.bindVertexArray(null);
   });
 
-  /** When all textures of these materials have come or failed. */
+  /** Resolves when all textures of these materials are loaded or failed. */
   const settled = (materials) => Promise.all(materials.flatMap((m) => Object.values(m.textures)).filter((place) => typeof place === "number")
     .map((place) => new Promise((done) => { if (!texture(place, done).waiting) done(); })));
 

@@ -1,34 +1,34 @@
-//! Puts the name and text of a source into a module, for debuggers: glslang leaves them out.
+//! Embeds the path and text of a source in a SPIR-V module, for debuggers: glslang leaves them out.
 //!
-//! The `OpSource` that the compiler wrote, which has the language and its version alone, gets a file and the text;
-//! what does not fit into one instruction follows it in `OpSourceContinued`.
+//! The `OpSource` of the compiler, which has the language and its version only, gets a file and the text; the
+//! part that does not fit in one instruction follows in `OpSourceContinued`.
 
 const SOURCE_CONTINUED: u32 = 2;
 const SOURCE: u32 = 3;
 const STRING: u32 = 7;
-/// Where the header has the bound of ids, and how long it is.
+/// The position of the id bound in the header, and the length of the header, in words.
 const BOUND: usize = 3;
 const HEADER: usize = 5;
-/// The most bytes of text that fit into one instruction, with room for its other operands and the zero at its end.
-const PIECE: usize = (u16::MAX as usize - 8) * 4;
+/// The maximum bytes of text in one instruction, with room for its other operands and the terminating zero.
+const MAX_CHUNK: usize = (u16::MAX as usize - 8) * 4;
 
-/// The module with the source in it; as it is where it has no `OpSource`.
+/// Returns the module with the source embedded; unmodified if it has no `OpSource`.
 pub(crate) fn embed(words: Vec<u32>, path: &str, text: &str) -> Vec<u32> {
     let Some((start, end)) = find(&words) else { return words };
     let [language, version] = [words[start + 1], words[start + 2]];
     let Some(file) = words.get(BOUND).copied() else { return words };
-    let mut pieces = pieces(text);
+    let mut chunks = chunks(text);
     let mut debug = instruction(STRING, &[&[file], &literal(path)]);
-    debug.extend(instruction(SOURCE, &[&[language, version, file], &literal(pieces.next().unwrap_or(""))]));
-    for piece in pieces {
-        debug.extend(instruction(SOURCE_CONTINUED, &[&literal(piece)]));
+    debug.extend(instruction(SOURCE, &[&[language, version, file], &literal(chunks.next().unwrap_or(""))]));
+    for chunk in chunks {
+        debug.extend(instruction(SOURCE_CONTINUED, &[&literal(chunk)]));
     }
-    let mut told = [&words[..start], &debug, &words[end..]].concat();
-    told[BOUND] += 1;
-    told
+    let mut embedded = [&words[..start], &debug, &words[end..]].concat();
+    embedded[BOUND] += 1;
+    embedded
 }
 
-/// Where the first `OpSource` starts and ends, if it has its two operands.
+/// Returns the range of the first `OpSource`, if it has its two operands.
 fn find(words: &[u32]) -> Option<(usize, usize)> {
     let mut at = HEADER;
     loop {
@@ -41,13 +41,13 @@ fn find(words: &[u32]) -> Option<(usize, usize)> {
     }
 }
 
-/// The text in pieces that fit, none of which splits a character.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
+/// Splits the text into chunks that fit in an instruction, between characters.
+fn chunks(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
+        let (chunk, after) = rest.split_at(rest.floor_char_boundary(MAX_CHUNK));
         rest = after;
-        (!piece.is_empty()).then_some(piece)
+        (!chunk.is_empty()).then_some(chunk)
     })
 }
 
@@ -58,7 +58,7 @@ fn instruction(opcode: u32, operands: &[&[u32]]) -> Vec<u32> {
     words
 }
 
-/// A text as operands: with a zero at its end, in whole words.
+/// Returns a string as operands: zero-terminated, in whole words.
 fn literal(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.resize(bytes.len() / 4 * 4 + 4, 0);
@@ -75,8 +75,8 @@ mod tests {
     }
 
     #[test]
-    fn the_source_stands_where_it_belongs() {
-        let told = embed(module(), "a.vert", "void");
+    fn embeds_source_after_op_string() {
+        let embedded = embed(module(), "a.vert", "void");
         let path = [0x65762e61, 0x00007472];
         let expected = [
             &[0x0723_0203, 0x0001_0500, 0, 8, 0, 2 << 16 | 17, 1][..],
@@ -84,25 +84,26 @@ mod tests {
             &[6 << 16 | 3, 2, 450, 7, 0x64696f76, 0],
             &[2 << 16 | 19, 1],
         ];
-        assert_eq!(told, expected.concat());
+        assert_eq!(embedded, expected.concat());
         assert_eq!(embed(vec![1, 2, 3, 4, 5], "a", "b"), [1, 2, 3, 4, 5]);
     }
 
     #[test]
-    fn a_long_text_is_continued() {
+    fn long_source_is_continued() {
         let text = "ü".repeat(200_000);
-        let told = embed(module(), "a", &text);
+        let embedded = embed(module(), "a", &text);
         let mut at = HEADER;
         let mut bytes = Vec::new();
-        while at < told.len() {
-            let (count, opcode) = ((told[at] >> 16) as usize, told[at] & 0xffff);
+        while at < embedded.len() {
+            let (count, opcode) = ((embedded[at] >> 16) as usize, embedded[at] & 0xffff);
             let skip = match opcode {
                 SOURCE => 4,
                 SOURCE_CONTINUED => 1,
                 _ => count,
             };
-            let piece: Vec<u8> = told[at + skip..at + count].iter().flat_map(|w| w.to_le_bytes()).collect();
-            bytes.extend(piece.into_iter().take_while(|b| *b != 0));
+            let chunk: Vec<u8> =
+                embedded[at + skip..at + count].iter().flat_map(|w| w.to_le_bytes()).collect();
+            bytes.extend(chunk.into_iter().take_while(|b| *b != 0));
             at += count;
         }
         assert_eq!(String::from_utf8(bytes).unwrap(), text);

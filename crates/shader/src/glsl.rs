@@ -1,7 +1,8 @@
-//! GLSL and HLSL through glslang.
+//! Compiles GLSL and HLSL with glslang.
 //!
-//! glslang recurses as deep as expressions are long, so that it runs on a stack of its own. Its symbol tables are
-//! shared behind its own locks, everything else belongs to the thread; a compilation starts and ends on one thread.
+//! glslang recurses as deep as expressions are long, so it runs on a thread with a large stack. Its symbol
+//! tables are shared behind its own locks, everything else belongs to the thread; a compilation starts and
+//! ends on one thread.
 
 use crate::embed::embed;
 use crate::messages::Findings;
@@ -16,9 +17,10 @@ use glslang::{
 use kiln_engine::{Code, Diag};
 use std::collections::BTreeMap;
 
-/// The stack of a compilation: `x+x+x…` nests one level in two bytes, of under a kilobyte each.
+/// The stack size of a compilation: `x+x+x…` nests one level in two bytes, with under a kilobyte of stack
+/// each.
 const STACK: usize = MAX_TEXT * 512;
-/// How deep includes may lie in each other.
+/// The maximum depth of nested includes.
 const MAX_DEPTH: usize = 64;
 
 pub(crate) fn compile(
@@ -26,10 +28,11 @@ pub(crate) fn compile(
     options: &Options<'_>,
     includes: &mut dyn Includes,
 ) -> Result<Compiled, Diag> {
-    let mut follow = Follow { source, includes, texts: BTreeMap::new(), left: MAX_TEXT, fault: None };
+    let mut follow =
+        IncludeResolver { source, includes, texts: BTreeMap::new(), left: MAX_TEXT, fault: None };
     follow.add(source.path, source.text);
     let done = with_stack(STACK, || run(source, options, &mut follow)).map_err(|d| d.path(source.path))?;
-    let Follow { texts, fault, .. } = follow;
+    let IncludeResolver { texts, fault, .. } = follow;
     if let Some(fault) = fault {
         return Err(fault);
     }
@@ -48,9 +51,9 @@ pub(crate) fn compile(
 fn run(
     source: &Source<'_>,
     options: &Options<'_>,
-    follow: &mut Follow<'_>,
+    follow: &mut IncludeResolver<'_>,
 ) -> Result<(Vec<u32>, String), String> {
-    let compiler = Compiler::acquire().ok_or("ERROR: glslang cannot be started")?;
+    let compiler = Compiler::acquire().ok_or("ERROR: glslang cannot be initialised")?;
     let hlsl = source.language == Language::Hlsl;
     let how = CompilerOptions {
         source_language: if hlsl { SourceLanguage::HLSL } else { SourceLanguage::GLSL },
@@ -62,24 +65,50 @@ fn run(
             ShaderMessage::DEFAULT
         },
     };
-    let text = ShaderSource::from(with_head(source, options));
+    let text = ShaderSource::from(with_preamble(source, options));
     let none: Option<&[(&str, Option<&str>)]> = None;
     let mut handler = Handler(follow);
-    let input =
-        ShaderInput::new(&text, stage(source.stage), &how, none, Some(&mut handler)).map_err(|e| told(&e))?;
+    let input = ShaderInput::new(&text, stage(source.stage), &how, none, Some(&mut handler))
+        .map_err(|e| log_of(&e))?;
     let mut shader = Shader::new(compiler, input);
     if hlsl {
         shader.entry_point("main");
         shader.source_entry_point("main");
     }
-    let shader = shader.parse().map_err(|e| told(&e))?;
-    let words = shader.compile().map_err(|e| told(&e))?;
+    let shader = shader.parse().map_err(|e| log_of(&e))?;
+    let words = shader.compile().map_err(|e| log_of(&e))?;
+    if hlsl && !calls_source_main(&words) {
+        return Err("ERROR: the source has no function `main`, which is the entry point".to_owned());
+    }
     Ok((words, shader.get_log()))
 }
 
-/// The text with what the settings add to it. `#version` has to come first, so that additions follow it, and lines
-/// keep their numbers.
-fn with_head(source: &Source<'_>, options: &Options<'_>) -> String {
+/// Returns whether the entry point of a module compiled from HLSL calls the `main` of the source. For a source without
+/// one, glslang reports no error and generates an empty entry point, for some stages with an invalid execution model.
+fn calls_source_main(words: &[u32]) -> bool {
+    const ENTRY_POINT: u32 = 15;
+    const FUNCTION: u32 = 54;
+    const FUNCTION_END: u32 = 56;
+    const FUNCTION_CALL: u32 = 57;
+    let (mut entry_point, mut in_entry_point) = (None, false);
+    let mut rest = words.get(5..).unwrap_or_default();
+    while let Some((&head, _)) = rest.split_first() {
+        let Some((instruction, after)) = rest.split_at_checked((head >> 16).max(1) as usize) else { break };
+        match (head & 0xffff, instruction.get(2)) {
+            (ENTRY_POINT, id) => entry_point = id,
+            (FUNCTION, id) => in_entry_point = id == entry_point,
+            (FUNCTION_END, _) => in_entry_point = false,
+            (FUNCTION_CALL, _) if in_entry_point => return true,
+            _ => {}
+        }
+        rest = after;
+    }
+    false
+}
+
+/// Returns the source with the extensions and macros of the options. `#version` has to come first, so
+/// additions follow it, and lines keep their numbers.
+fn with_preamble(source: &Source<'_>, options: &Options<'_>) -> String {
     let defines = options.defines.iter().map(|(name, value)| format!("#define {name} {value}\n"));
     let mut head: String = defines.collect();
     if source.language == Language::Hlsl {
@@ -105,8 +134,8 @@ fn with_head(source: &Source<'_>, options: &Options<'_>) -> String {
     format!("{before}{newline}{head}#line {next}\n{after}")
 }
 
-/// What glslang says of a failure, in the form of its log.
-fn told(error: &GlslangError) -> String {
+/// Returns the error of glslang in the form of its log.
+fn log_of(error: &GlslangError) -> String {
     let log = |log: &GlslangErrorLog| log.log.clone();
     match error {
         GlslangError::PreprocessError(it)
@@ -114,14 +143,14 @@ fn told(error: &GlslangError) -> String {
         | GlslangError::MapIoError(it)
         | GlslangError::LinkError(it) => log(it),
         GlslangError::VersionUnsupported(version, _) | GlslangError::InvalidProfile(_, version, _) => {
-            format!("ERROR: 0:1: #version {version} is none that can be compiled for Vulkan; use 450 or 460")
+            format!("ERROR: 0:1: #version {version} is not supported for Vulkan; use 450 or 460")
         }
         other => format!("ERROR: {other}"),
     }
 }
 
-/// Follows includes within limits, and keeps what they led to.
-struct Follow<'a> {
+/// Resolves includes within limits, and keeps their texts for messages.
+struct IncludeResolver<'a> {
     source: &'a Source<'a>,
     includes: &'a mut dyn Includes,
     texts: BTreeMap<String, String>,
@@ -129,7 +158,7 @@ struct Follow<'a> {
     fault: Option<Diag>,
 }
 
-impl Follow<'_> {
+impl IncludeResolver<'_> {
     fn add(&mut self, path: &str, text: &str) {
         self.texts.entry(path.to_owned()).or_insert_with(|| text.to_owned());
     }
@@ -145,13 +174,16 @@ impl Follow<'_> {
             None
         };
         if depth > MAX_DEPTH {
-            return fail(format!("includes lie more than {MAX_DEPTH} deep in each other: {}", include.name));
+            return fail(format!(
+                "includes are nested more than {MAX_DEPTH} levels deep at {}",
+                include.name
+            ));
         }
         if found.text.contains('\0') {
-            return fail(format!("{} holds a zero byte", found.path));
+            return fail(format!("the file {} contains a zero byte", found.path));
         }
         let Some(left) = self.left.checked_sub(found.text.len()) else {
-            return fail(format!("the source and its includes have more than {} MiB", MAX_TEXT >> 20));
+            return fail(format!("the source and its includes are larger than {} MiB", MAX_TEXT >> 20));
         };
         self.left = left;
         self.add(&found.path, &found.text);
@@ -159,8 +191,8 @@ impl Follow<'_> {
     }
 }
 
-/// Passes includes on.
-struct Handler<'a, 'f>(&'a mut Follow<'f>);
+/// Adapts the include resolver to glslang.
+struct Handler<'a, 'f>(&'a mut IncludeResolver<'f>);
 
 impl IncludeHandler for Handler<'_, '_> {
     fn include(&mut self, ty: IncludeType, name: &str, from: &str, depth: usize) -> Option<IncludeResult> {

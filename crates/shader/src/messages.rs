@@ -1,35 +1,35 @@
-//! What compilers say, taken apart and put together as diagnostics.
+//! Parses compiler logs and converts them to diagnostics.
 //!
-//! Understood are the forms of glslang (`ERROR: file:3: text`), of dxc and other descendants of clang
-//! (`file:3:9: error: text`), and of Slang, old (`file(3): error 30015: text`) and new (`error[E30015]: text` with
-//! `--> file:3:9` on a line after it).
+//! Supported formats: glslang (`ERROR: file:3: text`), dxc and other descendants of clang (`file:3:9: error:
+//! text`), and Slang, old (`file(3): error 30015: text`) and new (`error[E30015]: text` with `--> file:3:9`
+//! on a following line).
 
 use kiln_engine::{Code, Diag};
 
-/// How many findings are told beside the first.
-const MORE: usize = 3;
-/// How much of a source line or of a message is told.
-const EXCERPT: usize = 160;
+/// The number of errors that are listed besides the first.
+const MAX_MORE_ERRORS: usize = 3;
+/// The maximum length of a quoted source line or message, in characters.
+const MAX_EXCERPT: usize = 160;
 
-/// One thing a compiler said.
+/// A message of a compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Whether it is an error.
+    /// True for an error, false for a warning.
     pub error: bool,
-    /// The file, as the compiler was told; empty when it is about none.
+    /// The file, as the compiler was given it; empty if the message has none.
     pub file: String,
-    /// The line, counted from 1; 0 when it is about none.
+    /// The line, counted from 1; 0 if the message has none.
     pub line: usize,
-    /// What is wrong.
+    /// The text of the message.
     pub text: String,
 }
 
-/// All that a compiler said, in its order.
+/// The messages of a compiler, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Findings(pub Vec<Finding>);
 
 impl Findings {
-    /// Takes a log apart. `root` is the file that the compiler calls nothing, or `0`.
+    /// Parses a log. `root` is the file that the compiler names with an empty string or `0`.
     pub fn parse(log: &str, root: &str) -> Findings {
         let mut found: Vec<Finding> = Vec::new();
         for line in log.lines().map(str::trim) {
@@ -46,22 +46,24 @@ impl Findings {
         Findings(found)
     }
 
-    /// The errors as one diagnostic: the first in full, the others in its hint. `text_of` gives the text of a file.
+    /// Returns the errors as one diagnostic: the first in full, the others in its hint. `text_of` returns the
+    /// text of a file.
     pub fn error(&self, root: &str, text_of: &dyn Fn(&str) -> Option<String>) -> Diag {
         let errors: Vec<&Finding> = self.0.iter().filter(|f| f.error).collect();
         let Some(first) = errors.first() else {
-            return Diag::new(Code::ShaderCompile, "the compiler gave up without saying why").path(root);
+            return Diag::new(Code::ShaderCompile, "the compiler failed without an error message").path(root);
         };
-        let mut rest: Vec<String> = errors.iter().skip(1).take(MORE).map(|f| f.short(root)).collect();
-        let untold = errors.len().saturating_sub(1 + MORE);
-        if untold > 0 {
-            rest.push(format!("{untold} more"));
+        let mut rest: Vec<String> =
+            errors.iter().skip(1).take(MAX_MORE_ERRORS).map(|f| f.short(root)).collect();
+        let omitted = errors.len().saturating_sub(1 + MAX_MORE_ERRORS);
+        if omitted > 0 {
+            rest.push(format!("{omitted} more"));
         }
         let diag = first.place(Diag::new(Code::ShaderCompile, first.full(text_of)), root);
         if rest.is_empty() { diag } else { diag.hint(format!("also {}", rest.join("; "))) }
     }
 
-    /// The warnings, each a diagnostic.
+    /// Returns the warnings, each as a diagnostic.
     pub fn warnings(&self, root: &str, text_of: &dyn Fn(&str) -> Option<String>) -> Vec<Diag> {
         let warnings = self.0.iter().filter(|f| !f.error);
         warnings.map(|f| f.place(Diag::new(Code::ShaderWarning, f.full(text_of)), root)).collect()
@@ -69,7 +71,7 @@ impl Findings {
 }
 
 impl Finding {
-    /// What is wrong, and in which words of the source.
+    /// Returns the message with the source line that it refers to.
     fn full(&self, text_of: &dyn Fn(&str) -> Option<String>) -> String {
         let text = excerpt(&self.text);
         let source = self.line.checked_sub(1).and_then(|n| {
@@ -96,10 +98,10 @@ impl Finding {
     }
 }
 
-/// The text on one line and not too long.
+/// Returns the text on one line, truncated.
 fn excerpt(text: &str) -> String {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match flat.char_indices().nth(EXCERPT) {
+    match flat.char_indices().nth(MAX_EXCERPT) {
         Some((end, _)) => format!("{}…", &flat[..end]),
         None => flat,
     }
@@ -110,7 +112,7 @@ fn named(file: &str, root: &str) -> String {
     if file.is_empty() || file == "0" { root.to_owned() } else { file }
 }
 
-/// One line of a log, if it says anything.
+/// Parses one line of a log; returns `None` if it is not a message.
 fn finding(line: &str, root: &str) -> Option<Finding> {
     for (word, error) in [("ERROR:", true), ("WARNING:", false)] {
         if let Some(rest) = line.strip_prefix(word) {
@@ -136,9 +138,9 @@ fn finding(line: &str, root: &str) -> Option<Finding> {
     None
 }
 
-/// `0:12: 'x' : undeclared identifier`, or a text without a place.
+/// Parses `0:12: 'x' : undeclared identifier`, or a message without a position.
 fn glslang(rest: &str, error: bool, root: &str) -> Option<Finding> {
-    // A summary, after everything it sums up.
+    // A summary of the preceding messages.
     if rest.ends_with("No code generated.") || rest.contains("compilation terminated") {
         return None;
     }
@@ -148,12 +150,12 @@ fn glslang(rest: &str, error: bool, root: &str) -> Option<Finding> {
         _ => None,
     };
     let (file, line, text) = placed.unwrap_or((String::new(), 0, rest));
-    // `'x' : undeclared identifier` reads better without the gap, and `'' : ` says nothing.
+    // `'x' : undeclared identifier` reads better without the gap, and `'' : ` has no content.
     let text = text.trim().trim_start_matches("'' :").trim().replacen("' : ", "': ", 1);
     Some(Finding { error, file, line, text })
 }
 
-/// `file:3:9`, `file:3` or `file(3)`: the file, the line, and the column or 0.
+/// Parses `file:3:9`, `file:3` or `file(3)`: the file, the line, and the column or 0.
 fn place_of(place: &str) -> Option<(&str, usize, usize)> {
     if let Some((file, line)) = place.strip_suffix(')').and_then(|p| p.rsplit_once('(')) {
         let mut numbers = line.split(',').map(|n| n.trim().parse().ok());
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn logs_of_all_compilers_are_understood() {
+    fn parses_logs_of_all_compilers() {
         let check = |log: &str, error: bool, file: &str, line: usize, text: &str| {
             assert_eq!(parsed(log), [(error, file.to_owned(), line, text.to_owned())], "{log}");
         };
@@ -188,7 +190,7 @@ mod tests {
             12,
             "'x': undeclared identifier",
         );
-        check("WARNING: lib/a.glsl:3: '' : odd", false, "lib/a.glsl", 3, "odd");
+        check("WARNING: lib/a.glsl:3: '' : unused", false, "lib/a.glsl", 3, "unused");
         check(
             "ERROR: Linking vertex stage: Missing entry point",
             true,
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_is_told_in_full_and_the_others_in_short() {
+    fn first_error_is_full_and_others_are_in_the_hint() {
         let log: String = (2..9).map(|n| format!("ERROR: 0:{n}: 'v{n}' : bad\n")).collect();
         let text = |file: &str| (file == "a.vert").then(|| "one\n  two\tx ;\nthree".to_owned());
         let diag = Findings::parse(&log, "a.vert").error("a.vert", &text);
@@ -232,13 +234,13 @@ mod tests {
              line 5: 'v5': bad; 3 more)"
         );
         let nothing = Findings::default().error("a.vert", &text);
-        assert!(nothing.message.contains("gave up"));
+        assert!(nothing.message.contains("without an error message"));
     }
 
     #[test]
-    fn long_messages_are_cut_between_characters() {
+    fn long_messages_are_truncated_between_characters() {
         let log = format!("ERROR: 0:1: {}", "ü".repeat(1000));
         let diag = Findings::parse(&log, "a").error("a", &|_| None);
-        assert_eq!(diag.message.chars().count(), EXCERPT + 1);
+        assert_eq!(diag.message.chars().count(), MAX_EXCERPT + 1);
     }
 }

@@ -1,7 +1,8 @@
-//! Which files a text refers to, found without understanding it: for compilers that read files themselves, and
-//! must find what they may read and nothing else.
+//! Scans a source for references to other files without parsing it: for compilers that read files themselves,
+//! and must find the files that they may read and nothing else.
 //!
-//! Comments are skipped; conditions are not followed, so that more may be found than is needed, never less.
+//! Comments are skipped; conditions are not evaluated, so that more references may be found than are needed,
+//! never fewer.
 
 /// A reference from one file to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,14 +11,15 @@ pub enum Reference {
     Include(String),
     /// `import a.b;` of Slang, as the path of a file: `a/b.slang`.
     Import(String),
-    /// An `#include` whose file only the preprocessor knows.
+    /// An `#include` whose file only the preprocessor can compute.
     Computed {
-        /// Its line, counted from 1.
+        /// The line, counted from 1.
         line: usize,
     },
 }
 
-/// The references of a text, in its order; imports only where `imports` says that the language has them.
+/// Returns the references of a text in order; imports only if `imports` is true, for languages that have
+/// them.
 pub fn references(text: &str, imports: bool) -> Vec<Reference> {
     let mut found = Vec::new();
     let bare = without_comments(text);
@@ -41,7 +43,8 @@ pub fn references(text: &str, imports: bool) -> Vec<Reference> {
     found
 }
 
-/// `import a.b`, `__exported import "a/b.slang"`, `__include c`, `implementing d`, `module` aside.
+/// Parses `import a.b`, `__exported import "a/b.slang"`, `__include c` and `implementing d`, but not
+/// `module`.
 fn import(statement: &str) -> Option<Reference> {
     let mut words = statement.trim().splitn(2, char::is_whitespace);
     let (word, rest) = (words.next()?, words.next()?.trim());
@@ -63,8 +66,8 @@ fn import(statement: &str) -> Option<Reference> {
     }
 }
 
-/// The text with comments blanked and continued lines joined; lines keep their numbers as far as they are not
-/// continued.
+/// Returns the text with comments blanked and continued lines joined; lines keep their numbers unless they
+/// are continued.
 fn without_comments(text: &str) -> String {
     let text = text.replace("\\\r\n", "").replace("\\\n", "");
     let mut bare = String::with_capacity(text.len());

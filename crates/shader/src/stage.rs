@@ -1,4 +1,4 @@
-//! The stages and languages of shaders, and how the name of a file tells them.
+//! Shader stages and languages, and their detection from file names.
 
 use kiln_format::spv::Stage;
 
@@ -24,23 +24,23 @@ fn from_extension(extension: &str) -> Option<Stage> {
     EXTENSIONS.iter().find(|row| row.1.eq_ignore_ascii_case(extension)).map(|row| row.0)
 }
 
-/// What a source is written in.
+/// A shading language, or a compiled module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// The OpenGL Shading Language, as Vulkan has it.
+    /// The OpenGL Shading Language for Vulkan.
     Glsl,
     /// The High-Level Shading Language of Direct3D.
     Hlsl,
     /// The WebGPU Shading Language.
     Wgsl,
-    /// Slang.
+    /// The Slang shading language.
     Slang,
-    /// A finished module.
+    /// A compiled SPIR-V module.
     Spirv,
 }
 
 impl Language {
-    /// What people call it.
+    /// Returns the display name of the language.
     pub fn name(self) -> &'static str {
         match self {
             Language::Glsl => "GLSL",
@@ -51,7 +51,7 @@ impl Language {
         }
     }
 
-    /// The compiler that takes it.
+    /// Returns the name of the compiler for the language.
     pub(crate) fn compiler(self) -> &'static str {
         match self {
             Language::Glsl | Language::Hlsl => "glslang",
@@ -62,7 +62,8 @@ impl Language {
     }
 }
 
-/// The language of a file, by its last extension: `glsl` or that of a stage, `hlsl`, `wgsl`, `slang`, `spv`.
+/// Returns the language of a file by its last extension: `glsl` or that of a stage, `hlsl`, `wgsl`, `slang`,
+/// `spv`.
 pub fn language_of(file_name: &str) -> Option<Language> {
     let (_, extension) = file_name.rsplit_once('.')?;
     match extension.to_ascii_lowercase().as_str() {
@@ -75,8 +76,8 @@ pub fn language_of(file_name: &str) -> Option<Language> {
     }
 }
 
-/// The stage of a file that is written in some language: by the extension of a stage, last (`sky.vert`) or last but
-/// one (`sky.vert.glsl`), or else by its stem (`vertex.glsl`). A name such as `mesh.frag` is a fragment shader.
+/// Returns the stage of a source file: by the extension of a stage, last (`sky.vert`) or last but one
+/// (`sky.vert.glsl`), or else by its stem (`vertex.glsl`). A name such as `mesh.frag` is a fragment shader.
 pub fn stage_of(file_name: &str) -> Option<Stage> {
     language_of(file_name)?;
     let mut parts = file_name.split('.');
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_stage_and_language() {
+    fn detects_stage_and_language_from_names() {
         let check = |name: &str, stage, language| {
             assert_eq!((stage_of(name), language_of(name)), (Some(stage), Some(language)), "{name}");
         };

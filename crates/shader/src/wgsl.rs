@@ -1,7 +1,7 @@
-//! WGSL through naga.
+//! Compiles WGSL with naga.
 //!
-//! WGSL has no preprocessor and no includes; the defines of the settings are its `override` constants. Positions are
-//! left as the shader gives them: the Y axis of clip space is not turned round.
+//! WGSL has no preprocessor and no includes; the defines of the options set its `override` constants.
+//! Clip-space positions are not modified: the Y axis is not flipped.
 
 use crate::stack::with_stack;
 use crate::{Compiled, Options, Source, Stage};
@@ -10,21 +10,21 @@ use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{Module, ShaderStage};
 
-/// The name of every entry point that is written.
+/// The name of every entry point in the output.
 const ENTRY: &str = "main";
 
-/// The stack of a compilation. naga recurses where expressions, statements and constants nest, a kilobyte or so deep
-/// for each level: people nest a few dozen levels, generators a few thousand.
+/// The stack size of a compilation. naga recurses where expressions, statements and constants nest, with a
+/// kilobyte or so of stack for each level: people nest a few dozen levels, generators a few thousand.
 const STACK: usize = 64 << 20;
 
-/// Lists the entry points of a WGSL source: stage and name, in the order of the source. Stages that Vulkan does not
-/// have are left out.
+/// Lists the entry points of a WGSL source: stage and name, in source order. Stages that Vulkan does not have
+/// are left out.
 ///
-/// Runs in this process, which a source that nests very deep aborts, as [`compile`](crate::compile) says;
-/// [`wgsl_stages_apart`](crate::wgsl_stages_apart) is for sources that are not trusted.
+/// Runs in this process, which a deeply nested source aborts (see [`compile`](crate::compile));
+/// [`wgsl_stages_in_worker`](crate::wgsl_stages_in_worker) is for untrusted sources.
 ///
 /// # Errors
-/// When the source is not WGSL.
+/// A [`Diag`] if the source is not valid WGSL.
 pub fn stages(path: &str, text: &str) -> Result<Vec<(Stage, String)>, Diag> {
     crate::check(path, text)?;
     let run = || {
@@ -40,18 +40,23 @@ pub(crate) fn compile(source: &Source<'_>, options: &Options<'_>) -> Result<Comp
 }
 
 fn run(source: &Source<'_>, options: &Options<'_>) -> Result<Compiled, Diag> {
-    let bad = |message: String| Diag::new(Code::ShaderCompile, message).path(source.path);
+    let compile_error = |message: String| Diag::new(Code::ShaderCompile, message).path(source.path);
     let mut module = parse(source.path, source.text)?;
     let entries = module.entry_points.iter().filter(|e| stage(e.stage) == Some(source.stage));
     let names: Vec<String> = entries.map(|e| e.name.clone()).collect();
     let name = match names.as_slice() {
         [only] => only,
-        [] => return Err(bad(format!("there is no @{} entry point", source.stage.name()))),
+        [] => return Err(compile_error(format!("the source has no @{} entry point", source.stage.name()))),
         several if several.iter().any(|name| name == ENTRY) => ENTRY,
         several => {
-            let message =
-                format!("there are several {} entry points: {}", source.stage.name(), several.join(", "));
-            return Err(bad(message).hint("call one of them main, or move them to folders of their own"));
+            let message = format!(
+                "the source has several {} entry points: {}",
+                source.stage.name(),
+                several.join(", ")
+            );
+            return Err(
+                compile_error(message).hint("rename one of them to main, or move them to separate folders")
+            );
         }
     };
     module.entry_points.retain(|e| stage(e.stage) == Some(source.stage) && e.name == *name);
@@ -67,19 +72,21 @@ fn run(source: &Source<'_>, options: &Options<'_>) -> Result<Compiled, Diag> {
         let is_known = module.overrides.iter().any(|(_, o)| o.name.as_deref() == Some(name.as_str()));
         if is_known {
             let value = number(value).ok_or_else(|| {
-                bad(format!("shader.defines sets the override {name} to {value:?}, which is no number"))
+                compile_error(format!(
+                    "shader.defines sets the override {name} to {value:?}: expected a number or a boolean"
+                ))
             })?;
             constants.insert(name.clone(), value);
         }
     }
     let (module, info) = naga::back::pipeline_constants::process_overrides(&module, &info, None, &constants)
-        .map_err(|error| bad(chain(&error)))?;
+        .map_err(|error| compile_error(chain(&error)))?;
 
-    // Names are for whoever reflects the module; lines and text for debuggers.
+    // Names are for reflection; lines and text for debuggers.
     let debug_info = options.debug.then_some(spv::DebugInfo {
         source_code: source.text,
         file_name: source.path,
-        // WGSL has a number of its own, which validators and drivers of a few years ago refuse.
+        // WGSL has a source language number, but validators and drivers of a few years ago reject it.
         language: spv::SourceLanguage::Unknown,
     });
     let how = spv::Options {
@@ -91,7 +98,7 @@ fn run(source: &Source<'_>, options: &Options<'_>) -> Result<Compiled, Diag> {
         force_loop_bounding: false,
         ..spv::Options::default()
     };
-    let words = spv::write_vec(&module, &info, &how, None).map_err(|error| bad(chain(&error)))?;
+    let words = spv::write_vec(&module, &info, &how, None).map_err(|error| compile_error(chain(&error)))?;
     Ok(Compiled { words, warnings: vec![] })
 }
 
@@ -112,13 +119,13 @@ fn placed(path: &str, text: &str, line: Option<usize>, message: String) -> Diag 
     findings.error(path, &|_| Some(text.to_owned()))
 }
 
-/// An error with its causes.
+/// Returns an error with its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-/// A value of an override: numbers, and truth as WGSL has it. What is only defined is true.
+/// Parses the value of an override: a number, or a boolean of WGSL. A define without a value is true.
 fn number(value: &str) -> Option<f64> {
     match value {
         "" | "true" => Some(1.0),

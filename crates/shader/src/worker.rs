@@ -1,8 +1,8 @@
-//! Compilation in a worker process: a source that overflows the stack of its compiler, exhausts the memory or never
-//! ends fails alone, and the program that asked goes on.
+//! Compilation in a worker process: a source that overflows the stack of its compiler, exhausts the memory or
+//! never finishes fails alone, and the calling program continues.
 //!
-//! [`serve`] is the main loop of the worker. A client sends one request at a time through a [`Channel`], answers the
-//! worker's questions about includes, and receives the result. Messages travel in frames of at most 256 MiB.
+//! [`serve`] is the main loop of the worker. A client sends one request at a time through a [`Channel`],
+//! answers the worker's include requests, and receives the result. Messages are frames of at most 256 MiB.
 
 use crate::{Compiled, Include, Included, Includes, Language, Options, Source, Stage, Target};
 use core::time::Duration;
@@ -11,14 +11,14 @@ use kiln_engine::{Code, Diag};
 use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The length of the longest frame.
+/// The maximum length of a frame in bytes.
 const MAX_FRAME: u32 = 256 << 20;
 
-/// Kinds of requests.
+/// The kinds of requests in the worker protocol.
 const COMPILE: u8 = 0;
 const STAGES: u8 = 1;
 
-/// Kinds of responses.
+/// The kinds of responses in the worker protocol.
 const INCLUDE: u8 = 0;
 const COMPILED: u8 = 1;
 const FOUND_STAGES: u8 = 2;
@@ -26,13 +26,13 @@ const FAILED: u8 = 3;
 
 /// A connection to a process that runs [`serve`].
 pub trait Channel {
-    /// Sends a frame. A failure shows when the response is awaited.
+    /// Sends a frame. A failure is reported by the next `receive`.
     fn send(&mut self, frame: &[u8]);
 
     /// Waits for the next frame.
     ///
     /// # Errors
-    /// When the worker ends or misses its deadline; the channel is of no further use then.
+    /// [`WorkerError`] if the worker exits or misses its deadline; the channel cannot be used afterwards.
     fn receive(&mut self) -> Result<Vec<u8>, WorkerError>;
 }
 
@@ -50,7 +50,7 @@ impl WorkerError {
         let compiler = language.compiler();
         let message = match self {
             WorkerError::Crashed(status) => {
-                format!("{compiler} crashed or ran out of memory while it compiled this source ({status})")
+                format!("{compiler} crashed or ran out of memory while compiling this source ({status})")
             }
             WorkerError::TimedOut(limit) => {
                 format!("{compiler} did not finish this source within {} seconds", limit.as_secs_f64())
@@ -62,8 +62,9 @@ impl WorkerError {
     }
 }
 
-/// Sends a small GLSL source of the version and stage of `head`, so that the worker loads the built-in symbols of
-/// glslang, which is most of the cost of a first source. One frame comes back, and has to be received and dropped.
+/// Sends a small GLSL source with the version of `head` and this stage, so that the worker loads the built-in
+/// symbols of glslang, which is most of the cost of a first source. The response is one frame, which has to
+/// be received and dropped.
 pub fn warm_up(head: &str, stage: Stage, target: Target, channel: &mut dyn Channel) {
     let version =
         head.lines().find(|line| line.trim_start().starts_with("#version")).unwrap_or("#version 450");
@@ -75,8 +76,9 @@ pub fn warm_up(head: &str, stage: Stage, target: Target, channel: &mut dyn Chann
 /// Compiles one stage, as [`compile`](crate::compile) does, in the worker at the other end of a channel.
 ///
 /// # Errors
-/// Those of [`compile`](crate::compile), and `shader-compiler` when the compiler crashes or misses its deadline.
-pub fn compile_apart(
+/// The errors of [`compile`](crate::compile), and `shader-compiler` if the compiler crashes or misses its
+/// deadline.
+pub fn compile_in_worker(
     source: &Source<'_>,
     options: &Options<'_>,
     includes: &mut dyn Includes,
@@ -94,8 +96,9 @@ pub fn compile_apart(
 /// end of a channel.
 ///
 /// # Errors
-/// Those of [`wgsl_stages`](crate::wgsl_stages), and `shader-compiler` when naga crashes or misses its deadline.
-pub fn wgsl_stages_apart(
+/// The errors of [`wgsl_stages`](crate::wgsl_stages), and `shader-compiler` if naga crashes or misses its
+/// deadline.
+pub fn wgsl_stages_in_worker(
     path: &str,
     text: &str,
     channel: &mut dyn Channel,
@@ -112,7 +115,7 @@ pub fn wgsl_stages_apart(
     }
 }
 
-/// Answers questions about includes until the result of a request comes.
+/// Answers include requests until the result of a request arrives.
 fn response(
     language: Language,
     path: &str,
@@ -229,7 +232,7 @@ fn write_compile(source: &Source<'_>, options: &Options<'_>) -> Vec<u8> {
     frame.finish()
 }
 
-/// Limits the memory that this process may map to `bytes`, its stacks included, and keeps it from writing core dumps.
+/// Limits the memory that this process may map to `bytes`, including its stacks, and disables core dumps.
 /// Only Unix has such limits; elsewhere, or where the system refuses, nothing changes.
 pub fn limit_memory(bytes: u64) {
     #[cfg(unix)]
@@ -246,7 +249,7 @@ pub fn limit_memory(bytes: u64) {
 /// Handles requests until the input ends.
 ///
 /// # Errors
-/// When a request cannot be read or a response cannot be written.
+/// An [`io::Error`] if a request cannot be read or a response cannot be written.
 pub fn serve(mut input: impl Read + Send, mut output: impl Write + Send) -> io::Result<()> {
     loop {
         let frame = match read_frame(&mut input) {
@@ -263,7 +266,7 @@ pub fn serve(mut input: impl Read + Send, mut output: impl Write + Send) -> io::
     }
 }
 
-/// Reads and runs a request; `None` is one that cannot be read.
+/// Parses and runs a request; returns `None` for an invalid one.
 fn handle(frame: &mut Reader<'_>, includes: &mut dyn Includes) -> Option<Response> {
     let kind = frame.u8()?;
     let (path, text) = (frame.text()?, frame.text()?);
@@ -303,7 +306,7 @@ fn panicked(frame: &mut Reader<'_>, panic: &(dyn std::any::Any + Send)) -> Diag 
     WorkerError::Crashed(message).diag(language, path)
 }
 
-/// The client as the source of includes.
+/// An include resolver that asks the client.
 struct Client<'a, I, O> {
     input: &'a mut I,
     output: &'a mut O,
@@ -324,7 +327,7 @@ impl<I: Read, O: Write> Client<'_, I, O> {
 
 impl<I: Read + Send, O: Write + Send> Includes for Client<'_, I, O> {
     fn include(&mut self, include: Include<'_>) -> Option<Included> {
-        // A client that is gone is noticed when the response is written.
+        // A disconnected client is detected when the response is written.
         self.ask(include).ok().flatten()
     }
 }
@@ -340,7 +343,7 @@ impl Includes for NoIncludes {
 /// Writes a frame: its length and its bytes.
 ///
 /// # Errors
-/// When the frame is too long or cannot be written.
+/// An [`io::Error`] if the frame is too long or cannot be written.
 pub fn write_frame(pipe: &mut impl Write, frame: &[u8]) -> io::Result<()> {
     let len =
         u32::try_from(frame.len()).ok().filter(|len| *len <= MAX_FRAME).ok_or(io::ErrorKind::InvalidData)?;
@@ -349,10 +352,11 @@ pub fn write_frame(pipe: &mut impl Write, frame: &[u8]) -> io::Result<()> {
     pipe.flush()
 }
 
-/// Reads a frame.
+/// Reads a frame: its length and its bytes.
 ///
 /// # Errors
-/// When the frame is too long or cannot be read; an end of the input is an error of the kind `UnexpectedEof`.
+/// An [`io::Error`] if the frame is too long or cannot be read; of the kind `UnexpectedEof` at the end of the
+/// input.
 pub fn read_frame(pipe: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut len = [0; 4];
     pipe.read_exact(&mut len)?;

@@ -1,18 +1,19 @@
-//! Cubemap faces that agree at their edges: the filter looks past an edge onto the face that continues there.
+//! Seamless cubemap filtering: the mip filter reads across the edge of a face onto its neighbour.
 //!
 //! Faces come in the order +X −X +Y −Y +Z −Z with the orientation that Vulkan, OpenGL and KTX2 share (Khronos
 //! Data Format, cubemap coordinate transform). Beyond an edge the neighbour is unfolded into the plane of the
-//! face, texel for texel. Beyond a corner no fourth face exists: there the texel is the mean of the two that
-//! are reached by crossing one edge first or the other.
+//! face, texel for texel. Beyond a corner no fourth face exists: there the texel is the average of the two
+//! texels that are reached by crossing one edge first or the other.
 
+use crate::filter_mode::{FilterMode, Texel};
 use crate::kernel::{Edge, reach};
 use crate::mips::Rows;
 use crate::plane::Plane;
-use crate::texel::{Meaning, Texel};
 
 type Vec3 = [i64; 3];
 
-/// Where a face looks (`out`), and which way its rows (`right`) and columns (`down`) run.
+/// The axes of a face: its outward normal (`out`) and the directions of its rows (`right`) and columns
+/// (`down`).
 #[derive(Clone, Copy)]
 struct Frame {
     out: Vec3,
@@ -45,41 +46,42 @@ fn dot(a: Vec3, b: Vec3) -> i64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// A place on the surface while walking over it: a frame that tilts over each edge, and a texel in it.
+/// A texel on the unfolded surface of the cube: a frame that is rotated over each crossed edge, and texel
+/// coordinates in it.
 #[derive(Clone, Copy)]
-struct Place {
+struct CubeTexel {
     frame: Frame,
     x: i64,
     y: i64,
 }
 
-impl Place {
-    /// Tilts the frame over the left or right edge if `x` lies beyond it. What would be beyond the next edge
-    /// as well stops at the last texel.
-    fn cross_x(self, size: i64) -> Place {
+impl CubeTexel {
+    /// Rotates the frame over the left or right edge if `x` is beyond it. A coordinate beyond the next edge
+    /// as well is clamped to the last texel.
+    fn cross_x(self, size: i64) -> CubeTexel {
         let Frame { out, right, down } = self.frame;
         if self.x < 0 {
-            Place { frame: frame(times(right, -1), out, down), x: (self.x + size).max(0), ..self }
+            CubeTexel { frame: frame(times(right, -1), out, down), x: (self.x + size).max(0), ..self }
         } else if self.x >= size {
-            Place { frame: frame(right, times(out, -1), down), x: (self.x - size).min(size - 1), ..self }
+            CubeTexel { frame: frame(right, times(out, -1), down), x: (self.x - size).min(size - 1), ..self }
         } else {
             self
         }
     }
 
-    /// The same over the upper or lower edge.
-    fn cross_y(self, size: i64) -> Place {
+    /// Rotates the frame over the upper or lower edge if `y` is beyond it.
+    fn cross_y(self, size: i64) -> CubeTexel {
         let Frame { out, right, down } = self.frame;
         if self.y < 0 {
-            Place { frame: frame(times(down, -1), right, out), y: (self.y + size).max(0), ..self }
+            CubeTexel { frame: frame(times(down, -1), right, out), y: (self.y + size).max(0), ..self }
         } else if self.y >= size {
-            Place { frame: frame(down, right, times(out, -1)), y: (self.y - size).min(size - 1), ..self }
+            CubeTexel { frame: frame(down, right, times(out, -1)), y: (self.y - size).min(size - 1), ..self }
         } else {
             self
         }
     }
 
-    /// The face and the texel of that face which lie here.
+    /// Returns the face, column and row of this texel.
     fn texel(self, size: i64) -> (usize, u32, u32) {
         let centred = |v: i64| 2 * v + 1 - size;
         let point = sum(times(self.frame.right, centred(self.x)), times(self.frame.down, centred(self.y)));
@@ -89,14 +91,14 @@ impl Place {
     }
 }
 
-/// The direction of a place on a face: from -1 to 1 along its rows and down its columns.
+/// Returns the direction of a point on a face, with coordinates from -1 to 1 along its rows and columns.
 pub(crate) fn direction(face: usize, along: f64, down: f64) -> [f64; 3] {
     let frame = FACES[face];
     std::array::from_fn(|c| frame.out[c] as f64 + frame.right[c] as f64 * along + frame.down[c] as f64 * down)
 }
 
-/// The face that a direction leads to, and the place on it: the inverse of [`direction`].
-pub(crate) fn place([x, y, z]: [f64; 3]) -> (usize, f64, f64) {
+/// Returns the face that a direction hits and the coordinates on it: the inverse of [`direction`].
+pub(crate) fn face_coordinates([x, y, z]: [f64; 3]) -> (usize, f64, f64) {
     let face = match (x.abs(), y.abs(), z.abs()) {
         (ax, ay, az) if ax >= ay && ax >= az => usize::from(x < 0.0),
         (_, ay, az) if ay >= az => 2 + usize::from(y < 0.0),
@@ -107,29 +109,31 @@ pub(crate) fn place([x, y, z]: [f64; 3]) -> (usize, f64, f64) {
     (face, along(right) / along(out), along(down) / along(out))
 }
 
-/// The texel at a place of a face of `size` texels a side, which may lie one beyond its edges: face, column and row.
-pub(crate) fn texel_over(face: usize, x: i64, y: i64, size: i64) -> (usize, u32, u32) {
-    Place { frame: FACES[face], x, y }.cross_x(size).cross_y(size).texel(size)
+/// Returns the face, column and row of a texel of a face with `size` texels a side; `x` and `y` may be one
+/// texel beyond its edges.
+pub(crate) fn texel_across_edge(face: usize, x: i64, y: i64, size: i64) -> (usize, u32, u32) {
+    CubeTexel { frame: FACES[face], x, y }.cross_x(size).cross_y(size).texel(size)
 }
 
-/// One face with a border of its neighbours' texels.
+/// A cubemap face with a border of its neighbours' texels.
 pub(crate) struct Face<'a> {
     faces: &'a [Plane],
     face: usize,
-    meaning: Meaning,
+    filter_mode: FilterMode,
     border: i64,
 }
 
 impl<'a> Face<'a> {
-    /// Face number `face` of six square planes of one size, to be shrunk to `to` texels a side.
-    pub(crate) fn new(faces: &'a [Plane], face: usize, meaning: Meaning, to: u32) -> Face<'a> {
-        Face { faces, face, meaning, border: i64::from(reach(faces[face].width(), to)) }
+    /// Returns face number `face` of six square planes of the same size, to be downscaled to `to` texels a
+    /// side.
+    pub(crate) fn new(faces: &'a [Plane], face: usize, filter_mode: FilterMode, to: u32) -> Face<'a> {
+        Face { faces, face, filter_mode, border: i64::from(reach(faces[face].width(), to)) }
     }
 
-    /// The texel at a place of this face's plane that may lie beyond its edges.
+    /// Returns the texel at coordinates in the plane of this face, which may be beyond its edges.
     fn texel(&self, x: i64, y: i64) -> Texel {
         let size = i64::from(self.width());
-        let here = Place { frame: FACES[self.face], x, y };
+        let here = CubeTexel { frame: FACES[self.face], x, y };
         let one = self.fetch(here.cross_x(size).cross_y(size));
         if (0..size).contains(&x) || (0..size).contains(&y) {
             return one;
@@ -138,10 +142,10 @@ impl<'a> Face<'a> {
         std::array::from_fn(|c| (one[c] + other[c]) / 2.0)
     }
 
-    fn fetch(&self, place: Place) -> Texel {
+    fn fetch(&self, place: CubeTexel) -> Texel {
         let (face, x, y) = place.texel(i64::from(self.width()));
         let mut texel = [[0.0; 4]];
-        self.faces[face].read(self.meaning, x, y, &mut texel);
+        self.faces[face].read(self.filter_mode, x, y, &mut texel);
         texel[0]
     }
 }
@@ -168,7 +172,7 @@ impl Rows for Face<'_> {
         };
         walk(left, -self.border);
         if (0..size).contains(&y) {
-            self.faces[self.face].read(self.meaning, 0, y as u32, middle);
+            self.faces[self.face].read(self.filter_mode, 0, y as u32, middle);
         } else {
             walk(middle, 0);
         }
@@ -180,11 +184,11 @@ impl Rows for Face<'_> {
 mod tests {
     use super::*;
     use crate::mips;
-    use crate::plane::Flat;
+    use crate::plane::ClampedPlane;
     use kiln_ir::{Image, Texels};
 
-    /// The direction through the centre of a texel, by the table of the Vulkan specification ("Cube Map Face
-    /// Selection"), solved for the direction.
+    /// Returns the direction through the centre of a texel, by the table of the Vulkan specification ("Cube
+    /// Map Face Selection"), solved for the direction.
     fn direction(face: usize, x: u32, y: u32, size: u32) -> [f64; 3] {
         let s = (f64::from(x) + 0.5) / f64::from(size) * 2.0 - 1.0;
         let t = (f64::from(y) + 0.5) / f64::from(size) * 2.0 - 1.0;
@@ -198,12 +202,12 @@ mod tests {
         }
     }
 
-    fn apart(a: [f64; 3], b: [f64; 3]) -> f64 {
+    fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
         (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt()
     }
 
     #[test]
-    fn the_texel_beyond_an_edge_is_the_nearest_on_the_other_face() {
+    fn texel_across_edge_is_the_nearest_on_the_neighbour() {
         let size = 8;
         for (face, frame) in FACES.into_iter().enumerate() {
             for i in 0..size {
@@ -213,13 +217,14 @@ mod tests {
                     ((i, 0), (i, -1)),
                     ((i, size - 1), (i, size)),
                 ] {
-                    let place = Place { frame, x: outer.0, y: outer.1 };
+                    let place = CubeTexel { frame, x: outer.0, y: outer.1 };
                     let (other, x, y) = place.cross_x(size).cross_y(size).texel(size);
                     assert_ne!(other, face);
-                    // Both centres are half a texel from the edge, so that they are this far apart and no
-                    // farther.
-                    let gap =
-                        apart(direction(face, inner.0 as u32, inner.1 as u32, 8), direction(other, x, y, 8));
+                    // Both centres are half a texel from the edge, so their distance is exactly this.
+                    let gap = distance(
+                        direction(face, inner.0 as u32, inner.1 as u32, 8),
+                        direction(other, x, y, 8),
+                    );
                     assert!(
                         (gap - 0.125 * std::f64::consts::SQRT_2).abs() < 1e-12,
                         "{face} {outer:?}: {gap}"
@@ -230,12 +235,12 @@ mod tests {
     }
 
     #[test]
-    fn places_and_directions_are_those_of_the_specification() {
+    fn coordinates_match_the_vulkan_specification() {
         for face in 0..6 {
             for (x, y) in [(0, 0), (3, 1), (7, 7), (2, 6)] {
                 let centre = |v: u32| (f64::from(v) + 0.5) / 8.0 * 2.0 - 1.0;
                 assert_eq!(super::direction(face, centre(x), centre(y)), direction(face, x, y, 8));
-                let (found, along, down) = place(direction(face, x, y, 8).map(|c| c * 3.0));
+                let (found, along, down) = face_coordinates(direction(face, x, y, 8).map(|c| c * 3.0));
                 assert_eq!(found, face);
                 assert!((along - centre(x)).abs() < 1e-12 && (down - centre(y)).abs() < 1e-12);
             }
@@ -243,28 +248,28 @@ mod tests {
     }
 
     #[test]
-    fn corners_meet_the_two_other_faces() {
+    fn corners_reach_both_other_faces() {
         for (face, frame) in FACES.into_iter().enumerate() {
             for (x, y) in [(-1, -1), (-1, 4), (4, -1), (4, 4)] {
-                let here = Place { frame, x, y };
+                let here = CubeTexel { frame, x, y };
                 let (a, ax, ay) = here.cross_x(4).cross_y(4).texel(4);
                 let (b, bx, by) = here.cross_y(4).cross_x(4).texel(4);
                 assert!(a != b && a != face && b != face);
                 let corner = [x.max(0), y.max(0)].map(|v| v.min(3) as u32);
                 let own = direction(face, corner[0], corner[1], 4);
                 for other in [direction(a, ax, ay, 4), direction(b, bx, by, 4)] {
-                    assert!(apart(own, other) < 0.25 * 1.5);
+                    assert!(distance(own, other) < 0.25 * 1.5);
                 }
             }
         }
     }
 
     #[test]
-    fn a_border_wider_than_the_face_stays_on_the_cube() {
+    fn border_wider_than_the_face_stays_on_the_cube() {
         let faces: Vec<Plane> = (0..6u8)
             .map(|i| Plane::Source(Image::new(1, 1, Texels::Rgba8(vec![i, i, i, 255])).unwrap()))
             .collect();
-        let face = Face { faces: &faces, face: 0, meaning: Meaning::Data, border: 5 };
+        let face = Face { faces: &faces, face: 0, filter_mode: FilterMode::Data, border: 5 };
         let mut row = [[0.0; 4]; 11];
         for y in 0..11 {
             face.read(y, &mut row);
@@ -272,7 +277,7 @@ mod tests {
         }
     }
 
-    /// A smooth function of the direction that shares no symmetry with the cube.
+    /// A smooth function of the direction without the symmetries of the cube.
     fn sky(v: [f64; 3]) -> f64 {
         let length = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
         let [x, y, z] = v.map(|c| c / length);
@@ -286,12 +291,12 @@ mod tests {
         (0..6).map(|f| Plane::Filtered { width: size, texels: face(f) }).collect()
     }
 
-    /// How much the steps across all edges differ from those of the sky itself, as a mean.
+    /// Returns the mean difference between the steps across all edges and those of the sky function.
     fn seam(faces: &[Plane]) -> f64 {
         let size = faces[0].width();
         let value = |(face, x, y): (usize, u32, u32)| {
             let mut texel = [[0.0; 4]];
-            faces[face].read(Meaning::Data, x, y, &mut texel);
+            faces[face].read(FilterMode::Data, x, y, &mut texel);
             f64::from(texel[0][0]) - sky(direction(face, x, y, size))
         };
         let last = i64::from(size) - 1;
@@ -299,7 +304,7 @@ mod tests {
         for (face, frame) in FACES.into_iter().enumerate() {
             for i in 0..=last {
                 for (x, y, dx, dy) in [(0, i, -1, 0), (last, i, 1, 0), (i, 0, 0, -1), (i, last, 0, 1)] {
-                    let over = Place { frame, x: x + dx, y: y + dy };
+                    let over = CubeTexel { frame, x: x + dx, y: y + dy };
                     let over = over.cross_x(last + 1).cross_y(last + 1).texel(last + 1);
                     sum += (value((face, x as u32, y as u32)) - value(over)).abs();
                 }
@@ -309,15 +314,21 @@ mod tests {
     }
 
     #[test]
-    fn edges_agree_much_better_than_with_clamping() {
+    fn seams_are_smaller_than_with_clamping() {
         let (mut ours, mut clamped) = (skies(64), skies(64));
         for size in [32, 16, 8] {
             let plane = |texels| Plane::Filtered { width: size, texels };
             let shrink =
-                |i| mips::shrink(&Face::new(&ours, i, Meaning::Data, size), Meaning::Data, size, size);
+                |i| mips::shrink(&Face::new(&ours, i, FilterMode::Data, size), FilterMode::Data, size, size);
             ours = (0..6).map(|i| plane(shrink(i))).collect();
-            let flat =
-                |p| mips::shrink(&Flat { plane: p, meaning: Meaning::Data }, Meaning::Data, size, size);
+            let flat = |p| {
+                mips::shrink(
+                    &ClampedPlane { plane: p, filter_mode: FilterMode::Data },
+                    FilterMode::Data,
+                    size,
+                    size,
+                )
+            };
             clamped = clamped.iter().map(|p| plane(flat(p))).collect();
             let (ours, clamped) = (seam(&ours), seam(&clamped));
             assert!(ours < clamped / 3.0, "{size}: {ours} against {clamped}");

@@ -1,4 +1,4 @@
-//! Half floats, IEEE 754 binary16: what lookup tables and light are stored in.
+//! Half floats (IEEE 754 binary16), the channel format of lookup tables and HDR textures.
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -8,12 +8,12 @@ pub(crate) const HALF_ONE: [u8; 2] = 0x3C00u16.to_le_bytes();
 /// The largest finite half float.
 pub(crate) const HALF_MAX: f32 = 65504.0;
 
-/// Returns the nearest half float, ties to even; beyond the largest finite one, that one.
+/// Returns the nearest half float, ties to even; values beyond the largest finite half are clamped to it.
 pub(crate) fn half(value: f32) -> u16 {
     f16::from_f32(finite(value)).to_bits()
 }
 
-/// Returns four values as [`half`] does, little-endian: one instruction where the processor has it.
+/// Converts four values as [`half`] does, little-endian: one instruction where the processor supports it.
 pub(crate) fn half4(values: &[f32; 4]) -> [[u8; 2]; 4] {
     let mut halves = [f16::ZERO; 4];
     halves.convert_from_f32_slice(&values.map(finite));
@@ -28,7 +28,7 @@ fn finite(value: f32) -> f32 {
 mod tests {
     use super::*;
 
-    /// The value of a finite half, by the definition of the format.
+    /// Returns the value of a finite half, by the definition of the format.
     fn value_of(half: u16) -> f64 {
         let (exponent, mantissa) = (i32::from(half >> 10 & 31), f64::from(half & 1023));
         let size = if exponent == 0 {
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn every_half_and_every_midpoint_rounds_right() {
+    fn rounds_every_half_and_midpoint_to_even() {
         for h in 0..0x7C00u16 {
             let exact = value_of(h) as f32;
             assert_eq!(half(exact), h);
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn large_values_stop_at_the_largest_half() {
+    fn clamps_to_largest_finite_half() {
         for v in [65504.0, 65519.0, 65520.0, 1e9, f32::MAX] {
             assert_eq!((half(v), half(-v)), (0x7BFF, 0xFBFF), "{v}");
         }

@@ -1,16 +1,17 @@
-//! The resampling kernel: which source texels make a smaller one, and with what weights.
+//! The resampling kernel: the source texels of each destination texel, and their weights.
 //!
 //! The kernel is Mitchell–Netravali with B = C = 1/3. A Kaiser-windowed sinc (width 3, alpha 4) is sharper
-//! but rings: next to a hard edge it overshoots by 7 to 8 percent of the step, in linear light, where dark
-//! surroundings make it plain to see. Mitchell overshoots by 2 percent. Its blur is close to a box's (a
-//! second moment of 1/9 of a texel squared, against 1/12), and a chain in which each level is made from the
-//! one before adds at most a third to that, since each step counts a quarter of the next. Weights are
-//! normalised in `f64`.
+//! but rings: next to a hard edge it overshoots by 7 to 8 percent of the step, in linear light, where it is
+//! visible against a dark background. Mitchell overshoots by 2 percent. Its blur is close to that of a box
+//! filter (a second moment of 1/9 of a texel squared, against 1/12), and a chain in which each level is
+//! filtered from the previous one adds at most a third to that, since each step counts a quarter of the next.
+//! Weights are normalised in `f64`.
 
-/// Half the width of the kernel, in destination texels.
+/// Radius of the kernel, in destination texels.
 const RADIUS: f64 = 2.0;
 
-/// Mitchell and Netravali, "Reconstruction Filters in Computer Graphics" (1988), equation 8, at B = C = 1/3.
+/// The kernel of Mitchell and Netravali, "Reconstruction Filters in Computer Graphics" (1988), equation 8, at
+/// B = C = 1/3.
 fn mitchell(x: f64) -> f64 {
     let x = x.abs();
     if x < 1.0 {
@@ -22,23 +23,24 @@ fn mitchell(x: f64) -> f64 {
     }
 }
 
-/// What lies beyond the first and the last texel of a row or column.
+/// Address mode beyond the first and the last texel of a row or column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edge {
-    /// The outermost texel, repeated.
+    /// Repeats the outermost texel.
     Clamp,
-    /// Texels of a neighbour, which the source supplies as a border of [`reach`] texels on either side.
+    /// Texels of a neighbouring face, which the source supplies as a border of [`reach`] texels on either
+    /// side.
     Border,
 }
 
-/// How far beyond the edge the kernel looks when `from` texels become `to`.
+/// Returns the number of texels that the kernel reads beyond the edge when `from` texels become `to`.
 pub(crate) fn reach(from: u32, to: u32) -> u32 {
     if from == to { 0 } else { (1.5 * (f64::from(from) / f64::from(to)) + 0.5) as u32 }
 }
 
 /// The weighted source texels of each destination texel along one axis.
 pub(crate) struct Taps {
-    /// For each destination texel, its first source texel and where its weights begin; one more entry ends
+    /// For each destination texel, its first source texel and the start of its weights; one more entry ends
     /// the list.
     spans: Vec<(u32, usize)>,
     weights: Vec<f32>,
@@ -46,8 +48,9 @@ pub(crate) struct Taps {
 }
 
 impl Taps {
-    /// The taps that turn `from` texels into `to`, with `1 <= to <= from`. Sizes need not divide each other:
-    /// texel `i` covers exactly `i * from / to .. (i + 1) * from / to` and the kernel is centred there.
+    /// Returns the taps that resample `from` texels to `to`, with `1 <= to <= from`. Sizes need not divide
+    /// each other: texel `i` covers exactly `i * from / to .. (i + 1) * from / to` and the kernel is centred
+    /// there.
     pub(crate) fn new(from: u32, to: u32, edge: Edge) -> Taps {
         debug_assert!(1 <= to && to <= from);
         let scale = f64::from(from) / f64::from(to);
@@ -87,18 +90,18 @@ impl Taps {
         self.longest = self.longest.max(end - start);
     }
 
-    /// Number of destination texels.
+    /// Returns the number of destination texels.
     pub(crate) fn len(&self) -> usize {
         self.spans.len() - 1
     }
 
-    /// The largest number of taps that a destination texel has.
+    /// Returns the largest number of taps of a destination texel.
     pub(crate) fn longest(&self) -> usize {
         self.longest
     }
 
-    /// The first source texel of destination texel `i` (counted from the border's start) and the weights from
-    /// it on.
+    /// Returns the first source texel of destination texel `i` (counted from the start of the border) and the
+    /// weights from that texel on.
     #[inline]
     pub(crate) fn of(&self, i: usize) -> (usize, &[f32]) {
         let (first, from) = self.spans[i];
@@ -112,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_is_the_published_one() {
+    fn kernel_matches_published_values() {
         // Values that follow from the definition: k(0) = (6 - 2B) / 6, k(1) = B / 6, continuous, zero from 2
         // on.
         for (x, expected) in [(0.0, 8.0 / 9.0), (1.0, 1.0 / 18.0), (-1.0, 1.0 / 18.0), (2.0, 0.0), (3.0, 0.0)]
@@ -130,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_blur_is_a_ninth_of_a_texel_squared() {
+    fn second_moment_is_a_ninth_of_a_texel_squared() {
         let moment: f64 =
             (-2000..=2000).map(|i| f64::from(i) / 1000.0).map(|x| x * x * mitchell(x) / 1000.0).sum();
         assert!((moment - 1.0 / 9.0).abs() < 1e-6, "{moment}");
@@ -173,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_overshoots_by_less_than_two_percent() {
+    fn step_overshoots_by_less_than_two_percent() {
         // All phases of a hard edge against the grid of a halved image.
         let taps = Taps::new(64, 32, Edge::Clamp);
         let mut worst: f32 = 0.0;
@@ -189,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_keeps_its_slope() {
+    fn ramp_keeps_its_slope() {
         // Away from the edges a linear function is reproduced at the destination's centres.
         for (from, to) in [(64u32, 32u32), (63, 31), (60, 25)] {
             let taps = Taps::new(from, to, Edge::Clamp);

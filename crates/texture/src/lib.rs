@@ -1,42 +1,55 @@
-//! Texture algorithms: pictures in, the levels of a GPU texture out.
+//! Builds GPU textures from images: mip chains, cubemap filtering, block compression and supercompression.
 //!
 //! ```text
 //! Image ─ fit to max_size ─┬─ level 0 ────────────────┬─ round ─ swizzle ─ UASTC ─┬─ Zstd ─ Encoded
 //!                          └─ filter ─ level 1 ─ … ───┘           (or BC7, or raw)┘
 //! ```
 //!
-//! Colour is filtered in linear light and weighted by alpha, directions are made unit vectors again,
-//! everything else is filtered channel by channel. All work runs in the rayon pool of the caller, and the
-//! bytes do not depend on how many threads that pool has. Nothing here reads files or knows a container: the
-//! caller lays the levels out.
+//! # Concepts
+//!
+//! * A **mip chain** is filtered level by level with a Mitchell–Netravali kernel. [`Mode`] selects the
+//!   filter: sRGB colour is filtered in linear light and weighted by alpha, normals are renormalised, all other
+//!   channels are filtered independently.
+//! * **Block compression** encodes 4×4 texels in 16 bytes: UASTC LDR, which transcodes to the formats of any
+//!   GPU, or BC7 ([`BlockFormat`]). RDO ([`Settings::rdo`]) trades quality for a smaller supercompressed size.
+//! * **Supercompression** stores every mip level as a Zstandard frame, as KTX2 does.
+//! * **Alpha coverage** ([`Settings::alpha_coverage`]) keeps the share of texels that pass an alpha test
+//!   constant over the mip chain.
+//! * An **environment map** ([`encode_environment`]) is an equirectangular HDR panorama turned into a
+//!   cubemap, with prefiltered specular mip levels (GGX) and a diffuse irradiance cubemap.
+//!
+//! All work runs in the rayon pool of the caller. The bytes do not depend on the number of threads. The crate
+//! reads no files and knows no container format: the caller lays out the mip levels of [`Encoded`].
+//!
+//! # Example
 //!
 //! ```
 //! use kiln_ir::{Image, Texels};
-//! use kiln_texture::{Mode, Payload, Settings, encode_2d};
+//! use kiln_texture::{Channels, Mode, Payload, Settings, encode_2d};
 //!
 //! let grey = Image::new(16, 8, Texels::Rgba8(vec![128; 16 * 8 * 4])).expect("the texels suffice");
 //! let texture = encode_2d(grey, Mode::Color, &Settings::default())?;
 //! assert_eq!(texture.levels.len(), 5); // 16×8, 8×4, 4×2, 2×1, 1×1
-//! assert_eq!(texture.texels, Payload::Uastc { alpha: true });
+//! assert_eq!(texture.texels, Payload::Uastc { channels: Channels::Rgba });
 //! # Ok::<(), kiln_texture::Error>(())
 //! ```
 
-mod cascade;
 mod coverage;
 mod cube;
-mod deep;
 mod encode;
 mod environment;
+mod filter_mode;
 mod half;
+mod hdr;
+mod high_precision;
 mod kernel;
-mod light;
 mod lut;
 mod mips;
 mod plane;
 mod srgb;
+mod streaming;
 mod supercompress;
 mod swizzle;
-mod texel;
 mod working_set;
 
 use std::time::Instant;
@@ -44,53 +57,55 @@ use std::time::Instant;
 use kiln_ir::{Image, Lut};
 
 use encode::Target;
-use plane::{Flat, Plane};
+use filter_mode::FilterMode;
+use plane::{ClampedPlane, Plane};
 use swizzle::Swizzle;
-use texel::Meaning;
 
-pub use deep::{FloatLevel, levels_16, levels_f32};
 pub use environment::{EnvironmentSettings, encode_environment};
+pub use hdr::encode_hdr;
+pub use high_precision::{FloatLevel, levels_16, levels_f32};
+pub use kiln_format::ktx2::{Channels, Payload};
 pub use kiln_uastc::Quality;
-pub use light::encode_light;
 pub use lut::LutDepth;
 pub use mips::Mips;
 pub use working_set::{Sources, working_set};
 
-/// What a picture shows, which decides how it is filtered and which channels are kept.
+/// The content of an image, which selects the mip filter and the channels that are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// sRGB colour with straight alpha.
     Color,
-    /// Four independent linear channels, such as occlusion, roughness and metalness. Alpha is one of them: it
-    /// does not weigh the others.
+    /// Four independent linear channels, such as occlusion, roughness and metalness. Alpha is one of them:
+    /// colours are not weighted by alpha.
     LinearColor,
-    /// A tangent-space normal map. Encoded as `rg01`: X and Y, from which the reader derives Z.
+    /// A tangent-space normal map. Encoded as `rg01`: X and Y; the shader reconstructs Z.
     Normal,
-    /// One linear channel, the red one. Encoded as `r001`.
+    /// A single linear channel, red. Encoded as `r001`.
     Grayscale,
 }
 
-/// How to make a texture.
+/// Options of a texture. The default is UASTC blocks with a full mip chain and Zstandard.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Blocks; otherwise RGBA8 without a swizzle, the base level exactly as it came.
+    /// Encodes blocks if true; otherwise stores RGBA8 without a swizzle, the base level unmodified.
     pub compress: bool,
-    /// Which blocks.
+    /// The block format, if `compress` is true.
     pub format: BlockFormat,
-    /// How many levels.
+    /// The number of mip levels.
     pub mips: Mips,
-    /// The longest side that the base may have; a larger picture is scaled down, keeping its aspect.
+    /// The longest side of the base level in texels; a larger image is downscaled and keeps its aspect ratio.
     pub max_size: Option<u32>,
-    /// Effort of the block encoder.
+    /// The effort of the block encoder.
     pub quality: Quality,
-    /// Rate–distortion trade of the block encoder: larger compresses better and looks worse.
+    /// The RDO lambda of the UASTC encoder: larger values compress better and look worse. `None` disables
+    /// RDO.
     pub rdo: Option<f32>,
-    /// Zstandard on every level.
+    /// Compresses every mip level with Zstandard.
     pub zstd: bool,
-    /// For cut-outs: the reference of the alpha test. The share of texels that pass it is kept at every level
-    /// of a [`Mode::Color`] picture.
+    /// The alpha cutoff of alpha-tested materials. The alpha coverage of a [`Mode::Color`] image, which is
+    /// the share of texels that pass the alpha test, is kept at every mip level.
     pub alpha_coverage: Option<f32>,
-    /// When to give up. The result does not depend on it.
+    /// The instant at which encoding is cancelled. The result does not depend on it.
     pub deadline: Option<Instant>,
 }
 
@@ -110,92 +125,80 @@ impl Default for Settings {
     }
 }
 
-/// What blocks are made of sixteen texels.
+/// A block-compressed texture format with 4×4 texels in 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockFormat {
-    /// UASTC LDR 4×4, which transcodes to what any GPU has.
+    /// UASTC LDR 4×4, which transcodes to the block formats of any GPU.
     #[default]
     Uastc,
-    /// BC7, which desktop GPUs have. There is no rate–distortion trade.
+    /// BC7, which desktop GPUs support. RDO is not available.
     Bc7,
 }
 
-/// What the bytes of the levels are, before supercompression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Payload {
-    /// UASTC LDR 4×4 blocks.
-    Uastc {
-        /// Whether any texel at any level is not opaque.
-        alpha: bool,
-    },
-    /// BC7 blocks.
-    Bc7,
-    /// Four bytes a texel.
-    Rgba8,
-    /// Four half floats a texel.
-    Rgba16F,
-}
-
-/// One level.
+/// A mip level as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Level {
-    /// What is stored: layer by layer, within a layer face by face, within a face slice by slice.
+    /// The stored bytes: layer by layer, within a layer face by face, within a face slice by slice.
     pub bytes: Vec<u8>,
-    /// How many bytes that is before supercompression.
+    /// The number of bytes before supercompression.
     pub uncompressed_len: u64,
 }
 
-/// A texture, ready for a container.
+/// An encoded texture, ready to be written to a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Encoded {
-    /// Texels in a row of the base level.
+    /// Width of the base level in texels.
     pub width: u32,
-    /// Rows of the base level.
+    /// Height of the base level in texels.
     pub height: u32,
-    /// Slices of a 3D texture; zero for all others.
+    /// Depth of a 3D texture; zero for all others.
     pub depth: u32,
-    /// Layers of an array; zero for all others.
+    /// Layers of a texture array; zero for all others.
     pub layers: u32,
-    /// Six for a cubemap, else one.
+    /// Six for a cubemap, otherwise one.
     pub faces: u32,
-    /// Whether colours are sRGB; otherwise all channels are linear.
+    /// True if colours are sRGB; otherwise all channels are linear.
     pub srgb: bool,
-    /// What the bytes are.
+    /// The texel format of all mip levels.
     pub texels: Payload,
-    /// Whether every level is a Zstandard frame.
+    /// True if every mip level is a Zstandard frame.
     pub zstd: bool,
-    /// The levels, largest first.
+    /// The mip levels, largest first.
     pub levels: Vec<Level>,
 }
 
-/// Why pictures do not make a texture.
+/// The reason why images cannot be encoded as a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
-    /// An array without layers.
+    /// A texture array has no layers.
     Empty,
-    /// A picture whose size is not that of the first.
+    /// The size of an image differs from the size of the first.
     SizeDiffers {
-        /// Its place among the layers or faces.
+        /// The index of the image among the layers or faces.
         index: usize,
-        /// Its width and height.
+        /// The width and height of the image.
         found: (u32, u32),
-        /// The width and height of the first.
+        /// The width and height of the first image.
         expected: (u32, u32),
     },
-    /// A cubemap's face that is not square.
+    /// A cubemap face is not square.
     NotSquare {
-        /// Its width and height.
+        /// The width and height of the face.
         found: (u32, u32),
     },
-    /// A rate–distortion trade of BC7 blocks.
+    /// RDO was requested for BC7 blocks.
     Rdo,
-    /// The compressor failed, which it does only when memory runs out.
+    /// Zstandard failed, which happens only when memory runs out.
     Zstd,
-    /// The deadline passed.
+    /// The deadline of the settings has passed.
     Deadline,
 }
 
-/// Gives up when the deadline has passed; called between levels, and between blocks of large ones.
+/// Returns [`Error::Deadline`] if the deadline has passed; called between mip levels, and between blocks of
+/// rows of large ones.
 pub(crate) fn check(deadline: Option<Instant>) -> Result<(), Error> {
     match deadline {
         Some(deadline) if Instant::now() > deadline => Err(Error::Deadline),
@@ -206,44 +209,67 @@ pub(crate) fn check(deadline: Option<Instant>) -> Result<(), Error> {
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Error::Empty => write!(f, "an array needs at least one layer"),
+            Error::Empty => write!(f, "a texture array needs at least one layer"),
             Error::SizeDiffers { index, found: (w, h), expected: (ew, eh) } => {
-                write!(f, "picture {index} is {w}x{h}, but the first is {ew}x{eh}")
+                write!(f, "image {index} is {w}x{h}, but the first image is {ew}x{eh}")
             }
-            Error::NotSquare { found: (w, h) } => write!(f, "a cubemap's face must be square, not {w}x{h}"),
-            Error::Rdo => write!(f, "BC7 blocks have no rate–distortion trade"),
+            Error::NotSquare { found: (w, h) } => {
+                write!(f, "a cubemap face must be square, but this one is {w}x{h}")
+            }
+            Error::Rdo => write!(f, "RDO is not available for BC7 blocks"),
             Error::Zstd => write!(f, "Zstandard ran out of memory"),
-            Error::Deadline => write!(f, "the deadline has passed"),
+            Error::Deadline => write!(f, "the deadline passed before the texture was encoded"),
         }
     }
 }
 
 impl std::error::Error for Error {}
 
-/// Makes a 2D texture.
+/// Encodes a 2D texture.
+///
+/// # Errors
+///
+/// [`Error::Rdo`] if RDO is requested for BC7, [`Error::Deadline`] if the deadline passes, [`Error::Zstd`] if
+/// memory runs out.
 pub fn encode_2d(image: Image, mode: Mode, settings: &Settings) -> Result<Encoded, Error> {
-    texture(vec![vec![image]], mode, settings)
+    encode_layers(vec![vec![image]], mode, settings)
 }
 
-/// Makes an array of 2D textures, which must be of one size.
+/// Encodes a 2D texture array. All layers must have the same size.
+///
+/// # Errors
+///
+/// [`Error::Empty`] without layers, [`Error::SizeDiffers`] if the sizes differ, and the errors of
+/// [`encode_2d`].
 pub fn encode_array(layers: Vec<Image>, mode: Mode, settings: &Settings) -> Result<Encoded, Error> {
     check_sizes(&layers)?;
     let count = layers.len() as u32;
-    let encoded = texture(layers.into_iter().map(|layer| vec![layer]).collect(), mode, settings)?;
+    let encoded = encode_layers(layers.into_iter().map(|layer| vec![layer]).collect(), mode, settings)?;
     Ok(Encoded { layers: count, ..encoded })
 }
 
-/// Makes a cubemap of six equal squares in the order +X −X +Y −Y +Z −Z, oriented as in Vulkan and OpenGL.
+/// Encodes a cubemap from six squares of the same size in the order +X −X +Y −Y +Z −Z, oriented as in Vulkan
+/// and OpenGL.
+///
+/// # Errors
+///
+/// [`Error::SizeDiffers`] or [`Error::NotSquare`] if the faces are not squares of the same size, and the
+/// errors of [`encode_2d`].
 pub fn encode_cube(faces: [Image; 6], mode: Mode, settings: &Settings) -> Result<Encoded, Error> {
     check_sizes(&faces)?;
     let found = (faces[0].width(), faces[0].height());
     if found.0 != found.1 {
         return Err(Error::NotSquare { found });
     }
-    Ok(Encoded { faces: 6, ..texture(vec![faces.into()], mode, settings)? })
+    Ok(Encoded { faces: 6, ..encode_layers(vec![faces.into()], mode, settings)? })
 }
 
-/// Makes a 3D texture of a lookup table; also says how many values did not fit and were clamped.
+/// Encodes a colour lookup table as a 3D texture. Returns the texture and the number of values that were
+/// clamped.
+///
+/// # Errors
+///
+/// [`Error::Zstd`] if memory runs out.
 pub fn encode_lut(lut: &Lut, depth: LutDepth, zstd: bool) -> Result<(Encoded, u64), Error> {
     let (bytes, clamped) = lut::texels(lut, depth);
     let encoded = Encoded {
@@ -272,20 +298,20 @@ fn check_sizes(images: &[Image]) -> Result<(), Error> {
     }
 }
 
-/// Makes a texture of layers of one size, each a single picture or the six faces of a cube.
-fn texture(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Result<Encoded, Error> {
+/// Encodes layers of the same size, each a single image or the six faces of a cubemap.
+fn encode_layers(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Result<Encoded, Error> {
     let first = layers.first().and_then(|layer| layer.first()).ok_or(Error::Empty)?;
     let (width, height) = mips::fit(first.width(), first.height(), settings.max_size);
-    let pictures = layers.iter().map(Vec::len).sum::<usize>();
+    let images = layers.iter().map(Vec::len).sum::<usize>();
     let opaque = !layers.iter().flatten().any(Image::has_alpha);
     let target = target(mode, settings, opaque)?;
     let mut levels: Vec<Vec<u8>> = (0..settings.mips.levels(width, height))
         .map(|level| mips::level_size(width, height, level))
-        .map(|(width, height)| Vec::with_capacity(target.encoded_len(width, height) * pictures))
+        .map(|(width, height)| Vec::with_capacity(target.encoded_len(width, height) * images))
         .collect();
     let mut alpha = false;
     for layer in layers {
-        alpha |= descend(layer, (width, height), mode, settings, &target, &mut levels)?;
+        alpha |= encode_layer(layer, (width, height), mode, settings, &target, &mut levels)?;
     }
     Ok(Encoded {
         width,
@@ -295,7 +321,9 @@ fn texture(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Result<E
         faces: 1,
         srgb: mode == Mode::Color,
         texels: match target {
-            Target::Uastc(..) => Payload::Uastc { alpha },
+            Target::Uastc(..) => {
+                Payload::Uastc { channels: if alpha { Channels::Rgba } else { Channels::Rgb } }
+            }
             Target::Bc7(..) => Payload::Bc7,
             Target::Raw => Payload::Rgba8,
         },
@@ -304,9 +332,9 @@ fn texture(layers: Vec<Vec<Image>>, mode: Mode, settings: &Settings) -> Result<E
     })
 }
 
-/// Goes down the levels of one layer and appends each to its level's bytes. Says whether the block encoder
-/// saw alpha.
-fn descend(
+/// Encodes the mip chain of one layer and appends each level to its bytes in `levels`. Returns true if the
+/// block encoder saw alpha.
+fn encode_layer(
     images: Vec<Image>,
     (width, height): (u32, u32),
     mode: Mode,
@@ -314,22 +342,23 @@ fn descend(
     target: &Target,
     levels: &mut [Vec<u8>],
 ) -> Result<bool, Error> {
-    let meaning = meaning(mode, settings, &images);
-    let cutoff = settings.alpha_coverage.filter(|_| meaning == Meaning::Translucent);
+    let filter_mode = filter_mode(mode, settings, &images);
+    let cutoff = settings.alpha_coverage.filter(|_| filter_mode == FilterMode::Translucent);
     let shares: Vec<_> =
         images.iter().map(|image| cutoff.map(|cutoff| (cutoff, coverage::of_image(image, cutoff)))).collect();
     let mut planes: Vec<Plane> = images.into_iter().map(Plane::Source).collect();
-    // Faces look past their edges, and coverage is a property of a whole level: those have their levels as a whole.
+    // Faces are filtered across their edges, and alpha coverage is a property of a whole level: both need
+    // whole levels in memory.
     if let ([None], 1) = (&shares[..], planes.len()) {
         let plane = planes.remove(0);
-        return cascade::levels(plane, (width, height), meaning, target, settings.deadline, levels);
+        return streaming::levels(plane, (width, height), filter_mode, target, settings.deadline, levels);
     }
     let mut alpha = false;
     for (level, out) in (0..).zip(levels) {
         check(settings.deadline)?;
         let (width, height) = mips::level_size(width, height, level);
         if planes.iter().any(|plane| (plane.width(), plane.height()) != (width, height)) {
-            planes = smaller(&planes, meaning, width, height);
+            planes = next_level(&planes, filter_mode, width, height);
         }
         for (plane, share) in planes.iter().zip(&shares) {
             let alpha_scale = match (plane, share) {
@@ -338,28 +367,28 @@ fn descend(
                 }
                 _ => 1.0,
             };
-            alpha |= encode::append(plane, meaning, alpha_scale, target, out);
+            alpha |= encode::append(plane, filter_mode, alpha_scale, target, out);
         }
     }
     Ok(alpha)
 }
 
-/// The next level of one picture, or of six faces that look past their edges.
-fn smaller(planes: &[Plane], meaning: Meaning, width: u32, height: u32) -> Vec<Plane> {
+/// Filters the next mip level of a single image, or of six faces across their edges.
+fn next_level(planes: &[Plane], filter_mode: FilterMode, width: u32, height: u32) -> Vec<Plane> {
     let shrink = |i: usize| match planes.len() {
-        1 => mips::shrink(&Flat { plane: &planes[i], meaning }, meaning, width, height),
-        _ => mips::shrink(&cube::Face::new(planes, i, meaning, width), meaning, width, height),
+        1 => mips::shrink(&ClampedPlane { plane: &planes[i], filter_mode }, filter_mode, width, height),
+        _ => mips::shrink(&cube::Face::new(planes, i, filter_mode, width), filter_mode, width, height),
     };
     (0..planes.len()).map(|i| Plane::Filtered { width, texels: shrink(i) }).collect()
 }
 
-fn meaning(mode: Mode, settings: &Settings, images: &[Image]) -> Meaning {
+fn filter_mode(mode: Mode, settings: &Settings, images: &[Image]) -> FilterMode {
     match mode {
-        Mode::Color if images.iter().any(Image::has_alpha) => Meaning::Translucent,
-        Mode::Color => Meaning::Opaque,
-        Mode::LinearColor | Mode::Grayscale => Meaning::Data,
-        Mode::Normal if settings.compress => Meaning::VectorXy,
-        Mode::Normal => Meaning::Vector,
+        Mode::Color if images.iter().any(Image::has_alpha) => FilterMode::Translucent,
+        Mode::Color => FilterMode::Opaque,
+        Mode::LinearColor | Mode::Grayscale => FilterMode::Data,
+        Mode::Normal if settings.compress => FilterMode::VectorXy,
+        Mode::Normal => FilterMode::Vector,
     }
 }
 
@@ -377,7 +406,7 @@ fn target(mode: Mode, settings: &Settings, opaque: bool) -> Result<Target, Error
         (BlockFormat::Uastc, rdo) => Ok(Target::Uastc(swizzle, kiln_uastc::Options { quality, rdo })),
         (BlockFormat::Bc7, None) => {
             let opaque = opaque || swizzle != Swizzle::Rgba;
-            Ok(Target::Bc7(swizzle, kiln_uastc::bc7::Options { quality, opaque }))
+            Ok(Target::Bc7(swizzle, kiln_uastc::bc7::Bc7Options { quality, opaque }))
         }
         (BlockFormat::Bc7, Some(_)) => Err(Error::Rdo),
     }

@@ -1,22 +1,23 @@
-//! A colour lookup table as the one level of a 3D texture, eight bits or half floats a channel.
+//! Encodes a colour lookup table as the single level of a 3D texture with 8-bit or half-float channels.
 
 use kiln_ir::Lut;
 use rayon::prelude::*;
 
+use crate::filter_mode::unorm8;
 use crate::half::{HALF_MAX, HALF_ONE, half};
 
-/// How the entries of a lookup table are stored.
+/// The channel format of an encoded lookup table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LutDepth {
-    /// `R8G8B8A8_UNORM`: small and universal; smooth gradients may band, and what lies outside 0..=1 is
-    /// clamped.
+    /// `R8G8B8A8_UNORM`: small and universally supported; smooth gradients may band, and values outside 0..=1
+    /// are clamped.
     #[default]
     Unorm8,
-    /// `R16G16B16A16_SFLOAT`: no bands, and values outside 0..=1 are kept.
+    /// `R16G16B16A16_SFLOAT`: no banding, and values outside 0..=1 are kept.
     Float16,
 }
 
-/// The table's texels, red fastest, alpha one; and how many values had to be clamped.
+/// Returns the texels of the table, red fastest and alpha one, and the number of clamped values.
 pub(crate) fn texels(lut: &Lut, depth: LutDepth) -> (Vec<u8>, u64) {
     match depth {
         LutDepth::Unorm8 => store(lut, [u8::MAX], |v| [unorm8(v)], |v| !(0.0..=1.0).contains(&v)),
@@ -24,7 +25,7 @@ pub(crate) fn texels(lut: &Lut, depth: LutDepth) -> (Vec<u8>, u64) {
     }
 }
 
-/// Writes every entry as four values of `N` bytes and counts the values that do not fit.
+/// Encodes every entry as four values of `N` bytes and counts the values that are clamped.
 fn store<const N: usize>(
     lut: &Lut,
     one: [u8; N],
@@ -46,10 +47,6 @@ fn store<const N: usize>(
     (out, count)
 }
 
-fn unorm8(value: f32) -> u8 {
-    (value.clamp(0.0, 1.0) * 255.0 + 0.5) as u8
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_bits_clamp_and_count() {
+    fn unorm8_clamps_and_counts() {
         let mut values = [[0.0, 0.5, 1.0]; 8];
         values[3] = [-0.25, 0.1, 1.5];
         let (bytes, clamped) = texels(&ramp(values), LutDepth::Unorm8);
@@ -69,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_keep_what_lies_outside() {
+    fn float16_keeps_values_outside_unit_range() {
         let mut values = [[0.0, 0.5, 1.0]; 8];
         values[7] = [-0.25, 2.0, 1e6];
         let (bytes, clamped) = texels(&ramp(values), LutDepth::Float16);

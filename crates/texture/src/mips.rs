@@ -1,30 +1,31 @@
-//! The chain of ever smaller levels: its sizes, and how one level is made from the one before.
+//! Mip chain: level counts, level sizes and the filter from one level to the next.
 //!
-//! Each level is filtered from the previous one, which is kept in floats and not clamped, so that nothing is
-//! lost on the way down. Large images are filtered a window of rows at a time (`cascade.rs`). Work is split into bands of rows; a row's value does not depend on the band it falls
-//! in, so that the result is the same for any number of threads.
+//! Each level is filtered from the previous one, which is kept in floats and not clamped, so that no
+//! precision is lost on the way down. Large images are filtered a window of rows at a time (`streaming.rs`).
+//! Work is split into bands of rows; a row's value does not depend on its band, so the result is the same for
+//! any number of threads.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::filter_mode::{FilterMode, MIN_WEIGHT, Texel};
 use crate::kernel::{Edge, Taps, reach};
-use crate::texel::{Meaning, Texel, VEIL};
 
-/// How many levels to make.
+/// The number of mip levels of a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Mips {
-    /// All, down to 1×1.
+    /// A full mip chain, down to 1×1.
     #[default]
     Full,
-    /// The base level alone.
+    /// The base level only.
     None,
-    /// At most this many, the base level among them (zero counts as one).
+    /// At most this many levels including the base level (zero counts as one).
     Count(u32),
 }
 
 impl Mips {
-    /// The number of levels of a texture whose base is `width` × `height`.
+    /// Returns the number of mip levels of a texture whose base level is `width` × `height`.
     pub fn levels(self, width: u32, height: u32) -> u32 {
         let full = width.max(height).max(1).ilog2() + 1;
         match self {
@@ -35,12 +36,13 @@ impl Mips {
     }
 }
 
-/// The size of a level: halved and rounded down each time, but never nothing.
+/// Returns the size of a mip level: halved and rounded down for each level, at least 1×1.
 pub(crate) fn level_size(width: u32, height: u32, level: u32) -> (u32, u32) {
     ((width >> level).max(1), (height >> level).max(1))
 }
 
-/// The largest size of the same aspect whose longer side is at most `limit`; never larger than the original.
+/// Returns the largest size of the same aspect ratio whose longer side is at most `limit`; never larger than
+/// the original.
 pub(crate) fn fit(width: u32, height: u32, limit: Option<u32>) -> (u32, u32) {
     let (longer, limit) = (width.max(height), limit.unwrap_or(u32::MAX).max(1));
     if longer <= limit {
@@ -53,43 +55,44 @@ pub(crate) fn fit(width: u32, height: u32, limit: Option<u32>) -> (u32, u32) {
     (scaled(width), scaled(height))
 }
 
-/// Something to filter: rows of texels, perhaps with a border of the neighbours' texels all around.
+/// A source of rows of texels, optionally with a border of neighbouring texels all around.
 pub(crate) trait Rows: Sync {
-    /// Texels in a row, without the border.
+    /// Returns the width in texels, without the border.
     fn width(&self) -> u32;
-    /// Number of rows, without the border.
+    /// Returns the height in texels, without the border.
     fn height(&self) -> u32;
-    /// What lies beyond the edges. With [`Edge::Border`], `read` counts from the border's corner and fills
-    /// whole rows of `border + width + border` texels, where the border is as wide as the kernel reaches.
+    /// Returns the address mode. With [`Edge::Border`], `read` counts from the border's corner and fills
+    /// whole rows of `border + width + border` texels, where the border is as wide as the kernel's reach.
     fn edge(&self) -> Edge;
-    /// A row, whole.
+    /// Reads a whole row.
     fn read(&self, y: usize, out: &mut [Texel]);
 }
 
-/// Destination rows that one task makes. Two bands both need the three rows' worth of source between them: under a
-/// tenth of the work for 32 rows. Lower images are cut finer, so that several threads have something to do.
-fn band(height: u32) -> usize {
+/// Returns the destination rows of one task. Two neighbouring bands both filter the three source rows between
+/// them: under a tenth of the work for 32 rows. Smaller images are split finer, so that several threads have
+/// work.
+fn band_rows(height: u32) -> usize {
     (height / 16).clamp(8, 32) as usize
 }
 
-/// `source` at `width` × `height`, which must not exceed its own size.
-pub(crate) fn shrink(source: &impl Rows, meaning: Meaning, width: u32, height: u32) -> Vec<Texel> {
-    Pass::new((source.width(), source.height()), source.edge(), meaning, (width, height))
+/// Downscales `source` to `width` × `height`, which must not exceed its size.
+pub(crate) fn shrink(source: &impl Rows, filter_mode: FilterMode, width: u32, height: u32) -> Vec<Texel> {
+    Pass::new((source.width(), source.height()), source.edge(), filter_mode, (width, height))
         .rows(source, 0..height as usize)
 }
 
-/// One change of size.
+/// A resampling pass from one size to another.
 pub(crate) struct Pass {
     across: Taps,
     down: Taps,
-    /// Texels in a row of the source, border and all.
-    line: usize,
+    /// Texels in a row of the source, including the border.
+    row_len: usize,
     translucent: bool,
 }
 
 impl Pass {
-    /// The change of size from one to another, which must not exceed it.
-    pub(crate) fn new(from: (u32, u32), edge: Edge, meaning: Meaning, to: (u32, u32)) -> Pass {
+    /// Returns the pass from size `from` to size `to`, which must not exceed it.
+    pub(crate) fn new(from: (u32, u32), edge: Edge, filter_mode: FilterMode, to: (u32, u32)) -> Pass {
         let border = match edge {
             Edge::Clamp => 0,
             Edge::Border => reach(from.0, to.0),
@@ -97,34 +100,34 @@ impl Pass {
         Pass {
             across: Taps::new(from.0, to.0, edge),
             down: Taps::new(from.1, to.1, edge),
-            line: from.0 as usize + 2 * border as usize,
-            translucent: meaning == Meaning::Translucent,
+            row_len: from.0 as usize + 2 * border as usize,
+            translucent: filter_mode == FilterMode::Translucent,
         }
     }
 
-    /// The rows of the source that a row of the destination is made from.
+    /// Returns the source rows of a destination row.
     pub(crate) fn sources(&self, row: usize) -> Range<usize> {
         let (first, weights) = self.down.of(row);
         first..first + weights.len()
     }
 
-    /// Some rows of the destination. Of the source, only the rows that they are made from are read.
+    /// Filters a range of destination rows. Reads only the source rows that they need.
     pub(crate) fn rows(&self, source: &impl Rows, rows: Range<usize>) -> Vec<Texel> {
-        let (width, band) = (self.across.len(), band(rows.len() as u32));
+        let (width, band) = (self.across.len(), band_rows(rows.len() as u32));
         let mut out = vec![[0.0; 4]; width * rows.len()];
         let bands = out.par_chunks_mut(width * band).enumerate();
         bands.for_each(|(i, out)| self.filter(source, rows.start + i * band, out));
         out
     }
 
-    /// Fills the destination rows from row `top` on: across first, and the narrow rows are kept in a ring as
-    /// long as the kernel is tall. Translucent rows are kept twice, the second time with all weights made
-    /// positive.
+    /// Fills the destination rows from row `top` on. Filters horizontally first and keeps the filtered rows
+    /// in a ring buffer as tall as the kernel. Translucent rows are kept twice, the second time with absolute
+    /// weights.
     fn filter(&self, source: &impl Rows, top: usize, out: &mut [Texel]) {
         let width = self.across.len();
         let slots = self.down.longest();
         let kept = if self.translucent { 2 * width } else { width };
-        let mut line = vec![[0.0; 4]; self.line];
+        let mut line = vec![[0.0; 4]; self.row_len];
         let mut ring = vec![[0.0; 4]; kept * slots];
         let mut next = 0;
         for (y, out) in out.chunks_exact_mut(width).enumerate() {
@@ -133,8 +136,8 @@ impl Pass {
             while next < first + weights.len() {
                 source.read(next, &mut line);
                 let (row, positive) = ring[next % slots * kept..][..kept].split_at_mut(width);
-                self.squeeze(&line, |weight| weight, row);
-                self.squeeze(&line, f32::abs, positive);
+                self.filter_row(&line, |weight| weight, row);
+                self.filter_row(&line, f32::abs, positive);
                 next += 1;
             }
             let rows = || {
@@ -151,18 +154,18 @@ impl Pass {
                 for (x, texel) in out.iter_mut().enumerate().filter(|(_, texel)| texel[3] < FAINT) {
                     let mut sum = [0.0; 4];
                     rows().for_each(|(weight, row)| add(&mut sum, weight.abs(), &row[width + x]));
-                    *texel = settled(texel[3], sum);
+                    *texel = faint_texel(texel[3], sum);
                 }
             }
         }
     }
 
-    /// Filters one row, as far as `out` is long.
-    fn squeeze(&self, line: &[Texel], weigh: impl Fn(f32) -> f32, out: &mut [Texel]) {
+    /// Filters one row horizontally; an empty `out` skips it.
+    fn filter_row(&self, row: &[Texel], weigh: impl Fn(f32) -> f32, out: &mut [Texel]) {
         for (x, out) in out.iter_mut().enumerate() {
             let (first, weights) = self.across.of(x);
             let mut sum = [0.0; 4];
-            for (weight, texel) in weights.iter().zip(&line[first..first + weights.len()]) {
+            for (weight, texel) in weights.iter().zip(&row[first..first + weights.len()]) {
                 add(&mut sum, weigh(*weight), texel);
             }
             *out = sum;
@@ -176,17 +179,17 @@ fn add(sum: &mut Texel, weight: f32, texel: &Texel) {
     }
 }
 
-/// Texels with less alpha than this have their colour settled: well above what the kernel's negative lobes
-/// can take.
+/// Texels with less alpha than this get their colour from [`faint_texel`]: well above what the kernel's
+/// negative lobes can subtract.
 const FAINT: f32 = 0.25;
 
-/// A faint texel: its alpha, and the mean colour of all that the kernel touched.
+/// Returns a texel with low alpha: its alpha, and the average colour of the kernel's support.
 ///
-/// Negative lobes may cancel out nearly all of the weight, and a colour divided by what is left would be
-/// noise. A mean cannot overshoot. It also gives transparent texels the colour of the visible ones next to
-/// them, so that a sampler that blends the two shows no fringe.
-fn settled(alpha: f32, mean: Texel) -> Texel {
-    let weight = alpha.max(VEIL);
+/// Negative lobes may cancel out nearly all of the weight, and a colour divided by the remainder would be
+/// noise. An average cannot overshoot. It also gives transparent texels the colour of the visible texels next
+/// to them, so that bilinear sampling shows no fringe.
+fn faint_texel(alpha: f32, mean: Texel) -> Texel {
+    let weight = alpha.max(MIN_WEIGHT);
     let ratio = weight / mean[3];
     [mean[0] * ratio, mean[1] * ratio, mean[2] * ratio, weight]
 }
@@ -196,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn level_counts_and_sizes() {
+    fn level_counts_and_sizes_match_vulkan() {
         for (w, h, full) in [(1, 1, 1), (2, 1, 2), (5, 3, 3), (256, 256, 9), (1, 1000, 10), (u32::MAX, 1, 32)]
         {
             assert_eq!(Mips::Full.levels(w, h), full, "{w}x{h}");
@@ -210,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn fitting_keeps_the_aspect() {
+    fn fit_keeps_the_aspect_ratio() {
         for (w, h, limit, expected) in [
             (100, 50, Some(50), (50, 25)),
             (100, 50, Some(100), (100, 50)),

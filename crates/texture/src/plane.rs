@@ -1,31 +1,31 @@
-//! One picture on its way down the chain: the source as it came, or a filtered level in floats.
+//! An image during mip filtering: the source image, or a filtered mip level in floats.
 //!
-//! The largest picture is never held in floats: a 4096² source is 64 MB of bytes, and its first filtered
-//! level is another 64 MB.
+//! The source is never held in floats: a 4096² source is 64 MB of bytes, and its first filtered level is
+//! another 64 MB.
 
 use std::ops::Range;
 
 use kiln_ir::{Image, Texels};
 
+use crate::filter_mode::{FilterMode, Sample, Texel};
 use crate::kernel::Edge;
 use crate::mips::Rows;
-use crate::texel::{Meaning, Sample, Texel};
 
-/// A picture that can be read as quantities to filter and as bytes to store.
+/// An image that can be read as linear quantities to filter and as bytes to store.
 pub(crate) enum Plane {
-    /// As it came, at its own depth.
+    /// The source image at its own bit depth.
     Source(Image),
-    /// A level that was filtered, still at full precision.
+    /// A filtered mip level in floats.
     Filtered {
-        /// Texels in a row.
+        /// Width in texels.
         width: u32,
-        /// The rows, one after another.
+        /// The texels, row by row.
         texels: Vec<Texel>,
     },
 }
 
 impl Plane {
-    /// Texels in a row.
+    /// Returns the width in texels.
     pub(crate) fn width(&self) -> u32 {
         match self {
             Plane::Source(image) => image.width(),
@@ -33,7 +33,7 @@ impl Plane {
         }
     }
 
-    /// Number of rows.
+    /// Returns the height in texels.
     pub(crate) fn height(&self) -> u32 {
         match self {
             Plane::Source(image) => image.height(),
@@ -41,21 +41,21 @@ impl Plane {
         }
     }
 
-    /// Part of row `y` as quantities; `out` says how many texels from `x` on.
-    pub(crate) fn read(&self, meaning: Meaning, x: u32, y: u32, out: &mut [Texel]) {
+    /// Reads `out.len()` texels of row `y` from column `x` on, decoded for filtering.
+    pub(crate) fn read(&self, filter_mode: FilterMode, x: u32, y: u32, out: &mut [Texel]) {
         let start = y as usize * self.width() as usize + x as usize;
         let range = start..start + out.len();
         match self {
             Plane::Source(image) => match image.texels() {
-                Texels::Rgba8(v) => meaning.decode(&v[values(range)], out),
-                Texels::Rgba16(v) => meaning.decode(&v[values(range)], out),
+                Texels::Rgba8(v) => filter_mode.decode(&v[values(range)], out),
+                Texels::Rgba16(v) => filter_mode.decode(&v[values(range)], out),
             },
             Plane::Filtered { texels, .. } => out.copy_from_slice(&texels[range]),
         }
     }
 
-    /// Whole rows as bytes, RGBA. The source's own bytes come out exactly; sixteen bits are rounded.
-    pub(crate) fn bytes(&self, meaning: Meaning, alpha_scale: f32, rows: Range<u32>, out: &mut [u8]) {
+    /// Reads whole rows as RGBA8. 8-bit sources are copied; 16-bit sources are rounded.
+    pub(crate) fn bytes(&self, filter_mode: FilterMode, alpha_scale: f32, rows: Range<u32>, out: &mut [u8]) {
         let width = self.width() as usize;
         let range = rows.start as usize * width..rows.end as usize * width;
         match self {
@@ -65,25 +65,25 @@ impl Plane {
                     v[values(range)].iter().zip(out).for_each(|(value, byte)| *byte = value.byte());
                 }
             },
-            Plane::Filtered { texels, .. } => meaning.encode(&texels[range], alpha_scale, out),
+            Plane::Filtered { texels, .. } => filter_mode.encode(&texels[range], alpha_scale, out),
         }
     }
 }
 
-/// Where the four values of each of a range of texels lie.
+/// Returns the range of channel values of a range of texels.
 fn values(texels: Range<usize>) -> Range<usize> {
     texels.start * 4..texels.end * 4
 }
 
-/// A plane by itself: beyond its edges the outermost texels go on.
-pub(crate) struct Flat<'a> {
-    /// The picture.
+/// A plane with clamped edges.
+pub(crate) struct ClampedPlane<'a> {
+    /// The image to read.
     pub(crate) plane: &'a Plane,
-    /// What its channels mean.
-    pub(crate) meaning: Meaning,
+    /// The filter mode of its channels.
+    pub(crate) filter_mode: FilterMode,
 }
 
-impl Rows for Flat<'_> {
+impl Rows for ClampedPlane<'_> {
     fn width(&self) -> u32 {
         self.plane.width()
     }
@@ -97,6 +97,6 @@ impl Rows for Flat<'_> {
     }
 
     fn read(&self, y: usize, out: &mut [Texel]) {
-        self.plane.read(self.meaning, 0, y as u32, out);
+        self.plane.read(self.filter_mode, 0, y as u32, out);
     }
 }

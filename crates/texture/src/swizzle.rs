@@ -1,18 +1,18 @@
-//! Which channels reach the block encoder. The raw path applies none of this.
+//! Channel swizzles in front of the block encoder. Raw textures are not swizzled.
 
 /// A rearrangement of channels, named as texture tools do: one letter or digit for each of R, G, B and A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Swizzle {
-    /// As they are.
+    /// Keeps all channels.
     Rgba,
-    /// X and Y of a normal; Z is derived where the texture is read.
+    /// Keeps X and Y of a normal; the shader reconstructs Z.
     Rg01,
-    /// A single channel.
+    /// Keeps the red channel.
     R001,
 }
 
 impl Swizzle {
-    /// Rearranges texels in place, four bytes each.
+    /// Swizzles RGBA8 texels in place.
     pub(crate) fn apply(self, bytes: &mut [u8]) {
         let texels = bytes.as_chunks_mut().0.iter_mut();
         match self {
@@ -23,9 +23,9 @@ impl Swizzle {
     }
 }
 
-/// Whether any texel is not fully opaque.
+/// Returns true if any texel is not fully opaque.
 pub(crate) fn any_alpha(bytes: &[u8]) -> bool {
-    // Without an early exit this is a plain loop that the compiler makes wide.
+    // Without an early exit the compiler vectorises this loop.
     bytes.as_chunks().0.iter().fold(u8::MAX, |all, &[_, _, _, a]| all & a) != u8::MAX
 }
 
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn channels_go_where_the_name_says() {
+    fn swizzle_matches_its_name() {
         for (swizzle, expected) in [
             (Swizzle::Rgba, [1, 2, 3, 4, 5, 6, 7, 8]),
             (Swizzle::Rg01, [1, 2, 0, 255, 5, 6, 0, 255]),

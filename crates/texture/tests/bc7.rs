@@ -1,4 +1,4 @@
-//! Textures of BC7 blocks, decoded by `bcdec`, which is not ours.
+//! BC7 textures, decoded with `bcdec`, an independent decoder.
 
 use kiln_ir::{Image, Texels};
 use kiln_texture::{
@@ -33,7 +33,7 @@ fn psnr(a: &[[u8; 4]], b: &[[u8; 4]], channels: &[usize]) -> f64 {
     10.0 * libm::log10(255.0 * 255.0 * (a.len() * channels.len()) as f64 / error.max(1e-9))
 }
 
-/// Smooth shading and grain.
+/// Returns an image with smooth shading and grain.
 fn painted(width: u32, height: u32, alpha: bool) -> Image {
     let texels = (0..width * height).flat_map(|i| {
         let (x, y) = (f64::from(i % width), f64::from(i / width));
@@ -58,7 +58,7 @@ fn base(image: &Image, mode: Mode, settings: &Settings) -> (Encoded, Vec<[u8; 4]
 }
 
 #[test]
-fn colour_survives_at_every_quality() {
+fn psnr_is_above_bound_at_every_quality() {
     for (alpha, channels, bound) in [(false, &[0, 1, 2][..], 44.0), (true, &[0, 1, 2, 3], 30.0)] {
         let image = painted(61, 47, alpha);
         let mut before = 0.0;
@@ -68,7 +68,7 @@ fn colour_survives_at_every_quality() {
             let found = psnr(&decoded, &texels(&image), channels);
             assert!(found > bound && found >= before, "{quality:?}: {found:.2} dB after {before:.2}");
             before = found;
-            // Blocks without a translucent texel stay opaque where alpha is looked at.
+            // Blocks without a translucent texel stay opaque where alpha is encoded.
             let least = if alpha { 255 } else { 254 };
             let solid = |block: usize, i: usize| block / 16 * 61 * 4 + block % 16 * 4 + i / 4 * 61 + i % 4;
             for block in (0..16 * 11).filter(|block| block % 16 < 15) {
@@ -82,7 +82,7 @@ fn colour_survives_at_every_quality() {
 }
 
 #[test]
-fn swizzles_are_baked_in() {
+fn swizzled_channels_are_constant() {
     let image = painted(70, 50, true);
     for (mode, kept) in [(Mode::Normal, &[0, 1][..]), (Mode::Grayscale, &[0])] {
         let (_, decoded) = base(&image, mode, &bc7());
@@ -97,7 +97,7 @@ fn swizzles_are_baked_in() {
 }
 
 #[test]
-fn layers_and_faces_follow_each_other() {
+fn layers_and_faces_are_consecutive() {
     let image = || painted(24, 24, true);
     let (alone, _) = base(&image(), Mode::Color, &bc7());
     let array = encode_array(vec![image(), image()], Mode::Color, &bc7()).unwrap();
@@ -111,7 +111,7 @@ fn layers_and_faces_follow_each_other() {
 }
 
 #[test]
-fn the_bytes_do_not_depend_on_the_pool() {
+fn bytes_do_not_depend_on_the_thread_count() {
     let (first, _) = base(&painted(150, 90, false), Mode::Color, &bc7());
     for threads in [1, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -120,9 +120,9 @@ fn the_bytes_do_not_depend_on_the_pool() {
     }
 }
 
-/// There is no rate–distortion trade; but where nothing is encoded there is none to ask for.
+/// RDO is not available for BC7, but raw textures ignore the setting.
 #[test]
-fn rdo_is_refused() {
+fn rejects_rdo_for_bc7() {
     let settings = Settings { rdo: Some(1.0), ..bc7() };
     assert_eq!(encode_2d(painted(8, 8, false), Mode::Color, &settings), Err(Error::Rdo));
     let raw = Settings { compress: false, ..settings };

@@ -1,14 +1,14 @@
-//! Block-encoded textures, decoded by the `basisu` crate, which is not ours; and the same bytes from any
-//! pool.
+//! UASTC textures, decoded with the independent `basisu` crate; and equal bytes for any number of threads.
 
 use kiln_ir::{Image, Texels};
-use kiln_texture::{Encoded, Mips, Mode, Payload, Settings, encode_2d, encode_array, encode_cube};
+use kiln_texture::{Channels, Encoded, Mips, Mode, Payload, Settings, encode_2d, encode_array, encode_cube};
 
 fn plain() -> Settings {
     Settings { zstd: false, ..Settings::default() }
 }
 
-/// The level as RGBA, by the independent decoder. Blocks at the right and lower edges are cut to the size.
+/// Decodes a mip level to RGBA8 with the independent decoder. Blocks at the right and lower edges are
+/// cropped.
 fn decode(bytes: &[u8], width: usize, height: usize) -> Vec<u8> {
     let mut out = vec![0; width * height * 4];
     for (i, block) in bytes.chunks_exact(16).enumerate() {
@@ -35,7 +35,7 @@ fn psnr(a: &[u8], b: &[u8]) -> f64 {
     10.0 * libm::log10(255.0 * 255.0 * a.len() as f64 / error.max(1e-9))
 }
 
-/// Smooth shading, a few soft shapes, fine grain: what a painted texture is made of.
+/// Returns an image with smooth shading, a few soft shapes and fine grain, like a painted texture.
 fn painted(width: u32, height: u32, alpha: bool) -> Image {
     let texels = (0..width * height).flat_map(|i| {
         let (x, y) = (f64::from(i % width), f64::from(i / width));
@@ -48,8 +48,8 @@ fn painted(width: u32, height: u32, alpha: bool) -> Image {
     Image::new(width, height, Texels::Rgba8(texels.collect())).unwrap()
 }
 
-/// The kept channels of all levels, decoded, must resemble those of the raw path (the base by more than
-/// `bound` decibels); the others must be as named.
+/// Checks that the `kept` channels of all mip levels match the raw path (the base level by more than `bound`
+/// decibels) and that the `fixed` channels have the given value.
 fn check(image: Image, mode: Mode, kept: &[usize], fixed: &[(usize, u8)], bound: f64) -> Encoded {
     let raw = encode_2d(image.clone(), mode, &Settings { compress: false, ..plain() }).unwrap();
     let blocks = encode_2d(image, mode, &plain()).unwrap();
@@ -62,11 +62,11 @@ fn check(image: Image, mode: Mode, kept: &[usize], fixed: &[(usize, u8)], bound:
             bytes.chunks_exact(4).flat_map(|t| kept.iter().map(|c| t[*c])).collect()
         };
         let quality = psnr(&only(&decoded), &only(&raw.bytes));
-        // A block of a small level holds a quarter of the picture: no format is good at that.
+        // A block of a small level covers a quarter of the image: no format is good at that.
         assert!(quality > if i == 0 { bound } else { 26.0 }, "{mode:?} level {i}: {quality:.1} dB");
         for &(channel, value) in fixed {
             let worst = decoded.chunks_exact(4).map(|t| t[channel].abs_diff(value)).max();
-            // Interpolated endpoints may be one off in a colour channel; opaque is opaque.
+            // Interpolated endpoints may be off by one in a colour channel; opaque alpha is exact.
             let allowed = u8::from(channel != 3);
             assert!(worst <= Some(allowed), "{mode:?} level {i} channel {channel}: {worst:?}");
         }
@@ -75,20 +75,20 @@ fn check(image: Image, mode: Mode, kept: &[usize], fixed: &[(usize, u8)], bound:
 }
 
 #[test]
-fn colour_survives_encoding() {
+fn psnr_is_above_bound() {
     let opaque = check(painted(128, 96, false), Mode::Color, &[0, 1, 2], &[(3, 255)], 44.0);
-    assert_eq!((opaque.texels, opaque.srgb), (Payload::Uastc { alpha: false }, true));
+    assert_eq!((opaque.texels, opaque.srgb), (Payload::Uastc { channels: Channels::Rgb }, true));
     let translucent = check(painted(128, 96, true), Mode::Color, &[0, 1, 2, 3], &[], 40.0);
-    assert_eq!(translucent.texels, Payload::Uastc { alpha: true });
+    assert_eq!(translucent.texels, Payload::Uastc { channels: Channels::Rgba });
     let linear = check(painted(61, 33, false), Mode::LinearColor, &[0, 1, 2, 3], &[], 44.0);
-    assert_eq!((linear.texels, linear.srgb), (Payload::Uastc { alpha: false }, false));
+    assert_eq!((linear.texels, linear.srgb), (Payload::Uastc { channels: Channels::Rgb }, false));
 }
 
 #[test]
-fn swizzles_are_baked_in() {
-    // Alpha in the source is of no account once it is swizzled away.
+fn swizzled_channels_are_constant() {
+    // Alpha of the source is ignored once it is swizzled away.
     let gray = check(painted(70, 50, true), Mode::Grayscale, &[0], &[(1, 0), (2, 0), (3, 255)], 52.0);
-    assert_eq!((gray.texels, gray.srgb), (Payload::Uastc { alpha: false }, false));
+    assert_eq!((gray.texels, gray.srgb), (Payload::Uastc { channels: Channels::Rgb }, false));
     let bumps = |i: u32| {
         let (x, y) = (f64::from(i % 64), f64::from(i / 64));
         let (nx, ny) = (0.5 * libm::sin(x * 0.2), 0.5 * libm::cos(y * 0.15));
@@ -97,20 +97,20 @@ fn swizzles_are_baked_in() {
     };
     let normals = Image::new(64, 64, Texels::Rgba8((0..64 * 64).flat_map(bumps).collect())).unwrap();
     let normal = check(normals, Mode::Normal, &[0, 1], &[(2, 0), (3, 255)], 46.0);
-    assert_eq!((normal.texels, normal.srgb), (Payload::Uastc { alpha: false }, false));
+    assert_eq!((normal.texels, normal.srgb), (Payload::Uastc { channels: Channels::Rgb }, false));
 }
 
 #[test]
-fn one_faint_texel_makes_the_texture_translucent() {
+fn one_translucent_texel_sets_the_alpha_flag() {
     let mut texels = vec![255; 64 * 64 * 4];
     texels[4 * 1000 + 3] = 254;
     let image = Image::new(64, 64, Texels::Rgba8(texels)).unwrap();
     let encoded = encode_2d(image, Mode::Color, &plain()).unwrap();
-    assert_eq!(encoded.texels, Payload::Uastc { alpha: true });
+    assert_eq!(encoded.texels, Payload::Uastc { channels: Channels::Rgba });
 }
 
 #[test]
-fn layers_and_faces_follow_each_other() {
+fn layers_and_faces_are_consecutive() {
     let one = |i: u32| painted(20 + 4 * i, 20 + 4 * i, i == 1);
     let (a, b) = (one(0), one(0));
     let array = encode_array(vec![a, b], Mode::Color, &plain()).unwrap();
@@ -119,7 +119,7 @@ fn layers_and_faces_follow_each_other() {
         assert_eq!(array.bytes, alone.bytes.repeat(2));
     }
     let cube = encode_cube(std::array::from_fn(|_| one(1)), Mode::Color, &plain()).unwrap();
-    assert_eq!((cube.faces, cube.texels), (6, Payload::Uastc { alpha: true }));
+    assert_eq!((cube.faces, cube.texels), (6, Payload::Uastc { channels: Channels::Rgba }));
     assert_eq!(
         cube.levels[0].bytes,
         encode_2d(one(1), Mode::Color, &plain()).unwrap().levels[0].bytes.repeat(6)
@@ -128,16 +128,17 @@ fn layers_and_faces_follow_each_other() {
 }
 
 #[test]
-fn any_number_of_threads_makes_the_same_bytes() {
+fn bytes_do_not_depend_on_the_thread_count() {
     let make = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let cut_out = Settings { alpha_coverage: Some(0.5), max_size: Some(150), ..Settings::default() };
+            let alpha_tested =
+                Settings { alpha_coverage: Some(0.5), max_size: Some(150), ..Settings::default() };
             let rdo = Settings { rdo: Some(1.0), mips: Mips::Count(3), ..Settings::default() };
             let raw = Settings { compress: false, ..Settings::default() };
             [
                 encode_2d(painted(257, 190, false), Mode::Color, &Settings::default()),
-                encode_2d(painted(257, 190, true), Mode::Color, &cut_out),
+                encode_2d(painted(257, 190, true), Mode::Color, &alpha_tested),
                 encode_2d(painted(130, 140, false), Mode::Normal, &rdo),
                 encode_2d(painted(300, 300, true), Mode::Grayscale, &raw),
                 encode_array(vec![painted(90, 90, true), painted(90, 90, false)], Mode::LinearColor, &raw),

@@ -1,4 +1,4 @@
-//! Cubemaps through the public interface. That they have no seams is shown in floats, beside the filter.
+//! Cubemaps through the public API. Unit tests of the filter check that they are seamless.
 
 use kiln_ir::{Image, Texels};
 use kiln_texture::{Error, Mode, Settings, encode_cube};
@@ -7,14 +7,14 @@ fn raw() -> Settings {
     Settings { compress: false, zstd: false, ..Settings::default() }
 }
 
-/// A face of noise, different for each.
+/// Returns a face of noise, different for each index.
 fn face(face: u32, size: u32) -> Image {
     let noise = |i: u32| ((i + face * 7919).wrapping_mul(0x9E37_79B1) >> 13) as u8;
     Image::new(size, size, Texels::Rgba8((0..size * size * 4).map(noise).collect())).unwrap()
 }
 
 #[test]
-fn the_base_is_untouched_and_faces_keep_their_order() {
+fn base_level_is_unmodified_and_faces_keep_their_order() {
     let cube = encode_cube(std::array::from_fn(|f| face(f as u32, 8)), Mode::Color, &raw()).unwrap();
     let faces: Vec<u8> = (0..6).flat_map(|f| face(f, 8).into_rgba8()).collect();
     assert_eq!(cube.levels[0].bytes, faces);
@@ -23,7 +23,7 @@ fn the_base_is_untouched_and_faces_keep_their_order() {
 }
 
 #[test]
-fn a_cube_of_one_colour_stays_so_at_any_size() {
+fn constant_cubemap_stays_constant() {
     for size in [1, 2, 3, 5, 7, 12, 31] {
         for max_size in [None, Some(4)] {
             let face =
@@ -38,7 +38,7 @@ fn a_cube_of_one_colour_stays_so_at_any_size() {
 }
 
 #[test]
-fn faces_must_be_equal_squares() {
+fn rejects_faces_that_are_not_equal_squares() {
     let image = |w, h| Image::new(w, h, Texels::Rgba8(vec![0; (w * h * 4) as usize])).unwrap();
     let mut faces: [Image; 6] = std::array::from_fn(|_| image(4, 4));
     faces[3] = image(4, 5);

@@ -1,4 +1,4 @@
-//! What must hold for the levels of any picture, seen through the public interface on the raw path.
+//! Properties of the mip chain of any image, through the public API with raw texels.
 
 use kiln_ir::{Image, Texels};
 use kiln_texture::{Encoded, Error, LutDepth, Mips, Mode, Payload, Settings};
@@ -11,7 +11,7 @@ fn raw() -> Settings {
     Settings { compress: false, zstd: false, ..Settings::default() }
 }
 
-fn picture(width: u32, height: u32, texel: impl Fn(u32, u32) -> [u8; 4]) -> Image {
+fn image_of(width: u32, height: u32, texel: impl Fn(u32, u32) -> [u8; 4]) -> Image {
     let texels = (0..width * height).flat_map(|i| texel(i % width, i / width)).collect();
     Image::new(width, height, Texels::Rgba8(texels)).unwrap()
 }
@@ -20,14 +20,14 @@ fn texels(encoded: &Encoded, level: usize) -> impl Iterator<Item = [u8; 4]> {
     encoded.levels[level].bytes.chunks_exact(4).map(|t| [t[0], t[1], t[2], t[3]])
 }
 
-/// A hash that looks like noise.
+/// Returns a hash that looks like noise.
 fn noise(x: u32, y: u32, channel: u32) -> u8 {
     let mut h = x.wrapping_mul(0x9E37_79B1) ^ y.wrapping_mul(0x85EB_CA77) ^ channel.wrapping_mul(0xC2B2_AE3D);
     h = (h ^ (h >> 15)).wrapping_mul(0x2C1B_3C6D);
     (h ^ (h >> 13)) as u8
 }
 
-fn light(code: u8) -> f64 {
+fn linear(code: u8) -> f64 {
     let v = f64::from(code) / 255.0;
     if v <= 0.04045 { v / 12.92 } else { libm::pow((v + 0.055) / 1.055, 2.4) }
 }
@@ -41,10 +41,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_constant_stays_constant(w in 1u32..70, h in 1u32..70, colour: [u8; 4], limit in 1u32..80) {
+    fn constant_image_stays_constant(w in 1u32..70, h in 1u32..70, colour: [u8; 4], limit in 1u32..80) {
         for mode in [Mode::Color, Mode::LinearColor, Mode::Grayscale] {
             for max_size in [None, Some(limit)] {
-                let image = picture(w, h, |_, _| colour);
+                let image = image_of(w, h, |_, _| colour);
                 let encoded = encode_2d(image, mode, &Settings { max_size, ..raw() }).unwrap();
                 for level in 0..encoded.levels.len() {
                     prop_assert!(texels(&encoded, level).all(|t| t == colour), "{mode:?} level {level}");
@@ -54,24 +54,24 @@ proptest! {
     }
 
     #[test]
-    fn a_constant_direction_stays(w in 1u32..40, h in 1u32..40, x in -0.7f32..0.7, y in -0.7f32..0.7) {
+    fn constant_normal_stays_constant(w in 1u32..40, h in 1u32..40, x in -0.7f32..0.7, y in -0.7f32..0.7) {
         let z = (1.0 - x * x - y * y).sqrt();
         let byte = |v: f32| ((v * 0.5 + 0.5) * 255.0).round() as u8;
         let normal = [byte(x), byte(y), byte(z), 255];
-        let encoded = encode_2d(picture(w, h, |_, _| normal), Mode::Normal, &raw()).unwrap();
+        let encoded = encode_2d(image_of(w, h, |_, _| normal), Mode::Normal, &raw()).unwrap();
         for level in 0..encoded.levels.len() {
-            // Unit vectors in bytes are not quite of unit length: renormalising may move the last bit.
+            // Unit vectors in bytes are not exactly of unit length: renormalising may change the last bit.
             prop_assert!(texels(&encoded, level).all(|t| (0..3).all(|c| t[c].abs_diff(normal[c]) <= 1)));
         }
     }
 
     #[test]
-    fn no_size_and_no_settings_panic(
+    fn any_size_and_settings_are_accepted(
         w in 1u32..40, h in 1u32..40, limit in proptest::option::of(0u32..50), count in 0u32..9,
         coverage in proptest::option::of(-1.0f32..2.0), seed: u32,
     ) {
         for mode in MODES {
-            let image = picture(w, h, |x, y| [0, 1, 2, 3].map(|c| noise(x ^ seed, y, c)));
+            let image = image_of(w, h, |x, y| [0, 1, 2, 3].map(|c| noise(x ^ seed, y, c)));
             let settings = Settings { max_size: limit, mips: Mips::Count(count), alpha_coverage: coverage, ..raw() };
             let encoded = encode_2d(image, mode, &settings).unwrap();
             prop_assert!(encoded.width.max(encoded.height) <= limit.unwrap_or(40).max(1));
@@ -86,9 +86,9 @@ proptest! {
 }
 
 #[test]
-fn the_base_is_pixel_exact_and_unswizzled() {
+fn base_level_is_pixel_exact_and_unswizzled() {
     for mode in MODES {
-        let image = picture(13, 7, |x, y| [0, 1, 2, 3].map(|c| noise(x, y, c)));
+        let image = image_of(13, 7, |x, y| [0, 1, 2, 3].map(|c| noise(x, y, c)));
         let bytes = image.clone().into_rgba8();
         let encoded = encode_2d(image, mode, &raw()).unwrap();
         assert_eq!(encoded.levels[0].bytes, bytes, "{mode:?}");
@@ -100,30 +100,30 @@ fn the_base_is_pixel_exact_and_unswizzled() {
 }
 
 #[test]
-fn a_checkerboard_is_half_the_light() {
+fn checkerboard_averages_in_linear_light() {
     let board = |x: u32, y: u32| if (x + y).is_multiple_of(2) { [255; 4] } else { [0, 0, 0, 255] };
     // 255 * srgb(0.5) = 187.516; averaging the stored values would give 128.
-    let encoded = encode_2d(picture(2, 2, board), Mode::Color, &raw()).unwrap();
+    let encoded = encode_2d(image_of(2, 2, board), Mode::Color, &raw()).unwrap();
     assert_eq!(encoded.levels[1].bytes, [188, 188, 188, 255]);
-    let encoded = encode_2d(picture(64, 64, board), Mode::Color, &raw()).unwrap();
+    let encoded = encode_2d(image_of(64, 64, board), Mode::Color, &raw()).unwrap();
     let inner = texels(&encoded, 1)
         .enumerate()
         .filter(|(i, _)| (4..28).contains(&(i % 32)) && (4..28).contains(&(i / 32)));
     assert!(inner.into_iter().all(|(_, t)| t == [188, 188, 188, 255]));
-    let linear = encode_2d(picture(2, 2, board), Mode::LinearColor, &raw()).unwrap();
+    let linear = encode_2d(image_of(2, 2, board), Mode::LinearColor, &raw()).unwrap();
     assert_eq!(linear.levels[1].bytes, [128, 128, 128, 255]);
 }
 
 #[test]
-fn energy_is_preserved() {
+fn mips_preserve_energy() {
     for (w, h) in [(128, 128), (100, 77), (255, 3)] {
-        let image = picture(w, h, |x, y| [noise(x, y, 0), noise(x / 9, y / 9, 1), (x * 255 / w) as u8, 255]);
+        let image = image_of(w, h, |x, y| [noise(x, y, 0), noise(x / 9, y / 9, 1), (x * 255 / w) as u8, 255]);
         let encoded = encode_2d(image, Mode::Color, &raw()).unwrap();
         for c in 0..3 {
-            let base = mean(texels(&encoded, 0).map(|t| light(t[c])));
-            // Repeated edge texels weigh more than inner ones, ever more so in small levels.
+            let base = mean(texels(&encoded, 0).map(|t| linear(t[c])));
+            // Clamped edge texels weigh more than inner ones, ever more so in small levels.
             for (level, tolerance) in [(1, 0.01), (2, 0.02), (3, 0.04)] {
-                let now = mean(texels(&encoded, level).map(|t| light(t[c])));
+                let now = mean(texels(&encoded, level).map(|t| linear(t[c])));
                 assert!(
                     (now - base).abs() < tolerance,
                     "{w}x{h} level {level} channel {c}: {now} for {base}"
@@ -134,7 +134,7 @@ fn energy_is_preserved() {
 }
 
 #[test]
-fn transparent_texels_do_not_bleed_but_keep_their_colour() {
+fn transparent_texels_do_not_bleed() {
     let (red, green) = ([255, 0, 0, 0], [0, 255, 0, 255]);
     for patterns in [
         (|x, _| x < 23) as fn(u32, u32) -> bool,
@@ -142,27 +142,27 @@ fn transparent_texels_do_not_bleed_but_keep_their_colour() {
         |x, y| (x * 7 + y * 3) % 11 < 9,
         |x, y| x > 3 || y > 2,
     ] {
-        let image = picture(48, 40, |x, y| if patterns(x, y) { red } else { green });
+        let image = image_of(48, 40, |x, y| if patterns(x, y) { red } else { green });
         let encoded = encode_2d(image, Mode::Color, &raw()).unwrap();
         for level in 0..encoded.levels.len() {
             for t in texels(&encoded, level) {
                 assert!(t[3] == 0 || t == [0, 255, 0, t[3]], "level {level}: {t:?}");
-                // Without any alpha, a texel has a mean of the colours around it: never black.
-                let sum = light(t[0]) + light(t[1]);
+                // A texel without alpha has the average of the colours around it: never black.
+                let sum = linear(t[0]) + linear(t[1]);
                 assert!((sum - 1.0).abs() < 0.01 && t[2] == 0, "level {level}: {t:?}");
             }
         }
         assert!(texels(&encoded, 2).any(|t| t[3] > 0));
     }
-    // Nothing visible at all: the plain average.
-    let image = picture(2, 2, |x, _| if x == 0 { [255, 255, 255, 0] } else { [0; 4] });
+    // No visible texel: the unweighted average.
+    let image = image_of(2, 2, |x, _| if x == 0 { [255, 255, 255, 0] } else { [0; 4] });
     assert_eq!(encode_2d(image, Mode::Color, &raw()).unwrap().levels[1].bytes, [188, 188, 188, 0]);
 }
 
 #[test]
-fn faint_texels_do_not_take_colours_from_nowhere() {
-    // Thin opaque grey lines: what the kernel's lobes leave between them must still be grey.
-    let image = picture(96, 96, |x, y| match (x % 12, y % 16) {
+fn low_alpha_texels_keep_source_colours() {
+    // Thin opaque grey lines: what the kernel's negative lobes leave between them must still be grey.
+    let image = image_of(96, 96, |x, y| match (x % 12, y % 16) {
         (0, _) => [120, 120, 120, 255],
         (_, 3) => [140, 140, 140, 255],
         _ => [130, 130, 130, 0],
@@ -174,13 +174,14 @@ fn faint_texels_do_not_take_colours_from_nowhere() {
 }
 
 #[test]
-fn faint_texels_are_no_brighter_than_what_they_are_made_of() {
-    // Grey stripes as wide as the positive lobe of the kernel, black opaque ones under its negative lobes: those take
-    // alpha from the sum and no colour, so that a plain division would give a brighter grey than the source has.
+fn low_alpha_texels_do_not_overshoot() {
+    // Grey stripes as wide as the positive lobe of the kernel, black opaque ones under its negative lobes:
+    // those subtract alpha from the sum and no colour, so that dividing by alpha would give a brighter grey
+    // than the source.
     for alpha in 12..=68 {
         let stripes =
             |x: u32, _| if (1..=4).contains(&(x % 8)) { [200, 200, 200, alpha] } else { [0, 0, 0, 255] };
-        let encoded = encode_2d(picture(64, 8, stripes), Mode::Color, &raw()).unwrap();
+        let encoded = encode_2d(image_of(64, 8, stripes), Mode::Color, &raw()).unwrap();
         let grey: Vec<_> = texels(&encoded, 1).skip(5).step_by(4).take(6).collect();
         assert!(grey.iter().all(|t| t[3] < 63 && t[3] < alpha), "{alpha}: {grey:?}");
         assert!(grey.iter().all(|t| (60..=200).contains(&t[0])), "{alpha}: {grey:?}");
@@ -188,9 +189,9 @@ fn faint_texels_are_no_brighter_than_what_they_are_made_of() {
 }
 
 #[test]
-fn data_channels_are_independent() {
-    let image = picture(32, 32, |x, y| [noise(x, y, 0), 0, 0, 0]);
-    let weighted = picture(32, 32, |x, y| [noise(x, y, 0), noise(x, y, 1), 9, noise(x, y, 2)]);
+fn linear_channels_are_independent() {
+    let image = image_of(32, 32, |x, y| [noise(x, y, 0), 0, 0, 0]);
+    let weighted = image_of(32, 32, |x, y| [noise(x, y, 0), noise(x, y, 1), 9, noise(x, y, 2)]);
     let (a, b) =
         (encode_2d(image, Mode::LinearColor, &raw()), encode_2d(weighted, Mode::LinearColor, &raw()));
     let (a, b) = (a.unwrap(), b.unwrap());
@@ -200,8 +201,8 @@ fn data_channels_are_independent() {
 }
 
 #[test]
-fn directions_have_unit_length() {
-    let image = picture(64, 50, |x, y| [noise(x, y, 0), noise(x, y, 1), 128 + noise(x, y, 2) / 2, 255]);
+fn normals_have_unit_length() {
+    let image = image_of(64, 50, |x, y| [noise(x, y, 0), noise(x, y, 1), 128 + noise(x, y, 2) / 2, 255]);
     let encoded = encode_2d(image, Mode::Normal, &raw()).unwrap();
     for level in 1..encoded.levels.len() {
         for t in texels(&encoded, level) {
@@ -210,13 +211,13 @@ fn directions_have_unit_length() {
             assert!((length - 1.0).abs() < 0.008, "level {level}: {t:?} is {length} long");
         }
     }
-    // Opposite directions leave nothing: +Z takes their place.
-    let image = picture(2, 1, |x, _| if x == 0 { [255, 128, 128, 255] } else { [0, 127, 127, 255] });
+    // Opposite directions cancel out: +Z replaces them.
+    let image = image_of(2, 1, |x, _| if x == 0 { [255, 128, 128, 255] } else { [0, 127, 127, 255] });
     assert_eq!(encode_2d(image, Mode::Normal, &raw()).unwrap().levels[1].bytes, [128, 128, 255, 255]);
 }
 
 #[test]
-fn cut_outs_keep_their_coverage() {
+fn alpha_coverage_is_kept_at_every_level() {
     let leaves = |x: u32, y: u32| {
         let blade = (x * 3 + y) % 17 < 3 || noise(x / 2, y / 2, 0) < 20;
         [40, 160, 30, if blade { 255 } else { noise(x, y, 1) / 4 }]
@@ -226,27 +227,27 @@ fn cut_outs_keep_their_coverage() {
             mean(texels(encoded, level).map(|t| f64::from(u8::from(f32::from(t[3]) / 255.0 >= cutoff))))
         };
         let kept = Settings { alpha_coverage: Some(cutoff), ..raw() };
-        let encoded = encode_2d(picture(256, 256, leaves), Mode::Color, &kept).unwrap();
-        let plain = encode_2d(picture(256, 256, leaves), Mode::Color, &raw()).unwrap();
+        let encoded = encode_2d(image_of(256, 256, leaves), Mode::Color, &kept).unwrap();
+        let plain = encode_2d(image_of(256, 256, leaves), Mode::Color, &raw()).unwrap();
         let share = passing(&encoded, 0);
         assert_eq!(encoded.levels[0], plain.levels[0]);
         for level in 1..encoded.levels.len() {
             // One texel of a small level is more than one percent.
             let tolerance = 0.01f64.max(0.51 / f64::from(256u32 >> level).powi(2));
             let now = passing(&encoded, level);
-            assert!((now - share).abs() <= tolerance, "cut-off {cutoff} level {level}: {now} for {share}");
+            assert!((now - share).abs() <= tolerance, "cutoff {cutoff} level {level}: {now} for {share}");
         }
-        assert!((passing(&plain, 3) - share).abs() > 0.02, "the picture does not need the setting");
-        // A smaller base is held to the source's share as well.
+        assert!((passing(&plain, 3) - share).abs() > 0.02, "coverage changes without the setting");
+        // The source's coverage applies to a downscaled base level too.
         let small = Settings { max_size: Some(100), ..kept };
-        let encoded = encode_2d(picture(256, 256, leaves), Mode::Color, &small).unwrap();
+        let encoded = encode_2d(image_of(256, 256, leaves), Mode::Color, &small).unwrap();
         assert!((passing(&encoded, 0) - share).abs() <= 0.01);
     }
 }
 
 #[test]
-fn a_limit_scales_the_base_by_the_same_filter() {
-    let image = || picture(200, 100, |x, y| [noise(x, y, 0), noise(x / 7, y / 5, 1), (x + y) as u8, 255]);
+fn max_size_uses_the_mip_filter() {
+    let image = || image_of(200, 100, |x, y| [noise(x, y, 0), noise(x / 7, y / 5, 1), (x + y) as u8, 255]);
     let full = encode_2d(image(), Mode::Color, &raw()).unwrap();
     let half = encode_2d(image(), Mode::Color, &Settings { max_size: Some(100), ..raw() }).unwrap();
     assert_eq!((half.width, half.height), (100, 50));
@@ -257,8 +258,8 @@ fn a_limit_scales_the_base_by_the_same_filter() {
 }
 
 #[test]
-fn layers_follow_each_other_in_every_level() {
-    let layer = |i: u32| picture(20, 12, move |x, y| [noise(x, y, i), noise(x, y, 7 * i), 3, 255 - i as u8]);
+fn layers_are_consecutive_in_every_level() {
+    let layer = |i: u32| image_of(20, 12, move |x, y| [noise(x, y, i), noise(x, y, 7 * i), 3, 255 - i as u8]);
     let array = encode_array(vec![layer(0), layer(1), layer(2)], Mode::Color, &raw()).unwrap();
     assert_eq!((array.layers, array.faces, array.depth), (3, 1, 0));
     for level in 0..array.levels.len() {
@@ -267,7 +268,7 @@ fn layers_follow_each_other_in_every_level() {
         assert_eq!(array.levels[level].bytes, alone.collect::<Vec<_>>());
     }
     assert_eq!(encode_array(vec![], Mode::Color, &raw()), Err(Error::Empty));
-    let other = picture(20, 13, |_, _| [0; 4]);
+    let other = image_of(20, 13, |_, _| [0; 4]);
     assert_eq!(
         encode_array(vec![layer(0), other], Mode::Color, &raw()),
         Err(Error::SizeDiffers { index: 1, found: (20, 13), expected: (20, 12) })
@@ -275,7 +276,7 @@ fn layers_follow_each_other_in_every_level() {
 }
 
 #[test]
-fn a_lookup_table_is_one_level_of_three_dimensions() {
+fn lut_is_a_3d_texture_with_one_level() {
     let rgb =
         (0..27).map(|i| [(i % 3) as f32 / 2.0, (i / 3 % 3) as f32 / 2.0, (i / 9) as f32 / 2.0]).collect();
     let lut = kiln_ir::Lut::new(3, [[0.0; 3], [1.0; 3]], rgb).unwrap();
@@ -295,8 +296,8 @@ fn a_lookup_table_is_one_level_of_three_dimensions() {
 }
 
 #[test]
-fn zstd_gives_the_same_bytes_back() {
-    let image = || picture(300, 200, |x, y| [(x / 32) as u8, (y / 32) as u8, noise(x / 16, y / 16, 0), 255]);
+fn zstd_round_trips() {
+    let image = || image_of(300, 200, |x, y| [(x / 32) as u8, (y / 32) as u8, noise(x / 16, y / 16, 0), 255]);
     let plain = encode_2d(image(), Mode::Color, &raw()).unwrap();
     let packed = encode_2d(image(), Mode::Color, &Settings { zstd: true, ..raw() }).unwrap();
     assert!(packed.zstd && !plain.zstd);
@@ -308,19 +309,19 @@ fn zstd_gives_the_same_bytes_back() {
 }
 
 #[test]
-fn the_working_set_is_sane_for_any_size() {
+fn working_set_is_bounded_for_any_size() {
     let settings = Settings::default();
-    let weigh = |side: u32, count: u32, settings: &Settings| {
+    let estimate = |side: u32, count: u32, settings: &Settings| {
         let sources = Sources { width: side, height: side, channel_bytes: 1, count, cube: count == 6 };
         working_set(&sources, settings)
     };
     // Source 64 MB, windows of filtered levels 64 MB at the most, blocks 21 MB.
-    let four_k = weigh(4096, 1, &settings);
+    let four_k = estimate(4096, 1, &settings);
     assert!((100 << 20..200 << 20).contains(&four_k) || rayon::current_num_threads() > 8, "{four_k}");
-    // The largest image that the default limits admit takes no more than they do.
-    assert!(weigh(16384, 1, &settings) < 2 << 30 || rayon::current_num_threads() > 64);
-    assert!(weigh(1024, 6, &settings) > 5 * weigh(1024, 1, &settings) / 2);
-    assert!(weigh(4096, 1, &raw()) > four_k);
-    assert_eq!(weigh(u32::MAX, u32::MAX, &settings), u64::MAX);
-    assert!(weigh(1, 1, &settings) > 0);
+    // The largest image that the default limits admit stays below their memory limit.
+    assert!(estimate(16384, 1, &settings) < 2 << 30 || rayon::current_num_threads() > 64);
+    assert!(estimate(1024, 6, &settings) > 5 * estimate(1024, 1, &settings) / 2);
+    assert!(estimate(4096, 1, &raw()) > four_k);
+    assert_eq!(estimate(u32::MAX, u32::MAX, &settings), u64::MAX);
+    assert!(estimate(1, 1, &settings) > 0);
 }

@@ -1,5 +1,5 @@
-//! The chain against a second implementation: in `f64`, two-dimensional, texel by texel, written from the
-//! definitions and sharing no code with the crate.
+//! The mip chain compared with a reference implementation in `f64`, two-dimensional, texel by texel, written
+//! from the definitions without code of the crate.
 
 use kiln_ir::{Image, Texels};
 use kiln_texture::{Mode, Settings, encode_2d};
@@ -15,10 +15,10 @@ fn kernel(x: f64) -> f64 {
     }) / 6.0
 }
 
-type Picture = (usize, usize, Vec<[f64; 4]>);
+type FloatImage = (usize, usize, Vec<[f64; 4]>);
 
-/// One step: every destination texel is the weighted mean of all source texels around it, edges repeated.
-fn halve((w, h, texels): &Picture) -> Picture {
+/// Halves an image: every destination texel is the weighted average of the source texels around it, with clamped edges.
+fn halve((w, h, texels): &FloatImage) -> FloatImage {
     let (dw, dh) = ((w / 2).max(1), (h / 2).max(1));
     let mut out = Vec::new();
     for y in 0..dh {
@@ -60,7 +60,7 @@ fn decode(mode: Mode, t: [f64; 4]) -> [f64; 4] {
     }
 }
 
-/// The exact values of the bytes, before rounding.
+/// Returns the exact values of the bytes, before rounding.
 fn encode(mode: Mode, t: [f64; 4]) -> [f64; 4] {
     let values = match mode {
         Mode::Color => [to_srgb(t[0] / t[3]), to_srgb(t[1] / t[3]), to_srgb(t[2] / t[3]), t[3]],
@@ -73,7 +73,7 @@ fn encode(mode: Mode, t: [f64; 4]) -> [f64; 4] {
     values.map(|v| v.clamp(0.0, 1.0) * 255.0)
 }
 
-/// A repeatable mess of smooth and sharp features in 0..=1.
+/// Returns a deterministic pattern of smooth and sharp features in 0..=1.
 fn texel(x: usize, y: usize, mode: Mode, alpha: bool) -> [f64; 4] {
     let (x, y) = (x as f64, y as f64);
     let noise = (libm::sin(x * 12.9898 + y * 78.233) * 43758.5453).rem_euclid(1.0);
@@ -83,7 +83,7 @@ fn texel(x: usize, y: usize, mode: Mode, alpha: bool) -> [f64; 4] {
         let (nx, ny) = ((wave - 0.5) * 1.2, (noise - 0.5) * 0.8);
         return [nx * 0.5 + 0.5, ny * 0.5 + 0.5, (1.0 - nx * nx - ny * ny).max(0.0).sqrt() * 0.5 + 0.5, 1.0];
     }
-    // Alpha stays above what makes a texel faint, where colours are found otherwise.
+    // Alpha stays above the threshold below which colours are computed differently.
     [wave, edge, noise, if alpha { 0.5 + 0.5 * noise * edge } else { 1.0 }]
 }
 
@@ -105,11 +105,11 @@ fn check(w: usize, h: usize, mode: Mode, alpha: bool, deep: bool) {
         assert_eq!(ours.bytes.len(), level.0 * level.1 * 4, "level {i}");
         for (t, bytes) in level.2.iter().zip(ours.bytes.chunks_exact(4)) {
             if i == 0 && !deep {
-                continue; // Exactly the source, which another test shows.
+                continue; // Exactly the source, which another test checks.
             }
             let exact = if i == 0 { [0, 1, 2, 3].map(|c| f64::from(bytes[c])) } else { encode(mode, *t) };
             for c in 0..4 {
-                // Right rounding, but for floats so near to a half that single precision cannot tell.
+                // Correct rounding, except for values too close to a half for single precision.
                 let off = (f64::from(bytes[c]) - exact[c]).abs();
                 assert!(
                     off <= 0.501,
@@ -124,7 +124,7 @@ fn check(w: usize, h: usize, mode: Mode, alpha: bool, deep: bool) {
 }
 
 #[test]
-fn every_level_is_the_reference_rounded() {
+fn every_level_matches_the_reference() {
     for (w, h) in [(64, 64), (5, 3), (1, 37), (37, 1), (100, 60), (63, 41), (2, 2), (1, 1), (3, 7)] {
         check(w, h, Mode::Color, false, false);
         check(w, h, Mode::Color, true, false);
@@ -135,7 +135,7 @@ fn every_level_is_the_reference_rounded() {
 }
 
 #[test]
-fn sixteen_bits_keep_their_precision_until_the_end() {
+fn sixteen_bit_sources_match_the_reference() {
     check(64, 48, Mode::Color, false, true);
     check(45, 31, Mode::Color, true, true);
     check(64, 48, Mode::LinearColor, true, true);

@@ -1,33 +1,33 @@
-//! Batches: the blocks that a stage of the search is worth running on, eight at a time.
+//! Batches of eight blocks: SIMD batching of the blocks that a search stage may improve.
 //!
-//! Blocks are worked on by the group. A stage gets only the blocks of the group that may gain by it, packed into
-//! full batches, so that no lane idles. Whether a block may gain is decided by looking at that block alone, and
-//! lanes do not look at each other; so what is found for a block depends on its texels and on nothing else.
+//! Blocks are searched in groups. A stage gets only the blocks of the group that it may improve, packed into
+//! full batches, so that no lane idles. A block is selected by its own texels and candidates only, and lanes
+//! are independent, so the result of a block depends on its texels and on nothing else.
 
 use crate::lanes::{Kernel, Lanes, WIDTH};
-use crate::spread::Texels;
+use crate::principal_axis::Texels;
 use std::marker::PhantomData;
 
-/// How many blocks are searched together.
+/// The number of blocks that are searched together.
 pub(crate) const GROUP: usize = 128;
 
-/// A block on its way through a search.
+/// A block during a search.
 pub(crate) trait Searched {
-    /// Its RGBA words in raster order.
+    /// Returns the RGBA words of the block in raster order.
     fn texels(&self) -> &[u32; 16];
 }
 
-/// One step of a search on eight blocks.
+/// A search stage, which runs on eight blocks at once.
 pub(crate) trait Stage {
-    /// What it improves.
+    /// The block type that the stage improves.
     type Block: Searched;
-    /// What says how hard to try.
+    /// The effort settings of the stage.
     type Effort;
-    /// Looks at the blocks of the batch and improves them where it can.
+    /// Searches candidates for the blocks of the batch and keeps those that are better.
     fn run<L: Lanes>(&self, blocks: &mut [Self::Block], batch: &Batch, effort: &Self::Effort);
 }
 
-/// Runs a stage on the blocks that pass, at most a group of them.
+/// Runs a stage on the blocks that satisfy `pass`, at most a group of them.
 pub(crate) fn run<L: Lanes, T: Stage>(
     stage: &T,
     blocks: &mut [T::Block],
@@ -67,8 +67,7 @@ impl<L: Lanes, T: Stage> Kernel<L> for Batches<'_, L, T> {
     }
 }
 
-/// Eight blocks in the lanes. A short batch repeats its last block; what is found for the repetitions is
-/// dropped.
+/// Eight blocks in the lanes. A short batch repeats its last block; results of the repetitions are dropped.
 pub(crate) struct Batch {
     ids: [usize; WIDTH],
     count: usize,
@@ -76,7 +75,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// The blocks of at most eight `ids`, of which there is at least one.
+    /// Returns a batch of one to eight blocks.
     #[inline(always)]
     fn new<B: Searched>(blocks: &[B], ids: &[u16]) -> Self {
         let mut batch = Self { ids: [0; WIDTH], count: ids.len(), words: [[0; WIDTH]; 16] };
@@ -91,13 +90,13 @@ impl Batch {
         batch
     }
 
-    /// Each lane's block, without repetitions.
+    /// Iterates over the lanes and their blocks, without repetitions.
     #[inline(always)]
     pub(crate) fn lanes(&self) -> impl Iterator<Item = (usize, usize)> {
         self.ids.into_iter().take(self.count).enumerate()
     }
 
-    /// A number from each block.
+    /// Gathers a number from each block.
     #[inline(always)]
     pub(crate) fn gather<L: Lanes, B>(&self, blocks: &[B], get: impl Fn(&B) -> f32) -> L {
         let mut out = [0.0; WIDTH];
@@ -107,7 +106,7 @@ impl Batch {
         L::load(&out)
     }
 
-    /// A word from each block.
+    /// Gathers a word from each block.
     #[inline(always)]
     pub(crate) fn words<B>(&self, blocks: &[B], get: impl Fn(&B) -> u32) -> [u32; WIDTH] {
         let mut out = [0; WIDTH];
@@ -117,7 +116,7 @@ impl Batch {
         out
     }
 
-    /// The chosen channels.
+    /// Returns the selected channels of the texels.
     #[inline(always)]
     pub(crate) fn channels<L: Lanes, const C: usize>(&self, channels: [u32; C]) -> Texels<L, C> {
         let mut out = [[L::zero(); 16]; C];

@@ -1,8 +1,8 @@
-//! BC7: the block format of desktop GPUs, straight from the texels.
+//! BC7 encoder and decoder: the block format of desktop GPUs.
 //!
-//! Where a build is for desktops alone there is no need for a transcoder, and a block may use all of BC7: 64
-//! patterns instead of 30, endpoints on BC7's own grid, weights where BC7 has them. The search is that of the
-//! UASTC encoder with another end: the same lanes, batches, axes and ranking of patterns; `grid` and `fit` know
+//! A build for desktop GPUs alone needs no transcoder, and its blocks may use all of BC7: 64 partition
+//! patterns instead of 30, BC7's own endpoint precision with P-bits, and BC7's weights. The search shares
+//! lanes, batches, principal axes and ranking of partitions with the UASTC encoder; `grid` and `fit` know
 //! BC7's endpoints and weights, `stages` its modes, `packing` its bits.
 //!
 //! ```
@@ -11,12 +11,12 @@
 //! let pixels = vec![128; 10 * 6 * 4];
 //! let view = View::tight(&pixels, 10, 6).expect("the pixels suffice");
 //! let mut out = vec![0; encoded_len(10, 6).expect("it fits")];
-//! bc7::encode_rows(&view, 0..blocks_high(6), bc7::Options::default(), &mut out);
+//! bc7::encode_rows(&view, 0..blocks_high(6), bc7::Bc7Options::default(), &mut out);
 //! let first = out[..BLOCK_BYTES].try_into().expect("a block");
 //! assert_eq!(bc7::decode_block(first), Some([[128; 4]; 16]));
 //! ```
 //!
-//! Blocks of one colour are exact. The bytes depend on the texels and the [`Options`] alone.
+//! Solid-colour blocks are exact. The bytes depend on the texels and the [`Bc7Options`] alone.
 
 mod block;
 mod decode;
@@ -41,13 +41,13 @@ use block::Block;
 use effort::Effort;
 use std::ops::Range;
 
-/// How to encode.
+/// Bc7Options of the BC7 encoder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Options {
-    /// How much time to spend.
+pub struct Bc7Options {
+    /// The effort of the search.
     pub quality: Quality,
-    /// The picture is opaque and its alpha is not looked at: it may come out as 254, which leaves the colours
-    /// more freedom. Otherwise an opaque block stays opaque. Blocks that are not opaque keep their alpha always.
+    /// The image is opaque and its alpha is ignored: it may decode to 254, which leaves the colours more
+    /// freedom. Otherwise an opaque block stays opaque. Blocks that are not opaque always keep their alpha.
     pub opaque: bool,
 }
 
@@ -55,23 +55,29 @@ pub struct Options {
 ///
 /// [`encode_rows`] is several times as fast for many blocks and gives the same bytes.
 #[must_use]
-pub fn encode_block(texels: &[[u8; 4]; 16], options: Options) -> [u8; BLOCK_BYTES] {
+pub fn encode_block(texels: &[[u8; 4]; 16], options: Bc7Options) -> [u8; BLOCK_BYTES] {
     let mut out = [0; BLOCK_BYTES];
     encode_with_errors(&[*texels], options, |_, bytes, _| out = bytes);
     out
 }
 
-/// Encodes the rows of blocks `block_rows` of an image into `out`, row by row.
+/// Encodes the block rows `block_rows` of an image into `out`, row by row.
 ///
-/// Rows past the last are ignored. `out` begins with the first of the rows and must have room for all of them;
-/// if it is shorter, only whole blocks that fit are written.
-pub fn encode_rows(view: &View<'_>, block_rows: Range<u32>, options: Options, out: &mut [u8]) {
+/// Rows past the last are ignored. `out` begins with the first of the rows and must have room for all of
+/// them; if it is shorter, only whole blocks that fit are written.
+pub fn encode_rows(view: &View<'_>, block_rows: Range<u32>, options: Bc7Options, out: &mut [u8]) {
     encode_rows_on(Path::best(), view, block_rows, options, out);
 }
 
-/// [`encode_rows`] with a given instruction set, to compare them.
+/// Encodes as [`encode_rows`] does with a given instruction set, to compare them.
 #[doc(hidden)]
-pub fn encode_rows_on(path: Path, view: &View<'_>, block_rows: Range<u32>, options: Options, out: &mut [u8]) {
+pub fn encode_rows_on(
+    path: Path,
+    view: &View<'_>,
+    block_rows: Range<u32>,
+    options: Bc7Options,
+    out: &mut [u8],
+) {
     let wide = blocks_wide(view.width());
     let rows = block_rows.start..block_rows.end.min(blocks_high(view.height()));
     let mut places = rows.flat_map(|y| (0..wide).map(move |x| (x, y)));
@@ -89,12 +95,12 @@ pub fn encode_rows_on(path: Path, view: &View<'_>, block_rows: Range<u32>, optio
     }
 }
 
-/// Encodes blocks one after the other and says what squared error each is predicted to have: for checking that
-/// the prediction is exact.
+/// Encodes blocks one after the other and returns the predicted squared error of each, to verify that the
+/// prediction is exact.
 #[doc(hidden)]
 pub fn encode_with_errors(
     texels: &[[[u8; 4]; 16]],
-    options: Options,
+    options: Bc7Options,
     mut each: impl FnMut(usize, [u8; BLOCK_BYTES], u32),
 ) {
     let mut blocks = [Block::EMPTY; GROUP];
@@ -112,15 +118,15 @@ pub fn encode_with_errors(
     }
 }
 
-/// Encodes at most a group of blocks. Not generic, so that the search is compiled here and nowhere else.
-fn encode(path: Path, blocks: &mut [Block], options: Options, out: &mut [u8]) {
+/// Encodes at most a group of blocks. Not generic, so that the search is compiled once, here.
+fn encode(path: Path, blocks: &mut [Block], options: Bc7Options, out: &mut [u8]) {
     path.run(Encode { blocks, options, out });
 }
 
-/// At most a group of blocks to encode.
+/// The task of encoding at most a group of blocks.
 struct Encode<'a> {
     blocks: &'a mut [Block],
-    options: Options,
+    options: Bc7Options,
     out: &'a mut [u8],
 }
 

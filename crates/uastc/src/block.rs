@@ -1,27 +1,27 @@
-//! A block on its way through the search: its texels, its class, and the best candidate so far.
+//! A UASTC block during the search: its texels, its class, and the best candidate so far.
 
 use crate::batch::{Batch, Searched};
 use crate::lanes::{Lanes, WIDTH};
 use crate::packing::{Fields, Hints};
 use crate::ranking::RANKS;
 
-/// What sort of texels a block has, which decides the modes worth trying.
+/// The class of a block's texels, which decides the modes to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// One colour.
+    /// A single colour in all texels.
     Solid,
-    /// Opaque, red equal to green and blue.
+    /// Opaque, with red equal to green and blue.
     Grey,
-    /// Opaque.
+    /// Opaque, with any colours.
     Rgb,
-    /// Red equal to green and blue, alpha varies or is not 255.
+    /// Red equal to green and blue; alpha varies or is not 255.
     GreyAlpha,
-    /// Anything else.
+    /// Any other block: RGBA.
     Rgba,
 }
 
 impl Class {
-    /// The class of sixteen RGBA words.
+    /// Classifies sixteen RGBA words.
     pub(crate) fn of(texels: &[u32; 16]) -> Self {
         let (mut all, mut differ, mut tint) = (u32::MAX, 0, 0);
         for &texel in texels {
@@ -39,45 +39,45 @@ impl Class {
     }
 }
 
-/// A partition pattern and how well lines through its subsets would fit.
+/// A partition pattern and the fit of principal axes through its subsets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
     /// Index among the patterns of its list.
     pub(crate) pattern: u8,
-    /// Sum of squared distances from the lines.
+    /// Sum of squared distances from the principal axes.
     pub(crate) across: f32,
-    /// Sum of squared distances along the lines.
+    /// Sum of squared distances along the principal axes.
     pub(crate) along: f32,
 }
 
 impl Choice {
-    /// No pattern yet.
+    /// The initial value: no pattern.
     pub(crate) const NONE: Self = Self { pattern: 0, across: 1e30, along: 0.0 };
 }
 
-/// One block.
+/// A block and the state of its search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
     /// RGBA words in raster order.
     pub(crate) texels: [u32; 16],
-    /// Their class.
+    /// The class of the texels.
     pub(crate) class: Class,
-    /// What the best candidate costs: its error, and its error as BC7 with less weight.
+    /// The cost of the best candidate: its error plus its weighted error after transcoding to BC7.
     pub(crate) cost: f32,
     /// The squared error of the best candidate, over all four channels.
     pub(crate) error: f32,
-    /// The best candidate.
+    /// The fields of the best candidate.
     pub(crate) fields: Fields,
-    /// What error one line with four, eight and thirty-two weights could reach.
-    pub(crate) reach: [f32; 3],
-    /// How well the channels split in two planes, by the channel that is alone.
+    /// The estimated error of a single subset with 4, 8 and 32 weights.
+    pub(crate) single_subset: [f32; 3],
+    /// The fit of dual-plane modes, by the channel of the second plane.
     pub(crate) planes: [Choice; 4],
     /// The most promising patterns of each list (`partitions::TWO`, `THREE`, `TWO_OF_THREE`).
     pub(crate) choices: [[Choice; RANKS]; 3],
 }
 
 impl Block {
-    /// A block nothing is known about.
+    /// A block before the search.
     pub(crate) const EMPTY: Self = Self {
         texels: [0; 16],
         class: Class::Solid,
@@ -91,12 +91,12 @@ impl Block {
             weights: [0; 32],
             hints: Hints::NEUTRAL,
         },
-        reach: [0.0; 3],
+        single_subset: [0.0; 3],
         planes: [Choice::NONE; 4],
         choices: [[Choice::NONE; RANKS]; 3],
     };
 
-    /// A block of these texels.
+    /// Returns a block of these texels, classified.
     pub(crate) fn new(texels: [u32; 16]) -> Self {
         Self { texels, class: Class::of(&texels), ..Self::EMPTY }
     }
@@ -109,14 +109,14 @@ impl Searched for Block {
     }
 }
 
-/// What counts as a much larger error: this many times, and this much more.
-const MUCH: f32 = 1.69;
-/// See [`MUCH`]. Sixteen texels that are off by one in one channel.
-const LITTLE: f32 = 16.0;
+/// The factor by which an error counts as much larger, in addition to [`MARGIN`].
+const FACTOR: f32 = 1.69;
+/// The difference by which an error counts as much larger: sixteen texels that are off by one in one channel.
+const MARGIN: f32 = 16.0;
 
 /// A candidate for the eight blocks of a batch.
 pub(crate) struct Candidate<'a, L> {
-    /// The mode.
+    /// The mode number.
     pub(crate) mode: u8,
     /// The pattern of each block.
     pub(crate) pattern: [u32; WIDTH],
@@ -126,20 +126,21 @@ pub(crate) struct Candidate<'a, L> {
     pub(crate) endpoints: &'a [L],
     /// Weight indices of each plane.
     pub(crate) weights: &'a [[L; 16]],
-    /// The squared error.
+    /// The squared error of the decoded texels.
     pub(crate) error: L,
-    /// What selection compares.
+    /// The cost that selection compares.
     pub(crate) cost: L,
 }
 
 impl<L: Lanes> Candidate<'_, L> {
-    /// Takes the place of the best candidate wherever it is better: it costs less and its own error is not
-    /// much larger, or its own error is much smaller. So a small gain as BC7 never ruins the block itself.
+    /// Replaces the best candidate of each block where this one is better: its cost is lower and its error
+    /// not much larger, or its error is much smaller. So a small gain as BC7 never ruins the UASTC block
+    /// itself.
     #[inline(always)]
     pub(crate) fn offer(&self, blocks: &mut [Block], batch: &Batch) {
         let cost = batch.gather::<L, _>(blocks, |block| block.cost);
         let error = batch.gather::<L, _>(blocks, |block| block.error);
-        let (much, little) = (L::splat(MUCH), L::splat(LITTLE));
+        let (much, little) = (L::splat(FACTOR), L::splat(MARGIN));
         let not_much_larger = self.error.less(error * much + little);
         let much_smaller = (self.error * much + little).less(error);
         let better = L::bits((self.cost.less(cost) & not_much_larger) | much_smaller);
@@ -147,7 +148,7 @@ impl<L: Lanes> Candidate<'_, L> {
             return;
         }
         let (cost, error) = (self.cost.store(), self.error.store());
-        // Four weights to a word of five bits each: an eighth of the words to hand out.
+        // Packs four weights into a word of five bits each: an eighth of the words to scatter.
         let mut rows = [[[0; WIDTH]; 4]; 2];
         for (rows, weights) in rows.iter_mut().zip(self.weights) {
             for (row, w) in rows.iter_mut().zip(weights.chunks_exact(4)) {

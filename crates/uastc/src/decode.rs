@@ -1,7 +1,7 @@
-//! Our own decoder: sixteen bytes to sixteen texels, exactly as a conforming transcoder does.
+//! UASTC decoder: sixteen bytes to sixteen texels, bit-exact with a conforming transcoder.
 //!
-//! A block is refused if its prefix code is the reserved one or its pattern index is past the last pattern.
-//! Weights interpolate in the linear rule of ASTC (endpoints widened to sixteen bits by repetition).
+//! A block is rejected if its prefix code is the reserved one or its pattern index is past the last pattern.
+//! Weights interpolate by the linear rule of ASTC (endpoints expanded to sixteen bits by replication).
 
 use crate::modes::{MODES, Mode, SOLID};
 use crate::packing::{Fields, Hints, digit_bits, digits_per_group, is_second_plane};
@@ -18,7 +18,7 @@ impl Reader {
     }
 }
 
-/// The texels of a block in raster order, or `None` if its mode or pattern does not exist.
+/// Decodes the texels of a block in raster order. Returns `None` if its mode or pattern does not exist.
 #[must_use]
 pub fn decode_block(block: &[u8; 16]) -> Option<[[u8; 4]; 16]> {
     let mode = Mode::of_first_byte(block[0])?;
@@ -30,7 +30,7 @@ pub fn decode_block(block: &[u8; 16]) -> Option<[[u8; 4]; 16]> {
     Some(texels(&unpack(mode, block)?))
 }
 
-/// The fields of a block of any mode but the solid one.
+/// Unpacks the fields of a block of any mode except the solid-colour mode.
 pub(crate) fn unpack(number: u8, block: &[u8; 16]) -> Option<Fields> {
     let mode = &MODES[usize::from(number)];
     let mut reader = Reader { value: u128::from_le_bytes(*block) };
@@ -71,26 +71,26 @@ fn take_hints(reader: &mut Reader, mode: &Mode) -> Hints {
 }
 
 fn take_endpoints(reader: &mut Reader, mode: &Mode) -> [u8; 18] {
-    let lattice = mode.lattice;
+    let range = mode.range;
     let count = mode.endpoints();
     let mut indices = [0u32; 18];
-    if lattice.radix > 1 {
-        for group in indices[..count].chunks_mut(digits_per_group(lattice.radix)) {
-            let mut digits = reader.take(digit_bits(lattice.radix, group.len()));
+    if range.radix > 1 {
+        for group in indices[..count].chunks_mut(digits_per_group(range.radix)) {
+            let mut digits = reader.take(digit_bits(range.radix, group.len()));
             for index in group {
-                *index = (digits % lattice.radix) << lattice.bits;
-                digits /= lattice.radix;
+                *index = (digits % range.radix) << range.bits;
+                digits /= range.radix;
             }
         }
     }
     let mut endpoints = [0; 18];
     for (value, index) in endpoints.iter_mut().zip(indices).take(count) {
-        *value = lattice.values[(index | reader.take(lattice.bits)) as usize];
+        *value = range.values[(index | reader.take(range.bits)) as usize];
     }
     endpoints
 }
 
-/// A weight index as 64ths: ASTC's weight unquantisation for one to five plain bits.
+/// Returns a weight index in 64ths: ASTC's weight unquantisation for one to five bits.
 pub(crate) const fn weight_64ths(bits: u32, index: u8) -> u32 {
     let index = index as u32;
     let six = match bits {
@@ -103,13 +103,13 @@ pub(crate) const fn weight_64ths(bits: u32, index: u8) -> u32 {
     if six > 32 { six + 1 } else { six }
 }
 
-/// One channel between two endpoints, in ASTC's linear rule.
+/// Interpolates one channel between two endpoints by ASTC's linear rule.
 pub(crate) const fn interpolate(low: u8, high: u8, weight: u32) -> u8 {
     let (low, high) = (low as u32 * 257, high as u32 * 257);
     (((low * (64 - weight) + high * weight + 32) >> 6) >> 8) as u8
 }
 
-/// The texels that fields stand for.
+/// Decodes the texels of unpacked fields.
 pub(crate) fn texels(fields: &Fields) -> [[u8; 4]; 16] {
     let mode = &MODES[usize::from(fields.mode)];
     let partition = mode.partition(fields.pattern);

@@ -1,40 +1,40 @@
-//! What each quality setting spends, and on what. The figures were found by measuring (`bench/uastc`).
+//! The search effort of each UASTC quality setting. The values were tuned by measurement (`bench/uastc`).
 
 use crate::Quality;
 use crate::fit::Tries;
 
-/// How much longer than the texels' extent the first guess of a line is, below and above.
+/// By how much initial endpoints extend beyond the texels, below and above, as fractions of their extent.
 type Stretch = &'static [(f32, f32)];
 
-/// The knobs of the search.
+/// The parameters of the search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// How much the error after transcoding to BC7 counts, beside the error itself.
+    /// The weight of the error after transcoding to BC7, relative to the error itself.
     pub(crate) bc7: f32,
-    /// Rounds of least squares for each try.
+    /// Least-squares iterations for each attempt.
     rounds: usize,
-    /// The tries for weights of up to four, of eight, and of more levels.
+    /// The attempts for up to 4, for 8, and for more weight levels.
     stretch: [Stretch; 3],
-    /// More tries for texels that are close together.
+    /// Additional attempts for smooth blocks.
     smooth: [Stretch; 3],
-    /// The squared extent below which they are.
+    /// The squared extent below which a block is smooth.
     smooth_below: f32,
-    /// A mode of one line or of subsets is tried if its estimated error, times this, is below the best cost.
+    /// A mode with one plane is tried if its estimated error, times this, is below the best cost.
     pub(crate) slack: f32,
-    /// The same for modes of two planes.
+    /// A dual-plane mode is tried if its estimated error, times this, is below the best cost.
     pub(crate) plane_slack: f32,
-    /// Partitions are looked at if the best cost is above this.
+    /// Partitions are ranked if the best cost is above this.
     pub(crate) split_above: f32,
-    /// How many patterns are fitted, of those with two subsets, two merged from three, and three.
+    /// The number of patterns that are fitted with two subsets, two merged from three, and three.
     pub(crate) patterns: [usize; 3],
-    /// Whether modes with the fewest and the most weights are tried.
+    /// Tries the modes with the fewest and the most weight levels.
     pub(crate) rare_modes: bool,
-    /// Whether ETC1 hints consider bases of four bits too.
+    /// Also considers 4-bit base colours for ETC1 hints.
     pub(crate) coarse_etc1: bool,
 }
 
 impl Effort {
-    /// The knobs of a setting.
+    /// Returns the parameters of a quality setting.
     pub(crate) const fn of(quality: Quality) -> &'static Self {
         match quality {
             Quality::Fast => &FAST,
@@ -43,7 +43,7 @@ impl Effort {
         }
     }
 
-    /// The tries for weights of this many levels.
+    /// Returns the attempts for this many weight levels.
     #[inline(always)]
     pub(crate) const fn tries(&self, levels: usize) -> Tries<'static> {
         let k = match levels {
@@ -61,12 +61,12 @@ impl Effort {
     }
 }
 
-const PLAIN: Stretch = &[(0.0, 0.0)];
+const NO_STRETCH: Stretch = &[(0.0, 0.0)];
 
 static FAST: Effort = Effort {
     bc7: 0.5,
     rounds: 1,
-    stretch: [PLAIN; 3],
+    stretch: [NO_STRETCH; 3],
     smooth: [&[]; 3],
     smooth_below: 0.0,
     slack: 2.0,
@@ -80,7 +80,7 @@ static FAST: Effort = Effort {
 static DEFAULT: Effort = Effort {
     bc7: 0.43,
     rounds: 1,
-    stretch: [PLAIN, PLAIN, &[(0.0, 0.0), (0.06, 0.06), (0.15, 0.15)]],
+    stretch: [NO_STRETCH, NO_STRETCH, &[(0.0, 0.0), (0.06, 0.06), (0.15, 0.15)]],
     smooth: [
         &[(0.0, 0.5), (0.5, 0.0), (1.0, 1.0)],
         &[(0.2, 0.2), (0.6, 0.6)],

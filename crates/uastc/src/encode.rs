@@ -1,4 +1,4 @@
-//! The way in: blocks, strips of blocks, groups for the search.
+//! The public encoding functions: single blocks, strips of block rows, and groups for the search.
 
 use crate::batch::GROUP;
 use crate::block::{Block, Class};
@@ -14,8 +14,8 @@ use std::ops::Range;
 
 /// Encodes one block of RGBA texels in raster order.
 ///
-/// [`encode_rows`] is several times as fast for many blocks and gives the same bytes, but for RDO, which needs
-/// more than one block.
+/// [`encode_rows`] is several times as fast for many blocks and gives the same bytes, except with RDO, which
+/// needs more than one block.
 #[must_use]
 pub fn encode_block(texels: &[[u8; 4]; 16], options: &Options) -> [u8; BLOCK_BYTES] {
     let mut blocks = [Block::new(texels.map(u32::from_le_bytes))];
@@ -24,15 +24,15 @@ pub fn encode_block(texels: &[[u8; 4]; 16], options: &Options) -> [u8; BLOCK_BYT
     out
 }
 
-/// Encodes the rows of blocks `block_rows` of an image into `out`, row by row.
+/// Encodes the block rows `block_rows` of an image into `out`, row by row.
 ///
-/// Rows past the last are ignored. `out` begins with the first of the rows and must have room for all of them;
-/// if it is shorter, only whole blocks that fit are written.
+/// Rows past the last are ignored. `out` begins with the first of the rows and must have room for all of
+/// them; if it is shorter, only whole blocks that fit are written.
 pub fn encode_rows(view: &View<'_>, block_rows: Range<u32>, options: &Options, out: &mut [u8]) {
     encode_rows_on(Path::best(), view, block_rows, options, out);
 }
 
-/// [`encode_rows`] with a given instruction set, to compare them.
+/// Encodes as [`encode_rows`] does with a given instruction set, to compare them.
 pub fn encode_rows_on(
     path: Path,
     view: &View<'_>,
@@ -43,7 +43,7 @@ pub fn encode_rows_on(
     let wide = blocks_wide(view.width());
     let rows = block_rows.start..block_rows.end.min(blocks_high(view.height()));
     let mut window = options.rdo.filter(|lambda| *lambda > 0.0).map(Window::new);
-    // With RDO a block depends on those before it in its band: these are encoded too, and not written.
+    // With RDO a block depends on the previous blocks of its band: these are encoded too, but not written.
     let band = band_rows(wide);
     let first = if window.is_some() { rows.start - rows.start % band } else { rows.start };
     let mut blocks = [Block::EMPTY; GROUP];
@@ -73,16 +73,16 @@ pub fn encode_rows_on(
     }
 }
 
-/// How many rows of blocks to give to one call of [`encode_rows`], if an image is cut into strips.
+/// Returns the number of block rows for one call of [`encode_rows`] if an image is divided into strips.
 ///
-/// Strips that begin at multiples of this need no block encoded twice. Without RDO every height does.
+/// Strips that begin at multiples of this encode no block twice. Without RDO any height does.
 #[must_use]
 pub fn strip_rows(width: u32, options: &Options) -> u32 {
     if options.rdo.is_some() { band_rows(blocks_wide(width)) } else { 1 }
 }
 
-/// Encodes blocks one after the other and says what squared error each is predicted to have: for checking that
-/// the prediction is exact.
+/// Encodes blocks one after the other and returns the predicted squared error of each, to verify that the
+/// prediction is exact.
 pub fn encode_with_errors(
     texels: &[[[u8; 4]; 16]],
     options: &Options,
@@ -103,12 +103,12 @@ pub fn encode_with_errors(
     }
 }
 
-/// Encodes at most a group of blocks. Not generic, so that the search is compiled here and nowhere else.
+/// Encodes at most a group of blocks. Not generic, so that the search is compiled once, here.
 fn encode(path: Path, blocks: &mut [Block], options: &Options, out: &mut [u8]) {
     path.run(Encode { blocks, options, out });
 }
 
-/// At most a group of blocks to encode.
+/// The task of encoding at most a group of blocks.
 struct Encode<'a> {
     blocks: &'a mut [Block],
     options: &'a Options,

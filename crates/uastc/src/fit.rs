@@ -1,51 +1,52 @@
-//! Line fitting: endpoints and weights for texels that lie near a line, one line for each subset.
+//! Endpoint fitting for UASTC: endpoints and weights of each subset, for texels near its principal axis.
 //!
-//! 1. [`crate::spread`] finds the principal axis of each subset and where each texel falls along it.
-//! 2. [`fit`] rounds these positions to weights, solves for the endpoints by least squares, moves them to the
-//!    lattice ([`nearest_pair`]), projects the texels on the quantised line, and repeats.
-//! 3. [`error`] is the exact squared error of the decoded texels, not an estimate. With the error after
-//!    transcoding to BC7, weighted, it is what attempts are compared by.
+//! 1. [`crate::principal_axis`] projects the texels of each subset on its principal axis.
+//! 2. [`fit`] rounds the projections to weights, solves for the endpoints by least squares, quantises them to
+//!    the endpoint range ([`nearest_pair`]), projects the texels on the segment between the quantised endpoints,
+//!    and repeats.
+//! 3. [`error`] is the exact squared error of the decoded texels, not an estimate. Attempts are compared by
+//!    it plus the weighted error after transcoding to BC7.
 //!
-//! ASTC rounds interpolated values down, after widening endpoints to sixteen bits: a texel between the ends
-//! comes out as `floor(x * 257 / 256 + 1 / 512)`, while both ends come out exactly. Texels between the ends
-//! therefore aim at [`bent`] values, half a step higher.
+//! ASTC rounds interpolated values down, after expanding endpoints to sixteen bits: a texel between the
+//! endpoints decodes to `floor(x * 257 / 256 + 1 / 512)`, while both endpoints decode exactly. Texels between
+//! the endpoints are therefore fitted to [`rounding_target`] values, half a step higher.
 
+use crate::endpoint_range::EndpointRange;
 use crate::lanes::Lanes;
-use crate::lattice::Lattice;
-use crate::spread::{Members, Spread, Texels, add, pick, settle};
+use crate::principal_axis::{AxisProjection, Members, Texels, add, finish_sums, pick};
 use crate::transcode;
 
-/// Two endpoints.
+/// The low and high endpoint of a subset.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line<L, const C: usize> {
-    /// The end of weight zero.
+pub(crate) struct EndpointPair<L, const C: usize> {
+    /// The endpoint of weight zero.
     pub(crate) low: [L; C],
-    /// The end of the largest weight.
+    /// The endpoint of the largest weight.
     pub(crate) high: [L; C],
 }
 
-/// A candidate for eight blocks: `S` lines and sixteen weight indices.
+/// A candidate for eight blocks: `S` endpoint pairs and sixteen weight indices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fitted<L, const C: usize, const S: usize> {
-    /// The endpoints of each subset; every one is a level of the lattice.
-    pub(crate) lines: [Line<L, C>; S],
+    /// The endpoints of each subset, quantised to the endpoint range.
+    pub(crate) pairs: [EndpointPair<L, C>; S],
     /// The weight index of each texel.
     pub(crate) weights: [L; 16],
     /// The squared error of the decoded texels.
     pub(crate) error: L,
-    /// The error and, weighted, the error after transcoding to BC7.
+    /// The error plus the weighted error after transcoding to BC7.
     pub(crate) cost: L,
 }
 
-/// The first channel counts this often: grey stands for three channels.
+/// Returns the multiplicity of a channel: grey stands for three channels.
 #[inline(always)]
 const fn repeats(channel: usize, grey: usize) -> f32 {
     if channel == 0 { grey as f32 } else { 1.0 }
 }
 
-/// What a texel between the ends should aim at so that rounding down hits `px`.
+/// Returns the value to fit a texel between the endpoints to, so that rounding down hits `px`.
 #[inline(always)]
-fn bent<L: Lanes, const C: usize>(px: &Texels<L, C>) -> Texels<L, C> {
+fn rounding_target<L: Lanes, const C: usize>(px: &Texels<L, C>) -> Texels<L, C> {
     let mut out = *px;
     for c in 0..C {
         for i in 0..16 {
@@ -55,7 +56,7 @@ fn bent<L: Lanes, const C: usize>(px: &Texels<L, C>) -> Texels<L, C> {
     out
 }
 
-/// A weight index of `N` as 64ths, as ASTC reads it.
+/// Returns a weight index of `N` levels in 64ths, as ASTC defines it.
 #[inline(always)]
 pub(crate) fn weight<L: Lanes, const N: usize>(index: L) -> L {
     match N {
@@ -67,8 +68,8 @@ pub(crate) fn weight<L: Lanes, const N: usize>(index: L) -> L {
     }
 }
 
-/// The weight index of `N` nearest to a position, 0 for the low end and 1 for the high one. Weights skip the
-/// middle: there the upper half is a 64th (of 32 weights, two) further on.
+/// Returns the weight index of `N` levels nearest to a position, 0 for the low endpoint and 1 for the high
+/// one. Weights skip the middle: the upper half is a 64th (for 32 weights, two) further on.
 #[inline(always)]
 fn nearest_index<L: Lanes, const N: usize>(position: L) -> L {
     let skip: f32 = match N {
@@ -82,7 +83,7 @@ fn nearest_index<L: Lanes, const N: usize>(position: L) -> L {
     (position * L::splat(64.0 * scale) - upper).round().clamp(0.0, last)
 }
 
-/// What least squares needs of the texels, given their weights.
+/// The sums of the least-squares problem for given weights.
 struct Sums<L, const C: usize, const S: usize> {
     weight: [L; S],
     weight2: [L; S],
@@ -93,7 +94,7 @@ struct Sums<L, const C: usize, const S: usize> {
 #[inline(always)]
 fn sums<L: Lanes, const C: usize, const N: usize, const S: usize>(
     px: &Texels<L, C>,
-    aim: &Texels<L, C>,
+    goal: &Texels<L, C>,
     members: &Members<L>,
     index: &[L; 16],
 ) -> Sums<L, C, S> {
@@ -105,48 +106,48 @@ fn sums<L: Lanes, const C: usize, const N: usize, const S: usize>(
         add(&mut out.weight2, w * w, members, i);
         let inside = L::splat(0.5).less(index[i]) & index[i].less(L::splat(N as f32 - 1.5));
         for c in 0..C {
-            let target = if N == 2 { px[c][i] } else { aim[c][i].or(inside, px[c][i]) };
-            add(&mut out.texel[c], target, members, i);
-            add(&mut out.texel_weight[c], target * w, members, i);
+            let goal = if N == 2 { px[c][i] } else { goal[c][i].or(inside, px[c][i]) };
+            add(&mut out.texel[c], goal, members, i);
+            add(&mut out.texel_weight[c], goal * w, members, i);
         }
     }
-    settle(&mut out.weight);
-    settle(&mut out.weight2);
+    finish_sums(&mut out.weight);
+    finish_sums(&mut out.weight2);
     for c in 0..C {
-        settle(&mut out.texel[c]);
-        settle(&mut out.texel_weight[c]);
+        finish_sums(&mut out.texel[c]);
+        finish_sums(&mut out.texel_weight[c]);
     }
     out
 }
 
-/// The two levels around a value: the one below (or the last but one) and the next.
+/// Returns the two levels around a value: the one below (or the last but one) and the next.
 #[inline(always)]
-fn around<L: Lanes>(value: L, lattice: &Lattice) -> (L, L) {
-    if lattice.levels == 256 {
+fn around<L: Lanes>(value: L, range: &EndpointRange) -> (L, L) {
+    if range.levels == 256 {
         let below = value.clamp(0.0, 254.0).floor();
         return (below, below + L::splat(1.0));
     }
-    let last = (lattice.levels - 1) as f32;
+    let last = (range.levels - 1) as f32;
     let i = (value * L::splat(last / 255.0)).clamp(0.0, last - 1.0).floor();
-    (level(i, lattice), level(i + L::splat(1.0), lattice))
+    (level(i, range), level(i + L::splat(1.0), range))
 }
 
-/// Level `i` of the sorted levels.
+/// Returns level `i` of the sorted levels.
 #[inline(always)]
-fn level<L: Lanes>(i: L, lattice: &Lattice) -> L {
-    let upper = L::splat(lattice.upper).only(L::splat((lattice.levels / 2) as f32 - 0.5).less(i));
-    (i * L::splat(lattice.step) + L::splat(lattice.offset) + upper).floor()
+fn level<L: Lanes>(i: L, range: &EndpointRange) -> L {
+    let upper = L::splat(range.upper).only(L::splat((range.levels / 2) as f32 - 0.5).less(i));
+    (i * L::splat(range.step) + L::splat(range.offset) + upper).floor()
 }
 
-/// Least squares for one subset, then for each channel the best of the four lattice points around the
-/// solution. The error of a pair is a quadratic form about the solution, so the four cost little.
+/// Solves least squares for one subset, then selects for each channel the best of the four quantised pairs
+/// around the solution. The error of a pair is a quadratic form about the solution, so the four cost little.
 #[inline(always)]
 fn solve<L: Lanes, const C: usize, const S: usize>(
     sums: &Sums<L, C, S>,
     count: L,
     s: usize,
-    lattice: &Lattice,
-) -> Line<L, C> {
+    range: &EndpointRange,
+) -> EndpointPair<L, C> {
     let (w, high2) = (sums.weight[s], sums.weight2[s]);
     let both = w * L::splat(64.0) - high2;
     let low2 = count * L::splat(4096.0) - w * L::splat(128.0) + high2;
@@ -155,22 +156,22 @@ fn solve<L: Lanes, const C: usize, const S: usize>(
     let scale = L::splat(64.0) / det.max(L::splat(16_384.0));
     let share = L::splat(1.0) / count.max(L::splat(1.0));
     let cross = both + both;
-    let mut line = Line { low: [L::zero(); C], high: [L::zero(); C] };
+    let mut pair = EndpointPair { low: [L::zero(); C], high: [L::zero(); C] };
     for c in 0..C {
         let at_high = sums.texel_weight[c][s];
         let at_low = sums.texel[c][s] * L::splat(64.0) - at_high;
         let mean = sums.texel[c][s] * share;
         let x = mean.or(flat, (at_low * high2 - at_high * both) * scale);
         let y = mean.or(flat, (at_high * low2 - at_low * both) * scale);
-        let ((x0, x1), (y0, y1)) = (around(x, lattice), around(y, lattice));
+        let ((x0, x1), (y0, y1)) = (around(x, range), around(y, range));
         let (right, up) = nearest_pair([x0 - x, x1 - x], [y0 - y, y1 - y], [low2, cross, high2]);
-        line.low[c] = x1.or(right, x0);
-        line.high[c] = y1.or(up, y0);
+        pair.low[c] = x1.or(right, x0);
+        pair.high[c] = y1.or(up, y0);
     }
-    line
+    pair
 }
 
-/// Whether the second of two offsets in x, and in y, makes `a x^2 + b x y + c y^2` smallest.
+/// Returns masks that tell if the second of two offsets in x, and in y, minimises `a x^2 + b x y + c y^2`.
 #[inline(always)]
 fn nearest_pair<L: Lanes>(dx: [L; 2], dy: [L; 2], [a, b, c]: [L; 3]) -> (L::Mask, L::Mask) {
     let (ax0, ax1) = (a * dx[0] * dx[0], a * dx[1] * dx[1]);
@@ -183,52 +184,52 @@ fn nearest_pair<L: Lanes>(dx: [L; 2], dy: [L; 2], [a, b, c]: [L; 3]) -> (L::Mask
     (right, up)
 }
 
-/// Weight indices by projection on the lines.
+/// Returns weight indices by projection on the segments between endpoints.
 #[inline(always)]
 fn project<L: Lanes, const C: usize, const N: usize, const S: usize, const G: usize>(
-    aim: &Texels<L, C>,
+    goal: &Texels<L, C>,
     members: &Members<L>,
-    lines: &[Line<L, C>; S],
+    pairs: &[EndpointPair<L, C>; S],
 ) -> [L; 16] {
     let mut slope = [[L::zero(); S]; C];
     let mut origin = [L::zero(); S];
     for s in 0..S {
         let mut length = L::zero();
         for c in 0..C {
-            slope[c][s] = (lines[s].high[c] - lines[s].low[c]) * L::splat(repeats(c, G));
-            length = length + slope[c][s] * (lines[s].high[c] - lines[s].low[c]);
+            slope[c][s] = (pairs[s].high[c] - pairs[s].low[c]) * L::splat(repeats(c, G));
+            length = length + slope[c][s] * (pairs[s].high[c] - pairs[s].low[c]);
         }
         let scale = L::splat(1.0) / length.max(L::splat(1e-6));
         for c in 0..C {
             slope[c][s] = slope[c][s] * scale;
-            origin[s] = origin[s] + lines[s].low[c] * slope[c][s];
+            origin[s] = origin[s] + pairs[s].low[c] * slope[c][s];
         }
     }
     let mut index = [L::zero(); 16];
     for i in 0..16 {
-        let mut t = aim[0][i] * pick(&slope[0], members, i);
+        let mut t = goal[0][i] * pick(&slope[0], members, i);
         for c in 1..C {
-            t = t + aim[c][i] * pick(&slope[c], members, i);
+            t = t + goal[c][i] * pick(&slope[c], members, i);
         }
         index[i] = nearest_index::<L, N>(t - pick(&origin, members, i));
     }
     index
 }
 
-/// The exact squared error of the decoded texels.
+/// Returns the exact squared error of the decoded texels.
 #[inline(always)]
 fn error<L: Lanes, const C: usize, const N: usize, const S: usize, const G: usize>(
     px: &Texels<L, C>,
     members: &Members<L>,
-    lines: &[Line<L, C>; S],
+    pairs: &[EndpointPair<L, C>; S],
     index: &[L; 16],
 ) -> L {
     let mut start = [[L::zero(); S]; C];
     let mut slope = [[L::zero(); S]; C];
     for c in 0..C {
         for s in 0..S {
-            start[c][s] = lines[s].low[c] * L::splat(257.0 / 256.0) + L::splat(1.0 / 512.0);
-            slope[c][s] = (lines[s].high[c] - lines[s].low[c]) * L::splat(257.0 / 16_384.0);
+            start[c][s] = pairs[s].low[c] * L::splat(257.0 / 256.0) + L::splat(1.0 / 512.0);
+            slope[c][s] = (pairs[s].high[c] - pairs[s].low[c]) * L::splat(257.0 / 16_384.0);
         }
     }
     let mut total = [L::zero(); C];
@@ -246,38 +247,39 @@ fn error<L: Lanes, const C: usize, const N: usize, const S: usize, const G: usiz
     sum
 }
 
-/// How hard to try, and what to compare by.
+/// The attempts of a fit and the weight of the BC7 error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tries<'a> {
-    /// By how much of its length the first guess of the line is longer at each end; one try each.
+    /// By how much the initial endpoints extend beyond the texels at each end, relative to their extent; one
+    /// attempt each.
     pub(crate) stretch: &'a [(f32, f32)],
-    /// More of these for texels close together: few values in between, and many ways to hit them exactly.
+    /// Additional attempts for smooth blocks: few values in between, and many ways to hit them exactly.
     pub(crate) smooth: &'a [(f32, f32)],
-    /// The squared length below which texels are close together.
+    /// The squared extent below which a block is smooth.
     pub(crate) smooth_below: f32,
-    /// Rounds of least squares for each try.
+    /// Least-squares iterations for each attempt.
     pub(crate) rounds: usize,
-    /// How much the error after transcoding to BC7 counts.
+    /// The weight of the error after transcoding to BC7.
     pub(crate) bc7: f32,
 }
 
-/// Fits `S` lines with weights of `N` levels.
+/// Fits `S` subsets with `N` weight levels.
 #[inline(always)]
 pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize, const G: usize>(
     px: &Texels<L, C>,
     members: &Members<L>,
-    spread: &Spread<L, S>,
-    lattice: &Lattice,
+    projection: &AxisProjection<L, S>,
+    range: &EndpointRange,
     target: transcode::Target,
     tries: Tries<'_>,
 ) -> Fitted<L, C, S> {
-    let aim = bent(px);
-    let nothing = Line { low: [L::zero(); C], high: [L::zero(); C] };
+    let goal = rounding_target(px);
+    let nothing = EndpointPair { low: [L::zero(); C], high: [L::zero(); C] };
     let far = L::splat(1e30);
-    let mut best = Fitted { lines: [nothing; S], weights: [L::zero(); 16], error: far, cost: far };
-    let mut longest = spread.extent[0];
+    let mut best = Fitted { pairs: [nothing; S], weights: [L::zero(); 16], error: far, cost: far };
+    let mut longest = projection.extent[0];
     for s in 1..S {
-        longest = longest.max(spread.extent[s]);
+        longest = longest.max(projection.extent[s]);
     }
     let smooth = longest.less(L::splat(tries.smooth_below));
     let count = tries.stretch.len() + if L::any(smooth) { tries.smooth.len() } else { 0 };
@@ -289,15 +291,15 @@ pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize, cons
         let shift = L::splat(low / (1.0 + low + high));
         let mut now = best;
         for i in 0..16 {
-            now.weights[i] = nearest_index::<L, N>(spread.position[i] * scale + shift);
+            now.weights[i] = nearest_index::<L, N>(projection.position[i] * scale + shift);
         }
         for _ in 0..tries.rounds {
-            let sums = sums::<L, C, N, S>(px, &aim, members, &now.weights);
+            let sums = sums::<L, C, N, S>(px, &goal, members, &now.weights);
             for s in 0..S {
-                now.lines[s] = solve(&sums, spread.count[s], s, lattice);
+                now.pairs[s] = solve(&sums, projection.count[s], s, range);
             }
-            now.weights = project::<L, C, N, S, G>(&aim, members, &now.lines);
-            now.error = error::<L, C, N, S, G>(px, members, &now.lines, &now.weights);
+            now.weights = project::<L, C, N, S, G>(&goal, members, &now.pairs);
+            now.error = error::<L, C, N, S, G>(px, members, &now.pairs, &now.weights);
             if !L::any(now.error.less(best.cost)) {
                 continue;
             }
@@ -313,7 +315,7 @@ pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize, cons
 }
 
 impl<L: Lanes, const C: usize, const S: usize> Fitted<L, C, S> {
-    /// Takes over the lanes of another candidate that cost less.
+    /// Replaces the lanes in which another candidate costs less.
     #[inline(always)]
     fn improve(&mut self, other: &Self) {
         let better = other.cost.less(self.cost);
@@ -321,8 +323,8 @@ impl<L: Lanes, const C: usize, const S: usize> Fitted<L, C, S> {
         self.error = other.error.or(better, self.error);
         for s in 0..S {
             for c in 0..C {
-                self.lines[s].low[c] = other.lines[s].low[c].or(better, self.lines[s].low[c]);
-                self.lines[s].high[c] = other.lines[s].high[c].or(better, self.lines[s].high[c]);
+                self.pairs[s].low[c] = other.pairs[s].low[c].or(better, self.pairs[s].low[c]);
+                self.pairs[s].high[c] = other.pairs[s].high[c].or(better, self.pairs[s].high[c]);
             }
         }
         for i in 0..16 {

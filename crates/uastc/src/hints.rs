@@ -1,9 +1,9 @@
-//! Advice for transcoders, stored beside the texels: it never changes what the block decodes to.
+//! Transcoding hints, stored beside the texels: they never change the decoded texels.
 //!
-//! A transcoder to ETC1 averages the texels of each half, rounds and nudges the averages, and picks each
-//! texel's modifier by brightness; the hints say which halves, which precision, which modifier tables and
-//! which nudge. For ETC2 they say the modifier table and multiplier of alpha. BC1 hints would let a transcoder
-//! skip its own search at some cost in quality; they are left unset, so that it searches.
+//! A transcoder to ETC1 averages the texels of each half, rounds and biases the averages, and selects each
+//! texel's modifier by luma; the hints give the halves, the precision, the modifier tables and the bias. For
+//! ETC2 they give the modifier table and multiplier of alpha. BC1 hints would let a transcoder skip its own
+//! search at some cost in quality; they are left unset, so that it searches.
 
 mod eac;
 mod etc1;

@@ -1,13 +1,13 @@
-//! Eight numbers at once: the arithmetic that the search is written in.
+//! SIMD lanes: the eight-wide arithmetic of the search.
 //!
-//! The search runs on eight blocks side by side, one block in each lane, and is written once against
-//! [`Lanes`]. There are two implementations: AVX2, and plain arrays for every other machine, which compilers turn
-//! into the vector instructions that every machine of the kind has (SSE2, NEON). Both do the same IEEE operations in
-//! the same order and neither fuses a multiplication with an addition, so both give the same bits. A lane never looks
-//! at another lane, so a block's result does not depend on its neighbours in the batch.
+//! The search runs on eight blocks in parallel, one block in each lane, and is written once against
+//! [`Lanes`]. There are two implementations: AVX2, and arrays for every other machine, which compilers
+//! vectorise for their baseline (SSE2, NEON). Both do the same IEEE operations in the same order and neither
+//! uses fused multiply-add, so both give the same bits. Lanes are independent, so a block's result does not
+//! depend on its neighbours in the batch.
 //!
-//! Every further instruction set costs half a minute of compilation, and nearly all processors for desktops since 2015
-//! have AVX2: so there is none for those in between.
+//! Every further instruction set costs half a minute of compilation, and nearly all desktop processors since
+//! 2015 have AVX2: so there is none in between.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -16,103 +16,103 @@ mod portable;
 use std::fmt::Debug;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
 
-/// How many blocks are worked on at once.
+/// The number of lanes, and of blocks in a batch.
 pub(crate) const WIDTH: usize = 8;
 
 /// Eight `f32` lanes. Rounding is exact only below 2^22 in magnitude, which no value here reaches.
 pub(crate) trait Lanes:
     Copy + Debug + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
-    /// A yes or no for each lane.
+    /// A boolean for each lane.
     type Mask: Copy
         + Debug
         + BitAnd<Output = Self::Mask>
         + BitOr<Output = Self::Mask>
         + Not<Output = Self::Mask>;
 
-    /// The same number in every lane.
+    /// Returns lanes that all hold `value`.
     fn splat(value: f32) -> Self;
-    /// The lanes from memory.
+    /// Loads the lanes from memory.
     fn load(values: &[f32; WIDTH]) -> Self;
-    /// The lanes to memory.
+    /// Stores the lanes to memory.
     fn store(self) -> [f32; WIDTH];
-    /// Byte `index` of each word, as a number.
+    /// Converts byte `index` of each word to a number.
     fn byte(words: &[u32; WIDTH], index: u32) -> Self;
-    /// The lanes as whole numbers; they are not negative.
+    /// Converts the lanes, which must not be negative, to integers.
     fn to_words(self) -> [u32; WIDTH];
-    /// Bit `index` of each word.
+    /// Tests bit `index` of each word.
     fn bit(words: &[u32; WIDTH], index: u32) -> Self::Mask;
-    /// The smaller one.
+    /// Returns the minimum of each lane.
     fn min(self, other: Self) -> Self;
-    /// The larger one.
+    /// Returns the maximum of each lane.
     fn max(self, other: Self) -> Self;
-    /// Rounds down.
+    /// Rounds each lane down.
     fn floor(self) -> Self;
-    /// Rounds to the nearest whole number, ties to even.
+    /// Rounds each lane to the nearest integer, ties to even.
     fn round(self) -> Self;
-    /// The square root.
+    /// Returns the square root of each lane.
     fn sqrt(self) -> Self;
-    /// The magnitude.
+    /// Returns the absolute value of each lane.
     fn abs(self) -> Self;
-    /// Which lanes are smaller.
+    /// Returns the lanes in which `self` is smaller.
     fn less(self, other: Self) -> Self::Mask;
-    /// `self` where the mask is set, zero elsewhere.
+    /// Returns `self` where the mask is set, zero elsewhere.
     fn only(self, mask: Self::Mask) -> Self;
-    /// `self` where the mask is set, `other` elsewhere.
+    /// Returns `self` where the mask is set, `other` elsewhere.
     fn or(self, mask: Self::Mask, other: Self) -> Self;
-    /// The mask as bits, lane 0 lowest.
+    /// Returns the mask as bits, lane 0 lowest.
     fn bits(mask: Self::Mask) -> u32;
     /// Runs a kernel compiled for these lanes.
     fn enter<K: Kernel<Self>>(kernel: K) -> K::Output;
 
-    /// Zero in every lane.
+    /// Returns lanes that all hold zero.
     #[inline(always)]
     fn zero() -> Self {
         Self::splat(0.0)
     }
 
-    /// Whether any lane is set.
+    /// Returns true if any lane is set.
     #[inline(always)]
     fn any(mask: Self::Mask) -> bool {
         Self::bits(mask) != 0
     }
 
-    /// Between two bounds.
+    /// Clamps each lane to `low..=high`.
     #[inline(always)]
     fn clamp(self, low: f32, high: f32) -> Self {
         self.max(Self::splat(low)).min(Self::splat(high))
     }
 
-    /// The square.
+    /// Returns the square of each lane.
     #[inline(always)]
     fn squared(self) -> Self {
         self * self
     }
 }
 
-/// Code that is compiled once for each kind of lanes.
+/// Code that is compiled once for each [`Lanes`] implementation.
 ///
-/// [`Lanes::enter`] calls `run` from a function that has the instruction set switched on. `run` and all it
-/// calls must be inlined into it, or be entered in turn.
+/// [`Lanes::enter`] calls `run` from a function with the instruction set enabled. `run` and all it calls must
+/// be inlined into it, or be entered in turn.
 pub(crate) trait Kernel<L: Lanes> {
-    /// What it gives back.
+    /// The result of the kernel.
     type Output;
-    /// Does the work.
+    /// Runs the kernel.
     fn run(self) -> Self::Output;
 }
 
-/// The instruction sets there is code for.
+/// The instruction sets that the encoders are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// Plain arrays of eight numbers.
+    /// Arrays of eight numbers, vectorised by the compiler.
     Portable,
-    /// One register of eight.
+    /// AVX2: one register of eight numbers.
     #[cfg(target_arch = "x86_64")]
     Avx2,
 }
 
 impl Path {
-    /// Those that this machine can run, slowest first.
+    /// Iterates over the paths that this machine can run, slowest first.
     pub fn available() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let all = [Some(Self::Portable), std::arch::is_x86_feature_detected!("avx2").then_some(Self::Avx2)];
@@ -121,7 +121,7 @@ impl Path {
         all.into_iter().flatten()
     }
 
-    /// The fastest one that this machine can run.
+    /// Returns the fastest path that this machine can run.
     pub(crate) fn best() -> Self {
         Self::available().last().unwrap_or(Self::Portable)
     }
@@ -138,9 +138,9 @@ impl Path {
     }
 }
 
-/// Work that does not care for the kind of lanes.
+/// A computation that is generic over [`Lanes`].
 pub(crate) trait Task {
-    /// Does it with one kind.
+    /// Runs the computation with the given lanes.
     fn run<L: Lanes>(self);
 }
 
@@ -148,7 +148,7 @@ pub(crate) trait Task {
 mod tests {
     use super::*;
 
-    /// Numbers of every sort that the search meets.
+    /// Returns numbers of every kind that occur in the search.
     fn samples() -> Vec<[f32; WIDTH]> {
         let mut state = 1u32;
         let mut next = || {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn every_path_does_the_same_arithmetic() {
+    fn all_paths_compute_the_same_bits() {
         for path in Path::available() {
             path.run(Compare);
         }

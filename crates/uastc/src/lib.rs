@@ -1,9 +1,18 @@
-//! Fast encoders for UASTC LDR 4x4 and BC7 textures: sixteen texels in, sixteen bytes out.
+//! Fast block encoders for UASTC LDR 4x4 and BC7 textures: sixteen texels in, sixteen bytes out.
 //!
-//! UASTC is the high-quality form of Basis Universal: blocks that transcode within microseconds to BC7, ASTC,
-//! ETC and others, so that one file serves every GPU. This crate writes such blocks, some sixty times as fast
-//! as the reference encoder at the same quality, and reads them back. [`bc7`] writes BC7 with the same core, for
-//! builds that are for desktops alone.
+//! # Concepts
+//!
+//! UASTC is the high-quality format of Basis Universal: blocks that transcode within microseconds to BC7,
+//! ASTC, ETC and others, so that one file serves every GPU. This crate encodes such blocks, some sixty times
+//! as fast as the reference encoder at the same quality, and decodes them. [`bc7`] encodes BC7 with the same
+//! core, for builds for desktop GPUs alone.
+//!
+//! Both formats store a block as a **mode**, a **partition** of the texels into **subsets**, a pair of
+//! **endpoints** for each subset, and a **weight** for each texel that interpolates between them. In
+//! **dual-plane** modes one channel has weights of its own. In BC7, **P-bits** are lowest endpoint bits that
+//! channels share.
+//!
+//! # Example
 //!
 //! ```
 //! use kiln_uastc::{BLOCK_BYTES, Options, View, blocks_high, encode_rows, encoded_len};
@@ -16,14 +25,19 @@
 //! assert_eq!(out.len(), 3 * 2 * BLOCK_BYTES);
 //! ```
 //!
-//! The bytes depend on the texels and the [`Options`] alone: not on the processor, the number of threads, or
-//! how an image is cut into strips. There is nothing to set up and nothing is allocated; a caller that wants
-//! parallelism gives strips of rows to its own threads.
+//! # Guarantees
 //!
-//! How it works, module by module: `block` sorts blocks into classes; `search` decides which modes a block is
-//! worth, `batch` packs blocks into batches of eight; `stages` holds the modes' searches, built from `spread` (axes), `fit`
-//! (lines), `lattice` (endpoint levels), `partitions`, `ranking` (which of them) and `transcode` (the cost as BC7); `packing` writes the bits,
-//! `hints` advises transcoders, `rdo` makes blocks repeat for Zstd, `decode` reads blocks back; `lanes` is the arithmetic on eight blocks at once.
+//! The bytes depend on the texels and the [`Options`] alone: not on the processor, the number of threads, or
+//! the division of an image into strips. There is nothing to set up and nothing is allocated; a caller that
+//! wants parallelism gives strips of rows to its own threads.
+//!
+//! # Modules
+//!
+//! `block` classifies blocks; `search` selects the modes to try for a block, `batch` packs blocks into
+//! batches of eight; `stages` searches the modes, built from `principal_axis`, `fit` (endpoints and weights),
+//! `endpoint_range` (quantisation), `partitions`, `ranking` (of partitions) and `transcode` (the error as
+//! BC7); `packing` writes the bits, `hints` finds transcoding hints, `rdo` makes blocks repeat for Zstandard,
+//! `decode` decodes blocks; `lanes` is the SIMD arithmetic on eight blocks at once.
 
 #![allow(clippy::needless_range_loop, reason = "texels, channels and subsets are indices of several arrays")]
 
@@ -33,17 +47,17 @@ mod block;
 mod decode;
 mod effort;
 mod encode;
+mod endpoint_range;
 mod fit;
 mod hints;
 mod lanes;
-mod lattice;
 mod modes;
 mod packing;
 mod partitions;
+mod principal_axis;
 mod ranking;
 mod rdo;
 mod search;
-mod spread;
 mod stages;
 mod transcode;
 mod view;
@@ -60,10 +74,10 @@ pub use view::{View, blocks_high, blocks_wide, encoded_len};
 /// Bytes of an encoded block.
 pub const BLOCK_BYTES: usize = 16;
 
-/// How much time to spend.
+/// The effort of the encoder: time against quality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Quality {
-    /// For iterating: few modes, one attempt each.
+    /// For iteration: few modes, one attempt each.
     Fast,
     /// All modes where they promise a gain.
     #[default]
@@ -72,12 +86,13 @@ pub enum Quality {
     High,
 }
 
-/// How to encode.
+/// Options of the UASTC encoder.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
-    /// How much time to spend.
+    /// The effort of the search.
     pub quality: Quality,
-    /// λ: how much error may be traded for a smaller file after Zstd. `None` or zero for none; 1.0 is a good
-    /// start. With it a block depends on the blocks before it: see [`strip_rows`].
+    /// The RDO lambda: how much error may be traded for a smaller file after Zstandard. `None` or zero
+    /// disables RDO; 1.0 is a good start. With RDO a block depends on the previous blocks: see
+    /// [`strip_rows`].
     pub rdo: Option<f32>,
 }

@@ -1,53 +1,53 @@
-//! The nineteen modes of UASTC LDR 4x4, as the UASTC specification's mode table gives them.
+//! The nineteen modes of UASTC LDR 4x4, from the mode table of the UASTC specification.
 
-use crate::lattice::{self, Lattice};
+use crate::endpoint_range::{self, EndpointRange};
 use crate::partitions::{self, Partition};
 
-/// What a mode's fields are and how wide.
+/// The fields of a mode and their widths.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mode {
     /// The prefix code, lowest bit first.
     pub(crate) code: u32,
-    /// How many bits the prefix code takes.
+    /// The number of bits of the prefix code.
     pub(crate) code_bits: u32,
     /// 2 for grey and alpha, 3 for RGB, 4 for RGBA.
     pub(crate) components: usize,
-    /// How many endpoint pairs share the block's texels.
+    /// The number of subsets, each with an endpoint pair.
     pub(crate) subsets: usize,
-    /// How many weights each texel has.
+    /// The number of planes: 2 for dual-plane modes.
     pub(crate) planes: usize,
     /// Bits of a weight.
     pub(crate) weight_bits: u32,
-    /// The levels of the endpoints.
-    pub(crate) lattice: &'static Lattice,
-    /// The patterns to choose from, if there is more than one subset.
+    /// The range of the endpoints.
+    pub(crate) range: &'static EndpointRange,
+    /// The partition patterns, if there is more than one subset.
     pub(crate) patterns: &'static [Partition],
 }
 
-/// The mode of a block of one colour.
+/// The mode of a solid-colour block.
 pub(crate) const SOLID: u8 = 8;
 
 /// All modes by number.
 pub(crate) static MODES: [Mode; 19] = [
-    mode(0x01, 4, 3, 1, 4, &lattice::LEVELS_192),
-    mode(0x35, 6, 3, 1, 2, &lattice::LEVELS_256),
-    split(0x1D, 5, 3, 2, 3, &lattice::LEVELS_16, &partitions::TWO),
-    split(0x03, 5, 3, 3, 2, &lattice::LEVELS_12, &partitions::THREE),
-    split(0x13, 5, 3, 2, 2, &lattice::LEVELS_40, &partitions::TWO),
-    mode(0x0B, 5, 3, 1, 3, &lattice::LEVELS_256),
-    mode(0x1B, 5, 3, 2, 2, &lattice::LEVELS_160),
-    split(0x07, 5, 3, 2, 2, &lattice::LEVELS_40, &partitions::TWO_OF_THREE),
-    mode(0x17, 5, 4, 1, 0, &lattice::LEVELS_256),
-    split(0x0F, 5, 4, 2, 2, &lattice::LEVELS_16, &partitions::TWO),
-    mode(0x02, 3, 4, 1, 4, &lattice::LEVELS_48),
-    mode(0x00, 2, 4, 2, 2, &lattice::LEVELS_48),
-    mode(0x06, 3, 4, 1, 3, &lattice::LEVELS_192),
-    mode(0x1F, 5, 4, 2, 1, &lattice::LEVELS_256),
-    mode(0x0D, 5, 4, 1, 2, &lattice::LEVELS_256),
-    mode(0x05, 7, 2, 1, 4, &lattice::LEVELS_256),
-    split(0x15, 6, 2, 2, 2, &lattice::LEVELS_256, &partitions::TWO),
-    mode(0x25, 6, 2, 2, 2, &lattice::LEVELS_256),
-    mode(0x09, 4, 3, 1, 5, &lattice::LEVELS_32),
+    mode(0x01, 4, 3, 1, 4, &endpoint_range::LEVELS_192),
+    mode(0x35, 6, 3, 1, 2, &endpoint_range::LEVELS_256),
+    split(0x1D, 5, 3, 2, 3, &endpoint_range::LEVELS_16, &partitions::TWO),
+    split(0x03, 5, 3, 3, 2, &endpoint_range::LEVELS_12, &partitions::THREE),
+    split(0x13, 5, 3, 2, 2, &endpoint_range::LEVELS_40, &partitions::TWO),
+    mode(0x0B, 5, 3, 1, 3, &endpoint_range::LEVELS_256),
+    mode(0x1B, 5, 3, 2, 2, &endpoint_range::LEVELS_160),
+    split(0x07, 5, 3, 2, 2, &endpoint_range::LEVELS_40, &partitions::TWO_OF_THREE),
+    mode(0x17, 5, 4, 1, 0, &endpoint_range::LEVELS_256),
+    split(0x0F, 5, 4, 2, 2, &endpoint_range::LEVELS_16, &partitions::TWO),
+    mode(0x02, 3, 4, 1, 4, &endpoint_range::LEVELS_48),
+    mode(0x00, 2, 4, 2, 2, &endpoint_range::LEVELS_48),
+    mode(0x06, 3, 4, 1, 3, &endpoint_range::LEVELS_192),
+    mode(0x1F, 5, 4, 2, 1, &endpoint_range::LEVELS_256),
+    mode(0x0D, 5, 4, 1, 2, &endpoint_range::LEVELS_256),
+    mode(0x05, 7, 2, 1, 4, &endpoint_range::LEVELS_256),
+    split(0x15, 6, 2, 2, 2, &endpoint_range::LEVELS_256, &partitions::TWO),
+    mode(0x25, 6, 2, 2, 2, &endpoint_range::LEVELS_256),
+    mode(0x09, 4, 3, 1, 5, &endpoint_range::LEVELS_32),
 ];
 
 const fn mode(
@@ -56,9 +56,9 @@ const fn mode(
     components: usize,
     planes: usize,
     weight_bits: u32,
-    lattice: &'static Lattice,
+    range: &'static EndpointRange,
 ) -> Mode {
-    Mode { code, code_bits, components, subsets: 1, planes, weight_bits, lattice, patterns: &[] }
+    Mode { code, code_bits, components, subsets: 1, planes, weight_bits, range, patterns: &[] }
 }
 
 const fn split(
@@ -67,24 +67,25 @@ const fn split(
     components: usize,
     subsets: usize,
     weight_bits: u32,
-    lattice: &'static Lattice,
+    range: &'static EndpointRange,
     patterns: &'static [Partition],
 ) -> Mode {
-    Mode { code, code_bits, components, subsets, planes: 1, weight_bits, lattice, patterns }
+    Mode { code, code_bits, components, subsets, planes: 1, weight_bits, range, patterns }
 }
 
 impl Mode {
-    /// Whether the block holds alpha, and so the hint byte for ETC2's alpha.
+    /// Returns true if the block stores alpha, and so the EAC hint.
     pub(crate) const fn has_alpha(&self) -> bool {
         self.components != 3
     }
 
-    /// Modes 10 to 12 have no room for the second BC1 hint and the ETC1 bias.
+    /// Returns true if the mode has the second BC1 hint and the ETC1 bias; modes 10 to 12 have no room for
+    /// them.
     pub(crate) const fn has_long_hints(&self) -> bool {
         self.code_bits > 3 || self.components == 3
     }
 
-    /// Bits of the pattern index.
+    /// Returns the bits of the pattern index.
     pub(crate) const fn pattern_bits(&self) -> u32 {
         match self.subsets {
             2 => 5,
@@ -93,22 +94,22 @@ impl Mode {
         }
     }
 
-    /// Bits that say which channel has the second plane to itself; grey with alpha needs none.
+    /// Returns the bits that select the channel of the second plane; grey with alpha needs none.
     pub(crate) const fn selector_bits(&self) -> u32 {
         if self.planes == 2 && self.components != 2 { 2 } else { 0 }
     }
 
-    /// How many endpoint values are stored.
+    /// Returns the number of stored endpoint values.
     pub(crate) const fn endpoints(&self) -> usize {
         self.components * 2 * self.subsets
     }
 
-    /// The partition of a pattern index, which must exist.
+    /// Returns the partition of a pattern index, which must exist.
     pub(crate) fn partition(&self, pattern: u8) -> &'static Partition {
         self.patterns.get(usize::from(pattern)).unwrap_or(&partitions::WHOLE)
     }
 
-    /// The mode whose prefix code a block's first byte begins with.
+    /// Returns the mode whose prefix code a block's first byte begins with.
     pub(crate) fn of_first_byte(byte: u8) -> Option<u8> {
         let starts = |m: &Mode| u32::from(byte) & ((1 << m.code_bits) - 1) == m.code;
         MODES.iter().position(starts).map(|m| m as u8)
@@ -121,7 +122,7 @@ mod tests {
     use basisu::uastc::tables as theirs;
 
     #[test]
-    fn the_table_is_that_of_the_independent_transcoder() {
+    fn mode_table_matches_the_independent_transcoder() {
         for (i, mode) in MODES.iter().enumerate() {
             assert_eq!(theirs::MODE_HUFF_CODES[i], [mode.code, mode.code_bits]);
             if i == usize::from(SOLID) {
@@ -135,13 +136,14 @@ mod tests {
             assert_eq!(theirs::HAS_ETC1_BIAS[i] != 0, mode.has_long_hints());
             assert_eq!(theirs::HAS_BC1_HINT1[i] != 0, mode.has_long_hints());
             let range = u32::from(theirs::ENDPOINT_RANGES[i]);
-            assert_eq!(basisu::uastc::bise::astc_get_levels(range), mode.lattice.levels);
+            assert_eq!(basisu::uastc::bise::astc_get_levels(range), mode.range.levels);
         }
     }
 
-    /// Mode 12's code is three bits like mode 10's; mode 0's is four but it has long hints.
+    /// The code of mode 12 has three bits like that of mode 10; that of mode 0 has four but it has long
+    /// hints.
     #[test]
-    fn every_first_byte_has_the_transcoders_mode() {
+    fn prefix_codes_match_the_independent_transcoder() {
         for byte in 0..=255u8 {
             let theirs = basisu::uastc::huff_modes::HUFF_MODES[usize::from(byte & 127)];
             let ours = Mode::of_first_byte(byte).unwrap_or(19);

@@ -1,56 +1,56 @@
-//! A block's fields into its sixteen bytes.
+//! Packs the fields of a UASTC block into its sixteen bytes.
 //!
 //! The order is that of the UASTC specification: mode, hints, pattern, channel of the second plane, trits or
 //! quints of the endpoints, their bits, weights. Values are packed from the lowest bit of the first byte up.
 
 use crate::modes::{MODES, Mode, SOLID};
 
-/// What one block says, before packing and after unpacking.
+/// The fields of a block, before packing and after unpacking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fields {
-    /// Which mode, 0..=18, not the solid one.
+    /// The mode number, 0..=18, except the solid-colour mode.
     pub(crate) mode: u8,
-    /// Which partition pattern, zero if there is one subset.
+    /// The partition pattern, zero for a single subset.
     pub(crate) pattern: u8,
-    /// The channel that has the second plane to itself, if there are two planes.
+    /// The channel of the second plane, in dual-plane modes.
     pub(crate) channel: u8,
-    /// Endpoints as values 0..=255 that the mode's lattice holds: per subset and component, low and high.
+    /// Endpoints as values 0..=255 of the mode's endpoint range: per subset and component, low and high.
     pub(crate) endpoints: [u8; 18],
     /// Weights by texel, planes interleaved.
     pub(crate) weights: [u8; 32],
-    /// What helps transcoders.
+    /// The transcoding hints.
     pub(crate) hints: Hints,
 }
 
-/// Advice for transcoding to other formats. It never changes the decoded texels.
+/// Hints for transcoding to other formats. They never change the decoded texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hints {
-    /// BC1: the endpoints and weights of the block can be used as they are.
+    /// BC1: the endpoints and weights of the block can be used directly.
     pub(crate) bc1_direct: bool,
     /// BC1: the weights of the block can be used as selectors.
     pub(crate) bc1_weights: bool,
     /// ETC1: flip (bit 0), differential (bit 1), intensity tables of both halves (3 bits each).
     pub(crate) etc1: u8,
-    /// ETC1: how the base colours are nudged; 13 does nothing.
+    /// ETC1: the bias of the base colours; 13 is no bias.
     pub(crate) etc1_bias: u8,
     /// ETC2 alpha: modifier table (4 bits) and multiplier (4 bits, not zero).
     pub(crate) eac: u8,
 }
 
 impl Hints {
-    /// Hints that are legal and do no harm: differential, middling tables, no nudge.
+    /// Valid hints without effect: differential, middle tables, no bias.
     pub(crate) const NEUTRAL: Self =
         Self { bc1_direct: false, bc1_weights: false, etc1: 0b0100_1010, etc1_bias: 13, eac: 0x1D };
 }
 
-/// The ETC1 colour of a block of one colour.
+/// The ETC1 encoding of a solid-colour block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SolidHint {
-    /// Intensity table.
+    /// The intensity table index.
     pub(crate) table: u8,
-    /// Which of the four modifiers, from the most negative up.
+    /// The index of the modifier, from the most negative up.
     pub(crate) selector: u8,
-    /// Base colour, five bits each.
+    /// The base colour with five bits per channel.
     pub(crate) base: [u8; 3],
 }
 
@@ -68,7 +68,7 @@ impl Bits {
     }
 }
 
-/// A block of one colour.
+/// Packs a solid-colour block.
 pub(crate) fn pack_solid(colour: [u8; 4], hint: &SolidHint) -> [u8; 16] {
     let mode = &MODES[usize::from(SOLID)];
     let mut bits = Bits { value: 0, used: 0 };
@@ -83,14 +83,14 @@ pub(crate) fn pack_solid(colour: [u8; 4], hint: &SolidHint) -> [u8; 16] {
     bits.value.to_le_bytes()
 }
 
-/// Every other block. The fields need not be canonical: a subset whose first weight has its top bit set is
-/// turned around here.
+/// Packs any other block. The fields need not be canonical: the endpoints of a subset whose anchor weight has
+/// its top bit set are swapped here.
 pub(crate) fn pack(fields: &Fields) -> [u8; 16] {
     let mode = &MODES[usize::from(fields.mode)];
     let partition = mode.partition(fields.pattern);
     let mut endpoints = fields.endpoints;
     let mut weights = fields.weights;
-    turn_subsets(mode, fields, &mut endpoints, &mut weights);
+    swap_endpoints(mode, fields, &mut endpoints, &mut weights);
 
     let mut bits = Bits { value: 0, used: 0 };
     bits.put(mode.code, mode.code_bits);
@@ -108,8 +108,8 @@ pub(crate) fn pack(fields: &Fields) -> [u8; 16] {
     bits.value.to_le_bytes()
 }
 
-/// Makes the top bit of each subset's first weight zero, by exchanging low and high endpoints where needed.
-fn turn_subsets(mode: &Mode, fields: &Fields, endpoints: &mut [u8; 18], weights: &mut [u8; 32]) {
+/// Makes the top bit of each subset's anchor weight zero, by swapping low and high endpoints where needed.
+fn swap_endpoints(mode: &Mode, fields: &Fields, endpoints: &mut [u8; 18], weights: &mut [u8; 32]) {
     let partition = mode.partition(fields.pattern);
     let top = (1u8 << mode.weight_bits) - 1;
     let planes = mode.planes;
@@ -135,7 +135,7 @@ fn turn_subsets(mode: &Mode, fields: &Fields, endpoints: &mut [u8; 18], weights:
     }
 }
 
-/// Whether a component is driven by the second plane of a two-plane mode.
+/// Returns true if a component belongs to the second plane of a dual-plane mode.
 pub(crate) const fn is_second_plane(mode: &Mode, channel: u8, component: usize) -> bool {
     if mode.components == 2 { component == 1 } else { component == channel as usize }
 }
@@ -154,7 +154,7 @@ fn put_hints(bits: &mut Bits, mode: &Mode, hints: &Hints) {
     }
 }
 
-/// Bits that hold `count` trits (radix 3, at most five) or quints (radix 5, at most three).
+/// Returns the bits of `count` trits (radix 3, at most five) or quints (radix 5, at most three).
 pub(crate) const fn digit_bits(radix: u32, count: usize) -> u32 {
     match (radix, count) {
         (3, n) => [0, 2, 4, 5, 7, 8][n],
@@ -163,28 +163,27 @@ pub(crate) const fn digit_bits(radix: u32, count: usize) -> u32 {
     }
 }
 
-/// How many trits or quints share one group.
+/// Returns the number of trits or quints in a group.
 pub(crate) const fn digits_per_group(radix: u32) -> usize {
     if radix == 3 { 5 } else { 3 }
 }
 
 fn put_endpoints(bits: &mut Bits, mode: &Mode, endpoints: &[u8; 18]) {
-    let lattice = mode.lattice;
+    let range = mode.range;
     let count = mode.endpoints();
     let mut indices = [0u32; 18];
     for (index, &value) in indices.iter_mut().zip(endpoints) {
-        *index = lattice.indices[usize::from(value)].into();
+        *index = range.indices[usize::from(value)].into();
     }
     let indices = &indices[..count];
-    if lattice.radix > 1 {
-        for group in indices.chunks(digits_per_group(lattice.radix)) {
-            let digits =
-                group.iter().rev().fold(0, |sum, index| sum * lattice.radix + (index >> lattice.bits));
-            bits.put(digits, digit_bits(lattice.radix, group.len()));
+    if range.radix > 1 {
+        for group in indices.chunks(digits_per_group(range.radix)) {
+            let digits = group.iter().rev().fold(0, |sum, index| sum * range.radix + (index >> range.bits));
+            bits.put(digits, digit_bits(range.radix, group.len()));
         }
     }
     for index in indices {
-        bits.put(index & ((1 << lattice.bits) - 1), lattice.bits);
+        bits.put(index & ((1 << range.bits) - 1), range.bits);
     }
 }
 
@@ -192,22 +191,22 @@ fn put_endpoints(bits: &mut Bits, mode: &Mode, endpoints: &[u8; 18]) {
 mod tests {
     use super::*;
 
-    /// No mode's fields exceed the block, and mode 0 fills it but for four bits.
+    /// The fields of no mode exceed the block, and mode 0 fills it except for four bits.
     #[test]
-    fn fields_fit() {
+    fn fields_fit_in_128_bits() {
         for (i, mode) in MODES.iter().enumerate() {
             if i == usize::from(SOLID) {
                 continue;
             }
             let hints = 9 + 6 * u32::from(mode.has_long_hints()) + 8 * u32::from(mode.has_alpha());
             let mut used = mode.code_bits + hints + mode.pattern_bits() + mode.selector_bits();
-            let lattice = mode.lattice;
-            used += mode.endpoints() as u32 * lattice.bits;
-            if lattice.radix > 1 {
-                let group = digits_per_group(lattice.radix);
+            let range = mode.range;
+            used += mode.endpoints() as u32 * range.bits;
+            if range.radix > 1 {
+                let group = digits_per_group(range.radix);
                 let full = (mode.endpoints() / group) as u32;
-                used += full * digit_bits(lattice.radix, group);
-                used += digit_bits(lattice.radix, mode.endpoints() % group);
+                used += full * digit_bits(range.radix, group);
+                used += digit_bits(range.radix, mode.endpoints() % group);
             }
             let anchors = (mode.subsets.max(mode.planes)) as u32;
             used += 16 * mode.planes as u32 * mode.weight_bits - anchors;

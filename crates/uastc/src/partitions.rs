@@ -1,18 +1,17 @@
-//! The partition patterns of the modes with two or three subsets.
+//! The partition patterns of the UASTC modes with two or three subsets.
 //!
-//! ASTC names a partition by a seed of ten bits and computes each texel's subset with a hash
-//! (Khronos Data Format 1.3, section 23.21, "Partition Pattern Generation"). UASTC allows only the partitions
-//! that BC7 has too; the UASTC specification lists their seeds. The patterns are computed here from the seeds,
-//! at compile time.
+//! ASTC names a partition by a 10-bit seed and computes each texel's subset with a hash (Khronos Data Format
+//! 1.3, section 23.21, "Partition Pattern Generation"). UASTC allows only the partitions that BC7 has too;
+//! the UASTC specification lists their seeds. The patterns are computed from the seeds at compile time.
 
-/// One partition of the sixteen texels.
+/// A partition of the sixteen texels into subsets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Partition {
     /// The subset of each texel, in raster order.
     pub(crate) subset: [u8; 16],
-    /// For each subset a bit set of its texels.
+    /// The texels of each subset as a bit set.
     pub(crate) members: [u16; 3],
-    /// The first texel of each subset: its weight is stored without its top bit, which is zero.
+    /// The anchor of each subset, its first texel: its weight is stored without its top bit, which is zero.
     pub(crate) anchors: [u8; 3],
 }
 
@@ -33,7 +32,7 @@ pub(crate) static TWO: [Partition; 30] = partitions(SEEDS_2, 2);
 pub(crate) static THREE: [Partition; 11] = partitions(SEEDS_3, 3);
 /// The patterns of mode 7.
 pub(crate) static TWO_OF_THREE: [Partition; 19] = partitions(SEEDS_2_OF_3, 2);
-/// The only "pattern" of the modes with one subset.
+/// The trivial pattern of the modes with one subset.
 pub(crate) static WHOLE: Partition =
     Partition { subset: [0; 16], members: [0xFFFF, 0, 0], anchors: [0, u8::MAX, u8::MAX] };
 
@@ -57,13 +56,13 @@ const fn partition(seed: u32, subsets: u32) -> Partition {
         let subset = select(seed, subsets, (i % 4) as u32, (i / 4) as u32);
         out.subset[i] = subset;
         out.members[subset as usize] |= 1 << i;
-        // Texels are visited from the last to the first: what stays is the first.
+        // Texels are visited from the last to the first, so that the first remains.
         out.anchors[subset as usize] = i as u8;
     }
     out
 }
 
-/// The subset of the texel at (`x`, `y`): the specification's `select_partition` for a 4x4 block.
+/// Returns the subset of the texel at (`x`, `y`): the specification's `select_partition` for a 4x4 block.
 const fn select(seed: u32, subsets: u32, x: u32, y: u32) -> u8 {
     // Blocks of fewer than 31 texels use doubled coordinates.
     let (x, y) = (x * 2, y * 2);
@@ -85,7 +84,7 @@ const fn select(seed: u32, subsets: u32, x: u32, y: u32) -> u8 {
     }
 }
 
-/// Four bits of the hash, squared and scaled down: one slope of one subset.
+/// Returns four bits of the hash, squared and scaled down: one slope of one subset.
 const fn nibble(hash: u32, at: u32, shift: u32) -> u32 {
     let value = (hash >> at) & 15;
     (value * value) >> shift
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_those_of_the_independent_transcoder() {
+    fn patterns_match_the_independent_transcoder() {
         same(&TWO, &theirs::ASTC_BC7_PATTERNS2, &theirs::ASTC_BC7_PATTERN2_ANCHORS, 2);
         same(&THREE, &theirs::ASTC_BC7_PATTERNS3, &theirs::ASTC_BC7_PATTERN3_ANCHORS, 3);
         same(&TWO_OF_THREE, &theirs::BC7_3_ASTC2_PATTERNS2, &theirs::BC7_3_ASTC2_PATTERNS2_ANCHORS, 2);

@@ -1,26 +1,27 @@
-//! Which partition patterns suit a block, from moments.
+//! Ranks partition patterns for a block by an error estimate from moments.
 //!
-//! For each pattern the squared distance to lines through its subsets follows from sums of the texels and of
-//! their products. The sums of every set of texels within a row are made once; a pattern is four of them.
+//! For each pattern the squared distance to the principal axes of its subsets follows from sums of the texels
+//! and of their products. The sums of every set of texels within a row are computed once; a pattern is four
+//! of them.
 
 use crate::lanes::Lanes;
 use crate::partitions::Partition;
-use crate::spread::Texels;
+use crate::principal_axis::Texels;
 
-/// How many patterns of a list are remembered.
+/// The number of patterns of a list that are kept.
 pub(crate) const RANKS: usize = 4;
 
-/// First and second moments of at most four channels.
+/// The number of first and second moments of at most four channels.
 const MOMENTS: usize = 14;
 
-/// A pattern in its place.
+/// A pattern and its error estimate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranked<L> {
-    /// What error the pattern is expected to leave.
+    /// The expected error of the pattern.
     pub(crate) score: L,
-    /// Sum of squared distances from the lines.
+    /// Sum of squared distances from the principal axes.
     pub(crate) across: L,
-    /// Sum of squared distances along the lines.
+    /// Sum of squared distances along the principal axes.
     pub(crate) along: L,
     /// Index among the patterns of its list.
     pub(crate) pattern: L,
@@ -35,7 +36,7 @@ pub(crate) struct Moments<L, const C: usize, const G: usize> {
 impl<L: Lanes, const C: usize, const G: usize> Moments<L, C, G> {
     const COUNT: usize = C + C * (C + 1) / 2;
 
-    /// The moments of sixteen texels. `G` is how many channels the first one stands for.
+    /// Computes the moments of sixteen texels. `G` is the number of channels that the first one stands for.
     #[inline(always)]
     pub(crate) fn new(px: &Texels<L, C>) -> Self {
         let mut rows = [[[L::zero(); MOMENTS]; 16]; 4];
@@ -63,8 +64,8 @@ impl<L: Lanes, const C: usize, const G: usize> Moments<L, C, G> {
         Self { rows, total }
     }
 
-    /// The best patterns of a list, best first, once for each of `shares`: how much of the spread along the lines
-    /// is left as error, which depends on the number of weights.
+    /// Returns the best patterns of a list, best first, once for each of `shares`: the share of the variance
+    /// along the axes that is left as error, which depends on the number of weights.
     #[inline(always)]
     pub(crate) fn rank<const K: usize>(
         &self,
@@ -77,7 +78,7 @@ impl<L: Lanes, const C: usize, const G: usize> Moments<L, C, G> {
         let none = Ranked { score: far, across: far, along: L::zero(), pattern: L::zero() };
         let mut ranked = [[none; RANKS]; K];
         for (index, partition) in patterns.iter().enumerate() {
-            let (across, along) = self.spread(partition, subsets);
+            let (across, along) = self.variance(partition, subsets);
             for k in 0..K {
                 let score = across + along * L::splat(shares[k]);
                 let mut falling = Ranked { score, across, along, pattern: L::splat(index as f32) };
@@ -92,9 +93,9 @@ impl<L: Lanes, const C: usize, const G: usize> Moments<L, C, G> {
         ranked
     }
 
-    /// Spread across and along the lines of all subsets of a pattern.
+    /// Returns the variance across and along the principal axes of all subsets of a pattern.
     #[inline(always)]
-    fn spread(&self, partition: &Partition, subsets: usize) -> (L, L) {
+    fn variance(&self, partition: &Partition, subsets: usize) -> (L, L) {
         let mut rest = self.total;
         let (mut across, mut along) = (L::zero(), L::zero());
         for s in 1..subsets {
@@ -106,16 +107,16 @@ impl<L: Lanes, const C: usize, const G: usize> Moments<L, C, G> {
                     + (self.rows[2][members >> 8 & 15][m] + self.rows[3][members >> 12 & 15][m]);
                 rest[m] = rest[m] - sums[m];
             }
-            let (x, y) = quick_spread::<L, C, G>(&sums, n);
+            let (x, y) = axis_variance::<L, C, G>(&sums, n);
             (across, along) = (across + x, along + y);
         }
-        let (x, y) = quick_spread::<L, C, G>(&rest, partition.members[0].count_ones() as f32);
+        let (x, y) = axis_variance::<L, C, G>(&rest, partition.members[0].count_ones() as f32);
         (across + x, along + y)
     }
 }
 
 impl<L: Lanes> Ranked<L> {
-    /// `self` where the mask is set, `other` elsewhere.
+    /// Returns `self` where the mask is set, `other` elsewhere.
     #[inline(always)]
     fn or(&self, mask: L::Mask, other: &Self) -> Self {
         Self {
@@ -127,10 +128,11 @@ impl<L: Lanes> Ranked<L> {
     }
 }
 
-/// Spread across and along the principal axis, from moments. The length of the covariance matrix stands in
-/// for its largest eigenvalue: it is that eigenvalue if the texels lie on a line, and somewhat more if not.
+/// Returns the variance across and along the principal axis, from moments. The Frobenius norm of the
+/// covariance matrix approximates its largest eigenvalue: it is that eigenvalue if the texels are collinear,
+/// and somewhat more if not.
 #[inline(always)]
-fn quick_spread<L: Lanes, const C: usize, const G: usize>(moments: &[L; MOMENTS], count: f32) -> (L, L) {
+fn axis_variance<L: Lanes, const C: usize, const G: usize>(moments: &[L; MOMENTS], count: f32) -> (L, L) {
     let share = L::splat(1.0 / count.max(1.0));
     let (mut trace, mut squares) = (L::zero(), L::zero());
     let mut m = C;

@@ -1,76 +1,76 @@
-//! Rate-distortion optimisation: a little more error for a file that Zstd makes smaller.
+//! Rate–distortion optimisation (RDO): trades error for bytes that Zstandard compresses better.
 //!
-//! Zstd saves bytes where a block repeats earlier bytes. So each block is compared with those shortly before
-//! it: it may become a copy of one of them (sixteen bytes repeat), or take over the weights of one with the
-//! same mode and pattern (the bytes at its end repeat). The change is made if `error + λ * bits` falls, with a
-//! simple model of what bytes cost. The error that a block can gain is thereby bounded: about two levels in
-//! the root mean square at λ = 1.
+//! Zstandard saves bytes where a block repeats earlier bytes. So each block is compared with a window of
+//! previous blocks: it may become a copy of one of them (sixteen bytes repeat), or take over the weights of
+//! one with the same mode and pattern (the bytes at its end repeat). The change is made if `error + λ * bits`
+//! decreases, with a simple model of the cost of bytes. The error that a block can gain is thereby bounded:
+//! about two levels in the root mean square at λ = 1.
 //!
-//! Blocks are compared within bands of rows that begin at fixed places, so that the result does not depend on
-//! how an image is cut into strips.
+//! Blocks are compared within bands of rows that begin at fixed rows, so that the result does not depend on
+//! the division of an image into strips.
 
 use crate::decode::{interpolate, texels, unpack, weight_64ths};
 use crate::modes::{MODES, Mode, SOLID};
 use crate::packing::{Fields, is_second_plane, pack};
 
-/// How many blocks back the comparison looks.
-const REACH: usize = 256;
-/// A band has at least this many blocks.
-const BAND: u32 = 4096;
+/// The number of previous blocks in the window.
+const WINDOW_BLOCKS: usize = 256;
+/// The minimum number of blocks in a band.
+const BAND_BLOCKS: u32 = 4096;
 
-/// What a byte that repeats nothing costs, in bits.
+/// The cost of a literal byte, in bits.
 const LITERAL: f32 = 7.0;
-/// What a repetition costs: where from, and how long.
-const REPETITION: f32 = 20.0;
-/// What a repetition costs that goes on where the last one ended.
-const CONTINUED: f32 = 2.0;
+/// The cost of a match (offset and length), in bits.
+const MATCH: f32 = 20.0;
+/// The cost of a match that continues the previous one, in bits.
+const CONTINUED_MATCH: f32 = 2.0;
 /// Squared error per bit at λ = 1.
 const SCALE: f32 = 1.6;
 
-/// How many rows of blocks a band has.
+/// Returns the number of block rows in a band.
 pub(crate) const fn band_rows(blocks_wide: u32) -> u32 {
-    if blocks_wide == 0 { 1 } else { BAND.div_ceil(blocks_wide) }
+    if blocks_wide == 0 { 1 } else { BAND_BLOCKS.div_ceil(blocks_wide) }
 }
 
-/// A block that was written.
+/// A block of the window.
 #[derive(Clone, Copy)]
-struct Past {
+struct WindowBlock {
     bytes: [u8; 16],
     texels: [[u8; 4]; 16],
     fields: Option<Fields>,
 }
 
-/// The blocks before the next one.
+/// The window of previous blocks.
 pub(crate) struct Window {
-    past: [Past; REACH],
+    past: [WindowBlock; WINDOW_BLOCKS],
     count: usize,
-    /// How far back the last block was copied from, zero if it was not.
+    /// The offset of the block that the previous block was copied from, zero if it was not.
     offset: usize,
     lambda: f32,
 }
 
 impl Window {
-    /// No blocks yet.
+    /// Returns an empty window.
     pub(crate) const fn new(lambda: f32) -> Self {
-        let none = Past { bytes: [0; 16], texels: [[0; 4]; 16], fields: None };
-        Self { past: [none; REACH], count: 0, offset: 0, lambda: lambda * SCALE }
+        let none = WindowBlock { bytes: [0; 16], texels: [[0; 4]; 16], fields: None };
+        Self { past: [none; WINDOW_BLOCKS], count: 0, offset: 0, lambda: lambda * SCALE }
     }
 
-    /// A new band begins.
+    /// Empties the window at the start of a band.
     pub(crate) const fn restart(&mut self) {
         (self.count, self.offset) = (0, 0);
     }
 
-    /// The bytes to write for a block that was encoded as `bytes`.
+    /// Returns the bytes to write for a block that was encoded as `bytes`.
     pub(crate) fn choose(&mut self, source: &[u32; 16], bytes: [u8; 16]) -> [u8; 16] {
         let source = source.map(u32::to_le_bytes);
         let mut this = describe(bytes);
         let mut best = distance(&source, &this.texels) as f32 + self.lambda * LITERAL * 16.0;
         let mut offset = 0;
         let original = this;
-        for back in 1..=self.count.min(REACH) {
-            let past = &self.past[(self.count - back) % REACH];
-            let bits = if back == self.offset { CONTINUED } else { REPETITION };
+        for back in 1..=self.count.min(WINDOW_BLOCKS) {
+            let past = &self.past[(self.count - back) % WINDOW_BLOCKS];
+            let bits = if back == self.offset { CONTINUED_MATCH } else { MATCH };
             let cost = self.lambda * bits + distance(&source, &past.texels) as f32;
             if cost < best {
                 (best, offset, this) = (cost, back, *past);
@@ -81,24 +81,24 @@ impl Window {
             (offset, this) = (0, describe(pack(&fields)));
         }
         self.offset = offset;
-        self.past[self.count % REACH] = this;
+        self.past[self.count % WINDOW_BLOCKS] = this;
         self.count += 1;
         this.bytes
     }
 
-    /// The block with the weights of an earlier one, if that costs less than `best`.
+    /// Returns the block with the weights of an earlier one, if that costs less than `best`.
     fn borrow_weights(&self, source: &[[u8; 4]; 16], fields: &Fields, best: f32) -> Option<Fields> {
         let mode = &MODES[usize::from(fields.mode)];
         let planes = mode.planes;
         let bytes = weight_bytes(mode) as f32;
-        let rate = self.lambda * ((16.0 - bytes) * LITERAL + REPETITION);
+        let rate = self.lambda * ((16.0 - bytes) * LITERAL + MATCH);
         if rate >= best {
             return None;
         }
         let errors = weight_errors(source, mode, fields);
         let (mut best, mut found) = (best, None);
-        for back in 1..=self.count.min(REACH) {
-            let Some(past) = &self.past[(self.count - back) % REACH].fields else { continue };
+        for back in 1..=self.count.min(WINDOW_BLOCKS) {
+            let Some(past) = &self.past[(self.count - back) % WINDOW_BLOCKS].fields else { continue };
             if (past.mode, past.pattern, past.channel) != (fields.mode, fields.pattern, fields.channel) {
                 continue;
             }
@@ -115,15 +115,15 @@ impl Window {
     }
 }
 
-fn describe(bytes: [u8; 16]) -> Past {
-    // The encoder's own blocks: their modes and patterns exist.
+fn describe(bytes: [u8; 16]) -> WindowBlock {
+    // Blocks of the encoder itself: their modes and patterns exist.
     let mode = Mode::of_first_byte(bytes[0]).unwrap_or(SOLID);
     if mode == SOLID {
         let texels = crate::decode_block(&bytes).unwrap_or([[0; 4]; 16]);
-        return Past { bytes, texels, fields: None };
+        return WindowBlock { bytes, texels, fields: None };
     }
     let fields = unpack(mode, &bytes);
-    Past { bytes, texels: fields.as_ref().map_or([[0; 4]; 16], texels), fields }
+    WindowBlock { bytes, texels: fields.as_ref().map_or([[0; 4]; 16], texels), fields }
 }
 
 fn distance(a: &[[u8; 4]; 16], b: &[[u8; 4]; 16]) -> u32 {
@@ -135,14 +135,15 @@ fn distance(a: &[[u8; 4]; 16], b: &[[u8; 4]; 16]) -> u32 {
     sum
 }
 
-/// How many whole bytes at the end of a block hold nothing but weights.
+/// Returns the number of whole bytes at the end of a block that hold weights only.
 const fn weight_bytes(mode: &Mode) -> u32 {
     let anchors = if mode.planes > mode.subsets { mode.planes } else { mode.subsets };
     // Endpoints come before the weights; the bits after the weights, if any, are always zero.
     (16 * mode.planes as u32 * mode.weight_bits - anchors as u32) / 8
 }
 
-/// The error of every weight index for every texel, and plane if there are two, with a block's endpoints.
+/// Returns the error of every weight index for every texel (and plane, in dual-plane modes) with a block's
+/// endpoints.
 fn weight_errors(source: &[[u8; 4]; 16], mode: &Mode, fields: &Fields) -> [[u32; 32]; 32] {
     let mut errors = [[0; 32]; 32];
     let partition = mode.partition(fields.pattern);

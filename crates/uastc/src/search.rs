@@ -1,7 +1,7 @@
-//! Selection: the order of the stages for each class of block, and which blocks go through which stage.
+//! Mode selection for UASTC: the order of the stages for each class, and the blocks that each stage runs on.
 //!
-//! Every stage gets only the blocks that may gain by it: an estimate of the error the stage could reach, from the
-//! spread of the texels, is compared with the best candidate so far.
+//! A stage gets only the blocks that it may improve: an estimate of the error that the stage could reach,
+//! from the variance of the texels, is compared with the best candidate so far.
 
 use crate::batch::{self, Stage};
 use crate::block::{Block, Choice, Class};
@@ -10,17 +10,17 @@ use crate::hints::{Eac, Etc1};
 use crate::lanes::Lanes;
 use crate::modes::MODES;
 use crate::partitions::{self, Partition};
-use crate::stages::{ChoosePattern, ChoosePlanes, GreyPlanes, OneLine, Subsets, TwoPlanes};
+use crate::stages::{ChoosePattern, ChoosePlanes, DualPlane, GreyAlphaDualPlane, SingleSubset, Subsets};
 
 const TWO: usize = 0;
 const TWO_OF_THREE: usize = 1;
 const THREE: usize = 2;
 
-/// The lists of patterns, and how many subsets theirs have.
+/// The lists of patterns, with the number of subsets of each.
 static LISTS: &[(&[Partition], usize)] =
     &[(&partitions::TWO, 2), (&partitions::TWO_OF_THREE, 2), (&partitions::THREE, 3)];
 
-/// Finds the best candidate for every block that is not solid.
+/// Finds the best candidate for every block that is not a solid colour.
 pub(crate) fn search<L: Lanes>(blocks: &mut [Block], effort: &Effort) {
     let mut group = Group { blocks, effort };
     group.rgb::<L>();
@@ -36,7 +36,7 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Runs a stage on the blocks of a class that pass.
+    /// Runs a stage on the blocks of a class that satisfy `pass`.
     fn stage<L: Lanes, T: Stage<Block = Block, Effort = Effort>>(
         &mut self,
         class: Class,
@@ -46,7 +46,7 @@ impl Group<'_> {
         self.run::<L, T>(stage, |block| block.class == class && pass(block));
     }
 
-    /// Runs a stage on the blocks that pass.
+    /// Runs a stage on the blocks that satisfy `pass`.
     fn run<L: Lanes, T: Stage<Block = Block, Effort = Effort>>(
         &mut self,
         stage: &T,
@@ -57,109 +57,138 @@ impl Group<'_> {
 
     fn rgb<L: Lanes>(&mut self) {
         let (class, effort) = (Class::Rgb, self.effort);
-        self.stage::<L, _>(class, &OneLine::<0, 3, 16, 1> { opens: true }, |_| true);
-        self.stage::<L, _>(class, &OneLine::<5, 3, 8, 1> { opens: false }, |b| reaches(b, 1, effort));
+        self.stage::<L, _>(class, &SingleSubset::<0, 3, 16, 1> { is_first: true }, |_| true);
+        self.stage::<L, _>(class, &SingleSubset::<5, 3, 8, 1> { is_first: false }, |b| {
+            single_subset_may_win(b, 1, effort)
+        });
         if effort.rare_modes {
-            self.stage::<L, _>(class, &OneLine::<1, 3, 4, 1> { opens: false }, |b| reaches(b, 0, effort));
-            self.stage::<L, _>(class, &OneLine::<18, 3, 32, 1> { opens: false }, |b| reaches(b, 2, effort));
+            self.stage::<L, _>(class, &SingleSubset::<1, 3, 4, 1> { is_first: false }, |b| {
+                single_subset_may_win(b, 0, effort)
+            });
+            self.stage::<L, _>(class, &SingleSubset::<18, 3, 32, 1> { is_first: false }, |b| {
+                single_subset_may_win(b, 2, effort)
+            });
         }
-        self.stage::<L, _>(class, &ChoosePlanes::<3>, imperfect);
-        for alone in [1, 0, 2] {
-            let stage = TwoPlanes::<6, 3, 2, 4> { alone };
-            self.stage::<L, _>(class, &stage, |b| promising(b, 6, &b.planes[alone], effort.plane_slack));
+        self.stage::<L, _>(class, &ChoosePlanes::<3>, dual_plane_may_win);
+        for second_channel in [1, 0, 2] {
+            let stage = DualPlane::<6, 3, 2, 4> { second_channel };
+            self.stage::<L, _>(class, &stage, |b| {
+                mode_may_win(b, 6, &b.planes[second_channel], effort.plane_slack)
+            });
         }
-        self.stage::<L, _>(class, &ChoosePattern::<3, 1> { lists: LISTS }, |b| splits(b, effort));
+        self.stage::<L, _>(class, &ChoosePattern::<3, 1> { lists: LISTS }, |b| partitions_may_win(b, effort));
         for rank in 0..effort.patterns[TWO] {
-            let choice = |mode| move |b: &Block| chosen(b, mode, &b.choices[TWO][rank], effort);
+            let choice = |mode| move |b: &Block| pattern_may_win(b, mode, &b.choices[TWO][rank], effort);
             self.stage::<L, _>(class, &Subsets::<4, 3, 4, 2, 1> { list: TWO, rank }, choice(4));
             self.stage::<L, _>(class, &Subsets::<2, 3, 8, 2, 1> { list: TWO, rank }, choice(2));
         }
         for rank in 0..effort.patterns[TWO_OF_THREE] {
             let stage = Subsets::<7, 3, 4, 2, 1> { list: TWO_OF_THREE, rank };
-            self.stage::<L, _>(class, &stage, |b| chosen(b, 7, &b.choices[TWO_OF_THREE][rank], effort));
+            self.stage::<L, _>(class, &stage, |b| {
+                pattern_may_win(b, 7, &b.choices[TWO_OF_THREE][rank], effort)
+            });
         }
         for rank in 0..effort.patterns[THREE] {
             let stage = Subsets::<3, 3, 4, 3, 1> { list: THREE, rank };
-            self.stage::<L, _>(class, &stage, |b| chosen(b, 3, &b.choices[THREE][rank], effort));
+            self.stage::<L, _>(class, &stage, |b| pattern_may_win(b, 3, &b.choices[THREE][rank], effort));
         }
     }
 
     fn rgba<L: Lanes>(&mut self) {
         let (class, effort) = (Class::Rgba, self.effort);
-        self.stage::<L, _>(class, &OneLine::<10, 4, 16, 1> { opens: true }, |_| true);
-        self.stage::<L, _>(class, &OneLine::<12, 4, 8, 1> { opens: false }, |b| reaches(b, 1, effort));
+        self.stage::<L, _>(class, &SingleSubset::<10, 4, 16, 1> { is_first: true }, |_| true);
+        self.stage::<L, _>(class, &SingleSubset::<12, 4, 8, 1> { is_first: false }, |b| {
+            single_subset_may_win(b, 1, effort)
+        });
         if effort.rare_modes {
-            self.stage::<L, _>(class, &OneLine::<14, 4, 4, 1> { opens: false }, |b| reaches(b, 0, effort));
+            self.stage::<L, _>(class, &SingleSubset::<14, 4, 4, 1> { is_first: false }, |b| {
+                single_subset_may_win(b, 0, effort)
+            });
         }
-        self.stage::<L, _>(class, &ChoosePlanes::<4>, imperfect);
-        for alone in [3, 1, 0, 2] {
-            let choice = |mode| move |b: &Block| promising(b, mode, &b.planes[alone], effort.plane_slack);
-            self.stage::<L, _>(class, &TwoPlanes::<11, 4, 3, 4> { alone }, choice(11));
-            self.stage::<L, _>(class, &TwoPlanes::<13, 4, 3, 2> { alone }, choice(13));
+        self.stage::<L, _>(class, &ChoosePlanes::<4>, dual_plane_may_win);
+        for second_channel in [3, 1, 0, 2] {
+            let choice =
+                |mode| move |b: &Block| mode_may_win(b, mode, &b.planes[second_channel], effort.plane_slack);
+            self.stage::<L, _>(class, &DualPlane::<11, 4, 3, 4> { second_channel }, choice(11));
+            self.stage::<L, _>(class, &DualPlane::<13, 4, 3, 2> { second_channel }, choice(13));
         }
-        self.stage::<L, _>(class, &ChoosePattern::<4, 1> { lists: &LISTS[..1] }, |b| splits(b, effort));
+        self.stage::<L, _>(class, &ChoosePattern::<4, 1> { lists: &LISTS[..1] }, |b| {
+            partitions_may_win(b, effort)
+        });
         for rank in 0..effort.patterns[TWO] {
             let stage = Subsets::<9, 4, 4, 2, 1> { list: TWO, rank };
-            self.stage::<L, _>(class, &stage, |b| chosen(b, 9, &b.choices[TWO][rank], effort));
+            self.stage::<L, _>(class, &stage, |b| pattern_may_win(b, 9, &b.choices[TWO][rank], effort));
         }
     }
 
     fn grey<L: Lanes>(&mut self) {
         let (class, effort) = (Class::Grey, self.effort);
-        self.stage::<L, _>(class, &OneLine::<15, 1, 16, 3> { opens: true }, |_| true);
-        self.stage::<L, _>(class, &OneLine::<18, 1, 32, 3> { opens: false }, |b| reaches(b, 2, effort));
-        self.stage::<L, _>(class, &ChoosePattern::<1, 3> { lists: &LISTS[..1] }, |b| splits(b, effort));
+        self.stage::<L, _>(class, &SingleSubset::<15, 1, 16, 3> { is_first: true }, |_| true);
+        self.stage::<L, _>(class, &SingleSubset::<18, 1, 32, 3> { is_first: false }, |b| {
+            single_subset_may_win(b, 2, effort)
+        });
+        self.stage::<L, _>(class, &ChoosePattern::<1, 3> { lists: &LISTS[..1] }, |b| {
+            partitions_may_win(b, effort)
+        });
         for rank in 0..effort.patterns[TWO] {
             let stage = Subsets::<16, 1, 4, 2, 3> { list: TWO, rank };
-            // Grey levels gather at few values: the estimate, for an even spread, is far too high.
+            // Grey levels cluster at few values: the estimate, which assumes a uniform distribution, is far
+            // too high.
             let eager = effort.slack * 0.25;
-            let pass = |b: &Block| splits(b, effort) && promising(b, 16, &b.choices[TWO][rank], eager);
+            let pass = |b: &Block| {
+                partitions_may_win(b, effort) && mode_may_win(b, 16, &b.choices[TWO][rank], eager)
+            };
             self.stage::<L, _>(class, &stage, pass);
         }
     }
 
     fn grey_alpha<L: Lanes>(&mut self) {
         let (class, effort) = (Class::GreyAlpha, self.effort);
-        self.stage::<L, _>(class, &OneLine::<15, 2, 16, 3> { opens: true }, |_| true);
-        self.stage::<L, _>(class, &GreyPlanes, imperfect);
-        self.stage::<L, _>(class, &ChoosePattern::<2, 3> { lists: &LISTS[..1] }, |b| splits(b, effort));
+        self.stage::<L, _>(class, &SingleSubset::<15, 2, 16, 3> { is_first: true }, |_| true);
+        self.stage::<L, _>(class, &GreyAlphaDualPlane, dual_plane_may_win);
+        self.stage::<L, _>(class, &ChoosePattern::<2, 3> { lists: &LISTS[..1] }, |b| {
+            partitions_may_win(b, effort)
+        });
         for rank in 0..effort.patterns[TWO] {
             let stage = Subsets::<16, 2, 4, 2, 3> { list: TWO, rank };
-            self.stage::<L, _>(class, &stage, |b| chosen(b, 16, &b.choices[TWO][rank], effort));
+            self.stage::<L, _>(class, &stage, |b| pattern_may_win(b, 16, &b.choices[TWO][rank], effort));
         }
     }
 }
 
 impl Group<'_> {
-    /// Advice for transcoders, once the modes are known.
+    /// Finds transcoding hints, once the modes are known.
     fn hints<L: Lanes>(&mut self) {
         self.run::<L, _>(&Etc1, |block| block.class != Class::Solid);
         self.run::<L, _>(&Eac, |block| matches!(block.class, Class::Rgba | Class::GreyAlpha));
     }
 }
 
-/// Whether one line with four, eight or thirty-two weights may beat the best candidate.
-fn reaches(block: &Block, weights: usize, effort: &Effort) -> bool {
-    block.reach[weights] * effort.slack < block.cost
+/// Returns true if a single subset with 4, 8 or 32 weights may beat the best candidate.
+fn single_subset_may_win(block: &Block, weights: usize, effort: &Effort) -> bool {
+    block.single_subset[weights] * effort.slack < block.cost
 }
 
-/// Whether the best candidate leaves an error, as it is or as BC7, that two planes could lower.
-fn imperfect(block: &Block) -> bool {
+/// Returns true if the best candidate leaves an error, as UASTC or as BC7, that a dual-plane mode could
+/// reduce.
+fn dual_plane_may_win(block: &Block) -> bool {
     block.cost > 0.0
 }
 
-/// Whether the best candidate leaves an error that partitions, with their coarse endpoints, could lower.
-fn splits(block: &Block, effort: &Effort) -> bool {
+/// Returns true if the best candidate leaves an error that partitions, with their coarse endpoints, could
+/// reduce.
+fn partitions_may_win(block: &Block, effort: &Effort) -> bool {
     block.cost > effort.split_above
 }
 
-/// Whether a mode of several subsets may beat the best candidate.
-fn chosen(block: &Block, mode: usize, choice: &Choice, effort: &Effort) -> bool {
-    splits(block, effort) && promising(block, mode, choice, effort.slack)
+/// Returns true if a mode with several subsets may beat the best candidate.
+fn pattern_may_win(block: &Block, mode: usize, choice: &Choice, effort: &Effort) -> bool {
+    partitions_may_win(block, effort) && mode_may_win(block, mode, choice, effort.slack)
 }
 
-/// Whether a mode may beat the best candidate, given the spread of the texels about its lines.
-fn promising(block: &Block, mode: usize, choice: &Choice, slack: f32) -> bool {
+/// Returns true if a mode may beat the best candidate, given the variance of the texels about its principal
+/// axes.
+fn mode_may_win(block: &Block, mode: usize, choice: &Choice, slack: f32) -> bool {
     let steps = ((1u32 << MODES[mode].weight_bits) - 1) as f32;
     (choice.across + choice.along / (steps * steps)) * slack < block.cost
 }
@@ -194,8 +223,8 @@ mod tests {
         sum
     }
 
-    /// The error that selection goes by is the error of the decoded block, and that of the BC7 block it
-    /// becomes. BC7 may turn the alpha of an opaque block into 254, which selection does not count.
+    /// The error that selection uses is the error of the decoded block, and that of the BC7 block it
+    /// transcodes to. BC7 may change the alpha of an opaque block to 254, which selection does not count.
     #[test]
     fn predicted_errors_are_exact() {
         let mut random = Random(11);

@@ -1,68 +1,68 @@
-//! What a block becomes when it is transcoded to BC7, and the error of that.
+//! The BC7 block that a UASTC block transcodes to, and its error.
 //!
-//! Transcoders turn each UASTC mode into one BC7 mode without looking at texels: endpoints are rounded to the
-//! BC7 mode's precision, weights are kept or mapped. Desktop players see the result, so selection counts its
+//! Transcoders map each UASTC mode to one BC7 mode without looking at texels: endpoints are rounded to the
+//! BC7 mode's precision, weights are kept or mapped. Desktop GPUs show the result, so selection counts its
 //! error too. The rules are those of the UASTC specification's chapter on transcoding to BC7.
 
-use crate::fit::{Fitted, Line};
+use crate::fit::{EndpointPair, Fitted};
 use crate::lanes::Lanes;
-use crate::spread::{Members, Texels};
+use crate::principal_axis::{Members, Texels};
 
-/// How a mode's endpoints are stored in BC7.
+/// The endpoint precision of a BC7 mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoints {
-    /// Seven bits and a shared lowest bit for each endpoint (BC7 modes 3 and 6).
-    Seven1,
-    /// Six bits and one lowest bit for both endpoints (BC7 mode 1).
-    Six1,
-    /// Five bits and a lowest bit for each endpoint (BC7 mode 7).
-    Five1,
-    /// Five bits (BC7 mode 2).
+    /// Seven bits and a P-bit for each endpoint (BC7 modes 3 and 6).
+    SevenPBit,
+    /// Six bits and one P-bit shared by both endpoints (BC7 mode 1).
+    SixSharedPBit,
+    /// Five bits and a P-bit for each endpoint (BC7 mode 7).
+    FivePBit,
+    /// Five bits without P-bits (BC7 mode 2).
     Five,
     /// Seven bits (the colours of BC7 mode 5).
     Seven,
-    /// Eight bits (the separate channel of BC7 mode 5).
+    /// Eight bits (the second plane of BC7 mode 5).
     Eight,
 }
 
-/// Which BC7 weight each weight index becomes.
+/// The mapping from UASTC weights to BC7 weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weights {
-    /// As many levels as there were, at the same places (two to eight levels).
+    /// The same number of levels with the same values (two to eight levels).
     Same,
     /// Sixteen levels; fewer or more are mapped to the nearest of them.
     Sixteen,
 }
 
-/// What a mode becomes.
+/// The BC7 encoding of a UASTC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// How its endpoints are stored.
+    /// The precision of its endpoints.
     pub(crate) endpoints: Endpoints,
-    /// What its weights become.
+    /// The mapping of its weights.
     pub(crate) weights: Weights,
 }
 
 impl Target {
-    /// The target of a mode with one plane.
+    /// Returns the target of a single-plane mode.
     pub(crate) const fn of(mode: usize) -> Self {
         let (endpoints, weights) = match mode {
-            1 | 4 => (Endpoints::Seven1, Weights::Same),
-            2 => (Endpoints::Six1, Weights::Same),
+            1 | 4 => (Endpoints::SevenPBit, Weights::Same),
+            2 => (Endpoints::SixSharedPBit, Weights::Same),
             3 | 7 => (Endpoints::Five, Weights::Same),
-            9 | 16 => (Endpoints::Five1, Weights::Same),
-            _ => (Endpoints::Seven1, Weights::Sixteen),
+            9 | 16 => (Endpoints::FivePBit, Weights::Same),
+            _ => (Endpoints::SevenPBit, Weights::Sixteen),
         };
         Self { endpoints, weights }
     }
 
-    /// The channels that share weights, in a mode of two planes.
-    pub(crate) const SHARED: Self = Self { endpoints: Endpoints::Seven, weights: Weights::Same };
-    /// The channel that has weights of its own.
-    pub(crate) const ALONE: Self = Self { endpoints: Endpoints::Eight, weights: Weights::Same };
+    /// The target of the first plane of a dual-plane mode.
+    pub(crate) const FIRST_PLANE: Self = Self { endpoints: Endpoints::Seven, weights: Weights::Same };
+    /// The target of the second plane of a dual-plane mode.
+    pub(crate) const SECOND_PLANE: Self = Self { endpoints: Endpoints::Eight, weights: Weights::Same };
 }
 
-/// The squared error after transcoding.
+/// Returns the squared error after transcoding.
 #[inline(always)]
 pub(crate) fn error<L: Lanes, const C: usize, const N: usize, const S: usize, const G: usize>(
     px: &Texels<L, C>,
@@ -71,18 +71,18 @@ pub(crate) fn error<L: Lanes, const C: usize, const N: usize, const S: usize, co
     target: Target,
 ) -> L {
     let Target { endpoints, weights } = target;
-    let mut lines = fitted.lines;
+    let mut pairs = fitted.pairs;
     for s in 0..S {
-        lines[s] = convert::<L, C, G>(&fitted.lines[s], endpoints);
+        pairs[s] = convert::<L, C, G>(&fitted.pairs[s], endpoints);
     }
     let mut total = [L::zero(); C];
     for i in 0..16 {
         let w = weight::<L, N>(fitted.weights[i], weights);
         for c in 0..C {
-            let (mut low, mut high) = (lines[0].low[c], lines[0].high[c]);
+            let (mut low, mut high) = (pairs[0].low[c], pairs[0].high[c]);
             for s in 1..S {
-                low = lines[s].low[c].or(members[s - 1][i], low);
-                high = lines[s].high[c].or(members[s - 1][i], high);
+                low = pairs[s].low[c].or(members[s - 1][i], low);
+                high = pairs[s].high[c].or(members[s - 1][i], high);
             }
             let value = ((high - low) * w + low + L::splat(0.5)).floor();
             total[c] = total[c] + (px[c][i] - value).squared();
@@ -95,7 +95,7 @@ pub(crate) fn error<L: Lanes, const C: usize, const N: usize, const S: usize, co
     sum
 }
 
-/// A weight index as a fraction of one.
+/// Returns a weight index as a fraction of one.
 #[inline(always)]
 fn weight<L: Lanes, const N: usize>(index: L, weights: Weights) -> L {
     if weights == Weights::Same {
@@ -119,26 +119,36 @@ fn weight<L: Lanes, const N: usize>(index: L, weights: Weights) -> L {
 }
 
 #[inline(always)]
-fn convert<L: Lanes, const C: usize, const G: usize>(line: &Line<L, C>, endpoints: Endpoints) -> Line<L, C> {
+fn convert<L: Lanes, const C: usize, const G: usize>(
+    pair: &EndpointPair<L, C>,
+    endpoints: Endpoints,
+) -> EndpointPair<L, C> {
     match endpoints {
-        Endpoints::Seven1 => Line { low: seven1::<L, C, G>(&line.low), high: seven1::<L, C, G>(&line.high) },
-        Endpoints::Five1 => Line {
-            low: with_bit::<L, C, G>(&line.low, None, 6)[0],
-            high: with_bit::<L, C, G>(&line.high, None, 6)[0],
+        Endpoints::SevenPBit => EndpointPair {
+            low: round_with_majority_p_bit::<L, C, G>(&pair.low),
+            high: round_with_majority_p_bit::<L, C, G>(&pair.high),
         },
-        Endpoints::Six1 => {
-            let [low, high] = with_bit::<L, C, G>(&line.low, Some(&line.high), 7);
-            Line { low, high }
+        Endpoints::FivePBit => EndpointPair {
+            low: round_with_best_p_bit::<L, C, G>(&pair.low, None, 6)[0],
+            high: round_with_best_p_bit::<L, C, G>(&pair.high, None, 6)[0],
+        },
+        Endpoints::SixSharedPBit => {
+            let [low, high] = round_with_best_p_bit::<L, C, G>(&pair.low, Some(&pair.high), 7);
+            EndpointPair { low, high }
         }
-        Endpoints::Five => Line { low: plain(&line.low, 5), high: plain(&line.high, 5) },
-        Endpoints::Seven => Line { low: plain(&line.low, 7), high: plain(&line.high, 7) },
-        Endpoints::Eight => *line,
+        Endpoints::Five => {
+            EndpointPair { low: round_to_bits(&pair.low, 5), high: round_to_bits(&pair.high, 5) }
+        }
+        Endpoints::Seven => {
+            EndpointPair { low: round_to_bits(&pair.low, 7), high: round_to_bits(&pair.high, 7) }
+        }
+        Endpoints::Eight => *pair,
     }
 }
 
-/// Eight bits whose lowest is shared by the channels: the parity that most channels have, even on a tie.
+/// Rounds to eight bits with a shared P-bit: the parity of most channels, even on a tie.
 #[inline(always)]
-fn seven1<L: Lanes, const C: usize, const G: usize>(end: &[L; C]) -> [L; C] {
+fn round_with_majority_p_bit<L: Lanes, const C: usize, const G: usize>(end: &[L; C]) -> [L; C] {
     let mut odd = *end;
     for c in 0..C {
         odd[c] = end[c] - (end[c] * L::splat(0.5)).floor() * L::splat(2.0);
@@ -157,9 +167,10 @@ fn seven1<L: Lanes, const C: usize, const G: usize>(end: &[L; C]) -> [L; C] {
     out
 }
 
-/// `bits` bits whose lowest is shared by the channels (of both ends, if there are two): the better of both.
+/// Rounds to `bits` bits with a P-bit shared by the channels (of both endpoints, if there are two): the
+/// better of both.
 #[inline(always)]
-fn with_bit<L: Lanes, const C: usize, const G: usize>(
+fn round_with_best_p_bit<L: Lanes, const C: usize, const G: usize>(
     a: &[L; C],
     b: Option<&[L; C]>,
     bits: i32,
@@ -170,7 +181,7 @@ fn with_bit<L: Lanes, const C: usize, const G: usize>(
     let mut least = L::splat(1e30);
     for parity in [0.0, 1.0] {
         let mut tried = ends;
-        // Opaque grey brings an alpha of 255 along, which an even bit makes 251.
+        // Opaque grey has an alpha of 255, which a P-bit of zero makes 251.
         let opaque = if C == 1 && G == 3 && parity == 0.0 { 16.0 } else { 0.0 };
         let mut cost = L::splat(opaque);
         for e in 0..2 {
@@ -194,19 +205,19 @@ fn with_bit<L: Lanes, const C: usize, const G: usize>(
     best
 }
 
-/// Rounded to `bits` bits and widened again.
+/// Rounds to `bits` bits and expands to eight.
 #[inline(always)]
-fn plain<L: Lanes, const C: usize>(end: &[L; C], bits: i32) -> [L; C] {
+fn round_to_bits<L: Lanes, const C: usize>(end: &[L; C], bits: i32) -> [L; C] {
     let top = ((1 << bits) - 1) as f32;
     let mut out = *end;
     for c in 0..C {
-        // Whole-number division of `value * top + 127` by 255; the thousandth keeps exact quotients exact.
+        // Integer division of `value * top + 127` by 255; the thousandth keeps exact quotients exact.
         out[c] = widen((end[c] * L::splat(top / 255.0) + L::splat(127.0 / 255.0 + 1e-3)).floor(), bits);
     }
     out
 }
 
-/// A value of `bits` bits as eight, its top bits repeated below.
+/// Expands a value of `bits` bits to eight by replicating its top bits.
 #[inline(always)]
 fn widen<L: Lanes>(value: L, bits: i32) -> L {
     let high = value * L::splat((1 << (8 - bits)) as f32);

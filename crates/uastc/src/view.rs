@@ -1,6 +1,6 @@
-//! Pixels to be encoded, wherever they lie.
+//! A view of the pixels to encode.
 
-/// A rectangle of RGBA texels, eight bits each, in rows that may be further apart than they are long.
+/// A rectangle of RGBA8 texels; the row stride may be larger than a row.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     rgba: &'a [u8],
@@ -10,9 +10,9 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// A view of `width` by `height` texels whose rows begin `stride_bytes` apart.
+    /// Returns a view of `width` by `height` texels with a row stride of `stride_bytes`.
     ///
-    /// `None` if a side is zero, rows overlap, or `rgba` is too short.
+    /// Returns `None` if a side is zero, rows overlap, or `rgba` is too short.
     #[must_use]
     pub fn new(rgba: &'a [u8], width: u32, height: u32, stride_bytes: usize) -> Option<Self> {
         let row = usize::try_from(width).ok()?.checked_mul(4)?;
@@ -24,26 +24,27 @@ impl<'a> View<'a> {
         (rgba.len() >= end).then_some(Self { rgba, width, height, stride: stride_bytes })
     }
 
-    /// A view of texels whose rows follow each other without a gap.
+    /// Returns a view of texels without padding between rows, or `None` if a side is zero or `rgba` is too
+    /// short.
     #[must_use]
     pub fn tight(rgba: &'a [u8], width: u32, height: u32) -> Option<Self> {
         Self::new(rgba, width, height, usize::try_from(width).ok()?.checked_mul(4)?)
     }
 
-    /// Texels in a row.
+    /// Returns the width in texels.
     #[must_use]
     pub const fn width(&self) -> u32 {
         self.width
     }
 
-    /// Rows.
+    /// Returns the height in texels.
     #[must_use]
     pub const fn height(&self) -> u32 {
         self.height
     }
 
-    /// The sixteen texels of a block as little-endian words. Past the right and bottom edges the last texels
-    /// repeat.
+    /// Returns the sixteen texels of a block as little-endian words. The last texels repeat past the right
+    /// and bottom edges.
     pub(crate) fn block(&self, block_x: u32, block_y: u32) -> [u32; 16] {
         let (x, y) = (block_x as usize * 4, block_y as usize * 4);
         let (width, height) = (self.width as usize, self.height as usize);
@@ -69,19 +70,19 @@ fn word(bytes: &[u8]) -> u32 {
     u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
-/// How many blocks cover `texels` texels in one direction.
+/// Returns the number of blocks that cover `texels` texels in one direction.
 #[must_use]
 pub const fn blocks_wide(texels: u32) -> u32 {
     texels.div_ceil(4)
 }
 
-/// How many rows of blocks cover `texels` rows of texels.
+/// Returns the number of block rows that cover `texels` rows of texels.
 #[must_use]
 pub const fn blocks_high(texels: u32) -> u32 {
     texels.div_ceil(4)
 }
 
-/// How many bytes an encoded image of this size takes; `None` if that does not fit a `usize`.
+/// Returns the encoded size of an image in bytes; `None` if it does not fit in a `usize`.
 #[must_use]
 pub fn encoded_len(width: u32, height: u32) -> Option<usize> {
     let wide = usize::try_from(blocks_wide(width)).ok()?;
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_view_must_fit_its_bytes() {
+    fn rejects_sizes_that_exceed_the_buffer() {
         let bytes = [0; 64];
         assert!(View::tight(&bytes, 4, 4).is_some());
         assert!(View::tight(&bytes, 4, 5).is_none());
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_repeat() {
+    fn edge_texels_repeat() {
         // Texel (x, y) holds x + 16 y in red.
         let mut bytes = vec![0; 6 * 5 * 4];
         for (i, texel) in bytes.chunks_exact_mut(4).enumerate() {

@@ -1,15 +1,17 @@
-//! The BC7 encoder against an independent decoder: what it writes is legal and decodes to what it meant.
+//! The BC7 encoder compared with an independent decoder: blocks are valid and decode to the predicted error.
 
 mod kinds;
 
-use kiln_uastc::bc7::{Options, decode_block, encode_block, encode_rows, encode_rows_on, encode_with_errors};
+use kiln_uastc::bc7::{
+    Bc7Options, decode_block, encode_block, encode_rows, encode_rows_on, encode_with_errors,
+};
 use kiln_uastc::{BLOCK_BYTES, Path, Quality, View, blocks_high, blocks_wide, encoded_len};
 use kinds::{KINDS, Random, Texels, block};
 
 const QUALITIES: [Quality; 3] = [Quality::Fast, Quality::Default, Quality::High];
 
-fn every_option() -> impl Iterator<Item = Options> {
-    QUALITIES.into_iter().flat_map(|quality| [false, true].map(|opaque| Options { quality, opaque }))
+fn every_option() -> impl Iterator<Item = Bc7Options> {
+    QUALITIES.into_iter().flat_map(|quality| [false, true].map(|opaque| Bc7Options { quality, opaque }))
 }
 
 fn corpus(count: usize, seed: u64) -> Vec<Texels> {
@@ -17,7 +19,7 @@ fn corpus(count: usize, seed: u64) -> Vec<Texels> {
     (0..count).map(|i| block(i as u32 % KINDS, &mut random)).collect()
 }
 
-/// Blocks side by side as one row of an image: RGBA bytes, four rows of texels.
+/// Returns blocks side by side as one row of an image: RGBA bytes, four rows of texels.
 fn strip(blocks: &[Texels]) -> Vec<u8> {
     let mut rgba = Vec::with_capacity(blocks.len() * 64);
     for y in 0..4 {
@@ -28,7 +30,7 @@ fn strip(blocks: &[Texels]) -> Vec<u8> {
     rgba
 }
 
-fn encode(blocks: &[Texels], options: Options) -> Vec<[u8; BLOCK_BYTES]> {
+fn encode(blocks: &[Texels], options: Bc7Options) -> Vec<[u8; BLOCK_BYTES]> {
     let rgba = strip(blocks);
     let view = View::tight(&rgba, blocks.len() as u32 * 4, 4).expect("a strip");
     let mut out = vec![0; blocks.len() * BLOCK_BYTES];
@@ -53,9 +55,9 @@ fn is_opaque(texels: &Texels) -> bool {
     texels.iter().all(|t| t[3] == 255)
 }
 
-/// The squared errors of Intel's ISPC encoder on 1500 blocks of each kind, over red, green and blue where they are opaque:
-/// its profiles ultra fast, fast and slow (`bench/bc7`, `kinds`).
-const RIVAL: [[u64; 3]; KINDS as usize] = [
+/// The squared errors of Intel's ISPC encoder on 1500 blocks of each kind, over red, green and blue where
+/// they are opaque: its profiles ultra fast, fast and slow (`bench/bc7`, `kinds`).
+const ISPC_ERRORS: [[u64; 3]; KINDS as usize] = [
     [198_728_642, 176_711_135, 167_563_648],
     [187_741_479, 99_646_149, 69_949_039],
     [1_093_164, 1_034_793, 927_837],
@@ -76,18 +78,18 @@ const RIVAL: [[u64; 3]; KINDS as usize] = [
     [4_566_693, 1_414_140, 224_115],
 ];
 
-/// Ahead of the rival on every kind of block but these, and there within reach: noise and gradients without colour, and
-/// what it fits more patterns to.
+/// Smaller errors than Intel's ISPC encoder on every kind of block except noise and gradients without colour,
+/// and blocks to which it fits more patterns; those stay within a bound.
 #[test]
-fn errors_stay_below_those_of_the_rival() {
+fn errors_are_bounded_by_ispc_errors() {
     let behind: [&[u32]; 3] = [&[3, 7, 14, 16], &[2, 3, 4, 7, 15], &[4, 7, 8, 11, 12]];
-    for (kind, rival) in (0..KINDS).zip(RIVAL) {
+    for (kind, rival) in (0..KINDS).zip(ISPC_ERRORS) {
         let mut random = Random(kind.into());
         let blocks: Vec<Texels> = (0..1_500).map(|_| block(kind, &mut random)).collect();
         let opaque = blocks.iter().all(is_opaque);
         let channels = if opaque { 3 } else { 4 };
         for ((quality, rival), behind) in QUALITIES.into_iter().zip(rival).zip(behind) {
-            let coded = encode(&blocks, Options { quality, opaque });
+            let coded = encode(&blocks, Bc7Options { quality, opaque });
             let error = |(texels, coded)| u64::from(error(texels, &theirs(coded), channels));
             let ours: u64 = blocks.iter().zip(&coded).map(error).sum();
             let most = if behind.contains(&kind) { rival * 7 / 5 + 100 } else { rival };
@@ -96,13 +98,13 @@ fn errors_stay_below_those_of_the_rival() {
     }
 }
 
-/// Any sixteen bytes: both decoders agree on the texels. What has no mode is refused here, and black there.
+/// Any sixteen bytes: both decoders agree on the texels. The reserved mode is rejected here and black there.
 #[test]
 fn decoders_agree_on_any_bytes() {
     let mut random = Random(7);
     for i in 0..200_000 {
         let mut bytes = (u128::from(random.next()) << 64 | u128::from(random.next())).to_le_bytes();
-        // Every mode as often as any other: left alone, half of the blocks would be mode 0.
+        // Every mode equally often: otherwise half of the blocks would be mode 0.
         bytes[0] = (bytes[0] | 1) << (i % 8);
         assert_eq!(decode_block(&bytes), Some(theirs(&bytes)), "{bytes:02x?}");
         bytes[0] = 0;
@@ -110,7 +112,7 @@ fn decoders_agree_on_any_bytes() {
     }
 }
 
-/// Every block has, in the independent decoder, exactly the error that the search gave it, and every mode occurs.
+/// Every block has, in the independent decoder, exactly the predicted error, and every mode occurs.
 #[test]
 fn predicted_errors_are_exact() {
     let blocks = corpus(24_000, 1);
@@ -147,7 +149,7 @@ fn solid_colours_are_exact() {
     }
 }
 
-/// A ramp in one channel, or of grey, or of alpha, is off by one step of sixteen weights at most.
+/// A ramp in one channel, in grey or in alpha is off by one step of sixteen weights at most.
 #[test]
 fn ramps_are_smooth() {
     for options in every_option() {
@@ -169,7 +171,7 @@ fn ramps_are_smooth() {
 }
 
 #[test]
-fn every_path_gives_the_same_bytes() {
+fn all_paths_encode_the_same_bytes() {
     let blocks = corpus(4_000, 2);
     let rgba = strip(&blocks);
     let view = View::tight(&rgba, blocks.len() as u32 * 4, 4).expect("a strip");
@@ -187,7 +189,7 @@ fn every_path_gives_the_same_bytes() {
 }
 
 #[test]
-fn a_block_alone_gives_the_bytes_it_gives_in_company() {
+fn single_block_equals_block_in_batch() {
     let blocks = corpus(2_000, 3);
     for options in every_option() {
         let together = encode(&blocks, options);
@@ -198,7 +200,7 @@ fn a_block_alone_gives_the_bytes_it_gives_in_company() {
 }
 
 #[test]
-fn strips_and_strides_do_not_matter() {
+fn bytes_do_not_depend_on_strips_or_stride() {
     let (width, height, stride) = (150u32, 61u32, 150 * 4 + 12);
     let mut random = Random(4);
     let rgba: Vec<u8> = (0..stride * height as usize)
@@ -207,7 +209,7 @@ fn strips_and_strides_do_not_matter() {
     let packed: Vec<u8> = rgba.chunks(stride).flat_map(|row| &row[..width as usize * 4]).copied().collect();
     let view = View::new(&rgba, width, height, stride).expect("the bytes suffice");
     let tight = View::tight(&packed, width, height).expect("the bytes suffice");
-    let options = Options::default();
+    let options = Bc7Options::default();
     let mut whole = vec![0; encoded_len(width, height).expect("small")];
     encode_rows(&tight, 0..blocks_high(height), options, &mut whole);
     for rows in [1, 2, 3, 7, 16, 100] {
@@ -222,10 +224,10 @@ fn strips_and_strides_do_not_matter() {
 }
 
 #[test]
-fn a_short_buffer_or_a_row_too_far_is_no_harm() {
+fn short_buffer_and_rows_out_of_range_are_ignored() {
     let rgba = [9; 8 * 8 * 4];
     let view = View::tight(&rgba, 8, 8).expect("the bytes suffice");
-    let options = Options::default();
+    let options = Bc7Options::default();
     let mut whole = [0; 64];
     encode_rows(&view, 0..2, options, &mut whole);
     let mut short = [0; 40];

@@ -1,4 +1,5 @@
-//! The encoder against an independent transcoder: what it writes is legal and decodes to what it meant.
+//! The UASTC encoder compared with an independent transcoder: blocks are valid and decode to the predicted
+//! error.
 
 mod kinds;
 
@@ -19,7 +20,7 @@ fn corpus(count: usize, seed: u64) -> Vec<Texels> {
     (0..count).map(|i| block(i as u32 % KINDS, &mut random)).collect()
 }
 
-/// Blocks side by side as one row of an image: RGBA bytes, four rows of texels.
+/// Returns blocks side by side as one row of an image: RGBA bytes, four rows of texels.
 fn strip(blocks: &[Texels]) -> Vec<u8> {
     let mut rgba = Vec::with_capacity(blocks.len() * 64);
     for y in 0..4 {
@@ -47,7 +48,7 @@ fn error(a: &Texels, b: &Texels) -> u32 {
 }
 
 #[test]
-fn blocks_decode_alike_here_and_there() {
+fn decoders_agree_on_encoded_blocks() {
     let blocks = corpus(24_000, 1);
     let mut modes = [0u32; 19];
     for quality in QUALITIES {
@@ -65,7 +66,7 @@ fn blocks_decode_alike_here_and_there() {
     assert!(modes.iter().all(|&n| n > 0), "every mode occurs: {modes:?}");
 }
 
-/// RDO keeps blocks legal, adds a bounded error, and makes bytes repeat.
+/// RDO keeps blocks valid, adds a bounded error, and makes bytes repeat.
 #[test]
 fn rdo_trades_error_for_repetition() {
     let mut random = Random(9);
@@ -88,7 +89,7 @@ fn rdo_trades_error_for_repetition() {
     assert_eq!(encode(&blocks, &Options { quality: Quality::Default, rdo: Some(0.0) }), plain);
 }
 
-/// Any sixteen bytes: both decoders agree on whether they are a block, and on its texels.
+/// Any sixteen bytes: both decoders agree on their validity and on the texels.
 #[test]
 fn decoders_agree_on_any_bytes() {
     let mut random = Random(7);
@@ -99,7 +100,7 @@ fn decoders_agree_on_any_bytes() {
 }
 
 #[test]
-fn every_path_gives_the_same_bytes() {
+fn all_paths_encode_the_same_bytes() {
     let blocks = corpus(4_000, 2);
     let rgba = strip(&blocks);
     let view = View::tight(&rgba, blocks.len() as u32 * 4, 4).expect("a strip");
@@ -117,7 +118,7 @@ fn every_path_gives_the_same_bytes() {
 }
 
 #[test]
-fn a_block_alone_gives_the_bytes_it_gives_in_company() {
+fn single_block_equals_block_in_batch() {
     let blocks = corpus(2_000, 3);
     for quality in QUALITIES {
         let together = encode(&blocks, &options(quality));
@@ -128,7 +129,7 @@ fn a_block_alone_gives_the_bytes_it_gives_in_company() {
 }
 
 #[test]
-fn strips_and_strides_do_not_matter() {
+fn bytes_do_not_depend_on_strips_or_stride() {
     let (width, height, stride) = (150u32, 61u32, 150 * 4 + 12);
     let mut random = Random(4);
     let rgba: Vec<u8> = (0..stride * height as usize)
@@ -153,9 +154,9 @@ fn strips_and_strides_do_not_matter() {
     }
 }
 
-/// More effort must pay on the whole, on every kind of block.
+/// More effort must reduce the total error, on every kind of block.
 #[test]
-fn quality_rises_with_effort() {
+fn error_decreases_with_effort() {
     for kind in 0..KINDS {
         let mut random = Random(u64::from(kind));
         let blocks: Vec<_> = (0..1_500).map(|_| block(kind, &mut random)).collect();
@@ -171,7 +172,7 @@ fn quality_rises_with_effort() {
 }
 
 #[test]
-fn a_short_buffer_or_a_row_too_far_is_no_harm() {
+fn short_buffer_and_rows_out_of_range_are_ignored() {
     let rgba = [9; 8 * 8 * 4];
     let view = View::tight(&rgba, 8, 8).expect("the bytes suffice");
     let mut whole = [0; 64];

@@ -1,38 +1,46 @@
-//! Makes the index of a project, or brings it up to date.
+//! Bakes the index of a project: creates it, or updates it incrementally.
 //!
-//! A bake compares what it finds with the state of the last one and reads only what changed. When nothing did, nothing is
-//! written. Both files appear by rename, under a lock, and the state knows which database it belongs to.
+//! A bake compares the files of the project with the state of the last bake and reads only those that changed. If none did,
+//! nothing is written. Both files are published atomically under a lock, and the state records which database it belongs to.
 
 mod dir;
 mod fbx;
 mod folder;
-mod kinds;
+mod import_plan;
 mod link;
 mod model;
 mod name;
 mod obj;
 mod options;
 mod output;
+mod previous;
 mod read;
 mod scan;
 
-pub use options::{BakeError, BakeOptions, Extra, NameSanitizer, ProgressSink, Report, WarnSink};
+pub use options::{BakeError, BakeOptions, Extra, NameSanitizer, ProgressSink, Report, WalkSink, WarnSink};
 
 use crate::guid::Guid;
-use crate::state::blocks::Damage;
-use crate::state::{EntryRec, NoState, STRICT_NAMES, Section, State, SubRec};
-use crate::store::{LOCK, TEMPORARY, cache_path, db_path};
+use crate::index::Index;
+use crate::state::pages::Damage;
+use crate::state::{EntryRec, STRICT_NAMES, Section, State, StateError, SubRec, crc_of};
+use crate::store::{LOCK, cache_path, db_path};
 use folder::{Asset, Folder, stem};
 use kiln_engine::lock::{LockMode, open_locked};
-use kiln_engine::{Diag, Severity};
-use link::{Linked, Refused, Sum};
-use scan::{Old, Scanned};
+use kiln_engine::publish::Durability;
+use kiln_engine::{Diag, Real, Severity};
+use link::{LinkError, Linked, NameDigest};
+use previous::Previous;
+use scan::Scanned;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Bakes a project.
+/// Bakes the index of a project, with the options of the specification.
+///
+/// # Errors
+/// [`BakeError`] if the project or the output directory cannot be used, GUIDs are duplicated or names are ambiguous. The
+/// files of the last bake are then unchanged.
 ///
 /// ```
 /// use unity_assetdb::bake::{BakeOptions, bake};
@@ -60,25 +68,87 @@ pub fn bake(options: &BakeOptions) -> Result<Report, BakeError> {
     bake_with(options, &Extra::default())
 }
 
-/// [`bake`], with what its options do not cover.
+/// Bakes the index of a project, with the additional options of [`Extra`].
+///
+/// # Errors
+/// As [`bake`].
 pub fn bake_with(options: &BakeOptions, extra: &Extra) -> Result<Report, BakeError> {
+    thread_pool(extra)?.install(|| {
+        let started = Instant::now();
+        let bake = Bake { options, extra, refresh: false };
+        let (out, _lock) = bake.prepare()?;
+        let state = if extra.no_cache { None } else { bake.open() };
+        bake.run(&out, state, started).map(|(report, _)| report)
+    })
+}
+
+/// Brings the index of a project up to date for a query, and opens it.
+///
+/// The options of the last bake apply: its strict names, and its [note](Extra::note), from which `sanitizer` makes the name
+/// sanitizer again. Where no file changed, the state is mapped once, and only the pages that the walk reads are verified;
+/// the index verifies others when it reads them. A lookup that fails with [`IndexError::Unusable`] has found damage: refresh
+/// again with [`Extra::no_cache`].
+///
+/// [`IndexError::Unusable`]: crate::index::IndexError::Unusable
+///
+/// # Errors
+/// As [`bake_with`].
+pub fn refresh(
+    project_root: &Path,
+    out_dir: &Path,
+    extra: Extra,
+    sanitizer: &(dyn Fn(&str) -> Option<NameSanitizer> + Sync),
+) -> Result<Index, BakeError> {
+    thread_pool(&extra)?.install(|| {
+        let started = Instant::now();
+        let options = BakeOptions {
+            project_root: project_root.to_owned(),
+            out_dir: out_dir.to_owned(),
+            name_sanitizer: None,
+            on_warn: None,
+            on_progress: None,
+            verbose_timing: false,
+            verbose_collisions: false,
+        };
+        let (out, _lock) = Bake { options: &options, extra: &extra, refresh: true }.prepare()?;
+        let state = State::open(out_dir).ok();
+        let note = |state: &State| state.string(state.header.note.0, state.header.note.1).map(str::to_owned);
+        let note = state.as_ref().and_then(|state| note(state).ok()).unwrap_or_default();
+        let strict_names = state.as_ref().is_some_and(|state| state.header.options & STRICT_NAMES != 0);
+        let options = BakeOptions { name_sanitizer: sanitizer(&note), ..options };
+        let extra = Extra { note, strict_names, ..extra };
+        let bake = Bake { options: &options, extra: &extra, refresh: true };
+        let (_, state) = bake.run(&out, state.filter(|_| !extra.no_cache), started)?;
+        let state = match state {
+            Some(state) => state,
+            None => State::open(out_dir).map_err(|error| match error {
+                StateError::Io(error) => at(&cache_path(out_dir), error),
+                _ => BakeError::Other("the index was modified while it was being written".to_owned()),
+            })?,
+        };
+        Ok(Index { state })
+    })
+}
+
+fn thread_pool(extra: &Extra) -> Result<rayon::ThreadPool, BakeError> {
     let threads = extra.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let pool = rayon::ThreadPoolBuilder::new()
+    rayon::ThreadPoolBuilder::new()
         .num_threads(threads.clamp(1, 1024))
         .thread_name(|n| format!("kiln-{n}"))
         .build()
-        .map_err(|error| BakeError::Other(format!("the system refuses {threads} threads: {error}")))?;
-    pool.install(|| Bake { options, extra }.run())
+        .map_err(|error| BakeError::Other(format!("cannot start {threads} threads: {error}")))
 }
 
 struct Bake<'a> {
     options: &'a BakeOptions,
     extra: &'a Extra,
+    /// True for a refresh: the options are those of the last bake, and the report is not used.
+    refresh: bool,
 }
 
 impl Bake<'_> {
-    fn run(&self) -> Result<Report, BakeError> {
-        let started = Instant::now();
+    /// Opens and locks the output directory.
+    fn prepare(&self) -> Result<(Real, File), BakeError> {
         let project = &self.options.project_root;
         if !project.join("Assets").is_dir() {
             return Err(BakeError::Other(format!("Assets/ not found at {}", project.display())));
@@ -89,16 +159,22 @@ impl Bake<'_> {
         }
         fs::create_dir_all(out_dir).map_err(|e| at(out_dir, e))?;
         output::check_files(out_dir)?;
-        let _lock = self.lock()?;
-        sweep(out_dir);
-        let state = if self.extra.no_cache { None } else { self.open() };
-        self.bake(state, started)
+        let lock = self.lock()?;
+        let out = crate::store::output(out_dir).map_err(|e| at(out_dir, e))?;
+        // Temporary files of a bake that was killed. One that cannot be removed takes space and nothing else.
+        let _: io::Result<()> = out.sweep();
+        Ok((out, lock))
     }
 
-    /// Bakes with what the last one left.
-    fn bake(&self, state: Option<State>, started: Instant) -> Result<Report, BakeError> {
+    /// Bakes from the state of the last bake. Returns that state, too, if it is still up to date.
+    fn run(
+        &self,
+        out: &Real,
+        state: Option<State>,
+        started: Instant,
+    ) -> Result<(Report, Option<State>), BakeError> {
         let (project, out_dir) = (&self.options.project_root, &self.options.out_dir);
-        let old = state.as_ref().map(Old::new);
+        let old = state.as_ref().map(Previous::new);
         let mut report = Report { cache: started.elapsed(), ..Report::default() };
 
         let walking = Instant::now();
@@ -114,35 +190,37 @@ impl Bake<'_> {
         report.hit = scan.walked.saturating_sub(scan.parsed);
 
         let building = Instant::now();
-        let quiet = match &state {
-            Some(state) if !scan.changed && !scan.restamped => self.as_it_was(state, &mut report),
+        let unchanged = match &state {
+            Some(state) if !scan.changed && !scan.restamped => {
+                self.refresh || self.replay_warnings(state, &mut report)
+            }
             _ => false,
         };
-        if quiet {
+        if unchanged {
             report.build = building.elapsed();
         } else {
             let folders = match in_memory(scan.folders, old.as_ref()) {
                 Ok(folders) => folders,
                 Err(Damage(why)) => {
                     self.unusable(why);
-                    return self.bake(None, started);
+                    return self.run(out, None, started);
                 }
             };
             let linked = self.link(folders, &mut report)?;
             report.build = building.elapsed();
             let writing = Instant::now();
-            self.write(&linked, state.as_ref())?;
+            self.write(&linked, out, state.as_ref())?;
             report.wrote = true;
             report.write = writing.elapsed();
         }
         if self.options.verbose_timing {
-            self.say(&timing(&report, started.elapsed()));
+            self.report_progress(&timing(&report, started.elapsed()));
         }
-        self.say(&format!("baked {} entries → {}", report.entries, db_path(out_dir).display()));
-        Ok(report)
+        self.report_progress(&format!("baked {} entries → {}", report.entries, db_path(out_dir).display()));
+        Ok((report, state.filter(|_| unchanged)))
     }
 
-    fn say(&self, line: &str) {
+    fn report_progress(&self, line: &str) {
         if let Some(say) = &self.options.on_progress {
             say(line);
         }
@@ -155,13 +233,13 @@ impl Bake<'_> {
         report.warnings.push(diag);
     }
 
-    fn note(&self, line: &str) {
+    fn notice(&self, line: &str) {
         if let Some(note) = self.extra.on_note.as_ref().or(self.options.on_warn.as_ref()) {
             note(line);
         }
     }
 
-    /// Keeps other bakes of this output out until it is dropped.
+    /// Locks the output directory against other bakes until the lock is dropped.
     fn lock(&self) -> Result<File, BakeError> {
         let path = self.options.out_dir.join(LOCK);
         let waiting = || {
@@ -172,39 +250,40 @@ impl Bake<'_> {
         open_locked(&path, LockMode::Exclusive, &waiting).map_err(|e| at(&path, e))
     }
 
-    /// The state of the last bake, if there is one that can be used. One that cannot is said to be so, and made anew.
+    /// Opens and verifies the state of the last bake. A state that cannot be used is reported and ignored.
     fn open(&self) -> Option<State> {
         let why = match State::open(&self.options.out_dir) {
             Ok(state) => match state.verify(&self.options.out_dir) {
-                Ok(()) if state.head.options == self.option_bits() => return Some(state),
+                Ok(()) if state.header.options == self.option_bits() => return Some(state),
                 Ok(()) => return None,
                 Err(Damage(why)) => why.to_owned(),
             },
-            Err(NoState::Missing) => return None,
-            Err(NoState::Unusable(why)) => why.to_owned(),
-            Err(NoState::OtherDb) => "not of this asset-db.bin".to_owned(),
-            Err(NoState::Io(error)) => error.to_string(),
+            Err(StateError::Missing) => return None,
+            Err(StateError::Unusable(why)) => why.to_owned(),
+            Err(StateError::OtherDatabase) => "it does not belong to this asset-db.bin".to_owned(),
+            Err(StateError::Io(error)) => error.to_string(),
         };
         self.unusable(&why);
         None
     }
 
     fn unusable(&self, why: &str) {
-        self.note(&format!("warning: asset-db.cache.bin is {why}; everything is read again"));
+        self.notice(&format!("warning: asset-db.cache.bin cannot be used: {why}; everything is read again"));
     }
 
     fn option_bits(&self) -> u32 {
         if self.extra.strict_names { STRICT_NAMES } else { 0 }
     }
 
-    /// Says what the last bake said, if the sanitizer has no other opinion since.
-    fn as_it_was(&self, state: &State, report: &mut Report) -> bool {
+    /// Repeats the warnings of the last bake, unless the sanitizer gives other results. Returns whether the state is up to
+    /// date.
+    fn replay_warnings(&self, state: &State, report: &mut Report) -> bool {
         let same = || -> Result<(bool, usize, Vec<Diag>, Vec<String>), Damage> {
             let mut lines = Vec::new();
             let sum = self.sanitized(state, &mut lines)?;
-            let same = sum == state.head.sanitized
-                && state.text(state.head.note.0, state.head.note.1)? == self.extra.note;
-            Ok((same, listed(state)?, scan::diags(state)?, lines))
+            let same = sum == state.header.sanitized
+                && state.string(state.header.note.0, state.header.note.1)? == self.extra.note;
+            Ok((same, state.header.listed as usize, previous::diags(state)?, lines))
         };
         let Ok((true, entries, diags, lines)) = same() else { return false };
         report.entries = entries;
@@ -212,21 +291,21 @@ impl Bake<'_> {
             self.warn(report, diag);
         }
         for line in lines {
-            self.note(&line);
+            self.notice(&line);
         }
         true
     }
 
-    /// What the sanitizer makes of the names of the last bake, in one number; and what is to be said about them.
+    /// Returns a digest of the names that the sanitizer changes, and adds the messages about them to `lines`.
     fn sanitized(&self, state: &State, lines: &mut Vec<String>) -> Result<u64, Damage> {
         let sanitize = self.options.name_sanitizer.as_ref();
         if sanitize.is_none() && !self.options.verbose_collisions {
             return Ok(0);
         }
-        let mut sum = Sum::default();
+        let mut sum = NameDigest::default();
         let mut collisions = Vec::new();
         for entry in 0..state.count::<EntryRec>(Section::Entries) as u32 {
-            let rec: EntryRec = state.must(Section::Entries, entry)?;
+            let rec: EntryRec = state.record(Section::Entries, entry)?;
             if rec.flags & (Asset::FOLDER | Asset::SETTINGS) != 0 {
                 continue;
             }
@@ -241,11 +320,11 @@ impl Bake<'_> {
                     collisions.push(collision_line(rec.guid, sub > 0, raw, name));
                 }
             };
-            each(0, stem(file), state.text(rec.name_at, rec.name_len)?);
+            each(0, stem(file), state.string(rec.name_at, rec.name_len)?);
             for at in state.subs(entry, &rec)? {
-                let sub: SubRec = state.must(Section::Subs, at)?;
-                let name = state.text(sub.name_at, sub.name_len)?;
-                each(at - rec.first_sub + 1, state.text(sub.raw_at, sub.raw_len)?, name);
+                let sub: SubRec = state.record(Section::Subs, at)?;
+                let name = state.string(sub.name_at, sub.name_len)?;
+                each(at - rec.first_sub + 1, state.string(sub.raw_at, sub.raw_len)?, name);
             }
         }
         lines.append(&mut collisions);
@@ -263,9 +342,11 @@ impl Bake<'_> {
             &mut |hint, sub, before, after| lines.push(sanitized_line(hint, sub, before, after)),
         )
         .map_err(|refused| match refused {
-            Refused::Duplicates(found) => BakeError::Duplicates(found),
-            Refused::Ambiguous(found) => found.into(),
-            Refused::TooLarge => BakeError::Other("the project has more than an index can count".to_owned()),
+            LinkError::Duplicates(found) => BakeError::Duplicates(found),
+            LinkError::Ambiguous(found) => found.into(),
+            LinkError::TooLarge => {
+                BakeError::Other("the project exceeds the limits of the index: 2^31 assets, sub-assets or references, or 2 GB of names".to_owned())
+            }
         })?;
         if let Some(trouble) = linked.diags().find(|diag| diag.severity() == Severity::Error) {
             return Err(BakeError::Other(trouble.to_string()));
@@ -274,46 +355,52 @@ impl Bake<'_> {
             self.warn(report, diag.clone());
         }
         for line in lines {
-            self.note(&line);
+            self.notice(&line);
         }
         if self.options.verbose_collisions {
-            linked.renames(|guid, sub, before, after| self.note(&collision_line(guid, sub, before, after)));
+            linked.renames(|guid, sub, before, after| self.notice(&collision_line(guid, sub, before, after)));
         }
         report.entries = linked.listed();
         Ok(linked)
     }
 
-    fn write(&self, linked: &Linked, old: Option<&State>) -> Result<(), BakeError> {
+    fn write(&self, linked: &Linked, out: &Real, old: Option<&State>) -> Result<(), BakeError> {
         let (db, state) = (db_path(&self.options.out_dir), cache_path(&self.options.out_dir));
         let (written, unfinished) =
-            rayon::join(|| linked.write_db(&db), || linked.write_state(&state, &self.extra.note));
+            rayon::join(|| linked.write_db(out), || linked.write_state(out, &self.extra.note));
         let written = written.map_err(|e| at(&db, e))?;
         let unfinished = unfinished.map_err(|e| at(&state, e))?;
-        let mut head = written.head;
-        head.options = self.option_bits();
-        // A database that would be the same stays, with its time.
-        let same = old.filter(|old| (old.head.db_len, old.head.db_crc) == (head.db_len, head.db_crc));
+        let mut header = written.header;
+        header.options = self.option_bits();
+        // A database that would not change keeps its file and its modification time.
+        let same = old
+            .filter(|old| (old.header.db_len, old.header.db_crc) == (header.db_len, header.db_crc))
+            .filter(|_| crc_of(&db).is_ok_and(|crc| crc == header.db_crc));
         if let Some(old) = same {
-            head.db_mtime_ns = old.head.db_mtime_ns;
+            header.db_mtime_ns = old.header.db_mtime_ns;
         }
-        let new_state = unfinished.finish(head).map_err(|e| at(&state, e))?;
+        let new_state = unfinished.finish(header).map_err(|e| at(&state, e))?;
         if same.is_none() {
-            written.db.publish(&db).map_err(|e| at(&db, e))?;
+            written.db.publish(&db, Durability::Durable).map_err(|e| at(&db, e))?;
         }
-        new_state.publish(&state).map_err(|e| at(&state, e))
+        // Not flushed: readers verify its pages, so that a torn state is rebuilt.
+        new_state.publish(&state, Durability::Verified).map_err(|e| at(&state, e))
     }
 }
 
-/// What was read, and what is as it was from the state: it fails where that is not what a bake leaves.
-fn in_memory(scanned: Vec<Scanned>, old: Option<&Old<'_>>) -> Result<Vec<Folder>, Damage> {
+/// Returns all folders: those that were read, and unchanged ones loaded from the state.
+///
+/// # Errors
+/// If the state is damaged.
+fn in_memory(scanned: Vec<Scanned>, old: Option<&Previous<'_>>) -> Result<Vec<Folder>, Damage> {
     let folder = |scanned| match scanned {
         Scanned::Fresh(folder) => Ok(*folder),
-        Scanned::Same(at) => old.ok_or(Damage("gone"))?.load(at),
+        Scanned::Same(at) => old.ok_or(Damage("it is gone"))?.load(at),
     };
     scanned.into_iter().map(folder).collect()
 }
 
-/// The system refused something that was to be done with a path.
+/// Adds the path to an I/O error.
 fn at(path: &Path, error: io::Error) -> BakeError {
     io::Error::new(error.kind(), format!("{}: {error}", path.display())).into()
 }
@@ -343,32 +430,13 @@ fn timing(report: &Report, total: std::time::Duration) -> String {
     )
 }
 
-fn listed(state: &State) -> Result<usize, Damage> {
-    let mut count = 0;
-    for entry in 0..state.count::<EntryRec>(Section::Entries) as u32 {
-        let rec: EntryRec = state.must(Section::Entries, entry)?;
-        count += usize::from(rec.flags & Asset::LISTED != 0);
-    }
-    Ok(count)
-}
-
-/// The warnings of the bake that left this state.
+/// Returns the warnings of the bake that wrote this state.
 pub(crate) fn warnings(state: &State) -> Result<Vec<Diag>, Damage> {
-    scan::diags(state)
+    previous::diags(state)
 }
 
 fn now_ns() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64)
-}
-
-/// Removes what a killed bake left. Called under the lock.
-fn sweep(out_dir: &Path) {
-    let Ok(entries) = fs::read_dir(out_dir) else { return };
-    for entry in entries.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
-            let _: io::Result<()> = fs::remove_file(entry.path());
-        }
-    }
 }
 
 #[cfg(test)]
@@ -391,7 +459,7 @@ mod tests {
 
     #[test]
     fn synthesize_implicit_sprite_beside_a_stale_sheet() {
-        // Unity keeps the rows of an old sheet, and makes the sprite all the same: references say so.
+        // Unity keeps the rows of an old sheet and creates the sprite nevertheless, as references show.
         assert!(single(Meta { sprites: vec![("old".into(), 5)], ..sprite() }));
     }
 

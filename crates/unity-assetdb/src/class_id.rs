@@ -1,11 +1,11 @@
-//! What a class number in a Unity file means, and which class a file of some extension is.
+//! Unity's class IDs: their names, and the class of an asset by its file extension.
 
 mod table;
 
 pub use table::ClassId;
 
 impl ClassId {
-    /// The class with this number, if it is known.
+    /// Returns the class with this ID, if it is known.
     ///
     /// ```
     /// use unity_assetdb::class_id::ClassId;
@@ -17,25 +17,25 @@ impl ClassId {
         Some(table::ALL[at].0)
     }
 
-    /// The class of this name, whatever the case of its letters.
+    /// Returns the class of this name; case is ignored.
     pub fn from_name(name: &str) -> Option<ClassId> {
         table::ALL.iter().find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(class, _)| *class)
     }
 
-    /// Its number.
+    /// Returns the class ID as a number.
     pub fn raw(self) -> u32 {
         self as u32
     }
 
-    /// Its name, as Unity spells it.
+    /// Returns the name of the class, as Unity spells it.
     pub fn name(self) -> &'static str {
         table::ALL
             .binary_search_by_key(&self.raw(), |(class, _)| *class as u32)
             .map_or("", |at| table::ALL[at].1)
     }
 
-    /// The fileID that references to an asset of this class carry, where Unity did not choose another: the number of
-    /// the class times 100,000.
+    /// Returns the canonical fileID of the main object of an asset of this class: the class ID times 100,000. References use
+    /// it unless Unity chose another.
     ///
     /// ```
     /// use unity_assetdb::class_id::ClassId;
@@ -47,12 +47,12 @@ impl ClassId {
     }
 }
 
-/// [`ClassId::canonical_subobject_fid`] for any number.
+/// Returns the canonical fileID for any class ID: see [`ClassId::canonical_subobject_fid`].
 pub fn canonical_fid(class_id: u32) -> i64 {
     i64::from(class_id) * 100_000
 }
 
-/// The name of a class, or its number where no name is known.
+/// Returns the name of a class, or its ID as a string if the class is unknown.
 pub fn class_name(class_id: u32) -> std::borrow::Cow<'static, str> {
     match ClassId::from_raw(class_id) {
         Some(class) => class.name().into(),
@@ -60,12 +60,12 @@ pub fn class_name(class_id: u32) -> std::borrow::Cow<'static, str> {
     }
 }
 
-/// The class of a file with this extension (without the dot, in any case) when no importer says otherwise.
+/// Returns the class of a file with this extension (without the dot; case is ignored) unless an importer decides otherwise.
 ///
 /// ```
 /// use unity_assetdb::class_id::{ClassId, class_from_ext};
 /// assert_eq!(class_from_ext("PNG"), Some(ClassId::Texture2D));
-/// assert_eq!(class_from_ext("what"), None);
+/// assert_eq!(class_from_ext("unknown"), None);
 /// ```
 pub fn class_from_ext(ext: &str) -> Option<ClassId> {
     let mut lower = [0; 24];
@@ -114,7 +114,7 @@ pub fn class_from_ext(ext: &str) -> Option<ClassId> {
         b"txt" | b"json" | b"xml" | b"csv" | b"yaml" | b"html" | b"htm" | b"bytes" | b"md" | b"fnt" => {
             ClassId::TextAsset
         }
-        // What a ScriptedImporter makes a ScriptableObject of a script outside the project from.
+        // ScriptedImporters make ScriptableObjects of these, of scripts outside the project.
         b"uxml" | b"uss" | b"tss" | b"inputactions" | b"shadersubgraph" | b"playable" | b"signal" => {
             ClassId::MonoBehaviour
         }
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_sorted_and_whole() {
+    fn class_table_is_sorted_and_complete() {
         assert!(table::ALL.windows(2).all(|pair| (pair[0].0 as u32) < pair[1].0 as u32));
         assert!(table::ALL.len() >= 308, "{}", table::ALL.len());
         for (class, name) in table::ALL {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_are_those_of_unity() {
+    fn class_numbers_match_unity() {
         let check = |name: &str, id: u32| {
             assert_eq!(ClassId::from_name(name).map(ClassId::raw), Some(id), "{name}");
         };
@@ -152,13 +152,13 @@ mod tests {
         check("Sprite", 213);
         check("Prefab", 1001);
         check("Texture2D", 28);
-        // Misprints of lists that go around.
+        // Misprinted in published lists.
         check("UnityConnectSettings", 310);
         check("ScriptedImporter", 2_089_858_483);
     }
 
     #[test]
-    fn extensions_are_compared_without_case() {
+    fn extensions_ignore_case() {
         let check = |ext, class| assert_eq!(class_from_ext(ext), class, "{ext}");
         check("mask", Some(ClassId::AvatarMask));
         check("overrideController", Some(ClassId::AnimatorOverrideController));

@@ -1,8 +1,8 @@
-//! Assets in Unity's YAML: which object is the main one, what else in the file has a name, and what it refers to.
+//! Scans assets in Unity's YAML for their main object, their other named objects and their references.
 //!
-//! A file is a row of documents, `--- !u!114 &11400000`, one for each object. They are found by their heads; of their
+//! A file is a sequence of documents, `--- !u!114 &11400000`, one for each object. They are found by their headers; of their
 //! bodies only `m_Name` and `m_Script` at the indentation of the object itself are read. A [`Scanner`] takes a file in
-//! pieces of whole lines, so that its size does not matter.
+//! chunks of whole lines, so that memory does not depend on its size.
 
 use crate::class_id::{ClassId, canonical_fid};
 use crate::refs;
@@ -11,24 +11,24 @@ use memchr::memmem::Finder;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-static HEAD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n--- !u!"));
+static HEADER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n--- !u!"));
 static NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n  m_Name:"));
 static SCRIPT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n  m_Script:"));
 static CONFLICT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n<<<<<<< "));
 
-/// One object of a file.
+/// One YAML document: an object of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Document {
     pub(crate) class_id: u32,
     pub(crate) file_id: i64,
-    /// A place holder for an object of another prefab.
+    /// True for a placeholder of an object in another prefab.
     pub(crate) stripped: bool,
     pub(crate) name: Option<String>,
     /// The GUID of `m_Script`.
     pub(crate) script: Option<u128>,
 }
 
-/// A reference of a file, with the line it is first on and how often it occurs.
+/// A reference of a file, with the line of its first occurrence and the number of occurrences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ref {
     pub(crate) guid: u128,
@@ -37,44 +37,44 @@ pub(crate) struct Ref {
     pub(crate) count: u32,
 }
 
-/// What to look for in a file.
+/// The extent of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// References only.
+    /// Only references are collected.
     References,
-    /// Also documents, of every class.
+    /// References and documents of every class are collected.
     All,
-    /// Also documents, but not those that make up a prefab's hierarchy.
+    /// References and documents are collected, except those of the hierarchy of a prefab.
     Prefab,
 }
 
-/// The classes whose objects make up a hierarchy: they are no assets of their own.
+/// Returns whether objects of a class are part of a hierarchy, and so no sub-assets.
 pub(crate) fn in_hierarchy(class_id: u32) -> bool {
     [ClassId::GameObject as u32, ClassId::Transform as u32, ClassId::RectTransform as u32].contains(&class_id)
 }
 
-/// Looks through a file, piece by piece.
+/// Scans a file chunk by chunk.
 #[derive(Debug, Default)]
 pub(crate) struct Scanner {
-    /// Every document that was asked for and has a name or may be the main one.
+    /// The documents within the extent of the scan that have a name or may be the main object.
     pub(crate) documents: Vec<Document>,
     pub(crate) refs: RefSet,
     /// The line of the first conflict marker.
     pub(crate) conflict: Option<u32>,
     /// The line of the first name that is not UTF-8.
     pub(crate) not_utf8: Option<u32>,
-    /// Whether it starts with a byte order mark.
+    /// True if the file starts with a byte order mark.
     pub(crate) bom: bool,
-    /// Whether its first line ends in CR LF.
+    /// True if the first line ends in CR LF.
     pub(crate) crlf: bool,
-    /// Complete lines before the next piece.
+    /// The number of complete lines before the next chunk.
     lines: u32,
     open: Option<Document>,
     any: bool,
 }
 
 impl Scanner {
-    /// Forgets the last file.
+    /// Resets the scanner for another file.
     pub(crate) fn clear(&mut self) {
         self.documents.clear();
         self.refs.clear();
@@ -85,7 +85,7 @@ impl Scanner {
         self.any = false;
     }
 
-    /// Takes the next lines. The first `context` bytes are the end of what was taken before.
+    /// Scans the next lines. The first `context` bytes are the end of the previous chunk.
     pub(crate) fn feed(&mut self, text: &[u8], context: usize, depth: Depth) {
         let fresh = &text[context..];
         let before = self.lines;
@@ -108,7 +108,7 @@ impl Scanner {
         }
     }
 
-    /// Takes a whole `.meta`: what it refers to beside itself.
+    /// Scans a whole `.meta` for references to other assets than `own`.
     pub(crate) fn feed_meta(&mut self, text: &[u8], own: u128) {
         let mut lines = LineCounter { text, at: 0, line: 1 };
         refs::scan_meta(text, |found| {
@@ -118,20 +118,20 @@ impl Scanner {
         });
     }
 
-    /// Ends the file.
+    /// Completes the last document of the file.
     pub(crate) fn finish(&mut self, depth: Depth) {
         self.close(depth);
     }
 
-    /// Splits a piece into documents. There were `before` lines before it.
+    /// Splits a chunk into documents. There were `before` lines before it.
     fn split(&mut self, text: &[u8], before: u32, depth: Depth) {
-        // A head at the very start has no line break before it.
+        // A header at the start of a chunk has no line break before it.
         let mut start = 0;
         if text.starts_with(b"--- !u!") {
             self.close(depth);
             self.open(text, depth);
         }
-        for at in HEAD.find_iter(text) {
+        for at in HEADER.find_iter(text) {
             self.body(text, start..at + 1, before);
             self.close(depth);
             start = at + 1;
@@ -141,7 +141,7 @@ impl Scanner {
     }
 
     fn open(&mut self, text: &[u8], depth: Depth) {
-        self.open = head(text).filter(|doc| match depth {
+        self.open = parse_header(text).filter(|doc| match depth {
             Depth::Prefab => !in_hierarchy(doc.class_id) && doc.class_id != ClassId::MonoBehaviour as u32,
             _ => true,
         });
@@ -181,9 +181,9 @@ impl Scanner {
         }
     }
 
-    /// Which document is the main object: the one that the `.meta` names, else one with its class's usual fileID,
-    /// else the first that is no place holder.
-    pub(crate) fn main(&self, wanted: Option<i64>) -> Option<usize> {
+    /// Returns the index of the main object: the one that the `.meta` names, else one with the canonical fileID of its class,
+    /// else the first that is no placeholder.
+    pub(crate) fn main_object(&self, wanted: Option<i64>) -> Option<usize> {
         let find = |test: &dyn Fn(&Document) -> bool| self.documents.iter().position(test);
         find(&|doc| Some(doc.file_id) == wanted)
             .or_else(|| find(&|doc| doc.file_id == canonical_fid(doc.class_id)))
@@ -191,7 +191,7 @@ impl Scanner {
     }
 }
 
-/// Tells on which lines places are, asked in ascending order.
+/// Converts offsets, which must ascend, to lines.
 struct LineCounter<'a> {
     text: &'a [u8],
     at: usize,
@@ -207,7 +207,7 @@ impl LineCounter<'_> {
     }
 }
 
-/// What follows a key that starts a line.
+/// Returns the text after a key at the start of a line.
 fn value_of<'a>(text: &'a [u8], key: &Finder<'_>) -> Option<&'a [u8]> {
     let needle = &key.needle()[1..];
     if let Some(rest) = text.strip_prefix(needle) {
@@ -216,8 +216,8 @@ fn value_of<'a>(text: &'a [u8], key: &Finder<'_>) -> Option<&'a [u8]> {
     key.find(text).map(|at| &text[at + key.needle().len()..])
 }
 
-/// `--- !u!114 &11400000 stripped`
-pub(crate) fn head(text: &[u8]) -> Option<Document> {
+/// Parses the header of a document: `--- !u!114 &11400000 stripped`.
+pub(crate) fn parse_header(text: &[u8]) -> Option<Document> {
     let (class_id, text) = number(text.strip_prefix(b"--- !u!")?)?;
     let text = text.strip_prefix(b" &")?;
     let (negative, text) = match text.strip_prefix(b"-") {
@@ -238,10 +238,10 @@ pub(crate) fn head(text: &[u8]) -> Option<Document> {
     })
 }
 
-/// The digits that a text starts with, and what comes after them.
+/// Parses the leading digits of a text. Returns the number and the rest.
 fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
-    // One digit more might not fit.
+    // Twenty digits may overflow.
     if !(1..=19).contains(&digits) {
         return None;
     }
@@ -249,9 +249,9 @@ fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')), rest))
 }
 
-/// Where a piece of a file is best cut: before a document or a line at the indentation of a key, so that no scalar goes on
-/// in the next piece.
-pub(crate) fn cut(text: &[u8]) -> usize {
+/// Returns the offset at which to split a chunk: before a document or a line at the indentation of a key, so that no scalar
+/// continues in the next chunk.
+pub(crate) fn split_point(text: &[u8]) -> usize {
     let whole = |at: &usize| {
         let next = text.get(at + 1..).unwrap_or_default();
         next.starts_with(b"--- ") || next.starts_with(b"  ") && next.get(2).is_some_and(|b| *b != b' ')
@@ -260,12 +260,12 @@ pub(crate) fn cut(text: &[u8]) -> usize {
     breaks.clone().take(1000).find(whole).or_else(|| breaks.next()).map_or(text.len(), |at| at + 1)
 }
 
-/// The references of one file, each once.
+/// The distinct references of one file: a list with a hash table of indices.
 #[derive(Debug, Default)]
 pub(crate) struct RefSet {
-    /// In the order in which they were first seen.
+    /// The references, in the order of their first occurrence.
     pub(crate) list: Vec<Ref>,
-    /// Places in the list, by hash; 0 is none.
+    /// Indices into the list plus 1, by hash; 0 is a free slot.
     slots: Vec<u32>,
 }
 
@@ -275,9 +275,9 @@ impl RefSet {
         self.slots.clear();
     }
 
-    /// Counts a reference; where it is matters if it is the first of its kind.
+    /// Counts a reference. `line` is called for its first occurrence only.
     fn add(&mut self, guid: u128, file_id: i64, line: impl FnOnce() -> u32) {
-        const FEW: usize = 8;
+        const LINEAR_SEARCH_MAX: usize = 8;
         let same = |known: &Ref| known.guid == guid && known.file_id == file_id;
         if self.slots.is_empty() {
             if let Some(known) = self.list.iter_mut().find(|known| same(known)) {
@@ -285,7 +285,7 @@ impl RefSet {
                 return;
             }
             self.list.push(Ref { guid, file_id, line: line(), count: 1 });
-            if self.list.len() > FEW {
+            if self.list.len() > LINEAR_SEARCH_MAX {
                 self.rehash();
             }
             return;
@@ -303,7 +303,7 @@ impl RefSet {
         }
     }
 
-    /// The slot of a reference, or the free one where it would be.
+    /// Returns the slot of a reference, or the free slot for it.
     fn slot(&self, guid: u128, file_id: i64) -> usize {
         let mask = self.slots.len() - 1;
         let mixed = (guid as u64 ^ (guid >> 64) as u64 ^ (file_id as u64).rotate_left(32))
@@ -336,7 +336,7 @@ mod tests {
 
     const A: &str = "8f57b4a070f7b43bbb3925467e6752ab";
 
-    /// All in one piece, and again in pieces cut wherever a large file would be.
+    /// Scans a file in one chunk, and again in chunks split as those of a large file are.
     fn scan(text: &str, depth: Depth) -> Scanner {
         let whole = {
             let mut scanner = Scanner::default();
@@ -350,14 +350,14 @@ mod tests {
             while end < text.len() {
                 let reach = (end + size).min(text.len());
                 let piece = &text.as_bytes()[end..reach];
-                let next = if reach == text.len() { reach } else { end + cut(piece) };
+                let next = if reach == text.len() { reach } else { end + split_point(piece) };
                 scanner.feed(&text.as_bytes()[start..next], end - start, depth);
-                start = next.saturating_sub(refs::BEFORE);
+                start = next.saturating_sub(refs::LOOKBEHIND);
                 end = next;
             }
             scanner.finish(depth);
             if depth != Depth::References {
-                assert_eq!(scanner.documents, whole.documents, "pieces of {size}");
+                assert_eq!(scanner.documents, whole.documents, "chunks of {size}");
             }
         }
         whole
@@ -373,21 +373,21 @@ mod tests {
     }
 
     #[test]
-    fn the_main_object_is_not_always_the_first() {
+    fn main_object_may_follow_others() {
         let scanner = scan(&asset(), Depth::All);
-        let main = &scanner.documents[scanner.main(None).unwrap()];
+        let main = &scanner.documents[scanner.main_object(None).unwrap()];
         assert_eq!((main.file_id, main.name.as_deref()), (11_400_000, Some("Profile")));
         assert_eq!(main.script, crate::guid::parse(&A.replace('8', "9")));
-        assert_eq!(scanner.main(Some(-5)), Some(0));
-        assert_eq!(scanner.main(Some(99)), Some(1), "named by nobody");
+        assert_eq!(scanner.main_object(Some(-5)), Some(0));
+        assert_eq!(scanner.main_object(Some(99)), Some(1), "no document has that fileID");
         assert_eq!(scanner.documents[0].name.as_deref(), Some("Bloom's"));
     }
 
     #[test]
-    fn place_holders_are_not_main() {
+    fn stripped_documents_are_not_main() {
         let text = "--- !u!74 &55 stripped\nAnimationClip:\n  m_Name: no\n--- !u!74 &66\nAnimationClip:\n  m_Name: yes\n";
         let scanner = scan(text, Depth::All);
-        assert_eq!(scanner.documents[scanner.main(None).unwrap()].file_id, 66);
+        assert_eq!(scanner.documents[scanner.main_object(None).unwrap()].file_id, 66);
         assert!(scanner.documents[0].stripped);
     }
 
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn many_references_are_kept_once_each() {
+    fn counts_repeated_references() {
         let mut text = String::new();
         for round in 0..3 {
             for n in 0..1000u128 {
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn prefabs_keep_what_is_an_asset() {
+    fn prefab_scan_skips_hierarchy_objects() {
         let text = "--- !u!1 &1\nGameObject:\n  m_Name: Root\n--- !u!74 &7400000\nAnimationClip:\n  m_Name: Spin\n--- !u!114 &3\nMonoBehaviour:\n  m_Name: no\n";
         let scanner = scan(text, Depth::Prefab);
         let names: Vec<_> = scanner.documents.iter().map(|doc| doc.name.as_deref()).collect();
@@ -424,13 +424,13 @@ mod tests {
     }
 
     #[test]
-    fn conflicts_are_seen() {
+    fn finds_merge_conflict_markers() {
         let scanner = scan("a: 1\nb: 2\n<<<<<<< HEAD\nc: 3\n", Depth::References);
         assert_eq!(scanner.conflict, Some(3));
     }
 
     #[test]
-    fn odd_bytes_are_seen() {
+    fn finds_bom_crlf_and_invalid_utf8() {
         let mut scanner = Scanner::default();
         let text = b"\xef\xbb\xbf%YAML 1.1\r\n--- !u!21 &1\r\nMaterial:\r\n  m_Name: a\xff\r\n";
         scanner.feed(text, 0, Depth::All);
@@ -442,10 +442,10 @@ mod tests {
     }
 
     #[test]
-    fn heads() {
+    fn parses_document_headers() {
         let check = |text: &str, expected: Option<(u32, i64, bool)>| {
             assert_eq!(
-                head(text.as_bytes()).map(|d| (d.class_id, d.file_id, d.stripped)),
+                parse_header(text.as_bytes()).map(|d| (d.class_id, d.file_id, d.stripped)),
                 expected,
                 "{text}"
             );

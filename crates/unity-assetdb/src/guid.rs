@@ -1,8 +1,8 @@
-//! GUIDs: 32 hexadecimal digits, read as one number.
+//! Asset GUIDs: 32 hexadecimal digits, parsed as one big-endian `u128`.
 
 use std::fmt;
 
-/// Reads exactly 32 hexadecimal digits of either case.
+/// Parses exactly 32 hexadecimal digits of either case.
 ///
 /// ```
 /// use unity_assetdb::guid;
@@ -14,13 +14,13 @@ pub fn parse(text: &str) -> Option<u128> {
     parse_bytes(text.as_bytes().try_into().ok()?)
 }
 
-/// Reads a GUID as people paste it: with hyphens, braces or spaces around and in it.
+/// Parses a GUID in any common notation: hyphens, braces and spaces are ignored.
 pub fn parse_loose(text: &str) -> Option<u128> {
     let digits: String = text.chars().filter(|c| !matches!(c, '-' | '{' | '}' | ' ')).collect();
     parse(&digits)
 }
 
-/// Reads 32 digits, in loops without branches that become a few wide instructions.
+/// Parses 32 digits, in branch-free loops that the compiler vectorizes.
 pub(crate) fn parse_bytes(digits: &[u8; 32]) -> Option<u128> {
     let mut values = [0; 32];
     let mut bad = false;
@@ -37,12 +37,13 @@ pub(crate) fn parse_bytes(digits: &[u8; 32]) -> Option<u128> {
     (!bad).then_some(u128::from_be_bytes(bytes))
 }
 
-/// Whether a GUID stands for what comes with Unity and is in no project: sixteen zeros, one digit, fifteen zeros.
+/// Returns whether a GUID is that of a built-in resource of Unity, which is in no project: sixteen zeros, one digit,
+/// fifteen zeros.
 pub fn is_builtin(guid: u128) -> bool {
     guid & !(0xf << 60) == 0 && guid >> 60 != 0
 }
 
-/// A GUID as 32 lower-case digits.
+/// A GUID that is displayed as 32 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Guid(pub u128);
 
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_are_one_big_number() {
+    fn guid_is_one_big_endian_number() {
         assert_eq!(parse("00000000000000000000000000000010"), Some(16));
         assert_eq!(parse("8F57B4A070F7B43BBB3925467E6752AB"), parse("8f57b4a070f7b43bbb3925467e6752ab"));
         assert_eq!(parse("gf57b4a070f7b43bbb3925467e6752ab"), None);
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_a_digit() {
+    fn accepts_only_hexadecimal_digits() {
         for byte in 0..=255u8 {
             let mut digits = *b"8f57b4a070f7b43bbb3925467e6752ab";
             digits[17] = byte;
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn builtin_guids_have_one_digit() {
+    fn builtin_guids_have_one_nonzero_digit() {
         assert!(is_builtin(parse("0000000000000000f000000000000000").unwrap()));
         assert!(is_builtin(parse("0000000000000000e000000000000000").unwrap()));
         assert!(!is_builtin(0));

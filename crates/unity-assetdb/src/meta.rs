@@ -1,21 +1,22 @@
-//! `.meta` files: the GUID of an asset, how it is imported, and the names of what is inside it.
+//! Parses `.meta` files: the GUID of an asset, its import settings, and the names of its sub-assets.
 //!
-//! Unity writes them in a small part of YAML. They are read line by line, and what a line means follows from its
-//! indentation, so that keys of nested lists are never taken for those around them. Nothing stops the reading: what is
-//! odd is noted as a [`Fault`] with its line.
+//! Unity writes them in a small part of YAML. They are parsed line by line, and the meaning of a line follows from
+//! its indentation, so that keys of nested lists are never mistaken for those around them. Parsing never fails: problems
+//! are collected as [`Fault`]s with their lines.
 
 use crate::guid;
 use crate::scalar;
 use std::borrow::Cow;
 
-/// What a `.meta` file says.
+/// The content of a `.meta` file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Meta<'a> {
     /// The GUID; `None` when it is missing, malformed or contradicts itself.
     pub guid: Option<u128>,
-    /// Whether it is about a folder.
+    /// True if the asset is a folder.
     pub folder: bool,
-    /// The name of the block that says how the asset is imported (`TextureImporter`); empty when there is none.
+    /// The name of the importer block (`TextureImporter`); empty if there is none.
     pub importer: &'a str,
     /// `mainObjectFileID`, unless it is 0.
     pub main_file_id: Option<i64>,
@@ -35,55 +36,56 @@ pub struct Meta<'a> {
     pub recycled: Vec<(i64, Cow<'a, str>)>,
     /// The clips cut from the animations of a model: name and `internalID`.
     pub clips: Vec<(Cow<'a, str>, i64)>,
-    /// Whether a model keeps a single root node instead of putting the file in its place.
+    /// `preserveHierarchy`: true if a model keeps a single root node instead of folding it into the asset.
     pub preserve_hierarchy: bool,
-    /// `fileIdsGeneration` of a model: how the fileIDs of its parts are made.
+    /// `fileIdsGeneration` of a model: the scheme of the fileIDs of its objects.
     pub file_ids_generation: Option<i64>,
     /// `animationType` of a model: 1 legacy, 2 generic, 3 humanoid.
     pub animation_type: Option<i64>,
-    /// What is odd.
+    /// The problems in the file.
     pub faults: Vec<Fault>,
 }
 
-/// Something odd in a `.meta`.
+/// A problem in a `.meta` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fault {
     /// The line, counted from 1.
     pub line: u32,
-    /// What it is.
+    /// The kind of the problem.
     pub kind: FaultKind,
 }
 
-/// What can be odd about a `.meta`.
+/// The kinds of problems in a `.meta` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// There is nothing in it.
+    /// The file is empty.
     Empty,
-    /// It has no `guid:`.
+    /// There is no `guid:`.
     NoGuid,
-    /// What follows `guid:` are not 32 hexadecimal digits.
+    /// The value of `guid:` is not 32 hexadecimal digits.
     BadGuid(String),
-    /// A GUID of zeros stands for none.
+    /// The GUID is zero, which denotes no asset.
     ZeroGuid,
-    /// A second `guid:` says something else.
+    /// A second `guid:` has another value.
     SecondGuid(u128),
-    /// A merge was not finished.
+    /// The file contains merge conflict markers.
     Conflict,
-    /// It starts with a byte order mark.
+    /// The file starts with a byte order mark.
     Bom,
-    /// Lines end in CR LF, as those of Unity never do.
+    /// Lines end in CR LF, which Unity never writes.
     Crlf,
-    /// It has bytes that are not UTF-8.
+    /// The file is not valid UTF-8.
     NotUtf8,
-    /// Git LFS did not fetch the content.
+    /// The file is a Git LFS pointer, whose content was not fetched.
     LfsPointer,
 }
 
-/// How the pointers of Git LFS start.
+/// The first bytes of a Git LFS pointer file.
 pub(crate) const LFS: &[u8] = b"version https://git-lfs.github.com/spec/";
 
-/// Reads a `.meta`.
+/// Parses a `.meta` file. Never fails: see [`Meta::faults`].
 ///
 /// ```
 /// let meta = unity_assetdb::meta::parse(b"fileFormatVersion: 2\nguid: 8f57b4a070f7b43bbb3925467e6752ab\n");
@@ -118,7 +120,7 @@ pub fn parse(bytes: &[u8]) -> Meta<'_> {
     }
     let mut reader =
         Parser { lines: Lines { text: bytes, at: 0, number: 0 }, seen_guid: None, bad_guid: false };
-    reader.top(&mut meta);
+    reader.parse(&mut meta);
     meta.guid = reader.seen_guid.filter(|_| !reader.bad_guid);
     if reader.seen_guid.is_none() && !reader.bad_guid {
         meta.fault(1, FaultKind::NoGuid);
@@ -126,7 +128,7 @@ pub fn parse(bytes: &[u8]) -> Meta<'_> {
     meta
 }
 
-/// The line of a place.
+/// Returns the line of an offset, counted from 1.
 fn line_of(bytes: &[u8], at: usize) -> u32 {
     memchr::memchr_iter(b'\n', &bytes[..at]).count() as u32 + 1
 }
@@ -139,18 +141,18 @@ impl Meta<'_> {
     }
 }
 
-/// A line without its indentation and its end.
+/// A line without its indentation and its line ending.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     number: u32,
     indent: usize,
     text: &'a [u8],
-    /// From the text to the end of the file: scalars may go on in the next lines.
+    /// The bytes from the text to the end of the file: scalars may continue in the next lines.
     rest: &'a [u8],
 }
 
 impl<'a> Line<'a> {
-    /// The value, if the line is this key.
+    /// Returns the value, if the line has this key.
     fn value(&self, key: &str) -> Option<&'a [u8]> {
         let text = self.text.strip_prefix(key.as_bytes())?.strip_prefix(b":")?;
         (text.is_empty() || text[0] == b' ').then(|| &self.rest[key.len() + 1..])
@@ -160,7 +162,7 @@ impl<'a> Line<'a> {
         integer(first_line(self.value(key)?))
     }
 
-    /// The same line without the dash of a list.
+    /// Returns the line without the dash of a list item.
     fn undashed(&self) -> Option<Line<'a>> {
         let text = self.text.strip_prefix(b"-")?;
         let spaces = text.iter().take_while(|b| **b == b' ').count();
@@ -180,12 +182,12 @@ fn integer(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// How the keys start that matter inside the block of an importer.
-fn tells(start: [u8; 4]) -> bool {
+/// Returns whether a key with these first bytes matters inside the block of an importer.
+fn is_relevant(start: [u8; 4]) -> bool {
     matches!(&start, b"main" | b"text" | b"spri" | b"pres" | b"clip" | b"anim" | b"file" | b"inte" | b"name")
 }
 
-/// Eight times the same byte.
+/// Repeats a byte eight times.
 const fn each_byte(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
@@ -198,13 +200,13 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The next line, but not one that is indented and starts as no key that matters. Most lines are passed over here,
-    /// eight bytes at a time: they are too short for anything wider to pay.
-    fn telling(&mut self) -> Option<Line<'a>> {
+    /// Returns the next line that is not indented or may have a relevant key. Most lines are skipped here, eight bytes at a
+    /// time: they are too short for wider SIMD to pay off.
+    fn next_relevant(&mut self) -> Option<Line<'a>> {
         while let Some(eight) = self.text.get(self.at..).and_then(<[u8]>::first_chunk) {
             let indent = (u64::from_le_bytes(*eight) ^ each_byte(b' ')).trailing_zeros() as usize / 8;
             let start = self.text.get(self.at + indent..).and_then(<[u8]>::first_chunk);
-            if indent == 0 || start.is_some_and(|start| tells(*start)) {
+            if indent == 0 || start.is_some_and(|start| is_relevant(*start)) {
                 break;
             }
             let mut end = self.at + indent;
@@ -213,7 +215,7 @@ impl<'a> Lines<'a> {
                     return self.next();
                 };
                 let breaks = u64::from_le_bytes(*eight) ^ each_byte(b'\n');
-                // The lowest byte that is zero has the lowest bit that stays.
+                // The lowest zero byte has the lowest bit that remains.
                 let found = breaks.wrapping_sub(each_byte(1)) & !breaks & each_byte(0x80);
                 if found != 0 {
                     end += found.trailing_zeros() as usize / 8 + 1;
@@ -250,17 +252,17 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn top(&mut self, meta: &mut Meta<'a>) {
-        while let Some(line) = self.lines.telling() {
+    fn parse(&mut self, meta: &mut Meta<'a>) {
+        while let Some(line) = self.lines.next_relevant() {
             match line.indent {
-                0 => self.outermost(line, meta),
+                0 => self.top_level_line(line, meta),
                 _ if meta.importer.is_empty() => {}
-                _ => self.inner(line, meta),
+                _ => self.importer_line(line, meta),
             }
         }
     }
 
-    fn outermost(&mut self, line: Line<'a>, meta: &mut Meta<'a>) {
+    fn top_level_line(&mut self, line: Line<'a>, meta: &mut Meta<'a>) {
         match line.text.first() {
             Some(b'g') => {
                 if let Some(value) = line.value("guid") {
@@ -280,15 +282,15 @@ impl<'a> Parser<'a> {
                 let name = line.text.strip_suffix(b":").and_then(|name| std::str::from_utf8(name).ok());
                 if let Some(name) = name.filter(|_| meta.importer.is_empty()) {
                     meta.importer = name;
-                    self.skip_if_plain(meta);
+                    self.skip_irrelevant_importer(meta);
                 }
             }
             _ => {}
         }
     }
 
-    /// Most importers have nothing to say that matters here: their blocks are passed over at once.
-    fn skip_if_plain(&mut self, meta: &Meta<'a>) {
+    /// Skips the block of an importer without relevant keys, which most importers are.
+    fn skip_irrelevant_importer(&mut self, meta: &Meta<'a>) {
         let plain = matches!(
             meta.importer,
             "MonoImporter"
@@ -302,7 +304,7 @@ impl<'a> Parser<'a> {
         );
         if plain {
             let rest = &self.lines.text[self.lines.at.min(self.lines.text.len())..];
-            // Whatever is not indented is still looked at: a conflict marker, say.
+            // Lines that are not indented are still parsed: they may be conflict markers.
             for at in memchr::memchr_iter(b'\n', rest) {
                 if rest.get(at + 1).is_some_and(|next| !matches!(next, b' ' | b'\n' | b'\r')) {
                     self.lines.number += memchr::memchr_iter(b'\n', &rest[..at + 1]).count() as u32;
@@ -336,8 +338,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A line of the importer's block.
-    fn inner(&mut self, line: Line<'a>, meta: &mut Meta<'a>) {
+    /// Parses a line of the importer block.
+    fn importer_line(&mut self, line: Line<'a>, meta: &mut Meta<'a>) {
         let direct = line.indent == 2;
         match line.text.first() {
             Some(b'm') if direct => {
@@ -393,7 +395,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The next line, if it belongs to the value of a key at `indent`; a list may stand at the indent of its key.
+    /// Returns the next line, if it belongs to the value of a key at `indent`; a list may have the indent of its key.
     fn next_within(&mut self, indent: usize, list: bool) -> Option<Line<'a>> {
         let mut ahead = self.lines;
         let line = ahead.next()?;
@@ -406,7 +408,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// A list of maps: the `name` and the `internalID` of each, at its own indentation and no deeper.
+    /// Parses a list of maps: the `name` and the `internalID` of each, at its own indentation and no deeper.
     fn list(&mut self, indent: usize, mut put: impl FnMut(Cow<'a, str>, i64)) {
         let mut item: Option<(usize, Option<Cow<'a, str>>, i64)> = None;
         let mut put = |item: Option<(usize, Option<Cow<'a, str>>, i64)>| {
@@ -456,7 +458,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The lines of a map one level below `indent`, each with what follows its first colon.
+    /// Calls `put` for each line of a map one level below `indent`, with the value after its first colon.
     fn mapping(&mut self, indent: usize, mut put: impl FnMut(Line<'a>, &'a [u8])) {
         let mut own = None;
         while let Some(line) = self.next_within(indent, false) {

@@ -1,7 +1,7 @@
-//! Questions about a project that take more than one lookup: what is broken, what is unused, what a prefab's inner
-//! objects are called, what changed between two databases.
+//! Queries that take more than one lookup: broken references, unused assets, objects inside prefabs, differences between
+//! two databases.
 //!
-//! Each takes an open [`crate::index::Index`] and returns data; nothing here changes a file.
+//! Each takes an open [`crate::index::Index`] and returns data; none changes a file.
 
 pub mod annotate;
 pub mod broken;

@@ -1,4 +1,4 @@
-//! References in text: `{fileID: 21300000, guid: 8f57…, type: 3}` and its relatives.
+//! Finds references in text: `{fileID: 21300000, guid: 8f57…, type: 3}` and similar notations.
 //!
 //! A GUID counts wherever a word that ends in `guid` or `GUID` stands before its 32 digits, with at most a few marks
 //! between them: so are references in YAML, `m_AssetGUID` of Addressables, `GUID:` of assembly definitions, and those
@@ -9,27 +9,29 @@ use memchr::memmem::Finder;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// How far before its GUID a fileID may begin.
-pub(crate) const BEFORE: usize = 80;
+/// The maximum distance in bytes between the start of a fileID and its GUID.
+pub(crate) const LOOKBEHIND: usize = 80;
 
 static LOWER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"guid"));
 static UPPER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"GUID"));
 
-/// A reference in a text.
+/// A reference that was found in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+#[non_exhaustive]
+pub struct FoundReference {
     /// The GUID of the asset.
     pub guid: u128,
-    /// The object inside it, or 0 when the reference names none.
+    /// The fileID of the object inside the asset; 0 if the reference has none.
     pub file_id: i64,
-    /// Where the first digit of the GUID is.
+    /// The offset of the first digit of the GUID.
     pub at: usize,
-    /// Where the key of the fileID is, or else the GUID.
+    /// The offset of the key `fileID`, or of the GUID where there is none.
     pub key: usize,
 }
 
-impl Found {
-    /// All of the reference in its text: with the braces around it, or else from the fileID to the end of the GUID.
+impl FoundReference {
+    /// Returns the range of the whole reference in its text: with the braces around it, or else from the fileID to the end
+    /// of the GUID.
     pub fn span(&self, text: &[u8]) -> Range<usize> {
         let end = self.at + 32;
         let before = self.key.checked_sub(1).filter(|at| self.key < self.at && text.get(*at) == Some(&b'{'));
@@ -39,8 +41,8 @@ impl Found {
     }
 }
 
-/// Every reference that starts at or after `from`, ascending. References without a real GUID are passed over.
-pub fn scan(text: &[u8], from: usize, mut each: impl FnMut(Found)) {
+/// Calls `each` for every reference that starts at or after `from`, ascending. A GUID of zeros is no reference.
+pub fn scan(text: &[u8], from: usize, mut each: impl FnMut(FoundReference)) {
     let tail = text.get(from..).unwrap_or_default();
     let mut lower = LOWER.find_iter(tail).map(|at| at + from).peekable();
     let mut upper = UPPER.find_iter(tail).map(|at| at + from).peekable();
@@ -57,14 +59,14 @@ pub fn scan(text: &[u8], from: usize, mut each: impl FnMut(Found)) {
     }
 }
 
-/// The same for a `.meta`, where the word is always written small.
+/// Scans a `.meta`, where the key is always in lower case.
 #[cfg(feature = "bake")]
-pub(crate) fn scan_meta(text: &[u8], mut each: impl FnMut(Found)) {
+pub(crate) fn scan_meta(text: &[u8], mut each: impl FnMut(FoundReference)) {
     LOWER.find_iter(text).filter_map(|at| reference(text, at)).for_each(&mut each);
 }
 
-/// The reference whose `guid` is at `word`.
-fn reference(text: &[u8], word: usize) -> Option<Found> {
+/// Parses the reference whose key `guid` is at `word`.
+fn reference(text: &[u8], word: usize) -> Option<FoundReference> {
     let after = text.get(word + 4..)?;
     let marks =
         after.iter().take(8).take_while(|b| matches!(b, b':' | b' ' | b'"' | b'\\' | b'=' | b'\'')).count();
@@ -77,16 +79,17 @@ fn reference(text: &[u8], word: usize) -> Option<Found> {
         return None;
     }
     let at = word + 4 + marks;
-    let window = &text[word.saturating_sub(BEFORE)..word];
-    let found = usual_file_id(window).or_else(|| file_id_before(window));
+    let window = &text[word.saturating_sub(LOOKBEHIND)..word];
+    let found = common_file_id(window).or_else(|| file_id_before(window));
     let (file_id, key) = found.map_or((0, at), |(id, key)| (id, word - window.len() + key));
-    Some(Found { guid, file_id, at, key })
+    Some(FoundReference { guid, file_id, at, key })
 }
 
-/// The fileID at the end of a text as Unity writes nearly all of them, `fileID: 21300000, `, and where its key starts.
-fn usual_file_id(window: &[u8]) -> Option<(i64, usize)> {
+/// Parses a fileID in the form in which Unity writes nearly all of them, `fileID: 21300000, `, at the end of a window.
+/// Returns the fileID and the offset of its key.
+fn common_file_id(window: &[u8]) -> Option<(i64, usize)> {
     let before = window.strip_suffix(b", ")?;
-    // As many digits as fit whatever they are.
+    // Any 18 digits fit an i64.
     let digits = before.iter().rev().take(18).take_while(|b| b.is_ascii_digit()).count();
     let (before, number) = before.split_at(before.len() - digits);
     let (before, negative) = match before.strip_suffix(b"-") {
@@ -98,9 +101,9 @@ fn usual_file_id(window: &[u8]) -> Option<(i64, usize)> {
     Some((if negative { -id } else { id }, key))
 }
 
-/// The fileID that ends a text, and where its key starts.
+/// Parses a fileID in any notation at the end of a window. Returns the fileID and the offset of its key.
 fn file_id_before(window: &[u8]) -> Option<(i64, usize)> {
-    // Nearly always at one of a few places: the digits of the number lie between.
+    // Searched backwards: the key is only the digits of the number away.
     let key = memchr::memrchr_iter(b'f', window).find(|at| window[*at..].starts_with(b"fileID"))?;
     let after = &window[key + 6..];
     let marks = after.iter().take_while(|b| matches!(b, b':' | b' ' | b'"' | b'\\' | b'=')).count();
@@ -174,11 +177,11 @@ mod tests {
         {
             let text = format!("x: {{fileID: {id}, ");
             assert_eq!(file_id_before(text.as_bytes()), Some((id, 4)), "{id}");
-            let usual = usual_file_id(text.as_bytes());
+            let usual = common_file_id(text.as_bytes());
             assert!(usual == Some((id, 4)) || usual.is_none() && id.unsigned_abs() >= 10u64.pow(18), "{id}");
         }
         for text in ["fileID: , ", "fileID: -, ", "fileID: x7, ", "fileId: 7, ", "7, ", ", ", ""] {
-            assert_eq!(usual_file_id(text.as_bytes()), None, "{text}");
+            assert_eq!(common_file_id(text.as_bytes()), None, "{text}");
         }
     }
 

@@ -1,16 +1,16 @@
 //! Scalars of Unity's YAML: plain, `'single'` and `"double"` quoted, folded over several lines.
 //!
 //! Unity writes names verbatim where it can, quotes them where YAML asks for it, escapes what is not ASCII as `\uXXXX`
-//! and breaks long ones at spaces. What is not UTF-8 is replaced; a scalar is cut after [`LONGEST`] bytes.
+//! and folds long ones at spaces. Invalid UTF-8 is replaced; a scalar is truncated after [`MAX_LEN`] bytes.
 
 use std::borrow::Cow;
 
-/// No name is longer than this many bytes in a file.
-const LONGEST: usize = 64 << 10;
+/// The maximum length of a scalar in bytes.
+const MAX_LEN: usize = 64 << 10;
 
-/// The scalar whose first line starts at `text` (just after the colon) of a key that is indented by `indent`.
+/// Decodes the scalar that starts at `text` (just after the colon) of a key that is indented by `indent`.
 pub(crate) fn decode(text: &[u8], indent: usize) -> Cow<'_, str> {
-    let text = &text[..text.len().min(LONGEST)];
+    let text = &text[..text.len().min(MAX_LEN)];
     let skip = text.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
     let text = &text[skip..];
     match text.first() {
@@ -20,7 +20,7 @@ pub(crate) fn decode(text: &[u8], indent: usize) -> Cow<'_, str> {
     }
 }
 
-/// A plain scalar: its line, and following lines that are indented more deeply than its key.
+/// Decodes a plain scalar: its line, and following lines that are indented more deeply than its key.
 fn plain(text: &[u8], indent: usize) -> Cow<'_, str> {
     let mut lines = text.split(|b| *b == b'\n');
     let first = comment_off(trim(lines.next().unwrap_or_default()));
@@ -40,7 +40,7 @@ fn plain(text: &[u8], indent: usize) -> Cow<'_, str> {
     String::from_utf8_lossy(&joined).into_owned().into()
 }
 
-/// Without ` # a remark`.
+/// Strips a trailing ` # comment`.
 fn comment_off(line: &[u8]) -> &[u8] {
     match line.windows(2).position(|pair| pair == b" #") {
         Some(at) => trim(&line[..at]),
@@ -88,8 +88,8 @@ fn double(text: &[u8]) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Line breaks inside quotes: one is a space, more are breaks; the indentation of the next line goes. Returns where the
-/// last byte of the break is.
+/// Folds line breaks inside quotes: one becomes a space, `n` become `n - 1` breaks; the indentation of the next line is
+/// dropped. Returns the offset of the last byte of the break.
 fn fold(text: &[u8], at: usize, out: &mut Vec<u8>) -> usize {
     while out.last().is_some_and(|b| matches!(b, b' ' | b'\t' | b'\r')) {
         out.pop();
@@ -104,7 +104,7 @@ fn fold(text: &[u8], at: usize, out: &mut Vec<u8>) -> usize {
     at + blank.max(1) - 1
 }
 
-/// The escape whose letter is at `at`. Returns where its last byte is.
+/// Decodes the escape sequence whose letter is at `at`. Returns the offset of its last byte.
 fn escape(text: &[u8], at: usize, out: &mut Vec<u8>) -> usize {
     let hex = |from: usize, digits: usize| {
         let digits = text.get(from..from + digits)?;
@@ -125,7 +125,7 @@ fn escape(text: &[u8], at: usize, out: &mut Vec<u8>) -> usize {
         }
         Some(b'u') => {
             let first = hex(at + 1, 4);
-            // Unity writes what is beyond the first plane as two halves.
+            // Unity writes code points beyond the basic multilingual plane as surrogate pairs.
             if let Some(high @ 0xD800..0xDC00) = first
                 && text.get(at + 5..at + 7) == Some(b"\\u")
                 && let Some(low @ 0xDC00..0xE000) = hex(at + 7, 4)
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_scalars() {
+    fn decodes_plain_scalars() {
         check(" TX_FlagBig_Main\n  next: 1", "TX_FlagBig_Main");
         check(" TX\r\n  next: 1", "TX");
         check("\n  next: 1", "");
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_scalars() {
+    fn decodes_quoted_scalars() {
         check(" 'it''s #1'\n", "it's #1");
         check(" ''\n", "");
         check(r#" "\u30C6\u30B9\u30C8""#, "テスト");
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_utf8_is_replaced() {
+    fn replaces_invalid_utf8() {
         assert_eq!(decode(b" a\xffb\n", 0), "a\u{fffd}b");
         assert_eq!(decode(b" 'a\xffb'", 0), "a\u{fffd}b");
     }

@@ -1,30 +1,32 @@
-//! `asset-db.cache.bin`: all that bakes and queries know, laid out to be used from a memory map.
+//! `asset-db.cache.bin`: the state that bakes and queries share, laid out to be used from a memory map.
 //!
-//! The layout is private to this version of the crate. A head of [`HEAD`] bytes names the sections, which follow one
-//! another; then come the checksums of the blocks of [`blocks::BLOCK`] bytes that the file is made of. The head is checked when the
-//! file is opened, a block when it is first looked at, so that opening costs the same for any project and no damage
-//! goes unnoticed. Sections are arrays of records of a fixed size; texts lie in one section and are named by place and
-//! length.
+//! The layout is private to this version of the crate. A header of [`HEADER`] bytes locates the sections, which follow
+//! one another; the file ends with the checksums of its pages of [`pages::PAGE`] bytes. The header and the checksum
+//! table are verified when the file is opened, a page when it is first read: a query checks the pages it reads and no
+//! others, and no damage goes unnoticed. Sections are arrays of fixed-size records; strings lie in one section and are
+//! referred to by offset and length.
 
-pub(crate) mod blocks;
+pub(crate) mod pages;
 #[cfg(feature = "bake")]
-mod whole;
+mod verify;
 #[cfg(feature = "bake")]
 pub(crate) mod write;
 
-use crate::store::db_path;
-use blocks::{Blocks, Damage};
+use crate::store::{LOCK, cache_path, db_path};
+use kiln_engine::lock::{LockMode, open_locked};
+use kiln_engine::regular_file;
+use pages::{Damage, PagedFile, UNEXPECTED_END};
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
 
-/// The first bytes. Not those of unity-assetdb 0.2.0 (`UADCACHE`), whose file is of another kind.
+/// The magic. Not that of unity-assetdb 0.2.0 (`UADCACHE`), whose cache has another layout.
 pub(crate) const MAGIC: [u8; 8] = *b"KILNUADB";
-/// Changed with the layout, and with whatever changes what a bake finds.
-pub(crate) const VERSION: u32 = 3;
-/// The size of the head.
-pub(crate) const HEAD: usize = 512;
+/// The version of the layout, and of everything that changes the result of a bake.
+pub(crate) const VERSION: u32 = 4;
+/// The size of the header.
+pub(crate) const HEADER: usize = 512;
 
 /// The sections, in the order of the file.
 #[cfg_attr(not(feature = "bake"), allow(dead_code))]
@@ -41,10 +43,10 @@ pub(crate) enum Section {
     Names,
     Scripts,
     Diags,
-    Texts,
+    Strings,
 }
 
-/// How many sections there are.
+/// The number of sections.
 pub(crate) const SECTIONS: usize = 12;
 
 macro_rules! records {
@@ -87,7 +89,7 @@ macro_rules! records {
     )*};
 }
 
-/// Something of a fixed size in a section.
+/// A fixed-size record of a section.
 pub(crate) trait Record: Sized {
     const SIZE: usize;
 
@@ -109,7 +111,7 @@ records! {
     }
     /// The GUID of an asset, sorted.
     GuidRec [20] { guid: u128, entry: u32, }
-    /// Something inside an asset.
+    /// A sub-asset, in the order of the entries and their fileIDs.
     SubRec [32] { file_id: i64, class: u32, entry: u32, name_at: u32, name_len: u32, raw_at: u32, raw_len: u32, }
     /// A reference, in the order of the entries it comes from.
     RefRec [24] { file_id: i64, target: u32, line: u32, count: u32, source: u32, }
@@ -121,38 +123,38 @@ records! {
     NameRec [12] { hash: u64, item: u32, }
     /// The GUID of a script.
     ScriptRec [16] { guid: u128, }
-    /// A warning: five texts.
+    /// A warning: five strings.
     DiagRec [40] {
         code_at: u32, code_len: u32, path_at: u32, path_len: u32, at_at: u32, at_len: u32,
         message_at: u32, message_len: u32, hint_at: u32, hint_len: u32,
     }
 }
 
-/// Records do not follow those that they belong to.
-const OUT_OF_ORDER: Damage = Damage("out of order");
+/// Records are not in the order of those that they belong to.
+const OUT_OF_ORDER: Damage = Damage("its records are out of order");
 
-/// No index.
+/// The index that stands for no record.
 pub(crate) const NONE: u32 = u32::MAX;
 /// Marks [`NameRec::item`] as a sub-asset.
 pub(crate) const SUB: u32 = 1 << 31;
 
-/// Bits of [`EntryRec::flags`].
+/// The bits of [`EntryRec::flags`].
 pub(crate) mod flags {
-    /// A folder.
+    /// The asset is a folder.
     pub(crate) const FOLDER: u32 = 1;
-    /// The names of its parts belong to it alone.
+    /// The names of the sub-assets are scoped to the asset.
     pub(crate) const SCOPED: u32 = 2;
     /// A file of the project's settings.
     pub(crate) const SETTINGS: u32 = 4;
-    /// Git LFS did not fetch its content.
-    pub(crate) const POINTER: u32 = 8;
-    /// In the database, and not only known to queries.
+    /// The file is a Git LFS pointer, whose content was not fetched.
+    pub(crate) const LFS_POINTER: u32 = 8;
+    /// The asset is in the database, not only in the state.
     pub(crate) const LISTED: u32 = 16;
 }
 
-/// Bits of [`ChildRec::flags`].
+/// The bits of [`ChildRec::flags`].
 pub(crate) mod child {
-    /// There is a `.meta` of this name.
+    /// There is a `.meta` for this name.
     pub(crate) const META: u16 = 1;
     /// There is a file of this name.
     pub(crate) const FILE: u16 = 2;
@@ -163,33 +165,35 @@ pub(crate) mod child {
 /// Marks [`RefRec::line`] as one of the `.meta`.
 pub(crate) const IN_META: u32 = 1 << 31;
 
-/// What the head says beside the places of the sections.
+/// The header: the database that the state belongs to, options, and the location of the sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct Header {
     /// The length of the database that was written with this state.
     pub(crate) db_len: u64,
-    /// Its checksum.
+    /// The CRC-32 of that database.
     pub(crate) db_crc: u32,
-    /// Its time, by which it is known without reading it.
+    /// The modification time of that database, by which it is recognized without reading it.
     pub(crate) db_mtime_ns: i64,
-    /// What the sanitizer made of all names; 0 without one.
+    /// A digest of the names that the sanitizer changed; 0 without a sanitizer.
     pub(crate) sanitized: u64,
-    /// Bits of options.
+    /// The options of the bake, as bits.
     pub(crate) options: u32,
-    /// A text for whoever bakes next: place and length.
+    /// The number of assets in the database.
+    pub(crate) listed: u32,
+    /// The note for the next bake: offset and length of a string.
     pub(crate) note: (u32, u32),
-    /// The sections: place and length.
+    /// The sections: offset and length of each.
     pub(crate) sections: [(u64, u64); SECTIONS],
-    /// Where the checksums of blocks start.
+    /// The offset of the checksum table.
     pub(crate) checksums: u64,
-    /// Their own checksum.
+    /// The CRC-32 of the checksum table.
     pub(crate) checksums_crc: u32,
 }
 
-/// Names in the database have no extension step.
+/// The bit of options for names that were made unique without extensions.
 pub(crate) const STRICT_NAMES: u32 = 1;
 
-impl Head {
+impl Header {
     #[cfg(feature = "bake")]
     pub(crate) fn put(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
@@ -203,156 +207,165 @@ impl Head {
         out.extend(self.checksums.to_le_bytes());
         out.extend(self.note.0.to_le_bytes());
         out.extend(self.note.1.to_le_bytes());
+        out.extend(self.listed.to_le_bytes());
+        out.extend([0; 4]);
         for (at, len) in self.sections {
             out.extend(at.to_le_bytes());
             out.extend(len.to_le_bytes());
         }
-        out.resize(HEAD - 4, 0);
+        out.resize(HEADER - 4, 0);
         out.extend(crc32fast::hash(&out).to_le_bytes());
         out
     }
 
-    fn get(bytes: &[u8], file_len: u64) -> Result<Head, Damage> {
-        let head = bytes.first_chunk::<HEAD>().ok_or(Damage("shorter than its head"))?;
-        if !head.starts_with(&MAGIC) {
-            return Err(Damage("of another kind"));
+    fn get(bytes: &[u8], file_len: u64) -> Result<Header, Damage> {
+        let header = bytes.first_chunk::<HEADER>().ok_or(Damage(UNEXPECTED_END))?;
+        if !header.starts_with(&MAGIC) {
+            return Err(Damage("it is not a state file of unity-assetdb"));
         }
-        let u32_at = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let u32_at =
+            |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
         if u32_at(8) != VERSION {
-            return Err(Damage("of another version"));
+            return Err(Damage("another version of unity-assetdb wrote it"));
         }
-        if crc32fast::hash(&head[..HEAD - 4]) != u32_at(HEAD - 4) {
-            return Err(Damage("damaged in its head"));
+        if crc32fast::hash(&header[..HEADER - 4]) != u32_at(HEADER - 4) {
+            return Err(Damage("its header is damaged"));
         }
+        let checksums = u64_at(48);
         let mut sections = [(0, 0); SECTIONS];
         for (n, section) in sections.iter_mut().enumerate() {
-            *section = (u64_at(64 + 16 * n), u64_at(72 + 16 * n));
-            if section.0.checked_add(section.1).is_none_or(|end| end > file_len) {
-                return Err(Damage("cut off"));
+            *section = (u64_at(72 + 16 * n), u64_at(80 + 16 * n));
+            // No section reaches into the checksum table, whose bytes no page checksum covers.
+            if section.0.checked_add(section.1).is_none_or(|end| end > checksums.min(file_len)) {
+                return Err(Damage(UNEXPECTED_END));
             }
         }
-        Ok(Head {
+        Ok(Header {
             options: u32_at(12),
             db_len: u64_at(16),
             db_mtime_ns: u64_at(24) as i64,
             sanitized: u64_at(32),
             db_crc: u32_at(40),
             checksums_crc: u32_at(44),
-            checksums: u64_at(48),
+            checksums,
             note: (u32_at(56), u32_at(60)),
+            listed: u32_at(64),
             sections,
         })
     }
 }
 
-/// An open state.
+/// An open state, memory-mapped.
 #[derive(Debug)]
 pub(crate) struct State {
-    pub(crate) head: Head,
-    blocks: Blocks,
+    pub(crate) header: Header,
+    file: PagedFile,
 }
 
-/// Why there is no state to work from.
+/// The reason why no state can be opened.
 #[derive(Debug)]
-pub(crate) enum NoState {
-    /// There is none.
+pub(crate) enum StateError {
+    /// There is no state file.
     Missing,
-    /// It cannot be used; the text goes on "the state is …".
+    /// It cannot be used, for this reason.
     Unusable(&'static str),
     /// It belongs to another database.
-    OtherDb,
-    /// The system refused.
-    Io(std::io::Error),
+    OtherDatabase,
+    /// The system could not open or map a file.
+    Io(io::Error),
 }
 
 impl State {
     /// Opens the state of an output directory, if it belongs to the database beside it.
-    pub(crate) fn open(out_dir: &Path) -> Result<State, NoState> {
-        let state = State::open_file(&crate::store::cache_path(out_dir))?;
-        if state.belongs_to(&db_path(out_dir)).map_err(NoState::Io)? {
+    pub(crate) fn open(out_dir: &Path) -> Result<State, StateError> {
+        let state = State::open_file(&cache_path(out_dir))?;
+        if state.belongs_to(&db_path(out_dir)).map_err(StateError::Io)? {
             Ok(state)
         } else {
-            Err(NoState::OtherDb)
+            Err(StateError::OtherDatabase)
         }
     }
 
-    /// The same for whoever only looks. A bake that runs may have put one of its two files in place and not yet the other:
-    /// then its end is waited for.
-    pub(crate) fn look(out_dir: &Path) -> Result<State, NoState> {
+    /// Opens the state for a reader. A concurrent bake may have published one of its two files and not yet the other: then
+    /// the reader waits until the bake ends.
+    pub(crate) fn open_shared(out_dir: &Path) -> Result<State, StateError> {
         match State::open(out_dir) {
-            Err(NoState::OtherDb) => {
-                if let Ok(lock) = crate::store::open(&out_dir.join(crate::store::LOCK)) {
-                    lock.lock_shared().map_err(NoState::Io)?;
-                }
+            Err(StateError::OtherDatabase) => {
+                let _lock = match open_locked(&out_dir.join(LOCK), LockMode::Shared, &|| ()) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(StateError::Io(error));
+                    }
+                    lock => lock.ok(),
+                };
                 State::open(out_dir)
             }
             state => state,
         }
     }
 
-    fn open_file(path: &Path) -> Result<State, NoState> {
-        let file = match crate::store::open(path) {
+    fn open_file(path: &Path) -> Result<State, StateError> {
+        let file = match regular_file::open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(NoState::Missing),
-            Err(error) => return Err(NoState::Io(error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(StateError::Missing),
+            Err(error) => return Err(StateError::Io(error)),
         };
-        let mut blocks = Blocks::map(&file).map_err(NoState::Io)?;
-        let head = Head::get(blocks.raw(), blocks.raw().len() as u64)
-            .map_err(|Damage(why)| NoState::Unusable(why))?;
-        blocks.checksums(head.checksums, head.checksums_crc).map_err(|Damage(why)| NoState::Unusable(why))?;
-        Ok(State { head, blocks })
+        let mut file = PagedFile::map(&file).map_err(StateError::Io)?;
+        let unusable = |Damage(why)| StateError::Unusable(why);
+        let header = Header::get(file.raw(), file.raw().len() as u64).map_err(unusable)?;
+        file.load_checksums(header.checksums, header.checksums_crc).map_err(unusable)?;
+        Ok(State { header, file })
     }
 
-    /// Whether the database was written with this state: by its length and time, or by its content where only the time
-    /// differs, as after copying both.
-    fn belongs_to(&self, db: &Path) -> std::io::Result<bool> {
+    /// Returns whether the database was written with this state: by its length and time, or by its content where only the
+    /// time differs, as after both files were copied.
+    fn belongs_to(&self, db: &Path) -> io::Result<bool> {
         let meta = match fs::metadata(db) {
             Ok(meta) => meta,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),
         };
-        if meta.len() != self.head.db_len {
+        if meta.len() != self.header.db_len {
             return Ok(false);
         }
-        Ok(mtime_ns(&meta) == self.head.db_mtime_ns || crc_of(db)? == self.head.db_crc)
+        Ok(mtime_ns(&meta) == self.header.db_mtime_ns || crc_of(db)? == self.header.db_crc)
     }
 
-    /// How many records a section has.
+    /// Returns the number of records in a section.
     pub(crate) fn count<R: Record>(&self, section: Section) -> usize {
-        self.head.sections[section as usize].1 as usize / R::SIZE
+        self.header.sections[section as usize].1 as usize / R::SIZE
     }
 
-    /// A record of a section; `None` beyond its end.
+    /// Returns a record of a section; `None` beyond its end.
     #[inline]
     pub(crate) fn get<R: Record>(&self, section: Section, index: usize) -> Result<Option<R>, Damage> {
-        let (at, len) = self.head.sections[section as usize];
+        let (at, len) = self.header.sections[section as usize];
         let from = index as u64 * R::SIZE as u64;
         if from + R::SIZE as u64 > len {
             return Ok(None);
         }
-        Ok(R::get(self.blocks.get(at + from, R::SIZE)?))
+        Ok(R::get(self.file.get(at + from, R::SIZE)?))
     }
 
-    /// A record that another one names.
+    /// Returns a record that another record refers to.
     #[inline]
-    pub(crate) fn must<R: Record>(&self, section: Section, index: u32) -> Result<R, Damage> {
-        self.get(section, index as usize)?.ok_or(Damage("a number in it leads nowhere"))
+    pub(crate) fn record<R: Record>(&self, section: Section, index: u32) -> Result<R, Damage> {
+        self.get(section, index as usize)?.ok_or(Damage("a record index is out of range"))
     }
 
-    /// A text.
+    /// Returns a string by its offset and length.
     #[inline]
-    pub(crate) fn text(&self, at: u32, len: u32) -> Result<&str, Damage> {
-        let (start, size) = self.head.sections[Section::Texts as usize];
+    pub(crate) fn string(&self, at: u32, len: u32) -> Result<&str, Damage> {
+        let (start, size) = self.header.sections[Section::Strings as usize];
         if u64::from(at) + u64::from(len) > size {
-            return Err(Damage("a text in it leads nowhere"));
+            return Err(Damage("a string is out of range"));
         }
-        let bytes = self.blocks.get(start + u64::from(at), len as usize)?;
-        std::str::from_utf8(bytes).map_err(|_| Damage("a text in it is not UTF-8"))
+        let bytes = self.file.get(start + u64::from(at), len as usize)?;
+        std::str::from_utf8(bytes).map_err(|_| Damage("a string is not UTF-8"))
     }
 
-    /// The records of a section from one to where those of the next one start, or to the end. Neighbours never share any,
-    /// so that whoever goes through all of them in order goes through the section once.
+    /// Returns the range of records that belong to one owner: from its first to the first of the next owner, or to the end of
+    /// the section. Ranges of neighbours never overlap, so that visiting all owners visits the section once.
     pub(crate) fn run<R: Record>(
         &self,
         section: Section,
@@ -364,42 +377,42 @@ impl State {
         if first <= end && end <= count { Ok(first..end) } else { Err(OUT_OF_ORDER) }
     }
 
-    /// The children of a folder.
+    /// Returns the range of the children of a folder.
     pub(crate) fn children(&self, folder: u32) -> Result<Range<u32>, Damage> {
-        let rec: FolderRec = self.must(Section::Folders, folder)?;
+        let rec: FolderRec = self.record(Section::Folders, folder)?;
         let next: Option<FolderRec> = self.get(Section::Folders, folder as usize + 1)?;
         self.run::<ChildRec>(Section::Children, rec.first_child, next.map(|next| next.first_child))
     }
 
-    /// What is inside an entry.
+    /// Returns the range of the sub-assets of an entry.
     pub(crate) fn subs(&self, entry: u32, rec: &EntryRec) -> Result<Range<u32>, Damage> {
         let next: Option<EntryRec> = self.get(Section::Entries, entry as usize + 1)?;
         self.run::<SubRec>(Section::Subs, rec.first_sub, next.map(|next| next.first_sub))
     }
 
-    /// What an entry refers to.
+    /// Returns the range of the references of an entry.
     pub(crate) fn refs(&self, entry: u32, rec: &EntryRec) -> Result<Range<u32>, Damage> {
         let next: Option<EntryRec> = self.get(Section::Entries, entry as usize + 1)?;
         self.run::<RefRec>(Section::Refs, rec.first_ref, next.map(|next| next.first_ref))
     }
 
-    /// What refers to a target.
+    /// Returns the range of the uses of a target.
     pub(crate) fn uses(&self, target: u32, rec: &TargetRec) -> Result<Range<u32>, Damage> {
         let next: Option<TargetRec> = self.get(Section::Targets, target as usize + 1)?;
         self.run::<UseRec>(Section::Uses, rec.first_use, next.map(|next| next.first_use))
     }
 }
 
-/// The checksum of a file.
-fn crc_of(path: &Path) -> std::io::Result<u32> {
-    let mut file = crate::store::open(path)?;
+/// Returns the CRC-32 of a file.
+pub(crate) fn crc_of(path: &Path) -> io::Result<u32> {
+    let mut file = regular_file::open(path)?;
     let mut crc = crc32fast::Hasher::new();
     let mut piece = vec![0; 64 << 10];
     loop {
         match file.read(&mut piece) {
             Ok(0) => return Ok(crc.finalize()),
             Ok(len) => crc.update(&piece[..len]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
@@ -410,7 +423,7 @@ pub(crate) fn mtime_ns(meta: &fs::Metadata) -> i64 {
     since.map_or(0, |since| since.as_nanos() as i64)
 }
 
-/// The hash that names are sorted by.
+/// Returns the hash that names are sorted by.
 pub(crate) fn name_hash(name: &str) -> u64 {
     xxhash_rust::xxh64::xxh64(name.as_bytes(), 0)
 }

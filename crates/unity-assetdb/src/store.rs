@@ -1,13 +1,14 @@
-//! The database in memory and as `asset-db.bin`; [`read`] and [`write()`] take and leave files.
+//! The database in memory and as `asset-db.bin`: [`encode`] and [`decode`] bytes, [`read`] and [`write()`] files.
 //!
-//! The layout is that of `docs/formats/assetdb.md`: bincode 2 after eight bytes of magic. Files appear by rename only.
+//! The layout is that of `docs/reference/formats/assetdb.md`: bincode 2 after eight bytes of magic. Files appear by rename only.
 //! For lookups in a large project without decoding all of it, see [`crate::index`].
 
-use kiln_format::assetdb::{Kind, Part, Reader, Writer};
+use kiln_engine::publish::Durability;
+use kiln_engine::{Real, regular_file};
+use kiln_format::assetdb::{Reader, RowType, SubAssetRow, Writer};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::{fmt, fs, io};
+use std::{fmt, io};
 
 /// The schema of [`DB_FILENAME`].
 pub const SCHEMA_VERSION: u16 = kiln_format::assetdb::SCHEMA;
@@ -18,57 +19,57 @@ pub const DB_FILENAME: &str = "asset-db.bin";
 /// The name of the state that bakes and queries keep beside it.
 pub const CACHE_FILENAME: &str = "asset-db.cache.bin";
 
-/// Where the database of an output directory is.
+/// Returns the path of the database in an output directory.
 pub fn db_path(out_dir: &Path) -> PathBuf {
     out_dir.join(DB_FILENAME)
 }
 
-/// Where the state of an output directory is.
+/// Returns the path of the state in an output directory.
 pub fn cache_path(out_dir: &Path) -> PathBuf {
     out_dir.join(CACHE_FILENAME)
 }
 
-/// What an asset is.
+/// The type of an asset: a built-in class or a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AssetType {
-    /// A class of Unity's own, by its number; see [`crate::class_id`].
+    /// A built-in class of Unity, by its class ID; see [`crate::class_id`].
     Native(u32),
-    /// A ScriptableObject: the place of its script in [`AssetDb::script_types`].
+    /// A ScriptableObject: the index of its script in [`AssetDb::script_types`].
     Script(u32),
 }
 
-/// Something inside an asset that has a name and can be referred to.
+/// A named object inside an asset that references can point to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubAsset {
-    /// The number that references carry.
+    /// The fileID that references use.
     pub file_id: i64,
-    /// Its class.
+    /// The class ID of the object.
     pub class_id: u32,
-    /// Its name, unique among things of its class unless it belongs to its parent alone.
+    /// The name, unique among objects of its class unless it is scoped to its asset.
     pub name: Box<str>,
 }
 
-/// One asset.
+/// One asset of the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetEntry {
-    /// The GUID in its `.meta`.
+    /// The GUID from the `.meta` file.
     pub guid: u128,
-    /// What it is.
+    /// The type of the main object.
     pub asset_type: AssetType,
-    /// The stem of its file's name, with a suffix where others of its type have the same.
+    /// The stem of the file name, with a suffix where other assets of the type have the same stem.
     pub name: Box<str>,
-    /// What is inside it, ascending by `file_id`.
+    /// The sub-assets, ascending by `file_id`.
     pub sub_assets: Vec<SubAsset>,
-    /// Its path, relative to the project: `Assets/Foo.prefab`.
+    /// The path, relative to the project: `Assets/Foo.prefab`.
     pub hint: Box<str>,
 }
 
-/// A database.
+/// A database of assets: the content of `asset-db.bin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetDb {
-    /// The schema; [`encode`] writes [`SCHEMA_VERSION`] whatever stands here.
+    /// The schema version; [`encode`] always writes [`SCHEMA_VERSION`].
     pub schema_version: u16,
-    /// The GUIDs of the scripts that [`AssetType::Script`] counts, ascending.
+    /// The GUIDs of scripts that [`AssetType::Script`] indexes, ascending.
     pub script_types: Vec<u128>,
     /// The assets, ascending by GUID.
     pub entries: Vec<AssetEntry>,
@@ -81,12 +82,12 @@ impl Default for AssetDb {
 }
 
 impl AssetDb {
-    /// A database without assets.
+    /// Creates a database without assets.
     pub fn new() -> AssetDb {
         AssetDb::default()
     }
 
-    /// The asset with this GUID.
+    /// Returns the asset with this GUID, by binary search.
     ///
     /// ```
     /// use unity_assetdb::store::{AssetDb, AssetEntry, AssetType};
@@ -105,7 +106,7 @@ impl AssetDb {
         self.entries.binary_search_by_key(&guid, |entry| entry.guid).ok().map(|at| &self.entries[at])
     }
 
-    /// The GUID of the script of an asset, if it is a ScriptableObject.
+    /// Returns the GUID of the script of a ScriptableObject; `None` for built-in classes.
     pub fn script_guid(&self, asset_type: AssetType) -> Option<u128> {
         match asset_type {
             AssetType::Native(_) => None,
@@ -113,7 +114,7 @@ impl AssetDb {
         }
     }
 
-    /// Puts a script in the table, and the indices of all assets right.
+    /// Adds a script to the table and adjusts the indices of all entries. Returns the type of its objects.
     pub fn intern_script(&mut self, guid: u128) -> AssetType {
         let index = match self.script_types.binary_search(&guid) {
             Ok(at) => at,
@@ -132,7 +133,7 @@ impl AssetDb {
         AssetType::Script(index as u32)
     }
 
-    /// Puts assets in the order of their GUIDs, and what is inside them in that of their fileIDs.
+    /// Sorts the entries by GUID and their sub-assets by fileID.
     pub fn sort(&mut self) {
         self.entries.sort_by_key(|entry| entry.guid);
         for entry in &mut self.entries {
@@ -141,22 +142,22 @@ impl AssetDb {
     }
 }
 
-/// Why a database cannot be read or written.
+/// The error of reading or writing a database.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The system refused.
+    /// The system could not read or write the file.
     Io(io::Error),
     /// The file is too short to be a database.
     TooShort(usize),
-    /// The file does not start as a database.
+    /// The file does not start with [`MAGIC`].
     Magic,
     /// The file has another schema.
     Schema {
         /// The schema of the file.
         found: u64,
     },
-    /// The file is damaged; the text says where.
+    /// The file is damaged; the string describes where.
     Damaged(String),
 }
 
@@ -202,42 +203,46 @@ impl From<kiln_format::Error> for StoreError {
     }
 }
 
-impl From<Kind> for AssetType {
-    fn from(kind: Kind) -> AssetType {
+impl From<RowType> for AssetType {
+    fn from(kind: RowType) -> AssetType {
         match kind {
-            Kind::Native(class) => AssetType::Native(class),
-            Kind::Script(index) => AssetType::Script(index),
+            RowType::Native(class) => AssetType::Native(class),
+            RowType::Script(index) => AssetType::Script(index),
         }
     }
 }
 
-impl From<AssetType> for Kind {
-    fn from(asset_type: AssetType) -> Kind {
+impl From<AssetType> for RowType {
+    fn from(asset_type: AssetType) -> RowType {
         match asset_type {
-            AssetType::Native(class) => Kind::Native(class),
-            AssetType::Script(index) => Kind::Script(index),
+            AssetType::Native(class) => RowType::Native(class),
+            AssetType::Script(index) => RowType::Script(index),
         }
     }
 }
 
-/// The bytes of a database. Rows are written as they stand: see [`AssetDb::sort`].
+/// Encodes a database. Entries are written in their order: see [`AssetDb::sort`].
 pub fn encode(db: &AssetDb) -> Vec<u8> {
     let mut out = Vec::new();
     let mut writer = Writer::new(&mut out, &db.script_types, db.entries.len());
     for entry in &db.entries {
         let parts = entry.sub_assets.iter();
-        let parts = parts.map(|sub| Part { file_id: sub.file_id, class_id: sub.class_id, name: &sub.name });
+        let parts =
+            parts.map(|sub| SubAssetRow { file_id: sub.file_id, class_id: sub.class_id, name: &sub.name });
         writer.row(entry.guid, entry.asset_type.into(), &entry.name, &entry.hint, parts);
     }
     out
 }
 
-/// The database in these bytes. Bytes after its end are ignored.
+/// Decodes a database. Bytes after its end are ignored.
+///
+/// # Errors
+/// [`StoreError`], except [`StoreError::Io`], if the bytes are not a database of this schema.
 pub fn decode(bytes: &[u8]) -> Result<AssetDb, StoreError> {
     let mut reader = Reader::new(bytes)?;
     let mut db = AssetDb { script_types: reader.scripts().collect(), ..AssetDb::new() };
     while let Some(row) = reader.next_row()? {
-        let sub = |part: Part<'_>| SubAsset {
+        let sub = |part: SubAssetRow<'_>| SubAsset {
             file_id: part.file_id,
             class_id: part.class_id,
             name: part.name.into(),
@@ -246,14 +251,17 @@ pub fn decode(bytes: &[u8]) -> Result<AssetDb, StoreError> {
             guid: row.guid,
             asset_type: row.kind.into(),
             name: row.name.into(),
-            sub_assets: row.parts().map(sub).collect(),
+            sub_assets: row.sub_assets().map(sub).collect(),
             hint: row.hint.into(),
         });
     }
     Ok(db)
 }
 
-/// Reads a database.
+/// Reads a database from a file.
+///
+/// # Errors
+/// [`StoreError::Io`] if there is no regular file that can be read, otherwise as [`decode`].
 ///
 /// ```
 /// use unity_assetdb::store::{self, AssetDb};
@@ -265,81 +273,37 @@ pub fn decode(bytes: &[u8]) -> Result<AssetDb, StoreError> {
 /// ```
 pub fn read(path: &Path) -> Result<AssetDb, StoreError> {
     let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes)?;
+    regular_file::open(path)?.read_to_end(&mut bytes)?;
     decode(&bytes)
 }
 
-/// Opens a regular file. On a pipe one would wait without end.
-pub(crate) fn open(path: &Path) -> io::Result<fs::File> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    fs::File::open(path)
-}
-
-/// Writes a database, whole or not at all.
+/// Writes a database atomically: the path has the old content or all of the new one. The directory must exist.
+///
+/// # Errors
+/// [`StoreError::Io`] if the file cannot be written, flushed or renamed into place.
 pub fn write(path: &Path, db: &AssetDb) -> Result<(), StoreError> {
-    let mut file = Temporary::beside(path)?;
-    file.write_all(&encode(db))?;
-    file.file.sync_data()?;
-    Ok(file.publish(path)?)
+    let dir = match path.parent() {
+        Some(dir) if dir != Path::new("") => dir,
+        _ => Path::new("."),
+    };
+    let file = output(dir)?.temporary_file()?;
+    file.file().write_all(&encode(db))?;
+    Ok(file.publish(path, Durability::Durable)?)
 }
 
-/// A file under another name in the directory that it will appear in.
-pub(crate) struct Temporary {
-    path: PathBuf,
-    file: fs::File,
+/// Opens an output directory. Its temporary files have a prefix of their own, by which a bake sweeps up after one that
+/// was killed.
+pub(crate) fn output(dir: &Path) -> io::Result<Real> {
+    Real::named(dir, "asset-db")
 }
 
-/// The file by which bakes of one output keep out of each other's way.
+/// The lock file by which concurrent bakes of one output exclude each other.
 pub(crate) const LOCK: &str = ".asset-db.lock";
-
-/// How the names of temporary files start.
-pub(crate) const TEMPORARY: &str = ".asset-db-";
-
-impl Temporary {
-    /// Opens one. The directory must be there.
-    pub(crate) fn beside(target: &Path) -> io::Result<Temporary> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let n = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = target.with_file_name(format!("{TEMPORARY}{}-{n}.tmp", std::process::id()));
-        // New: what is at this name is not ours, and a link there is not followed.
-        let file = fs::File::create_new(&path)?;
-        Ok(Temporary { path, file })
-    }
-
-    /// The open file.
-    #[cfg(feature = "bake")]
-    pub(crate) fn file(&self) -> &fs::File {
-        &self.file
-    }
-
-    /// Gives it its name. What a power cut leaves of it is told from the whole by its checksum.
-    pub(crate) fn publish(self, target: &Path) -> io::Result<()> {
-        fs::rename(&self.path, target)
-    }
-}
-
-impl io::Write for Temporary {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // After a rename there is nothing under this name any more.
-        let _ = fs::remove_file(&self.path);
-    }
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn sample() -> AssetDb {
         let sub = |file_id, name: &str| SubAsset { file_id, class_id: 213, name: name.into() };
@@ -357,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn comes_back_from_bytes() {
+    fn decodes_what_it_encodes() {
         let db = sample();
         assert_eq!(decode(&encode(&db)).unwrap(), db);
         let mut longer = encode(&db);
@@ -369,13 +333,11 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_fails_leaves_no_temporary_file() {
+    fn failed_write_leaves_no_temporary_file() {
         let dir = tempfile::tempdir().unwrap();
         let list = || fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect::<Vec<_>>();
         let target = dir.path().join("asset-db.bin");
         write(&target, &sample()).unwrap();
-        assert_eq!(list(), ["asset-db.bin"]);
-        drop(Temporary::beside(&target).unwrap());
         assert_eq!(list(), ["asset-db.bin"]);
         // A directory cannot be replaced by a file.
         fs::remove_file(&target).unwrap();
@@ -389,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn interning_a_script_keeps_indices_right() {
+    fn interning_a_script_shifts_indices() {
         let mut db = sample();
         assert_eq!(db.intern_script(4), AssetType::Script(0));
         assert_eq!(db.script_guid(db.entries[0].asset_type), Some(9), "shifted by the new one");
@@ -398,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_files_are_told_apart() {
+    fn rejects_foreign_files() {
         let check = |bytes: &[u8], text: &str| assert_eq!(decode(bytes).unwrap_err().to_string(), text);
         check(b"UAD", "asset-db too short (3 bytes)");
         check(b"UADCACHE\x06\x00", "asset-db magic mismatch");
@@ -481,7 +443,7 @@ mod tests {
 
         /// Bytes that bincode 2.0.1 wrote for the same rows.
         #[test]
-        fn writes_what_bincode_writes() {
+        fn writes_the_bytes_of_bincode_2() {
             assert_eq!(encode(&AssetDb::new()), b"UADBIN__\x06\0\0");
             let golden = [
                 &b"UADBIN__\x06\x01\x09\x02"[..],
@@ -497,7 +459,7 @@ mod tests {
 
         proptest::proptest! {
             #[test]
-            fn for_numbers_of_every_width(guids: Vec<u128>, ids: Vec<i64>, class: u32, name: String) {
+            fn writes_numbers_of_every_width(guids: Vec<u128>, ids: Vec<i64>, class: u32, name: String) {
                 let sub = |file_id: &i64| SubAsset { file_id: *file_id, class_id: class, name: name.clone().into() };
                 let entry = |guid: &u128| AssetEntry {
                     guid: *guid,

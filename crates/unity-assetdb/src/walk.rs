@@ -1,15 +1,15 @@
-//! Where a project is, and which of its files Unity sees.
+//! Finds the root of a Unity project, and tells which file names Unity ignores.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-/// Why there is no project to work on.
+/// The error of locating a project.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WalkError {
-    /// The path cannot be followed.
+    /// The path does not exist or cannot be resolved.
     Canonicalize(PathBuf, io::Error),
-    /// The directory is no project.
+    /// The directory is not a Unity project.
     NotAProject(PathBuf),
     /// No directory above the current one is a project.
     NoProject,
@@ -40,8 +40,11 @@ impl std::error::Error for WalkError {
     }
 }
 
-/// The root of a project: the given directory, or the nearest one at or above the current directory. This is the one
-/// function of the library that looks at the current directory, because it is asked to.
+/// Returns the root of a project: the given directory, or the nearest one at or above the current directory. The only
+/// function of this library that reads the current directory.
+///
+/// # Errors
+/// If the path cannot be resolved or is not a project, or no project is found.
 pub fn resolve_project_root(project: Option<&Path>) -> Result<PathBuf, WalkError> {
     match project {
         Some(path) => {
@@ -55,7 +58,7 @@ pub fn resolve_project_root(project: Option<&Path>) -> Result<PathBuf, WalkError
     }
 }
 
-/// The nearest project at or above a directory.
+/// Returns the nearest project at or above a directory.
 pub fn resolve_above(dir: &Path) -> Option<PathBuf> {
     dir.ancestors().find(|dir| is_project(dir)).map(Path::to_owned)
 }
@@ -64,10 +67,10 @@ fn is_project(dir: &Path) -> bool {
     dir.join("Assets").is_dir() && dir.join("ProjectSettings").is_dir()
 }
 
-/// The directories of a project that hold assets.
+/// The directories of a project that contain assets.
 pub const ROOTS: [&str; 2] = ["Assets", "Packages"];
 
-/// Whether Unity passes over a file or folder of this name: hidden ones, backups, temporary files and `cvs`.
+/// Returns whether Unity ignores a file or folder of this name: hidden files, backups, temporary files and `cvs`.
 ///
 /// ```
 /// use unity_assetdb::walk::is_hidden;
@@ -87,13 +90,13 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_project_has_assets_and_settings() {
+    fn project_root_has_assets_and_settings() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
-        let said = |error: WalkError| error.to_string();
-        assert!(said(resolve_project_root(Some(&root)).unwrap_err()).starts_with("not a Unity project: "));
+        let message = |error: WalkError| error.to_string();
+        assert!(message(resolve_project_root(Some(&root)).unwrap_err()).starts_with("not a Unity project: "));
         assert!(
-            said(resolve_project_root(Some(&root.join("x"))).unwrap_err())
+            message(resolve_project_root(Some(&root.join("x"))).unwrap_err())
                 .starts_with("canonicalize project ")
         );
         fs::create_dir_all(root.join("Assets/Deep/Down")).unwrap();

@@ -1,4 +1,4 @@
-//! What a game does with a pak: open it, walk a scene, take meshes to the GPU, sample an animation.
+//! A game that reads a pak: opens it, walks a scene, uploads meshes to the GPU, samples an animation.
 //!
 //! ```text
 //! cargo run --manifest-path examples/game/Cargo.toml

@@ -9,7 +9,7 @@ use wgpu::util::{BufferInitDescriptor, DeviceExt, TextureDataOrder};
 
 use crate::texture;
 
-/// Where a material's texture would be.
+/// The fallback for a material without a texture.
 const WHITE: [u8; 4] = [255; 4];
 const COLOUR: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8UnormSrgb;
 const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;

@@ -1,11 +1,11 @@
-//! What an engine does with a pack: maps it, uploads meshes and textures as they lie, and draws every model of it.
+//! A minimal engine: memory-maps a pack, uploads meshes and textures from it unchanged, and draws every model of it.
 //!
 //! ```sh
 //! cargo run --release -p assetc -- -C examples/showcase --pack
 //! cargo run --manifest-path examples/viewer/Cargo.toml -- examples/showcase/runtime/desktop.hpack view.png
 //! ```
 //!
-//! There is no window: the picture goes to a file, so that it also runs where there is only a software driver
+//! There is no window: the image goes to a file, so that it also runs where there is only a software driver
 //! (Debian's `mesa-vulkan-drivers`).
 
 mod camera;
@@ -29,15 +29,15 @@ const CELL: u32 = 320;
 
 fn main() -> ExitCode {
     let args: Vec<_> = std::env::args_os().skip(1).collect();
-    let [pack, picture] = args.as_slice() else {
-        eprintln!("usage: viewer <file.hpack> <picture.png>");
+    let [pack, image] = args.as_slice() else {
+        eprintln!("usage: viewer <file.hpack> <image.png>");
         return ExitCode::from(2);
     };
     let viewed = File::open(pack).map_err(Into::into).and_then(|file| {
         // SAFETY: nobody writes to the pack while the viewer runs; `assetc` replaces packs, it never edits them.
         let bytes = unsafe { memmap2::Mmap::map(&file) }?;
         let (width, height, texels) = view(&bytes)?;
-        let mut encoder = png::Encoder::new(File::create(picture)?, width, height);
+        let mut encoder = png::Encoder::new(File::create(image)?, width, height);
         encoder.set_color(png::ColorType::Rgba);
         encoder.write_header()?.write_image_data(&texels)?;
         Ok(())
@@ -92,14 +92,14 @@ fn view(bytes: &[u8]) -> Result<(u32, u32, Vec<u8>), Box<dyn Error>> {
     // The corner is background.
     let drawn = texels.chunks_exact(4).filter(|texel| *texel != &texels[..4]).count();
     println!(
-        "{} models over {:.1} % of the picture",
+        "{} models over {:.1} % of the image",
         models.len(),
         drawn as f64 * 400.0 / texels.len() as f64
     );
     Ok((columns * CELL, rows * CELL, texels))
 }
 
-/// What the shader takes of a material: the base colour, and the least alpha that is drawn.
+/// The material parameters of the shader: the base colour and the alpha cutoff.
 fn factors(material: &GpuMaterial) -> [f32; 8] {
     let [r, g, b, a] = material.base_color_factor;
     let cutoff = if material.alpha_mode() == AlphaMode::Mask { material.alpha_cutoff } else { 0.0 };

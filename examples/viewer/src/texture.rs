@@ -9,7 +9,7 @@ use basisu::uastc::unpack::unpack_uastc;
 use kiln_format::ktx2::{Ktx2View, Level, Payload, Supercompression, Transfer};
 use wgpu::TextureFormat;
 
-/// What to upload.
+/// A texture to upload.
 pub(crate) struct Ready {
     pub(crate) format: TextureFormat,
     pub(crate) width: u32,

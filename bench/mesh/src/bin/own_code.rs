@@ -92,7 +92,8 @@ fn timed(work: impl FnOnce() -> usize) -> f64 {
 
 /// Milliseconds of meshoptimizer's weld, tangents and meshlets with bounds.
 fn theirs(sphere: &Sphere, welded: &Sphere) -> [f64; 3] {
-    let bytes = |positions: &[[f32; 3]]| positions.as_flattened().iter().flat_map(|f| f.to_le_bytes()).collect();
+    let bytes =
+        |positions: &[[f32; 3]]| positions.as_flattened().iter().flat_map(|f| f.to_le_bytes()).collect();
     // As ours: attributes in arrays of their own, and -0.0 equals 0.0.
     let weld = timed(|| {
         let positions: Vec<_> = sphere.positions.iter().map(|p| p.map(|x| x + 0.0)).collect();

@@ -1,7 +1,7 @@
-//! The pictures of `docs/uastc.md`: where the error is, and which modes the blocks use.
+//! The images of `docs/internals/uastc.md`: error maps and the modes of the blocks.
 //!
 //! ```text
-//! cargo run --profile lto --bin maps -- ../../../shared/data/images/kodim23.png ../../docs
+//! cargo run --profile lto --bin maps -- ../../../shared/data/images/kodim23.png ../../docs/internals
 //! ```
 
 use kiln_uastc::{Options, Quality, View, blocks_high, decode_block, encode_rows};
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::Path;
 
 const SIDE: usize = 160;
-/// Where the cut begins in the photograph.
+/// The origin of the crop in the photograph.
 const AT: (usize, usize) = (170, 170);
 
 fn main() {

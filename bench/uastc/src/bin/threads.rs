@@ -1,4 +1,4 @@
-//! How much faster two threads are than one: wall time of all images together, strips dealt out as they come.
+//! Speed-up of two threads over one: wall time of all images together, strips dealt out as they come.
 //!
 //! ```text
 //! cargo run --profile lto --bin threads -- <data>
@@ -23,7 +23,7 @@ fn main() {
     println!("## uastc-threads\n\n| quality | one thread, s | two threads, s | ratio |\n|---|---|---|---|");
     for quality in [Quality::Fast, Quality::Default, Quality::High] {
         let options = Options { quality, rdo: None };
-        // In turn, so that a disturbance hits both alike.
+        // In turn, so that a disturbance affects both.
         let mut times = [const { Vec::new() }; 2];
         for _ in 0..7 {
             for (threads, times) in [1, 2].into_iter().zip(&mut times) {

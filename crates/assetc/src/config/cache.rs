@@ -20,7 +20,7 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node, config: &mut Config) ->
 }
 
 impl Config {
-    /// Returns the section `cache:`, whose settings take effect as far as the project [is trusted](Config::is_trusted).
+    /// Returns the section `cache:`. Some settings take effect only if the project [is trusted](Config::is_trusted).
     pub fn project_cache(&self) -> ProjectCache<'_> {
         ProjectCache {
             settings: &self.cache,
@@ -40,8 +40,8 @@ mod tests {
     use kiln_engine::store::settings::{CacheDir, CachePolicy, CacheSettings};
 
     #[test]
-    fn the_document_has_every_key() {
-        let document = include_str!("../../../../docs/cache.md");
+    fn documentation_lists_every_key() {
+        let document = include_str!("../../../../docs/reference/cache.md");
         let example = document.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
         let keys = example.lines().skip(1).map(|line| line.trim().split(':').next().unwrap());
         assert_eq!(keys.collect::<Vec<_>>(), KEYS);
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn the_section_is_read() {
+    fn parses_the_section() {
         let parse = |text: &str| Config::parse(text, "assetc.yml").map(|config| config.cache().clone());
         assert_eq!(parse(""), Ok(CacheSettings::default()));
         let full =
@@ -77,7 +77,7 @@ mod tests {
         ] {
             assert_eq!(parse(bad).unwrap_err().code, Code::ConfigBadValue, "{bad}");
         }
-        let odd = Config::parse("cache: {size: 7}", "assetc.yml").unwrap();
-        assert_eq!(odd.warnings()[0].code, Code::ConfigUnknownKey);
+        let unknown = Config::parse("cache: {size: 7}", "assetc.yml").unwrap();
+        assert_eq!(unknown.warnings()[0].code, Code::ConfigUnknownKey);
     }
 }

@@ -1,4 +1,4 @@
-//! `assetc init`: a starter `assetc.yml`, never in place of one that is there.
+//! `assetc init`: writes a starter `assetc.yml`, and never replaces an existing file.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -8,23 +8,28 @@ use kiln_engine::{Code, Diag};
 
 use super::FILE_NAME;
 
-/// The starter file. What it sets are the defaults; what it shows besides is commented out.
+/// The content of the starter file. Its settings are the defaults; further examples are commented out.
 pub const STARTER: &str = include_str!("starter.yml");
 
-/// Writes the starter into `dir` and tells its path.
+/// Writes the starter file to `dir`; returns its path.
+///
+/// # Errors
+///
+/// `init-exists` if the file exists, `init-failed` if it cannot be written.
 pub fn init(dir: &Path) -> Result<PathBuf, Diag> {
     let file = dir.join(FILE_NAME);
     let written = OpenOptions::new().write(true).create_new(true).open(&file);
     match written.and_then(|mut open| open.write_all(STARTER.as_bytes())) {
         Ok(()) => Ok(file),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let hint = "edit it, or remove it first";
-            Err(Diag::new(Code::InitExists, "is there already and stays as it is")
+            let hint = "edit the file, or remove it first";
+            Err(Diag::new(Code::InitExists, "the configuration file already exists and was not changed")
                 .path(file.display())
                 .hint(hint))
         }
         Err(error) => {
-            Err(Diag::new(Code::InitFailed, format!("cannot be written: {error}")).path(file.display()))
+            let message = format!("cannot write the configuration file: {error}");
+            Err(Diag::new(Code::InitFailed, message).path(file.display()))
         }
     }
 }
@@ -34,7 +39,7 @@ mod tests {
     use super::*;
     use crate::config::{Config, Settings};
 
-    /// The starter with its examples switched on. Prose has one space after the `#`, examples have none or more.
+    /// Returns the starter with its examples uncommented. Prose has one space after the `#`, examples have none or more.
     fn with_examples() -> String {
         let on = |line: &str| {
             let text = line.trim_start();
@@ -49,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_starter_is_the_defaults() {
+    fn starter_has_the_defaults() {
         let config = Config::parse(STARTER, "starter").unwrap();
         assert!(config.warnings().is_empty(), "{:?}", config.warnings());
         assert_eq!((config.input(), config.output(None), config.pack()), ("assets", "runtime", false));
@@ -61,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn its_examples_work_when_switched_on() {
+    fn uncommented_examples_are_valid() {
         let config = Config::parse(&with_examples(), "examples").unwrap();
         assert!(config.warnings().is_empty(), "{:?}", config.warnings());
         let preset = config.select_preset(None).unwrap();
@@ -75,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn an_existing_file_stays() {
+    fn does_not_replace_existing_file() {
         let dir = tempfile::tempdir().unwrap();
         let file = init(dir.path()).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), STARTER);

@@ -1,6 +1,6 @@
-//! The tree of an `assetc.yml` into a [`Config`]: which keys stand where, and what is said about the others.
+//! Converts the YAML nodes of an `assetc.yml` to a [`Config`].
 //!
-//! A wrong value is an error, a key that nobody reads a warning. Nothing under such a key is looked at.
+//! An invalid value is an error, an unknown key a warning. The value of an unknown key is ignored.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use kiln_engine::{Code, Diag};
 use super::resolve::{Layers, Rule};
 use super::settings::{KEYS, Overlay, SECTIONS};
 use super::{Config, Manifest, Preset};
-use crate::tools::Tool;
-use kiln_config::nodes::{bad, entries, text, truth, unknown_key};
+use kiln_config::nodes::{bad, boolean, entries, text, unknown_key};
+use kiln_config::user::TOOLS;
 use kiln_config::yaml::{self, Entry, Node, Value, excerpt};
 use kiln_engine::nearest;
 
-/// The keys of the top level.
+/// The keys of the top level, in the order of the documentation.
 pub(super) const TOP: &[&str] =
     &["input", "output", "pack", "preset", "manifest", "embed", "tools", "cache", "default", "presets"];
 
@@ -41,18 +41,17 @@ impl Reader<'_> {
             match place {
                 "input" => config.input = Some(text(entry, place, "a path")?),
                 "output" => config.output = Some(text(entry, place, "a path")?),
-                "pack" => config.pack = truth(entry)?,
+                "pack" => config.pack = boolean(entry)?,
                 "preset" => config.preset = Some(text(entry, place, "the name of a preset")?),
                 "manifest" => config.manifest = manifest(entry)?,
                 "embed" => config.embed = globs(entry)?,
                 "tools" => {
                     for tool in entries(&entry.node, place)? {
-                        match Tool::ALL.iter().find(|known| known.name() == tool.key) {
-                            Some(known) => {
-                                let place = format!("tools.{}", known.name());
-                                config.tools.push((tool.key.clone(), text(tool, &place, "a path")?));
-                            }
-                            None => self.unknown(tool, place, Tool::ALL.iter().map(|known| known.name())),
+                        if TOOLS.contains(&tool.key.as_str()) {
+                            let place = format!("tools.{}", tool.key);
+                            config.tools.push((tool.key.clone(), text(tool, &place, "a path")?));
+                        } else {
+                            self.unknown(tool, place, TOOLS.iter().copied());
                         }
                     }
                 }
@@ -75,7 +74,7 @@ impl Reader<'_> {
             if !self.layer(entry, "default", &mut layers)? {
                 match entry.key.as_str() {
                     "output" => {
-                        let hint = "'output' is read at the top level and in presets";
+                        let hint = "move 'output' to the top level or into a preset";
                         let warning = Diag::new(Code::ConfigIgnoredKey, "'output' in default is ignored");
                         self.warn(warning.at(entry.at).hint(hint));
                     }
@@ -89,8 +88,9 @@ impl Reader<'_> {
     fn preset(&mut self, entry: &Entry) -> Result<Preset, Diag> {
         let name = &entry.key;
         if name.is_empty() || name.chars().any(char::is_control) {
-            let message = format!("'{}' cannot be the name of a preset", excerpt(name));
-            return Err(Diag::new(Code::ConfigBadValue, message).at(entry.at).hint("use a plain word"));
+            let message = format!("'{}' is not a valid preset name", excerpt(name));
+            let hint = "use a name without control characters";
+            return Err(Diag::new(Code::ConfigBadValue, message).at(entry.at).hint(hint));
         }
         let place = format!("presets.{}", excerpt(name));
         let mut preset = Preset { name: name.clone(), output: None, layers: Layers::default() };
@@ -110,7 +110,7 @@ impl Reader<'_> {
         Ok(preset)
     }
 
-    /// What `default` and a preset have in common; `false` if this entry is not part of it.
+    /// Reads an entry that `default` and presets share: a section or `rules`; returns `false` for any other entry.
     fn layer(&mut self, entry: &Entry, place: &str, layers: &mut Layers) -> Result<bool, Diag> {
         if entry.key == "rules" {
             layers.rules = self.rules(&entry.node, &format!("{place}.rules"))?;
@@ -123,7 +123,7 @@ impl Reader<'_> {
         let items = match &node.value {
             Value::Seq(items) => items.as_slice(),
             Value::Scalar(scalar) if scalar.is_null() => &[],
-            _ => return Err(bad(node, place, "a list of rules, each with its 'match'")),
+            _ => return Err(bad(node, place, "a list of rules, each with a 'match'")),
         };
         let mut rules = Vec::new();
         for (index, item) in items.iter().enumerate() {
@@ -144,17 +144,18 @@ impl Reader<'_> {
         }
         let Some(pattern) = pattern else {
             let message = format!("{place} has no 'match' and is skipped");
-            let hint = "give it a glob over source paths: match: \"ui/*\"";
+            let hint = "add a glob of source paths, such as match: \"ui/*\"";
             self.warn(Diag::new(Code::ConfigRuleWithoutMatch, message).at(node.at).hint(hint));
             return Ok(None);
         };
         let glob = Glob::new(&pattern.text, Dialect::Assetc).map_err(|error| {
-            Diag::new(Code::ConfigBadValue, format!("{place}.match is not a glob: {error}")).at(pattern.at)
+            Diag::new(Code::ConfigBadValue, format!("{place}.match is not a valid glob: {error}"))
+                .at(pattern.at)
         })?;
         Ok(Some(Rule { index, line: node.at.line, glob, overlay }))
     }
 
-    /// Reads a section such as `texture`; `false` if this entry is none.
+    /// Reads a section such as `texture`; returns `false` if the entry is not a section.
     fn section(&mut self, section: &Entry, place: &str, overlay: &mut Overlay) -> Result<bool, Diag> {
         if !SECTIONS.contains(&section.key.as_str()) {
             return Ok(false);
@@ -177,7 +178,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    /// Warns of a key that nobody reads in `place`, which is empty for the top level.
+    /// Warns about an unknown key in `place`, which is empty for the top level.
     pub(super) fn unknown<'k>(
         &mut self,
         entry: &Entry,
@@ -189,17 +190,17 @@ impl Reader<'_> {
         let layered = || nearest(key, SECTIONS.iter().copied().chain(["rules"]));
         let hint = match (nearest(key, known.clone()), elsewhere) {
             _ if key == "limits" => {
-                "limits are the user's: set them in the user's own config.yml, or with --max-pixels, --max-memory and --time-limit".into()
+                "a project cannot set limits: set them in the user's config.yml, or with --max-pixels, --max-memory and --time-limit".into()
             }
             (Some(near), _) => format!("did you mean '{near}'?"),
-            _ if TOP.contains(&key) => format!("'{key}' is read at the top level"),
-            (_, Some(found)) if found.name == key => format!("it belongs under '{}:'", found.section),
+            _ if TOP.contains(&key) => format!("move '{key}' to the top level"),
+            (_, Some(found)) if found.name == key => format!("move '{key}' under '{}:'", found.section),
             _ if place.is_empty() && (key == "rules" || SECTIONS.contains(&key)) => {
-                "it belongs under 'default:'".into()
+                format!("move '{key}' under 'default:'")
             }
             _ => match layered().filter(|_| place.is_empty()) {
-                Some(near) => format!("did you mean '{near}'? It belongs under 'default:'"),
-                None => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
+                Some(near) => format!("did you mean '{near}' under 'default:'?"),
+                None => format!("expected one of: {}", known.collect::<Vec<_>>().join(", ")),
             },
         };
         self.warn(unknown_key(entry, place).hint(hint));
@@ -218,16 +219,16 @@ fn manifest(entry: &Entry) -> Result<Manifest, Diag> {
     }
 }
 
-/// One glob or a list of them.
+/// Reads one glob or a list of globs.
 fn globs(entry: &Entry) -> Result<Vec<Glob>, Diag> {
     let one = |node: &Node| match &node.value {
         Value::Scalar(scalar) if !scalar.is_null() => {
             Glob::new(&scalar.text, Dialect::Assetc).map_err(|error| {
-                let message = format!("{} has what is not a glob: {error}", entry.key);
+                let message = format!("{} contains an invalid glob: {error}", entry.key);
                 Diag::new(Code::ConfigBadValue, message).at(node.at)
             })
         }
-        _ => Err(bad(node, &entry.key, "globs over source paths")),
+        _ => Err(bad(node, &entry.key, "globs of source paths")),
     };
     match &entry.node.value {
         Value::Seq(items) => items.iter().map(one).collect(),

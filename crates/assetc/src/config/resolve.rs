@@ -1,7 +1,7 @@
-//! From layers to the settings of one source, and which layer each came from.
+//! Resolves the layers of a configuration to the settings of one source, each with the layer that set it.
 //!
-//! Least to most specific: built-in defaults, `default:`, the preset, the rules of `default:` in file order, the
-//! rules of the preset in file order. Each overrides only what it sets.
+//! The layers, from least to most specific: built-in defaults, `default:`, the preset, the rules of `default:` in file
+//! order, the rules of the preset in file order. A layer overrides only the keys that it sets.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use kiln_engine::glob::Glob;
 
 use super::settings::{KEYS, Key, Overlay, Settings};
 
-/// What `default:` or one preset sets.
+/// The settings and rules of `default:` or of one preset.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layers {
     pub(super) overlay: Overlay,
@@ -20,40 +20,41 @@ pub(super) struct Layers {
 /// Settings for the sources that a glob matches.
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
-    /// Its place in the list, counted from 0.
+    /// The index in the list of rules, from 0.
     pub(super) index: usize,
     pub(super) line: usize,
     pub(super) glob: Glob,
     pub(super) overlay: Overlay,
 }
 
-/// Where a setting came from.
+/// The layer of the configuration that set a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Layer {
-    /// Nobody set it.
+    /// The built-in default: no layer of the file set the value.
     BuiltIn,
-    /// `default:`.
+    /// The layer `default:` of the file.
     Default,
-    /// This preset.
+    /// The preset of this name.
     Preset(Arc<str>),
     /// A rule of `default:`.
     DefaultRule {
-        /// Its place in the list, counted from 0.
+        /// The index in the list of rules, from 0.
         index: usize,
-        /// Its `match`.
+        /// The glob of the rule's `match`.
         pattern: Arc<str>,
-        /// Its line in the file.
+        /// The line of the rule in the file, from 1.
         line: usize,
     },
     /// A rule of a preset.
     PresetRule {
-        /// The preset.
+        /// The name of the preset.
         preset: Arc<str>,
-        /// Its place in the list, counted from 0.
+        /// The index in the list of rules, from 0.
         index: usize,
-        /// Its `match`.
+        /// The glob of the rule's `match`.
         pattern: Arc<str>,
-        /// Its line in the file.
+        /// The line of the rule in the file, from 1.
         line: usize,
     },
 }
@@ -74,7 +75,7 @@ impl fmt::Display for Layer {
     }
 }
 
-/// Tells the settings of each source. The layers below the rules are laid over each other once.
+/// Resolves the settings of each source under one preset. The layers below the rules are merged once.
 #[derive(Clone, Debug)]
 pub struct Resolver {
     base: Resolved,
@@ -105,13 +106,13 @@ impl Resolver {
         Resolver { base: Resolved { settings: settings.into(), origins: origins.into() }, rules, embed }
     }
 
-    /// Whether a file is copied as it is.
+    /// Returns whether a file matches `embed:` and is copied without changes.
     pub fn embeds(&self, path: &str) -> bool {
         self.embed.iter().any(|glob| glob.matches(path))
     }
 
-    /// The settings of a source, given its path below the input; for a directory that is one source, the path of
-    /// the directory. Sources that no rule matches share one value.
+    /// Resolves the settings of a source, given its path below the input; for a directory that is one source, the path
+    /// of the directory. Sources that no rule matches share one value.
     pub fn resolve(&self, path: &str) -> Resolved {
         let mut matching = self.rules.iter().filter(|(rule, _)| rule.glob.matches(path)).peekable();
         if matching.peek().is_none() {
@@ -126,32 +127,34 @@ impl Resolver {
     }
 }
 
-/// The settings of a source, and which layer each came from.
+/// The settings of a source, each with the layer that set it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Resolved {
-    /// What holds.
+    /// The values of all settings.
     pub settings: Arc<Settings>,
-    /// By key, in the order of [`KEYS`].
+    /// The layer of each key, in the order of [`KEYS`].
     origins: Arc<[Layer]>,
 }
 
-/// One setting of a source, for people.
+/// One setting of a source, for display.
 #[derive(Clone, Debug)]
-pub struct Row<'a> {
-    /// Which setting.
+#[non_exhaustive]
+pub struct SettingRow<'a> {
+    /// The section and name of the setting.
     pub key: &'static Key,
-    /// Its value, as `assetc.yml` would write it.
+    /// The value in the syntax of `assetc.yml`.
     pub value: String,
-    /// Who set it.
+    /// The layer that set the value.
     pub layer: &'a Layer,
 }
 
 impl Resolved {
-    /// The settings of these sections with their origins, in the order of [`KEYS`].
-    pub fn rows<'a>(&'a self, sections: &[&str]) -> impl Iterator<Item = Row<'a>> {
+    /// Returns the settings of these sections with their layers, in the order of [`KEYS`].
+    pub fn rows<'a>(&'a self, sections: &[&str]) -> impl Iterator<Item = SettingRow<'a>> {
         KEYS.iter()
             .zip(self.origins.iter())
             .filter(move |(key, _)| sections.contains(&key.section))
-            .map(|(key, layer)| Row { key, value: key.show(&self.settings), layer })
+            .map(|(key, layer)| SettingRow { key, value: key.show(&self.settings), layer })
     }
 }

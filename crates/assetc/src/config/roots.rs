@@ -1,9 +1,8 @@
-//! The directories of a build: where sources are read, where results and the pack are written.
+//! The directories of a build: input, output and the path of the pack.
 //!
-//! Refused are outputs that would hurt: one that overlaps the input, the root of the file system, the home
-//! directory or the project itself. Directories are compared by what they are, through links and `..`, as far as
-//! they exist. In a project that the user does not trust, both trees and the pack lie inside the project, unless `-o`
-//! names the output.
+//! Unsafe outputs are rejected: a directory that overlaps the input, the root of the file system, the home directory and
+//! the project itself. Directories are compared after links and `..` are resolved, as far as they exist. In an untrusted
+//! project, both trees and the pack must be inside the project, unless `-o` names the output.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,48 +14,49 @@ use kiln_config::cache::TRUST_HINT;
 use kiln_config::confine::{Outside, inside, inside_path, real, tidy};
 use kiln_config::nodes::Text;
 
-/// Where a build reads and writes.
+/// The input and output directories of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Roots {
-    /// The directory of `assetc.yml`; without one, where the search for it began.
+    /// The directory of `assetc.yml`; without a file, the directory where the search for it began.
     pub project: PathBuf,
-    /// The source tree.
+    /// The root of the source tree.
     pub input: PathBuf,
-    /// The output directory.
+    /// The root of the output tree.
     pub output: PathBuf,
-    /// The pack, beside the output: `<output>.hpack`.
+    /// The path of the pack beside the output, `<output>.hpack`.
     pub pack: PathBuf,
-    input_said: Said,
-    output_said: Said,
+    input_origin: Origin,
+    output_origin: Origin,
 }
 
-/// Who named a directory, for messages.
+/// The place where a directory is configured, for diagnostics.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Said {
+struct Origin {
     path: String,
     at: String,
     hint: String,
 }
 
-impl Said {
-    fn by_config(config: &Config, key: &str, text: Option<&Text>) -> Said {
+impl Origin {
+    fn of_config(config: &Config, key: &str, text: Option<&Text>) -> Origin {
         let at = text.map(|text| text.at.to_string()).unwrap_or_default();
         let hint = match config.name.as_str() {
-            "" => format!("set '{key}:' in an {FILE_NAME}, or start in the project's directory"),
+            "" => format!("set '{key}:' in an {FILE_NAME}, or run assetc in the directory of the project"),
             name => format!("change '{key}:' in {name}"),
         };
-        Said { path: config.name.clone(), at, hint }
+        Origin { path: config.name.clone(), at, hint }
     }
 
-    /// The diagnostic with this place and cure.
+    /// Adds path, position and hint to a diagnostic.
     fn mark(&self, diag: Diag) -> Diag {
         diag.path(&self.path).at(&self.at).hint(&self.hint)
     }
 }
 
 impl Roots {
-    /// The directories under this preset. `output` overrides every other, as `-o` does; it and the project are
-    /// absolute. Nothing needs to exist.
+    /// Determines the directories under a preset. `output` overrides the configuration, as `-o` does; it and the project
+    /// are absolute. The directories need not exist.
     ///
     /// # Errors
     ///
@@ -65,29 +65,29 @@ impl Roots {
     pub fn locate(config: &Config, preset: Option<&Preset>, output: Option<&Path>) -> Result<Roots, Diag> {
         let project = config.project();
         let input = tidy(&project.join(config.input()));
-        let input_said = Said::by_config(config, "input", config.input.as_ref());
+        let input_origin = Origin::of_config(config, "input", config.input.as_ref());
         if !config.is_trusted() {
             config.check_owner()?;
             inside(project, config.input()).map_err(|why| {
                 let message = format!("the input directory '{}' {}", config.input(), why.why);
-                input_said.mark(Diag::new(Code::UntrustedInput, message)).hint(TRUST_HINT)
+                input_origin.mark(Diag::new(Code::UntrustedInput, message)).hint(TRUST_HINT)
             })?;
         }
         let by_user = output.is_some();
-        let (output, output_said) = match output {
+        let (output, output_origin) = match output {
             Some(output) => {
                 let hint = "choose another directory with -o".into();
-                (tidy(output), Said { path: String::new(), at: String::new(), hint })
+                (tidy(output), Origin { path: String::new(), at: String::new(), hint })
             }
             None => {
-                let said = Said::by_config(config, "output", config.output_text(preset));
-                (tidy(&project.join(config.output(preset))), said)
+                let origin = Origin::of_config(config, "output", config.output_text(preset));
+                (tidy(&project.join(config.output(preset))), origin)
             }
         };
         let (Some(parent), Some(name)) = (output.parent(), output.file_name()) else {
             let message =
                 format!("the output directory is '{}', the root of the file system", output.display());
-            return Err(output_said.mark(Diag::new(Code::OutputUnsafe, message)));
+            return Err(output_origin.mark(Diag::new(Code::OutputUnsafe, message)));
         };
         let mut pack_name = OsString::from(name);
         pack_name.push(".hpack");
@@ -96,39 +96,47 @@ impl Roots {
             let outside = |what: &str, why: &Outside| {
                 let message = format!("{what} '{}' {}", config.output(preset), why.why);
                 let hint = format!("name the output with -o, or {TRUST_HINT}");
-                output_said.mark(Diag::new(Code::UntrustedOutput, message)).hint(hint)
+                output_origin.mark(Diag::new(Code::UntrustedOutput, message)).hint(hint)
             };
             inside(project, config.output(preset)).map_err(|why| outside("the output directory", &why))?;
             inside_path(project, parent)
                 .map_err(|why| outside("the pack beside the output directory", &why))?;
         }
-        Ok(Roots { pack, project: tidy(project), input_said, input, output, output_said })
+        Ok(Roots { pack, project: tidy(project), input_origin, input, output, output_origin })
     }
 
-    /// Whether there is a source tree to read.
+    /// Checks that the input directory exists.
+    ///
+    /// # Errors
+    ///
+    /// `input-missing` or `input-not-a-directory`.
     pub fn check_input(&self) -> Result<(), Diag> {
         let shown = self.input.display();
         match std::fs::metadata(&self.input) {
             Ok(meta) if meta.is_dir() => Ok(()),
             Ok(_) => {
                 let message = format!("the input '{shown}' is not a directory");
-                Err(self.input_said.mark(Diag::new(Code::InputNotADirectory, message)))
+                Err(self.input_origin.mark(Diag::new(Code::InputNotADirectory, message)))
             }
             Err(error) => {
                 let message = format!("the input directory '{shown}' cannot be opened: {error}");
-                let hint = format!("create it and put sources in it, or {}", self.input_said.hint);
-                Err(self.input_said.mark(Diag::new(Code::InputMissing, message)).hint(hint))
+                let hint = format!("create the directory and add sources, or {}", self.input_origin.hint);
+                Err(self.input_origin.mark(Diag::new(Code::InputMissing, message)).hint(hint))
             }
         }
     }
 
-    /// Whether the output may be written to. `home` is the user's home directory, if the caller knows it.
+    /// Checks that the output directory is safe to write to. `home` is the home directory of the user, if it is known.
+    ///
+    /// # Errors
+    ///
+    /// `output-unsafe`, `output-overlaps-input` or `output-not-a-directory`.
     pub fn check_output(&self, home: Option<&Path>) -> Result<(), Diag> {
         let (input, output, project) = (real(&self.input), real(&self.output), real(&self.project));
         let shown = self.output.display();
         let unsafe_output = |why: &str| {
             Err(self
-                .output_said
+                .output_origin
                 .mark(Diag::new(Code::OutputUnsafe, format!("the output directory '{shown}' {why}"))))
         };
         if output.parent().is_none() {
@@ -142,17 +150,17 @@ impl Roots {
         }
         let overlap = match (output.starts_with(&input), input.starts_with(&output)) {
             (true, true) => "is the input directory",
-            (true, false) => "lies inside the input directory, so its files would be compiled again",
+            (true, false) => "is inside the input directory, so its files would be compiled again",
             (false, true) => "contains the input directory",
             (false, false) => "",
         };
         if !overlap.is_empty() {
             let message = format!("the output directory '{shown}' {overlap}");
-            return Err(self.output_said.mark(Diag::new(Code::OutputOverlapsInput, message)));
+            return Err(self.output_origin.mark(Diag::new(Code::OutputOverlapsInput, message)));
         }
         if output.exists() && !output.is_dir() {
             let message = format!("the output '{shown}' is not a directory");
-            return Err(self.output_said.mark(Diag::new(Code::OutputNotADirectory, message)));
+            return Err(self.output_origin.mark(Diag::new(Code::OutputNotADirectory, message)));
         }
         Ok(())
     }
@@ -163,7 +171,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A project with a source tree in a directory of its own, its path free of links.
+    /// A project with a source tree in a temporary directory, with links in its path resolved.
     struct Project(#[allow(dead_code, reason = "kept until the test ends")] tempfile::TempDir, PathBuf);
 
     impl Project {
@@ -191,7 +199,7 @@ mod tests {
             Roots::locate(&self.trusted(text), None, output.as_deref()).unwrap()
         }
 
-        /// The code of the refusal, or "".
+        /// Returns the code of the error, or "".
         fn check(&self, text: &str, output: Option<&str>) -> String {
             match self.locate(text, output).check_output(Some(&self.1.join("../home/me"))) {
                 Ok(()) => String::new(),
@@ -204,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_relative_to_the_file_and_the_pack_lies_beside_the_output() {
+    fn paths_are_relative_to_the_file_and_the_pack_is_beside_the_output() {
         let project = Project::new();
         let root = &project.1;
         let roots = project.locate("", None);
@@ -220,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_redirects_the_output_also_below_the_base() {
+    fn preset_output_may_be_inside_the_default_output() {
         let project = Project::new();
         let config = project.config("presets: {mobile: {output: runtime/mobile}, desktop: }\n");
         let located = |name| {
@@ -234,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_that_would_hurt_are_refused() {
+    fn rejects_unsafe_outputs() {
         let project = Project::new();
         let check = |output: &str| project.check(&format!("output: {output}\n"), None);
         assert_eq!(check("runtime"), "");
@@ -263,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn an_untrusted_project_stays_inside_itself() {
+    fn untrusted_project_cannot_name_outside_directories() {
         let project = Project::new();
         let refused = |text: &str, output: Option<&str>| {
             let output = output.map(|output| project.1.join(output));
@@ -281,14 +289,14 @@ mod tests {
             assert_eq!(refused(outside, None), "untrusted-output 1:9", "{outside}");
             assert_eq!(refused(outside, Some("../y")), "", "-o is the user's choice");
         }
-        // Inside, but the pack would lie beside the project.
+        // Inside, but the pack would be beside the project.
         assert_eq!(refused("output: .", None), "untrusted-output 1:9");
         assert_eq!(refused("input: ../x", Some("../y")), "untrusted-input 1:8");
     }
 
     #[cfg(unix)]
     #[test]
-    fn links_do_not_hide_an_overlap() {
+    fn detects_overlap_through_links() {
         let project = Project::new();
         let link = |to: &str, name: &str| {
             std::os::unix::fs::symlink(project.1.join(to), project.1.join(name)).unwrap()
@@ -302,21 +310,21 @@ mod tests {
         assert_eq!(check("alias/new/deep"), "output-overlaps-input");
         assert_eq!(check("top"), "output-unsafe");
         assert_eq!(project.check("input: disk\n", None), "output-overlaps-input");
-        // A `..` climbs out of what the link points to; a name without one stays.
+        // A `..` is relative to the target of the link; a path without one is not resolved.
         assert_eq!(project.locate("output: runtime/../x\n", None).output, project.1.join("disk/x"));
         assert_eq!(project.locate("", None).pack, project.1.join("runtime.hpack"));
         assert_eq!(check("runtime"), "");
     }
 
     #[test]
-    fn the_input_must_be_a_directory() {
+    fn input_must_be_a_directory() {
         let project = Project::new();
         assert!(project.locate("", None).check_input().is_ok());
         let missing = project.locate("\ninput: art\n", None).check_input().unwrap_err();
         assert_eq!((missing.code, missing.at.as_deref()), (Code::InputMissing, Some("2:8")));
         assert!(
             missing.message.contains("art")
-                && missing.hint.as_deref().is_some_and(|hint| hint.contains("create it")),
+                && missing.hint.as_deref().is_some_and(|hint| hint.contains("create the directory")),
             "{missing}"
         );
         let file = project.locate("input: assetc.yml\n", None).check_input().unwrap_err();

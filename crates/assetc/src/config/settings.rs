@@ -1,21 +1,22 @@
-//! The settings that layers and rules can set, as one table: a row is a setting.
+//! The table of settings that layers and rules can set.
 //!
-//! From the table come the typed [`Settings`] that recipes read, the parser's keys and their spelling hints, the
-//! defaults, the text in cache keys, `assetc explain`, and the test that `docs/config/assetc-yml.md` lists the
-//! same. To add a knob, add a row.
+//! The table generates the typed [`Settings`] of recipes, the keys of the parser and their spelling suggestions, the
+//! defaults, the text in cache keys, the output of `assetc explain`, and the test that `docs/reference/config/assetc-yml.md` lists
+//! the same settings. A new setting is a new row.
 
 use super::values::{
-    BlockFormat, Bounded, Characters, Conflict, Cubic, CutOff, Defines, Field, Index, Lambda, Lods, LutDepth,
-    Mips, Optimize, Pixels, Quality, Share, Supercompress, Tangents, Target, Value,
+    AlphaCutoff, BlockFormat, Bounded, Characters, Conflict, Cubic, Defines, DistanceField, Index, Lambda,
+    LodCount, LutDepth, Mips, Optimize, Pixels, Quality, RelativeError, Supercompress, Tangents, Target,
+    Value,
 };
 use kiln_config::yaml::Scalar;
 
-/// One setting, as data.
+/// The description of one setting.
 #[derive(Debug)]
 pub struct Key {
-    /// The section it stands in: `texture`.
+    /// The section, such as `texture`.
     pub section: &'static str,
-    /// Its name in that section: `compress`.
+    /// The name in the section, such as `compress`.
     pub name: &'static str,
     doc: &'static str,
     accepts: fn() -> String,
@@ -25,17 +26,17 @@ pub struct Key {
 }
 
 impl Key {
-    /// What it does, in one line.
+    /// Returns a one-line description.
     pub fn doc(&self) -> &'static str {
         self.doc.trim()
     }
 
-    /// What it accepts, each literal in backticks.
+    /// Returns the accepted values, each literal in backticks.
     pub fn accepts(&self) -> String {
         (self.accepts)()
     }
 
-    /// Its value in these settings, as `assetc.yml` would write it.
+    /// Returns the value in these settings, in the syntax of `assetc.yml`.
     pub fn show(&self, settings: &Settings) -> String {
         (self.show)(settings)
     }
@@ -48,6 +49,7 @@ macro_rules! settings {
         $(
             #[doc = $section_doc]
             #[derive(Clone, Debug, PartialEq)]
+            #[non_exhaustive]
             pub struct $Section { $( #[doc = $doc] pub $key: $Type, )+ }
 
             impl Default for $Section {
@@ -57,11 +59,12 @@ macro_rules! settings {
             }
         )+
 
-        /// What holds for one asset, all layers applied.
+        /// The settings of one source, with all layers applied.
         #[derive(Clone, Debug, Default, PartialEq)]
+        #[non_exhaustive]
         pub struct Settings { $( #[doc = $section_doc] pub $section: $Section, )+ }
 
-        /// The names of the sections.
+        /// The names of the sections, in the order of the documentation.
         pub const SECTIONS: &[&str] = &[$( stringify!($section), )+];
 
         /// Every setting, in the order of the documentation.
@@ -84,88 +87,88 @@ macro_rules! settings {
 }
 
 settings! {
-    /// Settings of meshes.
+    /// Settings of meshes and their LODs.
     mesh: MeshSettings {
-        /// Bake the node transforms of a glTF into one mesh in world space; `false` keeps geometry source-local.
+        /// Bake the node transforms of a glTF into one mesh in world space; `false` keeps each mesh in its local space.
         merge: bool = true,
-        /// Compile this scene of a glTF; `false` takes its default one.
+        /// Compile this scene of a glTF; `false` selects its default scene.
         scene: Option<Index> = None,
-        /// Where tangents come from; `auto` makes them anew where the source's keep vertices apart.
+        /// Source of tangents; `auto` generates them where those of the source prevent vertices from being welded.
         tangents: Tangents = Tangents::Auto,
-        /// Reduced levels of detail, each with half the triangles of the one before.
-        lods: Lods = Lods::default(),
-        /// How far a level may be from the surface, as part of the mesh's size.
-        lod_error: Share = Share::default(),
-        /// Order triangles and vertices for the GPU's caches; `false` keeps the order of the source.
+        /// Number of LODs, each with half the triangles of the one before.
+        lods: LodCount = LodCount::default(),
+        /// Largest geometric error of an LOD, relative to the size of the mesh.
+        lod_error: RelativeError = RelativeError::default(),
+        /// Optimise for the post-transform vertex cache, overdraw and vertex fetch; `false` keeps the order of the source.
         optimize: bool = true,
     }
-    /// Settings of textures, wherever their pixels come from.
+    /// Settings of textures, including those of models and materials.
     texture: TextureSettings {
-        /// Encode to blocks; `false` writes raw `R8G8B8A8` with lossless Zstd, pixel-exact.
+        /// Block-compress textures; `false` writes uncompressed `R8G8B8A8` with lossless Zstd, pixel-exact.
         compress: bool = true,
-        /// Which blocks: `uastc` for every GPU, transcoded when loaded; `bc7` for desktops alone, as it is.
+        /// Block format: `uastc` is transcoded at load time for every GPU, `bc7` is used directly by desktop GPUs.
         format: BlockFormat = BlockFormat::Uastc,
-        /// The mip chain: all of it, the first level alone, or this many levels.
+        /// Mip chain: the full chain, the base level alone, or this many mip levels.
         mips: Mips = Mips::Full,
-        /// Shrink the image, in proportion, until neither side is longer than this; `false` keeps every size.
+        /// Downscale images, with their aspect ratio, until neither side is longer than this; `false` keeps the size.
         max_size: Option<Pixels> = None,
-        /// How long the encoder searches for a better block.
+        /// Search effort of the block encoder.
         quality: Quality = Quality::Default,
-        /// What packs the levels; `none` leaves them as the GPU reads them.
+        /// Supercompression of the mip levels; `none` stores them as the GPU reads them.
         supercompress: Supercompress = Supercompress::Zstd,
-        /// Give up exactness for smaller files: the weight of size against error; `0` gives up nothing.
+        /// RDO lambda: the weight of compressed size against error; `0` disables rate-distortion optimisation.
         rdo: Lambda = Lambda::OFF,
-        /// Keep the covered area of a cut-out through the mips, at this alpha cut-off.
-        alpha_coverage: Option<CutOff> = None,
-        /// A picture that a model uses as colour and as data: one texture for the first use, or one for each.
+        /// Preserve the alpha coverage of cutout textures in the mip chain, at this alpha cutoff.
+        alpha_coverage: Option<AlphaCutoff> = None,
+        /// An image that a model uses as colour and as data: one texture in the mode of the first use, or one per mode.
         conflict: Conflict = Conflict::First,
     }
-    /// Settings of animations.
+    /// Settings of animation clips.
     animation: AnimationSettings {
-        /// Cubic splines become straight lines between their keys, or between as many keys as it takes.
+        /// Cubic splines are interpolated linearly between their keys, or resampled to keys within a tolerance.
         cubic: Cubic = Cubic::Degrade,
     }
-    /// Settings of lookup tables.
+    /// Settings of colour lookup tables.
     lut: LutSettings {
-        /// The texel of the 3D texture; half floats do not band.
+        /// Texel format of the 3D texture; `float16` avoids banding.
         depth: LutDepth = LutDepth::Unorm8,
     }
-    /// Settings of pictures of all directions.
+    /// Settings of environment maps.
     environment: EnvironmentSettings {
-        /// Texels of a face's side; `false` takes a quarter of the picture's width.
+        /// Side of a cubemap face in texels; `false` takes a quarter of the width of the panorama.
         size: Option<Pixels> = None,
-        /// Make levels that rough surfaces reflect (GGX), rougher from level to level, instead of plain means.
+        /// Prefilter the mip chain for specular reflections (GGX) with increasing roughness, instead of box-filtered mips.
         specular: bool = false,
-        /// Also write `.irr.ktx2`, the light that falls on matt surfaces, by their normal.
+        /// Also write `.irr.ktx2`, a cubemap of diffuse irradiance.
         irradiance: bool = false,
     }
-    /// Settings of fonts.
+    /// Settings of font atlases.
     font: FontSettings {
-        /// Texels of one em in the atlas: larger keeps finer detail.
+        /// Texels per em in the atlas; a larger size keeps finer detail.
         size: Bounded<8, 256> = Bounded::new(48),
-        /// How far from the outline distances reach, in texels: as far as outlines, glows and shadows can go.
+        /// Distance range on each side of the outline, in texels; outlines, glows and shadows cannot extend further.
         spread: Bounded<1, 32> = Bounded::new(6),
-        /// One distance a texel, or three whose median keeps corners sharp.
-        field: Field = Field::Sdf,
-        /// The characters that are compiled.
+        /// SDF, or MSDF, whose median of three channels keeps corners sharp.
+        field: DistanceField = DistanceField::Sdf,
+        /// Characters that are included in the atlas.
         charset: Characters = Characters::default(),
     }
-    /// Settings of shaders.
+    /// Settings of shader modules.
     shader: ShaderSettings {
-        /// What modules have to run on: SPIR-V 1.0, 1.3, 1.5 or 1.6.
+        /// Target environment, with SPIR-V 1.0, 1.3, 1.5 or 1.6.
         target: Target = Target::Vulkan1_2,
-        /// What `spirv-opt` makes of the modules, if it is wanted.
+        /// Optimisation of the modules with `spirv-opt`.
         optimize: Optimize = Optimize::None,
-        /// Put the source text into the modules, and its lines where the compiler tells them.
+        /// Embed the source text in the modules, and line numbers where the compiler supports them.
         debug: bool = false,
-        /// Macros for the sources, or values for the `override` constants of WGSL.
+        /// Preprocessor macros, or values of the `override` constants of WGSL.
         defines: Option<Defines> = None,
     }
 }
 
 impl Settings {
-    /// The values of these sections as text for a cache key: one `section.key=value` a line, sorted by name, so
-    /// that it depends on what holds and never on which layer, preset or rule said so.
+    /// Returns the values of these sections as text for a cache key: one `section.key=value` per line, sorted by name.
+    /// The text depends on the values only, and not on the layer, preset or rule that set them.
     pub fn canonical(&self, sections: &[&str]) -> String {
         debug_assert!(sections.iter().all(|s| SECTIONS.contains(s)), "no such section: {sections:?}");
         let mut lines: Vec<String> = KEYS
@@ -178,17 +181,17 @@ impl Settings {
     }
 }
 
-/// What one layer sets: some keys, each with its value.
+/// The keys that one layer sets, with their values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overlay {
     /// Indices into [`KEYS`], in file order.
     set: Vec<usize>,
-    /// Where the values of those keys are.
+    /// The values of these keys; all others are defaults.
     values: Settings,
 }
 
 impl Overlay {
-    /// Sets a key from its text; `false` if the key does not accept it.
+    /// Sets a key from a scalar; returns `false` if the key does not accept it.
     pub(super) fn set(&mut self, key: usize, scalar: &Scalar) -> bool {
         let accepted = (KEYS[key].read)(&mut self.values, scalar);
         if accepted {
@@ -197,7 +200,7 @@ impl Overlay {
         accepted
     }
 
-    /// Lays it over `settings` and tells which keys it set.
+    /// Applies the layer to `settings`; calls `on_set` for each key.
     pub(super) fn apply(&self, settings: &mut Settings, mut on_set: impl FnMut(usize)) {
         for &key in &self.set {
             (KEYS[key].copy)(&self.values, settings);
@@ -211,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn built_in_defaults_are_the_documented_ones() {
+    fn defaults_are_stable() {
         assert_eq!(
             Settings::default().canonical(&[
                 "animation",
@@ -254,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn canonical_text_has_the_asked_sections_only() {
+    fn canonical_text_has_the_requested_sections_only() {
         let mut settings = Settings::default();
         settings.texture.compress = false;
         assert_eq!(settings.canonical(&["lut"]), "lut.depth=unorm8\n");
@@ -263,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn every_default_reads_back_and_no_key_is_there_twice() {
+    fn defaults_parse_and_keys_are_unique() {
         for (i, key) in KEYS.iter().enumerate() {
             let text = key.show(&Settings::default());
             assert!(Overlay::default().set(i, &Scalar { text, plain: true }), "{key:?}");
@@ -274,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overlay_touches_what_it_sets() {
+    fn overlay_changes_only_its_keys() {
         let mips = KEYS.iter().position(|k| k.name == "mips").unwrap();
         let mut overlay = Overlay::default();
         assert!(overlay.set(mips, &Scalar { text: "3".into(), plain: true }));

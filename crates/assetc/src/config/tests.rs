@@ -1,4 +1,4 @@
-//! What the document promises of `assetc.yml`, over the whole module.
+//! Tests of `assetc.yml` over the whole module, against its documentation.
 
 use super::*;
 
@@ -41,7 +41,7 @@ presets:
 "#;
 
 #[test]
-fn layers_override_what_they_set_from_least_to_most_specific() {
+fn layers_override_from_least_to_most_specific() {
     let config = parse(LAYERS);
     let shown = |preset: Option<&str>, path: &str| {
         let preset = preset.map(|name| config.select_preset(Some(name)).unwrap().unwrap());
@@ -80,7 +80,7 @@ fn layers_override_what_they_set_from_least_to_most_specific() {
 }
 
 #[test]
-fn canonical_text_depends_on_values_alone() {
+fn canonical_text_depends_only_on_values() {
     let config =
         parse("presets: {a: {texture: {mips: false}}, b: {rules: [{match: '*', texture: {mips: 1}}]}, c: }");
     let text = |name| {
@@ -116,12 +116,12 @@ fn top_level_keys_and_presets() {
     );
     assert_eq!(
         parse("\npreset: web").select_preset(None).unwrap_err().to_string(),
-        "error[unknown-preset]: assetc.yml:2:9: unknown preset 'web'; none is defined"
+        "error[unknown-preset]: assetc.yml:2:9: unknown preset 'web'; no presets are defined"
     );
 }
 
 #[test]
-fn nothing_is_all_defaults() {
+fn empty_file_has_the_defaults() {
     for text in
         ["", "# only a comment\n", "---\n", "default:\npresets:\n", "default: {rules: , texture: }", "{}"]
     {
@@ -132,22 +132,22 @@ fn nothing_is_all_defaults() {
 }
 
 #[test]
-fn unknown_keys_warn_with_place_and_cure() {
+fn unknown_keys_are_warnings_with_position_and_hint() {
     let head = "warning[config-unknown-key]: assetc.yml";
     for (text, expected) in [
         ("inptu: x", "1:1: unknown key 'inptu' at the top level (did you mean 'input'?)"),
-        ("texture: {}", "1:1: unknown key 'texture' at the top level (it belongs under 'default:')"),
+        ("texture: {}", "1:1: unknown key 'texture' at the top level (move 'texture' under 'default:')"),
         (
             "default:\n  texture:\n    compres: 1",
             "3:5: unknown key 'compres' in default.texture (did you mean 'compress'?)",
         ),
         (
             "default: {compress: true}",
-            "1:11: unknown key 'compress' in default (it belongs under 'texture:')",
+            "1:11: unknown key 'compress' in default (move 'compress' under 'texture:')",
         ),
         (
             "default: {mesh: {compress: true}}",
-            "1:18: unknown key 'compress' in default.mesh (it belongs under 'texture:')",
+            "1:18: unknown key 'compress' in default.mesh (move 'compress' under 'texture:')",
         ),
         (
             "default: {rules: [{match: a, mseh: {}}]}",
@@ -155,11 +155,11 @@ fn unknown_keys_warn_with_place_and_cure() {
         ),
         (
             "presets: {m: {pack: true}}",
-            "1:15: unknown key 'pack' in presets.m ('pack' is read at the top level)",
+            "1:15: unknown key 'pack' in presets.m (move 'pack' to the top level)",
         ),
         (
             "presets: {m: {rules: [{match: a, lut: {bits: [1]}}]}}",
-            "1:40: unknown key 'bits' in presets.m.rules[0].lut (known here: depth)",
+            "1:40: unknown key 'bits' in presets.m.rules[0].lut (expected one of: depth)",
         ),
     ] {
         assert_eq!(warnings(text), [format!("{head}:{expected}")], "{text}");
@@ -168,21 +168,21 @@ fn unknown_keys_warn_with_place_and_cure() {
         warnings("default: {output: x, rules: [{texture: {mips: 2}}, {match: '*', texture: {mips: 3}}]}"),
         [
             "warning[config-ignored-key]: assetc.yml:1:11: 'output' in default is ignored \
-             ('output' is read at the top level and in presets)",
+             (move 'output' to the top level or into a preset)",
             "warning[config-rule-without-match]: assetc.yml:1:30: default.rules[0] has no 'match' and is skipped \
-             (give it a glob over source paths: match: \"ui/*\")",
+             (add a glob of source paths, such as match: \"ui/*\")",
         ]
     );
 }
 
 #[test]
-fn bad_values_are_errors_with_place_and_cure() {
+fn invalid_values_are_errors_with_position_and_hint() {
     let head = "error[config-bad-value]: assetc.yml";
     for (text, expected) in [
         ("pack: yes", "1:7: pack is 'yes'; accepted: `true`, `false` (use true or false)"),
         (
             "default:\n  texture:\n    compress: \"true\"",
-            "3:15: default.texture.compress is the text \"true\"; accepted: `true`, `false` \
+            "3:15: default.texture.compress is the string \"true\"; accepted: `true`, `false` \
              (use true or false, without quotes)",
         ),
         (
@@ -191,23 +191,26 @@ fn bad_values_are_errors_with_place_and_cure() {
         ),
         (
             "default: {texture: {max_size: 0}}",
-            "1:31: default.texture.max_size is '0'; accepted: `false`, pixels from 1 to 65536",
+            "1:31: default.texture.max_size is '0'; accepted: `false`, a number of pixels from 1 to 65536",
         ),
         (
             "presets: {m: {rules: [{match: a, texture: {mips: '3'}}]}}",
-            "1:50: presets.m.rules[0].texture.mips is the text \"3\"; \
+            "1:50: presets.m.rules[0].texture.mips is the string \"3\"; \
              accepted: `true`, `false`, a count from 1 to 32 (remove the quotes)",
         ),
         ("default: {texture: {rdo: -1}}", "1:26: default.texture.rdo is '-1'; accepted: a number, 0 or more"),
         ("default: {texture: {mips: [1]}}", "1:27: default.texture.mips is a list; accepted: "),
-        ("default: {texture: {mips: }}", "1:21: default.texture.mips is nothing; accepted: "),
+        ("default: {texture: {mips: }}", "1:21: default.texture.mips is null; accepted: "),
         ("default: {texture: true}", "1:20: default.texture is 'true'; accepted: a map of keys and values"),
         ("default: [a]", "1:10: default is a list; accepted: a map of keys and values"),
         ("default: {rules: {match: a}}", "1:18: default.rules is a map; accepted: a list of rules"),
-        ("default: {rules: [{match: }]}", "1:20: default.rules[0].match is nothing; accepted: a glob"),
+        ("default: {rules: [{match: }]}", "1:20: default.rules[0].match is null; accepted: a glob"),
         ("input: [a]", "1:8: input is a list; accepted: a path"),
-        ("output: ''", "1:9: output is the text \"\"; accepted: a path"),
-        ("presets: {\"a\\nb\": }", "1:11: 'a\\nb' cannot be the name of a preset (use a plain word)"),
+        ("output: ''", "1:9: output is the string \"\"; accepted: a path"),
+        (
+            "presets: {\"a\\nb\": }",
+            "1:11: 'a\\nb' is not a valid preset name (use a name without control characters)",
+        ),
         ("- a", "1:1: the file is a list; accepted: a map of keys and values"),
         ("just text", "1:1: the file is 'just text'; accepted: a map of keys and values"),
     ] {
@@ -215,18 +218,18 @@ fn bad_values_are_errors_with_place_and_cure() {
         assert!(message.starts_with(&format!("{head}:{expected}")), "{text}\n{message}");
     }
     let long = format!("default: {{rules: [{{match: '{}'}}]}}", "*".repeat(5000));
-    assert!(refused(&long).starts_with(&format!("{head}:1:27: default.rules[0].match is not a glob")));
+    assert!(refused(&long).starts_with(&format!("{head}:1:27: default.rules[0].match is not a valid glob")));
     assert!(refused("default:\n\ttexture: {}").starts_with("error[config-syntax]: assetc.yml:2:"));
 }
 
 #[test]
-fn the_nearest_file_is_found_and_named_as_seen_from_the_start() {
+fn finds_nearest_file_and_names_it_relative_to_the_start() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
     let deep = root.join("game/a/b");
     std::fs::create_dir_all(deep.join("assetc.yml")).unwrap();
     std::fs::write(root.join("game/assetc.yml"), "bogus: 1\n").unwrap();
-    // A directory of that name is no file.
+    // A directory of that name is skipped.
     assert_eq!(Config::find(&deep), Some(root.join("game/assetc.yml")));
     let config = Config::discover(&deep).unwrap();
     assert_eq!(config.project(), root.join("game"));
@@ -238,7 +241,7 @@ fn the_nearest_file_is_found_and_named_as_seen_from_the_start() {
     );
     std::fs::write(root.join("game/a/assetc.yml"), "").unwrap();
     assert_eq!(Config::find(&deep), Some(root.join("game/a/assetc.yml")));
-    // One that cannot be looked at is not absent: without it the build would be another one.
+    // A file whose metadata cannot be read is not absent: a build without it would be a different build.
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("assetc.yml", root.join("assetc.yml")).unwrap();
@@ -249,7 +252,7 @@ fn the_nearest_file_is_found_and_named_as_seen_from_the_start() {
 }
 
 #[test]
-fn files_that_are_no_text_are_refused() {
+fn rejects_files_that_are_not_utf8_or_too_large() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("assetc.yml");
     let code = || Config::load(&file, "assetc.yml").unwrap_err().code.to_string();
@@ -257,23 +260,23 @@ fn files_that_are_no_text_are_refused() {
     std::fs::write(&file, b"a: 1\nb: \xff\n").unwrap();
     assert_eq!(
         Config::load(&file, "x").unwrap_err().to_string(),
-        "error[config-syntax]: x:2: not UTF-8 (save the file as UTF-8)"
+        "error[config-syntax]: x:2: the file is not UTF-8 (save the file as UTF-8)"
     );
     std::fs::write(&file, vec![b'#'; (1 << 20) + 1]).unwrap();
     assert_eq!(code(), "config-too-large");
     assert_eq!(Config::load(dir.path(), "x").unwrap_err().code, Code::ConfigUnreadable);
 }
 
-const DOCUMENT: &str = include_str!("../../../../docs/config/assetc-yml.md");
+const DOCUMENT: &str = include_str!("../../../../docs/reference/config/assetc-yml.md");
 
-/// The rows of the table under a heading of the document, without its two head lines.
+/// Returns the rows of the table under a heading of the document, without its two header lines.
 fn table(heading: &str) -> Vec<&'static str> {
     let section = DOCUMENT.split("\n## ").find(|section| section.starts_with(heading)).unwrap();
     section.lines().filter(|line| line.starts_with('|')).skip(2).collect()
 }
 
 #[test]
-fn the_document_lists_the_settings_and_no_others() {
+fn documentation_lists_exactly_the_settings() {
     let rows: Vec<String> = KEYS
         .iter()
         .map(|key| {
@@ -285,13 +288,13 @@ fn the_document_lists_the_settings_and_no_others() {
 }
 
 #[test]
-fn the_document_lists_the_project_keys_and_no_others() {
+fn documentation_lists_exactly_the_project_keys() {
     let keys: Vec<&str> = table("Project keys").iter().map(|row| row.split('`').nth(1).unwrap()).collect();
     assert_eq!(keys, parse::TOP);
 }
 
 #[test]
-fn the_examples_of_the_document_are_read_without_a_word() {
+fn documentation_examples_parse_without_warnings() {
     let examples: Vec<&str> =
         DOCUMENT.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert_eq!(examples.len(), 3);
@@ -307,9 +310,9 @@ fn the_examples_of_the_document_are_read_without_a_word() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2000))]
 
-    /// Pieces of the language in any order: an answer or an error that names the file, never a panic.
+    /// Fragments of the language in any order: a configuration or an error that names the file, never a panic.
     #[test]
-    fn no_file_makes_it_panic(pieces in proptest::collection::vec(0..PIECES.len(), 0..30)) {
+    fn arbitrary_text_does_not_panic(pieces in proptest::collection::vec(0..PIECES.len(), 0..30)) {
         let text: String = pieces.iter().map(|&piece| PIECES[piece]).collect();
         match Config::parse(&text, "assetc.yml") {
             Ok(config) => { config.resolver(config.select_preset(None).unwrap_or(None)).resolve("ui/a.png"); }

@@ -1,11 +1,11 @@
 //! Trust: the settings of a project file that take effect only if the user trusts the project, and the list of
 //! projects that are trusted.
 //!
-//! A project may come from a stranger. Its file may say how its own assets are compiled, but not which programs run, which
-//! directories outside the project are read or written, and which servers get the user's credentials or fill the user's
-//! cache. Each such setting is a [`Claim`]. The user admits them with `assetc trust`, which records the directory of the
-//! project and a digest of its claims: a claim that is added or changed later has to be admitted again, while all other
-//! settings may change.
+//! A project may come from an untrusted author. Its file may control how its own assets are compiled, but not which
+//! programs run, which directories outside the project are read or written, and which servers receive the user's
+//! credentials or fill the user's cache. Each such setting is a [`Claim`]. The user admits them with `assetc trust`, which
+//! records the directory of the project and a digest of its claims: a claim that is added or changed later has to be
+//! admitted again, while all other settings may change.
 
 use super::{Config, Preset};
 use kiln_config::cache::TRUST_HINT;
@@ -25,11 +25,12 @@ use std::path::{Path, PathBuf};
 /// The name of the list in the user's configuration directory.
 pub const FILE_NAME: &str = "trusted";
 
-/// Most bytes of a list that are read: some ten thousand projects.
+/// Most bytes of a list that are read, enough for some ten thousand projects.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// A setting that takes effect only in a trusted project.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Claim {
     /// The key, such as `tools.slangc`.
     pub key: String,
@@ -59,7 +60,7 @@ impl Config {
 
     /// Returns whether a file lies inside the project, through links too.
     pub(crate) fn contains(&self, file: &Path) -> bool {
-        // A configuration that was not loaded from a file has no directory.
+        // A configuration that was not loaded from a file has no project directory.
         !self.project.as_os_str().is_empty() && real(file).starts_with(real(&self.project))
     }
 
@@ -73,7 +74,7 @@ impl Config {
         self.claim_cache(&mut claims);
         let mut directory = |key: String, text: &str, named: Option<&Text>, effect| {
             if let Err(outside) = inside(&self.project, text) {
-                // With the path that it leads to: a link that is turned elsewhere is another claim.
+                // With the resolved path: a link with a new target is another claim.
                 let value = format!("{text} ({})", outside.resolved.display());
                 claims.push(Claim::new(key, value, named.map(|named| named.at), effect));
             }
@@ -128,21 +129,28 @@ impl Config {
     pub fn ignored_tools(&self) -> Option<Diag> {
         let (_, first) = self.tools.first().filter(|_| !self.trusted)?;
         let names: Vec<String> = self.tools.iter().map(|(name, _)| format!("tools.{name}")).collect();
-        let message =
-            format!("{} is ignored: the project is not trusted, and builds would run it", names.join(", "));
-        let hint = format!("{TRUST_HINT}, or name the program in the user's config.yml");
+        let message = format!(
+            "{} ignored, because builds would run the program and the project is not trusted",
+            listed(&names)
+        );
+        let hint = format!("{TRUST_HINT}, or set the path of the program in the user's config.yml");
         Some(Diag::new(Code::UntrustedTools, message).path(&self.name).at(first.at).hint(hint))
     }
 
-    /// Checks that the file was not put above the working directory by someone else, where anyone may put files.
+    /// Checks that no other user put the file above the working directory, in a directory that every user may write to.
     pub(super) fn check_owner(&self) -> Result<(), Diag> {
         if !(self.foreign && self.in_shared_dir) {
             return Ok(());
         }
-        let message = "this file belongs to another user and lies in a directory that everyone may write to";
-        let hint = "start in a directory with an assetc.yml of your own, or run `assetc trust` if you trust this file";
+        let message = "the file belongs to another user and is in a world-writable directory";
+        let hint = "run assetc in a directory with an assetc.yml of your own, or run `assetc trust` if you trust this file";
         Err(Diag::new(Code::UntrustedOwner, message).path(&self.name).hint(hint))
     }
+}
+
+/// Joins the names of ignored settings with their verb.
+fn listed(names: &[String]) -> String {
+    format!("{} {}", names.join(", "), if names.len() == 1 { "is" } else { "are" })
 }
 
 impl Claim {
@@ -163,14 +171,14 @@ impl TrustList {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or someone else may write to it. That is a warning for a build, which goes on as if
-    /// nothing were trusted.
+    /// The file cannot be read, or another user may write to it. A build reports the error as a warning and continues as
+    /// if no project were trusted.
     pub fn load(file: &Path) -> Result<TrustList, Diag> {
         let mut list = TrustList { file: file.to_path_buf(), entries: BTreeSet::new() };
         let unreadable = |why: &str| {
             Diag::new(Code::UserFileUnsafe, format!("no project is trusted, because this file {why}"))
                 .path(file.display())
-                .hint("remove the file and run `assetc trust` again in the projects that you trust")
+                .hint("remove the file and run `assetc trust` again in each project that you trust")
         };
         let mut text = String::new();
         let read = File::open(file).and_then(|open| open.take(MAX_BYTES).read_to_string(&mut text));
@@ -201,7 +209,7 @@ impl TrustList {
         self.entries.insert(entry(config));
     }
 
-    /// Removes a project with all that was ever admitted; returns whether there was something to remove.
+    /// Removes all entries of a project; returns whether there were any.
     pub fn remove(&mut self, config: &Config) -> bool {
         let (path, _) = entry(config);
         let before = self.entries.len();
@@ -209,7 +217,7 @@ impl TrustList {
         self.entries.len() < before
     }
 
-    /// The directories of the projects, sorted. Control characters, `%` and bytes that are not UTF-8 are
+    /// Returns the directories of the projects, sorted. Control characters, `%` and bytes that are not UTF-8 are
     /// percent-encoded.
     pub fn projects(&self) -> impl Iterator<Item = &str> {
         let paths: BTreeSet<&str> = self.entries.iter().map(|(path, _)| path.as_str()).collect();
@@ -231,12 +239,12 @@ impl TrustList {
         replace(&self.file, text.as_bytes()).map_err(|error| {
             Diag::new(Code::Unwritable, format!("the list of trusted projects cannot be written: {error}"))
                 .path(self.file.display())
-                .hint("see to the permissions of the directory, or name another one in KILN_CONFIG_DIR")
+                .hint("check the permissions of the directory, or set KILN_CONFIG_DIR to another one")
         })
     }
 }
 
-/// The entry of a project as it is now.
+/// Returns the entry of a project with its present claims.
 fn entry(config: &Config) -> (String, String) {
     let project = std::fs::canonicalize(config.project()).unwrap_or_else(|_| config.project().to_path_buf());
     let claims = config.claims();
@@ -245,7 +253,7 @@ fn entry(config: &Config) -> (String, String) {
     (encoded(&project), digest.to_string())
 }
 
-/// A path on one line that no other path is encoded as.
+/// Encodes a path on one line, injectively.
 fn encoded(path: &Path) -> String {
     let mut out = String::new();
     let escape =
@@ -263,7 +271,7 @@ fn encoded(path: &Path) -> String {
     out
 }
 
-/// Replaces a private file as a whole, and creates its directory if need be.
+/// Replaces a private file atomically, and creates its directory if it is missing.
 fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = file.parent().ok_or(ErrorKind::InvalidInput)?;
     let (mut create, mut options) = (std::fs::DirBuilder::new(), File::options());
@@ -275,7 +283,7 @@ fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     }
     create.recursive(true).create(dir)?;
     let temporary = dir.join(format!(".{FILE_NAME}-{}.tmp", std::process::id()));
-    // Left by a process that was killed and had the same number; never followed if it is a link.
+    // Left by a killed process with the same process ID; never followed if it is a link.
     let _ = std::fs::remove_file(&temporary);
     let placed = options.write(true).create_new(true).open(&temporary).and_then(|mut open| {
         open.write_all(bytes)?;
@@ -298,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_need_trust_are_claims_and_no_others() {
+    fn claims_are_the_settings_that_require_trust() {
         let dir = tempfile::tempdir().unwrap();
         let keys = |text: &str| {
             let claims = config(dir.path(), text).claims();
@@ -327,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn trust_ends_when_a_claim_changes_and_not_before() {
+    fn trust_ends_when_a_claim_changes() {
         let dir = tempfile::tempdir().unwrap();
         let (project, file) = (dir.path().join("game"), dir.path().join("config").join(FILE_NAME));
         std::fs::create_dir(&project).unwrap();
@@ -353,7 +361,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_list_is_private_and_another_one_does_not_count() {
+    fn list_is_private_and_writable_list_is_rejected() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let (config, file) =
@@ -374,7 +382,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn no_two_directories_have_one_entry() {
+    fn path_encoding_is_injective() {
         use std::ffi::OsStr;
         use std::os::unix::ffi::OsStrExt;
         let of = |bytes: &[u8]| encoded(Path::new(OsStr::from_bytes(bytes)));

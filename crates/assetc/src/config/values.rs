@@ -1,11 +1,11 @@
-//! The types that settings can have, how each is written in `assetc.yml`, and what each accepts.
+//! The types of settings, with their syntax in `assetc.yml` and their accepted values.
 //!
-//! A [`Value`] is read from one scalar and shown as text that reads back as the same value. That text enters
-//! cache keys, so two ways to write one value (`mips: false`, `mips: 1`) show as one.
+//! A [`Value`] is parsed from one scalar and formatted as canonical text that parses to the same value. That text is part
+//! of cache keys, so two spellings of one value (`mips: false`, `mips: 1`) have the same text.
 
 mod numbers;
 
-pub use self::numbers::{Bounded, CutOff, Index, Lambda, Lods, Pixels, Share};
+pub use self::numbers::{AlphaCutoff, Bounded, Index, Lambda, LodCount, Pixels, RelativeError};
 pub use kiln_shader::Target;
 pub use kiln_texture::{BlockFormat, LutDepth, Mips, Quality};
 
@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 
 use kiln_config::yaml::Scalar;
 
-/// A type of setting.
+/// The type of a setting.
 pub(super) trait Value: Clone {
-    /// Reads it; `None` if the scalar is not one.
+    /// Parses a scalar; `None` if the type does not accept it.
     fn read(scalar: &Scalar) -> Option<Self>;
-    /// Its one canonical text.
+    /// Formats the value as canonical text.
     fn show(&self) -> String;
-    /// What it accepts, for messages and documentation: ``` `true`, `false` ```.
+    /// Describes the accepted values for diagnostics and documentation: ``` `true`, `false` ```.
     fn accepts() -> String;
 }
 
@@ -41,7 +41,7 @@ impl Value for bool {
     }
 }
 
-/// `false` or a value.
+/// An optional value, which is `false` when it is not set.
 impl<T: Value> Value for Option<T> {
     fn read(scalar: &Scalar) -> Option<Option<T>> {
         match bool::read(scalar) {
@@ -59,7 +59,7 @@ impl<T: Value> Value for Option<T> {
     }
 }
 
-/// The characters of a font that are compiled.
+/// The characters of a font that the atlas includes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Characters(pub kiln_font::Charset);
 
@@ -77,12 +77,12 @@ impl Value for Characters {
     }
 }
 
-/// Macros: names, each with a value that may be empty.
+/// Preprocessor macros: names, each with a value that may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defines(BTreeMap<String, String>);
 
 impl Defines {
-    /// From `NAME` and `NAME=VALUE`, with commas or spaces between them; a name is given once.
+    /// Parses `NAME` and `NAME=VALUE`, separated by commas or spaces. Duplicate names are rejected.
     pub fn new(text: &str) -> Option<Defines> {
         let mut defines = BTreeMap::new();
         for part in text.split(|c: char| c == ',' || c.is_ascii_whitespace()).filter(|part| !part.is_empty())
@@ -98,7 +98,7 @@ impl Defines {
         (!defines.is_empty()).then_some(Defines(defines))
     }
 
-    /// Names and values, by name.
+    /// Returns names and values, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
@@ -106,7 +106,7 @@ impl Defines {
 
 impl Value for Defines {
     fn read(scalar: &Scalar) -> Option<Defines> {
-        // A word of YAML that means something else is none that somebody meant as a macro.
+        // A YAML boolean or null is not meant as a macro name.
         if scalar.plain && matches!(scalar.text.as_str(), "true" | "false" | "null") {
             return None;
         }
@@ -122,11 +122,11 @@ impl Value for Defines {
     }
 
     fn accepts() -> String {
-        "`NAME` or `NAME=VALUE`, with commas between several".into()
+        "`NAME` or `NAME=VALUE`, separated by commas".into()
     }
 }
 
-/// The words of settings that are one of a few.
+/// Implements [`Value`] for enumerations, by the keyword of each variant.
 macro_rules! words {
     ($( $Name:ident { $( $Word:ident = $text:literal, )+ } )+) => { $(
         impl Value for $Name {
@@ -148,7 +148,7 @@ macro_rules! words {
     )+ };
 }
 
-// Those that the library which obeys them has a type for.
+// Enumerations of other crates.
 words! {
     BlockFormat { Uastc = "uastc", Bc7 = "bc7", }
     Quality { Fast = "fast", Default = "default", High = "high", }
@@ -161,7 +161,7 @@ words! {
     }
 }
 
-/// Those that only recipes know.
+/// Defines enumerations of this crate, and implements [`Value`] for them.
 macro_rules! own_words {
     ($( #[doc = $doc:literal] $Name:ident { $( #[doc = $word_doc:literal] $Word:ident = $text:literal, )+ } )+) => {
         $(
@@ -174,50 +174,50 @@ macro_rules! own_words {
 }
 
 own_words! {
-    /// What packs the levels of a texture.
+    /// The supercompression of the mip levels of a texture.
     Supercompress {
-        /// Zstandard.
+        /// Zstandard, as KTX2 defines it.
         Zstd = "zstd",
-        /// Nothing.
+        /// No supercompression: levels are stored as the GPU reads them.
         None = "none",
     }
-    /// Where the tangents of a mesh come from.
+    /// The source of the tangents of a mesh.
     Tangents {
-        /// Those of the source; missing ones are made.
+        /// Tangents of the source; missing ones are generated.
         Keep = "keep",
-        /// All are made from the texture coordinates.
+        /// Tangents generated from the UVs.
         Generate = "generate",
-        /// Those of the source, unless they are unusable or keep far too many vertices apart.
+        /// Tangents of the source, unless they are unusable or prevent too many vertices from being welded.
         Auto = "auto",
     }
-    /// What happens to a picture that one material uses as colour and another as data.
+    /// The handling of an image that is used as colour and as data.
     Conflict {
-        /// The first use decides, with a warning.
+        /// One texture in the mode of the first use, with a warning.
         First = "first",
-        /// Each use gets a texture of its own.
+        /// One texture per mode.
         Split = "split",
     }
-    /// What becomes of cubic splines in animations.
+    /// The conversion of cubic splines in animations.
     Cubic {
-        /// Their keys, with straight lines between them, and a warning.
+        /// Linear interpolation between the keys of the spline, with a warning.
         Degrade = "degrade",
-        /// As many keys as it takes for straight lines to follow the curve.
+        /// Additional keys, so that linear interpolation is within a tolerance.
         Resample = "resample",
     }
-    /// What is made of a compiled shader.
+    /// The optimisation of shader modules.
     Optimize {
-        /// What the compiler wrote.
+        /// No optimisation: the module as the compiler wrote it.
         None = "none",
-        /// Something smaller.
+        /// Optimisation for size (`spirv-opt -Os`).
         Size = "size",
-        /// Something faster.
+        /// Optimisation for speed (`spirv-opt -O`).
         Speed = "speed",
     }
-    /// What a texel of a font's atlas holds.
-    Field {
-        /// The distance to the outline.
+    /// The type of the distance field of a font atlas.
+    DistanceField {
+        /// A signed distance field with one channel.
         Sdf = "sdf",
-        /// Three distances, to sharpen corners with.
+        /// A multi-channel signed distance field, which keeps corners sharp.
         Msdf = "msdf",
     }
 }
@@ -242,7 +242,7 @@ mod tests {
         Scalar { text: text.into(), plain: true }
     }
 
-    /// Each text reads, and shows as the second, which reads back as the same.
+    /// Asserts that each text parses, is formatted as the second, and that this parses to the same value.
     fn check<T: Value>(pairs: &[(&str, &str)], refused: &[&str]) {
         for (text, shown) in pairs {
             let value = T::read(&scalar(text)).unwrap_or_else(|| panic!("{text:?} is refused"));
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_each_type_accepts() {
+    fn parses_and_formats_every_type() {
         check::<bool>(&[("true", "true"), ("false", "false")], &["yes", "True", "1", ""]);
         check::<Mips>(
             &[("true", "true"), ("false", "false"), ("1", "false"), ("12", "12"), ("032", "32")],
@@ -269,16 +269,16 @@ mod tests {
             &[("0", "0"), ("-0", "0"), ("0.5", "0.5"), ("1e-1", "0.1"), ("2", "2")],
             &["-0.1", "nan", "inf", ".inf", "1e99", "false", ""],
         );
-        check::<Option<CutOff>>(
+        check::<Option<AlphaCutoff>>(
             &[("false", "false"), ("0", "0"), ("0.5", "0.5"), ("1", "1")],
             &["true", "1.01", "-0.5", "NaN"],
         );
-        check::<Lods>(&[("false", "0"), ("0", "0"), ("2", "2"), ("8", "8")], &["true", "9", "-1", "1.5"]);
+        check::<LodCount>(&[("false", "0"), ("0", "0"), ("2", "2"), ("8", "8")], &["true", "9", "-1", "1.5"]);
         check::<Option<Index>>(
             &[("false", "false"), ("0", "0"), ("12", "12")],
             &["true", "-1", "1.5", "first"],
         );
-        check::<Share>(&[("0.05", "0.05"), ("1", "1")], &["0", "-1", "1.5", "nan", "false"]);
+        check::<RelativeError>(&[("0.05", "0.05"), ("1", "1")], &["0", "-1", "1.5", "nan", "false"]);
         check::<Tangents>(&[("keep", "keep"), ("generate", "generate"), ("auto", "auto")], &["true"]);
         check::<Conflict>(&[("first", "first"), ("split", "split")], &["false"]);
         check::<Cubic>(&[("degrade", "degrade"), ("resample", "resample")], &["linear"]);
@@ -297,7 +297,7 @@ mod tests {
             &["true", "", " , ", "2X", "a-b", "=1", "A, A=2", "X=ü"],
         );
         check::<Bounded<8, 256>>(&[("8", "8"), ("256", "256")], &["7", "257", "-8", "9.5", "false"]);
-        check::<Field>(&[("sdf", "sdf"), ("msdf", "msdf")], &["MSDF", "true"]);
+        check::<DistanceField>(&[("sdf", "sdf"), ("msdf", "msdf")], &["MSDF", "true"]);
         check::<Characters>(
             &[("ascii", "ascii"), ("U+41,latin1", "U+0041, latin1")],
             &["true", "", "ASCII", "U+110000", "U+0042-0041"],
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quoted_text_is_a_word_but_no_number() {
+    fn quoted_scalar_is_a_string_and_not_a_number() {
         let quoted = |text: &str| Scalar { text: text.into(), plain: false };
         assert_eq!(Quality::read(&quoted("high")), Some(Quality::High));
         assert_eq!(bool::read(&quoted("true")), None);

@@ -1,7 +1,6 @@
-//! `*.array/`: pictures of one size, in name order, to the layers of one `.arr.ktx2`.
+//! `*.array/`: images of one size, in name order, to the layers of one `.arr.ktx2`.
 //!
-//! The marker before `.array` says what the texels are, as it does for single images: `rock.n.array/` holds
-//! normal maps.
+//! The marker before `.array` selects the texture mode, as it does for single images: `rock.n.array/` holds normal maps.
 
 use super::folder;
 use super::ktx::{self, colorspace, texture_settings};
@@ -14,7 +13,7 @@ use kiln_format::hman::Colorspace;
 use kiln_import::faces;
 use kiln_texture::Mode;
 
-/// A folder of layers of one mode.
+/// The recipe for a folder of array layers in one texture mode.
 pub(crate) struct Array(pub(crate) Mode);
 
 impl Recipe for Array {

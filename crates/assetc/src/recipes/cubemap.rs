@@ -1,4 +1,4 @@
-//! `*.env/`: six square faces to one `.env.ktx2`.
+//! `*.env/`: six square images to one cubemap, `.env.ktx2`.
 
 use super::folder;
 use super::ktx::{self, texture_settings};
@@ -12,7 +12,7 @@ use kiln_import::faces;
 use kiln_ir::Image;
 use kiln_texture::Mode;
 
-/// A folder of six faces.
+/// The recipe for a folder of six cubemap faces.
 pub(crate) struct Cubemap;
 
 impl Recipe for Cubemap {

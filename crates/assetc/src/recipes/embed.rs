@@ -1,14 +1,14 @@
-//! Files that `embed:` names: copied as they are, to the same path, into the tree and into the pack.
+//! Files that match `embed:`: copied without changes to the same path of the output and of the pack.
 
 use crate::artifact::{FileArtifact, FileMetadata};
+use crate::cache_check;
 use crate::config::Settings;
 use crate::link::MANIFEST;
 use crate::recipe::{Recipe, Suffix};
-use crate::stored;
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 
-/// A file that is not compiled.
+/// The recipe for a file that is copied and not compiled.
 pub(crate) struct Embed;
 
 impl Recipe for Embed {
@@ -24,7 +24,7 @@ impl Recipe for Embed {
         1
     }
 
-    /// No name makes a file one of these: the configuration does.
+    /// Claims no name: the configuration selects the files.
     fn claims(&self, _: bool, _: &Suffix<'_>) -> bool {
         false
     }
@@ -44,11 +44,14 @@ impl Recipe for Embed {
     fn run(&self, cx: &mut ActionContext<'_>, _: &Settings, _: &Tools) -> Result<Vec<FileArtifact>, Diag> {
         let source = cx.source();
         if source.as_str().eq_ignore_ascii_case(MANIFEST) {
-            return Err(Diag::new(Code::EmbedReserved, "the build writes a file of this name itself")
-                .hint("rename it, or leave it out of `embed`"));
+            return Err(Diag::new(
+                Code::EmbedReserved,
+                "the file name is reserved for the manifest of the build",
+            )
+            .hint("rename the file, or exclude it from `embed`"));
         }
         let bytes = cx.inputs.read(source)?;
-        let metadata = match stored::colorspace(source, &bytes) {
+        let metadata = match cache_check::colorspace(source, &bytes) {
             Some(colorspace) => FileMetadata::texture(source, colorspace),
             None => FileMetadata::of(source),
         };

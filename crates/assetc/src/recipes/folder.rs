@@ -1,17 +1,17 @@
-//! A folder of pictures that is one source: the faces of a cubemap, the layers of an array.
+//! Folders of images that are one source: the faces of a cubemap, the layers of an array.
 
 use super::ktx::{self, texture_settings, weigh};
 use crate::config::Settings;
 use crate::recipe::suffix;
-use kiln_engine::limits::MemoryBudget;
+use kiln_engine::MemoryBudget;
 use kiln_engine::{ActionContext, Diag, Entry, RelPath, SourceTree};
 use kiln_import::Imported;
-use kiln_import::faces::Sized;
+use kiln_import::faces::ImageSize;
 use kiln_import::image::{self, Header};
 use kiln_ir::Image;
 
-/// Reads the images of the folder that is cooked: those that `pick` chooses by name, in its order. All of them are in
-/// memory at the same time, so what their headers state is added up before any is decoded.
+/// Reads the images of the source folder that `pick` selects by name, in its order. All images are in memory at the same
+/// time, so the sizes in their headers are charged to the memory limit before an image is decoded.
 pub(crate) fn read<'a, I: Into<Vec<usize>>>(
     cx: &mut ActionContext<'a>,
     cube: bool,
@@ -47,14 +47,14 @@ pub(crate) fn read<'a, I: Into<Vec<usize>>>(
     Ok(images)
 }
 
-/// The names and sizes of pictures.
-pub(crate) fn sizes<'a>(pictures: &[(&'a str, Image)]) -> Vec<Sized<'a>> {
+/// Returns the names and sizes of images.
+pub(crate) fn sizes<'a>(images: &[(&'a str, Image)]) -> Vec<ImageSize<'a>> {
     let size =
-        |(name, image): &(&'a str, Image)| Sized { name, width: image.width(), height: image.height() };
-    pictures.iter().map(size).collect()
+        |(name, image): &(&'a str, Image)| ImageSize { name, width: image.width(), height: image.height() };
+    images.iter().map(size).collect()
 }
 
-/// The memory it takes to cook a folder.
+/// Estimates the peak memory of compiling a folder, in bytes.
 pub(crate) fn weight(source: &RelPath, cube: bool, settings: &Settings, sources: SourceTree<'_>) -> u64 {
     weigh(&files(sources.tree.children(source)), cube, settings, sources)
 }

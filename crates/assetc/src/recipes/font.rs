@@ -1,4 +1,5 @@
-//! `*.ttf`, `*.otf`: a font to a `.hfont` and, beside it, the atlas of its glyphs, a `.ktx2`.
+//! `*.ttf`, `*.otf`: a font to a `.hfont` of metrics and kerning, and beside it the SDF or MSDF atlas of its glyphs, a
+//! `.ktx2`.
 
 use super::ktx;
 use crate::artifact::{FileArtifact, FileMetadata};
@@ -11,7 +12,7 @@ use kiln_format::{hfont, refs};
 use kiln_ir::{Image, Texels};
 use kiln_texture::{Mips, Mode};
 
-/// A font.
+/// The recipe for a font.
 pub(crate) struct Font;
 
 impl Recipe for Font {
@@ -48,7 +49,7 @@ impl Recipe for Font {
     }
 
     fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
-        // A glyph takes about a square em of the atlas, and a file some hundred bytes; few fonts are compiled whole.
+        // A glyph takes about a square em of the atlas and some hundred bytes of the file; few fonts are compiled whole.
         let file = sources.len(source);
         let cell = u64::from(settings.font.size.get() + 2 * settings.font.spread.get());
         file * 2 + (file / 100).min(1000) * cell * cell * 4
@@ -67,7 +68,7 @@ impl Recipe for Font {
         let settings = kiln_font::Settings {
             size: settings.font.size.get(),
             spread: settings.font.spread.get(),
-            multi_channel: settings.font.field == config::Field::Msdf,
+            multi_channel: settings.font.field == config::DistanceField::Msdf,
             charset: settings.font.charset.0.clone(),
         };
         let font = kiln_font::compile(&cx.inputs.read(source)?, &settings)?;
@@ -75,11 +76,13 @@ impl Recipe for Font {
         let bytes = write(&font, hash, settings.multi_channel)?;
         let table = cx.artifact(&output, FileMetadata::of(&output), &bytes)?;
         let kiln_font::Atlas { width, height, rgba } = font.atlas;
-        let picture = Image::new(width, height, Texels::Rgba8(rgba))
-            .ok_or_else(|| Diag::new(Code::Font, "the texels do not fill the atlas"))?;
-        // Distances are exact or they are nothing; smaller levels would mix glyphs with their neighbours.
+        let image = Image::new(width, height, Texels::Rgba8(rgba)).ok_or_else(|| {
+            Diag::new(Code::Font, "the glyph atlas has fewer texels than its size requires")
+        })?;
+        // Uncompressed, because block compression distorts distances; without mipmaps, which would blend neighbouring
+        // glyphs.
         let raw = kiln_texture::Settings { compress: false, mips: Mips::Count(1), ..Default::default() };
-        let encoded = kiln_texture::encode_2d(picture, Mode::LinearColor, &raw);
+        let encoded = kiln_texture::encode_2d(image, Mode::LinearColor, &raw);
         let mut atlas = ktx::artifact(cx, Some(atlas), encoded)?;
         atlas.metadata = atlas.metadata.listed();
         for warning in font.warnings {
@@ -95,8 +98,9 @@ fn beside(source: &RelPath, extension: &str) -> Option<RelPath> {
 
 fn write(font: &kiln_font::Font, atlas_tex: u64, multi_channel: bool) -> Result<Vec<u8>, Diag> {
     let fault = |error: String| Diag::new(Code::Font, error);
-    let side =
-        |side: u32| u16::try_from(side).map_err(|_| fault(format!("an atlas with a side of {side} texels")));
+    let side = |side: u32| {
+        u16::try_from(side).map_err(|_| fault(format!("the atlas side of {side} texels exceeds 65535")))
+    };
     let metrics = hfont::Metrics {
         atlas_tex,
         ascent: font.ascent,

@@ -1,41 +1,41 @@
-//! From an image, or from encoded levels, to a `.ktx2`.
+//! Writes KTX2 textures, from encoded source images or from encoded mip levels.
 
 use crate::artifact::{FileArtifact, FileMetadata};
+use crate::cache_check::is_texture;
 use crate::config::{self, Settings};
 use crate::recipe::suffix;
-use crate::stored::is_texture;
 use kiln_engine::{ActionContext, Code, Diag, Hash, Limits, RelPath, SharedResult, SourceTree, WorkKey};
 use kiln_format::hman::Colorspace;
-use kiln_format::ktx2::{self, Channels, Desc, Shape, Supercompression, Transfer};
+use kiln_format::ktx2::{self, Desc, Shape, Supercompression};
 use kiln_import::image::{self, Header};
 use kiln_ir::ImageSource;
-use kiln_texture::{Encoded, Mode, Payload, Sources};
+use kiln_texture::{Encoded, Mode, Sources};
 
-/// The version of everything between pixels and bytes: raised when a texture comes out differently.
+/// The version of the texture pipeline, from pixels to bytes; raised when the bytes of a texture change.
 pub(crate) const VERSION: u32 = 2;
 
-/// What `KTXwriter` says. Without a version of the program: that alone must not change the bytes.
+/// The value of `KTXwriter`, without a program version: a release alone must not change the bytes.
 const WRITER: &str = "Kiln assetc";
 
-/// How much of a file is looked at to learn its dimensions.
+/// The number of bytes at the start of a file that are read for its dimensions.
 pub(crate) const HEAD: usize = 64 << 10;
 
-/// An image as a source has it, encoded as PNG, JPEG or the like: a file of its own, or a part of a model.
+/// A source image, encoded as PNG, JPEG or another format: a file of its own, or a part of a model.
 pub(crate) struct EncodedImage<'a> {
     bytes: &'a [u8],
     hash: Hash,
-    /// What it says it is, as a file extension; empty when it does not say.
+    /// The declared format as a file extension; empty if none is declared.
     extension: &'a str,
 }
 
 impl<'a> EncodedImage<'a> {
-    /// An image file that was read, and hashed by that.
+    /// Wraps an image file; its hash is known since it was read.
     pub(crate) fn file(cx: &ActionContext<'_>, path: &'a RelPath, bytes: &'a [u8]) -> EncodedImage<'a> {
         let hash = cx.inputs.hash(path).unwrap_or_else(|| Hash::of(bytes));
         EncodedImage { bytes, hash, extension: suffix(path).map_or("", |s| s.ext) }
     }
 
-    /// An image of a model.
+    /// Wraps an image of a model, embedded or in a file of its own.
     pub(crate) fn of_model(cx: &ActionContext<'_>, image: &'a ImageSource) -> EncodedImage<'a> {
         let file = RelPath::new(image.path.as_str()).ok();
         let hash = file.and_then(|file| cx.inputs.hash(&file)).unwrap_or_else(|| Hash::of(&image.bytes));
@@ -43,8 +43,8 @@ impl<'a> EncodedImage<'a> {
     }
 }
 
-/// Makes the texture of an image; returns it with the warnings about the image, without a path. Wherever the same image
-/// occurs with the same mode and settings, it is encoded once.
+/// Encodes an image as a texture; returns it with the warnings about the image, without a path. An image that occurs
+/// several times with the same mode and settings is encoded once (single-flight).
 pub(crate) fn image_artifact(
     cx: &ActionContext<'_>,
     output: &RelPath,
@@ -76,11 +76,12 @@ pub(crate) fn image_artifact(
     })
 }
 
-/// The memory that it takes to make a texture of an image, by what its header states. Too many pixels are left to the
-/// importer, which names their place.
+/// Estimates the peak memory of encoding an image in bytes, from its header. An image with too many pixels is left to
+/// the importer, whose error names the place in the file.
 ///
 /// # Errors
-/// `memory-limit` when it is more than the limits admit.
+///
+/// `memory-limit` when the estimate exceeds the limit.
 pub(crate) fn needed(
     bytes: &[u8],
     extension: &str,
@@ -96,13 +97,13 @@ pub(crate) fn needed(
     limits.check_memory(needed, what).map(|()| needed)
 }
 
-/// The memory that it takes to make a texture of so many images.
+/// Estimates the peak memory of encoding `count` images of one size as one texture, in bytes.
 pub(crate) fn memory_of(image: Header, count: u32, cube: bool, settings: &kiln_texture::Settings) -> u64 {
     let Header { width, height, channel_bytes } = image;
     kiln_texture::working_set(&Sources { width, height, channel_bytes, count, cube }, settings)
 }
 
-/// Makes a texture of encoded levels.
+/// Writes encoded mip levels as a texture.
 pub(crate) fn artifact(
     cx: &ActionContext<'_>,
     output: Option<RelPath>,
@@ -110,16 +111,16 @@ pub(crate) fn artifact(
 ) -> Result<FileArtifact, Diag> {
     let output = output.ok_or_else(nameless)?;
     let encoded = encoded.map_err(|error| failed(error, cx.inputs.limits()))?;
-    let colorspace = if encoded.srgb { Colorspace::Srgb } else { Colorspace::Linear };
+    let colorspace = Colorspace::of(encoded.srgb);
     cx.artifact(&output, FileMetadata::texture(&output, colorspace), &lay_out(&encoded)?)
 }
 
-/// What is wrong with a source whose output would have no name.
+/// Returns the error about a source whose output would have no name.
 pub(crate) fn nameless() -> Diag {
-    Diag::new(Code::Texture, "its name leaves no name for the output")
+    Diag::new(Code::Texture, "the file name has no stem, so the output has no name").hint("rename the source")
 }
 
-/// What is wrong with a texture that could not be made.
+/// Converts an error of the texture encoder.
 pub(crate) fn failed(error: kiln_texture::Error, limits: &Limits) -> Diag {
     let diag = Diag::new(Code::Texture, error.to_string());
     match error {
@@ -143,14 +144,8 @@ fn desc(encoded: &Encoded) -> Desc<'static> {
             layer_count: encoded.layers,
             face_count: encoded.faces,
         },
-        payload: match encoded.texels {
-            Payload::Uastc { alpha: true } => ktx2::Payload::Uastc { channels: Channels::Rgba },
-            Payload::Uastc { alpha: false } => ktx2::Payload::Uastc { channels: Channels::Rgb },
-            Payload::Bc7 => ktx2::Payload::Bc7,
-            Payload::Rgba8 => ktx2::Payload::Rgba8,
-            Payload::Rgba16F => ktx2::Payload::Rgba16F,
-        },
-        transfer: if encoded.srgb { Transfer::Srgb } else { Transfer::Linear },
+        payload: encoded.texels,
+        transfer: Colorspace::of(encoded.srgb),
         supercompression: if encoded.zstd { Supercompression::Zstd } else { Supercompression::None },
         writer: WRITER,
         // Faces of a cubemap have their own convention, and a lookup table has no up.
@@ -158,12 +153,12 @@ fn desc(encoded: &Encoded) -> Desc<'static> {
     }
 }
 
-/// How the texels of a mode are read.
+/// Returns the colour space of a texture mode.
 pub(crate) fn colorspace(mode: Mode) -> Colorspace {
-    if mode == Mode::Color { Colorspace::Srgb } else { Colorspace::Linear }
+    Colorspace::of(mode == Mode::Color)
 }
 
-/// What a mode is called in cache keys and listings.
+/// Returns the name of a texture mode in cache keys and listings.
 pub(crate) fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Color => "color",
@@ -173,13 +168,13 @@ pub(crate) fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-/// Returns whether a mode is called like this.
+/// Returns whether a texture mode has this name.
 pub(crate) fn is_mode_name(name: &str) -> bool {
     let modes = [Mode::Color, Mode::LinearColor, Mode::Normal, Mode::Grayscale];
     modes.into_iter().any(|mode| mode_name(mode) == name)
 }
 
-/// The memory it takes to cook these images together, by what their headers state.
+/// Estimates the peak memory of compiling these images together in bytes, from their headers.
 pub(crate) fn weigh(paths: &[&RelPath], cube: bool, settings: &Settings, sources: SourceTree<'_>) -> u64 {
     let header = |path: &&RelPath| {
         let extension = suffix(path).map_or("", |s| s.ext);
@@ -191,7 +186,7 @@ pub(crate) fn weigh(paths: &[&RelPath], cube: bool, settings: &Settings, sources
         channel_bytes: a.channel_bytes.max(b.channel_bytes),
     };
     let files: u64 = paths.iter().filter_map(|path| sources.tree.stamp(path.as_str())).map(|s| s.len).sum();
-    // A header may claim any size; one that is beyond the limits is refused when it is read.
+    // A header may state any size; one beyond the limits is rejected when the image is read.
     let images = paths
         .iter()
         .filter_map(header)
@@ -200,7 +195,7 @@ pub(crate) fn weigh(paths: &[&RelPath], cube: bool, settings: &Settings, sources
     files.saturating_add(images)
 }
 
-/// The settings of the file as the texture crate takes them.
+/// Converts the settings to those of the texture encoder.
 pub(crate) fn texture_settings(settings: &Settings) -> kiln_texture::Settings {
     let texture = &settings.texture;
     kiln_texture::Settings {
@@ -210,9 +205,9 @@ pub(crate) fn texture_settings(settings: &Settings) -> kiln_texture::Settings {
         max_size: texture.max_size.map(config::Pixels::get),
         quality: texture.quality,
         rdo: Some(texture.rdo.get()).filter(|lambda| *lambda > 0.0),
-        // Raw texels are always packed: that is what makes the pixel-exact path bearable.
+        // Uncompressed texels are always supercompressed: otherwise the pixel-exact path would be too large.
         zstd: !texture.compress || texture.supercompress == config::Supercompress::Zstd,
-        alpha_coverage: texture.alpha_coverage.map(config::CutOff::get),
+        alpha_coverage: texture.alpha_coverage.map(config::AlphaCutoff::get),
         deadline: None,
     }
 }

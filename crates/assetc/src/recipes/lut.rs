@@ -3,12 +3,13 @@
 use super::ktx;
 use crate::artifact::FileArtifact;
 use crate::config::{Settings, Supercompress};
+use crate::plural;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::tools::Tools;
 use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
 use kiln_format::hman::Colorspace;
 
-/// A lookup table.
+/// The recipe for a colour lookup table.
 pub(crate) struct Lut;
 
 impl Recipe for Lut {
@@ -61,10 +62,16 @@ impl Recipe for Lut {
         let clamped = encoded.as_ref().map_or(0, |(_, clamped)| *clamped);
         if clamped > 0 {
             cx.warn(
-                Diag::new(Code::LutClamped, format!("{clamped} values are out of range and were clamped"))
+                Diag::new(Code::LutClamped, out_of_range(clamped as usize))
                     .hint("set lut.depth to float16 to keep values outside 0 to 1"),
             );
         }
         Ok(vec![ktx::artifact(cx, self.output(source), encoded.map(|(encoded, _)| encoded))?])
     }
+}
+
+fn out_of_range(values: usize) -> String {
+    let (one, many) =
+        ("value is outside 0 to 1 and was clamped", "values are outside 0 to 1 and were clamped");
+    plural::count(values, one, many)
 }

@@ -1,8 +1,8 @@
-//! `*.mat`: materials described in a text, to a `.hmat` of their own.
+//! `*.mat`: material descriptions in YAML to a `.hmat`.
 //!
-//! A picture that is compiled the way a slot needs it anyway is referred to where it is. One that is not, such as
-//! packed occlusion, roughness and metalness, which as a source by itself would be taken for colour, becomes a texture
-//! beside the table. Either way the manifest lists it.
+//! An image that is compiled as a source in the mode that its slot needs is referenced at its own path. Any other image,
+//! such as a packed occlusion-roughness-metallic map, which as a source would be compiled as colour, becomes a texture
+//! beside the table. Either way the manifest lists the texture.
 
 mod schema;
 
@@ -20,7 +20,7 @@ use kiln_ir::Slot;
 use kiln_texture::Mode;
 use schema::Reference;
 
-/// A file of materials.
+/// The recipe for a file of materials.
 pub(crate) struct Material;
 
 impl Recipe for Material {
@@ -61,7 +61,7 @@ impl Recipe for Material {
     }
 
     fn weight(&self, _: &RelPath, _: &Settings, _: SourceTree<'_>) -> u64 {
-        // A picture at a time, of the size that pictures usually have.
+        // One image at a time, of typical size.
         64 << 20
     }
 
@@ -93,18 +93,18 @@ impl Recipe for Material {
     }
 }
 
-/// The textures that a table uses.
+/// The textures of a material table.
 #[derive(Default)]
 struct Textures {
-    /// Those that other sources make.
+    /// Textures that other sources are compiled to.
     references: Vec<TextureReference>,
-    /// Those that are made for it.
+    /// Textures that are compiled for this table.
     artifacts: Vec<FileArtifact>,
 }
 
 impl Textures {
-    /// Returns the path of the texture of an image in a mode; makes the texture unless it was added before or another
-    /// source makes it.
+    /// Returns the path of the texture of an image in a mode; encodes the texture unless it was added before or another
+    /// source is compiled to it.
     fn add(
         &mut self,
         cx: &mut ActionContext<'_>,
@@ -116,11 +116,11 @@ impl Textures {
         let source = cx.source();
         let path = resolve(source, &reference.text).map_err(|diag| diag.at(&reference.at))?;
         let bytes = cx.inputs.read(&path).map_err(|diag| {
-            let message = format!("{} is needed and cannot be read: {}", path, diag.message);
+            let message = format!("cannot read the image {path}: {}", diag.message);
             Diag::new(Code::MatTexture, message)
                 .path(source)
                 .at(&reference.at)
-                .hint("name a picture of the source tree")
+                .hint("give the path of an image in the source tree")
         })?;
         if let Some((_, made)) = compiled_as_source(&path).filter(|(compiled, _)| *compiled == mode) {
             let reference = TextureReference { path: made.clone(), colorspace: colorspace(mode) };
@@ -144,7 +144,7 @@ impl Textures {
     }
 }
 
-/// The mode in which an image is compiled as a source of its own, and its output.
+/// Returns the mode in which an image is compiled as a source of its own, and its output.
 fn compiled_as_source(image: &RelPath) -> Option<(Mode, RelPath)> {
     let mode = suffix(image).filter(|s| s.is(IMAGE_EXTENSIONS))?.mode;
     Some((mode, Texture(mode).output(image)?))
@@ -156,15 +156,15 @@ fn is_texture_name(name: &str) -> bool {
     parts.is_some_and(|(stem, mode)| !stem.is_empty() && !stem.contains('/') && is_mode_name(mode))
 }
 
-/// The path of a picture: relative to the file that names it, or to the source tree if it starts with a slash.
+/// Resolves the path of an image: relative to the file that names it, or to the source tree if it starts with a slash.
 fn resolve(source: &RelPath, text: &str) -> Result<RelPath, Diag> {
     let found = match text.strip_prefix('/') {
         Some(rooted) => RelPath::resolve(None, rooted),
         None => RelPath::resolve(source.parent().as_ref(), text),
     };
     found.map_err(|error| {
-        Diag::new(Code::MatTexture, format!("'{text}' is no path inside the source tree: {error}")).hint(
-            "name a picture relative to this file, or from the root of the source tree with a leading /",
+        Diag::new(Code::MatTexture, format!("'{text}' is not a path inside the source tree: {error}")).hint(
+            "give the path of an image relative to this file, or relative to the source tree with a leading /",
         )
     })
 }

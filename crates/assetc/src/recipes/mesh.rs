@@ -1,7 +1,8 @@
-//! `*.gltf`, `*.glb`, `*.obj` and (feature `fbx`) `*.fbx` to `.hmesh`, with `.hmat`, textures and `.hanim` beside it where the model has them.
+//! Models, `*.gltf`, `*.glb`, `*.obj` and (feature `fbx`) `*.fbx`, to `.hmesh`, with `.hmat`, textures and `.hanim` beside it
+//! where the model has materials and animations.
 //!
-//! The model is imported, what it draws is found and processed part by part, its materials and their textures
-//! follow in the order of the mesh's slots, and its clips are told in terms of the mesh's joints.
+//! The model is imported, the primitives that it draws are processed one by one, materials and textures follow in the
+//! order of the mesh's material slots, and animation channels are converted to the joints of the skeleton.
 
 mod clips;
 mod curve;
@@ -12,6 +13,7 @@ mod skeleton;
 
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{Index, Settings};
+use crate::plural;
 use crate::recipe::{Recipe, Suffix, suffix};
 use crate::recipes::ktx;
 use crate::tools::Tools;
@@ -22,10 +24,10 @@ use kiln_ir::{Scene, Valid};
 use materials::{is_texture_name, with_ending};
 use skeleton::Skeleton;
 
-/// The version of everything but textures.
+/// The version of the mesh pipeline without textures.
 const VERSION: u32 = 2;
 
-/// A model.
+/// The recipe for a model.
 pub(crate) struct Mesh;
 
 impl Recipe for Mesh {
@@ -38,7 +40,7 @@ impl Recipe for Mesh {
     }
 
     fn version(&self) -> u32 {
-        // Its textures change with those of all other sources.
+        // A new version of the texture pipeline rebuilds the textures of models, too.
         VERSION * 100 + ktx::VERSION
     }
 
@@ -74,7 +76,7 @@ impl Recipe for Mesh {
         let source = cx.source();
         let output = self
             .output(source)
-            .ok_or_else(|| Diag::new(Code::Mesh, "its name leaves no name for the output"))?;
+            .ok_or_else(|| Diag::new(Code::Mesh, "the file name has no stem, so the output has no name"))?;
         let is = |extension| suffix(source).is_some_and(|s| s.is(&[extension]));
         let imported = match () {
             () if is("obj") => obj::import(&mut cx.inputs, source)?,
@@ -87,7 +89,7 @@ impl Recipe for Mesh {
     }
 }
 
-/// Makes everything that a scene comes to.
+/// Compiles a scene to its runtime files.
 fn compile(
     cx: &mut ActionContext<'_>,
     scene: Valid<Scene>,
@@ -97,23 +99,27 @@ fn compile(
     let skeleton = Skeleton::of(&scene);
     let found = parts::parts(&scene, skeleton.as_ref(), settings.mesh.merge, cx.inputs.limits())?;
     if found.other_skins > 0 {
-        let message = format!("{} skins beside the first are drawn in their bind pose", found.other_skins);
+        let (one, many) = (
+            "skin after the first is not animated and stays in its bind pose",
+            "skins after the first are not animated and stay in their bind pose",
+        );
+        let message = plural::count(found.other_skins, one, many);
         cx.warn(
             Diag::new(Code::GltfSecondSkin, message)
-                .hint("join the skins, or export them as models of their own"),
+                .hint("merge the skins, or export each of them as a separate model"),
         );
     }
     if skeleton.as_ref().is_some_and(|skeleton| skeleton.sheared) {
-        let message =
-            "nodes above joints scale unevenly, which joints cannot; poses are as near as they can be";
-        cx.warn(Diag::new(Code::SkeletonShear, message).hint("apply the scale of those nodes in the source"));
+        let message = "nodes above rotated joints have a non-uniform scale, which joints cannot represent; poses are \
+                       approximated";
+        cx.warn(Diag::new(Code::SkeletonShear, message).hint("apply the scale of these nodes in the source"));
     }
     let mut scene = scene.into_inner();
     let meshes = std::mem::take(&mut scene.meshes);
     let wanted = geometry::mesh_options(settings, cx.inputs.deadline());
     let geometry = Geometry::of(found.parts, meshes, &scene.materials, &wanted, cx.inputs.limits())?;
     let Some(geometry) = geometry else {
-        cx.warn(Diag::new(Code::MeshEmpty, "it draws no triangle, so nothing is written for it"));
+        cx.warn(Diag::new(Code::MeshEmpty, "the model has no triangles, so no output is written"));
         return Ok(vec![]);
     };
     geometry.warnings.iter().for_each(|warning| cx.warn(warning.clone()));
@@ -126,10 +132,11 @@ fn compile(
         artifacts.extend(materials::artifacts(cx, &scene, &slots, output, settings)?);
     }
     if skeleton.is_none() && !scene.animations.is_empty() {
-        let message = format!(
-            "{} animations move nodes, and clips move joints of a skin; they were left out",
-            scene.animations.len()
+        let (one, many) = (
+            "animation moves nodes that are not joints of a skin, and is not exported",
+            "animations move nodes that are not joints of a skin, and are not exported",
         );
+        let message = plural::count(scene.animations.len(), one, many);
         cx.warn(Diag::new(Code::AnimationNotJoint, message).hint("bind the mesh to a skin"));
     }
     if let Some(skeleton) = &skeleton {
@@ -144,11 +151,11 @@ fn compile(
     Ok(artifacts)
 }
 
-/// The memory that a model takes, roughly. Numbers in text and compressed geometry grow most; pictures are taken one
-/// at a time. The files that a `.gltf` refers to usually lie beside it and share its name.
+/// Estimates the peak memory of compiling a model in bytes. Numbers in text and compressed geometry grow most; images are
+/// encoded one at a time. The buffer of a `.gltf` usually lies beside it and shares its name.
 fn weigh(source: &RelPath, sources: SourceTree<'_>) -> u64 {
     let len = |path: &str| sources.tree.stamp(path).map_or(0, |stamp| stamp.len);
     let beside = suffix(source).map_or(0, |s| len(&format!("{}.bin", s.stem)));
-    const PICTURE: u64 = 64 << 20;
-    len(source.as_str()).saturating_add(beside).saturating_mul(8).saturating_add(PICTURE)
+    const IMAGE: u64 = 64 << 20;
+    len(source.as_str()).saturating_add(beside).saturating_mul(8).saturating_add(IMAGE)
 }

@@ -1,8 +1,8 @@
-//! `*.shader/`: a folder of sources to one `.spv` for each stage, in a folder of the same name.
+//! `*.shader/`: a folder of shader sources to one SPIR-V module (`.spv`) per stage, in a folder of the same name.
 //!
-//! A source is found by the extension of a stage (`sky.vert`) or by its stem (`vertex.glsl`); a `.wgsl` that is named
-//! after no stage gives all its entry points. Whatever else lies in the folder is there to be included. Refuses two
-//! sources for one stage, sources that are not UTF-8, and modules that are not sound.
+//! The stage of a source is its extension (`sky.vert`) or its stem (`vertex.glsl`); a `.wgsl` without a stage in its name
+//! compiles to all its entry points. All other files of the folder are for includes. Two sources for one stage, sources
+//! that are not UTF-8, and invalid modules are errors.
 
 mod external;
 mod includes;
@@ -16,10 +16,10 @@ use kiln_engine::{ActionContext, Code, Diag, Entry, RelPath, SourceTree, Tree};
 use kiln_format::spv::Reflection;
 use kiln_shader::{Language, Options, Source, Stage, language_of, stage_of};
 
-/// How much of a source is looked at to learn its version.
+/// The number of bytes at the start of a source that are read for its `#version`.
 const HEAD: usize = 4 << 10;
 
-/// A folder of shaders.
+/// The recipe for a folder of shaders.
 pub(crate) struct Shader;
 
 impl Recipe for Shader {
@@ -39,7 +39,7 @@ impl Recipe for Shader {
         !is_file && suffix.is(&["shader"])
     }
 
-    /// The folder that the stages are written to.
+    /// Returns the folder of the modules.
     fn output(&self, source: &RelPath) -> Option<RelPath> {
         Some(source.clone())
     }
@@ -96,7 +96,7 @@ impl Recipe for Shader {
             let module = job.compile(cx, settings, tools).and_then(|module| {
                 external::optimize(cx, tools, settings, module).map_err(|diag| diag.path(&job.path))
             });
-            in_time(cx, &job.path)?;
+            check_deadline(cx, &job.path)?;
             let module = module?;
             job.check(&module)?;
             let file = format!("{}.spv", job.stage.name());
@@ -107,7 +107,7 @@ impl Recipe for Shader {
     }
 }
 
-/// What compiles HLSL properly, if it was found.
+/// Returns the external HLSL compiler, if one was found.
 fn hlsl_compiler(tools: &Tools) -> Option<Tool> {
     [Tool::Dxc, Tool::Slangc].into_iter().find(|tool| tools.get(*tool).is_some())
 }
@@ -119,7 +119,7 @@ struct Job {
     stage: Stage,
 }
 
-/// What a folder asks for, by stage.
+/// Lists the stages to compile, sorted by stage.
 fn jobs(cx: &mut ActionContext<'_>, tools: &Tools) -> Result<Vec<Job>, Diag> {
     let files: Vec<&Entry> =
         cx.inputs.list(cx.source())?.into_iter().filter(|entry| entry.file.is_some()).collect();
@@ -132,7 +132,7 @@ fn jobs(cx: &mut ActionContext<'_>, tools: &Tools) -> Result<Vec<Job>, Diag> {
             None if language == Language::Wgsl => {
                 let text = text(cx, &entry.path)?;
                 let found = tools.wgsl_stages(entry.path.as_str(), &text, cx.inputs.deadline());
-                in_time(cx, &entry.path)?;
+                check_deadline(cx, &entry.path)?;
                 let found = found?;
                 let mut stages: Vec<Stage> = found.into_iter().map(|(stage, _)| stage).collect();
                 stages.sort();
@@ -146,23 +146,27 @@ fn jobs(cx: &mut ActionContext<'_>, tools: &Tools) -> Result<Vec<Job>, Diag> {
     jobs.sort_by(|a, b| (a.stage, &a.path).cmp(&(b.stage, &b.path)));
     if let Some(pair) = jobs.windows(2).find(|pair| pair[0].stage == pair[1].stage) {
         let (first, second) = (pair[0].path.file_name(), pair[1].path.file_name());
-        let message = format!("{first} and {second} are both its {} shader", pair[0].stage.name());
-        return Err(Diag::new(Code::ShaderStageTwice, message).hint("remove or rename one of them"));
+        let message =
+            format!("{first} and {second} are both the {} shader of this folder", pair[0].stage.name());
+        return Err(Diag::new(Code::ShaderStageDuplicate, message).hint("remove or rename one of the files"));
     }
     if jobs.is_empty() {
-        return Err(Diag::new(Code::ShaderNoStage, "no file in it is named after a stage")
-            .hint("call the sources vertex.glsl and fragment.glsl, or x.vert and x.frag"));
+        return Err(Diag::new(
+            Code::ShaderNoStage,
+            "the shader folder contains no file that is named after a stage",
+        )
+        .hint("name the sources vertex.glsl and fragment.glsl, or x.vert and x.frag"));
     }
     Ok(jobs)
 }
 
-/// Ends an asset that has taken longer than its limit. A compiler that was stopped for that has an error of its own,
-/// which does not name the limit.
-fn in_time(cx: &ActionContext<'_>, path: &RelPath) -> Result<(), Diag> {
+/// Fails an asset that has exceeded its time limit. The error of the compiler that was killed for it does not name the
+/// limit, so this check comes first.
+fn check_deadline(cx: &ActionContext<'_>, path: &RelPath) -> Result<(), Diag> {
     cx.inputs.check_deadline().map_err(|diag| diag.path(path))
 }
 
-/// A source as text.
+/// Reads a source as UTF-8.
 fn text(cx: &mut ActionContext<'_>, path: &RelPath) -> Result<String, Diag> {
     decode(path, cx.inputs.read(path)?)
 }
@@ -171,10 +175,10 @@ fn decode(path: &RelPath, bytes: Vec<u8>) -> Result<String, Diag> {
     String::from_utf8(bytes).map(|text| text.trim_start_matches('\u{feff}').to_owned()).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-        Diag::new(Code::ShaderEncoding, "the source is not UTF-8")
+        Diag::new(Code::ShaderEncoding, "the shader source is not valid UTF-8")
             .path(path)
             .at(line)
-            .hint("save it as UTF-8")
+            .hint("save the file as UTF-8")
     })
 }
 
@@ -187,7 +191,7 @@ impl Job {
     ) -> Result<Vec<u8>, Diag> {
         let external = match self.language {
             Language::Spirv => return cx.inputs.read(&self.path),
-            Language::Slang => Some(tools.need(Tool::Slangc, "Slang").map_err(|d| d.path(&self.path))?),
+            Language::Slang => Some(tools.require(Tool::Slangc, "Slang").map_err(|d| d.path(&self.path))?),
             Language::Hlsl => hlsl_compiler(tools).and_then(|tool| tools.get(tool)),
             Language::Glsl | Language::Wgsl => None,
         };
@@ -219,22 +223,25 @@ impl Job {
         Ok(module)
     }
 
-    /// Whether the module is sound, and is what was asked for.
+    /// Checks that the module is valid and has an entry point of the stage.
     fn check(&self, module: &[u8]) -> Result<(), Diag> {
         let bad = |why: String| {
-            let whose = if self.language == Language::Spirv { "it is" } else { "the compiler wrote" };
-            Diag::new(Code::ShaderModule, format!("{whose} a module that cannot be used: {why}"))
-                .path(&self.path)
+            let subject = match self.language {
+                Language::Spirv => "the SPIR-V module",
+                _ => "the SPIR-V module of the compiler",
+            };
+            Diag::new(Code::ShaderModule, format!("{subject} cannot be used: {why}")).path(&self.path)
         };
         let found = Reflection::read(module).map_err(|error| bad(error.to_string()))?;
         let stages: Vec<&str> = found.entry_points.iter().map(|entry| entry.stage.name()).collect();
         if !stages.contains(&self.stage.name()) {
-            return Err(bad(format!("its stages are {}, not {}", stages.join(", "), self.stage.name())));
+            let wanted = self.stage.name();
+            return Err(bad(format!("expected a {wanted} entry point, found {}", stages.join(", "))));
         }
         Ok(())
     }
 
-    /// glslang does not legalise HLSL, so that its modules are not believed until something has checked them.
+    /// Validates a module that glslang compiled from HLSL, because glslang does not legalise HLSL.
     fn check_hlsl(
         &self,
         cx: &mut ActionContext<'_>,
@@ -242,18 +249,18 @@ impl Job {
         settings: &Settings,
         tools: &Tools,
     ) -> Result<(), Diag> {
-        const CURE: &str = "install dxc or slangc: then they compile HLSL";
-        let unfit = Reflection::read(module).ok().and_then(|found| found.unfit);
+        const HINT: &str = "install dxc or slangc, which compile HLSL completely";
+        let unfit = Reflection::read(module).ok().and_then(|found| found.vulkan_error);
         if let Some(unfit) = unfit {
-            let message = format!("glslang cannot turn this HLSL into a module for Vulkan: {unfit}");
-            return Err(Diag::new(Code::ShaderHlsl, message).path(&self.path).hint(CURE));
+            let message = format!("glslang cannot compile this HLSL to a SPIR-V module for Vulkan: {unfit}");
+            return Err(Diag::new(Code::ShaderHlsl, message).path(&self.path).hint(HINT));
         }
-        if external::validate(cx, tools, settings, module).map_err(|d| d.path(&self.path).hint(CURE))? {
+        if external::validate(cx, tools, settings, module).map_err(|d| d.path(&self.path).hint(HINT))? {
             return Ok(());
         }
-        let message = "HLSL was compiled by glslang, which knows only part of it, and spirv-val is not here to \
-                       validate the result";
-        let warning = Diag::new(Code::ShaderUnchecked, message).hint("install dxc, slangc or spirv-val");
+        let message = "HLSL was compiled with glslang, which supports only part of the language, and the module was not \
+                       validated, because spirv-val was not found";
+        let warning = Diag::new(Code::ShaderUnvalidated, message).hint("install dxc, slangc or spirv-val");
         if !cx.has_warned(&warning) {
             cx.warn(warning);
         }

@@ -1,5 +1,5 @@
-//! Images: `*.png` colour, `*.n.png` normals, `*.ao.png`, `*.h.png` and `*.r.png` greyscale, and the same for the
-//! other image formats, to `.ktx2`.
+//! Images to `.ktx2`: `*.png` colour, `*.n.png` normal maps, `*.ao.png`, `*.h.png` and `*.r.png` greyscale, and the same
+//! markers for the other image formats.
 
 use super::ktx::{self, colorspace, mode_name, weigh};
 use crate::artifact::FileArtifact;
@@ -11,7 +11,7 @@ use kiln_format::hman::Colorspace;
 use kiln_import::image::IMAGE_EXTENSIONS;
 use kiln_texture::Mode;
 
-/// An image of one mode.
+/// The recipe for an image in one texture mode.
 pub(crate) struct Texture(pub(crate) Mode);
 
 impl Recipe for Texture {

@@ -1,4 +1,4 @@
-//! One run of a program: bounded in time and in what it may say, and never waited for without end.
+//! One run of an external program, with a timeout and a bounded amount of output.
 
 use kiln_engine::{Code, Diag};
 use std::io::{self, Read};
@@ -8,28 +8,28 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How much of what a program says is kept.
-const SAID: u64 = 1 << 20;
-/// How long the last words of a program that has ended are waited for.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// Most bytes of standard output, and of standard error, that are kept.
+const MAX_OUTPUT: u64 = 1 << 20;
+/// The timeout for draining the pipes of a program that has ended.
+const PIPE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How a program ended.
+/// The exit status and the output of a program.
 #[derive(Debug)]
-pub(crate) struct Ran {
-    /// Whether it says that it succeeded.
+pub(crate) struct ProcessOutput {
+    /// True if the exit code is 0.
     pub(crate) ok: bool,
-    /// What it said: standard output, then standard error.
-    pub(crate) said: String,
+    /// Standard output, followed by standard error.
+    pub(crate) text: String,
 }
 
-/// Runs a program to its end. That it failed is no error here; that it crashed or did not end is one.
+/// Runs a program to its end. A non-zero exit code is no error; a crash or a timeout is.
 pub(super) fn run(
     name: &str,
     program: &Path,
     dir: &Path,
     args: &[String],
-    patience: Duration,
-) -> Result<Ran, Diag> {
+    timeout: Duration,
+) -> Result<ProcessOutput, Diag> {
     let failed = |message: String| Diag::new(Code::ShaderTool, message);
     let mut child = Command::new(program)
         .args(args)
@@ -40,10 +40,10 @@ pub(super) fn run(
         .spawn()
         .map_err(|e| {
             failed(format!("{name} cannot be started from {}: {e}", program.display()))
-                .hint("correct its path under `tools:` in assetc.yml, or install it again")
+                .hint(format!("correct the path of {name} under `tools:` in assetc.yml, or reinstall {name}"))
         })?;
-    let (out, err) = (listen(child.stdout.take()), listen(child.stderr.take()));
-    let deadline = Instant::now() + patience;
+    let (out, err) = (read_pipe(child.stdout.take()), read_pipe(child.stderr.take()));
+    let deadline = Instant::now() + timeout;
     let mut pause = Duration::from_millis(1);
     let status = loop {
         match child.try_wait() {
@@ -57,35 +57,35 @@ pub(super) fn run(
                 let _ = child.wait();
                 return Err(match waited {
                     Err(e) => failed(format!("{name} cannot be waited for: {e}")),
-                    _ => failed(format!("{name} did not end within {} seconds", patience.as_secs())),
+                    _ => failed(format!("{name} did not finish within {} seconds", timeout.as_secs())),
                 });
             }
         }
     };
-    let said = [out, err].map(|listener| listener.recv_timeout(LAST_WORDS).unwrap_or_default()).concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
+    let text = [out, err].map(|pipe| pipe.recv_timeout(PIPE_TIMEOUT).unwrap_or_default()).concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
     if crashed(status) {
         let message = format!("{name} crashed ({status})");
-        return Err(failed(message).hint("this is a defect of that program; another version may do"));
+        return Err(failed(message).hint(format!("this is a bug in {name}; try another version")));
     }
-    Ok(Ran { ok: status.success(), said })
+    Ok(ProcessOutput { ok: status.success(), text })
 }
 
-/// Reads a pipe to its end on a thread of its own, so that the program never waits for us.
-fn listen(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
-    let (told, listener) = mpsc::channel();
+/// Reads a pipe to its end on a thread of its own, so that the program never blocks on a full pipe.
+fn read_pipe(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
     if let Some(mut pipe) = pipe {
         thread::spawn(move || {
-            let mut said = Vec::new();
-            let _ = pipe.by_ref().take(SAID).read_to_end(&mut said);
-            let _ = told.send(said);
+            let mut bytes = Vec::new();
+            let _ = pipe.by_ref().take(MAX_OUTPUT).read_to_end(&mut bytes);
+            let _ = sender.send(bytes);
             let _ = io::copy(&mut pipe, &mut io::sink());
         });
     }
-    listener
+    receiver
 }
 
-/// Whether it was ended by the system: a signal, or on Windows one of the large codes.
+/// Returns whether the system ended the process: by a signal, or on Windows with an NTSTATUS error code.
 fn crashed(status: ExitStatus) -> bool {
     status.code().is_none_or(|code| (code as u32) >= 0xc000_0000)
 }
@@ -94,16 +94,16 @@ fn crashed(status: ExitStatus) -> bool {
 mod tests {
     use super::*;
 
-    fn sh(script: &str, patience: Duration) -> Result<Ran, Diag> {
-        run("sh", Path::new("/bin/sh"), Path::new("/"), &["-c".into(), script.into()], patience)
+    fn sh(script: &str, timeout: Duration) -> Result<ProcessOutput, Diag> {
+        run("sh", Path::new("/bin/sh"), Path::new("/"), &["-c".into(), script.into()], timeout)
     }
 
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
-    fn what_it_says_and_how_it_ends_is_told() {
-        let ran = sh("echo out; echo err >&2; exit 3", LONG).unwrap();
-        assert_eq!((ran.ok, ran.said.as_str()), (false, "out\nerr\n"));
+    fn returns_output_and_exit_status() {
+        let done = sh("echo out; echo err >&2; exit 3", LONG).unwrap();
+        assert_eq!((done.ok, done.text.as_str()), (false, "out\nerr\n"));
         assert!(sh("true", LONG).unwrap().ok);
         let crash = sh("kill -SEGV $$", LONG).unwrap_err();
         assert!(crash.message.starts_with("sh crashed"), "{crash}");
@@ -112,16 +112,16 @@ mod tests {
     }
 
     #[test]
-    fn one_that_does_not_end_is_ended() {
+    fn kills_program_after_timeout() {
         let start = Instant::now();
         let slow = sh("sleep 600", Duration::from_millis(50)).unwrap_err();
-        assert!(slow.message.contains("did not end"), "{slow}");
+        assert!(slow.message.contains("did not finish"), "{slow}");
         assert!(start.elapsed() < LONG);
     }
 
     #[test]
-    fn one_that_never_stops_talking_is_heard_in_part() {
-        let ran = sh("yes | head -c 5000000", LONG).unwrap();
-        assert_eq!(ran.said.len() as u64, SAID);
+    fn truncates_excessive_output() {
+        let done = sh("yes | head -c 5000000", LONG).unwrap();
+        assert_eq!(done.text.len() as u64, MAX_OUTPUT);
     }
 }

@@ -1,4 +1,4 @@
-//! A directory that is there as long as somebody works in it.
+//! Temporary directories for external programs, removed on drop.
 
 use kiln_engine::{Code, Diag, RelPath};
 use std::fs;
@@ -6,17 +6,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many names are tried.
+/// Most names that are tried for a new directory.
 const TRIES: u64 = 1000;
 
-/// A directory of one's own, removed when it is dropped.
+/// A temporary directory, removed on drop.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     dir: PathBuf,
 }
 
 impl Scratch {
-    /// Makes a directory that nobody else has.
+    /// Creates a directory with a unique name.
     pub(super) fn new(parent: &Path) -> Result<Scratch, Diag> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
@@ -35,34 +35,34 @@ impl Scratch {
         Err(broken(parent, &last))
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Puts a file into it.
-    pub(crate) fn put(&self, path: &RelPath, bytes: &[u8]) -> Result<(), Diag> {
+    /// Writes a file, and the directories above it.
+    pub(crate) fn write(&self, path: &RelPath, bytes: &[u8]) -> Result<(), Diag> {
         let file = path.below(&self.dir);
         let made = file.parent().map_or(Ok(()), fs::create_dir_all);
         made.and_then(|()| fs::write(&file, bytes)).map_err(|e| broken(&self.dir, &e))
     }
 
-    /// Takes a file out of it, if it is there.
-    pub(crate) fn take(&self, name: &str) -> Option<Vec<u8>> {
+    /// Reads a file; `None` if there is none.
+    pub(crate) fn read(&self, name: &str) -> Option<Vec<u8>> {
         fs::read(self.dir.join(name)).ok()
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is left to whoever tidies the directory for temporary files.
+        // A directory that cannot be removed is left to the cleanup of the system's temporary directory.
         let _ = fs::remove_dir_all(&self.dir);
     }
 }
 
 fn broken(dir: &Path, error: &io::Error) -> Diag {
-    Diag::new(Code::Scratch, format!("cannot work in {}: {error}", dir.display()))
-        .hint("see to space and permissions in the directory for temporary files")
+    Diag::new(Code::Scratch, format!("cannot write to the temporary directory {}: {error}", dir.display()))
+        .hint("check the free space and the permissions of the directory")
 }
 
 #[cfg(test)]
@@ -70,13 +70,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_gone_with_its_owner() {
+    fn removes_directory_on_drop() {
         let parent = tempfile::tempdir().unwrap();
         let (one, two) = (Scratch::new(parent.path()).unwrap(), Scratch::new(parent.path()).unwrap());
         assert_ne!(one.dir(), two.dir());
-        one.put(&RelPath::new("a/b.h").unwrap(), b"x").unwrap();
-        assert_eq!(one.take("a/b.h").as_deref(), Some(&b"x"[..]));
-        assert_eq!(two.take("a/b.h"), None);
+        one.write(&RelPath::new("a/b.h").unwrap(), b"x").unwrap();
+        assert_eq!(one.read("a/b.h").as_deref(), Some(&b"x"[..]));
+        assert_eq!(two.read("a/b.h"), None);
         drop((one, two));
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
         assert_eq!(Scratch::new(&parent.path().join("none")).unwrap_err().code, Code::Scratch);

@@ -1,14 +1,14 @@
 //! A pool of worker processes that compile shaders, so that a source that makes its compiler crash or hang fails alone.
 //!
-//! A worker serves any number of sources, one after the other. One that crashes, sends garbage or misses its deadline
-//! is killed, and the next source gets another. Starting a worker that compiles GLSL takes a hundred times as long as
-//! compiling a usual source, so that a busy one is waited for before another is started.
+//! A worker compiles any number of sources, one after the other. A worker that crashes, sends invalid responses or
+//! misses its deadline is killed, and the next source gets another one. Starting a worker for GLSL takes a hundred times
+//! as long as compiling a typical source, so a request waits for a busy worker before it starts another.
 
 use super::time_left;
 use kiln_engine::{Code, Diag};
 use kiln_shader::{
-    Channel, Compiled, Includes, Language, Options, Source, Stage, Target, WorkerError, compile_apart,
-    read_frame, warm_up, wgsl_stages_apart, write_frame,
+    Channel, Compiled, Includes, Language, Options, Source, Stage, Target, WorkerError, compile_in_worker,
+    read_frame, warm_up, wgsl_stages_in_worker, write_frame,
 };
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a busy worker is waited for before another is started: about as long as one takes to be ready, which is
-/// long for glslang, that has its built-in symbols to load, and short for naga.
+/// The time that a request waits for a busy worker before it starts another: about the startup time, which is long for
+/// glslang, because it loads its built-in symbols, and short for naga.
 const QUEUE_GLSLANG: Duration = Duration::from_millis(250);
 const QUEUE_NAGA: Duration = Duration::from_millis(10);
 
@@ -29,7 +29,7 @@ pub(crate) struct Workers {
     args: Vec<OsString>,
     timeout: Duration,
     pool: Mutex<Pool>,
-    /// A worker has become idle, or is gone.
+    /// Signals that a worker has become idle or has ended.
     freed: Condvar,
 }
 
@@ -40,12 +40,12 @@ struct Pool {
 }
 
 impl Workers {
-    /// A pool of processes of this program, each of which may take this long for a source.
+    /// Creates a pool of processes of this program, with a timeout per source.
     pub(super) fn new(program: PathBuf, args: Vec<OsString>, timeout: Duration) -> Workers {
         Workers { program, args, timeout, pool: Mutex::default(), freed: Condvar::new() }
     }
 
-    /// Starts a worker for GLSL unless there is one.
+    /// Starts and warms up a worker for GLSL unless there is one.
     pub(super) fn warm_up(&self, head: impl FnOnce() -> String, stage: Stage, target: Target) {
         let mut pool = self.pool();
         if pool.idle.is_empty() && pool.busy == 0 {
@@ -66,7 +66,7 @@ impl Workers {
         deadline: Option<Instant>,
     ) -> Result<Compiled, Diag> {
         let queue = if source.language == Language::Wgsl { QUEUE_NAGA } else { QUEUE_GLSLANG };
-        self.run(source.path, queue, deadline, |worker| compile_apart(source, options, includes, worker))
+        self.run(source.path, queue, deadline, |worker| compile_in_worker(source, options, includes, worker))
     }
 
     /// Lists the entry points of a WGSL source in a worker.
@@ -76,11 +76,11 @@ impl Workers {
         text: &str,
         deadline: Option<Instant>,
     ) -> Result<Vec<(Stage, String)>, Diag> {
-        self.run(path, QUEUE_NAGA, deadline, |worker| wgsl_stages_apart(path, text, worker))
+        self.run(path, QUEUE_NAGA, deadline, |worker| wgsl_stages_in_worker(path, text, worker))
     }
 
-    /// Runs a request in an idle worker or in a new one. It has the timeout of this pool, or less where the deadline of
-    /// its asset comes first.
+    /// Runs a request in an idle worker or in a new one, with the timeout of the pool or until the deadline of its
+    /// asset, whichever comes first.
     fn run<T>(
         &self,
         path: &str,
@@ -97,7 +97,7 @@ impl Workers {
         let mut attempt = |busy: &mut Busy<'_>| {
             let worker = busy.ready(path, deadline)?;
             let result = request(worker);
-            // One whose compiler panicked, or that sends garbage, is in no state to go on.
+            // A worker whose compiler panicked, or that sends invalid responses, is not used again.
             let failed = result.as_ref().is_err_and(|diag| diag.code == Code::ShaderCompiler);
             if failed && worker.state == State::Ready {
                 worker.state = State::Crashed;
@@ -106,7 +106,7 @@ impl Workers {
         };
         let reused = busy.worker.is_some();
         let result = attempt(&mut busy);
-        // The sources before this one may be to blame, for the memory that they left the worker with.
+        // Earlier sources may have caused the crash, by the memory that they left in use.
         if reused && busy.worker.take_if(|worker| worker.state == State::Crashed).is_some() {
             return attempt(&mut busy);
         }
@@ -125,10 +125,10 @@ impl Workers {
         command.args(&self.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|e| failed(format!("{}: {e}", self.program.display())))?;
         let (Some(input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(failed("it has no pipes".into()));
+            return Err(failed("the process has no pipes".into()));
         };
-        // A thread that does nothing but read, because reading a pipe has no deadline.
-        // One that sends more than it is asked for waits, and does not fill the memory.
+        // A thread for reading, because a read from a pipe has no deadline. The channel is bounded, so that a worker
+        // that sends too much blocks and does not fill the memory.
         let (found, frames) = mpsc::sync_channel(1);
         let spawned = thread::Builder::new().name("kiln-shader-pipe".into()).spawn(move || {
             while let Ok(frame) = read_frame(&mut output) {
@@ -150,14 +150,14 @@ impl Workers {
     }
 }
 
-/// A worker in use, which is idle again afterwards unless it is lost.
+/// A worker in use. On drop it returns to the pool unless it was lost.
 struct Busy<'a> {
     workers: &'a Workers,
     worker: Option<Worker>,
 }
 
 impl Busy<'_> {
-    /// The worker with a new deadline, started where there is none.
+    /// Returns the worker with a new deadline; starts one if there is none.
     fn ready(&mut self, path: &str, deadline: Option<Instant>) -> Result<&mut Worker, Diag> {
         let worker = match self.worker.take() {
             Some(worker) => worker,
@@ -187,17 +187,17 @@ enum State {
     TimedOut,
 }
 
-/// One process, which ends with this value.
+/// One worker process, killed on drop.
 #[derive(Debug)]
 struct Worker {
     child: Child,
     input: ChildStdin,
     frames: mpsc::Receiver<Vec<u8>>,
-    /// How long the current source may take.
+    /// The timeout of the current source.
     timeout: Duration,
-    /// When the current source has to be finished, however many includes it asks for.
+    /// The deadline of the current source, independent of the number of its includes.
     deadline: Instant,
-    /// The response to [`warm_up`] is still to come.
+    /// True if the response to [`warm_up`] is outstanding.
     warming_up: bool,
     state: State,
 }
@@ -212,7 +212,7 @@ impl Worker {
             }
             mpsc::RecvTimeoutError::Disconnected => {
                 self.state = State::Crashed;
-                // One that ended by itself keeps its exit status.
+                // A process that ended by itself keeps its exit status.
                 let _ = self.child.kill();
                 let status = self.child.wait().map(|status| status.to_string());
                 WorkerError::Crashed(status.unwrap_or_else(|e| e.to_string()))
@@ -223,7 +223,7 @@ impl Worker {
 
 impl Channel for Worker {
     fn send(&mut self, frame: &[u8]) {
-        // A worker that does not take the frame is found dead, or late, by `receive`.
+        // A worker that does not read the frame is detected as crashed or late by `receive`.
         let _ = write_frame(&mut self.input, frame);
     }
 
@@ -265,7 +265,7 @@ mod tests {
         workers.compile(&source, &options, &mut Nothing, None)
     }
 
-    /// Compiles with a script for a worker; returns the error, after which no worker is left.
+    /// Compiles with a script as the worker; returns the error and asserts that no worker is left.
     #[track_caller]
     fn error(script: &str, language: Language) -> String {
         let workers = workers(script);
@@ -281,12 +281,12 @@ mod tests {
     }
 
     #[test]
-    fn lost_worker_fails_one_source_and_names_the_compiler() {
+    fn lost_worker_fails_one_source_with_the_name_of_the_compiler() {
         let glsl = |script| error(script, Language::Glsl);
         assert_eq!(glsl("sleep 600"), "glslang did not finish this source within 0.3 seconds");
         assert_eq!(
             error("kill -SEGV $$", Language::Wgsl),
-            "naga crashed or ran out of memory while it compiled this source (signal: 11 (SIGSEGV))"
+            "naga crashed or ran out of memory while compiling this source (signal: 11 (SIGSEGV))"
         );
         assert!(glsl("exit 3").ends_with("(exit status: 3)"));
         assert!(glsl("printf '\\377\\377\\377\\377'; sleep 600").contains("crashed"));
@@ -315,16 +315,16 @@ mod tests {
     }
 
     #[test]
-    fn questions_about_includes_do_not_extend_the_deadline() {
-        // A question for an include, again and again.
-        let question = "\\013\\000\\000\\000\\000\\001\\000\\000\\000b\\000\\000\\000\\000\\000";
-        let script = format!("while printf '{question}'; do sleep 0.05; done");
+    fn include_requests_do_not_extend_the_deadline() {
+        // The same include request, over and over.
+        let request = "\\013\\000\\000\\000\\000\\001\\000\\000\\000b\\000\\000\\000\\000\\000";
+        let script = format!("while printf '{request}'; do sleep 0.05; done");
         assert!(error(&script, Language::Hlsl).contains("did not finish"));
     }
 
     #[test]
-    fn crash_of_a_used_worker_is_tried_again_in_a_new_one() {
-        // The first worker answers its first source and dies on the second; the worker after it does the same.
+    fn retries_crash_of_a_reused_worker_in_a_new_one() {
+        // The first worker responds to its first source and crashes on the second; so does the next worker.
         let answer = "printf '\\011\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000\\000'";
         let workers = workers(&format!("{answer}; head -c 60 > /dev/null"));
         for _ in 0..3 {

@@ -1,20 +1,20 @@
-//! The shortest story: build, build again, change one thing, break one thing.
+//! The basic sequence: build, build again, change one source, break one source.
 
-use crate::project::{Project, picture};
+use crate::project::{Project, test_image};
 
 #[test]
-fn a_build_and_what_follows_it() {
+fn builds_incrementally() {
     let p = Project::new();
-    p.write("assets/a.png", picture(8, 8, 1)).write("assets/sub/b.n.png", picture(4, 4, 2));
+    p.write("assets/a.png", test_image(8, 8, 1)).write("assets/sub/b.n.png", test_image(4, 4, 2));
     assert_eq!(p.build(), (2, 0));
     let names: Vec<String> = p.tree("runtime").into_keys().collect();
     assert_eq!(names, ["a.ktx2", "assets.hman", "sub/b.n.ktx2"]);
     assert_eq!(p.build(), (0, 2));
 
-    p.write("assets/a.png", picture(8, 8, 3));
+    p.write("assets/a.png", test_image(8, 8, 3));
     assert_eq!(p.build(), (1, 1));
 
-    p.write("assets/sub/b.n.png", b"no picture");
+    p.write("assets/sub/b.n.png", b"not an image");
     let ran = p.run(&[]).expect(1);
     assert!(ran.stderr.contains("error[image-unknown]: sub/b.n.png"), "{}", ran.stderr);
     assert!(ran.stdout.contains("1 failed"), "{}", ran.stdout);

@@ -1,6 +1,6 @@
 //! A cache server that is damaged, slow, or behind a proxy, with the real executable.
 
-use crate::project::{Project, Ran, picture};
+use crate::project::{Project, Ran, test_image};
 use crate::relay::{CA, CLIENT_CERTIFICATE, CLIENT_KEY, HOST, connect_proxy, tls_front};
 use crate::server::{Fault, Server, When};
 use std::process::Output;
@@ -8,11 +8,11 @@ use tempfile::TempDir;
 
 const COUNT: u64 = 8;
 
-/// Builds a checkout on a machine of its own, with these variables.
+/// Builds a new checkout with an empty local cache and these variables.
 fn build(vars: &[(&str, &str)]) -> Ran {
     let (cache, p) = (TempDir::new().unwrap(), Project::new());
     for n in 0..COUNT as u32 {
-        p.write(&format!("assets/{n}.png"), picture(16, 16, n));
+        p.write(&format!("assets/{n}.png"), test_image(16, 16, n));
     }
     let mut command = p.command(&["--json"]);
     for name in ["CI", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
@@ -29,7 +29,7 @@ fn built(ran: &Ran) -> u64 {
 }
 
 #[test]
-fn one_damaged_record_is_rebuilt_reported_and_replaced() {
+fn replaces_damaged_record_with_a_warning() {
     let server = Server::start();
     let url = server.url();
     let build = |policy| build(&[("KILN_CACHE_URL", &url), ("KILN_CACHE_POLICY", policy)]).expect(0);
@@ -54,22 +54,22 @@ fn one_damaged_record_is_rebuilt_reported_and_replaced() {
 }
 
 #[test]
-fn a_slow_server_is_given_up_with_one_warning() {
+fn stops_using_slow_server_with_one_warning() {
     let server = Server::start();
     let url = server.url();
     let vars = [("KILN_CACHE_URL", url.as_str()), ("KILN_CACHE_TIMEOUT", "0.3")];
     build(&[vars[0], ("KILN_CACHE_POLICY", "write")]).expect(0);
-    server.misbehave(Fault::Latency(250), When { method: "", kind: "", after: 0 });
+    server.inject_fault(Fault::Latency(250), When { method: "", kind: "", after: 0 });
     let before = server.requests();
     let ran = build(&[vars[0], vars[1], ("KILN_CACHE_CONNECTIONS", "1")]).expect(0);
     assert_eq!(ran.stderr.matches("warning[cache-server]").count(), 1, "{}", ran.stderr);
-    // One for the record of each source, one for its result, one for its blob, if all were waited for.
+    // Without the circuit breaker there would be three requests per source: record, result and blob.
     let requests = (server.requests() - before) as u64;
     assert!(requests < 3 * COUNT, "{requests} requests");
 }
 
 #[test]
-fn a_server_behind_a_proxy_with_certificates_and_headers() {
+fn connects_through_proxy_with_certificates_and_headers() {
     let server = Server::start();
     let (proxy, heads) = connect_proxy(tls_front(server.port()));
     let dir = TempDir::new().unwrap();
@@ -96,7 +96,7 @@ fn a_server_behind_a_proxy_with_certificates_and_headers() {
     assert!(heads.lock().unwrap().iter().all(|head| head.starts_with(&format!("CONNECT {HOST}:443 "))));
     let keys = server.headers().into_iter().filter(|header| header.0 == "x-key");
     assert_eq!(keys.count(), server.requests());
-    // Nothing that goes wrong repeats a secret.
+    // No error message contains a secret.
     let wrong = build(&[vars.as_slice(), &[("KILN_CACHE_HEADERS", "hush-hush")]].concat());
     assert!(wrong.stderr.contains("cache-variable") && !wrong.stderr.contains("hush"), "{}", wrong.stderr);
     let refused = build(&[vars.as_slice(), &[("HTTPS_PROXY", "http://me:hush-hush@127.0.0.1:1")]].concat());

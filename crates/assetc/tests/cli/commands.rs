@@ -1,24 +1,24 @@
-//! Every command and flag: what goes to which stream, which exit code, and whether a message says what to do.
+//! Every command and flag: output streams, exit codes and hints.
 
-use crate::project::{Project, Ran, picture};
+use crate::project::{Project, Ran, test_image};
 use serde_json::json;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// A project with two pictures, one of them under a rule.
+/// A project with two images, one of them under a rule.
 fn small() -> Project {
     let p = Project::new();
-    p.write("assets/a.png", picture(8, 8, 1)).write("assets/ui/b.png", picture(4, 4, 2)).write(
+    p.write("assets/a.png", test_image(8, 8, 1)).write("assets/ui/b.png", test_image(4, 4, 2)).write(
         "assetc.yml",
         "default:\n  rules:\n    - match: \"ui/*\"\n      texture: {compress: false}\npresets:\n  small:\n    output: out/small\n    texture: {max_size: 4}\n",
     );
     p
 }
 
-/// What is printed, without the time that a build took.
-fn timeless(text: &str) -> String {
+/// Removes the duration of a build from its output.
+fn without_duration(text: &str) -> String {
     text.lines()
         .map(|line| match line.rsplit_once(" (") {
             Some((head, time)) if time.ends_with("ms)") || time.ends_with("s)") => head.to_owned() + "\n",
@@ -28,7 +28,7 @@ fn timeless(text: &str) -> String {
 }
 
 #[test]
-fn version_help_and_completions() {
+fn prints_version_help_and_completions() {
     let p = Project::new();
     let version = p.run(&["--version"]).expect(0);
     assert_eq!(version.stdout, format!("assetc {}\n", env!("CARGO_PKG_VERSION")));
@@ -78,7 +78,7 @@ fn version_help_and_completions() {
 }
 
 #[test]
-fn wrong_usage_is_exit_2_with_a_message() {
+fn usage_errors_are_exit_code_2() {
     let p = small();
     for (args, word) in [
         (&["-j", "0"][..], "0 is not in 1..=1024"),
@@ -91,11 +91,11 @@ fn wrong_usage_is_exit_2_with_a_message() {
         (&["--color", "sometimes"], "auto, always, never"),
         (&["completions", "tcsh"], "possible values"),
         (&["info", "--verify"], "--verify"),
-        (&["--verify", "info"], "--verify belongs to a build"),
-        (&["-j", "2", "clean"], "--jobs belongs to a build"),
+        (&["--verify", "info"], "--verify is a flag of `assetc build`"),
+        (&["-j", "2", "clean"], "--jobs is a flag of `assetc build`"),
         (&["--preset", "big"], "available: small"),
         (&["--preset", "smal"], "did you mean 'small'?"),
-        (&["-C", "nowhere"], "cannot work in nowhere"),
+        (&["-C", "nowhere"], "cannot change to directory nowhere"),
         (&["-C", "assets/a.png"], "assets/a.png"),
     ] {
         let ran = p.run(args).expect(2);
@@ -106,7 +106,7 @@ fn wrong_usage_is_exit_2_with_a_message() {
 }
 
 #[test]
-fn flags_of_a_build_may_stand_before_its_name() {
+fn accepts_build_flags_before_the_command() {
     let p = small();
     p.run(&["--pack", "build"]).expect(0);
     assert!(p.exists("runtime.hpack"));
@@ -117,11 +117,11 @@ fn flags_of_a_build_may_stand_before_its_name() {
 }
 
 #[test]
-fn init_writes_a_starter_once() {
+fn init_creates_starter_once() {
     let p = Project::new();
     let ran = p.run(&["init"]).expect(0);
-    assert_eq!(ran.stdout, "wrote assetc.yml; put sources under assets/ and run assetc\n");
-    p.write("assets/a.png", picture(4, 4, 1));
+    assert_eq!(ran.stdout, "created assetc.yml; add sources to assets/ and run assetc\n");
+    p.write("assets/a.png", test_image(4, 4, 1));
     let built = p.run(&[]).expect(0);
     assert!(!built.stderr.contains("warning"), "{}", built.stderr);
 
@@ -136,19 +136,19 @@ fn init_writes_a_starter_once() {
 }
 
 #[test]
-fn progress_goes_to_stderr_and_the_result_to_stdout() {
+fn progress_goes_to_stderr_and_result_to_stdout() {
     let p = small();
     let ran = p.run(&["-j", "1"]).expect(0);
     let mut lines: Vec<&str> = ran.stderr.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["built a.png", "built ui/b.png"]);
-    assert_eq!(timeless(&ran.stdout), "2 assets: 2 built, 0 cached, 0 failed -> runtime\n");
+    assert_eq!(without_duration(&ran.stdout), "2 assets: 2 built, 0 cached, 0 failed -> runtime\n");
 
     let ran = p.run(&[]).expect(0);
     assert_eq!(ran.stderr, "");
-    assert_eq!(timeless(&ran.stdout), "2 assets: 0 built, 2 cached, 0 failed -> runtime\n");
+    assert_eq!(without_duration(&ran.stdout), "2 assets: 0 built, 2 cached, 0 failed -> runtime\n");
 
-    p.write("assets/c.png", "no picture");
+    p.write("assets/c.png", "not an image");
     let ran = p.run(&["-q"]).expect(1);
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.starts_with("error[image-unknown]: c.png: "), "{}", ran.stderr);
@@ -159,14 +159,17 @@ fn progress_goes_to_stderr_and_the_result_to_stdout() {
 }
 
 #[test]
-fn verbose_says_why() {
+fn verbose_prints_rebuild_reasons() {
     let p = small();
     let ran = p.run(&["-v", "--preset", "small"]).expect(0);
-    assert!(ran.stderr.starts_with("config: assetc.yml\npreset: small\n2 of 2 assets to build\n"), "{ran:?}");
+    assert!(
+        ran.stderr.starts_with("config: assetc.yml\npreset: small\n2 of 2 assets out of date\n"),
+        "{ran:?}"
+    );
     assert!(ran.stderr.contains("built a.png (new; "), "{ran:?}");
-    assert!(ran.stdout.contains("0 refs -> out/small/assets.hman"), "{ran:?}");
+    assert!(ran.stdout.contains("0 references -> out/small/assets.hman"), "{ran:?}");
 
-    p.write("assets/a.png", picture(8, 8, 9));
+    p.write("assets/a.png", test_image(8, 8, 9));
     p.remove("out/small/ui/b.ktx2");
     let ran = p.run(&["-v", "--preset", "small"]).expect(0);
     assert!(ran.stderr.contains("built a.png (a.png changed; "), "{ran:?}");
@@ -216,16 +219,16 @@ fn json_is_one_object_on_stdout() {
     let presets = parse(p.run(&["--json", "--list-presets"]).expect(0));
     assert_eq!(presets["presets"], json!(["small"]));
 
-    // Failures, too, with a name that needs escapes.
-    p.write("assets/\u{fc} 'x'.png", "\"not\\ a\tpicture\"");
+    // Errors are in the JSON, too, with escaped names.
+    p.write("assets/\u{fc} 'x'.png", "\"not\\ an\timage\"");
     let ran = p.run(&["--json"]).expect(1);
     assert!(ran.stderr.contains("error[image-unknown]"), "{ran:?}");
     let build = parse(ran);
     let failed = build["assets"].as_array().unwrap().iter().find(|a| a["state"] == "failed").unwrap();
     assert_eq!(failed["error"]["code"], "image-unknown");
     assert_eq!(failed["error"]["path"], "\u{fc} 'x'.png");
-    let trouble = parse(p.run(&["--json", "--preset", "nope"]).expect(2));
-    assert_eq!(trouble["error"]["code"], "unknown-preset");
+    let error = parse(p.run(&["--json", "--preset", "nope"]).expect(2));
+    assert_eq!(error["error"]["code"], "unknown-preset");
     fs::create_dir(p.path("new")).unwrap();
     let init = parse(p.run(&["--json", "-C", "new", "init"]).expect(0));
     assert!(init["written"].as_str().unwrap().ends_with("assetc.yml"));
@@ -235,7 +238,7 @@ fn json_is_one_object_on_stdout() {
 }
 
 #[test]
-fn colour_only_where_it_is_wanted() {
+fn colour_follows_flag_and_environment() {
     let p = small();
     p.write("assets/bad.png", "x");
     let plain = |ran: &Ran| !ran.stdout.contains('\x1b') && !ran.stderr.contains('\x1b');
@@ -244,7 +247,7 @@ fn colour_only_where_it_is_wanted() {
     let ran = p.run(&["--color", "always"]).expect(1);
     assert!(ran.stderr.contains("\x1b[1;31merror[image-unknown]\x1b[0m: \x1b[1mbad.png\x1b[0m: "), "{ran:?}");
     assert!(ran.stdout.contains("\x1b[1;31m1 failed\x1b[0m"), "{ran:?}");
-    // Who says `always` means it.
+    // `always` overrides NO_COLOR.
     let output = p.command(&["--color", "always"]).env("NO_COLOR", "1").output().unwrap();
     assert!(output.stderr.contains(&0x1b));
     let output = p.command(&[]).env("NO_COLOR", "1").output().unwrap();
@@ -252,12 +255,12 @@ fn colour_only_where_it_is_wanted() {
 }
 
 #[test]
-fn work_happens_in_the_directory_that_is_named() {
+fn directory_flag_changes_the_working_directory() {
     let p = small();
     fs::create_dir_all(p.path("else/where")).unwrap();
-    // -o is relative to -C, as everything a user names is.
+    // -o is relative to -C, like every path argument.
     let ran = p.run(&["-C", "else/where", "-o", "out"]).expect(0);
-    assert!(timeless(&ran.stdout).ends_with("-> out\n"), "{ran:?}");
+    assert!(without_duration(&ran.stdout).ends_with("-> out\n"), "{ran:?}");
     assert!(p.exists("else/where/out/a.ktx2"));
     p.run(&["-C", "else/where", "-o", "out", "check"]).expect(0);
     let ran = p.run(&["-C", "else/where", "info"]).expect(2);
@@ -265,10 +268,10 @@ fn work_happens_in_the_directory_that_is_named() {
 }
 
 #[test]
-fn info_has_the_documented_shape() {
+fn info_prints_documented_layout() {
     let p = Project::new();
-    p.write("assets/a.png", picture(8, 6, 1));
-    p.write("assets/b.r.png", picture(4, 4, 2));
+    p.write("assets/a.png", test_image(8, 6, 1));
+    p.write("assets/b.r.png", test_image(4, 4, 2));
     p.write("assets/sub/c.lut.cube", format!("LUT_3D_SIZE 2\n{}", "0 0.5 1\n".repeat(8)));
     p.write("assetc.yml", "default: {texture: {supercompress: none}}\n");
     p.run(&[]).expect(0);
@@ -286,14 +289,14 @@ fn info_has_the_documented_shape() {
 
 == manifests (.hman) (1)
   assets.hman
-    v1 | 0 entries | kind: 0 texture/0 mesh/0 material/0 lut | colorspace: 0 sRGB/0 linear | 16 B
+    v1 | 0 entries | kinds: 0 texture/0 mesh/0 material/0 lut | colour space: 0 sRGB/0 linear | 16 B
 == textures (.ktx2) (3)
   a.ktx2
-    8x6 | 2D | UNDEFINED (UASTC/Basis) | 4 mips | 1 faces, 1 layers | supercompress: none | {a} B
+    8x6 | 2D | UNDEFINED (UASTC/Basis) | 4 mip levels | 1 face, 1 layer | supercompression: none | {a} B
   b.r.ktx2
-    4x4 | 2D | UNDEFINED (UASTC/Basis) | 3 mips | 1 faces, 1 layers | supercompress: none | {b} B
+    4x4 | 2D | UNDEFINED (UASTC/Basis) | 3 mip levels | 1 face, 1 layer | supercompression: none | {b} B
   sub/c.lut.ktx2
-    2x2x2 | 3D | R8G8B8A8_UNORM | 1 mips | 1 faces, 1 layers | supercompress: none | {c} B
+    2x2x2 | 3D | R8G8B8A8_UNORM | 1 mip level | 1 face, 1 layer | supercompression: none | {c} B
 == other files (1)
   notes.txt | 5 B
 == summary
@@ -316,7 +319,7 @@ fn info_has_the_documented_shape() {
 }
 
 #[test]
-fn info_and_check_look_where_the_build_would_write() {
+fn info_and_check_default_to_the_output_directory() {
     let p = small();
     p.run(&["-q"]).expect(0);
     p.run(&["-q", "--preset", "small", "--pack"]).expect(0);
@@ -331,7 +334,8 @@ fn info_and_check_look_where_the_build_would_write() {
         assert!(ran.stdout.starts_with(&format!("Inspecting {dir}\n")), "{ran:?}");
         assert!(ran.stdout.contains(&format!("  a.ktx2\n    {size} | 2D")), "{ran:?}");
         let ran = p.run(&[args, &["check"]].concat()).expect(0);
-        let expected = format!("Checking {dir}\nintegrity OK: 1 manifest, 2 textures; 3 files as written\n");
+        let expected =
+            format!("Checking {dir}\nintegrity OK: 1 manifest, 2 textures; 3 files match the journal\n");
         assert_eq!(ran.stdout, expected);
     }
     let ran = p.run(&["pack", "info", "--preset", "small"]).expect(0);
@@ -344,16 +348,19 @@ fn info_and_check_look_where_the_build_would_write() {
     assert!(ran.stderr.starts_with("error[output-missing]: runtime.hpack: "), "{ran:?}");
     assert!(ran.stderr.contains("--pack"), "{ran:?}");
     let ran = p.run(&["pack", "info", "runtime"]).expect(2);
-    assert!(ran.stderr.contains("runtime: ") && ran.stderr.contains("hint: name a .hpack"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("runtime: ") && ran.stderr.contains("hint: give the path of a .hpack file"),
+        "{ran:?}"
+    );
 }
 
 #[test]
-fn explain_tells_layers_inputs_outputs_and_the_next_build() {
+fn explain_prints_layers_inputs_outputs_and_rebuild_reason() {
     let p = small();
     let before = p.run(&["explain", "ui/b.png"]).expect(0).stdout;
     assert!(before.starts_with("ui/b.png\n  recipe: color (version "), "{before}");
     assert!(
-        before.contains("\n  never built\n  output: ui/b.ktx2\n  next build: cooks it (new)\n"),
+        before.contains("\n  last build: none\n  output: ui/b.ktx2\n  next build: rebuild (new)\n"),
         "{before}"
     );
     let rule = "  texture.compress = false        from default.rules[0] (match \"ui/*\", line 3)\n";
@@ -364,21 +371,21 @@ fn explain_tells_layers_inputs_outputs_and_the_next_build() {
 
     p.run(&["-q"]).expect(0);
     let after = p.run(&["explain", "ui/b.png"]).expect(0).stdout;
-    let end = "  last built because: new\n  input:  ui/b.png (read)\n  output: ui/b.ktx2\n  next build: nothing to do\n";
+    let end = "  last build: new\n  input:  ui/b.png (read)\n  output: ui/b.ktx2\n  next build: up to date\n";
     assert!(after.ends_with(end), "{after}");
-    // The same source, however it is named.
+    // The same source, by different relative paths.
     for (dir, name) in [(".", "assets/ui/b.png"), ("assets/ui", "b.png"), ("assets", "ui/b.png")] {
         assert_eq!(p.run(&["-C", dir, "explain", name]).expect(0).stdout, after, "{dir} {name}");
     }
-    p.write("assets/ui/b.png", picture(4, 4, 7));
+    p.write("assets/ui/b.png", test_image(4, 4, 7));
     let stale = p.run(&["explain", "ui/b.png"]).expect(0).stdout;
-    assert!(stale.ends_with("  next build: cooks it (ui/b.png changed)\n"), "{stale}");
+    assert!(stale.ends_with("  next build: rebuild (ui/b.png changed)\n"), "{stale}");
     p.remove("runtime/a.ktx2");
     let stale = p.run(&["explain", "a.png"]).expect(0).stdout;
-    assert!(stale.ends_with("  next build: cooks it (output a.ktx2 is missing)\n"), "{stale}");
-    assert_eq!(p.build(), (2, 0), "to explain changes nothing");
+    assert!(stale.ends_with("  next build: rebuild (output a.ktx2 is missing)\n"), "{stale}");
+    assert_eq!(p.build(), (2, 0), "explain changes nothing");
 
-    let folder = picture(4, 4, 3);
+    let folder = test_image(4, 4, 3);
     for face in ["px", "nx", "py", "ny", "pz", "nz"] {
         p.write(&format!("assets/sky.env/{face}.png"), &folder);
     }
@@ -392,14 +399,14 @@ fn explain_tells_layers_inputs_outputs_and_the_next_build() {
     };
     p.write("assets/readme.txt", "x");
     refused("sky.env/px.png", "not-a-source", "part of the source sky.env");
-    refused("readme.txt", "not-a-source", "no recipe takes it");
-    refused("ui", "not-a-source", "no recipe takes it");
-    refused("nope.png", "file-missing", "there is no such source");
-    refused("../../etc/passwd", "not-a-source", "it leaves the root");
+    refused("readme.txt", "not-a-source", "no recipe matches this name");
+    refused("ui", "not-a-source", "no recipe matches this name");
+    refused("nope.png", "file-missing", "the source does not exist");
+    refused("../../etc/passwd", "not-a-source", "the path leaves its root");
 }
 
 #[test]
-fn clean_removes_what_was_written_and_nothing_else() {
+fn clean_removes_only_files_of_builds() {
     let p = small();
     p.run(&["-q", "--pack"]).expect(0);
     p.run(&["-q", "--preset", "small", "--pack"]).expect(0);
@@ -413,7 +420,7 @@ fn clean_removes_what_was_written_and_nothing_else() {
     assert!(p.exists("assets/a.png") && p.exists("out/small/a.ktx2") && p.exists("out/small.hpack"));
 
     let ran = p.run(&["clean"]).expect(0);
-    assert_eq!(ran.stdout, "nothing to remove: no build wrote to runtime\n");
+    assert_eq!(ran.stdout, "nothing to remove: runtime has no files of a build\n");
     p.run(&["clean", "--preset", "small"]).expect(0);
     assert!(!p.exists("out/small") && !p.exists("out/small.hpack"));
     assert_eq!(p.run(&["clean", "-o", "never/built"]).expect(0).code, 0);
@@ -421,10 +428,10 @@ fn clean_removes_what_was_written_and_nothing_else() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_trouble() {
+fn closed_stdout_is_not_an_error() {
     let p = small();
     p.run(&["-q"]).expect(0);
-    // More than a pipe holds.
+    // More output than a pipe buffer holds.
     for n in 0..2000 {
         p.write(&format!("runtime/a file with a fairly long name, number {n:04}.txt"), "");
     }
@@ -444,7 +451,7 @@ fn a_reader_that_leaves_early_is_no_trouble() {
     }
 }
 
-/// A PNG that claims a size, with texels for a few rows at most.
+/// A PNG whose header states a size, with texels for a few rows at most.
 fn bomb(width: u32, height: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, 16, 16);
@@ -464,12 +471,12 @@ fn crc32(data: &[u8]) -> u32 {
 }
 
 #[test]
-fn bombs_are_refused_quickly_and_plainly() {
+fn rejects_decompression_bombs() {
     let p = Project::new();
     p.write("assets/huge.png", bomb(2_000_000_000, 2_000_000_000));
     p.write("assets/wide.png", bomb(16_385, 1));
     p.write("assets/deep.png", bomb(16_384, 16_384));
-    p.write("assets/fine.png", picture(4, 4, 1));
+    p.write("assets/fine.png", test_image(4, 4, 1));
     let mut tga = vec![0; 18];
     tga[2] = 2;
     tga[12..16].copy_from_slice(&[0xFF; 4]);
@@ -480,10 +487,10 @@ fn bombs_are_refused_quickly_and_plainly() {
     let ran = p.run(&[]).expect(1);
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     for line in [
-        "error[image-too-large]: huge.png:IHDR: the image has 2000000000x2000000000 = 4000000000000000000 pixels, and the limit max_pixels is 268435456",
-        "error[image-too-large]: wide.png:IHDR: the image has 16385x1 pixels, and with the limit max_pixels of 268435456 a side may have 16384",
-        "error[image-truncated]: deep.png: the file ends too early: ",
-        "error[image-too-large]: t.tga: the image has 65535x65535 = 4294836225 pixels, and the limit max_pixels is 268435456",
+        "error[image-too-large]: huge.png:IHDR: the image has 2000000000x2000000000 = 4000000000000000000 pixels; the limit max_pixels is 268435456",
+        "error[image-too-large]: wide.png:IHDR: the image has 16385x1 pixels; with the limit max_pixels of 268435456 a side may have 16384",
+        "error[image-truncated]: deep.png: unexpected end of file: ",
+        "error[image-too-large]: t.tga: the image has 65535x65535 = 4294836225 pixels; the limit max_pixels is 268435456",
         "error[cube-count]: grade.lut.cube:line 2: LUT_3D_SIZE 256 needs 16777216 entries, and the file has 1",
     ] {
         assert!(ran.stderr.contains(line), "{line} is not in:\n{}", ran.stderr);
@@ -492,9 +499,9 @@ fn bombs_are_refused_quickly_and_plainly() {
 }
 
 #[test]
-fn every_failure_names_its_file_and_a_cure() {
+fn every_error_has_file_and_hint() {
     let p = Project::new();
-    let good = picture(4, 4, 1);
+    let good = test_image(4, 4, 1);
     let sources: [(&str, &[u8], &str); 12] = [
         ("a.png", b"text", "image-unknown"),
         ("b.png", b"", "file-empty"),
@@ -513,63 +520,69 @@ fn every_failure_names_its_file_and_a_cure() {
         p.write(&format!("assets/{name}"), bytes);
     }
     p.write("assets/m.png", &good).write("assets/m.jpg", &good);
-    p.write("assets/n.array/1.png", &good).write("assets/n.array/2.png", picture(2, 2, 1));
+    p.write("assets/n.array/1.png", &good).write("assets/n.array/2.png", test_image(2, 2, 1));
     let ran = p.run(&["-q"]).expect(1);
     let lines: Vec<&str> = ran.stderr.lines().collect();
-    let told = |name: &str, code: &str| {
+    let reported = |name: &str, code: &str| {
         let source = name.split('/').next().unwrap();
         let at = lines
             .iter()
             .position(|line| line.starts_with(&format!("error[{code}")) && line.contains(source))
-            .unwrap_or_else(|| panic!("{name}: {code} is not told:\n{}", ran.stderr));
-        assert!(lines[at + 1].starts_with("  hint: "), "no cure: {}", lines[at]);
+            .unwrap_or_else(|| panic!("{name}: {code} is not reported:\n{}", ran.stderr));
+        assert!(lines[at + 1].starts_with("  hint: "), "no hint: {}", lines[at]);
     };
     for (name, _, code) in sources {
-        told(name, code);
+        reported(name, code);
     }
-    told("m.png", "output-conflict");
-    told("m.jpg", "output-conflict");
-    told("n.array/2.png", "array-layer-size");
+    reported("m.png", "output-conflict");
+    reported("m.jpg", "output-conflict");
+    reported("n.array/2.png", "array-layer-size");
     assert_eq!(lines.len(), 2 * 15, "{}", ran.stderr);
     assert!(!p.exists("runtime/assets.hman"), "no manifest without every asset");
 }
 
 #[test]
-fn warnings_are_said_by_every_build_and_hidden_when_quiet() {
+fn every_build_repeats_warnings_unless_quiet() {
     let p = Project::new();
-    p.write("assets/a.jpg", picture(4, 4, 1));
-    let told = "warning[image-extension]: a.jpg: this is a PNG file, though its extension says JPEG";
+    p.write("assets/a.jpg", test_image(4, 4, 1));
+    let reported = "warning[image-extension]: a.jpg: the content is PNG, and the file extension is for JPEG";
     for _ in 0..2 {
         let ran = p.run(&[]).expect(0);
-        assert!(ran.stderr.contains(told), "{ran:?}");
+        assert!(ran.stderr.contains(reported), "{ran:?}");
     }
     assert_eq!(p.run(&["-q"]).expect(0).stderr, "");
 }
 
 #[cfg(unix)]
 #[test]
-fn odd_names_are_passed_over_and_spelt_out() {
+fn skips_and_escapes_unportable_names() {
     use std::os::unix::ffi::OsStrExt;
     let p = small();
-    p.write("assets/red\u{1b}[31m\nline.png", picture(4, 4, 1));
+    p.write("assets/red\u{1b}[31m\nline.png", test_image(4, 4, 1));
     fs::write(p.path("assets").join(std::ffi::OsStr::from_bytes(b"caf\xE9.png")), "x").unwrap();
     std::os::unix::fs::symlink("/etc", p.path("assets/etc")).unwrap();
     std::os::unix::fs::symlink("a.png", p.path("assets/same.png")).unwrap();
     let ran = p.run(&[]).expect(0);
-    let spelt = "warning[path-not-portable]: red\\u{1b}[31m\\nline.png: left out: ";
+    let spelt = "warning[path-not-portable]: red\\u{1b}[31m\\nline.png: the file was ignored: ";
     assert!(ran.stderr.contains(spelt) && !ran.stderr.contains('\x1b'), "{ran:?}");
     assert!(ran.stderr.contains("warning[path-not-utf8]: caf\u{fffd}.png: "), "{ran:?}");
-    assert!(ran.stderr.contains("warning[link-ignored]: etc: the link leads outside the tree"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("warning[symlink-ignored]: etc: the symbolic link leads outside the tree"),
+        "{ran:?}"
+    );
     assert!(ran.stdout.starts_with("3 assets: 3 built"), "a link inside the tree is a file: {ran:?}");
     std::os::unix::fs::symlink("/etc", p.path("runtime/etc")).unwrap();
     let ran = p.run(&["check"]).expect(1);
-    assert!(ran.stdout.contains("  FAIL etc: the link leads outside the tree [link-ignored]"), "{ran:?}");
+    assert!(
+        ran.stdout.contains("  FAIL etc: the symbolic link leads outside the tree [symlink-ignored]"),
+        "{ran:?}"
+    );
     let info = p.run(&["info", "--json"]).expect(0).json();
-    assert_eq!(info["problems"][0]["code"], "link-ignored");
+    assert_eq!(info["problems"][0]["code"], "symlink-ignored");
 }
 
 #[test]
-fn a_check_of_nothing_says_so() {
+fn check_reports_directory_without_runtime_files() {
     let p = small();
     let ran = p.run(&["check", "assets"]).expect(0);
     let expected = "Checking assets\nintegrity OK: no runtime files; no journal to compare with\n";
@@ -578,7 +591,7 @@ fn a_check_of_nothing_says_so() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_result_that_could_not_be_written_is_no_success() {
+fn write_error_on_stdout_is_exit_code_2() {
     let p = small();
     p.run(&["-q"]).expect(0);
     for args in [&["info"][..], &["check", "--json"], &["completions", "bash"]] {

@@ -1,6 +1,7 @@
-//! Several programs at one output: builds wait for each other, whoever looks sees finished work, and nothing hangs.
+//! Concurrent processes on one output directory: builds wait for each other, inspections see finished builds, and nothing
+//! deadlocks.
 
-use crate::project::{Project, Ran, picture};
+use crate::project::{Project, Ran, test_image};
 use kiln_engine::{Real, Records, RelPath};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -10,10 +11,10 @@ use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Nothing here takes longer, however busy the machine is, unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The timeout of each run, long enough for a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Runs the executable several times at once; what each gave, in order.
+/// Runs the executable several times concurrently; returns the results in order.
 fn at_once(project: &Project, runs: &[&[&str]]) -> Vec<Ran> {
     let (done, finished) = mpsc::channel();
     for (index, args) in runs.iter().enumerate() {
@@ -22,7 +23,7 @@ fn at_once(project: &Project, runs: &[&[&str]]) -> Vec<Ran> {
     }
     let mut all = BTreeMap::new();
     while all.len() < runs.len() {
-        let (index, output) = finished.recv_timeout(PATIENCE).expect("no run hangs");
+        let (index, output) = finished.recv_timeout(TIMEOUT).expect("no run hangs");
         let text = |bytes| String::from_utf8(bytes).unwrap();
         let code = output.status.code().unwrap_or(-1);
         all.insert(index, Ran { code, stdout: text(output.stdout), stderr: text(output.stderr) });
@@ -35,16 +36,18 @@ fn number(ran: &Ran, name: &str) -> usize {
     rest.split([',', '}']).next().unwrap().parse().unwrap()
 }
 
-/// Writes twenty pictures that depend on `seed`.
-fn paint(project: &Project, seed: u32) {
+/// Writes twenty images that depend on `seed`.
+fn write_images(project: &Project, seed: u32) {
     for n in 0..20 {
-        project
-            .write(&format!("assets/{}{n}.png", ["", "sub/"][n as usize % 2]), picture(8, 8 + n, n + seed));
+        project.write(
+            &format!("assets/{}{n}.png", ["", "sub/"][n as usize % 2]),
+            test_image(8, 8 + n, n + seed),
+        );
     }
 }
 
-/// What a build from nothing gives: the files, and the pack.
-fn from_nothing(project: &Project, args: &[&str]) -> (BTreeMap<String, Vec<u8>>, Vec<u8>) {
+/// Returns the files and the pack of a clean build.
+fn clean_build(project: &Project, args: &[&str]) -> (BTreeMap<String, Vec<u8>>, Vec<u8>) {
     let clean = Project::new();
     for (path, bytes) in project.tree("assets") {
         clean.write(&format!("assets/{path}"), bytes);
@@ -59,7 +62,7 @@ fn from_nothing(project: &Project, args: &[&str]) -> (BTreeMap<String, Vec<u8>>,
 fn builds_share_the_work(builders: usize) {
     let project = Project::new();
     for round in 0..4 {
-        paint(&project, round / 2 * 100);
+        write_images(&project, round / 2 * 100);
         if round == 2 {
             project.remove("runtime");
         }
@@ -67,31 +70,31 @@ fn builds_share_the_work(builders: usize) {
         let ran: Vec<Ran> = at_once(&project, &runs).into_iter().map(|ran| ran.expect(0)).collect();
         let built: usize = ran.iter().map(|ran| number(ran, "built")).sum();
         let cached: usize = ran.iter().map(|ran| number(ran, "cached")).sum();
-        assert_eq!(built, if round % 2 == 0 { 20 } else { 0 }, "each picture is cooked by one of them");
+        assert_eq!(built, if round % 2 == 0 { 20 } else { 0 }, "each image is compiled once");
         assert_eq!(built + cached, 20 * builders);
-        assert!(project.tree("runtime") == from_nothing(&project, &[]).0);
+        assert!(project.tree("runtime") == clean_build(&project, &[]).0);
         project.run(&["check"]).expect(0);
     }
 }
 
 #[test]
-fn two_builds_share_the_work() {
+fn two_concurrent_builds_share_the_work() {
     builds_share_the_work(2);
 }
 
 #[test]
-fn eight_builds_share_the_work() {
+fn eight_concurrent_builds_share_the_work() {
     builds_share_the_work(8);
 }
 
-/// Builds with other settings at the same output: one after the other, and the last one counts.
+/// Builds with different settings on the same output run one after the other, and the last one determines the result.
 #[test]
-fn builds_of_different_settings_do_not_mix() {
+fn concurrent_builds_with_different_settings_do_not_mix() {
     let project = Project::new();
-    paint(&project, 0);
+    write_images(&project, 0);
     project
         .write("assetc.yml", "presets: {raw: {texture: {compress: false}}, one: {texture: {mips: false}}}\n");
-    let presets = ["raw", "one"].map(|name| from_nothing(&project, &["--preset", name]));
+    let presets = ["raw", "one"].map(|name| clean_build(&project, &["--preset", name]));
     assert!(presets[0] != presets[1]);
     for _ in 0..3 {
         let run = |name| ["--pack", "--preset", name];
@@ -102,18 +105,18 @@ fn builds_of_different_settings_do_not_mix() {
     }
 }
 
-/// Whoever looks while builds run sees whole files, and `check` sees a finished build.
+/// Inspections during a build see complete files, and `check` sees a finished build.
 #[test]
-fn looking_while_building_finds_no_fault() {
+fn inspection_during_a_build_sees_finished_builds() {
     let project = Project::new();
     for round in 0..6 {
-        paint(&project, round * 100);
+        write_images(&project, round * 100);
         if round % 2 == 1 {
             project.remove("assets/0.png");
         }
         if round == 0 {
             project.run(&["--pack"]).expect(0);
-            paint(&project, 1000);
+            write_images(&project, 1000);
         }
         let runs: [&[&str]; 8] = [
             &["check"],
@@ -128,13 +131,13 @@ fn looking_while_building_finds_no_fault() {
         for (ran, args) in at_once(&project, &runs).into_iter().zip(runs) {
             assert_eq!(ran.code, 0, "{args:?}\n{}\n{}", ran.stdout, ran.stderr);
         }
-        assert!(project.tree("runtime") == from_nothing(&project, &[]).0);
+        assert!(project.tree("runtime") == clean_build(&project, &[]).0);
     }
 }
 
-/// Outputs may lie in each other and are built at the same time.
+/// Outputs inside each other are built concurrently.
 #[test]
-fn nested_outputs_do_not_disturb_each_other() {
+fn nested_outputs_build_concurrently() {
     let project = Project::new();
     project.write(
         "assetc.yml",
@@ -145,11 +148,11 @@ fn nested_outputs_do_not_disturb_each_other() {
         if round % 2 == 0 && project.exists("runtime") {
             project.remove("runtime");
         }
-        paint(&project, round * 100);
+        write_images(&project, round * 100);
         let runs: [&[&str]; 4] = [&presets[0], &presets[1], &presets[1], &presets[0]];
         at_once(&project, &runs).into_iter().for_each(|ran| drop(ran.expect(0)));
-        let (mobile, mobile_pack) = from_nothing(&project, &presets[1][1..]);
-        let (desktop, desktop_pack) = from_nothing(&project, &presets[0][1..]);
+        let (mobile, mobile_pack) = clean_build(&project, &presets[1][1..]);
+        let (desktop, desktop_pack) = clean_build(&project, &presets[0][1..]);
         assert!(project.tree("runtime/mobile") == mobile);
         assert!(project.read("runtime/mobile.hpack") == mobile_pack);
         let mut outer = project.tree("runtime");
@@ -160,10 +163,10 @@ fn nested_outputs_do_not_disturb_each_other() {
 }
 
 #[test]
-fn a_build_and_a_clean_do_not_trip_over_each_other() {
+fn concurrent_builds_and_cleans_succeed() {
     let project = Project::new();
-    paint(&project, 0);
-    let expected = from_nothing(&project, &[]).0;
+    write_images(&project, 0);
+    let expected = clean_build(&project, &[]).0;
     for _ in 0..12 {
         let runs: [&[&str]; 6] = [&["clean"], &["-q"], &["clean"], &["-q"], &["clean"], &["-q"]];
         for (ran, args) in at_once(&project, &runs).into_iter().zip(runs) {
@@ -176,33 +179,33 @@ fn a_build_and_a_clean_do_not_trip_over_each_other() {
     assert!(!project.exists("runtime"));
 }
 
-/// Whoever finds the output taken says so and waits: anyone for a build, and a build for anyone who looks.
+/// A process that finds the output locked reports it and waits: any command for a build, and a build for inspections.
 #[test]
-fn waiting_is_said() {
+fn reports_waiting_for_the_lock() {
     let project = Project::new();
-    paint(&project, 0);
+    write_images(&project, 0);
     project.run(&[]).expect(0);
     let built = || -> Box<dyn Any> {
         let journal = File::options().append(true).open(project.path("runtime/.assetc-cache")).unwrap();
         journal.lock().unwrap();
         Box::new(journal)
     };
-    let looked_at = || -> Box<dyn Any> {
+    let inspected = || -> Box<dyn Any> {
         let real = Real::open(&project.path("runtime")).unwrap();
         Box::new(Records::read(&real, &RelPath::new(".assetc-cache").unwrap(), &|| ()).unwrap())
     };
     type Hold<'a> = &'a dyn Fn() -> Box<dyn Any>;
     let cases: [(&str, Hold<'_>); 6] = [
         ("build", &built),
-        ("build", &looked_at),
+        ("build", &inspected),
         ("check", &built),
         ("info", &built),
-        ("clean", &looked_at),
+        ("clean", &inspected),
         ("build", &built),
     ];
     for (command, take) in cases {
         if command == "build" {
-            project.write("assets/0.png", picture(4, 4, 7)).run(&[]).expect(0);
+            project.write("assets/0.png", test_image(4, 4, 7)).run(&[]).expect(0);
         }
         let taken = take();
         let mut child =

@@ -1,24 +1,23 @@
-//! `assetc.yml` as the executable obeys it: where it is found, which layer wins, what is refused, and what a change
-//! of it rebuilds.
+//! `assetc.yml` with the executable: discovery, layers, invalid values, and the sources that a change rebuilds.
 
-use crate::project::{Project, picture};
+use crate::project::{Project, test_image};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// The names of the sources that a build cooked.
+/// Returns the names of the sources that a build compiled.
 #[track_caller]
 fn built(p: &Project, args: &[&str]) -> BTreeSet<String> {
     let ran = p.run(&[&["--json"], args].concat()).expect(0);
     let report = ran.json();
-    let cooked = report["assets"].as_array().unwrap().iter().filter(|asset| asset["state"] == "built");
-    cooked.map(|asset| asset["source"].as_str().unwrap().to_owned()).collect()
+    let compiled = report["assets"].as_array().unwrap().iter().filter(|asset| asset["state"] == "built");
+    compiled.map(|asset| asset["source"].as_str().unwrap().to_owned()).collect()
 }
 
 fn names(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// The value and origin of a setting, as `explain` has them.
+/// Returns the value and the layer of a setting, as `explain` prints them.
 #[track_caller]
 fn setting(p: &Project, args: &[&str], source: &str, key: &str) -> (String, String) {
     let ran = p.run(&[&["--json"], args, &["explain", source]].concat()).expect(0);
@@ -31,13 +30,13 @@ fn setting(p: &Project, args: &[&str], source: &str, key: &str) -> (String, Stri
 fn art() -> Project {
     let p = Project::new();
     for (n, name) in ["a.png", "ui/b.png", "ui/c.n.png", "decals/d.png"].iter().enumerate() {
-        p.write(&format!("assets/{name}"), picture(8, 8, n as u32));
+        p.write(&format!("assets/{name}"), test_image(8, 8, n as u32));
     }
     p
 }
 
 #[test]
-fn each_layer_beats_the_one_before() {
+fn later_layers_override_earlier_ones() {
     let p = art();
     let ship = &["--preset", "ship"][..];
     let check = |args: &[&str], source: &str, key: &str, value: &str, origin: &str| {
@@ -70,7 +69,7 @@ presets:
     check(ship, "ui/b.png", "texture.quality", "default", first);
     check(ship, "a.png", "texture.quality", "high", "presets.ship");
     check(&[], "a.png", "texture.quality", "fast", "default");
-    // Later rules override earlier ones, field by field, and the preset's come last.
+    // Later rules override earlier ones, key by key, and those of the preset come last.
     let second = "default.rules[1] (match \"*.n.png\", line 6)";
     check(&[], "ui/c.n.png", "texture.quality", "fast", second);
     check(&[], "ui/c.n.png", "texture.mips", "2", second);
@@ -79,11 +78,11 @@ presets:
 }
 
 #[test]
-fn a_change_rebuilds_what_it_affects_and_nothing_else() {
+fn setting_change_rebuilds_affected_sources_only() {
     let p = art();
     let all = names(&["a.png", "decals/d.png", "ui/b.png", "ui/c.n.png"]);
     assert_eq!(built(&p, &[]), all);
-    // A file that says what held anyway changes nothing; nor does a name.
+    // A file with the default values rebuilds nothing, and neither does the name of a preset.
     p.write("assetc.yml", "default:\n  texture: {compress: true}\npreset: x\npresets:\n  x: {}\n");
     assert_eq!(built(&p, &[]), names(&[]));
     p.write(
@@ -99,7 +98,7 @@ fn a_change_rebuilds_what_it_affects_and_nothing_else() {
         "default:\n  rules:\n    - match: \"ui/?.png\"\n      texture: {compress: false}\n",
     );
     assert_eq!(built(&p, &[]), names(&["ui/b.png"]));
-    // Sections that a recipe does not read are none of its business.
+    // Sections that a recipe does not use do not affect its sources.
     p.write(
         "assetc.yml",
         "default:\n  mesh: {merge: false}\n  lut: {depth: float16}\n  rules:\n    - match: \"ui/?.png\"\n      texture: {compress: false}\n",
@@ -110,7 +109,7 @@ fn a_change_rebuilds_what_it_affects_and_nothing_else() {
 }
 
 #[test]
-fn presets_have_outputs_of_their_own_also_inside_another() {
+fn preset_outputs_may_be_nested() {
     let p = art();
     p.write(
         "assetc.yml",
@@ -124,7 +123,7 @@ presets:
     assert_eq!(p.build(), (4, 0));
     assert_eq!(built(&p, &["--preset", "small", "--pack"]).len(), 4);
     assert_eq!(built(&p, &["--preset", "base", "--pack"]).len(), 4);
-    // None of them disturbs another, in whatever order they are built.
+    // The outputs are independent, in whatever order they are built.
     for preset in ["small", "base", "big", "small"] {
         assert_eq!(built(&p, &["--preset", preset, "--pack"]), names(&[]), "{preset}");
         p.run(&["check", "--preset", preset]).expect(0);
@@ -145,10 +144,10 @@ presets:
 }
 
 #[test]
-fn the_nearest_file_counts_and_paths_are_relative_to_it() {
+fn uses_nearest_config_with_paths_relative_to_it() {
     let p = Project::new();
     p.write("game/assetc.yml", "input: art\noutput: ../built\n");
-    p.write("game/art/deep/a.png", picture(4, 4, 1));
+    p.write("game/art/deep/a.png", test_image(4, 4, 1));
     p.write("game/art/deep/er/notes.txt", "");
     for dir in ["game", "game/art", "game/art/deep/er"] {
         let ran = p.run(&["-C", dir, "-v", "--trust"]).expect(0);
@@ -156,14 +155,14 @@ fn the_nearest_file_counts_and_paths_are_relative_to_it() {
         p.run(&["-C", dir, "clean", "--trust"]).expect(0);
         assert!(!p.exists("built"));
     }
-    // -o is the user's, and so relative to where the user is.
+    // -o is relative to the working directory.
     p.run(&["-C", "game/art", "-o", "../here"]).expect(0);
     assert!(p.exists("game/here/deep/a.ktx2") && !p.exists("here"));
-    // A nearer file hides the one above.
+    // A nearer file takes precedence.
     p.write("game/art/deep/assetc.yml", "input: none\n");
     let ran = p.run(&["-C", "game/art/deep/er"]).expect(2);
     assert!(ran.stderr.contains("error[input-missing]: ../assetc.yml:1:8: "), "{ran:?}");
-    // A link that climbs is followed for real.
+    // A `..` is resolved through links.
     fs::create_dir_all(p.path("elsewhere")).unwrap();
     p.run(&["-C", "elsewhere", "-o", "../game/../built2/"]).expect(2);
     p.run(&["-C", "game", "-o", "../game/../built2/"]).expect(0);
@@ -171,7 +170,7 @@ fn the_nearest_file_counts_and_paths_are_relative_to_it() {
 }
 
 #[test]
-fn unknown_keys_are_warned_about_with_place_and_likely_spelling() {
+fn unknown_keys_are_warnings_with_spelling_suggestion() {
     let p = art();
     p.write(
         "assetc.yml",
@@ -202,7 +201,7 @@ texure: {}
         ),
         (
             "warning[config-ignored-key]: assetc.yml:3:3: 'output' in default is ignored",
-            "'output' is read at the top level and in presets",
+            "move 'output' to the top level or into a preset",
         ),
         (
             "warning[config-unknown-key]: assetc.yml:5:5: unknown key 'compres' in default.texture",
@@ -210,7 +209,7 @@ texure: {}
         ),
         (
             "warning[config-rule-without-match]: assetc.yml:8:7: default.rules[0] has no 'match' and is skipped",
-            "give it a glob over source paths: match: \"ui/*\"",
+            "add a glob of source paths, such as match: \"ui/*\"",
         ),
         (
             "warning[config-unknown-key]: assetc.yml:10:17: unknown key 'qualty' in default.rules[1].texture",
@@ -222,11 +221,11 @@ texure: {}
         ),
         (
             "warning[config-unknown-key]: assetc.yml:14:1: unknown key 'texture' at the top level",
-            "it belongs under 'default:'",
+            "move 'texture' under 'default:'",
         ),
         (
             "warning[config-unknown-key]: assetc.yml:15:1: unknown key 'texure' at the top level",
-            "did you mean 'texture'? It belongs under 'default:'",
+            "did you mean 'texture' under 'default:'?",
         ),
     ] {
         assert!(
@@ -239,23 +238,23 @@ texure: {}
 }
 
 #[test]
-fn bad_values_stop_everything_with_their_place() {
+fn invalid_values_are_errors_with_position() {
     let p = art();
     let aliases: String =
         (1..12).map(|n| format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 9].join(", "))).collect();
     let bomb = format!("a0: &a0 [x, x, x, x, x, x, x, x, x]\n{aliases}");
     for (text, place, word) in [
         ("pack: yes\n", "assetc.yml:1:7: ", "use true or false"),
-        ("output:\n", "assetc.yml:1:1: ", "output is nothing"),
+        ("output:\n", "assetc.yml:1:1: ", "output is null"),
         ("default:\n  texture:\n    mips: 99\n", "assetc.yml:3:11: ", "a count from 1 to 32"),
         ("default: {texture: {quality: hihg}}\n", "assetc.yml:1:30: ", "did you mean 'high'?"),
-        ("default: {texture: {max_size: -1}}\n", "assetc.yml:1:31: ", "pixels from 1 to 65536"),
+        ("default: {texture: {max_size: -1}}\n", "assetc.yml:1:31: ", "a number of pixels from 1 to 65536"),
         ("default: {texture: {alpha_coverage: 1.5}}\n", "assetc.yml:1:37: ", "from 0 to 1"),
         ("default: [texture]\n", "assetc.yml:1:10: ", "a map of keys and values"),
         ("default: {rules: {match: x}}\n", "assetc.yml:1:18: ", "a list of rules"),
-        ("preset: nope\n", "assetc.yml:1:9: ", "unknown preset 'nope'; none is defined"),
+        ("preset: nope\n", "assetc.yml:1:9: ", "unknown preset 'nope'; no presets are defined"),
         ("a: [1\n", "assetc.yml:2:1: ", "error[config-syntax]"),
-        ("pack: true\npack: true\n", "assetc.yml:2:1: ", "given twice, first on line 1"),
+        ("pack: true\npack: true\n", "assetc.yml:2:1: ", "duplicate key 'pack', first on line 1"),
         ("default:\n\ttexture: {}\n", "assetc.yml:2:", "spaces"),
         ("- a\n", "assetc.yml:1:1: ", "a map of keys and values"),
         (bomb.as_str(), "assetc.yml:", "error[config-too-large]"),
@@ -263,8 +262,8 @@ fn bad_values_stop_everything_with_their_place() {
         p.write("assetc.yml", text);
         for args in [&[][..], &["info"], &["explain", "a.png"], &["clean"]] {
             let ran = p.run(args).expect(2);
-            let told = ran.stderr.contains(place) && ran.stderr.contains(word);
-            assert!(told, "{text:?} {args:?}: {place}{word}:\n{}", ran.stderr);
+            let reported = ran.stderr.contains(place) && ran.stderr.contains(word);
+            assert!(reported, "{text:?} {args:?}: {place}{word}:\n{}", ran.stderr);
             assert_eq!(ran.stdout, "");
         }
     }
@@ -276,9 +275,9 @@ fn bad_values_stop_everything_with_their_place() {
 }
 
 #[test]
-fn outputs_that_would_hurt_are_refused() {
+fn rejects_unsafe_outputs() {
     let p = Project::new();
-    p.write("home/game/assets/a.png", picture(4, 4, 1));
+    p.write("home/game/assets/a.png", test_image(4, 4, 1));
     p.write("home/game/assetc.yml", "presets:\n  bad: {output: assets/out}\n  root: {output: /}\n");
     let run = |args: &[&str]| {
         let args = [&["-C", "home/game"][..], args].concat();
@@ -310,7 +309,7 @@ fn outputs_that_would_hurt_are_refused() {
 }
 
 #[test]
-fn pack_in_the_file_means_every_build() {
+fn pack_setting_packs_every_build() {
     let p = art();
     p.write("assetc.yml", "pack: true\n");
     let ran = p.run(&[]).expect(0);

@@ -1,7 +1,7 @@
-//! Files that are copied, manifests of everything, and the graph of a build.
+//! Embedded files, manifests of all files, and the dependency graph.
 
-use crate::project::{Project, picture};
-use kiln_format::hman::{Colorspace, HmanView, Kind};
+use crate::project::{Project, test_image};
+use kiln_format::hman::{Colorspace, HmanView, ManifestKind};
 use kiln_format::hpack::HpackView;
 use kiln_format::refs::hash_asset_ref;
 
@@ -13,10 +13,10 @@ fn project(config: &str) -> Project {
     p.write("assetc.yml", config)
         .write("assets/text/en.json", "{}")
         .write("assets/text/.secret", "no")
-        .write("assets/raw.png", "not even a picture")
-        .write("assets/notes.txt", "nobody asks for it")
-        .write("assets/wall.png", picture(8, 8, 1))
-        .write("assets/wall.n.png", picture(8, 8, 2))
+        .write("assets/raw.png", "not an image")
+        .write("assets/notes.txt", "not embedded")
+        .write("assets/wall.png", test_image(8, 8, 1))
+        .write("assets/wall.n.png", test_image(8, 8, 2))
         .write("assets/warm.lut.cube", format!("LUT_3D_SIZE 2\n{}", "0 0.5 1\n".repeat(8)))
         .write("assets/a.obj", OBJ)
         .write("assets/a.mtl", "newmtl m\nmap_Kd wall.png\n")
@@ -25,11 +25,11 @@ fn project(config: &str) -> Project {
 }
 
 #[test]
-fn embedded_files_are_copied_packed_followed_and_removed() {
+fn embedded_files_are_copied_packed_updated_and_removed() {
     let p = project(CONFIG);
     p.run(&["--pack"]).expect(0);
     assert_eq!(p.read("runtime/text/en.json"), b"{}");
-    assert_eq!(p.read("runtime/raw.png"), b"not even a picture");
+    assert_eq!(p.read("runtime/raw.png"), b"not an image");
     for none in ["runtime/text/.secret", "runtime/notes.txt", "runtime/raw.ktx2"] {
         assert!(!p.exists(none), "{none}");
     }
@@ -41,8 +41,8 @@ fn embedded_files_are_copied_packed_followed_and_removed() {
     assert!(p.run(&["--pack"]).expect(0).stdout.contains("1 built"));
     assert_eq!(p.read("runtime/text/en.json"), b"{\"a\": 1}");
     p.write("assetc.yml", "embed: text/*\n");
-    assert_eq!(p.run(&[]).code, 1, "now it is a broken picture");
-    p.write("assetc.yml", "").write("assets/raw.png", picture(4, 4, 3));
+    assert_eq!(p.run(&[]).code, 1, "now it is a broken image");
+    p.write("assetc.yml", "").write("assets/raw.png", test_image(4, 4, 3));
     p.run(&[]).expect(0);
     for gone in ["runtime/text/en.json", "runtime/raw.png"] {
         assert!(!p.exists(gone), "{gone}");
@@ -50,7 +50,7 @@ fn embedded_files_are_copied_packed_followed_and_removed() {
 }
 
 #[test]
-fn what_cannot_be_embedded_is_said() {
+fn rejects_invalid_embed_settings() {
     let p = project("embed: \"*.hman\"\n");
     p.write("assets/assets.hman", "x");
     let ran = p.run(&[]);
@@ -62,20 +62,20 @@ fn what_cannot_be_embedded_is_said() {
 }
 
 #[test]
-fn a_manifest_of_everything_lists_every_file() {
+fn manifest_all_lists_every_file() {
     let p = project(&format!("{CONFIG}manifest: all\n"));
     p.run(&["--verify"]).expect(0);
-    let (texture, srgb, linear) = (Kind::Texture, Colorspace::Srgb, Colorspace::Linear);
+    let (texture, srgb, linear) = (ManifestKind::Texture, Colorspace::Srgb, Colorspace::Linear);
     let mut expected = vec![
-        ("a.hmat", "a.hmat", Kind::Material, linear),
-        ("a.hmesh", "a.hmesh", Kind::Mesh, linear),
+        ("a.hmat", "a.hmat", ManifestKind::Material, linear),
+        ("a.hmesh", "a.hmesh", ManifestKind::Mesh, linear),
         ("a/tex_0", "a/tex_0.ktx2", texture, srgb),
-        ("raw.png", "raw.png", Kind::Embed, linear),
-        ("text/en.json", "text/en.json", Kind::Embed, linear),
+        ("raw.png", "raw.png", ManifestKind::Embed, linear),
+        ("text/en.json", "text/en.json", ManifestKind::Embed, linear),
         ("wall", "wall.ktx2", texture, srgb),
         ("wall.n", "wall.n.ktx2", texture, linear),
-        ("warm.lut", "warm.lut.ktx2", Kind::Lut, linear),
-        ("x.shader/compute.spv", "x.shader/compute.spv", Kind::Shader, linear),
+        ("warm.lut", "warm.lut.ktx2", ManifestKind::Lut, linear),
+        ("x.shader/compute.spv", "x.shader/compute.spv", ManifestKind::Shader, linear),
     ];
     expected.sort_by_key(|row| hash_asset_ref(row.0));
     let expected: Vec<_> = expected
@@ -89,11 +89,11 @@ fn a_manifest_of_everything_lists_every_file() {
     p.run(&["check"]).expect(0);
     let info = p.run(&["info"]).expect(0).stdout;
     assert!(
-        info.contains("9 entries | kind: 3 texture/1 mesh/1 material/1 lut/1 shader/2 embed |"),
+        info.contains("9 entries | kinds: 3 texture/1 mesh/1 material/1 lut/1 shader/2 embed |"),
         "{info}"
     );
 
-    // Nothing to do leaves it alone; a texture that changes its colours changes it; the other kind is as documented.
+    // An up-to-date manifest is not written; another `manifest` setting rewrites it.
     let stamp = || std::fs::metadata(p.path("runtime/assets.hman")).unwrap().modified().unwrap();
     let before = stamp();
     p.run(&[]).expect(0);
@@ -112,10 +112,10 @@ fn a_manifest_of_everything_lists_every_file() {
 }
 
 #[test]
-fn the_graph_tells_what_was_read_and_written() {
+fn graph_lists_inputs_and_outputs() {
     let p = project(CONFIG);
     let early = p.run(&["graph"]);
-    assert!(early.code == 2 && early.stderr.contains("build first"), "{}", early.stderr);
+    assert!(early.code == 2 && early.stderr.contains("run a build first"), "{}", early.stderr);
     p.run(&[]).expect(0);
     let dot = p.run(&["graph"]).expect(0).stdout;
     for edge in [
@@ -129,7 +129,7 @@ fn the_graph_tells_what_was_read_and_written() {
         assert!(dot.contains(edge), "{edge} in {dot}");
     }
     assert!(dot.starts_with("digraph assets {") && dot.ends_with("}\n"));
-    // Who has to do with a picture: the model that uses it, and its own texture.
+    // The sources that depend on an image: the model that uses it, and the image itself.
     let json = p.run(&["graph", "wall.png", "--json"]).expect(0).json();
     let sources: Vec<String> = json["sources"]
         .as_array()

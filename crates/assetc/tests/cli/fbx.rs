@@ -1,4 +1,4 @@
-//! FBX models through the executable: models where they are built in, a warning where they are not.
+//! FBX models with the executable: compiled with the feature `fbx`, and a warning without it.
 
 use crate::project::Project;
 
@@ -12,7 +12,7 @@ fn project() -> Project {
 
 #[cfg(feature = "fbx")]
 #[test]
-fn a_model_comes_with_all_it_has() {
+fn fbx_compiles_mesh_materials_and_animation() {
     let p = project();
     assert_eq!(p.build(), (1, 0));
     let files: Vec<String> = p.tree("runtime").into_keys().collect();
@@ -28,20 +28,20 @@ fn a_model_comes_with_all_it_has() {
 
 #[cfg(not(feature = "fbx"))]
 #[test]
-fn without_the_feature_it_is_said_and_nothing_fails() {
+fn without_fbx_feature_warns_and_skips() {
     let p = project();
     let ran = p.run(&[]).expect(0);
     assert!(ran.stdout.contains("0 assets: 0 built, 0 cached, 0 failed"), "{}", ran.stdout);
     assert!(ran.stderr.contains("warning[fbx-feature]: rig.FBX"), "{}", ran.stderr);
     assert!(ran.stderr.contains("--features fbx"), "{}", ran.stderr);
     assert_eq!(p.tree("runtime").into_keys().filter(|file| file.starts_with("rig")).count(), 0);
-    // It is said until its cause is gone.
+    // Every build repeats the warning.
     let ran = p.run(&[]).expect(0);
     assert!(ran.stderr.contains("warning[fbx-feature]"), "{}", ran.stderr);
     let ran = p.run(&["explain", "rig.FBX"]).expect(2);
     assert!(ran.stderr.contains("error[not-a-source]: rig.FBX"), "{}", ran.stderr);
     assert!(ran.stderr.contains("--features fbx"), "{}", ran.stderr);
-    // What was exported from it does not get into its way.
+    // A model that was exported from the FBX has no conflict with it.
     p.write("assets/rig.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     let ran = p.run(&["--json"]).expect(0).json();
     assert_eq!((&ran["built"], &ran["problems"][0]["code"]), (&1.into(), &"fbx-feature".into()));

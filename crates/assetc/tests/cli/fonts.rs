@@ -1,4 +1,4 @@
-//! Fonts through the executable: what comes out, what `info` and `check` say, which settings count and what goes wrong.
+//! Fonts with the executable: outputs, `info` and `check`, settings and errors.
 
 use crate::packs;
 use crate::project::Project;
@@ -13,7 +13,7 @@ fn project() -> Project {
 }
 
 #[test]
-fn a_font_becomes_metrics_and_an_atlas() {
+fn font_compiles_to_metrics_and_atlas() {
     let p = project();
     let ran = p.run(&["--verify", "--pack"]).expect(0);
     assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
@@ -24,13 +24,13 @@ fn a_font_becomes_metrics_and_an_atlas() {
     let packed = packs::unpack(&p.read("runtime.hpack")).unwrap();
     assert_eq!(packed.iter().filter(|file| file.kind == 7).count(), 2);
 
-    // The header, field by field, at the offsets of the document.
+    // The header, field by field, at the documented offsets.
     let font = p.read("runtime/ui/Inter.hfont");
     let u32_at = |at: usize| u32::from_le_bytes(font[at..at + 4].try_into().unwrap());
     let f32_at = |at: usize| f32::from_bits(u32_at(at));
     assert_eq!((&font[..4], u32_at(4)), (&b"HFNT"[..], 1));
     assert_eq!(font.len() as u32, 52 + u32_at(8) * 40 + u32_at(12) * 12);
-    assert_eq!(u32_at(8), 1 + 95 + 96, "the one for what is missing, ASCII, Latin-1");
+    assert_eq!(u32_at(8), 1 + 95 + 96, ".notdef, ASCII, Latin-1");
     assert_eq!((f32_at(36), f32_at(40), u32_at(48)), (12.0, 0.5, 0));
     // FNV-1a of the reference in lower case, without extension.
     let hash = b"ui/inter"
@@ -47,7 +47,7 @@ fn a_font_becomes_metrics_and_an_atlas() {
 }
 
 #[test]
-fn info_and_check_know_fonts() {
+fn info_and_check_support_fonts() {
     let p = project();
     p.build();
     let shown = p.run(&["info"]).expect(0).stdout;
@@ -61,12 +61,12 @@ fn info_and_check_know_fonts() {
 
     p.remove("runtime/dejavu.ktx2");
     let ran = p.run(&["check"]).expect(1);
-    let said = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(said.contains("font-missing-atlas"), "{said}");
+    let output = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(output.contains("font-missing-atlas"), "{output}");
 }
 
 #[test]
-fn settings_decide_what_a_font_is_made_of() {
+fn settings_select_size_range_field_and_charset() {
     let p = project();
     p.build();
     let plain = p.read("runtime/ui/Inter.ktx2");
@@ -80,7 +80,7 @@ fn settings_decide_what_a_font_is_made_of() {
     assert_eq!((font[8], font[48]), (1 + 95 + 1, 1));
     assert_eq!(font[36..40], 6f32.to_le_bytes());
     assert!(p.read("runtime/ui/Inter.ktx2").len() < plain.len());
-    // Texture settings say nothing about an atlas.
+    // Texture settings do not affect an atlas.
     p.write("assetc.yml", "default:\n  texture:\n    compress: false\n    mips: false\n").build();
     assert_eq!(p.read("runtime/ui/Inter.ktx2"), plain);
     assert_eq!(p.build(), (0, 2));
@@ -94,13 +94,13 @@ fn settings_decide_what_a_font_is_made_of() {
 }
 
 #[test]
-fn a_broken_font_fails_alone() {
+fn broken_font_fails_alone() {
     let p = project();
     p.write("assets/cut.ttf", &DEJAVU[..DEJAVU.len() / 3]).write("assets/web.otf", b"wOF2 and so on");
     let ran = p.run(&["--verify"]).expect(1);
     for name in ["cut.ttf", "web.otf"] {
-        let told = ran.stderr.lines().any(|line| line.starts_with("error[font-") && line.contains(name));
-        assert!(told, "{name}: {}", ran.stderr);
+        let reported = ran.stderr.lines().any(|line| line.starts_with("error[font-") && line.contains(name));
+        assert!(reported, "{name}: {}", ran.stderr);
     }
     assert!(p.exists("runtime/ui/Inter.hfont") && !p.exists("runtime/cut.hfont"));
 }

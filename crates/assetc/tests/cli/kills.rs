@@ -1,13 +1,12 @@
-//! The executable is killed at random moments. No half-written file is ever seen, and the next build is as good as
-//! one from nothing, without doing finished work again and without anything left behind.
+//! Crash safety: the executable is killed at random moments. No partially written file is ever visible, and the next build
+//! equals a clean build, without repeating finished jobs and without leaving temporary files.
 //!
-//! A project has two states with other, more and fewer sources; builds between them are incremental ones. Before it
-//! is built to the end, a project may change state once more: what the killed build had written then belongs to
-//! nobody but the journal.
+//! A project has two states with different sources; builds between them are incremental. A project may change its state
+//! once more before the recovering build: outputs of the killed build are then known to the journal only.
 //!
 //! `KILN_KILLS=10` kills ten times as often.
 
-use crate::project::{Project, picture};
+use crate::project::{Project, test_image};
 use kiln_engine::{Real, Records, RelPath};
 use kiln_fault_injection::random::Random;
 use std::collections::BTreeMap;
@@ -17,38 +16,38 @@ use std::time::Duration;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// A set of sources, and what a build of them gives.
-struct Wanted {
+/// A set of sources and the result of their build.
+struct Expected {
     sources: Files,
     runtime: Files,
     pack: Vec<u8>,
-    /// How large the journal is in the end.
+    /// The final size of the journal in bytes.
     journal: usize,
 }
 
-impl Wanted {
-    fn new(sources: Files) -> Wanted {
+impl Expected {
+    fn new(sources: Files) -> Expected {
         let project = Project::new();
         put_sources(&project, &sources);
         project.run(&["--pack"]).expect(0);
         let journal = project.read("runtime/.assetc-cache").len();
-        Wanted { sources, runtime: project.tree("runtime"), pack: project.read("runtime.hpack"), journal }
+        Expected { sources, runtime: project.tree("runtime"), pack: project.read("runtime.hpack"), journal }
     }
 }
 
-/// Makes the source tree exactly these files; those that are right already stay untouched.
+/// Changes the source tree to exactly these files; files with the right content are not written.
 fn put_sources(project: &Project, sources: &Files) {
-    let there = project.tree("assets");
-    for path in there.keys().filter(|path| !sources.contains_key(*path)) {
+    let present = project.tree("assets");
+    for path in present.keys().filter(|path| !sources.contains_key(*path)) {
         project.remove(&format!("assets/{path}"));
     }
-    for (path, bytes) in sources.iter().filter(|(path, bytes)| there.get(*path) != Some(bytes)) {
+    for (path, bytes) in sources.iter().filter(|(path, bytes)| present.get(*path) != Some(bytes)) {
         project.write(&format!("assets/{path}"), bytes);
     }
 }
 
-/// Two states of a project of pictures of one size: most are the same in both, the others differ or are only in one.
-fn states(count: u32, side: u32) -> [Wanted; 2] {
+/// Two states of a project of images: most images are equal in both, the others differ or are in one state only.
+fn states(count: u32, side: u32) -> [Expected; 2] {
     [0, 1].map(|state| {
         let mut sources = Files::new();
         for n in 0..count {
@@ -58,15 +57,15 @@ fn states(count: u32, side: u32) -> [Wanted; 2] {
                 1 | 2 => (format!("{dir}both{n}{suffix}.png"), n + 1000 * state),
                 _ => (format!("{dir}same{n}{suffix}.png"), n),
             };
-            sources.insert(name, picture(side + n % 5, side, seed));
+            sources.insert(name, test_image(side + n % 5, side, seed));
         }
-        Wanted::new(sources)
+        Expected::new(sources)
     })
 }
 
-/// Kills builds until `usual` of them, or a multiple, were struck while they ran. Which moment a kill strikes is up to
-/// the machine: a build that ends first counts for nothing, and after ten times as many there is an end.
-fn kill(seed: u64, usual: usize, project: &Project, states: &[Wanted; 2]) {
+/// Kills builds until `usual` of them, or a multiple, were killed while they ran. The moment of a kill depends on the
+/// machine: a build that ends first does not count, and after ten times as many builds the test ends.
+fn kill(seed: u64, usual: usize, project: &Project, states: &[Expected; 2]) {
     let factor = std::env::var("KILN_KILLS").ok().and_then(|text| text.parse().ok());
     let wanted = usual * factor.unwrap_or(1);
     let mut random = Random::new(seed);
@@ -85,7 +84,7 @@ fn kill(seed: u64, usual: usize, project: &Project, states: &[Wanted; 2]) {
         let args: &[&str] = if random.one_in(3) { &["--pack", "-q"] } else { &["-q"] };
         let mut child = project.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let ended = if random.one_in(2) {
-            // While outputs are put in place: one of them is there, or the journal has grown to some size.
+            // During publishing: an output has appeared, or the journal has grown to some size.
             let missing: Vec<&String> =
                 state.runtime.keys().filter(|path| !before.contains_key(*path)).collect();
             let output =
@@ -106,15 +105,15 @@ fn kill(seed: u64, usual: usize, project: &Project, states: &[Wanted; 2]) {
         } else {
             std::thread::sleep(longest.mul_f64(random.below(1000) as f64 / 1000.0));
             let ended = child.try_wait().unwrap().is_some();
-            // As long as builds take now, on this machine.
+            // Follows the duration of builds on this machine.
             longest = longest.mul_f64(if ended { 0.8 } else { 1.1 }).max(Duration::from_millis(1));
             ended
         };
         child.kill().unwrap();
         child.wait().unwrap();
         kills += usize::from(!ended);
-        let story = format!("seed {seed}, round {round}, cold: {cold}, {args:?}");
-        nothing_is_half_written(project, states, &story);
+        let context = format!("seed {seed}, round {round}, cold: {cold}, {args:?}");
+        assert_complete(project, states, &context);
 
         let known = known(project);
         let strayed = random.one_in(2);
@@ -123,34 +122,34 @@ fn kill(seed: u64, usual: usize, project: &Project, states: &[Wanted; 2]) {
             put_sources(project, &state.sources);
         }
         let (built, cached) = project.build();
-        assert_eq!(built + cached, state.sources.len(), "{story}");
+        assert_eq!(built + cached, state.sources.len(), "{context}");
         if cold && !strayed {
-            assert_eq!(cached, known, "{story}: finished work was done again");
+            assert_eq!(cached, known, "{context}: finished jobs were repeated");
         }
-        assert!(project.tree("runtime") == state.runtime, "{story}: {}", differences(project, state));
+        assert!(project.tree("runtime") == state.runtime, "{context}: {}", differences(project, state));
         let left = leftovers(project);
-        assert!(left.is_empty(), "{story}: left behind: {left:?}");
+        assert!(left.is_empty(), "{context}: left behind: {left:?}");
         if random.one_in(4) {
             project.run(&["--pack"]).expect(0);
-            assert!(project.read("runtime.hpack") == state.pack, "{story}: another pack");
+            assert!(project.read("runtime.hpack") == state.pack, "{context}: another pack");
         }
     }
     assert!(kills > 0, "every build ended before it could be killed");
 }
 
-/// Every file in sight is whole: it is the one that a finished build of one of the two states has there.
-fn nothing_is_half_written(project: &Project, states: &[Wanted; 2], story: &str) {
+/// Asserts that every visible file is complete: it equals that of a finished build of one of the two states.
+fn assert_complete(project: &Project, states: &[Expected; 2], context: &str) {
     for (path, bytes) in project.tree("runtime").iter().filter(|(path, _)| !path.starts_with(".kiln-")) {
         let whole = states.iter().any(|state| state.runtime.get(path) == Some(bytes));
-        assert!(whole, "{story}: {path} is half-written");
+        assert!(whole, "{context}: {path} is incomplete");
     }
     if project.exists("runtime.hpack") {
         let pack = project.read("runtime.hpack");
-        assert!(states.iter().any(|state| state.pack == pack), "{story}: the pack is half-written");
+        assert!(states.iter().any(|state| state.pack == pack), "{context}: the pack is incomplete");
     }
 }
 
-/// How many sources the journal knows as built.
+/// Returns the number of sources that the journal records as built.
 fn known(project: &Project) -> usize {
     let Ok(real) = Real::open(&project.path("runtime")) else { return 0 };
     let records = Records::read(&real, &RelPath::new(".assetc-cache").unwrap(), &|| ()).unwrap();
@@ -158,7 +157,7 @@ fn known(project: &Project) -> usize {
     names.filter_map(|name| records.get(name)).filter(|record| !record.fingerprint.is_empty()).count()
 }
 
-/// Everything in the output and beside it that is neither a result nor the journal.
+/// Returns temporary files in the output directory and beside it.
 fn leftovers(project: &Project) -> Vec<String> {
     let names = |dir: &str| {
         let listing = fs::read_dir(project.path(dir)).unwrap();
@@ -170,7 +169,7 @@ fn leftovers(project: &Project) -> Vec<String> {
     all
 }
 
-fn differences(project: &Project, state: &Wanted) -> String {
+fn differences(project: &Project, state: &Expected) -> String {
     let there = project.tree("runtime");
     let paths = there.keys().chain(state.runtime.keys());
     let mut differ: Vec<&str> =
@@ -179,20 +178,20 @@ fn differences(project: &Project, state: &Wanted) -> String {
     differ.join(", ")
 }
 
-/// Many small files: several batches are put in place one after the other.
+/// Many small files: several batches are published one after the other.
 #[test]
-fn many_small_files_survive_kills() {
+fn recovers_from_kills_during_publishing() {
     kill(1, 30, &Project::new(), &states(132, 4));
 }
 
-/// Without a disk to wait for, kills fall into other places.
+/// Without fsync latency, kills hit other moments.
 #[test]
-fn many_small_files_in_memory_survive_kills() {
+fn recovers_from_kills_on_a_memory_file_system() {
     kill(2, 50, &Project::in_memory(), &states(132, 4));
 }
 
-/// Fewer and larger ones: most kills fall into cooks.
+/// Fewer and larger images: most kills hit encoding.
 #[test]
-fn forty_pictures_survive_kills() {
+fn recovers_from_kills_during_encoding() {
     kill(3, 24, &Project::new(), &states(40, 32));
 }

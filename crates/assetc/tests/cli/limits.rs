@@ -1,9 +1,9 @@
-//! Limits on each asset: what refuses one, what the message names, and who decides.
+//! Limits on each asset: errors, the values that messages name, and the configuration that sets them.
 
-use crate::project::{Project, Ran, picture};
+use crate::project::{Project, Ran, test_image};
 use std::process::Output;
 
-/// Asserts that one asset was refused with this code, and that message and hint have these parts.
+/// Asserts that one asset failed with this code, and that message and hint have these parts.
 #[track_caller]
 fn refused(ran: &Ran, code: &str, parts: &[&str]) {
     assert_eq!(ran.code, 1, "{ran:?}");
@@ -22,9 +22,9 @@ fn run_as(project: &Project, config: &str, args: &[&str]) -> Ran {
 }
 
 #[test]
-fn an_asset_beyond_a_limit_is_an_error_that_names_limit_value_and_flag() {
+fn limit_error_names_limit_value_and_flag() {
     let p = Project::new();
-    p.write("assets/a.png", picture(64, 64, 1)).write("assets/small.png", picture(4, 4, 1));
+    p.write("assets/a.png", test_image(64, 64, 1)).write("assets/small.png", test_image(4, 4, 1));
     let ran = p.run(&["--max-pixels", "4095"]);
     let named = ["a.png:IHDR", "64x64 = 4096 pixels", "max_pixels is 4095", "--max-pixels 4096"];
     refused(&ran, "image-too-large", &named);
@@ -48,34 +48,34 @@ fn an_asset_beyond_a_limit_is_an_error_that_names_limit_value_and_flag() {
 }
 
 #[test]
-fn defaults_admit_a_side_of_16384_and_a_raised_limit_more() {
+fn default_limit_is_a_side_of_16384() {
     let p = Project::new();
-    p.write("assets/edge.png", picture(16384, 2, 1));
+    p.write("assets/edge.png", test_image(16384, 2, 1));
     p.run(&[]).expect(0);
-    p.write("assets/wide.png", picture(16385, 2, 1));
+    p.write("assets/wide.png", test_image(16385, 2, 1));
     let ran = p.run(&[]);
     refused(&ran, "image-too-large", &["wide.png:IHDR", "16385x2", "a side may have 16384", "268435456"]);
     p.run(&["--max-pixels", "268468225"]).expect(0);
 }
 
 #[test]
-fn a_file_is_not_read_beyond_the_memory_limit() {
+fn does_not_read_file_beyond_the_memory_limit() {
     let p = Project::new();
     p.write("assetc.yml", "embed: ['*.bin']\n").write("assets/a.bin", vec![7; 5000]);
     let ran = p.run(&["--max-memory", "4K"]);
     refused(
         &ran,
         "memory-limit",
-        &["a.bin: the bytes of the file take 5000 bytes (5 KiB)", "--max-memory 1M"],
+        &["a.bin: the bytes of the file need 5000 bytes (5 KiB)", "--max-memory 1M"],
     );
     p.run(&["--max-memory", "5K"]).expect(0);
 }
 
 #[test]
-fn layers_and_faces_count_together() {
+fn memory_limit_counts_all_layers() {
     let p = Project::new();
-    p.write("assets/one.png", picture(256, 256, 1));
-    (0..100).for_each(|n| _ = p.write(&format!("assets/all.array/{n:03}.png"), picture(256, 256, n)));
+    p.write("assets/one.png", test_image(256, 256, 1));
+    (0..100).for_each(|n| _ = p.write(&format!("assets/all.array/{n:03}.png"), test_image(256, 256, n)));
     let ran = p.run(&["-j", "1", "--max-memory", "20M"]);
     refused(&ran, "memory-limit", &["all.array", "--max-memory"]);
     assert!(ran.stdout.contains("2 assets: 1 built"), "{ran:?}");
@@ -83,7 +83,7 @@ fn layers_and_faces_count_together() {
 }
 
 #[test]
-fn instances_that_a_model_multiplies_are_counted() {
+fn memory_limit_counts_instances() {
     let p = Project::new();
     let model = |instances: u32| {
         format!(
@@ -102,7 +102,7 @@ fn instances_that_a_model_multiplies_are_counted() {
     refused(&ran, "memory-limit", &["m.gltf: 1000000 triangles", "1000000 instances", "--max-memory"]);
     p.write("assets/m.gltf", model(10));
     p.run(&[]).expect(0);
-    // Vertices without a view are zeros that take no bytes.
+    // An accessor without a buffer view is all zeros and takes no bytes in the file.
     let zeros = r#"{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],"nodes":[{"mesh":0}],
         "meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],
         "accessors":[{"componentType":5126,"type":"VEC3","count":3000000,"min":[0,0,0],"max":[0,0,0]}]}"#;
@@ -112,9 +112,9 @@ fn instances_that_a_model_multiplies_are_counted() {
 }
 
 #[test]
-fn limits_are_the_users_and_not_the_projects() {
+fn project_cannot_set_limits() {
     let p = Project::new();
-    p.write("assets/a.png", picture(64, 64, 1));
+    p.write("assets/a.png", test_image(64, 64, 1));
     let strict = "limits: {max_pixels: 100}\n";
     let ran = run_as(&p, strict, &[]);
     refused(&ran, "image-too-large", &["max_pixels is 100"]);

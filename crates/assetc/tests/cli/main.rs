@@ -1,18 +1,19 @@
-//! `assetc` end to end: the real executable in a directory of its own.
+//! End-to-end tests of the `assetc` executable, each in a temporary directory.
 
 mod basics;
+mod cache;
 mod cache_server;
 mod commands;
 mod concurrency;
 mod config;
 mod damage;
 mod determinism;
+mod edit_sequences;
 mod embed;
 mod fbx;
 mod fonts;
-mod histories;
+mod hdr;
 mod kills;
-mod lights;
 mod limits;
 #[path = "../../../import/tests/gltf/model.rs"]
 #[allow(dead_code, reason = "the builder is shared with the tests of the importer")]
@@ -25,12 +26,11 @@ mod project;
 mod relay;
 mod report;
 #[path = "../../../remote-cache/tests/store/server.rs"]
-#[allow(dead_code, reason = "the server is shared with the tests of the store")]
+#[allow(dead_code, reason = "the server is shared with the tests of the cache")]
 mod server;
 mod shader_attacks;
 #[cfg(feature = "glsl")]
 mod shaders;
-mod store;
-mod strange;
+mod special_files;
 mod textures;
 mod watch;

@@ -1,10 +1,10 @@
-//! Models through the executable: what they depend on, what is left of them, and what goes wrong.
+//! Models with the executable: dependencies, removal of outputs, and errors.
 
 use crate::model::Model;
-use crate::project::{Project, picture};
+use crate::project::{Project, test_image};
 use serde_json::json;
 
-/// A textured square whose numbers are in one file and whose picture is in another.
+/// A textured quad whose buffer is in one file and whose image is in another.
 fn model() -> Model {
     let mut model = Model::new();
     model.push("images", json!({"uri": "wood.png"}));
@@ -18,12 +18,12 @@ fn model() -> Model {
     model
 }
 
-/// A project with that model, another one beside it, and the picture.
+/// A project with that model, another one beside it, and the image.
 fn project() -> Project {
     let p = Project::new();
     p.write("assets/models/chair.gltf", model().text(Some("chair%20data.bin")))
         .write("assets/models/chair data.bin", &model().data)
-        .write("assets/models/wood.png", picture(8, 8, 1))
+        .write("assets/models/wood.png", test_image(8, 8, 1))
         .write("assets/box.glb", Model::triangle().glb());
     p
 }
@@ -42,14 +42,14 @@ fn outputs(p: &Project) -> Vec<String> {
 }
 
 #[test]
-fn a_model_is_compiled_checked_shown_and_packed() {
+fn model_is_compiled_checked_and_packed() {
     let p = project();
     p.run(&["--pack", "--verify"]).expect(0);
     assert_eq!(outputs(&p), OUTPUTS);
     p.run(&["check"]).expect(0);
     let info = p.run(&["info"]).expect(0).stdout;
-    assert!(info.contains("4 verts, 2 tris, 6 idx@2B"), "{info}");
-    assert!(info.contains("1 materials | tex: base 1"), "{info}");
+    assert!(info.contains("4 vertices, 2 triangles, 6 indices of 2 B"), "{info}");
+    assert!(info.contains("1 material | textures: base 1"), "{info}");
     let packed = p.run(&["pack", "info"]).expect(0).stdout;
     for output in OUTPUTS {
         assert!(packed.contains(output), "{packed}");
@@ -58,7 +58,7 @@ fn a_model_is_compiled_checked_shown_and_packed() {
 }
 
 #[test]
-fn every_file_of_a_model_is_a_dependency() {
+fn rebuilds_when_any_file_of_a_model_changes() {
     let p = project();
     assert_eq!(p.build(), (3, 0));
     assert_eq!(p.build(), (0, 3));
@@ -73,8 +73,8 @@ fn every_file_of_a_model_is_a_dependency() {
     let changed: Vec<&str> = OUTPUTS.into_iter().filter(|path| before[*path] != after[*path]).collect();
     assert_eq!(changed, ["models/chair.hmesh"]);
 
-    // The picture changes: it is a source of its own as well.
-    p.write("assets/models/wood.png", picture(8, 8, 2));
+    // The image changes: it is a source of its own as well.
+    p.write("assets/models/wood.png", test_image(8, 8, 2));
     assert_eq!(p.build(), (2, 1));
     let last = p.tree("runtime");
     let changed: Vec<&str> = OUTPUTS.into_iter().filter(|path| last[*path] != after[*path]).collect();
@@ -83,7 +83,7 @@ fn every_file_of_a_model_is_a_dependency() {
 }
 
 #[test]
-fn an_output_that_is_gone_or_damaged_is_made_again() {
+fn rebuilds_missing_and_damaged_outputs() {
     let p = project();
     p.build();
     let whole = p.tree("runtime");
@@ -98,18 +98,18 @@ fn an_output_that_is_gone_or_damaged_is_made_again() {
 }
 
 #[test]
-fn a_model_that_is_gone_leaves_nothing() {
+fn removed_model_removes_its_outputs() {
     let p = project();
     p.build();
     p.remove("assets/models/chair.gltf");
     assert_eq!(p.build(), (0, 2));
     assert_eq!(outputs(&p), ["assets.hman", "box.hmesh", "models/wood.ktx2"]);
     p.run(&["check"]).expect(0);
-    assert!(!p.exists("runtime/models/chair"), "nor an empty directory");
+    assert!(!p.exists("runtime/models/chair"), "the empty directory is removed, too");
 }
 
 #[test]
-fn a_model_that_needs_less_leaves_nothing_of_what_it_needed() {
+fn removes_outputs_that_a_model_no_longer_has() {
     let p = project();
     p.build();
     let mut bare = model();
@@ -121,21 +121,21 @@ fn a_model_that_needs_less_leaves_nothing_of_what_it_needed() {
 }
 
 #[test]
-fn a_missing_file_is_named_and_its_arrival_noticed() {
+fn rebuilds_when_missing_file_appears() {
     let p = project();
     p.remove("assets/models/chair data.bin");
     let ran = p.run(&[]).expect(1);
     assert!(ran.stderr.contains("error[file-missing]: models/chair.gltf:/buffers/0/uri:"), "{}", ran.stderr);
     assert!(ran.stderr.contains("models/chair data.bin"), "{}", ran.stderr);
-    assert!(p.exists("runtime/box.hmesh"), "others are built");
-    assert!(!p.exists("runtime/assets.hman"), "but nothing is linked");
+    assert!(p.exists("runtime/box.hmesh"), "other sources are built");
+    assert!(!p.exists("runtime/assets.hman"), "the manifest is not written");
     p.write("assets/models/chair data.bin", &model().data);
     assert_eq!(p.build(), (1, 2));
     assert_eq!(outputs(&p), OUTPUTS);
 }
 
 #[test]
-fn a_broken_model_keeps_its_old_outputs_until_it_is_mended() {
+fn failed_model_keeps_old_outputs_until_fixed() {
     let p = project();
     p.build();
     let whole = p.tree("runtime");
@@ -152,7 +152,7 @@ fn a_broken_model_keeps_its_old_outputs_until_it_is_mended() {
 }
 
 #[test]
-fn warnings_are_said_again_by_later_builds() {
+fn later_builds_repeat_warnings() {
     let mut scenes = Model::triangle();
     scenes.push("scenes", json!({"nodes": []}));
     let p = Project::new();
@@ -164,19 +164,19 @@ fn warnings_are_said_again_by_later_builds() {
 }
 
 #[test]
-fn settings_rebuild_the_models_they_are_about() {
+fn setting_change_rebuilds_affected_models() {
     let p = project();
     p.build();
     p.write("assetc.yml", "default:\n  rules:\n    - match: \"models/*\"\n      mesh: {lods: 4}\n");
     assert_eq!(p.build(), (1, 2));
     p.write("assetc.yml", "default:\n  animation: {cubic: resample}\n");
-    assert_eq!(p.build(), (2, 1), "models obey it, pictures do not");
+    assert_eq!(p.build(), (2, 1), "the setting affects models only");
     p.write("assetc.yml", "default:\n  texture: {compress: false}\n");
     assert_eq!(p.build(), (3, 0));
 }
 
 #[test]
-fn the_number_of_threads_does_not_show() {
+fn model_bytes_do_not_depend_on_threads() {
     let build = |jobs: &str| {
         let p = project();
         for n in 0..6 {
@@ -190,7 +190,7 @@ fn the_number_of_threads_does_not_show() {
 
 #[cfg(unix)]
 #[test]
-fn pipes_devices_and_links_are_not_read() {
+fn does_not_read_pipes_devices_and_outside_links() {
     use std::os::unix::fs::symlink;
     use std::time::{Duration, Instant};
     let p = Project::new();
@@ -208,7 +208,7 @@ fn pipes_devices_and_links_are_not_read() {
     while child.try_wait().unwrap().is_none() {
         if start.elapsed() > Duration::from_secs(60) {
             child.kill().unwrap();
-            panic!("it waits for what will never come");
+            panic!("the build blocks on a special file");
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -226,18 +226,18 @@ fn pipes_devices_and_links_are_not_read() {
 }
 
 #[test]
-fn a_model_that_violates_the_specification_is_built_with_a_warning() {
+fn specification_violation_is_a_warning() {
     let p = Project::new();
     let mut model = Model::triangle();
     model.json["accessors"][0].as_object_mut().unwrap().remove("min");
     p.write("assets/a.glb", model.glb());
-    let said = p.run(&[]).expect(0).stderr;
+    let stderr = p.run(&[]).expect(0).stderr;
     assert!(
-        said.contains("warning[gltf-position-bounds]: a.glb:/meshes/0/primitives/0/attributes/POSITION: "),
-        "{said}"
+        stderr.contains("warning[gltf-position-bounds]: a.glb:/meshes/0/primitives/0/attributes/POSITION: "),
+        "{stderr}"
     );
-    assert!(said.contains("hint: export the model again"), "{said}");
-    // What is read is the same as with the bounds.
+    assert!(stderr.contains("hint: export the model again"), "{stderr}");
+    // The output equals that of a model with bounds.
     let built = p.read("runtime/a.hmesh");
     p.write("assets/a.glb", Model::triangle().glb());
     assert!(!p.run(&[]).expect(0).stderr.contains("warning"));
@@ -245,19 +245,19 @@ fn a_model_that_violates_the_specification_is_built_with_a_warning() {
 }
 
 #[test]
-fn a_buffer_that_nothing_uses_may_be_absent() {
+fn unused_buffer_may_be_missing() {
     let p = Project::new();
     let mut model = Model::triangle();
     model.json["buffers"] =
         json!([{"byteLength": model.data.len()}, {"byteLength": 16, "uri": "absent.bin"}]);
     p.write("assets/a.gltf", model.text(Some("a.bin"))).write("assets/a.bin", &model.data);
     assert!(!p.run(&[]).expect(0).stderr.contains("absent.bin"));
-    // Once something uses it, the build says what is missing, and is right again when it comes.
+    // Once an accessor uses the buffer, it is an error until the file exists.
     model.json["bufferViews"][1]["buffer"] = json!(1);
     model.json["bufferViews"][1]["byteOffset"] = json!(0);
     p.write("assets/a.gltf", model.text(Some("a.bin")));
-    let said = p.run(&[]).expect(1).stderr;
-    assert!(said.contains("error[file-missing]: a.gltf:/buffers/1/uri: "), "{said}");
+    let stderr = p.run(&[]).expect(1).stderr;
+    assert!(stderr.contains("error[file-missing]: a.gltf:/buffers/1/uri: "), "{stderr}");
     p.write("assets/absent.bin", [0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     p.run(&["--verify"]).expect(0);
 }

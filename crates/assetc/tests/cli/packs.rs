@@ -1,7 +1,6 @@
-//! `.hpack` byte by byte, through a reader that was written from `docs/formats/hpack.md` and shares nothing with
-//! ours.
+//! `.hpack` byte by byte, with an independent reader that was written from `docs/reference/formats/hpack.md`.
 
-use crate::project::{Project, picture};
+use crate::project::{Project, test_image};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ pub(crate) struct Packed {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Reads a pack as strictly as the document has it.
+/// Reads a pack strictly as documented.
 pub(crate) fn unpack(pack: &[u8]) -> Result<Vec<Packed>, String> {
     let number = |at: usize, size: usize| -> Result<u64, String> {
         let bytes = pack.get(at..at + size).ok_or_else(|| format!("cut off at {at}"))?;
@@ -81,11 +80,11 @@ pub(crate) fn unpack(pack: &[u8]) -> Result<Vec<Packed>, String> {
     Ok(files)
 }
 
-/// A tree with everything that a pack has to get right.
+/// An output tree with every special case of a pack.
 fn varied() -> Project {
     let p = Project::new();
-    p.write("assets/b.png", picture(8, 8, 1)).write("assets/B.n.png", picture(4, 4, 2));
-    p.write("assets/sub/a.r.png", picture(3, 5, 3));
+    p.write("assets/b.png", test_image(8, 8, 1)).write("assets/B.n.png", test_image(4, 4, 2));
+    p.write("assets/sub/a.r.png", test_image(3, 5, 3));
     p.write("assetc.yml", "presets:\n  nested: {output: runtime/nested}\n");
     p.run(&["-q"]).expect(0);
     p.run(&["-q", "--preset", "nested", "--pack"]).expect(0);
@@ -99,7 +98,7 @@ fn varied() -> Project {
 }
 
 #[test]
-fn a_pack_is_what_the_document_says() {
+fn pack_has_the_documented_layout() {
     let p = varied();
     let ran = p.run(&["--pack"]).expect(0);
     assert!(ran.stdout.contains("packed 13 files -> runtime.hpack\n"), "{ran:?}");
@@ -127,7 +126,7 @@ fn a_pack_is_what_the_document_says() {
     for file in &files {
         assert_eq!(file.bytes, p.read(&format!("runtime/{}", file.path)), "{}", file.path);
     }
-    // The nested output has a pack of its own, of its own files.
+    // The nested output has its own pack with its own files.
     let nested = unpack(&p.read("runtime/nested.hpack")).unwrap();
     let nested: Vec<&str> = nested.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(nested, ["B.n.ktx2", "assets.hman", "b.ktx2", "sub/a.r.ktx2"]);
@@ -145,11 +144,11 @@ fn equal_trees_give_equal_packs() {
 }
 
 #[test]
-fn an_unchanged_pack_is_left_alone_and_a_changed_one_is_not() {
+fn rewrites_pack_only_when_files_change() {
     let p = varied();
     let stamp = || std::fs::metadata(p.path("runtime.hpack")).unwrap().modified().unwrap();
     let pack = |word: &str| {
-        // Files that are still warm are packed again to be sure.
+        // Files with racy timestamps are packed again.
         sleep(Duration::from_millis(40));
         let ran = p.run(&["--pack"]).expect(0);
         assert!(ran.stdout.contains(word), "{ran:?}");
@@ -163,7 +162,7 @@ fn an_unchanged_pack_is_left_alone_and_a_changed_one_is_not() {
     p.write("runtime/more.txt", "");
     pack("packed 14 files");
     assert_eq!(unpack(&p.read("runtime.hpack")).unwrap().len(), 14);
-    // Someone else's pack is not mistaken for ours.
+    // A pack that was replaced by another program is written again.
     p.write("runtime.hpack", "HPAK");
     pack("packed 14 files");
     p.remove("runtime.hpack");
@@ -173,9 +172,9 @@ fn an_unchanged_pack_is_left_alone_and_a_changed_one_is_not() {
 }
 
 #[test]
-fn where_the_pack_lies() {
+fn pack_is_written_beside_the_output() {
     let p = Project::new();
-    p.write("assets/a.png", picture(4, 4, 1));
+    p.write("assets/a.png", test_image(4, 4, 1));
     p.run(&["-q", "--pack", "-o", "out/v1.2/"]).expect(0);
     assert_eq!(unpack(&p.read("out/v1.2.hpack")).unwrap().len(), 2);
     assert!(!p.exists("out/v1.2/.hpack"));
@@ -185,14 +184,14 @@ fn where_the_pack_lies() {
 }
 
 #[test]
-fn a_failed_build_leaves_the_old_pack_and_manifest() {
+fn failed_build_keeps_old_pack_and_manifest() {
     let p = Project::new();
-    p.write("assets/a.png", picture(4, 4, 1)).write("assets/b.png", picture(4, 4, 2));
+    p.write("assets/a.png", test_image(4, 4, 1)).write("assets/b.png", test_image(4, 4, 2));
     p.run(&["-q", "--pack"]).expect(0);
     let (pack, manifest) = (p.read("runtime.hpack"), p.read("runtime/assets.hman"));
-    p.write("assets/a.png", picture(4, 4, 3)).write("assets/b.png", "broken");
+    p.write("assets/a.png", test_image(4, 4, 3)).write("assets/b.png", "broken");
     let ran = p.run(&["--pack"]).expect(1);
-    assert!(ran.stdout.contains("the manifest and the pack were left as they were"), "{ran:?}");
+    assert!(ran.stdout.contains("the manifest and the pack were not updated"), "{ran:?}");
     assert_eq!((p.read("runtime.hpack"), p.read("runtime/assets.hman")), (pack.clone(), manifest));
     p.remove("assets/b.png").run(&["-q", "--pack"]).expect(0);
     assert_ne!(p.read("runtime.hpack"), pack);
@@ -200,7 +199,7 @@ fn a_failed_build_leaves_the_old_pack_and_manifest() {
 }
 
 #[test]
-fn pack_info_has_the_right_numbers() {
+fn pack_info_reports_layout() {
     let p = varied();
     p.run(&["-q", "--pack"]).expect(0);
     let pack = p.read("runtime.hpack");
@@ -247,23 +246,23 @@ fn pack_info_has_the_right_numbers() {
 }
 
 #[test]
-fn a_pack_can_be_inspected_and_checked_as_the_directory_can() {
+fn info_and_check_accept_packs() {
     let p = Project::new();
-    p.write("assets/a.png", picture(8, 8, 1)).write("assets/b.png", picture(4, 4, 2));
+    p.write("assets/a.png", test_image(8, 8, 1)).write("assets/b.png", test_image(4, 4, 2));
     p.run(&["-q", "--pack"]).expect(0);
     let body = |text: String| text.split_once('\n').unwrap().1.to_owned();
     let (dir, pack) = (p.run(&["info"]).expect(0), p.run(&["info", "runtime.hpack"]).expect(0));
     assert_eq!(body(dir.stdout), body(pack.stdout));
     p.run(&["check", "runtime.hpack"]).expect(0);
 
-    // A broken file in a sound pack is found and named.
+    // A damaged file in a valid pack is reported.
     let q = Project::new();
-    q.write("assets/x.png", picture(4, 4, 1)).run(&["-q"]).expect(0);
+    q.write("assets/x.png", test_image(4, 4, 1)).run(&["-q"]).expect(0);
     q.write("runtime/bad.ktx2", "broken").run(&["-q", "--pack"]).expect(0);
     let ran = q.run(&["check", "runtime.hpack"]).expect(1);
     assert!(ran.stdout.contains("  FAIL bad.ktx2: "), "{ran:?}");
 
-    // Garbage is a finding of a check, and told as such by the others.
+    // An invalid pack is a finding of `check` and an error of the other commands.
     for (bytes, word) in [
         (&b""[..], "magic"),
         (b"HPAK", "version"),
@@ -274,7 +273,7 @@ fn a_pack_can_be_inspected_and_checked_as_the_directory_can() {
         assert!(ran.stdout.contains("  FAIL x.hpack: ") && ran.stdout.contains(word), "{ran:?}");
         for args in [&["info", "x.hpack"][..], &["pack", "info", "x.hpack"]] {
             let ran = p.run(args).expect(1);
-            assert!(ran.stderr.starts_with("error[check-broken]: x.hpack: "), "{ran:?}");
+            assert!(ran.stderr.starts_with("error[check-corrupt]: x.hpack: "), "{ran:?}");
             assert!(ran.stderr.contains(word) && ran.stderr.contains("  hint: "), "{ran:?}");
         }
     }

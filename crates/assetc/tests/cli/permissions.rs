@@ -1,7 +1,7 @@
-//! What may not be read or written is named, and nothing is lost over it.
+//! Missing permissions: errors name the file or directory, and no outputs are lost.
 #![cfg(unix)]
 
-use crate::project::{ASSETC, Project, Ran, picture};
+use crate::project::{ASSETC, Project, Ran, test_image};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -16,7 +16,7 @@ fn outputs(project: &Project) -> Vec<String> {
     project.tree("runtime").into_keys().filter(|path| path != "assets.hman").collect()
 }
 
-/// A project that belongs to someone whom permissions bind: us, or nobody where they do not bind us.
+/// A project of a user to whom permissions apply: the current user, or `nobody` if the tests run as root.
 struct Bound {
     project: Project,
     is_root: bool,
@@ -25,13 +25,13 @@ struct Bound {
 impl Bound {
     fn new() -> Bound {
         let p = Project::new();
-        p.write("assets/a.png", picture(4, 4, 1));
-        p.write("assets/secret/b.png", picture(4, 4, 2));
+        p.write("assets/a.png", test_image(4, 4, 1));
+        p.write("assets/secret/b.png", test_image(4, 4, 2));
         fs::set_permissions(p.root(), Permissions::from_mode(0o755)).unwrap();
         fs::create_dir(p.path("runtime")).unwrap();
         let is_root = fs::metadata(p.path("runtime")).unwrap().uid() == 0;
         if is_root {
-            // Where the executable lies is perhaps not for everyone.
+            // The directory of the executable may not be readable by every user.
             fs::copy(ASSETC, p.path("assetc")).unwrap();
             give_away(p.root());
         }
@@ -53,7 +53,7 @@ impl Bound {
                 .gid(NOBODY)
                 .env("KILN_CACHE", "off");
         }
-        // A child that another test started at the wrong moment may still hold the copy open.
+        // A process that another test forked while the copy was open for writing may still hold it open.
         let busy = |e: &std::io::Error| e.kind() == std::io::ErrorKind::ExecutableFileBusy;
         let output = loop {
             match command.output() {
@@ -74,9 +74,9 @@ fn give_away(path: &Path) {
     }
 }
 
-/// What cannot be seen is not gone: its outputs stay, and the build says what it could not do.
+/// A source that cannot be read is not deleted: its outputs stay, and the build reports an error.
 #[test]
-fn an_unreadable_directory_is_an_error_and_loses_nothing() {
+fn unreadable_directory_keeps_its_outputs() {
     let b = Bound::new();
     b.run(&[]).expect(0);
     b.mode("assets/secret", 0o000);
@@ -91,7 +91,7 @@ fn an_unreadable_directory_is_an_error_and_loses_nothing() {
 }
 
 #[test]
-fn an_unreadable_source_fails_alone() {
+fn unreadable_source_fails_alone() {
     let b = Bound::new();
     b.mode("assets/a.png", 0o000);
     let ran = b.run(&[]).expect(1);
@@ -103,7 +103,7 @@ fn an_unreadable_source_fails_alone() {
 }
 
 #[test]
-fn an_output_that_cannot_be_written_is_named() {
+fn reports_unwritable_outputs() {
     let b = Bound::new();
     b.mode("runtime", 0o555);
     let ran = b.run(&[]).expect(2);
@@ -114,7 +114,7 @@ fn an_output_that_cannot_be_written_is_named() {
     // A directory below it concerns one source.
     b.mode("runtime/secret", 0o555);
     for path in ["assets/a.png", "assets/secret/b.png"] {
-        fs::write(b.project.path(path), picture(4, 4, 7)).unwrap();
+        fs::write(b.project.path(path), test_image(4, 4, 7)).unwrap();
     }
     let ran = b.run(&[]);
     b.mode("runtime/secret", 0o755);

@@ -1,4 +1,4 @@
-//! A project in a temporary directory, the executable to run in it, and pictures to put there.
+//! A project in a temporary directory, with helpers to run the executable and to generate images.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub(crate) struct Project {
     dir: TempDir,
 }
 
-/// What a run of the executable gave.
+/// The exit code and output of a run of the executable.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -24,14 +24,14 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// What was printed: one value of JSON, in which no object has a name twice.
+    /// Parses standard output as one JSON value without duplicate members.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         kiln_engine::Json::parse(&self.stdout).unwrap_or_else(|fault| panic!("{fault:?}: {}", self.stdout));
         serde_json::from_str(&self.stdout).unwrap()
     }
 
-    /// Asserts the exit code, and shows everything when it is another one.
+    /// Asserts the exit code; prints all output if it differs.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Ran {
         assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
@@ -40,18 +40,18 @@ impl Ran {
 }
 
 impl Project {
-    /// An empty project.
+    /// Creates an empty project.
     pub(crate) fn new() -> Project {
         Project { dir: TempDir::new().unwrap() }
     }
 
-    /// An empty project in memory, where that can be had: for tests of thousands of builds, which wait for the disk
-    /// most of the time.
+    /// Creates an empty project on a memory file system, if there is one: for tests of thousands of builds, which mostly
+    /// wait for fsync.
     pub(crate) fn in_memory() -> Project {
         TempDir::new_in("/dev/shm").map_or_else(|_| Project::new(), |dir| Project { dir })
     }
 
-    /// Its directory.
+    /// Returns the directory of the project.
     pub(crate) fn root(&self) -> &Path {
         self.dir.path()
     }
@@ -86,18 +86,18 @@ impl Project {
         self
     }
 
-    /// The executable, to be run in this directory.
+    /// Prepares a run of the executable in this directory.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(ASSETC);
         command.args(args).current_dir(self.root()).env_remove("NO_COLOR");
-        // What other tests built must not be found here.
+        // Tests must not share a cache.
         command.env("KILN_CACHE", "off");
-        // Nor does the user's configuration have a part in a test.
+        // Tests must not depend on the configuration of the user.
         command.env("KILN_CONFIG_DIR", self.path("no-such-directory")).env_remove("KILN_TRUST");
         command
     }
 
-    /// Runs the executable.
+    /// Runs the executable to its end.
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
         let Output { status, stdout, stderr } = self.command(args).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -112,7 +112,7 @@ impl Project {
         (number("built"), number("cached"))
     }
 
-    /// All files below a directory with their bytes, without journals.
+    /// Returns all files below a directory with their bytes, without journals.
     pub(crate) fn tree(&self, dir: &str) -> BTreeMap<String, Vec<u8>> {
         let mut files = BTreeMap::new();
         collect(&self.path(dir), "", &mut files);
@@ -134,8 +134,8 @@ fn collect(dir: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// A small picture: a gradient that depends on `seed`, opaque.
-pub(crate) fn picture(width: u32, height: u32, seed: u32) -> Vec<u8> {
+/// Encodes a small opaque PNG with a gradient that depends on `seed`.
+pub(crate) fn test_image(width: u32, height: u32, seed: u32) -> Vec<u8> {
     let mut rgba = Vec::new();
     for y in 0..height {
         for x in 0..width {

@@ -1,12 +1,12 @@
-//! `assetc report`: what the command does with files; what is in the page is tested with the library.
+//! `assetc report`: files and messages of the command. The content of the page is tested with the library.
 
-use crate::project::{Project, picture};
+use crate::project::{Project, test_image};
 use serde_json::Value;
 use std::fs;
 
 fn project() -> Project {
     let p = Project::new();
-    p.write("assets/a.png", picture(24, 16, 1)).write("assets/dir/b.n.png", picture(8, 8, 2));
+    p.write("assets/a.png", test_image(24, 16, 1)).write("assets/dir/b.n.png", test_image(8, 8, 2));
     p.run(&["--pack"]).expect(0);
     p
 }
@@ -18,7 +18,7 @@ fn data(html: &[u8]) -> Value {
 }
 
 #[test]
-fn the_page_lies_beside_what_it_is_about() {
+fn report_is_written_beside_the_output() {
     let p = project();
     let ran = p.run(&["report"]).expect(0);
     let size: usize = p.tree("runtime").values().map(Vec::len).sum();
@@ -27,21 +27,21 @@ fn the_page_lies_beside_what_it_is_about() {
         format!("3 files, {size} B -> runtime.report.html\n").replace(&format!("{size} B"), &human(size))
     );
     let page = p.read("runtime.report.html");
-    let told = data(&page);
-    assert_eq!((&told["title"], &told["size"]), (&"runtime".into(), &size.into()));
+    let reported = data(&page);
+    assert_eq!((&reported["title"], &reported["size"]), (&"runtime".into(), &size.into()));
     let paths: Vec<&str> =
-        told["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
+        reported["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
     assert_eq!(paths, ["a.ktx2", "assets.hman", "dir/b.n.ktx2"]);
-    assert_eq!(told["files"][0]["levels"].as_array().unwrap().len(), 5);
+    assert_eq!(reported["files"][0]["levels"].as_array().unwrap().len(), 5);
 
-    // The pack holds the same files, and so does the page about it, but for the title.
+    // The report of the pack equals that of the directory, except for the title.
     p.run(&["report", "runtime.hpack", "--out", "pages.html"]).expect(0);
     let mut packed = data(&p.read("pages.html"));
     assert_eq!(packed["title"], "runtime.hpack");
     packed["title"] = "runtime".into();
-    assert_eq!(packed, told);
+    assert_eq!(packed, reported);
 
-    // Written again, it is the same, and nothing is left beside it.
+    // A second report is equal, and no temporary files are left.
     p.run(&["report", "runtime/.", "-q"]).expect(0);
     let mut names: Vec<_> =
         fs::read_dir(p.root()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
@@ -56,32 +56,34 @@ fn human(size: usize) -> String {
 }
 
 #[test]
-fn growth_is_told_to_people_and_programs() {
+fn report_since_prints_growth() {
     let p = project();
     p.run(&["report", "--out", "old.html"]).expect(0);
-    p.write("assets/c.png", picture(40, 40, 3));
+    p.write("assets/c.png", test_image(40, 40, 3));
     p.run(&[]).expect(0);
-    let told = p.run(&["report", "--since", "old.html", "--json"]).expect(0).json();
+    let reported = p.run(&["report", "--since", "old.html", "--json"]).expect(0).json();
     assert_eq!(
-        (&told["files"], &told["broken"], &told["notes"]),
+        (&reported["files"], &reported["broken"], &reported["notes"]),
         (&4.into(), &0.into(), &serde_json::json!([]))
     );
-    // A standalone texture is in no manifest.
+    // A standalone texture does not change the manifest.
     assert_eq!(
-        (&told["since"]["added"], &told["since"]["changed"], &told["since"]["removed"]),
+        (&reported["since"]["added"], &reported["since"]["changed"], &reported["since"]["removed"]),
         (&1.into(), &0.into(), &0.into())
     );
-    assert_eq!(told["bytes"], p.read("runtime.report.html").len());
+    assert_eq!(reported["bytes"], p.read("runtime.report.html").len());
     let ran = p.run(&["report", "--since", "old.html"]).expect(0);
     assert!(
-        ran.stdout.ends_with(": 1 new, 0 changed, 0 gone\n") && ran.stdout.contains("\n+"),
+        ran.stdout.ends_with(": 1 new, 0 changed, 0 removed\n") && ran.stdout.contains("\n+"),
         "{}",
         ran.stdout
     );
 
-    for (page, why) in
-        [("assetc.yml", "cannot read it"), ("assets/a.png", "not UTF-8"), ("bad.html", "no report")]
-    {
+    for (page, why) in [
+        ("assetc.yml", "cannot read the earlier report"),
+        ("assets/a.png", "not valid UTF-8"),
+        ("bad.html", "no report"),
+    ] {
         p.write("bad.html", "<html>");
         let ran = p.run(&["report", "--since", page]).expect(2);
         assert!(ran.stderr.contains("error[report-since]") && ran.stderr.contains(why), "{}", ran.stderr);
@@ -89,7 +91,7 @@ fn growth_is_told_to_people_and_programs() {
 }
 
 #[test]
-fn damage_and_odd_places() {
+fn report_handles_damage_and_unusual_paths() {
     let p = project();
     let mut texture = p.read("runtime/a.ktx2");
     texture.truncate(200);
@@ -98,7 +100,7 @@ fn damage_and_odd_places() {
     assert!(ran.stdout.ends_with("1 file is damaged\n"), "{}", ran.stdout);
     assert!(data(&p.read("runtime.report.html"))["files"][0]["error"].as_str().is_some());
 
-    // A page inside the output is not about itself, however often it is written.
+    // A report inside the output does not include itself.
     p.run(&["report", "runtime", "--out", "runtime/page.html"]).expect(1);
     let first = p.read("runtime/page.html");
     p.run(&["report", "runtime", "--out", "runtime/page.html"]).expect(1);

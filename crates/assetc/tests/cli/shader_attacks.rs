@@ -1,6 +1,6 @@
-//! Shader sources that overflow the stack, exhaust the memory or never end: they fail alone, and the build goes on.
+//! Shader sources that overflow the stack, exhaust the memory or do not terminate: they fail alone.
 
-use crate::project::{Project, Ran, picture};
+use crate::project::{Project, Ran, test_image};
 
 const GOOD: &str = "@compute @workgroup_size(1) fn main() {}";
 
@@ -40,8 +40,8 @@ fn build(p: &Project, limits: &[(&str, &str)]) -> Ran {
 #[track_caller]
 fn fails_alone(file: &str, text: &str, limits: &[(&str, &str)], expected: &[&str]) {
     let p = Project::new();
-    p.write(&format!("assets/bad.shader/{file}"), text).write("assets/a.png", picture(4, 4, 1));
-    // Their shaders are compiled before and after it, by the same worker and by the next.
+    p.write(&format!("assets/bad.shader/{file}"), text).write("assets/a.png", test_image(4, 4, 1));
+    // These shaders are compiled before and after it, by the same worker and by the next one.
     p.write("assets/a.shader/compute.wgsl", GOOD).write("assets/z.shader/compute.wgsl", GOOD);
     for run in 0..2 {
         let ran = build(&p, limits).expect(1);
@@ -58,7 +58,7 @@ fn fails_alone(file: &str, text: &str, limits: &[(&str, &str)], expected: &[&str
 }
 
 #[test]
-fn deep_wgsl_compiles_or_is_refused() {
+fn deeply_nested_wgsl_compiles_or_is_rejected() {
     let p = Project::new();
     let sources = wgsl(3_800);
     for (kind, text) in &sources {
@@ -90,9 +90,9 @@ fn stack_overflow_in_naga_fails_one_source() {
 }
 
 #[test]
-fn sources_of_more_than_a_megabyte_are_refused() {
+fn rejects_sources_larger_than_1_mib() {
     let text = format!("{GOOD}{}", " ".repeat(1 << 20));
-    fails_alone("compute.wgsl", &text, &[], &["error[shader-compile]", "more than 1 MiB"]);
+    fails_alone("compute.wgsl", &text, &[], &["error[shader-compile]", "but the limit is 1 MiB"]);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn exhausted_memory_in_naga_fails_one_source() {
 #[test]
 fn compiler_that_misses_its_deadline_fails_its_sources_only() {
     let p = Project::new();
-    p.write("assets/a.png", picture(4, 4, 1)).write("assets/bad.shader/compute.wgsl", GOOD);
+    p.write("assets/a.png", test_image(4, 4, 1)).write("assets/bad.shader/compute.wgsl", GOOD);
     let ran = build(&p, &[("KILN_SHADER_TIMEOUT", "0.001")]).expect(1);
     let message = "error[shader-compiler]: bad.shader/compute.wgsl: naga did not finish this source within 0.001 seconds";
     assert!(ran.stderr.contains(message), "{}", ran.stderr);
@@ -127,7 +127,7 @@ fn compiler_that_misses_its_deadline_fails_its_sources_only() {
 fn time_limit_of_an_asset_stops_its_shader_compiler() {
     let doubled: String = (0..40).map(|i| format!("#define M{} M{i} M{i}\n", i + 1)).collect();
     let p = Project::new();
-    p.write("assets/a.png", picture(4, 4, 1));
+    p.write("assets/a.png", test_image(4, 4, 1));
     p.write(
         "assets/bad.shader/a.vert",
         format!("#version 450\n#define M0 ;\n{doubled}void main() {{ M40 }}"),
@@ -136,15 +136,15 @@ fn time_limit_of_an_asset_stops_its_shader_compiler() {
     let mut command = p.command(&["--no-cache", "--time-limit", "2"]);
     command.env("KILN_SHADER_TIMEOUT", "86400").env("KILN_SHADER_MEMORY", "64 GB");
     let done = command.output().unwrap();
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.code() == Some(1) && p.exists("runtime/a.ktx2"), "{said}");
-    assert!(said.contains("error[time-limit]: bad.shader/a.vert: "), "{said}");
-    assert!(said.contains("max_time of 2 s"), "{said}");
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(1) && p.exists("runtime/a.ktx2"), "{stderr}");
+    assert!(stderr.contains("error[time-limit]: bad.shader/a.vert: "), "{stderr}");
+    assert!(stderr.contains("max_time of 2 s"), "{stderr}");
 }
 
 #[cfg(feature = "glsl")]
 #[test]
-fn deep_glsl_and_hlsl_compile_or_fail_alone() {
+fn deeply_nested_glsl_and_hlsl_compile_or_fail_alone() {
     let p = Project::new();
     let bodies = |n: usize| {
         [
@@ -160,7 +160,7 @@ fn deep_glsl_and_hlsl_compile_or_fail_alone() {
         let hlsl = format!("float4 main() : SV_Position {{ {body} return 0; }}");
         p.write(&format!("assets/{kind}-hlsl.shader/vertex.hlsl"), hlsl);
     }
-    p.write("assets/a.png", picture(4, 4, 1)).write("assets/good.shader/compute.wgsl", GOOD);
+    p.write("assets/a.png", test_image(4, 4, 1)).write("assets/good.shader/compute.wgsl", GOOD);
     let ran = build(&p, &[]);
     assert!([0, 1].contains(&ran.code), "{ran:?}");
     assert!(p.exists("runtime/a.ktx2") && p.exists("runtime/good.shader/compute.spv"), "{}", ran.stderr);
@@ -168,7 +168,7 @@ fn deep_glsl_and_hlsl_compile_or_fail_alone() {
 
 #[cfg(feature = "glsl")]
 #[test]
-fn macros_that_expand_without_end_fail_one_source() {
+fn exponential_macros_fail_one_source() {
     let doubled: String = (0..40).map(|i| format!("#define M{} M{i} M{i}\n", i + 1)).collect();
     let limits = [("KILN_SHADER_MEMORY", "1 GB"), ("KILN_SHADER_TIMEOUT", "3")];
     let text = format!("#version 450\n#define M0 ;\n{doubled}void main() {{ M40 }}");

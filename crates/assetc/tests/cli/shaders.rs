@@ -1,4 +1,4 @@
-//! Shader folders through the executable: stages, includes, languages, tools, what `info` tells and what goes wrong.
+//! Shader folders with the executable: stages, includes, languages, external programs, `info` and errors.
 
 use crate::project::{Project, Ran};
 use std::process::Command;
@@ -37,7 +37,7 @@ fn project() -> Project {
     p
 }
 
-/// Whether a validator of its own, where there is one, takes every module of a directory.
+/// Validates every module of a directory with `spirv-val`, if it is installed.
 #[track_caller]
 fn validate(p: &Project, dir: &str, target: &str) {
     for (path, bytes) in p.tree(dir).into_iter().filter(|(path, _)| path.ends_with(".spv")) {
@@ -50,10 +50,10 @@ fn validate(p: &Project, dir: &str, target: &str) {
     }
 }
 
-/// A run that finds no programs but those in a directory of the project.
+/// Runs the executable with only the programs in a directory of the project.
 fn run_with(p: &Project, bin: &str, args: &[&str]) -> Ran {
     let mut command = p.command(args);
-    // The programs lie in the project, so that it has to be trusted; what happens otherwise is in `trust.rs`.
+    // The programs are inside the project, so it has to be trusted; `trust.rs` tests untrusted projects.
     command.env("PATH", p.path(bin)).env("KILN_TRUST", "1").env_remove("VULKAN_SDK").env_remove("SLANG_DIR");
     let done = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -61,7 +61,7 @@ fn run_with(p: &Project, bin: &str, args: &[&str]) -> Ran {
 }
 
 #[test]
-fn folders_become_one_module_a_stage() {
+fn folder_compiles_to_one_module_per_stage() {
     let p = project();
     let ran = p.run(&["--verify", "--pack"]).expect(0);
     assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
@@ -87,7 +87,7 @@ fn folders_become_one_module_a_stage() {
 }
 
 #[test]
-fn info_tells_what_a_pipeline_needs() {
+fn info_prints_shader_reflection() {
     let p = project();
     p.build();
     let shown = p.run(&["info"]).expect(0).stdout;
@@ -125,7 +125,7 @@ fn info_tells_what_a_pipeline_needs() {
 }
 
 #[test]
-fn includes_are_dependencies_also_those_that_are_not_there() {
+fn includes_are_dependencies_also_when_missing() {
     let p = project();
     p.build();
     let before = p.read("runtime/fx/wall.shader/vertex.spv");
@@ -133,10 +133,10 @@ fn includes_are_dependencies_also_those_that_are_not_there() {
     assert_eq!(p.build(), (1, 1));
     let edited = p.read("runtime/fx/wall.shader/vertex.spv");
     assert_ne!(before, edited);
-    // Nobody includes it.
+    // Files that no shader includes.
     p.write("assets/fx/wall.shader/notes.txt", "still not a shader").write("assets/lib/other.glsl", "x");
     assert_eq!(p.build(), (0, 2));
-    // Back to the first content, and a file of its name where it is looked for first: beside the one that asks.
+    // An include that is found in the input directory, and then a file of that name beside the including file.
     p.write("assets/fx/wall.shader/wall.vert", VERTEX.replace("lib/camera.glsl", "camera.glsl"));
     p.run(&[]).expect(1);
     p.write("assets/camera.glsl", CAMERA);
@@ -148,7 +148,7 @@ fn includes_are_dependencies_also_those_that_are_not_there() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_file_line_and_source() {
+fn shader_errors_have_file_line_and_source() {
     let check = |files: &[(&str, &str)], expected: &[&str]| {
         let p = Project::new();
         for (path, text) in files {
@@ -171,16 +171,18 @@ fn what_is_wrong_is_told_with_file_line_and_source() {
     );
     check(
         &[("a.shader/vertex.glsl", VERTEX), ("a.shader/x.vert", VERTEX)],
-        &["error[shader-stage-twice]: a.shader: vertex.glsl and x.vert are both its vertex shader"],
+        &[
+            "error[shader-stage-duplicate]: a.shader: vertex.glsl and x.vert are both the vertex shader of this folder",
+        ],
     );
     check(&[("a.shader/readme.md", "")], &["error[shader-no-stage]: a.shader"]);
     check(
         &[("a.shader/x.vert", "#version 450\n#include \"../../secret.glsl\"\nvoid main() {}")],
-        &["error[shader-include]: a.shader/x.vert", "../../secret.glsl", "it leaves the root"],
+        &["error[shader-include]: a.shader/x.vert", "../../secret.glsl", "the path leaves its root"],
     );
     check(
         &[("a.shader/x.vert", "#version 450\n#include \"/etc/hostname\"\nvoid main() {}")],
-        &["error[shader-include]: a.shader/x.vert", "it is absolute"],
+        &["error[shader-include]: a.shader/x.vert", "the path is absolute"],
     );
     check(&[("a.shader/x.vert", "#version 450\n\0")], &["error[shader-encoding]"]);
     check(
@@ -190,7 +192,7 @@ fn what_is_wrong_is_told_with_file_line_and_source() {
 }
 
 #[test]
-fn settings_decide_target_macros_and_debug_information() {
+fn settings_select_target_macros_and_debug_info() {
     let p = Project::new();
     p.write(
         "assets/a.shader/x.frag",
@@ -216,7 +218,7 @@ fn settings_decide_target_macros_and_debug_information() {
 }
 
 #[test]
-fn finished_modules_are_copied() {
+fn copies_spirv_modules() {
     let p = project();
     p.build();
     let module = p.read("runtime/sky.shader/vertex.spv");
@@ -226,11 +228,11 @@ fn finished_modules_are_copied() {
     assert_eq!(other.read("runtime/a.shader/vertex.spv"), module);
     other.write("assets/a.shader/fragment.spv", &module);
     let ran = other.run(&[]).expect(1);
-    assert!(ran.stderr.contains("its stages are vertex, not fragment"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("expected a fragment entry point, found vertex"), "{}", ran.stderr);
 }
 
 #[test]
-fn threads_do_not_change_the_modules() {
+fn modules_do_not_depend_on_threads() {
     let p = Project::new();
     for n in 0..24 {
         p.write(
@@ -251,13 +253,13 @@ fn threads_do_not_change_the_modules() {
 }
 
 #[test]
-fn hlsl_without_its_compiler_is_compiled_and_checked_as_far_as_can_be() {
+fn glslang_compiles_hlsl_with_a_warning() {
     let p = Project::new();
     p.write("assets/a.shader/vertex.hlsl", "cbuffer C : register(b1) { float4x4 m; };\nfloat4 main(float3 p : POSITION) : SV_Position { return mul(m, float4(p, 1)); }\n");
     let ran = run_with(&p, "bin", &[]).expect(0);
-    assert!(ran.stderr.contains("warning[shader-unchecked]"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("warning[shader-unvalidated]"), "{}", ran.stderr);
     validate(&p, "runtime", "vulkan1.2");
-    // A texture in a variable of a function: valid HLSL, but no module for Vulkan without legalisation.
+    // A texture in a local variable: valid HLSL, but not a valid module for Vulkan without legalisation.
     let texture = "Texture2D t : register(t0); SamplerState s : register(s1);\nstruct Both { Texture2D t; SamplerState s; };\nfloat4 main(float2 uv : UV) : SV_Target { Both b; b.t = t; b.s = s; return b.t.Sample(b.s, uv); }\n";
     p.write("assets/b.shader/fragment.hlsl", texture);
     let ran = run_with(&p, "bin", &[]).expect(1);
@@ -265,22 +267,22 @@ fn hlsl_without_its_compiler_is_compiled_and_checked_as_far_as_can_be() {
 }
 
 #[test]
-fn slang_and_the_optimiser_need_programs_and_the_message_says_which() {
+fn missing_program_error_names_program_and_feature() {
     let p = Project::new();
     p.write("assets/a.shader/vertex.slang", "import lib;\n");
     let ran = run_with(&p, "bin", &[]).expect(1);
     for part in
-        ["error[shader-tool-missing]: a.shader/vertex.slang: Slang needs slangc", "tools: {slangc: …}"]
+        ["error[shader-tool-missing]: a.shader/vertex.slang: Slang requires slangc", "tools: {slangc: …}"]
     {
         assert!(ran.stderr.contains(part), "{part}\n{}", ran.stderr);
     }
     let p = project();
     p.write("assetc.yml", "default: {shader: {optimize: size}}");
     let ran = run_with(&p, "bin", &[]).expect(1);
-    assert!(ran.stderr.contains("shader.optimize needs spirv-opt"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("shader.optimize requires spirv-opt"), "{}", ran.stderr);
 }
 
-/// Programs that play the part of compilers.
+/// Scripts that stand in for external compilers.
 #[cfg(unix)]
 mod programs {
     use super::*;
@@ -291,7 +293,7 @@ mod programs {
         std::fs::set_permissions(p.path(path), std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Writes the module that lies beside it to where `-o` says, when all its files are there.
+    /// A script that copies the module beside it to the path after `-o`, if all source files exist.
     fn slangc(version: &str, more: &str) -> String {
         format!(
             "[ \"$1\" = -v ] && {{ echo {version} >&2; exit 0; }}\n{more}\n\
@@ -302,7 +304,7 @@ mod programs {
         )
     }
 
-    /// A project with a Slang shader and a program that can make a module of it.
+    /// A project with a Slang shader and a script that compiles it.
     fn slang() -> Project {
         let made = project();
         made.build();
@@ -327,19 +329,19 @@ mod programs {
     }
 
     #[test]
-    fn slang_goes_through_slangc_and_its_version_is_part_of_the_result() {
+    fn slangc_version_is_part_of_the_fingerprint() {
         let p = slang();
         assert_eq!(built(&p), 2);
         assert_eq!(p.read("runtime/a.shader/vertex.spv"), p.read("bin/module.spv"));
         assert_eq!(built(&p), 0);
         p.write("assets/lib/constants.h", "2");
         assert_eq!(built(&p), 1);
-        // Another version: what needs it is built again, and nothing else.
+        // Another version rebuilds the sources that need the program, and no others.
         program(&p, "bin/slangc", &slangc("2026.2", ""));
         let ran = run_with(&p, "bin", &["-v"]).expect(0);
         assert!(ran.stderr.contains("tool.slangc") || ran.stdout.contains("tool.slangc"), "{ran:?}");
         assert_eq!(built(&p), 0);
-        // Elsewhere, and named in the configuration.
+        // The program in another directory that the configuration names.
         std::fs::rename(p.path("bin"), p.path("sdk")).unwrap();
         p.write("assetc.yml", "tools: {slangc: sdk/slangc}");
         assert_eq!(built(&p), 0);
@@ -348,7 +350,7 @@ mod programs {
     }
 
     #[test]
-    fn what_slangc_says_is_told_as_ours() {
+    fn converts_slangc_output_to_diagnostics() {
         let p = slang();
         let complain = "echo \"$1(2): error 30015: undefined identifier 'x'.\" >&2; exit 1";
         program(&p, "bin/slangc", &slangc("1", complain));
@@ -369,11 +371,11 @@ mod programs {
     }
 
     #[test]
-    fn nothing_outside_the_project_is_shown_to_a_program() {
+    fn rejects_includes_outside_the_project() {
         for (text, part) in [
-            ("#include \"/etc/hostname\"\n", "it is absolute"),
-            ("#include \"../../x\"\n", "it leaves the root"),
-            ("#define F \"/etc/hostname\"\n#include F\n", "only the preprocessor knows"),
+            ("#include \"/etc/hostname\"\n", "the path is absolute"),
+            ("#include \"../../x\"\n", "the path leaves its root"),
+            ("#define F \"/etc/hostname\"\n#include F\n", "computed by the preprocessor"),
         ] {
             let p = slang();
             p.write("assets/a.shader/vertex.slang", text);
@@ -387,7 +389,7 @@ mod programs {
     }
 
     #[test]
-    fn dxc_comes_first_for_hlsl() {
+    fn prefers_dxc_for_hlsl() {
         let p = slang();
         p.write("assets/c.shader/vertex.hlsl", "float4 main() : SV_Position { return 0; }\n");
         let dxc = "[ \"$1\" = --version ] && { echo dxc 1.8; exit 0; }\nbin=${0%/*}\n\
@@ -400,7 +402,7 @@ mod programs {
     }
 
     #[test]
-    fn the_optimiser_is_run_where_it_is_wanted() {
+    fn optimize_setting_runs_spirv_opt() {
         let p = slang();
         p.write("assetc.yml", "default: {rules: [{match: b.shader, shader: {optimize: speed}}]}");
         let opt = "[ \"$1\" = --version ] && { echo v1; exit 0; }\nfor last; do :; done; in=\n\
@@ -412,18 +414,18 @@ mod programs {
     }
 }
 
-/// What compiles a shader in the product: the program itself, in a process of its own.
-struct Apart(std::process::Child);
+/// A shader worker: the executable in a process of its own.
+struct Worker(std::process::Child);
 
-impl Apart {
-    fn new() -> Apart {
+impl Worker {
+    fn new() -> Worker {
         let mut command = Command::new(env!("CARGO_BIN_EXE_assetc"));
         let piped = std::process::Stdio::piped;
-        Apart(command.arg("serve-shaders").stdin(piped()).stdout(piped()).spawn().unwrap())
+        Worker(command.arg("serve-shaders").stdin(piped()).stdout(piped()).spawn().unwrap())
     }
 }
 
-impl kiln_shader::Channel for Apart {
+impl kiln_shader::Channel for Worker {
     fn send(&mut self, frame: &[u8]) {
         kiln_shader::write_frame(self.0.stdin.as_mut().unwrap(), frame).unwrap();
     }
@@ -434,7 +436,7 @@ impl kiln_shader::Channel for Apart {
 }
 
 #[test]
-fn worker_compiles_as_this_process_does() {
+fn worker_and_in_process_compilation_agree() {
     use kiln_shader::{Include, Included, Includes, Language, Options, Source, Stage, Target};
     struct One;
     impl Includes for One {
@@ -443,7 +445,7 @@ fn worker_compiles_as_this_process_does() {
             (include.name == "one.glsl").then(|| Included { path: "lib/one.glsl".into(), text })
         }
     }
-    let mut apart = Apart::new();
+    let mut worker = Worker::new();
     let good = "#version 450\n#include \"one.glsl\"\nvoid main() { gl_Position = vec4(one()); }";
     let bad = "#version 450\n#include \"two.glsl\"\nvoid main() { gl_Position = x; }";
     let hlsl = "float4 main(float3 at : POSITION) : SV_Position { return float4(at, 1); }";
@@ -459,13 +461,13 @@ fn worker_compiles_as_this_process_does() {
         ] {
             let source = Source { path: "a.source", text, language, stage: Stage::Vertex };
             let here = kiln_shader::compile(&source, &options, &mut One);
-            let there = kiln_shader::compile_apart(&source, &options, &mut One, &mut apart);
+            let there = kiln_shader::compile_in_worker(&source, &options, &mut One, &mut worker);
             assert_eq!(there.is_ok(), fine);
             assert_eq!(there.map(|it| (it.words, it.warnings)), here.map(|it| (it.words, it.warnings)));
         }
     }
-    let stages = |text| kiln_shader::wgsl_stages_apart("a", text, &mut apart);
+    let stages = |text| kiln_shader::wgsl_stages_in_worker("a", text, &mut worker);
     assert_eq!([WGSL, "fn"].map(stages), [WGSL, "fn"].map(|text| kiln_shader::wgsl_stages("a", text)));
-    drop(apart.0.stdin.take());
-    assert!(apart.0.wait().unwrap().success());
+    drop(worker.0.stdin.take());
+    assert!(worker.0.wait().unwrap().success());
 }

@@ -1,20 +1,19 @@
-//! Pictures through the executable, and what implementations that are not ours make of the result: the `ktx2`
-//! parser of the container, `basisu` of the blocks (with a Zstandard decoder of its own), `bcdec` of BC7, `zstd` of raw
-//! levels.
+//! Textures of the executable, decoded by independent implementations: the `ktx2` parser for the container, `basisu` for
+//! UASTC (with a Zstandard decoder of its own), `bcdec` for BC7, `zstd` for uncompressed levels.
 
 mod layers;
 mod read;
 
-use crate::project::{Project, picture, png};
+use crate::project::{Project, png, test_image};
 use basisu::{DecodeFlags, TargetFormat, Transcoder};
 use layers::FACES;
 use read::{LINEAR, SRGB, Texture, psnr};
 use std::path::Path;
 
 #[path = "../../../import/tests/support/mod.rs"]
-mod pictures;
+mod images;
 
-/// Smooth shading, soft shapes and grain: what a painted texture is made of.
+/// A synthetic texture with smooth shading, soft shapes and grain.
 fn painted(width: u32, height: u32, alpha: bool) -> Vec<u8> {
     let texel = |i: u32| {
         let (x, y) = (f64::from(i % width), f64::from(i / width));
@@ -27,7 +26,7 @@ fn painted(width: u32, height: u32, alpha: bool) -> Vec<u8> {
     (0..width * height).flat_map(texel).collect()
 }
 
-/// Normals of a bumpy surface.
+/// A synthetic normal map of a bumpy surface.
 fn bumpy(width: u32, height: u32) -> Vec<u8> {
     let texel = |i: u32| {
         let (x, y) = (f64::from(i % width), f64::from(i / width));
@@ -48,7 +47,7 @@ fn rgba(width: u32, height: u32, texels: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn colours_are_encoded_well_with_alpha_and_without() {
+fn colour_textures_exceed_psnr_bounds() {
     let p = Project::new();
     let (opaque, clear) = (painted(96, 64, false), painted(96, 64, true));
     p.write("assets/opaque.png", rgba(96, 64, &opaque)).write("assets/clear.png", rgba(96, 64, &clear));
@@ -69,7 +68,7 @@ fn colours_are_encoded_well_with_alpha_and_without() {
 }
 
 #[test]
-fn bc7_is_for_desktops() {
+fn encodes_bc7() {
     let p = Project::new();
     p.write(
         "assetc.yml",
@@ -79,10 +78,10 @@ fn bc7_is_for_desktops() {
     p.write("assets/opaque.png", rgba(90, 62, &opaque)).write("assets/clear.png", rgba(90, 62, &clear));
     p.write("assets/wall.n.png", rgba(90, 62, &normals));
     for face in FACES {
-        p.write(&format!("assets/sky.env/{face}.png"), picture(20, 20, 1));
+        p.write(&format!("assets/sky.env/{face}.png"), test_image(20, 20, 1));
     }
     for layer in ["0", "1"] {
-        p.write(&format!("assets/tiles.array/{layer}.png"), picture(12, 8, 1));
+        p.write(&format!("assets/tiles.array/{layer}.png"), test_image(12, 8, 1));
     }
     p.run(&["-q", "--verify"]).expect(0);
     let uastc = Texture::open(&p, "runtime/opaque.ktx2");
@@ -123,16 +122,16 @@ fn bc7_is_for_desktops() {
     let tiles = Texture::open(&p, "runtime/tiles.arr.ktx2");
     assert_eq!((tiles.vk_format(), tiles.header.layer_count), (146, 2));
     assert_eq!(tiles.decode_bc7(0, 0), tiles.decode_bc7(0, 1));
-    let told = p.run(&["info", "runtime"]).expect(0).stdout;
-    assert!(told.contains("90x62 | 2D | BC7_SRGB_BLOCK | 7 mips"), "{told}");
+    let reported = p.run(&["info", "runtime"]).expect(0).stdout;
+    assert!(reported.contains("90x62 | 2D | BC7_SRGB_BLOCK | 7 mip levels"), "{reported}");
 
-    let told = p.run(&["-q", "--preset", "both"]).expect(1).stderr;
-    assert!(told.contains("opaque.png: BC7 blocks have no rate–distortion trade"), "{told}");
-    assert!(told.contains("set texture.rdo to 0, or texture.format to uastc"), "{told}");
+    let reported = p.run(&["-q", "--preset", "both"]).expect(1).stderr;
+    assert!(reported.contains("opaque.png: RDO is not available for BC7 blocks"), "{reported}");
+    assert!(reported.contains("set texture.rdo to 0, or texture.format to uastc"), "{reported}");
 }
 
 #[test]
-fn normals_and_grey_are_swizzled_and_linear() {
+fn normal_and_greyscale_textures_are_swizzled_and_linear() {
     let p = Project::new();
     let normals = bumpy(64, 64);
     let grey: Vec<u8> = painted(64, 64, false).chunks_exact(4).map(|texel| texel[0]).collect();
@@ -166,7 +165,7 @@ fn normals_and_grey_are_swizzled_and_linear() {
 }
 
 #[test]
-fn raw_textures_are_exact() {
+fn uncompressed_textures_are_pixel_exact() {
     let p = Project::new();
     p.write("assetc.yml", "default: {texture: {compress: false, supercompress: none}}\n");
     let texels = painted(13, 9, true);
@@ -178,12 +177,12 @@ fn raw_textures_are_exact() {
         [("a", 43, SRGB), ("a.n", 37, LINEAR), ("a.ao", 37, LINEAR), ("a.h", 37, LINEAR), ("a.r", 37, LINEAR)]
     {
         let texture = Texture::open(&p, &format!("runtime/{name}.ktx2"));
-        // Raw texels are packed whatever `supercompress` says.
+        // Uncompressed texels are always supercompressed.
         assert_eq!((texture.vk_format(), texture.zstd(), texture.transfer), (vk_format, true, transfer));
         assert_eq!(texture.size(), (13, 9, 4));
         assert_eq!(texture.levels[0], texels, "{name}");
     }
-    // The descriptor is the one that another implementation makes for the format.
+    // The data format descriptor equals that of an independent implementation.
     for name in ["a", "a.n"] {
         let bytes = p.read(&format!("runtime/{name}.ktx2"));
         let reader = ktx2::Reader::new(&bytes).unwrap();
@@ -196,7 +195,7 @@ fn raw_textures_are_exact() {
 }
 
 #[test]
-fn levels_are_as_many_and_as_large_as_asked_for() {
+fn mip_count_and_max_size_follow_settings() {
     let p = Project::new();
     let rules = [("none", "mips: false"), ("two", "mips: 2"), ("many", "mips: 32"), ("fit", "max_size: 10")];
     let mut config = "default:\n  rules:\n".to_owned();
@@ -206,7 +205,7 @@ fn levels_are_as_many_and_as_large_as_asked_for() {
     p.write("assetc.yml", config);
     for (name, _) in rules.iter().chain(&[("full", "")]) {
         for (w, h) in [(1, 1), (5, 3), (40, 20), (1, 33)] {
-            p.write(&format!("assets/{name}/{w}x{h}.png"), picture(w, h, 1));
+            p.write(&format!("assets/{name}/{w}x{h}.png"), test_image(w, h, 1));
         }
     }
     p.run(&["-q", "--verify"]).expect(0);
@@ -222,14 +221,14 @@ fn levels_are_as_many_and_as_large_as_asked_for() {
         assert_eq!(found, expected, "{name}");
     }
     p.run(&["check"]).expect(0);
-    // One texel comes through.
+    // A texture of one texel.
     let texture = Texture::new(p.read("runtime/full/1x1.ktx2"));
     let wanted = [17, 18, 19, 255];
     assert!(psnr(&texture.decode(0, 0, 0), &wanted, &[0, 1, 2, 3]) > 42.0);
 }
 
 #[test]
-fn unpacked_levels_are_aligned_blocks() {
+fn levels_without_supercompression_are_aligned_blocks() {
     let p = Project::new();
     p.write("assetc.yml", "default: {texture: {supercompress: none}}\n");
     let texels = painted(21, 34, false);
@@ -238,7 +237,7 @@ fn unpacked_levels_are_aligned_blocks() {
     let texture = Texture::open(&p, "runtime/a.ktx2");
     assert_eq!((texture.zstd(), texture.size()), (false, (21, 34, 6)));
     assert!(psnr(&texture.decode(0, 0, 0), &texels, &[0, 1, 2]) > 40.0);
-    // The same blocks as under Zstandard.
+    // The same blocks as with Zstandard supercompression.
     p.remove("assetc.yml").run(&["-q"]).expect(0);
     let packed = Texture::open(&p, "runtime/a.ktx2");
     assert!(packed.zstd());
@@ -246,7 +245,7 @@ fn unpacked_levels_are_aligned_blocks() {
 }
 
 #[test]
-fn mips_are_filtered_in_linear_light_and_by_alpha() {
+fn mips_are_filtered_in_linear_light_with_alpha_weighting() {
     let p = Project::new();
     p.write("assetc.yml", "default: {texture: {compress: false}}\n");
     let board = |odd: [u8; 4], even: [u8; 4]| -> Vec<u8> {
@@ -256,9 +255,9 @@ fn mips_are_filtered_in_linear_light_and_by_alpha() {
     p.write("assets/a.png", rgba(16, 16, &grey)).write("assets/a.r.png", rgba(16, 16, &grey));
     p.write("assets/leaf.png", rgba(16, 16, &board([255, 0, 0, 0], [0, 200, 0, 255])));
     p.run(&["-q"]).expect(0);
-    // At the edges, which are repeated, the board is not quite even.
+    // At the clamped edges the checkerboard is not quite balanced.
     const EDGE: u8 = 8;
-    // Half of the light is 188 in sRGB; numbers that are no colours have their plain mean.
+    // Half of the linear intensity is 188 in sRGB; data textures are averaged directly.
     for (path, mean) in [("a", 188u8), ("a.r", 128)] {
         let texture = Texture::open(&p, &format!("runtime/{path}.ktx2"));
         for level in &texture.levels[1..] {
@@ -268,7 +267,7 @@ fn mips_are_filtered_in_linear_light_and_by_alpha() {
             );
         }
     }
-    // What is transparent has no colour to give.
+    // Transparent texels do not contribute colour.
     for level in &Texture::open(&p, "runtime/leaf.ktx2").levels[1..] {
         let right = |t: &[u8]| t[0] <= 1 && t[1].abs_diff(200) <= 1 && t[3].abs_diff(128) <= EDGE;
         assert!(level.chunks_exact(4).all(right), "{level:?}");
@@ -276,8 +275,8 @@ fn mips_are_filtered_in_linear_light_and_by_alpha() {
 }
 
 #[test]
-fn every_colour_type_of_png_goes_through() {
-    use pictures::{Noise, Png};
+fn decodes_every_png_colour_type() {
+    use images::{Noise, Png};
     let p = Project::new();
     p.write("assetc.yml", "default: {texture: {compress: false, mips: false}}\n");
     let types: [(u8, &[u8]); 5] =
@@ -330,19 +329,19 @@ fn every_colour_type_of_png_goes_through() {
 }
 
 #[test]
-fn the_other_picture_formats_go_through() {
+fn decodes_other_image_formats() {
     let p = Project::new();
     p.write("assetc.yml", "default: {texture: {compress: false, mips: false}}\n");
     let lossless = ["rgb.bmp", "palette.bmp", "rgb.tga", "rgba.tga", "rgba-rle.tga", "rgb.webp", "rgba.webp"];
     let lossy = ["rgb.jpg", "progressive.jpg", "lossy.webp"];
     let stem = |name: &str| name.replace('.', "_");
     for name in lossless.iter().chain(&lossy) {
-        let path = format!("assets/{}.{}", stem(name), pictures::extension(name).to_uppercase());
-        p.write(&path, pictures::file(name));
+        let path = format!("assets/{}.{}", stem(name), images::extension(name).to_uppercase());
+        p.write(&path, images::file(name));
     }
-    p.write("assets/jpeg.n.jpeg", pictures::file("rgb.jpg"));
+    p.write("assets/jpeg.n.jpeg", images::file("rgb.jpg"));
     p.run(&["-q", "--verify"]).expect(0);
-    // As the README beside those pictures has it.
+    // As the README beside these images documents.
     let ramp = |x: u32, y: u32, opaque: bool| {
         let alpha = if opaque { 255 } else { 255 - x * 40 };
         [x * 50, y * 100, (x + y) * 20, alpha].map(|v| v as u8)
@@ -381,7 +380,7 @@ fn source(path: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn the_showcase_looks_as_it_was_painted() {
+fn showcase_exceeds_psnr_bounds() {
     let showcase = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/showcase");
     let p = Project::new();
     let (dir, out) = (showcase.to_str().unwrap(), p.path("out"));

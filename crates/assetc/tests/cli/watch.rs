@@ -1,8 +1,8 @@
-//! `assetc watch`, while sources come, change, move, break and go.
+//! `assetc watch` while sources are added, changed, moved, broken and removed.
 //!
-//! Nothing here depends on how fast anything is: tests wait for what has to come, for as long as a minute and more.
+//! No test depends on timing: each waits for an expected event, with a timeout of two minutes.
 
-use crate::project::{Project, picture};
+use crate::project::{Project, test_image};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,14 +13,14 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// The example of a client.
-#[allow(dead_code, reason = "its main function, too")]
+/// The example client of the notification server.
+#[allow(dead_code, reason = "the main function is not called")]
 #[path = "../../examples/hot_reload.rs"]
 mod hot_reload;
 
 const LONG: Duration = Duration::from_secs(120);
 
-/// A watch that runs, and the lines it says.
+/// A running watch and the lines of its standard output.
 struct Watching<'a> {
     project: &'a Project,
     child: Child,
@@ -28,7 +28,7 @@ struct Watching<'a> {
 }
 
 impl Watching<'_> {
-    /// Starts one that speaks JSON.
+    /// Starts a watch with `--json`.
     fn start<'a>(project: &'a Project, args: &[&str]) -> Watching<'a> {
         let mut command = project.command(&["watch", "--json", "-v"]);
         let errors = fs::File::create(project.path("stderr")).unwrap();
@@ -44,11 +44,11 @@ impl Watching<'_> {
         watching
     }
 
-    /// Starts one that speaks to a person; all it says is in one file, as on a terminal.
+    /// Starts a watch without `--json`; both output streams go to one file, as on a terminal.
     fn start_plain(project: &Project) -> Watching<'_> {
-        let said = fs::File::create(project.path("stderr")).unwrap();
+        let output = fs::File::create(project.path("stderr")).unwrap();
         let mut command = project.command(&["watch"]);
-        let child = command.stdout(said.try_clone().unwrap()).stderr(said).spawn().unwrap();
+        let child = command.stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap();
         Watching { project, child, lines: channel().1 }
     }
 
@@ -56,26 +56,26 @@ impl Watching<'_> {
         String::from_utf8_lossy(&self.project.read("stderr")).into_owned()
     }
 
-    /// The next line.
+    /// Waits for the next line of standard output.
     #[track_caller]
     fn line(&self) -> Value {
-        self.lines.recv_timeout(LONG).unwrap_or_else(|e| panic!("{e}; it said:\n{}", self.errors()))
+        self.lines.recv_timeout(LONG).unwrap_or_else(|e| panic!("{e}; stderr:\n{}", self.errors()))
     }
 
     /// Waits until standard error has these, one after the other.
     #[track_caller]
-    fn says(&self, texts: &[&str]) {
+    fn wait_for(&self, texts: &[&str]) {
         let start = Instant::now();
-        let said = |errors: &str| {
+        let has_all = |errors: &str| {
             texts.iter().try_fold(errors, |rest, text| Some(rest.split_once(text)?.1)).is_some()
         };
-        while !said(&self.errors()) {
+        while !has_all(&self.errors()) {
             assert!(start.elapsed() < LONG, "{texts:?} not in:\n{}", self.errors());
             std::thread::sleep(Duration::from_millis(10));
         }
     }
 
-    /// The lines up to one like this, which has to come.
+    /// Reads lines until one matches, and returns it.
     #[track_caller]
     fn until(&self, mut wanted: impl FnMut(&Value) -> bool) -> Value {
         loop {
@@ -86,9 +86,9 @@ impl Watching<'_> {
         }
     }
 
-    /// Waits until the output is what a build from nothing gives.
+    /// Waits until the output equals that of a clean build.
     #[track_caller]
-    fn agrees(&self) {
+    fn wait_for_clean_build(&self) {
         let fresh = Project::in_memory();
         for (path, bytes) in self.project.tree("assets") {
             fresh.write(&format!("assets/{path}"), bytes);
@@ -97,24 +97,24 @@ impl Watching<'_> {
             fresh.write("assetc.yml", self.project.read("assetc.yml"));
         }
         fresh.run(&[]).expect(0);
-        self.becomes(&fresh.tree("runtime"));
+        self.wait_for_files(&fresh.tree("runtime"));
     }
 
     #[track_caller]
-    fn becomes(&self, wanted: &BTreeMap<String, Vec<u8>>) {
+    fn wait_for_files(&self, wanted: &BTreeMap<String, Vec<u8>>) {
         let start = Instant::now();
         let runtime = self.project.path("runtime");
-        let is_there = |there: &mut BTreeMap<String, Vec<u8>>| {
-            collect(&runtime, "", there);
-            there == wanted
+        let is_equal = |files: &mut BTreeMap<String, Vec<u8>>| {
+            collect(&runtime, "", files);
+            files == wanted
         };
-        while !is_there(&mut BTreeMap::new()) {
-            assert!(start.elapsed() < LONG, "it said:\n{}", self.errors());
+        while !is_equal(&mut BTreeMap::new()) {
+            assert!(start.elapsed() < LONG, "stderr:\n{}", self.errors());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// Ctrl-C; the exit code.
+    /// Sends SIGINT; returns the exit code.
     #[cfg(unix)]
     fn interrupt(&mut self) -> Option<i32> {
         let kill = format!("kill -INT {}", self.child.id());
@@ -130,12 +130,12 @@ impl Drop for Watching<'_> {
     }
 }
 
-/// Whether a line lists a path under a name.
+/// Returns whether a line lists a path in a member.
 fn lists(line: &Value, name: &str, path: &str) -> bool {
     line[name].as_array().is_some_and(|paths| paths.iter().any(|p| p == path))
 }
 
-/// All files that are there now, while others come and go.
+/// Collects all files below a directory, while others are added and removed.
 fn collect(dir: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name().into_string().unwrap();
@@ -147,7 +147,7 @@ fn collect(dir: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// Writes a file at one stroke: no look finds half of it.
+/// Writes a file atomically, so that no snapshot sees a part of it.
 fn put(project: &Project, path: &str, bytes: impl AsRef<[u8]>) {
     project.write("half", bytes);
     fs::rename(project.path("half"), project.path(path)).unwrap();
@@ -155,12 +155,12 @@ fn put(project: &Project, path: &str, bytes: impl AsRef<[u8]>) {
 
 fn project() -> Project {
     let project = Project::new();
-    project.write("assets/a.png", picture(4, 4, 1)).write("assets/sub/b.png", picture(4, 4, 2));
+    project.write("assets/a.png", test_image(4, 4, 1)).write("assets/sub/b.png", test_image(4, 4, 2));
     project
 }
 
 #[test]
-fn every_kind_of_edit_is_followed() {
+fn rebuilds_after_every_kind_of_edit() {
     let p = project();
     let watching = Watching::start(&p, &[]);
     let first = watching.line();
@@ -169,105 +169,115 @@ fn every_kind_of_edit_is_followed() {
     let changed = |path: &str| _ = watching.until(|line| lists(line, "changed", path));
     let removed = |path: &str| _ = watching.until(|line| lists(line, "removed", path));
 
-    p.write("assets/a.png", picture(4, 4, 3));
+    p.write("assets/a.png", test_image(4, 4, 3));
     changed("a.ktx2");
-    // As many editors write.
-    p.write("assets/.a.png.tmp", picture(4, 4, 4));
+    // A temporary file and a rename, as many editors save.
+    p.write("assets/.a.png.tmp", test_image(4, 4, 4));
     fs::rename(p.path("assets/.a.png.tmp"), p.path("assets/a.png")).unwrap();
     changed("a.ktx2");
-    p.write("assets/new/deep/c.png", picture(4, 4, 5));
+    p.write("assets/new/deep/c.png", test_image(4, 4, 5));
     changed("new/deep/c.ktx2");
     fs::rename(p.path("assets/new"), p.path("assets/old")).unwrap();
     changed("old/deep/c.ktx2");
-    p.write("assets/old/deep/c.png", picture(4, 4, 6));
+    p.write("assets/old/deep/c.png", test_image(4, 4, 6));
     changed("old/deep/c.ktx2");
     p.remove("assets/a.png");
     removed("a.ktx2");
     p.remove("assets/old");
     removed("old/deep/c.ktx2");
-    watching.agrees();
+    watching.wait_for_clean_build();
 
-    // The whole input goes, and comes back.
+    // The whole input is moved away and back.
     fs::rename(p.path("assets"), p.path("away")).unwrap();
-    let gone = watching.until(|line| line["ok"] == false);
-    assert!(gone["failed"][0]["message"].as_str().unwrap().contains("assets"), "{gone}");
-    assert!(p.exists("runtime/sub/b.ktx2"), "what is away is not gone");
+    let failed = watching.until(|line| line["ok"] == false);
+    assert!(failed["failed"][0]["message"].as_str().unwrap().contains("assets"), "{failed}");
+    assert!(p.exists("runtime/sub/b.ktx2"), "outputs stay while the input is missing");
     fs::rename(p.path("away"), p.path("assets")).unwrap();
     watching.until(|line| line["ok"] == true);
-    p.remove("assets").write("assets/d.png", picture(4, 4, 7));
+    p.remove("assets").write("assets/d.png", test_image(4, 4, 7));
     changed("d.ktx2");
-    p.write("assets/d.png", picture(4, 4, 8));
+    p.write("assets/d.png", test_image(4, 4, 8));
     changed("d.ktx2");
-    watching.agrees();
+    watching.wait_for_clean_build();
 }
 
 #[test]
-fn what_failed_is_tried_again_when_it_changed() {
+fn retries_failed_source_when_it_changes() {
     let p = project();
     let watching = Watching::start(&p, &["--interval", "0.1"]);
     assert_eq!(watching.line()["ok"], true);
-    p.write("assets/bad.png", "no picture");
+    p.write("assets/bad.png", "not an image");
     let line = watching.until(|line| line["ok"] == false);
     assert_eq!(line["failed"][0]["source"], "bad.png");
     assert!(line["failed"][0]["message"].as_str().unwrap().len() > 5, "{line}");
-    // Others are built meanwhile, and it is still said.
-    p.write("assets/a.png", picture(4, 4, 9));
+    // Other sources are built meanwhile, and the error is repeated.
+    p.write("assets/a.png", test_image(4, 4, 9));
     let line = watching.until(|line| lists(line, "changed", "a.ktx2"));
     assert!(line["ok"] == false && line["failed"][0]["source"] == "bad.png", "{line}");
-    p.write("assets/bad.png", picture(4, 4, 10));
+    p.write("assets/bad.png", test_image(4, 4, 10));
     let line = watching.until(|line| line["ok"] == true);
     assert!(lists(&line, "changed", "bad.ktx2") && line["failed"] == serde_json::json!([]), "{line}");
-    watching.agrees();
+    watching.wait_for_clean_build();
 }
 
 #[test]
-fn a_person_sees_errors_until_they_are_mended() {
+fn repeats_errors_until_fixed() {
     let p = project();
     let watching = Watching::start_plain(&p);
-    let mut story = vec!["built a.png\n", "2 assets: 2 built, 0 cached, 0 failed -> runtime", "watching"];
-    let mut goes_on = |more: &[&'static str]| {
-        story.extend(more);
-        watching.says(&story);
+    let mut expected = vec!["built a.png\n", "2 assets: 2 built, 0 cached, 0 failed -> runtime", "watching"];
+    let mut continues_with = |more: &[&'static str]| {
+        expected.extend(more);
+        watching.wait_for(&expected);
     };
-    goes_on(&["Ctrl-C ends it\n"]);
-    put(&p, "assets/bad.png", "no picture");
-    goes_on(&["failed bad.png\n", "error[", "bad.png", "3 assets: 0 built, 2 cached, 1 failed", ")\n"]);
-    put(&p, "assets/a.png", picture(4, 4, 9));
-    goes_on(&["built a.png\n", "error[", "bad.png", "3 assets: 1 built, 1 cached, 1 failed", ")\n"]);
-    put(&p, "assets/bad.png", picture(4, 4, 10));
-    goes_on(&["built bad.png\n", "3 assets: 1 built, 2 cached, 0 failed", ")\nmended: no errors left\n"]);
+    continues_with(&["press Ctrl-C to stop\n"]);
+    put(&p, "assets/bad.png", "not an image");
+    continues_with(&[
+        "failed bad.png\n",
+        "error[",
+        "bad.png",
+        "3 assets: 0 built, 2 cached, 1 failed",
+        ")\n",
+    ]);
+    put(&p, "assets/a.png", test_image(4, 4, 9));
+    continues_with(&["built a.png\n", "error[", "bad.png", "3 assets: 1 built, 1 cached, 1 failed", ")\n"]);
+    put(&p, "assets/bad.png", test_image(4, 4, 10));
+    continues_with(&[
+        "built bad.png\n",
+        "3 assets: 1 built, 2 cached, 0 failed",
+        ")\nrecovered: all errors are fixed\n",
+    ]);
     put(&p, "assetc.yml", "embed: [\n");
-    goes_on(&["error[", "assetc.yml"]);
+    continues_with(&["error[", "assetc.yml"]);
     put(&p, "assetc.yml", "");
-    goes_on(&["3 assets: 0 built, 3 cached, 0 failed", ")\nmended: no errors left\n"]);
+    continues_with(&["3 assets: 0 built, 3 cached, 0 failed", ")\nrecovered: all errors are fixed\n"]);
     assert_eq!(watching.errors().matches("watching for changes").count(), 1);
-    assert!(!watching.errors().contains("looked"), "a look that finds nothing is not worth a word");
+    assert!(!watching.errors().contains("polled"), "a poll without changes is not reported");
 }
 
 #[test]
-fn a_warning_is_said_when_it_comes_up() {
+fn reports_warning_once() {
     let p = project();
-    put(&p, "assetc.yml", "odd: 1\n");
+    put(&p, "assetc.yml", "unknown: 1\n");
     let watching = Watching::start_plain(&p);
-    watching.says(&["warning[", "odd", "watching for changes"]);
-    put(&p, "assets/a.png", picture(4, 4, 9));
-    watching.says(&["watching for changes", "built a.png", "1 built, 1 cached"]);
+    watching.wait_for(&["warning[", "unknown", "watching for changes"]);
+    put(&p, "assets/a.png", test_image(4, 4, 9));
+    watching.wait_for(&["watching for changes", "built a.png", "1 built, 1 cached"]);
     assert_eq!(watching.errors().matches("warning[").count(), 1, "{}", watching.errors());
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_it() {
+fn stops_when_stdout_is_closed() {
     let p = project();
     let mut child = p.command(&["watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.next().unwrap().unwrap().contains("\"build\":1"));
     drop(lines);
-    put(&p, "assets/a.png", picture(4, 4, 9));
+    put(&p, "assets/a.png", test_image(4, 4, 9));
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]
-fn the_configuration_is_followed_and_a_broken_one_is_said() {
+fn rebuilds_when_configuration_changes() {
     let p = project();
     p.write("assets/notes.txt", "hello");
     let watching = Watching::start(&p, &[]);
@@ -286,7 +296,7 @@ fn the_configuration_is_followed_and_a_broken_one_is_said() {
 }
 
 #[test]
-fn clients_are_told_what_changed() {
+fn notifies_clients_of_changes() {
     let p = project();
     let watching = Watching::start(&p, &["--notify", "0", "--pack"]);
     let address = watching.line()["listening"].as_str().unwrap().to_owned();
@@ -298,7 +308,7 @@ fn clients_are_told_what_changed() {
     let (mut one, mut two) = (connect(), connect());
     let nothing = serde_json::json!({"build": 1, "ok": true, "changed": [], "removed": [], "failed": []});
     assert_eq!((one(), two()), (nothing.clone(), nothing));
-    put(&p, "assets/a.png", picture(4, 4, 20));
+    put(&p, "assets/a.png", test_image(4, 4, 20));
     let line = watching.until(|line| lists(line, "changed", "a.ktx2"));
     assert_eq!(line["changed"], serde_json::json!(["a.ktx2"]), "the manifest has not changed");
     assert_eq!((&one(), &two()), (&line, &line));
@@ -310,7 +320,7 @@ fn clients_are_told_what_changed() {
 }
 
 #[test]
-fn the_client_of_the_example_loads_what_changed() {
+fn example_client_reloads_changed_files() {
     let p = project();
     let watching = Watching::start(&p, &["--notify", "0"]);
     let changes = hot_reload::listen(watching.line()["listening"].as_str().unwrap().to_owned());
@@ -318,7 +328,7 @@ fn the_client_of_the_example_loads_what_changed() {
     next();
     let mut loaded = BTreeMap::new();
     let name = "assets/sub/ü '.png";
-    put(&p, name, picture(4, 4, 20));
+    put(&p, name, test_image(4, 4, 20));
     let mut wait_for = |wanted: &dyn Fn(&hot_reload::Change) -> bool| {
         loop {
             let change = next();
@@ -336,9 +346,9 @@ fn the_client_of_the_example_loads_what_changed() {
     assert!(!there.contains_key(&output));
 }
 
-/// Every file is written twice, so that there are far more events than a queue of the system takes (16,384 on Linux).
+/// Every file is written twice, so that there are far more events than the event queue holds (16,384 on Linux).
 #[test]
-fn a_burst_of_twenty_thousand_files_loses_none() {
+fn burst_of_20000_files_is_built_completely() {
     const FILES: usize = 20_000;
     let p = Project::in_memory();
     p.write("assetc.yml", "embed: \"**\"\n").write("assets/first", "1");
@@ -361,27 +371,27 @@ fn a_burst_of_twenty_thousand_files_loses_none() {
         fs::read(p.path(&format!("runtime/{path}"))).is_ok_and(|there| there == *bytes)
     };
     while !files.iter().all(arrived) {
-        assert!(start.elapsed() < LONG, "it said:\n{}", watching.errors());
+        assert!(start.elapsed() < LONG, "stderr:\n{}", watching.errors());
         std::thread::sleep(Duration::from_millis(50));
     }
-    // And the watch is still awake.
+    // The watch still responds to changes.
     p.write("assets/first", "2");
     watching.until(|line| lists(line, "changed", "first"));
 }
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_ends_it_at_rest() {
+fn ctrl_c_stops_idle_watch() {
     let p = project();
     let mut watching = Watching::start(&p, &["--notify", "./game.sock"]);
     watching.until(|line| line["build"] == 1);
     assert!(p.exists("game.sock"));
     assert_eq!(watching.interrupt(), Some(0));
-    watching.says(&["\nstopped"]);
-    assert!(!p.exists("game.sock"), "the socket is taken away");
-    watching.agrees();
-    // A failure is no other way to end.
-    p.write("assets/a.png", "no picture");
+    watching.wait_for(&["\nstopped"]);
+    assert!(!p.exists("game.sock"), "the socket is removed");
+    watching.wait_for_clean_build();
+    // The exit code is 0 also after a failed build.
+    p.write("assets/a.png", "not an image");
     let mut watching = Watching::start(&p, &[]);
     assert_eq!(watching.line()["ok"], false);
     assert_eq!(watching.interrupt(), Some(0));
@@ -389,10 +399,10 @@ fn ctrl_c_ends_it_at_rest() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_ends_it_in_the_middle_of_a_build() {
+fn ctrl_c_stops_during_a_build() {
     let p = Project::in_memory();
     for n in 0..60 {
-        p.write(&format!("assets/{n}.png"), picture(256, 256, n));
+        p.write(&format!("assets/{n}.png"), test_image(256, 256, n));
     }
     let mut watching = Watching::start(&p, &["-j", "2"]);
     let start = Instant::now();
@@ -401,22 +411,22 @@ fn ctrl_c_ends_it_in_the_middle_of_a_build() {
         std::thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(watching.interrupt(), Some(0), "{}", watching.errors());
-    watching.says(&["\nstopped"]);
-    // What is there is whole and the same that it will be.
+    watching.wait_for(&["\nstopped"]);
+    // All files are complete and equal to those of the finished build.
     let mut there = BTreeMap::new();
     collect(&p.path("runtime"), "", &mut there);
     p.run(&["check"]).expect(0);
     p.run(&[]).expect(0);
-    watching.agrees();
+    watching.wait_for_clean_build();
     let all = p.tree("runtime");
-    // Only a build that takes longer than it is waited for leaves files behind, which the next one takes away.
-    let late = watching.errors().contains("in the middle");
+    // Only a build that exceeds the grace period leaves temporary files, which the next build removes.
+    let late = watching.errors().contains("during a build");
     there.retain(|path, _| !(late && path.starts_with(".kiln-")));
     assert!(there.iter().all(|(path, bytes)| all.get(path) == Some(bytes)), "{:?}", there.keys());
 }
 
 #[test]
-fn flags_that_make_no_sense_are_refused() {
+fn rejects_invalid_flags() {
     let p = project();
     let refused = |args: &[&str], word: &str| {
         let ran = p.run(args).expect(2);

@@ -1,8 +1,7 @@
-//! One golden case: its sources are built in a directory of its own, and every stage is told as text.
+//! One golden case: its sources are built in a temporary directory, and every stage is dumped as text.
 
-use assetc::build::{Report, Request, build};
-use assetc::config::{Config, Manifest, Roots};
-use assetc::tools::Tools;
+use assetc::config::Config;
+use assetc::{Build, BuildReport};
 use kiln_engine::{Diag, Fs, Inputs, Real, RelPath, SourceTree, State};
 use kiln_format::by_path;
 use kiln_format::hanim::{HanimView, Keys};
@@ -21,7 +20,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// All of them, by name.
+    /// Returns all cases, sorted by name.
     pub(crate) fn all() -> Vec<Case> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
         let mut cases: Vec<Case> = fs::read_dir(&root)
@@ -33,20 +32,20 @@ impl Case {
         cases
     }
 
-    /// The texts that are there, by file.
+    /// Returns the golden files by name.
     pub(crate) fn expected(&self) -> BTreeMap<String, String> {
         let files = files(&self.dir.join("expected")).into_iter();
         files.map(|(name, bytes)| (name, String::from_utf8(bytes).unwrap())).collect()
     }
 
-    /// Where the texts are.
+    /// Returns the directory of the golden files.
     #[allow(dead_code, reason = "the test only reads")]
-    pub(crate) fn place(&self) -> PathBuf {
+    pub(crate) fn expected_dir(&self) -> PathBuf {
         self.dir.join("expected")
     }
 
-    /// Files that are neither an expectation, nor a source, nor named by one.
-    #[allow(dead_code, reason = "only the test looks for them")]
+    /// Returns files that are neither golden files, nor sources, nor referenced by a source.
+    #[allow(dead_code, reason = "only the test uses it")]
     pub(crate) fn strays(&self) -> Vec<String> {
         let inputs = files(&self.dir.join("in"));
         let report = self.expected().remove("report.txt").unwrap_or_default();
@@ -62,8 +61,8 @@ impl Case {
         files(&self.dir).into_keys().filter(|path| !known(path)).collect()
     }
 
-    /// What each stage makes of the sources: `<model>.txt` is the imported scene, `<output>.txt` the output,
-    /// `report.txt` what was said.
+    /// Builds the case and dumps each stage: `<model>.txt` is the imported scene, `<output>.txt` the output, `report.txt`
+    /// the diagnostics and outputs.
     pub(crate) fn dumps(&self) -> BTreeMap<String, String> {
         let work = tempfile::tempdir().unwrap();
         for (name, bytes) in files(&self.dir.join("in")) {
@@ -76,13 +75,13 @@ impl Case {
         }
         let report = compile(work.path());
         let outputs = files(&work.path().join("runtime"));
-        let mut dumps = BTreeMap::from([("report.txt".to_owned(), told(&report, &outputs))]);
+        let mut dumps = BTreeMap::from([("report.txt".to_owned(), summary(&report, &outputs))]);
         let assets = Real::open(&work.path().join("assets")).unwrap();
         for asset in report.assets.iter().filter(|asset| asset.kind == "mesh") {
             dumps.insert(format!("{}.txt", asset.source), imported(&assets, &asset.source));
         }
         for (name, bytes) in &outputs {
-            // Textures are told in the report: how well they are encoded is not for golden files to say.
+            // Textures are described in the report: encoding quality is not part of golden files.
             let Some(format) = by_path(name).filter(|_| !name.ends_with(".ktx2")) else { continue };
             let mut text = String::new();
             format.dump(bytes, &mut text).unwrap();
@@ -98,7 +97,7 @@ impl Case {
     }
 }
 
-/// All files below a directory.
+/// Returns all files below a directory.
 fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(dir).into_iter().flatten() {
@@ -114,38 +113,19 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-fn compile(project: &Path) -> Report {
+fn compile(project: &Path) -> BuildReport {
     let file = project.join("assetc.yml");
     let config = match file.is_file() {
         true => Config::load(&file, "assetc.yml").unwrap(),
         false => Config::built_in(project),
     };
-    let roots = Roots::locate(&config, None, None).unwrap();
-    let resolver = config.resolver(None);
-    let (jobs, force, verify, pack) = (2, false, true, false);
-    let tools = Tools::default();
-    let request = Request {
-        roots: &roots,
-        resolver: &resolver,
-        tools: &tools,
-        jobs,
-        force,
-        verify,
-        pack,
-        overwrite: false,
-        store: None,
-        shard: None,
-        limits: kiln_engine::Limits::default(),
-        manifest: Manifest::Textures,
-        events: &(),
-    };
-    let report = build(&request).unwrap();
+    let report = Build::new(&config).jobs(2).verify(true).run().unwrap();
     assert!(report.problems.is_empty(), "{:?}", report.problems);
     report
 }
 
-/// Sources with their warnings, and outputs.
-fn told(report: &Report, outputs: &BTreeMap<String, Vec<u8>>) -> String {
+/// Lists sources with their diagnostics, and outputs.
+fn summary(report: &BuildReport, outputs: &BTreeMap<String, Vec<u8>>) -> String {
     let mut text = String::new();
     for asset in &report.assets {
         let state = match &asset.state {
@@ -170,7 +150,7 @@ fn shown(diag: &Diag) -> String {
     format!("{}[{}] {} {}", diag.severity(), diag.code, diag.at.as_deref().unwrap_or_default(), diag.message)
 }
 
-/// The scene of a model.
+/// Dumps the imported scene of a model.
 fn imported(assets: &Real, source: &RelPath) -> String {
     let tree = assets.walk(None).unwrap();
     let mut text = String::new();
@@ -226,7 +206,7 @@ fn scene(scene: &Scene, text: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// The arrays of a mesh, of which its dump tells only the hash.
+/// Dumps the arrays of a mesh, which the dump of the format only hashes.
 fn arrays(mesh: &HmeshView<'_>, text: &mut String) -> std::fmt::Result {
     for (index, vertex) in mesh.vertices().iter().enumerate() {
         writeln!(text, "vertex {index} {vertex:?}")?;

@@ -1,14 +1,14 @@
-//! Golden cases: small sources in `tests/golden/<case>/in`, and as text in `expected` what each stage made of them.
+//! Golden tests: small sources in `tests/golden/<case>/in`, and text dumps of each stage in `expected`.
 //!
-//! A difference names the file and the first line, and so the stage. When it is meant,
-//! `cargo run -p assetc --example bless` writes the files anew; the diff is then read like any other change.
+//! A difference names the file, and thus the stage, and the first line. When it is intended,
+//! `cargo run -p assetc --example bless` regenerates the files; review the diff like any other change.
 
 mod case;
 
 use case::Case;
 use std::collections::BTreeSet;
 
-/// Where two texts part, for people.
+/// Describes the first difference of two texts.
 fn first_difference(expected: &str, found: &str) -> String {
     let (mut a, mut b) = (expected.lines(), found.lines());
     for line in 1.. {
@@ -25,7 +25,7 @@ fn first_difference(expected: &str, found: &str) -> String {
 }
 
 #[test]
-fn every_case_comes_out_as_expected() {
+fn every_case_matches_its_golden_files() {
     let cases = Case::all();
     assert!(cases.len() >= 4, "the cases are in the repository");
     let mut wrong = Vec::new();
@@ -39,24 +39,24 @@ fn every_case_comes_out_as_expected() {
                 (Some(expected), Some(found)) => {
                     wrong.push(format!("{place} differs in {}", first_difference(expected, found)));
                 }
-                (Some(_), None) => wrong.push(format!("{place} is used by nothing: remove it")),
-                (None, _) => wrong.push(format!("{place} is not there")),
+                (Some(_), None) => wrong.push(format!("{place} is unused: remove it")),
+                (None, _) => wrong.push(format!("{place} is missing")),
             }
         }
     }
-    let cure = "if it is meant: cargo run -p assetc --example bless";
-    assert!(wrong.is_empty(), "{}\n{cure}", wrong.join("\n"));
+    let hint = "if the difference is intended: cargo run -p assetc --example bless";
+    assert!(wrong.is_empty(), "{}\n{hint}", wrong.join("\n"));
 }
 
 #[test]
-fn cases_hold_nothing_else() {
+fn cases_have_no_unused_files() {
     for case in Case::all() {
         assert_eq!(case.strays(), Vec::<String>::new(), "in tests/golden/{}", case.name);
     }
 }
 
 #[test]
-fn a_difference_is_found() {
+fn reports_first_difference() {
     assert_eq!(first_difference("a\nb\n", "a\nc\n"), "line 2\n  expected: b\n  found:    c");
     assert_eq!(first_difference("a\n", "a\nb\n"), "line 2\n  expected: (the end)\n  found:    b");
 }

@@ -1,4 +1,4 @@
-//! The files that a model is made of: what it may read, and what happens when they are not there.
+//! The files of a model: access restrictions, and errors for missing files.
 
 use crate::model::{Model, base64};
 use crate::project::{Project, failure};
@@ -6,7 +6,7 @@ use crate::shapes::{png, quad};
 use kiln_engine::Code;
 use serde_json::{Value, json};
 
-/// A square with a picture at a URI.
+/// A quad with an image at a URI.
 fn textured(uri: &str) -> Model {
     let mut model = Model::new();
     model.push("images", json!({"uri": uri}));
@@ -21,22 +21,22 @@ fn textured(uri: &str) -> Model {
 const POINTER: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n";
 
 #[test]
-fn a_model_is_the_same_in_one_file_or_in_several() {
-    let picture = png(4, 1);
+fn embedded_and_external_buffers_give_equal_outputs() {
+    let encoded = png(4, 1);
     let external = textured("skin%20%C3%A9.png");
-    let inline = textured(&format!("data:image/png;base64,{}", base64(&picture)));
+    let inline = textured(&format!("data:image/png;base64,{}", base64(&encoded)));
     let data = base64(&external.data);
     let project = Project::with(&[
         ("a/m.gltf", external.text(Some("my%20data.bin")).as_bytes()),
         ("a/my data.bin", &external.data),
-        ("a/skin é.png", &picture),
+        ("a/skin é.png", &encoded),
         ("b/m.gltf", inline.text(Some(&format!("data:application/octet-stream;base64,{data}"))).as_bytes()),
         ("c/m.glb", &inline.glb()),
     ]);
     project.built();
     for output in ["m.hmesh", "m/tex_0.ktx2"] {
         let [a, b, c] = ["a", "b", "c"].map(|dir| project.out(&format!("{dir}/{output}")));
-        // The hash of the material is that of the source's own path.
+        // The hash of the material contains the path of the source.
         if output == "m.hmesh" {
             assert_eq!((a.len(), &a[320..352]), (b.len(), &b[320..352]));
             assert_eq!(&b[320..352], &c[320..352]);
@@ -44,12 +44,12 @@ fn a_model_is_the_same_in_one_file_or_in_several() {
             assert!(a == b && b == c, "{output}");
         }
     }
-    // The picture is a source of its own as well, and comes out the same.
+    // The image is also a source of its own, with the same bytes.
     assert_eq!(project.out("a/skin é.ktx2"), project.out("a/m/tex_0.ktx2"));
 }
 
 #[test]
-fn a_broken_model_fails_alone_and_says_where() {
+fn broken_model_fails_alone_with_position() {
     let with = |change: fn(&mut Value)| {
         let mut model = Model::triangle();
         change(&mut model.json);
@@ -110,20 +110,20 @@ fn a_broken_model_fails_alone_and_says_where() {
 }
 
 #[test]
-fn what_git_lfs_did_not_fetch_is_said_of_the_file_itself() {
+fn reports_git_lfs_pointers() {
     let model = textured("skin.png");
     let project = Project::with(&[
         ("whole.glb", POINTER.as_bytes()),
         ("data.gltf", model.text(Some("data.bin")).as_bytes()),
         ("data.bin", POINTER.as_bytes()),
-        ("picture.gltf", textured("pointer.jpg").text(Some("picture.bin")).as_bytes()),
-        ("picture.bin", &model.data),
+        ("image.gltf", textured("pointer.jpg").text(Some("image.bin")).as_bytes()),
+        ("image.bin", &model.data),
         ("pointer.jpg", POINTER.as_bytes()),
         ("skin.png", &png(4, 0)),
     ]);
     let report = project.build();
     for (source, path) in
-        [("whole.glb", "whole.glb"), ("data.gltf", "data.bin"), ("picture.gltf", "pointer.jpg")]
+        [("whole.glb", "whole.glb"), ("data.gltf", "data.bin"), ("image.gltf", "pointer.jpg")]
     {
         let diag = failure(&report, source);
         assert_eq!(diag.code, Code::LfsPointer, "{diag}");
@@ -133,10 +133,10 @@ fn what_git_lfs_did_not_fetch_is_said_of_the_file_itself() {
 }
 
 #[test]
-fn nothing_outside_the_project_is_opened() {
+fn does_not_open_files_outside_the_project() {
     let project = Project::with(&[("inside.bin", b"")]);
-    let picture = png(4, 0);
-    std::fs::write(project.path("secret.png"), &picture).unwrap();
+    let encoded = png(4, 0);
+    std::fs::write(project.path("secret.png"), &encoded).unwrap();
     let absolute = project.path("secret.png").to_str().unwrap().to_owned();
     let mut uris = vec![
         "../secret.png".to_owned(),
@@ -169,7 +169,7 @@ fn nothing_outside_the_project_is_opened() {
 }
 
 #[test]
-fn a_picture_that_cannot_be_read_fails_the_model_and_is_named() {
+fn unreadable_image_fails_the_model() {
     let project = Project::with(&[
         ("m.glb", &textured("bad.png").glb()),
         ("bad.png", b"\x89PNG\r\n\x1a\n and then nothing"),

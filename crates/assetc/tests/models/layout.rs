@@ -1,4 +1,4 @@
-//! The bytes of `.hmesh`, read by hand.
+//! The byte layout of `.hmesh`, with a reader of its own.
 
 use crate::model::{Model, U16};
 use crate::project::Compiled;
@@ -14,7 +14,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
-/// Name, offset and size of every chunk; asserts whatever holds for all files.
+/// Returns name, offset and size of every chunk, and asserts the invariants of all files.
 #[track_caller]
 fn chunks(bytes: &[u8]) -> Vec<(String, usize, usize)> {
     assert_eq!(&bytes[..4], b"HMSH");
@@ -44,7 +44,7 @@ fn size_of(chunks: &[(String, usize, usize)], name: &str) -> usize {
 }
 
 #[test]
-fn a_static_mesh_has_twelve_chunks_in_their_order() {
+fn static_mesh_has_12_chunks_in_order() {
     let compiled = Compiled::new(&Model::triangle());
     let found = chunks(compiled.bytes());
     let names: Vec<&str> = found.iter().map(|chunk| chunk.0.as_str()).collect();
@@ -54,12 +54,12 @@ fn a_static_mesh_has_twelve_chunks_in_their_order() {
     );
     assert_eq!(found[0].1, 320);
     let sizes: Vec<usize> = found.iter().map(|chunk| chunk.2).collect();
-    // One triangle cannot be reduced: two stalled levels, and no index of theirs.
+    // One triangle cannot be simplified: two empty LODs without indices.
     assert_eq!(sizes, [32, 40, 3 * 28, 3 * 2, 16, 3 * 4, 3, 32, 0, 64, 0, 8 + 2 * 8]);
     let desc = &compiled.bytes()[320..352];
     let numbers: Vec<u32> = [0, 4, 8, 12, 16, 24, 28].map(|at| u32_at(desc, at)).into();
     assert_eq!(numbers, [3, 3, 1, 1, 0, 64, 124]);
-    // Stride, index width, and no tangents: there are no texture coordinates to make them from.
+    // Stride, index width, and no tangents, because there are no UVs.
     assert_eq!(desc[20..24], [28, 0, 2, 0]);
     let table = found[11].1;
     assert_eq!((u32_at(compiled.bytes(), table), u32_at(compiled.bytes(), table + 4)), (2, 1));
@@ -69,7 +69,7 @@ fn a_static_mesh_has_twelve_chunks_in_their_order() {
 }
 
 #[test]
-fn a_skinned_mesh_has_fourteen() {
+fn skinned_mesh_has_14_chunks() {
     let mut model = Model::triangle();
     let view = model.view(&[0; 24]);
     let joints = model.accessor(view, U16, "VEC4", 3);
@@ -94,7 +94,7 @@ fn a_skinned_mesh_has_fourteen() {
 }
 
 #[test]
-fn indices_are_wide_from_65536_vertices_on() {
+fn indices_are_32_bit_from_65536_vertices() {
     for (columns, rows, width) in [(255, 257, 2), (256, 256, 4)] {
         let mut model = Model::new();
         let grid = grid(&mut model, columns, rows);
@@ -112,7 +112,7 @@ fn indices_are_wide_from_65536_vertices_on() {
 }
 
 #[test]
-fn meshlets_hold_the_triangles_of_their_submesh() {
+fn meshlets_have_the_triangles_of_their_submesh() {
     let mut model = Model::new();
     let (one, two) = (grid(&mut model, 20, 20), grid(&mut model, 7, 40));
     model.mesh(json!([one, two]));
@@ -142,7 +142,7 @@ fn meshlets_hold_the_triangles_of_their_submesh() {
         found.sort_unstable();
         assert_eq!(found, wanted);
     }
-    // Levels are about a half and a quarter, and of a plane they are exact.
+    // LODs have about a half and a quarter of the triangles, exactly so for a plane.
     let lods: Vec<u32> = mesh.lods().iter().map(|lod| lod.index_count).collect();
     let full: Vec<u32> = mesh.submeshes().iter().map(|submesh| submesh.index_count).collect();
     assert_eq!(full, [19 * 19 * 6, 6 * 39 * 6]);
@@ -153,7 +153,7 @@ fn meshlets_hold_the_triangles_of_their_submesh() {
 }
 
 #[test]
-fn slots_are_dense_and_hashes_follow_the_documented_rule() {
+fn material_slots_are_dense_with_documented_hashes() {
     let mut model = Model::new();
     for name in ["Wood", "", "Leather", "Wood"] {
         model.push("materials", if name.is_empty() { json!({}) } else { json!({"name": name}) });
@@ -181,7 +181,7 @@ fn slots_are_dense_and_hashes_follow_the_documented_rule() {
 }
 
 #[test]
-fn a_name_that_looks_like_a_fallback_is_warned_about() {
+fn warns_about_material_reference_conflict() {
     let mut model = Model::new();
     for material in [json!({}), json!({"name": "MATERIAL_0"})] {
         model.push("materials", material);
@@ -189,18 +189,18 @@ fn a_name_that_looks_like_a_fallback_is_warned_about() {
     let mut primitive = quad(&mut model);
     primitive["material"] = json!(0);
     model.mesh(json!([primitive]));
-    assert_eq!(Compiled::new(&model).codes(), ["material-clash"]);
+    assert_eq!(Compiled::new(&model).codes(), ["material-conflict"]);
 }
 
 #[test]
-fn bounds_hold_every_vertex_and_no_more() {
+fn bounds_are_tight() {
     let mut model = Model::triangle();
     model.json["nodes"][0]["translation"] = json!([10.0, 0.0, -4.0]);
     let compiled = Compiled::new(&model);
     let bounds = compiled.mesh().bounds();
     assert_eq!((bounds.aabb_min, bounds.aabb_max), ([10.0, 0.0, -4.0], [11.0, 1.0, -4.0]));
     assert_eq!(bounds.sphere_center, [10.5, 0.5, -4.0]);
-    // Rounded up, so that no vertex is left out.
+    // Rounded up, so that the sphere contains every vertex.
     let (radius, exact) = (f64::from(bounds.sphere_radius), 0.5f64.sqrt());
     assert!(radius >= exact && radius < exact + 1e-6, "{radius}");
     assert_eq!(compiled.mesh().submeshes().get(0).unwrap().bounds, bounds);

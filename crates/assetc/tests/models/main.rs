@@ -1,4 +1,4 @@
-//! Models through the library: small glTF files, built piece by piece, and what becomes of them.
+//! Models with the library: small synthetic glTF files and their compiled outputs.
 
 mod files;
 mod layout;

@@ -9,17 +9,17 @@ use kiln_format::hmat::{AlphaMode, GpuMaterial};
 use ktx2::TransferFunction;
 use serde_json::{Value, json};
 
-/// FNV-1a, 64 bits, over the text with ASCII letters lowered.
+/// FNV-1a with 64 bits of a string in ASCII lower case.
 fn fnv(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     text.to_ascii_lowercase().bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// A model with these pictures, a texture for each, and a square of each material.
-fn model(pictures: &[Vec<u8>], materials: &[Value]) -> Model {
+/// A model with these images, a texture for each, and a quad of each material.
+fn model(images: &[Vec<u8>], materials: &[Value]) -> Model {
     let mut model = Model::new();
-    for picture in pictures {
-        let source = image(&mut model, picture);
+    for encoded in images {
+        let source = image(&mut model, encoded);
         model.push("textures", json!({"source": source}));
     }
     let mut primitives = Vec::new();
@@ -41,7 +41,7 @@ fn reference(name: &str) -> u64 {
     fnv(&format!("models/chair/{name}"))
 }
 
-/// Whether a texture is sRGB, and its texels.
+/// Decodes a texture; returns whether it is sRGB, and its texels.
 fn decoded(compiled: &Compiled, name: &str) -> (bool, Vec<[u8; 4]>) {
     let bytes = compiled.project.out(&format!("models/Chair/{name}.ktx2"));
     let reader = ktx2::Reader::new(&bytes).unwrap();
@@ -52,21 +52,21 @@ fn decoded(compiled: &Compiled, name: &str) -> (bool, Vec<[u8; 4]>) {
 }
 
 #[test]
-fn what_a_source_leaves_out_has_the_documented_defaults() {
+fn missing_properties_have_documented_defaults() {
     let compiled = Compiled::new(&model(&[], &[json!({})]));
     let bytes = compiled.project.out("models/Chair.hmat");
     assert_eq!(bytes.len(), 16 + 96);
     assert_eq!(&bytes[..16], b"HMAT\x01\0\0\0\x01\0\0\0\0\0\0\0");
     let floats: Vec<f32> =
         bytes[16..64].as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-    // Base colour; emitted light; metallic, roughness, normal scale, occlusion strength, alpha cut-off.
+    // Base colour, emissive, metallic, roughness, normal scale, occlusion strength, alpha cutoff.
     assert_eq!(floats, [1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.5]);
     assert_eq!(bytes[64..], [0; 48]);
     assert_eq!(compiled.project.outputs(), ["assets.hman", "models/Chair.hmat", "models/Chair.hmesh"]);
 }
 
 #[test]
-fn every_field_of_a_material_is_in_its_row() {
+fn material_fields_are_in_the_row() {
     let full = json!({
         "pbrMetallicRoughness": {
             "baseColorFactor": [0.1, 0.2, 0.3, 0.4], "metallicFactor": 0.25, "roughnessFactor": 0.75,
@@ -76,8 +76,8 @@ fn every_field_of_a_material_is_in_its_row() {
         "emissiveTexture": {"index": 4}, "emissiveFactor": [0.5, 0.25, 1.0],
         "alphaMode": "MASK", "alphaCutoff": 0.75, "doubleSided": true,
     });
-    let pictures: Vec<_> = (0..5).map(|seed| png(4, seed)).collect();
-    let compiled = Compiled::new(&model(&pictures, &[full, json!({"alphaMode": "BLEND"})]));
+    let images: Vec<_> = (0..5).map(|seed| png(4, seed)).collect();
+    let compiled = Compiled::new(&model(&images, &[full, json!({"alphaMode": "BLEND"})]));
     let rows = compiled.materials();
     let expected = GpuMaterial {
         base_color_factor: [0.1, 0.2, 0.3, 0.4],
@@ -101,22 +101,25 @@ fn every_field_of_a_material_is_in_its_row() {
 }
 
 #[test]
-fn each_slot_has_its_mode_and_the_manifest_says_which() {
+fn slots_select_mode_and_manifest_colour_space() {
     let slots = json!({
         "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}, "metallicRoughnessTexture": {"index": 1}},
         "occlusionTexture": {"index": 1}, "normalTexture": {"index": 2}, "emissiveTexture": {"index": 3},
     });
-    let pictures: Vec<_> = (0..5).map(|seed| png(4, seed)).collect();
-    let compiled = Compiled::new(&model(&pictures, &[slots]));
+    let images: Vec<_> = (0..5).map(|seed| png(4, seed)).collect();
+    let compiled = Compiled::new(&model(&images, &[slots]));
     let row = compiled.materials()[0];
-    assert_eq!(row.occlusion_tex, row.metallic_roughness_tex, "packed as one picture");
+    assert_eq!(row.occlusion_tex, row.metallic_roughness_tex, "packed as one image");
 
     let mut expected: Vec<_> = [("tex_0", true), ("tex_1", false), ("tex_2", false), ("tex_3", true)]
         .map(|(name, srgb)| (reference(name), srgb, format!("models/Chair/{name}.ktx2")))
         .into();
     expected.sort();
     assert_eq!(compiled.manifest(), expected);
-    assert!(!compiled.project.outputs().contains(&"models/Chair/tex_4.ktx2".to_owned()), "nobody uses it");
+    assert!(
+        !compiled.project.outputs().contains(&"models/Chair/tex_4.ktx2".to_owned()),
+        "the image is unused"
+    );
     assert_eq!(compiled.project.outputs().len(), 3 + 4);
 
     for (name, srgb) in [("tex_0", true), ("tex_1", false), ("tex_2", false), ("tex_3", true)] {
@@ -128,7 +131,7 @@ fn each_slot_has_its_mode_and_the_manifest_says_which() {
                 |found: u8, wanted: u8| assert!(found.abs_diff(wanted) <= 3, "{name}: {r} {g} {b} {a}");
             near(r, 3 * i as u8 + seed);
             near(g, 100 + seed);
-            // Only a normal map loses the channels that it does not need.
+            // Only a normal map drops unused channels.
             near(b, if name == "tex_2" { 0 } else { 200 - seed });
             near(a, if name == "tex_2" { 255 } else { 128 });
         }
@@ -136,25 +139,25 @@ fn each_slot_has_its_mode_and_the_manifest_says_which() {
 }
 
 #[test]
-fn a_picture_is_one_texture_however_often_it_is_used() {
+fn shared_image_is_one_texture() {
     let mut model = model(
         &[png(4, 0), png(4, 0)],
         &[base(0), base(1), base(2), json!({"emissiveTexture": {"index": 2}})],
     );
-    // A third texture, of the first picture, as if with another sampler.
+    // A third texture with the first image, as with another sampler.
     model.push("textures", json!({"source": 0}));
     let compiled = Compiled::new(&model);
     let used: Vec<u64> = compiled.materials().iter().map(|row| row.base_color_tex).collect();
     assert_eq!(used, [reference("tex_0"), reference("tex_1"), reference("tex_0"), 0]);
     assert_eq!(compiled.materials()[3].emissive_tex, reference("tex_0"));
-    // Two pictures of one content are two images of the source, and two equal files.
+    // Two images with equal content become two equal textures.
     let texture = |name: &str| compiled.project.out(&format!("models/Chair/{name}.ktx2"));
     assert_eq!(texture("tex_0"), texture("tex_1"));
     assert_eq!(compiled.manifest().len(), 2);
 }
 
 #[test]
-fn materials_that_nothing_is_made_of_cost_nothing() {
+fn unused_materials_are_not_compiled() {
     let mut model = model(&[png(4, 0), png(4, 1)], &[base(0), base(1)]);
     model.json["meshes"][0]["primitives"].as_array_mut().unwrap().remove(0);
     let compiled = Compiled::new(&model);
@@ -163,7 +166,7 @@ fn materials_that_nothing_is_made_of_cost_nothing() {
     assert_eq!(compiled.manifest().len(), 1);
 }
 
-/// A picture as colour, as data twice, and as normals.
+/// An image as colour, as data twice, and as normals.
 fn conflicting() -> Model {
     let data = json!({"pbrMetallicRoughness": {"metallicRoughnessTexture": {"index": 0}}});
     let occlusion = json!({"occlusionTexture": {"index": 0}});
@@ -171,7 +174,7 @@ fn conflicting() -> Model {
 }
 
 #[test]
-fn the_first_use_of_a_picture_decides() {
+fn conflict_first_uses_mode_of_first_slot() {
     let compiled = Compiled::new(&conflicting());
     let rows = compiled.materials();
     let first = reference("tex_0");
@@ -191,7 +194,7 @@ fn the_first_use_of_a_picture_decides() {
 }
 
 #[test]
-fn within_a_row_slots_count_in_the_order_of_its_fields() {
+fn first_use_follows_slot_order() {
     let slot = |name: &str| json!({name: {"index": 0}});
     let all = [
         ("metallicRoughnessTexture", "linear"),
@@ -215,7 +218,7 @@ fn within_a_row_slots_count_in_the_order_of_its_fields() {
 }
 
 #[test]
-fn a_picture_can_be_split_by_use() {
+fn conflict_split_writes_one_texture_per_mode() {
     let compiled = Compiled::with(&conflicting(), "texture: {conflict: split}");
     let rows = compiled.materials();
     assert_eq!(rows[0].base_color_tex, reference("tex_0"));
@@ -235,7 +238,7 @@ fn a_picture_can_be_split_by_use() {
 }
 
 #[test]
-fn one_orm_picture_is_no_conflict() {
+fn orm_image_is_not_a_conflict() {
     let orm = json!({
         "pbrMetallicRoughness": {"metallicRoughnessTexture": {"index": 0}}, "occlusionTexture": {"index": 0},
     });
@@ -243,7 +246,7 @@ fn one_orm_picture_is_no_conflict() {
 }
 
 #[test]
-fn textures_of_a_model_obey_its_settings() {
+fn model_textures_use_the_settings_of_the_model() {
     let compiled =
         Compiled::with(&model(&[png(8, 0)], &[base(0)]), "texture: {compress: false, max_size: 4}");
     let bytes = compiled.project.out("models/Chair/tex_0.ktx2");
@@ -253,7 +256,7 @@ fn textures_of_a_model_obey_its_settings() {
 }
 
 #[test]
-fn sources_that_write_one_file_are_refused_and_name_each_other() {
+fn rejects_sources_with_the_same_output() {
     let glb = model(&[png(4, 0)], &[base(0)]).glb();
     let project =
         Project::with(&[("a.glb", &glb), ("a.GLTF", &Model::new().text(None).into_bytes()), ("b.glb", &glb)]);
@@ -265,19 +268,19 @@ fn sources_that_write_one_file_are_refused_and_name_each_other() {
     }
     assert_eq!(report.built(), 1);
 
-    // A picture of its own where a model puts one of its textures.
+    // A source whose output is the path of a texture of the model.
     let project = Project::with(&[("a.glb", &glb), ("a/tex_0.png", &png(4, 9))]);
     let report = project.build();
     assert!(!report.is_ok(), "{report:?}");
-    let said: String = report.assets.iter().map(|asset| format!("{:?}", asset.state)).collect();
+    let states: String = report.assets.iter().map(|asset| format!("{:?}", asset.state)).collect();
     assert!(
-        said.contains("OutputConflict") && said.contains("a/tex_0.png") && said.contains("a.glb"),
-        "{said}"
+        states.contains("OutputConflict") && states.contains("a/tex_0.png") && states.contains("a.glb"),
+        "{states}"
     );
 }
 
 #[test]
-fn names_that_differ_in_case_alone_are_one() {
+fn rejects_models_that_differ_only_in_case() {
     let glb = model(&[png(4, 0)], &[base(0)]).glb();
     let project = Project::with(&[("Chair.glb", &glb), ("chair.glb", &glb)]);
     if !project.path("assets/chair.glb").exists()

@@ -1,17 +1,17 @@
-//! Where things are: nodes, mirrors, instances, scenes.
+//! Transforms: nodes, mirrors, instances and scenes.
 
 use crate::model::Model;
 use crate::project::{Compiled, Project};
 use crate::shapes::{assert_frames, quad};
 use serde_json::json;
 
-/// The least corner of each submesh.
+/// Returns the minimum corner of the bounds of each submesh.
 fn corners(compiled: &Compiled) -> Vec<[f32; 3]> {
     compiled.mesh().submeshes().iter().map(|submesh| submesh.bounds.aabb_min).collect()
 }
 
 #[test]
-fn mirrored_nodes_face_outwards_and_keep_their_texture() {
+fn mirrored_nodes_keep_winding_and_uvs() {
     for (authored, scale) in [
         (false, [1.0, 1.0, 1.0]),
         (false, [-1.0, 1.0, 1.0]),
@@ -31,14 +31,14 @@ fn mirrored_nodes_face_outwards_and_keep_their_texture() {
         let triangles = compiled.triangles(0);
         assert_eq!(triangles.len(), 2);
         compiled.corners(0).iter().for_each(assert_frames);
-        // What faced +z faces +z or, turned over, -z.
+        // A face towards +z still faces +z or, mirrored, -z.
         let normal = crate::shapes::direction(triangles[0][0].normal);
         assert_eq!(normal[2] > 0.0, scale[2] > 0.0);
     }
 }
 
 #[test]
-fn a_mirror_above_a_mirror_is_none() {
+fn two_mirrors_cancel() {
     let mut model = Model::new();
     let primitive = quad(&mut model);
     let node = model.mesh(json!([primitive]));
@@ -50,7 +50,7 @@ fn a_mirror_above_a_mirror_is_none() {
     assert!(crate::shapes::direction(compiled.triangles(0)[0][0].normal)[2] < 0.0);
 }
 
-/// One mesh at two nodes, of which one is below another that moves.
+/// One mesh at two nodes, one of which is the child of a translated node.
 fn twice() -> Model {
     let mut model = Model::triangle();
     model.json["nodes"][0]["translation"] = json!([1, 0, 0]);
@@ -61,16 +61,16 @@ fn twice() -> Model {
 }
 
 #[test]
-fn merging_places_every_use_of_a_mesh_in_the_order_of_the_nodes() {
+fn merge_places_instances_in_node_order() {
     let compiled = Compiled::new(&twice());
     assert_eq!(corners(&compiled), [[0.0, 5.0, 7.0], [1.0, 0.0, 0.0]]);
 }
 
 #[test]
-fn without_merging_a_mesh_is_there_once_as_it_is() {
+fn without_merge_each_mesh_occurs_once() {
     let compiled = Compiled::with(&twice(), "mesh: {merge: false}");
     assert_eq!(corners(&compiled), [[0.0; 3]]);
-    // Also one that a node would mirror.
+    // Also a mesh whose node mirrors it.
     let mut model = Model::new();
     let primitive = quad(&mut model);
     let node = model.mesh(json!([primitive]));
@@ -81,7 +81,7 @@ fn without_merging_a_mesh_is_there_once_as_it_is() {
 }
 
 #[test]
-fn instances_replace_the_node_and_are_placed_by_it() {
+fn instances_are_relative_to_their_node() {
     let mut model = Model::triangle();
     let at = model.floats("VEC3", &[0.0, 0.0, 0.0, 10.0, 0.0, 0.0, 20.0, 0.0, 0.0]);
     let scales = model.floats("VEC3", &[1.0, 1.0, 1.0, 2.0, 2.0, 2.0, -1.0, 1.0, 1.0]);
@@ -99,7 +99,7 @@ fn instances_replace_the_node_and_are_placed_by_it() {
 }
 
 #[test]
-fn only_the_default_scene_is_taken() {
+fn compiles_only_the_default_scene() {
     let mut model = Model::triangle();
     model.push("nodes", json!({"mesh": 0, "translation": [50, 0, 0]}));
     model.push("scenes", json!({"nodes": [1]}));
@@ -110,7 +110,7 @@ fn only_the_default_scene_is_taken() {
 }
 
 #[test]
-fn a_model_without_triangles_is_a_warning_and_nothing_else() {
+fn model_without_triangles_is_a_warning() {
     let mut points = Model::triangle();
     points.json["meshes"][0]["primitives"][0]["mode"] = json!(0);
     for (model, expected) in
@@ -126,8 +126,8 @@ fn a_model_without_triangles_is_a_warning_and_nothing_else() {
 }
 
 #[test]
-fn flat_triangles_of_no_area_are_still_there() {
-    // A triangle whose corners are in one line, beside one that is sound.
+fn keeps_degenerate_triangles() {
+    // A degenerate triangle with collinear vertices, beside a regular one.
     let mut model = Model::new();
     let positions = model.floats("VEC3", &[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 0.0]);
     let indices = model.shorts(&[0, 1, 2, 0, 1, 3]);

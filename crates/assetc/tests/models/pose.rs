@@ -1,5 +1,5 @@
-//! Two evaluations of a skinned model that share no code with each other or with the compiler: one of the source, as
-//! glTF 2.0 defines it, one of the compiled files, as an engine that knows only `.hmesh` and `.hanim` would do it.
+//! Two independent evaluations of a skinned model, without code of the compiler: one of the source, as glTF 2.0 defines it,
+//! and one of the compiled `.hmesh` and `.hanim`, as an engine would do it.
 
 use crate::model::{F32, Model, U8, U16, U32, numbers};
 use crate::shapes::Vec3;
@@ -8,7 +8,7 @@ use kiln_format::hmesh::HmeshView;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Four columns.
+/// A matrix of four columns.
 pub(crate) type Mat = [[f64; 4]; 4];
 
 const IDENTITY: Mat =
@@ -28,7 +28,7 @@ pub(crate) fn apply(m: &Mat, [x, y, z]: Vec3) -> Vec3 {
     [0, 1, 2].map(|r| m[0][r] * x + m[1][r] * y + m[2][r] * z + m[3][r])
 }
 
-/// A translation after a rotation (a quaternion `x y z w`) after a scale.
+/// Composes a translation, a rotation (a quaternion `x y z w`) and a scale, which is applied first.
 pub(crate) fn trs(t: &[f64], q: &[f64], s: &[f64]) -> Mat {
     let length = q.iter().map(|v| v * v).sum::<f64>().sqrt();
     let [x, y, z, w] = [0, 1, 2, 3].map(|i| q[i] / length);
@@ -57,39 +57,43 @@ fn lerp(a: &[f64], b: &[f64], t: f64) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a + (b - a) * t).collect()
 }
 
-/// The four largest shares of some weights, as parts of one; without any, joint 0.
-fn shares(mut pulls: Vec<(usize, f64)>) -> Vec<(usize, f64)> {
-    pulls.retain(|pull| pull.1 > 0.0);
-    pulls.sort_by(|a, b| b.1.total_cmp(&a.1));
-    pulls.truncate(4);
-    let sum: f64 = pulls.iter().map(|pull| pull.1).sum();
-    if pulls.is_empty() { vec![(0, 1.0)] } else { pulls.iter().map(|pull| (pull.0, pull.1 / sum)).collect() }
+/// Normalises the four largest weights; without any, returns joint 0.
+fn strongest(mut influences: Vec<(usize, f64)>) -> Vec<(usize, f64)> {
+    influences.retain(|pull| pull.1 > 0.0);
+    influences.sort_by(|a, b| b.1.total_cmp(&a.1));
+    influences.truncate(4);
+    let sum: f64 = influences.iter().map(|pull| pull.1).sum();
+    if influences.is_empty() {
+        vec![(0, 1.0)]
+    } else {
+        influences.iter().map(|pull| (pull.0, pull.1 / sum)).collect()
+    }
 }
 
-fn blend(pulls: &[(usize, f64)], matrices: &[Mat], position: Vec3) -> Vec3 {
-    pulls.iter().fold([0.0; 3], |sum, (joint, weight)| {
+fn blend(influences: &[(usize, f64)], matrices: &[Mat], position: Vec3) -> Vec3 {
+    influences.iter().fold([0.0; 3], |sum, (joint, weight)| {
         let moved = apply(&matrices[*joint], position);
         [0, 1, 2].map(|i| sum[i] + weight * moved[i])
     })
 }
 
-/// What to do with cubic splines.
+/// The evaluation of cubic splines.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Splines {
-    /// Follow them.
+    /// Evaluates the spline.
     Follow,
-    /// Straight lines between the values of their keys.
+    /// Interpolates linearly between the keys.
     Straight,
 }
 
-/// A moment: an animation, a time, and what to do with splines.
+/// An animation, a time in seconds, and the evaluation of splines.
 pub(crate) type Moment = Option<(usize, f64, Splines)>;
 
-/// A model and how it is to be looked at.
+/// The evaluator of a source model.
 pub(crate) struct Source<'a>(pub(crate) &'a Model);
 
 impl Source<'_> {
-    /// The elements of an accessor.
+    /// Reads the elements of an accessor.
     pub(crate) fn elements(&self, accessor: &Value) -> Vec<Vec<f64>> {
         let accessor = &self.0.json["accessors"][accessor.as_u64().unwrap() as usize];
         let view = &self.0.json["bufferViews"][accessor["bufferView"].as_u64().unwrap() as usize];
@@ -117,7 +121,7 @@ impl Source<'_> {
         (0..count).map(|e| (0..width).map(|c| number(e * width + c)).collect()).collect()
     }
 
-    /// What an animation sets at a time: values by node and path.
+    /// Evaluates an animation at a time: values by node and path.
     fn overrides(&self, moment: Moment) -> BTreeMap<(usize, String), Vec<f64>> {
         let Some((animation, time, splines)) = moment else { return BTreeMap::new() };
         let animation = &self.0.json["animations"][animation];
@@ -131,7 +135,7 @@ impl Source<'_> {
         channels.iter().map(value).collect()
     }
 
-    /// A sampler at a time: glTF 2.0, appendix C.
+    /// Evaluates a sampler at a time (glTF 2.0, appendix C).
     fn sample(&self, sampler: &Value, rotation: bool, time: f64, splines: Splines) -> Vec<f64> {
         let times: Vec<f64> = self.elements(&sampler["input"]).iter().map(|t| t[0]).collect();
         let values = self.elements(&sampler["output"]);
@@ -166,7 +170,7 @@ impl Source<'_> {
         if rotation { slerp(a, b, t) } else { lerp(a, b, t) }
     }
 
-    /// From each node's space into that of the scene.
+    /// Computes the world matrix of each node.
     pub(crate) fn worlds(&self, moment: Moment) -> Vec<Mat> {
         let nodes = self.0.json["nodes"].as_array().unwrap();
         let overrides = self.overrides(moment);
@@ -200,7 +204,7 @@ impl Source<'_> {
         (0..nodes.len()).map(world).collect()
     }
 
-    /// For each joint of a skin: from the mesh's space into that of the scene.
+    /// Computes the joint matrices of a skin, from the space of the mesh to that of the scene.
     pub(crate) fn skin(&self, skin: usize, moment: Moment) -> Vec<Mat> {
         let skin = &self.0.json["skins"][skin];
         let worlds = self.worlds(moment);
@@ -215,7 +219,7 @@ impl Source<'_> {
         joints.map(matrix).collect()
     }
 
-    /// The nodes that the first scene draws, each before those below it.
+    /// Lists the nodes of the first scene, parents before children.
     fn drawn(&self) -> Vec<usize> {
         fn visit(nodes: &Value, list: &Value, found: &mut Vec<usize>) {
             for node in list.as_array().into_iter().flatten() {
@@ -230,7 +234,7 @@ impl Source<'_> {
         found
     }
 
-    /// Every primitive that is drawn, as triangles where they are at a moment.
+    /// Returns the triangles of every drawn primitive in world space at a time.
     pub(crate) fn triangles(&self, moment: Moment) -> Vec<Vec<[Vec3; 3]>> {
         let mut parts = Vec::new();
         let worlds = self.worlds(moment);
@@ -242,9 +246,11 @@ impl Source<'_> {
                 let attributes = &primitive["attributes"];
                 let positions: Vec<Vec3> =
                     self.elements(&attributes["POSITION"]).iter().map(|p| [p[0], p[1], p[2]]).collect();
-                let pulls = self.pulls(attributes);
+                let influences = self.influences(attributes);
                 let place = |vertex: usize| match &skin {
-                    Some(matrices) if !pulls.is_empty() => blend(&pulls[vertex], matrices, positions[vertex]),
+                    Some(matrices) if !influences.is_empty() => {
+                        blend(&influences[vertex], matrices, positions[vertex])
+                    }
                     _ => apply(&worlds[node], positions[vertex]),
                 };
                 let indices: Vec<usize> =
@@ -256,23 +262,24 @@ impl Source<'_> {
         parts
     }
 
-    /// What pulls each vertex, of all sets.
-    fn pulls(&self, attributes: &Value) -> Vec<Vec<(usize, f64)>> {
+    /// Returns the joint influences of each vertex, of all attribute sets.
+    fn influences(&self, attributes: &Value) -> Vec<Vec<(usize, f64)>> {
         let mut all: Vec<Vec<(usize, f64)>> = Vec::new();
         for set in 0.. {
             let Some(joints) = attributes.get(format!("JOINTS_{set}")) else { break };
             let (joints, weights) =
                 (self.elements(joints), self.elements(&attributes[format!("WEIGHTS_{set}")]));
             all.resize(joints.len(), Vec::new());
-            for ((pulls, joints), weights) in all.iter_mut().zip(joints).zip(weights) {
-                pulls.extend(joints.iter().zip(weights).map(|(joint, weight)| (*joint as usize, weight)));
+            for ((influences, joints), weights) in all.iter_mut().zip(joints).zip(weights) {
+                influences
+                    .extend(joints.iter().zip(weights).map(|(joint, weight)| (*joint as usize, weight)));
             }
         }
-        all.into_iter().map(shares).collect()
+        all.into_iter().map(strongest).collect()
     }
 }
 
-/// For each joint of a compiled model: from the mesh's space into that of the scene, at a time of a clip.
+/// Computes the joint matrices of a compiled model at a time of a clip, from the space of the mesh to that of the scene.
 pub(crate) fn joints(mesh: &HmeshView<'_>, clip: Option<(&HanimView<'_>, usize, f64)>) -> Vec<Mat> {
     let wide = |list: &[f32]| -> Vec<f64> { list.iter().copied().map(f64::from).collect() };
     let mut parts: Vec<[Vec<f64>; 3]> =
@@ -313,20 +320,20 @@ pub(crate) fn joints(mesh: &HmeshView<'_>, clip: Option<(&HanimView<'_>, usize, 
     (0..parts.len()).map(world).collect()
 }
 
-/// Every submesh of a compiled model, as triangles where they are in a pose.
+/// Returns the triangles of every submesh of a compiled model in a pose.
 pub(crate) fn triangles(mesh: &HmeshView<'_>, joints: &[Mat]) -> Vec<Vec<[Vec3; 3]>> {
     let place = |vertex: u32| {
         let position = mesh.vertices().get(vertex as usize).unwrap().position.map(f64::from);
         let skin = mesh.skin().get(vertex as usize).unwrap();
         let sum: f32 = skin.weights.iter().sum();
         assert!((sum - 1.0).abs() < 1e-5, "weights add up to {sum}");
-        let pulls: Vec<(usize, f64)> = skin
+        let influences: Vec<(usize, f64)> = skin
             .joints
             .iter()
             .zip(skin.weights)
             .map(|(joint, weight)| (usize::from(*joint), weight.into()))
             .collect();
-        blend(&pulls, joints, position)
+        blend(&influences, joints, position)
     };
     let part = |submesh| {
         let indices: Vec<u32> = mesh.submesh_indices(&submesh).iter().collect();
@@ -335,7 +342,7 @@ pub(crate) fn triangles(mesh: &HmeshView<'_>, joints: &[Mat]) -> Vec<Vec<[Vec3; 
     mesh.submeshes().iter().map(part).collect()
 }
 
-/// Asserts that two lists of triangles are the same, whatever corner each starts with and whichever way it is wound.
+/// Asserts that two lists of triangles are equal up to rotation and winding of their vertices.
 #[track_caller]
 pub(crate) fn assert_near(found: &[[Vec3; 3]], wanted: &[[Vec3; 3]], share: f64, what: &str) {
     assert_eq!(found.len(), wanted.len(), "{what}");

@@ -1,11 +1,9 @@
-//! A project in a temporary directory, built through the library.
+//! A project in a temporary directory, built with the library.
 
 use crate::model::Model;
 use crate::shapes::Corner;
-use assetc::build::{Report, Request, build};
-use assetc::check::check;
-use assetc::config::{Config, Roots};
-use assetc::tools::Tools;
+use assetc::config::Config;
+use assetc::{Build, BuildReport, check};
 use kiln_engine::{Diag, State};
 use kiln_format::hman::HmanView;
 use kiln_format::hmat::{GpuMaterial, HmatView};
@@ -20,14 +18,14 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    /// An empty one, in memory where that can be had.
+    /// Creates an empty project, on a memory file system if there is one.
     pub(crate) fn new() -> Project {
         let dir = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).unwrap();
         fs::create_dir(dir.path().join("assets")).unwrap();
         Project { dir }
     }
 
-    /// One with these sources.
+    /// Creates a project with these sources.
     pub(crate) fn with(files: &[(&str, &[u8])]) -> Project {
         let project = Project::new();
         files.iter().for_each(|(path, bytes)| project.add(path, bytes));
@@ -38,7 +36,7 @@ impl Project {
         self.dir.path().join(path)
     }
 
-    /// Writes a source.
+    /// Writes a source file.
     pub(crate) fn add(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path("assets").join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -50,41 +48,22 @@ impl Project {
         fs::write(self.path("assetc.yml"), format!("default: {{{settings}}}\n")).unwrap();
     }
 
-    /// Builds.
+    /// Builds the project; sources may fail.
     #[track_caller]
-    pub(crate) fn build(&self) -> Report {
+    pub(crate) fn build(&self) -> BuildReport {
         self.try_build().unwrap()
     }
 
-    /// Builds, or says why that cannot be finished.
-    pub(crate) fn try_build(&self) -> Result<Report, Diag> {
+    /// Builds the project, or returns the error that prevents it.
+    pub(crate) fn try_build(&self) -> Result<BuildReport, Diag> {
         let config = Config::discover(self.dir.path()).unwrap();
         assert!(config.warnings().is_empty(), "{:?}", config.warnings());
-        let roots = Roots::locate(&config, None, None).unwrap();
-        let resolver = config.resolver(None);
-        let (jobs, force, verify, pack) = (2, false, true, false);
-        let tools = Tools::default();
-        let request = Request {
-            roots: &roots,
-            resolver: &resolver,
-            tools: &tools,
-            jobs,
-            force,
-            verify,
-            pack,
-            overwrite: false,
-            store: None,
-            shard: None,
-            limits: kiln_engine::Limits::default(),
-            manifest: assetc::config::Manifest::Textures,
-            events: &(),
-        };
-        build(&request)
+        Build::new(&config).jobs(2).verify(true).run()
     }
 
-    /// Builds, and asserts that all went well and that every file is sound and agrees with the others.
+    /// Builds the project, and asserts that no source failed and that all outputs are valid and consistent.
     #[track_caller]
-    pub(crate) fn built(&self) -> Report {
+    pub(crate) fn built(&self) -> BuildReport {
         let report = self.build();
         assert!(report.is_ok(), "{report:#?}");
         let problems = check(&self.path("runtime"), &|| ()).unwrap().problems;
@@ -92,7 +71,7 @@ impl Project {
         report
     }
 
-    /// All outputs by path, without the journal.
+    /// Returns the paths of all outputs, without the journal.
     pub(crate) fn outputs(&self) -> Vec<String> {
         let mut found = Vec::new();
         list(&self.path("runtime"), "", &mut found);
@@ -101,7 +80,7 @@ impl Project {
         found
     }
 
-    /// An output.
+    /// Reads an output file.
     pub(crate) fn out(&self, path: &str) -> Vec<u8> {
         fs::read(self.path("runtime").join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
     }
@@ -119,9 +98,9 @@ fn list(dir: &Path, prefix: &str, found: &mut Vec<String>) {
     }
 }
 
-/// How a source fared.
+/// Returns the error of a source.
 #[track_caller]
-pub(crate) fn failure(report: &Report, source: &str) -> Diag {
+pub(crate) fn failure(report: &BuildReport, source: &str) -> Diag {
     let asset = report.assets.iter().find(|asset| asset.source.as_str() == source).expect("such a source");
     match &asset.state {
         State::Failed(diag) => Diag::clone(diag),
@@ -161,7 +140,7 @@ impl Compiled {
         HmeshView::read(&self.mesh).unwrap()
     }
 
-    /// The corners of each triangle of a submesh.
+    /// Returns the vertices of each triangle of a submesh.
     pub(crate) fn triangles(&self, submesh: usize) -> Vec<[GpuVertex; 3]> {
         let mesh = self.mesh();
         let indices = mesh.submesh_indices(&mesh.submeshes().get(submesh).unwrap());
@@ -170,7 +149,7 @@ impl Compiled {
         corners.as_chunks::<3>().0.to_vec()
     }
 
-    /// The same, with their tangent frames.
+    /// Returns the vertices of each triangle of a submesh with their tangent frames.
     pub(crate) fn corners(&self, submesh: usize) -> Vec<[Corner; 3]> {
         self.triangles(submesh).into_iter().map(|triangle| triangle.map(Corner::from)).collect()
     }
@@ -180,7 +159,7 @@ impl Compiled {
         HmatView::read(&bytes).unwrap().materials().iter().collect()
     }
 
-    /// The manifest: hash, whether it is sRGB, path.
+    /// Returns the manifest entries: hash, whether the texture is sRGB, path.
     pub(crate) fn manifest(&self) -> Vec<(u64, bool, String)> {
         let bytes = self.project.out("assets.hman");
         let entries = HmanView::read(&bytes).unwrap().entries();

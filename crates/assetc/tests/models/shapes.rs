@@ -1,10 +1,10 @@
-//! Things to put into models, and arithmetic that owes nothing to the code under test.
+//! Synthetic geometry and images for models, and vector arithmetic that is independent of the code under test.
 
 use crate::model::Model;
 use kiln_format::hmesh::GpuVertex;
 use serde_json::{Value, json};
 
-/// A square of 4 vertices with normals and texture coordinates, `v` downwards, in the plane z = 0 and facing +z.
+/// A quad of 4 vertices with normals and UVs, `v` downwards, in the plane z = 0, facing +z.
 pub(crate) fn quad(model: &mut Model) -> Value {
     let positions = model.floats("VEC3", &[0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0, 1.0, 0.0]);
     let normals = model.floats("VEC3", &[0.0, 0.0, 1.0].repeat(4));
@@ -14,7 +14,7 @@ pub(crate) fn quad(model: &mut Model) -> Value {
     json!({"attributes": attributes, "indices": indices})
 }
 
-/// A grid of so many vertices, each in a place of its own and used.
+/// A grid of `columns` × `rows` vertices, all distinct and used.
 pub(crate) fn grid(model: &mut Model, columns: u32, rows: u32) -> Value {
     let at = |i: u32| [(i % columns) as f32, (i / columns) as f32, 0.0];
     let positions: Vec<f32> = (0..columns * rows).flat_map(at).collect();
@@ -30,13 +30,13 @@ pub(crate) fn grid(model: &mut Model, columns: u32, rows: u32) -> Value {
     json!({"attributes": {"POSITION": model.floats("VEC3", &positions)}, "indices": indices})
 }
 
-/// Adds a picture inside the model; gives its index.
+/// Embeds an image in the model; returns its index.
 pub(crate) fn image(model: &mut Model, png: &[u8]) -> usize {
     let view = model.view(png);
     model.push("images", json!({"bufferView": view, "mimeType": "image/png"}))
 }
 
-/// A picture in which red, green, blue and alpha all differ and vary.
+/// Encodes a PNG whose four channels all differ and vary.
 pub(crate) fn png(side: u32, seed: u8) -> Vec<u8> {
     let texel = |i: u32| [(i as u8).wrapping_mul(3).wrapping_add(seed), 100 + seed, 200 - seed, 128];
     let rgba: Vec<u8> = (0..side * side).flat_map(texel).collect();
@@ -66,7 +66,7 @@ pub(crate) fn unit(v: Vec3) -> Vec3 {
     v.map(|x| x / length)
 }
 
-/// A direction out of its octahedral form, as the document of `.hmesh` has it.
+/// Decodes an octahedral direction as the documentation of `.hmesh` defines it.
 pub(crate) fn direction([x, y]: [i16; 2]) -> Vec3 {
     let [x, y] = [x, y].map(|v| (f64::from(v) / 32767.0).max(-1.0));
     let z = 1.0 - x.abs() - y.abs();
@@ -75,7 +75,7 @@ pub(crate) fn direction([x, y]: [i16; 2]) -> Vec3 {
     unit(if z >= 0.0 { [x, y, z] } else { folded })
 }
 
-/// A corner of a triangle with its tangent frame.
+/// A vertex of a triangle with its tangent frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Corner {
     pub(crate) position: Vec3,
@@ -97,8 +97,8 @@ impl From<GpuVertex> for Corner {
     }
 }
 
-/// Asserts that a triangle faces where its normals point, and that its tangent frames follow its texture: the
-/// tangent where `u` grows, the bitangent where `v` shrinks, which is upwards in the picture.
+/// Asserts that a triangle faces along its normals, and that its tangent frames follow its UVs: the tangent along
+/// increasing `u`, the bitangent along decreasing `v`, which is up in the image.
 #[track_caller]
 pub(crate) fn assert_frames(corners: &[Corner; 3]) {
     let [a, b, c] = corners.map(|corner| corner.position);
@@ -111,9 +111,12 @@ pub(crate) fn assert_frames(corners: &[Corner; 3]) {
     let along_u: Vec3 = [0, 1, 2].map(|i| (dv2 * p[i] - dv1 * q[i]) / area);
     let along_v: Vec3 = [0, 1, 2].map(|i| (du1 * q[i] - du2 * p[i]) / area);
     for corner in corners {
-        assert!(dot(unit(face), corner.normal) > 0.3, "{corner:?} looks away from its triangle {corners:?}");
+        assert!(
+            dot(unit(face), corner.normal) > 0.3,
+            "the normal of {corner:?} points away from its triangle {corners:?}"
+        );
         let bitangent = cross(corner.normal, corner.tangent).map(|x| x * corner.hand);
         assert!(dot(corner.tangent, unit(along_u)) > 0.3, "{corner:?}: the tangent is not along u");
-        assert!(dot(bitangent, unit(along_v)) < -0.3, "{corner:?}: the wrong hand");
+        assert!(dot(bitangent, unit(along_v)) < -0.3, "{corner:?}: wrong handedness");
     }
 }

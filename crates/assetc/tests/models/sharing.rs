@@ -1,7 +1,7 @@
-//! One picture in several sources is one piece of work, in whichever run it was done.
+//! Shared results: an image that several sources use is encoded once, also across builds.
 //!
-//! How often shared work is done within a run is counted in `engine/tests/sharing.rs`. Here it shows by what is read:
-//! whoever finds the work done reads the result from the output it was written to, and whoever encodes reads nothing.
+//! `engine/tests/sharing.rs` counts executions within a build. Here, reads of outputs show the sharing: a source that
+//! reuses a result reads it from the output, and a source that encodes the image reads no output.
 
 use crate::model::Model;
 use crate::shapes::{image, png, quad};
@@ -18,7 +18,7 @@ struct Project {
 }
 
 impl Project {
-    /// A project in which this picture was built on its own, as colour.
+    /// A project in which the image was built as a source of its own, as colour.
     fn new() -> Project {
         let project = Project { src: Mem::new(), out: Mem::new() };
         project.src.put("wood.png", png(8, 3));
@@ -26,7 +26,7 @@ impl Project {
         project
     }
 
-    /// Builds with these settings; gives the outputs that were read on the way.
+    /// Builds with these settings; returns the outputs that were read.
     fn build(&self, settings: &str) -> Vec<String> {
         self.src.tick(1_000_000_000);
         self.out.tick(1_000_000_000);
@@ -49,10 +49,10 @@ impl Project {
     }
 }
 
-/// A square with this material, whose first texture is this picture, inside the file.
-fn inside(picture: &[u8], material: Value) -> Vec<u8> {
+/// A quad with this material, whose first texture is an embedded image.
+fn inside(encoded: &[u8], material: Value) -> Vec<u8> {
     let mut model = Model::new();
-    image(&mut model, picture);
+    image(&mut model, encoded);
     square(model, material).glb()
 }
 
@@ -70,7 +70,7 @@ fn colour() -> Value {
 }
 
 #[test]
-fn models_find_what_a_picture_on_its_own_came_to() {
+fn models_reuse_texture_of_standalone_image() {
     let p = Project::new();
     let mut beside = Model::new();
     beside.push("images", json!({"uri": "wood.png"}));
@@ -81,7 +81,7 @@ fn models_find_what_a_picture_on_its_own_came_to() {
     for output in ["a/tex_0.ktx2", "b/tex_0.ktx2", "c/tex_0.ktx2"] {
         assert_eq!(p.out(output), p.out("wood.ktx2"), "{output}");
     }
-    // Also when the picture is gone, and what it came to with it.
+    // Also when the image and its texture were removed.
     let wood = p.out("wood.ktx2");
     p.src.delete("wood.png");
     p.src.delete("c.glb");
@@ -95,7 +95,7 @@ fn models_find_what_a_picture_on_its_own_came_to() {
 }
 
 #[test]
-fn another_picture_another_use_or_other_settings_are_other_work() {
+fn different_image_mode_or_settings_are_encoded_separately() {
     let p = Project::new();
     p.src.put("other.glb", inside(&png(8, 4), colour()));
     p.src.put("normal.glb", inside(&png(8, 3), json!({"normalTexture": {"index": 0}})));
@@ -109,7 +109,7 @@ fn another_picture_another_use_or_other_settings_are_other_work() {
 }
 
 #[test]
-fn what_is_not_what_was_written_is_not_used() {
+fn does_not_reuse_modified_texture() {
     let p = Project::new();
     let wood = p.out("wood.ktx2");
     let mut damaged = wood.clone();

@@ -1,4 +1,4 @@
-//! Skinned models, posed from the source and from the compiled files alone.
+//! Skinned models, evaluated from the source and from the compiled files.
 
 use crate::model::{Model, U8, U16};
 use crate::pose::{self, Mat, Source, Splines, apply, assert_near, mul, trs};
@@ -8,13 +8,13 @@ use kiln_engine::Code;
 use kiln_format::hanim::{HanimView, Interp};
 use serde_json::{Value, json};
 
-/// Triangle order is that of the source, so that triangles can be compared one by one.
+/// Keeps the triangle order of the source, so that triangles can be compared one by one.
 const SETTINGS: &str = "mesh: {optimize: false, lods: false}";
 
-/// Of the extent: rounding to `f32` along a chain of joints.
+/// The tolerance relative to the extent: rounding to `f32` along a chain of joints.
 const CLOSE: f64 = 1e-5;
 
-/// Numbers that look like chance, from -1 to 1.
+/// Pseudo-random numbers from -1 to 1.
 struct Chance(u32);
 
 impl Chance {
@@ -42,7 +42,8 @@ const KNEE: usize = 3;
 const FOOT: usize = 4;
 const BODY: usize = 5;
 
-/// An armature, a joint, a plain node, a joint, a joint; and a body that hangs on the three, in another order.
+/// An armature, a joint, an intermediate node, a joint, a joint; and a body that is skinned to the three joints, in another
+/// order.
 fn rig() -> Model {
     let mut chance = Chance(7);
     let mut model = Model::new();
@@ -50,7 +51,7 @@ fn rig() -> Model {
     model.mesh(json!([skin]));
     let mut node = |children: &[usize]| json!({"translation": chance.list(3), "rotation": chance.quaternion(), "children": children});
     let nodes = [node(&[HIP, BODY]), node(&[BETWEEN]), node(&[KNEE]), node(&[FOOT]), node(&[])];
-    // What the node of a skinned mesh says of its place does not count.
+    // The transform of the node of a skinned mesh is ignored.
     let body = json!({"mesh": 0, "skin": 0, "translation": [100, 200, 300], "scale": [5, 5, 5]});
     model.json["nodes"] = json!(nodes.into_iter().chain([body]).collect::<Vec<_>>());
     for node in [ARMATURE, HIP, BETWEEN, KNEE, FOOT] {
@@ -66,7 +67,7 @@ fn rig() -> Model {
     model
 }
 
-/// A matrix that turns, moves and scales evenly.
+/// A matrix with rotation, translation and uniform scale.
 fn affine(chance: &mut Chance) -> Vec<f32> {
     let wide = |list: Vec<f32>| -> Vec<f64> { list.into_iter().map(f64::from).collect() };
     let (t, q) = (wide(chance.list(3)), wide(chance.quaternion()));
@@ -76,13 +77,13 @@ fn affine(chance: &mut Chance) -> Vec<f32> {
 
 const VERTICES: usize = 12;
 
-/// Triangles whose vertices hang on up to four of the first `joints` joints, in shorts and floats.
+/// Triangles whose vertices are skinned to up to four of the first `joints` joints, with `u16` indices and `f32` weights.
 fn skinned(model: &mut Model, chance: &mut Chance, joints: u16) -> Value {
     let positions = chance.list(3 * VERTICES);
     let numbers: Vec<u16> = (0..4 * VERTICES)
         .map(|_| ((chance.next() + 1.0) / 2.0 * f32::from(joints)) as u16 % joints)
         .collect();
-    // They do not add up to one, and one vertex has none.
+    // The weights are not normalised, and one vertex has none.
     let weights: Vec<f32> =
         (0..4 * VERTICES).map(|n| if n / 4 == 5 { 0.0 } else { chance.next().max(0.0) }).collect();
     let positions = model.floats("VEC3", &positions);
@@ -99,7 +100,7 @@ fn indices(model: &mut Model) -> usize {
     model.shorts(&indices)
 }
 
-/// Triangles that hang on nothing.
+/// Triangles without a skin.
 fn rigid(model: &mut Model, chance: &mut Chance) -> Value {
     let positions = chance.list(3 * VERTICES);
     let positions = model.floats("VEC3", &positions);
@@ -109,7 +110,7 @@ fn rigid(model: &mut Model, chance: &mut Chance) -> Value {
 /// Node, path, interpolation, times, values.
 type Channel<'a> = (usize, &'a str, &'a str, &'a [f32], &'a [f32]);
 
-/// Adds an animation of these channels.
+/// Adds an animation with these channels.
 fn animate(model: &mut Model, channels: &[Channel<'_>]) {
     let mut samplers = Vec::new();
     let mut targets = Vec::new();
@@ -122,12 +123,12 @@ fn animate(model: &mut Model, channels: &[Channel<'_>]) {
     model.push("animations", json!({"samplers": samplers, "channels": targets}));
 }
 
-/// The rig with every property of every joint moving, in steps and lines.
+/// The rig with every property of every joint animated, with step and linear interpolation.
 fn moving() -> Model {
     let mut model = rig();
     let mut chance = Chance(99);
     let turns: Vec<f32> = (0..4).flat_map(|_| chance.quaternion()).collect();
-    // The long way round, as files have it.
+    // Quaternions with a negative dot product, as they occur in files.
     let back: Vec<f32> =
         turns[..4].iter().chain(&turns[4..8].iter().map(|v| -v).collect::<Vec<_>>()).copied().collect();
     let (moves, sizes) = (chance.list(9), chance.list(6).iter().map(|v| v + 2.0).collect::<Vec<_>>());
@@ -145,7 +146,7 @@ fn moving() -> Model {
     model
 }
 
-/// Poses a model both ways, at rest and all through an animation, and compares every vertex.
+/// Evaluates source and output in the bind pose and throughout an animation, and compares every vertex.
 #[track_caller]
 fn assert_same(model: &Model, settings: &str, splines: Splines, share: f64) -> Compiled {
     let compiled = Compiled::with(model, &format!("{SETTINGS}{settings}"));
@@ -168,7 +169,7 @@ fn assert_same(model: &Model, settings: &str, splines: Splines, share: f64) -> C
     assert_eq!(clips.len(), animations);
     for clip in 0..animations {
         for step in 0..=47 {
-            // Off the keys, and beyond the end.
+            // Between the keys, and after the end.
             let time = f64::from(step) * 0.0501;
             let joints = pose::joints(&mesh, Some((&clips, clip, time)));
             check(source.triangles(Some((clip, time, splines))), &joints, &format!("clip {clip} at {time}"));
@@ -178,26 +179,26 @@ fn assert_same(model: &Model, settings: &str, splines: Splines, share: f64) -> C
 }
 
 #[test]
-fn joints_with_plain_nodes_between_them_move_as_in_the_source() {
+fn folds_intermediate_nodes_into_joints() {
     let compiled = assert_same(&moving(), "", Splines::Follow, CLOSE);
     let mesh = compiled.mesh();
     let parents: Vec<i32> = mesh.joints().iter().map(|joint| joint.parent).collect();
     assert_eq!(parents, [2, -1, 1], "in the order of the skin");
-    assert_eq!(compiled.codes(), ["mesh-weightless"]);
+    assert_eq!(compiled.codes(), ["mesh-zero-weights"]);
     let bytes = compiled.project.out("models/Chair.hanim");
     let clip = HanimView::read(&bytes).unwrap().clips().next().unwrap();
     assert_eq!((clip.name, clip.duration), ("anim_0", 2.0));
-    let told: Vec<(u32, Interp, usize)> =
+    let reported: Vec<(u32, Interp, usize)> =
         clip.channels().map(|channel| (channel.joint, channel.interp, channel.keys.len())).collect();
     let (step, linear) = (Interp::Step, Interp::Linear);
     assert_eq!(
-        told,
+        reported,
         [(1, linear, 4), (1, linear, 3), (2, linear, 2), (2, linear, 2), (0, step, 3), (0, step, 4)]
     );
 }
 
 #[test]
-fn an_armature_may_turn_scale_and_mirror() {
+fn armature_may_rotate_scale_and_mirror() {
     let half = std::f32::consts::FRAC_1_SQRT_2;
     for armature in [
         json!({"rotation": [-half, 0.0, 0.0, half], "scale": [100, 100, 100]}),
@@ -212,22 +213,22 @@ fn an_armature_may_turn_scale_and_mirror() {
             model.json["nodes"][node] = armature.clone();
             model.json["nodes"][node]["children"] = children;
             let compiled = assert_same(&model, "", Splines::Follow, CLOSE);
-            assert_eq!(compiled.codes(), ["mesh-weightless"], "{armature}");
+            assert_eq!(compiled.codes(), ["mesh-zero-weights"], "{armature}");
         }
     }
 }
 
 #[test]
-fn uneven_scales_above_a_joint_are_exact_at_rest_where_it_is_not_turned() {
+fn non_uniform_scale_above_unrotated_joint_is_exact_in_bind_pose() {
     let mut model = rig();
     model.json["nodes"][HIP].as_object_mut().unwrap().remove("rotation");
     model.json["nodes"][ARMATURE]["scale"] = json!([1.0, 2.0, 3.0]);
     let compiled = assert_same(&model, "", Splines::Follow, CLOSE);
-    assert_eq!(compiled.codes(), ["skeleton-shear", "mesh-weightless"]);
+    assert_eq!(compiled.codes(), ["skeleton-shear", "mesh-zero-weights"]);
 }
 
 #[test]
-fn without_inverse_bind_matrices_there_is_nothing_to_undo() {
+fn missing_inverse_bind_matrices_are_identity() {
     let mut model = moving();
     model.json["skins"][0].as_object_mut().unwrap().remove("inverseBindMatrices");
     assert_same(&model, "", Splines::Follow, CLOSE);
@@ -241,7 +242,7 @@ fn joints_may_have_matrices_and_several_roots() {
     model.json["nodes"][KNEE] = json!({"matrix": matrix.as_flattened(), "children": children});
     assert_same(&model, "", Splines::Follow, CLOSE);
 
-    // The foot on its own, beside the armature, and the knee below a node of no scene.
+    // The foot is a root beside the armature, and the knee is below a node that is in no scene.
     let mut model = moving();
     model.json["nodes"][KNEE].as_object_mut().unwrap().remove("children");
     model.json["nodes"][BETWEEN].as_object_mut().unwrap().remove("children");
@@ -253,7 +254,7 @@ fn joints_may_have_matrices_and_several_roots() {
 }
 
 #[test]
-fn joints_in_bytes_and_weights_in_fractions() {
+fn reads_byte_joints_and_normalised_weights() {
     for (component, size) in [(U8, 1), (U16, 2)] {
         let mut model = moving();
         let mut chance = Chance(3);
@@ -277,8 +278,8 @@ fn joints_in_bytes_and_weights_in_fractions() {
 }
 
 #[test]
-fn of_many_influences_the_four_strongest_stay() {
-    // Eight joints in a row, and vertices that hang on all of them.
+fn keeps_four_strongest_influences() {
+    // A chain of eight joints, and vertices that are skinned to all of them.
     let mut model = rig();
     let mut chance = Chance(11);
     for n in 0..5 {
@@ -305,7 +306,7 @@ fn of_many_influences_the_four_strongest_stay() {
 }
 
 #[test]
-fn other_skins_are_rigid_in_their_bind_pose() {
+fn other_skins_stay_in_their_bind_pose() {
     let mut model = moving();
     let mut chance = Chance(21);
     let primitive = skinned(&mut model, &mut chance, 2);
@@ -327,7 +328,7 @@ fn other_skins_are_rigid_in_their_bind_pose() {
     }
     assert_eq!(found.len(), 2);
 
-    // Later it has moved as joint 0 has.
+    // During the animation it moves with joint 0.
     let moment = Some((0, 0.8, Splines::Follow));
     let bytes = compiled.project.out("models/Chair.hanim");
     let clips = HanimView::read(&bytes).unwrap();
@@ -360,12 +361,12 @@ fn inverted(m: &Mat) -> Mat {
 }
 
 #[test]
-fn what_hangs_below_a_joint_moves_with_it() {
+fn mesh_below_joint_moves_with_it() {
     let mut model = moving();
     let mut chance = Chance(31);
     let primitive = rigid(&mut model, &mut chance);
     let mesh = model.push("meshes", json!({"primitives": [primitive]}));
-    // A sword in a hand that is no joint, below the foot, mirrored; and a hat right on the hip.
+    // A sword at a mirrored node below the foot that is not a joint, and a hat at the hip joint.
     let sword = model.push("nodes", json!({"mesh": mesh, "scale": [-1, 2, 1], "translation": [1, 0, 0]}));
     let hand = model.push("nodes", json!({"rotation": chance.quaternion(), "children": [sword]}));
     model.json["nodes"][FOOT]["children"] = json!([hand]);
@@ -384,7 +385,7 @@ fn what_hangs_below_a_joint_moves_with_it() {
 }
 
 #[test]
-fn what_hangs_on_nothing_is_in_its_place_at_rest() {
+fn unskinned_mesh_keeps_its_place_in_bind_pose() {
     let mut model = rig();
     let mut chance = Chance(41);
     let primitive = rigid(&mut model, &mut chance);
@@ -394,7 +395,7 @@ fn what_hangs_on_nothing_is_in_its_place_at_rest() {
     assert_same(&model, "", Splines::Follow, CLOSE);
 }
 
-/// The rig with splines of every property.
+/// The rig with cubic splines of every property.
 fn curved() -> Model {
     let mut model = rig();
     let mut chance = Chance(5);
@@ -424,7 +425,7 @@ fn curved() -> Model {
 }
 
 #[test]
-fn splines_become_lines_with_a_warning() {
+fn degrade_interpolates_cubic_splines_linearly() {
     let compiled = assert_same(&curved(), "", Splines::Straight, CLOSE);
     let warning = compiled.warnings.iter().find(|warning| warning.code == Code::AnimationCubic).unwrap();
     assert_eq!(warning.at.as_deref(), Some("/animations/0"));
@@ -436,10 +437,10 @@ fn splines_become_lines_with_a_warning() {
 }
 
 #[test]
-fn splines_are_followed_when_asked() {
+fn resample_approximates_cubic_splines() {
     let compiled = assert_same(&curved(), ", animation: {cubic: resample}", Splines::Follow, 5e-3);
     assert!(!compiled.codes().contains(&"animation-cubic"));
-    // As lines they would be far off, so the bound above means something.
+    // Linear interpolation would exceed the tolerance by far.
     let source = Source(&curved());
     let [curve, line] = [Splines::Follow, Splines::Straight].map(|splines| curved_corner(&source, splines));
     let off = (0..3).map(|i| (curve[i] - line[i]).abs()).fold(0.0, f64::max);
@@ -451,7 +452,7 @@ fn curved_corner(source: &Source<'_>, splines: Splines) -> [f64; 3] {
 }
 
 #[test]
-fn names_and_files_of_clips() {
+fn clips_have_names_and_durations() {
     let mut model = moving();
     animate(&mut model, &[(BETWEEN, "translation", "LINEAR", &[0.0], &[1.0, 2.0, 3.0])]);
     animate(&mut model, &[(FOOT, "scale", "STEP", &[0.5], &[1.0, 2.0, 3.0])]);
@@ -459,8 +460,8 @@ fn names_and_files_of_clips() {
     let compiled = Compiled::with(&model, SETTINGS);
     let bytes = compiled.project.out("models/Chair.hanim");
     let clips = HanimView::read(&bytes).unwrap();
-    let told: Vec<(&str, f32)> = clips.clips().map(|clip| (clip.name, clip.duration)).collect();
-    assert_eq!(told, [("anim_0", 2.0), ("Wave", 0.5)], "a clip that moves no joint is none");
+    let reported: Vec<(&str, f32)> = clips.clips().map(|clip| (clip.name, clip.duration)).collect();
+    assert_eq!(reported, [("anim_0", 2.0), ("Wave", 0.5)], "a clip that moves no joint is none");
     assert!(compiled.codes().contains(&"animation-not-joint"));
 
     let mut still = moving();
@@ -470,7 +471,7 @@ fn names_and_files_of_clips() {
     assert_eq!(compiled.project.outputs(), ["assets.hman", "models/Chair.hmesh"], "no skin, no clips");
 }
 
-/// A square that hangs on the first joint alone.
+/// A quad that is skinned to the first joint alone.
 fn hanging(model: &mut Model) -> Value {
     let mut primitive = quad(model);
     let view = model.view(&[0; 16]);
@@ -479,7 +480,7 @@ fn hanging(model: &mut Model) -> Value {
     primitive
 }
 
-/// As engines do it: positions, normals and tangents by the matrix of the joint, the handedness as it is.
+/// Transforms positions, normals and tangents by the joint matrix and keeps the handedness, as engines do.
 fn moved(corner: Corner, by: &Mat) -> Corner {
     let turned = |v: Vec3| unit(sub(apply(by, v), apply(by, [0.0; 3])));
     Corner {
@@ -491,7 +492,7 @@ fn moved(corner: Corner, by: &Mat) -> Corner {
 }
 
 #[test]
-fn what_a_skeleton_mirrors_faces_outwards_when_it_is_drawn() {
+fn mirrored_skin_keeps_winding() {
     for (armature, other) in [
         ([1.0, 1.0, 1.0], [1.0, 1.0, 1.0]),
         ([-1.0, 1.0, 1.0], [1.0, 1.0, 1.0]),
@@ -503,7 +504,7 @@ fn what_a_skeleton_mirrors_faces_outwards_when_it_is_drawn() {
         for primitive in [&skin, &plain] {
             model.push("meshes", json!({"primitives": [primitive]}));
         }
-        // Below the armature a joint and a body; below the joint a sword; elsewhere the ground, and a second skin.
+        // A joint and a body below the armature, a sword below the joint, the ground elsewhere, and a second skin.
         model.json["nodes"] = json!([
             {"scale": armature, "children": [1, 2]},
             {"translation": [1, 2, 3], "rotation": [0.0, 0.6, 0.0, 0.8], "children": [3]},

@@ -1,15 +1,15 @@
-//! Records of the cache taken apart and put together again, as somebody would who can write to a shared cache and knows
-//! how Kiln stores results. Written from the documents of the format: nothing of the store's own code is used.
+//! Parses and forges cache records, as an attacker could who can write to a shared cache and knows the format. Written from
+//! the documentation of the format, without code of the cache.
 
 use kiln_engine::remote::Blob;
 use kiln_engine::wire::{Reader, Writer};
 use kiln_engine::{Hash, RelPath};
 use std::collections::HashMap;
 
-/// A diagnostic as a record has it: code, path, place, message and hint.
+/// A diagnostic in a record: code, path, position, message and hint.
 pub(crate) type Warning = [String; 5];
 
-/// A result as a record has it.
+/// A build result in a record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Result {
     /// Each artifact: name, content and metadata.
@@ -18,10 +18,10 @@ pub(crate) struct Result {
     took_ms: u64,
 }
 
-/// Everything on a server, by path.
+/// All objects on a server, by path.
 pub(crate) type Stock = HashMap<String, Vec<u8>>;
 
-/// The body of a record: the fifth field of an `ActionResult`, behind a hash.
+/// Returns the body of a record: the fifth field of an `ActionResult`, after a hash.
 fn body(message: &[u8]) -> Option<&[u8]> {
     let (mut rest, mut found) = (message, None);
     while !rest.is_empty() {
@@ -49,7 +49,7 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// A record with a right checksum, and without a signature.
+/// Creates a record with a valid checksum and without a signature.
 fn sealed(key: Hash, body: &[u8]) -> Vec<u8> {
     let sum = Hash::of_fields([b"kiln store 4".as_slice(), &key.0, body]);
     let mut message = vec![5 << 3 | 2];
@@ -103,7 +103,7 @@ fn key_of(path: &str) -> Hash {
     Hash::parse(path.rsplit('/').next().unwrap()).unwrap()
 }
 
-/// The results on a server, by path.
+/// Returns the results on a server, sorted by path.
 pub(crate) fn results(stock: &Stock) -> Vec<(String, Result)> {
     let records = stock.iter().filter(|(path, _)| path.contains("/ac/"));
     let mut results: Vec<_> =
@@ -112,14 +112,14 @@ pub(crate) fn results(stock: &Stock) -> Vec<(String, Result)> {
     results
 }
 
-/// Puts bytes on a server.
+/// Adds a blob to a server.
 pub(crate) fn put_blob(stock: &mut Stock, bytes: &[u8]) -> Blob {
     let blob = Blob::of(bytes);
     stock.insert(format!("/team/cas/{}", blob.hash), bytes.to_vec());
     blob
 }
 
-/// The bytes of a blob.
+/// Returns the bytes of a blob.
 pub(crate) fn blob<'s>(stock: &'s Stock, blob: &Blob) -> &'s [u8] {
     &stock[&format!("/team/cas/{}", blob.hash)]
 }
@@ -144,7 +144,7 @@ pub(crate) fn forge_all(stock: &mut Stock, output: &str, change: impl Fn(&mut St
     all.len()
 }
 
-/// Every record without its signature, or with one of another key.
+/// Removes the signatures of all records, or replaces them.
 pub(crate) fn unsigned(stock: &Stock, signature: Option<[u8; 32]>) -> Stock {
     let mut stock = stock.clone();
     for (path, bytes) in stock.iter_mut().filter(|(path, _)| path.contains("/ac/")) {

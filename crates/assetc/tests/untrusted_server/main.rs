@@ -1,11 +1,11 @@
-//! A shared cache that somebody else can write to: whatever its records say, a build has the bytes that it has without a
-//! cache, succeeds, and leaves a local cache behind that is right for the next build.
+//! A shared cache with forged records: a build always succeeds with the bytes of a build without a cache, and leaves a
+//! valid local cache for the next build.
 
 #[path = "../cli/project.rs"]
 #[allow(dead_code, reason = "the project is shared with the other tests of the executable")]
 mod project;
 #[path = "../../../remote-cache/tests/store/server.rs"]
-#[allow(dead_code, reason = "the server is shared with the tests of the store")]
+#[allow(dead_code, reason = "the server is shared with the tests of the cache")]
 mod server;
 
 mod forge;
@@ -13,7 +13,7 @@ mod forge;
 use forge::{Result, Stock, Warning, blob, forge, forge_all, put_blob, results, unsigned};
 use kiln_engine::wire::Writer;
 use kiln_format::{hmat, refs};
-use project::{Project, Ran, picture};
+use project::{Project, Ran, test_image};
 use server::Server;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,17 +24,17 @@ const KEY: &str = "a secret of the whole team, and of nobody else";
 fn checkout() -> Project {
     let p = Project::new();
     p.write("assetc.yml", "pack: true\nembed: ['*.txt']\n");
-    p.write("assets/a.png", picture(16, 16, 1)).write("assets/b.png", picture(12, 8, 2));
-    p.write("assets/c.n.png", picture(8, 8, 3)).write("assets/odd.jpg", picture(9, 9, 1));
+    p.write("assets/a.png", test_image(16, 16, 1)).write("assets/b.png", test_image(12, 8, 2));
+    p.write("assets/c.n.png", test_image(8, 8, 3)).write("assets/odd.jpg", test_image(9, 9, 1));
     p.write("assets/readme.txt", "as it is");
     p.write("assets/stone.mat", "textures:\n  base_color: a.png\n  metallic_roughness: b.png\n");
     p.write(
         "assets/box.obj",
         "mtllib box.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n",
     );
-    p.write("assets/box.mtl", "newmtl m\nmap_Kd wood.png\n").write("assets/wood.png", picture(8, 8, 9));
-    // Where the model has its textures there is another source.
-    p.write("assets/box/tex_7.png", picture(8, 8, 7));
+    p.write("assets/box.mtl", "newmtl m\nmap_Kd wood.png\n").write("assets/wood.png", test_image(8, 8, 9));
+    // Another source in the texture folder of the model.
+    p.write("assets/box/tex_7.png", test_image(8, 8, 7));
     p
 }
 
@@ -46,7 +46,7 @@ fn run(p: &Project, dir: &Path, vars: &[(&str, &str)]) -> Ran {
     Ran { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// The output's files, and the pack.
+/// Returns the files of the output, and the pack.
 fn left(p: &Project) -> (BTreeMap<String, Vec<u8>>, Vec<u8>) {
     (p.tree("runtime"), p.read("runtime.hpack"))
 }
@@ -55,7 +55,7 @@ fn number(ran: &Ran, name: &str) -> u64 {
     ran.json()[name].as_u64().unwrap()
 }
 
-/// What a server has after a build that may write.
+/// Returns the objects of a server after a build with write access.
 fn stocked(vars: &[(&str, &str)]) -> Stock {
     let (server, dir, p) = (Server::start(), TempDir::new().unwrap(), checkout());
     let url = server.url();
@@ -63,7 +63,7 @@ fn stocked(vars: &[(&str, &str)]) -> Stock {
     server.kept()
 }
 
-/// Builds with a server that has these things, and asserts what is always true. Returns what was said.
+/// Builds with a server that has these objects, and asserts the invariants; returns the output of the run.
 #[track_caller]
 fn build(stock: &Stock, vars: &[(&str, &str)]) -> Ran {
     let expected = {
@@ -77,12 +77,12 @@ fn build(stock: &Stock, vars: &[(&str, &str)]) -> Ran {
     let online = [&[("KILN_CACHE_URL", &*url)], vars].concat();
     let ran = run(&p, dir.path(), &online).expect(0);
     assert_eq!(left(&p), expected, "{}", ran.stderr);
-    // The next build, without the server, finds nothing wrong in the local cache.
+    // The next build, without the server, rejects nothing in the local cache.
     let offline = checkout();
     let again = run(&offline, dir.path(), vars).expect(0);
     assert_eq!(left(&offline), expected, "{}", again.stderr);
     assert!(!again.stderr.contains("cache-entry-rejected"), "{}", again.stderr);
-    // A forged record may name a file of another asset, which may then be lost: that costs time.
+    // A forged record may evict a file of another asset, which is then rebuilt.
     assert!(number(&again, "built") <= 1, "results are missing in the local cache: {}", again.stderr);
     ran
 }
@@ -107,7 +107,7 @@ fn add_reference(metadata: &mut Vec<u8>) {
 }
 
 #[test]
-fn a_forged_result_is_a_miss() {
+fn forged_result_is_a_cache_miss() {
     let honest = stocked(&[]);
     let ran = build(&honest, &[]);
     assert_eq!(number(&ran, "built"), 0, "an honest result was refused: {}", ran.stderr);
@@ -179,7 +179,7 @@ fn a_forged_result_is_a_miss() {
 
 /// The texture of an image is found by the content of the image as well, for sources without a result of their own.
 #[test]
-fn forged_shared_work_is_a_miss() {
+fn forged_shared_result_is_a_cache_miss() {
     let honest = stocked(&[]);
     let linear =
         results(&honest).into_iter().flat_map(|(_, r)| r.outputs).find(|(path, ..)| path == "c.n.ktx2");
@@ -194,9 +194,9 @@ fn forged_shared_work_is_a_miss() {
     }
 }
 
-/// Of two results that claim one output at least one is wrong, and it may be that of the cache.
+/// Of two results with the same output at least one is wrong, possibly the one of the cache.
 #[test]
-fn a_conflict_with_a_result_of_the_cache_is_settled_by_building() {
+fn rebuilds_on_conflict_with_cached_result() {
     let mut stock = stocked(&[]);
     let path = "box/tex_7.ktx2";
     forge(&mut stock, "box.hmesh", |stock, result| {
@@ -212,19 +212,19 @@ fn a_conflict_with_a_result_of_the_cache_is_settled_by_building() {
     assert!(!ran.stderr.contains("output-conflict"), "{}", ran.stderr);
     assert!(
         !ran.stderr.contains("cache-entry-rejected"),
-        "it could be told from an honest one: {}",
+        "the entry cannot be distinguished from a genuine one: {}",
         ran.stderr
     );
     assert!(number(&ran, "built") >= 1, "{}", ran.stderr);
 }
 
 #[test]
-fn a_conflict_of_two_sources_stays_one() {
+fn output_conflict_is_an_error_with_a_cache() {
     let dir = TempDir::new().unwrap();
     for _ in 0..3 {
         let p = checkout();
-        p.write("assets/box/tex_0.png", picture(8, 8, 4));
-        // A new output each time, so that whatever the cache has is used.
+        p.write("assets/box/tex_0.png", test_image(8, 8, 4));
+        // A new output directory each time, so that cached results are used.
         for _ in 0..2 {
             let ran = run(&p, dir.path(), &[]).expect(1);
             assert_eq!(ran.stderr.matches("error[output-conflict]").count(), 2, "{}", ran.stderr);
@@ -233,7 +233,7 @@ fn a_conflict_of_two_sources_stays_one() {
 }
 
 #[test]
-fn nothing_that_a_server_says_is_obeyed_by_the_terminal() {
+fn escapes_control_characters_of_cached_warnings() {
     let honest = stocked(&[]);
     let evil = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}txt.exe\u{2066}\r\n";
     let warning = |code: &str| -> Warning {
@@ -256,13 +256,13 @@ fn nothing_that_a_server_says_is_obeyed_by_the_terminal() {
 }
 
 #[test]
-fn only_signed_records_are_used_where_there_is_a_key() {
+fn uses_only_signed_records_with_a_key() {
     let key = ("KILN_CACHE_SIGNING_KEY", KEY);
     let signed = stocked(&[key]);
     let ran = build(&signed, &[key]);
     assert_eq!(number(&ran, "built"), 0, "{}", ran.stderr);
     assert!(!ran.stderr.contains("cache-entry"), "{}", ran.stderr);
-    // Whoever has no key uses them as well: there is nothing to check them with.
+    // Without a key, signed records are used as well: signatures cannot be checked.
     assert_eq!(number(&build(&signed, &[]), "built"), 0);
 
     let assets = {
@@ -279,7 +279,7 @@ fn only_signed_records_are_used_where_there_is_a_key() {
         assert!(named.is_some_and(|key| stock.contains_key(&format!("/team/ac/{key}"))), "{}", ran.stderr);
         assert!(!format!("{}{}", ran.stdout, ran.stderr).contains(KEY));
     }
-    // A forged record with the signature of the honest one is no better.
+    // A forged record with the signature of the original record is rejected.
     let mut forged = signed.clone();
     forge(&mut forged, "a.ktx2", |stock, r| r.outputs[0].1 = put_blob(stock, &[0x5a; 5000]));
     for (path, bytes) in
@@ -289,11 +289,11 @@ fn only_signed_records_are_used_where_there_is_a_key() {
     }
     let ran = build(&forged, &[key]);
     assert_eq!(number(&ran, "built"), 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("which were not used: 1, the first"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("of the server was not used, because it is not signed"), "{}", ran.stderr);
 }
 
 #[test]
-fn local_entries_from_before_the_key_are_not_used() {
+fn ignores_unsigned_local_entries() {
     let (dir, vars) = (TempDir::new().unwrap(), [("KILN_CACHE_SIGNING_KEY", KEY)]);
     let assets = number(&run(&checkout(), dir.path(), &[]).expect(0), "built");
     let ran = run(&checkout(), dir.path(), &vars).expect(0);
@@ -305,7 +305,7 @@ fn local_entries_from_before_the_key_are_not_used() {
 }
 
 #[test]
-fn whoever_may_write_replaces_wrong_records() {
+fn writers_replace_invalid_records() {
     let honest = stocked(&[]);
     let mut forged = honest.clone();
     forge(&mut forged, "a.ktx2", |_, r| r.outputs[0].0 = "b.ktx2".to_owned());

@@ -1,7 +1,7 @@
-//! The server of the shared cache: which one it is, who named it, and what it may be sent.
+//! The server of the shared cache: its URL, credentials and policy.
 //!
-//! The user's credentials go to a server that the user named, in the environment or in the user's configuration, or that a
-//! trusted project named. A server that another project names gets none, is only read from, and has to encrypt.
+//! The user's credentials are sent to a server that an environment variable, the user's configuration or a trusted project
+//! names. A server that only an untrusted project names gets no credentials, is only read from, and must use TLS.
 
 use super::{Sources, bad, text};
 use crate::cache_client;
@@ -12,99 +12,110 @@ use kiln_engine::{Code, Diag};
 use kiln_remote_cache::{ClientOptions, Credentials, Http, Redis};
 use std::time::Duration;
 
-/// A server, who we are to it, and what it is used for.
+/// A cache server with its credentials, client options and policy.
 pub(super) struct Server {
     pub(super) address: Address,
     credentials: Option<Credentials>,
     options: ClientOptions,
     pub(super) policy: Policy,
-    /// Whether only the file of a project names it that is not trusted.
+    /// True if only an untrusted project names the server.
     pub(super) is_untrusted: bool,
-    /// Whether it may be one that does not encrypt.
+    /// True if connections without TLS are allowed.
     #[cfg_attr(
         not(feature = "object-store"),
-        allow(dead_code, reason = "the others are asked where their address is read")
+        allow(dead_code, reason = "the other protocols check it when the address is parsed")
     )]
-    plain: bool,
+    allow_plaintext: bool,
 }
 
-/// The server, if there is one: people read from it, and machines that build for all of them write.
+/// Returns the server, if one is configured. The default policy is to read, and to write in CI.
+///
+/// # Errors
+///
+/// An environment variable has an invalid value, or the URL of the server is invalid.
 pub(super) fn choose(
     sources: Sources<'_>,
     var: Var<'_>,
     warnings: &mut Vec<Diag>,
 ) -> Result<Option<Server>, Diag> {
     let named = text(var, "KILN_CACHE_URL")?.or_else(|| sources.pick(|cache| cache.url.clone()));
-    let stranger = sources.untrusted().filter(|_| named.is_none());
-    let Some(url) = named.or_else(|| stranger.and_then(|project| project.settings.url.clone())) else {
+    let untrusted = sources.untrusted().filter(|_| named.is_none());
+    let Some(url) = named.or_else(|| untrusted.and_then(|project| project.settings.url.clone())) else {
         return Ok(None);
     };
-    let Some(policy) = policy(sources, stranger.is_some(), var, warnings)? else { return Ok(None) };
-    if let Some(project) = stranger.filter(|project| project.is_foreign) {
+    let Some(policy) = policy(sources, untrusted.is_some(), var, warnings)? else { return Ok(None) };
+    if let Some(project) = untrusted.filter(|project| project.is_foreign) {
         warnings.push(project.ignored_key("url", "the file belongs to another user"));
         return Ok(None);
     }
-    let plain = match truth(var, "KILN_CACHE_ALLOW_HTTP")? {
+    let allow_plaintext = match boolean(var, "KILN_CACHE_ALLOW_HTTP")? {
         Some(allowed) => allowed,
         None => sources.pick(|cache| cache.allow_http.then_some(true)).unwrap_or(false),
     };
-    // The address is not repeated: it may be refused for the secret in it.
-    let address = match (Address::parse(&url, plain), stranger) {
+    // The message does not repeat the URL, which may be rejected because it contains a secret.
+    let address = match (Address::parse(&url, allow_plaintext), untrusted) {
         (Ok(address), _) => address,
         (Err(BadAddress::Plain), Some(project)) => {
-            let why = "its connections are not encrypted, which takes KILN_CACHE_ALLOW_HTTP=1 or `allow_http` in your config.yml";
+            let why = "its connections are not encrypted, which requires KILN_CACHE_ALLOW_HTTP=1 or `allow_http` in your config.yml";
             warnings.push(project.ignored_key("url", why));
             return Ok(None);
         }
         (Err(why), _) => {
             let hint = match why {
                 BadAddress::Plain => {
-                    "use https, or admit it with KILN_CACHE_ALLOW_HTTP=1 or `allow_http` in your config.yml"
+                    "use https, or allow plain HTTP with KILN_CACHE_ALLOW_HTTP=1 or `allow_http` in your config.yml"
                 }
                 _ => {
-                    "https://host:port/path; credentials are in KILN_CACHE_TOKEN, or KILN_CACHE_USER and KILN_CACHE_PASSWORD"
+                    "use https://host:port/path, and KILN_CACHE_TOKEN, or KILN_CACHE_USER and KILN_CACHE_PASSWORD, for credentials"
                 }
             };
-            let message = format!("the address of the shared cache cannot be used: {why}");
+            let message = format!("the URL of the shared cache is invalid: {why}");
             return Err(Diag::new(Code::CacheAddress, message).hint(hint));
         }
     };
     let is_bucket = matches!(address.scheme, Scheme::S3 | Scheme::Gcs | Scheme::Azure);
     let mut credentials = credentials(var)?;
     let mut options = cache_client::options(&address, var)?;
-    if let Some(project) = stranger.filter(|_| !sources.user.binds_credentials_to(&address)) {
+    if let Some(project) = untrusted.filter(|_| !sources.user.binds_credentials_to(&address)) {
         let bind = if is_bucket {
             format!("{}", Address { path: String::new(), ..address.clone() })
         } else {
             address.authority()
         };
         let hint = format!(
-            "if they are meant for it, list '{bind}' under `cache: {{credential_hosts: …}}` in your config.yml, \
+            "to send them, list '{bind}' under `cache: {{credential_hosts: …}}` in your config.yml, \
              set KILN_CACHE_URL, or run `assetc trust`"
         );
         let warn = |message: String| {
             project.at_key("url", Diag::new(Code::UntrustedCredentials, message).hint(&*hint))
         };
-        // A bucket is hardly ever open to all, and what its client finds in the environment is hard to foresee.
+        // A bucket is hardly ever public, and its client finds credentials in many places of the environment.
         if is_bucket {
             warnings.push(warn(format!(
-                "{address} is not used: only this project names it, so it gets none of your cloud credentials"
+                "{address} is not used: only this untrusted project names it, so your cloud credentials are not sent to it"
             )));
             return Ok(None);
         }
-        // Headers and client certificates are credentials, too.
+        // Headers and client certificates are credentials as well.
         let is_secret = options.has_secrets();
         options = options.without_secrets();
         if credentials.take().is_some() || is_secret {
             warnings.push(warn(format!(
-                "your credentials are not sent to {address}, because only this project names it"
+                "your credentials are not sent to {address}, because only this untrusted project names it"
             )));
         }
     }
-    Ok(Some(Server { address, credentials, options, policy, is_untrusted: stranger.is_some(), plain }))
+    Ok(Some(Server {
+        address,
+        credentials,
+        options,
+        policy,
+        is_untrusted: untrusted.is_some(),
+        allow_plaintext,
+    }))
 }
 
-/// The use that is made of the server; `None` for none. A project that is not trusted does not have results sent.
+/// Returns the policy; `None` if the server is not used. An untrusted project cannot enable uploads.
 fn policy(
     sources: Sources<'_>,
     is_untrusted: bool,
@@ -121,7 +132,7 @@ fn policy(
         let project = sources.untrusted()?;
         let policy = project.settings.policy?;
         if policy == CachePolicy::Use(Policy::Write) {
-            warnings.push(project.ignored_key("policy", "it would send results to a server"));
+            warnings.push(project.ignored_key("policy", "it would upload results to a server"));
             return None;
         }
         Some(policy)
@@ -135,7 +146,7 @@ fn policy(
     })
 }
 
-/// The credentials in the environment.
+/// Reads the credentials from the environment.
 fn credentials(var: Var<'_>) -> Result<Option<Credentials>, Diag> {
     let credentials = match (text(var, "KILN_CACHE_TOKEN")?, text(var, "KILN_CACHE_USER")?) {
         (Some(token), _) => Some(Credentials::token(&token)),
@@ -145,17 +156,13 @@ fn credentials(var: Var<'_>) -> Result<Option<Credentials>, Diag> {
         }
         (None, None) => None,
     };
-    let unusable = || {
-        Diag::new(
-            Code::CacheVariable,
-            "the credentials for the shared cache have characters that none can have",
-        )
-    };
+    let unusable =
+        || Diag::new(Code::CacheVariable, "the credentials for the shared cache contain invalid characters");
     credentials.map(|given| given.ok_or_else(unusable)).transpose()
 }
 
-/// A variable that is `1` or `true`, `0` or `false`.
-fn truth(var: Var<'_>, name: &str) -> Result<Option<bool>, Diag> {
+/// Reads a variable that is `1` or `true`, `0` or `false`.
+fn boolean(var: Var<'_>, name: &str) -> Result<Option<bool>, Diag> {
     match text(var, name)?.as_deref() {
         None => Ok(None),
         Some("1" | "true") => Ok(Some(true)),
@@ -165,16 +172,17 @@ fn truth(var: Var<'_>, name: &str) -> Result<Option<bool>, Diag> {
 }
 
 impl Server {
-    /// The limits on transfers.
+    /// Returns the limits on transfers.
     pub(super) fn limits(&self) -> RemoteLimits {
         self.options.limits
     }
 
-    /// The server by its protocol. One that this program cannot talk to is like one that is dead.
+    /// Makes the client for the protocol of the server. A protocol that this program does not support behaves like a server
+    /// that is unreachable.
     pub(super) fn remote(&self) -> Box<dyn Remote> {
         let (address, credentials, options) =
             (self.address.clone(), self.credentials.clone(), self.options.clone());
-        let made: Result<Box<dyn Remote>, String> = match address.scheme {
+        let client: Result<Box<dyn Remote>, String> = match address.scheme {
             Scheme::Http => return Box::new(Http::with_options(address, credentials, options)),
             Scheme::Redis => return Box::new(Redis::with_options(address, credentials, options)),
             #[cfg(feature = "reapi")]
@@ -185,20 +193,21 @@ impl Server {
                 let vars = std::env::vars_os();
                 let vars = vars
                     .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-                kiln_remote_cache::Bucket::new(address, vars, self.plain, options).map(|b| Box::new(b) as _)
+                kiln_remote_cache::Bucket::new(address, vars, self.allow_plaintext, options)
+                    .map(|b| Box::new(b) as _)
             }
             #[cfg(not(feature = "reapi"))]
-            Scheme::Grpc => Err("this program was built without the feature reapi".to_owned()),
+            Scheme::Grpc => Err("this program was built without the feature `reapi`".to_owned()),
             #[cfg(not(feature = "object-store"))]
             Scheme::S3 | Scheme::Gcs | Scheme::Azure => {
-                Err("this program was built without the feature object-store".to_owned())
+                Err("this program was built without the feature `object-store`".to_owned())
             }
         };
-        made.unwrap_or_else(|why| Box::new(Unusable { name: self.address.to_string(), why }))
+        client.unwrap_or_else(|why| Box::new(Unusable { name: self.address.to_string(), why }))
     }
 }
 
-/// A server that cannot even be tried.
+/// A server whose client could not be made.
 struct Unusable {
     name: String,
     why: String,
@@ -254,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_and_ci_writes() {
+    fn policy_defaults_to_read_and_to_write_in_ci() {
         let policy = |given: &[(&str, &str)], users: &str| {
             chosen("", false, users, given).unwrap().0.map(|server| server.policy)
         };
@@ -272,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn an_untrusted_project_has_nothing_sent() {
+    fn untrusted_project_cannot_enable_uploads() {
         let policy = |cache: &str, trusted: bool, given: &[(&str, &str)]| {
             let (server, warnings) = chosen(cache, trusted, "", given).unwrap();
             (server.map(|server| server.policy), warnings.concat())
@@ -283,13 +292,13 @@ mod tests {
         assert_eq!(policy(plain, true, &[("CI", "1")]).0, Some(Policy::Write));
         assert_eq!(policy(plain, false, &[("CI", "1")]), (Some(Policy::Read), String::new()));
         assert_eq!(policy("url: 'https://h', policy: off", false, &[]).0, None);
-        // The user's own server is another matter.
+        // The server that the user names is not restricted.
         let own = [("CI", "1"), ("KILN_CACHE_URL", "https://own")];
         assert_eq!(policy(write, false, &own), (Some(Policy::Write), "untrusted-cache 1:35".into()));
     }
 
     #[test]
-    fn credentials_go_to_servers_that_the_user_named() {
+    fn sends_credentials_only_to_servers_that_the_user_named() {
         let token = ("KILN_CACHE_TOKEN", "hush");
         let sent = |cache: &str, trusted: bool, users: &str, url: Option<&str>| {
             let given: Vec<_> = url.map(|url| ("KILN_CACHE_URL", url)).into_iter().chain([token]).collect();
@@ -303,16 +312,16 @@ mod tests {
         assert_eq!(sent(url, true, "", None), (Some(true), String::new()));
         assert_eq!(sent(url, false, "", Some("https://own")), (Some(true), String::new()));
         assert_eq!(sent(url, false, "url: 'https://own'", None), (Some(true), String::new()));
-        // Cloud credentials are found by the client of the bucket, so that an unbound bucket is not tried at all.
-        let bucket = "url: 's3://strangers'";
+        // The client of the bucket finds cloud credentials by itself, so an unbound bucket is not used at all.
+        let bucket = "url: 's3://foreign'";
         assert_eq!(sent(bucket, false, "", None), (None, warned.into()));
-        assert_eq!(sent(bucket, false, "credential_hosts: [strangers]", None), (None, warned.into()));
-        assert_eq!(sent(bucket, false, "credential_hosts: ['s3://strangers']", None).0, Some(true));
+        assert_eq!(sent(bucket, false, "credential_hosts: [foreign]", None), (None, warned.into()));
+        assert_eq!(sent(bucket, false, "credential_hosts: ['s3://foreign']", None).0, Some(true));
         assert_eq!(sent(bucket, true, "", None).0, Some(true));
     }
 
     #[test]
-    fn connections_are_encrypted_unless_the_user_says_otherwise() {
+    fn requires_tls_unless_the_user_allows_plaintext() {
         let plain = "url: 'http://h', allow_http: true";
         let server = |cache: &str, trusted: bool, users: &str, given: &[(&str, &str)]| {
             chosen(cache, trusted, users, given)
@@ -332,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_in_no_message() {
+    fn messages_contain_no_secrets() {
         let refused = |given: &[(&str, &str)]| chosen("", false, "", given).err().unwrap();
         let in_address = refused(&[("KILN_CACHE_URL", "https://me:hush@h")]);
         let broken = refused(&[("KILN_CACHE_URL", "https://h"), ("KILN_CACHE_TOKEN", "hush\n")]);

@@ -1,30 +1,40 @@
-//! JSON text into values.
+//! A strict JSON parser (RFC 8259).
 //!
-//! Refuses what is not JSON (RFC 8259), names that are there twice, nesting deeper than [`MAX_DEPTH`], and numbers
-//! that are not finite.
+//! Rejects duplicate member names, nesting deeper than [`MAX_DEPTH`] and numbers that are not finite.
+//!
+//! Reads the data of an earlier report (`assetc report --since`) back. The parser of `kiln-import` cannot serve: it borrows from
+//! the text, tolerates what glTF exporters write (a byte order mark, NUL padding), and is in a crate above this one.
 
 use super::Json;
 use std::collections::BTreeSet;
 
-/// How deep lists and objects may be nested. What Kiln writes needs five.
+/// The deepest accepted nesting of arrays and objects. The JSON that Kiln writes needs five levels.
 const MAX_DEPTH: u32 = 32;
 
 impl Json {
-    /// Reads one value that takes up the whole text.
-    pub fn parse(text: &str) -> Result<Json, Fault> {
+    /// Parses a string that consists of one value.
+    ///
+    /// # Errors
+    ///
+    /// The offset and the kind of the first syntax error.
+    pub fn parse(text: &str) -> Result<Json, JsonError> {
         let mut reader = Reader { text, at: 0 };
         let value = reader.value(0)?;
         reader.space();
-        if reader.at < text.len() { Err(reader.wrong("more follows")) } else { Ok(value) }
+        if reader.at < text.len() {
+            Err(reader.error("unexpected characters after the value"))
+        } else {
+            Ok(value)
+        }
     }
 }
 
-/// Where a text is not JSON, and why.
+/// A JSON syntax error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Bytes from its start.
+pub struct JsonError {
+    /// The offset in bytes.
     pub at: usize,
-    /// What is wrong.
+    /// A description of the error.
     pub why: &'static str,
 }
 
@@ -34,8 +44,8 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn wrong(&self, why: &'static str) -> Fault {
-        Fault { at: self.at, why }
+    fn error(&self, why: &'static str) -> JsonError {
+        JsonError { at: self.at, why }
     }
 
     fn rest(&self) -> &'a str {
@@ -52,9 +62,9 @@ impl<'a> Reader<'a> {
         found
     }
 
-    fn value(&mut self, depth: u32) -> Result<Json, Fault> {
+    fn value(&mut self, depth: u32) -> Result<Json, JsonError> {
         if depth > MAX_DEPTH {
-            return Err(self.wrong("it is nested too deeply"));
+            return Err(self.error("the value is nested too deeply"));
         }
         self.space();
         match self.rest().bytes().next() {
@@ -65,16 +75,16 @@ impl<'a> Reader<'a> {
             _ if self.eat("null") => Ok(Json::Null),
             _ if self.eat("true") => Ok(Json::Bool(true)),
             _ if self.eat("false") => Ok(Json::Bool(false)),
-            _ => Err(self.wrong("a value is missing")),
+            _ => Err(self.error("expected a value")),
         }
     }
 
-    /// Calls `each` for what stands between two brackets, separated by commas.
-    fn several(
+    /// Parses a comma-separated list between brackets; `each` parses one element.
+    fn elements(
         &mut self,
         end: &str,
-        mut each: impl FnMut(&mut Self) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        mut each: impl FnMut(&mut Self) -> Result<(), JsonError>,
+    ) -> Result<(), JsonError> {
         self.at += 1;
         self.space();
         if self.eat(end) {
@@ -87,32 +97,32 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
             if !self.eat(",") {
-                return Err(self.wrong("a comma or the end is missing"));
+                return Err(self.error("expected `,` or the end of the array or object"));
             }
         }
     }
 
-    fn array(&mut self, depth: u32) -> Result<Json, Fault> {
+    fn array(&mut self, depth: u32) -> Result<Json, JsonError> {
         let mut items = Vec::new();
-        self.several("]", |reader| {
+        self.elements("]", |reader| {
             items.push(reader.value(depth + 1)?);
             Ok(())
         })?;
         Ok(Json::List(items))
     }
 
-    fn object(&mut self, depth: u32) -> Result<Json, Fault> {
+    fn object(&mut self, depth: u32) -> Result<Json, JsonError> {
         let mut members = Vec::new();
         let mut names = BTreeSet::new();
-        self.several("}", |reader| {
+        self.elements("}", |reader| {
             reader.space();
             let name = reader.string()?;
             if !names.insert(name.clone()) {
-                return Err(reader.wrong("a name is there twice"));
+                return Err(reader.error("duplicate member name"));
             }
             reader.space();
             if !reader.eat(":") {
-                return Err(reader.wrong("a colon is missing"));
+                return Err(reader.error("expected `:`"));
             }
             members.push((name, reader.value(depth + 1)?));
             Ok(())
@@ -120,7 +130,7 @@ impl<'a> Reader<'a> {
         Ok(Json::Object(members))
     }
 
-    fn parse_number(&mut self) -> Result<Json, Fault> {
+    fn parse_number(&mut self) -> Result<Json, JsonError> {
         let rest = self.rest();
         let len = rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E'));
         let token = &rest[..len.unwrap_or(rest.len())];
@@ -133,41 +143,41 @@ impl<'a> Reader<'a> {
             && fraction.strip_prefix('.').is_none_or(plain)
             && (exponent.is_empty() || plain(exponent[1..].trim_start_matches(['+', '-'])));
         if !good {
-            return Err(self.wrong("a number is malformed"));
+            return Err(self.error("invalid number"));
         }
         let value = match token.parse() {
             Ok(number) => Json::Number(number),
             Err(_) => match token.parse::<f64>() {
                 Ok(number) if number.is_finite() => Json::Float(number),
-                _ => return Err(self.wrong("a number is out of range")),
+                _ => return Err(self.error("number out of range")),
             },
         };
         self.at += token.len();
         Ok(value)
     }
 
-    fn string(&mut self) -> Result<String, Fault> {
+    fn string(&mut self) -> Result<String, JsonError> {
         if !self.eat("\"") {
-            return Err(self.wrong("a text is missing"));
+            return Err(self.error("expected a string"));
         }
         let mut out = String::new();
         loop {
             let rest = self.rest();
             let end = rest.find(|c: char| c == '"' || c == '\\' || c < ' ');
-            let Some(end) = end else { return Err(self.wrong("a text does not end")) };
+            let Some(end) = end else { return Err(self.error("unexpected end of input in a string")) };
             out.push_str(&rest[..end]);
             self.at += end;
             if self.eat("\"") {
                 return Ok(out);
             }
             if !self.eat("\\") {
-                return Err(self.wrong("a text holds a control character"));
+                return Err(self.error("control character in a string"));
             }
             out.push(self.escape()?);
         }
     }
 
-    fn escape(&mut self) -> Result<char, Fault> {
+    fn escape(&mut self) -> Result<char, JsonError> {
         let simple = [
             ('"', '"'),
             ('\\', '\\'),
@@ -178,7 +188,7 @@ impl<'a> Reader<'a> {
             ('r', '\r'),
             ('t', '\t'),
         ];
-        let bad = self.wrong("an escape is malformed");
+        let bad = self.error("invalid escape sequence");
         let first = self.rest().chars().next().ok_or(bad)?;
         if let Some((_, meant)) = simple.into_iter().find(|(letter, _)| *letter == first) {
             self.at += 1;
@@ -193,7 +203,7 @@ impl<'a> Reader<'a> {
         char::from_u32(0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00)).ok_or(bad)
     }
 
-    /// `u` and four hexadecimal digits.
+    /// Parses `u` and four hexadecimal digits.
     fn unit(&mut self) -> Option<u32> {
         let digits = self.rest().strip_prefix('u')?.get(..4)?;
         if !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
@@ -228,20 +238,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(value in any_json()) {
+        fn round_trips(value in any_json()) {
             let text = value.to_string();
             prop_assert_eq!(Json::parse(&text), Ok(value));
             prop_assert!(!text.contains(char::is_control));
         }
 
         #[test]
-        fn another_reader_agrees(value in any_json()) {
+        fn agrees_with_serde_json(value in any_json()) {
             let read: serde_json::Value = serde_json::from_str(&value.to_string()).unwrap();
             prop_assert_eq!(Json::parse(&read.to_string()).is_ok(), true);
         }
 
         #[test]
-        fn what_is_taken_is_json(text in r#"[\[\]{}",:0-9a-z\\.eE+\- ]{0,24}"#) {
+        fn accepts_only_what_serde_json_accepts(text in r#"[\[\]{}",:0-9a-z\\.eE+\- ]{0,24}"#) {
             let theirs: Result<serde_json::Value, _> = serde_json::from_str(&text);
             if Json::parse(&text).is_ok() {
                 prop_assert!(theirs.is_ok(), "{}", text);
@@ -250,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json() {
+    fn rejects_invalid_json() {
         for text in [
             "",
             "nul",
@@ -276,9 +286,9 @@ mod tests {
         ] {
             assert!(Json::parse(text).is_err(), "{text}");
         }
-        assert_eq!(Json::parse("{\"a\":1,\"a\":2}").unwrap_err().why, "a name is there twice");
+        assert_eq!(Json::parse("{\"a\":1,\"a\":2}").unwrap_err().why, "duplicate member name");
         let deep = "[".repeat(100_000);
-        assert_eq!(Json::parse(&deep).unwrap_err().why, "it is nested too deeply");
+        assert_eq!(Json::parse(&deep).unwrap_err().why, "the value is nested too deeply");
         assert_eq!(Json::parse("\"\\ud83d\\ude00\""), Ok("😀".into()));
     }
 }

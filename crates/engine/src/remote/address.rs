@@ -1,30 +1,30 @@
-//! The address of a server: `https://host:port/path`, and the same with the schemes of other protocols.
+//! The URL of a cache server: `https://host:port/path`, and the schemes of other protocols.
 //!
-//! It holds no credentials: they would end up in files and messages. And it is encrypted, unless the server is this
-//! machine or the user insists.
+//! A URL contains no credentials, which would end up in files and messages. Its connections are encrypted, unless the host is
+//! a loopback address or the user allows plaintext.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The protocol that a server speaks.
+/// The protocol of a cache server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// `https://`, `http://`: the HTTP cache protocol.
     Http,
-    /// `rediss://`, `redis://`.
+    /// `rediss://`, `redis://`: Redis.
     Redis,
     /// `grpcs://`, `grpc://`: the Remote Execution API.
     Grpc,
-    /// `s3://bucket/prefix`, and so with the next two: where the service is, is known by other means.
+    /// `s3://bucket/prefix`: Amazon S3. The endpoints of the object stores come from the environment.
     S3,
-    /// `gs://bucket/prefix`.
+    /// `gs://bucket/prefix`: Google Cloud Storage.
     Gcs,
-    /// `az://container/prefix`.
+    /// `az://container/prefix`: Azure Blob Storage.
     Azure,
 }
 
 impl Scheme {
-    /// Every scheme, with whether it is encrypted and the usual port.
+    /// Every URL scheme: name, protocol, encryption and default port.
     const ALL: [(&'static str, Scheme, bool, u16); 9] = [
         ("https", Scheme::Http, true, 443),
         ("http", Scheme::Http, false, 80),
@@ -38,31 +38,32 @@ impl Scheme {
     ];
 }
 
-/// Where a server is.
+/// The parsed URL of a cache server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// The protocol.
+    /// The protocol of the scheme.
     pub scheme: Scheme,
-    /// Whether it is encrypted.
+    /// True if connections are encrypted.
     pub tls: bool,
-    /// A name, or an address without brackets.
+    /// A host name, or an IP address without brackets.
     pub host: String,
-    /// The port.
+    /// The TCP port.
     pub port: u16,
-    /// What stands before `/ac/` and `/cas/`; empty, or with a leading slash and without one at its end.
+    /// The prefix of `/ac/` and `/cas/`: empty, or with a leading and without a trailing slash.
     pub path: String,
 }
 
-/// Why a text is no [`Address`].
+/// The reason that a string is not a valid [`Address`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BadAddress {
-    /// It does not start with a scheme that we know.
+    /// The URL scheme is not supported.
     Scheme,
-    /// There is a user or a password in it.
+    /// The URL contains a user or a password.
     Credentials,
-    /// Not encrypted, and not this machine.
+    /// Connections are not encrypted, and the host is not a loopback address.
     Plain,
-    /// The host, the port or the path cannot be one.
+    /// The host, port or path is invalid.
     Malformed,
 }
 
@@ -70,11 +71,11 @@ impl fmt::Display for BadAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             BadAddress::Scheme => {
-                "it does not start with https://, or grpcs://, rediss://, s3://, gs:// or az://"
+                "expected a URL that starts with https://, grpcs://, rediss://, s3://, gs:// or az://"
             }
-            BadAddress::Credentials => "there is a user or a password in it",
-            BadAddress::Plain => "it is not encrypted, and not this machine's",
-            BadAddress::Malformed => "it is not of the form https://host:port/path",
+            BadAddress::Credentials => "the URL contains a user or a password",
+            BadAddress::Plain => "connections would not be encrypted, and the host is not a loopback address",
+            BadAddress::Malformed => "expected a URL of the form https://host:port/path",
         })
     }
 }
@@ -82,17 +83,21 @@ impl fmt::Display for BadAddress {
 impl std::error::Error for BadAddress {}
 
 impl Address {
-    /// Reads an address. `plain` admits one that is not encrypted though it is not this machine's.
-    pub fn parse(text: &str, plain: bool) -> Result<Address, BadAddress> {
+    /// Parses a URL. `allow_plaintext` admits unencrypted connections to hosts other than loopback.
+    ///
+    /// # Errors
+    ///
+    /// The reason that the URL is not accepted.
+    pub fn parse(text: &str, allow_plaintext: bool) -> Result<Address, BadAddress> {
         let (name, rest) = text.split_once("://").ok_or(BadAddress::Scheme)?;
         let known = Scheme::ALL.into_iter().find(|(known, ..)| *known == name);
-        let (_, scheme, tls, usual) = known.ok_or(BadAddress::Scheme)?;
+        let (_, scheme, tls, default_port) = known.ok_or(BadAddress::Scheme)?;
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         if authority.contains('@') {
             return Err(BadAddress::Credentials);
         }
-        let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:/".contains(&b);
-        if !path.bytes().all(is_plain) {
+        let is_path_char = |b: u8| b.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:/".contains(&b);
+        if !path.bytes().all(is_path_char) {
             return Err(BadAddress::Malformed);
         }
         let (host, port) = match authority.strip_prefix('[') {
@@ -104,28 +109,28 @@ impl Address {
             None => authority.split_once(':').unwrap_or((authority, "")),
         };
         let port = match port {
-            "" => usual,
+            "" => default_port,
             port => port.parse().map_err(|_| BadAddress::Malformed)?,
         };
-        let of_a_name = |b: u8| b.is_ascii_alphanumeric() || b"-._:".contains(&b);
-        if host.is_empty() || !host.bytes().all(of_a_name) {
+        let is_host_char = |b: u8| b.is_ascii_alphanumeric() || b"-._:".contains(&b);
+        if host.is_empty() || !host.bytes().all(is_host_char) {
             return Err(BadAddress::Malformed);
         }
         let path = path.trim_end_matches('/').to_owned();
         let address = Address { scheme, tls, host: host.to_owned(), port, path };
-        if !tls && !plain && !address.is_this_machine() {
+        if !tls && !allow_plaintext && !address.is_loopback() {
             return Err(BadAddress::Plain);
         }
         Ok(address)
     }
 
-    /// Whether it can only be this machine.
-    pub fn is_this_machine(&self) -> bool {
+    /// Returns whether the host is a loopback address or `localhost`.
+    pub fn is_loopback(&self) -> bool {
         let loopback = self.host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
         loopback || self.host.eq_ignore_ascii_case("localhost")
     }
 
-    /// The host and, unless it is the usual one, the port.
+    /// Returns the host and, unless it is the default of the scheme, the port.
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         if self.known().3 == self.port { host } else { format!("{host}:{}", self.port) }
@@ -148,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses() {
+    fn parses_and_rejects_urls() {
         let same = |text: &str| assert_eq!(Address::parse(text, false).unwrap().to_string(), text);
         same("https://cache.example.com");
         same("https://cache.example.com:8443/team/kiln");
@@ -165,21 +170,21 @@ mod tests {
         same("az://container/kiln");
         let parsed = Address::parse("https://host/path//", false).unwrap();
         assert_eq!((parsed.path.as_str(), parsed.port), ("/path", 443));
-        let refused = |text: &str, why| assert_eq!(Address::parse(text, false), Err(why), "{text}");
+        let rejects = |text: &str, why| assert_eq!(Address::parse(text, false), Err(why), "{text}");
         for text in ["", "host", "ftp://host", "HTTPS://host", "file:///etc/passwd"] {
-            refused(text, BadAddress::Scheme);
+            rejects(text, BadAddress::Scheme);
         }
-        refused("https://me:secret@host/", BadAddress::Credentials);
-        refused("http://cache.example.com", BadAddress::Plain);
-        refused("http://localhost.example.com", BadAddress::Plain);
-        refused("redis://cache.example.com", BadAddress::Plain);
-        refused("grpc://10.0.0.1:8980", BadAddress::Plain);
+        rejects("https://me:secret@host/", BadAddress::Credentials);
+        rejects("http://cache.example.com", BadAddress::Plain);
+        rejects("http://localhost.example.com", BadAddress::Plain);
+        rejects("redis://cache.example.com", BadAddress::Plain);
+        rejects("grpc://10.0.0.1:8980", BadAddress::Plain);
         for text in
             ["https://", "https://h:x", "https://h:99999", "https://h/a b", "https://h/?q", "https://[::1"]
         {
-            refused(text, BadAddress::Malformed);
+            rejects(text, BadAddress::Malformed);
         }
-        refused("https://h\r\nX: y", BadAddress::Malformed);
+        rejects("https://h\r\nX: y", BadAddress::Malformed);
         assert!(Address::parse("http://cache.example.com", true).is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! The circuit breaker for one direction of traffic with a server.
 //!
-//! A permanent failure (refused, unreachable, not the protocol) opens it at once. Transient failures open it when several
+//! A permanent failure (rejected, unreachable, protocol violation) opens it at once. Transient failures open it when several
 //! follow each other or when they have cost most of a stall deadline. It stays open for the rest of the run: the cache is
 //! an optimisation, and what it does not deliver is built.
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The number of consecutive transient failures that opens the breaker.
 const CONSECUTIVE_FAILURES: u32 = 3;
 
-/// Stops the use of a server in one direction.
+/// Stops lookups or uploads after failures.
 pub(crate) struct CircuitBreaker {
     /// The time that failures may cost before the breaker opens.
     lost_limit: Duration,
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_between_failures_closes_the_count() {
+    fn success_resets_the_count_of_failures() {
         let breaker = CircuitBreaker::new(STALL_DEADLINE);
         for _ in 0..10 {
             breaker.record_failure(Fault::Status(503), Duration::from_millis(1));

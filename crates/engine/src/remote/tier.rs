@@ -1,29 +1,28 @@
-//! A server as one run uses it: its circuit breakers, its damaged objects and the time that is spent on it.
+//! The remote tier of the cache: a server with the circuit breakers, damaged objects and wait times of one run.
 //!
-//! A server that is unreachable, stalled, full or wrong is not used any more for the rest of the run, after about a
-//! second and with one warning. A damaged object is a cache miss. A server that answers, but so slowly that building
-//! is faster, is not used any more either: the time spent on lookups is compared with the build time that the results
-//! save.
+//! A server that is unreachable, stalled, full or faulty is disabled for the rest of the run, after about a second and with
+//! one warning. A damaged object is a cache miss. A server that responds, but so slowly that building is faster, is disabled
+//! as well: the time spent on lookups is compared with the build time that the results save.
 
 use super::breaker::CircuitBreaker;
-use super::damage::DamagedObjects;
+use super::rejected::RejectedObjects;
 use super::{Blob, Fault, LONGEST_RECORD, Name, Remote, RemoteLimits};
 use crate::{Code, Diag, Hash};
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The most work that one result is credited with: a record is written by others and may say anything.
+/// The largest build time that one result is credited with: the time in a record is not trustworthy.
 const MAX_CREDIT: Duration = Duration::from_secs(600);
 
 /// The thread that waits for a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
-    /// A worker of the build, which does nothing else meanwhile.
+    /// A worker of the build, which is blocked meanwhile.
     Worker,
-    /// One of the prefetch threads, which wait side by side.
+    /// One of the prefetch threads, which wait concurrently.
     Prefetch,
 }
 
@@ -31,10 +30,10 @@ pub(crate) enum Lane {
 struct Waits {
     waited_us: AtomicU64,
     saved_us: AtomicU64,
-    /// The threads that wait side by side: workers, prefetch threads.
+    /// The numbers of threads that wait concurrently.
     workers: u64,
     prefetchers: u64,
-    /// How much longer than building the lookups may take.
+    /// The time by which lookups may exceed the build time that they save.
     wasted_wait_limit: Duration,
 }
 
@@ -62,16 +61,16 @@ pub(crate) struct Tier {
     reading: CircuitBreaker,
     writing: CircuitBreaker,
     waits: Waits,
-    /// Records that the server does not have: nobody asks twice in one run.
+    /// Records that the server does not have, so that each is looked up once in a run.
     absent: Mutex<HashSet<Hash>>,
-    pub(super) damaged: DamagedObjects,
+    pub(super) rejected: Arc<RejectedObjects>,
     too_large: Mutex<(u64, Option<Name>)>,
     pub(crate) bytes_down: AtomicU64,
     pub(crate) bytes_up: AtomicU64,
 }
 
 impl Tier {
-    pub(crate) fn new(remote: Box<dyn Remote>, limits: RemoteLimits) -> Tier {
+    pub(crate) fn new(remote: Box<dyn Remote>, limits: RemoteLimits, rejected: Arc<RejectedObjects>) -> Tier {
         let workers = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
         Tier {
             remote,
@@ -86,14 +85,14 @@ impl Tier {
                 wasted_wait_limit: 2 * limits.timeout,
             },
             absent: Mutex::default(),
-            damaged: DamagedObjects::default(),
+            rejected,
             too_large: Mutex::default(),
             bytes_down: AtomicU64::new(0),
             bytes_up: AtomicU64::new(0),
         }
     }
 
-    /// Returns the number of lookups that may be in flight beside those of the workers; 0 when the server is not used.
+    /// Returns the number of prefetch threads; 0 if the server is disabled.
     pub(crate) fn prefetchers(&self) -> usize {
         if self.reading.is_open() { 0 } else { self.limits.connections }
     }
@@ -103,7 +102,7 @@ impl Tier {
         blob.len <= self.limits.max_blob
     }
 
-    /// Looks a record up. `check` parses it, or says why it cannot be the record of this key.
+    /// Looks up a record. `check` parses it, or returns the reason that it is not the record of this key.
     pub(crate) fn record<T>(
         &self,
         key: Hash,
@@ -134,7 +133,7 @@ impl Tier {
         found
     }
 
-    /// Gets several small blobs, all of them or none, with their bytes checked.
+    /// Downloads several small blobs, all of them or none, and verifies their digests.
     pub(crate) fn blobs(&self, blobs: &[Blob], worth: Duration, lane: Lane) -> Option<Vec<Vec<u8>>> {
         self.wait(lane, || {
             let all = match self.remote.get_blobs(blobs, worth) {
@@ -145,7 +144,7 @@ impl Tier {
             let Some(all) = all.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
             self.bytes_down.fetch_add(all.iter().map(|bytes| bytes.len() as u64).sum(), Relaxed);
             if all.len() != blobs.len() {
-                return Err(Fault::Garbled("its response has another number of blobs than the request"));
+                return Err(Fault::Garbled("the response has another number of blobs than the request"));
             }
             let wrong = blobs.iter().zip(&all).filter(|(blob, bytes)| **blob != Blob::of(bytes));
             let wrong: Vec<Blob> = wrong.map(|(blob, _)| *blob).collect();
@@ -159,7 +158,7 @@ impl Tier {
         })
     }
 
-    /// Finds out which of several blobs is damaged, one request each.
+    /// Finds the damaged blobs of a batch with one request for each.
     fn find_damaged<T>(&self, blobs: &[Blob], worth: Duration) -> Option<T> {
         for blob in blobs {
             if let Err(Fault::Damaged(_)) = self.remote.get(Name::Blob(*blob), blob.len, worth) {
@@ -169,7 +168,7 @@ impl Tier {
         None
     }
 
-    /// Streams a blob into a writer. `check` says whether what was written is the blob.
+    /// Streams a blob into a writer. `is_sound` verifies the written bytes.
     pub(crate) fn stream<W: Write>(
         &self,
         blob: Blob,
@@ -183,7 +182,7 @@ impl Tier {
             let mut counted = Counted { into, bytes: &self.bytes_down };
             match self.remote.get_to(blob, &mut counted, worth) {
                 Ok(true) if is_sound(counted.into) => {
-                    self.damaged.count_sound();
+                    self.rejected.count_sound();
                     Ok(Some(()))
                 }
                 Ok(true) | Err(Fault::Damaged(_)) => Ok(self.damage(name)),
@@ -193,7 +192,7 @@ impl Tier {
         })
     }
 
-    /// Waits for a lookup and charges the time, unless the server is not used any more.
+    /// Runs a lookup and charges its time, unless the server is disabled.
     fn wait<T>(&self, lane: Lane, lookup: impl FnOnce() -> Result<Option<T>, Fault>) -> Option<T> {
         if self.reading.is_open() {
             return None;
@@ -210,7 +209,7 @@ impl Tier {
                 self.reading.record_success();
                 found
             }
-            // The disk of this machine says nothing about the server.
+            // An error of the local disk is not a failure of the server.
             Err(Fault::Disk(_)) => None,
             Err(fault) => {
                 self.reading.record_failure(fault, waited);
@@ -219,30 +218,30 @@ impl Tier {
         }
     }
 
-    /// Credits the work that a result saves, before its blobs are fetched.
+    /// Credits the build time that a result saves, before its blobs are downloaded.
     pub(crate) fn credit(&self, worth: Duration) {
         self.waits.saved_us.fetch_add(self.waits.credit_of(worth), Relaxed);
     }
 
-    /// Takes a credit back: the result could not be fetched.
+    /// Revokes a credit: the result could not be downloaded.
     pub(crate) fn revoke_credit(&self, worth: Duration) {
         self.waits.saved_us.fetch_sub(self.waits.credit_of(worth), Relaxed);
     }
 
     fn sound<T>(&self, object: T) -> T {
-        self.damaged.count_sound();
+        self.rejected.count_sound();
         object
     }
 
-    /// Notes a damaged object; it is a miss.
+    /// Records a damaged object; returns a miss.
     fn damage<T>(&self, name: Name) -> Option<T> {
-        if self.damaged.add(name) {
-            self.reading.open(Fault::Damaged("most of its objects are damaged"));
+        if self.rejected.add_damaged(name) {
+            self.reading.open(Fault::Damaged("most objects of the server are damaged"));
         }
         None
     }
 
-    /// Runs a request of an upload, unless uploads have stopped.
+    /// Runs a request of an upload, unless uploads are disabled.
     pub(crate) fn write<T>(
         &self,
         name: Name,
@@ -257,7 +256,7 @@ impl Tier {
                 self.writing.record_success();
                 Some(done)
             }
-            // One object that the server does not take says nothing about the next one.
+            // A rejected object is no reason to stop uploading others.
             Err(Fault::TooLarge) => {
                 let mut too_large = self.too_large.lock().unwrap_or_else(PoisonError::into_inner);
                 too_large.0 += 1;
@@ -276,25 +275,29 @@ impl Tier {
         !self.writing.is_open()
     }
 
-    /// Stops uploads because no time is left.
+    /// Disables uploads because the time limit has passed.
     pub(crate) fn give_up_writing(&self) {
         self.writing.open(Fault::Slow);
     }
 
-    /// Returns what there is to say about the server: one warning of each kind, however often it happened.
+    /// Returns the warnings about the server: at most one of each kind.
     pub(crate) fn warnings(&self, writes: bool) -> Vec<Diag> {
         let server = self.remote.name();
         let mut warnings = Vec::new();
         if let Some(fault) = self.reading.cause().or_else(|| self.writing.cause()) {
             warnings.push(
-                Diag::new(Code::CacheServer, format!("{server} was not used any more: {fault}"))
-                    .hint("its results are built here; see to the server"),
+                Diag::new(
+                    Code::CacheServer,
+                    format!("{server} was disabled for the rest of the build: {fault}"),
+                )
+                .hint("its results are built locally; check the server"),
             );
         }
-        warnings.extend(self.damaged.warning(&server, writes));
+        warnings.extend(self.rejected.damaged_warning(&server, writes));
         let too_large = *self.too_large.lock().unwrap_or_else(PoisonError::into_inner);
         if let (count, Some(name)) = too_large {
-            let message = format!("{server} refused {count} uploads as too large, first {name}");
+            let uploads = if count == 1 { "upload" } else { "uploads" };
+            let message = format!("{server} rejected {count} {uploads} as too large; the first is {name}");
             warnings.push(
                 Diag::new(Code::CacheUploadTooLarge, message)
                     .hint("raise the limit of the server (nginx: client_max_body_size), or set KILN_CACHE_MAX_BLOB below it"),
@@ -304,7 +307,7 @@ impl Tier {
     }
 }
 
-/// Counts what is written.
+/// A writer that counts the bytes written.
 struct Counted<'a, W> {
     into: &'a mut W,
     bytes: &'a AtomicU64,
@@ -337,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_for_hits_are_charged_against_the_work_that_they_save() {
+    fn charges_waits_against_the_build_time_that_they_save() {
         let ms = Duration::from_millis;
         // Three requests of 0.9 s for each result of 0.1 s on workers: 1.35 s against 0.05 s of wall-clock time.
         let slow = waits();
@@ -356,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_without_end_is_noticed_without_any_failure() {
+    fn detects_slow_lookups_without_failures() {
         let waits = waits();
         waits.charge(Lane::Worker, Duration::from_millis(3_999));
         assert!(!waits.is_slower_than_building());
@@ -364,7 +367,7 @@ mod tests {
         assert!(waits.is_slower_than_building());
     }
 
-    /// A server that knows nothing and takes its time to say so.
+    /// An empty server with slow responses.
     struct SlowMiss(Duration);
 
     impl Remote for SlowMiss {
@@ -384,9 +387,9 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_only_costs_time_is_given_up() {
+    fn disables_a_server_that_is_slower_than_building() {
         let limits = RemoteLimits { timeout: Duration::from_millis(10), ..RemoteLimits::default() };
-        let tier = Tier::new(Box::new(SlowMiss(Duration::from_millis(1))), limits);
+        let tier = Tier::new(Box::new(SlowMiss(Duration::from_millis(1))), limits, Arc::default());
         let lookup = |n: u32| tier.record(Hash::of(&n.to_le_bytes()), Lane::Worker, |_| Ok(()));
         for n in 0..5_000 {
             assert!(lookup(n).is_none());
@@ -395,6 +398,6 @@ mod tests {
                 return;
             }
         }
-        panic!("lookups were waited for without end");
+        panic!("the server was never disabled");
     }
 }

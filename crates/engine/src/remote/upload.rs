@@ -1,8 +1,8 @@
-//! Uploads to a server, in the background.
+//! Background uploads to a server.
 //!
-//! A few threads send what is in the local store; the queue holds names, not bytes. A worker never waits for them: when
-//! the queue is full, or uploads have stopped, an entry is not sent. At the end of a run the queue is drained, for a
-//! limited time.
+//! A few threads upload entries of the local cache; the queue has keys, not bytes. A worker never blocks on uploads: if the
+//! queue is full, or uploads are disabled, an entry is not uploaded. At the end of a run the queue is drained, for a limited
+//! time.
 
 use super::{BATCH_BYTES, Blob, Fault, LONGEST_RECORD, Name, Tier, batches};
 use crate::Hash;
@@ -13,35 +13,33 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How many things are sent at once.
+/// The number of upload threads.
 const THREADS: usize = 4;
 
-/// How many records may wait.
-const LONGEST: usize = 1 << 16;
+/// The largest number of queued records.
+const MAX_QUEUED: usize = 1 << 16;
 
-/// A record to send, after the blobs that it needs.
+/// A record to upload, after the blobs that it references.
 pub(crate) struct Job {
     pub(crate) key: Hash,
     pub(crate) blobs: Vec<Blob>,
-    /// Whether what the server has under the key is merged with ours, and not left as it is.
+    /// True if the record is merged with that of the server; otherwise an existing record is kept.
     pub(crate) merges: bool,
-    /// True if what the server has under the key is known to be wrong, and is replaced.
-    pub(crate) replaces: bool,
 }
 
-/// Where jobs get their bytes.
+/// The source of the bytes to upload.
 pub(crate) trait Source: Send + Sync + 'static {
-    /// The bytes of a record.
+    /// Returns the bytes of a record.
     fn record(&self, key: Hash) -> Option<Vec<u8>>;
-    /// Bytes, checked.
+    /// Returns the bytes of a blob, verified.
     fn blob(&self, blob: Blob) -> Option<Vec<u8>>;
-    /// A file with the bytes, checked.
+    /// Opens a file with the bytes of a blob, verified.
     fn file(&self, blob: Blob) -> Option<File>;
-    /// Our record with what the server's one has more; `None` when the server's is as good.
+    /// Merges the local record with that of the server; `None` if the server's has all of it.
     fn merge(&self, key: Hash, theirs: &[u8]) -> Option<Vec<u8>>;
-    /// Returns whether records are used only with our signature.
+    /// Returns whether records must be signed.
     fn signs(&self) -> bool;
-    /// Returns whether a record of the server has our signature.
+    /// Returns whether a record of the server has a valid signature.
     fn is_signed(&self, key: Hash, theirs: &[u8]) -> bool;
 }
 
@@ -64,7 +62,7 @@ impl Queue {
     }
 }
 
-/// The queue and its threads.
+/// The upload queue and its threads.
 pub(crate) struct Uploads {
     queue: Arc<Queue>,
     tier: Arc<Tier>,
@@ -72,7 +70,7 @@ pub(crate) struct Uploads {
 }
 
 impl Uploads {
-    /// Starts the threads.
+    /// Starts the upload threads.
     pub(crate) fn start(tier: Arc<Tier>, source: Arc<dyn Source>) -> Uploads {
         let queue = Arc::new(Queue::default());
         let start = |n: usize| {
@@ -84,27 +82,27 @@ impl Uploads {
                     queue.changed.notify_all();
                 }
             };
-            // A system that refuses a thread gets nothing sent.
+            // Without threads nothing is uploaded.
             Builder::new().name(format!("kiln-upload-{n}")).spawn(work).ok()
         };
         let threads = (0..THREADS).filter_map(start).collect();
         Uploads { queue, tier, threads }
     }
 
-    /// Takes a job, unless there are too many.
+    /// Enqueues a job, unless the queue is full.
     pub(crate) fn add(&self, job: Job) {
         if !job.blobs.iter().all(|blob| self.tier.admits(*blob)) {
             return;
         }
         let mut state = self.queue.lock();
-        if state.jobs.len() < LONGEST && self.tier.is_writable() && !self.threads.is_empty() {
+        if state.jobs.len() < MAX_QUEUED && self.tier.is_writable() && !self.threads.is_empty() {
             state.jobs.push_back(job);
             drop(state);
             self.queue.changed.notify_all();
         }
     }
 
-    /// Waits until everything is sent, or the server in trouble, or the time over.
+    /// Waits until the queue is empty, uploads are disabled, or the time limit has passed.
     pub(crate) fn drain(&self, limit: Duration) {
         let end = Instant::now() + limit;
         let mut state = self.queue.lock();
@@ -121,7 +119,7 @@ impl Uploads {
     }
 }
 
-/// Threads that are in the middle of something end on their own, in a second or so; nobody waits for them.
+/// Threads with a request in flight end by themselves after about a second; they are not joined.
 impl Drop for Uploads {
     fn drop(&mut self) {
         let mut state = self.queue.lock();
@@ -146,7 +144,7 @@ fn next(queue: &Queue) -> Option<Job> {
     }
 }
 
-/// Returns whether the server has a record, with our signature if there is a key: one without is of no use to those who have it.
+/// Returns whether the server has a record; with a signing key, only a signed record counts.
 fn has_record(tier: &Tier, source: &dyn Source, key: Hash) -> Option<bool> {
     let name = Name::Record(key);
     if !source.signs() {
@@ -156,8 +154,8 @@ fn has_record(tier: &Tier, source: &dyn Source, key: Hash) -> Option<bool> {
     Some(theirs.is_some_and(|theirs| source.is_signed(key, &theirs)))
 }
 
-/// Sends a record and the blobs that it names; the record last, so that whoever finds it finds everything. Objects that
-/// the server has are not sent, unless this run has found them damaged.
+/// Uploads a record and the blobs that it references; the record last, so that a reader of the record finds all blobs.
+/// Objects that the server has are not uploaded, unless this run has found them damaged.
 fn send(tier: &Tier, source: &dyn Source, job: &Job) -> Option<()> {
     let name = Name::Record(job.key);
     let record = if job.merges { merged(tier, source, job.key)? } else { with_blobs(tier, source, job)? };
@@ -166,7 +164,7 @@ fn send(tier: &Tier, source: &dyn Source, job: &Job) -> Option<()> {
     Some(())
 }
 
-/// Returns our record, merged with that of the server; `None` when the server needs none.
+/// Returns the local record, merged with that of the server; `None` if no upload is needed.
 fn merged(tier: &Tier, source: &dyn Source, key: Hash) -> Option<Vec<u8>> {
     let name = Name::Record(key);
     match get_record(tier, name)? {
@@ -175,7 +173,7 @@ fn merged(tier: &Tier, source: &dyn Source, key: Hash) -> Option<Vec<u8>> {
     }
 }
 
-/// Gets a record that ours is compared with. A damaged one is none: ours takes its place.
+/// Downloads the record of the server for comparison. A damaged record counts as absent and is replaced.
 fn get_record(tier: &Tier, name: Name) -> Option<Option<Vec<u8>>> {
     tier.write(name, |remote| match remote.get(name, LONGEST_RECORD, Duration::ZERO) {
         Err(Fault::Damaged(_)) => Ok(None),
@@ -183,13 +181,13 @@ fn get_record(tier: &Tier, name: Name) -> Option<Option<Vec<u8>>> {
     })
 }
 
-/// Sends the blobs of a record; returns the record once all of them are on the server, `None` when one could not be
-/// sent or the server has everything.
+/// Uploads the blobs of a record; returns the record once all of them are on the server, `None` if an upload failed or the
+/// server has everything.
 fn with_blobs(tier: &Tier, source: &dyn Source, job: &Job) -> Option<Vec<u8>> {
     let name = Name::Record(job.key);
-    let is_damaged = |blob: &Blob| tier.damaged.contains(Name::Blob(*blob));
+    let is_damaged = |blob: &Blob| tier.rejected.must_replace(Name::Blob(*blob));
     let (damaged, others): (Vec<Blob>, Vec<Blob>) = job.blobs.iter().copied().partition(is_damaged);
-    let replaces = job.replaces || tier.damaged.contains(name) || !damaged.is_empty();
+    let replaces = tier.rejected.must_replace(name) || !damaged.is_empty();
     if !replaces && has_record(tier, source, job.key)? {
         return None;
     }
@@ -216,5 +214,5 @@ fn with_blobs(tier: &Tier, source: &dyn Source, job: &Job) -> Option<Vec<u8>> {
 
 fn sent(tier: &Tier, name: Name, bytes: u64) {
     tier.bytes_up.fetch_add(bytes, Relaxed);
-    tier.damaged.replaced(name);
+    tier.rejected.mark_uploaded(name);
 }

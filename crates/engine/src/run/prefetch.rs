@@ -1,8 +1,8 @@
-//! Lookups on a cache server ahead of the workers.
+//! Prefetching of cache entries from a server, ahead of the workers.
 //!
-//! A lookup is a handful of round trips and no work, so a few threads do those of the next sources while the workers
-//! build. What they find lies in the local cache when a worker gets to the source. Each source is looked up once: by a
-//! prefetch thread, or by the worker that got there first.
+//! A lookup is a few round trips without computation, so a few threads look up the next sources while the workers build. The
+//! results are in the local cache when a worker reaches the source. Each source is looked up once: by a prefetch thread, or by
+//! the worker that reached it first.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -37,14 +37,14 @@ impl Prefetch {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks sources up until none is left or the run ends: the body of a prefetch thread.
-    pub(super) fn work(&self, is_over: impl Fn() -> bool, lookup: impl Fn(usize)) {
+    /// Looks up sources until none is left or the run is cancelled: the body of a prefetch thread.
+    pub(super) fn work(&self, is_cancelled: impl Fn() -> bool, lookup: impl Fn(usize)) {
         loop {
-            if is_over() {
+            if is_cancelled() {
                 return self.cancel();
             }
             let Some(index) = self.claim() else { return };
-            // Workers wait for it, so it finishes whatever happens.
+            // Workers wait for the lookup, so it is marked as finished even if it panics.
             let _finish = Finish(self, index);
             lookup(index);
         }
@@ -63,7 +63,7 @@ impl Prefetch {
         None
     }
 
-    /// Called by a worker before it looks a source up: waits if a prefetch thread is at it, and keeps them off otherwise.
+    /// Called by a worker before it looks up a source: waits for a lookup in flight, or claims the source.
     pub(super) fn wait_for(&self, index: usize) {
         let mut state = self.lock();
         loop {
@@ -80,14 +80,14 @@ impl Prefetch {
         }
     }
 
-    /// Ends the threads after their current lookup.
+    /// Stops the threads after their current lookup.
     pub(super) fn cancel(&self) {
         self.lock().cancelled = true;
         self.finished.notify_all();
     }
 }
 
-/// Marks a lookup as finished, also when it panics.
+/// Marks a lookup as finished when dropped, also by a panic.
 struct Finish<'a>(&'a Prefetch, usize);
 
 impl Drop for Finish<'_> {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_source_is_looked_up_once_and_workers_wait_for_it() {
+    fn looks_up_each_source_once() {
         let prefetch = Prefetch::new((0..200).collect());
         let looked_up = Mutex::new(vec![0u32; 200]);
         std::thread::scope(|scope| {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_run_keeps_nobody_waiting() {
+    fn cancellation_releases_waiting_workers() {
         let prefetch = Prefetch::new(vec![0, 1]);
         prefetch.work(|| true, |_| unreachable!());
         (0..2).for_each(|index| prefetch.wait_for(index));

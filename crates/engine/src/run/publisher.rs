@@ -1,7 +1,7 @@
 //! Publishes the artifacts of finished actions in batches, and records them in the journal.
 //!
-//! The journal has the name of an artifact before it first appears, and the action as done after its artifacts are in
-//! place. So a kill leaves nothing that the next run does not know of.
+//! The journal has the name of an artifact before the artifact first appears, and the record of the action after its artifacts
+//! are in place. So a killed process leaves no file that the next run does not know.
 
 use super::{Outcome, State, append};
 use crate::action::Action;
@@ -14,41 +14,41 @@ use crate::record::{Output, Record};
 use crate::run::conflict;
 use crate::shared_results::WorkKey;
 use crate::sink::{Candidate, Sink};
-use crate::stale::Why;
+use crate::stale::RebuildReason;
 use crate::{Code, Diag, RelPath};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A batch is published when it has this many artifacts, …
+/// The number of artifacts at which a batch is published.
 const BATCH_FILES: usize = 64;
-/// … or when its oldest action has waited this long.
+/// The age of its oldest action at which a batch is published.
 const BATCH_AGE: Duration = Duration::from_millis(500);
 
 /// An action that has succeeded and waits to be published.
 pub(super) struct Finished<M> {
     pub(super) index: usize,
-    pub(super) why: Why,
+    pub(super) why: RebuildReason,
     pub(super) fetched: bool,
     pub(super) artifacts: Vec<Artifact<M>>,
     pub(super) record: Record<'static>,
 }
 
-/// An artifact while it is put in place.
+/// An artifact that is being published.
 struct Placement<M> {
     name: RelPath,
     metadata: M,
     hash: Hash,
     work: Option<WorkKey>,
-    /// The stamp of the artifact of that name, when it has the same content already and stays.
+    /// The stamp of the existing file, if it already has the same content and is kept.
     adopted: Option<Stamp>,
 }
 
-/// An action whose artifacts are being put in place.
+/// An action whose artifacts are being published.
 type Placing<M> = (Finished<M>, Vec<Placement<M>>);
 
-/// An action whose artifacts are in place.
+/// An action whose artifacts are published.
 type Placed<M> = (Finished<M>, Outcome<M>);
 
 /// Actions that wait to be published.
@@ -64,22 +64,22 @@ impl<M> Default for Batch<M> {
     }
 }
 
-/// The end that all actions of a run share.
+/// Publishes the artifacts of all actions of a run.
 pub(super) struct Publisher<'a, A: Action> {
     pub(super) sink: &'a dyn Sink,
     pub(super) actions: &'a [A],
     journal: Mutex<&'a mut Journal>,
     batch: Mutex<Batch<A::Metadata>>,
-    /// The names that actions of this run, or (unless they are stale) of an earlier one, have taken, by slot.
+    /// The artifact names and actions by slot, of this run and of actions that are up to date.
     owners: Mutex<HashMap<String, (RelPath, usize)>>,
     outcomes: Mutex<BTreeMap<usize, Outcome<A::Metadata>>>,
 }
 
-/// The decision on the names that an action asks for.
+/// The result of claiming artifact names.
 pub(super) enum Claim {
-    /// They are taken.
+    /// The action owns all names.
     Granted,
-    /// Another action has one of them.
+    /// Another action owns one of the names.
     Disputed(usize),
 }
 
@@ -95,7 +95,7 @@ impl<'a, A: Action> Publisher<'a, A> {
         }
     }
 
-    /// Takes the names of the artifacts of actions that do not run.
+    /// Claims the artifact names of actions that are up to date.
     pub(super) fn claim_fresh(&self, stale: &HashSet<usize>) {
         let (journal, mut owners) = (lock(&self.journal), lock(&self.owners));
         for (index, action) in self.actions.iter().enumerate().filter(|(index, _)| !stale.contains(index)) {
@@ -106,8 +106,11 @@ impl<'a, A: Action> Publisher<'a, A> {
         }
     }
 
-    /// Takes the names of the artifacts of an action: all or, when another action has one of them, none. `settles` decides
-    /// whether that is an error for both.
+    /// Claims the artifact names of an action: all, or none if another action owns one of them. `settles` decides whether that
+    /// is an error of both.
+    ///
+    /// # Errors
+    /// `output-conflict` for a hidden or duplicate name, or a conflict that is settled.
     pub(super) fn claim(
         &self,
         index: usize,
@@ -121,14 +124,16 @@ impl<'a, A: Action> Publisher<'a, A> {
         for Artifact { name, .. } in artifacts {
             let Some(slot) = self.sink.slot(name) else { continue };
             if name.is_hidden() {
-                let message = format!("it writes {name}, and hidden files belong to the tool");
+                let message = format!("the action writes {name}, but hidden files are reserved");
                 return Err(Diag::new(Code::OutputConflict, message).path(source));
             }
             if let Some((first, other)) = owners.get(&slot).filter(|(_, other)| *other != index) {
                 taken.get_or_insert_with(|| (name, first.clone(), *other));
             }
             if let Some((first, _)) = slots.insert(slot, (name.clone(), index)) {
-                return Err(Diag::new(Code::OutputConflict, format!("it writes {first} twice")).path(source));
+                return Err(
+                    Diag::new(Code::OutputConflict, format!("the action writes {first} twice")).path(source)
+                );
             }
         }
         if let Some((name, first, other)) = taken {
@@ -136,7 +141,7 @@ impl<'a, A: Action> Publisher<'a, A> {
                 return Ok(Claim::Disputed(other));
             }
             let (here, there) = ((source, name), (self.actions[other].source(), &first));
-            // The other one keeps its record, and so its old artifacts, until one of the two is renamed.
+            // The other action keeps its record and old artifacts until one of the two sources is renamed.
             self.fail(other, conflict(there, here), vec![]);
             return Err(conflict(here, there));
         }
@@ -144,7 +149,7 @@ impl<'a, A: Action> Publisher<'a, A> {
         Ok(Claim::Granted)
     }
 
-    /// Takes back names and outcomes of actions that are going to run again.
+    /// Releases the names and outcomes of actions that are going to run again.
     pub(super) fn release(&self, disputed: &impl Fn(&usize) -> bool) {
         lock(&self.owners).retain(|_, (_, by)| !disputed(by));
         lock(&self.outcomes).retain(|index, _| !disputed(index));
@@ -163,17 +168,17 @@ impl<'a, A: Action> Publisher<'a, A> {
         }
     }
 
-    /// Places the artifacts of the batch, then records them; what an action no longer returns is removed in between.
+    /// Publishes the artifacts of the batch, removes artifacts that an action no longer returns, then records the actions.
     pub(super) fn publish(&self) {
         let mut batch = std::mem::take(&mut *lock(&self.batch));
-        // What failed since, because another action has an artifact of the same name, leaves the old artifacts as they were.
+        // An action that has failed since, because of a conflict, keeps its old artifacts.
         let failed = lock(&self.outcomes);
         batch.finished.retain(|finished| !failed.contains_key(&finished.index));
         drop(failed);
         let mut staged = Vec::with_capacity(batch.artifacts);
         let mut placing: Vec<Placing<A::Metadata>> = Vec::with_capacity(batch.finished.len());
         for mut finished in batch.finished {
-            // Before the journal has the names: a name that is refused now must not be owned by the next run.
+            // Checked before the intent is recorded: a rejected name must not be owned by the next run.
             match self.admit(finished.index, &finished.artifacts) {
                 Err(error) => self.fail(finished.index, error, finished.record.warnings),
                 Ok(adopted) => {
@@ -207,14 +212,14 @@ impl<'a, A: Action> Publisher<'a, A> {
         let error = self.record(placed.iter().map(|(finished, _)| finished)).err();
         for (finished, outcome) in placed {
             match &error {
-                // A conflict found in the meantime has the last word.
+                // A conflict found in the meantime takes precedence.
                 None => _ = lock(&self.outcomes).entry(finished.index).or_insert(outcome),
                 Some(error) => self.fail(finished.index, error.clone(), vec![]),
             }
         }
     }
 
-    /// Completes the record of an action whose artifacts were published, and gives its outcome.
+    /// Completes the record of an action whose artifacts were published, and returns its outcome.
     fn placed(
         &self,
         mut finished: Finished<A::Metadata>,
@@ -252,9 +257,9 @@ impl<'a, A: Action> Publisher<'a, A> {
         artifacts.iter().map(admit).collect()
     }
 
-    /// Records names that are written for the first time before they appear: should the run be killed and the source go
-    /// before the next one, the artifact would belong to nobody. Such a record has no fingerprint and is stale. While it is
-    /// not known that an artifact is in place, every content that was announced for it is kept: any of them may be.
+    /// Records the intent to publish new names: if the run is killed and the source deleted before the next run, the artifact
+    /// would have no owner otherwise. Such a record has no fingerprint and is out of date. Until an artifact is known to be in
+    /// place, every intended content is kept, because any of them may be on disk.
     fn record_intent(&self, placing: &[Placing<A::Metadata>]) -> Result<(), Diag> {
         let mut journal = lock(&self.journal);
         let mut intents: Vec<(&str, Record<'static>)> = Vec::new();
@@ -280,8 +285,8 @@ impl<'a, A: Action> Publisher<'a, A> {
         append(&mut journal, &changes)
     }
 
-    /// Removes what an action placed under a name that differs in case only, before the new name is written: where that is
-    /// the same file, removing it afterwards would remove the new one.
+    /// Removes old artifacts whose names differ from a new name in case only, before the new name is written: on a
+    /// case-insensitive file system, removing them afterwards would remove the new file.
     fn remove_case_variants(&self, placing: &[Placing<A::Metadata>]) -> Result<(), Diag> {
         placing.iter().try_for_each(|(finished, _)| {
             self.remove_old(finished.index, |output, owner| {
@@ -290,7 +295,7 @@ impl<'a, A: Action> Publisher<'a, A> {
         })
     }
 
-    /// Removes those recorded artifacts of an action that `unwanted` picks, given the name and owner of their slot now.
+    /// Removes the recorded artifacts of an action that `unwanted` selects by name and current owner of the slot.
     fn remove_old(
         &self,
         index: usize,
@@ -307,7 +312,7 @@ impl<'a, A: Action> Publisher<'a, A> {
         old.outputs.iter().filter(unwanted).try_for_each(|output| self.sink.remove(output))
     }
 
-    /// Records actions as done.
+    /// Removes obsolete artifacts and records the actions.
     fn record<'f>(&self, placed: impl Iterator<Item = &'f Finished<A::Metadata>> + Clone) -> Result<(), Diag>
     where
         A::Metadata: 'f,

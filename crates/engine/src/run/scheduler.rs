@@ -1,4 +1,4 @@
-//! Schedules actions: as many at a time as memory admits, each from the cache if its result is there.
+//! The scheduler: runs as many actions at a time as memory permits, and takes results from the cache where possible.
 
 use super::prefetch::Prefetch;
 use super::publisher::{Claim, Finished, Publisher, lock};
@@ -11,7 +11,7 @@ use crate::memory::Memory;
 use crate::record::Record;
 use crate::shared_results::SharedResults;
 use crate::sink::Sink;
-use crate::stale::Why;
+use crate::stale::RebuildReason;
 use crate::store::{InputHashes, Store};
 use crate::{Code, Diag};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -21,18 +21,18 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
-/// The actions that are to come: weight, index and reason.
-type Queue = Peekable<std::vec::IntoIter<(u64, usize, Why)>>;
+/// The pending actions: memory estimate, index and reason.
+type Queue = Peekable<std::vec::IntoIter<(u64, usize, RebuildReason)>>;
 
-/// What actions in flight share.
+/// Runs the actions that are out of date on the threads of the pool.
 pub(super) struct Scheduler<'a, A: Action> {
     sources: SourceTree<'a>,
     publisher: Publisher<'a, A>,
-    /// Actions that ran in this run, and whose result was neither taken from a cache nor left by an earlier run.
+    /// Actions whose result was computed in this run.
     ran: Mutex<HashSet<usize>>,
-    /// Actions that claim an artifact name of another one while one of the two did not run in this run.
+    /// Actions that claim the same artifact name, of which at least one did not run in this run.
     disputed: Mutex<BTreeSet<usize>>,
-    /// True while disputes are settled: nothing is published before all of their actions have ended.
+    /// True while disputes are settled: nothing is published before all disputed actions have finished.
     settling: AtomicBool,
     memory: Memory,
     shared: SharedResults,
@@ -62,10 +62,10 @@ impl<'a, A: Action> Scheduler<'a, A> {
         }
     }
 
-    /// Every thread of the pool takes one action after the other. Actions are not jobs of the pool: a thread that waits for
-    /// a part of its own action may then help another one with a part, but never starts a whole one on top, which would
-    /// hold its memory, and whatever others wait for, until that one is done.
-    pub(super) fn run_all(&self, stale: Vec<(u64, usize, Why)>) {
+    /// Runs all actions: every thread of the pool takes one after the other. Actions are not jobs of the pool: a thread that
+    /// waits for parallel work of its action may execute parallel work of another one, but never starts a whole action on top
+    /// of its stack, which would hold its memory until that action is finished.
+    pub(super) fn run_all(&self, stale: Vec<(u64, usize, RebuildReason)>) {
         if stale.is_empty() {
             return;
         }
@@ -77,7 +77,7 @@ impl<'a, A: Action> Scheduler<'a, A> {
         std::thread::scope(|scope| {
             for n in 0..threads {
                 let thread = std::thread::Builder::new().name(format!("kiln-prefetch-{n}"));
-                // Without the thread the workers look everything up themselves.
+                // Without prefetch threads the workers do all lookups.
                 let _ = thread.spawn_scoped(scope, || self.prefetch(&prefetch));
             }
             self.run_queue(&queue, &prefetch);
@@ -95,8 +95,8 @@ impl<'a, A: Action> Scheduler<'a, A> {
 
     fn prefetch(&self, prefetch: &Prefetch) {
         let Some(store) = self.plan.store else { return };
-        let is_over = || self.plan.events.is_over() || store.prefetchers() == 0;
-        prefetch.work(is_over, |index| {
+        let is_cancelled = || self.plan.events.is_cancelled() || store.prefetchers() == 0;
+        prefetch.work(is_cancelled, |index| {
             let action = self.action(index);
             store.prefetch(&self.hashes, action.fingerprint(), action.source());
         });
@@ -112,26 +112,27 @@ impl<'a, A: Action> Scheduler<'a, A> {
         });
     }
 
-    /// Runs the actions that claim one name, whatever is cached: a cache entry is no reason to refuse what is right. An
-    /// action that still claims a name of another one afterwards is refused. Every round runs an action that did not run
-    /// before, so that there is an end.
+    /// Runs the actions that claim the same name without the cache: a forged cache entry must not fail a valid action. Actions
+    /// that still claim the same name fail. Every round runs an action that did not run before, so the loop terminates.
     fn settle_disputes(&self) {
         self.settling.store(true, Relaxed);
         loop {
             let disputed = std::mem::take(&mut *lock(&self.disputed));
-            if disputed.is_empty() || self.plan.events.is_over() {
+            if disputed.is_empty() || self.plan.events.is_cancelled() {
                 return;
             }
             self.publisher.release(&|index| disputed.contains(index));
-            // One after the other: there is all memory for each.
-            disputed.into_iter().for_each(|index| self.run_one(u64::MAX, index, Why::Forced, false));
+            // Sequentially, so that each action has all of the memory.
+            disputed
+                .into_iter()
+                .for_each(|index| self.run_one(u64::MAX, index, RebuildReason::Forced, false));
             self.publisher.publish();
         }
     }
 
-    /// The next action, as soon as there is memory for it.
-    fn next(&self, queue: &Mutex<Queue>) -> Option<(u64, usize, Why)> {
-        while !self.plan.events.is_over() {
+    /// Returns the next action as soon as its memory is available; `None` if none is left or the run is cancelled.
+    fn next(&self, queue: &Mutex<Queue>) -> Option<(u64, usize, RebuildReason)> {
+        while !self.plan.events.is_cancelled() {
             let mut queue = lock(queue);
             if self.memory.admit(queue.peek()?.0) {
                 return queue.next();
@@ -142,8 +143,8 @@ impl<'a, A: Action> Scheduler<'a, A> {
         None
     }
 
-    /// Runs an action, or takes its result from the cache if it `uses_cached` results and one is there.
-    fn run_one(&self, weight: u64, index: usize, why: Why, uses_cached: bool) {
+    /// Runs an action, or takes its result from the cache if `uses_cached` is set and the cache has it.
+    fn run_one(&self, weight: u64, index: usize, why: RebuildReason, uses_cached: bool) {
         let (action, Plan { events, store, limits, .. }) = (self.action(index), self.plan);
         let source = action.source();
         let start = Instant::now();
@@ -183,7 +184,7 @@ impl<'a, A: Action> Scheduler<'a, A> {
                 if let Some(store) = store.filter(|_| !fetched) {
                     let seen = &cx.inputs.seen;
                     let key = (action.fingerprint(), source);
-                    store.remember(&self.hashes, key, seen, &artifacts, &cx.warnings, took);
+                    store.store_result(&self.hashes, key, seen, &artifacts, &cx.warnings, took);
                 }
                 let record = Record {
                     fingerprint: action.fingerprint().to_owned().into(),
@@ -198,7 +199,7 @@ impl<'a, A: Action> Scheduler<'a, A> {
         }
     }
 
-    /// Takes a result from the cache, if there is the one that a run would come to.
+    /// Takes the result of an action from the cache, if the tool accepts it.
     fn fetch(&self, action: &A, cx: &mut ActionContext<'_>) -> Option<Vec<Artifact<A::Metadata>>> {
         let store = self.plan.store?;
         let mut found = store.find(&self.hashes, action.fingerprint(), action.source())?;
@@ -208,8 +209,8 @@ impl<'a, A: Action> Scheduler<'a, A> {
         }
         let artifacts = found.stage(self.publisher.sink).ok()?;
         cx.inputs.seen = std::mem::take(&mut found.seen);
-        cx.warnings = found.answer.warnings.clone();
-        store.count(&mut found);
+        cx.warnings = found.result.warnings.clone();
+        store.count_hit(&mut found);
         Some(artifacts)
     }
 
@@ -221,6 +222,6 @@ impl<'a, A: Action> Scheduler<'a, A> {
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Diag {
     let text =
         panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    Diag::new(Code::CookPanicked, format!("the cook panicked: {}", text.unwrap_or("no message")))
-        .hint("this is a defect of Kiln: please report it with the file")
+    Diag::new(Code::ActionPanicked, format!("the action panicked: {}", text.unwrap_or("no message")))
+        .hint("this is an internal error in Kiln; please report it with the file")
 }

@@ -1,4 +1,4 @@
-//! A directory as a sink: each artifact is a file, and its name the path.
+//! The sink of an output directory: each artifact is a file, and its name is the path.
 
 use super::{Candidate, Sink};
 use crate::fold::folded;
@@ -8,28 +8,28 @@ use crate::journal::Records;
 use crate::ownership::{Admission, OwnedPaths, Replace, admit, is_recorded};
 use crate::record::Output;
 use crate::remote::Blob;
-use crate::stale::Why;
+use crate::stale::RebuildReason;
 use crate::{Code, Diag, RelPath};
 use std::fs::File;
 use std::io;
 use std::sync::OnceLock;
 
-/// An output directory, as one run uses it.
+/// The output directory of a run.
 pub struct DirectorySink<'a> {
     fs: &'a dyn Fs,
     tree: &'a Tree,
     overwrite: bool,
-    /// The outputs of the journal, collected when a file is in the way that the record of its own source does not have.
+    /// The outputs of the journal, collected when an existing file is not in the record of its own source.
     owned: OnceLock<OwnedPaths>,
 }
 
 impl<'a> DirectorySink<'a> {
-    /// A sink for a directory whose tree was walked when the run began.
+    /// Makes a sink from a directory and its snapshot at the start of the run.
     pub fn new(fs: &'a dyn Fs, tree: &'a Tree) -> DirectorySink<'a> {
         DirectorySink { fs, tree, overwrite: false, owned: OnceLock::new() }
     }
 
-    /// The same, which replaces regular files that no journal records.
+    /// Sets whether regular files that no journal records are replaced.
     pub fn overwriting(self, overwrite: bool) -> DirectorySink<'a> {
         DirectorySink { overwrite, ..self }
     }
@@ -44,7 +44,7 @@ impl Sink for DirectorySink<'_> {
         self.fs.stage_copy(from)
     }
 
-    /// The path as file systems see it that do not tell capital letters.
+    /// The folded path, so that names that collide on some file system share a slot.
     fn slot(&self, name: &RelPath) -> Option<String> {
         Some(folded(name))
     }
@@ -68,10 +68,12 @@ impl Sink for DirectorySink<'_> {
         self.fs.publish(batch)
     }
 
-    fn find(&self, recorded: &Output<'_>, verify: bool, hint: &mut usize) -> Result<Stamp, Why> {
-        let why = |make: fn(RelPath) -> Why| RelPath::new(&*recorded.path).map_or(Why::New, make);
+    fn find(&self, recorded: &Output<'_>, verify: bool, hint: &mut usize) -> Result<Stamp, RebuildReason> {
+        let why = |make: fn(RelPath) -> RebuildReason| {
+            RelPath::new(&*recorded.path).map_or(RebuildReason::New, make)
+        };
         let Some(stamp) = self.tree.stamp_near(&recorded.path, hint) else {
-            return Err(why(Why::OutputMissing));
+            return Err(why(RebuildReason::OutputMissing));
         };
         let is_same = || {
             let path = RelPath::new(&*recorded.path).ok().filter(|_| stamp.len == recorded.stamp.len);
@@ -79,7 +81,7 @@ impl Sink for DirectorySink<'_> {
             bytes.is_some_and(|bytes| Hash::of(&bytes) == recorded.hash)
         };
         if (stamp != recorded.stamp || verify) && !is_same() {
-            return Err(why(Why::OutputChanged));
+            return Err(why(RebuildReason::OutputChanged));
         }
         Ok(stamp)
     }
@@ -88,13 +90,14 @@ impl Sink for DirectorySink<'_> {
         self.fs.read(name).ok()
     }
 
-    /// What is hidden is no artifact, whatever a journal says: it may be the journal.
+    /// Hidden files are never artifacts, whatever a journal has: one of them is the journal.
     fn remove(&self, recorded: &Output<'_>) -> Result<(), Diag> {
         let Ok(path) = RelPath::new(&*recorded.path) else { return Ok(()) };
         if path.is_hidden() || !is_recorded(self.fs, recorded, &path) {
             return Ok(());
         }
-        let unremovable = |e| Diag::new(Code::Unwritable, format!("cannot remove it: {e}")).path(&path);
+        let unremovable =
+            |e| Diag::new(Code::Unwritable, format!("the output cannot be removed: {e}")).path(&path);
         self.fs.remove(&path).map_err(unremovable)
     }
 }

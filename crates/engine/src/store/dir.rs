@@ -1,9 +1,9 @@
-//! A directory of the cache, opened so that no symbolic link below the root is followed.
+//! Directories of the local cache, opened without following symbolic links below the root.
 //!
-//! A cache directory can come with a project that somebody else wrote. A link in it would lead reads, renames and
-//! deletions to files of the user that have nothing to do with the cache. On Unix every step is relative to an open
-//! directory and refuses links (`openat` with `O_NOFOLLOW`), so that a link which appears later is not followed either.
-//! Elsewhere each name is checked before it is used. The root may be a link: its path is the caller's choice.
+//! A cache directory can come with an untrusted project. A link in it would redirect reads, renames and deletions to files of
+//! the user outside the cache. On Unix every step is relative to an open directory and does not follow links (`openat` with
+//! `O_NOFOLLOW`), so a link that appears later is not followed either (no TOCTOU race). On other platforms each name is checked
+//! before it is used. The root may be a link, because the caller chooses its path.
 
 use crate::regular_file::not_regular;
 use std::fs::File;
@@ -73,13 +73,13 @@ mod unix {
             if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
         }
 
-        /// Creates a file for writing; an error if the name exists, whatever it is.
+        /// Creates a file for writing; fails if the name exists.
         pub(in crate::store) fn create(&self, name: &str) -> io::Result<File> {
             let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
             Ok(File::from(rustix::fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?))
         }
 
-        /// Sets the modification time of a file that was opened from this directory. Only its owner may.
+        /// Sets the modification time of a file that was opened from this directory; only its owner may.
         pub(in crate::store) fn touch(&self, _: &str, file: &File, time: SystemTime) -> io::Result<()> {
             file.set_modified(time)
         }
@@ -98,13 +98,13 @@ mod unix {
             Ok(meta(&rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
         }
 
-        /// The names in this directory. Names that are not UTF-8 are none of ours, and only need to be there.
+        /// Lists the entries of this directory. Names that are not UTF-8 are not cache files, so they are converted lossily.
         pub(in crate::store) fn list(&self) -> io::Result<Vec<(String, EntryKind)>> {
             let mut entries = Vec::new();
             for entry in rustix::fs::Dir::read_from(&self.0)? {
                 let entry = entry?;
                 let kind = match entry.file_type() {
-                    // Some file systems do not say.
+                    // Some file systems do not report the type.
                     FileType::Unknown => {
                         match rustix::fs::statat(&self.0, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
                             Ok(stat) => meta(&stat).kind,
@@ -131,7 +131,7 @@ mod unix {
         }
     }
 
-    // These fields have other types on other systems.
+    // The types of these fields differ between platforms.
     #[allow(clippy::unnecessary_cast)]
     fn meta(stat: &Stat) -> EntryMeta {
         let since =
@@ -145,13 +145,13 @@ mod unix {
 }
 
 #[cfg(any(not(unix), test))]
-#[cfg_attr(unix, allow(dead_code, reason = "a test compares it with what Unix uses"))]
+#[cfg_attr(unix, allow(dead_code, reason = "compared with the Unix implementation by a test"))]
 mod portable {
     use super::*;
     use std::fs;
     use std::path::PathBuf;
 
-    /// The path of a directory, which was one when it was looked at.
+    /// The path of a directory, which was a directory when it was checked.
     pub(in crate::store) struct Dir(PathBuf);
 
     impl Dir {
@@ -261,7 +261,7 @@ mod tests {
                 assert_eq!(names, expected.map(|(name, kind)| (name.to_owned(), kind)));
                 assert_eq!(fs::read(victim.path().join("file")).unwrap(), b"precious");
                 assert_eq!(fs::read_dir(victim.path()).unwrap().count(), 1);
-                // The root itself may be a link: whoever names it decides.
+                // The root itself may be a link.
                 let link = temp.path().join("link");
                 symlink(victim.path(), &link).unwrap();
                 assert!(<$dir>::root(&link).unwrap().open("file").is_ok());

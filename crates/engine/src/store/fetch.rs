@@ -1,6 +1,6 @@
-//! The store as a client of its server: lookups, prefetching, and blobs on their way to this machine.
+//! Lookups, prefetching and downloads of the cache from its server.
 
-use super::action::{Answer, Set, answer_key, question, read_sets};
+use super::action::{CachedResult, PathSet, read_path_sets, strong_key, weak_key};
 use super::local::Kind;
 use super::seal::BadRecord;
 use super::{InputHashes, Store, pairs, unwritable};
@@ -13,45 +13,44 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The reason why a record is not that of its key.
-const ANOTHER: &str = "it has a damaged result, or that of another cook";
+/// The reason that a record does not match its key.
+const DAMAGED: &str = "the record is damaged or belongs to another action";
 
-/// What was prefetched from the server and not looked for yet.
+/// Prefetched records that no worker has looked up yet.
 #[derive(Default)]
 pub(super) struct Prefetched {
-    /// The sets of paths that the server has, by question.
-    sets: HashMap<Hash, Vec<Set>>,
-    /// Answers by key, with the blobs that were brought here for them.
-    answers: HashMap<Hash, (Answer, Vec<Blob>)>,
+    /// The path sets of the server, by weak key.
+    path_sets: HashMap<Hash, Vec<PathSet>>,
+    /// Results by strong key, with the blobs that were downloaded for them.
+    results: HashMap<Hash, (CachedResult, Vec<Blob>)>,
 }
 
-/// The place that a record came from.
+/// The origin of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// This machine.
+    /// The local cache.
     Local,
-    /// The server, just now.
+    /// The server, by this lookup.
     Server,
-    /// The server, ahead of time.
+    /// The server, by a prefetch thread.
     Prefetched,
 }
 
-/// The record of an answer.
-pub(super) struct Sought {
-    pub(super) answer: Answer,
+/// The result of a lookup.
+pub(super) struct Lookup {
+    pub(super) result: CachedResult,
     pub(super) origin: Origin,
-    /// The blobs that were brought here for it.
-    pub(super) brought: Vec<Blob>,
+    /// The blobs that were downloaded for it.
+    pub(super) downloaded: Vec<Blob>,
 }
 
 impl Store {
-    /// Returns the number of lookups that may be in flight at a time beside those of the workers; 0 without a server.
+    /// Returns the number of prefetch threads; 0 without a server.
     pub(crate) fn prefetchers(&self) -> usize {
         self.tier.as_ref().map_or(0, |tier| tier.prefetchers())
     }
 
-    /// Brings the result of a cook from the server to this machine, if the server has the one that
-    /// [`find`](Self::find) will look for.
+    /// Downloads the result that [`find`](Self::find) will look up, if the server has it.
     pub(crate) fn prefetch(&self, hashes: &InputHashes<'_>, fingerprint: &str, source: &RelPath) {
         let reading = || self.hashing.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = {
@@ -59,61 +58,62 @@ impl Store {
             hashes.source(source)
         };
         let Ok(seen) = seen else { return };
-        let question = question(&self.build, fingerprint, source, seen);
-        let bring = |set: &Set| {
-            let see = |(path, ask): &(RelPath, _)| Some((path.clone(), hashes.at(path, *ask).ok()?));
+        let weak_key = weak_key(&self.build, fingerprint, source, seen);
+        let prefetch = |set: &PathSet| {
+            let see = |(path, access): &(RelPath, _)| Some((path.clone(), hashes.at(path, *access).ok()?));
             let seen: Option<BTreeMap<RelPath, Seen>> = {
                 let _one_at_a_time = reading();
                 set.0.iter().map(see).collect()
             };
-            self.bring(answer_key(question, pairs(&seen?)))
+            self.prefetch_result(strong_key(weak_key, pairs(&seen?)))
         };
-        let here = self.sets(question);
-        if here.iter().find_map(bring).is_none() {
-            let there = self.sets_there(question, Lane::Prefetch);
-            there.iter().filter(|set| !here.contains(set)).find_map(bring);
-            self.lock_prefetched().sets.insert(question, there);
+        let local = self.local_path_sets(weak_key);
+        if local.iter().find_map(prefetch).is_none() {
+            let remote = self.remote_path_sets(weak_key, Lane::Prefetch);
+            remote.iter().filter(|set| !local.contains(set)).find_map(prefetch);
+            self.lock_prefetched().path_sets.insert(weak_key, remote);
         }
     }
 
-    /// Brings an answer with all of its blobs to this machine. The record itself stays in memory until the tool has
-    /// accepted the result.
-    fn bring(&self, key: Hash) -> Option<()> {
-        let Sought { answer, origin, mut brought } = self.sought(key, Lane::Prefetch)?;
-        let lost: Vec<Blob> = answer.blobs().filter(|blob| !self.local.has(*blob)).collect();
-        if origin == Origin::Local && lost.is_empty() {
+    /// Downloads a result with all of its blobs. The record stays in memory until the tool has accepted the result.
+    fn prefetch_result(&self, key: Hash) -> Option<()> {
+        let Lookup { result, origin, mut downloaded } = self.lookup(key, Lane::Prefetch)?;
+        let missing: Vec<Blob> = result.blobs().filter(|blob| !self.local.has(*blob)).collect();
+        if origin == Origin::Local && missing.is_empty() {
             return Some(());
         }
-        if origin == Origin::Server || !lost.is_empty() {
-            self.fetch(&answer, &lost, Lane::Prefetch)?;
+        if origin == Origin::Server || !missing.is_empty() {
+            self.fetch(&result, &missing, Lane::Prefetch)?;
         }
-        brought.extend(lost);
-        self.lock_prefetched().answers.insert(key, (answer, brought));
+        downloaded.extend(missing);
+        self.lock_prefetched().results.insert(key, (result, downloaded));
         Some(())
     }
 
-    /// Returns the record of an answer: one that was prefetched, one of this machine, or one of the server.
-    pub(super) fn sought(&self, key: Hash, lane: Lane) -> Option<Sought> {
-        if let Some((answer, brought)) = self.lock_prefetched().answers.remove(&key) {
-            return Some(Sought { answer, origin: Origin::Prefetched, brought });
+    /// Looks up a result: prefetched, in the local cache, or on the server.
+    pub(super) fn lookup(&self, key: Hash, lane: Lane) -> Option<Lookup> {
+        if let Some((result, downloaded)) = self.lock_prefetched().results.remove(&key) {
+            return Some(Lookup { result, origin: Origin::Prefetched, downloaded });
         }
-        let here = self.local.record(key).and_then(|record| Answer::read(&self.seal, key, &record).ok());
-        let origin = if here.is_some() { Origin::Local } else { Origin::Server };
-        let there = || self.record_there(key, lane, |bytes| Answer::read(&self.seal, key, bytes));
-        Some(Sought { answer: here.or_else(there)?, origin, brought: vec![] })
+        let local =
+            self.local.record(key).and_then(|record| CachedResult::read(&self.seal, key, &record).ok());
+        let origin = if local.is_some() { Origin::Local } else { Origin::Server };
+        let remote = || self.remote_record(key, lane, |bytes| CachedResult::read(&self.seal, key, bytes));
+        Some(Lookup { result: local.or_else(remote)?, origin, downloaded: vec![] })
     }
 
-    /// Returns the sets of paths that the server has for a question, asking it only if no prefetch did.
-    pub(super) fn sets_there(&self, question: Hash, lane: Lane) -> Vec<Set> {
-        if let Some(sets) = self.lock_prefetched().sets.remove(&question) {
+    /// Returns the path sets of a weak key on the server, prefetched or by a request.
+    pub(super) fn remote_path_sets(&self, weak_key: Hash, lane: Lane) -> Vec<PathSet> {
+        if let Some(sets) = self.lock_prefetched().path_sets.remove(&weak_key) {
             return sets;
         }
-        self.record_there(question, lane, |bytes| read_sets(&self.seal, question, bytes)).unwrap_or_default()
+        self.remote_record(weak_key, lane, |bytes| read_path_sets(&self.seal, weak_key, bytes))
+            .unwrap_or_default()
     }
 
-    /// Gets a record of the server. One without our signature is a miss, and not a fault of the server: it may be older
-    /// than the key, or that of somebody without one.
-    fn record_there<T>(
+    /// Downloads a record. A record without a valid signature is a miss, not a fault of the server: its writer may not have had
+    /// the key.
+    fn remote_record<T>(
         &self,
         key: Hash,
         lane: Lane,
@@ -122,11 +122,11 @@ impl Store {
         let check = |bytes: Vec<u8>| match read(&bytes) {
             Ok(record) => Ok(Some(record)),
             Err(BadRecord::Unsigned) => Ok(None),
-            Err(BadRecord::Damaged) => Err(ANOTHER),
+            Err(BadRecord::Damaged) => Err(DAMAGED),
         };
         let record = self.tier.as_ref()?.record(key, lane, check)?;
         if record.is_none() {
-            self.refused().unsigned(key);
+            self.rejected.add_unsigned(key);
         }
         record
     }
@@ -135,9 +135,9 @@ impl Store {
         self.prefetched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings those blobs of an answer here that are not, from the server.
-    pub(super) fn fetch(&self, answer: &Answer, blobs: &[Blob], lane: Lane) -> Option<()> {
-        let (tier, worth) = (self.tier.as_ref()?, Duration::from_millis(answer.took_ms));
+    /// Downloads blobs of a result.
+    pub(super) fn fetch(&self, result: &CachedResult, blobs: &[Blob], lane: Lane) -> Option<()> {
+        let (tier, worth) = (self.tier.as_ref()?, Duration::from_millis(result.took_ms));
         tier.credit(worth);
         let fetched =
             batches(blobs).into_iter().try_for_each(|batch| self.fetch_batch(tier, batch, worth, lane));
@@ -162,14 +162,15 @@ impl Store {
         Some(())
     }
 
-    /// Streams a blob to the disk, so that its length does not matter for memory.
+    /// Streams a blob to disk, so that memory does not depend on its length.
     fn fetch_large(&self, tier: &Tier, blob: Blob, worth: Duration, lane: Lane) -> Option<()> {
         let written = |result: io::Result<()>| {
-            let unusable =
-                |error| _ = self.lock_trouble().get_or_insert_with(|| unwritable(self.local.root(), &error));
+            let unusable = |error| {
+                _ = self.lock_write_error().get_or_insert_with(|| unwritable(self.local.root(), &error))
+            };
             result.map_err(unusable).ok()
         };
-        if self.lock_trouble().is_some() {
+        if self.lock_write_error().is_some() {
             return None;
         }
         let mut incoming = match self.local.incoming() {

@@ -1,5 +1,5 @@
-//! The store on this machine: two directories of files named by hash, in the layout that servers of the HTTP cache
-//! protocol use, so that one can serve the other.
+//! The local cache: two directories of files named by hash, in the layout of the HTTP cache protocol, so that a server can
+//! serve the directory.
 //!
 //! ```text
 //! ac/ab/ab12…    records, by key
@@ -7,13 +7,13 @@
 //! tmp/…          files being written
 //! ```
 //!
-//! Files appear by rename and are never changed, so any number of processes may use a store at once. Nothing is flushed:
-//! what a crash leaves is checked when it is used, as is everything, and removed when it is not what it should be. A
-//! file's modification time is when it was last used.
+//! Files are renamed into place and never modified, so any number of processes may use a cache concurrently. Files are not
+//! flushed: every file is verified when it is used, and removed if a crash left it damaged. The modification time of a file is
+//! the time of its last use, for LRU eviction.
 //!
-//! A directory is used only if its `CACHEDIR.TAG` is ours, or if it is empty and gets one; no link below it is followed
-//! (`dir.rs`), and only regular files with names of the forms above are ever removed. So neither a directory that a
-//! project brings along nor one that is named by mistake can cost the user a file.
+//! A directory is used only if it has the `CACHEDIR.TAG` of Kiln, or is empty and gets one; no symbolic link below it is
+//! followed (`dir.rs`), and only regular files with names of the forms above are ever removed. So neither a directory that
+//! comes with a project nor one given by mistake can lose a file of the user.
 
 use super::dir::{Dir, EntryKind};
 use crate::hash::Hash;
@@ -27,27 +27,27 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// Uses are noted to the hour: noting each one would write to the disk for every read.
-const NOTED: Duration = Duration::from_secs(3600);
+/// The resolution of the time of last use: updating it for every use would write to the disk for every read.
+const USE_RESOLUTION: Duration = Duration::from_secs(3600);
 
-/// A file of a killed process that is older than this is nobody's.
-const ABANDONED: Duration = Duration::from_secs(24 * 3600);
+/// The age at which a temporary file is considered to be left by a killed process.
+const ABANDONED_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// Says to backup programs that this can be made again (see <https://bford.info/cachedir/>), and to us that the
-/// directory is ours. Never change it: caches with another text are refused.
+/// Marks the directory as a cache for backup programs (see <https://bford.info/cachedir/>), and as a cache of Kiln. Never
+/// change it: caches with another text are rejected.
 const TAG: &str =
     "Signature: 8a477f597d28d172789f06886806bc55\n# Results of Kiln's tools; it may be removed.\n";
 
 /// The name of the tag.
 const TAG_NAME: &str = "CACHEDIR.TAG";
 
-/// The file whose modification time is when the cache was last swept.
+/// The file whose modification time is the time of the last eviction.
 const SWEPT: &str = "swept";
 
 /// The directory of files being written.
 const TMP: &str = "tmp";
 
-/// What a file of the store is.
+/// The kind of a cache file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Record,
@@ -57,7 +57,7 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const ALL: [Kind; 2] = [Kind::Record, Kind::Blob];
 
-    /// The directory, here and in addresses.
+    /// Returns the name of the directory, which is also part of URLs.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::Record => "ac",
@@ -66,13 +66,13 @@ impl Kind {
     }
 }
 
-/// A store's directory.
+/// The directory of the local cache.
 pub(crate) struct Local {
     root: PathBuf,
     dir: Dir,
 }
 
-/// A file of the cache: when it was last used, its length and its name.
+/// A file of the cache: time of last use, length and name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CacheFile {
     pub(crate) used: SystemTime,
@@ -82,21 +82,21 @@ pub(crate) struct CacheFile {
 }
 
 impl Local {
-    /// Opens a store, making the directory if need be.
+    /// Opens a cache, and creates the directory if it does not exist.
     ///
     /// # Errors
     ///
-    /// A warning if the directory cannot be created or read, holds files that are not a cache's, or has a link in a
-    /// place where a cache has a directory or file.
+    /// A warning if the directory cannot be created or read, is not a cache directory, or has a symbolic link in place of a
+    /// directory or file of the cache.
     pub(crate) fn open(root: &Path) -> Result<Local, Diag> {
         let io = |error: io::Error| super::unwritable(root, &error);
         fs::create_dir_all(root).map_err(io)?;
         let dir = Dir::root(root).map_err(io)?;
         if let Some(link) = first_link(&dir).map_err(io)? {
-            return Err(refused_link(root, &link));
+            return Err(rejected_link(root, &link));
         }
         let local = Local { root: root.to_path_buf(), dir };
-        // A process that creates the cache at this moment puts the tag there before anything else.
+        // A process that creates the cache concurrently writes the tag before anything else.
         if !local.has_tag().map_err(io)? {
             match local.foreign_entry().map_err(io)? {
                 None => local.write_tag().map_err(io)?,
@@ -112,7 +112,7 @@ impl Local {
         &self.root
     }
 
-    /// Returns whether the directory has our tag: the whole of it, and not only the signature that all caches share.
+    /// Returns whether the directory has the complete tag of Kiln, not only the signature that all caches share.
     fn has_tag(&self) -> io::Result<bool> {
         let file = match self.dir.open(TAG_NAME) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -123,7 +123,7 @@ impl Local {
         Ok(bytes == TAG.as_bytes())
     }
 
-    /// An entry of a directory without our tag, unless all there is are tags that are being written.
+    /// Returns an entry of a directory without a tag; temporary files of the tag do not count.
     fn foreign_entry(&self) -> io::Result<Option<String>> {
         let being_written = |name: &str| {
             name.strip_prefix(TAG_NAME).and_then(|rest| rest.strip_prefix('.')).is_some_and(is_temporary)
@@ -132,7 +132,7 @@ impl Local {
         Ok(entries.filter(|name| !being_written(name)).min())
     }
 
-    /// Puts the tag in place, flushed: a cache whose tag a crash emptied would be refused from then on.
+    /// Publishes the tag durably: a cache whose tag a crash emptied would be rejected from then on.
     fn write_tag(&self) -> io::Result<()> {
         let temporary = format!("{TAG_NAME}.{}", Local::temporary());
         let mut file = self.dir.create(&temporary)?;
@@ -145,13 +145,13 @@ impl Local {
         placed
     }
 
-    /// The directory of a file of the cache, and its name there.
+    /// Returns the directory and the name of a cache file.
     fn shard(&self, kind: Kind, hash: Hash) -> io::Result<(Dir, String)> {
         let name = hash.to_string();
         Ok((self.dir.dir(kind.name())?.dir(&name[..2])?, name))
     }
 
-    /// A record, whatever it holds.
+    /// Reads a record without verifying it.
     pub(crate) fn record(&self, key: Hash) -> Option<Vec<u8>> {
         let mut file = self.open_used(Kind::Record, key)?;
         let mut bytes = Vec::new();
@@ -159,7 +159,7 @@ impl Local {
         read.ok().map(|_| bytes)
     }
 
-    /// A blob, found to be what it should be, at its start.
+    /// Opens a blob and verifies its digest; a damaged blob is removed.
     pub(crate) fn blob(&self, blob: Blob) -> Option<File> {
         let mut file = self.open_used(Kind::Blob, blob.hash)?;
         let sound = file.metadata().is_ok_and(|meta| meta.len() == blob.len)
@@ -172,13 +172,13 @@ impl Local {
         Some(file)
     }
 
-    /// Whether a blob of this length is there; its bytes are not looked at.
+    /// Returns whether a blob of this length exists; its content is not verified.
     pub(crate) fn has(&self, blob: Blob) -> bool {
         let meta = self.shard(Kind::Blob, blob.hash).and_then(|(dir, name)| dir.meta(&name));
         meta.is_ok_and(|meta| meta.kind == EntryKind::File && meta.len == blob.len)
     }
 
-    /// Removes a file; returns whether it was one and is gone.
+    /// Removes a regular file; returns whether it existed and was removed.
     pub(crate) fn remove(&self, kind: Kind, hash: Hash) -> bool {
         let removed = self.shard(kind, hash).and_then(|(dir, name)| match dir.meta(&name)?.kind {
             EntryKind::File => dir.remove(&name),
@@ -187,7 +187,7 @@ impl Local {
         removed.is_ok()
     }
 
-    /// Puts a file into the store, in place of what may be there.
+    /// Writes a file, replacing an existing one.
     pub(crate) fn put(&self, kind: Kind, hash: Hash, bytes: &[u8]) -> io::Result<()> {
         let tmp = self.dir.dir(TMP)?;
         let temporary = Local::temporary();
@@ -196,12 +196,12 @@ impl Local {
         if placed.is_err() {
             let _ = tmp.remove(&temporary);
         }
-        // Where a file that someone reads cannot be replaced, what is there is as good.
+        // On platforms where an open file cannot be replaced, the existing file is equivalent.
         let is_file = || self.shard(kind, hash).and_then(|(dir, name)| dir.open(&name)).is_ok();
         if placed.is_err() && is_file() { Ok(()) } else { placed }
     }
 
-    /// Moves a file of `tmp` to the place that its hash gives it.
+    /// Renames a temporary file to the name of its hash.
     fn place(&self, file: &File, tmp: &Dir, temporary: &str, kind: Kind, hash: Hash) -> io::Result<()> {
         let (dir, name) = match self.shard(kind, hash) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -213,8 +213,8 @@ impl Local {
         publish(file, Durability::Verified, || tmp.rename(temporary, &dir, &name))
     }
 
-    /// A name for a file being written that no other process or thread uses. The counter is that of the process: two
-    /// threads that open the same cache can read the same time.
+    /// Returns a unique name for a temporary file. The counter is global to the process: two threads that open the same cache
+    /// can read the same time.
     fn temporary() -> String {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -222,7 +222,7 @@ impl Local {
         format!("{}-{}-{n}", std::process::id(), since.as_nanos())
     }
 
-    /// Starts a blob that arrives in pieces.
+    /// Starts to receive a blob in chunks.
     pub(crate) fn incoming(&self) -> io::Result<Incoming<'_>> {
         let (tmp, temporary) = (self.dir.dir(TMP)?, Local::temporary());
         let file = tmp.create(&temporary)?;
@@ -233,15 +233,15 @@ impl Local {
         let (dir, name) = self.shard(kind, hash).ok()?;
         let file = dir.open(&name).ok()?;
         let (modified, now) = (file.metadata().ok()?.modified(), SystemTime::now());
-        let noted = modified.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age < NOTED));
+        let noted = modified.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age < USE_RESOLUTION));
         if !noted {
-            // A store that cannot be written to still serves.
+            // A read-only cache can still be read.
             let _ = dir.touch(&name, &file, now);
         }
         Some(file)
     }
 
-    /// Every file of a kind whose name is one that we give: 64 digits, below the directory of the first two.
+    /// Returns all cache files of a kind: those with a name of 64 digits, in the directory of the first two.
     pub(crate) fn files(&self, kind: Kind) -> Vec<CacheFile> {
         let mut files = Vec::new();
         let Ok(all) = self.dir.dir(kind.name()) else { return files };
@@ -258,12 +258,12 @@ impl Local {
         files
     }
 
-    /// Removes what killed processes left.
+    /// Removes temporary files of killed processes.
     pub(crate) fn sweep(&self) {
         let Ok(tmp) = self.dir.dir(TMP) else { return };
         for (name, _) in tmp.list().unwrap_or_default().iter().filter(|(name, _)| is_temporary(name)) {
             let abandoned = tmp.meta(name).is_ok_and(|meta| {
-                meta.kind == EntryKind::File && meta.modified.elapsed().is_ok_and(|age| age > ABANDONED)
+                meta.kind == EntryKind::File && meta.modified.elapsed().is_ok_and(|age| age > ABANDONED_AGE)
             });
             if abandoned {
                 let _ = tmp.remove(name);
@@ -271,12 +271,12 @@ impl Local {
         }
     }
 
-    /// When the cache was last swept.
+    /// Returns the time of the last eviction.
     pub(crate) fn swept_at(&self) -> Option<SystemTime> {
         self.dir.meta(SWEPT).ok().filter(|meta| meta.kind == EntryKind::File).map(|meta| meta.modified)
     }
 
-    /// Notes that the cache was swept now, with a new file: the old one may be a link by now.
+    /// Records the time of an eviction with a new file, because the old one may have become a link.
     pub(crate) fn note_swept(&self) {
         let Ok(tmp) = self.dir.dir(TMP) else { return };
         let temporary = Local::temporary();
@@ -287,13 +287,13 @@ impl Local {
     }
 }
 
-/// Returns whether a name is one that [`Local::temporary`] gives.
+/// Returns whether a name has the form of [`Local::temporary`].
 fn is_temporary(name: &str) -> bool {
     let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     name.split('-').count() == 3 && name.split('-').all(number)
 }
 
-/// The path of a link in a place where a cache has a file or directory of its own.
+/// Returns the path of a symbolic link in place of a file or directory of the cache.
 fn first_link(root: &Dir) -> io::Result<Option<String>> {
     for name in [TAG_NAME, SWEPT, TMP, Kind::Record.name(), Kind::Blob.name()] {
         match root.meta(name) {
@@ -316,23 +316,22 @@ fn first_link(root: &Dir) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// The warning about a directory with a link in it.
-fn refused_link(root: &Path, link: &str) -> Diag {
-    let message =
-        format!("the cache directory is not used: {link} in it is a symbolic link, and a cache has none");
+/// Returns the warning about a cache directory with a symbolic link in it.
+fn rejected_link(root: &Path, link: &str) -> Diag {
+    let message = format!("the cache directory is not used, because {link} in it is a symbolic link");
     Diag::new(Code::CacheDirLink, message)
         .path(root.display())
-        .hint("remove the link, or name another directory in KILN_CACHE_DIR")
+        .hint("remove the link, or set KILN_CACHE_DIR to another directory")
 }
 
-/// The warning about a directory that is not a cache.
+/// Returns the warning about a directory that is not a cache.
 fn not_owned(root: &Path, entry: &str) -> Diag {
     let message = format!(
-        "the directory is not used as a cache: it has files such as '{entry}' and no {TAG_NAME} of Kiln"
+        "the directory is not used as a cache, because it has files such as '{entry}' and no {TAG_NAME} of Kiln"
     );
     Diag::new(Code::CacheDirNotOwned, message)
         .path(root.display())
-        .hint("name an empty directory, or one that does not exist yet, in KILN_CACHE_DIR")
+        .hint("set KILN_CACHE_DIR to an empty or new directory")
 }
 
 /// A blob that is being received: a temporary file, hashed as it is written. It is removed unless it is committed.
@@ -346,12 +345,12 @@ pub(crate) struct Incoming<'a> {
 }
 
 impl Incoming<'_> {
-    /// Returns whether what was written is this blob.
+    /// Returns whether the received bytes are this blob.
     pub(crate) fn is(&self, blob: Blob) -> bool {
         self.len == blob.len && Hash(self.sha.clone().finalize().into()) == blob.hash
     }
 
-    /// Moves the file to its place.
+    /// Renames the file into place.
     pub(crate) fn commit(self, blob: Blob) -> io::Result<()> {
         self.local.place(&self.file, &self.tmp, &self.temporary, Kind::Blob, blob.hash)
     }
@@ -397,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn blobs_come_back_while_they_are_what_they_were() {
+    fn damaged_blobs_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let local = Local::open(dir.path()).unwrap();
         let bytes = vec![7; 600 << 10];
@@ -416,7 +415,7 @@ mod tests {
             damage(&mut damaged);
             fs::write(&path, damaged).unwrap();
             assert_eq!(read(), None);
-            assert!(!path.exists(), "it stays damaged");
+            assert!(!path.exists(), "the damaged blob was not removed");
             local.put(Kind::Blob, wanted.hash, &bytes).unwrap();
             assert_eq!(read(), Some(bytes.clone()));
         }
@@ -424,15 +423,15 @@ mod tests {
     }
 
     #[test]
-    fn a_use_is_noted() {
+    fn updates_the_time_of_last_use() {
         let dir = tempfile::tempdir().unwrap();
         let local = Local::open(dir.path()).unwrap();
         local.put(Kind::Record, Hash::of(b"k"), b"r").unwrap();
         let path = path(&local, Kind::Record, Hash::of(b"k"));
-        let old = SystemTime::now() - 2 * NOTED;
+        let old = SystemTime::now() - 2 * USE_RESOLUTION;
         File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
         assert_eq!(local.record(Hash::of(b"k")).unwrap(), b"r");
-        assert!(fs::metadata(&path).unwrap().modified().unwrap() > old + NOTED);
+        assert!(fs::metadata(&path).unwrap().modified().unwrap() > old + USE_RESOLUTION);
     }
 
     fn code(root: &Path) -> String {
@@ -440,13 +439,13 @@ mod tests {
     }
 
     #[test]
-    fn refuses_directories_of_others() {
+    fn rejects_directories_that_are_not_a_cache() {
         let dir = tempfile::tempdir().unwrap();
         let notes = dir.path().join("notes.txt");
         fs::write(&notes, "mine").unwrap();
-        let refused = Local::open(dir.path()).err().unwrap();
-        assert!(refused.code == Code::CacheDirNotOwned && refused.message.contains("notes.txt"), "{refused}");
-        // Nor does the tag of another program make it ours, or a part of ours.
+        let error = Local::open(dir.path()).err().unwrap();
+        assert!(error.code == Code::CacheDirNotOwned && error.message.contains("notes.txt"), "{error}");
+        // The tag of another program, or a part of the tag of Kiln, does not count.
         let tag = dir.path().join(TAG_NAME);
         let foreign = "Signature: 8a477f597d28d172789f06886806bc55\n# of another program\n";
         for text in [foreign, "", &TAG[..TAG.len() - 1], &format!("{TAG}more")] {
@@ -454,7 +453,7 @@ mod tests {
             assert_eq!(code(dir.path()), "cache-dir-not-owned", "{text:?}");
         }
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "something was written");
-        // With the tag it is ours, as is an empty one, and one that another process is about to make.
+        // Accepted: a directory with the tag, an empty one, and one that another process is creating.
         fs::write(&tag, TAG).unwrap();
         assert_eq!(code(dir.path()), "");
         let fresh = tempfile::tempdir().unwrap();
@@ -464,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn opens_while_others_create_it() {
+    fn opens_while_other_threads_create_it() {
         for _ in 0..20 {
             let dir = tempfile::tempdir().unwrap();
             std::thread::scope(|scope| {
@@ -477,9 +476,9 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn refuses_links_and_touches_nothing_behind_them() {
+    fn rejects_links_and_does_not_follow_them() {
         use std::os::unix::fs::symlink;
-        let old = SystemTime::now() - 30 * ABANDONED;
+        let old = SystemTime::now() - 30 * ABANDONED_AGE;
         for link in [TAG_NAME, SWEPT, TMP, "ac", "cas", "ac/zz", "cas/00", "ac/anything"] {
             let (dir, victim) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
             drop(Local::open(dir.path()).unwrap());
@@ -494,9 +493,9 @@ mod tests {
                 File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
             }
             symlink(victim.path().join(target), &at).unwrap();
-            let refused = Local::open(dir.path()).err().unwrap();
-            assert!(refused.code == Code::CacheDirLink && refused.message.contains(link), "{refused}");
-            // One that was opened before the link appeared does not follow it either.
+            let error = Local::open(dir.path()).err().unwrap();
+            assert!(error.code == Code::CacheDirLink && error.message.contains(link), "{error}");
+            // A cache that was opened before the link appeared does not follow it either.
             local.sweep();
             local.note_swept();
             let _ = local.put(Kind::Record, Hash::of(b"k"), b"new");
@@ -507,10 +506,10 @@ mod tests {
     }
 
     #[test]
-    fn only_files_with_our_names_are_listed_and_removed() {
+    fn lists_and_removes_only_cache_files() {
         let dir = tempfile::tempdir().unwrap();
         let local = Local::open(dir.path()).unwrap();
-        let (key, old) = (Hash::of(b"k"), SystemTime::now() - 2 * ABANDONED);
+        let (key, old) = (Hash::of(b"k"), SystemTime::now() - 2 * ABANDONED_AGE);
         local.put(Kind::Record, key, b"r").unwrap();
         let name = key.to_string();
         let foreign = [

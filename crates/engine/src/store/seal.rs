@@ -1,8 +1,8 @@
-//! The envelope of a record: an `ActionResult` of the Remote Execution API, because servers that know this message check
-//! it, and keep the blobs it names for as long as it lives.
+//! The envelope of a record: an `ActionResult` message of the Remote Execution API, because servers validate it and keep the
+//! referenced blobs as long as the record exists.
 //!
-//! The body is in its `stdout_raw`, behind a hash over the key and the body: a record that is damaged, or that belongs to
-//! another key, is none. The signature, where there is a [`SigningKey`], is in its `stderr_raw`.
+//! The body is in `stdout_raw`, after a hash of the key and the body: a record that is damaged or belongs to another key is
+//! rejected. The signature, if there is a [`SigningKey`], is in `stderr_raw`.
 
 use super::signing::SigningKey;
 use crate::hash::Hash;
@@ -11,25 +11,25 @@ use crate::remote::Blob;
 /// The version of the record layout; incremented with every change of it.
 pub(super) const FORMAT: &[u8] = b"kiln store 4";
 
-/// The fields of an `ActionResult` that are used here.
+/// Field numbers of `ActionResult`.
 const OUTPUT_FILES: u64 = 2;
 const STDOUT_RAW: u64 = 5;
 const STDERR_RAW: u64 = 7;
 
-/// Starts what is signed, so that a signature cannot be taken for one of something else.
+/// The domain separator of signatures.
 const SIGNED: &[u8] = b"kiln cache record, signed with HMAC-SHA256\n";
 
-/// Why a record is not used.
+/// The reason that a record is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadRecord {
-    /// It is damaged, or belongs to another key.
+    /// The record is damaged, or belongs to another key.
     Damaged,
-    /// It has no signature, or not that of our key.
+    /// The record has no valid signature.
     Unsigned,
 }
 
-/// Wraps the body of a record as the cache stores it, unsigned. Whoever can write to a server can do this: fuzz targets
-/// forge records with it.
+/// Wraps the body of a record without a signature, as anyone with write access to a server can. Fuzz targets forge records
+/// with it.
 pub fn seal_record(key: Hash, body: &[u8]) -> Vec<u8> {
     Seal::default().seal(key, body, &[])
 }
@@ -60,7 +60,7 @@ impl Seal {
         message
     }
 
-    /// The body of a record, if it was written under this key and is whole, and signed if there is a signing key.
+    /// Returns the body of a record after verifying its hash and, with a signing key, its signature.
     pub(super) fn unseal<'m>(&self, key: Hash, message: &'m [u8]) -> Result<&'m [u8], BadRecord> {
         let (body, signature) = body_and_signature(key, message).ok_or(BadRecord::Damaged)?;
         match &self.0 {
@@ -133,17 +133,17 @@ mod tests {
     }
 
     #[test]
-    fn only_records_with_our_signature_are_used_where_there_is_a_key() {
+    fn rejects_records_without_a_valid_signature() {
         let (key, other) = (Hash::of(b"key"), Hash::of(b"other"));
         let (ours, theirs, none) = (signed(1), signed(2), Seal::default());
         let record = ours.seal(key, b"body", &[]);
         assert_eq!(ours.unseal(key, &record), Ok(b"body".as_slice()));
         assert_eq!(ours.unseal(other, &record), Err(BadRecord::Damaged));
         assert_eq!(theirs.unseal(key, &record), Err(BadRecord::Unsigned));
-        // Whoever has no key reads signed records as well.
+        // Without a key signed records are accepted as well.
         assert_eq!(none.unseal(key, &record), Ok(b"body".as_slice()));
         assert_eq!(ours.unseal(key, &none.seal(key, b"body", &[])), Err(BadRecord::Unsigned));
-        // Neither does a signature fit another body or another key.
+        // A signature is not valid for another body or another key.
         let signature = &record[record.len() - 34..];
         for (key, body) in [(key, b"nody"), (other, b"body")] {
             let forged = [none.seal(key, body, &[]).as_slice(), signature].concat();
@@ -159,7 +159,7 @@ mod tests {
 
     /// The bytes as `protoc --encode=build.bazel.remote.execution.v2.ActionResult` would lay them out.
     #[test]
-    fn a_record_is_an_action_result() {
+    fn encodes_an_action_result() {
         let (key, blob) = (Hash::of(b"key"), Blob { hash: Hash::of(b"x"), len: 300 });
         let record = signed(1).seal(key, b"body", &[("o", blob)]);
         let mut expected = vec![0x12, 3 + 2 + 69, 0x0a, 1, b'o', 0x12, 69, 0x0a, 64];

@@ -1,39 +1,39 @@
-//! What a project's configuration may say of the store and its server, whatever file it is written in.
+//! The cache settings of a configuration file.
 //!
-//! Nothing in here decides what comes out of a build, and nothing in here is a secret.
+//! None of them changes the result of a build, and none is a secret.
 
 use crate::remote::Policy;
 use std::path::PathBuf;
 
-/// What the file says of the cache; `None` where it says nothing.
+/// The cache settings of a file; `None` for a setting that the file does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheSettings {
-    /// Where results are kept on this machine.
+    /// The cache directory.
     pub dir: Option<CacheDir>,
-    /// How many bytes they may take.
+    /// The size limit of the cache directory, in bytes.
     pub max_size: Option<u64>,
-    /// The address of a server that others share.
+    /// The URL of the cache server.
     pub url: Option<String>,
-    /// What the server is used for.
+    /// The use of the server.
     pub policy: Option<CachePolicy>,
-    /// Whether the server may be one that does not encrypt, though it is not this machine.
+    /// True if unencrypted connections to hosts other than loopback are allowed.
     pub allow_http: bool,
 }
 
-/// What a server is used for, or that it is not used.
+/// The use of a cache server, or that it is disabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CachePolicy {
-    /// It is left alone.
+    /// The server is not used.
     Off,
-    /// It is used like this.
+    /// The server is used with this policy.
     Use(Policy),
 }
 
 impl CachePolicy {
-    /// The names, for messages.
+    /// The accepted names, for messages.
     pub const ACCEPTS: &'static str = "`read`, `write`, `off`";
 
-    /// Reads a name.
+    /// Parses a name; `None` if it is unknown.
     pub fn parse(text: &str) -> Option<CachePolicy> {
         match text {
             "read" => Some(CachePolicy::Use(Policy::Read)),
@@ -44,16 +44,16 @@ impl CachePolicy {
     }
 }
 
-/// Where results are kept on this machine.
+/// The cache directory of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CacheDir {
-    /// Nowhere.
+    /// The cache is disabled.
     Off,
-    /// In a directory of its own, relative to the file.
+    /// A directory, relative to the file.
     At(PathBuf),
 }
 
-/// A size in bytes from `500 MB`, `20GB` or a plain number; units are powers of 1024, as everywhere in Kiln.
+/// Parses a size in bytes: `500 MB`, `20GB` or a plain number; units are powers of 1024. `None` if it is invalid.
 pub fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes() {
+    fn parses_sizes() {
         let check = |text, size| assert_eq!(parse_size(text), size, "{text}");
         check("0", Some(0));
         check("512", Some(512));

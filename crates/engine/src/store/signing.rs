@@ -1,24 +1,24 @@
-//! The key that records of the cache are signed with: HMAC-SHA256 (RFC 2104) with a secret that all machines share.
+//! Signatures of cache records: HMAC-SHA256 (RFC 2104) with a secret that all machines share.
 //!
-//! A signature covers the key of a record and its body, and thereby the digest of every blob that it names. So whoever
-//! has no secret can neither make up a record, nor change one, nor put it under another key.
+//! A signature covers the key of a record and its body, and thereby the digest of every referenced blob. Without the secret a
+//! record can neither be forged, nor modified, nor moved to another key.
 
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// The length of a block of SHA-256, in bytes.
+/// The block length of SHA-256, in bytes.
 const BLOCK: usize = 64;
 
-/// A secret to sign and verify records with. It is in no message: [`Debug`](fmt::Debug) hides it.
+/// A secret that signs and verifies records. [`Debug`](fmt::Debug) does not print it.
 #[derive(Clone)]
 pub struct SigningKey {
-    /// SHA-256 after the inner and after the outer padded key.
+    /// The SHA-256 states after the inner and the outer padded key.
     inner: Sha256,
     outer: Sha256,
 }
 
 impl SigningKey {
-    /// The shortest secret that is accepted, in bytes: a shorter one could be guessed from a single signed record.
+    /// The shortest accepted secret, in bytes: a shorter one could be brute-forced from a single signed record.
     pub const SHORTEST: usize = 16;
 
     /// Makes a key from a secret; `None` if the secret is too short.
@@ -37,7 +37,7 @@ impl SigningKey {
         SigningKey { inner: padded(0x36), outer: padded(0x5c) }
     }
 
-    /// The signature of a message that is given in parts.
+    /// Signs a message that is given in parts.
     pub(crate) fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
         let (mut inner, mut outer) = (self.inner.clone(), self.outer.clone());
         parts.iter().for_each(|part| inner.update(part));
@@ -45,7 +45,7 @@ impl SigningKey {
         outer.finalize().into()
     }
 
-    /// Returns whether a signature is that of a message. The time taken does not depend on where two signatures differ.
+    /// Returns whether a signature is valid, in constant time.
     pub(crate) fn verify(&self, parts: &[&[u8]], signature: &[u8]) -> bool {
         let expected = self.sign(parts);
         let differences = expected.iter().zip(signature).fold(0, |all, (a, b)| all | (a ^ b));

@@ -1,34 +1,34 @@
-//! What a store holds, and how it is kept small: what was not used for longest goes first.
+//! Size and LRU eviction of the local cache.
 //!
-//! Records and blobs go by the same rule. A record whose blob went finds nothing, and the cook runs again.
+//! Records and blobs are evicted by the same rule. A record whose blob was evicted is a miss, and the action runs again.
 
 use super::local::{CacheFile, Kind, Local};
 use std::time::{Duration, SystemTime};
 
-/// How long a store is left alone after it was last swept.
-const REST: Duration = Duration::from_secs(24 * 3600);
+/// The minimum time between two automatic evictions.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
-/// What a store holds.
+/// The number and size of the entries of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Results of cooks and of shared work, and what leads to them.
+    /// The number of records: results of actions, shared results and path sets.
     pub records: usize,
-    /// The files they consist of.
+    /// The number of blobs.
     pub blobs: usize,
-    /// The length of everything.
+    /// The total size in bytes.
     pub bytes: u64,
-    /// When the file that was not used for longest was last used.
+    /// The time of last use of the least recently used file.
     pub oldest: Option<SystemTime>,
 }
 
-/// What sweeping did, or would do.
+/// The result of an eviction or of a dry run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Files removed.
+    /// The number of evicted files.
     pub removed: usize,
-    /// Their length.
+    /// The size of the evicted files in bytes.
     pub freed: u64,
-    /// The length of what is left.
+    /// The remaining size in bytes.
     pub left: u64,
 }
 
@@ -65,10 +65,10 @@ pub(super) fn sweep(local: &Local, max_bytes: u64, dry_run: bool) -> Swept {
     swept
 }
 
-/// Whether a store has not been swept for a day. The first day counts from the first build.
+/// Returns whether the last eviction was more than a day ago. The first day starts with the first build.
 pub(super) fn is_due(local: &Local) -> bool {
     match local.swept_at() {
-        Some(at) => at.elapsed().is_ok_and(|age| age > REST),
+        Some(at) => at.elapsed().is_ok_and(|age| age > SWEEP_INTERVAL),
         None => {
             local.note_swept();
             false
@@ -83,7 +83,7 @@ mod tests {
     use std::fs::File;
 
     #[test]
-    fn what_was_not_used_for_longest_goes_first() {
+    fn evicts_least_recently_used_files_first() {
         let dir = tempfile::tempdir().unwrap();
         let local = Local::open(dir.path()).unwrap();
         let now = SystemTime::now();

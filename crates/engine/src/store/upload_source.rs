@@ -1,6 +1,6 @@
-//! The records and blobs that uploads read: the cache on this machine, with the signatures of its records.
+//! The records and blobs that uploads read from the local cache.
 
-use super::action::{SETS, read_sets, write_sets};
+use super::action::{MAX_PATH_SETS, read_path_sets, write_path_sets};
 use super::local::Local;
 use super::seal::Seal;
 use crate::Hash;
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
-/// The local cache, and the key that its records are signed with.
+/// The local cache and its signing key, as a source of uploads.
 pub(super) struct UploadSource {
     pub(super) local: Arc<Local>,
     pub(super) seal: Seal,
@@ -30,14 +30,14 @@ impl Source for UploadSource {
     }
 
     fn merge(&self, key: Hash, theirs: &[u8]) -> Option<Vec<u8>> {
-        let mut sets = read_sets(&self.seal, key, &self.record(key)?).ok()?;
-        let theirs = read_sets(&self.seal, key, theirs).unwrap_or_default();
+        let mut sets = read_path_sets(&self.seal, key, &self.record(key)?).ok()?;
+        let theirs = read_path_sets(&self.seal, key, theirs).unwrap_or_default();
         if sets.iter().all(|set| theirs.contains(set)) {
             return None;
         }
         sets.extend(theirs.into_iter().filter(|set| !sets.contains(set)).collect::<Vec<_>>());
-        sets.truncate(SETS);
-        Some(write_sets(&self.seal, key, &sets))
+        sets.truncate(MAX_PATH_SETS);
+        Some(write_path_sets(&self.seal, key, &sets))
     }
 
     fn signs(&self) -> bool {

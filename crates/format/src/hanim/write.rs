@@ -1,23 +1,27 @@
-//! Writing animations.
+//! The writer of animation files.
 //!
-//! Refuses names longer than their field can say, and what the reader refuses.
+//! Rejects names that are too long for their length field, and everything that the reader rejects.
 
 use alloc::vec::Vec;
 
-use super::{Channel, ChannelHeader, ClipHeader, HanimView, Header, MAGIC, VERSION, later};
+use super::{Channel, ChannelHeader, ClipHeader, HanimView, Header, MAGIC, VERSION, max_time};
 use crate::Error;
 use crate::bytes::Le;
 
-/// What a clip is written from. Its duration follows from its keys.
+/// The input for one clip. The duration is computed from the keyframes.
 #[derive(Clone, Copy, Debug)]
 pub struct ClipParts<'a> {
-    /// Its name.
+    /// The name of the clip, at most 65535 bytes.
     pub name: &'a str,
-    /// Its channels, in the order in which they are written.
+    /// The channels, in the order in which they are written.
     pub channels: &'a [Channel<'a>],
 }
 
-/// The bytes of animations of these clips, in this order.
+/// Encodes an animation file of these clips, in this order.
+///
+/// # Errors
+///
+/// [`Error::TooLarge`] if a name or count exceeds its field, otherwise the errors of [`HanimView::read`].
 pub fn write(clips: &[ClipParts<'_>]) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
     let clip_count = count("clip_count", clips.len())?;
@@ -29,7 +33,7 @@ pub fn write(clips: &[ClipParts<'_>]) -> Result<Vec<u8>, Error> {
         out.extend_from_slice(name.as_bytes());
         let ends =
             channels.iter().filter_map(|channel| channel.keys.time(channel.keys.len().checked_sub(1)?));
-        let duration = ends.fold(0.0, later);
+        let duration = ends.fold(0.0, max_time);
         let channel_count = count("channel_count", channels.len())?;
         ClipHeader { duration, channel_count }.put(&mut out);
         for Channel { joint, interp, keys } in *channels {
@@ -84,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_as_documented() {
+    fn encodes_documented_bytes() {
         let mut expected = b"HANM\x01\0\0\0\x02\0\0\0\0\0\0\0".to_vec();
         let float =
             |out: &mut Vec<u8>, numbers: &[f32]| numbers.iter().for_each(|n| out.extend(n.to_le_bytes()));
@@ -100,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn clips_come_back() {
+    fn clips_round_trip() {
         let bytes = sample();
         let view = HanimView::read(&bytes).unwrap();
         let clips: Vec<_> = view.clips().collect();
@@ -118,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read() {
+    fn rejects_invalid_fields() {
         let good = sample();
         let broken = |at: usize, value: u8| {
             let mut bytes = good.clone();
@@ -159,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read_is_not_written() {
+    fn writer_rejects_invalid_values() {
         let key = |time, x| Vec3Key { time, value: [0.0, x, 0.0] };
         for (keys, words) in [
             (vec![], "key_count"),
@@ -189,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_has_one_spelling() {
+    fn rejects_negative_zero_duration() {
         let keys = [Vec3Key { time: -0.0, value: [0.0; 3] }];
         let keys = Keys::Scale(Array::from(&keys[..]));
         let channel = Channel { joint: 0, interp: Interp::Step, keys };
@@ -213,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn joints_must_be_in_the_mesh_beside_it() {
+    fn check_references_finds_missing_joints() {
         let mesh = |count| {
             let joint = GpuJoint { parent: -1, ..GpuJoint::default() };
             let sub =
@@ -224,29 +228,33 @@ mod tests {
         let problems = |mesh| {
             let mut found = vec![];
             let mut bad = |p: crate::Problem| found.push((p.code.as_str(), p.message));
-            HAnim.cross("models/fox.hanim", &sample(), &Mesh(mesh), &mut bad).unwrap();
+            HAnim.check_references("models/fox.hanim", &sample(), &Mesh(mesh), &mut bad).unwrap();
             found
         };
         assert_eq!(problems(mesh(8)), []);
-        let message = "clip 0 channel 0 moves joint 7, but models/fox.hmesh has 7".to_string();
+        let message = "channel 0 of clip 0 animates joint 7, but models/fox.hmesh has 7 joints".to_string();
         assert_eq!(problems(mesh(7)), [("animation-unknown-joint", message)]);
         assert_eq!(problems(mesh(1)).len(), 2);
-        let message = "no skeleton in a companion models/fox.hmesh".to_string();
+        let message = "the companion mesh models/fox.hmesh does not exist or has no skeleton".to_string();
         assert_eq!(problems(mesh(0)), [("animation-without-skeleton", message.clone())]);
         assert_eq!(problems(None), [("animation-without-skeleton", message)]);
-        assert_eq!(problems(Some(b"HMSH".to_vec())), [], "a broken mesh is reported as such");
+        assert_eq!(
+            problems(Some(b"HMSH".to_vec())),
+            [],
+            "an unreadable mesh is reported for the mesh itself"
+        );
     }
 
     #[test]
-    fn described_as_documented() {
+    fn describe_facts_and_dump_match_document() {
         let text = |bytes: &[u8]| {
             let mut text = String::new();
             HAnim.describe(bytes, &mut text).unwrap();
             text
         };
         let bytes = sample();
-        assert_eq!(text(&bytes), "2 clips | 3 channels | up to 2.00s | [Run, größer]");
-        assert_eq!(text(&write(&[]).unwrap()), "0 clips | 0 channels | up to 0.00s | []");
+        assert_eq!(text(&bytes), "2 clips | 3 channels | up to 2.00 s | [Run, größer]");
+        assert_eq!(text(&write(&[]).unwrap()), "0 clips | 0 channels | up to 0.00 s | []");
         let clips = ["a", "b", "c", "d", "e\n"].map(|name| ClipParts { name, channels: &[] });
         assert!(text(&write(&clips[..4]).unwrap()).ends_with("[a, b, c, d]"));
         assert!(text(&write(&clips).unwrap()).ends_with("[a, b, c, d, ...]"));
@@ -259,7 +267,7 @@ mod tests {
         let mut dump = String::new();
         HAnim.dump(&bytes, &mut dump).unwrap();
         assert!(
-            dump.contains("clip \"größer\" 1.5 s, 1 channels\n  joint 0 scale STEP 2 keys fnv "),
+            dump.contains("clip \"größer\" 1.5 s, 1 channel\n  joint 0 scale STEP 2 keys fnv "),
             "{dump}"
         );
         assert_eq!(Path::ALL.map(|path| path as u8), [0, 1, 2]);

@@ -1,38 +1,20 @@
-//! Fonts in the table of formats: what `info`, `check` and the dumps say about them.
+//! The [`Format`] implementation of fonts: `info`, `check` and dumps.
 
 use super::{HfontView, MAGIC};
 use crate::hpack::PackKind;
-use crate::{Error, Format, table::sealed::Sealed};
+use crate::{Error, Format, table::FormatId};
 #[cfg(feature = "tools")]
-use crate::{Fact, Layout, Lookup, Problem, hfont, hman, ktx2::Ktx2View};
+use crate::{Fact, Layout, Lookup, Problem, error::Count, hfont, hman, ktx2::Ktx2View};
 #[cfg(feature = "tools")]
 use alloc::format;
 
-/// The row of the format table.
+/// The entry of this format in [`FORMATS`](crate::FORMATS).
 #[derive(Clone, Copy, Debug)]
 pub struct HFont;
 
-impl Sealed for HFont {}
-
 impl Format for HFont {
-    fn name(&self) -> &'static str {
-        "hfont"
-    }
-
-    fn ext(&self) -> &'static str {
-        "hfont"
-    }
-
-    fn magic(&self) -> &'static [u8] {
-        &MAGIC
-    }
-
-    fn title(&self) -> &'static str {
-        "fonts"
-    }
-
-    fn pack_kind(&self) -> PackKind {
-        PackKind::Font
+    fn id(&self) -> FormatId {
+        FormatId { name: "hfont", magic: &MAGIC, title: "fonts", kind: PackKind::Font }
     }
 
     fn verify(&self, bytes: &[u8]) -> Result<(), Error> {
@@ -45,10 +27,10 @@ impl Format for HFont {
         let metrics = view.metrics();
         write!(
             out,
-            "v{} | {} glyphs | {} kerning pairs | atlas: {}x{} {} | line: {:.3} em",
+            "v{} | {} | {} | atlas: {}x{} {} | line: {:.3} em",
             hfont::VERSION,
-            view.glyphs().len(),
-            view.pairs().len(),
+            Count(view.glyphs().len() as u64, "glyph", "glyphs"),
+            Count(view.pairs().len() as u64, "kerning pair", "kerning pairs"),
             metrics.atlas_width,
             metrics.atlas_height,
             field(&view),
@@ -75,7 +57,13 @@ impl Format for HFont {
         let view = HfontView::read(bytes)?;
         let m = view.metrics();
         let (glyphs, pairs) = (view.glyphs(), view.pairs());
-        writeln!(out, "hfont v{}, {} glyphs, {} pairs", hfont::VERSION, glyphs.len(), pairs.len())?;
+        writeln!(
+            out,
+            "hfont v{}, {}, {}",
+            hfont::VERSION,
+            Count(glyphs.len() as u64, "glyph", "glyphs"),
+            Count(pairs.len() as u64, "kerning pair", "kerning pairs")
+        )?;
         writeln!(out, "ascent {:?}, descent {:?}, line_gap {:?}", m.ascent, m.descent, m.line_gap)?;
         writeln!(
             out,
@@ -106,7 +94,7 @@ impl Format for HFont {
     }
 
     #[cfg(feature = "tools")]
-    fn cross(
+    fn check_references(
         &self,
         _path: &str,
         bytes: &[u8],
@@ -118,47 +106,55 @@ impl Format for HFont {
         let Some(manifest) = at.bytes(hman::PATH) else {
             bad(Problem {
                 code: kiln_diagnostics::Code::FontWithoutManifest,
-                message: format!("no {} found, but the atlas is named by hash", hman::PATH),
-                hint: "build again: the manifest was deleted, or the last build failed",
+                message: format!(
+                    "the manifest {} does not exist, so the hash of the atlas cannot be resolved",
+                    hman::PATH
+                ),
+                hint: "run the build again: the manifest was deleted, or the last build failed",
             });
             return Ok(());
         };
-        // A manifest that cannot be read is reported under its own name.
+        // An unreadable manifest is reported for the manifest itself.
         let Ok(manifest) = hman::HmanView::read(&manifest) else { return Ok(()) };
         let Some(entry) = manifest.find(hash) else {
             bad(Problem {
                 code: kiln_diagnostics::Code::FontUnknownAtlas,
-                message: format!("atlas ref {hash:#018x} not in manifest"),
-                hint: "build again: font and manifest are from different builds",
+                message: format!(
+                    "the font references the atlas {hash:#018x}, which the manifest does not list"
+                ),
+                hint: "run the build again: font and manifest are from different builds",
             });
             return Ok(());
         };
         let Some(atlas) = at.bytes(entry.path) else {
             bad(Problem {
                 code: kiln_diagnostics::Code::FontMissingAtlas,
-                message: format!("atlas ref {hash:#018x} -> missing {:?}", entry.path),
-                hint: "build again: the texture was deleted",
+                message: format!(
+                    "the font references the atlas {hash:#018x}, but its file {:?} does not exist",
+                    entry.path
+                ),
+                hint: "run the build again: the texture was deleted",
             });
             return Ok(());
         };
-        // A texture that cannot be read is reported under its own name.
+        // An unreadable texture is reported for the texture itself.
         let Ok(atlas) = Ktx2View::read(&atlas) else { return Ok(()) };
         let (found, expected) = (atlas.shape(), (metrics.atlas_width, metrics.atlas_height));
         if (found.width, found.height) != (expected.0.into(), expected.1.into()) {
             bad(Problem {
                 code: kiln_diagnostics::Code::FontAtlasSize,
                 message: format!(
-                    "the atlas {:?} is {}x{}, but the font was made for {}x{}",
+                    "the atlas {:?} is {}x{} texels, but the font was built for {}x{}",
                     entry.path, found.width, found.height, expected.0, expected.1
                 ),
-                hint: "build again: font and atlas are from different builds",
+                hint: "run the build again: font and atlas are from different builds",
             });
         }
         Ok(())
     }
 }
 
-/// What the texels are called.
+/// Returns the kind of distance field in the atlas.
 #[cfg(feature = "tools")]
 fn field(view: &HfontView<'_>) -> &'static str {
     if view.metrics().multi_channel { "MSDF" } else { "SDF" }

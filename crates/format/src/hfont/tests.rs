@@ -1,4 +1,4 @@
-//! What the reader of fonts accepts and refuses, and what the table of formats says about them.
+//! Tests of the font reader, the writer and the [`Format`] implementation.
 
 use super::*;
 use crate::{Fact, Format, Lookup, hman, ktx2, refs};
@@ -29,7 +29,7 @@ fn good() -> Vec<u8> {
 }
 
 #[test]
-fn bytes_are_as_documented() {
+fn encodes_documented_bytes() {
     let pair = Pair { left: 0x41, right: 0x41, advance: 2.0 };
     let bytes = write(&metrics(), &[glyph(0), glyph(0x41)], &[pair]).unwrap();
     let mut expected = b"HFNT\x01\0\0\0\x02\0\0\0\x01\0\0\0".to_vec();
@@ -47,7 +47,7 @@ fn bytes_are_as_documented() {
 }
 
 #[test]
-fn characters_and_pairs_are_found() {
+fn looks_up_glyphs_and_kerning() {
     let bytes = good();
     let view = HfontView::read(&bytes).unwrap();
     assert_eq!(view.metrics(), metrics());
@@ -63,7 +63,7 @@ fn characters_and_pairs_are_found() {
 }
 
 #[test]
-fn what_is_not_read() {
+fn rejects_invalid_fields() {
     let good = good();
     let broken = |at: usize, value: &[u8]| {
         let mut bytes = good.clone();
@@ -100,7 +100,7 @@ fn what_is_not_read() {
 }
 
 #[test]
-fn what_is_not_read_is_not_written() {
+fn writer_rejects_invalid_values() {
     assert!(write(&metrics(), &[], &[]).is_err());
     assert!(write(&metrics(), &[glyph(65)], &[]).is_err());
     assert!(write(&metrics(), &[glyph(0), glyph(66), glyph(65)], &[]).is_err());
@@ -122,7 +122,7 @@ impl Lookup for Files {
 fn codes(files: &[(&'static str, Vec<u8>)]) -> Vec<&'static str> {
     let mut codes = vec![];
     let files = Files(files.iter().cloned().collect());
-    HFont.cross("ui/inter.hfont", &good(), &files, &mut |p| codes.push(p.code.as_str())).unwrap();
+    HFont.check_references("ui/inter.hfont", &good(), &files, &mut |p| codes.push(p.code.as_str())).unwrap();
     codes
 }
 
@@ -139,11 +139,11 @@ fn texture(width: u32, height: u32) -> Vec<u8> {
 }
 
 #[test]
-fn the_atlas_is_looked_for() {
+fn check_references_finds_atlas_problems() {
     let list = |path: &str| {
-        let (kind, colorspace) = (hman::Kind::Texture, hman::Colorspace::Linear);
+        let (kind, colorspace) = (hman::ManifestKind::Texture, hman::Colorspace::Linear);
         let hash = refs::hash_runtime_path(path);
-        hman::write(&[hman::Entry { hash, kind, colorspace, path }]).unwrap()
+        hman::write(&[hman::ManifestEntry { hash, kind, colorspace, path }]).unwrap()
     };
     let listed = (hman::PATH, list("ui/inter.ktx2"));
     assert_eq!(codes(&[]), ["font-without-manifest"]);

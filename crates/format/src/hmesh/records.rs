@@ -1,39 +1,39 @@
-//! What a mesh is made of: the tags of its chunks, and the records in them.
+//! The chunk tags of a mesh, and the records in the chunks.
 
 use crate::pod::pod;
 
-/// [`SubMesh::material_slot`] of a submesh without a material.
+/// The [`SubMesh::material_slot`] of a submesh without a material.
 pub const NO_MATERIAL: u32 = u32::MAX;
 
-/// The bit of [`MeshDesc::flags`] that says that vertices have tangents.
+/// The bit of [`MeshDesc::flags`] of a mesh with tangents.
 pub const HAS_TANGENTS: u8 = 1;
 
-/// [`GpuJoint::parent`] of a joint without one.
+/// The [`GpuJoint::parent`] of a root joint.
 pub const NO_PARENT: i32 = -1;
 
 macro_rules! chunk_ids {
     ($($(#[$doc:meta])* $id:ident $name:literal,)*) => {
-        /// The chunks we know, in the order in which they are written.
+        /// The known chunks, in the order in which they are written.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum ChunkId {
             $($(#[$doc])* $id,)*
         }
 
         impl ChunkId {
-            /// All of them, in the order in which they are written.
+            /// All known chunks, in the order in which they are written.
             pub const ALL: [ChunkId; [$($name),*].len()] = [$(ChunkId::$id),*];
 
-            /// Its tag as text.
+            /// Returns the tag as a string.
             pub const fn name(self) -> &'static str {
                 [$($name),*][self as usize]
             }
 
-            /// Its tag as it stands in a file.
+            /// Returns the tag as stored in a file.
             pub const fn fourcc(self) -> [u8; 4] {
                 [$(*$name.as_bytes().first_chunk().unwrap()),*][self as usize]
             }
 
-            /// What messages call its size.
+            /// Returns the name of the chunk's size in error messages.
             pub(crate) const fn size_name(self) -> &'static str {
                 [$(concat!("size of ", $name)),*][self as usize]
             }
@@ -42,152 +42,153 @@ macro_rules! chunk_ids {
 }
 
 chunk_ids! {
-    /// One [`MeshDesc`].
+    /// A single [`MeshDesc`]: counts and strides.
     Desc "DESC",
-    /// One [`MeshBounds`].
+    /// A single [`MeshBounds`]: the bounds of all vertices.
     Bounds "BNDS",
-    /// A [`GpuVertex`] each.
+    /// An array of [`GpuVertex`].
     Vertices "VTXS",
-    /// `u16` or `u32` each, as [`MeshDesc::index_width`] says: numbers of vertices.
+    /// An array of vertex indices, `u16` or `u32` according to [`MeshDesc::index_width`].
     Indices "IDXS",
-    /// A [`Meshlet`] each.
+    /// An array of [`Meshlet`].
     Meshlets "MLET",
-    /// `u32` each: the numbers of the vertices that meshlets use.
+    /// An array of `u32`: the vertex indices of all meshlets.
     MeshletVertices "MLVR",
-    /// Three bytes each: the corners of a triangle, by their place among the vertices of the meshlet.
+    /// An array of three bytes per triangle: meshlet-local vertex indices.
     MeshletTriangles "MLTR",
-    /// A [`MeshletBounds`] for each meshlet.
+    /// One [`MeshletBounds`] per meshlet.
     MeshletBounds "MLBN",
-    /// `u64` each: the hash of a material's reference.
+    /// An array of `u64`: the hashes of the materials' asset references.
     Materials "MTRL",
-    /// A [`SubMesh`] each.
+    /// An array of [`SubMesh`].
     SubMeshes "SUBM",
-    /// A [`GpuSkinVertex`] for each vertex; absent from static meshes.
+    /// One [`GpuSkinVertex`] per vertex; absent from static meshes.
     Skin "SKIN",
-    /// A [`GpuJoint`] each; absent without a skeleton.
+    /// An array of [`GpuJoint`]; absent from meshes without a skeleton.
     Skeleton "SKEL",
-    /// `u32` each: the indices of reduced levels.
+    /// An array of `u32`: the indices of all LODs.
     LodIndices "LODI",
-    /// A [`LodTableHeader`], then a [`MeshLod`] for each level of each submesh.
+    /// A [`LodTableHeader`], then a [`MeshLod`] for each LOD of each submesh.
     LodTable "LODT",
 }
 
 pod! {
-    /// The shape of a mesh: what all other chunks hold how many of.
+    /// The counts and strides of a mesh, which determine the sizes of the other chunks.
     #[derive(Eq, Default)]
     pub struct MeshDesc {
-        /// Vertices in `VTXS`.
+        /// Number of vertices in `VTXS`.
         pub vertex_count: u32,
-        /// Indices in `IDXS`.
+        /// Number of indices in `IDXS`.
         pub index_count: u32,
-        /// Meshlets in `MLET` and `MLBN`.
+        /// Number of meshlets in `MLET` and `MLBN`.
         pub meshlet_count: u32,
-        /// Submeshes in `SUBM`, at least one.
+        /// Number of submeshes in `SUBM`, at least one.
         pub submesh_count: u32,
-        /// Materials in `MTRL`.
+        /// Number of materials in `MTRL`.
         pub material_count: u32,
-        /// Bytes of a vertex.
+        /// Size of a vertex in bytes.
         pub vertex_stride: u16,
-        /// Bytes of an index: 2 or 4.
+        /// Size of an index in bytes: 2 or 4.
         pub index_width: u8,
         /// [`HAS_TANGENTS`] or 0.
         pub flags: u8,
-        /// No meshlet has more vertices.
+        /// Upper bound on the vertices of a meshlet.
         pub meshlet_max_verts: u32,
-        /// No meshlet has more triangles.
+        /// Upper bound on the triangles of a meshlet.
         pub meshlet_max_tris: u32,
     }
 }
 
 pod! {
-    /// The box and the sphere around vertices.
+    /// Axis-aligned bounding box and bounding sphere.
     #[derive(Default)]
     pub struct MeshBounds {
-        /// The least coordinates.
+        /// The minimum corner of the box.
         pub aabb_min: [f32; 3],
-        /// The greatest.
+        /// The maximum corner of the box.
         pub aabb_max: [f32; 3],
         /// The centre of the sphere.
         pub sphere_center: [f32; 3],
-        /// Its radius.
+        /// The radius of the sphere.
         pub sphere_radius: f32,
     }
 }
 
 pod! {
-    /// A vertex.
+    /// The vertex format: 28 bytes.
     #[derive(Default)]
     pub struct GpuVertex {
-        /// Where it is.
+        /// The position in mesh space.
         pub position: [f32; 3],
-        /// Its normal, octahedral, as `R16G16_SNORM`.
+        /// The normal, octahedral-encoded, as `R16G16_SNORM`.
         pub normal: [i16; 2],
-        /// Its tangent, octahedral, with the handedness in the lowest bit of x; as `R16G16_SINT`.
+        /// The tangent, octahedral-encoded, with the handedness in the least significant bit of x; as
+        /// `R16G16_SINT`.
         pub tangent: [i16; 2],
-        /// Its texture coordinates, from the top left.
+        /// The UV coordinates; the origin is the top left corner.
         pub uv: [f32; 2],
     }
 }
 
 pod! {
-    /// A few neighbouring triangles of a submesh.
+    /// A cluster of adjacent triangles of a submesh.
     #[derive(Eq, Default)]
     pub struct Meshlet {
-        /// The first of its vertices in `MLVR`.
+        /// Index of the first vertex in `MLVR`.
         pub vertex_offset: u32,
-        /// How many it has.
+        /// Number of vertices.
         pub vertex_count: u32,
-        /// The first of its triangles in `MLTR`: a number of triangles, not of bytes.
+        /// Index of the first triangle in `MLTR`, in triangles, not bytes.
         pub triangle_offset: u32,
-        /// How many it has.
+        /// Number of triangles.
         pub triangle_count: u32,
     }
 }
 
 pod! {
-    /// A sphere around a meshlet, and a cone around its normals.
+    /// Bounding sphere and normal cone of a meshlet, for culling.
     #[derive(Default)]
     pub struct MeshletBounds {
-        /// The centre of the sphere.
+        /// The centre of the bounding sphere.
         pub center: [f32; 3],
-        /// Its radius.
+        /// The radius of the bounding sphere.
         pub radius: f32,
-        /// Where the triangles face.
+        /// The axis of the normal cone.
         pub cone_axis: [f32; 3],
-        /// A view direction whose dot product with the axis is at least this sees no front; 1 means that some
-        /// triangle may always be seen.
+        /// Cutoff of the normal cone: the meshlet is back-facing if the dot product of view direction and
+        /// axis is at least this value. 1 disables the test.
         pub cone_cutoff: f32,
     }
 }
 
 pod! {
-    /// What is drawn with one material.
+    /// The part of a mesh that is drawn with one material.
     #[derive(Default)]
     pub struct SubMesh {
-        /// Its first index in `IDXS`.
+        /// First index in `IDXS`.
         pub first_index: u32,
-        /// How many it has.
+        /// Number of indices.
         pub index_count: u32,
-        /// Its first meshlet in `MLET`.
+        /// First meshlet in `MLET`.
         pub first_meshlet: u32,
-        /// How many it has.
+        /// Number of meshlets.
         pub meshlet_count: u32,
-        /// Its row in `MTRL` and in the `.hmat` beside the mesh, or [`NO_MATERIAL`].
+        /// The row in `MTRL` and in the companion `.hmat`, or [`NO_MATERIAL`].
         pub material_slot: u32,
-        /// 0: indices count from the first vertex of the mesh.
+        /// Always 0: indices count from the first vertex of the mesh.
         pub base_vertex: u32,
-        /// The bounds of its vertices.
+        /// The bounds of the vertices of this submesh.
         pub bounds: MeshBounds,
     }
 }
 
 pod! {
-    /// What moves a vertex.
+    /// The bone influences of a vertex.
     #[derive(Default)]
     pub struct GpuSkinVertex {
-        /// Joints in `SKEL`.
+        /// Joint indices into `SKEL`.
         pub joints: [u16; 4],
-        /// How much each of them counts; they add up to 1.
+        /// Joint weights; they sum to 1.
         pub weights: [f32; 4],
     }
 }
@@ -196,39 +197,39 @@ pod! {
     /// A joint of the skeleton.
     #[derive(Default)]
     pub struct GpuJoint {
-        /// From the space of the mesh to that of the joint in the bind pose, column by column.
+        /// The inverse bind matrix: from mesh space to joint space, column-major.
         pub inverse_bind: [f32; 16],
-        /// Its translation in the bind pose, relative to its parent.
+        /// Translation in the bind pose, relative to the parent.
         pub bind_t: [f32; 3],
-        /// Its rotation: a quaternion x, y, z, w.
+        /// Rotation in the bind pose: a quaternion x, y, z, w.
         pub bind_r: [f32; 4],
-        /// Its scale.
+        /// Scale in the bind pose.
         pub bind_s: [f32; 3],
-        /// Its parent in `SKEL`, or [`NO_PARENT`]. A parent need not come before its children.
+        /// Index of the parent in `SKEL`, or [`NO_PARENT`]. A parent may come after its children.
         pub parent: i32,
-        /// 0.
+        /// Padding; zero in every valid file.
         pub pad: u32,
     }
 }
 
 pod! {
-    /// The start of `LODT`.
+    /// The header of the LOD table `LODT`.
     #[derive(Eq, Default)]
     pub struct LodTableHeader {
-        /// Reduced levels of each submesh.
+        /// Number of LODs per submesh, not counting the full mesh.
         pub lod_count: u32,
-        /// Submeshes, as in [`MeshDesc`].
+        /// Number of submeshes, as in [`MeshDesc`].
         pub submesh_count: u32,
     }
 }
 
 pod! {
-    /// One reduced level of one submesh. Without indices it stands for the level before it.
+    /// One LOD of one submesh. An empty LOD stands for the preceding one.
     #[derive(Eq, Default)]
     pub struct MeshLod {
-        /// Its first index in `LODI`.
+        /// First index in `LODI`.
         pub first_index: u32,
-        /// How many it has.
+        /// Number of indices.
         pub index_count: u32,
     }
 }
@@ -238,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_are_as_documented() {
+    fn tags_match_document() {
         let tags = [
             0x43534544, 0x53444e42, 0x53585456, 0x53584449, 0x54454c4d, 0x52564c4d, 0x52544c4d, 0x4e424c4d,
             0x4c52544d, 0x4d425553, 0x4e494b53, 0x4c454b53, 0x49444f4c, 0x54444f4c,
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_as_documented() {
+    fn record_sizes_match_document() {
         assert_eq!([MeshDesc::SIZE, MeshBounds::SIZE, GpuVertex::SIZE, Meshlet::SIZE], [32, 40, 28, 16]);
         assert_eq!([MeshletBounds::SIZE, SubMesh::SIZE, GpuSkinVertex::SIZE], [32, 64, 24]);
         assert_eq!([GpuJoint::SIZE, LodTableHeader::SIZE, MeshLod::SIZE], [112, 8, 8]);

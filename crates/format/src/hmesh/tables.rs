@@ -1,5 +1,5 @@
-//! The small tables of a mesh: submeshes, reduced levels and joints. Each is checked whenever a mesh is read, so
-//! that its ranges can be followed and its skeleton walked.
+//! Checks of the small tables of a mesh: submeshes, LODs and joints. They run on every read, so that ranges
+//! can be followed and the skeleton can be walked.
 
 use core::mem::offset_of;
 
@@ -9,7 +9,7 @@ use crate::Error;
 use crate::bytes::Le;
 use crate::error::{below, equal};
 
-/// Submeshes follow one another over indices and meshlets, and cover them.
+/// Checks that submeshes cover the indices and the meshlets contiguously.
 pub(super) fn check_submeshes(view: &HmeshView<'_>) -> Result<(), Error> {
     let desc = view.desc();
     let (mut indices, mut meshlets) = (0u64, 0u64);
@@ -32,7 +32,7 @@ pub(super) fn check_submeshes(view: &HmeshView<'_>) -> Result<(), Error> {
     equal(at(offset_of!(MeshDesc, meshlet_count)), "meshlet_count", desc.meshlet_count, meshlets)
 }
 
-/// Levels follow one another over their indices, and cover them. Returns how many each submesh has.
+/// Checks that LODs cover their indices contiguously. Returns the number of LODs per submesh.
 pub(super) fn check_lods(view: &HmeshView<'_>) -> Result<u32, Error> {
     if !view.has(ChunkId::LodTable) {
         view.must_be(ChunkId::LodIndices, 0)?;
@@ -63,10 +63,11 @@ fn whole_triangles(at: u64, count: u32) -> Result<(), Error> {
     if count.is_multiple_of(3) { Ok(()) } else { Err(bad) }
 }
 
-/// The joints of vertices are 16-bit numbers, so more would be of no use.
+/// Upper bound on joints: joint indices of vertices have 16 bits.
 const MAX_JOINTS: usize = 1 << 16;
 
-/// Every walk from joint to parent ends. glTF lists joints in any order, so a parent may come after its children.
+/// Checks that the joint hierarchy has no cycles. glTF lists joints in any order, so a parent may come after
+/// its children.
 pub(super) fn check_joints(view: &HmeshView<'_>) -> Result<(), Error> {
     let joints = view.joints();
     let start = view.at(ChunkId::Skeleton);
@@ -81,14 +82,14 @@ pub(super) fn check_joints(view: &HmeshView<'_>) -> Result<(), Error> {
         }
     }
     let parent = |i: usize| joints.get(i).and_then(|joint| usize::try_from(joint.parent).ok());
-    // A bit for each joint from which a root was reached; so each is walked over twice at most.
+    // One bit per joint that is known to reach a root, so that each joint is visited at most twice.
     let mut rooted = [0u64; MAX_JOINTS / 64];
     for i in 0..joints.len() {
         let mut steps = 0;
         let mut next = Some(i);
         while let Some(joint) = next.filter(|j| rooted[j / 64] >> (j % 64) & 1 == 0) {
             if steps == joints.len() {
-                let why = "makes the joint its own ancestor";
+                let why = "forms a cycle in the joint hierarchy";
                 return Err(Error::Fault { at: at(joint), field: "parent", why });
             }
             steps += 1;

@@ -1,4 +1,5 @@
-//! The contents of a mesh: every number that an engine or a GPU will follow, and every bound it will cull by.
+//! Full validation of a mesh: every index that an engine or a GPU will follow, and every bound that it will
+//! cull by.
 
 use core::mem::offset_of;
 
@@ -7,25 +8,32 @@ use super::view::{HmeshView, Indices};
 use crate::error::{below, equal, finite};
 use crate::{Array, Error};
 
-/// Weights are divided by their sum in 32 bits, and other writers may round them to 16.
+/// Tolerance of the sum of weights: they are normalised in 32-bit floats, and other writers may round them to
+/// 16 bits.
 const WEIGHT_TOLERANCE: f32 = 1e-3;
 
 impl HmeshView<'_> {
-    /// Checks what [`read`](Self::read) leaves out: that no index leads astray, that meshlets hold the triangles of
-    /// their submesh, that bounds hold what they bound, that numbers are finite, and that no byte is unaccounted
-    /// for. Takes time in proportion to the file, which one that Kiln wrote need not spend again.
+    /// Checks what [`read`](Self::read) leaves out: indices are in range, meshlets contain the triangles of
+    /// their submesh, bounds contain what they bound, numbers are finite, and no byte is unaccounted for. The
+    /// time is linear in the size of the file; files that Kiln wrote need no second check.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] at the first defect.
     pub fn verify(&self) -> Result<(), Error> {
         self.chunks.check_layout()?;
-        let room = self.check_bounds()?;
-        self.check_vertices(room)?;
+        let tolerance = self.check_bounds()?;
+        self.check_vertices(tolerance)?;
         self.check_skin()?;
         self.check_joint_values()?;
         let mut meshlets = Meshlets::default();
         for (i, sub) in self.submeshes().iter().enumerate() {
-            let triangles = self.check_submesh(i, &sub, room)?;
-            if self.desc().meshlet_count > 0 && self.check_meshlets(&sub, &mut meshlets, room)? != triangles {
+            let triangles = self.check_submesh(i, &sub, tolerance)?;
+            if self.desc().meshlet_count > 0
+                && self.check_meshlets(&sub, &mut meshlets, tolerance)? != triangles
+            {
                 let at = self.at(ChunkId::SubMeshes) + (i * SubMesh::SIZE) as u64;
-                let why = "holds other triangles in its meshlets than in its indices";
+                let why = "has meshlets with other triangles than its indices";
                 return Err(Error::Fault { at, field: "submesh", why });
             }
         }
@@ -37,49 +45,45 @@ impl HmeshView<'_> {
         Ok(())
     }
 
-    /// Where a field of a record is.
+    /// Returns the byte offset of a field of record `index`.
     fn place(&self, id: ChunkId, index: usize, each: usize, offset: usize) -> u64 {
         self.at(id) + (index * each + offset) as u64
     }
 
-    /// The bounds of the mesh and of its parts, and how far rounding may take something out of them.
-    fn check_bounds(&self) -> Result<Room, Error> {
+    /// Checks the bounds of the mesh and its submeshes; returns the rounding tolerance.
+    fn check_bounds(&self) -> Result<Tolerance, Error> {
         let bounds = self.bounds();
         check_bounds(&bounds, self.at(ChunkId::Bounds))?;
-        let room = Room::of(&bounds);
-        let hull = room.around_box(&bounds);
+        let tolerance = Tolerance::of(&bounds);
+        let padded = tolerance.around_box(&bounds);
         for (i, sub) in self.submeshes().iter().enumerate() {
             let at = self.place(ChunkId::SubMeshes, i, SubMesh::SIZE, offset_of!(SubMesh, bounds));
             check_bounds(&sub.bounds, at)?;
-            if !hull.holds(sub.bounds.aabb_min) || !hull.holds(sub.bounds.aabb_max) {
-                let why = "lie outside those of the mesh";
+            if !padded.contains(sub.bounds.aabb_min) || !padded.contains(sub.bounds.aabb_max) {
+                let why = "are outside the bounds of the mesh";
                 return Err(Error::Fault { at, field: "bounds", why });
             }
         }
-        Ok(room)
+        Ok(tolerance)
     }
 
-    fn check_vertices(&self, room: Room) -> Result<(), Error> {
-        let hull = room.around(&self.bounds());
+    fn check_vertices(&self, tolerance: Tolerance) -> Result<(), Error> {
+        let padded = tolerance.around(&self.bounds());
         let tangents = self.has_tangents();
         for (i, vertex) in self.vertices().iter().enumerate() {
             let at = |offset| self.place(ChunkId::Vertices, i, GpuVertex::SIZE, offset);
             finite(at(offset_of!(GpuVertex, position)), "position", &vertex.position)?;
             finite(at(offset_of!(GpuVertex, uv)), "uv", &vertex.uv)?;
-            if !hull.holds(vertex.position) {
+            if !padded.contains(vertex.position) {
                 let at = at(offset_of!(GpuVertex, position));
-                return Err(Error::Fault {
-                    at,
-                    field: "position",
-                    why: "lies outside the bounds of the mesh",
-                });
+                return Err(Error::Fault { at, field: "position", why: "is outside the bounds of the mesh" });
             }
             if !tangents && vertex.tangent != [0; 2] {
                 let at = at(offset_of!(GpuVertex, tangent));
                 return Err(Error::Fault {
                     at,
                     field: "tangent",
-                    why: "is there, but the mesh says it has none",
+                    why: "is set, but the mesh has no tangents",
                 });
             }
         }
@@ -97,7 +101,7 @@ impl HmeshView<'_> {
             finite(at, "weights", &skin.weights)?;
             let sum: f32 = skin.weights.iter().sum();
             if skin.weights.iter().any(|&w| w < 0.0) || (sum - 1.0).abs() > WEIGHT_TOLERANCE {
-                let why = "are negative, or do not add up to 1";
+                let why = "are negative or do not sum to 1";
                 return Err(Error::Fault { at, field: "weights", why });
             }
         }
@@ -116,12 +120,17 @@ impl HmeshView<'_> {
         Ok(())
     }
 
-    /// The indices of a submesh; returns what its triangles add up to.
-    fn check_submesh(&self, number: usize, sub: &SubMesh, room: Room) -> Result<Sum, Error> {
+    /// Checks the indices of a submesh; returns the checksum of its triangles.
+    fn check_submesh(
+        &self,
+        number: usize,
+        sub: &SubMesh,
+        tolerance: Tolerance,
+    ) -> Result<TriangleChecksum, Error> {
         let vertices = self.vertices();
         let each = usize::from(self.desc().index_width);
-        let hull = room.around(&sub.bounds);
-        let fine = |index: u32| vertices.get(index as usize).is_some_and(|v| hull.holds(v.position));
+        let padded = tolerance.around(&sub.bounds);
+        let fine = |index: u32| vertices.get(index as usize).is_some_and(|v| padded.contains(v.position));
         let sum = match self.submesh_indices(sub) {
             Indices::U16(indices) => triangles(indices.iter().map(u32::from), fine),
             Indices::U32(indices) => triangles(indices.iter(), fine),
@@ -130,16 +139,21 @@ impl HmeshView<'_> {
             let at = self.place(ChunkId::Indices, sub.first_index as usize + i, each, 0);
             let bounds_at =
                 self.place(ChunkId::SubMeshes, number, SubMesh::SIZE, offset_of!(SubMesh, bounds));
-            let why = "do not hold all vertices of the submesh";
+            let why = "do not contain all vertices of the submesh";
             let outside = Error::Fault { at: bounds_at, field: "bounds", why };
             below(at, "index", index, self.desc().vertex_count).err().unwrap_or(outside)
         })
     }
 
-    /// The meshlets of a submesh; returns what their triangles add up to.
-    fn check_meshlets(&self, sub: &SubMesh, done: &mut Meshlets, room: Room) -> Result<Sum, Error> {
+    /// Checks the meshlets of a submesh; returns the checksum of their triangles.
+    fn check_meshlets(
+        &self,
+        sub: &SubMesh,
+        done: &mut Meshlets,
+        tolerance: Tolerance,
+    ) -> Result<TriangleChecksum, Error> {
         let desc = self.desc();
-        let mut sum = Sum::default();
+        let mut sum = TriangleChecksum::default();
         for (i, meshlet) in self.submesh_meshlets(sub).iter().enumerate() {
             let number = sub.first_meshlet as usize + i;
             let at = |offset| self.place(ChunkId::Meshlets, number, Meshlet::SIZE, offset);
@@ -157,9 +171,13 @@ impl HmeshView<'_> {
                 self.meshlet_triangles().range(triangle_offset, triangle_count),
             );
             let (Some(vertices), Some(triangles)) = ranges else {
-                return Err(Error::Fault { at: at(0), field: "meshlet", why: "reaches beyond its chunks" });
+                return Err(Error::Fault {
+                    at: at(0),
+                    field: "meshlet",
+                    why: "has a range out of the bounds of its chunks",
+                });
             };
-            sum.add(self.check_meshlet(number, &meshlet, vertices, triangles, room)?);
+            sum.add(self.check_meshlet(number, &meshlet, vertices, triangles, tolerance)?);
             done.vertices += u64::from(vertex_count);
             done.triangles += u64::from(triangle_count);
         }
@@ -172,27 +190,28 @@ impl HmeshView<'_> {
         meshlet: &Meshlet,
         vertices: Array<'_, u32>,
         triangles: Array<'_, [u8; 3]>,
-        room: Room,
-    ) -> Result<Sum, Error> {
+        tolerance: Tolerance,
+    ) -> Result<TriangleChecksum, Error> {
         let at = |offset| self.place(ChunkId::MeshletBounds, number, MeshletBounds::SIZE, offset);
         let bounds = self.meshlet_bounds().get(number).unwrap_or_default();
         finite(at(offset_of!(MeshletBounds, center)), "center", &bounds.center)?;
         radius_at(at(offset_of!(MeshletBounds, radius)), "radius", bounds.radius)?;
         finite(at(offset_of!(MeshletBounds, cone_axis)), "cone_axis", &bounds.cone_axis)?;
         finite(at(offset_of!(MeshletBounds, cone_cutoff)), "cone_cutoff", &[bounds.cone_cutoff])?;
-        let hull = room.around_sphere(bounds.center, bounds.radius);
-        // As many as a byte can name.
+        let padded = tolerance.around_sphere(bounds.center, bounds.radius);
+        // As many vertices as a byte can index.
         let mut global = [0; 256];
         let mut all_inside = true;
         for (i, (index, slot)) in vertices.iter().zip(&mut global).enumerate() {
             *slot = index;
             let Some(vertex) = self.vertices().get(index as usize) else {
                 let at = self.place(ChunkId::MeshletVertices, meshlet.vertex_offset as usize + i, 4, 0);
-                return below(at, "vertex", index, self.desc().vertex_count).map(|()| Sum::default());
+                return below(at, "vertex", index, self.desc().vertex_count)
+                    .map(|()| TriangleChecksum::default());
             };
-            all_inside &= hull.holds(vertex.position);
+            all_inside &= padded.contains(vertex.position);
         }
-        let mut sum = Sum::default();
+        let mut sum = TriangleChecksum::default();
         for (i, corners) in triangles.iter().enumerate() {
             if let Some(j) = corners.into_iter().position(|corner| u32::from(corner) >= meshlet.vertex_count)
             {
@@ -202,9 +221,9 @@ impl HmeshView<'_> {
             let triangle = corners.map(|corner| global[usize::from(corner)]);
             if !all_inside {
                 let corners = triangle.map(|v| self.vertices().get(v as usize).unwrap_or_default().position);
-                // A triangle that is never seen may have been left out of the sphere.
-                if has_area(corners) && !corners.into_iter().all(|corner| hull.holds(corner)) {
-                    let why = "does not hold all triangles of the meshlet";
+                // A degenerate triangle is never visible and may be outside the sphere.
+                if has_area(corners) && !corners.into_iter().all(|corner| padded.contains(corner)) {
+                    let why = "does not contain all triangles of the meshlet";
                     return Err(Error::Fault { at: at(0), field: "sphere", why });
                 }
             }
@@ -214,44 +233,48 @@ impl HmeshView<'_> {
     }
 }
 
-/// How much of the vertices and triangles of meshlets was seen.
+/// The meshlet vertices and triangles consumed so far.
 #[derive(Default)]
 struct Meshlets {
     vertices: u64,
     triangles: u64,
 }
 
-/// What a bag of triangles adds up to, in whatever order they come and with whichever corner they start, but not
-/// wound the other way.
+/// An order-independent checksum of triangles. It does not depend on which corner a triangle starts with, but
+/// it does depend on the winding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sum {
+struct TriangleChecksum {
     count: u64,
     hash: u64,
 }
 
-impl Sum {
+impl TriangleChecksum {
     fn triangle(&mut self, [a, b, c]: [u32; 3]) {
-        // The least rotation; that its first two corners decide, since where they tie all three are the same.
+        // The smallest rotation. The first two corners decide, since all three are equal if these tie.
         let side = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
         let turns = [(side(a, b), c), (side(b, c), a), (side(c, a), b)];
         let least = |x: (u64, u32), y: (u64, u32)| if y.0 < x.0 { y } else { x };
         let (side, corner) = least(least(turns[0], turns[1]), turns[2]);
-        // The finish of MurmurHash3 spreads each bit, so that sums of neighbouring triangles do not cancel out.
+        // The finaliser of MurmurHash3 mixes all bits, so that sums of adjacent triangles do not cancel out.
         let mut hash = side ^ u64::from(corner).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-        self.add(Sum { count: 1, hash: hash ^ hash >> 33 });
+        self.add(TriangleChecksum { count: 1, hash: hash ^ hash >> 33 });
     }
 
-    fn add(&mut self, other: Sum) {
+    fn add(&mut self, other: TriangleChecksum) {
         self.count += other.count;
         self.hash = self.hash.wrapping_add(other.hash);
     }
 }
 
-/// Sums up triangles, unless a corner is not fine: then returns its place and what it is.
-fn triangles(indices: impl Iterator<Item = u32>, fine: impl Fn(u32) -> bool) -> Result<Sum, (usize, u32)> {
-    let mut sum = Sum::default();
+/// Computes the checksum of triangles; if a corner fails the predicate `fine`, returns its position and
+/// value.
+fn triangles(
+    indices: impl Iterator<Item = u32>,
+    fine: impl Fn(u32) -> bool,
+) -> Result<TriangleChecksum, (usize, u32)> {
+    let mut sum = TriangleChecksum::default();
     let mut triangle = [0; 3];
     for (i, index) in indices.enumerate() {
         if !fine(index) {
@@ -265,53 +288,54 @@ fn triangles(indices: impl Iterator<Item = u32>, fine: impl Fn(u32) -> bool) -> 
     Ok(sum)
 }
 
-/// How far rounding may have taken something out of its bounds.
+/// The tolerance for rounding errors in bounds.
 #[derive(Clone, Copy)]
-struct Room {
+struct Tolerance {
     of_box: f32,
     of_sphere: f32,
 }
 
-impl Room {
-    /// A box is made of coordinates of the vertices themselves. A sphere is the result of arithmetic, whose error
-    /// grows with the distance from the origin.
-    fn of(bounds: &MeshBounds) -> Room {
+impl Tolerance {
+    /// Computes the tolerance. A box consists of vertex coordinates, so it is exact. A sphere is computed,
+    /// and its error grows with the distance from the origin.
+    fn of(bounds: &MeshBounds) -> Tolerance {
         let axes = || bounds.aabb_min.into_iter().zip(bounds.aabb_max);
         let extent = axes().fold(1.0, |most: f32, (min, max)| most.max(max - min));
         let far = axes().fold(extent, |most, (min, max)| most.max(-min).max(max));
-        Room { of_box: 1e-5 * extent, of_sphere: 1e-5 * far }
+        Tolerance { of_box: 1e-5 * extent, of_sphere: 1e-5 * far }
     }
 
-    fn around_box(self, bounds: &MeshBounds) -> Hull {
-        Hull {
+    fn around_box(self, bounds: &MeshBounds) -> PaddedBounds {
+        PaddedBounds {
             min: bounds.aabb_min.map(|min| min - self.of_box),
             max: bounds.aabb_max.map(|max| max + self.of_box),
-            ..Hull::EVERYWHERE
+            ..PaddedBounds::EVERYWHERE
         }
     }
 
-    fn around_sphere(self, center: [f32; 3], radius: f32) -> Hull {
+    fn around_sphere(self, center: [f32; 3], radius: f32) -> PaddedBounds {
         let radius = f64::from(radius) + f64::from(self.of_sphere);
-        Hull { center: center.map(f64::from), square: radius * radius, ..Hull::EVERYWHERE }
+        PaddedBounds { center: center.map(f64::from), square: radius * radius, ..PaddedBounds::EVERYWHERE }
     }
 
-    fn around(self, bounds: &MeshBounds) -> Hull {
-        let Hull { center, square, .. } = self.around_sphere(bounds.sphere_center, bounds.sphere_radius);
-        Hull { center, square, ..self.around_box(bounds) }
+    fn around(self, bounds: &MeshBounds) -> PaddedBounds {
+        let PaddedBounds { center, square, .. } =
+            self.around_sphere(bounds.sphere_center, bounds.sphere_radius);
+        PaddedBounds { center, square, ..self.around_box(bounds) }
     }
 }
 
-/// Bounds with room.
-struct Hull {
+/// Bounds, extended by the tolerance.
+struct PaddedBounds {
     min: [f32; 3],
     max: [f32; 3],
     center: [f64; 3],
-    /// Of the radius.
+    /// The square of the radius.
     square: f64,
 }
 
-impl Hull {
-    const EVERYWHERE: Hull = Hull {
+impl PaddedBounds {
+    const EVERYWHERE: PaddedBounds = PaddedBounds {
         min: [f32::NEG_INFINITY; 3],
         max: [f32::INFINITY; 3],
         center: [0.0; 3],
@@ -319,7 +343,7 @@ impl Hull {
     };
 
     #[inline]
-    fn holds(&self, point: [f32; 3]) -> bool {
+    fn contains(&self, point: [f32; 3]) -> bool {
         let mut inside = true;
         let mut square = 0.0;
         for (axis, p) in point.into_iter().enumerate() {
@@ -331,7 +355,8 @@ impl Hull {
     }
 }
 
-/// Whether a triangle is more than a line: its angle at `a` is at least 1e-5, beyond what 32 bits could round away.
+/// Returns whether a triangle is non-degenerate: its angle at `a` is at least 1e-5 radians, beyond the
+/// rounding error of 32-bit floats.
 fn has_area([a, b, c]: [[f32; 3]; 3]) -> bool {
     let side = |to: [f32; 3]| [0, 1, 2].map(|axis| f64::from(to[axis]) - f64::from(a[axis]));
     let square = |[x, y, z]: [f64; 3]| x * x + y * y + z * z;

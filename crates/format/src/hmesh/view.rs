@@ -1,7 +1,8 @@
-//! Reading a mesh where it lies.
+//! The zero-copy reader of meshes.
 //!
-//! [`HmeshView::read`] looks at the table, the sizes and the small tables (submeshes, levels, joints), so that its
-//! time does not grow with vertices and triangles; [`HmeshView::verify`] looks at these too.
+//! [`HmeshView::read`] checks the chunk table, the sizes and the small tables (submeshes, LODs, joints), so
+//! its time does not depend on the number of vertices and triangles. [`HmeshView::verify`] checks the
+//! vertices and triangles too.
 
 use core::mem::offset_of;
 
@@ -10,7 +11,7 @@ use super::{FORMAT, tables};
 use crate::chunks::{self, Chunk, Chunks};
 use crate::{Array, Error, Pod, bytes::Le};
 
-/// A mesh that was read.
+/// A mesh with checked tables.
 #[derive(Clone, Copy, Debug)]
 pub struct HmeshView<'a> {
     pub(super) chunks: Chunks<'a>,
@@ -21,7 +22,11 @@ pub struct HmeshView<'a> {
 }
 
 impl<'a> HmeshView<'a> {
-    /// Checks everything but the contents of the arrays that grow with vertices and triangles.
+    /// Checks everything except the contents of the arrays that grow with vertices and triangles.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if a chunk is missing, duplicate or of the wrong size, or if a table holds an invalid value.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let chunks = Chunks::read(bytes, FORMAT)?;
         let mut known = [None; ChunkId::ALL.len()];
@@ -32,7 +37,7 @@ impl<'a> HmeshView<'a> {
                 return Err(Error::Value { at, field: "flags", found, expected: "0" });
             }
             if known[id as usize].replace(chunk).is_some() {
-                let why = "names a chunk that is there already";
+                let why = "is the tag of a duplicate chunk";
                 return Err(Error::Fault { at: chunk.entry_at, field: "fourcc", why });
             }
         }
@@ -48,27 +53,27 @@ impl<'a> HmeshView<'a> {
         Ok(view)
     }
 
-    /// What the mesh holds how many of.
+    /// Returns the counts and strides.
     pub fn desc(&self) -> MeshDesc {
         self.desc
     }
 
-    /// The bounds of all vertices; of a skinned mesh in its bind pose.
+    /// Returns the bounds of all vertices; of a skinned mesh in its bind pose.
     pub fn bounds(&self) -> MeshBounds {
         self.bounds
     }
 
-    /// Whether vertices have tangents.
+    /// Returns whether vertices have tangents.
     pub fn has_tangents(&self) -> bool {
         self.desc.flags & HAS_TANGENTS != 0
     }
 
-    /// The vertices.
+    /// Returns the vertices of all submeshes.
     pub fn vertices(&self) -> Array<'a, GpuVertex> {
         self.array(ChunkId::Vertices)
     }
 
-    /// The indices of all submeshes.
+    /// Returns the indices of all submeshes.
     pub fn indices(&self) -> Indices<'a> {
         match self.desc.index_width {
             2 => Indices::U16(self.array(ChunkId::Indices)),
@@ -76,63 +81,63 @@ impl<'a> HmeshView<'a> {
         }
     }
 
-    /// The meshlets of all submeshes.
+    /// Returns the meshlets of all submeshes.
     pub fn meshlets(&self) -> Array<'a, Meshlet> {
         self.array(ChunkId::Meshlets)
     }
 
-    /// The numbers of the vertices that meshlets use.
+    /// Returns the vertex indices of all meshlets.
     pub fn meshlet_vertices(&self) -> Array<'a, u32> {
         self.array(ChunkId::MeshletVertices)
     }
 
-    /// The triangles of meshlets.
+    /// Returns the triangles of all meshlets, as meshlet-local vertex indices.
     pub fn meshlet_triangles(&self) -> Array<'a, [u8; 3]> {
         self.array(ChunkId::MeshletTriangles)
     }
 
-    /// The bounds of meshlets.
+    /// Returns the bounds of all meshlets.
     pub fn meshlet_bounds(&self) -> Array<'a, MeshletBounds> {
         self.array(ChunkId::MeshletBounds)
     }
 
-    /// The hashes of the references of materials, by slot.
+    /// Returns the hashes of the materials' asset references, by slot.
     pub fn materials(&self) -> Array<'a, u64> {
         self.array(ChunkId::Materials)
     }
 
-    /// The submeshes.
+    /// Returns the submeshes in file order.
     pub fn submeshes(&self) -> Array<'a, SubMesh> {
         self.array(ChunkId::SubMeshes)
     }
 
-    /// What moves each vertex; empty unless the mesh is skinned.
+    /// Returns the bone influences of each vertex; empty unless the mesh is skinned.
     pub fn skin(&self) -> Array<'a, GpuSkinVertex> {
         self.array(ChunkId::Skin)
     }
 
-    /// The skeleton; empty if there is none.
+    /// Returns the joints of the skeleton; empty if there is none.
     pub fn joints(&self) -> Array<'a, GpuJoint> {
         self.array(ChunkId::Skeleton)
     }
 
-    /// How many reduced levels each submesh has.
+    /// Returns the number of LODs per submesh, not counting the full mesh.
     pub fn lod_count(&self) -> u32 {
         self.lod_count
     }
 
-    /// The reduced levels, submesh by submesh.
+    /// Returns the LODs, grouped by submesh.
     pub fn lods(&self) -> Array<'a, MeshLod> {
         let table = self.payload(ChunkId::LodTable);
         Array::new(table.get(LodTableHeader::SIZE..).unwrap_or_default())
     }
 
-    /// The indices of all reduced levels.
+    /// Returns the indices of all LODs.
     pub fn lod_indices(&self) -> Array<'a, u32> {
         self.array(ChunkId::LodIndices)
     }
 
-    /// The indices of a submesh of this mesh.
+    /// Returns the indices of a submesh of this mesh.
     pub fn submesh_indices(&self, submesh: &SubMesh) -> Indices<'a> {
         let (start, len) = (submesh.first_index, submesh.index_count);
         match self.indices() {
@@ -141,21 +146,21 @@ impl<'a> HmeshView<'a> {
         }
     }
 
-    /// The meshlets of a submesh of this mesh.
+    /// Returns the meshlets of a submesh of this mesh.
     pub fn submesh_meshlets(&self, submesh: &SubMesh) -> Array<'a, Meshlet> {
         self.meshlets().range(submesh.first_meshlet, submesh.meshlet_count).unwrap_or_default()
     }
 
-    /// The vertices and the triangles of a meshlet; none where its range does not lie in the file, which
-    /// [`verify`](Self::verify) refuses.
+    /// Returns the vertices and the triangles of a meshlet; empty if its range is out of bounds, which
+    /// [`verify`](Self::verify) rejects.
     pub fn meshlet(&self, meshlet: &Meshlet) -> (Array<'a, u32>, Array<'a, [u8; 3]>) {
         let vertices = self.meshlet_vertices().range(meshlet.vertex_offset, meshlet.vertex_count);
         let triangles = self.meshlet_triangles().range(meshlet.triangle_offset, meshlet.triangle_count);
         (vertices.unwrap_or_default(), triangles.unwrap_or_default())
     }
 
-    /// The indices of reduced level `lod` of submesh number `submesh`, or `None` where there is none: draw the level
-    /// before it. Level 0 is the first that is reduced.
+    /// Returns the indices of LOD `lod` of submesh `submesh`. `None` if there is no such LOD or it is empty:
+    /// draw the preceding one. `lod` 0 is the first simplified LOD.
     pub fn lod(&self, submesh: u32, lod: u32) -> Option<Array<'a, u32>> {
         if lod >= self.lod_count || submesh >= self.desc.submesh_count {
             return None;
@@ -168,7 +173,7 @@ impl<'a> HmeshView<'a> {
         self.lod_indices().range(first_index, index_count)
     }
 
-    /// All chunks with their tags, also those that we do not know, in the order of the table.
+    /// Returns all chunks with their tags, including unknown ones, in table order.
     pub fn chunks(&self) -> impl Iterator<Item = ([u8; 4], &'a [u8])> + use<'a> {
         self.chunks.iter().map(|chunk| (chunk.fourcc, chunk.bytes))
     }
@@ -177,7 +182,7 @@ impl<'a> HmeshView<'a> {
         self.known[id as usize].is_some()
     }
 
-    /// Where the payload of a chunk starts in the file.
+    /// Returns the byte offset of a chunk's payload.
     pub(super) fn at(&self, id: ChunkId) -> u64 {
         self.known[id as usize].map_or(0, |chunk| chunk.at)
     }
@@ -200,7 +205,7 @@ impl<'a> HmeshView<'a> {
         if self.has(id) { Ok(()) } else { Err(Error::Missing { chunk: id.name() }) }
     }
 
-    /// A chunk that is not there has size 0.
+    /// Checks the size of a chunk; a missing chunk has size 0.
     pub(super) fn must_be(&self, id: ChunkId, expected: u64) -> Result<(), Error> {
         let found = self.payload(id).len() as u64;
         match &self.known[id as usize] {
@@ -231,7 +236,7 @@ impl<'a> HmeshView<'a> {
         if desc.flags & !HAS_TANGENTS != 0 {
             return bad(offset_of!(MeshDesc, flags), "flags", desc.flags.into(), "0 or 1");
         }
-        // The corners of a meshlet's triangles are bytes.
+        // Meshlet-local vertex indices are bytes.
         if desc.meshlet_max_verts > 256 {
             let found = desc.meshlet_max_verts.into();
             return bad(offset_of!(MeshDesc, meshlet_max_verts), "meshlet_max_verts", found, "at most 256");
@@ -262,7 +267,8 @@ impl<'a> HmeshView<'a> {
             self.must_be(ChunkId::Skin, size(desc.vertex_count, GpuSkinVertex::SIZE))?;
             self.must_have(ChunkId::Skeleton)?;
         }
-        // What these hold how many of is said elsewhere; here, that the last is whole.
+        // The counts of these are checked elsewhere; here, only that the size is a multiple of the element
+        // size.
         for (id, each) in [
             (ChunkId::MeshletVertices, size_of::<u32>()),
             (ChunkId::MeshletTriangles, size_of::<[u8; 3]>()),
@@ -276,17 +282,17 @@ impl<'a> HmeshView<'a> {
     }
 }
 
-/// Numbers of vertices, in the width of the file.
+/// Vertex indices in the width of the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Indices<'a> {
-    /// Two bytes each.
+    /// Indices of two bytes.
     U16(Array<'a, u16>),
-    /// Four bytes each.
+    /// Indices of four bytes.
     U32(Array<'a, u32>),
 }
 
 impl<'a> Indices<'a> {
-    /// How many there are.
+    /// Returns the number of indices.
     pub fn len(&self) -> usize {
         match self {
             Indices::U16(indices) => indices.len(),
@@ -294,12 +300,12 @@ impl<'a> Indices<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no indices.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The index with this number.
+    /// Returns the index at position `index`.
     pub fn get(&self, index: usize) -> Option<u32> {
         match self {
             Indices::U16(indices) => indices.get(index).map(u32::from),
@@ -307,13 +313,13 @@ impl<'a> Indices<'a> {
         }
     }
 
-    /// All of them, widened.
+    /// Iterates over the indices, widened to `u32`.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u32> + Clone + use<'a> {
         let indices = *self;
         (0..self.len()).map(move |i| indices.get(i).unwrap_or_default())
     }
 
-    /// As they lie in the file: what is copied to a GPU.
+    /// Returns the bytes as stored in the file, ready for upload to a GPU.
     pub fn bytes(&self) -> &'a [u8] {
         match self {
             Indices::U16(indices) => indices.bytes(),

@@ -1,6 +1,6 @@
-//! Writing meshes.
+//! The writer of meshes.
 //!
-//! Refuses what [`HmeshView::verify`] refuses: what was written can be read, and all of it is sound.
+//! Rejects what [`HmeshView::verify`] rejects, so every written mesh is readable and valid.
 
 use alloc::vec::Vec;
 
@@ -10,52 +10,52 @@ use super::view::HmeshView;
 use crate::pod::as_bytes;
 use crate::{Error, chunks};
 
-/// The most vertices of a meshlet that GPUs like, and what the format was made with.
+/// Default upper bound on the vertices of a meshlet; a common limit of mesh shaders.
 pub const MESHLET_MAX_VERTS: u32 = 64;
-/// The most triangles of a meshlet that GPUs like: 126 would fit, 124 is a multiple of 4.
+/// Default upper bound on the triangles of a meshlet: 126 would fit, 124 is a multiple of 4.
 pub const MESHLET_MAX_TRIS: u32 = 124;
 
-/// What a mesh is written from. Counts, widths and flags follow from it.
+/// The input of [`write()`]. Counts, widths and flags are derived from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     /// The bounds of all vertices.
     pub bounds: MeshBounds,
-    /// The vertices.
+    /// The vertices of all submeshes.
     pub vertices: &'a [GpuVertex],
-    /// Whether they have tangents; if not, all of them are 0.
+    /// Set if the vertices have tangents; otherwise all tangents must be 0.
     pub has_tangents: bool,
-    /// The indices of all submeshes: numbers of vertices.
+    /// The vertex indices of all submeshes.
     pub indices: &'a [u32],
     /// The meshlets of all submeshes.
     pub meshlets: &'a [Meshlet],
-    /// The numbers of the vertices that meshlets use.
+    /// The vertex indices of all meshlets.
     pub meshlet_vertices: &'a [u32],
-    /// The triangles of meshlets.
+    /// The triangles of all meshlets, as meshlet-local vertex indices.
     pub meshlet_triangles: &'a [[u8; 3]],
     /// The bounds of each meshlet.
     pub meshlet_bounds: &'a [MeshletBounds],
-    /// No meshlet has more vertices: usually [`MESHLET_MAX_VERTS`].
+    /// Upper bound on the vertices of a meshlet: usually [`MESHLET_MAX_VERTS`].
     pub meshlet_max_verts: u32,
-    /// No meshlet has more triangles: usually [`MESHLET_MAX_TRIS`].
+    /// Upper bound on the triangles of a meshlet: usually [`MESHLET_MAX_TRIS`].
     pub meshlet_max_tris: u32,
-    /// The hashes of the references of materials, by slot.
+    /// The hashes of the materials' asset references, by slot.
     pub materials: &'a [u64],
-    /// The submeshes.
+    /// The submeshes, at least one.
     pub submeshes: &'a [SubMesh],
-    /// What moves each vertex; nothing in a static mesh.
+    /// The bone influences of each vertex; empty for a static mesh.
     pub skin: &'a [GpuSkinVertex],
-    /// The skeleton; nothing if there is none.
+    /// The joints of the skeleton; empty if there is none.
     pub joints: &'a [GpuJoint],
-    /// Reduced levels of each submesh; without any, a mesh has no table of them.
+    /// Number of LODs per submesh; with 0 no LOD table is written.
     pub lod_count: u32,
-    /// The reduced levels, submesh by submesh.
+    /// The LODs, grouped by submesh.
     pub lods: &'a [MeshLod],
-    /// The indices of all reduced levels.
+    /// The indices of all LODs.
     pub lod_indices: &'a [u32],
 }
 
 impl Default for Parts<'_> {
-    /// Nothing: a place to start from.
+    /// Returns an empty mesh to start from.
     fn default() -> Self {
         Parts {
             bounds: MeshBounds::default(),
@@ -79,9 +79,13 @@ impl Default for Parts<'_> {
     }
 }
 
-/// The bytes of a mesh.
+/// Encodes a mesh as an `.hmesh` file.
+///
+/// # Errors
+///
+/// [`Error`] if the result would not pass [`HmeshView::verify`], or a count exceeds its field.
 pub fn write(parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
-    // 65535 is no index where it means that a strip starts anew, so it is no vertex either.
+    // In 16-bit indices, 65535 is the primitive restart value, so it must not be a vertex index.
     let wide = parts.vertices.len() > usize::from(u16::MAX);
     let desc = MeshDesc {
         vertex_count: count("vertex_count", parts.vertices.len())?,
@@ -113,7 +117,7 @@ pub fn write(parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
         ChunkId::LodIndices => [as_bytes(parts.lod_indices), &[]],
         ChunkId::LodTable => [as_bytes(core::slice::from_ref(&lod_header)), as_bytes(parts.lods)],
     });
-    // Empty chunks are written too, but for those whose absence means something.
+    // Empty chunks are written too, except for those that are optional.
     let lods = parts.lod_count > 0 || !parts.lods.is_empty() || !parts.lod_indices.is_empty();
     let written = ChunkId::ALL.into_iter().filter(|id| match id {
         ChunkId::Skin => !parts.skin.is_empty(),
@@ -132,10 +136,10 @@ fn count(field: &'static str, len: usize) -> Result<u32, Error> {
     u32::try_from(len).map_err(|_| Error::TooLarge { field, found: len as u64, max: u32::MAX.into() })
 }
 
-/// Indices in two bytes each.
+/// Narrows indices to two bytes each.
 fn narrow(indices: &[u32], vertex_count: u32) -> Result<Vec<u16>, Error> {
     let index = |&index: &u32| {
-        // A number that the field could hold is left for the check of everything, which knows its place.
+        // An index that fits is left to `verify`, which reports its byte offset.
         let max = u64::from(vertex_count).saturating_sub(1);
         u16::try_from(index).map_err(|_| Error::TooLarge { field: "index", found: index.into(), max })
     };

@@ -1,28 +1,28 @@
-//! The kinds of packed files, and the extensions that tell them.
+//! The kinds of packed files, and the extensions that determine them.
 //!
-//! The numbers are those of `docs/formats/hpack.md`.
+//! The numbers are those of `docs/reference/formats/hpack.md`.
 
 use crate::paths;
 
-/// What a packed file is, by its extension.
+/// The kind of a packed file, by its extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum PackKind {
-    /// Anything else.
+    /// A file with any other extension.
     Other = 0,
-    /// `.hmesh`
+    /// A mesh (`.hmesh`).
     Mesh = 1,
-    /// `.hmat`
+    /// A material table (`.hmat`).
     Material = 2,
-    /// `.hman`
+    /// A manifest (`.hman`).
     Manifest = 3,
-    /// `.hanim`
+    /// Animation clips (`.hanim`).
     Animation = 4,
-    /// `.ktx2`
+    /// A texture (`.ktx2`).
     Texture = 5,
-    /// `.spv`
+    /// A shader module (`.spv`).
     Shader = 6,
-    /// `.hfont`
+    /// A font (`.hfont`).
     Font = 7,
 }
 
@@ -39,25 +39,25 @@ impl PackKind {
         PackKind::Font,
     ];
 
-    /// The kind of the file at `path`; extensions are matched as written.
+    /// Returns the kind of the file at `path`; the extension is case-sensitive.
     pub fn from_path(path: &str) -> PackKind {
         let ext = paths::extension(path).unwrap_or_default();
         let known = PackKind::ALL.into_iter().find(|kind| kind.ext() == Some(ext));
         known.unwrap_or(PackKind::Other)
     }
 
-    /// Its name, in lower case.
+    /// Returns the name in lower case.
     pub const fn name(self) -> &'static str {
         ["other", "mesh", "material", "manifest", "animation", "texture", "shader", "font"][self as usize]
     }
 
-    /// What several of them are called.
+    /// Returns the plural name, for headings.
     pub const fn title(self) -> &'static str {
         ["other files", "meshes", "materials", "manifests", "animations", "textures", "shaders", "fonts"]
             [self as usize]
     }
 
-    /// Its extension, without the dot; `Other` has none.
+    /// Returns the extension without the dot; `None` for `Other`.
     pub const fn ext(self) -> Option<&'static str> {
         match self {
             PackKind::Other => None,

@@ -1,6 +1,6 @@
-//! Laying out and writing packs.
+//! The layout and the writer of packs.
 //!
-//! Refuses a path given twice, a path that could leave the runtime root, and what does not fit its field.
+//! Rejects duplicate paths, paths that could escape the runtime root, and values that exceed their fields.
 
 use alloc::{string::String, vec::Vec};
 
@@ -8,34 +8,38 @@ use super::{ALIGNMENT, Header, MAGIC, PackKind, Record, VERSION};
 use crate::bytes::align;
 use crate::{Error, paths};
 
-/// Where everything goes in a pack that is about to be written. Only the paths and sizes are needed, so a pack
-/// may be larger than memory: write [`head`](Layout::head), then for each of [`files`](Layout::files) its
-/// padding and its payload. Nothing follows the last payload.
+/// The layout of a pack to be written. It needs only paths and sizes, so a pack may be larger than memory:
+/// write [`head`](PackLayout::head), then for each of [`files`](PackLayout::files) its padding and its payload.
+/// Nothing follows the last payload.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct PackLayout {
     head: Vec<u8>,
-    files: Vec<Placed>,
+    files: Vec<PlacedFile>,
     file_len: u64,
 }
 
-/// A file in a [`Layout`].
+/// A file in a [`PackLayout`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
-    /// Where the file is, relative to the output root.
+pub struct PlacedFile {
+    /// The path of the file, relative to the output root.
     pub path: String,
-    /// Its length in bytes.
+    /// The length of the file in bytes.
     pub size: u64,
-    /// What it is.
+    /// The kind of the file, by its extension.
     pub kind: PackKind,
-    /// How many zero bytes go before its payload: fewer than [`ALIGNMENT`].
+    /// Number of zero bytes before the payload: fewer than [`ALIGNMENT`].
     pub padding: usize,
-    /// Where its payload starts in the pack.
+    /// The byte offset of the payload in the pack.
     pub offset: u64,
 }
 
-impl Layout {
+impl PackLayout {
     /// Lays out files given as path and size, in any order.
-    pub fn new(mut files: Vec<(String, u64)>) -> Result<Layout, Error> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Duplicate`], [`Error::BadPath`] or [`Error::TooLarge`] if the files cannot be packed.
+    pub fn new(mut files: Vec<(String, u64)>) -> Result<PackLayout, Error> {
         let too_large = |field, found| Error::TooLarge { field, found, max: u64::MAX };
         files.sort();
         if let Some(pair) = files.windows(2).find(|pair| pair[0].0 == pair[1].0) {
@@ -58,33 +62,38 @@ impl Layout {
             let offset = align(end, ALIGNMENT).ok_or(too_large("offset", end))?;
             Record { offset, size, kind: kind as u8, path_len }.put(&mut head);
             head.extend_from_slice(path.as_bytes());
-            placed.push(Placed { path, size, kind, padding: (offset - end) as usize, offset });
+            placed.push(PlacedFile { path, size, kind, padding: (offset - end) as usize, offset });
             end = offset.checked_add(size).ok_or(too_large("size", size))?;
         }
-        Ok(Layout { head, files: placed, file_len: end })
+        Ok(PackLayout { head, files: placed, file_len: end })
     }
 
-    /// Header and table of contents: the first bytes of the pack.
+    /// Returns the header and the table of contents: the first bytes of the pack.
     pub fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// The files in the order in which they are written, which is that of their paths.
-    pub fn files(&self) -> &[Placed] {
+    /// Returns the files in the order in which they are written: by path.
+    pub fn files(&self) -> &[PlacedFile] {
         &self.files
     }
 
-    /// The length of the finished pack.
+    /// Returns the length of the finished pack in bytes.
     pub fn file_len(&self) -> u64 {
         self.file_len
     }
 }
 
-/// The bytes of a pack of files in memory, which may come in any order.
+/// Encodes a pack of files in memory, in any order.
+///
+/// # Errors
+///
+/// The errors of [`PackLayout::new`].
 pub fn write(files: &[(&str, &[u8])]) -> Result<Vec<u8>, Error> {
     let mut files = files.to_vec();
     files.sort();
-    let layout = Layout::new(files.iter().map(|(path, data)| ((*path).into(), data.len() as u64)).collect())?;
+    let layout =
+        PackLayout::new(files.iter().map(|(path, data)| ((*path).into(), data.len() as u64)).collect())?;
     let mut out = layout.head.clone();
     for (placed, (_, data)) in layout.files().iter().zip(files) {
         out.extend_from_slice(&[0; ALIGNMENT as usize][..placed.padding]);
@@ -101,7 +110,7 @@ mod tests {
     use alloc::{string::ToString, vec};
 
     #[test]
-    fn bytes_are_as_documented() {
+    fn encodes_documented_bytes() {
         let bytes = write(&[("b.ktx2", b"two"), ("a", b"1")]).unwrap();
         let mut expected = b"HPAK\x02\0\0\0\x02\0\0\0\0\0\0\0\x2d\0\0\0\0\0\0\0".to_vec();
         expected.extend(b"\x50\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x00\x01\0a");
@@ -115,9 +124,9 @@ mod tests {
     }
 
     #[test]
-    fn a_pack_larger_than_memory_is_laid_out() {
+    fn lays_out_pack_larger_than_memory() {
         let sizes = vec![("b".to_string(), 1 << 50), ("a".to_string(), (1 << 40) + 1)];
-        let layout = Layout::new(sizes).unwrap();
+        let layout = PackLayout::new(sizes).unwrap();
         assert_eq!(head_len(&layout.head()[..24], layout.file_len()), Ok(layout.head().len() as u64));
         let toc = Toc::read(layout.head(), layout.file_len()).unwrap();
         let read: Vec<_> = toc.entries().map(|e| (e.path, e.offset, e.size)).collect();
@@ -126,11 +135,11 @@ mod tests {
         assert_eq!(layout.files()[1].padding, 15);
         assert!(Toc::read(layout.head(), layout.file_len() - 1).is_err());
         assert!(Toc::read(layout.head(), layout.file_len() + 1).is_err());
-        assert!(Layout::new(vec![("a".to_string(), u64::MAX), ("b".to_string(), 1)]).is_err());
+        assert!(PackLayout::new(vec![("a".to_string(), u64::MAX), ("b".to_string(), 1)]).is_err());
     }
 
     #[test]
-    fn what_cannot_be_written() {
+    fn writer_rejects_invalid_input() {
         assert_eq!(write(&[("a", b"1"), ("a", b"2")]), Err(Error::Duplicate { path: "a".to_string() }));
         assert!(matches!(write(&[("../a", b"")]), Err(Error::BadPath { .. })));
         let long = "a".repeat(65536);
@@ -138,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_files_and_empty_packs() {
+    fn packs_empty_files_and_no_files() {
         assert_eq!(write(&[]).unwrap().len(), 24);
         HPack.verify(&write(&[]).unwrap()).unwrap();
         let bytes = write(&[("a", b"x"), ("b", b"")]).unwrap();

@@ -1,7 +1,9 @@
-//! The data format descriptor of a texture: what the Khronos Data Format Specification calls a basic block.
+//! The data format descriptor of a texture: a basic descriptor block of the Khronos Data Format
+//! Specification.
 //!
-//! Each payload has exactly one descriptor, up to the colour primaries, the premultiplied flag, and the plane
-//! size under supercompression, which older revisions of KTX wanted to be zero. Everything else is refused.
+//! Each payload has exactly one valid descriptor, except for the colour primaries, the premultiplied flag,
+//! and `bytesPlane0` under supercompression, which older revisions of KTX required to be zero. Everything
+//! else is rejected.
 
 use core::mem::offset_of;
 
@@ -10,7 +12,7 @@ use crate::Error;
 use crate::bytes::{Reader, record};
 
 record! {
-    /// The descriptor up to its samples.
+    /// The descriptor without its samples.
     struct Descriptor {
         total_size: u32,
         vendor_and_type: u32,
@@ -26,7 +28,7 @@ record! {
 }
 
 record! {
-    /// Where a channel is in a block and what its numbers mean.
+    /// A sample: the bit range and the meaning of a channel.
     struct Sample {
         bit_offset: u16,
         bit_length: u8,
@@ -48,15 +50,16 @@ const CHANNEL_BC7_COLOUR: u8 = 0;
 const LINEAR: u8 = 0x10;
 const SIGNED_FLOAT: u8 = 0xC0;
 
-/// What a descriptor says.
-pub(super) struct Described {
+/// The contents of a decoded descriptor.
+pub(super) struct DecodedDescriptor {
     pub(super) payload: Payload,
     pub(super) transfer: Transfer,
     pub(super) premultiplied: bool,
 }
 
-/// The descriptor of a payload. Colours have the primaries of sRGB. Linear textures are data, of which that
-/// would say nothing, and `ktx validate --gltf-basisu` takes them with unspecified primaries only.
+/// Returns the descriptor of a payload. Colour textures have BT.709 (sRGB) primaries. Linear textures hold
+/// data, for which primaries are meaningless, and `ktx validate --gltf-basisu` accepts them only with
+/// unspecified primaries.
 fn descriptor(payload: Payload, transfer: Transfer) -> Descriptor {
     let size = (Descriptor::SIZE + samples(payload, transfer).count() * Sample::SIZE) as u32;
     Descriptor {
@@ -73,7 +76,7 @@ fn descriptor(payload: Payload, transfer: Transfer) -> Descriptor {
             Transfer::Srgb => PRIMARIES_BT709,
             Transfer::Linear => PRIMARIES_UNSPECIFIED,
         },
-        transfer: transfer as u8,
+        transfer: transfer.khr_df(),
         flags: 0,
         block_dimensions: [payload.block_side() as u8 - 1, payload.block_side() as u8 - 1, 0, 0],
         bytes_planes: [payload.block_len() as u8, 0, 0, 0, 0, 0, 0, 0],
@@ -100,7 +103,7 @@ fn samples(payload: Payload, transfer: Transfer) -> impl Iterator<Item = Sample>
             Payload::Rgba8 => Sample {
                 bit_offset: 8 * i as u16,
                 bit_length: 7,
-                // Alpha is linear whatever the colours are, and must say so where they are not.
+                // Alpha is always linear; the qualifier is required if the colours are not.
                 channel: match (channel, transfer) {
                     (CHANNEL_ALPHA, Transfer::Srgb) => CHANNEL_ALPHA | LINEAR,
                     _ => channel,
@@ -126,7 +129,7 @@ pub(super) fn read(
     reader: &mut Reader<'_>,
     vk_format: u32,
     supercompression: Supercompression,
-) -> Result<Described, Error> {
+) -> Result<DecodedDescriptor, Error> {
     let at = reader.at();
     let found = Descriptor::read(reader)?;
     let bad = |offset: usize, field, found: u8, expected| Error::Value {
@@ -164,7 +167,7 @@ pub(super) fn read(
     if payload.vk_format(transfer) != vk_format
         || (payload == Payload::Rgba16F && transfer != Transfer::Linear)
     {
-        let expected = "that of the vk_format";
+        let expected = "the transfer function of the vk_format";
         return Err(bad(offset_of!(Descriptor, transfer), "transfer", found.transfer, expected));
     }
     if found.primaries > PRIMARIES_BT709 {
@@ -186,7 +189,7 @@ pub(super) fn read(
         let at = reader.at();
         Sample::read(reader)?.must_equal(expected, at)?;
     }
-    Ok(Described { payload, transfer, premultiplied: found.flags != 0 })
+    Ok(DecodedDescriptor { payload, transfer, premultiplied: found.flags != 0 })
 }
 
 fn peek_channels(mut reader: Reader<'_>) -> Result<Channels, Error> {

@@ -1,18 +1,18 @@
-//! The metadata of a texture: keys and values, sorted by key.
+//! The key/value data of a texture, sorted by key.
 //!
-//! Refuses keys that are empty, out of order, repeated or not UTF-8, padding that is not zero, and an
-//! orientation that is none.
+//! Rejects keys that are empty, out of order, duplicate or not UTF-8, padding that is not zero, and invalid
+//! orientations.
 
 use crate::Error;
 use crate::bytes::{Reader, zeroed};
 
-/// Who wrote the file.
+/// The key of the name of the program that wrote the file.
 #[cfg(feature = "tools")]
 pub(super) const WRITER: &str = "KTXwriter";
-/// Which way rows, columns and slices run.
+/// The key of the orientation of rows, columns and slices.
 pub(super) const ORIENTATION: &str = "KTXorientation";
 
-/// Keys and values; see [`Ktx2View::key_values`](super::Ktx2View::key_values).
+/// Iterator over keys and values; see [`Ktx2View::key_values`](super::Ktx2View::key_values).
 #[derive(Clone, Debug)]
 pub struct KeyValues<'a> {
     reader: Reader<'a>,
@@ -24,7 +24,7 @@ impl<'a> KeyValues<'a> {
         KeyValues { reader: Reader::new(bytes), bytes }
     }
 
-    /// The next pair, or `None` at the end. Offsets in errors count from the start of the metadata.
+    /// Reads the next pair; `None` at the end. Byte offsets in errors are relative to the key/value data.
     fn read(&mut self) -> Result<Option<(&'a str, &'a [u8])>, Error> {
         if self.reader.finish().is_ok() {
             return Ok(None);
@@ -37,7 +37,7 @@ impl<'a> KeyValues<'a> {
             at: at - size_of::<u32>() as u64,
             field: "key_and_value_length",
             found: len.into(),
-            expected: "that of a key, a zero byte and a value",
+            expected: "the length of a key, a NUL byte and a value",
         })?;
         let key = core::str::from_utf8(&pair[..nul]).map_err(|_| Error::Text { at, field: "key" })?;
         let padding_at = self.reader.at();
@@ -55,7 +55,7 @@ impl<'a> Iterator for KeyValues<'a> {
     }
 }
 
-/// Checks metadata that starts at byte `start` of the file.
+/// Checks key/value data that starts at byte `start` of the file.
 pub(super) fn check(bytes: &[u8], start: u64) -> Result<(), Error> {
     let mut pairs = KeyValues::new(bytes);
     let mut last: Option<&str> = None;
@@ -73,7 +73,7 @@ pub(super) fn check(bytes: &[u8], start: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// One letter a dimension, with or without the zero that ends a text.
+/// Returns whether `value` has one letter per dimension, with or without a terminating NUL.
 fn is_orientation(value: &[u8]) -> bool {
     let letters = value.strip_suffix(&[0]).unwrap_or(value);
     let sides: [&[u8]; 3] = [b"rl", b"du", b"io"];
@@ -92,7 +92,7 @@ fn shifted(mut error: Error, start: u64) -> Error {
     error
 }
 
-/// Appends one pair; the caller keeps the keys in order.
+/// Appends one pair; the caller passes the keys in order.
 #[cfg(feature = "tools")]
 pub(super) fn put(key: &str, value: &[u8], out: &mut alloc::vec::Vec<u8>) -> Result<(), Error> {
     let len = key.len() + 1 + value.len();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_come_back() {
+    fn key_values_round_trip() {
         let pairs: [(&str, &[u8]); 4] = [("KTXwriter", b"x\0"), ("a", b""), ("b", b"\0\xff"), ("ä", b"123")];
         let bytes = bytes(&pairs);
         assert_eq!(check(&bytes, 0), Ok(()));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
+    fn rejects_invalid_input() {
         let order = Error::Order { at: 108, field: "key" };
         assert_eq!(check(&bytes(&[("b", b""), ("a", b"")]), 100), Err(order.clone()));
         assert_eq!(check(&bytes(&[("a", b""), ("a", b"")]), 100), Err(order));

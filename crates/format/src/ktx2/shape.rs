@@ -1,42 +1,43 @@
-//! What a texture is: its dimensions, how its texels are stored, and how many bytes that makes.
+//! The description of a texture: dimensions, texel format, transfer function, and the sizes that follow from
+//! them.
 
-/// The dimensions of a texture, with zeros as the file has them.
+/// The dimensions of a texture; unused ones are 0, as in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Texels in a row.
+    /// The width of the base level in texels.
     pub width: u32,
-    /// Rows.
+    /// The height of the base level in texels.
     pub height: u32,
-    /// Slices of a volume; 0 for everything else.
+    /// Depth of a 3D texture in slices; 0 for other textures.
     pub depth: u32,
-    /// Elements of an array; 0 for what is not an array.
+    /// Number of array layers; 0 if the texture is not an array.
     pub layer_count: u32,
     /// 6 for a cubemap, otherwise 1.
     pub face_count: u32,
 }
 
 impl Shape {
-    /// A plain texture.
+    /// Returns the shape of a 2D texture.
     pub const fn flat(width: u32, height: u32) -> Shape {
         Shape { width, height, depth: 0, layer_count: 0, face_count: 1 }
     }
 
-    /// An array of textures.
+    /// Returns the shape of a 2D array texture.
     pub const fn array(width: u32, height: u32, layer_count: u32) -> Shape {
         Shape { width, height, depth: 0, layer_count, face_count: 1 }
     }
 
-    /// A cubemap: faces +X, -X, +Y, -Y, +Z, -Z.
+    /// Returns the shape of a cubemap with faces +X, -X, +Y, -Y, +Z, -Z.
     pub const fn cube(side: u32) -> Shape {
         Shape { width: side, height: side, depth: 0, layer_count: 0, face_count: 6 }
     }
 
-    /// A volume.
+    /// Returns the shape of a 3D texture.
     pub const fn volume(width: u32, height: u32, depth: u32) -> Shape {
         Shape { width, height, depth, layer_count: 0, face_count: 1 }
     }
 
-    /// What it is called.
+    /// Returns the name of the texture type: `2D`, `Cube array`.
     pub const fn name(&self) -> &'static str {
         match (self.depth, self.face_count, self.layer_count) {
             (0, 6, 0) => "Cube",
@@ -47,50 +48,50 @@ impl Shape {
         }
     }
 
-    /// The levels of a full chain, down to one texel.
+    /// Returns the number of mip levels of a full mip chain, down to one texel.
     pub fn max_levels(&self) -> u32 {
         u32::BITS - self.width.max(self.height).max(self.depth).leading_zeros()
     }
 
-    /// Width, height and depth of a level, each at least one.
+    /// Returns width, height and depth of a mip level, each at least one.
     pub fn level_dims(&self, level: u32) -> [u32; 3] {
         [self.width, self.height, self.depth].map(|side| side.checked_shr(level).unwrap_or(0).max(1))
     }
 
-    /// Texels of a level in all layers and faces, or `None` past 2^64.
+    /// Returns the texels of a mip level in all layers and faces, or `None` on overflow.
     pub fn level_texels(&self, level: u32) -> Option<u64> {
         let [w, h, d] = self.level_dims(level).map(u64::from);
         w.checked_mul(h)?.checked_mul(d)?.checked_mul(self.images()?)
     }
 
-    /// Layers times faces.
+    /// Returns layers times faces.
     pub(super) fn images(&self) -> Option<u64> {
         u64::from(self.layer_count.max(1)).checked_mul(self.face_count.into())
     }
 }
 
-/// Which channels hold something.
+/// The channels of a UASTC texture that hold data, as in `KHR_DF_CHANNEL_UASTC_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Channels {
-    /// Opaque colour.
+    /// Opaque colour in red, green and blue.
     Rgb = 0,
-    /// Colour and alpha.
+    /// Colour in red, green and blue, and alpha.
     Rgba = 3,
-    /// One value, in red, green and blue alike.
+    /// One value, replicated to red, green and blue.
     Rrr = 4,
-    /// Two values: one in red, green and blue alike, the other in alpha.
+    /// Two values: one replicated to red, green and blue, the other in alpha.
     Rrrg = 5,
     /// Two values, in red and green.
     Rg = 6,
 }
 
 impl Channels {
-    /// All of them.
+    /// All channel layouts, in order of their numbers.
     pub const ALL: [Channels; 5] =
         [Channels::Rgb, Channels::Rgba, Channels::Rrr, Channels::Rrrg, Channels::Rg];
 
-    /// Their name, in capitals.
+    /// Returns the name in upper case.
     pub const fn name(self) -> &'static str {
         match self {
             Channels::Rgb => "RGB",
@@ -102,39 +103,53 @@ impl Channels {
     }
 }
 
-/// How colours are stored. Alpha is linear always.
+/// The transfer function of the colour channels; alpha is always linear. The discriminants are the numbers of
+/// `colorspace` in a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Transfer {
-    /// As they are.
-    Linear = 1,
-    /// With the sRGB transfer function.
-    Srgb = 2,
+    /// Linear values: data, normals, linear colours.
+    Linear = 0,
+    /// The sRGB transfer function.
+    Srgb = 1,
 }
 
 impl Transfer {
-    /// Its name, as people write it.
+    /// Both transfer functions, in order of their numbers in a manifest.
+    pub const ALL: [Transfer; 2] = [Transfer::Linear, Transfer::Srgb];
+
+    /// Returns `Srgb` if `srgb` is set, otherwise `Linear`.
+    pub const fn of(srgb: bool) -> Transfer {
+        if srgb { Transfer::Srgb } else { Transfer::Linear }
+    }
+
+    /// Returns the usual spelling: `linear` or `sRGB`.
     pub const fn name(self) -> &'static str {
+        ["linear", "sRGB"][self as usize]
+    }
+
+    /// Returns the value of `transferFunction` in the data format descriptor (`KHR_DF_TRANSFER_*`).
+    pub const fn khr_df(self) -> u8 {
         match self {
-            Transfer::Linear => "linear",
-            Transfer::Srgb => "sRGB",
+            Transfer::Linear => 1,
+            Transfer::Srgb => 2,
         }
     }
 }
 
-/// How levels are packed.
+/// The supercompression scheme of the mip levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supercompression {
-    /// Not at all.
+    /// No supercompression: mip levels are stored directly.
     None,
-    /// One Zstandard frame each.
+    /// One Zstandard frame per mip level.
     Zstd,
 }
 
 impl Supercompression {
     pub(super) const ALL: [Supercompression; 2] = [Supercompression::None, Supercompression::Zstd];
 
-    /// Its number in the file.
+    /// Returns the value of `supercompressionScheme` in the file.
     pub const fn scheme(self) -> u32 {
         match self {
             Supercompression::None => 0,
@@ -142,7 +157,7 @@ impl Supercompression {
         }
     }
 
-    /// Its name, in lower case.
+    /// Returns the name in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Supercompression::None => "none",
@@ -151,24 +166,24 @@ impl Supercompression {
     }
 }
 
-/// How texels are stored.
+/// The format of the texels before supercompression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// UASTC LDR 4x4: blocks of 4×4 texels in 16 bytes, to be transcoded to what the GPU has.
+    /// UASTC LDR 4×4: blocks of 4×4 texels in 16 bytes, transcoded to a format of the GPU at load time.
     Uastc {
-        /// Which channels hold something.
+        /// The channels that hold data.
         channels: Channels,
     },
-    /// BC7: blocks of 4×4 texels in 16 bytes, which desktop GPUs read as they are.
+    /// BC7: blocks of 4×4 texels in 16 bytes, read directly by desktop GPUs.
     Bc7,
-    /// Four bytes a texel.
+    /// Four 8-bit channels per texel.
     Rgba8,
-    /// Four half floats a texel; linear only.
+    /// Four half floats per texel; always linear.
     Rgba16F,
 }
 
 impl Payload {
-    /// The `VkFormat`; 0 for UASTC.
+    /// Returns the `VkFormat`; 0 for UASTC.
     pub const fn vk_format(self, transfer: Transfer) -> u32 {
         match (self, transfer) {
             (Payload::Uastc { .. }, _) => 0,
@@ -180,7 +195,7 @@ impl Payload {
         }
     }
 
-    /// The name of the `VkFormat`, without its prefix.
+    /// Returns the name of the `VkFormat` without its prefix.
     pub const fn name(self, transfer: Transfer) -> &'static str {
         match (self, transfer) {
             (Payload::Uastc { .. }, _) => "UNDEFINED (UASTC/Basis)",
@@ -192,7 +207,7 @@ impl Payload {
         }
     }
 
-    /// Which channels hold something.
+    /// Returns the channels that hold data.
     pub const fn channels(self) -> Channels {
         match self {
             Payload::Uastc { channels } => channels,
@@ -200,7 +215,7 @@ impl Payload {
         }
     }
 
-    /// Bytes of a block of texels: of a single texel where there are no blocks.
+    /// Returns the size of a block in bytes; of a texel for uncompressed formats.
     pub const fn block_len(self) -> u64 {
         match self {
             Payload::Uastc { .. } | Payload::Bc7 => 16,
@@ -209,7 +224,7 @@ impl Payload {
         }
     }
 
-    /// Texels of a block in width and height.
+    /// Returns the width and height of a block in texels.
     pub const fn block_side(self) -> u32 {
         match self {
             Payload::Uastc { .. } | Payload::Bc7 => 4,
@@ -217,15 +232,16 @@ impl Payload {
         }
     }
 
-    /// The bytes of one level in all layers and faces, not supercompressed, or `None` past 2^64.
+    /// Returns the uncompressed size of one mip level in bytes, over all layers and faces, or `None` on
+    /// overflow.
     pub fn level_len(self, shape: &Shape, level: u32) -> Option<u64> {
         let [w, h, d] = shape.level_dims(level);
         let blocks = u64::from(w.div_ceil(self.block_side())) * u64::from(h.div_ceil(self.block_side()));
         blocks.checked_mul(d.into())?.checked_mul(shape.images()?)?.checked_mul(self.block_len())
     }
 
-    /// What a level's offset is a multiple of: the least common multiple of block and 4, which is the block
-    /// for every payload here; under supercompression levels are packed tightly.
+    /// Returns the alignment of mip levels: the least common multiple of the block size and 4, which is the
+    /// block size for every payload here. With supercompression mip levels are unaligned.
     pub(super) const fn alignment(self, supercompression: Supercompression) -> u64 {
         match supercompression {
             Supercompression::None => self.block_len(),
@@ -233,7 +249,7 @@ impl Payload {
         }
     }
 
-    /// Bytes of the numbers that a big-endian machine would have to swap.
+    /// Returns `typeSize`: the size of the numbers that a big-endian machine would have to swap.
     pub(super) const fn type_size(self) -> u32 {
         match self {
             Payload::Uastc { .. } | Payload::Bc7 | Payload::Rgba8 => 1,
@@ -247,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_counted_and_sized() {
+    fn mip_levels_have_expected_sizes() {
         let uastc = Payload::Uastc { channels: Channels::Rgb };
         for (shape, levels) in [
             (Shape::flat(1, 1), 1),

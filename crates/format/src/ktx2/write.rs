@@ -1,33 +1,36 @@
-//! Writing textures: the levels, smallest first, behind the descriptions that [`Ktx2View`](super::Ktx2View)
-//! reads.
+//! The writer of textures: mip levels, smallest first, after the header and descriptors that
+//! [`Ktx2View`](super::Ktx2View) reads.
 //!
-//! Refuses whatever the reader would: what was laid out is verified before it is handed over.
+//! Rejects everything that the reader rejects: the result is verified before it is returned.
 
 use alloc::vec::Vec;
 
 use super::{Header, IDENTIFIER, Ktx2, LevelIndex, Payload, Shape, Supercompression, Transfer, dfd, kvd};
 use crate::{Error, Format};
 
-/// What a texture is, apart from its levels.
+/// The description of a texture without its mip levels.
 #[derive(Clone, Copy, Debug)]
 pub struct Desc<'a> {
-    /// Its dimensions, layers and faces.
+    /// The dimensions, layers and faces.
     pub shape: Shape,
-    /// How texels are stored.
+    /// The format of the texels before supercompression.
     pub payload: Payload,
-    /// How colours are stored.
+    /// The transfer function of the colour channels.
     pub transfer: Transfer,
-    /// Whether each level is a Zstandard frame.
+    /// The supercompression scheme of the mip levels.
     pub supercompression: Supercompression,
-    /// The program that writes it, with its version.
+    /// The value of `KTXwriter`: the name and version of the writing program.
     pub writer: &'a str,
-    /// Whether to record that rows run right and down, and slices in: so for pictures. A table of numbers has
-    /// no up.
+    /// Writes `KTXorientation`: x right, y down and z in. Set for images; a lookup table has no orientation.
     pub oriented: bool,
 }
 
-/// The bytes of a texture. `levels` come largest first, each with all its layers and faces; their lengths, and
-/// under supercompression the sizes their frames state, must be those that `desc` makes.
+/// Encodes a texture. `levels` are the mip levels, largest first, each with all layers and faces. Their
+/// lengths, and with supercompression the content sizes of their frames, must match `desc`.
+///
+/// # Errors
+///
+/// [`Error`] if a length does not match, or if the result would not pass [`verify`](crate::Format::verify).
 pub fn write(desc: &Desc<'_>, levels: &[&[u8]]) -> Result<Vec<u8>, Error> {
     let shape = desc.shape;
     let level_count = u32::try_from(levels.len()).ok().filter(|&n| n <= shape.max_levels());
@@ -45,7 +48,7 @@ pub fn write(desc: &Desc<'_>, levels: &[&[u8]]) -> Result<Vec<u8>, Error> {
         return Err(Error::TooLarge { field: "kvd_byte_length", found, max: u32::MAX.into() });
     }
 
-    // Backwards: each level lies before the next larger one.
+    // In reverse: each mip level is stored before the next larger one.
     let alignment = desc.payload.alignment(desc.supercompression) as usize;
     let mut index = Vec::with_capacity(levels.len());
     let mut end = levels_at;
@@ -96,7 +99,7 @@ fn describe(desc: &Desc<'_>) -> Vec<u8> {
     out
 }
 
-/// Sorted by key, as the format wants them.
+/// Encodes the key/value data, sorted by key as the format requires.
 fn key_values(desc: &Desc<'_>) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
     if desc.oriented {

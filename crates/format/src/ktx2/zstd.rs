@@ -1,19 +1,21 @@
-//! The frame of a supercompressed level, walked without inflating it (RFC 8878, section 3.1.1).
+//! The Zstandard frame of a supercompressed mip level, parsed without decompressing it (RFC 8878, section
+//! 3.1.1).
 //!
-//! Refuses a frame without a content size or with another than the level's, with a dictionary, with a block
-//! that cannot be, and bytes after its end. What inflates inside a compressed block is not looked at.
+//! Rejects a frame without a content size or with a wrong one, with a dictionary, with an invalid block, and
+//! with trailing bytes. The contents of compressed blocks are not examined.
 
 use crate::Error;
 use crate::bytes::Reader;
 
 const MAGIC: u32 = 0xFD2F_B528;
-/// No block inflates to more.
+/// Maximum decompressed size of a block in bytes.
 const BLOCK_MAX: u64 = 128 << 10;
 
-/// Checks that `bytes`, which start at byte `start` of the file, are one frame that holds `content` bytes.
+/// Checks that `bytes`, which start at byte `start` of the file, are one frame with a content size of
+/// `content` bytes.
 pub(super) fn check_frame(bytes: &[u8], start: u64, content: u64) -> Result<(), Error> {
     walk(bytes, start, content).map_err(|error| match error {
-        // The walk sees the level alone; errors speak of the file.
+        // The parser works on the mip level alone; errors use byte offsets of the file.
         Error::Truncated { at, field, needed, len } => {
             Error::Truncated { at: at + start, field, needed, len: len + start }
         }
@@ -28,14 +30,19 @@ fn walk(bytes: &[u8], start: u64, content: u64) -> Result<(), Error> {
 
     let magic: u32 = reader.get("frame magic")?;
     if magic != MAGIC {
-        return Err(bad(0, "frame magic", magic.into(), "that of a Zstandard frame"));
+        return Err(bad(0, "frame magic", magic.into(), "the magic of a Zstandard frame"));
     }
     let descriptor: u8 = reader.get("frame descriptor")?;
     if descriptor & 0b1000 != 0 {
-        return Err(bad(4, "frame descriptor", descriptor.into(), "without its reserved bit"));
+        return Err(bad(
+            4,
+            "frame descriptor",
+            descriptor.into(),
+            "a descriptor with the reserved bit cleared",
+        ));
     }
     if descriptor & 0b11 != 0 {
-        return Err(bad(4, "frame descriptor", descriptor.into(), "without a dictionary"));
+        return Err(bad(4, "frame descriptor", descriptor.into(), "a descriptor without a dictionary"));
     }
     let single_segment = descriptor & 0b10_0000 != 0;
     if !single_segment {
@@ -43,7 +50,9 @@ fn walk(bytes: &[u8], start: u64, content: u64) -> Result<(), Error> {
     }
     let at = reader.at();
     let found = match (descriptor >> 6, single_segment) {
-        (0, false) => return Err(bad(4, "frame descriptor", descriptor.into(), "with a content size")),
+        (0, false) => {
+            return Err(bad(4, "frame descriptor", descriptor.into(), "a descriptor with a content size"));
+        }
         (0, true) => reader.get::<u8>("content size")?.into(),
         (1, _) => u64::from(reader.get::<u16>("content size")?) + 256,
         (2, _) => reader.get::<u32>("content size")?.into(),
@@ -53,7 +62,7 @@ fn walk(bytes: &[u8], start: u64, content: u64) -> Result<(), Error> {
         return Err(Error::Mismatch { at: start + at, field: "content size", found, expected: content });
     }
 
-    // Raw and repeated blocks say what they inflate to; compressed ones are bounded.
+    // Raw and RLE blocks have a known decompressed size; for compressed blocks only the bounds are known.
     let (mut least, mut most) = (0u64, 0u64);
     loop {
         let at = reader.at();
@@ -83,7 +92,7 @@ fn walk(bytes: &[u8], start: u64, content: u64) -> Result<(), Error> {
         }
     }
     if !(least..=most).contains(&content) {
-        return Err(bad(at, "content size", content, "what the blocks can inflate to"));
+        return Err(bad(at, "content size", content, "a size that the blocks can decompress to"));
     }
     if descriptor & 0b100 != 0 {
         reader.take(4, "frame checksum")?;
@@ -95,20 +104,20 @@ fn walk(bytes: &[u8], start: u64, content: u64) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    // Written by the reference implementation: zeros compressed, with a checksum; the same as a stream, which
-    // leaves out the content size; a text too short to compress.
+    // Written by the reference implementation: compressed zeros with a checksum; the same as a stream, which
+    // omits the content size; a string too short to compress.
     const ZEROS: &[u8] = b"\x28\xb5\x2f\xfd\x24\x28\x45\0\0\x10\0\0\x01\0\x1f\x80\x05\x72\xd1\xf1\x2d";
     const STREAM: &[u8] = b"\x28\xb5\x2f\xfd\x04\x58\x45\0\0\x10\0\0\x01\0\x1f\x80\x05\x72\xd1\xf1\x2d";
     const HELLO: &[u8] = b"\x28\xb5\x2f\xfd\x20\x0b\x59\0\0hello hello";
 
     #[test]
-    fn frames_of_the_reference_implementation() {
+    fn accepts_frames_of_reference_implementation() {
         assert_eq!(check_frame(ZEROS, 0, 40), Ok(()));
         assert_eq!(check_frame(HELLO, 0, 11), Ok(()));
     }
 
     #[test]
-    fn what_is_refused() {
+    fn rejects_invalid_input() {
         let hello = |at: usize, value: u8| {
             let mut bytes = std::vec::Vec::from(HELLO);
             bytes[at] = value;
@@ -121,21 +130,24 @@ mod tests {
         );
         assert!(matches!(check_frame(STREAM, 0, 40), Err(Error::Value { field: "frame descriptor", .. })));
         assert!(matches!(hello(0, 0x29), Error::Value { at: 1000, field: "frame magic", .. }));
-        assert!(matches!(hello(4, 0x21), Error::Value { expected: "without a dictionary", .. }));
-        assert!(matches!(hello(4, 0x28), Error::Value { expected: "without its reserved bit", .. }));
+        assert!(matches!(hello(4, 0x21), Error::Value { expected: "a descriptor without a dictionary", .. }));
+        assert!(matches!(
+            hello(4, 0x28),
+            Error::Value { expected: "a descriptor with the reserved bit cleared", .. }
+        ));
         assert!(matches!(hello(6, 0x5f), Error::Value { at: 1006, field: "block type", found: 3, .. }));
         assert!(matches!(hello(8, 0xff), Error::Value { at: 1006, field: "block size", .. }));
         assert!(matches!(hello(6, 0x51), Error::Value { field: "content size", .. }));
         assert_eq!(hello(6, 0x61), Error::Truncated { at: 1009, field: "raw block", needed: 12, len: 1020 });
-        // Not the last block, but nothing follows.
+        // This block is not the last, but nothing follows.
         assert!(matches!(hello(6, 0x58), Error::Truncated { at: 1020, field: "block header", .. }));
         assert!(matches!(hello(4, 0x24), Error::Truncated { at: 1020, field: "frame checksum", .. }));
-        // A repeated block takes one byte; the other ten are too many.
+        // An RLE block takes one byte; the other ten are trailing bytes.
         assert_eq!(hello(6, 0x5b), Error::Trailing { at: 1010, extra: 10 });
     }
 
     #[test]
-    fn every_form_of_the_content_size() {
+    fn reads_content_size_of_every_width() {
         for (descriptor, size, content) in [
             (0x20u8, &[0u8][..], 0u64),
             (0x40, &[0xff, 0, 0], 256),
@@ -146,14 +158,15 @@ mod tests {
             let mut bytes = std::vec::Vec::from(MAGIC.to_le_bytes());
             bytes.push(descriptor);
             bytes.extend(size);
-            // One repeated block.
+            // One RLE block.
             bytes.extend(&((content as u32) << 3 | 0b011).to_le_bytes()[..3]);
             bytes.push(7);
             assert_eq!(check_frame(&bytes, 0, content), Ok(()), "{descriptor:#x}");
         }
     }
 
-    /// A frame of one segment with an eight-byte content size, and these blocks: type, size and stored bytes.
+    /// Builds a single-segment frame with an eight-byte content size and these blocks: type, size and stored
+    /// bytes.
     fn frame(content: u64, blocks: &[(u32, u32, usize)]) -> std::vec::Vec<u8> {
         let mut bytes = std::vec::Vec::from(MAGIC.to_le_bytes());
         bytes.push(0xe0);
@@ -167,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_inflate_to_128_kib_at_most() {
+    fn block_size_is_limited_to_128_kib() {
         // RFC 8878, section 3.1.1.2.4.
         const MOST: u32 = 131_072;
         let check = |content: u32, blocks: &[(u32, u32, usize)]| {
@@ -183,14 +196,14 @@ mod tests {
                 "{kind}"
             );
         }
-        // A compressed block may inflate to anything up to the limit; the others to what they say.
+        // A compressed block may decompress to any size up to the limit; the sizes of the others are fixed.
         let disagrees = |content: u32| {
             let found = content.into();
             Err(Error::Value {
                 at: 5,
                 field: "content size",
                 found,
-                expected: "what the blocks can inflate to",
+                expected: "a size that the blocks can decompress to",
             })
         };
         for content in [0, 3, MOST] {

@@ -1,6 +1,8 @@
-//! The payload of an animation: channels, then their times and values as floats, then the names of what they move.
+//! The payload of an animation: channels, then their times and values as floats, then the names of the
+//! targets.
 //!
-//! Refused are channels without keys, floats that are not there, times that go back, and numbers that are not finite.
+//! Rejected are channels without keys, ranges out of bounds, times that descend, and numbers that are not
+//! finite.
 
 use super::{Sections, text::TextRange, text::Texts};
 use crate::bytes::Le;
@@ -8,62 +10,62 @@ use crate::pod::pod;
 use crate::{Array, Error};
 
 pod! {
-    /// How much there is.
+    /// The header of the payload: the sizes of its arrays.
     pub struct AnimationHead {
-        /// Channels.
+        /// Number of channels.
         pub channels: u32,
-        /// Floats of all channels.
+        /// Number of floats of all channels.
         pub floats: u32,
-        /// Bytes of all names.
+        /// Size of all names in bytes.
         pub text_len: u32,
-        /// Zero.
+        /// Reserved; zero in every valid file.
         pub reserved: u32,
     }
 }
 
 pod! {
-    /// The keys of one part of one target.
+    /// The keyframes of one property of one target.
     pub struct ChannelRecord {
-        /// The name of what moves.
+        /// The name of the animated node.
         pub target: TextRange,
-        /// Which part: translation 0, rotation 1, scale 2.
+        /// The animated property: translation 0, rotation 1, scale 2.
         pub property: u8,
-        /// How, between keys: step 0, linear 1, cubic 2.
+        /// The interpolation mode: step 0, linear 1, cubic 2.
         pub interpolation: u8,
-        /// Zero.
+        /// Reserved; zero in every valid file.
         pub reserved: u16,
-        /// How many keys.
+        /// Number of keyframes.
         pub keys: u32,
-        /// The first of that many times, in seconds.
+        /// Index of the first of `keys` times, in seconds.
         pub first_time: u32,
-        /// The first value. A rotation has four floats, the others three; a cubic key has three values, the middle
-        /// one between the tangents that lead in and out.
+        /// Index of the first value. A rotation has four floats, the other properties three. A cubic keyframe
+        /// has three values: in-tangent, value, out-tangent.
         pub first_value: u32,
     }
 }
 
 impl ChannelRecord {
-    /// Floats of a key.
+    /// Returns the number of floats per keyframe.
     pub fn stride(&self) -> u32 {
         let components = if self.property == 1 { 4 } else { 3 };
         if self.interpolation == 2 { components * 3 } else { components }
     }
 }
 
-/// A channel where it lies.
+/// A channel, borrowed from its payload.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelView<'a> {
-    /// What moves.
+    /// The name of the animated node.
     pub target: &'a str,
-    /// Which part of it, and how.
+    /// The property, the interpolation mode and the number of keyframes.
     pub record: ChannelRecord,
-    /// When, in seconds.
+    /// The times in seconds.
     pub times: Array<'a, f32>,
-    /// The values of all keys.
+    /// The values of all keyframes.
     pub values: Array<'a, f32>,
 }
 
-/// An animation as it lies in its payload.
+/// A checked animation, borrowed from its payload.
 #[derive(Clone, Copy, Debug)]
 pub struct AnimationView<'a> {
     channels: Array<'a, ChannelRecord>,
@@ -72,7 +74,11 @@ pub struct AnimationView<'a> {
 }
 
 impl<'a> AnimationView<'a> {
-    /// Checks a payload.
+    /// Checks the payload of an animation.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the payload is truncated, has trailing bytes or holds an invalid channel.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let needed = AnimationHead::SIZE as u64;
         let short = Error::Truncated { at: 0, field: "head", needed, len: bytes.len() as u64 };
@@ -99,16 +105,16 @@ impl<'a> AnimationView<'a> {
 
     fn check(&self, record: &ChannelRecord) -> Result<(), &'static str> {
         if record.property > 2 || record.interpolation > 2 || record.reserved != 0 {
-            return Err("moves something that there is not");
+            return Err("has an unknown property or interpolation mode");
         }
-        let channel = self.channel(record).ok_or("has names or floats that are not there")?;
+        let channel = self.channel(record).ok_or("has a name or floats out of bounds")?;
         if record.keys == 0 {
             return Err("has no keys");
         }
         let mut last = f32::NEG_INFINITY;
         for time in channel.times {
             if !time.is_finite() || time < last {
-                return Err("has times that go back or are not finite");
+                return Err("has times that descend or are not finite");
             }
             last = time;
         }
@@ -127,7 +133,7 @@ impl<'a> AnimationView<'a> {
         })
     }
 
-    /// The channels, in order.
+    /// Returns the channels in file order.
     pub fn channels(&self) -> impl Iterator<Item = ChannelView<'a>> + use<'a> {
         let view = *self;
         self.channels.iter().filter_map(move |record| view.channel(&record))
@@ -137,22 +143,26 @@ impl<'a> AnimationView<'a> {
 /// A channel to be written.
 #[cfg(feature = "tools")]
 #[derive(Clone, Debug)]
-pub struct Channel<'a> {
-    /// What moves.
+pub struct ChannelData<'a> {
+    /// The name of the animated node.
     pub target: &'a str,
-    /// Which part: translation 0, rotation 1, scale 2.
+    /// The animated property: translation 0, rotation 1, scale 2.
     pub property: u8,
-    /// How, between keys: step 0, linear 1, cubic 2.
+    /// The interpolation mode: step 0, linear 1, cubic 2.
     pub interpolation: u8,
-    /// When, in seconds.
+    /// The times in seconds.
     pub times: &'a [f32],
-    /// The values of all keys.
+    /// The values of all keyframes.
     pub values: &'a [f32],
 }
 
-/// The payload of an animation.
+/// Encodes the payload of an animation.
+///
+/// # Errors
+///
+/// [`Error::TooLarge`] if a count exceeds its field, otherwise the errors of [`AnimationView::read`].
 #[cfg(feature = "tools")]
-pub fn write(channels: &[Channel<'_>]) -> Result<alloc::vec::Vec<u8>, Error> {
+pub fn write(channels: &[ChannelData<'_>]) -> Result<alloc::vec::Vec<u8>, Error> {
     use alloc::vec::Vec;
     let number = |n: usize| {
         u32::try_from(n).map_err(|_| Error::TooLarge {
@@ -195,12 +205,12 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    fn channel<'a>(times: &'a [f32], values: &'a [f32]) -> Channel<'a> {
-        Channel { target: "hip", property: 2, interpolation: 1, times, values }
+    fn channel<'a>(times: &'a [f32], values: &'a [f32]) -> ChannelData<'a> {
+        ChannelData { target: "hip", property: 2, interpolation: 1, times, values }
     }
 
     #[test]
-    fn channels_come_back() {
+    fn channels_round_trip() {
         let bytes = write(&[channel(&[0.0, 0.5], &[1.0; 6]), channel(&[0.25], &[2.0; 3])]).unwrap();
         let view = AnimationView::read(&bytes).unwrap();
         let all: Vec<_> = view.channels().collect();
@@ -213,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_channels_are_refused() {
+    fn rejects_invalid_channels() {
         for (times, values) in [
             (vec![], vec![]),
             (vec![1.0, 0.5], vec![0.0; 6]),
@@ -223,7 +233,7 @@ mod tests {
         ] {
             assert!(write(&[channel(&times, &values)]).is_err(), "{times:?}");
         }
-        let bad = Channel { property: 3, ..channel(&[0.0], &[0.0; 3]) };
+        let bad = ChannelData { property: 3, ..channel(&[0.0], &[0.0; 3]) };
         assert!(write(&[bad]).is_err());
     }
 }

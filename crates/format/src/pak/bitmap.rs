@@ -1,7 +1,7 @@
-//! The payload of a bitmap: a head, then levels of texels, largest first, or a KTX2 file.
+//! The payload of a bitmap: a header, then mip levels, largest first, or a KTX2 file.
 //!
-//! Refused are sides and channels of nothing, more levels than the sides can be halved, and bytes too few or too
-//! many. Each level starts at a multiple of sixteen bytes.
+//! Rejected are empty dimensions, zero channels, more mip levels than a full mip chain has, and payloads of
+//! the wrong size. Each mip level starts at a multiple of sixteen bytes.
 
 use super::{ALIGNMENT, Color, Encoding, Sample};
 use crate::Error;
@@ -9,54 +9,54 @@ use crate::bytes::{Le, align, slice};
 use crate::pod::pod;
 
 pod! {
-    /// What the texels are.
+    /// The header of the payload: dimensions and texel format.
     pub struct BitmapHead {
-        /// Texels in a row.
+        /// The width of the base level in texels.
         pub width: u32,
-        /// Rows.
+        /// The height of the base level in texels.
         pub height: u32,
-        /// Numbers in a texel, 1 to 4.
+        /// Number of channels, 1 to 4.
         pub channels: u8,
-        /// What they are: see [`Sample`].
+        /// The sample type; see [`Sample`].
         pub sample: u8,
-        /// What they mean: see [`Color`].
+        /// The colour space; see [`Color`].
         pub color: u8,
-        /// How they are written: see [`Encoding`].
+        /// The encoding; see [`Encoding`].
         pub encoding: u8,
-        /// How many levels there are.
+        /// Number of mip levels.
         pub levels: u8,
-        /// Zero.
+        /// Reserved; zero in every valid file.
         pub reserved: [u8; 3],
     }
 }
 
-/// What a bitmap is like.
+/// The dimensions and the texel format of a bitmap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// Texels in a row.
+pub struct BitmapShape {
+    /// The width of the base level in texels.
     pub width: u32,
-    /// Rows.
+    /// The height of the base level in texels.
     pub height: u32,
-    /// Numbers in a texel, 1 to 4.
+    /// Number of channels, 1 to 4.
     pub channels: u8,
-    /// What they are.
+    /// The sample type of each channel.
     pub sample: Sample,
-    /// What they mean.
+    /// The colour space of the texels.
     pub color: Color,
-    /// How they are written.
+    /// The encoding of the payload.
     pub encoding: Encoding,
-    /// How many levels there are.
+    /// Number of mip levels.
     pub levels: u8,
 }
 
-impl Shape {
-    /// The size of a level.
+impl BitmapShape {
+    /// Returns width and height of a mip level in texels.
     pub fn level_size(&self, level: u8) -> (u32, u32) {
         let side = |side: u32| side.checked_shr(level.into()).unwrap_or(0).max(1);
         (side(self.width), side(self.height))
     }
 
-    /// Where a level's texels are, from the start of the payload; for raw bitmaps.
+    /// Returns offset and length of a mip level in the payload, in bytes; for raw bitmaps.
     pub fn level_range(&self, level: u8) -> Option<(u64, u64)> {
         let mut at = BitmapHead::SIZE as u64;
         for before in 0..level.min(self.levels) {
@@ -65,7 +65,7 @@ impl Shape {
         (level < self.levels).then_some((at, self.level_len(level)?))
     }
 
-    /// Bytes of a level.
+    /// Returns the size of a mip level in bytes.
     pub fn level_len(&self, level: u8) -> Option<u64> {
         let (width, height) = self.level_size(level);
         let texel = u64::from(self.channels) * u64::from(self.sample.byte_len());
@@ -76,28 +76,32 @@ impl Shape {
         let bad =
             |at, field, found: u32, expected| Err(Error::Value { at, field, found: found.into(), expected });
         if self.width == 0 || self.height == 0 {
-            return bad(0, "width", 0, "1 and more");
+            return bad(0, "width", 0, "at least 1");
         }
         if !(1..=4).contains(&self.channels) {
             return bad(8, "channels", self.channels.into(), "1 to 4");
         }
         let most = self.width.max(self.height).ilog2() as u8 + 1;
         if self.levels == 0 || self.levels > most {
-            return bad(12, "levels", self.levels.into(), "as many as the sides can be halved, and one");
+            return bad(12, "levels", self.levels.into(), "at most the length of a full mip chain");
         }
         Ok(())
     }
 }
 
-/// A bitmap as it lies in its payload.
+/// A checked bitmap, borrowed from its payload.
 #[derive(Clone, Copy, Debug)]
 pub struct BitmapView<'a> {
     bytes: &'a [u8],
-    shape: Shape,
+    shape: BitmapShape,
 }
 
 impl<'a> BitmapView<'a> {
-    /// Checks a payload.
+    /// Checks the payload of a bitmap.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the payload is truncated, has trailing bytes or holds an invalid value.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let len = bytes.len() as u64;
         let short = Error::Truncated { at: 0, field: "head", needed: BitmapHead::SIZE as u64, len };
@@ -107,10 +111,14 @@ impl<'a> BitmapView<'a> {
         let encoding = Encoding::ALL.get(usize::from(head.encoding)).copied();
         let (Some(sample), Some(color), Some(encoding), [0, 0, 0]) = (sample, color, encoding, head.reserved)
         else {
-            return Err(Error::Fault { at: 9, field: "sample", why: "or what follows it is unknown" });
+            return Err(Error::Fault {
+                at: 9,
+                field: "sample",
+                why: "has an unknown type, colour space or encoding",
+            });
         };
         let BitmapHead { width, height, channels, levels, .. } = head;
-        let shape = Shape { width, height, channels, sample, color, encoding, levels };
+        let shape = BitmapShape { width, height, channels, sample, color, encoding, levels };
         shape.check()?;
         let view = BitmapView { bytes, shape };
         if encoding == Encoding::Raw {
@@ -132,12 +140,12 @@ impl<'a> BitmapView<'a> {
         Ok(view)
     }
 
-    /// What it is like.
-    pub fn shape(&self) -> Shape {
+    /// Returns the dimensions and the texel format.
+    pub fn shape(&self) -> BitmapShape {
         self.shape
     }
 
-    /// Where the texels of a level, or the whole KTX2 file at level 0, are in the payload.
+    /// Returns the byte range of a mip level in the payload; level 0 of a KTX2 bitmap is the whole KTX2 file.
     pub fn range(&self, level: u8) -> Option<core::ops::Range<usize>> {
         match self.shape.encoding {
             Encoding::Ktx2 => (level == 0).then_some(BitmapHead::SIZE..self.bytes.len()),
@@ -149,12 +157,16 @@ impl<'a> BitmapView<'a> {
     }
 }
 
-/// The payload of a bitmap with these levels, or with one KTX2 file.
+/// Encodes the payload of a bitmap from its mip levels, or from one KTX2 file.
+///
+/// # Errors
+///
+/// [`Error`] if the result would not pass [`BitmapView::read`].
 #[cfg(feature = "tools")]
-pub fn write(shape: &Shape, levels: &[&[u8]]) -> Result<alloc::vec::Vec<u8>, Error> {
+pub fn write(shape: &BitmapShape, levels: &[&[u8]]) -> Result<alloc::vec::Vec<u8>, Error> {
     shape.check()?;
     let mut out = alloc::vec::Vec::with_capacity(64 + levels.iter().map(|l| l.len() + 16).sum::<usize>());
-    let Shape { width, height, channels, sample, color, encoding, levels: count } = *shape;
+    let BitmapShape { width, height, channels, sample, color, encoding, levels: count } = *shape;
     let (sample, color, encoding) = (sample as u8, color as u8, encoding as u8);
     let head =
         BitmapHead { width, height, channels, sample, color, encoding, levels: count, reserved: [0; 3] };
@@ -171,7 +183,7 @@ pub fn write(shape: &Shape, levels: &[&[u8]]) -> Result<alloc::vec::Vec<u8>, Err
 mod tests {
     use super::*;
 
-    const SHAPE: Shape = Shape {
+    const SHAPE: BitmapShape = BitmapShape {
         width: 5,
         height: 2,
         channels: 3,
@@ -182,7 +194,7 @@ mod tests {
     };
 
     #[test]
-    fn levels_are_where_the_shape_says() {
+    fn mip_levels_have_expected_ranges() {
         let levels: [&[u8]; 3] = [&[1; 30], &[2; 6], &[3; 3]];
         let bytes = write(&SHAPE, &levels).unwrap();
         let view = BitmapView::read(&bytes).unwrap();
@@ -198,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn impossible_shapes_are_refused() {
+    fn rejects_invalid_dimensions() {
         for bad in [
-            Shape { levels: 4, ..SHAPE },
-            Shape { levels: 0, ..SHAPE },
-            Shape { channels: 5, ..SHAPE },
-            Shape { channels: 0, ..SHAPE },
-            Shape { width: 0, ..SHAPE },
-            Shape { width: u32::MAX, height: u32::MAX, levels: 1, sample: Sample::F32, ..SHAPE },
+            BitmapShape { levels: 4, ..SHAPE },
+            BitmapShape { levels: 0, ..SHAPE },
+            BitmapShape { channels: 5, ..SHAPE },
+            BitmapShape { channels: 0, ..SHAPE },
+            BitmapShape { width: 0, ..SHAPE },
+            BitmapShape { width: u32::MAX, height: u32::MAX, levels: 1, sample: Sample::F32, ..SHAPE },
         ] {
             assert!(write(&bad, &[&[0; 30], &[0; 6], &[0; 3]]).is_err(), "{bad:?}");
         }

@@ -1,4 +1,5 @@
-//! The payload of a bitmap font: its definition as text. Its pages are the bitmaps that the index lists for it.
+//! The payload of a bitmap font: its definition as a string. Its pages are the bitmaps that the index lists
+//! for it.
 
 use super::Sections;
 use crate::Error;
@@ -6,16 +7,20 @@ use crate::bytes::Le;
 use crate::pod::pod;
 
 pod! {
-    /// How much there is.
+    /// The header of the payload: the size of its parts.
     pub struct FontHead {
-        /// Bytes of the definition.
+        /// Size of the definition in bytes.
         pub def_len: u32,
-        /// Pages.
+        /// Number of pages.
         pub pages: u32,
     }
 }
 
-/// Checks a payload: where the definition is in it, and how many pages it has.
+/// Checks a payload; returns the definition and the number of pages.
+///
+/// # Errors
+///
+/// [`Error`] if the payload is truncated, has trailing bytes or is not UTF-8.
 pub fn read(bytes: &[u8]) -> Result<(&str, u32), Error> {
     let len = bytes.len() as u64;
     let short = Error::Truncated { at: 0, field: "head", needed: FontHead::SIZE as u64, len };
@@ -27,7 +32,11 @@ pub fn read(bytes: &[u8]) -> Result<(&str, u32), Error> {
     Ok((def, head.pages))
 }
 
-/// The payload of a font.
+/// Encodes the payload of a bitmap font.
+///
+/// # Errors
+///
+/// [`Error::TooLarge`] if the definition exceeds 2³²−1 bytes.
 #[cfg(feature = "tools")]
 pub fn write(def: &str, pages: u32) -> Result<alloc::vec::Vec<u8>, Error> {
     let def_len = u32::try_from(def.len()).map_err(|_| Error::TooLarge {
@@ -46,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_definition_comes_back() {
+    fn definition_round_trips() {
         let bytes = write("info face=\"ä\"", 2).unwrap();
         assert_eq!(read(&bytes), Ok(("info face=\"ä\"", 2)));
         for len in 0..bytes.len() {

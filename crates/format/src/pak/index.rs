@@ -1,4 +1,4 @@
-//! The index of a pak: checked as a whole once, and then searched where it lies.
+//! The index of a pak: checked once as a whole, then searched in place.
 
 use core::ops::Range;
 
@@ -9,37 +9,37 @@ use super::{
 use crate::Error;
 use crate::bytes::{Le, Reader, align, ascends, slice};
 
-/// One asset as the index has it.
+/// One asset of the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asset {
-    /// Where its payload starts in the file.
+    /// The byte offset of the payload in the file.
     pub offset: u64,
-    /// The length of its content.
+    /// The decompressed length in bytes.
     pub len: u64,
-    /// How its blocks are packed.
+    /// The compression codec of the blocks.
     pub codec: Codec,
-    /// The length of every block's content but the last one's.
+    /// The decompressed length of every block except the last, in bytes.
     pub block_len: u64,
-    /// Its blocks, by number.
+    /// The indices of the blocks.
     pub blocks: Range<usize>,
-    /// The assets it uses, by number.
+    /// First index and count of the referenced assets.
     refs: (u32, u32),
 }
 
 /// One block of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// The checksum of its bytes in the file.
+    /// The XXH3 checksum of the stored bytes.
     pub checksum: u64,
-    /// How many bytes of the file it is. As many as it decodes to: it is stored as it is.
+    /// The stored length in bytes. A block of its decompressed length is stored uncompressed.
     pub stored_len: u32,
 }
 
-/// An index that was checked: where its parts are. Given the same bytes again, [`Index::view`] reads them.
+/// A checked index: the offsets of its sections. [`Index::view`] reads the same bytes again.
 #[derive(Clone, Debug)]
 pub struct Index {
     counts: [u32; 7],
-    /// The number of the first asset of each kind; materials have none.
+    /// Index of the first asset of each kind; materials have no entry.
     firsts: [u32; 7],
     len: usize,
     assets: Range<usize>,
@@ -52,6 +52,10 @@ pub struct Index {
 
 impl Index {
     /// Checks the bytes of an index.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the index is truncated, has trailing bytes or holds an invalid value.
     pub fn read(bytes: &[u8], header: &Header) -> Result<Index, Error> {
         let at = |offset: usize| header.index_offset + offset as u64;
         let head = IndexRecord::read(&mut Reader::new(bytes))?;
@@ -110,8 +114,8 @@ impl Index {
         Ok(index)
     }
 
-    /// The parts of the bytes that were read. Of other bytes of the same length it would show numbers that may lead
-    /// nowhere, which every accessor answers with nothing.
+    /// Returns a view of the bytes that were checked. With other bytes of the same length, accessors may read
+    /// invalid numbers and return `None`.
     pub fn view<'a>(&'a self, bytes: &'a [u8]) -> IndexView<'a> {
         let part = |range: &Range<usize>| bytes.get(range.clone()).unwrap_or_default();
         IndexView {
@@ -125,17 +129,17 @@ impl Index {
         }
     }
 
-    /// How many assets of a kind there are.
+    /// Returns the number of assets of a kind.
     pub fn count(&self, kind: Kind) -> u32 {
         self.counts[kind as usize]
     }
 
-    /// The length of its bytes.
+    /// Returns the length of the index in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether nothing is named.
+    /// Returns whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
@@ -168,11 +172,15 @@ impl Index {
                 return Err(Error::Value { at: at + 29, field: "block_log2", found, expected: "12 to 22" });
             }
             let len = field::<u64>(row, 8);
-            // Shifts, for there are many: a division would take longer than all the rest.
+            // There are many rows: a shift is much faster than a division.
             let count = (len >> block_log2) + u64::from(len & ((1 << block_log2) - 1) != 0);
             let own = usize::try_from(count).ok().and_then(|n| first_block.checked_add(n));
             let (Some(last), true) = (own, field::<u32>(row, 16) as usize == first_block) else {
-                return Err(Error::Fault { at: at + 16, field: "first_block", why: "is not the next one" });
+                return Err(Error::Fault {
+                    at: at + 16,
+                    field: "first_block",
+                    why: "is not contiguous with the preceding asset",
+                });
             };
             let Some(own) = blocks.get(first_block..last) else {
                 return Err(Error::Index {
@@ -207,7 +215,7 @@ impl Index {
                 return Err(Error::Fault {
                     at: at + 20,
                     field: "first_ref",
-                    why: "does not follow the ones before",
+                    why: "is not contiguous with the preceding one",
                 });
             }
             first_ref += uses;
@@ -234,7 +242,7 @@ impl Index {
         for number in 0..self.count(Kind::Material) {
             let at = at(&self.materials, number as usize, MaterialRecord::SIZE);
             let Some(material) = view.material(number) else {
-                return Err(Error::Fault { at, field: "material", why: "has fields that no material has" });
+                return Err(Error::Fault { at, field: "material", why: "has an invalid field" });
             };
             let others = [material.normal, material.emissive, material.params];
             for id in others.into_iter().flatten().chain([material.color]) {
@@ -268,7 +276,7 @@ impl Index {
                 return Err(Error::Fault {
                     at: at(),
                     field: "text_offset",
-                    why: "is not where the last key ends",
+                    why: "does not equal the time of the last key",
                 });
             };
             if !ascii && !text.is_char_boundary(end) {
@@ -291,17 +299,17 @@ impl Index {
     }
 }
 
-/// The rows of a section; what is left at the end is none.
+/// Splits a section into rows; an incomplete row at the end is ignored.
 fn rows<const N: usize>(bytes: &[u8]) -> &[[u8; N]] {
     bytes.as_chunks::<N>().0
 }
 
-/// A number in a row, whose place is known to be inside it.
+/// Reads a field of a row; `at` must be in bounds.
 fn field<T: Le + Default>(row: &[u8], at: usize) -> T {
     row.get(at..).and_then(T::get).unwrap_or_default()
 }
 
-/// The parts of an index.
+/// Accessors of a checked index.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexView<'a> {
     index: &'a Index,
@@ -314,7 +322,7 @@ pub struct IndexView<'a> {
 }
 
 impl<'a> IndexView<'a> {
-    /// The asset of a kind with this number; materials are no assets.
+    /// Returns the asset of a kind by ID; materials are not assets.
     pub fn asset(&self, kind: Kind, id: u32) -> Option<Asset> {
         if kind == Kind::Material || id >= self.index.count(kind) {
             return None;
@@ -335,19 +343,19 @@ impl<'a> IndexView<'a> {
         })
     }
 
-    /// A block, by its number.
+    /// Returns a block by its index.
     pub fn block(&self, number: usize) -> Option<Block> {
         let row = rows::<{ BlockRecord::SIZE }>(self.blocks).get(number)?;
         Some(Block { checksum: field(row, 0), stored_len: field(row, 8) })
     }
 
-    /// How many bytes of the file an asset's payload is.
+    /// Returns the stored length of an asset's payload in bytes.
     pub fn stored_len(&self, asset: &Asset) -> u64 {
         let len = |number| self.block(number).map_or(0, |block| u64::from(block.stored_len));
         asset.blocks.clone().map(len).sum()
     }
 
-    /// The assets that an asset uses, in its own numbering.
+    /// Returns the assets that an asset references, in its own order.
     pub fn refs(&self, asset: &Asset) -> impl ExactSizeIterator<Item = (Kind, u32)> + use<'a> {
         let (first, count) = (asset.refs.0 as usize, asset.refs.1 as usize);
         let all = rows::<{ RefRecord::SIZE }>(self.refs);
@@ -355,7 +363,7 @@ impl<'a> IndexView<'a> {
         own.iter().map(|row| (Kind::from_number(row[0]).unwrap_or(Kind::Blob), field(row, 4)))
     }
 
-    /// The material with this number.
+    /// Returns the material with this ID.
     pub fn material(&self, id: u32) -> Option<Material> {
         let row = rows::<{ MaterialRecord::SIZE }>(self.materials).get(id as usize)?;
         let material = MaterialRecord::read(&mut Reader::new(row)).ok()?;
@@ -372,19 +380,19 @@ impl<'a> IndexView<'a> {
         })
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     pub fn key_count(&self) -> usize {
         self.keys.len() / KeyRecord::SIZE
     }
 
-    /// A key by its place in their order, and what it names.
+    /// Returns key `number` in sort order, with the kind and ID of its asset.
     pub fn key(&self, number: usize) -> Option<(&'a str, Kind, u32)> {
         let row = rows::<{ KeyRecord::SIZE }>(self.keys).get(number)?;
         let key = slice(self.text, field::<u32>(row, 0).into(), field::<u16>(row, 4).into())?;
         Some((core::str::from_utf8(key).ok()?, Kind::from_number(row[6])?, field(row, 8)))
     }
 
-    /// What a key names.
+    /// Looks up a key; returns the kind and ID of its asset.
     pub fn find(&self, key: &str) -> Option<(Kind, u32)> {
         let rows = rows::<{ KeyRecord::SIZE }>(self.keys);
         let text = |row: &[u8; KeyRecord::SIZE]| {

@@ -1,22 +1,22 @@
-//! The words of a pak: kinds of assets, codecs, samples of bitmaps, attributes of vertices.
+//! The enumerations of a pak: asset kinds, codecs, sample types of bitmaps, vertex attributes.
 
-/// What an asset is.
+/// The kind of an asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {
-    /// Keys over time.
+    /// Keyframe animation of named nodes.
     Animation = 0,
-    /// Texels.
+    /// A bitmap with its mip chain.
     Bitmap = 1,
-    /// A bitmap font.
+    /// A bitmap font with its pages.
     BitmapFont = 2,
-    /// Any bytes.
+    /// Arbitrary bytes, stored unchanged.
     Blob = 3,
-    /// What a surface looks like.
+    /// A material with references to bitmaps.
     Material = 4,
-    /// Triangles.
+    /// A triangle mesh with its LODs.
     Mesh = 5,
-    /// Places.
+    /// A scene of references and geometries.
     Scene = 6,
 }
 
@@ -32,22 +32,22 @@ impl Kind {
         Kind::Scene,
     ];
 
-    /// The kind with this number.
+    /// Returns the kind with this number.
     pub fn from_number(number: u8) -> Option<Kind> {
         Kind::ALL.get(usize::from(number)).copied()
     }
 
-    /// What it is called, as in an asset's table: `bitmap-font`.
+    /// Returns the name as in an asset's configuration: `bitmap-font`.
     pub const fn name(self) -> &'static str {
         ["animation", "bitmap", "bitmap-font", "blob", "material", "mesh", "scene"][self as usize]
     }
 }
 
-/// How blocks are packed.
+/// The compression codec of blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Codec {
-    /// As they are.
+    /// No compression: blocks are stored.
     #[default]
     None = 0,
     /// Snappy, the raw format without frames.
@@ -64,24 +64,24 @@ impl Codec {
     /// All codecs, in order of their numbers.
     pub const ALL: [Codec; 5] = [Codec::None, Codec::Snap, Codec::Brotli, Codec::Zstd, Codec::Lz4];
 
-    /// The codec with this number.
+    /// Returns the codec with this number.
     pub fn from_number(number: u8) -> Option<Codec> {
         Codec::ALL.get(usize::from(number)).copied()
     }
 
-    /// What it is called in a configuration.
+    /// Returns the name in a configuration.
     pub const fn name(self) -> &'static str {
         ["none", "snap", "brotli", "zstd", "lz4"][self as usize]
     }
 }
 
-/// What the numbers of a bitmap mean.
+/// The colour space of a bitmap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Color {
-    /// In proportion to light, or no colour at all.
+    /// Linear colour, or data.
     Linear = 0,
-    /// sRGB.
+    /// The sRGB transfer function.
     #[default]
     Srgb = 1,
 }
@@ -90,48 +90,48 @@ impl Color {
     /// Both, in order of their numbers.
     pub const ALL: [Color; 2] = [Color::Linear, Color::Srgb];
 
-    /// What it is called in a configuration.
+    /// Returns the name in a configuration.
     pub const fn name(self) -> &'static str {
         ["linear", "srgb"][self as usize]
     }
 }
 
-/// One channel of a texel.
+/// The sample type of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Sample {
-    /// 0 to 255.
+    /// An unsigned byte, 0 to 255.
     #[default]
     U8 = 0,
-    /// 0 to 65535.
+    /// A 16-bit unsigned integer, 0 to 65535.
     U16 = 1,
-    /// A float.
+    /// A 32-bit floating-point number.
     F32 = 2,
 }
 
 impl Sample {
-    /// All, in order of their numbers.
+    /// All sample types, in order of their numbers.
     pub const ALL: [Sample; 3] = [Sample::U8, Sample::U16, Sample::F32];
 
-    /// Bytes of one.
+    /// Returns the size in bytes.
     pub const fn byte_len(self) -> u32 {
         [1, 2, 4][self as usize]
     }
 
-    /// What it is called.
+    /// Returns the name of the sample type.
     pub const fn name(self) -> &'static str {
         ["u8", "u16", "f32"][self as usize]
     }
 }
 
-/// How a bitmap's texels are written.
+/// The encoding of a bitmap's texels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Encoding {
-    /// Texel by texel.
+    /// Uncompressed texels, row by row.
     #[default]
     Raw = 0,
-    /// As a KTX2 file.
+    /// A complete KTX2 file.
     Ktx2 = 1,
 }
 
@@ -139,20 +139,20 @@ impl Encoding {
     /// Both, in order of their numbers.
     pub const ALL: [Encoding; 2] = [Encoding::Raw, Encoding::Ktx2];
 
-    /// What it is called.
+    /// Returns the name of the encoding.
     pub const fn name(self) -> &'static str {
         ["raw", "ktx2"][self as usize]
     }
 }
 
-/// What a primitive is for.
+/// The role of a primitive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Role {
-    /// To be seen.
+    /// Geometry to be rendered.
     #[default]
     Main = 0,
-    /// Positions alone, for shadows: the same triangles as the main primitive before it.
+    /// Position-only geometry for shadow maps: the same triangles as the preceding main primitive.
     Shadow = 1,
 }
 
@@ -160,60 +160,60 @@ impl Role {
     /// Both, in order of their numbers.
     pub const ALL: [Role; 2] = [Role::Main, Role::Shadow];
 
-    /// What it is called.
+    /// Returns the name of the role.
     pub const fn name(self) -> &'static str {
         ["main", "shadow"][self as usize]
     }
 }
 
-/// The attributes of a vertex, interleaved in this order: position, normal, first and second texture coordinates,
-/// tangent, joints, weights.
+/// The attributes of a vertex, interleaved in this order: position, normal, first and second UV set, tangent,
+/// joint indices, joint weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VertexType(u16);
 
 impl VertexType {
-    /// Three floats; every vertex has them.
+    /// Position: three floats; every vertex has one.
     pub const POSITION: VertexType = VertexType(1);
-    /// Four joints and four weights, a byte each; weights are fractions of 255 and sum to it.
+    /// Four joint indices and four joint weights, a byte each; weights are in units of 1/255 and sum to 255.
     pub const JOINTS_WEIGHTS: VertexType = VertexType(1 | 2);
-    /// Three floats of unit length.
+    /// Normal: three floats of unit length.
     pub const NORMAL: VertexType = VertexType(1 | 4);
-    /// Four floats: a unit vector, and the sign of the bitangent `cross(normal, tangent) * w`.
+    /// Tangent: four floats, a unit vector and the sign of the bitangent `cross(normal, tangent) * w`.
     pub const TANGENT: VertexType = VertexType(1 | 8);
-    /// Two floats from the top left.
+    /// First UV set: two floats, origin at the top left.
     pub const TEXTURE0: VertexType = VertexType(1 | 16);
-    /// Two floats from the top left.
+    /// Second UV set: two floats, origin at the top left.
     pub const TEXTURE1: VertexType = VertexType(1 | 32);
-    /// Joints and weights whose joints have two bytes each, for skins of more than 256.
+    /// Joint indices of two bytes each, and joint weights: for skins of more than 256 joints.
     pub const JOINTS16_WEIGHTS: VertexType = VertexType(1 | 2 | 64);
 
-    /// The attributes with these bits; `None` when some mean nothing or positions are missing.
+    /// Returns the attributes with these bits; `None` if a bit is unknown or positions are missing.
     pub fn from_bits(bits: u16) -> Option<VertexType> {
         let known = bits & 1 == 1 && bits < 128 && (bits & 64 == 0 || bits & 2 != 0);
         known.then_some(VertexType(bits))
     }
 
-    /// The bits.
+    /// Returns the attribute bits.
     pub const fn bits(self) -> u16 {
         self.0
     }
 
-    /// Whether all attributes of `other` are there.
+    /// Returns whether all attributes of `other` are present.
     pub const fn contains(self, other: VertexType) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Bytes of a vertex.
+    /// Returns the size of a vertex in bytes.
     pub const fn stride(self) -> u32 {
         self.offset(128)
     }
 
-    /// Bytes before the joints.
+    /// Returns the offset of the joint indices in a vertex, in bytes.
     pub const fn joints_offset(self) -> u32 {
         self.offset(2)
     }
 
-    /// Bytes of the attributes that come before the one with this bit.
+    /// Returns the total size in bytes of the attributes before the one with this bit.
     const fn offset(self, bit: u16) -> u32 {
         const ORDER: [(u16, u32); 6] = [(1, 12), (4, 12), (16, 8), (32, 8), (8, 16), (2, 8)];
         let (mut at, mut bytes) = (0, 0);
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_places() {
+    fn numbers_are_indices_into_all() {
         for (number, kind) in Kind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, number);
             assert_eq!(Kind::from_number(number as u8), Some(kind));
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn strides_are_the_sums_of_attributes() {
+    fn stride_is_sum_of_attribute_sizes() {
         let all = VertexType::NORMAL | VertexType::TEXTURE0 | VertexType::TEXTURE1 | VertexType::TANGENT;
         assert_eq!(VertexType::POSITION.stride(), 12);
         assert_eq!(all.stride(), 56);

@@ -1,7 +1,8 @@
-//! The payload of a mesh: a head, tables, texts, then all vertices and all indices, each aligned for use in place.
+//! The payload of a mesh: a header, tables, strings, then all vertices and all indices, each aligned for use
+//! in place.
 //!
-//! Refused are ranges that are not there, indices that name no vertex, joints that name no joint, and bounds that are
-//! not finite: a renderer can hand the arrays to a GPU as they are.
+//! Rejected are ranges out of bounds, vertex and joint indices out of range, and bounds that are not finite.
+//! A renderer can upload the arrays to a GPU unchanged.
 
 use super::{Role, Sections, VertexType, text::TextRange, text::Texts};
 use crate::bytes::Le;
@@ -9,73 +10,73 @@ use crate::pod::pod;
 use crate::{Array, Error};
 
 pod! {
-    /// How much there is, and what is around it.
+    /// The header of the payload: the sizes of its arrays, and the bounds.
     pub struct MeshHead {
-        /// Primitives.
+        /// Number of primitives.
         pub primitives: u32,
-        /// Levels of detail of all primitives.
+        /// Number of LODs of all primitives.
         pub lods: u32,
-        /// Joints of the skin.
+        /// Number of joints of the skin.
         pub joints: u32,
-        /// Materials, whose names follow the joints.
+        /// Number of materials; their names follow the joints.
         pub materials: u32,
-        /// Meshlets of all primitives.
+        /// Number of meshlets of all primitives.
         pub meshlets: u32,
-        /// Vertices named by meshlets.
+        /// Number of vertex indices of all meshlets.
         pub meshlet_vertices: u32,
-        /// Triangles of meshlets.
+        /// Number of triangles of all meshlets.
         pub meshlet_triangles: u32,
-        /// Bytes of all texts.
+        /// Size of all strings in bytes.
         pub text_len: u32,
-        /// Bytes of all vertices.
+        /// Size of all vertices in bytes.
         pub vertex_bytes: u64,
-        /// Bytes of all indices.
+        /// Size of all indices in bytes.
         pub index_bytes: u64,
-        /// The box, the sphere's centre and its radius.
+        /// Bounding box (minimum, maximum), centre and radius of the bounding sphere.
         pub bounds: [f32; 10],
     }
 }
 
 pod! {
-    /// Triangles of one material.
+    /// A primitive: triangles with one material.
     pub struct PrimitiveRecord {
-        /// Where its vertices start among all.
+        /// Byte offset of its vertices in the vertex section.
         pub vertex_offset: u64,
-        /// How many.
+        /// Number of vertices.
         pub vertex_count: u32,
-        /// Their attributes: see [`VertexType`].
+        /// The vertex attributes; see [`VertexType`].
         pub vertex_type: u16,
-        /// Which of the mesh's materials.
+        /// Index of the material in the mesh.
         pub material: u16,
-        /// What it is for: see [`Role`].
+        /// The role of the primitive; see [`Role`].
         pub role: u8,
-        /// Bytes of an index: 1, 2 or 4.
+        /// Size of an index in bytes: 1, 2 or 4.
         pub index_size: u8,
-        /// Zero.
+        /// Reserved; zero in every valid file.
         pub reserved: u16,
-        /// Its first level of detail, which is the whole; coarser ones follow.
+        /// Index of the first LOD, which is the full primitive; coarser ones follow.
         pub first_lod: u32,
-        /// How many levels.
+        /// Number of LODs.
         pub lods: u32,
-        /// Its first meshlet.
+        /// Index of the first meshlet.
         pub first_meshlet: u32,
-        /// How many.
+        /// Number of meshlets.
         pub meshlets: u32,
-        /// Zero.
+        /// Reserved; zero in every valid file.
         pub reserved2: u32,
-        /// The box, the sphere's centre and its radius.
+        /// Bounding box (minimum, maximum), centre and radius of the bounding sphere.
         pub bounds: [f32; 10],
     }
 }
 
 pod! {
-    /// The triangles of one level of detail.
+    /// The triangles of one LOD.
     pub struct LodRecord {
-        /// Where its indices start among all.
+        /// Byte offset of its indices in the index section.
         pub index_offset: u64,
-        /// How many.
+        /// Number of indices.
         pub index_count: u32,
-        /// How far its surface is from the whole, at most.
+        /// Upper bound on the geometric error: the distance to the surface of the full primitive.
         pub error: f32,
     }
 }
@@ -83,55 +84,55 @@ pod! {
 pod! {
     /// A joint of the skin.
     pub struct JointRecord {
-        /// From the mesh into its space, column by column.
+        /// The inverse bind matrix: from mesh space to joint space, column-major.
         pub inverse_bind: [f32; 16],
-        /// The joint it hangs on; itself when it hangs on none.
+        /// Index of the parent joint; a root is its own parent.
         pub parent: u32,
-        /// Its name.
+        /// The name of the joint.
         pub name: TextRange,
     }
 }
 
 pod! {
-    /// A cluster of triangles.
+    /// A meshlet: a cluster of triangles with its culling bounds.
     pub struct MeshletRecord {
-        /// Its first entry among the meshlets' vertices.
+        /// Index of its first entry in the meshlet vertices.
         pub vertex_offset: u32,
-        /// How many.
+        /// Number of vertices.
         pub vertex_count: u32,
-        /// Its first triangle.
+        /// Index of its first triangle.
         pub triangle_offset: u32,
-        /// How many.
+        /// Number of triangles.
         pub triangle_count: u32,
-        /// The centre of a sphere around it.
+        /// The centre of the bounding sphere.
         pub center: [f32; 3],
-        /// Its radius.
+        /// The radius of the bounding sphere.
         pub radius: f32,
-        /// The direction its triangles face.
+        /// The axis of the normal cone.
         pub cone_axis: [f32; 3],
-        /// How widely they differ from it.
+        /// The cutoff of the normal cone.
         pub cone_cutoff: f32,
     }
 }
 
-/// A primitive where it lies.
+/// A primitive, borrowed from its payload.
 #[derive(Clone, Copy, Debug)]
 pub struct PrimitiveView<'a> {
-    /// Its numbers.
+    /// The record of the primitive.
     pub record: PrimitiveRecord,
-    /// Its attributes.
+    /// The vertex attributes.
     pub vertex_type: VertexType,
-    /// What it is for.
+    /// The role of the primitive.
     pub role: Role,
-    /// Where in the payload its vertices are.
+    /// Start and end of its vertices in the payload, in bytes.
     pub vertices: (usize, usize),
-    /// Its levels of detail.
+    /// The LODs, finest first.
     pub lods: Array<'a, LodRecord>,
-    /// Its meshlets.
+    /// The meshlets of the primitive.
     pub meshlets: Array<'a, MeshletRecord>,
 }
 
-/// A mesh as it lies in its payload.
+/// A checked mesh, borrowed from its payload.
 #[derive(Clone, Copy, Debug)]
 pub struct MeshView<'a> {
     head: MeshHead,
@@ -150,7 +151,11 @@ pub struct MeshView<'a> {
 }
 
 impl<'a> MeshView<'a> {
-    /// Checks a payload.
+    /// Checks the payload of a mesh.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the payload is truncated, has trailing bytes or holds an invalid value.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let needed = MeshHead::SIZE as u64;
         let short = Error::Truncated { at: 0, field: "head", needed, len: bytes.len() as u64 };
@@ -192,14 +197,14 @@ impl<'a> MeshView<'a> {
 
     fn check(&self) -> Result<(), Error> {
         self.texts.check(self.materials)?;
-        let unsound = |field, why| Err(Error::Fault { at: 0, field, why });
+        let invalid = |field, why| Err(Error::Fault { at: 0, field, why });
         if !self.head.bounds.iter().all(|v| v.is_finite()) {
-            return unsound("bounds", "are not finite");
+            return invalid("bounds", "are not finite");
         }
         for joint in self.joints {
             let known = joint.parent < self.head.joints && self.texts.get(joint.name).is_some();
             if !known || !joint.inverse_bind.iter().all(|v| v.is_finite()) {
-                return unsound("joint", "has a parent, a name or a matrix that there is not");
+                return invalid("joint", "has an invalid parent, name or inverse bind matrix");
             }
         }
         for (index, record) in self.primitives.iter().enumerate() {
@@ -217,15 +222,14 @@ impl<'a> MeshView<'a> {
             return Err("has bounds that are not finite, or reserved bytes that are not zero");
         }
         if u32::from(record.material) >= self.head.materials.max(1) {
-            return Err("has a material that there is not");
+            return Err("has a material index out of range");
         }
-        let primitive =
-            self.primitive(record).ok_or("has vertices, levels or meshlets that are not there")?;
+        let primitive = self.primitive(record).ok_or("has vertices, LODs or meshlets out of bounds")?;
         if primitive.lods.is_empty() {
             return Err("has no triangles");
         }
         for lod in primitive.lods {
-            let range = self.lod_range(record, &lod).ok_or("has indices that are not there")?;
+            let range = self.lod_range(record, &lod).ok_or("has indices out of bounds")?;
             let indices = &self.indices[range.0 - self.indices_at..range.1 - self.indices_at];
             let below = match record.index_size {
                 1 => indices.iter().all(|&index| u32::from(index) < record.vertex_count),
@@ -233,7 +237,7 @@ impl<'a> MeshView<'a> {
                 _ => largest::<4>(indices) < record.vertex_count,
             };
             if !lod.index_count.is_multiple_of(3) || !lod.error.is_finite() || !below {
-                return Err("has indices that name no vertex, or that are no triangles");
+                return Err("has indices out of range, or an index count that is not a multiple of 3");
             }
         }
         if primitive.vertex_type.contains(VertexType::JOINTS_WEIGHTS) {
@@ -243,19 +247,19 @@ impl<'a> MeshView<'a> {
             let vertices = self.meshlet_vertices.range(meshlet.vertex_offset, meshlet.vertex_count);
             let triangles = self.meshlet_triangles.range(meshlet.triangle_offset, meshlet.triangle_count);
             let (Some(vertices), Some(triangles)) = (vertices, triangles) else {
-                return Err("has meshlets whose parts are not there");
+                return Err("has meshlets with a range out of bounds");
             };
             let corner = |corner: &u8| u32::from(*corner) < meshlet.vertex_count;
             if !vertices.iter().all(|vertex| vertex < record.vertex_count)
                 || !triangles.iter().all(|triangle| triangle.iter().all(corner))
             {
-                return Err("has meshlets that name no vertex");
+                return Err("has meshlets with a vertex index out of range");
             }
         }
         Ok(())
     }
 
-    /// Vertices hang on joints of the skin.
+    /// Checks that the joint indices of vertices are in range.
     fn check_joints(&self, primitive: &PrimitiveView<'_>) -> Result<(), &'static str> {
         let (stride, at) = (primitive.vertex_type.stride(), primitive.vertex_type.joints_offset() as usize);
         let wide = primitive.vertex_type.contains(VertexType::JOINTS16_WEIGHTS);
@@ -266,7 +270,7 @@ impl<'a> MeshView<'a> {
                 false => vertex[at..at + 4].iter().copied().max().unwrap_or(0).into(),
             };
             if u32::from(most) >= self.head.joints {
-                return Err("hangs on a joint that there is not");
+                return Err("has a joint index that is out of range");
             }
         }
         Ok(())
@@ -291,7 +295,7 @@ impl<'a> MeshView<'a> {
         })
     }
 
-    /// Where in the payload the indices of a level are.
+    /// Returns start and end of a LOD's indices in the payload, in bytes.
     pub fn lod_range(&self, primitive: &PrimitiveRecord, lod: &LodRecord) -> Option<(usize, usize)> {
         let size = u64::from(lod.index_count) * u64::from(primitive.index_size);
         let end = lod.index_offset.checked_add(size).filter(|end| *end <= self.indices.len() as u64)?;
@@ -299,41 +303,42 @@ impl<'a> MeshView<'a> {
         aligned.then_some((self.indices_at + lod.index_offset as usize, self.indices_at + end as usize))
     }
 
-    /// The primitives, in order.
+    /// Returns the primitives in file order.
     pub fn primitives(&self) -> impl Iterator<Item = PrimitiveView<'a>> + use<'a> {
         let view = *self;
         self.primitives.iter().filter_map(move |record| view.primitive(&record))
     }
 
-    /// The joints of the skin.
+    /// Returns the joints of the skin with their names.
     pub fn joints(&self) -> impl Iterator<Item = (&'a str, JointRecord)> + use<'a> {
         let texts = self.texts;
         self.joints.iter().map(move |joint| (texts.get(joint.name).unwrap_or_default(), joint))
     }
 
-    /// The names of the materials.
+    /// Returns the names of the materials.
     pub fn materials(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let texts = self.texts;
         self.materials.iter().map(move |name| texts.get(name).unwrap_or_default())
     }
 
-    /// The vertices that meshlets name.
+    /// Returns the vertex indices of all meshlets.
     pub fn meshlet_vertices(&self) -> Array<'a, u32> {
         self.meshlet_vertices
     }
 
-    /// The corners of meshlets' triangles.
+    /// Returns the triangles of all meshlets, as meshlet-local vertex indices.
     pub fn meshlet_triangles(&self) -> Array<'a, [u8; 3]> {
         self.meshlet_triangles
     }
 
-    /// The box, the sphere's centre and its radius.
+    /// Returns bounding box (minimum, maximum), centre and radius of the bounding sphere.
     pub fn bounds(&self) -> [f32; 10] {
         self.head.bounds
     }
 }
 
-/// The largest of little-endian numbers of `N` bytes; wide lanes, because meshes have many.
+/// Returns the largest of little-endian numbers of `N` bytes; written for auto-vectorisation, because meshes
+/// have many indices.
 fn largest<const N: usize>(bytes: &[u8]) -> u32 {
     let mut lanes = [0u32; 8];
     let (groups, rest) = bytes.as_chunks::<N>().0.as_chunks::<8>();
@@ -350,23 +355,23 @@ fn largest<const N: usize>(bytes: &[u8]) -> u32 {
 #[cfg(feature = "tools")]
 #[derive(Clone, Debug)]
 pub struct Primitive {
-    /// Attributes of its vertices.
+    /// The vertex attributes.
     pub vertex_type: VertexType,
-    /// The vertices, interleaved.
+    /// The interleaved vertices.
     pub vertices: alloc::vec::Vec<u8>,
-    /// The triangles of each level with its error, the whole first.
+    /// The indices of each LOD with its geometric error, the full primitive first.
     pub lods: alloc::vec::Vec<(alloc::vec::Vec<u32>, f32)>,
-    /// Which of the mesh's materials.
+    /// Index of the material in the mesh.
     pub material: u16,
-    /// What it is for.
+    /// The role of the primitive.
     pub role: Role,
-    /// The box, the sphere's centre and its radius.
+    /// Bounding box (minimum, maximum), centre and radius of the bounding sphere.
     pub bounds: [f32; 10],
-    /// Its meshlets, whose offsets count from its own lists.
+    /// The meshlets; their offsets are relative to the two lists below.
     pub meshlets: alloc::vec::Vec<MeshletRecord>,
-    /// The vertices that they name.
+    /// The vertex indices of the meshlets.
     pub meshlet_vertices: alloc::vec::Vec<u32>,
-    /// Their triangles.
+    /// The triangles of the meshlets, as meshlet-local vertex indices.
     pub meshlet_triangles: alloc::vec::Vec<[u8; 3]>,
 }
 
@@ -374,17 +379,21 @@ pub struct Primitive {
 #[cfg(feature = "tools")]
 #[derive(Clone, Debug, Default)]
 pub struct Mesh {
-    /// In order; a shadow follows what throws it.
+    /// The primitives in order; a shadow primitive follows its main primitive.
     pub primitives: alloc::vec::Vec<Primitive>,
-    /// Name, parent (itself for a root) and inverse bind matrix.
+    /// Name, parent (a root is its own parent) and inverse bind matrix of each joint.
     pub joints: alloc::vec::Vec<(alloc::string::String, u32, [f32; 16])>,
-    /// Names of the materials.
+    /// The names of the materials.
     pub materials: alloc::vec::Vec<alloc::string::String>,
-    /// The box, the sphere's centre and its radius.
+    /// Bounding box (minimum, maximum), centre and radius of the bounding sphere.
     pub bounds: [f32; 10],
 }
 
-/// The payload of a mesh.
+/// Encodes the payload of a mesh.
+///
+/// # Errors
+///
+/// [`Error::TooLarge`] if a count exceeds its field, otherwise the errors of [`MeshView::read`].
 #[cfg(feature = "tools")]
 pub fn write(mesh: &Mesh) -> Result<alloc::vec::Vec<u8>, Error> {
     use crate::pod::as_bytes;
@@ -508,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_are_as_narrow_as_they_can_be() {
+    fn uses_smallest_index_width() {
         for (vertices, size) in [(3, 1), (256, 1), (257, 2), (65536, 2), (65537, 4)] {
             let last = vertices as u32 - 1;
             let bytes = write(&triangle(vertices, vec![0, 1, last])).unwrap();
@@ -523,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_name_vertices_and_triangles() {
+    fn rejects_indices_out_of_range() {
         assert!(write(&triangle(3, vec![0, 1, 3])).is_err());
         assert!(write(&triangle(300, vec![0, 1, 300])).is_err());
         assert!(write(&triangle(70000, vec![0, 1, 70000])).is_err());
@@ -542,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_is_a_mesh() {
+    fn rejects_truncated_mesh() {
         let bytes = write(&triangle(3, vec![0, 1, 2])).unwrap();
         for len in 0..bytes.len() {
             assert!(MeshView::read(&bytes[..len]).is_err());

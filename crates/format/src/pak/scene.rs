@@ -1,7 +1,7 @@
-//! The payload of a scene: references, geometry, and the data that both carry.
+//! The payload of a scene: references, geometries, and their custom data.
 //!
-//! Meshes and materials are numbers among the assets that the index lists for the scene. Refused are ranges that are
-//! not there, data that contains itself, indices that name no vertex and places that are not finite.
+//! Meshes and materials are indices into the assets that the index lists for the scene. Rejected are ranges
+//! out of bounds, data that contains itself, vertex indices out of range and transforms that are not finite.
 
 use super::{NONE, Sections, text::TextRange, text::Texts};
 use crate::bytes::Le;
@@ -9,121 +9,121 @@ use crate::pod::pod;
 use crate::{Array, Error};
 
 pod! {
-    /// How much there is.
+    /// The header of the payload: the sizes of its arrays.
     pub struct SceneHead {
-        /// References.
+        /// Number of references.
         pub references: u32,
-        /// Geometries.
+        /// Number of geometries.
         pub geometries: u32,
-        /// Materials of all references.
+        /// Number of materials of all references.
         pub materials: u32,
-        /// Tags of all.
+        /// Number of tags of all references and geometries.
         pub tags: u32,
-        /// Data of all.
+        /// Number of data values of all references and geometries.
         pub data: u32,
-        /// Coordinates of all geometries.
+        /// Number of coordinates of all geometries.
         pub coordinates: u32,
-        /// Indices of all geometries.
+        /// Number of indices of all geometries.
         pub indices: u32,
-        /// Bytes of all texts.
+        /// Size of all strings in bytes.
         pub text_len: u32,
     }
 }
 
 pod! {
-    /// Something at a place.
+    /// A reference: an instance of a mesh with a transform.
     pub struct ReferenceRecord {
-        /// Its name; the length is [`NONE`] when it has none.
+        /// The name; its length is [`NONE`] if there is none.
         pub id: TextRange,
-        /// Its mesh among the scene's assets, or [`NONE`].
+        /// Index of the mesh in the scene's assets, or [`NONE`].
         pub mesh: u32,
-        /// Its first material.
+        /// Index of the first material.
         pub first_material: u32,
-        /// How many.
+        /// Number of materials.
         pub materials: u32,
-        /// Its first tag.
+        /// Index of the first tag.
         pub first_tag: u32,
-        /// How many.
+        /// Number of tags.
         pub tags: u32,
-        /// Its first data.
+        /// Index of the first data value.
         pub first_data: u32,
-        /// How many.
+        /// Number of data values.
         pub data: u32,
-        /// A quaternion, `x, y, z, w`.
+        /// The rotation: a quaternion `x, y, z, w`.
         pub rotation: [f32; 4],
-        /// Where it is.
+        /// The translation of the reference.
         pub translation: [f32; 3],
-        /// How large.
+        /// The scale along each axis.
         pub scale: [f32; 3],
     }
 }
 
 pod! {
-    /// Triangles of a scene's own.
+    /// A geometry: triangles stored in the scene itself.
     pub struct GeometryRecord {
-        /// Its name; the length is [`NONE`] when it has none.
+        /// The name; its length is [`NONE`] if there is none.
         pub id: TextRange,
-        /// Its first coordinate.
+        /// Index of the first coordinate.
         pub first_coordinate: u32,
-        /// How many, three a vertex.
+        /// Number of coordinates, three per vertex.
         pub coordinates: u32,
-        /// Its first index.
+        /// Index of the first vertex index.
         pub first_index: u32,
-        /// How many, three a triangle.
+        /// Number of vertex indices, three per triangle.
         pub indices: u32,
-        /// Its first tag.
+        /// Index of the first tag.
         pub first_tag: u32,
-        /// How many.
+        /// Number of tags.
         pub tags: u32,
-        /// Its first data.
+        /// Index of the first data value.
         pub first_data: u32,
-        /// How many.
+        /// Number of data values.
         pub data: u32,
-        /// A quaternion, `x, y, z, w`.
+        /// The rotation: a quaternion `x, y, z, w`.
         pub rotation: [f32; 4],
-        /// Where it is.
+        /// The translation of the geometry.
         pub translation: [f32; 3],
-        /// How large.
+        /// The scale along each axis.
         pub scale: [f32; 3],
     }
 }
 
 pod! {
-    /// One value of the data.
+    /// One value of the custom data.
     pub struct DataRecord {
-        /// Its name; the length is [`NONE`] in an array.
+        /// The key; its length is [`NONE`] in an array.
         pub key: TextRange,
-        /// Boolean 0, integer 1, float 2, text 3, array 4, table 5.
+        /// The type: boolean 0, integer 1, float 2, string 3, array 4, table 5.
         pub kind: u32,
-        /// Zero.
+        /// Reserved; zero in every valid file.
         pub reserved: u32,
-        /// The value as bits: of a text its place, of an array or table its first value and how many. Those come
-        /// after it.
+        /// The bits of the value: the range of a string, or first index and count of the elements of an array
+        /// or table. Elements come after their container.
         pub value: u64,
     }
 }
 
-/// A value of the data.
+/// A value of the custom data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Data<'a> {
-    /// Yes or no.
+    /// A boolean: `true` or `false`.
     Bool(bool),
-    /// A whole number.
+    /// A signed 64-bit integer.
     Int(i64),
-    /// A number.
+    /// A 64-bit float.
     Float(f64),
-    /// A text.
+    /// A string in UTF-8.
     Text(&'a str),
-    /// Values: the first, and how many.
+    /// An array: index of the first element, and count.
     Array(u32, u32),
-    /// Named values: the first, and how many.
+    /// A table: index of the first element, and count.
     Table(u32, u32),
 }
 
-/// Where a text is not.
+/// The range of a missing string.
 pub const NO_TEXT: TextRange = TextRange { offset: 0, len: NONE };
 
-/// A scene as it lies in its payload.
+/// A checked scene, borrowed from its payload.
 #[derive(Clone, Copy, Debug)]
 pub struct SceneView<'a> {
     references: Array<'a, ReferenceRecord>,
@@ -137,16 +137,20 @@ pub struct SceneView<'a> {
 }
 
 impl<'a> SceneView<'a> {
-    /// Checks a payload of a scene that uses `assets` others.
+    /// Checks the payload of a scene that references `assets` other assets.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the payload is truncated, has trailing bytes or holds an invalid value.
     pub fn read(bytes: &'a [u8], assets: u32) -> Result<Self, Error> {
         let view = Self::parts(bytes)?;
         view.check(assets).map_err(|why| Error::Fault { at: 0, field: "scene", why })?;
         Ok(view)
     }
 
-    /// A payload that was read before: only its parts are found again. Of one that was not, accessors may show
-    /// nothing where something should be.
-    pub fn trusted(bytes: &'a [u8]) -> Option<Self> {
+    /// Opens a payload that was checked before; only its sections are located again. With an unchecked
+    /// payload, accessors may return nothing.
+    pub fn from_checked(bytes: &'a [u8]) -> Option<Self> {
         Self::parts(bytes).ok()
     }
 
@@ -172,10 +176,10 @@ impl<'a> SceneView<'a> {
     fn check(&self, assets: u32) -> Result<(), &'static str> {
         let text = |range: TextRange| range == NO_TEXT || self.texts.get(range).is_some();
         if !self.tags.iter().all(|tag| self.texts.get(tag).is_some()) {
-            return Err("has tags that are not there");
+            return Err("has a tag out of bounds");
         }
         if !self.materials.iter().all(|material| material < assets) {
-            return Err("has materials that are not there");
+            return Err("has a material index out of range");
         }
         if !self.coordinates.iter().all(f32::is_finite) {
             return Err("has coordinates that are not finite");
@@ -184,13 +188,13 @@ impl<'a> SceneView<'a> {
             let known = match self.value(&record) {
                 None => false,
                 Some(Data::Array(first, count) | Data::Table(first, count)) => {
-                    // What comes after cannot contain what came before: no value is inside itself.
+                    // Elements come after their container, so that no value contains itself.
                     first as usize > index && self.data.range(first, count).is_some()
                 }
                 Some(_) => true,
             };
             if !known || !text(record.key) || record.reserved != 0 {
-                return Err("has data that is not there");
+                return Err("has a data value out of bounds");
             }
         }
         for record in self.references {
@@ -200,7 +204,7 @@ impl<'a> SceneView<'a> {
                 && self.data.range(record.first_data, record.data).is_some();
             let place = record.rotation.iter().chain(&record.translation).chain(&record.scale);
             if !mesh || !parts || !text(record.id) || !place.copied().all(f32::is_finite) {
-                return Err("has a reference to what is not there");
+                return Err("has a reference with a range or an index out of bounds");
             }
         }
         for record in self.geometries {
@@ -210,11 +214,11 @@ impl<'a> SceneView<'a> {
             let place = record.rotation.iter().chain(&record.translation).chain(&record.scale);
             let whole = record.coordinates.is_multiple_of(3) && record.indices.is_multiple_of(3);
             if !parts || !whole || !text(record.id) || !place.copied().all(f32::is_finite) {
-                return Err("has a geometry whose parts are not there");
+                return Err("has a geometry with a range out of bounds");
             }
             let indices = self.indices.range(record.first_index, record.indices);
             if !indices.is_some_and(|all| all.iter().all(|index| index < record.coordinates / 3)) {
-                return Err("has a geometry whose indices name no vertex");
+                return Err("has a geometry with a vertex index out of range");
             }
         }
         Ok(())
@@ -233,34 +237,34 @@ impl<'a> SceneView<'a> {
         })
     }
 
-    /// The references, in order.
+    /// Returns the references in file order.
     pub fn references(&self) -> Array<'a, ReferenceRecord> {
         self.references
     }
 
-    /// The geometries, in order.
+    /// Returns the geometries in file order.
     pub fn geometries(&self) -> Array<'a, GeometryRecord> {
         self.geometries
     }
 
-    /// A text, unless it is none.
+    /// Returns a string; `None` for [`NO_TEXT`].
     pub fn text(&self, range: TextRange) -> Option<&'a str> {
         self.texts.get(range)
     }
 
-    /// Materials among the scene's assets.
+    /// Returns `count` materials, as indices into the scene's assets.
     pub fn materials(&self, first: u32, count: u32) -> Array<'a, u32> {
         self.materials.range(first, count).unwrap_or_default()
     }
 
-    /// Some tags.
+    /// Returns `count` tags, starting at index `first`.
     pub fn tags(&self, first: u32, count: u32) -> impl ExactSizeIterator<Item = &'a str> + use<'a> {
         let texts = self.texts;
         let tags = self.tags.range(first, count).unwrap_or_default();
         tags.iter().map(move |tag| texts.get(tag).unwrap_or_default())
     }
 
-    /// Some values with their names.
+    /// Returns `count` data values with their keys, starting at index `first`.
     pub fn data(
         &self,
         first: u32,
@@ -274,12 +278,12 @@ impl<'a> SceneView<'a> {
         })
     }
 
-    /// Some coordinates.
+    /// Returns `count` coordinates, starting at index `first`.
     pub fn coordinates(&self, first: u32, count: u32) -> Array<'a, f32> {
         self.coordinates.range(first, count).unwrap_or_default()
     }
 
-    /// Some indices.
+    /// Returns `count` vertex indices, starting at index `first`.
     pub fn indices(&self, first: u32, count: u32) -> Array<'a, u32> {
         self.indices.range(first, count).unwrap_or_default()
     }
@@ -295,62 +299,62 @@ mod tools {
     use crate::pod::as_bytes;
     use alloc::{string::String, vec::Vec};
 
-    /// A value to be written.
+    /// A value of the custom data, to be written.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Value {
-        /// Yes or no.
+        /// A boolean: `true` or `false`.
         Bool(bool),
-        /// A whole number.
+        /// A signed 64-bit integer.
         Int(i64),
-        /// A number.
+        /// A 64-bit float.
         Float(f64),
-        /// A text.
+        /// A string in UTF-8.
         Text(String),
-        /// Values.
+        /// An array of values.
         Array(Vec<Value>),
-        /// Named values, in order.
+        /// A table of named values, in order.
         Table(Vec<(String, Value)>),
     }
 
     /// A reference to be written.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Reference {
-        /// Its name.
+        /// The name of the reference.
         pub id: Option<String>,
-        /// Its mesh among the scene's assets.
+        /// Index of the mesh in the scene's assets.
         pub mesh: Option<u32>,
-        /// Its materials among the scene's assets.
+        /// Indices of the materials in the scene's assets.
         pub materials: Vec<u32>,
-        /// Its tags.
+        /// The tags of the reference.
         pub tags: Vec<String>,
-        /// Its data.
+        /// The custom data, as named values.
         pub data: Vec<(String, Value)>,
-        /// A quaternion, `x, y, z, w`.
+        /// The rotation: a quaternion `x, y, z, w`.
         pub rotation: [f32; 4],
-        /// Where it is.
+        /// The translation of the reference.
         pub translation: [f32; 3],
-        /// How large.
+        /// The scale along each axis.
         pub scale: [f32; 3],
     }
 
     /// A geometry to be written.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Geometry {
-        /// Its name.
+        /// The name of the geometry.
         pub id: Option<String>,
-        /// Coordinates, three a vertex.
+        /// The coordinates, three per vertex.
         pub coordinates: Vec<f32>,
-        /// Three a triangle.
+        /// The vertex indices, three per triangle.
         pub indices: Vec<u32>,
-        /// Its tags.
+        /// The tags of the geometry.
         pub tags: Vec<String>,
-        /// Its data.
+        /// The custom data, as named values.
         pub data: Vec<(String, Value)>,
-        /// A quaternion, `x, y, z, w`.
+        /// The rotation: a quaternion `x, y, z, w`.
         pub rotation: [f32; 4],
-        /// Where it is.
+        /// The translation of the geometry.
         pub translation: [f32; 3],
-        /// How large.
+        /// The scale along each axis.
         pub scale: [f32; 3],
     }
 
@@ -379,7 +383,7 @@ mod tools {
             Ok((first, number(tags.len())?))
         }
 
-        /// Writes values side by side, then what is inside each, so that a range holds what belongs together.
+        /// Writes values breadth-first, so that the elements of a container are contiguous.
         fn values(&mut self, values: &[(Option<&str>, &Value)]) -> Result<(u32, u32), Error> {
             let first = self.data.len();
             for (key, value) in values {
@@ -414,7 +418,11 @@ mod tools {
         }
     }
 
-    /// The payload of a scene that uses `assets` others.
+    /// Encodes the payload of a scene that references `assets` other assets.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] if a count exceeds its field, otherwise the errors of [`SceneView::read`].
     pub fn write(references: &[Reference], geometries: &[Geometry], assets: u32) -> Result<Vec<u8>, Error> {
         let mut writer = Writer::default();
         let (mut materials, mut coordinates, mut indices) = (Vec::new(), Vec::new(), Vec::new());
@@ -494,7 +502,7 @@ mod tests {
     use alloc::vec::Vec;
 
     #[test]
-    fn references_and_nested_data_come_back() {
+    fn references_and_nested_data_round_trip() {
         let inner = vec![("b".to_string(), Value::Bool(true)), ("t".to_string(), Value::Text("x".into()))];
         let list = Value::Array(vec![Value::Int(-3), Value::Float(0.5), Value::Table(inner)]);
         let reference = Reference {
@@ -534,13 +542,13 @@ mod tests {
     }
 
     #[test]
-    fn data_cannot_contain_itself() {
+    fn rejects_cyclic_data() {
         let reference = Reference {
             data: vec![("a".to_string(), Value::Array(vec![Value::Int(1)]))],
             ..Reference::default()
         };
         let mut bytes = write(&[reference], &[], 0).unwrap();
-        // The first value says where its own begin.
+        // Makes the first value contain itself.
         bytes[SceneHead::SIZE + 16] = 0;
         assert!(SceneView::read(&bytes, 0).is_err());
     }

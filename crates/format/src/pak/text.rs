@@ -1,19 +1,19 @@
-//! Texts of a payload: one run of UTF-8, and places in it.
+//! Strings of a payload: one run of UTF-8, and ranges in it.
 
 use crate::pod::pod;
 use crate::{Array, Error};
 
 pod! {
-    /// A text, as a place in the payload's run of UTF-8.
+    /// The range of a string in the payload's run of UTF-8.
     pub struct TextRange {
-        /// Its first byte.
+        /// Byte offset of the string.
         pub offset: u32,
-        /// How many bytes it has.
+        /// Length of the string in bytes.
         pub len: u32,
     }
 }
 
-/// The texts of a payload.
+/// The strings of a payload.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Texts<'a>(&'a str);
 
@@ -22,7 +22,7 @@ impl<'a> Texts<'a> {
         core::str::from_utf8(bytes).map(Texts).map_err(|_| Error::Text { at: 0, field: "text" })
     }
 
-    /// The text at a place, or `None` when it is outside or cuts a character.
+    /// Returns the string at a range; `None` if it is out of bounds or splits a character.
     pub(super) fn get(&self, range: TextRange) -> Option<&'a str> {
         let start = range.offset as usize;
         self.0.get(start..start.checked_add(range.len as usize)?)
@@ -38,7 +38,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Collects texts for a payload; equal ones are kept once.
+/// Collects the strings of a payload; equal strings are stored once.
 #[cfg(feature = "tools")]
 #[derive(Default)]
 pub(super) struct TextWriter {

@@ -1,7 +1,7 @@
-//! Writing a pak: payloads come first, one after another, then the index, then the header at the front.
+//! The writer of a pak: payloads come first, then the index; the header at the front is written last.
 //!
-//! Refused are keys given twice and numbers that do not fit. The caller writes the payloads and computes checksums;
-//! this says where they go.
+//! Rejects duplicate keys and numbers that exceed their fields. The caller writes the payloads and computes
+//! the checksums; this module computes offsets, the index and the header.
 
 use alloc::{string::String, vec::Vec};
 
@@ -12,34 +12,38 @@ use super::{
 use crate::Error;
 use crate::bytes::align;
 
-/// One asset whose blocks are ready.
+/// One asset with its compressed blocks.
 #[derive(Clone, Debug)]
-pub struct Asset {
-    /// What it is; no material.
+pub struct AssetBlocks {
+    /// The kind of the asset; not a material.
     pub kind: Kind,
-    /// The length of its content.
+    /// The decompressed length in bytes.
     pub len: u64,
-    /// How its blocks are packed.
+    /// The compression codec of the blocks.
     pub codec: Codec,
-    /// The length of a block's content, as a power of two.
+    /// The decompressed length of a block, as a power of two.
     pub block_log2: u8,
-    /// Its blocks.
+    /// The blocks of the payload.
     pub blocks: Vec<Block>,
-    /// The assets it uses.
+    /// The assets that this asset references.
     pub refs: Vec<(Kind, u32)>,
 }
 
-/// Where the first payload goes.
+/// The byte offset of the first payload.
 pub const FIRST_PAYLOAD: u64 = (super::HEADER_LEN as u64).next_multiple_of(ALIGNMENT);
 
-/// Where the next payload goes after one that ends here.
+/// Returns the byte offset of the payload after one that ends at `end`.
 pub fn next_payload(end: u64) -> u64 {
     align(end, ALIGNMENT).unwrap_or(u64::MAX)
 }
 
-/// The bytes of an index. Assets are in the order of their kinds; keys may come in any order.
+/// Encodes an index. Assets are in order of their kinds; keys may come in any order and are sorted.
+///
+/// # Errors
+///
+/// [`Error::Duplicate`] if a key occurs twice, [`Error::TooLarge`] if a number exceeds its field.
 pub fn index(
-    assets: &[Asset],
+    assets: &[AssetBlocks],
     materials: &[Material],
     keys: &mut [(String, Kind, u32)],
 ) -> Result<Vec<u8>, Error> {
@@ -119,7 +123,7 @@ pub fn index(
     Ok(out)
 }
 
-/// The bytes of a header; `checksum` is given those it covers.
+/// Encodes a header; `checksum` is called with the bytes that the header's checksum covers.
 pub fn header(
     index_offset: u64,
     index_len: u64,
@@ -151,9 +155,9 @@ mod tests {
     use super::*;
     use alloc::vec;
 
-    fn asset(kind: Kind, len: u32) -> Asset {
+    fn asset(kind: Kind, len: u32) -> AssetBlocks {
         let blocks = if len == 0 { vec![] } else { vec![Block { checksum: 1, stored_len: len }] };
-        Asset { kind, len: len.into(), codec: Codec::None, block_log2: 20, blocks, refs: vec![] }
+        AssetBlocks { kind, len: len.into(), codec: Codec::None, block_log2: 20, blocks, refs: vec![] }
     }
 
     fn file() -> (Vec<u8>, Vec<u8>) {
@@ -176,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_is_read_as_written() {
+    fn index_round_trips() {
         let (head, bytes) = file();
         let header = Header::read(&head, 128 + bytes.len() as u64).unwrap();
         assert_eq!((header.index_checksum, header.checksum), (9, 8));
@@ -194,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn every_prefix_and_every_flip_is_refused_or_read_without_a_panic() {
+    fn truncated_or_bit_flipped_index_never_panics() {
         let (head, bytes) = file();
         let header = Header::read(&head, 128 + bytes.len() as u64).unwrap();
         for len in 0..bytes.len() {
@@ -221,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_unique() {
+    fn rejects_duplicate_keys() {
         let mut keys = vec![("a".into(), Kind::Blob, 0), ("a".into(), Kind::Blob, 0)];
         assert!(index(&[asset(Kind::Blob, 1)], &[], &mut keys).is_err());
     }

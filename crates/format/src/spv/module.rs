@@ -1,10 +1,10 @@
-//! What a module says about its ids: decorations and storage classes, by their numbers in the specification.
+//! Decorations and storage classes of a module's IDs, by their numbers in the specification.
 
 use alloc::collections::BTreeMap;
 
 use super::{Instruction, op};
 
-/// Storage classes.
+/// The numbers of storage classes.
 pub(super) mod storage {
     pub(crate) const UNIFORM_CONSTANT: u32 = 0;
     pub(crate) const INPUT: u32 = 1;
@@ -17,7 +17,7 @@ pub(super) mod storage {
     pub(crate) const PHYSICAL: u32 = 5349;
 }
 
-/// Decorations.
+/// The numbers of decorations.
 pub(super) mod decoration {
     pub(crate) const SPEC_ID: u32 = 1;
     pub(crate) const BUFFER_BLOCK: u32 = 3;
@@ -32,13 +32,13 @@ pub(super) mod decoration {
     pub(crate) const OFFSET: u32 = 35;
 }
 
-/// Decorations by what they are about: an id or a member of one, and which decoration. The value is the first
-/// operand, or 0 where there is none.
+/// Decorations by target (an ID or a member of it) and decoration. The value is the first operand, or 0 if
+/// there is none.
 #[derive(Debug, Default)]
 pub(super) struct Decorations(BTreeMap<(u32, Option<u32>, u32), u32>);
 
 impl Decorations {
-    /// Takes in an instruction that decorates; others are left alone.
+    /// Records a decoration instruction; others are ignored.
     pub(super) fn take(&mut self, i: &Instruction<'_>) {
         let word = |index| i.word(index);
         let key = match i.opcode {
@@ -53,12 +53,12 @@ impl Decorations {
         }
     }
 
-    /// A decoration of an id.
+    /// Returns the operand of a decoration of an ID.
     pub(super) fn of(&self, id: u32, which: u32) -> Option<u32> {
         self.0.get(&(id, None, which)).copied()
     }
 
-    /// A decoration of a member of a structure.
+    /// Returns the operand of a decoration of a structure member.
     pub(super) fn of_member(&self, id: u32, member: u32, which: u32) -> Option<u32> {
         self.0.get(&(id, Some(member), which)).copied()
     }

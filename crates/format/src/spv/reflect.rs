@@ -1,4 +1,5 @@
-//! What a module offers and asks for: entry points, bindings, push constants, inputs, outputs, constants.
+//! Shader reflection: entry points, descriptor bindings, push constants, inputs, outputs, specialization
+//! constants.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
@@ -10,122 +11,127 @@ use super::types::{Descriptor, Shape, Types, misplaced_handles};
 use super::{Instruction, SpvView, Stage, op, read_entry};
 use crate::{Error, Fact};
 
-/// Execution modes that tell how large a group is.
+/// Execution modes that define the workgroup size.
 const LOCAL_SIZE: u32 = 17;
 const LOCAL_SIZE_ID: u32 = 38;
 
-/// A place where a pipeline can start.
+/// An entry point of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryPoint<'a> {
-    /// The stage it is for.
+    /// The shader stage.
     pub stage: Stage,
-    /// What the pipeline calls it.
+    /// The name by which a pipeline selects the entry point.
     pub name: &'a str,
-    /// How many invocations make a group, for the stages that work in groups.
+    /// The workgroup size, for stages that have workgroups.
     pub workgroup: Option<[u32; 3]>,
 }
 
-/// How many descriptors are at a binding.
+/// The number of descriptors of a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// So many; 1 where it is no array.
+    /// A fixed number; 1 if the binding is not an array.
     Fixed(u32),
-    /// As many as the layout has.
+    /// A runtime-sized array.
     Open,
 }
 
-/// A descriptor that the module uses.
+/// A descriptor binding that the module uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding<'a> {
-    /// The number of its set.
+    /// The descriptor set number.
     pub set: u32,
-    /// Its number in that set.
+    /// The binding number in the set.
     pub binding: u32,
-    /// What it is.
+    /// The descriptor type.
     pub descriptor: Descriptor,
-    /// How many of it there are.
+    /// The number of descriptors.
     pub count: Count,
-    /// What the source calls it; empty where the names were stripped.
+    /// The name in the source; empty if names were stripped.
     pub name: &'a str,
-    /// The bytes of a uniform or storage block, without an array at its end; 0 for everything else.
+    /// The size of a uniform or storage block in bytes, without a runtime-sized array at its end; 0 for other
+    /// types.
     pub size: u32,
 }
 
-/// The block of push constants.
+/// A push constant block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushConstants<'a> {
-    /// Where its first member starts, in bytes.
+    /// The offset of the first member in bytes.
     pub offset: u32,
-    /// The bytes from there to the end of its last member.
+    /// The size in bytes from the first member to the end of the last.
     pub size: u32,
-    /// What the source calls it; empty where the names were stripped.
+    /// The name in the source; empty if names were stripped.
     pub name: &'a str,
 }
 
-/// A value that comes from, or goes to, another stage or the vertex buffers.
+/// An interface variable: a stage input or output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribute<'a> {
-    /// Its location.
+    /// The location number.
     pub location: u32,
-    /// The component of that location at which it starts.
+    /// The first component of the location.
     pub component: u32,
-    /// Its type, as GLSL calls it.
+    /// The type, as in GLSL.
     pub ty: String,
-    /// What the source calls it; empty where the names were stripped.
+    /// The name in the source; empty if names were stripped.
     pub name: &'a str,
 }
 
-/// A constant that the pipeline may set.
+/// A specialization constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecConstant<'a> {
-    /// By what number the pipeline sets it.
+    /// The specialization constant ID (`SpecId`).
     pub id: u32,
-    /// Its type, as GLSL calls it.
+    /// The type, as in GLSL.
     pub ty: String,
-    /// Its value when the pipeline does not.
+    /// The default value.
     pub default: String,
-    /// What the source calls it; empty where the names were stripped.
+    /// The name in the source; empty if names were stripped.
     pub name: &'a str,
 }
 
-/// Everything that the outside of a module consists of.
+/// The interface of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reflection<'a> {
     /// The version of SPIR-V.
     pub version: (u8, u8),
-    /// In file order.
+    /// The entry points, in file order.
     pub entry_points: Vec<EntryPoint<'a>>,
-    /// By set and binding.
+    /// The descriptor bindings, by set and binding number.
     pub bindings: Vec<Binding<'a>>,
-    /// At most one for an entry point.
+    /// The push constant blocks: at most one per entry point.
     pub push_constants: Vec<PushConstants<'a>>,
-    /// By location. Of a vertex shader: what the vertex buffers have to hold.
+    /// The inputs, by location. Of a vertex shader: the vertex attributes.
     pub inputs: Vec<Attribute<'a>>,
-    /// By location. Of a fragment shader: what the attachments get.
+    /// The outputs, by location. Of a fragment shader: the colour attachments.
     pub outputs: Vec<Attribute<'a>>,
-    /// By number.
+    /// The specialization constants, by ID.
     pub constants: Vec<SpecConstant<'a>>,
-    /// What makes the module unfit for Vulkan though it can be read, where the compiler left such a thing.
-    pub unfit: Option<&'static str>,
+    /// The reason why Vulkan would reject the module although it can be read; `None` if there is none.
+    pub vulkan_error: Option<&'static str>,
 }
 
 impl<'a> Reflection<'a> {
-    /// Reads a module and checks all that it is told from.
+    /// Reads a module and checks everything that the reflection depends on.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`SpvView::read`](super::SpvView::read), and [`Error`] if an ID or a type is invalid.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let view = SpvView::read(bytes)?;
         let instructions: Vec<Instruction<'a>> = view.instructions().collect();
-        let mut told = Decorations::default();
+        let mut decorations = Decorations::default();
         let mut names: BTreeMap<u32, &'a str> = BTreeMap::new();
         let mut functions = BTreeSet::new();
         for i in &instructions {
-            told.take(i);
+            decorations.take(i);
             match (i.opcode, i.word(0), i.word(1)) {
                 (op::NAME, Some(id), _) => _ = names.insert(id, i.text(1).map_or("", |(name, _)| name)),
                 (op::FUNCTION, _, id) => {
                     let id = id.filter(|id| (1..view.bound()).contains(id));
-                    let id = id.ok_or(i.wrong("function", "has no id below the bound"))?;
+                    let id = id.ok_or(i.wrong("function", "has no ID below the bound"))?;
                     if !functions.insert(id) {
-                        return Err(i.wrong("function", "has the id of another function"));
+                        return Err(i.wrong("function", "has the ID of another function"));
                     }
                 }
                 _ => {}
@@ -140,40 +146,44 @@ impl<'a> Reflection<'a> {
             inputs: vec![],
             outputs: vec![],
             constants: vec![],
-            unfit: None,
+            vulkan_error: None,
         };
         let mut starts = Vec::new();
         for i in &instructions {
-            types.define(i, &told)?;
+            types.define(i, &decorations)?;
             match i.opcode {
                 op::ENTRY_POINT => {
                     let (stage, name) = read_entry(i)?;
                     let function = i.word(1).filter(|id| functions.contains(id));
-                    starts.push(function.ok_or(i.wrong("entry point", "is no function of the module"))?);
+                    starts.push(function.ok_or(
+                        i.wrong("entry point", "refers to a function that the module does not define"),
+                    )?);
                     if found.entry_points.iter().any(|e| (e.stage, e.name) == (stage, name)) {
-                        return Err(i.wrong("entry point", "has the stage and name of another"));
+                        return Err(
+                            i.wrong("entry point", "has the same stage and name as another entry point")
+                        );
                     }
                     found.entry_points.push(EntryPoint { stage, name, workgroup: None });
                 }
                 op::FUNCTION_CALL if !i.word(2).is_some_and(|callee| functions.contains(&callee)) => {
-                    return Err(i.wrong("call", "is of no function of the module"));
+                    return Err(i.wrong("call", "calls a function that the module does not define"));
                 }
                 op::CONSTANT | op::SPEC_CONSTANT => {
                     if let (Some(id), Some(value)) = (i.word(1), i.word(2)) {
                         types.number(id, value);
                     }
                 }
-                op::VARIABLE => found.variable(i, &types, &told, &names),
+                op::VARIABLE => found.variable(i, &types, &decorations, &names),
                 _ => {}
             }
             if matches!(i.opcode, op::SPEC_CONSTANT_TRUE | op::SPEC_CONSTANT_FALSE | op::SPEC_CONSTANT) {
-                found.constant(i, &types, &told, &names);
+                found.constant(i, &types, &decorations, &names);
             }
         }
         for i in &instructions {
             found.workgroup(i, &starts, &types);
         }
-        found.unfit = misplaced_handles(&types, &instructions);
+        found.vulkan_error = misplaced_handles(&types, &instructions);
         found.bindings.sort_by_key(|b| (b.set, b.binding));
         found.inputs.sort_by_key(|a| (a.location, a.component));
         found.outputs.sort_by_key(|a| (a.location, a.component));
@@ -185,23 +195,24 @@ impl<'a> Reflection<'a> {
         &mut self,
         i: &Instruction<'a>,
         types: &Types,
-        told: &Decorations,
+        decorations: &Decorations,
         names: &BTreeMap<u32, &'a str>,
     ) {
         let (Some(pointer), Some(id), Some(class)) = (i.word(0), i.word(1), i.word(2)) else { return };
         let Some(Shape::Pointer { to }) = types.get(pointer).map(|ty| &ty.shape) else { return };
         let (element, count, _) = types.element(*to);
         let own = names.get(&id).copied().unwrap_or_default();
-        // A block without a name of its own goes by that of its type.
+        // A block without an instance name is listed under the name of its type.
         let name = if own.is_empty() { names.get(&element).copied().unwrap_or_default() } else { own };
         let size = types.get(element).map_or(0, |ty| ty.size);
         match class {
             storage::UNIFORM_CONSTANT | storage::UNIFORM | storage::STORAGE_BUFFER => {
-                let (set, binding) = (told.of(id, decoration::SET), told.of(id, decoration::BINDING));
+                let (set, binding) =
+                    (decorations.of(id, decoration::SET), decorations.of(id, decoration::BINDING));
                 if set.is_none() && binding.is_none() {
                     return;
                 }
-                let descriptor = types.descriptor(element, class, told);
+                let descriptor = types.descriptor(element, class, decorations);
                 let block = matches!(descriptor, Descriptor::UniformBuffer | Descriptor::StorageBuffer);
                 self.bindings.push(Binding {
                     set: set.unwrap_or(0),
@@ -216,9 +227,9 @@ impl<'a> Reflection<'a> {
                 let offset = types.get(element).map_or(0, |ty| ty.start);
                 self.push_constants.push(PushConstants { offset, size, name });
             }
-            storage::INPUT | storage::OUTPUT if told.of(id, decoration::BUILT_IN).is_none() => {
-                let Some(location) = told.of(id, decoration::LOCATION) else { return };
-                let component = told.of(id, decoration::COMPONENT).unwrap_or(0);
+            storage::INPUT | storage::OUTPUT if decorations.of(id, decoration::BUILT_IN).is_none() => {
+                let Some(location) = decorations.of(id, decoration::LOCATION) else { return };
+                let component = decorations.of(id, decoration::COMPONENT).unwrap_or(0);
                 let attribute = Attribute { location, component, ty: types.name(*to, names), name };
                 let list = if class == storage::INPUT { &mut self.inputs } else { &mut self.outputs };
                 list.push(attribute);
@@ -231,11 +242,11 @@ impl<'a> Reflection<'a> {
         &mut self,
         i: &Instruction<'a>,
         types: &Types,
-        told: &Decorations,
+        decorations: &Decorations,
         names: &BTreeMap<u32, &'a str>,
     ) {
         let (Some(ty), Some(result)) = (i.word(0), i.word(1)) else { return };
-        let Some(id) = told.of(result, decoration::SPEC_ID) else { return };
+        let Some(id) = decorations.of(result, decoration::SPEC_ID) else { return };
         let low = i.word(2).unwrap_or(0);
         let wide = u64::from(low) | u64::from(i.word(3).unwrap_or(0)) << 32;
         let default = match (i.opcode, types.get(ty).map(|ty| &ty.shape)) {
@@ -251,7 +262,7 @@ impl<'a> Reflection<'a> {
         self.constants.push(SpecConstant { id, ty: types.name(ty, names), default, name });
     }
 
-    /// The size of a group, which stands in an execution mode as numbers or as constants.
+    /// Reads the workgroup size, which an execution mode gives as literals or as constants.
     fn workgroup(&mut self, i: &Instruction<'_>, starts: &[u32], types: &Types) {
         let size = match (i.opcode, i.word(1)) {
             (op::EXECUTION_MODE, Some(LOCAL_SIZE)) => [2, 3, 4].map(|n| i.word(n)),
@@ -268,7 +279,7 @@ impl<'a> Reflection<'a> {
         }
     }
 
-    /// The line of `info`.
+    /// Writes the one-line description for `info`.
     pub(super) fn describe(&self, out: &mut dyn core::fmt::Write) -> Result<(), Error> {
         write!(out, "SPIR-V {}.{}", self.version.0, self.version.1)?;
         for EntryPoint { stage, name, workgroup } in &self.entry_points {
@@ -302,7 +313,7 @@ impl<'a> Reflection<'a> {
         Ok(())
     }
 
-    /// The same for programs.
+    /// Reports the facts for programs.
     pub(super) fn facts(&self, each: &mut dyn FnMut(&'static str, Fact<'_>)) {
         each("version", Fact::Text(&format!("{}.{}", self.version.0, self.version.1)));
         let number = |n: u32| Fact::Number(n.into());
@@ -314,7 +325,7 @@ impl<'a> Reflection<'a> {
             }
             row
         });
-        tell(each, "entry_points", rows);
+        report_rows(each, "entry_points", rows);
         let rows = self.bindings.iter().map(|b| {
             let mut row = vec![
                 ("set", number(b.set)),
@@ -331,11 +342,11 @@ impl<'a> Reflection<'a> {
             }
             row
         });
-        tell(each, "bindings", rows);
+        report_rows(each, "bindings", rows);
         let rows = self.push_constants.iter().map(|p| {
             vec![("offset", number(p.offset)), ("size", number(p.size)), ("name", Fact::Text(p.name))]
         });
-        tell(each, "push_constants", rows);
+        report_rows(each, "push_constants", rows);
         for (name, list) in [("inputs", &self.inputs), ("outputs", &self.outputs)] {
             let rows = list.iter().map(|a| {
                 vec![
@@ -345,7 +356,7 @@ impl<'a> Reflection<'a> {
                     ("name", Fact::Text(a.name)),
                 ]
             });
-            tell(each, name, rows);
+            report_rows(each, name, rows);
         }
         let rows = self.constants.iter().map(|c| {
             vec![
@@ -355,10 +366,10 @@ impl<'a> Reflection<'a> {
                 ("name", Fact::Text(c.name)),
             ]
         });
-        tell(each, "constants", rows);
+        report_rows(each, "constants", rows);
     }
 
-    /// All of it, one thing a line.
+    /// Writes the whole reflection, one item per line.
     pub(super) fn dump(&self, out: &mut dyn core::fmt::Write) -> Result<(), Error> {
         for EntryPoint { stage, name, workgroup } in &self.entry_points {
             write!(out, "entry {} {name:?}", stage.name())?;
@@ -389,7 +400,7 @@ impl<'a> Reflection<'a> {
     }
 }
 
-/// A name after something else, if there is one.
+/// Displays a name after a space; nothing if the name is empty.
 struct Named<'a>(&'a str);
 
 impl core::fmt::Display for Named<'_> {
@@ -398,8 +409,8 @@ impl core::fmt::Display for Named<'_> {
     }
 }
 
-/// Hands rows on as one fact.
-fn tell<'r>(
+/// Reports rows as one fact.
+fn report_rows<'r>(
     each: &mut dyn FnMut(&'static str, Fact<'_>),
     name: &'static str,
     rows: impl Iterator<Item = Vec<(&'static str, Fact<'r>)>>,
@@ -409,7 +420,7 @@ fn tell<'r>(
     each(name, Fact::Rows(&rows));
 }
 
-/// The first few of a list; the rest is for `dump`.
+/// Writes the first few items of a list; `dump` lists all.
 fn list<T>(
     out: &mut dyn core::fmt::Write,
     title: &str,

@@ -1,7 +1,7 @@
-//! The types of a module: what they are called, how large they are, which descriptor they are.
+//! The types of a module: their names, sizes and descriptor types.
 //!
-//! A type may only be made of types that come before it, so that nothing here can go round in circles; sizes are
-//! worked out where a type is defined, so that nothing is worked out twice.
+//! A type may only refer to types defined before it, so there are no cycles; sizes are computed once, where a
+//! type is defined.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -11,36 +11,36 @@ use super::module::{Decorations, decoration, storage};
 use super::{Instruction, op};
 use crate::Error;
 
-/// What a shader is given at a binding, named after the descriptor types of Vulkan.
+/// The descriptor type of a binding, named as in Vulkan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Descriptor {
-    /// A sampler.
+    /// `VK_DESCRIPTOR_TYPE_SAMPLER`.
     Sampler,
-    /// An image with its sampler.
+    /// `VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER`.
     CombinedImageSampler,
-    /// An image to be read through a sampler.
+    /// `VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE`.
     SampledImage,
-    /// An image to be read and written texel by texel.
+    /// `VK_DESCRIPTOR_TYPE_STORAGE_IMAGE`.
     StorageImage,
-    /// A buffer read as texels.
+    /// `VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER`.
     UniformTexelBuffer,
-    /// A buffer read and written as texels.
+    /// `VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER`.
     StorageTexelBuffer,
-    /// A uniform block.
+    /// `VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER`.
     UniformBuffer,
-    /// A buffer to be read and written.
+    /// `VK_DESCRIPTOR_TYPE_STORAGE_BUFFER`.
     StorageBuffer,
-    /// What an earlier subpass has drawn.
+    /// `VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT`.
     InputAttachment,
-    /// A scene to trace rays in.
+    /// `VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR`.
     AccelerationStructure,
-    /// Something of a newer kind.
+    /// A type that this reader does not know.
     Other,
 }
 
 impl Descriptor {
-    /// Its name, in lower case.
+    /// Returns the name in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Descriptor::Sampler => "sampler",
@@ -58,7 +58,7 @@ impl Descriptor {
     }
 }
 
-/// What a type is made of.
+/// The structure of a type.
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
     Bool,
@@ -87,7 +87,8 @@ pub(super) enum Shape {
         image: u32,
     },
     AccelerationStructure,
-    /// Elements that are no arrays themselves. `None` where the length is known to the pipeline or the caller alone.
+    /// An array; the element type is never an array itself. The count is `None` for a runtime-sized array or
+    /// a specialization constant.
     Array {
         of: u32,
         count: Option<u32>,
@@ -99,16 +100,16 @@ pub(super) enum Shape {
     Other,
 }
 
-/// A type, and how many bytes it takes in a buffer; 0 where that means nothing.
+/// A type with its size in a buffer in bytes; 0 where it has none.
 #[derive(Clone, Debug)]
 pub(super) struct Type {
     pub(super) shape: Shape,
     pub(super) size: u32,
-    /// Where its first member starts.
+    /// The offset of the first member.
     pub(super) start: u32,
 }
 
-/// All types, and the constants that count elements.
+/// All types, and the constants that are array lengths.
 #[derive(Debug, Default)]
 pub(super) struct Types {
     by_id: BTreeMap<u32, Type>,
@@ -120,22 +121,22 @@ impl Types {
         self.by_id.get(&id)
     }
 
-    /// Remembers the value of a constant.
+    /// Records the value of a constant.
     pub(super) fn number(&mut self, id: u32, value: u32) {
         self.numbers.insert(id, value);
     }
 
-    /// The value of a constant that is a number.
+    /// Returns the value of an integer constant.
     pub(super) fn value(&self, id: u32) -> Option<u32> {
         self.numbers.get(&id).copied()
     }
 
-    /// Takes in an instruction that defines a type; others are left alone.
-    pub(super) fn define(&mut self, i: &Instruction<'_>, told: &Decorations) -> Result<(), Error> {
-        let word = |index| i.word(index).ok_or(i.wrong("type", "is cut short"));
+    /// Records an instruction that defines a type; others are ignored.
+    pub(super) fn define(&mut self, i: &Instruction<'_>, decorations: &Decorations) -> Result<(), Error> {
+        let word = |index| i.word(index).ok_or(i.wrong("type", "is truncated"));
         let known = |id: u32| match self.by_id.get(&id) {
             Some(ty) => Ok(ty.size),
-            None => Err(i.wrong("type", "is made of something that is no type before it")),
+            None => Err(i.wrong("type", "refers to an ID that is not a type defined before it")),
         };
         let (shape, size) = match i.opcode {
             op::TYPE_BOOL => (Shape::Bool, 4),
@@ -160,10 +161,10 @@ impl Types {
             }
             op::TYPE_ARRAY => {
                 let (of, count) = (word(1)?, self.value(word(2)?));
-                let stride = told.of(word(0)?, decoration::ARRAY_STRIDE);
+                let stride = decorations.of(word(0)?, decoration::ARRAY_STRIDE);
                 let each = stride.unwrap_or(0).max(known(of)?);
                 let size = each.saturating_mul(count.unwrap_or(0));
-                // Arrays of arrays are kept as one, so that nobody has to walk through all of them again.
+                // Nested arrays are stored flattened, so that lookups need not descend through them again.
                 let (of, inner, _) = self.element(of);
                 let count = count.zip(inner).map(|(outer, inner)| outer.saturating_mul(inner));
                 (Shape::Array { of, count }, size)
@@ -179,20 +180,21 @@ impl Types {
             _ => return Ok(()),
         };
         let id = word(0)?;
-        let (start, size) = if matches!(shape, Shape::Struct) { self.extent(i, id, told) } else { (0, size) };
+        let (start, size) =
+            if matches!(shape, Shape::Struct) { self.extent(i, id, decorations) } else { (0, size) };
         if self.by_id.insert(id, Type { shape, size, start }).is_some() {
-            return Err(i.wrong("type", "has the id of another type"));
+            return Err(i.wrong("type", "has the ID of another type"));
         }
         Ok(())
     }
 
-    /// Where the first member of a structure starts, and how far its last one reaches from there.
-    fn extent(&self, i: &Instruction<'_>, id: u32, told: &Decorations) -> (u32, u32) {
+    /// Returns the offset of the first member of a structure, and the size from there to the end of the last.
+    fn extent(&self, i: &Instruction<'_>, id: u32, decorations: &Decorations) -> (u32, u32) {
         let mut extent: Option<(u32, u32)> = None;
         for (member, ty) in i.words().skip(1).enumerate() {
-            let of = |which| told.of_member(id, member as u32, which);
+            let of = |which| decorations.of_member(id, member as u32, which);
             let Some(offset) = of(decoration::OFFSET) else { continue };
-            // A pointer may be to what is defined later.
+            // A forward-declared pointer: its target is defined later.
             let mut size = self.get(ty).map_or(8, |ty| ty.size);
             if let (Some(stride), Some(Shape::Matrix { column, count })) =
                 (of(decoration::MATRIX_STRIDE), self.get(ty).map(|ty| &ty.shape))
@@ -211,7 +213,8 @@ impl Types {
         (start, end.saturating_sub(start))
     }
 
-    /// What an array holds, at any depth, and how many of it there are; `None` where that is open.
+    /// Returns the element type of a possibly nested array and the total number of elements; `None` for a
+    /// runtime-sized array.
     pub(super) fn element(&self, id: u32) -> (u32, Option<u32>, bool) {
         match self.get(id) {
             Some(Type { shape: Shape::Array { of, count }, .. }) => (*of, *count, true),
@@ -219,12 +222,14 @@ impl Types {
         }
     }
 
-    /// What a descriptor of this type is, in this storage class.
-    pub(super) fn descriptor(&self, id: u32, class: u32, told: &Decorations) -> Descriptor {
+    /// Returns the descriptor type of this type in this storage class.
+    pub(super) fn descriptor(&self, id: u32, class: u32, decorations: &Decorations) -> Descriptor {
         let Some(ty) = self.get(id) else { return Descriptor::Other };
         match ty.shape {
             Shape::Struct if class == storage::STORAGE_BUFFER => Descriptor::StorageBuffer,
-            Shape::Struct if told.of(id, decoration::BUFFER_BLOCK).is_some() => Descriptor::StorageBuffer,
+            Shape::Struct if decorations.of(id, decoration::BUFFER_BLOCK).is_some() => {
+                Descriptor::StorageBuffer
+            }
             Shape::Struct if class == storage::UNIFORM => Descriptor::UniformBuffer,
             Shape::Sampler => Descriptor::Sampler,
             Shape::AccelerationStructure => Descriptor::AccelerationStructure,
@@ -241,14 +246,14 @@ impl Types {
         }
     }
 
-    /// Whether values of this type are handles, which cannot be kept in variables of a function.
+    /// Returns whether values of this type are opaque handles, which function variables cannot hold.
     pub(super) fn is_opaque(&self, id: u32) -> bool {
         let (id, ..) = self.element(id);
         let shape = self.get(id).map(|ty| &ty.shape);
         matches!(shape, Some(Shape::Image { .. } | Shape::Sampler | Shape::SampledImage { .. }))
     }
 
-    /// What GLSL calls it; structures by the name they have in the source.
+    /// Returns the GLSL name; for structures the name in the source.
     pub(super) fn name(&self, id: u32, names: &BTreeMap<u32, &str>) -> String {
         let (id, count, is_array) = self.element(id);
         let name = self.plain_name(id).unwrap_or_else(|| {
@@ -294,25 +299,25 @@ impl Types {
     }
 }
 
-/// Pointers to memory take eight bytes; those to variables take none that anybody could see.
+/// Returns the size of a pointer: eight bytes for physical storage buffer addresses, otherwise 0.
 fn pointer_size(class: u32) -> u32 {
     if class == storage::PHYSICAL { 8 } else { 0 }
 }
 
-/// The opaque members of structures and variables of functions that are handles: what a compiler leaves behind that
-/// cannot legalise its code.
+/// Finds opaque members of structures and opaque function variables, which a compiler leaves behind when it
+/// cannot legalize its code.
 pub(super) fn misplaced_handles(types: &Types, instructions: &[Instruction<'_>]) -> Option<&'static str> {
     for i in instructions {
         match i.opcode {
             op::TYPE_STRUCT if i.words().skip(1).any(|member| types.is_opaque(member)) => {
-                return Some("a structure holds an image or a sampler");
+                return Some("a structure member is an image or a sampler");
             }
             op::VARIABLE
                 if i.word(2).is_some_and(|class| class == storage::FUNCTION || class == storage::PRIVATE) =>
             {
                 let pointee = i.word(0).and_then(|id| types.get(id)).map(|ty| &ty.shape);
                 if matches!(pointee, Some(Shape::Pointer { to }) if types.is_opaque(*to)) {
-                    return Some("a variable holds an image or a sampler");
+                    return Some("a function variable holds an image or a sampler");
                 }
             }
             _ => {}

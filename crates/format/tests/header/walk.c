@@ -1,4 +1,4 @@
-/* Opens the files in one file of cases with kiln.h and prints for each whether it is good and a sum of all that is in it.
+/* Opens each test case with kiln.h and prints whether it is valid and a checksum of everything read from it.
  * A case is a letter for the format, the length as four bytes, and the bytes. */
 #include "kiln.h"
 
@@ -75,7 +75,7 @@ static kiln_status walk_mesh(const void *data, size_t size) {
     }
     if (mesh.skin) fold(mesh.skin, mesh.desc.vertex_count * sizeof *mesh.skin);
     fold(mesh.joints, mesh.joint_count * sizeof *mesh.joints);
-    /* What no document promises of a file that was only opened: that its indices lead anywhere. */
+    /* kiln_mesh_open does not guarantee that indices are in range. */
     number((uint64_t)(kiln_mesh_check_indices(&mesh) == KILN_OK));
     return status;
 }
@@ -163,7 +163,7 @@ int main(int argc, char **argv) {
         uint32_t size;
         void *data;
         if (fread(&size, 4, 1, cases) != 1) return 2;
-        /* Exactly as large as the file, so that a sanitizer sees a read past its end. */
+        /* Exactly the size of the file, so that a sanitizer detects reads past its end. */
         data = malloc(size ? size : 1);
         if (!data || (size && fread(data, size, 1, cases) != 1)) return 2;
         sum = UINT64_C(0xcbf29ce484222325);

@@ -1,50 +1,46 @@
-//! Every model below the directory that an example is given: found, imported, counted. What is said of one is the
-//! example's own.
+//! Imports every model below a directory; each example prints its own report of a model.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use kiln_engine::{Diag, Inputs, Real, RelPath, SourceTree, Tree};
-use kiln_import::Imported;
+use kiln_import::{Diag, Directory, Imported, RelPath, SourceFiles};
 use kiln_ir::{Scene, Valid};
 
-/// Reads a model.
-pub(crate) type Import = fn(&mut Inputs<'_>, &RelPath) -> Result<Imported<Valid<Scene>>, Diag>;
+/// The importer of a format.
+pub(crate) type Import = fn(&mut dyn SourceFiles, &RelPath) -> Result<Imported<Valid<Scene>>, Diag>;
 
-/// A model that was read.
-#[allow(dead_code, reason = "no example tells all of it")]
+/// An imported model.
+#[allow(dead_code, reason = "no example prints all fields")]
 pub(crate) struct Model<'a> {
-    /// Its file.
+    /// The file of the model.
     pub(crate) file: &'a Path,
-    /// The path below the directory.
+    /// The path relative to the directory.
     pub(crate) name: &'a str,
-    /// What it came to.
+    /// The scene and its warnings.
     pub(crate) found: Imported<Valid<Scene>>,
-    /// How long that took.
+    /// The duration of the import.
     pub(crate) took: Duration,
 }
 
-/// Imports every file with one of these extensions and has it told; `tell` returns whether it is as it should be. Ends
-/// with 1 when one is not, or cannot be read.
-pub(crate) fn every(extensions: &[&str], import: Import, tell: impl Fn(Model<'_>) -> bool) -> ExitCode {
+/// Imports every file with one of these extensions and calls `report`, which returns `false` for a wrong result. The exit
+/// code is 1 when a result is wrong or a file cannot be imported.
+pub(crate) fn every(extensions: &[&str], import: Import, report: impl Fn(Model<'_>) -> bool) -> ExitCode {
     let Some(dir) = std::env::args_os().nth(1).map(PathBuf::from) else {
-        println!("name a directory");
+        println!("usage: pass a directory of models");
         return ExitCode::from(2);
     };
     let mut models = Vec::new();
     collect(&dir, extensions, &mut models);
     models.sort();
-    let src = Real::open(&dir).expect("a directory");
-    let tree = Tree::default();
+    let mut source_files = Directory::new(&dir);
     let mut failed = 0;
     for file in &models {
         let name = &file.strip_prefix(&dir).unwrap_or(file).to_string_lossy().replace('\\', "/");
         let source = RelPath::new(name.as_str()).expect("a relative path");
-        let mut cx = Inputs::new(SourceTree { fs: &src, tree: &tree });
         let start = Instant::now();
-        match import(&mut cx, &source) {
-            Ok(found) => failed += usize::from(!tell(Model { file, name, found, took: start.elapsed() })),
+        match import(&mut source_files, &source) {
+            Ok(found) => failed += usize::from(!report(Model { file, name, found, took: start.elapsed() })),
             Err(diag) => {
                 failed += 1;
                 println!("FAIL  {name}\n      {diag}");

@@ -1,19 +1,19 @@
-//! Animations of a file, as linear keys of nodes' places.
+//! Animations of a file, baked to linear keyframes of node transforms.
 //!
-//! FBX moves angles along curves, one for each axis; keys here are of whole rotations, thirty a second where the curves
-//! bend. Clips begin at zero, where the file says that they begin. What a clip leaves where it is has no keys.
+//! FBX animates Euler angles by curves, one for each axis; keyframes are quaternions, thirty per second where the curves
+//! are not linear. Clips begin at time zero. Properties that a clip does not change have no keyframes.
 
-use kiln_engine::Diag;
+use kiln_diagnostics::Diag;
 use kiln_ir::{Animation, Channel, Interpolation, NodeId, Property};
 use ufbx::BakeOpts;
 
 use super::nodes::{quat, vec3};
-use super::{Budget, refused, too_large};
+use super::{Budget, library_error, too_large};
 
-/// The most layers of one clip: the time a clip takes grows with their number and that of its keys.
+/// The maximum number of layers of a clip: the time to bake grows with the product of layers and keyframes.
 const MAX_LAYERS: usize = 64;
 
-/// Reads the clips of a file.
+/// Reads the animation clips of a file.
 pub(super) fn read(model: &ufbx::Scene, budget: &mut Budget) -> Result<Vec<Animation>, Diag> {
     let mut animations = Vec::new();
     for stack in &model.anim_stacks {
@@ -26,8 +26,9 @@ pub(super) fn read(model: &ufbx::Scene, budget: &mut Budget) -> Result<Vec<Anima
             trim_start_time: true,
             ..BakeOpts::default()
         };
-        let baked = ufbx::bake_anim(model, &stack.anim, options).map_err(|error| refused(&error, budget))?;
-        // The library moves clips to the left alone.
+        let baked =
+            ufbx::bake_anim(model, &stack.anim, options).map_err(|error| library_error(&error, budget))?;
+        // The library shifts clips to an earlier start only.
         let begin = stack.time_begin.min(0.0);
         let mut animation = Animation { name: stack.element.name.to_string(), channels: Vec::new() };
         for keys in &baked.nodes {
@@ -35,7 +36,7 @@ pub(super) fn read(model: &ufbx::Scene, budget: &mut Budget) -> Result<Vec<Anima
             let Some(id) = keys.typed_id.checked_sub(1).map(NodeId) else { continue };
             let rest = &node.local_transform;
             let mut add = |property, is_constant, times: Vec<f32>, values: Vec<f32>, rest: &[f32]| {
-                budget.spend(times.len() + values.len(), size_of::<f32>())?;
+                budget.charge(times.len() + values.len(), size_of::<f32>())?;
                 let mut channel =
                     Channel { node: id, property, interpolation: Interpolation::Linear, times, values };
                 if is_constant {

@@ -1,24 +1,24 @@
-//! Meshes of a file: a primitive for each material, with a vertex for each corner. Equal ones become one later.
+//! Meshes of a file: a primitive for each material, with a vertex for each face vertex. Duplicates are welded later.
 //!
-//! FBX gives materials to the nodes that draw a mesh, so one that is drawn with other materials is another mesh here.
+//! FBX assigns materials to the nodes that draw a mesh, so a mesh that is drawn with other materials is another mesh here.
 
 use std::collections::BTreeMap;
 
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 use kiln_ir::{MaterialId, Mesh, MeshId, Primitive, SkinId};
 
+use super::material::{Mapping, MaterialImport};
 use super::nodes::{self, vec3};
-use super::surface::{Mapping, Surface};
 use super::{Budget, Notes};
 use crate::polygon::Triangulator;
 
-/// The most influences of a vertex.
-const INFLUENCES: usize = 4;
+/// The maximum number of bone influences of a vertex.
+const MAX_INFLUENCES: usize = 4;
 
-/// Reads the meshes that are drawn, and tells which one each node of the file draws.
+/// Reads the drawn meshes; returns them and the mesh of each node.
 pub(super) fn read(
     model: &ufbx::Scene,
-    surfaces: &[Surface],
+    materials: &[MaterialImport],
     skins: &[Option<SkinId>],
     budget: &mut Budget,
     notes: &mut Notes,
@@ -31,16 +31,16 @@ pub(super) fn read(
             placed.push(None);
             continue;
         };
-        let materials: Vec<u32> = node.materials.iter().map(|m| m.element.typed_id).collect();
-        let key = (source.element.typed_id, materials);
+        let material_ids: Vec<u32> = node.materials.iter().map(|m| m.element.typed_id).collect();
+        let key = (source.element.typed_id, material_ids);
         if let Some(id) = known.get(&key) {
             placed.push(*id);
             continue;
         }
         let mut reader =
-            Reader { source, skin: nodes::skin(source, skins).is_some(), surfaces, budget, notes };
+            Reader { source, skin: nodes::skin(source, skins).is_some(), materials, budget, notes };
         let primitives = reader.primitives(&key.1)?;
-        // Counted once, however often it is drawn.
+        // Counted once, however often the mesh is drawn.
         if known.keys().all(|(mesh, _)| *mesh != key.0) {
             reader.notes.no_triangles +=
                 source.num_empty_faces + source.num_point_faces + source.num_line_faces;
@@ -62,7 +62,7 @@ pub(super) fn read(
 struct Reader<'a> {
     source: &'a ufbx::Mesh,
     skin: bool,
-    surfaces: &'a [Surface],
+    materials: &'a [MaterialImport],
     budget: &'a mut Budget,
     notes: &'a mut Notes,
 }
@@ -91,15 +91,16 @@ impl Reader<'_> {
         triangulator: &mut Triangulator,
     ) -> Result<Primitive, Diag> {
         let source = self.source;
-        let surface = material.and_then(|id| self.surfaces.get(id as usize));
-        let mapping = surface.map(|surface| surface.mapping.clone()).unwrap_or_default();
+        let imported = material.and_then(|id| self.materials.get(id as usize));
+        let mapping = imported.map(|imported| imported.mapping.clone()).unwrap_or_default();
         let (first, second) = sets(source, &mapping);
         let faces = part.face_indices.iter().filter(|&&face| !is_hole(source, face));
         let faces =
             faces.filter_map(|&face| source.faces.get(face as usize)).filter(|face| face.num_indices > 2);
         let corners: usize = faces.clone().map(|face| face.num_indices as usize).sum();
-        // Everything that a corner has, and the indices of the triangle that it comes to.
-        self.budget.spend(corners, size_of::<[f32; 10]>() + size_of::<[f32; 6]>() + size_of::<[u32; 3]>())?;
+        // The attributes of each face vertex, and the indices of the triangles.
+        self.budget
+            .charge(corners, size_of::<[f32; 10]>() + size_of::<[f32; 6]>() + size_of::<[u32; 3]>())?;
 
         let mut primitive = Primitive { material: material.map(MaterialId), ..Primitive::default() };
         let mut points = Vec::new();
@@ -126,24 +127,26 @@ impl Reader<'_> {
                     primitive.weights.push(weights);
                 }
             }
-            self.notes.overlapping += usize::from(!triangulator.cut(&points));
+            self.notes.overlapping += usize::from(!triangulator.triangulate(&points));
             primitive.indices.extend(triangulator.triangles.iter().flatten().map(|corner| base + corner));
         }
         Ok(primitive)
     }
 
-    /// The strongest influences on a corner.
-    fn influences(&mut self, corner: usize) -> Result<([u16; INFLUENCES], [f32; INFLUENCES]), Diag> {
-        let (mut joints, mut weights) = ([0; INFLUENCES], [0.0; INFLUENCES]);
+    /// Returns the strongest bone influences of a face vertex.
+    fn influences(&mut self, corner: usize) -> Result<([u16; MAX_INFLUENCES], [f32; MAX_INFLUENCES]), Diag> {
+        let (mut joints, mut weights) = ([0; MAX_INFLUENCES], [0.0; MAX_INFLUENCES]);
         let Some(skin) = self.source.skin_deformers.first() else { return Ok((joints, weights)) };
-        let vertex = *self.source.vertex_indices.get(corner).ok_or_else(broken)?;
-        // One that no joint pulls is in no list.
+        let vertex = *self.source.vertex_indices.get(corner).ok_or_else(index_out_of_range)?;
+        // Vertices without influences are in no list.
         let Some(vertex) = skin.vertices.get(vertex as usize) else { return Ok((joints, weights)) };
         let begin = vertex.weight_begin as usize;
-        let all =
-            skin.weights.get(begin..begin.saturating_add(vertex.num_weights as usize)).ok_or_else(broken)?;
-        // The library has them from strong to weak.
-        for (slot, weight) in all.iter().take(INFLUENCES).enumerate() {
+        let all = skin
+            .weights
+            .get(begin..begin.saturating_add(vertex.num_weights as usize))
+            .ok_or_else(index_out_of_range)?;
+        // The library sorts weights in descending order.
+        for (slot, weight) in all.iter().take(MAX_INFLUENCES).enumerate() {
             joints[slot] = u16::try_from(weight.cluster_index).map_err(|_| too_many())?;
             weights[slot] = weight.weight.max(0.0) as f32;
             if weights[slot] == 0.0 {
@@ -152,7 +155,7 @@ impl Reader<'_> {
         }
         let is_first = self.source.vertex_first_index.get(self.source.vertex_indices[corner] as usize)
             == Some(&(corner as u32));
-        self.notes.influences += usize::from(is_first && all.len() > INFLUENCES);
+        self.notes.influences += usize::from(is_first && all.len() > MAX_INFLUENCES);
         Ok((joints, weights))
     }
 }
@@ -161,7 +164,7 @@ fn is_hole(source: &ufbx::Mesh, face: u32) -> bool {
     source.face_hole.get(face as usize).copied().unwrap_or_default()
 }
 
-/// The set of coordinates that textures use, and another one.
+/// Returns the UV set of the textures, and another one.
 fn sets<'a>(source: &'a ufbx::Mesh, mapping: &Mapping) -> (Option<&'a ufbx::UvSet>, Option<&'a ufbx::UvSet>) {
     let sets: &[ufbx::UvSet] = &source.uv_sets;
     let first = sets.iter().position(|set| !mapping.set.is_empty() && *set.name == *mapping.set).unwrap_or(0);
@@ -169,15 +172,24 @@ fn sets<'a>(source: &'a ufbx::Mesh, mapping: &Mapping) -> (Option<&'a ufbx::UvSe
 }
 
 fn at3(list: &ufbx::VertexVec3, corner: usize) -> Result<ufbx::Vec3, Diag> {
-    list.indices.get(corner).and_then(|&index| list.values.get(index as usize)).copied().ok_or_else(broken)
+    list.indices
+        .get(corner)
+        .and_then(|&index| list.values.get(index as usize))
+        .copied()
+        .ok_or_else(index_out_of_range)
 }
 
 fn at2(list: &ufbx::VertexVec2, corner: usize) -> Result<ufbx::Vec2, Diag> {
-    list.indices.get(corner).and_then(|&index| list.values.get(index as usize)).copied().ok_or_else(broken)
+    list.indices
+        .get(corner)
+        .and_then(|&index| list.values.get(index as usize))
+        .copied()
+        .ok_or_else(index_out_of_range)
 }
 
-fn broken() -> Diag {
-    Diag::new(Code::FbxModel, "a corner of a face leads nowhere").hint("the file is damaged: export it again")
+fn index_out_of_range() -> Diag {
+    Diag::new(Code::FbxModel, "an index of a face vertex is out of range")
+        .hint("the file is damaged: export it again")
 }
 
 fn too_many() -> Diag {

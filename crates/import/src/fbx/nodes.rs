@@ -1,24 +1,24 @@
 //! Nodes and skins of a file.
 //!
-//! The library's root node is left out: it is where it is. Nodes that it adds, where FBX can say something with one
-//! node that takes two here, come with it.
+//! The root node of the library is omitted: it is the identity. Helper nodes that the library adds, where one FBX node
+//! needs two, are included.
 
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 use kiln_ir::{MeshId, Node, NodeId, Skin, SkinId, Transform, Trs};
 
 use super::Notes;
 
-/// The number of a node: its own among all, without the root, which is the first.
+/// Returns the id of a node: its index without the root, which is the first.
 pub(super) fn id(node: &ufbx::Node) -> Option<NodeId> {
     node.element.typed_id.checked_sub(1).map(NodeId)
 }
 
-/// The nodes without a parent but the root.
+/// Returns the children of the root node.
 pub(super) fn roots(model: &ufbx::Scene) -> Vec<NodeId> {
     model.root_node.children.iter().filter_map(|child| id(child)).collect()
 }
 
-/// Reads the nodes; `placed` has the mesh of each of the file's, `skins` the skin of each deformer.
+/// Reads the nodes; `placed` has the mesh of each node, `skins` the skin of each deformer.
 pub(super) fn read(model: &ufbx::Scene, placed: &[Option<MeshId>], skins: &[Option<SkinId>]) -> Vec<Node> {
     let nodes = model.nodes.iter().zip(placed).skip(1);
     let read = |(node, mesh): (&ufbx::Ref<ufbx::Node>, &Option<MeshId>)| Node {
@@ -32,7 +32,7 @@ pub(super) fn read(model: &ufbx::Scene, placed: &[Option<MeshId>], skins: &[Opti
     nodes.map(read).collect()
 }
 
-/// The skin that a mesh hangs on.
+/// Returns the skin of a mesh.
 pub(super) fn skin(mesh: &ufbx::Mesh, skins: &[Option<SkinId>]) -> Option<SkinId> {
     let deformer = mesh.skin_deformers.first()?;
     skins.get(deformer.element.typed_id as usize).copied().flatten()
@@ -54,7 +54,7 @@ pub(super) fn quat(q: ufbx::Quat) -> [f32; 4] {
     [q.x, q.y, q.z, q.w].map(|v| v as f32)
 }
 
-/// Reads the skins, with the number of each deformer's. One without joints is none.
+/// Reads the skins, with the id of each deformer's skin. A deformer without joints has none.
 pub(super) fn skins(
     model: &ufbx::Scene,
     notes: &mut Notes,
@@ -63,26 +63,29 @@ pub(super) fn skins(
     for deformer in &model.skin_deformers {
         let mut skin = Skin { name: deformer.element.name.to_string(), ..Skin::default() };
         for cluster in &deformer.clusters {
-            // Weights name clusters by their place, so that none may be left out.
+            // Weights refer to clusters by index, so that none may be omitted.
             let joint = cluster.bone_node.as_ref().and_then(|node| id(node));
             let joint = joint.ok_or_else(|| {
-                Diag::new(Code::FbxModel, format!("a joint of {:?} is no node", skin.name))
-                    .hint("the file is damaged: export it again")
+                Diag::new(
+                    Code::FbxModel,
+                    format!("a joint of the skin {} is not a node", crate::excerpt(&skin.name)),
+                )
+                .hint("the file is damaged: export it again")
             })?;
             skin.joints.push(joint);
             skin.inverse_bind.push(columns(&cluster.geometry_to_bone));
         }
         let has_dual = deformer.skinning_method == ufbx::SkinningMethod::DualQuaternion
             || deformer.skinning_method == ufbx::SkinningMethod::BlendedDqLinear;
-        notes.lose(has_dual, "dual-quaternion skinning, which is linear here");
+        notes.note_unsupported(has_dual, "dual-quaternion skinning, imported as linear");
         ids.push((!skin.joints.is_empty()).then_some(SkinId(skins.len() as u32)));
         if !skin.joints.is_empty() {
             skins.push(skin);
         }
     }
-    notes.lose(
+    notes.note_unsupported(
         model.meshes.iter().any(|mesh| mesh.skin_deformers.count > 1),
-        "skins beside the first of a mesh",
+        "skins of a mesh beyond the first",
     );
     Ok((skins, ids))
 }

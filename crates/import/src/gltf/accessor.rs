@@ -1,15 +1,15 @@
-//! Accessors: typed elements in buffer views (glTF 2.0, 3.6.2), in every form they have.
+//! Accessors: typed elements in buffer views (glTF 2.0, 3.6.2).
 //!
-//! Strides, normalised integers, sparse substitutions, and elements without a view, which are zeros. What an
-//! accessor states is checked against its views before memory is taken for it. Refused are elements outside of
-//! their view, substitutions outside of the accessor, and numbers that are not finite.
+//! Supports strides, normalized integers, sparse accessors, and accessors without a buffer view, whose elements are
+//! zeros. The size of an accessor is checked against its views before memory is allocated. Rejects elements outside of
+//! their view, sparse indices outside of the accessor, and numbers that are not finite.
 
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 
-use super::at::{At, List};
 use super::buffers::Buffers;
+use super::value::{List, Value};
 
-/// The type of a number.
+/// The component type of an accessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Component {
     I8,
@@ -21,7 +21,7 @@ pub(super) enum Component {
 }
 
 impl Component {
-    fn new(at: At<'_>) -> Result<Component, Diag> {
+    fn new(at: Value<'_>) -> Result<Component, Diag> {
         Ok(match at.uint()? {
             5120 => Component::I8,
             5121 => Component::U8,
@@ -29,7 +29,11 @@ impl Component {
             5123 => Component::U16,
             5125 => Component::U32,
             5126 => Component::F32,
-            other => return Err(at.bad(format_args!("{other} is not a component type"))),
+            other => {
+                return Err(at.invalid(format_args!(
+                    "componentType must be 5120, 5121, 5122, 5123, 5125 or 5126, got {other}"
+                )));
+            }
         })
     }
 
@@ -42,53 +46,54 @@ impl Component {
     }
 }
 
-/// The types of elements, with the numbers in each.
-const KINDS: [(&str, usize); 7] =
+/// The element types, with the number of components of each.
+const ELEMENT_TYPES: [(&str, usize); 7] =
     [("SCALAR", 1), ("VEC2", 2), ("VEC3", 3), ("VEC4", 4), ("MAT2", 4), ("MAT3", 9), ("MAT4", 16)];
 
-/// Elements, not yet read.
+/// An accessor whose elements are not decoded yet.
 pub(super) struct Accessor<'b, 'a> {
-    pub(super) at: At<'a>,
+    pub(super) at: Value<'a>,
     count: usize,
     kind: &'a str,
-    /// The numbers in an element.
-    numbers: usize,
+    /// The number of components of an element.
+    components: usize,
     pub(super) component: Component,
     normalized: bool,
-    /// The elements with the distance between them, or `None` for zeros.
+    /// The elements with their stride in bytes, or `None` for zeros.
     pub(super) base: Option<(&'b [u8], usize)>,
     pub(super) sparse: Option<Sparse<'b>>,
     buffers: &'b Buffers<'a>,
 }
 
-/// Elements that replace others.
+/// The elements of a sparse accessor that replace those of its base.
 pub(super) struct Sparse<'b> {
     pub(super) targets: Vec<u32>,
     pub(super) values: &'b [u8],
 }
 
 impl<'b, 'a> Accessor<'b, 'a> {
-    /// The accessor that a reference names.
+    /// Creates the accessor that an index refers to.
     pub(super) fn new(
-        reference: At<'a>,
+        reference: Value<'a>,
         accessors: List<'a>,
         buffers: &'b Buffers<'a>,
     ) -> Result<Accessor<'b, 'a>, Diag> {
-        let (id, at) = reference.refer(accessors, "accessor")?;
+        let (id, at) = reference.resolve(accessors, "accessor")?;
         buffers.record_use(id);
         Accessor::at(at, buffers)
     }
 
-    /// The accessor at this place.
-    pub(super) fn at(at: At<'a>, buffers: &'b Buffers<'a>) -> Result<Accessor<'b, 'a>, Diag> {
-        let count = at.need("count")?.uint()?;
-        let component = Component::new(at.need("componentType")?)?;
-        let kind_at = at.need("type")?;
-        let kind = kind_at.text()?;
-        let Some(&(_, numbers)) = KINDS.iter().find(|(name, _)| *name == kind) else {
-            return Err(kind_at.bad(format_args!("{kind:?} is not a type of elements")));
+    /// Creates the accessor that a JSON object describes.
+    pub(super) fn at(at: Value<'a>, buffers: &'b Buffers<'a>) -> Result<Accessor<'b, 'a>, Diag> {
+        let count = at.required("count")?.uint()?;
+        let component = Component::new(at.required("componentType")?)?;
+        let kind_at = at.required("type")?;
+        let kind = kind_at.string()?;
+        let Some(&(_, components)) = ELEMENT_TYPES.iter().find(|(name, _)| *name == kind) else {
+            return Err(kind_at
+                .invalid(format_args!("{kind:?} is not an accessor type, such as \"SCALAR\" or \"VEC3\"")));
         };
-        let element = numbers * component.size();
+        let element = components * component.size();
         let base = match at.get("bufferView") {
             None => None,
             Some(reference) => {
@@ -100,31 +105,31 @@ impl<'b, 'a> Accessor<'b, 'a> {
         };
         let sparse =
             at.get("sparse").map(|sparse| Sparse::new(sparse, count, element, buffers)).transpose()?;
-        let normalized = at.is("normalized")?;
-        Ok(Accessor { at, count, kind, numbers, component, normalized, base, sparse, buffers })
+        let normalized = at.is_true("normalized")?;
+        Ok(Accessor { at, count, kind, components, component, normalized, base, sparse, buffers })
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The numbers in an element.
-    pub(super) fn numbers(&self) -> usize {
-        self.numbers
+    /// Returns the number of components of an element.
+    pub(super) fn components(&self) -> usize {
+        self.components
     }
 
-    /// Whether the elements come from a view that is packed.
-    pub(super) fn is_packed(&self) -> bool {
-        self.at.get("bufferView").is_some_and(|view| self.buffers.is_packed(view))
+    /// Returns `true` if the elements come from a view with meshopt compression.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.at.get("bufferView").is_some_and(|view| self.buffers.is_compressed(view))
     }
 
-    /// Whether its integers stand for numbers from 0 or -1 to 1.
+    /// Returns `true` if the integers are normalized: they stand for numbers from 0 or -1 to 1.
     pub(super) fn is_normalized(&self) -> bool {
         self.normalized
     }
 
-    /// The value that means primitive restart among indices of this type: the largest one.
+    /// Returns the primitive restart value of this index type: the largest one.
     pub(super) fn restart_index(&self) -> u32 {
         match self.component {
             Component::U8 => u8::MAX.into(),
@@ -133,14 +138,14 @@ impl<'b, 'a> Accessor<'b, 'a> {
         }
     }
 
-    /// An error about the accessor.
-    pub(super) fn unfit(&self, message: impl std::fmt::Display) -> Diag {
-        self.at.fault(Code::GltfAccessor, message)
+    /// Creates an error about the accessor.
+    pub(super) fn error(&self, message: impl std::fmt::Display) -> Diag {
+        self.at.error(Code::GltfAccessor, message)
     }
 
-    /// The elements as finite floats: all of them, or only those with these numbers, which ascend.
+    /// Decodes the elements as finite floats: all of them, or only those with these ascending indices.
     pub(super) fn floats<const N: usize>(&self, only: Option<&[u32]>) -> Result<Vec<[f32; N]>, Diag> {
-        // Dividing is what the document says; multiplying with a reciprocal would round differently.
+        // The specification divides; multiplication with a reciprocal would round differently.
         match (self.component, self.normalized) {
             (Component::F32, _) => {
                 let values = self.read(only, f32::from_le_bytes)?;
@@ -157,21 +162,23 @@ impl<'b, 'a> Accessor<'b, 'a> {
             (Component::U8, false) => self.read(only, |b| f32::from(u8::from_le_bytes(b))),
             (Component::I16, false) => self.read(only, |b| f32::from(i16::from_le_bytes(b))),
             (Component::U16, false) => self.read(only, |b| f32::from(u16::from_le_bytes(b))),
-            (Component::U32, _) => Err(self.unfit("32-bit integers cannot be used for this")),
+            (Component::U32, _) => Err(self.error(
+                "the accessor has the component type UNSIGNED_INT, which is allowed for indices only",
+            )),
         }
     }
 
-    /// The elements as unsigned integers: all of them, or only those with these numbers, which ascend.
+    /// Decodes the elements as unsigned integers: all of them, or only those with these ascending indices.
     pub(super) fn uints<const N: usize>(&self, only: Option<&[u32]>) -> Result<Vec<[u32; N]>, Diag> {
         match self.component {
             Component::U8 => self.read(only, |b| u8::from_le_bytes(b).into()),
             Component::U16 => self.read(only, |b| u16::from_le_bytes(b).into()),
             Component::U32 => self.read(only, u32::from_le_bytes),
-            _ => Err(self.unfit("unsigned integers are needed for this")),
+            _ => Err(self.error("the accessor must have an unsigned integer component type")),
         }
     }
 
-    /// Elements of `N` numbers of `W` bytes, with the substitutions made.
+    /// Decodes elements of `N` components of `W` bytes, with sparse elements replaced.
     fn read<const N: usize, const W: usize, T: Copy + Default>(
         &self,
         only: Option<&[u32]>,
@@ -179,13 +186,15 @@ impl<'b, 'a> Accessor<'b, 'a> {
     ) -> Result<Vec<[T; N]>, Diag> {
         let wanted = match N {
             16 => "MAT4",
-            _ => KINDS[N - 1].0,
+            _ => ELEMENT_TYPES[N - 1].0,
         };
         if self.kind != wanted {
-            return Err(self.unfit(format_args!("{wanted} is needed for this, and it has {}", self.kind)));
+            return Err(
+                self.error(format_args!("expected an accessor of type {wanted}, found {}", self.kind))
+            );
         }
         let count = only.map_or(self.count, <[u32]>::len);
-        self.buffers.spend(count.saturating_mul(size_of::<[T; N]>()), self.at)?;
+        self.buffers.charge(count.saturating_mul(size_of::<[T; N]>()), self.at)?;
         let element = |bytes: &[u8]| {
             let (numbers, _) = bytes.as_chunks::<W>();
             let mut element = [T::default(); N];
@@ -196,7 +205,7 @@ impl<'b, 'a> Accessor<'b, 'a> {
         };
         let mut elements: Vec<[T; N]> = match (self.base, only) {
             (None, _) => vec![[T::default(); N]; count],
-            // All but the last reach over to the next one.
+            // All chunks but the last include the padding up to the next element.
             (Some((bytes, stride)), None) => {
                 bytes.chunks(stride).map(|bytes| element(&bytes[..N * W])).collect()
             }
@@ -226,8 +235,8 @@ impl<'b, 'a> Accessor<'b, 'a> {
             Some(place) => {
                 let index = only.map_or(place, |only| only[place] as usize);
                 let message = format!("element {index} is {:?}, which is not finite", &values[place][..]);
-                let hint = "look for degenerate geometry, and export it again";
-                Err(self.at.fault(Code::GltfNotFinite, message).hint(hint))
+                let hint = "look for degenerate geometry in the source, and export the model again";
+                Err(self.at.error(Code::GltfNotFinite, message).hint(hint))
             }
         }
     }
@@ -235,50 +244,54 @@ impl<'b, 'a> Accessor<'b, 'a> {
 
 impl<'b> Sparse<'b> {
     fn new<'a>(
-        at: At<'a>,
+        at: Value<'a>,
         elements: usize,
         element: usize,
         buffers: &'b Buffers<'a>,
     ) -> Result<Sparse<'b>, Diag> {
-        let count_at = at.need("count")?;
+        let count_at = at.required("count")?;
         let count = count_at.uint()?;
         if count > elements {
-            return Err(count_at.bad(format_args!("{count} elements are replaced, and there are {elements}")));
+            return Err(count_at.invalid(format_args!(
+                "the sparse accessor replaces {count} elements, and the accessor has {elements}"
+            )));
         }
-        let (indices, values) = (at.need("indices")?, at.need("values")?);
-        let component = Component::new(indices.need("componentType")?)?;
+        let (indices, values) = (at.required("indices")?, at.required("values")?);
+        let component = Component::new(indices.required("componentType")?)?;
         let size = component.size();
-        let places = window(buffers.view(indices.need("bufferView")?)?.bytes, indices, count, size, size)?;
-        buffers.spend(count.saturating_mul(size_of::<u32>()), at)?;
+        let places =
+            window(buffers.view(indices.required("bufferView")?)?.bytes, indices, count, size, size)?;
+        buffers.charge(count.saturating_mul(size_of::<u32>()), at)?;
         let targets: Vec<u32> = match component {
             Component::U8 => places.iter().map(|&byte| byte.into()).collect(),
             Component::U16 => {
                 places.as_chunks().0.iter().map(|&bytes| u16::from_le_bytes(bytes).into()).collect()
             }
             Component::U32 => places.as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect(),
-            _ => return Err(indices.bad("unsigned integers are needed for this")),
+            _ => return Err(indices.invalid("the accessor must have an unsigned integer component type")),
         };
         if let Some(target) = targets.iter().find(|&&target| target as usize >= elements) {
-            let message = format!("element {target} is replaced, and there are {elements}");
-            return Err(indices.fault(Code::GltfAccessor, message));
+            let message =
+                format!("sparse index {target} is out of range: the accessor has {elements} elements");
+            return Err(indices.error(Code::GltfAccessor, message));
         }
-        let values_view = buffers.view(values.need("bufferView")?)?;
+        let values_view = buffers.view(values.required("bufferView")?)?;
         let values = window(values_view.bytes, values, count, element, element)?;
         Ok(Sparse { targets, values })
     }
 }
 
-/// The bytes of `count` elements from an object's `byteOffset` on, up to the end of the last.
+/// Returns the bytes of `count` elements from an object's `byteOffset` on, up to the end of the last.
 fn window<'b>(
     bytes: &'b [u8],
-    at: At<'_>,
+    at: Value<'_>,
     count: usize,
     element: usize,
     stride: usize,
 ) -> Result<&'b [u8], Diag> {
     if stride < element {
-        let message = format!("elements of {element} bytes overlap at a distance of {stride}");
-        return Err(at.fault(Code::GltfAccessor, message));
+        let message = format!("elements of {element} bytes overlap with a byteStride of {stride}");
+        return Err(at.error(Code::GltfAccessor, message));
     }
     let offset = at.uint_or("byteOffset", 0)?;
     let end = || {
@@ -290,9 +303,9 @@ fn window<'b>(
     };
     end().and_then(|end| bytes.get(offset..end)).ok_or_else(|| {
         let message = format!(
-            "{count} elements of {element} bytes, {stride} apart from {offset} on, do not fit into {} bytes",
+            "{count} elements of {element} bytes with a stride of {stride} from offset {offset} do not fit into {} bytes",
             bytes.len()
         );
-        at.fault(Code::GltfAccessor, message).hint("the file is cut off or damaged: export it again")
+        at.error(Code::GltfAccessor, message).hint("the file is truncated or damaged: export it again")
     })
 }

@@ -1,25 +1,25 @@
-//! Animations of nodes (glTF 2.0, 3.11; the part of `KHR_animation_pointer` that says the same).
+//! Animations of nodes (glTF 2.0, 3.11; node transforms of `KHR_animation_pointer`).
 //!
-//! Keys out of order are put in order with a warning. Channels of morph weights and of anything that is not a
-//! node's place are named among what is not kept.
+//! Keyframes out of order are sorted with a warning. Channels of morph weights, and of any property that is not a
+//! node's transform, are listed as unsupported.
 
 use std::collections::BTreeSet;
 
-use kiln_engine::Diag;
+use kiln_diagnostics::Diag;
 use kiln_ir::{Animation, Channel, Interpolation, NodeId, Property};
 
 use super::accessor::Accessor;
-use super::at::{At, List};
 use super::buffers::Buffers;
 use super::conformance::Violations;
 use super::document::Document;
+use super::value::{List, Value};
 
-/// The animations of a document, and what to say about them.
-pub(super) struct Found {
+/// The animations of a document, and what deserves a warning.
+pub(super) struct Animations {
     pub(super) animations: Vec<Animation>,
-    /// What else is animated.
-    pub(super) lost: BTreeSet<String>,
-    /// Channels whose keys had to be put in order: how many, and where the first is.
+    /// The animated properties that are not supported.
+    pub(super) unsupported: BTreeSet<String>,
+    /// The number of channels whose keyframes had to be sorted, and the place of the first.
     pub(super) unsorted: Option<(usize, String)>,
 }
 
@@ -28,17 +28,17 @@ pub(super) fn read<'a>(
     document: &Document<'a>,
     buffers: &Buffers<'a>,
     violations: &mut Violations,
-) -> Result<Found, Diag> {
-    let mut found = Found { animations: Vec::new(), lost: BTreeSet::new(), unsorted: None };
+) -> Result<Animations, Diag> {
+    let mut found = Animations { animations: Vec::new(), unsupported: BTreeSet::new(), unsorted: None };
     for at in document.animations.iter() {
         let samplers = at.list("samplers")?;
-        let mut animation = Animation { name: at.text_of("name")?.to_owned(), channels: Vec::new() };
+        let mut animation = Animation { name: at.string_or_empty("name")?.to_owned(), channels: Vec::new() };
         for channel in at.list("channels")?.iter() {
-            match target(channel.need("target")?, document)? {
+            match target(channel.required("target")?, document)? {
                 Target::Node(node, property) => {
-                    let (_, sampler) = channel.need("sampler")?.refer(samplers, "sampler")?;
+                    let (_, sampler) = channel.required("sampler")?.resolve(samplers, "sampler")?;
                     let mut channel = read_channel(sampler, node, property, document.accessors, buffers)?;
-                    let (_, times) = sampler.need("input")?.refer(document.accessors, "accessor")?;
+                    let (_, times) = sampler.required("input")?.resolve(document.accessors, "accessor")?;
                     if let Some(node) = document.nodes.get(node.0 as usize) {
                         violations.check_channel(sampler, times, node, &channel)?;
                     }
@@ -49,7 +49,7 @@ pub(super) fn read<'a>(
                     animation.channels.push(channel);
                 }
                 Target::Other(what) => {
-                    found.lost.insert(what);
+                    found.unsupported.insert(what);
                 }
                 Target::Nothing => {}
             }
@@ -59,27 +59,27 @@ pub(super) fn read<'a>(
     Ok(found)
 }
 
-/// What a channel moves.
+/// The property that a channel animates.
 enum Target {
     Node(NodeId, Property),
     Other(String),
-    /// The document does not say; extensions may, and those that are not known are passed over (3.11).
+    /// The document names no node. Extensions may define a target; unknown ones are ignored (3.11).
     Nothing,
 }
 
-fn target<'a>(at: At<'a>, document: &Document<'a>) -> Result<Target, Diag> {
+fn target<'a>(at: Value<'a>, document: &Document<'a>) -> Result<Target, Diag> {
     let property = |path: &str| match path {
         "translation" => Some(Property::Translation),
         "rotation" => Some(Property::Rotation),
         "scale" => Some(Property::Scale),
         _ => None,
     };
-    let path_at = at.need("path")?;
-    match path_at.text()? {
+    let path_at = at.required("path")?;
+    match path_at.string()? {
         "weights" => Ok(Target::Other("animated morph weights".to_owned())),
         "pointer" => {
             let Some(pointer) = at.extension("KHR_animation_pointer") else { return Ok(Target::Nothing) };
-            let text = pointer.need("pointer")?.text()?;
+            let text = pointer.required("pointer")?.string()?;
             let steps: Vec<&str> = text.split('/').collect();
             if let ["", "nodes", index, path] = steps[..]
                 && let (Ok(index), Some(property)) = (index.parse::<u32>(), property(path))
@@ -87,45 +87,45 @@ fn target<'a>(at: At<'a>, document: &Document<'a>) -> Result<Target, Diag> {
             {
                 return Ok(Target::Node(NodeId(index), property));
             }
-            // The list that it points into says enough, and there is one warning for all.
+            // The name of the list is enough: there is one warning for all.
             let list = steps.get(1).copied().unwrap_or_default();
             Ok(Target::Other(format!("animated properties of {list:?}")))
         }
         path => match (property(path), at.get("node")) {
             (Some(property), Some(node)) => {
-                Ok(Target::Node(NodeId(node.refer(document.nodes, "node")?.0), property))
+                Ok(Target::Node(NodeId(node.resolve(document.nodes, "node")?.0), property))
             }
             (Some(_), None) => Ok(Target::Nothing),
-            (None, _) => Err(path_at.bad(format_args!("{path:?} is not a part of a node that moves"))),
+            (None, _) => Err(path_at.invalid(format_args!("{path:?} is not an animatable property: expected \"translation\", \"rotation\", \"scale\" or \"weights\""))),
         },
     }
 }
 
 fn read_channel<'a>(
-    sampler: At<'a>,
+    sampler: Value<'a>,
     node: NodeId,
     property: Property,
     accessors: List<'a>,
     buffers: &Buffers<'a>,
 ) -> Result<Channel, Diag> {
-    let interpolation = match sampler.text_of("interpolation")? {
+    let interpolation = match sampler.string_or_empty("interpolation")? {
         "STEP" => Interpolation::Step,
         "" | "LINEAR" => Interpolation::Linear,
         "CUBICSPLINE" => Interpolation::CubicSpline,
         other => {
-            return Err(sampler
-                .need("interpolation")?
-                .bad(format_args!("{other:?} is not a way to interpolate")));
+            return Err(sampler.required("interpolation")?.invalid(format_args!(
+                "{other:?} is not an interpolation: expected \"STEP\", \"LINEAR\" or \"CUBICSPLINE\""
+            )));
         }
     };
-    let input = Accessor::new(sampler.need("input")?, accessors, buffers)?;
-    let output = Accessor::new(sampler.need("output")?, accessors, buffers)?;
+    let input = Accessor::new(sampler.required("input")?, accessors, buffers)?;
+    let output = Accessor::new(sampler.required("output")?, accessors, buffers)?;
     if input.count() == 0 {
-        return Err(input.unfit("an animation needs a key at least"));
+        return Err(input.error("an animation sampler needs at least one keyframe"));
     }
     if input.count().checked_mul(interpolation.values_per_key()) != Some(output.count()) {
-        let message = format!("{} values do not belong to {} keys", output.count(), input.count());
-        return Err(output.unfit(message));
+        let message = format!("{} output values do not match {} keyframes", output.count(), input.count());
+        return Err(output.error(message));
     }
     let times = input.floats::<1>(None)?.into_flattened();
     let values = match property.components() {
@@ -135,7 +135,7 @@ fn read_channel<'a>(
     Ok(Channel { node, property, interpolation, times, values })
 }
 
-/// Puts keys in the order of their times; those of one time stay in theirs.
+/// Sorts keyframes by time; those of equal time keep their order.
 fn sort(channel: &mut Channel) {
     let stride = channel.stride();
     let mut keys: Vec<(f32, Vec<f32>)> =

@@ -1,22 +1,22 @@
-//! The bounds that accessors state (glTF 2.0, 3.6.2.5), compared with their elements.
+//! The `min` and `max` of accessors (glTF 2.0, 3.6.2.5), compared with their elements.
 //!
-//! Elements without a buffer view are not compared: those that Draco packs are stated that way. Nor are those of a view
-//! that meshopt packs, whose filters are not exact.
+//! Accessors without a buffer view are not compared: those of Draco-compressed attributes have none. Nor are those of a
+//! view with meshopt compression, whose filters are not exact.
 
 use super::accessor::{Accessor, Component};
-use super::at::At;
+use super::value::Value;
 
 impl<'a> Accessor<'_, 'a> {
-    /// The first of `min` and `max` that is not the bound of the elements, if there is one.
-    pub(super) fn wrong_bound(&self) -> Option<At<'a>> {
+    /// Returns the first of `min` and `max` that is not the bound of the elements, if there is one.
+    pub(super) fn wrong_bound(&self) -> Option<Value<'a>> {
         let stated = |name: &str| {
             let bound = self.at.get(name)?;
-            let list = self.at.list(name).ok().filter(|list| list.len() == self.numbers())?;
-            let values = list.iter().map(At::float).collect::<Result<Vec<f32>, _>>().ok()?;
+            let list = self.at.list(name).ok().filter(|list| list.len() == self.components())?;
+            let values = list.iter().map(Value::float).collect::<Result<Vec<f32>, _>>().ok()?;
             Some((bound, values))
         };
         let (min, max) = (stated("min"), stated("max"));
-        if (min.is_none() && max.is_none()) || self.count() == 0 || self.is_packed() {
+        if (min.is_none() && max.is_none()) || self.count() == 0 || self.is_compressed() {
             return None;
         }
         let (least, greatest) = self.bounds()?;
@@ -26,10 +26,10 @@ impl<'a> Accessor<'_, 'a> {
         })
     }
 
-    /// The least and the greatest number of each component, as stored: integers are not normalised.
+    /// Returns the minimum and the maximum of each component as stored: integers are not normalized.
     fn bounds(&self) -> Option<(Vec<f32>, Vec<f32>)> {
         let (base, stride) = self.base?;
-        let (numbers, width) = (self.numbers(), self.component.size());
+        let (numbers, width) = (self.components(), self.component.size());
         let element = numbers * width;
         let mut least = vec![f32::INFINITY; numbers];
         let mut greatest = vec![f32::NEG_INFINITY; numbers];
@@ -58,14 +58,14 @@ impl<'a> Accessor<'_, 'a> {
 }
 
 impl Component {
-    /// A number of this type, which has as many bytes as that.
+    /// Decodes a component of this type; `bytes` has its size.
     fn value(self, bytes: &[u8]) -> f32 {
         match (self, bytes) {
             (Component::I8, &[a]) => f32::from(a as i8),
             (Component::U8, &[a]) => f32::from(a),
             (Component::I16, &[a, b]) => f32::from(i16::from_le_bytes([a, b])),
             (Component::U16, &[a, b]) => f32::from(u16::from_le_bytes([a, b])),
-            // What is stated is a float as well.
+            // The stated bound is a float as well.
             (Component::U32, &[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]) as f32,
             (Component::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]),
             _ => f32::NAN,

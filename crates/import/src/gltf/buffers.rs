@@ -1,48 +1,47 @@
-//! Buffers and their views: the bytes of a document, and a bound on how many it may be decoded into.
+//! Buffers and buffer views: the bytes of a document, and a bound on the memory that they are decoded into.
 //!
-//! A buffer is loaded when something first needs it: a document may state buffers that it does not use, whose data is
-//! defined by an extension or was left behind. Refused are buffers with fewer bytes than they state, and views that do
-//! not fit into their buffer.
+//! A buffer is loaded on first use: a document may declare buffers that it does not use, whose data is defined by an
+//! extension or was not shipped. Rejects buffers with fewer bytes than `byteLength`, and views that do not fit into
+//! their buffer.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
 
-use kiln_engine::limits::MemoryBudget;
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag, MemoryBudget};
 
-use super::at::{At, List};
 use super::document::Document;
 use super::meshopt;
 use super::uri::{self, Content};
+use super::value::{List, Value};
 use crate::files::Files;
 
-/// What any document may be decoded into, however small it is.
+/// The number of bytes that any document may be decoded into, however small it is.
 const DECODED_BYTES: u64 = 256 << 20;
 
-/// How many times its own size a document may be decoded into besides. Good packers reach 20, and exporters use
+/// The ratio of decoded to loaded bytes that a document may have besides. Good compressors reach 20, and exporters use
 /// accessors more than once.
 const DECODED_RATIO: u64 = 64;
 
-/// The bytes of a document.
+/// The buffers of a document.
 pub(super) struct Buffers<'a> {
     views: List<'a>,
     buffers: List<'a>,
     /// The binary chunk of the container.
     binary: Option<&'a [u8]>,
-    /// Gets the bytes that a URI of the document stands for.
+    /// Reads the bytes that a URI of the document refers to.
     resolve: RefCell<Box<Resolve<'a>>>,
     data: Vec<OnceCell<Cow<'a, [u8]>>>,
-    unpacked: Vec<OnceCell<Vec<u8>>>,
-    /// The accessors that something was read through.
+    decompressed: Vec<OnceCell<Vec<u8>>>,
+    /// The accessors that were decoded.
     used: RefCell<BTreeSet<u32>>,
     left: Cell<u64>,
     memory: MemoryBudget,
 }
 
-type Resolve<'a> = dyn FnMut(At<'a>) -> Result<Content, Diag> + 'a;
+type Resolve<'a> = dyn FnMut(Value<'a>) -> Result<Content, Diag> + 'a;
 
-/// Some bytes, and the distance between elements in them if it is stated.
+/// The bytes of a buffer view, and its stride if it has one.
 #[derive(Clone, Copy)]
 pub(super) struct View<'b> {
     pub(super) bytes: &'b [u8],
@@ -50,14 +49,14 @@ pub(super) struct View<'b> {
 }
 
 impl<'a> Buffers<'a> {
-    /// The buffers of a document, not yet loaded; `binary` is the chunk of its container.
+    /// Creates the buffers of a document without loading them; `binary` is the BIN chunk of its container.
     pub(super) fn new(
         document: &Document<'a>,
         binary: Option<&'a [u8]>,
-        files: &'a mut Files<'_, '_>,
+        files: &'a mut Files<'_>,
     ) -> Result<Buffers<'a>, Diag> {
         for buffer in document.buffers.iter() {
-            buffer.need("byteLength")?.uint()?;
+            buffer.required("byteLength")?.uint()?;
         }
         let memory = MemoryBudget::new(*files.limits());
         Ok(Buffers {
@@ -66,113 +65,115 @@ impl<'a> Buffers<'a> {
             binary,
             resolve: RefCell::new(Box::new(|at| uri::fetch(at, files))),
             data: document.buffers.iter().map(|_| OnceCell::new()).collect(),
-            unpacked: document.buffer_views.iter().map(|_| OnceCell::new()).collect(),
+            decompressed: document.buffer_views.iter().map(|_| OnceCell::new()).collect(),
             used: RefCell::default(),
             left: Cell::new(DECODED_BYTES),
             memory,
         })
     }
 
-    /// The bytes that a URI of the document stands for.
-    pub(super) fn fetch(&self, uri: At<'a>) -> Result<Content, Diag> {
+    /// Reads the bytes that a URI of the document refers to.
+    pub(super) fn fetch(&self, uri: Value<'a>) -> Result<Content, Diag> {
         (self.resolve.borrow_mut())(uri)
     }
 
-    /// The bytes of a buffer.
-    fn buffer(&self, reference: At<'a>) -> Result<&[u8], Diag> {
-        let (id, at) = reference.refer(self.buffers, "buffer")?;
+    /// Returns the bytes of a buffer, loaded on first use.
+    fn buffer(&self, reference: Value<'a>) -> Result<&[u8], Diag> {
+        let (id, at) = reference.resolve(self.buffers, "buffer")?;
         let cell = &self.data[id as usize];
         if cell.get().is_none() {
             let bytes = self.load(id, at)?;
             self.left.set(self.left.get().saturating_add((bytes.len() as u64).saturating_mul(DECODED_RATIO)));
-            // Set twice by nobody: there is one thread.
-            let _ = cell.set(truncate(bytes, at.need("byteLength")?.uint()?));
+            // Never set twice: there is one thread.
+            let _ = cell.set(truncate(bytes, at.required("byteLength")?.uint()?));
         }
         Ok(cell.get().map(Cow::as_ref).unwrap_or_default())
     }
 
-    fn load(&self, id: u32, at: At<'a>) -> Result<Cow<'a, [u8]>, Diag> {
-        let length = at.need("byteLength")?.uint()?;
-        // A stand-in for readers that cannot unpack: nothing that we read is in it.
-        let fallback = meshopt::extension(at).map_or(Ok(false), |extension| extension.is("fallback"))?;
+    fn load(&self, id: u32, at: Value<'a>) -> Result<Cow<'a, [u8]>, Diag> {
+        let length = at.required("byteLength")?.uint()?;
+        // The fallback buffer is for readers without meshopt compression.
+        let fallback = meshopt::extension(at).map_or(Ok(false), |extension| extension.is_true("fallback"))?;
         let bytes: Cow<'a, [u8]> = match (at.get("uri"), self.binary) {
             (Some(uri), _) if !fallback => self.fetch(uri)?.bytes.into(),
             (None, Some(binary)) if id == 0 && !fallback => binary.into(),
             _ => {
-                let diag = at.fault(Code::GltfBuffer, "the buffer has no data");
-                return Err(diag.hint("its \"uri\" is missing"));
+                let diag = at.error(Code::GltfBuffer, "the buffer has no data: its \"uri\" is missing");
+                return Err(diag.hint("export the model again"));
             }
         };
         if bytes.len() < length {
-            let message = format!("the buffer should have {length} bytes, and {} are there", bytes.len());
-            let diag = at.fault(Code::GltfBuffer, message);
-            return Err(diag.hint("the file is cut off: export or copy it again"));
+            let message = format!("the buffer needs {length} bytes, and its data has {}", bytes.len());
+            let diag = at.error(Code::GltfBuffer, message);
+            return Err(diag.hint("the file is truncated: export or copy it again"));
         }
         Ok(bytes)
     }
 
-    /// The view that a reference names, unpacked if it is packed.
-    pub(super) fn view(&self, reference: At<'a>) -> Result<View<'_>, Diag> {
-        let (id, at) = reference.refer(self.views, "buffer view")?;
-        let stride = at.get("byteStride").map(At::uint).transpose()?.filter(|&stride| stride != 0);
+    /// Returns the view that an index refers to, decompressed if it has meshopt compression.
+    pub(super) fn view(&self, reference: Value<'a>) -> Result<View<'_>, Diag> {
+        let (id, at) = reference.resolve(self.views, "buffer view")?;
+        let stride = at.get("byteStride").map(Value::uint).transpose()?.filter(|&stride| stride != 0);
         let Some(extension) = meshopt::extension(at) else {
             return Ok(View { bytes: self.slice(at)?, stride });
         };
-        let cell = &self.unpacked[id as usize];
+        let cell = &self.decompressed[id as usize];
         if cell.get().is_none() {
             let data = self.slice(extension)?;
-            let packed = meshopt::Packed::new(extension, data.len())?;
-            self.spend(packed.size, extension)?;
-            // Set twice by nobody: there is one thread.
-            let _ = cell.set(packed.decode(data)?);
+            let compressed = meshopt::CompressedView::new(extension, data.len())?;
+            self.charge(compressed.size, extension)?;
+            // Never set twice: there is one thread.
+            let _ = cell.set(compressed.decode(data)?);
         }
         Ok(View { bytes: cell.get().map(Vec::as_slice).unwrap_or_default(), stride })
     }
 
-    /// Whether a reference names a view that is packed.
-    pub(super) fn is_packed(&self, reference: At<'a>) -> bool {
-        let view = reference.refer(self.views, "buffer view");
+    /// Returns `true` if an index refers to a view with meshopt compression.
+    pub(super) fn is_compressed(&self, reference: Value<'a>) -> bool {
+        let view = reference.resolve(self.views, "buffer view");
         view.is_ok_and(|(_, at)| meshopt::extension(at).is_some())
     }
 
-    /// Records that an accessor is read.
+    /// Records that an accessor is used.
     pub(super) fn record_use(&self, accessor: u32) {
         self.used.borrow_mut().insert(accessor);
     }
 
-    /// The accessors that were read so far, ascending.
+    /// Returns the accessors that were used so far, in ascending order.
     pub(super) fn used_accessors(&self) -> Vec<u32> {
         self.used.borrow().iter().copied().collect()
     }
 
-    /// The bytes that `buffer`, `byteOffset` and `byteLength` name, in a view or in its extension.
-    fn slice(&self, at: At<'a>) -> Result<&[u8], Diag> {
-        let data = self.buffer(at.need("buffer")?)?;
-        let (offset, length) = (at.uint_or("byteOffset", 0)?, at.need("byteLength")?.uint()?);
+    /// Returns the bytes that `buffer`, `byteOffset` and `byteLength` select, in a view or in its extension.
+    fn slice(&self, at: Value<'a>) -> Result<&[u8], Diag> {
+        let data = self.buffer(at.required("buffer")?)?;
+        let (offset, length) = (at.uint_or("byteOffset", 0)?, at.required("byteLength")?.uint()?);
         let end = offset.checked_add(length);
         end.and_then(|end| data.get(offset..end)).ok_or_else(|| {
-            let message =
-                format!("{length} bytes from {offset} on do not fit into a buffer of {}", data.len());
-            at.fault(Code::GltfBuffer, message).hint("the file is damaged: export it again")
+            let message = format!(
+                "{length} bytes from offset {offset} do not fit into a buffer of {} bytes",
+                data.len()
+            );
+            at.error(Code::GltfBuffer, message).hint("the file is damaged: export it again")
         })
     }
 
-    /// Accounts for memory that is about to be taken because a document says so.
-    pub(super) fn spend(&self, bytes: usize, at: At<'_>) -> Result<(), Diag> {
+    /// Charges memory that is about to be allocated for decoded data.
+    pub(super) fn charge(&self, bytes: usize, at: Value<'_>) -> Result<(), Diag> {
         match self.left.get().checked_sub(bytes as u64) {
             Some(left) => {
-                let what = "the decoded accessors and views";
+                let what = "the decoded accessors and buffer views";
                 self.memory.charge(bytes as u64, what).map_err(|diag| diag.at(at.pointer()))?;
                 self.left.set(left);
                 Ok(())
             }
             None => {
-                Err(at.fault(Code::GltfTooLarge, "with this, the model is too large for a file of its size"))
+                Err(at.error(Code::GltfTooLarge, "the decoded model is too large for a file of this size"))
             }
         }
     }
 
-    /// What may still be taken.
+    /// Returns the number of bytes that may still be allocated.
     pub(super) fn left(&self) -> u64 {
         self.left.get().min(self.memory.left())
     }

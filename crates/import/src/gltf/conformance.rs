@@ -3,25 +3,25 @@
 //! Other readers may reject such a file or draw it differently, so each kind of violation is reported once for the
 //! whole document, with the number of its occurrences and the place of the first. What is read stays the same.
 
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 use kiln_ir::Property;
 
 use super::accessor::Accessor;
-use super::at::{At, List};
 use super::buffers::Buffers;
 use super::document::{Document, parse_version};
+use super::value::{List, Value};
 
 /// The component type that is allowed for indices only.
 const UNSIGNED_INT: usize = 5125;
 
-/// How far from one the length of a normal and of a quaternion may be: a little more than signed bytes miss it by, as
-/// the Khronos validator has it.
-const UNIT_NORMAL_SLACK: f32 = 0.00674;
-const UNIT_ROTATION_SLACK: f32 = 0.00769;
+/// The tolerance of the length of a normal and of a quaternion: a little more than the error of signed bytes, as in
+/// the Khronos validator.
+const UNIT_NORMAL_TOLERANCE: f32 = 0.00674;
+const UNIT_ROTATION_TOLERANCE: f32 = 0.00769;
 
 /// The cosine of the angle between the axes of a matrix up to which they are orthogonal. The Khronos validator allows
 /// less, but measures lengths, which grow with the scale.
-const ORTHOGONAL_SLACK: f64 = 1e-3;
+const ORTHOGONAL_TOLERANCE: f64 = 1e-3;
 
 /// The violations found so far, by kind.
 #[derive(Default)]
@@ -49,21 +49,21 @@ type Occurrences = Option<(usize, String)>;
 impl Violations {
     /// Checks the version of a document, and that it lists the extensions that it requires.
     pub(super) fn check_document(&mut self, document: &Document<'_>) -> Result<(), Diag> {
-        let version = document.root.need("asset")?.need("version")?;
-        if parse_version(version.text()?).is_none() {
+        let version = document.root.required("asset")?.required("version")?;
+        if parse_version(version.string()?).is_none() {
             record(&mut self.versions, 1, version);
         }
         let used = document.root.list("extensionsUsed")?;
         for required in document.root.list("extensionsRequired")?.iter() {
-            let name = required.text()?;
-            if !used.iter().any(|used| used.text().is_ok_and(|used| used == name)) {
+            let name = required.string()?;
+            if !used.iter().any(|used| used.string().is_ok_and(|used| used == name)) {
                 record(&mut self.unlisted_extensions, 1, required);
             }
         }
         Ok(())
     }
 
-    /// Checks the bounds that the accessors state which were read.
+    /// Checks `min` and `max` of the accessors that were used.
     pub(super) fn check_bounds<'a>(&mut self, accessors: List<'a>, buffers: &Buffers<'a>) {
         for id in buffers.used_accessors() {
             let Some(at) = accessors.get(id as usize) else { continue };
@@ -75,8 +75,8 @@ impl Violations {
     }
 
     /// Checks the normals of a primitive, which `reference` names.
-    pub(super) fn check_normals(&mut self, normals: &[[f32; 3]], reference: At<'_>) {
-        let count = normals.iter().filter(|normal| !is_unit(*normal, UNIT_NORMAL_SLACK)).count();
+    pub(super) fn check_normals(&mut self, normals: &[[f32; 3]], reference: Value<'_>) {
+        let count = normals.iter().filter(|normal| !is_unit(*normal, UNIT_NORMAL_TOLERANCE)).count();
         if count > 0 {
             record(&mut self.normals, count, reference);
         }
@@ -86,22 +86,22 @@ impl Violations {
     /// the node has no matrix.
     pub(super) fn check_channel(
         &mut self,
-        sampler: At<'_>,
-        times: At<'_>,
-        node: At<'_>,
+        sampler: Value<'_>,
+        times: Value<'_>,
+        node: Value<'_>,
         channel: &kiln_ir::Channel,
     ) -> Result<(), Diag> {
         let bound = |name| times.get(name).is_some_and(|bound| bound.floats::<1>().is_ok());
         if !(bound("min") && bound("max")) {
-            record(&mut self.unbounded_times, 1, sampler.need("input")?);
+            record(&mut self.unbounded_times, 1, sampler.required("input")?);
         }
         if channel.property == Property::Rotation {
-            // Of a cubic spline, the value stands between two tangents.
+            // In a cubic spline, the value is between two tangents.
             let (all, per_key) = (channel.values.as_chunks::<4>().0, channel.interpolation.values_per_key());
             let values = all.iter().skip(per_key / 2).step_by(per_key);
-            let count = values.filter(|rotation| !is_unit(*rotation, UNIT_ROTATION_SLACK)).count();
+            let count = values.filter(|rotation| !is_unit(*rotation, UNIT_ROTATION_TOLERANCE)).count();
             if count > 0 {
-                record(&mut self.rotations, count, sampler.need("output")?);
+                record(&mut self.rotations, count, sampler.required("output")?);
             }
         }
         if let Some(matrix) = node.get("matrix") {
@@ -110,15 +110,15 @@ impl Violations {
         Ok(())
     }
 
-    /// Checks the attributes of a primitive, whether they are kept or not.
+    /// Checks the attributes of a primitive, including those that are not imported.
     pub(super) fn check_attributes<'a>(
         &mut self,
-        attributes: At<'a>,
+        attributes: Value<'a>,
         accessors: List<'a>,
     ) -> Result<(), Diag> {
         for name in attributes.names() {
             let Some(reference) = attributes.get(name) else { continue };
-            let (_, accessor) = reference.refer(accessors, "accessor")?;
+            let (_, accessor) = reference.resolve(accessors, "accessor")?;
             if accessor.get("componentType").is_some_and(|t| t.uint().is_ok_and(|t| t == UNSIGNED_INT)) {
                 record(&mut self.integer_attributes, 1, reference);
             }
@@ -142,7 +142,7 @@ impl Violations {
     }
 
     /// Checks the indices of a primitive, which `reference` names, for the primitive restart value of their type.
-    pub(super) fn check_indices(&mut self, indices: &[[u32; 1]], restart: u32, reference: At<'_>) {
+    pub(super) fn check_indices(&mut self, indices: &[[u32; 1]], restart: u32, reference: Value<'_>) {
         let count = indices.iter().filter(|[index]| *index == restart).count();
         if count > 0 {
             record(&mut self.restart_indices, count, reference);
@@ -151,7 +151,7 @@ impl Violations {
 
     /// Checks a node that is drawn: that its transform is stated once, is a translation, a rotation and a scale, and
     /// that all primitives of a mesh with a skin have joints and weights.
-    pub(super) fn check_node<'a>(&mut self, node: At<'a>, meshes: List<'a>) -> Result<(), Diag> {
+    pub(super) fn check_node<'a>(&mut self, node: Value<'a>, meshes: List<'a>) -> Result<(), Diag> {
         let is_there = |name: &&str| node.get(name).is_some();
         if let (Some(matrix), true) =
             (node.get("matrix"), ["translation", "rotation", "scale"].iter().any(is_there))
@@ -162,14 +162,14 @@ impl Violations {
             (Some(matrix), _) if !is_decomposable(&matrix.floats()?) => {
                 record(&mut self.sheared_matrices, 1, matrix);
             }
-            (None, Some(rotation)) if !is_unit(&rotation.floats::<4>()?, UNIT_ROTATION_SLACK) => {
+            (None, Some(rotation)) if !is_unit(&rotation.floats::<4>()?, UNIT_ROTATION_TOLERANCE) => {
                 record(&mut self.rotations, 1, rotation);
             }
             _ => {}
         }
         let (Some(skin), Some(mesh)) = (node.get("skin"), node.get("mesh")) else { return Ok(()) };
-        let (_, mesh) = mesh.refer(meshes, "mesh")?;
-        let is_skinned = |primitive: At<'a>| {
+        let (_, mesh) = mesh.resolve(meshes, "mesh")?;
+        let is_skinned = |primitive: Value<'a>| {
             let attribute = |name| primitive.get("attributes").and_then(|attributes| attributes.get(name));
             attribute("JOINTS_0").is_some() && attribute("WEIGHTS_0").is_some()
         };
@@ -179,7 +179,7 @@ impl Violations {
         Ok(())
     }
 
-    /// One warning for each kind of violation.
+    /// Returns one warning for each kind of violation.
     pub(super) fn warnings(self) -> impl Iterator<Item = Diag> {
         [
             violation(
@@ -205,14 +205,14 @@ impl Violations {
             violation(
                 Code::GltfAttributeName,
                 self.attribute_names,
-                "the name of a vertex attribute is not one of glTF, or its set does not follow those before it",
+                "the name of a vertex attribute is not defined by glTF, or its set number leaves a gap",
                 "number sets from 0 without gaps, and let the names of other attributes begin with an underscore",
             ),
             violation(
                 Code::GltfPrimitiveRestart,
                 self.restart_indices,
                 "the largest value of the index type is used as an index, which graphics APIs take for \
-                 primitive restart and glTF forbids; it is read as the number of a vertex",
+                 primitive restart and glTF forbids; it is read as the index of a vertex",
                 "export the indices with a wider component type",
             ),
             violation(
@@ -249,7 +249,7 @@ impl Violations {
                 Code::GltfAnimationBounds,
                 self.unbounded_times,
                 "the accessor of an animation sampler's \"input\" lacks \"min\" and \"max\", which glTF requires; \
-                 the length of the animation is computed from the keys",
+                 the length of the animation is computed from the keyframes",
                 "export the model again with an exporter that writes them: other readers may reject the file",
             ),
             violation(
@@ -274,7 +274,7 @@ impl Violations {
             violation(
                 Code::GltfAnimatedMatrix,
                 self.animated_matrices,
-                "an animation moves a node that has a \"matrix\"; glTF allows \"translation\", \"rotation\" and \
+                "an animation targets a node that has a \"matrix\"; glTF allows \"translation\", \"rotation\" and \
                  \"scale\" only for such a node",
                 "export the transform of the node as translation, rotation and scale",
             ),
@@ -284,15 +284,15 @@ impl Violations {
     }
 }
 
-/// The warning about one kind of violation, if it occurred.
+/// Creates the warning about one kind of violation, if it occurred.
 fn violation(code: Code, occurrences: Occurrences, message: &str, hint: &str) -> Option<Diag> {
     let (count, at) = occurrences?;
     Some(Diag::new(code, format!("{message} (occurrences: {count})")).at(at).hint(hint))
 }
 
-/// Whether glTF or an extension defines this name, or it is one that applications may use; of a numbered set, the
-/// one before has to be there.
-fn is_well_named(name: &str, attributes: At<'_>) -> bool {
+/// Returns `true` if glTF or an extension defines this attribute name, or it is application-specific; of a numbered
+/// set, the previous one has to exist.
+fn is_well_named(name: &str, attributes: Value<'_>) -> bool {
     if matches!(name, "POSITION" | "NORMAL" | "TANGENT") || name.starts_with('_') || name.contains(':') {
         return true;
     }
@@ -306,13 +306,13 @@ fn is_well_named(name: &str, attributes: At<'_>) -> bool {
     }
 }
 
-/// Whether a vector has unit length, but for this much.
-fn is_unit(vector: &[f32], slack: f32) -> bool {
+/// Returns `true` if a vector has unit length within a tolerance.
+fn is_unit(vector: &[f32], tolerance: f32) -> bool {
     let square: f64 = vector.iter().map(|&v| f64::from(v) * f64::from(v)).sum();
-    (square.sqrt() - 1.0).abs() <= slack.into()
+    (square.sqrt() - 1.0).abs() <= tolerance.into()
 }
 
-/// Whether the axes of a matrix, by columns, are orthogonal and none is zero.
+/// Returns `true` if the axes of a column-major matrix are orthogonal and none is zero.
 fn is_decomposable(matrix: &[f32; 16]) -> bool {
     let axis = |column: usize| [0, 1, 2].map(|row| f64::from(matrix[column * 4 + row]));
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -322,9 +322,9 @@ fn is_decomposable(matrix: &[f32; 16]) -> bool {
     lengths.iter().all(|length| *length > 0.0)
         && pairs
             .iter()
-            .all(|&(a, b)| dot(axes[a], axes[b]).abs() <= ORTHOGONAL_SLACK * lengths[a] * lengths[b])
+            .all(|&(a, b)| dot(axes[a], axes[b]).abs() <= ORTHOGONAL_TOLERANCE * lengths[a] * lengths[b])
 }
 
-fn record(occurrences: &mut Occurrences, count: usize, at: At<'_>) {
+fn record(occurrences: &mut Occurrences, count: usize, at: Value<'_>) {
     occurrences.get_or_insert_with(|| (0, at.pointer())).0 += count;
 }

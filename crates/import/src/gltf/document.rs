@@ -1,14 +1,13 @@
-//! The lists of a document, and what it says of itself: its version and the extensions it uses.
+//! The top-level arrays of a document, its version and its extensions.
 //!
-//! Refused are other versions than 2, and documents that require an extension which changes their geometry and is
-//! not known here.
+//! Rejects versions other than 2, and documents that require an unknown extension that may change their geometry.
 
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 
-use super::at::{At, List};
 use super::json::Json;
+use super::value::{List, Value};
 
-/// Extensions that are read, whole or in part.
+/// Extensions that are supported, whole or in part.
 const READ: [&str; 8] = [
     "KHR_mesh_quantization",
     "KHR_meshopt_compression",
@@ -20,7 +19,7 @@ const READ: [&str; 8] = [
     "EXT_texture_webp",
 ];
 
-/// What an extension may be about, after its prefix, without any effect on where triangles are.
+/// Name parts, after the vendor prefix, of extensions that do not change geometry.
 const HARMLESS: [&str; 15] = [
     "materials",
     "texture",
@@ -39,9 +38,9 @@ const HARMLESS: [&str; 15] = [
     "lod",
 ];
 
-/// A document by its lists; those it does not have are empty.
+/// A document by its top-level arrays; absent ones are empty.
 pub(super) struct Document<'a> {
-    pub(super) root: At<'a>,
+    pub(super) root: Value<'a>,
     pub(super) accessors: List<'a>,
     pub(super) animations: List<'a>,
     pub(super) buffers: List<'a>,
@@ -57,18 +56,18 @@ pub(super) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Takes a document apart, if it is one that can be read.
+    /// Reads the top level of a document, and checks its version and required extensions.
     pub(super) fn new(json: &'a Json<'a>) -> Result<Document<'a>, Diag> {
-        let root = At::new(json).object()?;
+        let root = Value::new(json).object()?;
         check_version(root)?;
         for required in root.list("extensionsRequired")?.iter() {
-            let name = required.text()?;
+            let name = required.string()?;
             if !is_known(name) {
                 let message =
                     format!("the model requires {name}, which may change its geometry and is not supported");
                 return Err(required
-                    .fault(Code::GltfExtensionRequired, message)
-                    .hint("export it without that extension"));
+                    .error(Code::GltfExtensionRequired, message)
+                    .hint("export the model without that extension"));
             }
         }
         Ok(Document {
@@ -88,33 +87,39 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// Extensions that the document uses and nobody here has heard of.
+    /// Returns the unknown extensions that the document uses.
     pub(super) fn unknown_extensions(&self) -> Result<Vec<&'a str>, Diag> {
         let used = self.root.list("extensionsUsed")?;
-        let names = used.iter().map(At::text).collect::<Result<Vec<_>, _>>()?;
+        let names = used.iter().map(Value::string).collect::<Result<Vec<_>, _>>()?;
         Ok(names.into_iter().filter(|name| !is_known(name)).collect())
     }
 }
 
-fn check_version(root: At<'_>) -> Result<(), Diag> {
-    let asset = root.need("asset")?;
-    let old = |at: At<'_>, version: &str| {
-        at.fault(Code::GltfVersion, format!("this is glTF {version:?}, and 2.0 is what can be read"))
-            .hint("export it as glTF 2.0")
+fn check_version(root: Value<'_>) -> Result<(), Diag> {
+    let asset = root.required("asset")?;
+    let old = |at: Value<'_>, version: &str| {
+        at.error(
+            Code::GltfVersion,
+            format!("the document has glTF version {version:?}, and only 2.0 is supported"),
+        )
+        .hint("export the model as glTF 2.0")
     };
-    let version = asset.need("version")?;
-    if version.text()?.split('.').next() != Some("2") {
-        return Err(old(version, version.text()?));
+    let version = asset.required("version")?;
+    if version.string()?.split('.').next() != Some("2") {
+        return Err(old(version, version.string()?));
     }
     let Some(least) = asset.get("minVersion") else { return Ok(()) };
-    match parse_version(least.text()?) {
+    match parse_version(least.string()?) {
         Some(version) if version <= (2, 0) => Ok(()),
-        Some(_) => Err(old(least, least.text()?)),
-        None => Err(least.bad(format_args!("{:?} is not a version such as \"2.0\"", least.text()?))),
+        Some(_) => Err(old(least, least.string()?)),
+        None => {
+            Err(least
+                .invalid(format_args!("expected a version such as \"2.0\", found {:?}", least.string()?)))
+        }
     }
 }
 
-/// The major and the minor version.
+/// Parses a version into its major and minor number.
 pub(super) fn parse_version(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
@@ -136,28 +141,36 @@ mod tests {
         Ok(document.unknown_extensions().unwrap().into_iter().map(str::to_owned).collect())
     }
 
-    fn refused(text: &str, code: &str, at: &str) {
+    fn rejected(text: &str, code: &str, at: &str) {
         assert_eq!(check(text), Err((code.to_owned(), at.to_owned())), "{text}");
     }
 
     #[test]
-    fn versions() {
+    fn rejects_unsupported_versions() {
         assert!(check(r#"{"asset": {"version": "2.0"}}"#).is_ok());
         assert!(check(r#"{"asset": {"version": "2.1", "minVersion": "2.0"}}"#).is_ok());
         assert!(check(r#"{"asset": {"version": "2.12", "minVersion": "1.0"}}"#).is_ok());
-        refused(r#"{"asset": {"version": "1.0"}}"#, "gltf-version", "/asset/version");
-        refused(r#"{"asset": {"version": "20"}}"#, "gltf-version", "/asset/version");
-        refused(r#"{"asset": {"version": "2.1", "minVersion": "2.1"}}"#, "gltf-version", "/asset/minVersion");
-        refused(r#"{"asset": {"version": "2.1", "minVersion": "3.0"}}"#, "gltf-version", "/asset/minVersion");
-        refused(r#"{"asset": {"version": "2.0", "minVersion": "new"}}"#, "gltf-value", "/asset/minVersion");
-        refused(r#"{"asset": {"version": 2.0}}"#, "gltf-value", "/asset/version");
-        refused(r#"{"asset": {}}"#, "gltf-value", "/asset/version");
-        refused("{}", "gltf-value", "/asset");
-        refused("[]", "gltf-value", "");
+        rejected(r#"{"asset": {"version": "1.0"}}"#, "gltf-version", "/asset/version");
+        rejected(r#"{"asset": {"version": "20"}}"#, "gltf-version", "/asset/version");
+        rejected(
+            r#"{"asset": {"version": "2.1", "minVersion": "2.1"}}"#,
+            "gltf-version",
+            "/asset/minVersion",
+        );
+        rejected(
+            r#"{"asset": {"version": "2.1", "minVersion": "3.0"}}"#,
+            "gltf-version",
+            "/asset/minVersion",
+        );
+        rejected(r#"{"asset": {"version": "2.0", "minVersion": "new"}}"#, "gltf-value", "/asset/minVersion");
+        rejected(r#"{"asset": {"version": 2.0}}"#, "gltf-value", "/asset/version");
+        rejected(r#"{"asset": {}}"#, "gltf-value", "/asset/version");
+        rejected("{}", "gltf-value", "/asset");
+        rejected("[]", "gltf-value", "");
     }
 
     #[test]
-    fn extensions() {
+    fn rejects_required_extensions_that_may_change_geometry() {
         let with =
             |list: &str, names: &str| format!(r#"{{"asset": {{"version": "2.0"}}, "{list}": {names}}}"#);
         let fine =
@@ -165,7 +178,7 @@ mod tests {
         assert_eq!(check(&with("extensionsRequired", fine)), Ok(vec![]));
         for name in ["KHR_gaussian_splatting", "NEW_mesh_lattice", "FB_geometry_metadata", "odd", ""] {
             let names = format!(r#"["KHR_materials_unlit", "{name}"]"#);
-            refused(&with("extensionsRequired", &names), "gltf-extension-required", "/extensionsRequired/1");
+            rejected(&with("extensionsRequired", &names), "gltf-extension-required", "/extensionsRequired/1");
             assert_eq!(check(&with("extensionsUsed", &names)), Ok(vec![name.to_owned()]));
         }
     }

@@ -1,35 +1,36 @@
-//! The binary container (glTF 2.0, chapter 4): a header, the JSON, and perhaps the bytes of the first buffer.
+//! The binary container GLB (glTF 2.0, chapter 4): a header, the JSON chunk, and optionally the BIN chunk of the first
+//! buffer.
 //!
-//! Refused are other versions, and chunks that do not fit into the file.
+//! Rejects other versions, and chunks that do not fit into the file.
 
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 
-/// What a container holds.
+/// The chunks of a container.
 pub(super) struct Container<'a> {
     pub(super) json: &'a [u8],
     pub(super) binary: Option<&'a [u8]>,
 }
 
-/// Takes a file apart. One without the signature is JSON as a whole.
+/// Splits a file into its chunks. A file without the GLB magic is JSON as a whole.
 pub(super) fn open(bytes: &[u8]) -> Result<Container<'_>, Diag> {
     if !bytes.starts_with(b"glTF") {
         return Ok(Container { json: bytes, binary: None });
     }
-    let version = word(bytes, 4).ok_or_else(|| broken("the file ends within its header"))?;
+    let version = word(bytes, 4).ok_or_else(|| invalid("unexpected end of file in the GLB header"))?;
     if version != 2 {
         return Err(Diag::new(
             Code::GltfVersion,
-            format!("this is version {version} of the container, not 2"),
+            format!("the GLB container has version {version}, and only version 2 is supported"),
         )
-        .hint("export it as glTF 2.0"));
+        .hint("export the model as glTF 2.0"));
     }
-    let stated = word(bytes, 8).ok_or_else(|| broken("the file ends within its header"))? as usize;
-    let bytes = bytes
-        .get(..stated)
-        .ok_or_else(|| broken(format!("the header says {stated} bytes, and the file has {}", bytes.len())))?;
+    let stated = word(bytes, 8).ok_or_else(|| invalid("unexpected end of file in the GLB header"))? as usize;
+    let bytes = bytes.get(..stated).ok_or_else(|| {
+        invalid(format!("the GLB header states {stated} bytes, and the file has {}", bytes.len()))
+    })?;
     let (kind, json, mut rest) = chunk(bytes.get(12..).unwrap_or_default())?;
     if kind != u32::from_le_bytes(*b"JSON") {
-        return Err(broken("the first chunk is not JSON"));
+        return Err(invalid("the first GLB chunk is not JSON"));
     }
     while !rest.is_empty() {
         let (kind, data, after) = chunk(rest)?;
@@ -41,14 +42,14 @@ pub(super) fn open(bytes: &[u8]) -> Result<Container<'_>, Diag> {
     Ok(Container { json, binary: None })
 }
 
-/// The kind and the data of the first chunk, and what follows it.
+/// Returns the type and the data of the first chunk, and the bytes after it.
 fn chunk(bytes: &[u8]) -> Result<(u32, &[u8], &[u8]), Diag> {
     let (Some(length), Some(kind)) = (word(bytes, 0), word(bytes, 4)) else {
-        return Err(broken("the file ends within the header of a chunk"));
+        return Err(invalid("unexpected end of file in the header of a GLB chunk"));
     };
     match bytes[8..].split_at_checked(length as usize) {
         Some((data, rest)) => Ok((kind, data, rest)),
-        None => Err(broken(format!("a chunk says {length} bytes, and {} follow", bytes.len() - 8))),
+        None => Err(invalid(format!("a GLB chunk states {length} bytes, and {} follow", bytes.len() - 8))),
     }
 }
 
@@ -56,9 +57,9 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-fn broken(message: impl Into<String>) -> Diag {
+fn invalid(message: impl Into<String>) -> Diag {
     Diag::new(Code::GltfContainer, message)
-        .hint("the file is cut off or damaged: export or download it again")
+        .hint("the file is truncated or damaged: export or download it again")
 }
 
 #[cfg(test)]
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_found() {
+    fn reads_json_and_bin_chunks() {
         let bytes = glb(2, &[(b"JSON", b"{}  "), (b"XXXX", b"1234"), (b"BIN\0", b"abcd")]);
         let found = open(&bytes).unwrap();
         assert_eq!((found.json, found.binary), (&b"{}  "[..], Some(&b"abcd"[..])));
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn rejects_truncated_and_damaged_containers() {
         let good = glb(2, &[(b"JSON", b"{}  "), (b"BIN\0", b"abcd")]);
         for end in 4..good.len() {
             assert_eq!(open(&good[..end]).err().unwrap().code, Code::GltfContainer, "{end}");

@@ -1,17 +1,17 @@
-//! Pictures of a document, not decoded (glTF 2.0, 3.8.2).
+//! Images of a document, not decoded (glTF 2.0, 3.8.2).
 //!
-//! Only those that something drawn uses are read: a scene keeps the others by name, so that numbers stay right.
+//! Only used images are read: a scene keeps the others by name, so that indices stay valid.
 
 use std::collections::BTreeSet;
 
-use kiln_engine::Diag;
+use kiln_diagnostics::Diag;
 use kiln_ir::{ImageId, ImageSource};
 
-use super::at::At;
 use super::buffers::Buffers;
 use super::document::Document;
+use super::value::Value;
 
-/// Reads the pictures of a document that are used.
+/// Reads the used images of a document.
 pub(super) fn read<'a>(
     document: &Document<'a>,
     buffers: &Buffers<'a>,
@@ -19,7 +19,7 @@ pub(super) fn read<'a>(
 ) -> Result<Vec<ImageSource>, Diag> {
     let mut images = Vec::new();
     for (index, at) in document.images.iter().enumerate() {
-        let name = at.text_of("name")?.to_owned();
+        let name = at.string_or_empty("name")?.to_owned();
         images.push(if used.contains(&ImageId(index as u32)) {
             ImageSource { name, ..image(at, buffers)? }
         } else {
@@ -29,8 +29,8 @@ pub(super) fn read<'a>(
     Ok(images)
 }
 
-fn image<'a>(at: At<'a>, buffers: &Buffers<'a>) -> Result<ImageSource, Diag> {
-    let declared = at.text_of("mimeType")?;
+fn image<'a>(at: Value<'a>, buffers: &Buffers<'a>) -> Result<ImageSource, Diag> {
+    let declared = at.string_or_empty("mimeType")?;
     let (bytes, path, media) = match (at.get("uri"), at.get("bufferView")) {
         (Some(uri), _) => {
             let content = buffers.fetch(uri)?;
@@ -38,13 +38,13 @@ fn image<'a>(at: At<'a>, buffers: &Buffers<'a>) -> Result<ImageSource, Diag> {
         }
         (None, Some(view)) => {
             let bytes = buffers.view(view)?.bytes;
-            buffers.spend(bytes.len(), at)?;
+            buffers.charge(bytes.len(), at)?;
             (bytes.to_vec(), String::new(), String::new())
         }
-        (None, None) => return Err(at.bad("the picture has neither \"uri\" nor \"bufferView\"")),
+        (None, None) => return Err(at.invalid("the image has neither \"uri\" nor \"bufferView\"")),
     };
     if bytes.is_empty() {
-        return Err(at.bad("the picture has no bytes"));
+        return Err(at.invalid("the image has no bytes"));
     }
     let of_path =
         || path.rsplit('/').next()?.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
@@ -52,7 +52,7 @@ fn image<'a>(at: At<'a>, buffers: &Buffers<'a>) -> Result<ImageSource, Diag> {
     Ok(ImageSource { name: String::new(), extension: extension.unwrap_or_default(), path, bytes })
 }
 
-/// The extension of files of a media type.
+/// Returns the file extension of a media type.
 fn of_media(media: &str) -> Option<&'static str> {
     const KNOWN: [(&str, &str); 10] = [
         ("image/png", "png"),

@@ -1,20 +1,20 @@
-//! JSON text (RFC 8259) into a tree that borrows from it.
+//! A JSON parser (RFC 8259) whose tree borrows from the text.
 //!
-//! Made for glTF: text that may hold a hundred megabytes of base64, which is not copied, and trees whose size in
-//! memory is bounded by the text. A byte order mark and padding with NUL are tolerated, because exporters write
-//! them. Refused are syntax errors, numbers beyond `f64`, nesting beyond [`MAX_DEPTH`] and more than [`MAX_VALUES`].
+//! Made for glTF: strings of a hundred megabytes of base64 are not copied, and the memory of the tree is bounded by the
+//! length of the text. A byte order mark and padding with NUL are accepted, because exporters write them. Rejects
+//! syntax errors, numbers beyond `f64`, nesting deeper than [`MAX_DEPTH`] and more values than [`MAX_VALUES`].
 
 use std::borrow::Cow;
 
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 
-/// How deep values may nest. glTF itself needs ten; the rest is for what applications add.
+/// The maximum nesting depth. glTF itself needs ten levels; the rest is for application data.
 const MAX_DEPTH: usize = 128;
 
-/// How many values there may be: 128 MiB of them. A scene of a hundred thousand nodes has half as many.
+/// The maximum number of values: 128 MiB of them. A scene of a hundred thousand nodes has half as many.
 const MAX_VALUES: usize = 1 << 22;
 
-/// A value. Members stand in the order of the text.
+/// A JSON value. Members are in the order of the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Json<'a> {
     Null,
@@ -26,20 +26,20 @@ pub(super) enum Json<'a> {
 }
 
 impl Json<'_> {
-    /// What kind of value it is, for messages.
+    /// Returns the type of the value, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Json::Null => "null",
-            Json::Bool(_) => "a truth value",
+            Json::Bool(_) => "a boolean",
             Json::Number(_) => "a number",
-            Json::String(_) => "a text",
-            Json::Array(_) => "a list",
+            Json::String(_) => "a string",
+            Json::Array(_) => "an array",
             Json::Object(_) => "an object",
         }
     }
 }
 
-/// Parses a whole text.
+/// Parses a JSON text.
 pub(super) fn parse(bytes: &[u8]) -> Result<Json<'_>, Diag> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -47,15 +47,15 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Json<'_>, Diag> {
         syntax(
             bytes,
             at,
-            format!("byte {:#04x} is not UTF-8 text", bytes.get(at).copied().unwrap_or_default()),
+            format!("byte {:#04x} is not valid UTF-8", bytes.get(at).copied().unwrap_or_default()),
         )
     })?;
     let mut parser = Parser { text, at: 0, depth: 0, values: 0 };
     let value = parser.value()?;
-    parser.blank();
+    parser.skip_whitespace();
     match text.as_bytes()[parser.at..].iter().find(|&&byte| byte != 0) {
         None => Ok(value),
-        Some(_) => Err(parser.wrong("the text goes on after the end of its only value")),
+        Some(_) => Err(parser.syntax_error("unexpected characters after the JSON value")),
     }
 }
 
@@ -71,27 +71,27 @@ impl<'a> Parser<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn blank(&mut self) {
+    fn skip_whitespace(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
     }
 
-    /// Goes past a character and the blanks after it, if it comes next.
+    /// Skips a character and the whitespace after it, if it is next.
     fn eat(&mut self, wanted: u8) -> bool {
         let found = self.peek() == Some(wanted);
         if found {
             self.at += 1;
-            self.blank();
+            self.skip_whitespace();
         }
         found
     }
 
     fn value(&mut self) -> Result<Json<'a>, Diag> {
-        self.blank();
+        self.skip_whitespace();
         self.values += 1;
         if self.values > MAX_VALUES {
-            return Err(self.too_large(format!("more than {MAX_VALUES} values")));
+            return Err(self.too_large(format!("the document has more than {MAX_VALUES} JSON values")));
         }
         match self.peek() {
             Some(b'{') => self.nested(Parser::object),
@@ -101,18 +101,18 @@ impl<'a> Parser<'a> {
             Some(b't') => self.word("true", Json::Bool(true)),
             Some(b'f') => self.word("false", Json::Bool(false)),
             Some(b'n') => self.word("null", Json::Null),
-            Some(_) => Err(self.wrong("a value is expected here")),
-            None => Err(self.wrong("the text ends where a value is expected")),
+            Some(_) => Err(self.syntax_error("expected a JSON value")),
+            None => Err(self.syntax_error("unexpected end of file, expected a JSON value")),
         }
     }
 
     fn nested(&mut self, inside: impl FnOnce(&mut Self) -> Result<Json<'a>, Diag>) -> Result<Json<'a>, Diag> {
         if self.depth == MAX_DEPTH {
-            return Err(self.too_large(format!("values nest deeper than {MAX_DEPTH}")));
+            return Err(self.too_large(format!("JSON values nest deeper than {MAX_DEPTH} levels")));
         }
         self.depth += 1;
         self.at += 1;
-        self.blank();
+        self.skip_whitespace();
         let value = inside(self)?;
         self.depth -= 1;
         Ok(value)
@@ -123,12 +123,12 @@ impl<'a> Parser<'a> {
         if !self.eat(b']') {
             loop {
                 items.push(self.value()?);
-                self.blank();
+                self.skip_whitespace();
                 if self.eat(b']') {
                     break;
                 }
                 if !self.eat(b',') {
-                    return Err(self.wrong("a comma or the end of the list is expected here"));
+                    return Err(self.syntax_error("expected a comma or the end of the array"));
                 }
             }
         }
@@ -141,20 +141,20 @@ impl<'a> Parser<'a> {
         if !self.eat(b'}') {
             loop {
                 if self.peek() != Some(b'"') {
-                    return Err(self.wrong("the name of a member is expected here"));
+                    return Err(self.syntax_error("expected a member name"));
                 }
                 let name = self.string()?;
-                self.blank();
+                self.skip_whitespace();
                 if !self.eat(b':') {
-                    return Err(self.wrong("a colon is expected here"));
+                    return Err(self.syntax_error("expected a colon"));
                 }
                 members.push((name, self.value()?));
-                self.blank();
+                self.skip_whitespace();
                 if self.eat(b'}') {
                     break;
                 }
                 if !self.eat(b',') {
-                    return Err(self.wrong("a comma or the end of the object is expected here"));
+                    return Err(self.syntax_error("expected a comma or the end of the object"));
                 }
             }
         }
@@ -164,7 +164,7 @@ impl<'a> Parser<'a> {
 
     fn word(&mut self, word: &str, value: Json<'a>) -> Result<Json<'a>, Diag> {
         if !self.text[self.at..].starts_with(word) {
-            return Err(self.wrong("a value is expected here"));
+            return Err(self.syntax_error("expected a JSON value"));
         }
         self.at += word.len();
         Ok(value)
@@ -175,7 +175,7 @@ impl<'a> Parser<'a> {
         while matches!(self.peek(), Some(b'0'..=b'9')) {
             self.at += 1;
         }
-        if self.at == start { Err(self.wrong("a digit is expected here")) } else { Ok(()) }
+        if self.at == start { Err(self.syntax_error("expected a digit")) } else { Ok(()) }
     }
 
     fn number(&mut self) -> Result<Json<'a>, Diag> {
@@ -201,7 +201,7 @@ impl<'a> Parser<'a> {
         }
         match self.text[start..self.at].parse() {
             Ok(number) if f64::is_finite(number) => Ok(Json::Number(number)),
-            _ => Err(syntax(self.text.as_bytes(), start, "the number is too large")),
+            _ => Err(syntax(self.text.as_bytes(), start, "the number is too large for a 64-bit float")),
         }
     }
 
@@ -218,9 +218,9 @@ impl<'a> Parser<'a> {
                     text.push(self.escape()?);
                     piece = self.at;
                 }
-                Some(0..0x20) => return Err(self.wrong("a control character stands in a text")),
+                Some(0..0x20) => return Err(self.syntax_error("unescaped control character in a string")),
                 Some(_) => self.at += 1,
-                None => return Err(self.wrong("the text ends inside of a quoted text")),
+                None => return Err(self.syntax_error("unexpected end of file in a string")),
             }
         }
         let rest = &self.text[piece..self.at];
@@ -234,7 +234,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The character of an escape sequence, or of two that are a surrogate pair.
+    /// Decodes an escape sequence, or two that are a surrogate pair.
     fn escape(&mut self) -> Result<char, Diag> {
         self.at += 1;
         let char = match self.peek() {
@@ -250,7 +250,7 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 return self.unicode();
             }
-            _ => return Err(self.wrong("this is no escape sequence")),
+            _ => return Err(self.syntax_error("invalid escape sequence")),
         };
         self.at += 1;
         Ok(char)
@@ -262,13 +262,13 @@ impl<'a> Parser<'a> {
             self.at += 2;
             let low = self.hex()?;
             if !(0xDC00..0xE000).contains(&low) {
-                return Err(self.wrong("half a surrogate pair"));
+                return Err(self.syntax_error("unpaired surrogate in a string"));
             }
             0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
         } else {
             high
         };
-        char::from_u32(code).ok_or_else(|| self.wrong("half a surrogate pair"))
+        char::from_u32(code).ok_or_else(|| self.syntax_error("unpaired surrogate in a string"))
     }
 
     fn hex(&mut self) -> Result<u32, Diag> {
@@ -279,27 +279,27 @@ impl<'a> Parser<'a> {
                 self.at += 4;
                 Ok(value)
             }
-            _ => Err(self.wrong("four hexadecimal digits are expected here")),
+            _ => Err(self.syntax_error("expected four hexadecimal digits")),
         }
     }
 
-    fn wrong(&self, message: &str) -> Diag {
+    fn syntax_error(&self, message: &str) -> Diag {
         syntax(self.text.as_bytes(), self.at, message)
     }
 
     fn too_large(&self, message: String) -> Diag {
-        Diag::new(Code::GltfTooLarge, message).at(place(self.text.as_bytes(), self.at))
+        Diag::new(Code::GltfTooLarge, message).at(line_and_column(self.text.as_bytes(), self.at))
     }
 }
 
 fn syntax(text: &[u8], at: usize, message: impl Into<String>) -> Diag {
     Diag::new(Code::GltfJson, message)
-        .at(place(text, at))
+        .at(line_and_column(text, at))
         .hint("the file is damaged: export or download it again")
 }
 
-/// Line and column, both from one; columns count bytes.
-fn place(text: &[u8], at: usize) -> String {
+/// Returns the line and the column of a byte, both from one; columns count bytes.
+fn line_and_column(text: &[u8], at: usize) -> String {
     let before = &text[..at.min(text.len())];
     let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
     let column = before.iter().rev().take_while(|&&byte| byte != b'\n').count() + 1;
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_every_kind() {
+    fn parses_values_of_every_type() {
         let found = parse(b" { \"a\" : [ 1 , -0.5e+1, true,false,null , \"x\" , {} , [] ] } \n\0\0").unwrap();
         let list = Json::Array(vec![
             Json::Number(1.0),
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_borrowed_unless_they_have_escapes() {
+    fn borrows_strings_without_escapes() {
         let plain = parse("\"d\u{e9}j\u{e0} vu\"".as_bytes()).unwrap();
         assert!(matches!(plain, Json::String(Cow::Borrowed("d\u{e9}j\u{e0} vu"))));
         let escaped = parse(br#""a\/b\\\"\u00e9\uD83D\uDE00\n\t.""#).unwrap();
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_bounded() {
+    fn rejects_deep_nesting() {
         let nest = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
         assert!(parse(nest(MAX_DEPTH).as_bytes()).is_ok());
         let error = parse(nest(MAX_DEPTH + 1).as_bytes()).unwrap_err();

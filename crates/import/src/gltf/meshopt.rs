@@ -1,21 +1,21 @@
-//! Buffer views packed by meshoptimizer (`EXT_meshopt_compression`, `KHR_meshopt_compression`).
+//! Buffer views with meshopt compression (`EXT_meshopt_compression`, `KHR_meshopt_compression`).
 //!
-//! The decoder is meshoptimizer's own. Its preconditions and the size of what it will write are checked first:
-//! refused are strides and counts that its document forbids, and counts that so few bytes cannot stand for.
+//! The decoder is meshoptimizer's own. Its preconditions and the size of its output are checked first: strides and
+//! counts that the extension forbids, and counts that so few bytes cannot encode, are rejected.
 
 use ::meshopt as codec;
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 
-use super::at::At;
+use super::value::Value;
 
-/// What the extension says of a view.
-pub(super) struct Packed<'a> {
-    at: At<'a>,
+/// The compression parameters of a view.
+pub(super) struct CompressedView<'a> {
+    at: Value<'a>,
     mode: Mode,
     filter: Filter,
     stride: usize,
     count: usize,
-    /// The size of the view when unpacked, in bytes.
+    /// The size of the decompressed view in bytes.
     pub(super) size: usize,
 }
 
@@ -34,29 +34,33 @@ enum Filter {
     Color,
 }
 
-/// The extension of a view, in either of its names.
-pub(super) fn extension(view: At<'_>) -> Option<At<'_>> {
+/// Returns the extension of a view, under either of its names.
+pub(super) fn extension(view: Value<'_>) -> Option<Value<'_>> {
     view.extension("KHR_meshopt_compression").or_else(|| view.extension("EXT_meshopt_compression"))
 }
 
-impl<'a> Packed<'a> {
-    /// Reads the extension of a view that is packed in so many bytes.
-    pub(super) fn new(at: At<'a>, packed_bytes: usize) -> Result<Packed<'a>, Diag> {
-        let (stride, count) = (at.need("byteStride")?, at.need("count")?);
-        let mode_at = at.need("mode")?;
-        let mode = match mode_at.text()? {
+impl<'a> CompressedView<'a> {
+    /// Reads the extension of a view whose compressed data has this many bytes.
+    pub(super) fn new(at: Value<'a>, compressed_bytes: usize) -> Result<CompressedView<'a>, Diag> {
+        let (stride, count) = (at.required("byteStride")?, at.required("count")?);
+        let mode_at = at.required("mode")?;
+        let mode = match mode_at.string()? {
             "ATTRIBUTES" => Mode::Attributes,
             "TRIANGLES" => Mode::Triangles,
             "INDICES" => Mode::Indices,
-            other => return Err(mode_at.bad(format_args!("{other:?} is not a mode of this extension"))),
+            other => {
+                return Err(mode_at.invalid(format_args!(
+                    "{other:?} is not a mode: expected \"ATTRIBUTES\", \"TRIANGLES\" or \"INDICES\""
+                )));
+            }
         };
-        let filter = match at.text_of("filter")? {
+        let filter = match at.string_or_empty("filter")? {
             "" | "NONE" => Filter::None,
             "OCTAHEDRAL" => Filter::Octahedral,
             "QUATERNION" => Filter::Quaternion,
             "EXPONENTIAL" => Filter::Exponential,
             "COLOR" => Filter::Color,
-            other => return Err(at.bad(format_args!("{other:?} is not a filter of this extension"))),
+            other => return Err(at.invalid(format_args!("{other:?} is not a filter: expected \"NONE\", \"OCTAHEDRAL\", \"QUATERNION\", \"EXPONENTIAL\" or \"COLOR\""))),
         };
         let (stride_at, count_at) = (stride, count);
         let (stride, count) = (stride.uint()?, count.uint()?);
@@ -67,34 +71,35 @@ impl<'a> Packed<'a> {
             (Mode::Attributes, Filter::Octahedral | Filter::Color) => stride == 4 || stride == 8,
             (Mode::Attributes, Filter::Quaternion) => stride == 8,
             (_, Filter::None) => stride == 2 || stride == 4,
-            _ => return Err(at.bad("indices have no filter")),
+            _ => return Err(at.invalid("indices cannot have a filter")),
         };
         if !fits {
-            return Err(
-                stride_at.bad(format_args!("{stride} is not a stride that this mode and filter have"))
-            );
+            return Err(stride_at
+                .invalid(format_args!("byteStride {stride} is not allowed with this mode and filter")));
         }
         if matches!(mode, Mode::Triangles) && count % 3 != 0 {
-            return Err(count_at.bad(format_args!("{count} indices are not triangles")));
+            return Err(count_at.invalid(format_args!(
+                "the number of triangle indices must be a multiple of 3, got {count}"
+            )));
         }
-        // The most that a byte can stand for: the deltas of 256 vertices in four channels are a control byte when
-        // all are zero, a triangle is a byte at least, and so is an index.
-        let most = packed_bytes.saturating_mul(match mode {
+        // The best compression of each mode: the deltas of 256 vertices in four channels are one control byte when all
+        // are zero, a triangle takes at least one byte, and so does an index.
+        let max_size = compressed_bytes.saturating_mul(match mode {
             Mode::Attributes => 1024,
             Mode::Triangles => 3 * stride,
             Mode::Indices => stride,
         });
         match count.checked_mul(stride) {
-            Some(size) if size <= most => Ok(Packed { at, mode, filter, stride, count, size }),
-            _ => Err(count_at.bad(format_args!(
-                "{count} elements of {stride} bytes cannot have been packed into {packed_bytes} bytes"
+            Some(size) if size <= max_size => Ok(CompressedView { at, mode, filter, stride, count, size }),
+            _ => Err(count_at.invalid(format_args!(
+                "{count} elements of {stride} bytes cannot be encoded in {compressed_bytes} bytes"
             ))),
         }
     }
 
-    /// Unpacks.
+    /// Decompresses the view and undoes its filter.
     pub(super) fn decode(&self, data: &[u8]) -> Result<Vec<u8>, Diag> {
-        let unpacked = match (&self.mode, self.stride) {
+        let decompressed = match (&self.mode, self.stride) {
             (Mode::Attributes, stride) => attributes(data, self.count, stride / 4).map(|mut words| {
                 self.unfilter(&mut words);
                 words.into_iter().flat_map(u32::to_ne_bytes).collect()
@@ -104,10 +109,10 @@ impl<'a> Packed<'a> {
             (Mode::Indices, 2) => codec::decode_index_sequence::<u16>(data, self.count).map(shorts),
             (Mode::Indices, _) => codec::decode_index_sequence::<u32>(data, self.count).map(words),
         };
-        unpacked.map_err(|_| {
+        decompressed.map_err(|_| {
             self.at
-                .fault(Code::GltfCompression, "the compressed data is damaged, or of a newer kind")
-                .hint("export or pack it again")
+                .error(Code::GltfCompression, "the meshopt data is damaged, or of an unsupported version")
+                .hint("export or compress the model again")
         })
     }
 
@@ -125,7 +130,7 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// Lets a filter see words as vertices of four bytes.
+/// Applies a filter to words as vertices of four bytes.
 fn over_bytes(words: &mut [u32], filter: impl FnOnce(&mut [[i8; 4]])) {
     let mut vertices: Vec<[i8; 4]> = words.iter().map(|w| w.to_ne_bytes().map(|b| b as i8)).collect();
     filter(&mut vertices);
@@ -134,7 +139,7 @@ fn over_bytes(words: &mut [u32], filter: impl FnOnce(&mut [[i8; 4]])) {
     }
 }
 
-/// Lets a filter see pairs of words as vertices of four shorts.
+/// Applies a filter to pairs of words as vertices of four 16-bit integers.
 fn over_shorts(words: &mut [u32], filter: impl FnOnce(&mut [[i16; 4]])) {
     let halves = |word: u32| {
         let [a, b, c, d] = word.to_ne_bytes();
@@ -165,7 +170,7 @@ fn words(indices: Vec<u32>) -> Vec<u8> {
     indices.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// A vertex of so many words: what the decoder takes the stride from.
+/// A vertex of `WORDS` words: the decoder takes the stride from its size.
 #[derive(Clone)]
 struct Vertex<const WORDS: usize>([u32; WORDS]);
 
@@ -180,7 +185,7 @@ fn vertices<const WORDS: usize>(data: &[u8], count: usize) -> codec::Result<Vec<
     Ok(vertices.into_iter().flat_map(|vertex| vertex.0).collect())
 }
 
-/// Unpacks vertices of 1 to 64 words; no others get here.
+/// Decompresses vertices of 1 to 64 words; other sizes are rejected before.
 fn attributes(data: &[u8], count: usize, words: usize) -> codec::Result<Vec<u32>> {
     macro_rules! by_size {
         ($($size:literal)*) => {

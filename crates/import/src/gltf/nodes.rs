@@ -1,35 +1,35 @@
-//! Nodes, the choice of a scene, instances and skins (glTF 2.0, 3.5 and 3.7.3; `EXT_mesh_gpu_instancing`).
+//! Nodes, scene selection, instances and skins (glTF 2.0, 3.5 and 3.7.3; `EXT_mesh_gpu_instancing`).
 
 use std::collections::BTreeSet;
 
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 use kiln_ir::transform::normalize;
 use kiln_ir::{Matrix, MeshId, Node, NodeId, Skin, SkinId, Transform, Trs};
 
-use super::Pick;
+use super::SceneSelection;
 use super::accessor::Accessor;
-use super::at::At;
 use super::buffers::Buffers;
 use super::document::Document;
+use super::value::Value;
 
-/// How far from one the length of a quaternion may be before it is made one.
-const UNIT_SLACK: f64 = 1e-5;
+/// The deviation of a quaternion's squared length from one beyond which it is normalized.
+const UNIT_TOLERANCE: f64 = 1e-5;
 
-/// How far from 0 0 0 1 the last row of a matrix may be, because its exporter multiplied.
-const LAST_ROW_SLACK: f32 = 1e-3;
+/// The tolerance of the last row of a matrix, 0 0 0 1: exporters multiply matrices.
+const LAST_ROW_TOLERANCE: f32 = 1e-3;
 
 /// Reads the nodes of a document.
 pub(super) fn read<'a>(document: &Document<'a>, buffers: &Buffers<'a>) -> Result<Vec<Node>, Diag> {
     document.nodes.iter().map(|at| node(at, document, buffers)).collect()
 }
 
-fn node<'a>(at: At<'a>, document: &Document<'a>, buffers: &Buffers<'a>) -> Result<Node, Diag> {
+fn node<'a>(at: Value<'a>, document: &Document<'a>, buffers: &Buffers<'a>) -> Result<Node, Diag> {
     let transform = match at.get("matrix") {
         Some(matrix) => {
             let mut values = matrix.floats::<16>()?;
             for (index, wanted) in [(3, 0.0), (7, 0.0), (11, 0.0), (15, 1.0)] {
-                if (values[index] - wanted).abs() > LAST_ROW_SLACK {
-                    return Err(matrix.bad("its last row is not 0 0 0 1"));
+                if (values[index] - wanted).abs() > LAST_ROW_TOLERANCE {
+                    return Err(matrix.invalid("the last row of the matrix is not 0 0 0 1"));
                 }
                 values[index] = wanted;
             }
@@ -43,16 +43,16 @@ fn node<'a>(at: At<'a>, document: &Document<'a>, buffers: &Buffers<'a>) -> Resul
     };
     let mut children = Vec::new();
     for child in at.list("children")?.iter() {
-        children.push(NodeId(child.refer(document.nodes, "node")?.0));
+        children.push(NodeId(child.resolve(document.nodes, "node")?.0));
     }
-    let mesh = at.get("mesh").map(|mesh| mesh.refer(document.meshes, "mesh")).transpose()?;
-    let skin = at.get("skin").map(|skin| skin.refer(document.skins, "skin")).transpose()?;
+    let mesh = at.get("mesh").map(|mesh| mesh.resolve(document.meshes, "mesh")).transpose()?;
+    let skin = at.get("skin").map(|skin| skin.resolve(document.skins, "skin")).transpose()?;
     let instances = match at.extension("EXT_mesh_gpu_instancing") {
-        Some(extension) => instances(extension.need("attributes")?, document, buffers)?,
+        Some(extension) => instances(extension.required("attributes")?, document, buffers)?,
         None => Vec::new(),
     };
     Ok(Node {
-        name: at.text_of("name")?.to_owned(),
+        name: at.string_or_empty("name")?.to_owned(),
         transform,
         children,
         mesh: mesh.map(|(id, _)| MeshId(id)),
@@ -61,20 +61,20 @@ fn node<'a>(at: At<'a>, document: &Document<'a>, buffers: &Buffers<'a>) -> Resul
     })
 }
 
-/// A quaternion of unit length; one that nearly is stays as it is.
+/// Normalizes a quaternion, unless it has unit length within the tolerance.
 fn unit(rotation: [f32; 4]) -> [f32; 4] {
     let wide = rotation.map(f64::from);
     let square: f64 = wide.iter().map(|v| v * v).sum();
-    if (square - 1.0).abs() <= UNIT_SLACK { rotation } else { normalize(wide).map(|v| v as f32) }
+    if (square - 1.0).abs() <= UNIT_TOLERANCE { rotation } else { normalize(wide).map(|v| v as f32) }
 }
 
 fn instances<'a>(
-    attributes: At<'a>,
+    attributes: Value<'a>,
     document: &Document<'a>,
     buffers: &Buffers<'a>,
 ) -> Result<Vec<Trs>, Diag> {
     fn column<'a, const N: usize>(
-        attributes: At<'a>,
+        attributes: Value<'a>,
         name: &str,
         document: &Document<'a>,
         buffers: &Buffers<'a>,
@@ -93,35 +93,40 @@ fn instances<'a>(
     let mut counts = counts.into_iter().flatten();
     let count = counts.next().unwrap_or(0);
     if let Some(other) = counts.find(|&other| other != count) {
-        return Err(attributes
-            .fault(Code::GltfAccessor, format_args!("the attributes have {count} and {other} elements")));
+        return Err(attributes.error(
+            Code::GltfAccessor,
+            format_args!("the instance attributes have different numbers of elements: {count} and {other}"),
+        ));
     }
     let instance = |index: usize| Trs {
         translation: translations.as_ref().map_or([0.0; 3], |list| list[index]),
         rotation: rotations.as_ref().map_or(Trs::IDENTITY.rotation, |list| unit(list[index])),
         scale: scales.as_ref().map_or([1.0; 3], |list| list[index]),
     };
-    buffers.spend(count.saturating_mul(size_of::<Trs>()), attributes)?;
+    buffers.charge(count.saturating_mul(size_of::<Trs>()), attributes)?;
     Ok((0..count).map(instance).collect())
 }
 
-/// The nodes that a scene draws: those of the scene that is asked for, or of the default scene, or of the first, or,
-/// in a document without scenes, all that have no parent. With them the number of the scene.
+/// Returns the root nodes and the index of a scene: the selected one, the default one, or the first. In a document
+/// without scenes, the roots are all nodes without a parent.
 pub(super) fn roots(
     document: &Document<'_>,
     nodes: &[Node],
-    wanted: Pick<'_>,
+    wanted: SceneSelection<'_>,
 ) -> Result<(Vec<NodeId>, Option<usize>), Diag> {
     let index = match (wanted, document.root.get("scene")) {
-        (Pick::Number(wanted), _) => wanted as usize,
-        (Pick::Named(name), _) => named(document, name)?,
-        (Pick::Default, Some(default)) => default.refer(document.scenes, "scene")?.0 as usize,
-        (Pick::Default, None) => 0,
+        (SceneSelection::Index(wanted), _) => wanted as usize,
+        (SceneSelection::Name(name), _) => scene_by_name(document, name)?,
+        (SceneSelection::Default, Some(default)) => default.resolve(document.scenes, "scene")?.0 as usize,
+        (SceneSelection::Default, None) => 0,
     };
     let Some(scene) = document.scenes.get(index) else {
-        if wanted != Pick::Default {
-            let message = format!("there is no scene {index}: there are {}", document.scenes.len());
-            return Err(document.root.fault(Code::GltfReference, message));
+        if wanted != SceneSelection::Default {
+            let message = format!(
+                "scene index {index} is out of range: the document has {}",
+                crate::counted(document.scenes.len(), "scene", "scenes")
+            );
+            return Err(document.root.error(Code::GltfReference, message));
         }
         let children: BTreeSet<NodeId> =
             nodes.iter().flat_map(|node| node.children.iter().copied()).collect();
@@ -130,26 +135,26 @@ pub(super) fn roots(
     };
     let mut roots = Vec::new();
     for root in scene.list("nodes")?.iter() {
-        roots.push(NodeId(root.refer(document.nodes, "node")?.0));
+        roots.push(NodeId(root.resolve(document.nodes, "node")?.0));
     }
     Ok((roots, Some(index)))
 }
 
-/// The number of the scene with this name.
-fn named(document: &Document<'_>, name: &str) -> Result<usize, Diag> {
+/// Returns the index of the scene with this name.
+fn scene_by_name(document: &Document<'_>, name: &str) -> Result<usize, Diag> {
     let mut names = Vec::new();
     for (index, scene) in document.scenes.iter().enumerate() {
-        let own = scene.text_of("name")?;
+        let own = scene.string_or_empty("name")?;
         if own == name {
             return Ok(index);
         }
         names.push(format!("{own:?}"));
     }
-    let message = format!("there is no scene {name:?}: there are {}", names.join(", "));
-    Err(document.root.fault(Code::GltfReference, message))
+    let message = format!("there is no scene named {name:?}; the document has {}", names.join(", "));
+    Err(document.root.error(Code::GltfReference, message))
 }
 
-/// Whether each node is one of these or below one; also for nodes that go round in circles.
+/// Marks these nodes and their descendants; terminates for cyclic graphs too.
 pub(super) fn reachable(nodes: &[Node], roots: &[NodeId]) -> Vec<bool> {
     let mut reached = vec![false; nodes.len()];
     let mut waiting = roots.to_vec();
@@ -166,23 +171,26 @@ pub(super) fn skins<'a>(document: &Document<'a>, buffers: &Buffers<'a>) -> Resul
     document.skins.iter().map(|at| skin(at, document, buffers)).collect()
 }
 
-fn skin<'a>(at: At<'a>, document: &Document<'a>, buffers: &Buffers<'a>) -> Result<Skin, Diag> {
+fn skin<'a>(at: Value<'a>, document: &Document<'a>, buffers: &Buffers<'a>) -> Result<Skin, Diag> {
     let mut joints = Vec::new();
     for joint in at.list("joints")?.iter() {
-        joints.push(NodeId(joint.refer(document.nodes, "node")?.0));
+        joints.push(NodeId(joint.resolve(document.nodes, "node")?.0));
     }
     let inverse_bind = match at.get("inverseBindMatrices") {
         Some(reference) => {
             let accessor = Accessor::new(reference, document.accessors, buffers)?;
             if accessor.count() < joints.len() {
-                let message =
-                    format!("{} matrices are too few for {} joints", accessor.count(), joints.len());
-                return Err(reference.fault(Code::GltfAccessor, message));
+                let message = format!(
+                    "the skin has {} inverse bind matrices for {} joints",
+                    accessor.count(),
+                    joints.len()
+                );
+                return Err(reference.error(Code::GltfAccessor, message));
             }
             let first: Vec<u32> = (0..joints.len() as u32).collect();
             accessor.floats::<16>(Some(&first))?
         }
         None => vec![Matrix::IDENTITY.to_columns(); joints.len()],
     };
-    Ok(Skin { name: at.text_of("name")?.to_owned(), joints, inverse_bind })
+    Ok(Skin { name: at.string_or_empty("name")?.to_owned(), joints, inverse_bind })
 }

@@ -1,60 +1,62 @@
-//! URIs of a document into bytes: `data:` inline, everything else a file of the project.
+//! URIs of a document: `data:` URIs are decoded, relative ones are files of the project.
 //!
-//! Names are percent-decoded and looked for beside the document. Nothing outside the root of the project is opened,
-//! whatever the document says: [`Files`] sees to that, in any spelling, and every scheme but `data:` is refused
-//! by name, before a file system is asked.
+//! Paths are percent-decoded and resolved relative to the document. Nothing outside the root of the project is opened:
+//! [`Files`] rejects such paths in any spelling, and every scheme but `data:` is rejected before any file is looked up.
 
 use base64::alphabet::STANDARD;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use base64::{DecodeError, Engine};
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 
-use super::at::At;
+use super::value::Value;
 use crate::excerpt;
-use crate::files::{Files, Sought};
+use crate::files::{Files, Lookup};
 
-/// What a URI stands for.
+/// The content that a URI refers to.
 pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
-    /// The path of the file, or empty when the bytes stand in the document.
+    /// The path of the file, or empty when the bytes are inline.
     pub(super) path: String,
-    /// The media type that the URI states, or empty.
+    /// The media type of a data URI, or empty.
     pub(super) media: String,
 }
 
-/// The bytes that the URI at a place stands for.
-pub(super) fn fetch(at: At<'_>, files: &mut Files<'_, '_>) -> Result<Content, Diag> {
-    let uri = at.text()?;
+/// Reads the bytes that a URI refers to.
+pub(super) fn fetch(at: Value<'_>, files: &mut Files<'_>) -> Result<Content, Diag> {
+    let uri = at.string()?;
     if let Some(rest) = strip_scheme(uri, "data") {
         let (media, bytes) = inline(rest)
-            .map_err(|why| at.fault(Code::GltfUri, format_args!("the data URI is broken: {why}")))?;
+            .map_err(|why| at.error(Code::GltfUri, format_args!("the data URI is invalid: {why}")))?;
         return Ok(Content { bytes, path: String::new(), media: media.to_owned() });
     }
-    let refuse = |why: String| {
-        at.fault(Code::GltfUri, format_args!("{} is refused: {why}", excerpt(uri)))
-            .hint("refer to a file inside the project by a path relative to this one")
+    let reject = |why: String| {
+        at.error(Code::GltfUri, format_args!("the URI {} is rejected: {why}", excerpt(uri)))
+            .hint("use a path relative to this file, inside the project")
     };
     if let Some((scheme, _)) = uri.split_once(':')
         && !scheme.contains(['/', '\\'])
     {
-        return Err(refuse(format!("{:?} does not name a file of the project", format!("{scheme}:"))));
+        return Err(reject(format!(
+            "the scheme {:?} does not refer to a file of the project",
+            format!("{scheme}:")
+        )));
     }
     let plain = uri.replace('\\', "/");
     let decoded = String::from_utf8(percent_decode(&plain))
-        .map_err(|_| refuse("its percent-encoded bytes are not UTF-8".to_owned()))?;
-    let mut sought = files.seek(&decoded)?;
-    // Some exporters write names as they are, percent signs and all.
-    if let (Sought::Missing(_), true) = (&sought, decoded != plain)
-        && let found @ Sought::Found(..) = files.seek(&plain)?
+        .map_err(|_| reject("the percent-encoded bytes are not UTF-8".to_owned()))?;
+    let mut lookup = files.lookup(&decoded)?;
+    // Some exporters do not percent-encode names that contain percent signs.
+    if let (Lookup::Missing(_), true) = (&lookup, decoded != plain)
+        && let found @ Lookup::Found(..) = files.lookup(&plain)?
     {
-        sought = found;
+        lookup = found;
     }
-    match sought {
-        Sought::Found(path, bytes) => Ok(Content { bytes, path: path.to_string(), media: String::new() }),
-        Sought::Refused(why) => Err(refuse(why)),
-        Sought::Missing(path) => Err(at
-            .fault(Code::FileMissing, format_args!("it refers to {path}, and there is no such file"))
-            .hint("names are case-sensitive; copy the file there, or export the model as one .glb")),
+    match lookup {
+        Lookup::Found(path, bytes) => Ok(Content { bytes, path: path.to_string(), media: String::new() }),
+        Lookup::Rejected(why) => Err(reject(why)),
+        Lookup::Missing(path) => Err(at
+            .error(Code::FileMissing, format_args!("the referenced file {path} does not exist"))
+            .hint("copy the file there, or export the model as one .glb; file names are case-sensitive")),
     }
 }
 
@@ -63,9 +65,9 @@ fn strip_scheme<'a>(uri: &'a str, scheme: &str) -> Option<&'a str> {
     found.eq_ignore_ascii_case(scheme).then_some(rest)
 }
 
-/// The media type and the bytes of what follows `data:` (RFC 2397).
+/// Decodes the part of a URI after `data:` into its media type and bytes (RFC 2397).
 fn inline(rest: &str) -> Result<(&str, Vec<u8>), String> {
-    let (head, body) = rest.split_once(',').ok_or("it has no comma")?;
+    let (head, body) = rest.split_once(',').ok_or("the comma is missing")?;
     let media = head.split(';').next().unwrap_or_default();
     let is_base64 = head.rsplit(';').next().is_some_and(|last| last.eq_ignore_ascii_case("base64"));
     let bytes = match (is_base64, body.contains('%')) {
@@ -76,7 +78,7 @@ fn inline(rest: &str) -> Result<(&str, Vec<u8>), String> {
     Ok((media, bytes))
 }
 
-/// Bytes with `%41` turned into `A`; a percent sign that no two hexadecimal digits follow stays.
+/// Decodes percent-encoding; a percent sign without two hexadecimal digits after it stays.
 fn percent_decode(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
@@ -105,8 +107,10 @@ fn base64(text: &[u8]) -> Result<Vec<u8>, String> {
     };
     let text: Vec<u8> = text[..text.len() - padding].iter().map(standard).collect();
     ENGINE.decode(text).map_err(|error| match error {
-        DecodeError::InvalidByte(at, byte) => format!("{:?} at {at} is not base64", char::from(byte)),
-        _ => "it ends in the middle of a byte".to_owned(),
+        DecodeError::InvalidByte(at, byte) => {
+            format!("character {:?} at offset {at} is not base64", char::from(byte))
+        }
+        _ => "the base64 data ends in the middle of a byte".to_owned(),
     })
 }
 
@@ -114,33 +118,31 @@ fn base64(text: &[u8]) -> Result<Vec<u8>, String> {
 mod tests {
     use super::super::json;
     use super::*;
-    use kiln_engine::mem::Mem;
-    use kiln_engine::{Fs, Inputs, RelPath, SourceTree};
+    use crate::{MemoryFiles, Recorder};
+    use kiln_diagnostics::RelPath;
 
-    /// What a URI in `models/a/x.gltf` gives, and which files were read for it.
-    fn fetch(files: &[&str], uri: &str) -> (Result<Content, Diag>, Vec<String>) {
-        let src = Mem::new();
-        for file in files {
-            src.put(file, file.as_bytes());
+    /// Fetches a URI of `models/a/x.gltf`; also returns the record of the files that were read for it.
+    fn fetch(paths: &[&str], uri: &str) -> (Result<Content, Diag>, Recorder<MemoryFiles>) {
+        let mut files = MemoryFiles::new();
+        for path in paths {
+            files.insert(path, *path).unwrap();
         }
-        let tree = src.walk(None).unwrap();
+        let mut recorder = Recorder::new(files);
         let source = RelPath::new("models/a/x.gltf").unwrap();
-        let mut cx = Inputs::new(SourceTree { fs: &src, tree: &tree });
         let json = json::Json::String(uri.into());
-        let mut files = Files::beside(&mut cx, &source);
-        let found = super::fetch(At::new(&json), &mut files);
-        (found, src.take_reads())
+        let found = super::fetch(Value::new(&json), &mut Files::beside(&mut recorder, &source));
+        (found, recorder)
     }
 
     fn opens(file: &str, uri: &str) {
-        let (found, reads) = fetch(&[file], uri);
+        let (found, recorder) = fetch(&[file], uri);
         let content = found.unwrap_or_else(|error| panic!("{uri}: {error}"));
         assert_eq!((content.path.as_str(), content.bytes.as_slice()), (file, file.as_bytes()), "{uri}");
-        assert_eq!(reads, [file]);
+        assert_eq!(recorder.files_read(), [RelPath::new(file).unwrap()]);
     }
 
     #[test]
-    fn files_of_the_project_are_opened() {
+    fn opens_files_of_the_project() {
         opens("models/a/b.bin", "b.bin");
         opens("models/a/b.bin", "./b.bin");
         opens("models/tex/b c.png", "../tex/b%20c.png");
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_even_looked_for() {
+    fn rejects_other_uris_before_looking_up_files() {
         for uri in [
             "../../../b.bin",
             "..\\..\\..\\b.bin",
@@ -179,25 +181,24 @@ mod tests {
             "b%ff.bin",
             "",
         ] {
-            let (found, reads) = fetch(&["b.bin", "models/a/b.bin"], uri);
+            let (found, recorder) = fetch(&["b.bin", "models/a/b.bin"], uri);
             let error = found.err().unwrap_or_else(|| panic!("{uri} is opened"));
             assert_eq!(error.code, Code::GltfUri, "{uri}: {error}");
-            assert!(reads.is_empty(), "{uri} reads {reads:?}");
+            assert!(recorder.files_read().is_empty(), "{uri} reads {:?}", recorder.files_read());
+            assert_eq!(recorder.files_missing().count(), 0, "{uri}");
         }
     }
 
     #[test]
-    fn what_is_not_there_is_said_so() {
+    fn reports_missing_files_and_git_lfs_pointers() {
         let error = fetch(&[], "b%20c.bin").0.err().unwrap();
         assert_eq!(error.code, Code::FileMissing);
         assert!(error.message.contains("models/a/b c.bin"), "{error}");
-        let src = Mem::new();
-        src.put("b.bin", "version https://git-lfs.github.com/spec/v1\n");
-        let tree = src.walk(None).unwrap();
+        let mut files = MemoryFiles::new();
+        files.insert("b.bin", "version https://git-lfs.github.com/spec/v1\n").unwrap();
         let source = RelPath::new("x.gltf").unwrap();
         let json = json::Json::String("b.bin".into());
-        let mut cx = Inputs::new(SourceTree { fs: &src, tree: &tree });
-        let error = super::fetch(At::new(&json), &mut Files::beside(&mut cx, &source)).err().unwrap();
+        let error = super::fetch(Value::new(&json), &mut Files::beside(&mut files, &source)).err().unwrap();
         assert_eq!(
             (error.code.as_str(), error.path.as_deref().unwrap_or_default()),
             ("lfs-pointer", "b.bin")
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn inline_data() {
+    fn decodes_data_uris() {
         let data = |uri: &str| fetch(&[], uri).0.map(|c| (c.media, c.bytes));
         let plain = |media: &str, bytes: &[u8]| (media.to_owned(), bytes.to_vec());
         assert_eq!(data("data:image/png;base64,AAEC/w==").unwrap(), plain("image/png", &[0, 1, 2, 255]));
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_has_the_vectors_of_its_document() {
+    fn base64_decodes_the_rfc_4648_vectors() {
         for (text, bytes) in [
             ("", ""),
             ("Zg==", "f"),

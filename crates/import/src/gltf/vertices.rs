@@ -1,31 +1,31 @@
-//! What the vertices of a primitive carry, from accessors or from Draco.
+//! The vertex attributes of a primitive, from accessors or from Draco.
 //!
-//! Only vertices that triangles use are read, because exporters share one list of vertices among many primitives.
-//! Refused are attributes of another length than the positions.
+//! Only vertices that triangles use are decoded, because exporters share one vertex buffer among many primitives.
+//! Rejects attributes with another number of elements than the positions.
 
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 
 use super::accessor::Accessor;
-use super::at::{At, List};
 use super::buffers::Buffers;
 use super::draco::Draco;
+use super::value::{List, Value};
 
-/// The most sets of joints that are looked at: more than any exporter writes.
-const MOST_SETS: usize = 8;
+/// The maximum number of joint sets that are read: more than any exporter writes.
+const MAX_JOINT_SETS: usize = 8;
 
-/// Where the attributes of a primitive come from, and which of their elements are needed.
+/// The sources of a primitive's attributes, and the vertices that are decoded.
 pub(super) struct Vertices<'b, 'a> {
-    attributes: At<'a>,
+    attributes: Value<'a>,
     pub(super) draco: Option<Draco<'a>>,
     accessors: List<'a>,
     buffers: &'b Buffers<'a>,
-    /// How many vertices there are.
+    /// The number of vertices of the attributes.
     pub(super) count: usize,
-    /// The numbers of those that triangles use, ascending, or `None` for all.
+    /// The vertices that triangles use, in ascending order, or `None` for all.
     pub(super) only: Option<Vec<u32>>,
 }
 
-/// What pulls vertices: four joints for each, how much they do, and how many vertices had more.
+/// The bone influences of vertices: four joint indices and weights for each, and the number of vertices that had more.
 pub(super) struct Influences {
     pub(super) joints: Vec<[u16; 4]>,
     pub(super) weights: Vec<[f32; 4]>,
@@ -33,26 +33,26 @@ pub(super) struct Influences {
 }
 
 impl<'b, 'a> Vertices<'b, 'a> {
-    /// The vertices of a primitive with these attributes, unpacked already if they are packed by Draco.
+    /// Creates the vertices of a primitive; `draco` is its decompressed data if it has Draco compression.
     pub(super) fn new(
-        attributes: At<'a>,
+        attributes: Value<'a>,
         draco: Option<Draco<'a>>,
         accessors: List<'a>,
         buffers: &'b Buffers<'a>,
     ) -> Result<Vertices<'b, 'a>, Diag> {
         let count = match &draco {
             Some(draco) => draco.count(),
-            None => Accessor::new(attributes.need("POSITION")?, accessors, buffers)?.count(),
+            None => Accessor::new(attributes.required("POSITION")?, accessors, buffers)?.count(),
         };
         Ok(Vertices { attributes, draco, accessors, buffers, count, only: None })
     }
 
-    /// An attribute as floats, if there is one.
+    /// Decodes an attribute as floats, if the primitive has it.
     pub(super) fn read<const N: usize>(&self, name: &str) -> Result<Option<Vec<[f32; N]>>, Diag> {
         let Some(reference) = self.attributes.get(name) else { return Ok(None) };
         let accessor = Accessor::new(reference, self.accessors, self.buffers)?;
         if let Some(draco) = self.draco.as_ref().filter(|draco| draco.has(name)) {
-            self.buffers.spend(self.count.saturating_mul(size_of::<[f32; N]>()), reference)?;
+            self.buffers.charge(self.count.saturating_mul(size_of::<[f32; N]>()), reference)?;
             let values = draco.floats(name, accessor.is_normalized())?;
             return Ok(Some(match &self.only {
                 Some(only) => only.iter().map(|&index| values[index as usize]).collect(),
@@ -63,9 +63,9 @@ impl<'b, 'a> Vertices<'b, 'a> {
         accessor.floats(self.only.as_deref()).map(Some)
     }
 
-    /// An attribute that names joints.
+    /// Decodes an attribute of joint indices.
     fn read_joints(&self, name: &str) -> Result<Vec<[u16; 4]>, Diag> {
-        let reference = self.attributes.need(name)?;
+        let reference = self.attributes.required(name)?;
         let joints: Vec<[u32; 4]> = if self.draco.as_ref().is_some_and(|draco| draco.has(name)) {
             let values = self.read::<4>(name)?.unwrap_or_default();
             values.into_iter().map(|v| v.map(|joint| joint as u32)).collect()
@@ -74,23 +74,27 @@ impl<'b, 'a> Vertices<'b, 'a> {
             self.check_count(reference, &accessor)?;
             accessor.uints(self.only.as_deref())?
         };
-        let too_large = || reference.fault(Code::GltfAccessor, "the number of a joint is too large");
+        let too_large = || reference.error(Code::GltfAccessor, "a joint index is larger than 65535");
         let narrow = |joint: u32| u16::try_from(joint).map_err(|_| too_large());
         joints.into_iter().map(|[a, b, c, d]| Ok([narrow(a)?, narrow(b)?, narrow(c)?, narrow(d)?])).collect()
     }
 
-    fn check_count(&self, reference: At<'a>, accessor: &Accessor<'_, 'a>) -> Result<(), Diag> {
+    fn check_count(&self, reference: Value<'a>, accessor: &Accessor<'_, 'a>) -> Result<(), Diag> {
         if accessor.count() == self.count {
             return Ok(());
         }
-        let message = format!("the attribute has {} elements for {} positions", accessor.count(), self.count);
-        Err(reference.fault(Code::GltfAccessor, message))
+        let message = format!(
+            "the attribute has {} elements, and there are {} positions",
+            accessor.count(),
+            self.count
+        );
+        Err(reference.error(Code::GltfAccessor, message))
     }
 
-    /// The four joints that pull each vertex most, of all sets there are. A joint without weight is 0.
+    /// Decodes the four strongest bone influences of each vertex from all joint sets. A joint without weight is 0.
     pub(super) fn influences(&self) -> Result<Influences, Diag> {
         let mut found = Influences { joints: Vec::new(), weights: Vec::new(), reduced: 0 };
-        for set in 0..MOST_SETS {
+        for set in 0..MAX_JOINT_SETS {
             let names = [format!("JOINTS_{set}"), format!("WEIGHTS_{set}")];
             if names.iter().any(|name| self.attributes.get(name).is_none()) {
                 break;
@@ -114,7 +118,7 @@ impl<'b, 'a> Vertices<'b, 'a> {
 }
 
 impl Influences {
-    /// Takes in another set.
+    /// Merges another joint set, keeping the four strongest influences of each vertex.
     fn add(&mut self, joints: &[[u16; 4]], weights: &[[f32; 4]]) {
         let more = joints.iter().zip(weights);
         let mut reduced = 0;
@@ -123,28 +127,28 @@ impl Influences {
         {
             let joints = own_joints.iter().chain(joints).copied();
             let weights = own_weights.iter().chain(weights).copied();
-            let mut pulls: Vec<(u16, f32)> =
+            let mut influences: Vec<(u16, f32)> =
                 joints.zip(weights).filter(|(_, weight)| *weight > 0.0).collect();
-            reduced += usize::from(pulls.len() > 4);
-            // A stable sort: of equal weights, the one that the source has first stays.
-            pulls.sort_by(|a, b| b.1.total_cmp(&a.1));
-            pulls.resize(pulls.len().max(4), (0, 0.0));
-            *own_joints = [0, 1, 2, 3].map(|i| pulls[i].0);
-            *own_weights = [0, 1, 2, 3].map(|i| pulls[i].1);
+            reduced += usize::from(influences.len() > 4);
+            // A stable sort: of equal weights, the first in the source is kept.
+            influences.sort_by(|a, b| b.1.total_cmp(&a.1));
+            influences.resize(influences.len().max(4), (0, 0.0));
+            *own_joints = [0, 1, 2, 3].map(|i| influences[i].0);
+            *own_weights = [0, 1, 2, 3].map(|i| influences[i].1);
         }
         self.reduced = self.reduced.max(reduced);
     }
 }
 
-/// The numbers of the vertices that triangles use, ascending, unless all are; the triangles are changed to count
-/// among them. The cost is that of the triangles, however many vertices there are.
+/// Selects the vertices that triangles use, in ascending order, and remaps the indices to them; returns `None` if all
+/// are used. The cost depends on the number of triangles, not of vertices.
 pub(super) fn select(indices: &mut [u32], count: usize) -> Option<Vec<u32>> {
     if count / 4 > indices.len() {
         let mut only = indices.to_vec();
         only.sort_unstable();
         only.dedup();
         for index in indices {
-            // Every one of them is there.
+            // Every index is in the list.
             *index = only.binary_search(index).unwrap_or_default() as u32;
         }
         return Some(only);
@@ -172,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unused_vertices_are_left_out_in_either_way() {
+    fn unused_vertices_are_removed_by_both_methods() {
         for count in [8, 8000] {
             let mut indices = [5, 1, 7, 7, 1, 2];
             assert_eq!(select(&mut indices, count), Some(vec![1, 2, 5, 7]));

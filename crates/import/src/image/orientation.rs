@@ -1,7 +1,7 @@
 //! The orientation tag of EXIF, and the mirroring and transposition that undo it.
 //!
-//! The tag (TIFF 6.0, `Orientation` 0x0112) is looked for in the first directory only, as cameras write it. A block that
-//! ends too early or holds no valid tag means that the image is upright.
+//! The tag (TIFF 6.0, `Orientation` 0x0112) is looked up in the first directory only, as cameras write it. A truncated
+//! block, or one without a valid tag, means that the image is upright.
 
 use kiln_ir::Texels;
 
@@ -9,10 +9,10 @@ use super::Decoded;
 
 /// The upright orientation.
 const UPRIGHT: u8 = 1;
-/// The tag of the orientation, which is one 16-bit number.
+/// The tag, type and count of the orientation entry: one 16-bit number.
 const TAG: [u32; 3] = [0x112, 3, 1];
 
-/// Returns the orientation that an EXIF block (a TIFF header and what follows) states, if it is 2 to 8.
+/// Returns the orientation that an EXIF block (a TIFF structure) states, if it is 2 to 8.
 pub(super) fn stated(exif: &[u8]) -> Option<u8> {
     let big_endian = match exif.first_chunk()? {
         b"II*\0" => false,
@@ -28,7 +28,7 @@ pub(super) fn stated(exif: &[u8]) -> Option<u8> {
     let entries = number(directory, 2)? as usize;
     for index in 0..entries {
         let at = directory.checked_add(2 + 12 * index)?;
-        // The last two bytes of the entry are not used, but an entry without them is cut off.
+        // The last two bytes of the entry are not used, but an entry without them is truncated.
         number(at.checked_add(10)?, 2)?;
         if [number(at, 2)?, number(at + 2, 2)?, number(at + 4, 4)?] == TAG {
             let value = u8::try_from(number(at + 8, 2)?).ok()?;
@@ -43,14 +43,14 @@ pub(super) fn apply((width, height, texels): Decoded, orientation: u8) -> Decode
     let (columns, rows) = (width as usize, height as usize);
     let transposed = orientation > 4;
     let texels = match texels {
-        Texels::Rgba8(values) => Texels::Rgba8(turn(values, columns, rows, orientation)),
-        Texels::Rgba16(values) => Texels::Rgba16(turn(values, columns, rows, orientation)),
+        Texels::Rgba8(values) => Texels::Rgba8(reorient(values, columns, rows, orientation)),
+        Texels::Rgba16(values) => Texels::Rgba16(reorient(values, columns, rows, orientation)),
     };
     if transposed { (height, width, texels) } else { (width, height, texels) }
 }
 
-/// Each orientation is a transposition or none, and then a mirror image in either direction or both.
-fn turn<T: Copy>(values: Vec<T>, columns: usize, rows: usize, orientation: u8) -> Vec<T> {
+/// Applies an orientation: an optional transposition, then flips in either direction or both.
+fn reorient<T: Copy>(values: Vec<T>, columns: usize, rows: usize, orientation: u8) -> Vec<T> {
     let (mut values, width) = match orientation {
         5.. => (transpose(&values, columns, rows), rows),
         _ => (values, columns),
@@ -90,7 +90,7 @@ pub(super) fn flip_vertically<T>(values: &mut [T], width: usize) {
 mod tests {
     use super::*;
 
-    /// A block with one entry, in either byte order.
+    /// Creates an EXIF block with one entry, in either byte order.
     fn block(big_endian: bool, entry: [u32; 3], value: u16) -> Vec<u8> {
         let mut out = if big_endian { b"MM\0*".to_vec() } else { b"II*\0".to_vec() };
         let mut put = |number: u32, len: usize| {

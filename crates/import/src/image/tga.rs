@@ -1,17 +1,17 @@
-//! TGA (Truevision): true colour, grey and palettes, plain or run-length coded, from any corner.
+//! TGA (Truevision): true colour, grey and palettes, uncompressed or run-length encoded, with any origin.
 //!
-//! There is no signature, so a file counts as TGA when its name says so and its header makes sense. The sixteenth bit of
-//! a pixel is an attribute without a meaning and ignored. Packets may cross rows, and the last one may be longer than
-//! the image. What follows the pixels (developer area, footer) is not read.
+//! There are no magic bytes, so a file is TGA when its extension states it and its header is plausible. The sixteenth bit
+//! of a pixel is an attribute without a meaning and ignored. Packets may cross rows, and the last one may exceed the image.
+//! Data after the pixels (developer area, footer) is not read.
 
-use kiln_engine::{Diag, Limits};
+use kiln_diagnostics::{Diag, Limits};
 use kiln_ir::{Image, Texels};
 
-use super::{admit, corrupt, le16, orientation, truncated, unsupported, whole};
+use super::{admit, checked_image, corrupt, le16, orientation, truncated, unsupported};
 
 const HEADER: usize = 18;
 
-/// Whether the header could be one: known types of palette and picture, a known depth.
+/// Returns `true` if the header is plausible: known types of colour map and image, a known depth.
 pub(super) fn plausible(bytes: &[u8]) -> bool {
     bytes.len() >= HEADER
         && matches!(bytes[1], 0 | 1)
@@ -25,7 +25,7 @@ pub(super) fn probe(prefix: &[u8]) -> Option<(u32, u32)> {
 
 pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
     let (header, rest) =
-        bytes.split_first_chunk::<HEADER>().ok_or_else(|| truncated("the header is cut off"))?;
+        bytes.split_first_chunk::<HEADER>().ok_or_else(|| truncated("the header is incomplete"))?;
     let (width, height) = probe(header).expect("the header is there");
     let size = admit(limits, width, height, 1)?;
     let (kind, depth, descriptor) = (header[2], header[16], header[17]);
@@ -37,7 +37,7 @@ pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
     let colour = Colour::of(if mapped { entry_bits } else { depth }, descriptor & 15, kind & 3 != 3)?;
 
     let (_, rest) =
-        rest.split_at_checked(header[0].into()).ok_or_else(|| truncated("the comment is cut off"))?;
+        rest.split_at_checked(header[0].into()).ok_or_else(|| truncated("the image id is incomplete"))?;
     let (palette, pixels) = match header[1] {
         1 => palette(header, rest)?,
         _ => (&[][..], rest),
@@ -54,13 +54,13 @@ pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
     };
 
     let pixel_len = usize::from(depth).div_ceil(8);
-    // A packet is a byte and a pixel, and holds 128 texels at most.
+    // A packet is a byte and a pixel, and contains at most 128 texels.
     let least = if coded { (size / 4).div_ceil(128) * (1 + pixel_len) } else { size / 4 * pixel_len };
     if pixels.len() < least {
-        return Err(truncated(format!("{} bytes cannot hold {width}x{height} texels", pixels.len())));
+        return Err(truncated(format!("{} bytes cannot contain {width}x{height} texels", pixels.len())));
     }
     let mut texels = vec![0; size];
-    unpack(pixels, pixel_len, coded, texels.as_chunks_mut().0, texel)?;
+    decode_pixels(pixels, pixel_len, coded, texels.as_chunks_mut().0, texel)?;
     // Bit 5 means the top row first, bit 4 the rightmost texel first.
     if descriptor & 0x20 == 0 {
         orientation::flip_vertically(&mut texels, width as usize);
@@ -68,63 +68,65 @@ pub(super) fn import(bytes: &[u8], limits: &Limits) -> Result<Image, Diag> {
     if descriptor & 0x10 != 0 {
         orientation::flip_horizontally(&mut texels, width as usize);
     }
-    whole((width, height, Texels::Rgba8(texels)))
+    checked_image((width, height, Texels::Rgba8(texels)))
 }
 
-/// Checks that pixels can be indices of a palette that is there.
+/// Checks that indexed pixels have a palette and a supported depth.
 fn check_indices(palettes: u8, depth: u8, entry_bits: u8) -> Result<(), Diag> {
     match depth {
-        _ if palettes != 1 => Err(corrupt("its pixels are indices, but it has no palette")),
+        _ if palettes != 1 => Err(corrupt("the pixels are palette indices, and there is no palette")),
         8 | 16 if depth <= entry_bits => Ok(()),
-        8 | 16 => Err(unknown(format!("indices of {depth} bits for colours of {entry_bits}"))),
-        _ => Err(corrupt(format!("indices of {depth} bits"))),
+        8 | 16 => Err(unknown(format!("TGA with indices of {depth} bits for colours of {entry_bits} bits"))),
+        _ => Err(corrupt(format!("palette indices have {depth} bits"))),
     }
 }
 
-/// Splits the palette from what follows it. A file with colours in its pixels may have one too.
+/// Splits the palette from the pixels. A true-colour file may have one too.
 fn palette<'a>(header: &[u8; HEADER], rest: &'a [u8]) -> Result<(&'a [u8], &'a [u8]), Diag> {
     let (entries, bits) = (le16(header, 5).expect("the header is there"), header[7]);
     if !matches!(bits, 15 | 16 | 24 | 32) {
-        return Err(unknown(format!("a palette of {bits}-bit colours")));
+        return Err(unknown(format!("TGA with a palette of {bits}-bit colours")));
     }
     let len = entries as usize * usize::from(bits).div_ceil(8);
-    rest.split_at_checked(len).ok_or_else(|| truncated("the palette is cut off"))
+    rest.split_at_checked(len).ok_or_else(|| truncated("the palette is incomplete"))
 }
 
-/// The colours of pixels or of palette entries, in the order of the file.
+/// The layout of pixels or of palette entries.
 #[derive(Clone, Copy)]
 enum Colour {
     Grey,
     GreyAlpha,
-    /// Five bits for each of blue, green and red, from the lowest.
+    /// Five bits each of blue, green and red, from the lowest.
     Bgr5,
     Bgr,
     Bgra,
 }
 
 impl Colour {
-    /// The layout of pixels with so many bits, of which some are attributes.
+    /// Returns the layout of pixels with this many bits, of which some are attributes.
     fn of(bits: u8, attributes: u8, coloured: bool) -> Result<Colour, Diag> {
         match (attributes, bits.checked_sub(attributes), coloured) {
-            (_, None, _) => Err(corrupt(format!("{attributes} bits of alpha in {bits}"))),
+            (_, None, _) => {
+                Err(corrupt(format!("pixels of {bits} bits cannot have {attributes} bits of alpha")))
+            }
             (0, Some(32), true) | (8, Some(24), true) => Ok(Colour::Bgra),
             (0, Some(24), true) => Ok(Colour::Bgr),
             (0 | 1, Some(15), true) | (0, Some(16), true) => Ok(Colour::Bgr5),
             (8, Some(8), false) => Ok(Colour::GreyAlpha),
-            // Nothing but alpha is taken for grey.
+            // A channel of alpha only is read as grey.
             (0, Some(8), false) | (8, Some(0), false) => Ok(Colour::Grey),
-            _ => Err(unknown(format!("{bits} bits a pixel, {attributes} of them alpha"))),
+            _ => Err(unknown(format!("TGA with {bits} bits per pixel, {attributes} of them alpha"))),
         }
     }
 
-    /// `pixel` has as many bytes as the layout.
+    /// Converts a pixel, which has the size of the layout, to RGBA.
     fn texel(self, pixel: &[u8]) -> [u8; 4] {
         match (self, pixel) {
             (Colour::Grey, &[l]) => [l, l, l, u8::MAX],
             (Colour::GreyAlpha, &[l, a]) => [l, l, l, a],
             (Colour::Bgr5, &[low, high]) => {
                 let bits = u16::from_le_bytes([low, high]);
-                // The nearest of 256 steps.
+                // Rounded to the nearest of 256 steps.
                 let channel = |shift: u32| (((bits >> shift & 31) * 255 + 15) / 31) as u8;
                 [channel(10), channel(5), channel(0), u8::MAX]
             }
@@ -135,16 +137,16 @@ impl Colour {
     }
 }
 
-/// Fills `out` with texels in the order of the file.
-fn unpack(
+/// Decodes pixels into `out` in the order of the file.
+fn decode_pixels(
     mut data: &[u8],
     len: usize,
     coded: bool,
     mut out: &mut [[u8; 4]],
     texel: impl Fn(&[u8]) -> Option<[u8; 4]>,
 ) -> Result<(), Diag> {
-    let ends = || truncated("the pixels are cut off");
-    let texel = |pixel: &[u8]| texel(pixel).ok_or_else(|| corrupt("an index beyond the palette"));
+    let ends = || truncated("the pixels are incomplete");
+    let texel = |pixel: &[u8]| texel(pixel).ok_or_else(|| corrupt("a palette index is out of range"));
     while !out.is_empty() {
         let (count, repeats) = match coded {
             false => (out.len(), false),
@@ -172,5 +174,5 @@ fn unpack(
 }
 
 fn unknown(what: String) -> Diag {
-    unsupported(what, "save it in a common variant, or as PNG")
+    unsupported(what, "save the image as a true-colour TGA, or as PNG")
 }

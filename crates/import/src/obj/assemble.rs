@@ -1,7 +1,7 @@
-//! The faces of a file into primitives: one for each material, in the order of their first use.
+//! Builds primitives from faces: one for each material, in the order of first use.
 //!
-//! Corners that name the same position, texture coordinates and normal share a vertex, in the order in which they
-//! come. What some corners of a material lack while others have it is zero.
+//! Face vertices with the same position, UV and normal share a vertex, in order of first use. An attribute that only some
+//! face vertices of a material have is zero in the others.
 
 use kiln_ir::{MaterialId, Primitive};
 
@@ -9,10 +9,10 @@ use super::index::Index;
 use super::parse::{Corner, Model, NONE};
 use crate::polygon::Triangulator;
 
-/// Makes the primitives; `materials` has the number of each of the model's materials. Also tells how many polygons
-/// were too much to be cut properly.
+/// Builds the primitives; `materials` has the id of each of the model's materials. Also returns the number of polygons
+/// whose triangles may overlap.
 pub(super) fn assemble(model: &Model, materials: &[MaterialId]) -> (Vec<Primitive>, usize) {
-    // The faces of each material; those without one are first if they come first.
+    // The faces of each material, in the order of first use; no material counts as one.
     let mut order: Vec<usize> = Vec::new();
     let mut parts: Vec<Vec<(usize, usize)>> = vec![Vec::new(); model.materials.len() + 1];
     let mut at = 0;
@@ -37,7 +37,7 @@ pub(super) fn assemble(model: &Model, materials: &[MaterialId]) -> (Vec<Primitiv
         let mut builder = Builder {
             model,
             has_uv: runs().any(|(run, _)| run.has_uv),
-            // Completed where they were needed, so one is as good as all.
+            // Normals were completed where needed, so the first run is representative.
             has_normal: runs().any(|(run, at)| run.corners > 0 && model.corners[at].normal != NONE),
             index: &mut index,
             primitive: Primitive {
@@ -57,7 +57,7 @@ pub(super) fn assemble(model: &Model, materials: &[MaterialId]) -> (Vec<Primitiv
             for face in corners.chunks_exact(run.sides as usize) {
                 points.clear();
                 points.extend(face.iter().map(|corner| model.positions[corner.position as usize]));
-                overlapping += usize::from(!triangulator.cut(&points));
+                overlapping += usize::from(!triangulator.triangulate(&points));
                 for corner in triangulator.triangles.iter().flatten() {
                     builder.push(face[*corner as usize]);
                 }
@@ -80,7 +80,7 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn push(&mut self, corner: Corner) {
-        let (vertex, is_new) = self.index.number(corner.position, [corner.uv, corner.normal]);
+        let (vertex, is_new) = self.index.index_of(corner.position, [corner.uv, corner.normal]);
         self.primitive.indices.push(vertex);
         if is_new {
             self.primitive.positions.push(self.model.positions[corner.position as usize]);

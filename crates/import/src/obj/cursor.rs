@@ -1,14 +1,14 @@
-//! A place in a text of statements, one a line: what OBJ and MTL files are made of.
+//! A tokenizer of line-based statements, for OBJ and MTL files.
 //!
-//! A backslash at the end of a line joins it to the next. Lines end as on any system, and are counted.
+//! A backslash at the end of a line joins it to the next. Line endings are LF, CRLF or CR.
 
 use std::fmt::Display;
 
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 
 use super::number;
 
-/// A text, and how far it is read.
+/// A text and the current position in it.
 pub(super) struct Cursor<'a> {
     text: &'a [u8],
     at: usize,
@@ -16,31 +16,31 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The start of a text, after a byte order mark.
+    /// Creates a cursor at the start of a text, after a byte order mark.
     pub(super) fn new(text: &'a [u8]) -> Cursor<'a> {
         let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
         Cursor { text, at: 0, line: 1 }
     }
 
-    /// The number of the line, from one.
+    /// Returns the current line, from one.
     pub(super) fn line(&self) -> usize {
         self.line
     }
 
-    /// The next byte, and the one after it.
+    /// Returns the next two bytes.
     #[inline]
     pub(super) fn peek(&self) -> (Option<u8>, Option<u8>) {
         (self.text.get(self.at).copied(), self.text.get(self.at + 1).copied())
     }
 
-    /// An error on this line.
-    pub(super) fn wrong(&self, message: impl Display) -> Diag {
+    /// Creates a syntax error on this line.
+    pub(super) fn syntax_error(&self, message: impl Display) -> Diag {
         Diag::new(Code::ObjSyntax, message.to_string())
             .at(format_args!("line {}", self.line))
             .hint("correct the line, or export the file again")
     }
 
-    /// Passes over blanks, to the next word or the end of the line.
+    /// Skips whitespace up to the next word or the end of the line.
     #[inline]
     pub(super) fn skip_blanks(&mut self) {
         loop {
@@ -48,20 +48,20 @@ impl<'a> Cursor<'a> {
                 Some(b' ' | b'\t') => self.at += 1,
                 Some(b'\\') if self.joins() => {
                     self.at += 1;
-                    self.pass_break();
+                    self.skip_line_break();
                 }
                 _ => return,
             }
         }
     }
 
-    /// Whether the backslash here joins two lines.
+    /// Returns `true` if the backslash here joins two lines.
     fn joins(&self) -> bool {
         matches!(self.text.get(self.at + 1), None | Some(b'\n' | b'\r'))
     }
 
-    /// Passes over a line break, if one is here.
-    fn pass_break(&mut self) {
+    /// Skips a line break, if there is one.
+    fn skip_line_break(&mut self) {
         match self.peek() {
             (Some(b'\r'), Some(b'\n')) => self.at += 2,
             (Some(b'\r' | b'\n'), _) => self.at += 1,
@@ -70,41 +70,41 @@ impl<'a> Cursor<'a> {
         self.line += 1;
     }
 
-    /// Whether the statement ends here: the line does, or a remark starts. There are no blanks in front.
-    pub(super) fn ends(&self) -> bool {
+    /// Returns `true` at the end of the statement: a line break or a comment. Whitespace has to be skipped before.
+    pub(super) fn at_end(&self) -> bool {
         matches!(self.text.get(self.at), None | Some(b'\n' | b'\r' | b'#'))
     }
 
-    /// Passes over the rest of the line, and to the first word of the next that has one. False at the end.
+    /// Skips to the first word of the next statement. Returns `false` at the end of the text.
     pub(super) fn next_statement(&mut self) -> bool {
         loop {
             self.skip_blanks();
             match self.text.get(self.at) {
                 None => return false,
-                Some(b'\n' | b'\r') => self.pass_break(),
-                Some(b'#') => self.skip_remark(),
+                Some(b'\n' | b'\r') => self.skip_line_break(),
+                Some(b'#') => self.skip_comment(),
                 Some(_) => return true,
             }
         }
     }
 
-    fn skip_remark(&mut self) {
+    fn skip_comment(&mut self) {
         let rest = &self.text[self.at..];
         self.at += rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
     }
 
-    /// Takes a number of bytes that were looked at.
-    pub(super) fn pass(&mut self, bytes: usize) {
+    /// Skips a number of bytes.
+    pub(super) fn advance(&mut self, bytes: usize) {
         self.at = (self.at + bytes).min(self.text.len());
     }
 
-    /// The word here; empty at the end of the line.
+    /// Returns the next word; empty at the end of the line.
     pub(super) fn word(&mut self) -> &'a [u8] {
         self.skip_blanks();
         let rest = &self.text[self.at..];
         let is_end = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         let mut length = rest.iter().position(is_end).unwrap_or(rest.len());
-        // A line that is joined to the next ends its word.
+        // A line continuation ends the word.
         if rest[..length].ends_with(b"\\") && matches!(rest.get(length), None | Some(b'\n' | b'\r')) {
             length -= 1;
         }
@@ -112,18 +112,18 @@ impl<'a> Cursor<'a> {
         &rest[..length]
     }
 
-    /// The rest of the line, without blanks around it. Remarks are part of it: names have number signs in them.
+    /// Returns the rest of the line, trimmed. Comments are part of it: names may contain number signs.
     pub(super) fn rest(&mut self) -> Vec<u8> {
         let mut text = Vec::new();
         loop {
             self.skip_blanks();
             let start = self.at;
-            self.skip_remark();
+            self.skip_comment();
             let piece = &self.text[start..self.at];
             match piece.strip_suffix(b"\\") {
                 Some(piece) => {
                     text.extend_from_slice(piece);
-                    self.pass_break();
+                    self.skip_line_break();
                 }
                 None => {
                     text.extend_from_slice(piece);
@@ -133,7 +133,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The finite number here.
+    /// Parses a finite number.
     #[inline]
     pub(super) fn float(&mut self) -> Result<f32, Diag> {
         self.skip_blanks();
@@ -142,17 +142,17 @@ impl<'a> Cursor<'a> {
                 self.at = end;
                 Ok(value)
             }
-            None => Err(self.no_number("a finite number")),
+            None => Err(self.expected("a finite number")),
         }
     }
 
-    /// The finite number here, unless the statement ends.
+    /// Parses a finite number, unless the statement ends.
     pub(super) fn float_or_end(&mut self) -> Result<Option<f32>, Diag> {
         self.skip_blanks();
-        if self.ends() { Ok(None) } else { self.float().map(Some) }
+        if self.at_end() { Ok(None) } else { self.float().map(Some) }
     }
 
-    /// The corner of a face here, unless the statement ends.
+    /// Parses a face vertex, unless the statement ends.
     #[inline(always)]
     pub(super) fn corner_or_end(&mut self) -> Result<Option<[i64; 3]>, Diag> {
         self.skip_blanks();
@@ -161,18 +161,18 @@ impl<'a> Cursor<'a> {
                 self.at = end;
                 Ok(Some(numbers))
             }
-            None if self.ends() => Ok(None),
-            None => Err(self.no_number("a corner such as 1/2/3")),
+            None if self.at_end() => Ok(None),
+            None => Err(self.expected("a face vertex such as 1/2/3")),
         }
     }
 
     #[cold]
-    pub(super) fn no_number(&mut self, what: &str) -> Diag {
+    pub(super) fn expected(&mut self, what: &str) -> Diag {
         let diag = |cursor: &Cursor<'_>, found: &str| {
-            cursor.wrong(format_args!("{what} is expected, and there is {found}"))
+            cursor.syntax_error(format_args!("expected {what}, found {found}"))
         };
-        if self.ends() {
-            return diag(self, "none");
+        if self.at_end() {
+            return diag(self, "the end of the line");
         }
         let word = String::from_utf8_lossy(self.word());
         diag(self, &crate::excerpt(&word))
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_as_on_any_system() {
+    fn accepts_all_line_endings() {
         let wanted = [(1, "a", "b c"), (3, "d", ""), (4, "e", "f")];
         let wanted = wanted.map(|(line, word, rest)| (line, word.to_owned(), rest.to_owned()));
         for ending in ["\n", "\r\n", "\r"] {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_its_line_and_what_is_there() {
+    fn errors_name_the_line_and_the_word() {
         let mut cursor = Cursor::new(b"\n\n  v 1 nan");
         cursor.next_statement();
         cursor.word();

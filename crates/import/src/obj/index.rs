@@ -1,35 +1,35 @@
-//! Numbers for things that hang on positions: which one of this position has this key.
+//! Deduplication of vertices: an index for each pair of position and key.
 //!
-//! Keys of one position form a chain, which is short and near the ones used just before: several times as fast as
-//! hashing. Where a file has many of them for one position, the rest are hashed, so that no file is slow.
+//! Keys of one position form a linked list, which is short and recently used in cache: several times as fast as hashing.
+//! Where a file has many keys for one position, the rest are hashed, so that no input is quadratic.
 
 use std::collections::HashMap;
 
 use super::parse::NONE;
 
-/// A key beside the position.
+/// The part of the key beside the position.
 pub(super) type Key = [u32; 2];
 
-/// The longest chain.
-const MOST_LINKS: usize = 24;
+/// The maximum length of a linked list.
+const MAX_CHAIN: usize = 24;
 
-/// The numbers that were given.
+/// The indices that were assigned.
 pub(super) struct Index {
-    /// The number given last for each position.
+    /// The last index of each position.
     heads: Vec<u32>,
-    /// For each number its key, and the number given before it for its position.
+    /// The key of each index, and the previous index of its position.
     links: Vec<(Key, u32)>,
     hashed: HashMap<(u32, Key), u32>,
 }
 
 impl Index {
-    /// Nothing is numbered.
+    /// Creates an empty table for this many positions.
     pub(super) fn new(positions: usize) -> Index {
         Index { heads: vec![NONE; positions], links: Vec::new(), hashed: HashMap::new() }
     }
 
-    /// The number of a key of a position, and whether it is new. Numbers are given in order, from zero.
-    pub(super) fn number(&mut self, position: u32, key: Key) -> (u32, bool) {
+    /// Returns the index of a key of a position, and `true` if it is new. Indices are assigned in order, from zero.
+    pub(super) fn index_of(&mut self, position: u32, key: Key) -> (u32, bool) {
         let head = self.heads[position as usize];
         let (mut number, mut links) = (head, 0);
         while number != NONE {
@@ -41,10 +41,10 @@ impl Index {
             links += 1;
         }
         let next = self.links.len() as u32;
-        if links == MOST_LINKS {
+        if links == MAX_CHAIN {
             let number = *self.hashed.entry((position, key)).or_insert(next);
             if number == next {
-                // Counted, and on no chain.
+                // Beyond the maximum length: hashed instead of linked.
                 self.links.push((key, NONE));
             }
             return (number, number == next);
@@ -54,7 +54,7 @@ impl Index {
         (next, true)
     }
 
-    /// Forgets all numbers, given the positions that have some.
+    /// Removes all indices; `positions` lists the positions that have some.
     pub(super) fn clear(&mut self, positions: impl Iterator<Item = u32>) {
         positions.for_each(|position| self.heads[position as usize] = NONE);
         self.links.clear();
@@ -69,14 +69,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_a_map_would(keys in prop::collection::vec((0u32..3, 0u32..50, 0u32..2), 0..600)) {
+        fn matches_a_hash_map(keys in prop::collection::vec((0u32..3, 0u32..50, 0u32..2), 0..600)) {
             let mut index = Index::new(3);
             for _ in 0..2 {
                 let mut map = HashMap::new();
                 for &(position, a, b) in &keys {
                     let next = map.len() as u32;
                     let wanted = *map.entry((position, a, b)).or_insert(next);
-                    prop_assert_eq!(index.number(position, [a, b]), (wanted, wanted == next));
+                    prop_assert_eq!(index.index_of(position, [a, b]), (wanted, wanted == next));
                 }
                 index.clear(keys.iter().map(|key| key.0));
             }

@@ -1,20 +1,20 @@
-//! The text of an MTL file into what it says about each material, not yet interpreted.
+//! MTL parser: the values of each material, not yet converted.
 //!
-//! Keys are read in any case. A name that is defined twice is one material, and of two values the later counts.
-//! Refused are numbers that are none or not finite, with their line. Everything else has room in [`Look::lost`].
+//! Keys are case-insensitive. A name that is defined twice is one material, and of two values the later counts. Rejects
+//! invalid numbers, with their line. Everything else is listed in [`MtlMaterial::unsupported`].
 
 use std::collections::HashMap;
 
-use kiln_engine::{Diag, RelPath};
+use kiln_diagnostics::{Diag, RelPath};
 
 use super::cursor::Cursor;
 
-/// The numbers of a material that are kept.
+/// The values of an MTL material.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Look {
-    /// As the file has it.
+pub(super) struct MtlMaterial {
+    /// The name in the file.
     pub(super) name: Vec<u8>,
-    /// The library it is in and its line there; `None` when it is defined nowhere.
+    /// The library that defines the material and the line; `None` when it is undefined.
     pub(super) place: Option<(RelPath, usize)>,
     pub(super) diffuse: Option<[f32; 3]>,
     pub(super) specular: Option<[f32; 3]>,
@@ -25,13 +25,13 @@ pub(super) struct Look {
     pub(super) metalness: Option<f32>,
     /// The illumination model.
     pub(super) model: Option<f32>,
-    /// The pictures, by what they are for.
+    /// The images, indexed by [`Role`].
     pub(super) maps: [Option<Map>; Role::COUNT],
-    /// The names of everything else, in the order of the file.
-    pub(super) lost: Vec<String>,
+    /// The keys that are not supported, in the order of the file.
+    pub(super) unsupported: Vec<String>,
 }
 
-/// What a picture is for.
+/// The purpose of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Ambient,
@@ -43,7 +43,7 @@ pub(super) enum Role {
     Normal,
     Roughness,
     Metalness,
-    /// Occlusion, roughness and metalness, in this order of channels.
+    /// Occlusion, roughness and metalness in the red, green and blue channel.
     Packed,
 }
 
@@ -51,59 +51,59 @@ impl Role {
     const COUNT: usize = Role::Packed as usize + 1;
 }
 
-/// A picture.
+/// An image reference.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Map {
-    /// The key that names it.
+    /// The key of the statement.
     pub(super) key: String,
-    /// The name of its file, with slashes, or `None` when it is not UTF-8.
+    /// The file name with forward slashes, or `None` when it is not UTF-8.
     pub(super) file: Option<String>,
-    /// How much a bump stands out.
+    /// The bump multiplier.
     pub(super) strength: f32,
     /// The line of the key.
     pub(super) line: usize,
 }
 
-/// The most things that one material is said to have lost.
-const MOST_LOST: usize = 32;
+/// The maximum number of unsupported keys that are listed for one material.
+const MAX_UNSUPPORTED: usize = 32;
 
-impl Look {
-    /// The picture for something.
+impl MtlMaterial {
+    /// Returns the image for a purpose.
     pub(super) fn map(&self, role: Role) -> Option<&Map> {
         self.maps[role as usize].as_ref()
     }
 
-    /// Notes that something is not kept.
-    pub(super) fn lose(&mut self, what: impl Into<String>) {
+    /// Records an unsupported key.
+    pub(super) fn note_unsupported(&mut self, what: impl Into<String>) {
         let what = what.into();
-        if self.lost.len() < MOST_LOST && !self.lost.contains(&what) {
-            self.lost.push(what);
+        if self.unsupported.len() < MAX_UNSUPPORTED && !self.unsupported.contains(&what) {
+            self.unsupported.push(what);
         }
     }
 }
 
-/// All materials of the libraries of a model, in their order.
+/// All materials of the libraries of a model, in order.
 #[derive(Default)]
-pub(super) struct Looks {
-    pub(super) list: Vec<Look>,
-    numbers: HashMap<Vec<u8>, usize>,
+pub(super) struct MtlMaterials {
+    pub(super) list: Vec<MtlMaterial>,
+    indices: HashMap<Vec<u8>, usize>,
 }
 
-impl Looks {
-    /// The number of the material of this name, if it is defined.
+impl MtlMaterials {
+    /// Returns the index of the material with this name, if it is defined.
     pub(super) fn find(&self, name: &[u8]) -> Option<usize> {
-        self.numbers.get(name).copied()
+        self.indices.get(name).copied()
     }
 
-    /// The number of the material of this name, which is defined by that.
+    /// Returns the index of the material with this name, and defines it if it is not.
     pub(super) fn define(&mut self, name: Vec<u8>, place: Option<(RelPath, usize)>) -> usize {
-        *self.numbers.entry(name).or_insert_with_key(|name| {
-            self.list.push(Look { name: name.clone(), place, ..Look::default() });
+        *self.indices.entry(name).or_insert_with_key(|name| {
+            self.list.push(MtlMaterial { name: name.clone(), place, ..MtlMaterial::default() });
             self.list.len() - 1
         })
     }
 
-    /// Adds what a library says.
+    /// Parses a library and adds its materials.
     pub(super) fn parse(&mut self, text: &[u8], path: &RelPath) -> Result<(), Diag> {
         let mut cursor = Cursor::new(text);
         let mut current = None;
@@ -123,41 +123,41 @@ impl Looks {
     }
 }
 
-fn statement(cursor: &mut Cursor<'_>, word: &[u8], look: &mut Look) -> Result<(), Diag> {
+fn statement(cursor: &mut Cursor<'_>, word: &[u8], source: &mut MtlMaterial) -> Result<(), Diag> {
     let key = String::from_utf8_lossy(word).into_owned();
     let number = |cursor: &mut Cursor<'_>| cursor.float().map(Some);
     match key.to_ascii_lowercase().as_str() {
-        "kd" => look.diffuse = colour(cursor, &key, look)?.or(look.diffuse),
-        "ks" => look.specular = colour(cursor, &key, look)?.or(look.specular),
-        "ke" => look.emissive = colour(cursor, &key, look)?.or(look.emissive),
+        "kd" => source.diffuse = colour(cursor, &key, source)?.or(source.diffuse),
+        "ks" => source.specular = colour(cursor, &key, source)?.or(source.specular),
+        "ke" => source.emissive = colour(cursor, &key, source)?.or(source.emissive),
         "tf" => {
-            if colour(cursor, &key, look)?.is_some_and(|filter| filter != [1.0; 3]) {
-                look.lose(key);
+            if colour(cursor, &key, source)?.is_some_and(|filter| filter != [1.0; 3]) {
+                source.note_unsupported(key);
             }
         }
         "d" => {
             cursor.skip_blanks();
             if cursor.peek() == (Some(b'-'), Some(b'h')) && cursor.word() == b"-halo" {
-                look.lose("d -halo");
+                source.note_unsupported("d -halo");
             }
-            look.opacity = number(cursor)?;
+            source.opacity = number(cursor)?;
         }
-        "tr" => look.opacity = Some(1.0 - cursor.float()?),
-        "ns" => look.exponent = number(cursor)?,
-        "pr" => look.roughness = number(cursor)?,
-        "pm" => look.metalness = number(cursor)?,
-        "illum" => look.model = number(cursor)?,
-        // Zero is what they are when nothing is said.
+        "tr" => source.opacity = Some(1.0 - cursor.float()?),
+        "ns" => source.exponent = number(cursor)?,
+        "pr" => source.roughness = number(cursor)?,
+        "pm" => source.metalness = number(cursor)?,
+        "illum" => source.model = number(cursor)?,
+        // Zero is the default.
         "ps" | "pc" | "pcr" | "aniso" | "anisor" => {
             if cursor.float()? != 0.0 {
-                look.lose(key);
+                source.note_unsupported(key);
             }
         }
-        // Light that comes from everywhere, refraction and filtering are the renderer's.
+        // Ambient light, refraction and filtering are up to the renderer.
         "ka" | "ni" | "km" | "sharpness" | "map_aat" => {}
         lower => match role(lower) {
-            Some(role) => look.maps[role as usize] = Some(map(cursor, key, look)),
-            None => look.lose(crate::excerpt(&key).trim_matches('"')),
+            Some(role) => source.maps[role as usize] = Some(map(cursor, key, source)),
+            None => source.note_unsupported(crate::excerpt(&key).trim_matches('"')),
         },
     }
     Ok(())
@@ -179,11 +179,11 @@ fn role(key: &str) -> Option<Role> {
     })
 }
 
-/// A colour of one or three numbers; none when it is a spectrum.
-fn colour(cursor: &mut Cursor<'_>, key: &str, look: &mut Look) -> Result<Option<[f32; 3]>, Diag> {
+/// Reads a colour of one or three numbers; `None` when it is a spectrum.
+fn colour(cursor: &mut Cursor<'_>, key: &str, source: &mut MtlMaterial) -> Result<Option<[f32; 3]>, Diag> {
     cursor.skip_blanks();
     if let (Some(b's'), Some(b'p')) | (Some(b'x'), Some(b'y')) = cursor.peek() {
-        look.lose(key);
+        source.note_unsupported(key);
         return Ok(None);
     }
     let red = cursor.float()?;
@@ -194,8 +194,8 @@ fn colour(cursor: &mut Cursor<'_>, key: &str, look: &mut Look) -> Result<Option<
     }))
 }
 
-/// The picture that the rest of a line names, after its options.
-fn map(cursor: &mut Cursor<'_>, key: String, look: &mut Look) -> Map {
+/// Reads the image reference in the rest of a line, after its options.
+fn map(cursor: &mut Cursor<'_>, key: String, source: &mut MtlMaterial) -> Map {
     let line = cursor.line();
     let Ok(text) = String::from_utf8(cursor.rest()) else {
         return Map { key, file: None, strength: 1.0, line };
@@ -218,7 +218,7 @@ fn map(cursor: &mut Cursor<'_>, key: String, look: &mut Look) -> Map {
             _ => false,
         };
         if changes {
-            look.lose(format!("{key} {option}"));
+            source.note_unsupported(format!("{key} {option}"));
         }
         rest = after;
     }
@@ -226,8 +226,8 @@ fn map(cursor: &mut Cursor<'_>, key: String, look: &mut Look) -> Map {
     Map { key, file: Some(name.replace('\\', "/")), strength, line }
 }
 
-/// An option at the start of a text, its values, and what follows. There is always something that follows: of
-/// numbers, the last may be the name of a file.
+/// Splits an option and its values from the start of a string. The rest is never empty: of numbers, the last may be the
+/// name of a file.
 fn option(text: &str) -> Option<(&str, &str, &str)> {
     let next = |text: &str| text.find([' ', '\t']);
     let end = next(text).filter(|_| text.starts_with('-'))?;
@@ -255,15 +255,15 @@ fn option(text: &str) -> Option<(&str, &str, &str)> {
 mod tests {
     use super::*;
 
-    fn looks(text: &str) -> Vec<Look> {
-        let mut looks = Looks::default();
+    fn parse_materials(text: &str) -> Vec<MtlMaterial> {
+        let mut looks = MtlMaterials::default();
         looks.parse(text.as_bytes(), &RelPath::new("a.mtl").unwrap()).unwrap();
         looks.list
     }
 
     #[test]
-    fn numbers_and_colours() {
-        let found = looks(
+    fn parses_numbers_and_colours() {
+        let found = parse_materials(
             "Kd 9 9 9\nnewmtl a b #1\n\tKd 0.1 0.2 0.3\n Ks .5\nke 1 2 3 # bright\nNs 10\nTr 0.25\nPr .1\nPm 1\n\
              illum 2\nKa 1 1 1\nNi 1.45\nTf 1 1 1\nPs 0\nnewmtl c\nd -halo 0.5\nTf 1 0 0\nPc 1\nKd spectral x.rfl 1\n\
              weird 1 2\nnewmtl a b #1\nNs 20",
@@ -277,17 +277,17 @@ mod tests {
         );
         assert_eq!((a.exponent, a.opacity, a.roughness), (Some(20.0), Some(0.75), Some(0.1)));
         assert_eq!((a.metalness, a.model), (Some(1.0), Some(2.0)));
-        assert!(a.lost.is_empty(), "{:?}", a.lost);
+        assert!(a.unsupported.is_empty(), "{:?}", a.unsupported);
         assert_eq!((c.opacity, c.diffuse), (Some(0.5), None));
-        assert_eq!(c.lost, ["d -halo", "Tf", "Pc", "Kd", "weird"]);
+        assert_eq!(c.unsupported, ["d -halo", "Tf", "Pc", "Kd", "weird"]);
     }
 
     #[test]
-    fn names_of_pictures_follow_their_options() {
+    fn parses_options_before_image_names() {
         let file = |line: &str| {
-            let found = looks(&format!("newmtl a\n{line}"));
+            let found = parse_materials(&format!("newmtl a\n{line}"));
             let map = found[0].maps.iter().flatten().next().cloned().unwrap();
-            (map.file.unwrap(), map.strength, found[0].lost.clone())
+            (map.file.unwrap(), map.strength, found[0].unsupported.clone())
         };
         let plain = |name: &str| (name.to_owned(), 1.0, Vec::<String>::new());
         assert_eq!(file("map_Kd a b.png"), plain("a b.png"));
@@ -300,14 +300,14 @@ mod tests {
         assert_eq!(file("map_Kd -odd name.png"), plain("-odd name.png"));
         assert_eq!(file("map_Kd -clamp"), plain("-clamp"));
         assert_eq!(file("bump -bm 0.5 n.png").1, 0.5);
-        let lost = file("map_Kd -s 2 2 1 -o 0.5 -clamp on -imfchan m a.png");
-        assert_eq!(lost.0, "a.png");
-        assert_eq!(lost.2, ["map_Kd -s", "map_Kd -o", "map_Kd -clamp", "map_Kd -imfchan"]);
+        let unsupported = file("map_Kd -s 2 2 1 -o 0.5 -clamp on -imfchan m a.png");
+        assert_eq!(unsupported.0, "a.png");
+        assert_eq!(unsupported.2, ["map_Kd -s", "map_Kd -o", "map_Kd -clamp", "map_Kd -imfchan"]);
     }
 
     #[test]
-    fn a_bad_number_is_an_error_with_its_line() {
-        let mut looks = Looks::default();
+    fn rejects_invalid_numbers_with_their_line() {
+        let mut looks = MtlMaterials::default();
         for text in [
             "newmtl a\nKd 0,5 1 1",
             "newmtl a\nKd 1 1",

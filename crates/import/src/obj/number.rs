@@ -1,35 +1,35 @@
-//! Numbers in text, straight from bytes: what most of an OBJ file is, so it has to be fast.
+//! Fast parsing of numbers from bytes, which make up most of an OBJ file.
 //!
-//! Floats are rounded exactly, as `str::parse` does it: a short number takes two exact operations in `f64`, and the
-//! rare one whose second rounding could matter, or which is too long for that, is left to `str::parse`.
+//! Floats are rounded correctly, as by `str::parse`: a short number takes two exact operations in `f64`, and the rare one
+//! whose second rounding could matter, or which has too many digits, is left to `str::parse`.
 
-/// The longest run of digits that a `u64` surely holds.
-const MOST_DIGITS: usize = 19;
+/// The number of decimal digits that always fit into a `u64`.
+const MAX_DIGITS: usize = 19;
 
-/// Powers of ten that `f64` holds exactly.
+/// The powers of ten that `f64` represents exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
 ];
 
-/// The digits among the next eight bytes: how many there are, and the number they make. `None` at the end of a text.
+/// Parses the leading digits of the next eight bytes; returns their count and value, or `None` near the end of the text.
 #[inline(always)]
 fn eight(text: &[u8], at: usize) -> Option<(usize, u64)> {
     const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
     let bytes = text.get(at..)?.first_chunk::<8>()?;
-    // Digits become 0 to 9, and the high bit marks every byte that is none.
+    // Digits become 0 to 9, and the high bit marks every other byte.
     let values = u64::from_le_bytes(*bytes) ^ u64::from_ne_bytes([b'0'; 8]);
     let others = (((values & !HIGH) + u64::from_ne_bytes([0x76; 8])) | values) & HIGH;
     let count = others.trailing_zeros() as usize / 8;
-    // Zeros in front make it eight digits; pairs, then fours, then all of them are put together.
+    // Padded with leading zeros to eight digits; combined in pairs, then fours, then all.
     let pairs = if count == 0 { 0 } else { values << (64 - 8 * count) };
     let pairs = (pairs * 10 + (pairs >> 8)) & 0x00FF_00FF_00FF_00FF;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
     Some((count, (fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF))
 }
 
-/// Reads digits from `at` on and appends them to a number; gives the place after them. The number wraps around where
-/// there are more than [`MOST_DIGITS`].
+/// Parses digits from `at` on and appends them to a number; returns the position after them. The number wraps around
+/// beyond [`MAX_DIGITS`].
 #[inline(always)]
 fn digits(text: &[u8], mut at: usize, number: &mut u64) -> usize {
     const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
@@ -47,19 +47,19 @@ fn digits(text: &[u8], mut at: usize, number: &mut u64) -> usize {
     at
 }
 
-/// Whether a number may end before this byte.
+/// Returns `true` if a number may end before this byte.
 pub(super) fn ends_number(byte: Option<&u8>) -> bool {
     matches!(byte, None | Some(b' ' | b'\t' | b'\n' | b'\r' | b'\\'))
 }
 
-/// The finite float that starts at a place, and the place after it.
+/// Parses the finite float at a position; returns it and the position after it.
 #[inline]
 pub(super) fn float(text: &[u8], start: usize) -> Option<(f32, usize)> {
     let mut at = start;
     let negative = text.get(at) == Some(&b'-');
     at += usize::from(negative || text.get(at) == Some(&b'+'));
     let (first, mut mantissa, mut exponent) = (at, 0u64, 0i64);
-    // Seldom more than three, so one by one is faster.
+    // Rarely more than three digits, so one by one is faster.
     while let Some(digit @ b'0'..=b'9') = text.get(at) {
         mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
         at += 1;
@@ -83,45 +83,45 @@ pub(super) fn float(text: &[u8], start: usize) -> Option<(f32, usize)> {
         if at == first {
             return None;
         }
-        // One that is out of range is read again below, whatever this makes of it.
+        // An exponent out of range is parsed again below, whatever this results in.
         let stated = if at - first > 4 { 10_000 } else { stated as i64 };
         exponent += if below { -stated } else { stated };
     }
     if !ends_number(text.get(at)) {
         return None;
     }
-    let short = count <= MOST_DIGITS && mantissa < 1 << 53;
+    let short = count <= MAX_DIGITS && mantissa < 1 << 53;
     let value = short.then(|| scale(mantissa, exponent)).flatten();
     let value: f32 = match value {
         Some(value) => value,
         None => std::str::from_utf8(&text[first..at]).ok()?.parse().ok()?,
     };
-    // Signs are as good as random: a branch would be guessed wrong half the time.
+    // Signs are unpredictable: a branch would be mispredicted half the time.
     let value = f32::from_bits(value.to_bits() | u32::from(negative) << 31);
     value.is_finite().then_some((value, at))
 }
 
-/// A number times a power of ten, unless it takes more than one rounding to tell.
+/// Scales a number by a power of ten; `None` if the result needs more than one rounding.
 fn scale(mantissa: u64, exponent: i64) -> Option<f32> {
     if mantissa == 0 {
         return Some(0.0);
     }
     if let (0..0x100_0000, -10..=0) = (mantissa, exponent) {
-        // Both are exact as they are: most numbers.
+        // Both operands are exact: most numbers.
         return Some(mantissa as f32 / POWERS[-exponent as usize] as f32);
     }
     let power = *POWERS.get(exponent.unsigned_abs() as usize)?;
     // Both operands are exact, so this is the nearest f64.
     let wide = if exponent < 0 { mantissa as f64 / power } else { mantissa as f64 * power };
-    // Rounding that once more is right unless it lies halfway between two floats, where what the first rounding
-    // took away decides. Below the normal floats the halves are elsewhere.
-    const LOST: u64 = (1 << 29) - 1;
-    let is_half = wide.to_bits() & LOST == 1 << 28;
+    // Rounding again is correct unless the value is halfway between two floats, where the bits that the first rounding
+    // dropped decide. Subnormal floats have other halfway points.
+    const DROPPED: u64 = (1 << 29) - 1;
+    let is_half = wide.to_bits() & DROPPED == 1 << 28;
     (!is_half && wide >= f64::from(f32::MIN_POSITIVE)).then_some(wide as f32)
 }
 
-/// A corner of a face at a place, such as `1`, `1/2`, `1//3` or `1/2/3`, and the place after it. What it does not have
-/// is [`ABSENT`].
+/// Parses a face vertex such as `1`, `1/2`, `1//3` or `1/2/3`; returns its indices and the position after it. Missing
+/// indices are [`ABSENT`].
 #[inline(always)]
 pub(super) fn corner(text: &[u8], start: usize) -> Option<([i64; 3], usize)> {
     let (position, at) = whole(text, start)?;
@@ -130,7 +130,7 @@ pub(super) fn corner(text: &[u8], start: usize) -> Option<([i64; 3], usize)> {
     ends_number(text.get(at)).then_some(([position, uv, normal], at))
 }
 
-/// A number after a slash, either of which may be missing.
+/// Parses an optional index after an optional slash.
 #[inline(always)]
 fn further(text: &[u8], at: usize) -> Option<(i64, usize)> {
     match text.get(at) {
@@ -142,10 +142,10 @@ fn further(text: &[u8], at: usize) -> Option<(i64, usize)> {
     }
 }
 
-/// A number of a corner that is not there.
+/// A missing index of a face vertex.
 pub(super) const ABSENT: i64 = i64::MIN;
 
-/// The whole number that starts at a place, and the place after it. Numbers beyond 32 bits become the largest.
+/// Parses the integer at a position; returns it and the position after it. Saturates at 32 bits.
 #[inline(always)]
 fn whole(text: &[u8], start: usize) -> Option<(i64, usize)> {
     let negative = text.get(start) == Some(&b'-');
@@ -157,14 +157,14 @@ fn whole(text: &[u8], start: usize) -> Option<(i64, usize)> {
     Some((if negative { -value } else { value }, at))
 }
 
-/// Eight digits and more, and those at the end of a text.
+/// Parses integers of eight and more digits, and those near the end of the text.
 #[cold]
 fn long(text: &[u8], first: usize) -> Option<(i64, usize)> {
     let mut value = 0;
     let at = digits(text, first, &mut value);
     match at - first {
         0 => None,
-        1..MOST_DIGITS => Some((value.min(u64::from(u32::MAX)) as i64, at)),
+        1..MAX_DIGITS => Some((value.min(u64::from(u32::MAX)) as i64, at)),
         _ => Some((i64::from(u32::MAX), at)),
     }
 }
@@ -174,8 +174,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same as the standard library, wherever the text stands.
-    fn agrees(text: &str) {
+    /// Asserts the result of the standard library, with and without text after the number.
+    fn matches_std(text: &str) {
         let wanted = text.parse::<f32>().ok().filter(|v| v.is_finite());
         for padded in
             [text.to_owned(), format!("{text} 1234567890"), format!("{text}\n"), format!("{text}\\\n")]
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_are_those_of_the_standard_library() {
+    fn parses_floats_as_the_standard_library() {
         for text in [
             "0",
             "-0",
@@ -233,13 +233,13 @@ mod tests {
             "0.00000000000000000000000000000000000001234",
             "00000000000000000000000000000000000001.5",
         ] {
-            agrees(text);
-            agrees(&format!("-{}", text.trim_start_matches(['-', '+'])));
+            matches_std(text);
+            matches_std(&format!("-{}", text.trim_start_matches(['-', '+'])));
         }
     }
 
     #[test]
-    fn what_is_no_number_is_none() {
+    fn rejects_invalid_numbers() {
         for text in [
             "",
             "-",
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_saturate() {
+    fn integers_saturate() {
         for (text, wanted) in [
             ("1", Some((1, 1))),
             ("-12/3", Some((-12, 3))),
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn corners_have_one_to_three_numbers() {
+    fn parses_face_vertices_of_one_to_three_indices() {
         let found = |text: &str| corner(text.as_bytes(), 0).map(|(numbers, _)| numbers);
         assert_eq!(found("1"), Some([1, ABSENT, ABSENT]));
         assert_eq!(found("1/2 9"), Some([1, 2, ABSENT]));
@@ -304,30 +304,30 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_float_comes_back(bits in any::<u32>(), precision in 0usize..12) {
+        fn any_float_round_trips(bits in any::<u32>(), precision in 0usize..12) {
             let value = f32::from_bits(bits);
             if value.is_finite() {
-                agrees(&format!("{value:?}"));
-                agrees(&format!("{value:e}"));
+                matches_std(&format!("{value:?}"));
+                matches_std(&format!("{value:e}"));
                 if value.abs() < 1e20 {
-                    agrees(&format!("{value:.precision$}"));
+                    matches_std(&format!("{value:.precision$}"));
                 }
             }
         }
 
         #[test]
-        fn any_decimal_agrees(text in "[-+]?[0-9]{0,12}[.]?[0-9]{0,24}([eE][-+]?[0-9]{1,3})?") {
+        fn any_decimal_matches_std(text in "[-+]?[0-9]{0,12}[.]?[0-9]{0,24}([eE][-+]?[0-9]{1,3})?") {
             if text.bytes().any(|b| b.is_ascii_digit()) && text.parse::<f32>().is_ok() {
-                agrees(&text);
+                matches_std(&text);
             }
         }
 
-        /// Next to the halfway points, where rounding twice goes wrong.
+        /// Values near halfway points, where double rounding is wrong.
         #[test]
-        fn halves_are_rounded_once(bits in 0x0080_0000u32..0x7F00_0000, digits in 8usize..20) {
+        fn halfway_points_are_rounded_once(bits in 0x0080_0000u32..0x7F00_0000, digits in 8usize..20) {
             let low = f64::from(f32::from_bits(bits));
             let high = f64::from(f32::from_bits(bits + 1));
-            agrees(&format!("{:.digits$e}", (low + high) / 2.0));
+            matches_std(&format!("{:.digits$e}", (low + high) / 2.0));
         }
     }
 }

@@ -1,22 +1,21 @@
-//! The text of an OBJ file into lists: positions, coordinates, normals, and the corners of faces.
+//! OBJ parser: lists of positions, UVs, normals and face vertices.
 //!
-//! Nothing is resolved here but numbers: counting backwards becomes counting forwards, and a face that names a vertex
-//! further down is one like any other. Statements that draw nothing here are counted, for a warning of each kind.
+//! Negative indices are made absolute, and faces may refer to vertices further down. Statements without triangles are
+//! counted, for a warning of each kind.
 //!
-//! Refused are numbers that are none or not finite, faces with vertices that the file does not have, and text
-//! in which no line is a statement of the format.
+//! Rejects invalid numbers, face indices out of range, and text without any statement of the format.
 
 use std::collections::HashMap;
 
-use kiln_engine::{Code, Diag};
+use kiln_diagnostics::{Code, Diag};
 
 use super::cursor::Cursor;
 use super::number::ABSENT;
 
-/// Stands for a texture coordinate, a normal or a material that is not given.
+/// A missing UV, normal or material.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A corner of a face, by the numbers of its position, texture coordinates and normal from zero.
+/// A face vertex: the indices of its position, UV and normal, from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Corner {
     pub(super) position: u32,
@@ -24,61 +23,61 @@ pub(super) struct Corner {
     pub(super) normal: u32,
 }
 
-/// Faces in a row that have all this in common.
+/// Consecutive faces with the same material, smoothing group and attributes.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
-    /// A number in [`Model::materials`], or [`NONE`].
+    /// The index in [`Model::materials`], or [`NONE`].
     pub(super) material: u32,
-    /// The smoothing group; 0 is none.
+    /// The smoothing group; 0 for none.
     pub(super) group: u32,
-    /// The corners of each face, at least three.
+    /// The number of vertices of each face, at least three.
     pub(super) sides: u32,
-    /// Whether corners lack normals.
+    /// `true` if a face vertex lacks a normal.
     pub(super) bare: bool,
-    /// Whether any corner has texture coordinates, or a normal.
+    /// `true` if any face vertex has a UV, and if any has a normal.
     pub(super) has_uv: bool,
     pub(super) has_normal: bool,
-    /// How many corners there are in all.
+    /// The total number of face vertices.
     pub(super) corners: usize,
 }
 
 /// Something that was passed over: how often, and the line of the first.
-pub(super) type Passed = Option<(usize, usize)>;
+pub(super) type Occurrences = Option<(usize, usize)>;
 
-/// What a file says.
+/// The content of a file.
 #[derive(Default)]
 pub(super) struct Model {
     pub(super) positions: Vec<[f32; 3]>,
     pub(super) uvs: Vec<[f32; 2]>,
     pub(super) normals: Vec<[f32; 3]>,
     pub(super) corners: Vec<Corner>,
-    /// All faces; their corners follow each other in `corners`.
+    /// All faces; their vertices are consecutive in `corners`.
     pub(super) runs: Vec<Run>,
-    /// The names of materials in the order of their first use by a face, and the line of that.
+    /// The names of materials in the order of their first use by a face, with its line.
     pub(super) materials: Vec<(Vec<u8>, usize)>,
-    /// The names of libraries, each with its line.
+    /// The names of MTL libraries, each with its line.
     pub(super) libraries: Vec<(Vec<u8>, usize)>,
     /// The name of the first object or, without any, of the first group.
     pub(super) name: Vec<u8>,
-    pub(super) colours: Passed,
-    pub(super) no_triangles: Passed,
-    pub(super) free_form: Passed,
-    pub(super) unknown: Passed,
-    /// The first word that is not known.
+    pub(super) colours: Occurrences,
+    pub(super) no_triangles: Occurrences,
+    pub(super) free_form: Occurrences,
+    pub(super) unknown: Occurrences,
+    /// The first unknown keyword.
     pub(super) unknown_word: String,
 }
 
-/// The most different libraries a file may name.
-const MOST_LIBRARIES: usize = 256;
+/// The maximum number of different MTL libraries of a file.
+const MAX_LIBRARIES: usize = 256;
 
-/// Statements of curves and surfaces.
+/// The keywords of free-form curves and surfaces.
 const FREE_FORM: [&str; 22] = [
     "vp", "cstype", "deg", "bmat", "step", "curv", "curv2", "surf", "parm", "trim", "hole", "scrv", "sp",
     "end", "con", "bzp", "bsp", "cdc", "cdp", "res", "ctech", "stech",
 ];
 
-/// Statements that change nothing that is kept.
-const SILENT: [&str; 12] = [
+/// The keywords that are ignored without a warning.
+const IGNORED: [&str; 12] = [
     "mg",
     "bevel",
     "c_interp",
@@ -93,10 +92,10 @@ const SILENT: [&str; 12] = [
     "smooth",
 ];
 
-/// Reads a file.
+/// Parses a file.
 pub(super) fn parse(text: &[u8]) -> Result<Model, Diag> {
     let mut parser = Parser::new(text);
-    // What large files look like: half vertices of forty bytes, half faces of as many.
+    // What large files source like: half vertices of forty bytes, half faces of as many.
     parser.model.positions.reserve(text.len() / 256);
     parser.model.corners.reserve(text.len() / 36);
     while parser.cursor.next_statement() {
@@ -110,11 +109,11 @@ struct Parser<'a> {
     model: Model,
     known: bool,
     has_object: bool,
-    /// What the next face is made of: its name, and its number once a face has it.
+    /// The material of the next face: its name, and its index once a face uses it.
     material: (Vec<u8>, Option<u32>),
     numbers: HashMap<Vec<u8>, u32>,
     group: u32,
-    /// The highest numbers that were used before they were there, and their lines: of positions, coordinates, normals.
+    /// The highest forward references and their lines: of positions, UVs and normals.
     ahead: [(u32, usize); 3],
 }
 
@@ -136,7 +135,7 @@ impl<'a> Parser<'a> {
         let is_gap = |byte| matches!(byte, Some(b' ' | b'\t'));
         match self.cursor.peek() {
             (Some(b'v'), gap) if is_gap(gap) => {
-                self.cursor.pass(1);
+                self.cursor.advance(1);
                 self.position()?;
             }
             (Some(b'v'), Some(b'n' | b't')) => match self.cursor.word() {
@@ -145,17 +144,17 @@ impl<'a> Parser<'a> {
                     self.model.normals.push(normal);
                 }
                 b"vt" => self.coordinates()?,
-                word => self.pass_over(word),
+                word => self.ignore(word),
             },
             (Some(b'f'), gap) if is_gap(gap) => {
-                self.cursor.pass(1);
+                self.cursor.advance(1);
                 self.face()?;
             }
-            _ => return self.rare(),
+            _ => return self.other_statement(),
         }
         self.known = true;
         self.cursor.skip_blanks();
-        if self.cursor.ends() { Ok(()) } else { Err(self.cursor.no_number("the end of the line")) }
+        if self.cursor.at_end() { Ok(()) } else { Err(self.cursor.expected("the end of the line")) }
     }
 
     fn position(&mut self) -> Result<(), Diag> {
@@ -166,7 +165,7 @@ impl<'a> Parser<'a> {
         while self.cursor.float_or_end()?.is_some() {
             more += 1;
         }
-        // One more is a weight, which only curves use.
+        // A fourth number is a weight, which only curves use.
         if more > 1 {
             count(&mut self.model.colours, &self.cursor);
         }
@@ -177,7 +176,7 @@ impl<'a> Parser<'a> {
         let u = self.cursor.float()?;
         let v = self.cursor.float_or_end()?.unwrap_or_default();
         self.cursor.float_or_end()?;
-        // From the bottom, where they count from here.
+        // The V origin of OBJ is at the bottom.
         self.model.uvs.push([u, 1.0 - v]);
         Ok(())
     }
@@ -197,7 +196,7 @@ impl<'a> Parser<'a> {
                 || given_uv && corner.uv as usize >= lengths[1]
                 || given_normal && corner.normal as usize >= lengths[2];
             if is_ahead {
-                self.look_ahead(corner, numbers)?;
+                self.forward_reference(corner, numbers)?;
             }
             has_uv |= given_uv;
             has_normal |= given_normal;
@@ -211,7 +210,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         if self.model.corners.len() >= NONE as usize {
-            return Err(self.too_many("corners"));
+            return Err(self.too_many("face vertices"));
         }
         let sides = corners as u32;
         let material = match self.material.1 {
@@ -237,9 +236,9 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A face uses something that is not there: not yet, or never.
+    /// Handles an index that is out of range so far: a forward reference, or an error.
     #[cold]
-    fn look_ahead(&mut self, corner: Corner, numbers: [i64; 3]) -> Result<(), Diag> {
+    fn forward_reference(&mut self, corner: Corner, numbers: [i64; 3]) -> Result<(), Diag> {
         let lengths = [self.model.positions.len(), self.model.uvs.len(), self.model.normals.len()];
         for (list, index) in [corner.position, corner.uv, corner.normal].into_iter().enumerate() {
             let (stated, length) = (numbers[list], lengths[list]);
@@ -247,10 +246,10 @@ impl<'a> Parser<'a> {
                 continue;
             }
             if index == NONE {
-                let message = format!("{stated} is not the number of {}: {length} came before", KINDS[list]);
+                let message = format!("{} index {stated} is out of range: {length} precede it", KINDS[list]);
                 return Err(Diag::new(Code::ObjIndex, message)
                     .at(format_args!("line {}", self.cursor.line()))
-                    .hint("numbers start at 1, or at -1 for the one just before"));
+                    .hint("indices start at 1, or at -1 for the last element before the face"));
             }
             if index >= self.ahead[list].0 {
                 self.ahead[list] = (index, self.cursor.line());
@@ -271,9 +270,9 @@ impl<'a> Parser<'a> {
         number
     }
 
-    /// Every statement that is not one of a vertex or a face.
+    /// Parses every statement other than vertices and faces.
     #[cold]
-    fn rare(&mut self) -> Result<(), Diag> {
+    fn other_statement(&mut self) -> Result<(), Diag> {
         let word = self.cursor.word();
         match word {
             b"o" | b"g" => {
@@ -292,7 +291,7 @@ impl<'a> Parser<'a> {
                 let line = self.cursor.line();
                 let name = self.cursor.rest();
                 if !name.is_empty() && !self.model.libraries.iter().any(|(known, _)| *known == name) {
-                    if self.model.libraries.len() == MOST_LIBRARIES {
+                    if self.model.libraries.len() == MAX_LIBRARIES {
                         return Err(self.too_many("material libraries"));
                     }
                     self.model.libraries.push((name, line));
@@ -305,8 +304,10 @@ impl<'a> Parser<'a> {
                     word => std::str::from_utf8(word).ok().and_then(|word| word.parse().ok()).ok_or_else(
                         || {
                             let word = String::from_utf8_lossy(word);
-                            self.cursor
-                                .wrong(format_args!("{} is not a smoothing group", crate::excerpt(&word)))
+                            self.cursor.syntax_error(format_args!(
+                                "expected a smoothing group, found {}",
+                                crate::excerpt(&word)
+                            ))
                         },
                     )?,
                 };
@@ -314,7 +315,7 @@ impl<'a> Parser<'a> {
             }
             b"p" | b"l" | b"fo" => {
                 if word == b"fo" {
-                    // How faces were written before 1992.
+                    // The keyword of faces before 1992.
                     self.face()?;
                 } else {
                     count(&mut self.model.no_triangles, &self.cursor);
@@ -322,7 +323,7 @@ impl<'a> Parser<'a> {
                 }
             }
             word => {
-                self.pass_over(word);
+                self.ignore(word);
                 return Ok(());
             }
         }
@@ -330,13 +331,13 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Counts a statement of another kind.
-    fn pass_over(&mut self, word: &[u8]) {
+    /// Counts an ignored statement.
+    fn ignore(&mut self, word: &[u8]) {
         let is_one_of = |words: &[&str]| words.iter().any(|known| known.as_bytes() == word);
         if is_one_of(&FREE_FORM) {
             self.known = true;
             count(&mut self.model.free_form, &self.cursor);
-        } else if is_one_of(&SILENT) {
+        } else if is_one_of(&IGNORED) {
             self.known = true;
         } else {
             if self.model.unknown.is_none() {
@@ -348,7 +349,7 @@ impl<'a> Parser<'a> {
     }
 
     fn too_many(&self, what: &str) -> Diag {
-        Diag::new(Code::ObjTooLarge, format!("there are too many {what}"))
+        Diag::new(Code::ObjTooLarge, format!("the file has too many {what}"))
             .at(format_args!("line {}", self.cursor.line()))
             .hint("split the model into several files")
     }
@@ -356,35 +357,36 @@ impl<'a> Parser<'a> {
     fn finish(self) -> Result<Model, Diag> {
         let model = self.model;
         if let (Some((_, line)), false) = (model.unknown, self.known) {
-            let message = format!("{} starts no statement, and no other line does", model.unknown_word);
+            let message =
+                format!("the file has no OBJ statement; the first line starts with {}", model.unknown_word);
             return Err(Diag::new(Code::ObjSyntax, message)
                 .at(format_args!("line {line}"))
-                .hint("this is not an OBJ file: export or download it again"));
+                .hint("the file is not an OBJ file: export or download it again"));
         }
         let lengths = [model.positions.len(), model.uvs.len(), model.normals.len()];
         for (((index, line), length), kind) in self.ahead.into_iter().zip(lengths).zip(KINDS) {
             if line > 0 && index as usize >= length {
-                let message = format!("{} is not the number of {kind}: the file has {length}", index + 1);
+                let message = format!("{kind} index {} is out of range: the file has {length}", index + 1);
                 return Err(Diag::new(Code::ObjIndex, message)
                     .at(format_args!("line {line}"))
-                    .hint("the file is cut off or damaged: export it again"));
+                    .hint("the file is truncated or damaged: export it again"));
             }
         }
         Ok(model)
     }
 }
 
-/// What the numbers of a corner name.
-const KINDS: [&str; 3] = ["a position", "a texture coordinate", "a normal"];
+/// The kinds of indices of a face vertex.
+const KINDS: [&str; 3] = ["position", "UV", "normal"];
 
-/// A number as files state it, from zero; [`NONE`] when it is not there or names nothing.
+/// Converts an index of the file to one from zero; [`NONE`] when it is absent or invalid.
 #[inline(always)]
 fn index(stated: i64, length: usize) -> u32 {
-    // Backwards when it is negative. The reader keeps numbers to 32 bits.
+    // Negative indices count backwards. The parser saturates at 32 bits.
     let index = if stated < 0 { stated.wrapping_add(length as i64) } else { stated - 1 };
     u32::try_from(index).unwrap_or(NONE)
 }
 
-fn count(passed: &mut Passed, cursor: &Cursor<'_>) {
+fn count(passed: &mut Occurrences, cursor: &Cursor<'_>) {
     passed.get_or_insert((0, cursor.line())).0 += 1;
 }

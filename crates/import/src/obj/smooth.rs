@@ -1,8 +1,8 @@
-//! Normals for corners that have none: those of the face or, within a smoothing group, of all its faces around.
+//! Normals for face vertices without one: face normals or, within a smoothing group, smooth normals.
 //!
-//! A group's normal at a position is the mean of its faces' normals there, weighted by the angle that each has in
-//! that corner, so that it does not depend on how faces are cut. Groups reach over materials. A material in which
-//! no corner has a normal and no face is smooth is left without: its normals follow from its triangles.
+//! The smooth normal of a group at a position is the average of its face normals, weighted by the angle of each face at
+//! that vertex, so that it does not depend on the triangulation. Groups span materials. A material without any normal or
+//! smooth face gets none: its normals follow from its triangles.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use super::index::Index;
 use super::parse::{Corner, Model, NONE};
 use crate::polygon::newell;
 
-/// Gives a normal to every corner that lacks one, in materials that need them.
+/// Adds a normal to every face vertex without one, in materials that need them.
 pub(super) fn complete(model: &mut Model) {
-    // Materials with normals, and groups in which one is missing.
+    // Materials with normals, and groups with a missing normal.
     let shaded: BTreeSet<u32> =
         model.runs.iter().filter(|run| run.has_normal || run.group != 0).map(|run| run.material).collect();
     let smooth: BTreeSet<u32> =
@@ -34,7 +34,7 @@ pub(super) fn complete(model: &mut Model) {
             place(face, &model.positions, &mut points);
             let normal = unit(newell(&points));
             for (place, corner) in face.iter().enumerate() {
-                let (number, is_new) = index.number(corner.position, [run.group, 0]);
+                let (number, is_new) = index.index_of(corner.position, [run.group, 0]);
                 if is_new {
                     sums.push([0.0; 3]);
                 }
@@ -64,7 +64,7 @@ pub(super) fn complete(model: &mut Model) {
             for corner in face.iter_mut().filter(|corner| corner.normal == NONE) {
                 corner.normal = match run.group {
                     0 => own,
-                    group => first + index.number(corner.position, [group, 0]).0,
+                    group => first + index.index_of(corner.position, [group, 0]).0,
                 };
             }
         }
@@ -76,7 +76,7 @@ fn place(face: &[Corner], positions: &[[f32; 3]], points: &mut Vec<[f32; 3]>) {
     points.extend(face.iter().map(|corner| positions[corner.position as usize]));
 }
 
-/// The angle at a corner of a polygon.
+/// Returns the interior angle at a vertex of a polygon.
 fn angle(points: &[[f32; 3]], place: usize) -> f64 {
     let (here, count) = (points[place], points.len());
     let toward = |point: [f32; 3]| [0, 1, 2].map(|axis| f64::from(point[axis]) - f64::from(here[axis]));
@@ -93,7 +93,7 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// A vector of length one, or zero where there is no direction.
+/// Normalizes a vector; zero stays zero.
 fn unit(v: [f64; 3]) -> [f64; 3] {
     let length = dot(v, v).sqrt();
     if length > 0.0 { v.map(|v| v / length) } else { [0.0; 3] }

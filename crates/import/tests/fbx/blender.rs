@@ -1,17 +1,13 @@
 //! Models that Blender wrote as FBX and as glTF (`data/fbx/make.py`): both have to be the same.
 
 use crate::{good, near};
-use kiln_engine::mem::Mem;
-use kiln_engine::{Fs, Inputs, Limits, RelPath, SourceTree};
-use kiln_import::{gltf, image};
+use kiln_import::{Limits, MemoryFiles, RelPath, gltf, image};
 use kiln_ir::{Animation, Matrix, Property, Scene, Slot, Transform, Trs, Valid};
 
 fn both(fbx: &[u8], glb: &[u8]) -> (Valid<Scene>, Valid<Scene>) {
-    let src = Mem::new();
-    src.put("m.glb", glb);
-    let tree = src.walk(None).unwrap();
-    let source = RelPath::new("m.glb").unwrap();
-    let theirs = gltf::import(&mut Inputs::new(SourceTree { fs: &src, tree: &tree }), &source).unwrap();
+    let mut files = MemoryFiles::new();
+    files.insert("m.glb", glb).unwrap();
+    let theirs = gltf::import(&mut files, &RelPath::new("m.glb").unwrap()).unwrap();
     (good(fbx).value, theirs.value)
 }
 
@@ -23,7 +19,7 @@ fn rig() -> (Valid<Scene>, Valid<Scene>) {
     both(include_bytes!("../data/fbx/rig.fbx"), include_bytes!("../data/fbx/rig.glb"))
 }
 
-/// What a part of a model comes to in the world, however it is cut into triangles.
+/// The world-space measures of a primitive that do not depend on its triangulation.
 #[derive(Debug)]
 struct Measure {
     node: String,
@@ -40,7 +36,7 @@ fn measures(scene: &Valid<Scene>) -> Vec<Measure> {
     let mut found = Vec::new();
     for draw in scene.draws() {
         for part in &scene.meshes[draw.mesh.0 as usize].primitives {
-            let (world, for_normals) = (draw.world, draw.world.for_normals());
+            let (world, normal_matrix) = (draw.world, draw.world.normal_matrix());
             let point = |index: u32| world.point(part.positions[index as usize]).map(f64::from);
             let (mut area, mut volume) = (0.0, 0.0);
             for triangle in part.indices.chunks_exact(3) {
@@ -57,7 +53,7 @@ fn measures(scene: &Valid<Scene>) -> Vec<Measure> {
             let corner = |&index: &u32| {
                 let at = index as usize;
                 let [x, y, z] = world.point(part.positions[at]);
-                let normal = for_normals.vector(part.normals[at]);
+                let normal = normal_matrix.vector(part.normals[at]);
                 let length = normal.iter().map(|v| v * v).sum::<f32>().sqrt();
                 let [nx, ny, nz] = normal.map(|v| v / length);
                 let [u, v] = part.uv0.get(at).copied().unwrap_or_default();
@@ -87,7 +83,7 @@ fn cross(u: [f64; 3], v: [f64; 3]) -> [f64; 3] {
 }
 
 #[test]
-fn shapes_are_in_the_same_places() {
+fn geometry_matches_gltf() {
     let (ours, theirs) = shapes();
     let (ours, theirs) = (measures(&ours), measures(&theirs));
     let list = |all: &[Measure]| -> Vec<(String, String, usize, usize)> {
@@ -104,7 +100,7 @@ fn shapes_are_in_the_same_places() {
 }
 
 #[test]
-fn nodes_hang_together_alike() {
+fn node_hierarchies_match_gltf() {
     for (ours, theirs) in [shapes(), rig()] {
         // Blender hangs what has a skin below its skeleton in glTF, and nowhere in FBX.
         let is_bare = |scene: &Valid<Scene>, id: usize| scene.nodes[id].skin.is_none();
@@ -124,7 +120,7 @@ fn nodes_hang_together_alike() {
 }
 
 #[test]
-fn materials_and_pictures_are_the_same() {
+fn materials_and_images_match_gltf() {
     let (ours, theirs) = shapes();
     let named = |scene: &Valid<Scene>, name: &str| {
         scene.materials.iter().find(|material| material.name == name).cloned().unwrap()
@@ -140,8 +136,8 @@ fn materials_and_pictures_are_the_same() {
         );
     }
     let texels = |scene: &Valid<Scene>| {
-        let picture = named(scene, "painted").texture(Slot::BaseColor).unwrap();
-        let source = &scene.images[picture.0 as usize];
+        let image = named(scene, "painted").texture(Slot::BaseColor).unwrap();
+        let source = &scene.images[image.0 as usize];
         image::import(&source.bytes, &source.extension, &Limits::default()).unwrap().value
     };
     assert_eq!(texels(&ours), texels(&theirs));
@@ -175,7 +171,7 @@ fn posed(scene: &Valid<Scene>, clip: &Animation, time: f32) -> Valid<Scene> {
     posed.validate().unwrap()
 }
 
-/// Where the skin of the only mesh is, sorted.
+/// Returns the skinned positions of the only mesh, sorted.
 fn skinned(scene: &Valid<Scene>) -> Vec<[f32; 3]> {
     let worlds = scene.worlds();
     let node = scene.nodes.iter().find(|node| node.mesh.is_some()).unwrap();
@@ -202,7 +198,7 @@ fn skinned(scene: &Valid<Scene>) -> Vec<[f32; 3]> {
 }
 
 #[test]
-fn a_clip_moves_the_skin_alike() {
+fn animated_skins_match_gltf() {
     let (ours, theirs) = rig();
     let clips = [&ours, &theirs].map(|scene| {
         assert_eq!(scene.animations.len(), 1);

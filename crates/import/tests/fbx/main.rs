@@ -1,41 +1,37 @@
-//! FBX import: small files written here, models that Blender wrote as FBX and as glTF, and every way to be wrong.
+//! FBX import: small generated files, models that Blender exported as FBX and as glTF, and malformed files.
 
 mod blender;
-mod hostile;
+mod malformed;
 mod materials;
 mod motion;
 mod shapes;
 mod text;
 
-use kiln_engine::mem::Mem;
-use kiln_engine::{Diag, Fs, Inputs, RelPath, SourceTree};
-use kiln_import::{Imported, fbx};
+use kiln_import::{Diag, Imported, MemoryFiles, Recorder, RelPath, fbx};
 use kiln_ir::{Scene, Valid};
 
-/// Imports `models/m.fbx` among other files; also tells which files were read.
+/// Imports `models/m.fbx` among other files; also returns the files that were read.
 fn import_with(bytes: &[u8], files: &[(&str, &[u8])]) -> (Result<Imported<Valid<Scene>>, Diag>, Vec<String>) {
-    let src = Mem::new();
-    src.put("models/m.fbx", bytes);
+    let mut source_files = MemoryFiles::new();
+    source_files.insert("models/m.fbx", bytes).unwrap();
     for (path, content) in files {
-        src.put(path, *content);
+        source_files.insert(path, *content).unwrap();
     }
-    let tree = src.walk(None).unwrap();
-    let source = RelPath::new("models/m.fbx").unwrap();
-    let mut cx = Inputs::new(SourceTree { fs: &src, tree: &tree });
-    let found = fbx::import(&mut cx, &source);
-    (found, src.take_reads())
+    let mut recorder = Recorder::new(source_files);
+    let found = fbx::import(&mut recorder, &RelPath::new("models/m.fbx").unwrap());
+    (found, recorder.files_read().iter().map(RelPath::to_string).collect())
 }
 
 fn import(bytes: &[u8]) -> Result<Imported<Valid<Scene>>, Diag> {
     import_with(bytes, &[]).0
 }
 
-/// A model that is fine.
+/// Imports a valid model.
 fn good(bytes: &[u8]) -> Imported<Valid<Scene>> {
     import(bytes).unwrap_or_else(|error| panic!("{error}\n{}", String::from_utf8_lossy(bytes)))
 }
 
-/// The codes of warnings.
+/// Returns the codes of warnings.
 fn codes(found: &Imported<Valid<Scene>>) -> Vec<&str> {
     found.warnings.iter().map(|warning| warning.code.as_str()).collect()
 }

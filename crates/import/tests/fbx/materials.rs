@@ -1,4 +1,4 @@
-//! Materials, and the pictures that are found, embedded, missing or out of bounds.
+//! Materials, and the images that are found, embedded, missing or out of bounds.
 
 use crate::text::{SQUARE, Text, by_corner, materials, square};
 use crate::{codes, good, import_with, near};
@@ -22,8 +22,8 @@ fn material(model: &str, props: &str) -> Material {
     good(&painted(model, props).bytes()).value.materials[0].clone()
 }
 
-/// A picture for a property of material 5.
-fn with_picture(text: Text, id: u32, property: &str, relative: &str, more: &str) -> Text {
+/// An image for a property of material 5.
+fn with_image(text: Text, id: u32, property: &str, relative: &str, more: &str) -> Text {
     let body = format!(
         "Type: \"TextureVideoClip\"\nVersion: 202\nTextureName: \"Texture::t\"\n\
         FileName: \"C:\\secret\\{relative}\"\nRelativeFilename: \"{relative}\"\n{more}"
@@ -32,7 +32,7 @@ fn with_picture(text: Text, id: u32, property: &str, relative: &str, more: &str)
 }
 
 #[test]
-fn old_materials_become_new_ones() {
+fn converts_phong_and_lambert_materials() {
     let props = colour("DiffuseColor", [0.5, 0.25, 1.0])
         + &number("DiffuseFactor", 0.5)
         + &colour("EmissiveColor", [1.0, 0.0, 0.5])
@@ -47,13 +47,13 @@ fn old_materials_become_new_ones() {
     near(&found.emissive_factor, &[2.0, 0.0, 1.0], 1e-6);
     // The fourth root of 2 / 32.
     near(&[found.roughness_factor, found.metallic_factor], &[0.5, 0.0], 1e-6);
-    let matt = material("lambert", &colour("DiffuseColor", [0.1, 0.2, 0.3]));
-    near(&matt.base_color_factor, &[0.1, 0.2, 0.3, 1.0], 1e-6);
-    near(&[matt.roughness_factor, matt.metallic_factor], &[1.0, 0.0], 0.0);
+    let lambert = material("lambert", &colour("DiffuseColor", [0.1, 0.2, 0.3]));
+    near(&lambert.base_color_factor, &[0.1, 0.2, 0.3, 1.0], 1e-6);
+    near(&[lambert.roughness_factor, lambert.metallic_factor], &[1.0, 0.0], 0.0);
 }
 
 #[test]
-fn what_can_be_seen_through_is_blended() {
+fn transparent_materials_are_blended() {
     let alpha = |props: String| {
         let found = material("lambert", &props);
         (found.base_color_factor[3], found.alpha_mode)
@@ -69,7 +69,7 @@ fn what_can_be_seen_through_is_blended() {
 }
 
 #[test]
-fn faces_have_the_materials_of_the_node_that_draws_them() {
+fn faces_use_materials_of_the_drawing_node() {
     let faces: &[&[i32]] = &[&[0, 1, 2], &[0, 2, 3], &[0, 1, 3]];
     let paint = |text: Text, id: u32, name: &str| text.object("Material", id, name, "", "Version: 102");
     let mut text = Text::new().mesh(1, &SQUARE, faces, &materials(&[1, 0, 1]));
@@ -92,10 +92,10 @@ fn faces_have_the_materials_of_the_node_that_draws_them() {
 }
 
 #[test]
-fn pictures_are_found_inside_the_project_and_nowhere_else() {
+fn finds_images_inside_the_project_only() {
     let props = colour("DiffuseColor", [0.5, 0.5, 0.5]);
     let look = |relative: &str, files: &[(&str, &[u8])]| {
-        let text = with_picture(painted("phong", &props), 8, "DiffuseColor", relative, "");
+        let text = with_image(painted("phong", &props), 8, "DiffuseColor", relative, "");
         let (found, mut reads) = import_with(&text.bytes(), files);
         let found = found.unwrap();
         reads.retain(|path| path != "models/m.fbx");
@@ -119,12 +119,12 @@ fn pictures_are_found_inside_the_project_and_nowhere_else() {
 }
 
 #[test]
-fn a_picture_takes_the_place_of_the_colour_and_is_read_once() {
+fn image_replaces_colour_and_is_read_once() {
     let props = colour("DiffuseColor", [0.5, 0.25, 0.125]) + &number("DiffuseFactor", 0.5);
-    let mut text = with_picture(painted("phong", &props), 8, "DiffuseColor", "a.png", "");
-    text = with_picture(text, 9, "EmissiveColor", "a.png", "");
-    text = with_picture(text, 10, "Bump", "n.png", "");
-    text = with_picture(text, 11, "SpecularColor", "s.png", "");
+    let mut text = with_image(painted("phong", &props), 8, "DiffuseColor", "a.png", "");
+    text = with_image(text, 9, "EmissiveColor", "a.png", "");
+    text = with_image(text, 10, "Bump", "n.png", "");
+    text = with_image(text, 11, "SpecularColor", "s.png", "");
     let files: [(&str, &[u8]); 3] = [("models/a.png", b"a"), ("models/n.png", b"n"), ("models/s.png", b"s")];
     let (found, reads) = import_with(&text.bytes(), &files);
     let found = found.unwrap();
@@ -133,7 +133,10 @@ fn a_picture_takes_the_place_of_the_colour_and_is_read_once() {
     assert_eq!(made.texture(Slot::Emissive), made.texture(Slot::BaseColor));
     assert_eq!(found.value.images.iter().map(|i| &*i.bytes).collect::<Vec<_>>(), [b"a", b"n"]);
     assert_eq!(reads, ["models/m.fbx", "models/a.png", "models/n.png"]);
-    assert_eq!((codes(&found), made.lost.clone()), (vec!["fbx-material"], vec!["SpecularColor".to_owned()]));
+    assert_eq!(
+        (codes(&found), made.unsupported.clone()),
+        (vec!["fbx-material"], vec!["SpecularColor".to_owned()])
+    );
     // What is not drawn is not looked for.
     let text = text.text().replace("C: \"OO\",5,2", "");
     let (found, reads) = import_with(text.as_bytes(), &files);
@@ -141,8 +144,8 @@ fn a_picture_takes_the_place_of_the_colour_and_is_read_once() {
 }
 
 #[test]
-fn embedded_pictures_need_no_file() {
-    let text = with_picture(painted("phong", ""), 8, "DiffuseColor", "a.PNG", "")
+fn reads_embedded_images() {
+    let text = with_image(painted("phong", ""), 8, "DiffuseColor", "a.PNG", "")
         .object(
             "Video",
             9,
@@ -158,13 +161,13 @@ fn embedded_pictures_need_no_file() {
 }
 
 #[test]
-fn textures_say_which_coordinates_they_use() {
+fn textures_select_their_uv_set() {
     let first = by_corner("LayerElementUV", "UV", "one", &[0.25; 8]);
     let second = by_corner("LayerElementUV", "UV", "two", &[0.5; 8]).replace("UV: 0", "UV: 1");
     let more = "Properties70:  {\nP: \"UVSet\", \"KString\", \"\", \"\", \"two\"\n}";
     let mut text = painted("phong", "").text();
     text = text.replace("GeometryVersion: 124\n", &format!("GeometryVersion: 124\n{first}\n{second}\n"));
-    let named = with_picture(painted("phong", ""), 8, "DiffuseColor", "a.png", more).text();
+    let named = with_image(painted("phong", ""), 8, "DiffuseColor", "a.png", more).text();
     let objects = &named[named.find("\tTexture:").unwrap()..named.find("Connections:").unwrap()];
     let links = &named[named.find("Connections:").unwrap()..];
     let end = text.find("}\nConnections:").unwrap();

@@ -2,13 +2,13 @@
 
 use crate::text::{SQUARE, Text, array, square};
 use crate::{codes, good, near};
-use kiln_engine::Code;
+use kiln_import::Code;
 use kiln_ir::{Interpolation, Property};
 
-/// Ticks a second.
+/// The FBX time ticks per second.
 const SECOND: i64 = 46_186_158_000;
 
-/// How the keys of a curve go on to the next.
+/// The interpolation between the keyframes of a curve.
 #[derive(Clone, Copy)]
 enum Kind {
     Step = 2,
@@ -45,7 +45,7 @@ fn moved(text: Text, property: &str, times: &[f64], values: &[[f64; 3]], kind: K
 }
 
 #[test]
-fn linear_keys_stay_as_they_are() {
+fn linear_keyframes_are_kept() {
     let values = [[0.0, 0.0, 0.0], [100.0, 50.0, 0.0], [100.0, 0.0, -200.0]];
     let text = moved(square("", &[]), "Lcl Translation", &[1.0, 1.5, 3.0], &values, Kind::Linear);
     let found = good(&text.bytes()).value;
@@ -60,7 +60,7 @@ fn linear_keys_stay_as_they_are() {
 }
 
 #[test]
-fn steps_take_no_time_to_speak_of() {
+fn stepped_keyframes_become_short_ramps() {
     let text = moved(square("", &[]), "Lcl Scaling", &[0.0, 1.0], &[[1.0; 3], [3.0; 3]], Kind::Step);
     let channel = good(&text.bytes()).value.animations[0].channels[0].clone();
     // The value a little before the second key is that of the first.
@@ -74,7 +74,7 @@ fn steps_take_no_time_to_speak_of() {
 }
 
 #[test]
-fn rotations_go_by_their_angles() {
+fn rotations_follow_euler_angles() {
     let values = [[0.0, 0.0, 0.0], [0.0, 0.0, 270.0]];
     let text = moved(square("", &[]), "Lcl Rotation", &[0.0, 1.0], &values, Kind::Linear);
     let channel = good(&text.bytes()).value.animations[0].channels[0].clone();
@@ -116,7 +116,7 @@ fn skinned(weights: &[[f64; 4]]) -> Text {
 }
 
 #[test]
-fn vertices_hang_on_joints() {
+fn imports_joint_indices_and_weights() {
     let found = good(&skinned(&[[1.0, 0.5, 0.0, 0.25], [0.0, 0.5, 1.0, 0.75]]).bytes());
     assert_eq!(codes(&found), Vec::<&str>::new());
     let scene = found.value;
@@ -136,7 +136,7 @@ fn vertices_hang_on_joints() {
 }
 
 #[test]
-fn of_many_joints_the_strongest_count() {
+fn keeps_the_strongest_four_influences() {
     let weights = [0.05, 0.3, 0.2, 0.1, 0.25, 0.1].map(|weight| [weight, 1.0, 1.0, 1.0]);
     let found = good(&skinned(&weights).bytes());
     let warning = found.warnings.iter().find(|warning| warning.code == Code::FbxInfluences).unwrap();
@@ -149,7 +149,7 @@ fn of_many_joints_the_strongest_count() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_named() {
+fn warns_about_unsupported_content() {
     let text = Text::new()
         .mesh(1, &SQUARE, &[&[0, 1, 2, 3]], "")
         .node(2, "a", "Mesh", &[])
@@ -160,6 +160,6 @@ fn what_cannot_be_kept_is_named() {
         .link(3, 4)
         .link(4, 0);
     let found = good(&text.bytes());
-    let warning = found.warnings.iter().find(|warning| warning.code == Code::FbxNotKept).unwrap();
-    assert_eq!(warning.message, "not kept are lights");
+    let warning = found.warnings.iter().find(|warning| warning.code == Code::FbxDataIgnored).unwrap();
+    assert_eq!(warning.message, "unsupported content is ignored: lights");
 }

@@ -1,4 +1,4 @@
-//! Meshes and where they are.
+//! Meshes and node transforms.
 
 use crate::text::{SQUARE, Text, axes, by_corner, square};
 use crate::{codes, good, import, near};
@@ -23,7 +23,7 @@ fn corner_of(bytes: &[u8], index: usize, wanted: [f32; 3]) {
 }
 
 #[test]
-fn a_square_is_two_triangles_of_metres() {
+fn square_becomes_two_triangles_in_metres() {
     let found = good(&square("", &[]).bytes());
     assert_eq!(codes(&found), Vec::<&str>::new());
     let scene = found.value;
@@ -38,7 +38,7 @@ fn a_square_is_two_triangles_of_metres() {
 }
 
 #[test]
-fn polygons_are_cut_without_a_gap() {
+fn triangulates_concave_polygons() {
     // The letter L, whose first corner does not see the last.
     let outline = [[0.0, 0.0], [200.0, 0.0], [200.0, 100.0], [100.0, 100.0], [100.0, 300.0], [0.0, 300.0]];
     let positions = outline.map(|[x, y]| [x, y, 0.0]);
@@ -55,7 +55,7 @@ fn polygons_are_cut_without_a_gap() {
 }
 
 #[test]
-fn units_and_axes_become_those_of_gltf() {
+fn converts_units_and_axes() {
     let with = |settings: String| {
         let mut text = square("", &[("Lcl Translation", [100.0, 200.0, 300.0])]);
         text.settings = settings;
@@ -82,7 +82,7 @@ fn units_and_axes_become_those_of_gltf() {
 }
 
 #[test]
-fn every_way_to_place_a_node_counts() {
+fn applies_all_transform_properties() {
     let placed = |props: &[(&str, [f64; 3])], wanted| corner_of(&square("", props).bytes(), 2, wanted);
     // Corner (0.5, 0.5, 0).
     placed(&[("Lcl Translation", [100.0, 0.0, 0.0]), ("Lcl Scaling", [2.0, 3.0, 1.0])], [2.0, 1.5, 0.0]);
@@ -102,7 +102,7 @@ fn every_way_to_place_a_node_counts() {
 }
 
 #[test]
-fn a_geometric_transform_moves_the_mesh_and_not_the_children() {
+fn geometric_transform_moves_mesh_but_not_children() {
     let text =
         square("", &[("GeometricTranslation", [0.0, 0.0, 100.0]), ("Lcl Translation", [100.0, 0.0, 0.0])])
             .node(3, "child", "Mesh", &[("Lcl Translation", [0.0, 100.0, 0.0])])
@@ -119,7 +119,7 @@ fn a_geometric_transform_moves_the_mesh_and_not_the_children() {
 }
 
 #[test]
-fn nodes_are_trees_and_meshes_are_shared() {
+fn imports_node_trees_and_shared_meshes() {
     let text = square("", &[("Lcl Translation", [100.0, 0.0, 0.0])])
         .node(3, "again", "Mesh", &[("Lcl Translation", [0.0, 100.0, 0.0])])
         .node(4, "empty", "Null", &[])
@@ -141,7 +141,7 @@ fn nodes_are_trees_and_meshes_are_shared() {
 }
 
 #[test]
-fn coordinates_count_from_the_top() {
+fn flips_v_coordinates() {
     let first = by_corner("LayerElementUV", "UV", "one", &[0.0, 0.0, 1.0, 0.0, 1.0, 0.75, 0.0, 1.0]);
     let second = by_corner("LayerElementUV", "UV", "two", &[0.5; 8]).replace("UV: 0", "UV: 1");
     let found = good(&square(&format!("{first}\n{second}"), &[]).bytes()).value;
@@ -151,7 +151,7 @@ fn coordinates_count_from_the_top() {
 }
 
 #[test]
-fn normals_of_the_file_are_kept() {
+fn keeps_normals_of_the_file() {
     let tilted = [0.0, 0.6, 0.8].repeat(4);
     let layer = by_corner("LayerElementNormal", "Normals", "", &tilted);
     let found = good(&square(&layer, &[]).bytes()).value;
@@ -159,7 +159,7 @@ fn normals_of_the_file_are_kept() {
 }
 
 #[test]
-fn what_is_no_triangle_is_passed_over() {
+fn ignores_faces_without_triangles() {
     let faces: &[&[i32]] = &[&[0, 1, 2, 3], &[0, 1], &[2]];
     let text = Text::new().mesh(1, &SQUARE, faces, "").node(2, "a", "Mesh", &[]).link(1, 2).link(2, 0);
     let found = good(&text.bytes());
@@ -172,8 +172,8 @@ fn what_is_no_triangle_is_passed_over() {
 }
 
 #[test]
-fn what_is_no_fbx_is_refused() {
-    let refused = |bytes: &[u8], code: &str| {
+fn rejects_files_that_are_not_fbx() {
+    let rejected = |bytes: &[u8], code: &str| {
         let error = import(bytes).err().unwrap();
         assert_eq!(
             (error.code.as_str(), error.path.as_deref().unwrap_or_default()),
@@ -181,13 +181,13 @@ fn what_is_no_fbx_is_refused() {
             "{error}"
         );
     };
-    refused(b"", "file-empty");
-    refused(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n", "lfs-pointer");
-    refused(b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "fbx-format");
-    refused(&[0x89, b'P', b'N', b'G', 13, 10, 26, 10, 0, 0, 0, 0], "fbx-format");
+    rejected(b"", "file-empty");
+    rejected(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n", "lfs-pointer");
+    rejected(b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "fbx-format");
+    rejected(&[0x89, b'P', b'N', b'G', 13, 10, 26, 10, 0, 0, 0, 0], "fbx-format");
     let mut deep = Text::new();
     for id in 1..400 {
         deep = deep.node(id, "n", "Null", &[]).link(id, id - 1);
     }
-    refused(&deep.bytes(), "fbx-too-deep");
+    rejected(&deep.bytes(), "fbx-too-deep");
 }

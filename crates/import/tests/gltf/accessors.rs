@@ -6,7 +6,7 @@ use serde_json::json;
 const POSITIONS: [[f32; 3]; 3] = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
 
 #[test]
-fn elements_may_lie_apart_and_begin_late() {
+fn reads_strided_elements_at_an_offset() {
     let mut model = Model::new();
     let mut bytes = vec![0xAA; 8];
     for (position, uv) in POSITIONS.iter().zip([[0.5f32, 0.25], [1.0, 0.0], [0.0, 1.0]]) {
@@ -25,7 +25,7 @@ fn elements_may_lie_apart_and_begin_late() {
 }
 
 #[test]
-fn normalised_integers_are_fractions() {
+fn decodes_normalized_integers() {
     let check = |component: u32, bytes: &[u8], normalized: bool, wanted: [[f32; 2]; 3]| {
         let mut model = Model::triangle();
         let view = model.view(bytes);
@@ -49,7 +49,7 @@ fn normalised_integers_are_fractions() {
 }
 
 #[test]
-fn quantised_positions_are_numbers() {
+fn decodes_quantized_positions() {
     let mut model = Model::new();
     let bytes: Vec<u8> =
         [0i16, -5, 7, 0, 100, 0, 0, 0, 0, 300, 0, 0].iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -62,7 +62,7 @@ fn quantised_positions_are_numbers() {
 }
 
 #[test]
-fn sparse_elements_replace_others() {
+fn sparse_accessors_replace_elements() {
     for (component, width) in [(U8, 1), (U16, 2), (U32, 4)] {
         let mut model = Model::triangle();
         let indices: Vec<u8> = [0u32, 2].iter().flat_map(|v| v.to_le_bytes()[..width].to_vec()).collect();
@@ -83,7 +83,7 @@ fn sparse_elements_replace_others() {
 }
 
 #[test]
-fn sparse_elements_find_their_place_among_used_vertices() {
+fn sparse_accessors_work_with_unused_vertices() {
     let mut model = Model::new();
     let positions: Vec<f32> = (0..300).map(|v| v as f32).collect();
     let positions = model.floats("VEC3", &positions);
@@ -103,7 +103,7 @@ fn sparse_elements_find_their_place_among_used_vertices() {
 }
 
 #[test]
-fn without_a_view_there_are_zeros() {
+fn accessors_without_view_are_zeros() {
     let mut model = Model::triangle();
     let normals = model.push("accessors", json!({"componentType": F32, "type": "VEC3", "count": 3}));
     model.json["meshes"][0]["primitives"][0]["attributes"]["NORMAL"] = json!(normals);
@@ -111,7 +111,7 @@ fn without_a_view_there_are_zeros() {
 }
 
 #[test]
-fn indices_of_every_width_and_none() {
+fn reads_indices_of_every_width_and_none() {
     let indices = [2u32, 0, 1];
     for (component, width) in [(U8, 1), (U16, 2), (U32, 4)] {
         let mut model = Model::triangle();
@@ -127,7 +127,7 @@ fn indices_of_every_width_and_none() {
 }
 
 #[test]
-fn a_stride_of_zero_is_none() {
+fn zero_stride_means_tightly_packed() {
     let mut model = Model::triangle();
     model.json["bufferViews"][0]["byteStride"] = json!(0);
     assert_eq!(model.primitive().positions, POSITIONS);

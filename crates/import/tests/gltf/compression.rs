@@ -1,4 +1,4 @@
-//! Compressed geometry: what is unpacked is what was packed.
+//! Compressed geometry: decompression restores what was compressed.
 
 use crate::model::{F32, I8, I16, Model, U8, U16, U32, numbers};
 use draco_core::{
@@ -83,7 +83,7 @@ fn turned(indices: &[u32]) -> Vec<[u32; 3]> {
 }
 
 #[test]
-fn meshopt_unpacks_vertices_and_indices() {
+fn meshopt_decompresses_vertices_and_indices() {
     let (positions, indices) = grid();
     for extension in ["EXT_meshopt_compression", "KHR_meshopt_compression"] {
         for index_mode in ["TRIANGLES", "INDICES"] {
@@ -97,7 +97,7 @@ fn meshopt_unpacks_vertices_and_indices() {
 }
 
 #[test]
-fn meshopt_unpacks_every_stride() {
+fn meshopt_decompresses_every_stride() {
     fn check<const WORDS: usize>() {
         let vertices: Vec<[f32; WORDS]> =
             (0..300).map(|i| std::array::from_fn(|w| (i * 31 + w * 7) as f32 * 0.5)).collect();
@@ -194,12 +194,12 @@ fn meshopt_undoes_filters() {
 }
 
 #[test]
-fn meshopt_refuses_what_its_document_forbids() {
+fn meshopt_rejects_invalid_parameters() {
     let change = |key: &str, value: Value, code: &str, at: &str| {
         let mut model = meshopt_grid("EXT_meshopt_compression", "TRIANGLES", U16);
         let index = if at.starts_with("/bufferViews/3") { 3 } else { 1 };
         model.json["bufferViews"][index]["extensions"]["EXT_meshopt_compression"][key] = value;
-        model.refused(code, at);
+        model.rejected(code, at);
     };
     let at = |view: usize, key: &str| format!("/bufferViews/{view}/extensions/EXT_meshopt_compression{key}");
     change("byteStride", json!(13), "gltf-value", &at(1, "/byteStride"));
@@ -286,7 +286,7 @@ fn corners(positions: &[[f32; 3]], indices: &[u32]) -> Vec<[[i64; 3]; 3]> {
 }
 
 #[test]
-fn draco_unpacks_the_same_triangles() {
+fn draco_decompresses_the_same_triangles() {
     let (positions, indices) = grid();
     for quantized in [false, true] {
         let found = draco_grid(quantized).primitive();
@@ -299,20 +299,20 @@ fn draco_unpacks_the_same_triangles() {
 }
 
 #[test]
-fn draco_data_that_is_damaged_is_refused() {
+fn rejects_damaged_draco_data() {
     let at = "/meshes/0/primitives/0/extensions/KHR_draco_mesh_compression";
     let mut model = draco_grid(true);
     model.json["bufferViews"][0]["byteLength"] = json!(40);
-    model.refused("gltf-compression", at);
+    model.rejected("gltf-compression", at);
     let mut model = draco_grid(true);
     model.data[0] = b'X';
-    model.refused("gltf-compression", at);
+    model.rejected("gltf-compression", at);
     let mut model = draco_grid(true);
     let extension = &mut model.json["meshes"][0]["primitives"][0]["extensions"]["KHR_draco_mesh_compression"];
     extension["attributes"]["TEXCOORD_0"] = json!(9);
-    model.refused("gltf-compression", &format!("{at}/attributes/TEXCOORD_0"));
+    model.rejected("gltf-compression", &format!("{at}/attributes/TEXCOORD_0"));
     let mut model = draco_grid(true);
     let extension = &mut model.json["meshes"][0]["primitives"][0]["extensions"]["KHR_draco_mesh_compression"];
     extension["attributes"]["TEXCOORD_0"] = json!(0);
-    model.refused("gltf-compression", &format!("{at}/attributes/TEXCOORD_0"));
+    model.rejected("gltf-compression", &format!("{at}/attributes/TEXCOORD_0"));
 }

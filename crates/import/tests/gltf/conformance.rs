@@ -1,10 +1,10 @@
-//! Files that violate the specification and can be read all the same, and valid files that once were refused.
+//! Files that violate the specification and can be read all the same, and valid files that were once rejected.
 //! What is expected of each is the verdict of the Khronos glTF validator on the same file.
 
 use crate::imported::import;
 use crate::malformed::everything;
 use crate::model::{F32, Model, U8, U16, U32, base64};
-use kiln_engine::{Code, Diag, Severity};
+use kiln_import::{Code, Diag, Severity};
 use serde_json::json;
 
 /// The only warning of a model, which has this code and names this place.
@@ -33,7 +33,7 @@ fn skinned(component: u32, joints: &[u8]) -> Model {
 }
 
 #[test]
-fn unsigned_int_attributes_are_reported() {
+fn reports_unsigned_int_attributes() {
     let mut model = Model::triangle();
     let custom = model.view(&[0; 36]);
     let custom = model.accessor(custom, U32, "VEC3", 3);
@@ -53,7 +53,7 @@ fn unsigned_int_attributes_are_reported() {
 }
 
 #[test]
-fn positions_without_bounds_are_reported_once() {
+fn reports_positions_without_bounds_once() {
     let place = "/meshes/0/primitives/0/attributes/POSITION";
     let good = Model::triangle();
     for bound in ["min", "max"] {
@@ -71,7 +71,7 @@ fn positions_without_bounds_are_reported_once() {
 }
 
 #[test]
-fn joints_and_weights_that_do_not_pair_are_reported() {
+fn reports_unpaired_joints_and_weights() {
     let good = everything();
     for (name, source) in [("JOINTS_1", "JOINTS_0"), ("WEIGHTS_1", "WEIGHTS_0")] {
         let mut model = good.clone();
@@ -88,7 +88,7 @@ fn joints_and_weights_that_do_not_pair_are_reported() {
 }
 
 #[test]
-fn primitive_restart_among_indices_is_reported() {
+fn reports_primitive_restart_indices() {
     for (component, restart, bytes) in [(U8, 255, vec![0, 1, 255]), (U16, 65535, vec![0, 0, 1, 0, 255, 255])]
     {
         let build = |vertices: usize, bytes: &[u8]| {
@@ -106,7 +106,7 @@ fn primitive_restart_among_indices_is_reported() {
         warns(&model, "gltf-primitive-restart", "/meshes/0/primitives/0/indices");
         assert_eq!(model.primitive().positions[2], [0.0, 0.0, 1.0]);
         // The value of a narrower type is a vertex like any other, and beyond the vertices it is none.
-        build(restart, &bytes).refused("gltf-index", "/meshes/0/primitives/0/indices");
+        build(restart, &bytes).rejected("gltf-index", "/meshes/0/primitives/0/indices");
     }
     let mut model = Model::new();
     let positions = model.floats("VEC3", &[0.0; 256 * 3]);
@@ -116,7 +116,7 @@ fn primitive_restart_among_indices_is_reported() {
 }
 
 #[test]
-fn skins_on_meshes_without_joints_are_reported() {
+fn reports_skins_on_meshes_without_joints() {
     let mut model = everything();
     let names = attributes(&mut model).as_object_mut().unwrap();
     names.retain(|name, _| name != "JOINTS_0" && name != "WEIGHTS_0");
@@ -145,7 +145,7 @@ fn skins_on_meshes_without_joints_are_reported() {
 }
 
 #[test]
-fn attribute_names_outside_the_specification_are_reported() {
+fn reports_unknown_attribute_names() {
     let named = |names: &[&str]| {
         let mut model = Model::triangle();
         let uv = model.floats("VEC2", &[0.0; 6]);
@@ -176,11 +176,11 @@ fn attribute_names_outside_the_specification_are_reported() {
     // A name that refers to nothing is an error, kept or not.
     let mut model = Model::triangle();
     attributes(&mut model)["COLOR_0"] = json!(99);
-    model.refused("gltf-reference", "/meshes/0/primitives/0/attributes/COLOR_0");
+    model.rejected("gltf-reference", "/meshes/0/primitives/0/attributes/COLOR_0");
 }
 
 #[test]
-fn a_transform_that_is_stated_twice_is_reported() {
+fn reports_matrix_beside_trs() {
     let mut model = Model::triangle();
     let identity: [u8; 16] = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
     model.json["nodes"][0]["matrix"] = json!(identity);
@@ -197,7 +197,7 @@ fn a_transform_that_is_stated_twice_is_reported() {
 }
 
 #[test]
-fn versions_without_a_minor_version_are_reported() {
+fn reports_versions_without_minor_version() {
     for version in ["2", "2.", "2.x", "2.0.1"] {
         let mut model = Model::triangle();
         model.json["asset"]["version"] = json!(version);
@@ -207,7 +207,7 @@ fn versions_without_a_minor_version_are_reported() {
 }
 
 #[test]
-fn required_extensions_that_are_not_listed_as_used_are_reported() {
+fn reports_required_extensions_not_listed_as_used() {
     let mut model = Model::triangle();
     let names = ["KHR_materials_unlit", "KHR_mesh_quantization", "KHR_lights_punctual"];
     model.json["extensionsRequired"] = json!(names);
@@ -219,7 +219,7 @@ fn required_extensions_that_are_not_listed_as_used_are_reported() {
 }
 
 #[test]
-fn bounds_that_differ_from_the_elements_are_reported() {
+fn reports_wrong_accessor_bounds() {
     let good = Model::triangle();
     for (bound, value) in
         [("min", json!([0, 0, -1])), ("max", json!([1, 1, 0.001])), ("max", json!([1, 0.999, 0]))]
@@ -239,7 +239,7 @@ fn bounds_that_differ_from_the_elements_are_reported() {
     model.mesh(json!([{"attributes": {"POSITION": positions}}]));
     model.json["accessors"][positions]["max"] = json!([1.0, 1.0, 0.0000001]);
     assert_eq!(model.import().unwrap().warnings, []);
-    // Indices and normalised integers are compared as they are stored.
+    // Indices and normalized integers are compared as they are stored.
     let mut model = good.clone();
     model.json["accessors"][1]["max"] = json!([2]);
     assert_eq!(model.import().unwrap().warnings, []);
@@ -263,7 +263,7 @@ fn bounds_that_differ_from_the_elements_are_reported() {
 }
 
 #[test]
-fn animation_times_without_bounds_are_reported() {
+fn reports_animation_times_without_bounds() {
     for bound in ["min", "max"] {
         let mut model = everything();
         let input = model.json["animations"][0]["samplers"][0]["input"].as_u64().unwrap() as usize;
@@ -274,7 +274,7 @@ fn animation_times_without_bounds_are_reported() {
 }
 
 #[test]
-fn rotations_and_normals_that_are_not_of_unit_length_are_reported() {
+fn reports_rotations_and_normals_not_of_unit_length() {
     let mut model = Model::triangle();
     for (rotation, expected) in
         [([0.0, 0.0, 0.0, 1.007], false), ([0.0, 0.0, 0.0, 1.008], true), ([0.0, 0.0, 1.0, 1.0], true)]
@@ -303,7 +303,7 @@ fn rotations_and_normals_that_are_not_of_unit_length_are_reported() {
 }
 
 #[test]
-fn matrices_that_are_sheared_or_animated_are_reported() {
+fn reports_sheared_and_animated_matrices() {
     let mut model = Model::triangle();
     // A rotation by 0.6 and 0.8, and a scale that mirrors.
     let fine = [1.2, 1.6, 0.0, 0.0, -2.4, 1.8, 0.0, 0.0, 0.0, 0.0, -9.0, 0.0, 5.0, 6.0, 7.0, 1.0];
@@ -321,7 +321,7 @@ fn matrices_that_are_sheared_or_animated_are_reported() {
 }
 
 #[test]
-fn later_minor_versions_are_read_if_the_minimum_allows() {
+fn accepts_later_minor_versions_if_min_version_allows() {
     let mut model = Model::triangle();
     for (version, least) in [("2.1", "2.0"), ("2.0", "2.0"), ("2.7", "1.0")] {
         model.json["asset"] = json!({"version": version, "minVersion": least});
@@ -330,12 +330,12 @@ fn later_minor_versions_are_read_if_the_minimum_allows() {
     for (least, code) in [("2.1", "gltf-version"), ("3.0", "gltf-version"), ("later", "gltf-value")] {
         model.json["asset"] = json!({"version": "3.0", "minVersion": least});
         model.json["asset"]["version"] = json!("2.1");
-        model.refused(code, "/asset/minVersion");
+        model.rejected(code, "/asset/minVersion");
     }
 }
 
 #[test]
-fn buffers_that_nothing_uses_need_no_data() {
+fn unused_buffers_need_no_data() {
     let model = Model::triangle();
     let wanted = model.import().unwrap();
     let inline = format!("data:application/octet-stream;base64,{}", base64(&model.data));
@@ -360,7 +360,7 @@ fn buffers_that_nothing_uses_need_no_data() {
     }
     let mut model = model.clone();
     model.json["buffers"] = json!([{"byteLength": model.data.len()}, {"uri": "absent.bin"}]);
-    model.refused("gltf-value", "/buffers/1/byteLength");
+    model.rejected("gltf-value", "/buffers/1/byteLength");
 }
 
 #[test]

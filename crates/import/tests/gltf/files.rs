@@ -1,15 +1,12 @@
-//! Where the bytes are: in one file, in the text, in files beside it.
+//! Sources of buffers and images: the GLB chunk, data URIs, files beside the document.
 
-use crate::imported::import;
+use crate::imported::{import, memory_files};
 use crate::model::{Model, base64};
-use kiln_engine::Code;
-use kiln_engine::mem::Mem;
-use kiln_engine::{Fs, Inputs, RelPath, SourceTree};
-use kiln_import::gltf;
+use kiln_import::{Code, Recorder, RelPath, gltf};
 use serde_json::json;
 
 #[test]
-fn a_model_is_the_same_wherever_its_bytes_are() {
+fn imports_buffers_from_any_source() {
     let model = Model::triangle();
     let wanted = model.import().unwrap();
     assert_eq!(wanted.warnings, []);
@@ -25,34 +22,42 @@ fn a_model_is_the_same_wherever_its_bytes_are() {
         let files = [("a/m.gltf", model.text(Some(uri)).into()), (path, model.data.clone())];
         assert_eq!(import("a/m.gltf", &files).unwrap(), wanted, "{uri}");
     }
-    // A name does not make a format.
+    // The content decides the format, not the name.
     assert_eq!(import("m.gltf", &[("m.gltf", model.glb())]).unwrap(), wanted);
 }
 
 #[test]
-fn nothing_outside_the_project_is_read() {
+fn reads_nothing_outside_the_project() {
     let model = Model::triangle();
     for uri in
         ["../m.bin", "/m.bin", "file:///m.bin", "http://x/m.bin", "%2e%2e/m.bin", "..%2fm.bin", "..\\m.bin"]
     {
-        let src = Mem::new();
-        src.put("m.gltf", model.text(Some(uri)));
-        src.put("m.bin", model.data.clone());
-        let tree = src.walk(None).unwrap();
+        let files = [("m.gltf", model.text(Some(uri)).into()), ("m.bin", model.data.clone())];
+        let mut recorder = Recorder::new(memory_files(&files));
         let source = RelPath::new("m.gltf").unwrap();
-        let error =
-            gltf::import(&mut Inputs::new(SourceTree { fs: &src, tree: &tree }), &source).unwrap_err();
+        let error = gltf::import(&mut recorder, &source).unwrap_err();
         assert_eq!(
             (error.code.as_str(), error.at.as_deref().unwrap_or_default()),
             ("gltf-uri", "/buffers/0/uri"),
             "{uri}"
         );
-        assert_eq!(src.take_reads(), ["m.gltf"], "{uri}");
+        assert_eq!(recorder.files_read(), [source], "{uri}");
+        assert_eq!(recorder.files_missing().count(), 0, "{uri}");
     }
 }
 
 #[test]
-fn absent_content_is_named() {
+fn records_missing_files() {
+    let text = Model::triangle().text(Some("my%20m.bin"));
+    let mut recorder = Recorder::new(memory_files(&[("a/m.gltf", text.into())]));
+    let error = gltf::import(&mut recorder, &RelPath::new("a/m.gltf").unwrap()).unwrap_err();
+    assert_eq!(error.code, Code::FileMissing);
+    let missing: Vec<&str> = recorder.files_missing().map(RelPath::as_str).collect();
+    assert_eq!(missing, ["a/my m.bin", "a/my%20m.bin"], "either spelling repairs the model");
+}
+
+#[test]
+fn reports_missing_empty_and_truncated_files() {
     let text = Model::triangle().text(Some("m.bin"));
     let error = import("m.gltf", &[("m.gltf", text.clone().into())]).unwrap_err();
     assert_eq!(
@@ -67,39 +72,40 @@ fn absent_content_is_named() {
     assert_eq!(import("m.glb", &[]).unwrap_err().code, Code::FileMissing);
     let error = import("m.gltf", &[("m.gltf", text.into()), ("m.bin", vec![0; 10])]).unwrap_err();
     assert_eq!((error.code.as_str(), error.at.as_deref().unwrap_or_default()), ("gltf-buffer", "/buffers/0"));
-    assert!(error.message.contains("10 are there"), "{error}");
+    assert!(error.message.contains("its data has 10"), "{error}");
 }
 
 #[test]
-fn only_pictures_that_are_used_are_read() {
+fn reads_used_images_only() {
     let mut model = Model::triangle();
     for name in ["a.png", "b.JPG", "c"] {
-        let image = model.push("images", json!({"uri": name, "name": format!("picture {name}")}));
+        let image = model.push("images", json!({"uri": name, "name": format!("image {name}")}));
         model.push("textures", json!({"source": image}));
     }
     model.push("materials", json!({"emissiveTexture": {"index": 1}}));
     model.push("materials", json!({"emissiveTexture": {"index": 2}}));
     model.json["meshes"][0]["primitives"][0]["material"] = json!(0);
-    let src = Mem::new();
-    src.put("x/m.gltf", model.text(Some("m.bin")));
-    src.put("x/m.bin", model.data.clone());
-    src.put("x/b.JPG", "picture");
-    let tree = src.walk(None).unwrap();
-    let source = RelPath::new("x/m.gltf").unwrap();
-    let found = gltf::import(&mut Inputs::new(SourceTree { fs: &src, tree: &tree }), &source).unwrap().value;
-    assert_eq!(src.take_reads(), ["x/m.gltf", "x/m.bin", "x/b.JPG"]);
+    let files = [
+        ("x/m.gltf", model.text(Some("m.bin")).into()),
+        ("x/m.bin", model.data.clone()),
+        ("x/b.JPG", b"image".to_vec()),
+    ];
+    let mut recorder = Recorder::new(memory_files(&files));
+    let found = gltf::import(&mut recorder, &RelPath::new("x/m.gltf").unwrap()).unwrap().value;
+    let read: Vec<&str> = recorder.files_read().iter().map(RelPath::as_str).collect();
+    assert_eq!(read, ["x/m.gltf", "x/m.bin", "x/b.JPG"]);
     assert_eq!(found.images.len(), 3);
     let image = &found.images[1];
     assert_eq!(
         (image.name.as_str(), image.extension.as_str(), image.path.as_str()),
-        ("picture b.JPG", "jpg", "x/b.JPG")
+        ("image b.JPG", "jpg", "x/b.JPG")
     );
-    assert_eq!(image.bytes, b"picture");
+    assert_eq!(image.bytes, b"image");
     assert!(found.images[0].bytes.is_empty() && found.images[2].bytes.is_empty());
 }
 
 #[test]
-fn pictures_inside_the_file() {
+fn reads_embedded_images() {
     let mut model = Model::triangle();
     let view = model.view(b"PNG bytes");
     let inside = model.push("images", json!({"bufferView": view, "mimeType": "image/png"}));

@@ -1,35 +1,33 @@
-//! What the importer makes of small glTF files.
+//! Import of the test models, with assertions on the result.
 
 use crate::model::Model;
-use kiln_engine::mem::Mem;
-use kiln_engine::{Diag, Fs, Inputs, RelPath, SourceTree};
-use kiln_import::{Imported, gltf};
+use kiln_import::{Diag, Imported, MemoryFiles, RelPath, gltf};
 use kiln_ir::{Primitive, Scene, Valid};
 
 impl Model {
-    /// What it is imported as.
+    /// Imports the model as a GLB.
     pub(crate) fn import(&self) -> Result<Imported<Valid<Scene>>, Diag> {
         import("model.glb", &[("model.glb", self.glb())])
     }
 
-    /// The scene it has; there may be warnings.
+    /// Imports the model and returns its scene; warnings are ignored.
     pub(crate) fn scene(&self) -> Valid<Scene> {
         self.import().unwrap_or_else(|error| panic!("{error}\n{:#}", self.json)).value
     }
 
-    /// The first primitive of the first mesh.
+    /// Returns the first primitive of the first mesh.
     pub(crate) fn primitive(&self) -> Primitive {
         self.scene().meshes[0].primitives[0].clone()
     }
 
-    /// The codes of its warnings.
+    /// Returns the codes of the warnings.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.import().unwrap().warnings.into_iter().map(|warning| warning.code.to_string()).collect()
     }
 
-    /// Asserts that it is refused, with this code at this place.
+    /// Asserts that the import is rejected with this code at this place.
     #[track_caller]
-    pub(crate) fn refused(&self, code: &str, at: &str) -> Diag {
+    pub(crate) fn rejected(&self, code: &str, at: &str) -> Diag {
         match self.import() {
             Ok(_) => panic!("{code} at {at} is accepted\n{:#}", self.json),
             Err(error) => {
@@ -47,11 +45,10 @@ impl Model {
 
 /// Imports one of these files.
 pub(crate) fn import(source: &str, files: &[(&str, Vec<u8>)]) -> Result<Imported<Valid<Scene>>, Diag> {
-    let src = Mem::new();
-    for (path, bytes) in files {
-        src.put(path, bytes.clone());
-    }
-    let tree = src.walk(None).unwrap();
-    let source = RelPath::new(source).unwrap();
-    gltf::import(&mut Inputs::new(SourceTree { fs: &src, tree: &tree }), &source)
+    gltf::import(&mut memory_files(files), &RelPath::new(source).unwrap())
+}
+
+/// Source files in memory.
+pub(crate) fn memory_files(files: &[(&str, Vec<u8>)]) -> MemoryFiles {
+    files.iter().map(|(path, bytes)| (RelPath::new(*path).unwrap(), bytes.clone())).collect()
 }

@@ -1,4 +1,4 @@
-//! glTF import: every form that the document allows, and every way to be wrong.
+//! glTF import: every form that the specification allows, and malformed files.
 
 mod accessors;
 mod compression;

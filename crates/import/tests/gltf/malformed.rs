@@ -1,8 +1,8 @@
-//! Files that are wrong in one way each: the message has the code and the place.
+//! Files with one defect each: the diagnostic has the code and the place.
 
 use crate::imported::import;
 use crate::model::{F32, Model, U8};
-use kiln_engine::Code;
+use kiln_import::Code;
 use serde_json::{Value, json};
 
 /// A model with everything: two meshes, sparse, skin, animation, material with texture, instances.
@@ -35,7 +35,7 @@ pub(crate) fn everything() -> Model {
             "channels": [{"sampler": 0, "target": {"node": 1, "path": "translation"}}],
         }),
     );
-    let view = model.view(b"a picture");
+    let view = model.view(b"an image");
     let image = model.push("images", json!({"bufferView": view, "mimeType": "image/png"}));
     model.push("samplers", json!({}));
     model.push("textures", json!({"source": image, "sampler": 0}));
@@ -63,14 +63,14 @@ fn with(pointer: &str, value: Value) -> Model {
 }
 
 #[test]
-fn everything_is_fine_to_begin_with() {
+fn valid_model_is_accepted() {
     let found = everything().import().unwrap();
     assert_eq!(found.warnings, []);
     assert_eq!((found.value.skins.len(), found.value.animations.len(), found.value.images.len()), (1, 1, 1));
 }
 
 #[test]
-fn references_that_lead_nowhere() {
+fn rejects_references_out_of_range() {
     for pointer in [
         "/scenes/0/nodes/0",
         "/nodes/1/children/0",
@@ -95,17 +95,17 @@ fn references_that_lead_nowhere() {
         "/textures/0/sampler",
         "/images/0/bufferView",
     ] {
-        with(pointer, json!(99)).refused("gltf-reference", pointer);
-        with(pointer, json!(-1)).refused("gltf-value", pointer);
-        with(pointer, json!(0.5)).refused("gltf-value", pointer);
-        with(pointer, json!(1e300)).refused("gltf-value", pointer);
-        with(pointer, json!("0")).refused("gltf-value", pointer);
+        with(pointer, json!(99)).rejected("gltf-reference", pointer);
+        with(pointer, json!(-1)).rejected("gltf-value", pointer);
+        with(pointer, json!(0.5)).rejected("gltf-value", pointer);
+        with(pointer, json!(1e300)).rejected("gltf-value", pointer);
+        with(pointer, json!("0")).rejected("gltf-value", pointer);
     }
-    with("/scene", json!(5)).refused("gltf-reference", "/scene");
+    with("/scene", json!(5)).rejected("gltf-reference", "/scene");
 }
 
 #[test]
-fn values_of_the_wrong_kind() {
+fn rejects_values_of_the_wrong_type() {
     for (pointer, value) in [
         ("/nodes/1/translation", json!([1, 2])),
         ("/nodes/1/name", json!(3)),
@@ -130,14 +130,14 @@ fn values_of_the_wrong_kind() {
         ("/meshes", json!("none")),
         ("/extensionsRequired", json!("KHR_x")),
     ] {
-        with(pointer, value).refused("gltf-value", pointer);
+        with(pointer, value).rejected("gltf-value", pointer);
     }
-    with("/nodes/1/translation", json!([1, 2, 1e39])).refused("gltf-value", "/nodes/1/translation/2");
-    with("/nodes/2/matrix/3", json!(1)).refused("gltf-value", "/nodes/2/matrix");
+    with("/nodes/1/translation", json!([1, 2, 1e39])).rejected("gltf-value", "/nodes/1/translation/2");
+    with("/nodes/2/matrix/3", json!(1)).rejected("gltf-value", "/nodes/2/matrix");
 }
 
 #[test]
-fn what_is_missing() {
+fn rejects_missing_members() {
     for pointer in [
         "/asset",
         "/asset/version",
@@ -159,104 +159,108 @@ fn what_is_missing() {
         let (parent, key) = pointer.rsplit_once('/').unwrap();
         let mut model = everything();
         model.json.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(key).unwrap();
-        model.refused("gltf-value", pointer);
+        model.rejected("gltf-value", pointer);
     }
-    with("/images/0/bufferView", Value::Null).refused("gltf-value", "/images/0");
+    with("/images/0/bufferView", Value::Null).rejected("gltf-value", "/images/0");
 }
 
 #[test]
-fn elements_outside_of_their_bytes() {
+fn rejects_elements_outside_of_their_view() {
     let accessor = "gltf-accessor";
-    with("/accessors/1/count", json!(300)).refused(accessor, "/accessors/1");
-    with("/accessors/1/count", json!(1u64 << 52)).refused(accessor, "/accessors/1");
-    with("/accessors/1/byteOffset", json!(2)).refused(accessor, "/accessors/1");
-    with("/accessors/1/byteOffset", json!((1u64 << 53) - 1)).refused(accessor, "/accessors/1");
-    with("/bufferViews/0/byteStride", json!(100)).refused(accessor, "/accessors/0");
-    with("/bufferViews/0/byteStride", json!(8)).refused(accessor, "/accessors/0");
-    with("/bufferViews/0/byteStride", json!((1u64 << 53) - 1)).refused(accessor, "/accessors/0");
-    with("/accessors/0/sparse/indices/byteOffset", json!(1)).refused(accessor, "/accessors/0/sparse/indices");
-    with("/accessors/0/sparse/values/byteOffset", json!(1)).refused(accessor, "/accessors/0/sparse/values");
+    with("/accessors/1/count", json!(300)).rejected(accessor, "/accessors/1");
+    with("/accessors/1/count", json!(1u64 << 52)).rejected(accessor, "/accessors/1");
+    with("/accessors/1/byteOffset", json!(2)).rejected(accessor, "/accessors/1");
+    with("/accessors/1/byteOffset", json!((1u64 << 53) - 1)).rejected(accessor, "/accessors/1");
+    with("/bufferViews/0/byteStride", json!(100)).rejected(accessor, "/accessors/0");
+    with("/bufferViews/0/byteStride", json!(8)).rejected(accessor, "/accessors/0");
+    with("/bufferViews/0/byteStride", json!((1u64 << 53) - 1)).rejected(accessor, "/accessors/0");
+    with("/accessors/0/sparse/indices/byteOffset", json!(1))
+        .rejected(accessor, "/accessors/0/sparse/indices");
+    with("/accessors/0/sparse/values/byteOffset", json!(1)).rejected(accessor, "/accessors/0/sparse/values");
     let buffer = "gltf-buffer";
-    with("/bufferViews/0/byteOffset", json!(1 << 20)).refused(buffer, "/bufferViews/0");
-    with("/bufferViews/0/byteLength", json!((1u64 << 53) - 1)).refused(buffer, "/bufferViews/0");
-    with("/buffers/0/byteLength", json!(1 << 20)).refused(buffer, "/buffers/0");
+    with("/bufferViews/0/byteOffset", json!(1 << 20)).rejected(buffer, "/bufferViews/0");
+    with("/bufferViews/0/byteLength", json!((1u64 << 53) - 1)).rejected(buffer, "/bufferViews/0");
+    with("/buffers/0/byteLength", json!(1 << 20)).rejected(buffer, "/buffers/0");
     let mut model = everything();
     model.data.truncate(model.data.len() - 8);
-    model.refused(buffer, "/buffers/0");
+    model.rejected(buffer, "/buffers/0");
 }
 
 #[test]
-fn elements_of_the_wrong_type_or_number() {
+fn rejects_elements_of_the_wrong_type_or_count() {
     let accessor = "gltf-accessor";
-    with("/accessors/0/type", json!("VEC2")).refused(accessor, "/accessors/0");
-    with("/accessors/1/componentType", json!(5122)).refused(accessor, "/accessors/1");
+    with("/accessors/0/type", json!("VEC2")).rejected(accessor, "/accessors/0");
+    with("/accessors/1/componentType", json!(5122)).rejected(accessor, "/accessors/1");
     let attributes = "/meshes/0/primitives/0/attributes";
-    with(&format!("{attributes}/TEXCOORD_0"), json!(1)).refused(accessor, "/accessors/1");
-    with("/accessors/2/count", json!(2)).refused(accessor, &format!("{attributes}/TEXCOORD_0"));
-    with("/accessors/3/count", json!(2)).refused(accessor, &format!("{attributes}/JOINTS_0"));
-    with("/accessors/5/count", json!(1)).refused(accessor, "/skins/0/inverseBindMatrices");
-    with("/accessors/7/count", json!(1)).refused(accessor, "/accessors/7");
-    with("/animations/0/samplers/0/interpolation", json!("CUBICSPLINE")).refused(accessor, "/accessors/7");
-    with("/accessors/6/count", json!(0)).refused(accessor, "/accessors/6");
+    with(&format!("{attributes}/TEXCOORD_0"), json!(1)).rejected(accessor, "/accessors/1");
+    with("/accessors/2/count", json!(2)).rejected(accessor, &format!("{attributes}/TEXCOORD_0"));
+    with("/accessors/3/count", json!(2)).rejected(accessor, &format!("{attributes}/JOINTS_0"));
+    with("/accessors/5/count", json!(1)).rejected(accessor, "/skins/0/inverseBindMatrices");
+    with("/accessors/7/count", json!(1)).rejected(accessor, "/accessors/7");
+    with("/animations/0/samplers/0/interpolation", json!("CUBICSPLINE")).rejected(accessor, "/accessors/7");
+    with("/accessors/6/count", json!(0)).rejected(accessor, "/accessors/6");
 }
 
 #[test]
-fn indices_beyond_the_vertices() {
+fn rejects_index_out_of_range() {
     let mut model = everything();
     let bad = model.shorts(&[0, 1, 3]);
     model.json["meshes"][0]["primitives"][0]["indices"] = json!(bad);
     model.json["buffers"][0]["byteLength"] = json!(model.data.len());
-    let error = model.refused("gltf-index", "/meshes/0/primitives/0/indices");
-    assert!(error.message.contains("vertex 3, and there are 3"), "{error}");
-    with("/accessors/1/count", json!(2)).refused("gltf-index", "/meshes/0/primitives/0/indices");
+    let error = model.rejected("gltf-index", "/meshes/0/primitives/0/indices");
+    assert!(
+        error.message.contains("index 3, which is out of range: the primitive has 3 vertices"),
+        "{error}"
+    );
+    with("/accessors/1/count", json!(2)).rejected("gltf-index", "/meshes/0/primitives/0/indices");
     let mut model = everything();
     let place = model.json["bufferViews"].as_array().unwrap().len() - 2;
     let at = model.json["bufferViews"][place]["byteOffset"].as_u64().unwrap() as usize;
     model.data[at] = 3;
-    model.refused("gltf-accessor", "/accessors/0/sparse/indices");
+    model.rejected("gltf-accessor", "/accessors/0/sparse/indices");
 }
 
 #[test]
-fn numbers_that_are_not_finite() {
+fn rejects_numbers_that_are_not_finite() {
     for (value, accessor, view) in [(f32::NAN, 0, 0), (f32::INFINITY, 2, 2), (f32::NEG_INFINITY, 6, 6)] {
         let mut model = everything();
         model.json["accessors"][0].as_object_mut().unwrap().remove("sparse");
         let at = model.json["bufferViews"][view]["byteOffset"].as_u64().unwrap() as usize + 4;
         model.data[at..at + 4].copy_from_slice(&value.to_le_bytes());
-        let error = model.refused("gltf-not-finite", &format!("/accessors/{accessor}"));
+        let error = model.rejected("gltf-not-finite", &format!("/accessors/{accessor}"));
         assert!(error.message.starts_with("element "), "{error}");
     }
 }
 
 #[test]
-fn trees_that_are_none() {
+fn rejects_cyclic_node_graphs() {
     let model = "gltf-model";
-    with("/nodes/2/children", json!([1])).refused(model, "/scenes/0/nodes/1");
-    with("/nodes/2/children", json!([2])).refused(model, "/nodes/2/children");
-    with("/nodes/0/children", json!([2])).refused(model, "/nodes/1/children");
-    with("/scenes/0/nodes", json!([0, 0])).refused(model, "/scenes/0/nodes/1");
-    with("/scenes/0/nodes", json!([2])).refused(model, "/scenes/0/nodes/0");
+    with("/nodes/2/children", json!([1])).rejected(model, "/scenes/0/nodes/1");
+    with("/nodes/2/children", json!([2])).rejected(model, "/nodes/2/children");
+    with("/nodes/0/children", json!([2])).rejected(model, "/nodes/1/children");
+    with("/scenes/0/nodes", json!([0, 0])).rejected(model, "/scenes/0/nodes/1");
+    with("/scenes/0/nodes", json!([2])).rejected(model, "/scenes/0/nodes/0");
     let mut ring = with("/nodes/2/children", json!([1]));
     ring.json["scenes"][0]["nodes"] = json!([0]);
-    ring.refused(model, "/nodes");
+    ring.rejected(model, "/nodes");
     let mut deep = Model::triangle();
     for node in 1..2000 {
         deep.push("nodes", json!({"children": [node - 1]}));
     }
     deep.json["scenes"][0]["nodes"] = json!([1999]);
-    deep.refused(model, "/nodes/975");
+    deep.rejected(model, "/nodes/975");
 }
 
 #[test]
-fn joints_that_the_skin_does_not_have() {
-    let error = with("/skins/0/joints", json!([1])).refused("gltf-model", "/nodes/0/skin");
-    assert!(error.message.contains("joint 1"), "{error}");
-    with("/skins/0/joints", json!([])).refused("gltf-model", "/skins/0/joints");
+fn rejects_joint_index_out_of_range() {
+    let error = with("/skins/0/joints", json!([1])).rejected("gltf-model", "/nodes/0/skin");
+    assert!(error.message.contains("joint index 1"), "{error}");
+    with("/skins/0/joints", json!([])).rejected("gltf-model", "/skins/0/joints");
 }
 
 #[test]
-fn versions_and_containers() {
-    with("/asset/version", json!("1.0")).refused("gltf-version", "/asset/version");
+fn rejects_unsupported_versions_and_damaged_containers() {
+    with("/asset/version", json!("1.0")).rejected("gltf-version", "/asset/version");
     let good = everything().glb();
     for end in [5, 11, 13, 100, good.len() - 1] {
         let error = import("m.glb", &[("m.glb", good[..end].to_vec())]).unwrap_err();
@@ -277,13 +281,13 @@ fn versions_and_containers() {
 }
 
 #[test]
-fn a_count_alone_takes_no_memory() {
+fn counts_alone_allocate_no_memory() {
     // Without a view, nothing says how many elements there can be but the limit.
     let mut model = Model::new();
     let huge = model.push("accessors", json!({"componentType": F32, "type": "VEC3", "count": 1u64 << 40}));
     model.data = vec![0; 4];
     model.mesh(json!([{"attributes": {"POSITION": huge}}]));
-    model.refused("memory-limit", "/meshes/0/primitives/0");
+    model.rejected("memory-limit", "/meshes/0/primitives/0");
     let index = model.shorts(&[0, 1, 2]);
     model.json["meshes"][0]["primitives"][0]["indices"] = json!(index);
     assert_eq!(model.primitive().positions.len(), 3, "only vertices that are used count");

@@ -4,7 +4,7 @@ use crate::model::Model;
 use kiln_ir::{AlphaMode, ImageId, Material, Slot};
 use serde_json::{Value, json};
 
-/// A triangle of one material, with three pictures that textures 0 to 2 use.
+/// A triangle of one material, with three images that textures 0 to 2 use.
 fn model(material: Value) -> Model {
     let mut model = Model::triangle();
     for _ in 0..3 {
@@ -21,7 +21,7 @@ fn material(json: Value) -> Material {
 }
 
 #[test]
-fn what_is_not_said_has_the_documented_defaults() {
+fn materials_have_the_specified_defaults() {
     let found = material(json!({}));
     assert_eq!(found, Material::default());
     assert_eq!(
@@ -35,7 +35,7 @@ fn what_is_not_said_has_the_documented_defaults() {
 }
 
 #[test]
-fn everything_that_is_said_arrives() {
+fn imports_all_material_properties() {
     let found = material(json!({
         "name": "Paint",
         "pbrMetallicRoughness": {
@@ -65,14 +65,14 @@ fn everything_that_is_said_arrives() {
         alpha_cutoff: 0.25,
         double_sided: true,
         textures: [2, 1, 0, 1, 0].map(|i| Some(ImageId(i))),
-        lost: vec![],
+        unsupported: vec![],
     };
     assert_eq!(found, wanted);
     assert_eq!(material(json!({"alphaMode": "BLEND"})).alpha_mode, AlphaMode::Blend);
 }
 
 #[test]
-fn emissive_strength_is_part_of_the_factor() {
+fn folds_emissive_strength_into_the_factor() {
     let model = model(json!({
         "emissiveFactor": [1.0, 0.5, 0.0],
         "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": 8.0}},
@@ -82,7 +82,7 @@ fn emissive_strength_is_part_of_the_factor() {
 }
 
 #[test]
-fn what_a_material_cannot_hold_is_named_in_one_warning() {
+fn warns_once_about_unsupported_material_extensions() {
     let lossy = json!({
         "name": "Velvet",
         "extensions": {
@@ -102,12 +102,15 @@ fn what_a_material_cannot_hold_is_named_in_one_warning() {
         ("gltf-material", "/materials/0")
     );
     // The JSON library that makes the file sorts names.
-    assert_eq!(warning.message, "material \"Velvet\": not kept are KHR_materials_sheen, KHR_materials_unlit");
-    assert_eq!(found.value.materials[0].lost, ["KHR_materials_sheen", "KHR_materials_unlit"]);
+    assert_eq!(
+        warning.message,
+        "material \"Velvet\": extensions that are not supported are ignored: KHR_materials_sheen, KHR_materials_unlit"
+    );
+    assert_eq!(found.value.materials[0].unsupported, ["KHR_materials_sheen", "KHR_materials_unlit"]);
 }
 
 #[test]
-fn specular_glossiness_stands_in_where_there_is_nothing_else() {
+fn converts_specular_glossiness_without_metallic_roughness() {
     let glossy = json!({"KHR_materials_pbrSpecularGlossiness": {
         "diffuseFactor": [0.5, 0.25, 0.125, 1.0],
         "diffuseTexture": {"index": 1},
@@ -122,7 +125,7 @@ fn specular_glossiness_stands_in_where_there_is_nothing_else() {
 }
 
 #[test]
-fn pictures_of_extensions_are_used_where_there_are_no_others() {
+fn uses_images_of_extensions_without_a_core_image() {
     let check = |texture: Value, wanted: Option<ImageId>| {
         let mut model = model(json!({"emissiveTexture": {"index": 0}}));
         model.json["textures"][0] = texture;
@@ -143,7 +146,7 @@ fn pictures_of_extensions_are_used_where_there_are_no_others() {
 }
 
 #[test]
-fn wrapping_matters_where_coordinates_leave_the_texture() {
+fn warns_about_wrap_modes_when_uvs_leave_the_texture() {
     let mut model = model(json!({"emissiveTexture": {"index": 0}}));
     model.push("samplers", json!({"wrapS": 33071}));
     model.json["textures"][0]["sampler"] = json!(0);
@@ -152,7 +155,7 @@ fn wrapping_matters_where_coordinates_leave_the_texture() {
         model.json["meshes"][0]["primitives"][0]["attributes"]["TEXCOORD_0"] = json!(uv);
         let warnings = model.import().unwrap().warnings;
         assert_eq!(
-            warnings.iter().any(|w| w.message == "not kept are texture wrapping"),
+            warnings.iter().any(|w| w.message == "unsupported content is ignored: texture wrapping"),
             lost,
             "{warnings:?}"
         );

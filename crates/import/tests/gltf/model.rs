@@ -1,4 +1,4 @@
-//! Small glTF files, made piece by piece.
+//! A builder of small glTF files.
 
 use serde_json::{Value, json};
 

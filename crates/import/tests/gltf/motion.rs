@@ -5,7 +5,7 @@ use kiln_ir::{Animation, Interpolation, Matrix, NodeId, Property, SkinId};
 use serde_json::{Value, json};
 
 #[test]
-fn skins_name_their_joints_and_matrices() {
+fn imports_skins_with_inverse_bind_matrices() {
     let mut model = Model::triangle();
     model.push("nodes", json!({"children": [2]}));
     model.push("nodes", json!({}));
@@ -40,7 +40,7 @@ fn animation(model: &Model) -> Animation {
 }
 
 #[test]
-fn channels_of_every_part_and_way() {
+fn imports_channels_of_every_property_and_interpolation() {
     for (path, property, kind, numbers) in [
         ("translation", Property::Translation, "VEC3", 3),
         ("rotation", Property::Rotation, "VEC4", 4),
@@ -74,7 +74,7 @@ fn channels_of_every_part_and_way() {
 }
 
 #[test]
-fn interpolation_is_linear_unless_said_and_rotations_may_be_fractions() {
+fn default_interpolation_is_linear_and_rotations_may_be_normalized() {
     let model = animated(|model| {
         let input = model.floats("SCALAR", &[1.0]);
         let bytes: Vec<u8> = [0i16, -32767, 0, 16384].iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -89,7 +89,7 @@ fn interpolation_is_linear_unless_said_and_rotations_may_be_fractions() {
 }
 
 #[test]
-fn keys_are_put_in_order() {
+fn sorts_keyframes() {
     let model = animated(|model| {
         let input = model.floats("SCALAR", &[1.0, 0.0, 1.0]);
         let output = model.floats("VEC3", &[1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0]);
@@ -98,11 +98,11 @@ fn keys_are_put_in_order() {
     let found = &animation(&model).channels[0];
     assert_eq!(found.times, [0.0, 1.0, 1.0]);
     assert_eq!(found.values, [2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 3.0, 3.0, 3.0]);
-    assert_eq!(model.warnings(), ["gltf-key-order"]);
+    assert_eq!(model.warnings(), ["gltf-keyframe-order"]);
 }
 
 #[test]
-fn channels_of_other_things_are_named_or_passed_over() {
+fn warns_about_unsupported_channels() {
     let mut model = animated(|model| {
         let input = model.floats("SCALAR", &[0.0]);
         let output = model.floats("VEC3", &[1.0, 2.0, 3.0]);
@@ -120,6 +120,6 @@ fn channels_of_other_things_are_named_or_passed_over() {
     let channels = &found.value.animations[0].channels;
     assert_eq!(channels.len(), 1);
     assert_eq!((channels[0].node, channels[0].property), (NodeId(0), Property::Translation));
-    let message = "not kept are animated morph weights, animated properties of \"materials\", animated properties of \"nodes\"";
+    let message = "unsupported content is ignored: animated morph weights, animated properties of \"materials\", animated properties of \"nodes\"";
     assert_eq!(found.warnings[0].message, message);
 }

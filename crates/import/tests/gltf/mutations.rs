@@ -1,4 +1,4 @@
-//! Damaged files: an answer, never a panic, and little memory.
+//! Damaged files: a model or an error, never a panic, within bounded memory.
 
 use crate::compression::{draco_grid, meshopt_grid};
 use crate::imported::import;
@@ -6,7 +6,7 @@ use crate::malformed::everything;
 use crate::model::{Model, U16};
 use serde_json::{Value, json};
 
-/// A small generator; the same numbers on every run.
+/// A deterministic pseudo-random number generator.
 struct Noise(u64);
 
 impl Noise {
@@ -20,11 +20,11 @@ impl Noise {
     }
 }
 
-/// Imports and looks at the answer.
+/// Imports a model and checks the result.
 fn holds(bytes: Vec<u8>) -> bool {
     match import("m.glb", &[("m.glb", bytes)]) {
         Ok(found) => {
-            // What is valid can be walked and measured.
+            // A valid scene can be traversed and measured.
             let draws = found.value.draws().take(10_000).filter(|draw| draw.world.is_finite()).count();
             draws <= 10_000
         }
@@ -42,7 +42,7 @@ fn models() -> Vec<Model> {
 }
 
 #[test]
-fn every_prefix_has_an_answer() {
+fn every_truncation_is_handled() {
     for model in models() {
         let good = model.glb();
         for end in 0..good.len() {
@@ -52,7 +52,7 @@ fn every_prefix_has_an_answer() {
 }
 
 #[test]
-fn bytes_may_change() {
+fn flipped_bytes_are_handled() {
     let mut noise = Noise(1);
     for model in models() {
         let good = model.glb();
@@ -86,7 +86,7 @@ fn pointers(value: &Value, here: String, found: &mut Vec<String>) {
 }
 
 #[test]
-fn every_value_may_be_any_other() {
+fn replaced_json_values_are_handled() {
     let others = [
         json!(null),
         json!(true),
@@ -124,7 +124,7 @@ fn every_value_may_be_any_other() {
 }
 
 #[test]
-fn values_may_change_places() {
+fn swapped_json_values_are_handled() {
     let mut noise = Noise(2);
     for model in models() {
         let mut places = Vec::new();
@@ -145,7 +145,7 @@ fn values_may_change_places() {
 }
 
 #[test]
-fn compressed_bytes_may_change() {
+fn flipped_compressed_bytes_are_handled() {
     let mut noise = Noise(3);
     let meshopt = |mode| meshopt_grid("KHR_meshopt_compression", mode, U16);
     for model in [meshopt("TRIANGLES"), meshopt("INDICES"), draco_grid(true), draco_grid(false)] {

@@ -1,11 +1,8 @@
 //! Scenes, nodes, transforms, instances.
 
-use crate::imported::import;
+use crate::imported::{import, memory_files};
 use crate::model::{I16, Model};
-use kiln_engine::Code;
-use kiln_engine::mem::Mem;
-use kiln_engine::{Fs, Inputs, RelPath, SourceTree};
-use kiln_import::gltf;
+use kiln_import::{Code, RelPath, gltf};
 use kiln_ir::{Matrix, Transform};
 use serde_json::json;
 
@@ -15,7 +12,7 @@ fn drawn(model: &Model) -> Vec<u32> {
 }
 
 #[test]
-fn the_default_scene_is_drawn() {
+fn draws_the_default_scene() {
     let mut model = Model::triangle();
     model.push("nodes", json!({"mesh": 0}));
     model.push("scenes", json!({"nodes": [1]}));
@@ -24,19 +21,15 @@ fn the_default_scene_is_drawn() {
     model.json["scene"] = json!(1);
     assert_eq!(drawn(&model), [1]);
     // Another one on request.
-    let src = Mem::new();
-    src.put("m.glb", model.glb());
-    let tree = src.walk(None).unwrap();
+    let mut files = memory_files(&[("m.glb", model.glb())]);
     let source = RelPath::new("m.glb").unwrap();
-    let scene = |number| {
-        gltf::import_scene(&mut Inputs::new(SourceTree { fs: &src, tree: &tree }), &source, Some(number))
-    };
+    let mut scene = |number| gltf::import_scene(&mut files, &source, Some(number));
     assert_eq!(scene(0).unwrap().value.draws().next().unwrap().node.0, 0);
     assert_eq!(scene(2).unwrap_err().code, Code::GltfReference);
 }
 
 #[test]
-fn without_scenes_all_roots_are_drawn() {
+fn draws_all_roots_without_scenes() {
     let mut model = Model::triangle();
     model.push("nodes", json!({"mesh": 0}));
     model.push("nodes", json!({"children": [0]}));
@@ -46,7 +39,7 @@ fn without_scenes_all_roots_are_drawn() {
 }
 
 #[test]
-fn without_nodes_every_mesh_is_drawn() {
+fn draws_every_mesh_without_nodes() {
     let mut model = Model::triangle();
     let mesh = model.json["meshes"][0].clone();
     model.push("meshes", mesh);
@@ -59,7 +52,7 @@ fn without_nodes_every_mesh_is_drawn() {
 }
 
 #[test]
-fn meshes_that_are_not_drawn_are_not_read() {
+fn does_not_read_unused_meshes() {
     let mut model = Model::triangle();
     model.push("meshes", json!({"name": "broken", "primitives": [{"attributes": {"POSITION": 99}}]}));
     let scene = model.scene();
@@ -68,7 +61,7 @@ fn meshes_that_are_not_drawn_are_not_read() {
 }
 
 #[test]
-fn transforms_multiply_down_the_tree() {
+fn world_matrices_multiply_down_the_tree() {
     let mut model = Model::triangle();
     model.json["nodes"][0]["scale"] = json!([2.0, 2.0, 2.0]);
     model.json["nodes"][0]["translation"] = json!([1.0, 0.0, 0.0]);
@@ -91,7 +84,7 @@ fn transforms_multiply_down_the_tree() {
 }
 
 #[test]
-fn rotations_that_are_unit_stay_as_written() {
+fn keeps_unit_rotations_bit_exact() {
     let mut model = Model::triangle();
     model.json["nodes"][0]["rotation"] = json!([0.36, 0.48, 0.0, 0.8]);
     let Transform::Trs(trs) = model.scene().nodes[0].transform else { panic!() };
@@ -99,7 +92,7 @@ fn rotations_that_are_unit_stay_as_written() {
 }
 
 #[test]
-fn instances_have_places_of_their_own() {
+fn imports_gpu_instances() {
     let mut model = Model::triangle();
     let places = model.floats("VEC3", &[1.0, 0.0, 0.0, 2.0, 0.0, 0.0]);
     let turns: Vec<u8> = [0i16, 0, 0, 32767, 0, 0, 32767, 0].iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -114,34 +107,34 @@ fn instances_have_places_of_their_own() {
     // The second is turned by half a circle about z.
     assert_eq!(points, [[2.0, 10.0, 0.0], [1.0, 10.0, 0.0]]);
     model.json["nodes"][0]["extensions"]["EXT_mesh_gpu_instancing"]["attributes"]["SCALE"] = json!(0);
-    model.refused("gltf-accessor", "/nodes/0/extensions/EXT_mesh_gpu_instancing/attributes");
+    model.rejected("gltf-accessor", "/nodes/0/extensions/EXT_mesh_gpu_instancing/attributes");
 }
 
 #[test]
-fn an_unknown_extension_is_named_and_a_required_one_refused() {
+fn warns_about_unknown_and_rejects_required_extensions() {
     let mut model = Model::triangle();
     model.json["extensionsUsed"] = json!(["KHR_materials_unlit", "ACME_curved_triangles"]);
     let warnings = model.import().unwrap().warnings;
     assert_eq!((warnings.len(), warnings[0].code.as_str()), (1, "gltf-extension-unknown"));
     assert!(warnings[0].message.ends_with(": ACME_curved_triangles"), "{}", warnings[0]);
     model.json["extensionsRequired"] = json!(["ACME_curved_triangles"]);
-    let error = model.refused("gltf-extension-required", "/extensionsRequired/0");
+    let error = model.rejected("gltf-extension-required", "/extensionsRequired/0");
     assert!(error.message.contains("ACME_curved_triangles"), "{error}");
 }
 
 #[test]
-fn what_a_scene_has_no_room_for_is_named() {
+fn warns_about_unsupported_content() {
     let mut model = Model::triangle();
     model.json["nodes"][0]["extensions"] =
         json!({"KHR_lights_punctual": {"light": 0}, "KHR_node_visibility": {"visible": false}});
     let warnings = model.import().unwrap().warnings;
-    assert_eq!(warnings[0].message, "not kept are lights, node visibility");
+    assert_eq!(warnings[0].message, "unsupported content is ignored: lights, node visibility");
     // The triangles of a hidden node are there.
     assert_eq!(drawn(&model), [0]);
 }
 
 #[test]
-fn names_are_kept_as_they_are() {
+fn keeps_names_unchanged() {
     let mut model = Model::triangle();
     model.json["nodes"][0]["name"] = json!(" N\u{f6}de/1 ");
     model.json["meshes"][0]["name"] = json!("M");

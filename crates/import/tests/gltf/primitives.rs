@@ -1,7 +1,7 @@
-//! Modes, materials' texture coordinates on vertices, joints and weights.
+//! Primitive modes, UV mapping of materials, joints and weights.
 
 use crate::model::{Model, U8, U16};
-use kiln_engine::Code;
+use kiln_import::Code;
 use kiln_ir::MaterialId;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn triangles(mode: u32, indices: Option<&[u16]>) -> Vec<u32> {
 }
 
 #[test]
-fn strips_and_fans_keep_their_winding() {
+fn strips_and_fans_keep_winding() {
     assert_eq!(triangles(4, None), [0, 1, 2, 3, 4, 5]);
     assert_eq!(triangles(5, None), [0, 1, 2, 1, 3, 2, 2, 3, 4, 3, 5, 4]);
     assert_eq!(triangles(6, None), [1, 2, 0, 2, 3, 0, 3, 4, 0, 4, 5, 0]);
@@ -28,7 +28,7 @@ fn strips_and_fans_keep_their_winding() {
 }
 
 #[test]
-fn what_has_no_triangles_is_passed_over_with_one_warning() {
+fn ignores_points_and_lines_with_one_warning() {
     let mut model = Model::triangle();
     let short = model.shorts(&[0, 1]);
     let none = model.push("accessors", json!({"componentType": U16, "type": "SCALAR", "count": 0}));
@@ -57,7 +57,7 @@ fn what_has_no_triangles_is_passed_over_with_one_warning() {
 }
 
 #[test]
-fn vertices_that_no_triangle_uses_are_left_out() {
+fn removes_unused_vertices() {
     let mut model = Model::new();
     let values: Vec<f32> = (0..30).map(|v| v as f32).collect();
     let positions = model.floats("VEC3", &values);
@@ -71,7 +71,7 @@ fn vertices_that_no_triangle_uses_are_left_out() {
 }
 
 #[test]
-fn tangents_need_normals_and_a_sign() {
+fn ignores_tangents_without_normals() {
     let mut model = Model::triangle();
     let tangents = model.floats("VEC4", &[1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, -0.9, 1.0, 0.0, 0.0, 0.0]);
     model.json["meshes"][0]["primitives"][0]["attributes"]["TANGENT"] = json!(tangents);
@@ -82,7 +82,7 @@ fn tangents_need_normals_and_a_sign() {
 }
 
 #[test]
-fn what_vertices_cannot_hold_is_named_once() {
+fn warns_once_about_unsupported_attributes() {
     let mut model = Model::triangle();
     let uv = model.floats("VEC2", &[0.0; 6]);
     let attributes = &mut model.json["meshes"][0]["primitives"][0]["attributes"];
@@ -92,8 +92,8 @@ fn what_vertices_cannot_hold_is_named_once() {
     model.json["meshes"][0]["primitives"][0]["targets"] = json!([{"POSITION": 0}]);
     let found = model.import().unwrap();
     let [warning] = found.warnings.as_slice() else { panic!("{:?}", found.warnings) };
-    assert_eq!(warning.code, Code::GltfNotKept);
-    assert_eq!(warning.message, "not kept are COLOR_0, morph targets");
+    assert_eq!(warning.code, Code::GltfDataIgnored);
+    assert_eq!(warning.message, "unsupported content is ignored: COLOR_0, morph targets");
 }
 
 /// A triangle with joints and weights in sets of four; the second vertex has those given.
@@ -113,7 +113,7 @@ fn pulled(sets: &[([u8; 4], [f32; 4])]) -> Model {
 }
 
 #[test]
-fn the_strongest_four_joints_stay() {
+fn keeps_the_strongest_four_influences() {
     let model = pulled(&[([9, 8, 7, 6], [0.1, 0.2, 0.0, 0.3]), ([5, 4, 3, 2], [0.05, 0.2, 0.15, 0.0])]);
     let found = model.primitive();
     assert_eq!(found.joints[1], [6, 8, 4, 3], "of equal weights the first stays first");
@@ -121,11 +121,11 @@ fn the_strongest_four_joints_stay() {
     assert_eq!((found.joints[0], found.weights[0]), ([0; 4], [1.0, 0.0, 0.0, 0.0]));
     let warnings = model.import().unwrap().warnings;
     assert_eq!((warnings[0].code.as_str(), warnings.len()), ("gltf-influences", 1));
-    assert!(warnings[0].message.starts_with("1 vertices"), "{}", warnings[0]);
+    assert!(warnings[0].message.starts_with("1 vertex has"), "{}", warnings[0]);
 }
 
 #[test]
-fn four_of_two_sets_are_not_a_loss() {
+fn merges_two_joint_sets_without_loss() {
     let model = pulled(&[([9, 8, 7, 6], [0.25, 0.25, 0.0, 0.0]), ([5, 4, 3, 2], [0.0, 0.25, 0.25, 0.0])]);
     let found = model.primitive();
     assert_eq!((found.joints[1], found.weights[1]), ([9, 8, 4, 3], [0.25; 4]));
@@ -133,13 +133,13 @@ fn four_of_two_sets_are_not_a_loss() {
 }
 
 #[test]
-fn joints_without_weight_are_none_and_weights_are_not_negative() {
+fn clears_joints_without_weight_and_negative_weights() {
     let found = pulled(&[([9, 8, 7, 6], [0.5, 0.0, -0.25, 0.5])]).primitive();
     assert_eq!((found.joints[1], found.weights[1]), ([9, 0, 0, 6], [0.5, 0.0, 0.0, 0.5]));
 }
 
 #[test]
-fn weights_may_be_fractions_of_bytes() {
+fn decodes_normalized_weights() {
     let mut model = pulled(&[([1, 2, 0, 0], [0.0; 4])]);
     let view = model.view(&[255, 0, 0, 0, 51, 204, 0, 0, 255, 0, 0, 0]);
     let weights = model.accessor(view, U8, "VEC4", 3);
@@ -164,7 +164,7 @@ fn textured(material: serde_json::Value) -> Model {
 }
 
 #[test]
-fn the_set_that_all_textures_use_becomes_the_first() {
+fn uv_set_of_all_textures_becomes_the_first() {
     let model = textured(json!({
         "emissiveTexture": {"index": 0, "texCoord": 1},
         "normalTexture": {"index": 0, "texCoord": 1},
@@ -176,7 +176,7 @@ fn the_set_that_all_textures_use_becomes_the_first() {
 }
 
 #[test]
-fn a_transform_that_all_textures_share_is_applied() {
+fn applies_shared_texture_transform() {
     let transform =
         json!({"KHR_texture_transform": {"offset": [0.5, 0.25], "scale": [2.0, 4.0], "texCoord": 1}});
     let model = textured(json!({
@@ -188,7 +188,7 @@ fn a_transform_that_all_textures_share_is_applied() {
 }
 
 #[test]
-fn textures_that_differ_get_the_coordinates_of_the_first() {
+fn conflicting_textures_use_uvs_of_the_first() {
     let model = textured(json!({
         "name": "odd",
         "pbrMetallicRoughness": {
@@ -204,14 +204,14 @@ fn textures_that_differ_get_the_coordinates_of_the_first() {
         ("gltf-uv", "/materials/0")
     );
     assert!(
-        warnings[0].message.contains("\"odd\": the textures for metallic-roughness, occlusion get"),
+        warnings[0].message.contains("\"odd\": the textures for metallic-roughness, occlusion use other UVs"),
         "{}",
         warnings[0]
     );
 }
 
 #[test]
-fn a_missing_set_is_replaced_by_the_first_with_a_warning() {
+fn missing_uv_set_falls_back_to_the_first_with_a_warning() {
     let model = textured(json!({"emissiveTexture": {"index": 0, "texCoord": 2}}));
     assert_eq!(model.primitive().uv0[1], [1.0, 0.0]);
     assert_eq!(model.warnings(), ["gltf-uv"]);

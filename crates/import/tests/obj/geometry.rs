@@ -1,4 +1,4 @@
-//! Vertices, faces, groups and what is passed over.
+//! Vertices, faces, groups and ignored statements.
 
 use crate::{good, parts, triangles, warnings};
 
@@ -9,7 +9,7 @@ const C: [f32; 3] = [1.0, 1.0, 0.0];
 const D: [f32; 3] = [0.0, 1.0, 0.0];
 
 #[test]
-fn every_form_of_a_corner() {
+fn parses_every_form_of_face_vertex() {
     let data = format!("{SQUARE}vt 0.25 0.75\nvt 0.5\nvt 1 0 7\nvn 0 0 1\nvn 0 0 2\n");
     let bare = &parts(&format!("{data}f 1 2 3"))[0];
     assert_eq!(triangles(bare), [[A, B, C]]);
@@ -27,7 +27,7 @@ fn every_form_of_a_corner() {
 }
 
 #[test]
-fn numbers_count_from_the_end_or_ahead() {
+fn resolves_negative_and_forward_indices() {
     assert_eq!(triangles(&parts(&format!("{SQUARE}f -4 -3 -2"))[0]), [[A, B, C]]);
     assert_eq!(triangles(&parts(&format!("v 9 9 9\n{SQUARE}f -4 3 -2\nv 7 7 7"))[0]), [[A, B, C]]);
     assert_eq!(triangles(&parts(&format!("f 1 2 3\n{SQUARE}"))[0]), [[A, B, C]]);
@@ -36,7 +36,7 @@ fn numbers_count_from_the_end_or_ahead() {
 }
 
 #[test]
-fn corners_that_agree_share_a_vertex() {
+fn equal_face_vertices_share_a_vertex() {
     let part = &parts(&format!("{SQUARE}vt 0 0\nvt 1 1\nf 1/1 2/1 3/1\nf 1/1 3/1 4/1\nf 1/2 3/1 4/1"))[0];
     assert_eq!(part.indices, [0, 1, 2, 0, 2, 3, 4, 2, 3]);
     assert_eq!(part.positions, [A, B, C, D, A]);
@@ -46,7 +46,7 @@ fn corners_that_agree_share_a_vertex() {
 }
 
 #[test]
-fn polygons_become_triangles() {
+fn triangulates_polygons() {
     assert_eq!(triangles(&parts(&format!("{SQUARE}f 1 2 3 4"))[0]), [[A, B, C], [A, C, D]]);
     let arrow = "v 0 0 0\nv 2 1 0\nv 0 2 0\nv 0.5 1 0\nv -1 1 0\nf 1 2 3 4 5";
     let part = &parts(arrow)[0];
@@ -65,7 +65,7 @@ fn polygons_become_triangles() {
 }
 
 #[test]
-fn materials_split_in_the_order_of_their_use() {
+fn splits_primitives_by_material_in_order_of_use() {
     let text = format!(
         "{SQUARE}usemtl never\nusemtl b c\nf 1 2 3\nusemtl a\nf 1 2 4\nusemtl b c\nf 1 3 4\nusemtl\nf 2 3 4\n"
     );
@@ -87,7 +87,7 @@ fn materials_split_in_the_order_of_their_use() {
 }
 
 #[test]
-fn names_are_those_of_the_first_object() {
+fn mesh_is_named_after_the_first_object() {
     for (text, name) in [
         ("g hand left\no My Robot\no other\n", "My Robot"),
         ("g hand left\ng foot\n", "hand left"),
@@ -101,7 +101,7 @@ fn names_are_those_of_the_first_object() {
 }
 
 #[test]
-fn text_in_any_shape() {
+fn accepts_any_whitespace_and_line_endings() {
     let wanted = parts(&format!("{SQUARE}vt 0 0\nf 1/1 2/1 3/1 4/1"));
     for text in [
         "\u{FEFF}# head\r\n v 0 0 0\r\n\tv\t1 0  0 \r\nv 1 1 0\r\nv 0 1 0\r\nvt 0 0\r\nf 1/1 2/1 3/1 4/1\r\n",
@@ -118,7 +118,7 @@ fn text_in_any_shape() {
 }
 
 #[test]
-fn missing_normals_follow_smoothing_groups() {
+fn generates_normals_from_smoothing_groups() {
     // Two squares that meet at a right angle along the y axis: 1-2-3-4 looks up, 1-4-5-6 to the left.
     let bent = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 1 -1\nv 0 0 -1\n";
     let flat = &parts(&format!("{bent}f 1 2 3 4\nf 1 4 5 6"))[0];
@@ -160,7 +160,7 @@ fn missing_normals_follow_smoothing_groups() {
 
 /// However a face is cut, its weight is the angle it has: a cube's corner looks along the diagonal.
 #[test]
-fn smooth_normals_do_not_depend_on_the_cut() {
+fn smooth_normals_do_not_depend_on_triangulation() {
     let corners: String = (0..8).map(|i| format!("v {} {} {}\n", i & 1, i >> 1 & 1, i >> 2)).collect();
     let quads = ["1 3 4 2", "5 6 8 7", "1 2 6 5", "3 7 8 4", "1 5 7 3", "2 4 8 6"];
     let cut = |quad: &&str| {
@@ -180,7 +180,7 @@ fn smooth_normals_do_not_depend_on_the_cut() {
 }
 
 #[test]
-fn what_has_no_triangles_is_named_once() {
+fn warns_once_about_each_kind_of_ignored_statement() {
     let found = good(&format!(
         "{SQUARE}v 1 2 3 0.5 0.5 0.5\nv 1 2 3 1 1 1\nf 1 2 3\np 1 2\nl 1 2 3\nf 1 2\nvp 0 1\ncurv 0 1 1 2\nend\n\
          frobnicate 1\nlod 3\n"
@@ -188,7 +188,7 @@ fn what_has_no_triangles_is_named_once() {
     assert_eq!(
         warnings(&found),
         [
-            ("obj-colours", "line 5"),
+            ("obj-vertex-colours", "line 5"),
             ("obj-no-triangles", "line 8"),
             ("obj-free-form", "line 11"),
             ("obj-keyword", "line 14")

@@ -1,44 +1,40 @@
-//! OBJ import: every statement that draws something, materials, and every way to be wrong.
+//! OBJ import: every supported statement, materials, and malformed files.
 
 mod geometry;
-mod hostile;
+mod malformed;
 mod materials;
 mod oracle;
 
-use kiln_engine::mem::Mem;
-use kiln_engine::{Diag, Fs, Inputs, RelPath, SourceTree};
-use kiln_import::{Imported, obj};
+use kiln_import::{Diag, Imported, MemoryFiles, Recorder, RelPath, obj};
 use kiln_ir::{Primitive, Scene, Valid};
 
-/// Imports `models/m.obj` among other files; also tells which files were read.
+/// Imports `models/m.obj` among other files; also returns the files that were read.
 fn import_with(text: &[u8], files: &[(&str, &str)]) -> (Result<Imported<Valid<Scene>>, Diag>, Vec<String>) {
-    let src = Mem::new();
-    src.put("models/m.obj", text);
+    let mut source_files = MemoryFiles::new();
+    source_files.insert("models/m.obj", text).unwrap();
     for (path, content) in files {
-        src.put(path, *content);
+        source_files.insert(path, *content).unwrap();
     }
-    let tree = src.walk(None).unwrap();
-    let source = RelPath::new("models/m.obj").unwrap();
-    let mut cx = Inputs::new(SourceTree { fs: &src, tree: &tree });
-    let found = obj::import(&mut cx, &source);
-    (found, src.take_reads())
+    let mut recorder = Recorder::new(source_files);
+    let found = obj::import(&mut recorder, &RelPath::new("models/m.obj").unwrap());
+    (found, recorder.files_read().iter().map(RelPath::to_string).collect())
 }
 
 fn import(text: &str) -> Result<Imported<Valid<Scene>>, Diag> {
     import_with(text.as_bytes(), &[]).0
 }
 
-/// A model that is fine.
+/// Imports a valid model.
 fn good(text: &str) -> Imported<Valid<Scene>> {
     import(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// The primitives of a model that is fine.
+/// Imports a valid model and returns its primitives.
 fn parts(text: &str) -> Vec<Primitive> {
     good(text).value.meshes[0].primitives.clone()
 }
 
-/// The codes and lines of warnings.
+/// Returns the codes and lines of warnings.
 fn warnings(found: &Imported<Valid<Scene>>) -> Vec<(&str, &str)> {
     found
         .warnings
@@ -47,7 +43,7 @@ fn warnings(found: &Imported<Valid<Scene>>) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// The positions of the corners of all triangles.
+/// Returns the vertex positions of all triangles.
 fn triangles(part: &Primitive) -> Vec<[[f32; 3]; 3]> {
     let at = |index: &u32| part.positions[*index as usize];
     part.indices.chunks_exact(3).map(|t| [at(&t[0]), at(&t[1]), at(&t[2])]).collect()

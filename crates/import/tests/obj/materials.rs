@@ -1,4 +1,4 @@
-//! Libraries, what becomes of their keys, and which files are read for them.
+//! MTL libraries: conversion of their keys, and the files that are read for them.
 
 use crate::{import_with, warnings};
 use kiln_import::Imported;
@@ -15,12 +15,12 @@ fn with(library: &str, files: &[(&str, &str)]) -> Imported<Valid<Scene>> {
 }
 
 fn material(library: &str) -> Material {
-    let pictures = ["a", "b", "c", "d", "e"].map(|name| format!("models/{name}.png"));
-    let pictures: Vec<(&str, &str)> = pictures.iter().map(|path| (path.as_str(), "picture")).collect();
-    with(library, &pictures).value.materials[0].clone()
+    let images = ["a", "b", "c", "d", "e"].map(|name| format!("models/{name}.png"));
+    let images: Vec<(&str, &str)> = images.iter().map(|path| (path.as_str(), "image")).collect();
+    with(library, &images).value.materials[0].clone()
 }
 
-/// The paths of the pictures of a material, by slot.
+/// The paths of the images of a material, by slot.
 fn paths(found: &Imported<Valid<Scene>>) -> [Option<String>; 5] {
     let path = |slot| {
         let image = found.value.materials[0].texture(slot)?;
@@ -57,11 +57,11 @@ fn exponents_are_roughness() {
 
 #[test]
 fn textures_go_to_their_slots() {
-    let pictures = ["a", "b", "c", "d", "e"].map(|name| format!("models/{name}.png"));
-    let pictures: Vec<(&str, &str)> = pictures.iter().map(|path| (path.as_str(), "picture")).collect();
+    let images = ["a", "b", "c", "d", "e"].map(|name| format!("models/{name}.png"));
+    let images: Vec<(&str, &str)> = images.iter().map(|path| (path.as_str(), "image")).collect();
     let found = with(
         "Kd 0 0 0\nKe 0 0 0\nmap_Ke e.png\nmap_ORM d.png\nmap_Bump c.png\nnorm -bm 0.5 b.png\nmap_Kd a.png\n",
-        &pictures,
+        &images,
     );
     assert_eq!(found.warnings, []);
     let path = |name: &str| Some(format!("models/{name}.png"));
@@ -69,45 +69,45 @@ fn textures_go_to_their_slots() {
     // Numbered in the order of use, by slot.
     let order: Vec<&str> = found.value.images.iter().map(|image| image.path.as_str()).collect();
     assert_eq!(order, ["models/a.png", "models/d.png", "models/b.png", "models/e.png"]);
-    assert!(found.value.images.iter().all(|image| image.extension == "png" && image.bytes == b"picture"));
+    assert!(found.value.images.iter().all(|image| image.extension == "png" && image.bytes == b"image"));
     let material = &found.value.materials[0];
     assert_eq!((material.base_color_factor, material.emissive_factor), ([1.0; 4], [1.0; 3]));
     assert_eq!((material.metallic_factor, material.roughness_factor), (1.0, 1.0));
     assert_eq!((material.normal_scale, material.occlusion_strength), (0.5, 1.0));
     // Without a normal map, a bump map is one.
-    assert_eq!(paths(&with("bump -bm 2 c.png", &pictures))[Slot::Normal as usize], path("c"));
-    // Opacity in the picture of the colour is its alpha.
+    assert_eq!(paths(&with("bump -bm 2 c.png", &images))[Slot::Normal as usize], path("c"));
+    // Opacity in the image of the colour is its alpha.
     let cutout = crate::materials::material("map_Kd a.png\nmap_d a.png");
-    assert_eq!((cutout.alpha_mode, cutout.lost.len()), (AlphaMode::Blend, 0));
+    assert_eq!((cutout.alpha_mode, cutout.unsupported.len()), (AlphaMode::Blend, 0));
 }
 
 #[test]
-fn roughness_and_metalness_need_one_picture() {
+fn roughness_and_metalness_need_one_image() {
     let both = material("map_Pr a.png\nmap_Pm a.png");
-    assert!(both.texture(Slot::MetallicRoughness).is_some() && both.lost.is_empty());
+    assert!(both.texture(Slot::MetallicRoughness).is_some() && both.unsupported.is_empty());
     assert_eq!((both.metallic_factor, both.roughness_factor), (1.0, 1.0));
     let rough = material("map_Pr a.png\nPr 0.5");
-    assert!(rough.texture(Slot::MetallicRoughness).is_some() && rough.lost.is_empty());
+    assert!(rough.texture(Slot::MetallicRoughness).is_some() && rough.unsupported.is_empty());
     assert_eq!((rough.metallic_factor, rough.roughness_factor), (0.0, 0.5));
     let apart = material("map_Pr a.png\nmap_Pm b.png\nPr 0.5\nPm 1");
     assert_eq!(apart.texture(Slot::MetallicRoughness), None);
-    assert_eq!(apart.lost, ["map_Pr", "map_Pm"]);
+    assert_eq!(apart.unsupported, ["map_Pr", "map_Pm"]);
     assert_eq!((apart.metallic_factor, apart.roughness_factor), (1.0, 0.5));
-    assert_eq!(material("map_Pr a.png\nPm 1").lost, ["map_Pr"]);
-    assert_eq!(material("map_Pm a.png").lost, ["map_Pm"]);
+    assert_eq!(material("map_Pr a.png\nPm 1").unsupported, ["map_Pr"]);
+    assert_eq!(material("map_Pm a.png").unsupported, ["map_Pm"]);
 }
 
 #[test]
 fn what_is_not_kept_is_said_once_for_each_material() {
     let found = with(
         "map_Ks s.png\nKs 1 0 0\nmap_Ns n.png\nmap_d other.png\nmap_Kd -s 2 2 2 a.png\nPc 1\nmap_RMA r.png",
-        &[("models/a.png", "picture")],
+        &[("models/a.png", "image")],
     );
     assert_eq!(warnings(&found), [("obj-material", "line 1")]);
     assert_eq!(found.warnings[0].path.as_deref(), Some("models/m.mtl"));
-    let lost = &found.value.materials[0].lost;
+    let unsupported = &found.value.materials[0].unsupported;
     for key in ["map_Ks", "Ks", "map_Ns", "map_d", "map_Kd -s", "Pc", "map_RMA"] {
-        assert!(lost.iter().any(|lost| lost == key), "{key} in {lost:?}");
+        assert!(unsupported.iter().any(|found| found == key), "{key} in {unsupported:?}");
     }
     // What every exporter writes is not worth a word.
     let usual = "Ns 250\nKa 1 1 1\nKs 0.5 0.5 0.5\nKe 0 0 0\nNi 1.45\nd 1\nillum 2\nTf 1 1 1\nPs 0\naniso 0";
@@ -119,8 +119,8 @@ fn only_what_is_used_is_read_and_all_of_it_is_recorded() {
     let library = "newmtl other\nmap_Kd other.png\nnewmtl a\nmap_Kd ..\\tex\\a b.png\nmap_Ke missing.png";
     let files = [
         ("lib/m.mtl", library),
-        ("tex/a b.png", "picture"),
-        ("lib/other.png", "picture"),
+        ("tex/a b.png", "image"),
+        ("lib/other.png", "image"),
         ("models/m.mtl", "newmtl a\nKd 0 0 0"),
     ];
     let text = format!("mtllib ../lib/m.mtl\nusemtl a\n{FACE}");
@@ -130,7 +130,7 @@ fn only_what_is_used_is_read_and_all_of_it_is_recorded() {
     assert_eq!(found.value.images.len(), 1);
     assert_eq!(warnings(&found), [("obj-texture", "line 5")]);
     assert!(found.warnings[0].message.contains("lib/missing.png"), "{}", found.warnings[0]);
-    // A picture that is not there does not make things glow.
+    // An image that is not there does not make things glow.
     assert_eq!(found.value.materials[1].emissive_factor, [0.0; 3]);
     let names: Vec<&str> = found.value.materials.iter().map(|material| material.name.as_str()).collect();
     assert_eq!(names, ["other", "a"]);

@@ -1,11 +1,11 @@
-//! The same triangles as another reader finds, in files of every style.
+//! Comparison with `tobj` on generated files of every style.
 
 use std::fmt::Write;
 
 use crate::import_with;
 use proptest::prelude::*;
 
-/// What a corner carries, in a form that can be sorted: bits of position, coordinates and normal.
+/// The attributes of a face vertex in a sortable form: bits of position, UV and normal.
 type Corner = [u32; 8];
 
 /// A model of random content: its faces, each with a material and corners of positions, coordinates and normals.
@@ -135,13 +135,13 @@ proptest! {
 }
 
 #[test]
-fn materials_agree() {
+fn materials_match_tobj() {
     let library =
         "newmtl one\nKd 0.1 0.2 0.3\nNs 12\nd 0.5\nmap_Kd -s 1 1 1 a b.png\nnewmtl two\nKd 1 1 1\nTr 0.25\n";
     let (theirs, _) = tobj::load_mtl_buf(&mut library.as_bytes()).unwrap();
     let text = "mtllib m.mtl\nv 0 0 0\nusemtl one\nf 1 1 1\nusemtl two\nf 1 1 1";
     let found =
-        import_with(text.as_bytes(), &[("models/m.mtl", library), ("models/a b.png", "picture")]).0.unwrap();
+        import_with(text.as_bytes(), &[("models/m.mtl", library), ("models/a b.png", "image")]).0.unwrap();
     assert_eq!(found.value.materials.len(), theirs.len());
     for (ours, theirs) in found.value.materials.iter().zip(&theirs) {
         assert_eq!(ours.name, theirs.name);

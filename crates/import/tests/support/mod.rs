@@ -1,4 +1,4 @@
-//! What the tests share: a PNG writer that is independent of any library, and the pictures in `data/`.
+//! Shared test support: a PNG writer that is independent of any library, and the images in `data/`.
 #![allow(dead_code, unreachable_pub, reason = "each test file is a crate of its own that uses its part")]
 
 /// A PNG to be written: raw samples, as many channels as the colour type has, in `depth` bits.
@@ -178,8 +178,8 @@ fn crc(data: &[u8]) -> u32 {
     })
 }
 
-/// Makes the checksums of a PNG right again, as far as its chunks can be followed.
-pub fn mend(file: &mut [u8]) {
+/// Recomputes the checksums of a PNG, as far as its chunks can be parsed.
+pub fn fix_checksums(file: &mut [u8]) {
     let mut at = 8;
     while let Some(length) = file.get(at..at + 4) {
         let length = u32::from_be_bytes(length.try_into().unwrap()) as usize;
@@ -193,7 +193,7 @@ pub fn mend(file: &mut [u8]) {
     }
 }
 
-/// Numbers that look random and are always the same.
+/// A deterministic pseudo-random number generator.
 pub struct Noise(pub u64);
 
 impl Noise {
@@ -211,7 +211,7 @@ impl Noise {
 
 macro_rules! data {
     ($($name:literal),* $(,)?) => {
-        /// The pictures in `data/`, by file name.
+        /// The images in `data/`, by file name.
         pub const FILES: &[(&str, &[u8])] = &[$(($name, include_bytes!(concat!("../data/", $name)))),*];
     };
 }

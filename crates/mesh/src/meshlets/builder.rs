@@ -1,39 +1,41 @@
-//! Growing clusters of triangles: the builder behind [`crate::meshlets`].
+//! Greedy meshlet clustering: the builder behind [`crate::meshlets`].
 //!
-//! A cluster grows by one triangle at a time, always along the vertices it already has: first triangles that need
-//! no new vertex, then those that would be left dangling, then the rest; among equals the one that keeps the cluster
-//! small and facing one way. (The rules are those of meshoptimizer.) The candidates are kept in a list that
-//! changes with each step instead of being searched again, which is what makes this fast. A cluster that has no
-//! neighbours left goes on with the nearest triangle in space; a full one is followed by the neighbour of an earlier
-//! one that is most closed in, so that few holes are left behind.
+//! A cluster grows by one triangle at a time along its vertices: first triangles that need no new vertex,
+//! then those that would be left isolated, then the rest; ties are decided by a small bounding sphere and a
+//! narrow normal cone. (The rules are those of meshoptimizer.) The candidates are kept in a list that is
+//! updated with each step instead of being searched again, which makes the builder fast. A cluster without
+//! neighbours continues with the nearest triangle in space; a full one is followed by the neighbour of an
+//! earlier cluster with the fewest remaining neighbours, so that few holes are left.
 //!
-//! Own code beside `meshopt::build_meshlets`, because it takes two thirds of the CPU time for smaller bounding spheres: 22 ms
-//! instead of 34 ms for a sphere of 65,536 triangles, 413 ms instead of 622 ms for 1,048,576, bounds included
-//! (one thread; `own_code` in `bench/mesh`; the spheres are compared in `docs/performance.md`).
+//! Kiln's own code instead of `meshopt::build_meshlets`, because it takes two thirds of the CPU time for
+//! smaller bounding spheres: 22 ms instead of 34 ms for a sphere of 65,536 triangles, 413 ms instead of 622
+//! ms for 1,048,576, bounds included (one thread; `own_code` in `bench/mesh`; the spheres are compared in
+//! `docs/internals/performance.md`).
 
 use super::candidates::{Candidates, DONE, FREE, Facet};
 use super::kd_tree::KdTree;
 use crate::vector::{Vec3, dot, square_distance, unit};
 
-/// Limits and taste of a cluster.
+/// The meshlet limits and weights.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
     pub(super) vertices: usize,
     pub(super) triangles: usize,
-    /// From 0, only small, to 1, only facing one way.
+    /// From 0 (small bounding sphere only) to 1 (narrow normal cone only).
     pub(super) cone_weight: f32,
 }
 
-/// The triangles of each cluster, in the order they were added; the end of each cluster in the list.
+/// The triangles of each cluster, in the order they were added, and the end of each cluster in the list.
 pub(super) struct Clusters {
     pub(super) triangles: Vec<u32>,
     pub(super) ends: Vec<u32>,
-    /// How many candidates were ranked: the work that depends on the valence of vertices.
+    /// The number of candidates that were ranked: the work that depends on the valence of vertices.
     #[cfg(test)]
     pub(super) ranked: usize,
 }
 
-/// Clusters `triangles` over `positions`; each triangle is in one cluster. No vertex is in more than a few thousand.
+/// Clusters `triangles` over `positions`; each triangle is in one cluster. Vertices should have no more than
+/// a few thousand triangles.
 pub(super) fn grow(triangles: &[[u32; 3]], positions: &[Vec3], limits: Limits) -> Clusters {
     let mut builder = Builder::new(triangles, positions, limits);
     builder.run();
@@ -45,14 +47,14 @@ pub(super) fn grow(triangles: &[[u32; 3]], positions: &[Vec3], limits: Limits) -
     }
 }
 
-/// Seeds remembered, and added per finished cluster.
+/// The maximum number of seeds, and the number of seeds added per finished cluster.
 const MAX_SEEDS: usize = 256;
 const NEW_SEEDS: usize = 4;
 
-/// A jump over more than this many radii of a cluster is far.
+/// The distance in cluster radii beyond which a jump is far.
 const FAR: f32 = 4.0;
 
-/// Marks a vertex of the cluster at hand.
+/// Marks a vertex of the current cluster.
 const USED: u32 = 1 << 31;
 
 struct Builder<'a> {
@@ -62,16 +64,16 @@ struct Builder<'a> {
     /// Triangles of each vertex: those not yet in a cluster come first.
     around: Vec<u32>,
     offsets: Vec<u32>,
-    /// How many those are, and [`USED`] if the vertex is in the cluster at hand.
+    /// The number of those triangles, with [`USED`] set if the vertex is in the current cluster.
     live: Vec<u32>,
     place: Vec<u32>,
     candidates: Candidates,
     cluster: Cluster,
     seeds: Vec<u32>,
-    /// Where the clusters start from: the low corner of the box around all.
+    /// The start point of the clustering: the minimum corner of the bounding box.
     corner: Vec3,
     expected_radius: f32,
-    /// How often a cluster ran out of neighbours.
+    /// The number of times that a cluster ran out of neighbours.
     jumps: usize,
     remaining: Option<KdTree>,
     order: Vec<u32>,
@@ -80,7 +82,7 @@ struct Builder<'a> {
     ranked: usize,
 }
 
-/// The cluster at hand.
+/// The current cluster.
 #[derive(Default)]
 struct Cluster {
     vertices: Vec<u32>,
@@ -151,7 +153,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Made anew each time: a list of all would be the largest there is.
+    /// Computed on demand: a list for all triangles would be the largest array of the builder.
     fn facet(&self, triangle: u32) -> Facet {
         Facet::of(&self.triangles[triangle as usize], self.positions).0
     }
@@ -170,21 +172,21 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The triangle to go on with, having closed the cluster if it does not fit.
+    /// Returns the next triangle, after closing the cluster if the triangle does not fit.
     fn next(&mut self) -> Option<u32> {
         let Some((best, extra)) = self.best() else { return self.jump() };
         if self.fits(extra) { Some(best) } else { Some(self.close().unwrap_or(best)) }
     }
 
-    /// Goes on where no neighbours are left: with a seed or the nearest triangle in space, in this cluster if that is
-    /// not far.
+    /// Continues where no neighbours are left: with a seed or the nearest triangle in space, in this cluster
+    /// unless that is far.
     fn jump(&mut self) -> Option<u32> {
         let centre = self.cluster.middle();
         let far = (FAR * self.expected_radius) * (FAR * self.expected_radius);
         self.jumps += 1;
-        // Where the mesh hangs together, jumps are rare and lead to holes left behind anywhere: a cluster for each is
-        // better than clusters as large as the mesh. In a mesh of small pieces every cluster has to jump, and may
-        // stop at a far one only when it has got somewhere.
+        // In a connected mesh, jumps are rare and lead to holes left behind anywhere: a cluster for each is
+        // better than clusters as large as the mesh. In a mesh of small components every cluster has to jump,
+        // and may stop at a far one only after it has grown.
         let rare = self.jumps * 64 <= self.order.len();
         let started = self.cluster.vertices.len() * 4 >= self.limits.vertices;
 
@@ -207,7 +209,7 @@ impl<'a> Builder<'a> {
             && self.cluster.vertices.len() + usize::from(extra) <= self.limits.vertices
     }
 
-    /// The best candidate and how many new vertices it brings.
+    /// Returns the best candidate and the number of new vertices it adds.
     fn best(&self) -> Option<(u32, u8)> {
         let candidates = &self.candidates;
         let rank = candidates.rank.iter().copied().min()?;
@@ -229,12 +231,12 @@ impl<'a> Builder<'a> {
         Some((candidates.triangle[best], candidates.extra[best]))
     }
 
-    /// How many of a triangle's corners are not in the cluster.
+    /// Returns the number of corners of a triangle that are not in the cluster.
     fn extra(&self, triangle: u32) -> u8 {
         self.triangles[triangle as usize].iter().map(|&v| u8::from(self.live[v as usize] & USED == 0)).sum()
     }
 
-    /// How many new vertices a candidate brings, and its rank.
+    /// Returns the number of new vertices of a candidate, and its rank.
     fn rank(&self, triangle: u32) -> (u8, u8) {
         let live = self.triangles[triangle as usize].map(|vertex| self.live[vertex as usize]);
         let among = |wanted: u32| live.iter().map(|&count| u8::from(count & !USED == wanted)).sum::<u8>();
@@ -245,7 +247,7 @@ impl<'a> Builder<'a> {
             // The last triangle of some vertex: left behind, it would cost another cluster three vertices.
             1
         } else if among(2) >= 2 {
-            // Taking it makes another one the last of its vertex, which keeps things flowing.
+            // Taking it makes another triangle the last of its vertex, so that growth continues.
             1 + extra
         } else {
             2 + extra
@@ -253,7 +255,7 @@ impl<'a> Builder<'a> {
         (extra, rank)
     }
 
-    /// Puts a triangle into the cluster and its neighbours among the candidates.
+    /// Adds a triangle to the cluster and its neighbours to the candidates.
     fn add(&mut self, triangle: u32) {
         let corners = self.triangles[triangle as usize];
         self.candidates.remove(triangle, &mut self.place);
@@ -275,8 +277,9 @@ impl<'a> Builder<'a> {
         }
         for (vertex, joined) in corners.into_iter().zip(joined) {
             let (start, live) = (self.offsets[vertex as usize] as usize, self.live[vertex as usize] & !USED);
-            // The triangles around a vertex that was in the cluster before are candidates already, and their ranks
-            // ask only whether it has one or two of them left. Without this a fan takes quadratic time.
+            // The triangles around a vertex that was in the cluster before are candidates already, and their
+            // ranks depend only on whether it has one or two of them left. Without this a fan takes quadratic
+            // time.
             if !joined && live > 2 {
                 continue;
             }
@@ -300,10 +303,10 @@ impl<'a> Builder<'a> {
         self.order.push(triangle);
     }
 
-    /// Ends the cluster and picks the seed of the next among the neighbours of all so far.
+    /// Closes the cluster and picks the seed of the next among the neighbours of all clusters so far.
     fn close(&mut self) -> Option<u32> {
         self.ends.push(self.order.len() as u32);
-        // The most closed in, then the nearest to where everything started.
+        // The one with the fewest free neighbours, then the nearest to the start point.
         let key = |&triangle: &u32| {
             let live: u32 =
                 self.triangles[triangle as usize].iter().map(|&v| self.live[v as usize] & !USED).sum();
@@ -342,7 +345,7 @@ impl<'a> Builder<'a> {
         best.map(|(_, triangle)| triangle)
     }
 
-    /// The nearest triangle in space that is in no cluster.
+    /// Returns the nearest triangle in space that is in no cluster.
     fn nearest(&mut self, point: Vec3) -> Option<u32> {
         if self.order.len() == self.triangles.len() {
             return None;

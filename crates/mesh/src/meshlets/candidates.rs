@@ -1,12 +1,13 @@
-//! The triangles next to the cluster at hand, with their rank, and the shape of a triangle that decides among equals.
+//! The candidate triangles next to the current cluster, with their rank, and the triangle geometry that
+//! decides ties.
 
 use crate::vector::{Vec3, cross, length, scale, sub};
 
-/// Where a triangle is: not looked at, in a cluster, or else its place among the candidates.
+/// The states of a triangle: not visited, in a cluster, or else its index among the candidates.
 pub(super) const FREE: u32 = u32::MAX;
 pub(super) const DONE: u32 = u32::MAX - 1;
 
-/// The middle of a triangle and the direction it faces.
+/// The centroid and the face normal of a triangle.
 #[derive(Clone, Copy)]
 pub(super) struct Facet {
     pub(super) centre: Vec3,
@@ -14,7 +15,7 @@ pub(super) struct Facet {
 }
 
 impl Facet {
-    /// Of a triangle, and twice its area.
+    /// Returns the facet of a triangle, and twice its area.
     pub(super) fn of(corners: &[u32; 3], positions: &[Vec3]) -> (Self, f32) {
         let [a, b, c] = corners.map(|corner| positions[corner as usize]);
         let normal = cross(sub(b, a), sub(c, a));
@@ -24,11 +25,11 @@ impl Facet {
     }
 }
 
-/// Triangles next to the cluster, side by side for the search.
+/// The candidate triangles as a structure of arrays.
 #[derive(Default)]
 pub(super) struct Candidates {
     pub(super) triangle: Vec<u32>,
-    /// How many new vertices it brings, and its rank among candidates (low is better).
+    /// The number of new vertices of a candidate, and its rank (lower is better).
     pub(super) extra: Vec<u8>,
     pub(super) rank: Vec<u8>,
     pub(super) facet: Vec<Facet>,

@@ -1,15 +1,16 @@
-//! A k-d tree that finds the nearest of many points while they are removed one by one.
+//! A k-d tree for nearest-neighbour queries over points that are removed one by one.
 //!
-//! A node halves its points across the longest side of their box; a branch without points is marked as empty on the way.
+//! A node splits its points across the longest side of their bounding box; a subtree without points is marked
+//! as empty by the query that finds it so.
 //!
-//! Own code, because meshoptimizer's tree is private to its meshlet builder and cannot be searched from outside, and a crate
-//! would be one more dependency for some 90 lines in which equal distances have to be decided by number. With 200,000
-//! triangles that share no vertex, so that every step of the builder is a search, all searches together are 9 % of the
-//! CPU time of `assetc build`.
+//! Kiln's own code, because meshoptimizer's tree is private to its meshlet builder and cannot be queried from
+//! outside, and a crate would be one more dependency for some 90 lines in which equal distances have to be
+//! decided by index. With 200,000 triangles that share no vertex, so that every step of the builder is a
+//! query, all queries together are 9 % of the CPU time of `assetc build`.
 
 use crate::vector::{Vec3, square_distance};
 
-/// Points by number, and the tree over them.
+/// The points with their indices, and the tree over them.
 pub(super) struct KdTree {
     points: Vec<(u32, Vec3)>,
     /// The root is 0, the children of `n` are `2n + 1` and `2n + 2`; the last row are leaves.
@@ -23,20 +24,21 @@ struct Node {
     at: f32,
 }
 
-/// Points per leaf, at most.
-const LEAF: usize = 8;
+/// The maximum number of points in a leaf.
+const LEAF_POINTS: usize = 8;
 
 impl KdTree {
-    /// Over those of `points` that are `left`.
+    /// Builds a tree over those of `points` for which `left` is true.
     pub(super) fn new(points: impl Iterator<Item = Vec3>, left: impl Fn(u32) -> bool) -> Self {
         let mut points: Vec<(u32, Vec3)> = (0..).zip(points).filter(|&(number, _)| left(number)).collect();
-        let leaves = points.len().div_ceil(LEAF).next_power_of_two();
+        let leaves = points.len().div_ceil(LEAF_POINTS).next_power_of_two();
         let mut nodes = vec![Node::default(); leaves * 2 - 1];
         split(&mut nodes, 0, &mut points);
         Self { points, nodes }
     }
 
-    /// The number of the point nearest to `point` that is `left`. What is once gone must not come back.
+    /// Returns the index of the point nearest to `point` for which `left` is true. A removed point must not
+    /// come back.
     pub(super) fn find(&mut self, point: Vec3, left: impl Fn(u32) -> bool) -> Option<u32> {
         let mut search = Search { point, left, apart: f32::INFINITY, found: None };
         search.visit(&mut self.nodes, 0, &self.points);
@@ -59,7 +61,7 @@ fn split(nodes: &mut [Node], node: usize, part: &mut [(u32, Vec3)]) {
     let axis = (1..3).fold(0, |best, axis| if side(axis) > side(best) { axis } else { best });
     let middle = part.len() / 2;
     if middle < part.len() {
-        // Equal ones by number: the tree is the same however they are selected.
+        // Ties are decided by index, so that the tree does not depend on the selection algorithm.
         part.select_nth_unstable_by(middle, |a, b| a.1[axis].total_cmp(&b.1[axis]).then(a.0.cmp(&b.0)));
         nodes[node] = Node { axis: axis as u8, empty: false, at: part[middle].1[axis] };
     }
@@ -76,7 +78,7 @@ struct Search<L> {
 }
 
 impl<L: Fn(u32) -> bool> Search<L> {
-    /// Looks at `part`, the points below `node`.
+    /// Visits the points `part` of the subtree at `node`.
     fn visit(&mut self, nodes: &mut [Node], node: usize, part: &[(u32, Vec3)]) {
         if nodes[node].empty {
             return;
@@ -112,10 +114,10 @@ mod tests {
     use crate::samples::Random;
 
     #[test]
-    fn finds_what_looking_at_all_finds() {
+    fn matches_brute_force() {
         let mut random = Random(3);
         for count in [0, 1, 7, 8, 9, 300] {
-            // On a coarse grid, so that many are in the same place.
+            // On a coarse grid, so that many points coincide.
             let mut point = || std::array::from_fn::<f32, 3, _>(|_| random.below(7) as f32);
             let points: Vec<Vec3> = (0..count).map(|_| point()).collect();
             let mut gone = vec![false; count];

@@ -1,4 +1,4 @@
-//! The last stages: levels of detail and meshlets side by side, vertices in their final form, shadow geometry.
+//! The last stages: LODs and meshlets in parallel, packing of vertices, shadow geometry.
 
 use super::work_mesh::{BLOCK, Unit, WorkMesh};
 use super::{MeshOptions, MeshOutput, Note, Stage, Timed, Vertex};
@@ -11,34 +11,35 @@ use crate::weld::{self, Attribute};
 use crate::{Triangles, octahedral, order};
 use rayon::prelude::*;
 
-/// Vertices, attribute by attribute; an attribute that is not present is empty.
+/// Vertices as a structure of arrays; an attribute that is not present is empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct VertexStreams {
-    /// Positions.
+    /// Positions in the units of the source.
     pub positions: Vec<[f32; 3]>,
-    /// Unit normals.
+    /// Unit normals, one per vertex.
     pub normals: Vec<[f32; 3]>,
-    /// UVs.
+    /// The first UV set.
     pub uvs: Vec<[f32; 2]>,
-    /// The second set of UVs.
+    /// The second UV set.
     pub uv1: Vec<[f32; 2]>,
     /// Tangents with glTF's handedness last.
     pub tangents: Vec<[f32; 4]>,
 }
 
-/// Position-only geometry, for depth passes and shadow maps: the same triangles over fewer vertices, because normals, UVs
-/// and tangents do not keep vertices apart. Bone influences do.
+/// Position-only geometry for depth passes and shadow maps: the same triangles over fewer vertices, because
+/// vertices that differ only in normals, UVs and tangents are merged. Vertices with different bone influences
+/// are not.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ShadowGeometry {
-    /// Positions.
+    /// Positions in the units of the source.
     pub positions: Vec<[f32; 3]>,
-    /// One per position if the mesh has a skin, else none.
+    /// Bone influences, one entry per position if the mesh has a skin, else empty.
     pub skin: Vec<Influences>,
-    /// The triangles of the mesh.
+    /// Vertex indices of the triangles of the mesh.
     pub indices: Vec<u32>,
-    /// The levels of detail of the mesh, with the same errors.
+    /// The LODs of the mesh, with the same errors.
     pub lods: Vec<Lod>,
 }
 
@@ -106,7 +107,7 @@ impl WorkMesh<'_> {
         }
     }
 
-    /// The vertices of an `.hmesh`.
+    /// Packs the vertices of an `.hmesh`.
     pub(super) fn pack(&mut self, unit: Unit) -> (Vec<Vertex>, Bounds) {
         let vertex = |at: usize| Vertex {
             position: unit.grow(self.positions[at]),
@@ -120,10 +121,10 @@ impl WorkMesh<'_> {
         (vertices, around)
     }
 
-    /// The vertices as they are, an array for each attribute.
+    /// Returns the vertices without packing, an array for each attribute.
     pub(super) fn streams(&mut self, unit: Unit) -> (VertexStreams, Bounds) {
         let streams = VertexStreams {
-            positions: self.grown(unit),
+            positions: self.source_positions(unit),
             normals: std::mem::take(&mut self.normals).into_owned(),
             uvs: self.uvs.take().unwrap_or_default().into_owned(),
             uv1: self.uv1.take().unwrap_or_default().into_owned(),
@@ -133,8 +134,8 @@ impl WorkMesh<'_> {
         (streams, around)
     }
 
-    /// The positions in their own unit.
-    fn grown(&self, unit: Unit) -> Vec<Vec3> {
+    /// Returns the positions in the units of the source.
+    fn source_positions(&self, unit: Unit) -> Vec<Vec3> {
         match unit.0 == 1.0 {
             true => self.positions.to_vec(),
             false => self.positions.iter().map(|&position| unit.grow(position)).collect(),
@@ -149,7 +150,7 @@ impl WorkMesh<'_> {
             keys.extend([Attribute::U4(&joints), Attribute::F4(&weights)]);
         }
         let mut welded = weld::weld(self.triangles(), &keys);
-        // Every vertex of a coarser level is one of the whole.
+        // Every vertex of an LOD is a vertex of the mesh.
         let mut renamed = vec![0; self.positions.len()];
         for (old, new) in self.indices.iter().zip(&welded.indices) {
             renamed[*old as usize] = *new;
@@ -163,7 +164,7 @@ impl WorkMesh<'_> {
             let count = welded.sources.len();
             let all = std::iter::once(&mut welded.indices).chain(lods.iter_mut().map(|lod| &mut lod.indices));
             for indices in all {
-                // Positions that several vertices shared are one now, and may be of high valence again.
+                // Positions shared by several vertices are one vertex now, which may have high valence again.
                 *indices = order::vertex_cache(Triangles::trusted(indices, count));
             }
             let order = order::vertex_fetch(&mut welded.indices, count);
@@ -176,7 +177,7 @@ impl WorkMesh<'_> {
             welded.sources = weld::gather(&welded.sources, &order);
         }
         ShadowGeometry {
-            positions: weld::gather(&self.grown(unit), &welded.sources),
+            positions: weld::gather(&self.source_positions(unit), &welded.sources),
             skin: self.skin.as_ref().map(|skin| weld::gather(skin, &welded.sources)).unwrap_or_default(),
             indices: welded.indices,
             lods,

@@ -1,44 +1,44 @@
-//! The options of the pipeline.
+//! Options of the mesh pipeline.
 
 use crate::order;
 use crate::simplify;
 use std::time::Instant;
 
-/// Source of the tangents.
+/// The source of the tangents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TangentMode {
-    /// No tangents.
+    /// No tangents in the result.
     None,
-    /// Authored tangents stay, whatever they cost; missing ones are generated.
+    /// Authored tangents are kept at any cost; missing ones are generated.
     Keep,
     /// All tangents are generated from the UVs.
     Generate,
-    /// Authored tangents stay if every one of them is usable. Otherwise all are generated, or there are none if there are
-    /// no UVs.
+    /// Authored tangents are kept if all of them are valid. Otherwise all are generated, or there are none
+    /// without UVs.
     KeepIfAllUsable,
-    /// Authored tangents stay unless they are unusable or prevent the welding of far too many vertices.
+    /// Authored tangents are kept unless they are invalid or prevent the welding of far too many vertices.
     #[default]
     Auto,
 }
 
-/// Rule for the number and the size of levels of detail.
+/// The rule for the number and the sizes of LODs.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LodRule {
-    /// One level per entry: the part of the triangles to keep. See [`LodRule::halves`].
+    /// One LOD per entry: the share of the triangles to keep. See [`LodRule::halves`].
     Ratios(Vec<f32>),
-    /// Half the triangles of the level before, for as long as a level would have at least this many.
+    /// Half the triangles of the previous LOD, as long as an LOD would have at least this many.
     HalveDownTo(u32),
 }
 
 impl LodRule {
-    /// `count` levels, each with half the triangles of the one before.
+    /// Returns the rule for `count` LODs, each with half the triangles of the previous one.
     pub fn halves(count: usize) -> Self {
         Self::Ratios(simplify::halves(count))
     }
 
-    /// The ratios for a mesh of so many triangles.
+    /// Returns the ratios for a mesh of so many triangles.
     pub(super) fn ratios(&self, triangles: usize) -> Vec<f32> {
         match self {
             Self::Ratios(ratios) => ratios.clone(),
@@ -50,7 +50,7 @@ impl LodRule {
     }
 }
 
-/// Options of [`process()`](crate::process()). The default is what `assetc` does with a model of which nothing is said.
+/// Options of [`process()`](crate::process()). The default is that of `assetc` for a model without settings.
 ///
 /// ```
 /// let mut options = kiln_mesh::MeshOptions::default();
@@ -60,31 +60,33 @@ impl LodRule {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct MeshOptions {
-    /// Keep normals, or create flat ones where the input has none. Without normals there are no tangents either.
+    /// Keeps normals, or creates flat ones where the input has none. Without normals there are no tangents
+    /// either.
     pub normals: bool,
-    /// Source of the tangents.
+    /// The source of the tangents.
     pub tangents: TangentMode,
-    /// Levels of detail.
+    /// The rule for LODs (levels of detail).
     pub lods: LodRule,
-    /// Largest error of a level of detail, as part of the mesh's extent.
+    /// The maximum error of an LOD, relative to the mesh's extent.
     pub lod_error: f32,
-    /// Keep border edges in all levels of detail, so that neighbouring meshes still fit. Such levels are made by their
-    /// positions alone.
+    /// Keeps border edges in all LODs, so that neighbouring meshes still fit. Such LODs are simplified by
+    /// their positions alone.
     pub lock_border: bool,
-    /// Order triangles and vertices for the GPU.
+    /// Orders triangles and vertices for the GPU.
     pub optimize: bool,
-    /// Part of the post-transform vertex cache's gain that the order for less overdraw may give back: 1.05 is 5 %, and 0
-    /// leaves that order out.
+    /// The part of the post-transform vertex cache's gain that the overdraw order may lose: 1.05 is 5 %, and
+    /// 0 skips the overdraw order.
     pub overdraw_threshold: f32,
-    /// Build meshlets.
+    /// Builds meshlets if true.
     pub meshlets: bool,
-    /// Build [`ShadowGeometry`](crate::ShadowGeometry).
+    /// Builds [`ShadowGeometry`](crate::ShadowGeometry) if true.
     pub shadow: bool,
-    /// Largest index that the index type holds, such as 65535. A mesh with more vertices is simplified until they fit.
+    /// The largest index of the index type, such as 65535. A mesh with more vertices is simplified until they
+    /// fit.
     pub max_index: Option<u32>,
-    /// Write -0.0 as 0.0, so that vertices that are equal have equal bytes.
+    /// Writes -0.0 as 0.0, so that equal vertices have equal bytes.
     pub positive_zeros: bool,
-    /// Time to give up. The result does not depend on the deadline.
+    /// The instant at which processing is cancelled. The result does not depend on the deadline.
     pub deadline: Option<Instant>,
 }
 

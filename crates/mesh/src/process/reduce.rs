@@ -1,21 +1,21 @@
-//! Index width: a mesh with more vertices than its index type can number is simplified until they fit.
+//! Index width: simplifies a mesh with more vertices than its index type can address until they fit.
 
 use super::MeshOptions;
 use super::work_mesh::WorkMesh;
 use crate::simplify::{self, LodSource};
 use crate::{Error, high_valence, order};
 
-/// Part of the triangles that one more attempt keeps of those of the last.
+/// The share of the triangles that each further attempt keeps of the previous one.
 const STEP: f32 = 0.8;
-/// Part of the triangles below which there is no mesh left.
-const LEAST: f32 = 1e-4;
+/// The share of the triangles below which no usable mesh is left.
+const MIN_RATIO: f32 = 1e-4;
 
 impl WorkMesh<'_> {
-    /// Simplifies until no index is above the largest that is allowed. Normals and skin do not count: a mesh that has to
-    /// lose so much is held by its shape and its UVs.
+    /// Simplifies until no index is above the maximum. Normals and skin are ignored: a mesh that has to lose
+    /// so much is kept by its shape and its UVs.
     ///
     /// # Errors
-    /// [`Error::IndexType`] if the vertices do not fit before the mesh has all but vanished.
+    /// [`Error::IndexType`] if the vertices do not fit before the mesh has nearly vanished.
     pub(super) fn reduce(&mut self, options: &MeshOptions) -> Result<(), Error> {
         let Some(most) = options.max_index else { return Ok(()) };
         let count = self.positions.len();
@@ -31,7 +31,7 @@ impl WorkMesh<'_> {
             deadline: options.deadline,
         };
         let mut ratio = STEP;
-        while ratio >= LEAST {
+        while ratio >= MIN_RATIO {
             super::check(options.deadline)?;
             let made = simplify::chain(self.triangles(), &surface, &[ratio], 1.0, &|level| level.to_vec());
             ratio *= STEP;
@@ -40,7 +40,7 @@ impl WorkMesh<'_> {
                 continue;
             }
             let mut sources = order::vertex_fetch(&mut indices, count);
-            // Collapsed edges may have made new vertices of high valence.
+            // Edge collapses may have created new high-valence vertices.
             let added = high_valence::split(&mut indices, sources.len());
             sources.extend(added.iter().map(|&vertex| sources[vertex as usize]).collect::<Vec<_>>());
             if fits(sources.len()) {

@@ -1,4 +1,4 @@
-//! What must hold of the pipeline as a whole.
+//! Properties of the whole mesh pipeline.
 
 use super::*;
 use crate::order::tests::multiset;
@@ -19,7 +19,7 @@ fn input(sample: &Sample) -> MeshInput<'_> {
 
 type Corner = ([u32; 3], [i16; 2], [u32; 2]);
 
-/// Triangles by what their corners hold, winding kept: positions, packed normals, texture coordinates.
+/// Returns triangles by the attributes of their corners, winding kept: positions, packed normals, UVs.
 fn source(input: &MeshInput<'_>) -> Vec<[Corner; 3]> {
     let bits = |x: f32| (x + 0.0).to_bits();
     multiset(Triangles::new(&input.indices, input.positions.len()).unwrap().iter().map(|t| {
@@ -44,8 +44,8 @@ fn triples(indices: &[u32]) -> impl Iterator<Item = [u32; 3]> {
     indices.as_chunks::<3>().0.iter().copied()
 }
 
-/// All that must hold whatever goes in.
-fn sound(output: &MeshOutput) {
+/// Checks the invariants of any output.
+fn assert_valid(output: &MeshOutput) {
     let count = output.vertices.len();
     for indices in [&output.indices].into_iter().chain(output.lods.iter().map(|lod| &lod.indices)) {
         assert!(Triangles::new(indices, count).is_ok());
@@ -70,7 +70,7 @@ fn sound(output: &MeshOutput) {
 }
 
 #[test]
-fn every_triangle_arrives() {
+fn keeps_every_triangle() {
     let all = MeshOptions::default();
     let plain = MeshOptions {
         optimize: false,
@@ -81,7 +81,7 @@ fn every_triangle_arrives() {
     for sample in [sphere(24, 12), mirrored_sheet(8), soup(3, 40, 100)] {
         for settings in [&all, &plain] {
             let output = process(input(&sample), settings).unwrap();
-            sound(&output);
+            assert_valid(&output);
             assert_eq!(result(&output, triples(&output.indices)), source(&input(&sample)));
             assert!(output.has_tangents);
             assert_eq!(output.lods.len(), settings.lods.ratios(0).len());
@@ -91,7 +91,7 @@ fn every_triangle_arrives() {
 }
 
 #[test]
-fn streams_are_the_packed_vertices_unpacked() {
+fn streams_equal_unpacked_vertices() {
     let sample = mirrored_sheet(12);
     let packed = process(input(&sample), &MeshOptions::default()).unwrap();
     let uv1: Vec<[f32; 2]> = sample.uvs.iter().map(|&[u, v]| [v, u]).collect();
@@ -112,7 +112,7 @@ fn streams_are_the_packed_vertices_unpacked() {
 }
 
 #[test]
-fn options_leave_attributes_out() {
+fn options_drop_attributes() {
     let sample = mirrored_sheet(8);
     let mut options = MeshOptions { tangents: TangentMode::None, ..MeshOptions::default() };
     let output = process_streams(input(&sample), &options).unwrap();
@@ -121,7 +121,7 @@ fn options_leave_attributes_out() {
     options.tangents = TangentMode::Auto;
     let output = process_streams(input(&sample), &options).unwrap();
     assert!(output.vertices.normals.is_empty() && !output.has_tangents && output.notes.is_empty());
-    sound(&process(input(&sample), &options).unwrap());
+    assert_valid(&process(input(&sample), &options).unwrap());
     // All or none of the authored tangents.
     let mut authored = vec![[1.0, 0.0, 0.0, -1.0]; sample.positions.len()];
     options = MeshOptions { tangents: TangentMode::KeepIfAllUsable, ..MeshOptions::default() };
@@ -135,7 +135,7 @@ fn options_leave_attributes_out() {
 }
 
 #[test]
-fn shadow_geometry_has_the_same_triangles_over_fewer_vertices() {
+fn shadow_geometry_keeps_triangles_and_merges_vertices() {
     let sample = sphere(48, 24);
     let options = MeshOptions { shadow: true, ..MeshOptions::default() };
     let output = process_streams(input(&sample), &options).unwrap();
@@ -154,21 +154,21 @@ fn shadow_geometry_has_the_same_triangles_over_fewer_vertices() {
 }
 
 #[test]
-fn vertices_are_reduced_to_the_index_type() {
+fn simplifies_to_the_index_type() {
     let sample = sphere(48, 24);
     let reduced = |max_index| {
         let options = MeshOptions { max_index: Some(max_index), ..MeshOptions::default() };
         process(input(&sample), &options)
     };
     let output = reduced(255).unwrap();
-    sound(&output);
+    assert_valid(&output);
     assert!((128..=256).contains(&output.vertices.len()), "{}", output.vertices.len());
     assert_eq!(reduced(100_000).unwrap(), process(input(&sample), &MeshOptions::default()).unwrap());
     assert!(matches!(reduced(1).unwrap_err(), Error::IndexType { most: 2, .. }));
 }
 
 #[test]
-fn borders_can_be_locked_and_levels_counted_by_size() {
+fn lock_border_and_halve_down_to_are_applied() {
     let sample = mirrored_sheet(32);
     let options = MeshOptions {
         lods: LodRule::HalveDownTo(500),
@@ -195,7 +195,7 @@ fn borders_can_be_locked_and_levels_counted_by_size() {
 }
 
 #[test]
-fn one_thread_or_many() {
+fn result_does_not_depend_on_thread_count() {
     let sample = sphere(400, 200);
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -206,11 +206,11 @@ fn one_thread_or_many() {
 }
 
 #[test]
-fn missing_normals_are_flat_and_missing_uvs_mean_no_tangents() {
+fn flat_normals_without_normals_and_no_tangents_without_uvs() {
     let sample = sphere(12, 6);
     let output =
         process(MeshInput { normals: None, uvs: None, ..input(&sample) }, &MeshOptions::default()).unwrap();
-    sound(&output);
+    assert_valid(&output);
     assert_eq!(output.notes, [Note::FlatNormals, Note::NoTangents]);
     assert!(!output.has_tangents && output.vertices.iter().all(|v| v.tangent == [0, 0] && v.uv == [0.0; 2]));
     for t in triples(&output.indices) {
@@ -221,7 +221,7 @@ fn missing_normals_are_flat_and_missing_uvs_mean_no_tangents() {
 }
 
 #[test]
-fn authored_tangents() {
+fn tangent_modes_handle_authored_tangents() {
     let sample = mirrored_sheet(8);
     let made = process(input(&sample), &MeshOptions::default()).unwrap();
     // Kept: one direction everywhere.
@@ -230,10 +230,10 @@ fn authored_tangents() {
     let output = process(with.clone(), &MeshOptions::default()).unwrap();
     assert!(output.notes.is_empty());
     assert!(output.vertices.iter().all(|v| v.tangent == octahedral::encode_tangent(authored[0])));
-    // Made anew on request.
+    // Generated again on request.
     let generate = MeshOptions { tangents: TangentMode::Generate, ..MeshOptions::default() };
     assert_eq!(process(with.clone(), &generate).unwrap(), made);
-    // Different at every corner: they would keep every vertex apart.
+    // Different at every corner: they would prevent all welding.
     let apart = Sample {
         positions: sample.indices.iter().map(|&i| sample.positions[i as usize]).collect(),
         normals: sample.indices.iter().map(|&i| sample.normals[i as usize]).collect(),
@@ -247,7 +247,7 @@ fn authored_tangents() {
     assert_eq!(output.vertices, made.vertices);
     let keep = MeshOptions { tangents: TangentMode::Keep, ..MeshOptions::default() };
     assert_eq!(process(with.clone(), &keep).unwrap().vertices.len(), 384);
-    // Unusable ones.
+    // Invalid tangents.
     let broken = vec![[f32::NAN, 0.0, 0.0, 1.0]; sample.positions.len()];
     let with = MeshInput { tangents: Some(Cow::Borrowed(&broken)), ..input(&sample) };
     let output = process(with.clone(), &MeshOptions::default()).unwrap();
@@ -258,7 +258,7 @@ fn authored_tangents() {
 }
 
 #[test]
-fn mirrored_nodes_face_outward() {
+fn mirrored_nodes_keep_front_faces() {
     let sample = sphere(16, 8);
     let mut matrix = [0.0; 16];
     (matrix[0], matrix[5], matrix[10], matrix[15], matrix[13]) = (-2.0, 1.0, 3.0, 1.0, 10.0);
@@ -266,7 +266,7 @@ fn mirrored_nodes_face_outward() {
     let output =
         process(MeshInput { transform: Some(&transform), ..input(&sample) }, &MeshOptions::default())
             .unwrap();
-    sound(&output);
+    assert_valid(&output);
     let plain = process(input(&sample), &MeshOptions::default()).unwrap();
     for t in triples(&output.indices) {
         let corners = t.map(|v| output.vertices[v as usize]);
@@ -280,11 +280,11 @@ fn mirrored_nodes_face_outward() {
             assert!(dot(face, outward) > 0.0);
         }
     }
-    // The texture runs the other way around. (The two vertices at the poles that only collapsed triangles use have
-    // no texture to go by.)
+    // The UVs run the other way around. (The two vertices at the poles that only degenerate triangles use
+    // have no UVs to derive a tangent from.)
     let left = |output: &MeshOutput| output.vertices.iter().filter(|v| v.tangent[0] & 1 == 1).count();
     assert_eq!((left(&plain), left(&output)), (plain.vertices.len() - 2, 2));
-    // Sent beyond f32, it is refused.
+    // Transformed beyond f32, the mesh is rejected.
     matrix[0] = 1e300;
     let far = Transform::new(&matrix);
     let error =
@@ -293,21 +293,21 @@ fn mirrored_nodes_face_outward() {
 }
 
 #[test]
-fn skins_are_welded_by_influence_and_share_tangents() {
+fn welds_by_bone_influence_and_shares_tangents() {
     let sample = mirrored_sheet(8);
     let count = sample.positions.len();
     let joints: Vec<[u16; 4]> = (0..count).map(|i| [(i % 3) as u16, 9, 0, 0]).collect();
     let weights = vec![[3.0, 1.0, 0.0, 0.0]; count];
     let sets = [InfluenceSet { joints: &joints, weights: &weights }];
     let output = process(MeshInput { skin: &sets, ..input(&sample) }, &MeshOptions::default()).unwrap();
-    sound(&output);
+    assert_valid(&output);
     assert_eq!(output.skin.len(), output.vertices.len());
     assert!(output.skin.iter().all(|s| s.weights == [0.75, 0.25, 0.0, 0.0] && s.joints[1] == 9));
     assert_eq!(result(&output, triples(&output.indices)), source(&input(&sample)));
 }
 
 #[test]
-fn nothing_and_nonsense() {
+fn rejects_invalid_meshes_and_accepts_empty_ones() {
     let output = process(MeshInput::default(), &MeshOptions::default()).unwrap();
     assert_eq!((output.notes, output.bounds, output.lods.len()), (vec![Note::NoTriangles], Bounds::EMPTY, 2));
     let sample = soup(1, 10, 5);
@@ -340,7 +340,7 @@ fn nothing_and_nonsense() {
 }
 
 #[test]
-fn tiny_and_huge_meshes_come_out_alike() {
+fn tiny_and_huge_meshes_are_processed_equally() {
     let sample = sphere(32, 16);
     let plain = process(input(&sample), &MeshOptions::default()).unwrap();
     for exponent in [-60, -20, 20, 60, 100] {
@@ -352,7 +352,7 @@ fn tiny_and_huge_meshes_come_out_alike() {
             indices: sample.indices.clone(),
         };
         let output = process(input(&scaled), &MeshOptions::default()).unwrap();
-        sound(&output);
+        assert_valid(&output);
         assert_eq!((&output.indices, &output.meshlets.meshlets), (&plain.indices, &plain.meshlets.meshlets));
         assert!(output.vertices.iter().zip(&plain.vertices).all(|(a, b)| {
             a.position == scale(b.position, by) && (a.normal, a.tangent) == (b.normal, b.tangent)
@@ -365,8 +365,8 @@ fn tiny_and_huge_meshes_come_out_alike() {
 }
 
 #[test]
-fn hostile_fans_end() {
-    // A fan of 100,000 around one vertex, then 100,000 collapsed triangles on it.
+fn large_fans_finish_in_linear_time() {
+    // A fan of 100,000 around one vertex, then 100,000 degenerate triangles on it.
     let count = 100_000u32;
     let mut positions = vec![[0.0, 0.0, 1.0]];
     positions.extend((0..=count).map(|i| [libm::cosf(i as f32), libm::sinf(i as f32), 0.0]));
@@ -382,15 +382,15 @@ fn hostile_fans_end() {
         ..MeshInput::default()
     };
     let output = process(input.clone(), &MeshOptions::default()).unwrap();
-    sound(&output);
+    assert_valid(&output);
     assert_eq!(result(&output, triples(&output.indices)), source(&input));
 }
 
 proptest! {
     #[test]
-    fn soups_arrive_whole(seed: u64, vertices in 3u32..60, triangles in 0u32..200, extra in 0usize..4) {
+    fn triangle_soups_keep_every_triangle(seed: u64, vertices in 3u32..60, triangles in 0u32..200, extra in 0usize..4) {
         let mut sample = soup(seed, vertices, triangles);
-        // Duplicates of vertices and of triangles, and a collapsed one.
+        // Duplicates of vertices and of triangles, and a degenerate one.
         for i in 0..extra {
             sample.positions.push(sample.positions[i % 3]);
             sample.normals.push(sample.normals[i % 3]);
@@ -398,15 +398,15 @@ proptest! {
             sample.indices.extend([vertices + i as u32, 1, 2, 0, 1, 1]);
         }
         let output = process(input(&sample), &MeshOptions::default()).unwrap();
-        sound(&output);
+        assert_valid(&output);
         prop_assert_eq!(result(&output, triples(&output.indices)), source(&input(&sample)));
     }
 
-    /// Whatever the node's matrix: every triangle faces the way its baked normals do, as it did before.
+    /// For any node matrix: every triangle faces the way its transformed normals do, as before.
     #[test]
-    fn baked_soups_face_their_normals(seed: u64, m in prop::array::uniform9(-2.0f64..2.0)) {
+    fn transformed_soups_face_their_normals(seed: u64, m in prop::array::uniform9(-2.0f64..2.0)) {
         let mut sample = soup(seed, 30, 60);
-        // Each triangle its own vertices, with the normal of its face.
+        // Each triangle has its own vertices, with the normal of its face.
         sample.positions = sample.indices.iter().map(|&i| sample.positions[i as usize]).collect();
         sample.uvs = sample.indices.iter().map(|&i| sample.uvs[i as usize]).collect();
         sample.indices = (0..sample.positions.len() as u32).collect();
@@ -418,7 +418,7 @@ proptest! {
         let transform = Transform::new(&matrix);
         let flat = MeshInput { normals: None, transform: Some(&transform), ..input(&sample) };
         let output = process(flat, &MeshOptions::default()).unwrap();
-        sound(&output);
+        assert_valid(&output);
         prop_assert_eq!(output.indices.len(), sample.indices.len());
         for t in triples(&output.indices) {
             let corners = t.map(|v| output.vertices[v as usize]);

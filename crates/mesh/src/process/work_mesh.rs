@@ -1,4 +1,4 @@
-//! The mesh on its way through the stages, up to its final order.
+//! The mesh between stages, up to its final order.
 
 use super::{MeshInput, MeshOptions, Note, TangentMode};
 use crate::skin::{self, Influences};
@@ -12,12 +12,12 @@ use std::borrow::Cow;
 /// Vertices per unit of parallel work.
 pub(super) const BLOCK: usize = 8192;
 
-/// Authored tangents that make this many halves of the vertices there would be without them are not kept by
-/// [`TangentMode::Auto`]. MikkTSpace tangents add a few per cent, where the texture is mirrored.
-const TOO_MANY_HALVES: usize = 3;
+/// Authored tangents are dropped by [`TangentMode::Auto`] if the vertices with them are more than this many
+/// halves of the vertices without. MikkTSpace tangents add a few per cent, where the texture is mirrored.
+const MAX_VERTEX_GROWTH_HALVES: usize = 3;
 
-/// A power of two that brings positions near one, so that no algorithm squares its way out of f32. Multiplying by
-/// it and back changes no bit that matters.
+/// A power of two that scales positions to about one, so that no algorithm overflows f32 by squaring.
+/// Multiplying by it and back is exact.
 #[derive(Clone, Copy)]
 pub(super) struct Unit(pub(super) f32);
 
@@ -27,7 +27,7 @@ impl Unit {
         if largest == 0.0 || (9.765_625e-4..65536.0).contains(&largest) {
             return Self(1.0);
         }
-        // The exponent field of a positive float, kept where the reciprocal is normal too.
+        // The exponent field of a positive float, clamped so that the reciprocal is normal too.
         let exponent = (largest.to_bits() >> 23).clamp(2, 252);
         Self(f32::from_bits(exponent << 23))
     }
@@ -44,17 +44,17 @@ impl Unit {
     }
 }
 
-/// The mesh between two stages: borrowed for as long as nothing has changed.
+/// The mesh between two stages: borrowed until a stage changes it.
 #[derive(Default)]
 pub(super) struct WorkMesh<'a> {
     pub(super) indices: Cow<'a, [u32]>,
     pub(super) positions: Cow<'a, [Vec3]>,
-    /// Empty if there are to be none.
+    /// Empty if normals are disabled.
     pub(super) normals: Cow<'a, [Vec3]>,
     pub(super) uvs: Option<Cow<'a, [[f32; 2]]>>,
     pub(super) uv1: Option<Cow<'a, [[f32; 2]]>>,
     pub(super) tangents: Option<Cow<'a, [[f32; 4]]>>,
-    /// The tangents in their final form, once no stage needs them any more.
+    /// The tangents in packed form, once no stage needs them unpacked.
     pub(super) packed: Option<Vec<[i16; 2]>>,
     pub(super) skin: Option<Vec<Influences>>,
     positive_zeros: bool,
@@ -105,7 +105,7 @@ impl<'a> WorkMesh<'a> {
         Ok(mesh)
     }
 
-    /// Every corner its own vertex, with the normal of its face.
+    /// Makes every corner its own vertex, with the normal of its face.
     fn flatten(&mut self) {
         let faces = normals::flat(self.triangles(), &self.positions);
         let corners = self.indices.to_vec();
@@ -128,7 +128,7 @@ impl<'a> WorkMesh<'a> {
         self.skin = self.skin.take().map(|skin| weld::gather(&skin, sources));
     }
 
-    /// Adds copies of the vertices in `added`; `tangents` are left alone if whoever adds them has new ones.
+    /// Appends copies of the vertices in `added`; `tangents` are left alone if the caller has new ones.
     fn append(&mut self, added: &[u32], with_tangents: bool) {
         fn copies<T: Copy>(attribute: &mut Cow<'_, [T]>, added: &[u32]) {
             let attribute = attribute.to_mut();
@@ -163,7 +163,7 @@ impl<'a> WorkMesh<'a> {
         Triangles::trusted(&self.indices, self.positions.len())
     }
 
-    /// Welds, and decides whether tangents are to be generated.
+    /// Welds vertices, and returns true if tangents are to be generated.
     pub(super) fn weld(&mut self, mode: TangentMode, notes: &mut Vec<Note>) -> bool {
         let can = self.uvs.is_some();
         if mode == TangentMode::Generate && can {
@@ -183,7 +183,7 @@ impl<'a> WorkMesh<'a> {
         let mut welded = self.welded(true);
         if self.tangents.is_some() && mode == TangentMode::Auto && can {
             let without = self.welded(false);
-            if welded.sources.len() * 2 > without.sources.len() * TOO_MANY_HALVES {
+            if welded.sources.len() * 2 > without.sources.len() * MAX_VERTEX_GROWTH_HALVES {
                 let (with, count) = (welded.sources.len(), without.sources.len());
                 notes.push(Note::TangentsPreventedWelding { with, without: count });
                 self.tangents = None;
@@ -217,12 +217,12 @@ impl<'a> WorkMesh<'a> {
         }
     }
 
-    /// Gives authored tangents that are none some direction across the normal.
+    /// Replaces invalid authored tangents by a direction perpendicular to the normal.
     fn replace_tangents(&mut self) {
         let Some(authored) = &mut self.tangents else { return };
         for (tangent, &normal) in authored.to_mut().iter_mut().zip(self.normals.iter()) {
             if !is_tangent(tangent) {
-                let [x, y, z] = tangents::across(normal);
+                let [x, y, z] = tangents::perpendicular(normal);
                 *tangent = [x, y, z, if tangent[3] < 0.0 { -1.0 } else { 1.0 }];
             }
         }
@@ -237,7 +237,8 @@ impl<'a> WorkMesh<'a> {
         }
         let made = match (&self.skin, &self.uv1) {
             (None, None) => tangents::make_welded(self.triangles(), &near, &self.normals, uvs),
-            // Vertices may differ in their influences or second UVs alone, which must not part tangents.
+            // Vertices may differ in their bone influences or second UVs alone, which must not split
+            // tangents.
             _ => tangents::make(self.triangles(), &near, &self.normals, uvs),
         };
         drop(near);
@@ -253,10 +254,10 @@ impl<'a> WorkMesh<'a> {
             transform.tangents(tangents.to_mut());
         }
         transform.winding(self.indices.to_mut());
-        finite("positions under their node's matrix", &self.positions)
+        finite("positions transformed by the node's matrix", &self.positions)
     }
 
-    /// Brings positions near one for the algorithms to come; [`Unit::grow`] undoes it.
+    /// Scales positions to about one for the following algorithms; [`Unit::grow`] undoes it.
     pub(super) fn shrink(&mut self) -> Unit {
         let unit = Unit::of(&self.positions);
         unit.shrink(self.positions.to_mut());
@@ -293,7 +294,7 @@ impl<'a> WorkMesh<'a> {
     }
 }
 
-/// The elements of `attribute` at `sources`.
+/// Returns the elements of `attribute` at `sources`.
 fn picked<const N: usize>(attribute: &[[f32; N]], sources: &[u32], positive_zeros: bool) -> Vec<[f32; N]> {
     match positive_zeros {
         true => weld::gather_floats(attribute, sources),
@@ -312,8 +313,8 @@ fn check(input: &MeshInput<'_>) -> Result<(), Error> {
     Triangles::new(&input.indices, expected)?;
     let mut lengths = vec![
         ("normals", input.normals.as_ref().map(|all| all.len())),
-        ("texture coordinates", input.uvs.as_ref().map(|all| all.len())),
-        ("second texture coordinates", input.uv1.as_ref().map(|all| all.len())),
+        ("UVs", input.uvs.as_ref().map(|all| all.len())),
+        ("second UVs", input.uv1.as_ref().map(|all| all.len())),
         ("tangents", input.tangents.as_ref().map(|all| all.len())),
     ];
     for set in input.skin {
@@ -327,7 +328,7 @@ fn check(input: &MeshInput<'_>) -> Result<(), Error> {
         }
     }
     finite("positions", &input.positions)?;
-    finite("texture coordinates", input.uvs.as_deref().unwrap_or_default())
+    finite("UVs", input.uvs.as_deref().unwrap_or_default())
 }
 
 fn finite<const N: usize>(attribute: &'static str, values: &[[f32; N]]) -> Result<(), Error> {

@@ -1,18 +1,18 @@
-//! What is on a surface, as numbers that simplification can weigh against distances.
+//! Vertex attributes as numbers that simplification weighs against distances.
 
 use super::LodSource;
 use crate::Triangles;
 use crate::skin::Influences;
 use crate::vector::{Vec3, cross, length, sub};
 
-/// A change of normal by 1/weight counts as much as a shift of the surface over the same distance.
+/// A change of the normal by 1/weight counts as much as moving the surface by the same distance.
 pub(super) const NORMAL_WEIGHT: f32 = 0.5;
-/// A slide of the texture by a length counts this much of a shift of the surface by it.
+/// The weight of sliding the texture by a length against moving the surface by it.
 const UV_WEIGHT: f32 = 0.5;
-/// A change of all of a skin's weight counts as much as a shift of the surface over the same distance.
+/// A change of all joint weights counts as much as moving the surface by the same distance.
 pub(super) const SKIN_WEIGHT: f32 = 1.0;
 
-/// All attributes of each vertex side by side, and their weights.
+/// The interleaved attributes of all vertices, and their weights.
 pub(super) struct Attributes {
     /// `weights.len()` floats per vertex.
     pub(super) values: Vec<f32>,
@@ -20,7 +20,7 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    /// Of `vertices`.
+    /// Gathers the attributes of `vertices`.
     pub(super) fn gather(
         surface: &LodSource<'_>,
         vertices: impl ExactSizeIterator<Item = usize>,
@@ -30,19 +30,19 @@ impl Attributes {
         let mut weights = Vec::new();
         weights.extend(normals.iter().flat_map(|_| [NORMAL_WEIGHT; 3]));
         weights.extend(uvs.iter().flat_map(|_| [uv_weight; 2]));
-        weights.extend(skin.iter().flat_map(|_| [SKIN_WEIGHT; SKETCH]));
+        weights.extend(skin.iter().flat_map(|_| [SKIN_WEIGHT; SKIN_VALUES]));
         let mut values = Vec::with_capacity(vertices.len() * weights.len());
         for vertex in vertices {
             values.extend(normals.iter().flat_map(|normals| normals[vertex]));
             values.extend(uvs.iter().flat_map(|uvs| uvs[vertex]));
-            values.extend(skin.iter().flat_map(|skin| sketch(&skin[vertex])));
+            values.extend(skin.iter().flat_map(|skin| project_weights(&skin[vertex])));
         }
         Self { values, weights }
     }
 }
 
-/// Texture coordinates have no natural length: measured by how much of the texture the surface covers, a slide of
-/// the texture becomes a distance on the surface.
+/// Returns the weight of UVs. UVs have no natural length: measured by how much of the texture the surface
+/// covers, a slide of the texture becomes a distance on the surface.
 pub(super) fn uv_weight(triangles: Triangles<'_>, positions: &[Vec3], uvs: &[[f32; 2]], extent: f32) -> f32 {
     let (mut surface, mut texture) = (0.0f64, 0.0f64);
     for corners in triangles.iter() {
@@ -53,18 +53,18 @@ pub(super) fn uv_weight(triangles: Triangles<'_>, positions: &[Vec3], uvs: &[[f3
     }
     let extent = f64::from(extent);
     let weight = f64::from(UV_WEIGHT) * (surface / (extent * extent) / texture).sqrt();
-    // No area in the texture: there is nothing to slide.
+    // No area in the texture: no slide to measure.
     if weight.is_finite() { weight.min(1e3) as f32 } else { 0.0 }
 }
 
-/// Numbers per vertex that stand for its skin weights.
-const SKETCH: usize = 4;
+/// The number of values per vertex that represent its joint weights.
+const SKIN_VALUES: usize = 4;
 
-/// The weights of all joints, projected to a few dimensions: each joint has a direction of its own, so vertices that
-/// hang on the same joints alike get the same numbers, and others get numbers about as far apart as their weights
-/// are. (Slot by slot they cannot be compared: each vertex lists its joints in its own order.)
-pub(super) fn sketch(skin: &Influences) -> [f32; SKETCH] {
-    let mut sum = [0.0; SKETCH];
+/// Projects the weights of all joints to a few dimensions: each joint has a direction of its own, so vertices
+/// with the same bone influences get the same numbers, and others get numbers about as far apart as their
+/// weights. (Slot by slot they cannot be compared: each vertex lists its joints in its own order.)
+pub(super) fn project_weights(skin: &Influences) -> [f32; SKIN_VALUES] {
+    let mut sum = [0.0; SKIN_VALUES];
     for (&joint, &weight) in skin.joints.iter().zip(&skin.weights) {
         let scrambled = (u32::from(joint) + 1).wrapping_mul(0x9e37_79b1);
         let scrambled = (scrambled ^ scrambled >> 15).wrapping_mul(0x85eb_ca77);

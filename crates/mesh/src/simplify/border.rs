@@ -1,13 +1,13 @@
-//! Levels of detail with the border edges as they are, so that neighbouring meshes still fit.
+//! LODs with locked border edges, so that neighbouring meshes still fit.
 
-use super::{Lod, LodSource, STALLED_TWENTIETHS};
+use super::{Lod, LodSource, STALLED_AT_TWENTIETHS};
 use crate::Triangles;
 use crate::order::adapter;
 use crate::process::has_passed;
 use meshopt::SimplifyOptions;
 
-/// Makes levels as [`chain`](super::chain) does, by the positions alone, and never collapses a border edge. The first
-/// level that stalls is the last: it and all after it are empty.
+/// Makes LODs as [`chain`](super::chain) does, by the positions alone, and never collapses a border edge. The
+/// first LOD that stalls is the last: it and all after it are empty.
 pub(crate) fn chain_inside_border(
     triangles: Triangles<'_>,
     source: &LodSource<'_>,
@@ -30,11 +30,11 @@ pub(crate) fn chain_inside_border(
         let mut added = 0.0;
         let target = target.min(from.len());
         let made = meshopt::simplify(&from, &vertices, target, allowed.max(0.0), options, Some(&mut added));
-        if made.len() < 3 || made.len() * 20 > from.len() * STALLED_TWENTIETHS {
+        if made.len() < 3 || made.len() * 20 > from.len() * STALLED_AT_TWENTIETHS {
             break;
         }
         so_far += added;
-        // The next level is made from the order that this one has in the result.
+        // The next LOD is simplified from the order that this one has in the result.
         from = finish(&made);
         *level = Lod { indices: from.clone(), error: so_far };
     }
@@ -48,7 +48,7 @@ mod tests {
     use crate::samples::mirrored_sheet;
 
     #[test]
-    fn border_vertices_stay() {
+    fn border_vertices_are_kept() {
         let sample = mirrored_sheet(32);
         let count = sample.positions.len();
         let triangles = Triangles::new(&sample.indices, count).unwrap();

@@ -1,18 +1,18 @@
-//! Simplifying a large mesh piece by piece: in parallel, and in memory for the pieces at hand.
+//! Simplification of a large mesh part by part: in parallel, with memory for the parts in progress.
 //!
-//! The simplifier counts in single precision over the box around what it is given, so the pieces of a dense mesh come
-//! out nearer to the surface than the whole would.
+//! The simplifier computes in single precision relative to the bounding box of its input, so the parts of a
+//! dense mesh end up nearer to the surface than the whole mesh would.
 
 use super::attributes::Attributes;
 use super::budget::{Costs, share};
 use super::{Goal, LodSource, Simplifier};
 use crate::order::adapter;
-use crate::partition::{Local, MOST, Pieces};
+use crate::partition::{MAX_PART_TRIANGLES, MeshPartition, SubMesh};
 use crate::weld::gather;
 use meshopt::{SimplifyOptions, SimplifyVertex};
 use rayon::prelude::*;
 
-/// As [`Simplifier::run`].
+/// Simplifies as [`Simplifier::run`] does.
 pub(super) fn simplify(
     whole: &Simplifier<'_>,
     surface: &LodSource<'_>,
@@ -20,63 +20,61 @@ pub(super) fn simplify(
     goal: &Goal<'_>,
 ) -> (Vec<u32>, f32) {
     let (triangles, _) = from.as_chunks::<3>();
-    let pieces = Pieces::cut(triangles, whole.positions, MOST, goal.turn);
-    let cut = Cut { whole, surface, triangles, shared: shared(whole, triangles, &pieces), pieces };
-    let costs: Vec<Costs> = (0..cut.pieces.len()).into_par_iter().map(|at| cut.costs(at)).collect();
+    let parts = MeshPartition::cut(triangles, whole.positions, MAX_PART_TRIANGLES, goal.turn);
+    let mesh = PartitionedMesh { whole, surface, triangles, shared: shared(whole, triangles, &parts), parts };
+    let costs: Vec<Costs> = (0..mesh.parts.len()).into_par_iter().map(|at| mesh.costs(at)).collect();
     let targets = share(&costs, goal.target / 3);
     let simplified: Vec<(Vec<u32>, f32)> =
-        targets.par_iter().enumerate().map(|(at, &target)| cut.simplify(at, target, goal)).collect();
+        targets.par_iter().enumerate().map(|(at, &target)| mesh.simplify(at, target, goal)).collect();
     let error = simplified.iter().fold(0.0f32, |most, (_, error)| most.max(*error));
     let mut indices = Vec::with_capacity(simplified.iter().map(|(part, _)| part.len()).sum());
     simplified.into_iter().for_each(|(part, _)| indices.extend(part));
     (indices, error)
 }
 
-/// A mesh in pieces.
-struct Cut<'a> {
+/// A partitioned mesh.
+struct PartitionedMesh<'a> {
     whole: &'a Simplifier<'a>,
     surface: &'a LodSource<'a>,
     triangles: &'a [[u32; 3]],
-    pieces: Pieces,
-    /// Of each place, whether it is in several pieces.
+    parts: MeshPartition,
+    /// For each position, true if it is in several parts.
     shared: Vec<bool>,
 }
 
-fn shared(whole: &Simplifier<'_>, triangles: &[[u32; 3]], pieces: &Pieces) -> Vec<bool> {
+fn shared(whole: &Simplifier<'_>, triangles: &[[u32; 3]], parts: &MeshPartition) -> Vec<bool> {
     const NONE: u16 = u16::MAX;
     let mut owners = vec![NONE; whole.places.len()];
     let mut shared = vec![false; whole.places.len()];
-    for piece in 0..pieces.len() {
-        for &triangle in pieces.piece(piece) {
+    for part in 0..parts.len() {
+        for &triangle in parts.part(part) {
             for vertex in triangles[triangle as usize] {
                 let place = whole.places[vertex as usize] as usize;
                 if owners[place] == NONE {
-                    owners[place] = piece as u16;
+                    owners[place] = part as u16;
                 }
-                shared[place] |= owners[place] != piece as u16;
+                shared[place] |= owners[place] != part as u16;
             }
         }
     }
     shared
 }
 
-impl Cut<'_> {
-    fn local(&self, piece: usize) -> Local {
-        Local::new(self.triangles, self.pieces.piece(piece), self.whole.positions.len())
+impl PartitionedMesh<'_> {
+    fn local(&self, part: usize) -> SubMesh {
+        SubMesh::new(self.triangles, self.parts.part(part), self.whole.positions.len())
     }
 
     fn is_shared(&self, vertex: u32) -> bool {
         self.shared[self.whole.places[vertex as usize] as usize]
     }
 
-    fn costs(&self, piece: usize) -> Costs {
-        Costs::of(&self.local(piece), self.whole.positions, self.whole.extent, |vertex| {
-            self.is_shared(vertex)
-        })
+    fn costs(&self, part: usize) -> Costs {
+        Costs::of(&self.local(part), self.whole.positions, self.whole.extent, |vertex| self.is_shared(vertex))
     }
 
-    fn simplify(&self, piece: usize, target: usize, goal: &Goal<'_>) -> (Vec<u32>, f32) {
-        let local = self.local(piece);
+    fn simplify(&self, part: usize, target: usize, goal: &Goal<'_>) -> (Vec<u32>, f32) {
+        let local = self.local(part);
         let positions = gather(self.whole.positions, &local.vertices);
         let vertices = adapter(&positions);
         let mark = |&vertex: &u32| {
@@ -86,7 +84,7 @@ impl Cut<'_> {
         let marks: Vec<SimplifyVertex> = local.vertices.iter().map(mark).collect();
         let all = local.vertices.iter().map(|&vertex| vertex as usize);
         let Attributes { values, mut weights } = Attributes::gather(self.surface, all, self.whole.uv_weight);
-        // Weights are against the extent of what is simplified; in each piece they have to mean the same.
+        // Weights are relative to the extent of the input; in each part they have to mean the same.
         let smaller = self.whole.extent / meshopt::simplify_scale(&vertices).max(f32::MIN_POSITIVE);
         weights.iter_mut().for_each(|weight| *weight = (*weight * smaller).min(f32::MAX));
         let mut error = 0.0;
@@ -99,7 +97,7 @@ impl Cut<'_> {
             &marks,
             target.min(local.indices.len() / 3) * 3,
             goal.allowed,
-            // A piece has no vertices but its own.
+            // A part has only its own vertices.
             goal.options - SimplifyOptions::Sparse,
             Some(&mut error),
         );

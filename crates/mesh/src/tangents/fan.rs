@@ -1,11 +1,11 @@
-//! The corners around one vertex: which of them share a tangent, and what it is.
+//! The corners around one vertex: groups them by shared tangent and averages the tangents.
 
-use super::{Block, Face, Kind, TangentMesh, across};
+use super::{Block, Face, Kind, TangentMesh, perpendicular};
 use crate::vector::{Vec3, add, dot, flatten, scale, sub, unit};
 
 const NONE: u32 = u32::MAX;
 
-/// One corner of the vertex at hand.
+/// A corner at the current vertex.
 #[derive(Clone, Copy)]
 struct Corner {
     /// The vertices that follow and precede it in its triangle.
@@ -18,7 +18,7 @@ struct Corner {
     group: u32,
 }
 
-/// The corners around one vertex, and the groups they form. Kept from vertex to vertex for its memory.
+/// The corners around one vertex and their groups. Reused from vertex to vertex to avoid allocations.
 #[derive(Default)]
 pub(super) struct Fan {
     corners: Vec<Corner>,
@@ -59,7 +59,7 @@ impl Fan {
             }
             return;
         }
-        // The same with a sorted list, for fans where looking at every pair would take too long.
+        // The same with a sorted list, for fans where comparing every pair would take too long.
         let live = |(_, c): &(usize, &Corner)| c.kind != Kind::Collapsed;
         self.by_previous.clear();
         self.by_previous.extend(corners.iter().enumerate().filter(live).map(|(j, c)| (c.previous, j as u32)));
@@ -76,7 +76,7 @@ impl Fan {
         }
     }
 
-    /// Walks from each corner to both sides for as long as the texture is not mirrored.
+    /// Walks from each corner to both sides as long as the UVs are not mirrored.
     fn group(&mut self) {
         self.groups.clear();
         for start in 0..self.corners.len() {
@@ -90,7 +90,7 @@ impl Fan {
             self.corners[start].group = name;
             for (mut at, rightward) in [(right, true), (left, false)] {
                 while let Some(corner) = self.corners.get_mut(at as usize) {
-                    if corner.group != NONE || !(corner.kind == kind || corner.kind == Kind::Any) {
+                    if corner.group != NONE || !(corner.kind == kind || corner.kind == Kind::NoUvArea) {
                         break;
                     }
                     corner.group = name;
@@ -100,17 +100,18 @@ impl Fan {
         }
     }
 
-    /// The tangent of each group, in the order of operations of the reference.
+    /// Computes the tangent of each group, in the order of operations of the reference.
     fn average(&mut self, mesh: &TangentMesh<'_>, faces: &[Face], vertex: usize, around: &[u32]) {
         let (normal, here) = (mesh.normals[vertex], mesh.positions[vertex]);
         self.sums.clear();
         self.sums.resize(self.groups.len(), [0.0; 3]);
-        // Where each edge at the vertex leads, in the plane of the normal; neighbours share one.
+        // The direction of each edge at the vertex, projected on the plane of the normal; neighbours share
+        // one.
         let side = |other: u32| unit(flatten(sub(mesh.positions[other as usize], here), normal));
         self.sides.clear();
         self.sides.extend(self.corners.iter().map(|corner| side(corner.previous)));
         for ((corner, at), previous) in self.corners.iter().zip(around).zip(&self.sides) {
-            if corner.group == NONE || corner.kind == Kind::Any {
+            if corner.group == NONE || corner.kind == Kind::NoUvArea {
                 continue;
             }
             let tangent = unit(flatten(faces[*at as usize / 3].tangent, normal));
@@ -122,15 +123,15 @@ impl Fan {
         for (group, &sum) in self.groups.iter_mut().zip(&self.sums) {
             let mut tangent = unit(sum);
             if tangent == [0.0; 3] {
-                tangent = across(normal);
+                tangent = perpendicular(normal);
             }
             group[..3].copy_from_slice(&tangent);
         }
         if self.groups.is_empty() {
-            let [x, y, z] = across(normal);
+            let [x, y, z] = perpendicular(normal);
             self.groups.push([x, y, z, 1.0]);
         }
-        // Corners that no face could tell take the first group's; groups that agree are one.
+        // Corners without a usable face take the first group's tangent; equal groups are merged.
         for corner in &mut self.corners {
             let group = if corner.group == NONE { 0 } else { corner.group as usize };
             let same = self.groups[..group.min(16)].iter().position(|earlier| *earlier == self.groups[group]);
@@ -138,7 +139,7 @@ impl Fan {
         }
     }
 
-    /// Gives every corner's vertex its tangent; a vertex with several is split.
+    /// Writes the tangent of every corner's vertex; a vertex with several is split.
     pub(super) fn write(&mut self, named: &[u32], around: &[u32], out: &mut Block) {
         self.names.clear();
         let name = |(corner, &at): (&Corner, &u32)| (named[at as usize], corner.group, at);
@@ -169,7 +170,7 @@ impl Fan {
     }
 }
 
-/// The angle to a cosine, within a millionth, without a branch. (Abramowitz and Stegun, 4.4.46)
+/// Returns the arc cosine, within a millionth, without a branch. (Abramowitz and Stegun, 4.4.46)
 fn angle(cosine: f32) -> f32 {
     #[allow(clippy::excessive_precision)] // as printed there
     const TERMS: [f32; 8] = [
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn angles_are_close() {
+    fn arc_cosine_error_is_bounded() {
         for step in -100_000..=100_000 {
             let cosine = step as f32 / 100_000.0;
             assert!((f64::from(angle(cosine)) - libm::acos(f64::from(cosine))).abs() < 1e-6);

@@ -1,36 +1,35 @@
-//! Sampling: the pose of each target at a moment.
+//! Animation sampling: the pose of each target at a given time.
 //!
-//! Between keys as glTF 2.0 (appendix C) has it: step, straight lines, the shortest arc for rotations, cubic Hermite
-//! splines whose tangents are scaled by the distance between keys. Before the first key and after the last one their
-//! values hold.
+//! Interpolates as glTF 2.0 (appendix C) specifies: step, linear, slerp along the shortest arc for rotations, cubic
+//! Hermite splines with tangents scaled by the keyframe interval. Clamps to the first and last keyframe outside.
 
 use super::{Animation, Channel, Interpolation, Outputs};
 use crate::{Quat, Vec3};
 
-/// The value of a channel at a moment.
+/// The value of a channel at a given time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sampled {
-    /// A quaternion of unit length.
+    /// The rotation as a unit quaternion.
     Rotation(Quat),
-    /// A size.
+    /// The scale factors along the axes.
     Scale(Vec3),
-    /// A place.
+    /// The translation along the axes.
     Translation(Vec3),
 }
 
-/// What an animation says of a target at a moment; `None` where it says nothing.
+/// The pose of a target at a given time; `None` for properties that are not animated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pose {
-    /// Where it is.
+    /// The translation, if it is animated.
     pub translation: Option<Vec3>,
-    /// How it is turned.
+    /// The rotation, if it is animated.
     pub rotation: Option<Quat>,
-    /// How large it is.
+    /// The scale, if it is animated.
     pub scale: Option<Vec3>,
 }
 
 impl Animation {
-    /// The poses of all targets at `time` in seconds, in the order in which channels first name them.
+    /// Returns the poses of all targets at `time` in seconds, in the order in which the channels first name them.
     pub fn sample(&self, time: f32) -> Vec<(&str, Pose)> {
         let mut poses: Vec<(&str, Pose)> = Vec::new();
         for channel in self.channels() {
@@ -52,7 +51,7 @@ impl Animation {
 }
 
 impl Channel {
-    /// The value at `time` in seconds; `None` when there are no keys.
+    /// Returns the value at `time` in seconds; `None` if there are no keyframes.
     pub fn sample(&self, time: f32) -> Option<Sampled> {
         let at = Moment::find(&self.inputs, time)?;
         Some(match &self.outputs {
@@ -66,7 +65,7 @@ impl Channel {
     }
 }
 
-/// Between which keys, and how far.
+/// A position between two keyframes: their indices, the interpolation factor and the interval in seconds.
 struct Moment {
     key: usize,
     next: usize,
@@ -80,7 +79,7 @@ impl Moment {
         let key = after.saturating_sub(1);
         let next = after.min(times.len().checked_sub(1)?);
         let span = times[next] - times[key];
-        // A time that is no number is before the first key, as is one that comes too early.
+        // NaN counts as before the first keyframe, like a time that is too early.
         let part = if span > 0.0 { ((time - times[key]) / span).clamp(0.0, 1.0) } else { 0.0 };
         Some(Moment { key, next, part: if part.is_nan() { 0.0 } else { part }, span })
     }
@@ -108,7 +107,7 @@ impl Moment {
     }
 }
 
-/// The shortest arc from one rotation to another.
+/// Interpolates spherically along the shortest arc.
 fn slerp(a: Quat, b: Quat, t: f32) -> Quat {
     let (a, mut b) = (normalized(a), normalized(b));
     let mut cosine: f32 = (0..4).map(|i| a[i] * b[i]).sum();
@@ -116,7 +115,7 @@ fn slerp(a: Quat, b: Quat, t: f32) -> Quat {
         b = b.map(|v| -v);
         cosine = -cosine;
     }
-    // So close that the arc is a line, and dividing by its sine would be noise.
+    // Nearly parallel: fall back to linear interpolation, dividing by the sine would amplify rounding errors.
     if cosine > 0.9995 {
         return normalized(std::array::from_fn(|i| a[i] + (b[i] - a[i]) * t));
     }
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_and_lines_hold_at_their_ends() {
+    fn step_and_linear_clamp_at_the_ends() {
         let values = || Outputs::Translations(vec![[1.0; 3], [3.0; 3], [7.0; 3]]);
         let step = channel(Interpolation::Step, &[1.0, 2.0, 4.0], values());
         let line = channel(Interpolation::Linear, &[1.0, 2.0, 4.0], values());
@@ -166,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn cubics_are_hermite_splines_in_seconds() {
+    fn cubic_splines_scale_tangents_by_seconds() {
         // The parabola t² on [0, 2]: slopes 0 and 4.
         let key = |tangent: f32, value: f32| [[tangent; 3], [value; 3], [tangent; 3]];
         let values = [key(0.0, 0.0), key(4.0, 4.0)].concat();
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn rotations_take_the_shortest_arc_at_constant_speed() {
+    fn rotations_slerp_along_the_shortest_arc() {
         let about_z = |degrees: f32| {
             let half = degrees.to_radians() / 2.0;
             [0.0, 0.0, libm::sinf(half), libm::cosf(half)]
@@ -194,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn equal_times_and_no_keys() {
+    fn handles_equal_times_and_empty_channels() {
         let twice = channel(Interpolation::Linear, &[1.0, 1.0], Outputs::Scales(vec![[1.0; 3], [2.0; 3]]));
         assert_eq!((x(&twice, 0.5), x(&twice, 1.0)), (1.0, 2.0));
         assert_eq!(channel(Interpolation::Linear, &[], Outputs::Scales(vec![])).sample(0.0), None);
     }
 
     #[test]
-    fn poses_gather_the_channels_of_a_target() {
+    fn poses_combine_the_channels_of_a_target() {
         let animation = Animation {
             channels: vec![
                 channel(Interpolation::Step, &[0.0], Outputs::Scales(vec![[2.0; 3]])),

@@ -1,4 +1,4 @@
-//! The paths of a bake: the output, the journal, and what a failed bake left.
+//! The paths of a bake: the pak, the journal, and the partial pak of a failed bake.
 
 use super::{Bake, LINK, path_error};
 use kiln_engine::ownership::{Replace, admit};
@@ -8,24 +8,27 @@ use kiln_format::pak::MAGIC;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The folders and files of one output.
+/// The directories and files of one pak.
 pub(super) struct BakePaths {
-    /// The folder of the output, and its name there.
+    /// The directory of the pak, and its name there.
     pub(super) out: Real,
     pub(super) name: RelPath,
-    /// The output as the user named it.
+    /// The path of the pak as the user gave it.
     pub(super) pak: PathBuf,
-    /// The folder of the journal, and its name there.
+    /// The directory of the journal, and its name there.
     pub(super) cache: Real,
     pub(super) journal: RelPath,
-    /// What a bake got done that failed elsewhere.
+    /// The pak with the successful payloads of a failed bake.
     pub(super) partial: PathBuf,
 }
 
 impl BakePaths {
-    /// Finds them, and makes folders that are not there.
+    /// Resolves the paths, and creates missing directories.
     pub(super) fn new(bake: &Bake<'_>) -> Result<BakePaths, Diag> {
-        let unnamed = || Diag::new(Code::Unwritable, "this is no name for a file").path(bake.dst.display());
+        let unnamed = || {
+            Diag::new(Code::Unwritable, "the output path does not end in a valid file name")
+                .path(bake.dst.display())
+        };
         let name = bake.dst.file_name().and_then(|name| name.to_str());
         let name = name.and_then(|name| RelPath::new(name).ok()).ok_or_else(unnamed)?;
         let journal = RelPath::new(bake.journal_name()).map_err(|_| unnamed())?;
@@ -44,37 +47,37 @@ impl BakePaths {
         })
     }
 
-    /// Opens the journal, which nobody else has then, and sweeps up after a bake that was killed.
+    /// Opens and locks the journal, and removes temporary files of a killed bake.
     pub(super) fn open(&self, waiting: &dyn Fn()) -> Result<Journal, Diag> {
         let journal = Journal::open(&self.cache, &self.journal, waiting).map_err(|e| self.unwritable(&e))?;
         let _ = (self.cache.sweep(), self.out.sweep());
         Ok(journal)
     }
 
-    /// Removes what a failed bake left, when nothing of it is needed any more.
+    /// Removes the partial pak of a failed bake once a bake succeeded.
     pub(super) fn remove_partial(&self) {
         let _ = std::fs::remove_file(&self.partial);
     }
 
-    /// The stamp of the output.
+    /// Returns the file stamp of the pak, if it exists.
     pub(super) fn stamp(&self) -> Option<Stamp> {
         self.out.stamp(&self.name).ok().flatten()
     }
 
-    /// Returns whether the output is the one that was written last: nobody touched it since.
-    pub(super) fn is_trusted(&self, journal: &Journal) -> bool {
+    /// Returns `true` if the pak is unmodified since the last bake wrote it.
+    pub(super) fn is_unmodified(&self, journal: &Journal) -> bool {
         let record = journal.records().get(LINK);
         let stamp = record.as_ref().and_then(|record| record.outputs.first()).map(|output| output.stamp);
         stamp.is_some() && self.stamp() == stamp
     }
 
-    /// Decides whether the pak may take its path.
+    /// Checks that the pak may be written to its path.
     pub(super) fn admit(&self, journal: &Journal, overwrite: bool) -> Result<(), Diag> {
-        // A journal in a folder of its own does not say which folder its pak was in; the stamp does.
+        // A journal in a separate directory does not record the directory of its pak; the stamp identifies the pak.
         let beside = self.out.root() == self.cache.root();
         let owned = || match journal.records().get(LINK) {
             Some(record) if beside => record.outputs.iter().any(|output| output.path == self.name.as_str()),
-            Some(_) => self.is_trusted(journal),
+            Some(_) => self.is_unmodified(journal),
             None => false,
         };
         let replace = Replace { overwrite, magic: Some(&MAGIC), owned: &owned };
@@ -82,19 +85,19 @@ impl BakePaths {
         admitted.map(drop).map_err(|diag| diag.path(self.pak.display()))
     }
 
-    /// Remembers the whole bake.
+    /// Records the whole bake in the journal.
     pub(super) fn remember(&self, journal: &mut Journal, record: Record<'_>) -> Result<(), Diag> {
         journal.append(&[(LINK, Some(&record))]).map_err(|e| self.unwritable(&e))
     }
 
-    /// The journal cannot be written.
+    /// Creates the diagnostic for a journal that cannot be written.
     pub(super) fn unwritable(&self, error: &io::Error) -> Diag {
-        path_error(Code::Unwritable, &self.journal.below(self.cache.root()), "write", error)
+        path_error(Code::Unwritable, &self.journal.below(self.cache.root()), "write the journal", error)
     }
 }
 
-/// Opens a folder, making it first.
+/// Opens a directory, and creates it if it is missing.
 fn folder(path: &Path, name: &str) -> Result<Real, Diag> {
     let made = std::fs::create_dir_all(path).and_then(|()| Real::named(path, name));
-    made.map_err(|e| path_error(Code::Unwritable, path, "write", &e))
+    made.map_err(|e| path_error(Code::Unwritable, path, "create or open the directory", &e))
 }

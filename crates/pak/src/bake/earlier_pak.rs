@@ -1,6 +1,6 @@
-//! A pak of an earlier bake: what is in it is copied, not baked again.
+//! A pak of an earlier bake, whose payloads are copied instead of baked again.
 
-use super::compress::Stored;
+use super::compression::PayloadEntry;
 use super::staging::copy;
 use crate::checksum::checksum;
 use crate::{Error, PakBuf};
@@ -10,18 +10,18 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// The payloads of a pak, by what the index says of them.
+/// The payloads of a pak and their offsets, by index entry.
 pub(super) struct EarlierPak {
     pub(super) pak: PakBuf,
     file: File,
-    places: HashMap<Stored, u64>,
+    places: HashMap<PayloadEntry, u64>,
 }
 
 impl EarlierPak {
-    /// Opens a pak, if there is a good one.
+    /// Opens a pak and indexes its payloads.
     pub(super) fn open(path: &Path) -> Result<EarlierPak, Error> {
         let file = crate::source::open(path)?;
-        // Through the file, not mapped: mapped pages would count as memory of the bake.
+        // Read through the file handle: mapped pages would count as resident memory of the bake.
         let pak = PakBuf::from_stream(file.try_clone()?)?;
         let view = pak.view();
         let mut places = HashMap::new();
@@ -29,7 +29,7 @@ impl EarlierPak {
             for id in 0..pak.count(kind) as u32 {
                 let Some(asset) = view.asset(kind, id) else { continue };
                 let blocks = asset.blocks.clone().filter_map(|n| view.block(n));
-                let stored = Stored {
+                let stored = PayloadEntry {
                     len: asset.len,
                     codec: asset.codec,
                     block_log2: asset.block_len.ilog2() as u8,
@@ -41,13 +41,13 @@ impl EarlierPak {
         Ok(EarlierPak { pak, file, places })
     }
 
-    /// Returns whether a payload is here.
-    pub(super) fn contains(&self, stored: &Stored) -> bool {
+    /// Returns `true` if the pak contains the payload.
+    pub(super) fn contains(&self, stored: &PayloadEntry) -> bool {
         self.places.contains_key(stored)
     }
 
-    /// Copies content, block by block, as far as it is still what it was.
-    pub(super) fn copy(&self, stored: &Stored, out: &mut dyn Write) -> io::Result<()> {
+    /// Copies a payload to `out`, block by block, and verifies each checksum.
+    pub(super) fn copy(&self, stored: &PayloadEntry, out: &mut dyn Write) -> io::Result<()> {
         let place = self.places.get(stored).copied().ok_or(io::ErrorKind::NotFound)?;
         let mut file = &self.file;
         file.seek(SeekFrom::Start(place))?;
@@ -58,7 +58,7 @@ impl EarlierPak {
             if checksum(&block) != *sum {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
-                    "the file that was baked before is damaged",
+                    "the pak of an earlier bake is damaged: checksum mismatch",
                 ));
             }
             out.write_all(&block)?;

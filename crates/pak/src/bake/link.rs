@@ -1,38 +1,40 @@
-//! The serial end of a bake: equal content becomes one, numbers are given, and the file is laid out and written.
+//! The link step of a bake, serial: merges equal payloads, assigns ids, lays the file out and writes it.
 
-use super::compress::pack;
-use super::cook::bitmap::solid;
-use super::cook::unwritten;
+use super::compression::{CompressedPayload, Payload, compress};
+use super::payload::bitmap::solid;
+use super::payload::write_error;
 use super::plan::{NodeId, Plan, Recipe};
-use super::sink::{PakSink, Payload};
 use crate::checksum::checksum;
 use kiln_engine::{Code, Diag};
-use kiln_format::pak::write::{self, Asset, FIRST_PAYLOAD, next_payload};
+use kiln_format::pak::write::{self, AssetBlocks, FIRST_PAYLOAD, next_payload};
 use kiln_format::pak::{Kind, Material, font, scene};
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-/// A file that is laid out, and not yet written.
+/// The layout of a pak before it is written.
 pub(crate) struct Layout {
     payloads: Vec<Payload>,
     pub(crate) index: Vec<u8>,
     pub(crate) header: Vec<u8>,
 }
 
-/// The number of each node, once known.
+/// The id of each node, once assigned.
 struct Numbers {
     of_node: Vec<Option<u32>>,
 }
 
-/// Payloads that are made from the plan alone.
-pub(super) fn immediate(plan: &Plan, sink: &PakSink<'_>) -> Result<Vec<Option<Payload>>, Diag> {
+/// Stages the payloads that are generated from the plan alone; the other entries are `None`.
+pub(super) fn plan_payloads(
+    plan: &Plan,
+    stage: &dyn Fn(&CompressedPayload) -> io::Result<Payload>,
+) -> Result<Vec<Option<Payload>>, Diag> {
     let one = |recipe: &Recipe| -> Result<Option<Vec<u8>>, Diag> {
         Ok(match recipe {
             Recipe::Solid(color) => Some(solid(*color)?),
-            Recipe::Font(def, pages) => Some(font::write(def, pages.len() as u32).map_err(unwritten)?),
+            Recipe::Font(def, pages) => Some(font::write(def, pages.len() as u32).map_err(write_error)?),
             Recipe::Scene(spec) => {
                 let assets = spec.refs.len() as u32;
-                Some(scene::write(&spec.references, &spec.geometries, assets).map_err(unwritten)?)
+                Some(scene::write(&spec.references, &spec.geometries, assets).map_err(write_error)?)
             }
             _ => None,
         })
@@ -41,19 +43,22 @@ pub(super) fn immediate(plan: &Plan, sink: &PakSink<'_>) -> Result<Vec<Option<Pa
         .iter()
         .map(|node| {
             let Some(content) = one(&node.recipe).map_err(|d| d.path(&node.name))? else { return Ok(None) };
-            let staged = sink.put(&pack(content, node.packing)).map(Some);
-            staged.map_err(|e| Diag::new(Code::Unwritable, format!("cannot keep it: {e}")).path(&node.name))
+            let staged = stage(&compress(content, node.compression)).map(Some);
+            staged.map_err(|e| {
+                Diag::new(Code::Unwritable, format!("cannot write the payload to the staging file: {e}"))
+                    .path(&node.name)
+            })
         })
         .collect()
 }
 
-/// Lays out a file. `payloads` has that of every node but materials.
+/// Lays out a pak. `payloads` has the payload of every node except materials.
 pub(crate) fn layout(plan: &Plan, payloads: &[Option<Payload>]) -> Result<Layout, Diag> {
     let mut numbers = Numbers { of_node: vec![None; plan.nodes.len()] };
-    let mut assets: Vec<Asset> = Vec::new();
+    let mut assets: Vec<AssetBlocks> = Vec::new();
     let mut placed: Vec<Payload> = Vec::new();
-    // What others refer to comes first; materials are part of the index, and refer to bitmaps.
-    let mut by_kind: Vec<Vec<(Asset, Payload)>> = vec![Vec::new(); 7];
+    // Referenced kinds come first; materials are stored in the index, and refer to bitmaps.
+    let mut by_kind: Vec<Vec<(AssetBlocks, Payload)>> = vec![Vec::new(); 7];
     let mut materials: Vec<Material> = Vec::new();
     let mut known_materials = HashMap::new();
     const ORDER: [Kind; 7] = [
@@ -93,7 +98,7 @@ pub(crate) fn layout(plan: &Plan, payloads: &[Option<Payload>]) -> Result<Layout
                 continue;
             }
             let Some(payload) = &payloads[id.0] else {
-                return Err(Diag::new(Code::PakFormat, "it was not baked").path(&node.name));
+                return Err(Diag::new(Code::PakFormat, "the asset was not baked").path(&node.name));
             };
             let refs = node.recipe.refs().into_iter();
             let refs = refs.map(|id| Ok((plan.nodes[id.0].kind, numbers.get(plan, id)?)));
@@ -101,7 +106,7 @@ pub(crate) fn layout(plan: &Plan, payloads: &[Option<Payload>]) -> Result<Layout
             let place = &mut by_kind[kind as usize];
             let number = *known.entry((payload.clone(), refs.clone())).or_insert_with(|| {
                 let stored = &payload.stored;
-                let asset = Asset {
+                let asset = AssetBlocks {
                     kind,
                     len: stored.len,
                     codec: stored.codec,
@@ -123,13 +128,13 @@ pub(crate) fn layout(plan: &Plan, payloads: &[Option<Payload>]) -> Result<Layout
     for (key, (id, _)) in &plan.keys {
         keys.push((key.clone(), plan.nodes[id.0].kind, numbers.get(plan, *id)?));
     }
-    let index = write::index(&assets, &materials, &mut keys).map_err(unwritten)?;
+    let index = write::index(&assets, &materials, &mut keys).map_err(write_error)?;
     let end = end_of(&placed);
     let header = write::header(end, index.len() as u64, checksum(&index), checksum);
     Ok(Layout { payloads: placed, index, header })
 }
 
-/// The nodes of a kind: those with keys by the first of their keys, then the others as they were found.
+/// Returns the nodes of a kind: those with keys ordered by their first key, then the others in plan order.
 fn ordered(plan: &Plan, kind: Kind) -> Vec<NodeId> {
     let mut seen = vec![false; plan.nodes.len()];
     let keyed = plan.keys.values().map(|(id, _)| *id);
@@ -139,20 +144,26 @@ fn ordered(plan: &Plan, kind: Kind) -> Vec<NodeId> {
 
 impl Numbers {
     fn get(&self, plan: &Plan, id: NodeId) -> Result<u32, Diag> {
-        let missing =
-            || Diag::new(Code::PakFormat, "it refers to what comes later").path(&plan.nodes[id.0].name);
+        let missing = || {
+            Diag::new(Code::PakFormat, "an asset is referenced before it has an id")
+                .path(&plan.nodes[id.0].name)
+        };
         self.of_node[id.0].ok_or_else(missing)
     }
 }
 
 impl Layout {
-    /// The length of the whole file.
+    /// Returns the length of the file in bytes.
     pub(crate) fn file_len(&self) -> u64 {
         end_of(&self.payloads) + self.index.len() as u64
     }
 
-    /// Writes the file with the payloads of a sink.
-    pub(super) fn write(&self, sink: &PakSink<'_>, out: &mut dyn Write) -> io::Result<()> {
+    /// Writes the file; `copy_payload` writes the stored bytes of a payload.
+    pub(super) fn write(
+        &self,
+        copy_payload: &dyn Fn(&Payload, &mut dyn Write) -> io::Result<()>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let mut out = io::BufWriter::with_capacity(1 << 20, out);
         out.write_all(&self.header)?;
         let mut at = self.header.len() as u64;
@@ -160,7 +171,7 @@ impl Layout {
         for payload in &self.payloads {
             let start = next_payload(at);
             pad(at, start, &mut out)?;
-            sink.copy(payload, &mut out)?;
+            copy_payload(payload, &mut out)?;
             at = start + payload.stored.stored_len();
         }
         pad(at, next_payload(at), &mut out)?;
@@ -169,33 +180,33 @@ impl Layout {
     }
 }
 
-/// The offset at which the index follows these payloads.
+/// Returns the offset of the index after these payloads.
 fn end_of(payloads: &[Payload]) -> u64 {
     payloads.iter().fold(FIRST_PAYLOAD, |at, payload| next_payload(at + payload.stored.stored_len()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::compress::{Packing, Stored};
+    use super::super::compression::{Compression, PayloadEntry};
     use super::super::plan::Node;
     use super::*;
     use kiln_engine::{Hash, RelPath};
     use kiln_format::pak::{Codec, Header, Index};
 
     #[test]
-    fn offsets_go_on_beyond_four_gib() {
+    fn offsets_exceed_4_gib() {
         let mut plan = Plan::default();
         let mut payloads = Vec::new();
-        // Two of three GiB, and one that comes after them.
+        // Two payloads of 3 GiB, and one after them.
         for (number, len) in [3u64 << 30, 3 << 30, 5].into_iter().enumerate() {
             let name = RelPath::new(format!("{number}")).unwrap();
             plan.keys.insert(name.to_string(), (NodeId(number), name.clone()));
             let recipe = Recipe::Blob(name.clone());
-            let (packing, fingerprint) = (Packing::default(), String::new());
-            plan.nodes.push(Node { name, kind: Kind::Blob, recipe, packing, fingerprint });
+            let (compression, fingerprint) = (Compression::default(), String::new());
+            plan.nodes.push(Node { name, kind: Kind::Blob, recipe, compression, fingerprint });
             let blocks =
                 (0..len.div_ceil(1 << 20)).map(|n| (number as u64, (len - (n << 20)).min(1 << 20) as u32));
-            let stored = Stored { len, codec: Codec::None, block_log2: 20, blocks: blocks.collect() };
+            let stored = PayloadEntry { len, codec: Codec::None, block_log2: 20, blocks: blocks.collect() };
             payloads.push(Some(Payload { stored, hash: Hash::of(b"") }));
         }
         let layout = layout(&plan, &payloads).unwrap();

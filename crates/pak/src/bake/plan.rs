@@ -1,71 +1,72 @@
-//! From a content file to a graph of assets: every description is read, every reference resolved, nothing baked.
+//! Planning: parses a content file and every description into a graph of assets and resolves all references. Nothing is
+//! baked.
 //!
-//! An asset is a node, and equal descriptions are one node, however many keys name it. Refused are files with none or
-//! several asset tables, references to nothing or to the wrong kind, paths that leave the root, and keys that two
-//! files would share.
+//! An asset is a node, and equal descriptions are one node, however many keys name it. Rejects files with no or several
+//! asset tables, references to missing files or to the wrong kind, circular references, paths that leave the root, and
+//! duplicate keys.
 
 pub(crate) mod animation;
 pub(crate) mod bitmap;
-mod font;
+mod bitmap_font;
 pub(crate) mod material;
 pub(crate) mod mesh;
 pub(crate) mod scene;
 
-use super::compress::{Packing, is_compressed};
+use super::compression::{Compression, has_compressed_extension};
 use super::content::{self, Listed};
-use super::document::{Document, Fields, Value};
+use super::toml_document::{Document, Fields, Value};
 use animation::AnimationSpec;
-use bitmap::{BitmapSpec, Use};
+use bitmap::{BitmapSpec, ImageUse};
 use kiln_engine::{Code, Diag, Inputs, RelPath, Tree};
 use kiln_format::pak::Kind;
+use kiln_import::hdr::HDR_EXTENSIONS;
 use kiln_import::image::IMAGE_EXTENSIONS;
-use kiln_import::light::LIGHT_EXTENSIONS;
 use material::{MaterialSpec, ParamsSpec};
 use mesh::MeshSpec;
 use scene::SceneSpec;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Which node of a plan.
+/// The index of a node in its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeId(pub(crate) usize);
 
-/// One asset.
+/// One asset of a plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    /// What the journal and messages call it: the file that describes it, and where in it.
+    /// The name in the journal and in diagnostics: the file that describes the asset, and the place in it.
     pub(crate) name: RelPath,
     pub(crate) kind: Kind,
     pub(crate) recipe: Recipe,
-    pub(crate) packing: Packing,
-    /// Everything that decides its bytes beside the files it reads.
+    pub(crate) compression: Compression,
+    /// Everything that determines the payload beside the content of the files it reads.
     pub(crate) fingerprint: String,
 }
 
-/// How an asset is made.
+/// The recipe of an asset: its kind of source and settings.
 #[derive(Clone, Debug)]
 pub(crate) enum Recipe {
-    /// A file as it is.
+    /// A file, unchanged.
     Blob(RelPath),
-    /// A picture.
+    /// An image file or an image of a glTF file.
     Bitmap(BitmapSpec),
-    /// One texel.
+    /// A bitmap of one texel in sRGB.
     Solid([u8; 4]),
-    /// Up to four pictures in one.
+    /// A parameter bitmap: up to four images, one per channel.
     Params(Box<ParamsSpec>),
-    /// Triangles, and the blob that goes with them.
+    /// A mesh, and the blob of its `data`.
     Mesh(MeshSpec, Option<NodeId>),
-    /// Keys.
+    /// An animation of a glTF file.
     Animation(AnimationSpec),
-    /// A definition and its pages.
+    /// A bitmap font: its definition and its pages.
     Font(String, Vec<NodeId>),
-    /// Pictures and flags.
+    /// A material: bitmaps and flags.
     Material(MaterialSpec),
-    /// Places.
+    /// A scene: placed references and geometries.
     Scene(SceneSpec),
 }
 
 impl Recipe {
-    /// The nodes it refers to, in the order of its own numbering.
+    /// Returns the nodes that the asset refers to, in the order of its reference indices.
     pub(crate) fn refs(&self) -> Vec<NodeId> {
         match self {
             Recipe::Mesh(_, data) => data.iter().copied().collect(),
@@ -76,20 +77,20 @@ impl Recipe {
     }
 }
 
-/// Raised when the same description comes out differently than before.
+/// The version of the baker, part of every fingerprint. Incremented when the same description bakes to other bytes.
 pub(crate) const VERSION: u32 = 1;
 
-/// Everything that is to be baked.
+/// The result of planning: all assets and keys of a pak.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) nodes: Vec<Node>,
-    /// What each key names, and the file it comes from.
+    /// The node of each key, and the file that the key comes from.
     pub(crate) keys: BTreeMap<String, (NodeId, RelPath)>,
-    /// What deserves a look.
+    /// The warnings of planning.
     pub(crate) warnings: Vec<Diag>,
 }
 
-/// Makes a plan. `name` and `text` are those of the content file; everything else is read through `inputs`.
+/// Plans a bake. `name` and `text` are those of the content file; everything else is read through `inputs`.
 pub(crate) fn plan(
     name: String,
     text: &str,
@@ -109,36 +110,36 @@ pub(crate) fn plan(
         open: Vec::new(),
     };
     let mut problems = Vec::new();
-    // One bad description does not hide the next one's mistakes.
-    for Listed { path, packing } in &listed {
-        problems.extend(planner.authored(path, *packing).err());
+    // Collects the errors of all descriptions instead of stopping at the first.
+    for Listed { path, compression } in &listed {
+        problems.extend(planner.authored(path, *compression).err());
     }
     if problems.is_empty() { Ok(planner.plan) } else { Err(problems) }
 }
 
-/// What a plan is made with.
+/// The state of planning.
 pub(crate) struct Planner<'a, 'c> {
     inputs: &'a mut Inputs<'c>,
     tree: &'a Tree,
     plan: Plan,
-    /// Nodes by what decides their bytes.
+    /// The nodes by fingerprint.
     known: HashMap<String, NodeId>,
-    /// Nodes of files that were referred to or listed.
+    /// The nodes of files that were listed or referenced, by path and compression.
     files: HashMap<(RelPath, String), NodeId>,
-    /// Names of nodes.
+    /// The node names in use.
     names: HashSet<RelPath>,
-    /// The descriptions that are being read, each because the one before refers to it.
+    /// The stack of descriptions being parsed, each referenced by the one before.
     open: Vec<RelPath>,
 }
 
-/// How many descriptions may refer to each other in a row. A scene, its material and the picture of that are three.
-const DEEPEST: usize = 16;
+/// The maximum depth of references between descriptions. A scene, its material and the bitmap of that are three.
+const MAX_DEPTH: usize = 16;
 
-/// A file, and perhaps something in it.
+/// A reference to a file, or to an item of a glTF file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reference {
     pub(crate) path: RelPath,
-    /// What stands behind the `#`: the name or number of something in a glTF file.
+    /// The fragment after `#`: the name or index of an item in a glTF file.
     pub(crate) part: Option<String>,
 }
 
@@ -152,14 +153,16 @@ impl std::fmt::Display for Reference {
 }
 
 impl Planner<'_, '_> {
-    /// A file that the content file lists, or that another asset names: it gets its key.
-    fn authored(&mut self, path: &RelPath, packing: Packing) -> Result<NodeId, Diag> {
-        let node = self.file(path, packing)?;
+    /// Adds a file that the content file lists or another asset refers to, with its key.
+    fn authored(&mut self, path: &RelPath, compression: Compression) -> Result<NodeId, Diag> {
+        let node = self.file(path, compression)?;
         let key = path.as_str().strip_suffix(".toml").unwrap_or(path.as_str()).to_owned();
         match self.plan.keys.get(&key) {
             Some((_, other)) if other != path => {
-                let message = format!("its key {key:?} is that of {other} too");
-                Err(Diag::new(Code::PakKey, message).path(path).hint("rename one of them, or exclude it"))
+                let message = format!("the key {key:?} of this file is also the key of {other}");
+                Err(Diag::new(Code::PakKey, message)
+                    .path(path)
+                    .hint("rename one of the files, or exclude it"))
             }
             _ => {
                 self.plan.keys.insert(key, (node, path.clone()));
@@ -168,47 +171,45 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// The asset of a file, by its description or by its extension.
-    fn file(&mut self, path: &RelPath, packing: Packing) -> Result<NodeId, Diag> {
-        let place = (path.clone(), packing.line());
+    /// Returns the node of a file, by its description or its extension.
+    fn file(&mut self, path: &RelPath, compression: Compression) -> Result<NodeId, Diag> {
+        let place = (path.clone(), compression.line());
         if let Some(node) = self.files.get(&place) {
             return Ok(*node);
         }
         let node = match extension(path).as_str() {
-            "toml" => self.opened(path, packing)?,
-            "glb" | "gltf" => self.mesh_node(path, MeshSpec::plain(path.clone()), None, packing),
-            ext if LIGHT_EXTENSIONS.contains(&ext) || IMAGE_EXTENSIONS.contains(&ext) => {
-                let spec = BitmapSpec::plain(Reference { path: path.clone(), part: None }, Use::Color);
-                self.bitmap_node(path, spec, packing)
+            "toml" => self.opened(path, compression)?,
+            "glb" | "gltf" => self.mesh_node(path, MeshSpec::plain(path.clone()), None, compression),
+            ext if HDR_EXTENSIONS.contains(&ext) || IMAGE_EXTENSIONS.contains(&ext) => {
+                let spec = BitmapSpec::plain(Reference { path: path.clone(), part: None }, ImageUse::Color);
+                self.bitmap_node(path, spec, compression)
             }
-            _ => self.blob_node(path, path.clone(), packing),
+            _ => self.blob_node(path, path.clone(), compression),
         };
         self.files.insert(place, node);
         Ok(node)
     }
 
-    /// The asset that a TOML file describes, unless that is asked for while finding out.
-    fn opened(&mut self, path: &RelPath, packing: Packing) -> Result<NodeId, Diag> {
+    /// Returns the node that a TOML file describes; fails on circular or too deep references.
+    fn opened(&mut self, path: &RelPath, compression: Compression) -> Result<NodeId, Diag> {
         if let Some(at) = self.open.iter().position(|open| open == path) {
-            let circle: Vec<&str> = self.open[at..].iter().chain([path]).map(RelPath::as_str).collect();
-            let message = format!("it refers to itself: {}", circle.join(" → "));
-            return Err(Diag::new(Code::PakCircle, message)
-                .path(path)
-                .hint("take one of these references out"));
+            let cycle: Vec<&str> = self.open[at..].iter().chain([path]).map(RelPath::as_str).collect();
+            let message = format!("the description refers to itself: {}", cycle.join(" → "));
+            return Err(Diag::new(Code::PakCycle, message).path(path).hint("remove one of these references"));
         }
-        if self.open.len() == DEEPEST {
+        if self.open.len() == MAX_DEPTH {
             let message =
-                format!("{DEEPEST} descriptions refer to each other in a row, and the last one to this");
-            return Err(Diag::new(Code::PakCircle, message).path(path));
+                format!("the references to this description are nested more than {MAX_DEPTH} levels deep");
+            return Err(Diag::new(Code::PakCycle, message).path(path));
         }
         self.open.push(path.clone());
-        let node = self.described(path, packing);
+        let node = self.described(path, compression);
         self.open.pop();
         node
     }
 
-    /// The asset that a TOML file describes.
-    fn described(&mut self, path: &RelPath, packing: Packing) -> Result<NodeId, Diag> {
+    /// Parses a TOML file and returns the node that it describes.
+    fn described(&mut self, path: &RelPath, compression: Compression) -> Result<NodeId, Diag> {
         let text = self.text(path)?;
         let document = Document::parse(path.to_string(), path.parent(), &text)?;
         let file = document.fields();
@@ -217,23 +218,23 @@ impl Planner<'_, '_> {
         let [(name, value)] = tables.as_slice() else {
             let names: Vec<String> = tables.iter().map(|(name, _)| format!("[{name}]")).collect();
             let message = match names.len() {
-                0 => "there is no asset table".to_owned(),
-                _ => format!("{} are in one file", names.join(" and ")),
+                0 => "the file has no asset table".to_owned(),
+                _ => format!("the file has more than one asset table: {}", names.join(" and ")),
             };
             file.finish()?;
             let all: Vec<String> = TABLES.iter().map(|name| format!("[{name}]")).collect();
             return Err(Diag::new(Code::PakTable, message)
                 .path(path)
-                .hint(format!("an asset is described by one of {}", all.join(", "))));
+                .hint(format!("a description has exactly one of {}", all.join(", "))));
         };
         let fields = value.fields()?;
         let node = match *name {
-            "animation" => self.animation(path, fields, packing)?,
+            "animation" => self.animation(path, fields, compression)?,
             "bitmap" => {
-                let spec = self.bitmap(path, fields, Use::Color)?;
-                self.bitmap_node(path, spec, packing)
+                let spec = self.bitmap(path, fields, ImageUse::Color)?;
+                self.bitmap_node(path, spec, compression)
             }
-            "bitmap-font" => self.font(path, fields, packing)?,
+            "bitmap-font" => self.font(path, fields, compression)?,
             "blob" => {
                 let default = path.as_str().strip_suffix(".toml").and_then(|own| RelPath::new(own).ok());
                 let src = match fields.get("src") {
@@ -241,36 +242,44 @@ impl Planner<'_, '_> {
                     None => self.beside(&fields, default.into_iter().collect())?,
                 };
                 fields.finish()?;
-                self.blob_node(path, src, packing)
+                self.blob_node(path, src, compression)
             }
-            "material" => self.material(path, fields, packing)?,
-            "mesh" => self.mesh(path, fields, packing)?,
-            _ => self.scene(path, fields, packing)?,
+            "material" => self.material(path, fields, compression)?,
+            "mesh" => self.mesh(path, fields, compression)?,
+            _ => self.scene(path, fields, compression)?,
         };
         file.finish()?;
         Ok(node)
     }
 
-    /// The text of a file.
+    /// Reads a text file.
     fn text(&mut self, path: &RelPath) -> Result<String, Diag> {
         let bytes = self.inputs.read(path)?;
-        String::from_utf8(bytes).map_err(|_| Diag::new(Code::Unreadable, "it is not UTF-8").path(path))
+        String::from_utf8(bytes)
+            .map_err(|_| Diag::new(Code::Unreadable, "the file is not valid UTF-8").path(path))
     }
 
-    /// A node; the one there is, if its bytes are decided by the same.
-    fn node(&mut self, name: &RelPath, kind: Kind, recipe: Recipe, packing: Packing, lines: &str) -> NodeId {
-        let fingerprint = format!("kind={}\nversion={VERSION}\n{}{lines}", kind.name(), packing.line());
+    /// Returns the node with this fingerprint; adds it if there is none.
+    fn node(
+        &mut self,
+        name: &RelPath,
+        kind: Kind,
+        recipe: Recipe,
+        compression: Compression,
+        lines: &str,
+    ) -> NodeId {
+        let fingerprint = format!("kind={}\nversion={VERSION}\n{}{lines}", kind.name(), compression.line());
         if let Some(node) = self.known.get(&fingerprint) {
             return *node;
         }
         let id = NodeId(self.plan.nodes.len());
         self.known.insert(fingerprint.clone(), id);
         let name = self.unused(name, kind);
-        self.plan.nodes.push(Node { name, kind, recipe, packing, fingerprint });
+        self.plan.nodes.push(Node { name, kind, recipe, compression, fingerprint });
         id
     }
 
-    /// A name that no other node has: the journal knows nodes by it.
+    /// Returns a unique node name, which is its key in the journal.
     fn unused(&mut self, name: &RelPath, kind: Kind) -> RelPath {
         let numbered = (1..).filter_map(|n| RelPath::new(format!("{name} ({} {n})", kind.name())).ok());
         let mut free =
@@ -280,17 +289,18 @@ impl Planner<'_, '_> {
         free
     }
 
-    fn blob_node(&mut self, name: &RelPath, src: RelPath, packing: Packing) -> NodeId {
-        let packing = if is_compressed(src.as_str()) { Packing::default() } else { packing };
+    fn blob_node(&mut self, name: &RelPath, src: RelPath, compression: Compression) -> NodeId {
+        let compression =
+            if has_compressed_extension(src.as_str()) { Compression::default() } else { compression };
         let lines = format!("src={src}\n");
-        self.node(name, Kind::Blob, Recipe::Blob(src), packing, &lines)
+        self.node(name, Kind::Blob, Recipe::Blob(src), compression, &lines)
     }
 
-    fn bitmap_node(&mut self, name: &RelPath, spec: BitmapSpec, packing: Packing) -> NodeId {
+    fn bitmap_node(&mut self, name: &RelPath, spec: BitmapSpec, compression: Compression) -> NodeId {
         let lines = spec.lines();
-        // Blocks for the GPU are packed by their own container.
-        let packing = if spec.uastc { Packing::default() } else { packing };
-        self.node(name, Kind::Bitmap, Recipe::Bitmap(spec), packing, &lines)
+        // UASTC blocks are supercompressed inside their KTX2 file.
+        let compression = if spec.uastc { Compression::default() } else { compression };
+        self.node(name, Kind::Bitmap, Recipe::Bitmap(spec), compression, &lines)
     }
 
     fn mesh_node(
@@ -298,24 +308,24 @@ impl Planner<'_, '_> {
         name: &RelPath,
         spec: MeshSpec,
         data: Option<NodeId>,
-        packing: Packing,
+        compression: Compression,
     ) -> NodeId {
         let lines = format!("{}data={data:?}\n", spec.lines());
-        self.node(name, Kind::Mesh, Recipe::Mesh(spec, data), packing, &lines)
+        self.node(name, Kind::Mesh, Recipe::Mesh(spec, data), compression, &lines)
     }
 
-    /// The path that a value names: relative to the description, or to the root after a `/`. The file is there.
+    /// Resolves a path: relative to the description, or to the root after a leading `/`. The file exists.
     fn path(&self, value: &Value<'_>) -> Result<RelPath, Diag> {
         let reference = self.reference(value)?;
         match reference.part {
             None => Ok(reference.path),
-            Some(_) => Err(value.wanted("the path of a whole file")),
+            Some(_) => Err(value.expected("the path of a file without #")),
         }
     }
 
-    /// The file that a value names, and what in it.
+    /// Resolves a path with an optional `#` fragment. The file exists.
     fn reference(&self, value: &Value<'_>) -> Result<Reference, Diag> {
-        let text = value.text()?;
+        let text = value.string()?;
         let (path, part) = match text.split_once('#') {
             Some((path, part)) if is_gltf(path) => (path, Some(part.to_owned())),
             _ => (text, None),
@@ -326,35 +336,33 @@ impl Planner<'_, '_> {
         };
         let path = resolved.map_err(|why| {
             value
-                .fault(Code::PakPath, format_args!("{text:?} is not a path inside the root: {why}"))
-                .hint("paths are relative to this file, or start with / for the root")
+                .error(Code::PakPath, format_args!("{text:?} is not a path inside the root directory: {why}"))
+                .hint("paths are relative to this file, or to the root directory if they start with /")
         })?;
         if self.tree.stamp(path.as_str()).is_none() {
             let files = self.tree.files().map(|(path, _)| path.as_str());
-            let diag = value.fault(Code::PakMissing, format_args!("there is no file {path}"));
+            let diag = value.error(Code::PakMissing, format_args!("the file {path} does not exist"));
             return Err(match kiln_engine::nearest(path.as_str(), files) {
                 Some(near) => diag.hint(format!("did you mean /{near}?")),
-                None => diag.hint("paths are relative to this file, or start with / for the root"),
+                None => diag
+                    .hint("paths are relative to this file, or to the root directory if they start with /"),
             });
         }
         Ok(Reference { path, part })
     }
 
-    /// The first of some files that is there.
+    /// Returns the first of several files that exists.
     fn beside(&self, fields: &Fields<'_>, candidates: Vec<RelPath>) -> Result<RelPath, Diag> {
         let found = candidates.iter().find(|path| self.tree.stamp(path.as_str()).is_some()).cloned();
         found.ok_or_else(|| {
             let names: Vec<&str> = candidates.iter().map(RelPath::as_str).collect();
             fields
-                .fault(
-                    Code::PakMissing,
-                    format!("there is no src, and none of {} is there", names.join(", ")),
-                )
-                .hint("say which file it is: src = '…'")
+                .error(Code::PakMissing, format!("src is not set, and none of {} exists", names.join(", ")))
+                .hint("set src = '…' to the source file")
         })
     }
 
-    /// The file that `src` names, or the one beside the description with its name and one of these extensions.
+    /// Returns the file that `src` names, or the one beside the description with its name and one of these extensions.
     fn src(&self, path: &RelPath, fields: &Fields<'_>, extensions: &[&str]) -> Result<RelPath, Diag> {
         match fields.get("src") {
             Some(value) => self.path(&value),
@@ -362,19 +370,20 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// The asset that a path names, which has to be of a kind.
-    fn asset(&mut self, value: &Value<'_>, kind: Kind, packing: Packing) -> Result<NodeId, Diag> {
+    /// Returns the node that a path refers to, which has to be of a kind.
+    fn asset(&mut self, value: &Value<'_>, kind: Kind, compression: Compression) -> Result<NodeId, Diag> {
         let path = self.path(value)?;
         let described = extension(&path) == "toml";
-        let node = if described { self.authored(&path, packing)? } else { self.file(&path, packing)? };
+        let node =
+            if described { self.authored(&path, compression)? } else { self.file(&path, compression)? };
         self.of_kind(value, node, kind)
     }
 
     fn of_kind(&self, value: &Value<'_>, node: NodeId, kind: Kind) -> Result<NodeId, Diag> {
         let found = self.plan.nodes[node.0].kind;
         if found != kind {
-            let message = format!("it is a {}, and a {} is wanted", found.name(), kind.name());
-            return Err(value.fault(Code::PakKind, message));
+            let message = format!("expected a {}, found a {}", kind.name(), found.name());
+            return Err(value.error(Code::PakKind, message));
         }
         Ok(node)
     }
@@ -382,7 +391,7 @@ impl Planner<'_, '_> {
 
 const TABLES: [&str; 7] = ["animation", "bitmap", "bitmap-font", "blob", "material", "mesh", "scene"];
 
-/// The extension of a path in lower case; empty when it has none.
+/// Returns the extension of a path in lower case; empty if it has none.
 pub(crate) fn extension(path: &RelPath) -> String {
     path.file_name()
         .rsplit_once('.')
@@ -394,16 +403,16 @@ fn is_gltf(path: &str) -> bool {
     path.ends_with(".glb") || path.ends_with(".gltf")
 }
 
-/// The files with the name of a description and one of these extensions.
+/// Returns the file names that a description without `src` may refer to.
 fn siblings(path: &RelPath, extensions: &[&str]) -> Vec<RelPath> {
     let stem = path.as_str().strip_suffix(".toml").unwrap_or(path.as_str());
-    // A description may also carry the whole name of what it describes: `a.png.toml`.
+    // A description may also be named after the full name of its source: `a.png.toml`.
     let own = RelPath::new(stem).ok().filter(|own| extensions.contains(&&*extension(own)));
     let others = extensions.iter().filter_map(|extension| RelPath::new(format!("{stem}.{extension}")).ok());
     own.into_iter().chain(others).collect()
 }
 
-/// A name for a part of what a file describes.
+/// Returns the node name of a part of a description.
 fn part(path: &RelPath, part: impl std::fmt::Display) -> RelPath {
     RelPath::new(format!("{path}#{part}")).unwrap_or_else(|_| path.clone())
 }

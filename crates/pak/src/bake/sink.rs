@@ -1,12 +1,12 @@
-//! The pak as a sink: payloads are found by their content, in this bake or in the pak of an earlier one, and placed all at
-//! once when the file is written.
+//! The pak as a sink of the engine: payloads are content-addressed, found in this bake's staging area or in an earlier
+//! pak, and placed all at once when the file is written.
 //!
-//! The pak itself is what makes a bake incremental: the journal says which payload an asset had, and a payload that is
-//! found in the old file is copied from there. After a failed bake, what succeeded is kept in a pak without keys beside
-//! the journal, so that it is not baked again.
+//! The pak itself makes a bake incremental: the journal records the payload of each asset, and a payload that the old
+//! file contains is copied from there. After a failed bake, the successful payloads are kept in a partial pak without
+//! keys beside the journal, so that they are not baked again.
 
 use super::bake_paths::BakePaths;
-use super::compress::{Packed, Stored};
+use super::compression::{CompressedPayload, Payload, PayloadEntry};
 use super::earlier_pak::EarlierPak;
 use super::link::{self, Layout};
 use super::plan::{Node, Plan, Recipe};
@@ -16,49 +16,34 @@ use kiln_engine::fs::{Fill, Staged};
 use kiln_engine::record::Output;
 use kiln_engine::remote::Blob;
 use kiln_engine::sink::Candidate;
-use kiln_engine::{
-    Code, Diag, Fs, Hash, Journal, Metadata, PlacedArtifact, Records, RelPath, Sink, Stamp, Why,
-};
+use kiln_engine::{Code, Diag, Fs, Journal, Metadata, RebuildReason, Records, RelPath, Sink, Stamp};
 use std::io::{self, Write};
 
-/// A payload: what the index says of it, and the hash of its bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Payload {
-    pub(crate) stored: Stored,
-    pub(crate) hash: Hash,
-}
-
-impl From<&PlacedArtifact<Stored>> for Payload {
-    fn from(artifact: &PlacedArtifact<Stored>) -> Payload {
-        Payload { stored: artifact.metadata.clone(), hash: artifact.hash }
-    }
-}
-
-/// A pak that is being baked.
+/// The sink of a bake: staged payloads plus the paks of earlier bakes.
 pub(super) struct PakSink<'a> {
     paths: &'a BakePaths,
     staging: Staging<'a>,
-    /// The pak that is there, if it is sound.
+    /// The existing pak, if it is intact.
     current: Option<EarlierPak>,
-    /// What a bake that failed got done.
+    /// The partial pak of a failed bake.
     partial: Option<EarlierPak>,
-    /// Whether the pak that is there is the one that was written last.
-    is_trusted: bool,
+    /// True if the existing pak is unmodified since the last bake wrote it.
+    is_unmodified: bool,
 }
 
 impl<'a> PakSink<'a> {
-    /// A sink for these paths. Earlier paks are not used to `force` a bake.
+    /// Creates a sink for these paths. With `force`, earlier paks are ignored.
     pub(super) fn new(paths: &'a BakePaths, journal: &Journal, force: bool) -> PakSink<'a> {
-        let is_trusted = paths.is_trusted(journal);
+        let is_unmodified = paths.is_unmodified(journal);
         let open = |path| EarlierPak::open(path).ok().filter(|_| !force);
-        // Somebody touched it, so that its bytes may be anything.
-        let is_sound = |pak: &EarlierPak| is_trusted || pak.pak.validate_hash().unwrap_or(false);
+        // A pak that was modified since is used only if all its checksums match.
+        let is_consistent = |pak: &EarlierPak| is_unmodified || pak.pak.validate_hash().unwrap_or(false);
         PakSink {
             paths,
             staging: Staging::new(&paths.cache),
-            current: open(&paths.pak).filter(is_sound),
+            current: open(&paths.pak).filter(is_consistent),
             partial: open(&paths.partial),
-            is_trusted,
+            is_unmodified,
         }
     }
 
@@ -66,32 +51,38 @@ impl<'a> PakSink<'a> {
         [&self.current, &self.partial].into_iter().flatten()
     }
 
-    /// Stages a payload that is made from the plan alone.
-    pub(super) fn put(&self, packed: &Packed) -> io::Result<Payload> {
-        let blob = Blob::of(&packed.bytes);
-        self.staging.put(blob, &mut |file| file.write_all(&packed.bytes))?;
-        Ok(Payload { stored: packed.stored.clone(), hash: blob.hash })
+    /// Stages a payload that is generated from the plan alone.
+    pub(super) fn stage_payload(&self, compressed: &CompressedPayload) -> io::Result<Payload> {
+        let blob = Blob::of(&compressed.bytes);
+        self.staging.put(blob, &mut |file| file.write_all(&compressed.bytes))?;
+        Ok(Payload { stored: compressed.stored.clone(), hash: blob.hash })
     }
 
-    /// Copies a payload: what was just baked from the staging area, the rest from earlier files.
+    /// Copies a payload to `out`, from the staging area or from an earlier pak.
     pub(super) fn copy(&self, payload: &Payload, out: &mut dyn Write) -> io::Result<()> {
         let Payload { stored, hash } = payload;
         let blob = Blob { hash: *hash, len: stored.stored_len() };
-        // Nothing is kept anywhere of what is empty.
+        // An empty payload is stored nowhere.
         if stored.blocks.is_empty() || self.staging.copy(blob, out)? {
             return Ok(());
         }
         let earlier = self.earlier().find(|pak| pak.contains(stored));
-        earlier.ok_or_else(|| io::Error::other("a baked payload is gone"))?.copy(stored, out)
+        earlier
+            .ok_or_else(|| io::Error::other("a payload is neither staged nor in an earlier pak"))?
+            .copy(stored, out)
     }
 
-    /// Writes the pak, unless the file that is there is the one; returns whether that is so.
+    /// Writes the pak, unless the existing file is identical; returns `true` if it was left unchanged.
     pub(super) fn write(&self, layout: &Layout, journal: &Journal, overwrite: bool) -> Result<bool, Diag> {
-        let is_the_file = |pak: &EarlierPak| pak.pak.is_the_file(&layout.header, &layout.index);
-        let unchanged = self.is_trusted && self.current.as_ref().is_some_and(is_the_file);
+        let matches_layout = |pak: &EarlierPak| pak.pak.matches_layout(&layout.header, &layout.index);
+        let unchanged = self.is_unmodified && self.current.as_ref().is_some_and(matches_layout);
         if !unchanged {
-            let unwritable = |e| path_error(Code::Unwritable, &self.paths.pak, "write", &e);
-            let staged = self.paths.out.stage(&mut |file| layout.write(self, file)).map_err(unwritable)?;
+            let unwritable = |e| path_error(Code::Unwritable, &self.paths.pak, "write the pak", &e);
+            let staged = self
+                .paths
+                .out
+                .stage(&mut |file| layout.write(&|payload, out| self.copy(payload, out), file))
+                .map_err(unwritable)?;
             self.paths.admit(journal, overwrite)?;
             let placed = self.paths.out.publish(vec![(staged, self.paths.name.clone())]).into_iter().next();
             placed.unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map_err(unwritable)?;
@@ -100,7 +91,7 @@ impl<'a> PakSink<'a> {
         Ok(unchanged)
     }
 
-    /// Keeps what was baked beside what failed. A help for next time: whether it works out changes nothing now.
+    /// Keeps the successful payloads of a failed bake for the next one. Best effort: errors are ignored.
     pub(super) fn write_partial(&self, plan: &Plan, payloads: &[Option<Payload>]) {
         let mut good = Plan::default();
         let mut kept = Vec::new();
@@ -110,7 +101,11 @@ impl<'a> PakSink<'a> {
             kept.push(Some(payload.clone()));
         }
         let Ok(layout) = link::layout(&good, &kept) else { return };
-        let Ok(staged) = self.paths.cache.stage(&mut |file| layout.write(self, file)) else { return };
+        let Ok(staged) =
+            self.paths.cache.stage(&mut |file| layout.write(&|payload, out| self.copy(payload, out), file))
+        else {
+            return;
+        };
         let name = self.paths.partial.file_name().and_then(|name| name.to_str());
         if let Some(name) = name.and_then(|name| RelPath::new(name).ok()) {
             self.paths.cache.publish(vec![(staged, name)]);
@@ -123,7 +118,7 @@ impl Sink for PakSink<'_> {
         self.staging.put(blob, fill).map(|()| Staged::new(blob))
     }
 
-    /// Payloads are found by their content, and the plan says which asset has which.
+    /// Returns `None`: payloads are content-addressed, and the plan maps assets to them.
     fn slot(&self, _: &RelPath) -> Option<String> {
         None
     }
@@ -132,19 +127,19 @@ impl Sink for PakSink<'_> {
         Ok(None)
     }
 
-    /// Payloads are placed when the pak is written; the staging area has them until then.
+    /// Leaves payloads in the staging area until the pak is written.
     fn publish(&self, batch: Vec<(Staged, RelPath)>) -> Vec<io::Result<Stamp>> {
         let stamp = |blob: Blob| Stamp { len: blob.len, ..Stamp::NONE };
         let staged = |(staged, _): (Staged, RelPath)| staged.into_inner().map(stamp);
         batch.into_iter().map(|each| staged(each).ok_or_else(|| io::ErrorKind::InvalidInput.into())).collect()
     }
 
-    /// A payload that is in no pak was baked by a run that was killed before it wrote the file, or the file is gone or
-    /// damaged: as good as never baked.
-    fn find(&self, recorded: &Output<'_>, _: bool, _: &mut usize) -> Result<Stamp, Why> {
-        let stored = Stored::decode(&recorded.metadata).ok_or(Why::New)?;
+    /// Finds a payload in an earlier pak. If no pak contains it, an earlier run was killed before it wrote the file, or the
+    /// file is missing or damaged: the asset is baked again.
+    fn find(&self, recorded: &Output<'_>, _: bool, _: &mut usize) -> Result<Stamp, RebuildReason> {
+        let stored = PayloadEntry::decode(&recorded.metadata).ok_or(RebuildReason::New)?;
         let is_there = stored.blocks.is_empty() || self.earlier().any(|pak| pak.contains(&stored));
-        is_there.then_some(recorded.stamp).ok_or(Why::New)
+        is_there.then_some(recorded.stamp).ok_or(RebuildReason::New)
     }
 
     fn read(&self, _: &RelPath) -> Option<Vec<u8>> {

@@ -1,37 +1,41 @@
-//! What a bake depends on, for build scripts and tools.
+//! The source files of a pak, for build scripts and tools.
 
 use super::plan::material::Channel;
 use super::plan::{Plan, Recipe};
 use super::{Bake, BakeError};
 use crate::PakBuf;
 use kiln_engine::{Diag, Inputs, Limits, RelPath, SourceTree};
-use kiln_import::gltf::{self, Parts, Pictures};
+use kiln_import::gltf::{self, ImageSelection, Options};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// An animation that a content file lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SourceAnimation {
-    /// Its key in the pak.
+    /// The key of the animation in the pak.
     pub key: String,
-    /// The file that describes it.
+    /// The TOML file that describes the animation.
     pub manifest_path: PathBuf,
-    /// The file it comes from.
+    /// The glTF file that contains the animation.
     pub source_path: PathBuf,
-    /// Which animation of that file; the first when there is none.
+    /// The name of the animation in that file; `None` for the first one.
     pub name: Option<String>,
-    /// The targets that are left out.
+    /// The targets whose channels are excluded.
     pub exclude: Vec<String>,
 }
 
 impl Bake<'_> {
-    /// Every file that the pak is made from, sorted: the content file, descriptions, sources, and what those refer to
-    /// (buffers and pictures of glTF files, pages of fonts). For `cargo:rerun-if-changed`.
+    /// Returns every file that the pak depends on, sorted: the content file, descriptions, sources, and the files they
+    /// refer to (buffers and images of glTF files, pages of bitmap fonts). For `cargo:rerun-if-changed`.
+    ///
+    /// # Errors
+    /// [`BakeError`] if the content file, a description or a glTF file cannot be read or is invalid.
     pub fn source_files(&self) -> Result<Vec<PathBuf>, BakeError> {
         let (src, tree) = self.sources()?;
         let sources = SourceTree { fs: &src, tree: &tree };
         let mut inputs = Inputs::new(sources).limited(self.plan_limits());
-        let plan = self.plan(&self.text()?, &mut inputs, &src, &tree)?;
+        let plan = self.plan(&self.read_content_file()?, &mut inputs, &src, &tree)?;
         let mut files: BTreeSet<RelPath> = inputs.files_read().cloned().collect();
         files.extend(plan.keys.values().map(|(_, path)| path.clone()));
         files.extend(dependencies(&plan, sources, self.plan_limits())?);
@@ -43,12 +47,15 @@ impl Bake<'_> {
         Ok(paths)
     }
 
-    /// The animations that the content file lists, by key. Their sources are not opened.
+    /// Returns the animations that the content file lists, sorted by key. Their glTF files are not opened.
+    ///
+    /// # Errors
+    /// [`BakeError`] if the content file or a description cannot be read or is invalid.
     pub fn source_animations(&self) -> Result<Vec<SourceAnimation>, BakeError> {
         let (src, tree) = self.sources()?;
         let sources = SourceTree { fs: &src, tree: &tree };
         let mut inputs = Inputs::new(sources).limited(self.plan_limits());
-        let plan = self.plan(&self.text()?, &mut inputs, &src, &tree)?;
+        let plan = self.plan(&self.read_content_file()?, &mut inputs, &src, &tree)?;
         let root = self.root();
         let animation = |(key, (id, path)): (&String, &(super::plan::NodeId, RelPath))| {
             let Recipe::Animation(spec) = &plan.nodes[id.0].recipe else { return None };
@@ -64,48 +71,52 @@ impl Bake<'_> {
     }
 }
 
-/// The files that assets read.
+/// Returns the files that the actions of a plan read.
 fn dependencies(plan: &Plan, sources: SourceTree<'_>, limits: Limits) -> Result<BTreeSet<RelPath>, Diag> {
     let mut files = BTreeSet::new();
-    // Which glTF files, and whether their pictures are read too.
-    let mut models: BTreeMap<&RelPath, Pictures> = BTreeMap::new();
+    // The glTF files, and whether their images are read too.
+    let mut models: BTreeMap<&RelPath, ImageSelection> = BTreeMap::new();
     for node in &plan.nodes {
-        let mut pictures = Vec::new();
+        let mut images = Vec::new();
         match &node.recipe {
             Recipe::Blob(path) => drop(files.insert(path.clone())),
-            Recipe::Bitmap(spec) => pictures.push(&spec.src),
-            Recipe::Params(spec) => {
-                pictures.extend(spec.channels.iter().filter_map(|channel| match channel {
-                    Channel::Picture(spec) => Some(&spec.src),
-                    _ => None,
-                }))
-            }
-            Recipe::Mesh(spec, _) => drop(models.entry(&spec.src).or_insert(Pictures::None)),
-            Recipe::Animation(spec) => drop(models.entry(&spec.src).or_insert(Pictures::None)),
+            Recipe::Bitmap(spec) => images.push(&spec.src),
+            Recipe::Params(spec) => images.extend(spec.channels.iter().filter_map(|channel| match channel {
+                Channel::Image(spec) => Some(&spec.src),
+                _ => None,
+            })),
+            Recipe::Mesh(spec, _) => drop(models.entry(&spec.src).or_insert(ImageSelection::None)),
+            Recipe::Animation(spec) => drop(models.entry(&spec.src).or_insert(ImageSelection::None)),
             _ => {}
         }
-        for picture in pictures {
-            match picture.part {
-                Some(_) => drop(models.insert(&picture.path, Pictures::All)),
-                None => drop(files.insert(picture.path.clone())),
+        for image in images {
+            match image.part {
+                Some(_) => drop(models.insert(&image.path, ImageSelection::All)),
+                None => drop(files.insert(image.path.clone())),
             }
         }
     }
-    for (path, pictures) in models {
+    for (path, images) in models {
         let mut inputs = Inputs::new(sources).limited(limits);
-        gltf::import_parts(&mut inputs, path, &Parts { shapes: false, pictures, ..Parts::default() })?;
+        gltf::import_with(&mut inputs, path, &Options::new().geometry(false).images(images))?;
         files.extend(inputs.files_read().cloned());
     }
     Ok(files)
 }
 
 impl PakBuf {
-    /// Every file that a pak is made from: see [`Bake::source_files`].
+    /// Returns every file that a pak depends on. See [`Bake::source_files`].
+    ///
+    /// # Errors
+    /// As for [`Bake::source_files`].
     pub fn source_files(src: impl AsRef<Path>) -> Result<Box<[PathBuf]>, BakeError> {
         Bake::new(src.as_ref(), "").source_files().map(Vec::into_boxed_slice)
     }
 
-    /// The same, relative to `dir`.
+    /// Returns every file that a pak depends on, with paths relative to `dir`. See [`Bake::source_files`].
+    ///
+    /// # Errors
+    /// As for [`Bake::source_files`].
     pub fn source_files_with_dir(
         src: impl AsRef<Path>,
         dir: impl AsRef<Path>,
@@ -113,12 +124,18 @@ impl PakBuf {
         Bake::new(src.as_ref(), "").dir(dir.as_ref()).source_files().map(Vec::into_boxed_slice)
     }
 
-    /// The animations that a content file lists: see [`Bake::source_animations`].
+    /// Returns the animations that a content file lists. See [`Bake::source_animations`].
+    ///
+    /// # Errors
+    /// As for [`Bake::source_animations`].
     pub fn source_animations(src: impl AsRef<Path>) -> Result<Box<[SourceAnimation]>, BakeError> {
         Bake::new(src.as_ref(), "").source_animations().map(Vec::into_boxed_slice)
     }
 
-    /// The same, relative to `dir`.
+    /// Returns the animations that a content file lists, with paths relative to `dir`. See [`Bake::source_animations`].
+    ///
+    /// # Errors
+    /// As for [`Bake::source_animations`].
     pub fn source_animations_with_dir(
         src: impl AsRef<Path>,
         dir: impl AsRef<Path>,

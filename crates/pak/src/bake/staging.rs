@@ -1,5 +1,5 @@
-//! The staging area of a bake: payloads in one temporary file, in the order in which they were finished, so that memory
-//! holds only what is being worked on.
+//! The staging area of a bake: finished payloads in one temporary file, in order of completion, so that memory holds only
+//! the payloads in flight.
 
 use kiln_engine::fs::Fill;
 use kiln_engine::real::{Real, TemporaryFile};
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A temporary file of payloads.
+/// A temporary file that holds staged payloads.
 pub(super) struct Staging<'a> {
     dir: &'a Real,
     state: Mutex<State>,
@@ -22,7 +22,7 @@ struct State {
 }
 
 impl<'a> Staging<'a> {
-    /// An empty one; the file appears when something is put into it.
+    /// Creates an empty staging area; the file is created on the first write.
     pub(super) fn new(dir: &'a Real) -> Staging<'a> {
         Staging { dir, state: Mutex::default() }
     }
@@ -31,7 +31,7 @@ impl<'a> Staging<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes a payload, unless it is there already.
+    /// Writes a payload, unless it is already staged.
     pub(super) fn put(&self, blob: Blob, fill: Fill<'_>) -> io::Result<()> {
         let mut state = self.lock();
         if state.offsets.contains_key(&blob) {
@@ -52,7 +52,7 @@ impl<'a> Staging<'a> {
         Ok(())
     }
 
-    /// Copies a payload; returns whether it is here.
+    /// Copies a staged payload to `out`; returns `false` if it is not staged.
     pub(super) fn copy(&self, blob: Blob, out: &mut dyn Write) -> io::Result<bool> {
         let state = self.lock();
         let (Some(offset), Some(file)) = (state.offsets.get(&blob), &state.file) else { return Ok(false) };
@@ -62,7 +62,7 @@ impl<'a> Staging<'a> {
     }
 }
 
-/// Copies that many bytes through a small buffer: a mapped file would count as memory.
+/// Copies `len` bytes through a small buffer; the pages of a mapped file would count as resident memory.
 pub(super) fn copy(from: &mut dyn Read, mut len: u64, out: &mut dyn Write) -> io::Result<()> {
     let mut buffer = vec![0; 256 << 10];
     while len > 0 {

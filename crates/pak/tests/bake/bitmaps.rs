@@ -1,4 +1,4 @@
-//! Bitmaps and fonts: texels, levels, depth, channels and colour spaces.
+//! Baked bitmaps and bitmap fonts: texels, mip levels, sample types, channels and color spaces.
 
 use crate::project::{Project, png};
 use pak::Pak;
@@ -9,7 +9,7 @@ fn ramp(count: usize) -> Vec<u8> {
 }
 
 #[test]
-fn texels_come_back_in_the_channels_of_the_source() {
+fn texels_round_trip_in_source_channels() {
     let project = Project::new();
     project.png("art/grey.png", 3, 1, &ramp(6));
     project.png("art/rgb.png", 2, 3, &ramp(12));
@@ -40,7 +40,7 @@ fn texels_come_back_in_the_channels_of_the_source() {
 }
 
 #[test]
-fn swizzles_pick_channels_in_order() {
+fn swizzle_selects_channels_in_order() {
     let project = Project::new();
     project.png("art/a.png", 2, 4, &[1, 2, 3, 4, 5, 6, 7, 8]);
     for (swizzle, expected) in [
@@ -55,9 +55,9 @@ fn swizzles_pick_channels_in_order() {
 }
 
 #[test]
-fn levels_are_stored_down_to_one_texel_and_filtered_in_linear_light() {
+fn mip_chain_reaches_1x1_and_is_filtered_in_linear_light() {
     let project = Project::new();
-    // A checkerboard of black and white: half the light.
+    // A checkerboard of black and white: 0.5 in linear light.
     let board: Vec<u8> = (0..64).flat_map(|n| [if (n + n / 8) % 2 == 0 { 0 } else { 255 }; 3]).collect();
     project.png("art/a.png", 8, 3, &board);
     project.put("art/srgb.toml", "[bitmap]\nsrc = 'a.png'\nmip-levels = true\n");
@@ -79,7 +79,7 @@ fn levels_are_stored_down_to_one_texel_and_filtered_in_linear_light() {
 }
 
 #[test]
-fn resizing_keeps_the_aspect_and_never_leaves_nothing() {
+fn resize_keeps_aspect_ratio_and_at_least_one_texel() {
     let project = Project::new();
     project.png("art/wide.png", 400, 3, &ramp(1200));
     project.put("art/x.toml", "[bitmap]\nsrc = 'wide.png'\nresize = 16\n");
@@ -91,7 +91,7 @@ fn resizing_keeps_the_aspect_and_never_leaves_nothing() {
 }
 
 #[test]
-fn sixteen_bits_stay_sixteen_unless_asked() {
+fn keeps_16_bits_unless_depth_is_set() {
     let project = Project::new();
     let values: Vec<u16> = vec![1, 256, 65535, 32768, 257, 300, 4000, 5000, 60000, 700, 800, 900];
     let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_be_bytes()).collect();
@@ -114,7 +114,7 @@ fn sixteen_bits_stay_sixteen_unless_asked() {
 }
 
 #[test]
-fn radiance_pictures_are_floats() {
+fn radiance_images_bake_to_f32() {
     let project = Project::new();
     let bytes = b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 1 +X 2\n\x40\x80\x20\x82\x80\0\0\x89";
     project.put("art/sky.hdr", bytes);
@@ -133,11 +133,11 @@ fn radiance_pictures_are_floats() {
     assert_eq!((narrow.sample(), narrow.mip_levels(), narrow.pixel(1, 0)), (Sample::U8, 2, &[255, 0, 0][..]));
     assert_eq!(pak.read_bitmap("art/wide").unwrap().pixels(), 0.2f32.to_le_bytes());
     project.put("art/narrow.toml", "[bitmap]\nsrc = 'sky.hdr'\ncompression = 'uastc'\n");
-    assert!(project.error().contains("UASTC has eight bits a channel"));
+    assert!(project.error().contains("UASTC supports 8 bits per channel only"));
 }
 
 #[test]
-fn blocks_for_the_gpu_are_a_ktx2_file() {
+fn uastc_bitmaps_are_ktx2_files() {
     let project = Project::new();
     let texels: Vec<u8> = (0..16 * 16).flat_map(|n| [n as u8, (n / 16 * 16) as u8, 99]).collect();
     project.png("art/a.png", 16, 3, &texels);
@@ -153,7 +153,7 @@ fn blocks_for_the_gpu_are_a_ktx2_file() {
 }
 
 #[test]
-fn fonts_keep_their_antialiasing_and_all_their_channels() {
+fn fonts_keep_antialiasing_and_all_channels() {
     let project = Project::new();
     let row: Vec<u8> = (0..8).flat_map(|n| [255, 200, n * 10, n * 36]).collect();
     project.png("art/page.png", 8, 4, &row);
@@ -169,5 +169,5 @@ fn fonts_keep_their_antialiasing_and_all_their_channels() {
     assert_eq!(pages.len(), 1);
     assert_eq!(pages[0].pixels(), row);
     project.put("art/f.fnt", def.replace("page.png", "gone.png"));
-    assert!(project.error().contains("page 0: there is no file art/gone.png"));
+    assert!(project.error().contains("page 0: the file art/gone.png does not exist"));
 }

@@ -1,10 +1,10 @@
-//! Damaged and hostile files: an error or the truth, never a panic, and nothing is accepted that changed.
+//! Corrupt and forged paks: reading gives an error or the original content, and never panics.
 
 use crate::project::{Model, Project};
 use pak::{Kind, Options, Pak, PakBuf};
 use serde_json::json;
 
-/// A small pak with something of every kind.
+/// Bakes a small pak with assets of every kind.
 fn small(compression: &str) -> Vec<u8> {
     let project = Project::new();
     let mut model = Model::new();
@@ -28,8 +28,8 @@ fn small(compression: &str) -> Vec<u8> {
     project.bytes()
 }
 
-/// Everything that a pak says, as text; `None` when any of it is refused.
-fn told(bytes: &[u8]) -> Option<String> {
+/// Dumps the whole content of a pak as text; `None` if any part is rejected.
+fn dump(bytes: &[u8]) -> Option<String> {
     let pak = PakBuf::from_bytes(bytes).ok()?;
     let mut text = String::new();
     for entry in pak.entries() {
@@ -61,10 +61,10 @@ fn told(bytes: &[u8]) -> Option<String> {
 }
 
 #[test]
-fn every_flipped_bit_and_every_cut_is_found() {
+fn detects_every_bit_flip_and_truncation() {
     for compression in ["none", "snap", "brotli", "zstd", "lz4"] {
         let good = small(compression);
-        let truth = told(&good).unwrap();
+        let truth = dump(&good).unwrap();
         assert!(truth.len() > 1000);
         for len in (0..good.len()).step_by(if compression == "none" { 1 } else { 7 }) {
             assert!(
@@ -76,14 +76,14 @@ fn every_flipped_bit_and_every_cut_is_found() {
         for at in 0..good.len() {
             let mut bad = good.clone();
             bad[at] ^= 1 << (at % 8);
-            assert!(told(&bad).is_none_or(|said| said == truth), "{compression}: byte {at}");
+            assert!(dump(&bad).is_none_or(|said| said == truth), "{compression}: byte {at}");
             let whole = PakBuf::from_bytes(&bad).is_ok_and(|pak| pak.validate_hash().unwrap());
-            assert!(!whole, "{compression}: byte {at} is not noticed");
+            assert!(!whole, "{compression}: the flip of byte {at} is not detected");
         }
     }
 }
 
-/// A generator of numbers, the same every time.
+/// A pseudo-random number generator with a fixed seed.
 struct Random(u64);
 
 impl Random {
@@ -110,21 +110,21 @@ fn mutate(bytes: &mut [u8], random: &mut Random) {
 }
 
 #[test]
-fn a_hundred_thousand_mutations_change_nothing_unnoticed() {
+fn detects_a_hundred_thousand_mutations() {
     let mut random = Random(1);
     for compression in ["none", "snap", "brotli", "zstd", "lz4"] {
         let good = small(compression);
-        let truth = told(&good).unwrap();
+        let truth = dump(&good).unwrap();
         for round in 0..20_000 {
             let mut bad = good.clone();
             mutate(&mut bad, &mut random);
-            assert!(told(&bad).is_none_or(|said| said == truth), "{compression} {round}");
+            assert!(dump(&bad).is_none_or(|said| said == truth), "{compression} {round}");
         }
     }
 }
 
-/// Makes the checksums right again, as somebody with intent would.
-fn mend(bytes: &mut [u8]) {
+/// Recomputes the checksums, as an attacker would.
+fn recompute_checksums(bytes: &mut [u8]) {
     let hash = xxhash_rust::xxh3::xxh3_64;
     let number = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     let start = (number(bytes, 24) as usize).min(bytes.len());
@@ -135,7 +135,7 @@ fn mend(bytes: &mut [u8]) {
 }
 
 #[test]
-fn with_right_checksums_nothing_panics_either() {
+fn mutations_with_valid_checksums_do_not_panic() {
     let mut random = Random(2);
     for compression in ["none", "snap", "brotli", "zstd", "lz4"] {
         let good = small(compression);
@@ -143,12 +143,12 @@ fn with_right_checksums_nothing_panics_either() {
         for round in 0..3000 {
             let mut bad = good.clone();
             mutate(&mut bad, &mut random);
-            mend(&mut bad);
-            let _ = told(&bad);
-            // Without checksums, so that the contents themselves have to be believed or not.
+            recompute_checksums(&mut bad);
+            let _ = dump(&bad);
+            // Without checksums, so that the payloads themselves are validated.
             if round % 3 == 0 {
                 std::fs::write(path.path(), &bad).unwrap();
-                let options = Options { checksums: false, max_decoded: 1 << 26, ..Options::default() };
+                let options = Options::default().checksums(false).max_decoded(1 << 26);
                 if let Ok(pak) = PakBuf::open_with(path.path(), options) {
                     for entry in pak.entries() {
                         let id = entry.id;
@@ -167,19 +167,19 @@ fn with_right_checksums_nothing_panics_either() {
 }
 
 #[test]
-fn a_claim_of_too_much_memory_is_refused() {
+fn rejects_assets_above_max_decoded() {
     let project = Project::new();
     project.put("art/a.bin", vec![0; 3 << 20]);
     project.content("zstd", "['art/*']");
     project.open();
-    let options = Options { max_decoded: 1 << 20, ..Options::default() };
+    let options = Options::default().max_decoded(1 << 20);
     let pak = PakBuf::open_with(project.path("out/a.pak"), options).unwrap();
     let error = pak.read_blob("art/a.bin").unwrap_err().to_string();
-    assert!(error.contains("art/a.bin") && error.contains("more than is allowed"), "{error}");
+    assert!(error.contains("art/a.bin") && error.contains("more than the limit"), "{error}");
 }
 
 #[test]
-fn checksums_can_be_turned_off() {
+fn checksums_can_be_disabled() {
     let project = Project::new();
     project.put("art/a.bin", vec![5; 100]);
     project.open();
@@ -188,18 +188,18 @@ fn checksums_can_be_turned_off() {
     std::fs::write(project.path("bad.pak"), &bytes).unwrap();
     let strict = PakBuf::open(project.path("bad.pak")).unwrap();
     let error = strict.read_blob("art/a.bin").unwrap_err().to_string();
-    assert_eq!(error, "blob \"art/a.bin\": block 0 is damaged: its checksum differs");
-    let options = Options { checksums: false, ..Options::default() };
+    assert_eq!(error, "blob \"art/a.bin\": block 0 is damaged: checksum mismatch");
+    let options = Options::default().checksums(false);
     let lax = PakBuf::open_with(project.path("bad.pak"), options).unwrap();
     assert_eq!(lax.read_blob("art/a.bin").unwrap()[6], 4);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn more_than_four_gib_are_no_trouble() {
+fn reads_paks_larger_than_4_gib() {
     use std::io::{Read, Seek, SeekFrom};
     let project = Project::new();
-    // Sparse: it takes no room, and neither does what it is baked from.
+    // Sparse files: neither the source nor the pak takes disk space.
     let len = (4 << 30) + (3 << 20);
     let blocks: Vec<kiln_format::pak::Block> = {
         let zeros = vec![0; 1 << 20];
@@ -208,7 +208,7 @@ fn more_than_four_gib_are_no_trouble() {
     };
     let small = b"the end";
     let checksum = xxhash_rust::xxh3::xxh3_64(small);
-    let asset = |len: u64, blocks| kiln_format::pak::write::Asset {
+    let asset = |len: u64, blocks| kiln_format::pak::write::AssetBlocks {
         kind: Kind::Blob,
         len,
         codec: pak::Codec::None,

@@ -1,4 +1,4 @@
-//! The examples of the document of `pak` 0.7, letter by letter.
+//! The examples of the specification of `pak` 0.7, verbatim.
 
 use crate::project::{Model, Project};
 use pak::Pak;
@@ -20,7 +20,7 @@ assets = [
 ";
 
 #[test]
-fn the_first_example() {
+fn specification_examples_bake() {
     let project = Project::new();
     project.put("pak.toml", CONTENT);
     project.png("bitmap/deep/er/a.png", 1, 3, &[1, 2, 3]);
@@ -143,7 +143,7 @@ data.fov-y = 0.349344402551651
 ";
 
 #[test]
-fn the_scene() {
+fn specification_scene_bakes() {
     let project = Project::new();
     project.put("scene/s.toml", SCENE);
     for (name, side) in [("floor_tile_large", 1), ("floor_tile_large_grates", 2)] {

@@ -1,12 +1,12 @@
-//! The bake as a whole: the same bytes every time, only what changed is baked, and everything it reads is named.
+//! The bake as a whole: determinism, incremental bakes, and the list of source files.
 
 use crate::project::{Model, Project};
-use pak::bake::{Bake, Loose};
+use pak::bake::{Bake, DevPak};
 use pak::{Overlay, Pak, PakBuf};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// Something of every kind.
+/// Writes sources of every kind.
 fn corpus(project: &Project) {
     let mut model = Model::new();
     let (a, b) = (model.grid("A", 30), model.triangle("B"));
@@ -43,7 +43,7 @@ fn corpus(project: &Project) {
 }
 
 #[test]
-fn twenty_bakes_are_one_file_on_any_number_of_threads_anywhere() {
+fn bakes_are_deterministic_across_threads_and_directories() {
     let mut hashes = BTreeSet::new();
     for n in 0..20 {
         let project = Project::new();
@@ -58,7 +58,7 @@ fn twenty_bakes_are_one_file_on_any_number_of_threads_anywhere() {
 }
 
 #[test]
-fn unchanged_assets_are_not_baked_again_and_why_is_said() {
+fn bakes_changed_assets_only_and_reports_the_reason() {
     let project = Project::new();
     corpus(&project);
     project.content("zstd", "['art/*']");
@@ -68,34 +68,34 @@ fn unchanged_assets_are_not_baked_again_and_why_is_said() {
     let warm = project.bake().unwrap();
     assert!(warm.unchanged && warm.built() == 0);
 
-    // One setting and one picture.
+    // One setting and one image.
     project.put("art/m.toml", "[mesh]\nlod = true\nshadow = true\n");
     project.png("art/p3.png", 1, 3, &[1, 2, 3]);
     let edited = project.bake().unwrap();
     let why: Vec<String> = edited
         .assets
         .iter()
-        .filter_map(|asset| Some(format!("{}: {}", asset.name, asset.why.as_ref()?)))
+        .filter_map(|asset| Some(format!("{}: {}", asset.name, asset.reason.as_ref()?)))
         .collect();
     assert!(why.iter().any(|line| line.starts_with("art/m.toml: ") && line.contains("meshlets")), "{why:?}");
     assert!(why.iter().any(|line| line.contains("art/p3.png changed")), "{why:?}");
     assert!(why.len() < 7, "{why:?}");
     let edited_bytes = project.bytes();
 
-    // What comes of an edit is what comes of baking afresh.
+    // An incremental bake equals a clean one.
     Bake::new(project.path("pak.toml"), project.path("out/a.pak")).force(true).run().unwrap();
     assert_eq!(project.bytes(), edited_bytes);
-    // And back.
+    // Reverting the edit restores the bytes.
     corpus(&project);
     project.open();
     assert_eq!(project.bytes(), cold_bytes);
-    // A description that is gone takes its key with it.
+    // Removing a description removes its key.
     std::fs::remove_file(project.path("art/walk.toml")).unwrap();
     assert_eq!(project.open().animation_count(), 0);
 }
 
 #[test]
-fn a_lost_or_damaged_file_is_made_again() {
+fn rebakes_a_missing_or_damaged_pak() {
     let project = Project::new();
     corpus(&project);
     project.open();
@@ -111,15 +111,15 @@ fn a_lost_or_damaged_file_is_made_again() {
         assert!(!baked.unchanged);
         assert_eq!(project.bytes(), good);
     }
-    // Somebody put the right file there: nothing has to be baked.
+    // The right file was restored: nothing has to be baked.
     std::fs::write(project.path("out/a.pak"), &good).unwrap();
     assert_eq!(project.bake().unwrap().built(), 0);
     assert_eq!(project.bytes(), good);
 }
 
-/// Of an empty asset there is nothing to keep, and so nothing that could be lost.
+/// An empty asset has no stored bytes that could be missing.
 #[test]
-fn an_empty_asset_survives_a_lost_file() {
+fn empty_asset_survives_a_missing_pak() {
     let project = Project::new();
     project.put("art/empty.txt", "");
     project.put("art/full.txt", "x");
@@ -131,7 +131,7 @@ fn an_empty_asset_survives_a_lost_file() {
 }
 
 #[test]
-fn every_file_that_is_read_is_named() {
+fn source_files_lists_every_file_read() {
     let project = Project::new();
     corpus(&project);
     project.content("none", "['art/s.toml', 'art/f.toml', 'art/walk.toml']");
@@ -166,7 +166,7 @@ fn every_file_that_is_read_is_named() {
 }
 
 #[test]
-fn another_root_changes_keys_and_paths() {
+fn dir_changes_keys_and_paths() {
     let project = Project::new();
     project.put("conf/pak.toml", "[content]\n[[content.group]]\nassets = ['x.bin']\n");
     project.put("art/x.bin", "hello");
@@ -177,7 +177,7 @@ fn another_root_changes_keys_and_paths() {
 }
 
 #[test]
-fn an_output_among_its_own_sources_is_not_baked_into_itself() {
+fn pak_in_the_source_directory_is_not_an_asset() {
     let project = Project::new();
     project.content("none", "['**/*']");
     project.put("a.bin", "x");
@@ -189,31 +189,35 @@ fn an_output_among_its_own_sources_is_not_baked_into_itself() {
 }
 
 #[test]
-fn loose_sources_are_baked_again_when_they_change() {
+fn dev_pak_rebakes_changed_sources() {
     let project = Project::new();
     project.put("art/a.bin", "one");
-    let mut loose = Loose::open(project.path("pak.toml"), project.path("out/l.pak")).unwrap();
-    let old = loose.pak();
+    let mut dev_pak = DevPak::open(project.path("pak.toml"), project.path("out/l.pak")).unwrap();
+    let old = dev_pak.pak();
     assert_eq!(*old.read_blob("art/a.bin").unwrap(), *b"one");
-    assert!(loose.refresh().unwrap().unchanged);
+    assert!(dev_pak.refresh().unwrap().unchanged);
     project.put("art/a.bin", "two!");
-    assert_eq!(loose.refresh().unwrap().built(), 1);
-    assert_eq!(*loose.pak().read_blob("art/a.bin").unwrap(), *b"two!");
-    assert_eq!(*old.read_blob("art/a.bin").unwrap(), *b"one", "who has the old one keeps it");
+    assert_eq!(dev_pak.refresh().unwrap().built(), 1);
+    assert_eq!(*dev_pak.pak().read_blob("art/a.bin").unwrap(), *b"two!");
+    assert_eq!(
+        *old.read_blob("art/a.bin").unwrap(),
+        *b"one",
+        "a pak that is already open keeps the old file"
+    );
 
-    // Over the pak that is shipped, it is what a game sees while it is being made.
+    // As the top layer over the shipped pak, it overrides assets during development.
     let mut overlay = Overlay::new();
     overlay.push(old);
-    overlay.push(loose.pak());
+    overlay.push(dev_pak.pak());
     assert_eq!(*overlay.read_blob("art/a.bin").unwrap(), *b"two!");
     project.put("art/a.bin", "three");
-    loose.refresh().unwrap();
-    overlay.replace(1, loose.pak());
+    dev_pak.refresh().unwrap();
+    overlay.replace(1, dev_pak.pak());
     assert_eq!(*overlay.read_blob("art/a.bin").unwrap(), *b"three");
 }
 
 #[test]
-fn already_compressed_files_are_left_as_they_are() {
+fn stores_compressed_file_formats_uncompressed() {
     let project = Project::new();
     let zeros = vec![0; 50_000];
     for name in ["a.ogg", "b.MP3", "c.jpg.blob", "d.ktx2", "e.wav"] {
@@ -225,11 +229,11 @@ fn already_compressed_files_are_left_as_they_are() {
         let left = entry.key.ends_with("ogg") || entry.key.ends_with("MP3") || entry.key.ends_with("ktx2");
         assert_eq!(entry.stored_len == entry.len, left, "{}", entry.key);
     }
-    assert_eq!(pak.blob_count(), 2, "equal content packed alike is one");
+    assert_eq!(pak.blob_count(), 2, "equal content with equal compression is stored once");
 }
 
 #[test]
-fn a_runtime_around_it_changes_nothing() {
+fn bakes_inside_an_async_runtime() {
     let project = Project::new();
     corpus(&project);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
@@ -242,7 +246,7 @@ fn a_runtime_around_it_changes_nothing() {
 }
 
 #[test]
-fn groups_choose_their_own_codec() {
+fn groups_override_compression() {
     let project = Project::new();
     project.put("art/a.bin", vec![1; 9000]);
     project.put("art/b.dat", vec![2; 9000]);

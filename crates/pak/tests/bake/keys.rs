@@ -1,10 +1,10 @@
-//! Keys: every authored one resolves, whatever else shares its content, and none holds a path of the machine.
+//! Keys: every key resolves even if its content is deduplicated, and the pak contains no absolute path.
 
 use crate::project::{Model, Project};
 use pak::{Error, Kind, Overlay, Pak, PakBuf};
 
 #[test]
-fn equal_recipes_and_equal_contents_share_storage_and_every_key_resolves() {
+fn deduplicates_equal_payloads_and_resolves_every_key() {
     let project = Project::new();
     for name in ["a", "b", "c"] {
         project.put(&format!("art/{name}.toml"), "[material]\ncolor = '#ff0000'\n");
@@ -24,20 +24,20 @@ fn equal_recipes_and_equal_contents_share_storage_and_every_key_resolves() {
 }
 
 #[test]
-fn a_picture_keeps_its_key_whether_it_is_used_before_or_after_it_is_listed() {
-    for [material, picture] in [["a", "z"], ["z", "a"]] {
+fn bitmap_keeps_its_key_when_a_material_refers_to_it() {
+    for [material, image] in [["a", "z"], ["z", "a"]] {
         let project = Project::new();
-        project.png(&format!("art/{picture}.png"), 1, 3, &[1, 2, 3]);
-        project.put(&format!("art/{material}.toml"), format!("[material]\ncolor = '{picture}.png'\n"));
+        project.png(&format!("art/{image}.png"), 1, 3, &[1, 2, 3]);
+        project.put(&format!("art/{material}.toml"), format!("[material]\ncolor = '{image}.png'\n"));
         let pak = project.open();
         let info = pak.read_material(format!("art/{material}")).unwrap();
-        assert_eq!(pak.bitmap_id(format!("art/{picture}.png")), Some(info.color));
+        assert_eq!(pak.bitmap_id(format!("art/{image}.png")), Some(info.color));
         assert_eq!(pak.bitmap_count(), 1);
     }
 }
 
 #[test]
-fn keys_are_paths_without_toml_and_no_path_of_the_machine_is_in_the_file() {
+fn keys_are_relative_paths_without_toml_extension() {
     let project = Project::new();
     let mut model = Model::new();
     let mesh = model.triangle("m");
@@ -59,7 +59,7 @@ fn keys_are_paths_without_toml_and_no_path_of_the_machine_is_in_the_file() {
 }
 
 #[test]
-fn a_relative_content_file_makes_the_same_file_as_an_absolute_one() {
+fn relative_and_absolute_content_paths_bake_equal_paks() {
     let project = Project::new();
     project.put("art/s.toml", "[scene]\n[[scene.ref]]\nmaterials = ['red.toml']\n");
     project.put("art/red.toml", "[material]\n");
@@ -72,34 +72,36 @@ fn a_relative_content_file_makes_the_same_file_as_an_absolute_one() {
 }
 
 #[test]
-fn wrong_kinds_and_unknown_keys_are_told_apart() {
+fn distinguishes_wrong_kind_from_unknown_key() {
     let project = Project::new();
     project.put("art/a.bin", "x");
     let pak = project.open();
     assert_eq!(pak.mesh_id("art/a.bin"), None);
     let Err(Error::NotFound { kind: Kind::Mesh, found: Some(Kind::Blob), .. }) = pak.read_mesh("art/a.bin")
     else {
-        panic!("a blob is no mesh");
+        panic!("a blob was read as a mesh");
     };
     let error = pak.read_blob("art/b.bin").unwrap_err();
-    assert_eq!(error.to_string(), "there is no blob \"art/b.bin\"");
+    assert_eq!(error.to_string(), "the pak has no blob with the key \"art/b.bin\"");
     assert!(pak.read_blob_id(1usize).is_err());
 }
 
 #[test]
-fn two_files_with_one_key_are_an_error_that_names_both() {
+fn rejects_duplicate_keys_naming_both_files() {
     let project = Project::new();
     project.png("art/a.png", 1, 3, &[1, 2, 3]);
     project.put("art/a.png.toml", "[bitmap]\n");
     let error = project.error();
     assert!(
-        error.contains("pak-key") && error.contains("art/a.png.toml") && error.contains("art/a.png too"),
+        error.contains("pak-key")
+            && error.contains("art/a.png.toml")
+            && error.contains("also the key of art/a.png"),
         "{error}"
     );
 }
 
 #[test]
-fn overlays_replace_assets_and_what_refers_to_them() {
+fn overlays_replace_assets_and_redirect_references() {
     let (base, patch) = (Project::new(), Project::new());
     base.put("art/s.toml", "[scene]\n[[scene.ref]]\nid = 'a'\nmaterials = ['m.toml', 'n.toml']\n");
     base.put("art/m.toml", "[material]\ncolor = '#ff0000'\n");
@@ -114,7 +116,7 @@ fn overlays_replace_assets_and_what_refers_to_them() {
     assert_eq!(overlay.keys().collect::<Vec<_>>(), ["art/m", "art/n", "art/s", "art/x.bin", "art/y.bin"]);
     assert_eq!(*overlay.read_blob("art/x.bin").unwrap(), *b"new");
     assert_eq!(*overlay.read_blob("art/y.bin").unwrap(), *b"more");
-    assert_eq!(*overlay.read_blob_id(0usize).unwrap(), *b"old", "numbers of the first pak come first");
+    assert_eq!(*overlay.read_blob_id(0usize).unwrap(), *b"old", "ids of the first pak come first");
     let scene = overlay.read_scene("art/s").unwrap();
     let materials = scene.refs().next().unwrap().materials();
     let color = |n: usize| {
@@ -128,7 +130,7 @@ fn overlays_replace_assets_and_what_refers_to_them() {
 }
 
 #[test]
-fn streams_and_bytes_read_the_same() {
+fn streams_and_bytes_read_equal_content() {
     let project = Project::new();
     let content: Vec<u8> = (0..3_000_000u32).map(|n| (n / 1000) as u8).collect();
     project.put("art/a.bin", &content);
@@ -151,7 +153,7 @@ fn streams_and_bytes_read_the_same() {
             stream.seek(SeekFrom::Start(1_048_570)).unwrap();
             let mut part = [0; 20];
             stream.read_exact(&mut part).unwrap();
-            assert_eq!(part, content[1_048_570..1_048_590], "over the edge of a block");
+            assert_eq!(part, content[1_048_570..1_048_590], "across a block boundary");
             stream.seek(SeekFrom::End(-3)).unwrap();
             let mut rest = Vec::new();
             stream.read_to_end(&mut rest).unwrap();
@@ -163,7 +165,7 @@ fn streams_and_bytes_read_the_same() {
 }
 
 #[test]
-fn identities_tell_what_an_asset_is_wherever_it_is() {
+fn identity_is_equal_for_equal_assets_across_paks() {
     let (a, b) = (Project::new(), Project::new());
     for project in [&a, &b] {
         project.png("src/p.png", 1, 1, &[7]);
@@ -174,7 +176,7 @@ fn identities_tell_what_an_asset_is_wherever_it_is() {
         project.put("art/s.toml", "[scene]\n[[scene.ref]]\nmaterials = ['m.toml']\n");
         project.put("art/x.bin", "x");
     }
-    // Numbers move, and nothing else does.
+    // Only the ids change.
     b.png("art/a.png", 1, 1, &[1]);
     b.put("art/a.bin", "a");
     let old = a.open();
@@ -187,14 +189,14 @@ fn identities_tell_what_an_asset_is_wherever_it_is() {
     };
     assert_eq!(differing(b.open()), [""; 0]);
     b.put("art/s.toml", "[scene]\n[[scene.ref]]\nmaterials = ['n.toml']\n");
-    assert_eq!(differing(b.open()), ["art/s"], "the payload is the same, and what it refers to is not");
+    assert_eq!(differing(b.open()), ["art/s"], "the payload is equal, but its references differ");
     b.put("art/s.toml", "[scene]\n[[scene.ref]]\nmaterials = ['m.toml']\n");
     b.png("src/p.png", 1, 1, &[8]);
     assert_eq!(differing(b.open()), ["art/f", "art/m", "art/s"]);
 }
 
 #[test]
-fn paks_are_shared_between_threads() {
+fn reads_from_many_threads() {
     fn is<T: Send + Sync>() {}
     is::<PakBuf>();
     is::<Overlay>();

@@ -1,4 +1,4 @@
-//! Bakes by hand-made projects, compared with an independent reading of their sources.
+//! Bakes of generated projects, compared with an independent evaluation of their sources.
 
 mod bitmaps;
 mod damage;

@@ -1,4 +1,4 @@
-//! Materials: colours, values, packing of parameters, flags and colour spaces.
+//! Baked materials: colors, constant values, parameter channels, flags and color spaces.
 
 use crate::project::{Model, Project};
 use pak::bitmap::{Bitmap, BitmapColor, BitmapFormat};
@@ -17,7 +17,7 @@ fn bitmap(pak: &PakBuf, id: BitmapId) -> Bitmap {
 }
 
 #[test]
-fn colours_are_exact_and_tagged_srgb() {
+fn solid_colors_are_exact_srgb() {
     let project = Project::new();
     for (text, expected) in [
         ("", [0x8c, 0x57, 0x38, 255]),
@@ -37,7 +37,7 @@ fn colours_are_exact_and_tagged_srgb() {
 }
 
 #[test]
-fn bad_colours_are_errors_at_their_place() {
+fn rejects_invalid_colors_with_their_place() {
     let project = Project::new();
     for bad in ["'#é1'", "'#12345'", "'#'", "'#xyz'", "[1, 2, 3]", "[1, 1]", "3", "true", "'#ff0000ff0'"] {
         project.put("art/m.toml", format!("[material]\ncolor = {bad}\n"));
@@ -45,11 +45,11 @@ fn bad_colours_are_errors_at_their_place() {
         assert!(error.contains("error[pak-value]: art/m.toml:2:"), "{bad}: {error}");
     }
     project.put("art/m.toml", "[material]\nemissive = '#11223344'\n");
-    assert!(project.error().contains("#rgb or #rrggbb"), "emitted light has no opacity");
+    assert!(project.error().contains("#rgb or #rrggbb"), "emissive colors have no alpha");
 }
 
 #[test]
-fn values_and_pictures_are_packed_into_their_channels() {
+fn values_and_images_fill_parameter_channels() {
     let project = Project::new();
     // Eight texels whose red channel is 10 to 17.
     let texels: Vec<u8> = (0..8).flat_map(|n| [10 + n, 100, 200]).collect();
@@ -79,11 +79,11 @@ fn values_and_pictures_are_packed_into_their_channels() {
     assert_eq!(bitmap(&pak, info.params.unwrap()).pixels(), [0, 255, 0x7f, 0]);
     assert!(info.params_used.contains(MaterialParameterFlags::HEIGHT), "displacement is height");
     project.put("art/m.toml", "[material]\nheight = 0\ndisplacement = 1\n");
-    assert!(project.error().contains("height is the same"));
+    assert!(project.error().contains("height and displacement set the same parameter"));
 }
 
 #[test]
-fn normal_maps_are_linear_and_emissive_ones_srgb() {
+fn normal_maps_are_linear_and_emissive_maps_srgb() {
     let project = Project::new();
     project.png("art/n.png", 1, 4, &[128, 128, 255, 9]);
     let (pak, info) = material(&project, "normal = 'n.png'\nemissive = 'n.png'");
@@ -98,7 +98,7 @@ fn normal_maps_are_linear_and_emissive_ones_srgb() {
 }
 
 #[test]
-fn flags_are_stored() {
+fn stores_material_flags() {
     let project = Project::new();
     let (_, info) = material(&project, "double-sided = true");
     assert!(info.double_sided && !info.alpha_test);
@@ -107,7 +107,7 @@ fn flags_are_stored() {
 }
 
 #[test]
-fn materials_and_pictures_of_gltf_files_are_reachable() {
+fn bakes_materials_and_images_of_gltf_files() {
     let project = Project::new();
     project.png("art/base.png", 2, 3, &[1, 2, 3, 4, 5, 6]);
     project.png("art/orm.png", 1, 3, &[10, 20, 30]);
@@ -140,9 +140,9 @@ fn materials_and_pictures_of_gltf_files_are_reachable() {
     assert_eq!(bitmap(&pak, gold.color).pixels(), [1, 2, 3, 4, 5, 6]);
     assert_eq!(bitmap(&pak, gold.params.unwrap()).pixels(), [30, 20, 0, 0]);
     let unused = pak.read_material_id(materials[2]).unwrap();
-    // 0.5 of light is 188 in sRGB.
+    // 0.5 in linear light is 188 in sRGB.
     assert_eq!(bitmap(&pak, unused.color).pixels(), [188, 0, 255, 255]);
     assert_eq!(bitmap(&pak, unused.params.unwrap()).pixels(), [0, 128, 0, 0]);
     project.put("art/b.toml", "[material]\ncolor = 'm.gltf#nothing'\n");
-    assert!(project.error().contains("no picture \"nothing\""));
+    assert!(project.error().contains("the file has no image \"nothing\""));
 }

@@ -1,4 +1,4 @@
-//! A project in a temporary folder, and sources made by hand: pictures, and glTF files as JSON.
+//! A project in a temporary directory, with generated sources: images, and glTF files as JSON.
 
 use pak::PakBuf;
 use pak::bake::{Bake, Baked};
@@ -10,7 +10,7 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    /// A project that bakes everything below `art`.
+    /// Creates a project that bakes everything below `art`.
     pub(crate) fn new() -> Project {
         let project = Project { dir: tempfile::tempdir().unwrap() };
         project.content("none", "['art/**/*']");
@@ -33,7 +33,7 @@ impl Project {
         std::fs::write(path, content).unwrap();
     }
 
-    /// A PNG of eight bits with these channels.
+    /// Writes an 8-bit PNG with these channels.
     pub(crate) fn png(&self, name: &str, width: u32, channels: usize, texels: &[u8]) {
         self.put(name, png(width, channels, png::BitDepth::Eight, texels));
     }
@@ -49,10 +49,10 @@ impl Project {
         PakBuf::open(self.path("out/a.pak")).unwrap()
     }
 
-    /// The one error of a bake that has to fail.
+    /// Returns the single error of a bake that has to fail.
     pub(crate) fn error(&self) -> String {
         match self.bake() {
-            Ok(_) => panic!("it was baked"),
+            Ok(_) => panic!("the bake succeeded"),
             Err(error) => error,
         }
     }
@@ -78,7 +78,7 @@ pub(crate) fn png(width: u32, channels: usize, depth: png::BitDepth, texels: &[u
     out
 }
 
-/// A glTF file that is put together piece by piece.
+/// A builder of glTF files.
 pub(crate) struct Model {
     pub(crate) json: Value,
     bytes: Vec<u8>,
@@ -94,7 +94,7 @@ impl Model {
         Model { json, bytes: Vec::new() }
     }
 
-    /// Adds an accessor of floats and returns its number.
+    /// Adds an accessor of floats and returns its index.
     pub(crate) fn floats(&mut self, kind: &str, values: &[f32]) -> usize {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         let components = match kind {
@@ -143,7 +143,7 @@ impl Model {
         accessors.len() - 1
     }
 
-    /// Adds a mesh of one primitive and returns its number.
+    /// Adds a mesh of one primitive and returns its index.
     pub(crate) fn mesh(&mut self, name: &str, primitive: Value) -> usize {
         let meshes = list(&mut self.json, "meshes");
         meshes.push(json!({"name": name, "primitives": [primitive]}));
@@ -181,7 +181,7 @@ impl Model {
         self.mesh(name, json!({"attributes": attributes, "indices": indices}))
     }
 
-    /// Adds a node of the scene, or of another node.
+    /// Adds a node to the scene, or as a child of another node.
     pub(crate) fn node(&mut self, node: Value, parent: Option<usize>) -> usize {
         let nodes = list(&mut self.json, "nodes");
         nodes.push(node);
@@ -197,7 +197,7 @@ impl Model {
         id
     }
 
-    /// The file, whose buffer is `name` with `.bin` for an extension.
+    /// Writes the glTF file, and its buffer beside it with the extension `.bin`.
     pub(crate) fn write(mut self, project: &Project, path: &str) {
         let bin = Path::new(path).with_extension("bin");
         let uri = bin.file_name().unwrap().to_str().unwrap().to_owned();
@@ -211,7 +211,7 @@ fn list<'a>(json: &'a mut Value, name: &str) -> &'a mut Vec<Value> {
     json[name].as_array_mut().unwrap()
 }
 
-/// The floats of an attribute of all vertices.
+/// Returns a float attribute of all vertices.
 pub(crate) fn attribute(primitive: &pak::mesh::Primitive, offset: usize, count: usize) -> Vec<Vec<f32>> {
     let stride = primitive.vertex_type().stride() as usize;
     let vertex = |bytes: &[u8]| {
@@ -225,7 +225,7 @@ pub(crate) fn positions(primitive: &pak::mesh::Primitive) -> Vec<Vec<f32>> {
     attribute(primitive, 0, 3)
 }
 
-/// The corners of the triangles of a level, each triangle turned so that its smallest corner is first.
+/// Returns the positions of the triangles of a LOD, each rotated so that its smallest corner is first.
 pub(crate) fn triangles(primitive: &pak::mesh::Primitive, lod: usize) -> Vec<[[u32; 3]; 3]> {
     let positions = positions(primitive);
     let corner = |index: &u32| {

@@ -1,4 +1,4 @@
-//! A bake with nothing to do reads nothing; and whatever changed, however quietly, it is not taken for one.
+//! The up-to-date check: an unchanged project bakes nothing, and every change of an input is detected.
 
 use crate::project::{Model, Project};
 use kiln_engine::{Event, Events};
@@ -8,7 +8,7 @@ use serde_json::json;
 use std::fs::{self, File};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether assets were looked at one by one.
+/// Records whether the engine judged assets one by one.
 #[derive(Default)]
 struct Judged(AtomicBool);
 
@@ -18,14 +18,14 @@ impl Events for Judged {
     }
 }
 
-/// Bakes, and says whether it looked at assets at all.
+/// Bakes; returns the report and whether the engine judged any asset.
 fn bake(project: &Project) -> (Baked, bool) {
     let judged = Judged::default();
     let baked = Bake::new(project.path("pak.toml"), project.path("out/a.pak")).events(&judged).run();
     (baked.unwrap(), judged.0.into_inner())
 }
 
-/// A picture of a material, a model with a buffer beside it, and two files.
+/// Creates a project with a material and its image, a model with an external buffer, and two files.
 fn project() -> Project {
     let project = Project::new();
     let mut model = Model::new();
@@ -41,7 +41,7 @@ fn project() -> Project {
 }
 
 #[test]
-fn a_bake_with_nothing_to_do_looks_at_no_asset_and_says_the_same() {
+fn up_to_date_bake_runs_no_action_and_repeats_warnings() {
     let project = project();
     let (cold, looked) = bake(&project);
     assert!(looked && !cold.unchanged);
@@ -55,7 +55,7 @@ fn a_bake_with_nothing_to_do_looks_at_no_asset_and_says_the_same() {
         assert_eq!(warm.warnings, cold.warnings);
         assert_eq!(project.bytes(), bytes);
     }
-    // A file that is touched and not changed is read once more, and then known again.
+    // A file that is touched but not changed is hashed once, and then up to date again.
     File::options()
         .append(true)
         .open(project.path("art/a.bin"))
@@ -69,14 +69,14 @@ fn a_bake_with_nothing_to_do_looks_at_no_asset_and_says_the_same() {
 }
 
 #[test]
-fn edits_in_the_same_tick_and_of_the_same_length_are_seen() {
+fn detects_edits_with_equal_timestamp_and_size() {
     let project = project();
     let path = project.path("art/a.bin");
     for round in 0..40 {
         let text = format!("{:03}", round);
         let before = fs::metadata(&path).unwrap().modified().unwrap();
         project.put("art/a.bin", &text);
-        // Every other time its age is what it was.
+        // Every other edit restores the mtime.
         if round % 2 == 0 {
             File::options().append(true).open(&path).unwrap().set_modified(before).unwrap();
         }
@@ -86,7 +86,7 @@ fn edits_in_the_same_tick_and_of_the_same_length_are_seen() {
 }
 
 #[test]
-fn whatever_it_read_is_watched() {
+fn detects_changes_of_every_input() {
     let project = project();
     let fresh = |what: &str| {
         let (baked, _) = bake(&project);
@@ -98,7 +98,7 @@ fn whatever_it_read_is_watched() {
     };
     fresh("the first time");
     project.png("src/p.png", 1, 3, &[1, 2, 4]);
-    fresh("a picture that only a material uses");
+    fresh("an image that only a material uses");
     let mut bin = fs::read(project.path("src/m.bin")).unwrap();
     bin[..4].copy_from_slice(&0.5f32.to_le_bytes());
     project.put("src/m.bin", bin);
@@ -110,7 +110,7 @@ fn whatever_it_read_is_watched() {
     fs::rename(project.path("art/c.bin"), project.path("art/d.bin")).unwrap();
     fresh("another name");
     fs::remove_file(project.path("art/d.bin")).unwrap();
-    fresh("a file that went");
+    fresh("a removed file");
     for ext in ["gltf", "bin"] {
         fs::copy(project.path(&format!("src/m.{ext}")), project.path(&format!("art/m.{ext}"))).unwrap();
     }
@@ -124,23 +124,23 @@ fn whatever_it_read_is_watched() {
 }
 
 #[test]
-fn a_source_that_is_gone_is_missed() {
+fn reports_a_removed_source() {
     let project = project();
     bake(&project);
     let bytes = project.bytes();
     fs::remove_file(project.path("src/m.bin")).unwrap();
     assert!(project.error().contains("src/m.bin"), "{}", project.error());
     fs::remove_file(project.path("src/p.png")).unwrap();
-    assert!(project.error().contains("there is no file src/p.png"), "{}", project.error());
+    assert!(project.error().contains("the file src/p.png does not exist"), "{}", project.error());
     assert_eq!(project.bytes(), bytes, "the old file stays");
 }
 
 #[test]
-fn after_a_failure_the_way_back_is_short_and_right() {
+fn reuses_payloads_after_a_failed_bake() {
     let project = project();
     bake(&project);
     let (bytes, good) = (project.bytes(), fs::read(project.path("src/p.png")).unwrap());
-    project.put("src/p.png", "no picture");
+    project.put("src/p.png", "not an image");
     project.put("art/b.bin", "new");
     project.error();
     project.put("src/p.png", &good);
@@ -151,7 +151,7 @@ fn after_a_failure_the_way_back_is_short_and_right() {
 }
 
 #[test]
-fn an_output_that_somebody_wrote_into_is_not_trusted() {
+fn rewrites_a_modified_pak() {
     let project = project();
     bake(&project);
     let good = project.bytes();
@@ -172,7 +172,7 @@ fn an_output_that_somebody_wrote_into_is_not_trusted() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_is_turned_elsewhere_is_followed() {
+fn detects_a_retargeted_symlink() {
     let project = project();
     project.put("src/one", "11");
     project.put("src/two", "22");

@@ -1,4 +1,4 @@
-//! Scenes: the document's own example, references, geometry, tags and data; animations.
+//! Baked scenes: the example of the specification, references, geometry, tags and user data; animations.
 
 use crate::project::{Model, Project};
 use pak::Pak;
@@ -6,7 +6,7 @@ use pak::anim::{Interpolation, Outputs};
 use serde_json::json;
 
 #[test]
-fn places_tags_and_nested_data_come_back() {
+fn transforms_tags_and_nested_data_round_trip() {
     let project = Project::new();
     project.put(
         "art/s.toml",
@@ -66,13 +66,17 @@ tags = ['nav-mesh']
 }
 
 #[test]
-fn geometry_has_to_make_sense() {
+fn rejects_invalid_geometry() {
     let project = Project::new();
     for (indices, vertices, expected) in [
-        ("[0, 1, 3]", "[0,0,0, 1,0,0, 0,1,0]", "indices[2]: 3 names no vertex: there are 3"),
-        ("[0, 1]", "[0,0,0, 1,0,0, 0,1,0]", "2 indices are no triangles"),
-        ("[0, 1, 1]", "[0,0,0, 1,0,0, 0]", "7 numbers are no vertices"),
-        ("[0, 1, -1]", "[0,0,0, 1,0,0]", "-1 is not a whole number"),
+        (
+            "[0, 1, 3]",
+            "[0,0,0, 1,0,0, 0,1,0]",
+            "indices[2]: index 3 is out of range: the number of vertices is 3",
+        ),
+        ("[0, 1]", "[0,0,0, 1,0,0, 0,1,0]", "the number of indices is 2, expected a positive multiple of 3"),
+        ("[0, 1, 1]", "[0,0,0, 1,0,0, 0]", "the number of coordinates is 7, expected a multiple of 3"),
+        ("[0, 1, -1]", "[0,0,0, 1,0,0]", "expected an integer of at least 0, found the integer -1"),
     ] {
         let text = format!("[scene]\n[[scene.geometry]]\nindices = {indices}\nvertices = {vertices}\n");
         project.put("art/s.toml", text);
@@ -82,7 +86,7 @@ fn geometry_has_to_make_sense() {
 }
 
 #[test]
-fn seventy_thousand_strings_are_fine() {
+fn supports_seventy_thousand_strings() {
     let project = Project::new();
     let refs: String = (0..70_000).map(|n| format!("[[scene.ref]]\nid = 'r{n}'\n")).collect();
     project.put("art/s.toml", format!("[scene]\n{refs}"));
@@ -92,7 +96,7 @@ fn seventy_thousand_strings_are_fine() {
 }
 
 #[test]
-fn inline_meshes_and_materials_have_no_keys_but_resolve() {
+fn inline_assets_have_ids_but_no_keys() {
     let project = Project::new();
     let mut model = Model::new();
     let mesh = model.triangle("m");
@@ -113,15 +117,15 @@ fn inline_meshes_and_materials_have_no_keys_but_resolve() {
     assert_eq!(pak.read_mesh_id(refs[0].mesh().unwrap()).unwrap().bounds().max, [2.0, 2.0, 0.0]);
 }
 
-/// A model whose nodes move: the second has no name.
-fn moving() -> Model {
+/// Returns a model with two animated nodes, of which the second has no name.
+fn animated() -> Model {
     let mut model = Model::new();
     model.node(json!({"name": "arm"}), None);
     model.node(json!({}), None);
     let times = model.floats("SCALAR", &[0.0, 0.0004, 0.0008, 2.5]);
     let places = model.floats("VEC3", &[0.0; 12]);
     let short = model.floats("SCALAR", &[0.25]);
-    // A quantised rotation: normalised shorts.
+    // A quantized rotation: normalized 16-bit integers.
     let turns = model.accessor("VEC4", 5122, 1, &[0, 0, 0, 0, 0, 0, 0xff, 0x7f]);
     model.json["accessors"][turns]["normalized"] = json!(true);
     model.json["animations"] = json!([
@@ -137,9 +141,9 @@ fn moving() -> Model {
 }
 
 #[test]
-fn animations_keep_all_keys_targets_and_quantised_rotations() {
+fn animations_keep_keyframes_targets_and_quantized_rotations() {
     let project = Project::new();
-    moving().write(&project, "art/a.gltf");
+    animated().write(&project, "art/a.gltf");
     project.put("art/idle.toml", "[animation]\nsrc = 'a.gltf'\n");
     project.put("art/walk.toml", "[animation]\nsrc = 'a.gltf'\nname = 'walk'\n");
     project.put("art/bare.toml", "[animation]\nsrc = 'a.gltf'\nexclude = ['arm']\n");
@@ -154,13 +158,17 @@ fn animations_keep_all_keys_targets_and_quantised_rotations() {
     assert_eq!(pak.read_animation("art/walk").unwrap().channels().len(), 1);
     assert_eq!(pak.read_animation("art/bare").unwrap().channels().len(), 2);
     project.put("art/walk.toml", "[animation]\nsrc = 'a.gltf'\nname = 'run'\n");
-    assert!(project.error().contains("there is no animation \"run\" (there are \"idle\", \"walk\")"));
+    assert!(
+        project.error().contains(
+            "the file has no animation \"run\" (the animations of the file are \"idle\", \"walk\")"
+        )
+    );
 }
 
 #[test]
-fn times_below_zero_are_no_reason_to_panic() {
+fn negative_keyframe_times_do_not_panic() {
     let project = Project::new();
-    let mut model = moving();
+    let mut model = animated();
     let times = model.floats("SCALAR", &[-1.0, -0.5, 0.0, 1.0]);
     model.json["animations"][0]["samplers"][0]["input"] = json!(times);
     model.write(&project, "art/a.gltf");

@@ -1,15 +1,15 @@
-//! The real executable `pak`: every command, what it prints, and how it ends.
+//! End-to-end tests of the `pak` executable: every command, its output and its exit code.
 
 #[path = "../../../assetc/tests/untrusted_server/forge.rs"]
-#[allow(dead_code, reason = "tests of assetc use the rest")]
+#[allow(dead_code, reason = "the tests of assetc use the other items")]
 mod forge;
 mod ownership;
 #[path = "../../../remote-cache/tests/store/server.rs"]
-#[allow(dead_code, reason = "tests of assetc use the rest")]
+#[allow(dead_code, reason = "the tests of assetc use the other items")]
 mod server;
 mod untrusted_server;
 
-use kiln_fault_injection::contents;
+use kiln_fault_injection::file_contents;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -36,7 +36,7 @@ impl Project {
     }
 
     fn pak(&self, args: &[&str]) -> (i32, String, String) {
-        // What other tests baked must not be found here.
+        // Tests must not share a build cache.
         self.pak_with(args, &[("KILN_CACHE", "off")])
     }
 
@@ -49,8 +49,8 @@ impl Project {
         (status.code().unwrap_or(-1), text(stdout), text(stderr))
     }
 
-    /// What a command prints that has to succeed.
-    fn says(&self, args: &[&str]) -> String {
+    /// Runs a command that has to succeed; returns its standard output.
+    fn stdout_of(&self, args: &[&str]) -> String {
         let (code, out, err) = self.pak(args);
         assert_eq!(code, 0, "{args:?}: {err}");
         out
@@ -60,29 +60,29 @@ impl Project {
 #[test]
 fn bake_list_info_verify_and_keys() {
     let project = Project::new();
-    let said = project.says(&["bake", "pak.toml", "out/a.pak"]);
-    assert!(said.contains("1 asset: 1 baked, 0 cached") && said.contains("written: 3 keys"), "{said}");
-    let said = project.says(&["bake", "pak.toml", "out/a.pak", "-j", "1"]);
-    assert!(said.contains("0 baked, 1 cached") && said.contains("unchanged"), "{said}");
+    let stdout = project.stdout_of(&["bake", "pak.toml", "out/a.pak"]);
+    assert!(stdout.contains("1 asset: 1 baked, 0 cached") && stdout.contains("written: 3 keys"), "{stdout}");
+    let stdout = project.stdout_of(&["bake", "pak.toml", "out/a.pak", "-j", "1"]);
+    assert!(stdout.contains("0 baked, 1 cached") && stdout.contains("unchanged"), "{stdout}");
     project.put("art/notes.txt", "other ".repeat(1000));
     let (_, _, err) = project.pak(&["bake", "pak.toml", "out/a.pak", "-v"]);
     assert!(err.contains("art/notes.txt changed"), "{err}");
 
-    let list = project.says(&["list", "out/a.pak"]);
+    let list = project.stdout_of(&["list", "out/a.pak"]);
     let lines: Vec<&str> = list.lines().collect();
     assert_eq!(lines.len(), 3);
     assert!(lines[0].starts_with("scene       art/level"), "{list}");
     assert!(lines[1].starts_with("blob        art/notes.txt") && lines[1].ends_with("zstd"), "{list}");
-    let json = project.says(&["list", "out/a.pak", "--json"]);
+    let json = project.stdout_of(&["list", "out/a.pak", "--json"]);
     assert!(json.contains("\"key\":\"art/red\"") && json.contains("\"kind\":\"material\""), "{json}");
 
-    let info = project.says(&["info", "out/a.pak", "art/red"]);
+    let info = project.stdout_of(&["info", "out/a.pak", "art/red"]);
     assert!(info.contains("double-sided: false"), "{info}");
     let (code, _, err) = project.pak(&["info", "out/a.pak", "art/rad"]);
     assert!(code == 2 && err.contains("did you mean \"art/red\"?"), "{err}");
-    assert!(project.says(&["verify", "out/a.pak"]).contains("whole"));
-    assert_eq!(project.says(&["keys", "out/a.pak"]), "art/level\nart/notes.txt\nart/red\n");
-    let rust = project.says(&["keys", "out/a.pak", "--rust"]);
+    assert!(project.stdout_of(&["verify", "out/a.pak"]).contains("out/a.pak: ok"));
+    assert_eq!(project.stdout_of(&["keys", "out/a.pak"]), "art/level\nart/notes.txt\nart/red\n");
+    let rust = project.stdout_of(&["keys", "out/a.pak", "--rust"]);
     assert!(
         rust.contains("pub mod blob {\n    pub const ART_NOTES_TXT: &str = \"art/notes.txt\";\n}"),
         "{rust}"
@@ -90,14 +90,14 @@ fn bake_list_info_verify_and_keys() {
 }
 
 #[test]
-fn mistakes_and_damage_end_with_one() {
+fn invalid_descriptions_and_damaged_paks_exit_with_1() {
     let project = Project::new();
-    project.says(&["bake", "pak.toml", "a.pak"]);
+    project.stdout_of(&["bake", "pak.toml", "a.pak"]);
     project.put("art/red.toml", "[material]\ncolour = '#f00'\n");
     let (code, out, err) = project.pak(&["bake", "pak.toml", "a.pak"]);
     assert_eq!(code, 1);
     assert!(err.contains("art/red.toml:2:1") && err.contains("did you mean \"color\"?"), "{err}");
-    assert!(out.contains("a.pak was left as it was"), "{out}");
+    assert!(out.contains("a.pak was not changed"), "{out}");
     let mut bytes = std::fs::read(project.path("a.pak")).unwrap();
     let middle = bytes.len() / 3;
     bytes[middle] ^= 4;
@@ -111,9 +111,9 @@ fn mistakes_and_damage_end_with_one() {
 }
 
 #[test]
-fn assets_beyond_the_limits_are_errors_that_name_the_flag() {
+fn assets_above_limits_fail_and_name_the_flag() {
     let project = Project::new();
-    // A grey PNG of 3x2 pixels.
+    // A grayscale PNG of 3x2 pixels.
     let mut png = Vec::new();
     let mut encoder = png::Encoder::new(&mut png, 3, 2);
     encoder.set_color(png::ColorType::Grayscale);
@@ -123,7 +123,7 @@ fn assets_beyond_the_limits_are_errors_that_name_the_flag() {
     assert!(code == 1 && err.contains("image-too-large") && err.contains("--max-pixels 6"), "{err}");
     let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak", "--no-cache", "--max-memory", "5K"]);
     assert!(code == 1 && err.contains("memory-limit") && err.contains("art/notes.txt"), "{err}");
-    // Decoded it takes 144 KB; the mip chain and the bitmap that is written are on top.
+    // The decoded image takes 144 KB; the mip chain and the written bitmap come on top.
     let mut png = Vec::new();
     let mut encoder = png::Encoder::new(&mut png, 192, 192);
     encoder.set_color(png::ColorType::Rgba);
@@ -139,7 +139,7 @@ fn assets_beyond_the_limits_are_errors_that_name_the_flag() {
             code == 1 && err.contains("memory-limit") && err.contains("images/large.png"),
             "{limit}: {err}"
         );
-        project.says(&["bake", "pak.toml", "a.pak", "--no-cache", "--max-memory", "4M"]);
+        project.stdout_of(&["bake", "pak.toml", "a.pak", "--no-cache", "--max-memory", "4M"]);
     }
     std::fs::remove_file(project.path("art/large.toml")).unwrap();
     let (code, _, err) =
@@ -150,38 +150,38 @@ fn assets_beyond_the_limits_are_errors_that_name_the_flag() {
     let vars = [("KILN_CACHE", "off"), ("KILN_CONFIG_DIR", user.to_str().unwrap())];
     let (code, _, err) = project.pak_with(&["bake", "pak.toml", "a.pak", "--no-cache"], &vars);
     assert!(code == 1 && err.contains("max_pixels is 5"), "{err}");
-    project.says(&["bake", "pak.toml", "a.pak", "--no-cache", "--max-pixels", "6"]);
+    project.stdout_of(&["bake", "pak.toml", "a.pak", "--no-cache", "--max-pixels", "6"]);
 }
 
 #[test]
-fn diffs_say_what_changed_and_how_much_a_patch_carries() {
+fn diff_lists_changed_keys_and_patch_size() {
     let project = Project::new();
-    project.says(&["bake", "pak.toml", "old.pak"]);
-    let said = project.says(&["diff", "old.pak", "old.pak"]);
-    assert!(said.contains("0 keys differ; a patch carries 0"), "{said}");
+    project.stdout_of(&["bake", "pak.toml", "old.pak"]);
+    let stdout = project.stdout_of(&["diff", "old.pak", "old.pak"]);
+    assert!(stdout.contains("0 keys differ; a patch contains 0"), "{stdout}");
     project.put("art/red.toml", "[material]\ncolor = '#0f0'\n");
     project.put("art/new.bin", [1; 100]);
     std::fs::remove_file(project.path("art/notes.txt")).unwrap();
-    project.says(&["bake", "pak.toml", "new.pak"]);
-    let (code, said, _) = project.pak(&["diff", "old.pak", "new.pak"]);
+    project.stdout_of(&["bake", "pak.toml", "new.pak"]);
+    let (code, stdout, _) = project.pak(&["diff", "old.pak", "new.pak"]);
     assert_eq!(code, 1);
-    let words: Vec<&str> = said.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    // The scene shows the material that changed, and is another one with it.
-    assert_eq!(words[..4], ["changed", "added", "removed", "changed"], "{said}");
-    assert!(said.contains("4 keys differ"), "{said}");
+    let words: Vec<&str> = stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    // The scene refers to the material that changed, so it counts as changed.
+    assert_eq!(words[..4], ["changed", "added", "removed", "changed"], "{stdout}");
+    assert!(stdout.contains("4 keys differ"), "{stdout}");
 }
 
 #[test]
-fn extracting_stays_inside_the_folder() {
+fn extract_rejects_path_traversal() {
     let project = Project::new();
-    project.says(&["bake", "pak.toml", "a.pak"]);
-    project.says(&["extract", "a.pak", "out"]);
+    project.stdout_of(&["bake", "pak.toml", "a.pak"]);
+    project.stdout_of(&["extract", "a.pak", "out"]);
     assert_eq!(std::fs::read(project.path("out/art/notes.txt")).unwrap(), "hello ".repeat(1000).as_bytes());
     assert!(project.path("out/art/level.scene").is_file() && project.path("out/art/red.material").is_file());
     let files = |dir: &Path| std::fs::read_dir(dir).unwrap().count();
     let before = files(project.0.path());
     for key in ["../evil", "/tmp/evil", "a/../../evil", "C:evil", "..\\evil"] {
-        project.put("evil.pak", contents::pak_with(key));
+        project.put("evil.pak", file_contents::pak_with(key));
         let (code, _, err) = project.pak(&["extract", "evil.pak", "out"]);
         assert!(code == 1 && err.contains("pak-extract"), "{key}: {err}");
     }
@@ -189,7 +189,7 @@ fn extracting_stays_inside_the_folder() {
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(project.path("art"), project.path("out/link")).unwrap();
-        project.put("evil.pak", contents::pak_with("link/evil"));
+        project.put("evil.pak", file_contents::pak_with("link/evil"));
         assert_eq!(project.pak(&["extract", "evil.pak", "out"]).0, 1);
         assert!(!project.path("art/evil").exists());
     }
@@ -197,35 +197,35 @@ fn extracting_stays_inside_the_folder() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn extract_refuses_keys_that_are_one_file_on_some_systems() {
+fn extract_rejects_keys_equal_after_case_folding() {
     let project = Project::new();
     for name in ["stra\u{df}e.txt", "STRASSE.txt", "\u{e9}.txt", "e\u{301}.txt"] {
         project.put(&format!("art/{name}"), format!("this is {name}").repeat(100));
     }
-    project.says(&["bake", "pak.toml", "a.pak"]);
+    project.stdout_of(&["bake", "pak.toml", "a.pak"]);
     let (code, _, err) = project.pak(&["extract", "a.pak", "out"]);
     assert_eq!((code, err.matches("error[pak-extract]").count()), (1, 2), "{err}");
     for name in ["stra\u{df}e.txt", "STRASSE.txt", "\u{e9}.txt"] {
         assert!(err.contains(name), "{name}: {err}");
     }
     assert!(project.path("out/art/notes.txt").is_file(), "others are extracted");
-    let twins =
+    let extracted =
         ["stra\u{df}e.txt", "STRASSE.txt"].map(|name| project.path(&format!("out/art/{name}")).exists());
-    assert_eq!(twins.iter().filter(|there| **there).count(), 1);
-    project.says(&["extract", "a.pak", "one", "art/stra\u{df}e.txt"]);
-    project.says(&["extract", "a.pak", "two", "art/STRASSE.txt"]);
+    assert_eq!(extracted.iter().filter(|exists| **exists).count(), 1);
+    project.stdout_of(&["extract", "a.pak", "one", "art/stra\u{df}e.txt"]);
+    project.stdout_of(&["extract", "a.pak", "two", "art/STRASSE.txt"]);
 }
 
-/// What one checkout baked another one finds, and parts make up the whole.
+/// A checkout reuses results that another checkout or its shards put into the build cache.
 #[test]
-fn bakes_share_a_store() {
+fn checkouts_and_shards_share_a_build_cache() {
     let many = || {
         let project = Project::new();
         (0..9).for_each(|n| project.put(&format!("art/{n}.txt"), format!("{n} ").repeat(50_000)));
         project
     };
     let alone = many();
-    alone.says(&["bake", "pak.toml", "out/a.pak"]);
+    alone.stdout_of(&["bake", "pak.toml", "out/a.pak"]);
     let expected = std::fs::read(alone.path("out/a.pak")).unwrap();
     let store = tempfile::tempdir().unwrap();
     let vars = [("KILN_CACHE_DIR", store.path().to_str().unwrap())];
@@ -236,33 +236,39 @@ fn bakes_share_a_store() {
     };
     for part in ["1/2", "2/2"] {
         let project = many();
-        let said = bake(&project, &["--shard", part]);
-        assert!(said.contains(&format!("shard {part}: ")) && !project.path("out/a.pak").exists(), "{said}");
+        let stdout = bake(&project, &["--shard", part]);
+        assert!(
+            stdout.contains(&format!("shard {part}: ")) && !project.path("out/a.pak").exists(),
+            "{stdout}"
+        );
     }
     let whole = many();
-    let said = bake(&whole, &[]);
-    assert!(said.contains("10 assets: 0 baked, 10 fetched, 0 cached"), "{said}");
-    assert!(said.contains("store: 10 of 10 results found"), "{said}");
+    let stdout = bake(&whole, &[]);
+    assert!(stdout.contains("10 assets: 0 baked, 10 fetched, 0 cached"), "{stdout}");
+    assert!(stdout.contains("10 of 10 results found"), "{stdout}");
     assert_eq!(std::fs::read(whole.path("out/a.pak")).unwrap(), expected);
-    let said = bake(&whole, &["--json"]);
-    assert!(said.contains("\"unchanged\":true") && said.contains("\"asked\":0"), "{said}");
-    // A part in a folder where a pak is leaves it alone, and so do the parts after it.
+    let stdout = bake(&whole, &["--json"]);
+    assert!(stdout.contains("\"unchanged\":true") && stdout.contains("\"asked\":0"), "{stdout}");
+    // Baking a shard does not touch an existing pak.
     bake(&whole, &["--shard", "1/2"]);
     assert_eq!(std::fs::read(whole.path("out/a.pak")).unwrap(), expected);
     let (code, _, err) = whole.pak(&["bake", "pak.toml", "out/a.pak", "--shard", "1/2"]);
-    assert!(code == 2 && err.contains("shard-without-store"), "{err}");
+    assert!(code == 2 && err.contains("shard-without-cache"), "{err}");
 }
 
-/// On a pipe one would wait without end.
+/// Opening a named pipe would block forever.
 #[test]
 #[cfg(unix)]
-fn pipes_are_refused() {
+fn rejects_named_pipes() {
     let pipe = |path: PathBuf| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
     let project = Project::new();
     std::fs::remove_file(project.path("pak.toml")).unwrap();
     pipe(project.path("pak.toml"));
     let (code, _, err) = project.pak(&["bake", "pak.toml", "a.pak"]);
-    assert!(code == 1 && err.contains("pak.toml: cannot read it: not a regular file"), "{code}: {err}");
+    assert!(
+        code == 1 && err.contains("pak.toml: cannot read the content file: not a regular file"),
+        "{code}: {err}"
+    );
     let project = Project::new();
     pipe(project.path("a.pak"));
     assert_eq!(project.pak(&["verify", "a.pak"]).0, 2);
@@ -270,13 +276,13 @@ fn pipes_are_refused() {
     assert!(code == 1 && err.contains("error[output-not-regular]: a.pak"), "{code}: {err}");
 }
 
-/// A blob may be larger than memory: it is taken through it piece by piece, and damage shows on the way.
+/// A blob may be larger than memory: it is streamed, and a checksum mismatch shows halfway.
 #[test]
-fn a_damaged_blob_is_not_extracted() {
+fn does_not_extract_a_damaged_blob() {
     let project = Project::new();
     project.put("art/notes.txt", "hello ".repeat(1 << 20));
-    project.says(&["bake", "pak.toml", "a.pak"]);
-    project.says(&["extract", "a.pak", "out", "art/notes.txt"]);
+    project.stdout_of(&["bake", "pak.toml", "a.pak"]);
+    project.stdout_of(&["extract", "a.pak", "out", "art/notes.txt"]);
     assert_eq!(
         std::fs::read(project.path("out/art/notes.txt")).unwrap(),
         "hello ".repeat(1 << 20).as_bytes()

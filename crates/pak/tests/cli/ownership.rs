@@ -1,38 +1,38 @@
-//! Files at the path of the pak before a bake writes there.
+//! Files that already exist at the output path of a bake.
 
-use kiln_fault_injection::room::Room;
+use kiln_fault_injection::test_dir::TestDir;
 
 const PAK: &str = env!("CARGO_BIN_EXE_pak");
 
 #[test]
-fn a_pak_replaces_paks_only() {
-    let room = Room::create();
-    room.write("pak.toml", "[content]\n[[content.group]]\nassets = ['art/*']\n")
+fn replaces_only_paks_and_owned_files() {
+    let dir = TestDir::create();
+    dir.write("pak.toml", "[content]\n[[content.group]]\nassets = ['art/*']\n")
         .write("art/notes.txt", "hello");
-    let bake = |more: &[&str]| room.run(PAK, &[&["bake", "pak.toml", "a.pak"], more].concat());
-    room.write("a.pak", "mine");
+    let bake = |more: &[&str]| dir.run(PAK, &[&["bake", "pak.toml", "a.pak"], more].concat());
+    dir.write("a.pak", "mine");
     for more in [&[][..], &["--no-cache"], &["--cache", "elsewhere"]] {
         bake(more).refused(1, "output-not-owned", &["a.pak", "--overwrite"]);
-        assert_eq!(room.read("a.pak"), b"mine");
+        assert_eq!(dir.read("a.pak"), b"mine");
     }
     bake(&["--overwrite"]).expect(0);
-    let pak = room.read("a.pak");
+    let pak = dir.read("a.pak");
     assert!(pak.starts_with(b"KPAK"));
-    // Ours now, damaged or not; and any pak is, also without a journal.
-    room.write("a.pak", "damaged");
+    // A recorded output is replaced even if damaged, and any pak is, also without a journal.
+    dir.write("a.pak", "damaged");
     bake(&[]).expect(0);
-    assert!(room.read("a.pak") == pak);
-    room.write("a.pak", b"KPAK of another bake").remove(".a.pak.cache");
+    assert!(dir.read("a.pak") == pak);
+    dir.write("a.pak", b"KPAK of another bake").remove(".a.pak.cache");
     bake(&[]).expect(0);
-    assert!(room.read("a.pak") == pak);
+    assert!(dir.read("a.pak") == pak);
     #[cfg(unix)]
     {
-        room.remove("a.pak").write("theirs", &pak).link("theirs", "a.pak");
+        dir.remove("a.pak").write("theirs", &pak).link("theirs", "a.pak");
         for more in [&[][..], &["--overwrite", "--no-cache"]] {
             bake(more).refused(1, "output-not-regular", &["a.pak", "symbolic link"]);
-            assert!(room.read("theirs") == pak && room.is_link("a.pak"));
+            assert!(dir.read("theirs") == pak && dir.is_link("a.pak"));
         }
-        room.remove("a.pak").pipe("a.pak");
+        dir.remove("a.pak").pipe("a.pak");
         bake(&["--overwrite"]).refused(1, "output-not-regular", &["a.pak"]);
     }
 }

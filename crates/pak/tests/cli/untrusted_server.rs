@@ -1,15 +1,15 @@
-//! Results of a pak that a server of the shared cache forges.
+//! Forged results of `pak bake` from an untrusted server of the shared cache.
 
 use crate::forge::{Result, Stock, forge_all, put_blob};
 use crate::server::Server;
 use kiln_engine::wire::Writer;
-use kiln_fault_injection::contents;
+use kiln_fault_injection::file_contents;
 use kiln_fault_injection::random::Random;
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Bakes in a directory of its own; returns the pak and what was said.
+/// Bakes in a temporary directory; returns the pak and the output.
 fn bake(dir: &Path, vars: &[(&str, &str)]) -> (Vec<u8>, String) {
     let project = TempDir::new().unwrap();
     let at = |name: &str| project.path().join(name);
@@ -20,7 +20,7 @@ fn bake(dir: &Path, vars: &[(&str, &str)]) -> (Vec<u8>, String) {
     )
     .unwrap();
     std::fs::write(at("art/notes.txt"), "hello ".repeat(1000)).unwrap();
-    std::fs::write(at("art/wall.png"), contents::picture(&mut Random::new(5), 64, 64)).unwrap();
+    std::fs::write(at("art/wall.png"), file_contents::random_image(&mut Random::new(5), 64, 64)).unwrap();
     std::fs::write(at("art/wall.toml"), "[bitmap]\nsrc = 'wall.png'\n").unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_pak"));
     command.args(["bake", "pak.toml", "a.pak"]).current_dir(project.path()).env_remove("CI");
@@ -30,21 +30,21 @@ fn bake(dir: &Path, vars: &[(&str, &str)]) -> (Vec<u8>, String) {
         .envs(vars.iter().copied())
         .output()
         .unwrap();
-    let said =
+    let printed =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{said}");
-    (std::fs::read(at("a.pak")).unwrap(), said)
+    assert!(output.status.success(), "{printed}");
+    (std::fs::read(at("a.pak")).unwrap(), printed)
 }
 
 #[test]
-fn forged_results_of_a_pak_are_misses() {
+fn forged_cache_entries_are_misses() {
     let (server, dir) = (Server::start(), TempDir::new().unwrap());
     let url = server.url();
     let (expected, _) = bake(dir.path(), &[("KILN_CACHE_URL", &url), ("CI", "true")]);
     let honest = server.kept();
-    let (pak, said) = bake(TempDir::new().unwrap().path(), &[("KILN_CACHE_URL", &url)]);
-    assert!(pak == expected && said.contains("0 baked"), "{said}");
-    // A payload that is whole by its own account, and nothing that the asset could be.
+    let (pak, output) = bake(TempDir::new().unwrap().path(), &[("KILN_CACHE_URL", &url)]);
+    assert!(pak == expected && output.contains("0 baked"), "{output}");
+    // A payload with valid checksums that is not valid for the asset.
     let forgeries: [fn(&mut Stock, &mut Result); 3] = [
         |stock, result| {
             let garbage = vec![0x5a; 1000];
@@ -70,10 +70,10 @@ fn forged_results_of_a_pak_are_misses() {
         assert!(count >= 2, "{count}");
         server.keep(stock);
         let dir = TempDir::new().unwrap();
-        let (pak, said) = bake(dir.path(), &[("KILN_CACHE_URL", &url)]);
-        assert!(pak == expected, "{said}");
-        assert!(said.contains("warning[cache-entry-rejected]"), "{said}");
-        let (pak, said) = bake(dir.path(), &[]);
-        assert!(pak == expected && said.contains("0 baked") && !said.contains("warning"), "{said}");
+        let (pak, output) = bake(dir.path(), &[("KILN_CACHE_URL", &url)]);
+        assert!(pak == expected, "{output}");
+        assert!(output.contains("warning[cache-entry-rejected]"), "{output}");
+        let (pak, output) = bake(dir.path(), &[]);
+        assert!(pak == expected && output.contains("0 baked") && !output.contains("warning"), "{output}");
     }
 }

@@ -1,4 +1,4 @@
-//! Calls to a gRPC server that end in time, whatever the server does.
+//! gRPC calls with a deadline budget.
 
 use crate::{ClientOptions, DeadlineBudget};
 use kiln_engine::remote::{Address, Fault};
@@ -15,14 +15,14 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 use tonic::{Code, IntoRequest, Request, Status};
 use tonic_prost::ProstCodec;
 
-/// How much of what a server says is repeated.
-const LONGEST_WORD: usize = 120;
+/// The longest part of a server message that is repeated, in characters.
+const MAX_MESSAGE_CHARS: usize = 120;
 
-/// A server, and the thread that its connections live on.
+/// A gRPC channel with its runtime thread.
 pub(super) struct Server {
     runtime: Runtime,
     channel: Channel,
-    /// Headers of every request, `authorization` among them.
+    /// The metadata of every request, including `authorization`.
     metadata: Vec<(MetadataKey<Ascii>, MetadataValue<Ascii>)>,
     pub(super) timeout: Duration,
 }
@@ -53,9 +53,9 @@ impl Server {
         let authorization = authorization.as_deref().map(|value| ("authorization", value));
         for (name, value) in authorization.into_iter().chain(options.headers()) {
             let key = MetadataKey::from_bytes(name.to_ascii_lowercase().as_bytes());
-            let key = key.map_err(|_| "a header has a name that gRPC does not send")?;
+            let key = key.map_err(|_| "a header name is invalid in gRPC")?;
             let mut value: MetadataValue<Ascii> =
-                value.parse().map_err(|_| "its credentials cannot be sent")?;
+                value.parse().map_err(|_| "a header value is invalid in gRPC")?;
             value.set_sensitive(true);
             metadata.push((key, value));
         }
@@ -69,11 +69,11 @@ impl Server {
         Ok(Server { runtime, channel, metadata, timeout })
     }
 
-    /// A question with one answer; `None` when what it asks for is not there.
-    pub(super) fn ask<Q, A>(
+    /// Makes a unary call; `None` if the object does not exist.
+    pub(super) fn unary<Q, A>(
         &self,
         path: &'static str,
-        question: Q,
+        message: Q,
         budget: DeadlineBudget,
     ) -> Result<Option<A>, Fault>
     where
@@ -82,18 +82,18 @@ impl Server {
     {
         self.within(budget, async {
             let mut grpc = self.grpc().await?;
-            let request = self.request(question);
+            let request = self.request(message);
             grpc.unary(request, PathAndQuery::from_static(path), ProstCodec::<Q, A>::default())
                 .await
                 .map(|a| a.into_inner())
         })
     }
 
-    /// Many questions with one answer.
+    /// Makes a client-streaming call.
     pub(super) fn send<Q, A>(
         &self,
         path: &'static str,
-        questions: impl Stream<Item = Q> + Send + 'static,
+        messages: impl Stream<Item = Q> + Send + 'static,
         budget: DeadlineBudget,
     ) -> Result<Option<A>, Fault>
     where
@@ -102,7 +102,7 @@ impl Server {
     {
         self.within(budget, async {
             let mut grpc = self.grpc().await?;
-            let request = self.request(questions);
+            let request = self.request(messages);
             let codec = ProstCodec::<Q, A>::default();
             grpc.client_streaming(request, PathAndQuery::from_static(path), codec)
                 .await
@@ -110,11 +110,11 @@ impl Server {
         })
     }
 
-    /// One question with many answers; each goes to `take`, which says how many bytes it was or what is wrong.
+    /// Makes a server-streaming call; `take` receives each response and returns its length in bytes.
     pub(super) fn receive<Q, A>(
         &self,
         path: &'static str,
-        question: Q,
+        message: Q,
         mut budget: DeadlineBudget,
         mut take: impl FnMut(A) -> Result<usize, Fault>,
     ) -> Result<Option<()>, Fault>
@@ -126,16 +126,16 @@ impl Server {
             let start = async {
                 let mut grpc = self.grpc().await?;
                 let codec = ProstCodec::<Q, A>::default();
-                grpc.server_streaming(self.request(question), PathAndQuery::from_static(path), codec).await
+                grpc.server_streaming(self.request(message), PathAndQuery::from_static(path), codec).await
             };
-            let mut answers = match in_time(&mut budget, start).await? {
+            let mut responses = match in_time(&mut budget, start).await? {
                 Some(started) => started.into_inner(),
                 None => return Ok(None),
             };
             loop {
-                let next = async { answers.message().await };
+                let next = async { responses.message().await };
                 match in_time(&mut budget, next).await? {
-                    Some(Some(answer)) => budget.credit(take(answer)?),
+                    Some(Some(response)) => budget.credit(take(response)?),
                     Some(None) => return Ok(Some(())),
                     None => return Ok(None),
                 }
@@ -150,8 +150,8 @@ impl Server {
         Ok(grpc)
     }
 
-    fn request<Q>(&self, question: Q) -> Request<Q> {
-        let mut request = question.into_request();
+    fn request<Q>(&self, message: Q) -> Request<Q> {
+        let mut request = message.into_request();
         for (key, value) in &self.metadata {
             request.metadata_mut().append(key.clone(), value.clone());
         }
@@ -174,15 +174,15 @@ async fn in_time<A>(
     let until = budget.deadline().ok_or(Fault::Slow)?;
     match timeout_at(until.into(), call).await {
         Err(_) => Err(Fault::Slow),
-        Ok(Ok(answer)) => Ok(Some(answer)),
+        Ok(Ok(response)) => Ok(Some(response)),
         Ok(Err(status)) => fault(&status).map_or(Ok(None), Err),
     }
 }
 
-/// What is wrong, if it is more than that something is not there.
+/// Converts a gRPC status to a failure; `None` if the object does not exist.
 pub(super) fn fault(status: &Status) -> Option<Fault> {
-    let words =
-        || status.message().chars().filter(|c| !c.is_control()).take(LONGEST_WORD).collect::<String>();
+    let message =
+        || status.message().chars().filter(|c| !c.is_control()).take(MAX_MESSAGE_CHARS).collect::<String>();
     Some(match status.code() {
         Code::Ok | Code::NotFound => return None,
         Code::DeadlineExceeded | Code::Cancelled => Fault::Slow,
@@ -192,13 +192,13 @@ pub(super) fn fault(status: &Status) -> Option<Fault> {
             Fault::Unreachable(cause(status))
         }
         Code::Unavailable | Code::Internal | Code::Unknown | Code::Aborted | Code::DataLoss => {
-            Fault::Broken(format!("{:?}: {}", status.code(), words()))
+            Fault::Broken(format!("{:?}: {}", status.code(), message()))
         }
-        code => Fault::Refused(format!("{code:?}: {}", words())),
+        code => Fault::Refused(format!("{code:?}: {}", message())),
     })
 }
 
-/// The innermost of what led to an error: "transport error" says nothing.
+/// Returns the innermost source of an error, because the outer message is only "transport error".
 fn cause(status: &Status) -> String {
     let mut error: &dyn std::error::Error = status;
     while let Some(source) = error.source() {
@@ -207,7 +207,7 @@ fn cause(status: &Status) -> String {
     error.to_string()
 }
 
-/// Returns messages one after the other, each made when it is sent.
+/// Converts an iterator to a stream; each message is made when it is sent.
 pub(super) fn messages<Q>(items: impl Iterator<Item = Q>) -> impl Stream<Item = Q> {
     tokio_stream::iter(items)
 }

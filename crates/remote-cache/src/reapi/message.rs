@@ -1,13 +1,12 @@
-//! The messages of the Remote Execution API, version 2, and of ByteStream that a cache is asked with: those fields of
-//! them that we use. They are written here, and not made from the whole descriptions, so that building needs no compiler
-//! for those and nothing else of them.
+//! The Protobuf messages of the Remote Execution API, version 2, and of ByteStream that a cache client needs, with the fields
+//! that are used. They are written by hand and not generated, so that the build needs no `protoc`.
 //!
 //! <https://github.com/bazelbuild/remote-apis/blob/main/build/bazel/remote/execution/v2/remote_execution.proto>
 
 use kiln_engine::remote::Blob;
 use prost::Message;
 
-/// What stands for SHA-256 where a hash function is named.
+/// `DigestFunction.SHA256`.
 pub(super) const SHA256: i32 = 1;
 
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
@@ -177,7 +176,7 @@ pub(super) struct ActionCacheUpdateCapabilities {
     pub(super) update_enabled: bool,
 }
 
-/// `google.bytestream.ReadRequest`, and so the next three.
+/// `google.bytestream.ReadRequest`; the next three are of the same package.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct ReadRequest {
     #[prost(string, tag = "1")]

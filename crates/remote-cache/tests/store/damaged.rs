@@ -1,4 +1,4 @@
-//! Damaged objects on a server: each costs one build, is reported, and is replaced by whoever may write.
+//! Damaged objects on a server: each costs one build, is reported, and is replaced by a build with write access.
 
 use crate::project::Project;
 use crate::server::{Fault, Server, When};
@@ -8,7 +8,7 @@ use kiln_remote_cache::{ClientOptions, Http};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Sources whose results have nothing in common; one of them is too large for a batch.
+/// Sources with distinct results; one of them is too large for a batch.
 fn sources() -> Vec<(String, String)> {
     let text = |n: usize| if n == 0 { "%3000".to_owned() } else { format!("text {n}") };
     (0..12).map(|n| (format!("{n:02}.txt"), text(n))).collect()
@@ -19,11 +19,11 @@ fn project() -> Project {
     Project::new(&sources.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>())
 }
 
-/// Builds on a machine of its own; returns how many sources were built, and the warnings.
+/// Builds on a new machine; returns the number of built sources, and the warnings.
 fn build(server: &Server, policy: Policy) -> (usize, Vec<String>) {
     let dir = TempDir::new().unwrap();
     let mut options = ClientOptions::default();
-    // A busy machine is no slow server.
+    // A busy machine must not look like a slow server.
     options.limits.timeout = Duration::from_secs(30);
     let http = Http::with_options(Address::parse(&server.url(), false).unwrap(), None, options.clone());
     let store = Store::open(dir.path(), "kiln test").unwrap();
@@ -32,11 +32,11 @@ fn build(server: &Server, policy: Policy) -> (usize, Vec<String>) {
     let (built, left) = project.build(Some(&store));
     store.finish(Duration::from_secs(60));
     assert_eq!(left.outputs.len(), 12);
-    (built, store.trouble().iter().map(|warning| warning.to_string()).collect())
+    (built, store.warnings().iter().map(|warning| warning.to_string()).collect())
 }
 
 #[test]
-fn one_damaged_object_costs_one_build_and_is_replaced() {
+fn damaged_object_costs_one_build_and_is_replaced() {
     let server = Server::start();
     assert_eq!(build(&server, Policy::Write), (12, vec![]));
     assert_eq!(build(&server, Policy::Read), (0, vec![]));
@@ -58,9 +58,9 @@ fn one_damaged_object_costs_one_build_and_is_replaced() {
         [|b| b.truncate(b.len().saturating_sub(10)), |b| *b.last_mut().unwrap() ^= 1, |b| b.extend([0; 99])];
     for path in &objects {
         for damage in damages {
-            let mut kept = whole.clone();
-            damage(kept.get_mut(path).unwrap());
-            server.keep(kept);
+            let mut objects = whole.clone();
+            damage(objects.get_mut(path).unwrap());
+            server.keep(objects);
             let name = path.strip_prefix("/team/").unwrap();
             for policy in [Policy::Read, Policy::Write] {
                 let (built, warnings) = build(&server, policy);
@@ -76,13 +76,13 @@ fn one_damaged_object_costs_one_build_and_is_replaced() {
 }
 
 #[test]
-fn a_server_of_damaged_objects_is_given_up() {
+fn disables_a_server_with_mostly_damaged_objects() {
     let server = Server::start();
     build(&server, Policy::Write);
-    server.misbehave(Fault::WrongBytes, When { method: "GET", kind: "", after: 0 });
+    server.inject_fault(Fault::WrongBytes, When { method: "GET", kind: "", after: 0 });
     let (built, warnings) = build(&server, Policy::Read);
     assert_eq!(built, 12);
     assert_eq!(warnings.len(), 2, "{warnings:?}");
-    assert!(warnings[0].contains("most of its objects are damaged"), "{warnings:?}");
+    assert!(warnings[0].contains("most objects of the server are damaged"), "{warnings:?}");
     assert!(warnings[1].contains("cache-damaged-object"), "{warnings:?}");
 }

@@ -1,5 +1,5 @@
-//! The store under the engine: what is found again and where, that a found result cannot be told from a cooked one, and
-//! that damage costs cooks and nothing else, be it on disk or on a server.
+//! The build cache under the engine: which results are found, that a cached result equals a built one, and that damage on disk
+//! or on a server costs builds and nothing else.
 
 mod damaged;
 mod faults;
@@ -24,35 +24,35 @@ fn open(dir: &TempDir) -> Store {
 }
 
 #[test]
-fn another_checkout_finds_everything_and_is_the_same() {
+fn another_checkout_finds_all_results() {
     let dir = TempDir::new().unwrap();
     let clean = Project::new(FILES).build(None).1;
     let first = Project::new(FILES);
     assert_eq!(first.build(Some(&open(&dir))), (4, Project::new(FILES).build(None).1));
-    // Two of the sources share a piece of work; whether one waits for the other does not show.
-    assert_eq!(first.works.load(Relaxed), 1);
+    // Two of the sources share a result.
+    assert_eq!(first.shared_runs.load(Relaxed), 1);
     let (second, store) = (Project::new(FILES), open(&dir));
     assert_eq!(second.build(Some(&store)), (0, clean));
     let figures = store.figures();
-    assert_eq!((figures.asked, figures.found, figures.bytes_in), (4, 4, 0));
-    assert!(figures.bytes_out > 0 && store.trouble().is_empty());
-    // What was fetched is remembered in the output like what was cooked.
+    assert_eq!((figures.lookups, figures.hits, figures.bytes_in), (4, 4, 0));
+    assert!(figures.bytes_out > 0 && store.warnings().is_empty());
+    // Results from the cache are recorded in the journal like built ones.
     assert!(second.run(None, "copy 1", false).iter().all(|done| done.state == State::Fresh));
 }
 
 #[test]
-fn every_input_counts_and_old_states_are_found_again() {
+fn every_input_is_part_of_the_key() {
     let dir = TempDir::new().unwrap();
     let build = |change: &dyn Fn(&kiln_engine::mem::Mem)| {
         let project = Project::new(FILES);
         change(&project.src);
-        let (cooked, left) = project.build(Some(&open(&dir)));
+        let (built, left) = project.build(Some(&open(&dir)));
         assert_eq!(left, {
             let clean = Project::new(FILES);
             change(&clean.src);
             clean.build(None).1
         });
-        cooked
+        built
     };
     type Change<'a> = &'a dyn Fn(&kiln_engine::mem::Mem);
     let changes: [(Change<'_>, usize); 6] = [
@@ -63,50 +63,50 @@ fn every_input_counts_and_old_states_are_found_again() {
         (&|src| src.put("a.txt", "+shared"), 1),
         (&|src| src.put("e.txt", "plain"), 1),
     ];
-    for (change, cooked) in changes {
-        assert_eq!(build(change), cooked);
+    for (change, built) in changes {
+        assert_eq!(build(change), built);
         assert_eq!(build(change), 0);
     }
-    assert!(changes.iter().all(|(change, _)| build(change) == 0), "an older state was forgotten");
-    // Another recipe or program finds nothing of this one.
+    assert!(changes.iter().all(|(change, _)| build(change) == 0), "an older result was evicted");
+    // Another recipe or program has other keys.
     let project = Project::new(FILES);
     project.run(Some(&open(&dir)), "copy 2", false);
-    assert_eq!(project.cooks.load(Relaxed), 4);
+    assert_eq!(project.runs.load(Relaxed), 4);
     let other = Store::open(dir.path(), "kiln other").unwrap();
     assert_eq!(Project::new(FILES).build(Some(&other)).0, 4);
 }
 
 #[test]
-fn work_is_shared_between_projects_that_have_nothing_else_in_common() {
+fn shared_results_are_shared_between_projects() {
     let dir = TempDir::new().unwrap();
     Project::new(&[("a.txt", "&work")]).build(Some(&open(&dir)));
     let other = Project::new(&[("elsewhere/b.txt", "another\n&work")]);
     let store = open(&dir);
-    let (cooked, left) = other.build(Some(&store));
-    assert_eq!((cooked, other.works.load(Relaxed), store.figures().works), (1, 0, 1));
-    assert_eq!(left.warnings[0].code, Code::LinkIgnored);
+    let (built, left) = other.build(Some(&store));
+    assert_eq!((built, other.shared_runs.load(Relaxed), store.figures().shared_hits), (1, 0, 1));
+    assert_eq!(left.warnings[0].code, Code::SymlinkIgnored);
     assert_eq!(left.outputs["elsewhere/b.txt.work"], b"krow&");
 }
 
 #[test]
-fn forced_runs_look_for_nothing() {
+fn forced_runs_ignore_the_cache() {
     let dir = TempDir::new().unwrap();
     let project = Project::new(FILES);
     project.build(Some(&open(&dir)));
     let done = project.run(Some(&open(&dir)), "copy 1", true);
     assert!(done.iter().all(|done| matches!(done.state, State::Built(_))), "{done:?}");
-    assert_eq!(project.works.load(Relaxed), 2);
+    assert_eq!(project.shared_runs.load(Relaxed), 2);
 }
 
 #[test]
-fn what_changed_while_it_was_read_is_not_kept() {
+fn inputs_modified_during_the_run_are_not_cached() {
     let dir = TempDir::new().unwrap();
-    let files = &[("a.txt", "!b"), ("b", "as it was")];
+    let files = &[("a.txt", "!b"), ("b", "original")];
     Project::new(files).build(Some(&open(&dir)));
     let again = Project::new(files);
     let store = open(&dir);
     again.build(Some(&store));
-    assert_eq!((again.cooks.load(Relaxed), store.figures().found), (1, 0));
+    assert_eq!((again.runs.load(Relaxed), store.figures().hits), (1, 0));
 }
 
 fn files(dir: &Path) -> Vec<PathBuf> {
@@ -116,9 +116,9 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Every file of the store is removed, emptied, cut, flipped, or exchanged for another one.
+/// Every file of the cache is removed, emptied, truncated, flipped, extended, or replaced by another one.
 #[test]
-fn a_damaged_store_costs_cooks_and_is_mended_by_them() {
+fn damaged_cache_files_are_rebuilt() {
     let dir = TempDir::new().unwrap();
     let clean = Project::new(FILES).build(None).1;
     Project::new(FILES).build(Some(&open(&dir)));
@@ -138,10 +138,15 @@ fn a_damaged_store_costs_cooks_and_is_mended_by_them() {
             if let Some(damage) = damage {
                 fs::write(file, damage).unwrap();
             }
-            let (cooked, left) = Project::new(FILES).build(Some(&open(&dir)));
+            let (built, left) = Project::new(FILES).build(Some(&open(&dir)));
             assert_eq!(left, clean, "{}", file.display());
-            assert!(cooked <= 2, "{cooked}");
-            assert_eq!(Project::new(FILES).build(Some(&open(&dir))).0, 0, "{} stays damaged", file.display());
+            assert!(built <= 2, "{built}");
+            assert_eq!(
+                Project::new(FILES).build(Some(&open(&dir))).0,
+                0,
+                "{} was not replaced",
+                file.display()
+            );
             fs::write(file, bytes).unwrap();
         }
     }
@@ -149,17 +154,17 @@ fn a_damaged_store_costs_cooks_and_is_mended_by_them() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_is_told_of_once_and_stops_nothing() {
+fn unwritable_cache_is_reported_once() {
     let dir = TempDir::new().unwrap();
     let store = open(&dir);
     fs::remove_dir_all(dir.path().join("tmp")).unwrap();
     fs::write(dir.path().join("tmp"), "in the way").unwrap();
     assert_eq!(Project::new(FILES).build(Some(&store)), Project::new(FILES).build(None));
-    assert_eq!(store.trouble()[0].code, Code::StoreUnwritable);
+    assert_eq!(store.warnings()[0].code, Code::CacheUnwritable);
 }
 
 #[test]
-fn processes_and_threads_share_a_store() {
+fn concurrent_builds_share_a_cache() {
     let dir = TempDir::new().unwrap();
     let clean = Project::new(FILES).build(None).1;
     std::thread::scope(|scope| {
@@ -168,7 +173,7 @@ fn processes_and_threads_share_a_store() {
                 for _ in 0..8 {
                     let store = open(&dir);
                     assert_eq!(Project::new(FILES).build(Some(&store)).1, clean);
-                    assert!(store.trouble().is_empty());
+                    assert!(store.warnings().is_empty());
                     store.sweep(200, false);
                 }
             });
@@ -176,9 +181,9 @@ fn processes_and_threads_share_a_store() {
     });
 }
 
-/// An output is a copy: whoever edits it in place does not edit the store.
+/// An output is a copy: editing it in place does not modify the cache.
 #[test]
-fn outputs_are_not_second_names_of_the_store() {
+fn outputs_are_not_hard_links_to_the_cache() {
     let (dir, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let bytes = vec![9; 100 << 10];
     let blob = dir.path().join("blob");

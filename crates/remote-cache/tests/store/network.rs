@@ -1,4 +1,4 @@
-//! The ways to a server: proxies, private certificate authorities, client certificates and headers.
+//! Connections to a server: proxies, private certificate authorities, client certificates, headers and limits.
 
 use crate::project::{FILES, Project};
 use crate::relay::{CA, CLIENT_CERTIFICATE, CLIENT_KEY, HOST, connect_proxy, tls_front};
@@ -9,7 +9,7 @@ use kiln_remote_cache::{ClientOptions, Http};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Builds on a machine of its own; returns how many sources were built, and the warnings.
+/// Builds on a new machine; returns the number of built sources, and the warnings.
 fn build(url: &str, options: &ClientOptions, policy: Policy) -> (usize, Vec<String>) {
     let dir = TempDir::new().unwrap();
     let http = Http::with_options(Address::parse(url, true).unwrap(), None, options.clone());
@@ -17,30 +17,30 @@ fn build(url: &str, options: &ClientOptions, policy: Policy) -> (usize, Vec<Stri
     let store = store.with_limited_remote(Box::new(http), policy, options.limits);
     let (built, _) = Project::new(FILES).build(Some(&store));
     store.finish(Duration::from_secs(60));
-    (built, store.trouble().iter().map(|warning| warning.to_string()).collect())
+    (built, store.warnings().iter().map(|warning| warning.to_string()).collect())
 }
 
 fn works(url: &str, options: &ClientOptions) {
     let mut options = options.clone();
-    // A busy machine is no slow server.
+    // A busy machine must not look like a slow server.
     options.limits.timeout = Duration::from_secs(30);
     assert_eq!(build(url, &options, Policy::Write), (4, vec![]), "{url}");
     assert_eq!(build(url, &options, Policy::Read), (0, vec![]), "{url}");
 }
 
 #[test]
-fn a_client_certificate_and_a_private_authority() {
+fn client_certificate_and_private_authority() {
     let server = Server::start();
     let url = format!("https://localhost:{}/team", tls_front(server.port()));
     let mut options = ClientOptions::default();
-    // Nobody on this system trusts the server, …
+    // The system does not trust the server, …
     let (built, warnings) = build(&url, &options, Policy::Write);
     assert_eq!((built, warnings.len(), server.requests()), (4, 1, 0), "{warnings:?}");
-    // … the server asks for a certificate, …
+    // … the server requires a client certificate, …
     options.set_ca(CA.to_vec()).unwrap();
     let (built, warnings) = build(&url, &options, Policy::Write);
     assert_eq!((built, warnings.len(), server.requests()), (4, 1, 0), "{warnings:?}");
-    // … and the key has to be that of the certificate.
+    // … and the key must match the certificate.
     let other = include_bytes!("certificates/server.key").to_vec();
     assert!(options.set_client_certificate(CLIENT_CERTIFICATE.to_vec(), other).is_err());
     options.set_client_certificate(CLIENT_CERTIFICATE.to_vec(), CLIENT_KEY.to_vec()).unwrap();
@@ -48,7 +48,7 @@ fn a_client_certificate_and_a_private_authority() {
 }
 
 #[test]
-fn requests_go_through_a_proxy() {
+fn sends_requests_through_a_proxy() {
     let server = Server::start();
     let (proxy, heads) = connect_proxy(server.port());
     let mut options = ClientOptions::default();
@@ -70,7 +70,7 @@ fn requests_go_through_a_proxy() {
     works(&format!("https://{HOST}/team"), &options);
     assert!(heads.lock().unwrap()[0].starts_with(&format!("CONNECT {HOST}:443 ")));
 
-    // Hosts of the list are reached directly.
+    // Hosts of the `no_proxy` list are connected to directly.
     let seen = heads.lock().unwrap().len();
     let server = Server::start();
     options.set_proxy(&format!("127.0.0.1:{proxy}"), "127.0.0.1").unwrap();
@@ -79,7 +79,7 @@ fn requests_go_through_a_proxy() {
 }
 
 #[test]
-fn a_proxy_that_is_not_there_or_stalls_costs_a_second() {
+fn unreachable_or_stalled_proxy_costs_a_second() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for proxy in [silent.local_addr().unwrap(), free] {
@@ -91,7 +91,7 @@ fn a_proxy_that_is_not_there_or_stalls_costs_a_second() {
 }
 
 #[test]
-fn headers_are_sent_with_every_request() {
+fn sends_headers_with_every_request() {
     let server = Server::start();
     let mut options = ClientOptions::default();
     options.add_header("X-Team", "kiln").unwrap();
@@ -102,12 +102,12 @@ fn headers_are_sent_with_every_request() {
 }
 
 #[test]
-fn limits_hold_in_both_directions() {
+fn blob_limit_applies_to_uploads_and_downloads() {
     let server = Server::start();
     let mut small = ClientOptions::default();
     small.limits = RemoteLimits { max_blob: 3, connections: 1, ..RemoteLimits::default() };
     assert_eq!(build(&server.url(), &small, Policy::Write), (4, vec![]));
-    assert!(!server.kept().keys().any(|path| path.contains("/cas/")), "a blob was sent");
+    assert!(!server.kept().keys().any(|path| path.contains("/cas/")), "a blob was uploaded");
     works(&server.url(), &ClientOptions::default());
     assert_eq!(build(&server.url(), &small, Policy::Read), (4, vec![]));
 }

@@ -1,4 +1,4 @@
-//! A checkout whose sources are orders to an action, with everything that a build of it leaves to be seen.
+//! A test project whose sources are scripts for an action, and the observable result of a build.
 
 use kiln_engine::Code;
 use kiln_engine::mem::Mem;
@@ -16,10 +16,10 @@ pub(crate) fn path(text: &str) -> RelPath {
     RelPath::new(text).unwrap()
 }
 
-/// Each line of a source is an order: `+file` appends a file, `?file` one that may be missing, `/dir` the names in a
-/// directory, `~` warns, `&text` emits the reverse of a text as shared work, `!file` changes a file while it is read,
+/// An action that interprets its source, one command per line: `+file` appends a file, `?file` one that may be missing, `/dir` the names in a
+/// directory, `~` warns, `&text` emits the reversed line as a shared result, `!file` modifies a file while it is read,
 /// `%n` appends n KiB, `second` has a second artifact. The rest is copied.
-pub(crate) struct Orders<'a> {
+pub(crate) struct Script<'a> {
     project: &'a Project,
     source: RelPath,
     fingerprint: &'a str,
@@ -45,7 +45,7 @@ impl Metadata for Head {
     }
 }
 
-impl Action for Orders<'_> {
+impl Action for Script<'_> {
     type Metadata = Head;
 
     fn source(&self) -> &RelPath {
@@ -61,7 +61,7 @@ impl Action for Orders<'_> {
     }
 
     fn run(&self, cx: &mut ActionContext<'_>) -> Result<Vec<Artifact<Head>>, Diag> {
-        self.project.cooks.fetch_add(1, Relaxed);
+        self.project.runs.fetch_add(1, Relaxed);
         let text = String::from_utf8(cx.inputs.read(&self.source)?).unwrap();
         let mut artifacts = vec![];
         let mut out = self.fingerprint.as_bytes().to_vec();
@@ -75,7 +75,7 @@ impl Action for Orders<'_> {
                         cx.inputs.list(&operand())?.iter().map(|e| e.path.to_string()).collect();
                     out.extend(names.join(",").bytes());
                 }
-                Some('~') => cx.warn(Diag::new(Code::LinkIgnored, format!("{} is odd", &line[1..]))),
+                Some('~') => cx.warn(Diag::new(Code::SymlinkIgnored, format!("{} is unusual", &line[1..]))),
                 Some('&') => {
                     let name = path(&format!("{}.work", self.source));
                     let reversed: Vec<u8> = line.bytes().rev().collect();
@@ -85,10 +85,10 @@ impl Action for Orders<'_> {
                         WorkKey::of([line.as_bytes()]),
                         |bytes| bytes.ends_with(b"&"),
                         || {
-                            self.project.works.fetch_add(1, Relaxed);
+                            self.project.shared_runs.fetch_add(1, Relaxed);
                             Ok(SharedResult::new(
                                 reversed.clone(),
-                                vec![Diag::new(Code::LinkIgnored, "hard")],
+                                vec![Diag::new(Code::SymlinkIgnored, "shared warning")],
                             ))
                         },
                     )?;
@@ -98,7 +98,7 @@ impl Action for Orders<'_> {
                 Some('!') => {
                     out.extend(cx.inputs.read(&operand())?);
                     self.project.src.tick(1_000_000_000);
-                    self.project.src.put(&line[1..], "changed meanwhile");
+                    self.project.src.put(&line[1..], "modified meanwhile");
                 }
                 Some('%') => {
                     out.extend((0..line[1..].parse::<u32>().unwrap() << 10).map(|n| (n % 251) as u8))
@@ -123,25 +123,25 @@ impl Action for Orders<'_> {
                 return Err(Rejected(format!("it writes {name}")));
             }
             if artifact.metadata != Head::of(&entry.read(at)?) {
-                return Err(Rejected(format!("{name} does not have its metadata")));
+                return Err(Rejected(format!("the metadata of {name} does not match")));
             }
         }
         Ok(())
     }
 }
 
-/// A checkout with an output of its own.
+/// A checkout with its own output directory.
 #[derive(Default)]
 pub(crate) struct Project {
     pub(crate) src: Mem,
     pub(crate) out: Mem,
-    pub(crate) cooks: AtomicUsize,
-    pub(crate) works: AtomicUsize,
+    pub(crate) runs: AtomicUsize,
+    pub(crate) shared_runs: AtomicUsize,
 }
 
-/// Everything that a build leaves to be seen, but for how it came about.
+/// The observable result of a build.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Left {
+pub(crate) struct BuildResult {
     pub(crate) outputs: BTreeMap<String, Vec<u8>>,
     pub(crate) metadata: Vec<Vec<Head>>,
     pub(crate) warnings: Vec<Diag>,
@@ -162,15 +162,15 @@ impl Project {
         let sink = DirectorySink::new(&self.out, &out_tree);
         let files = src_tree.files().filter(|(path, _)| path.file_name().ends_with(".txt"));
         let actions: Vec<_> =
-            files.map(|(path, _)| Orders { project: self, source: path.clone(), fingerprint }).collect();
+            files.map(|(path, _)| Script { project: self, source: path.clone(), fingerprint }).collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let plan = Plan { force, store, ..Plan::new(&pool) };
         run(sources, &sink, &mut journal, &actions, &[], plan).unwrap()
     }
 
-    /// Builds; returns how many cooks ran, and what is left.
-    pub(crate) fn build(&self, store: Option<&Store>) -> (usize, Left) {
-        let before = self.cooks.load(Relaxed);
+    /// Builds; returns the number of actions that ran, and the result.
+    pub(crate) fn build(&self, store: Option<&Store>) -> (usize, BuildResult) {
+        let before = self.runs.load(Relaxed);
         let done = self.run(store, "copy 1", false);
         assert!(done.iter().all(|done| !matches!(done.state, State::Failed(_))), "{done:?}");
         let mut outputs = self.out.snapshot();
@@ -178,7 +178,7 @@ impl Project {
         let metadata = |done: &Outcome<Head>| done.artifacts.iter().map(|a| a.metadata.clone()).collect();
         let metadata = done.iter().map(metadata).collect();
         let warnings = done.into_iter().flat_map(|done| done.warnings).collect();
-        (self.cooks.load(Relaxed) - before, Left { outputs, metadata, warnings })
+        (self.runs.load(Relaxed) - before, BuildResult { outputs, metadata, warnings })
     }
 }
 

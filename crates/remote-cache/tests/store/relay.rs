@@ -1,4 +1,4 @@
-//! Servers in front of another one on this machine: a proxy, and one that encrypts and asks for a client certificate.
+//! Servers in front of a test server: an HTTP proxy, and a TLS front end that requires a client certificate.
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -16,7 +16,7 @@ pub(crate) const CLIENT_KEY: &[u8] = include_bytes!("certificates/client.key");
 /// The name in the certificate of the server.
 pub(crate) const HOST: &str = "cache.kiln.test";
 
-/// A proxy whose tunnels all lead to one port of this machine; returns its port, and the heads of the requests.
+/// Starts a proxy whose tunnels all lead to one local port; returns its port, and the heads of the requests.
 pub(crate) fn connect_proxy(target: u16) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -54,7 +54,7 @@ fn tunnel(mut stream: TcpStream, target: u16, seen: &Mutex<Vec<String>>) -> io::
     stream.shutdown(Shutdown::Both)
 }
 
-/// A server that encrypts and lets in those who have the client certificate; returns its port.
+/// Starts a TLS server that requires the client certificate; returns its port.
 pub(crate) fn tls_front(target: u16) -> u16 {
     let certificates = |pem| CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>().unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -81,7 +81,7 @@ pub(crate) fn tls_front(target: u16) -> u16 {
     port
 }
 
-/// Forwards in both directions by turns: neither read waits long.
+/// Forwards in both directions alternately, with short read timeouts.
 fn forward(stream: TcpStream, config: Arc<ServerConfig>, target: u16) -> io::Result<()> {
     let mut upstream = TcpStream::connect(("127.0.0.1", target))?;
     for socket in [&stream, &upstream] {
@@ -105,7 +105,7 @@ fn forward(stream: TcpStream, config: Arc<ServerConfig>, target: u16) -> io::Res
         for (is_client, bytes) in moved {
             match is_client {
                 true => upstream.write_all(&bytes)?,
-                // Not before: a flush of a handshake waits for the peer.
+                // Flushed only here: a flush during the handshake waits for the peer.
                 false => client.write_all(&bytes).and_then(|()| client.flush())?,
             }
         }

@@ -1,4 +1,4 @@
-//! A server of the HTTP cache protocol in memory, on a port of its own, that can be told to misbehave.
+//! An in-memory server of the HTTP cache protocol with fault injection.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,46 +7,46 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What goes wrong.
+/// An injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Nothing is ever said.
+    /// No response.
     BlackHole,
-    /// One byte a second.
+    /// One byte per second.
     Trickle,
-    /// The head and half of the body come, then nothing.
+    /// The head and half of the body, then no more bytes.
     Stall,
-    /// The connection is cut in the middle of the body.
+    /// The connection is closed in the middle of the body.
     Reset,
-    /// The connection ends before the body does.
+    /// The connection is closed before the announced length.
     Truncated,
-    /// The connection is closed without a word.
+    /// The connection is closed without a response.
     Closed,
-    /// A status and nothing else.
+    /// A response with this status.
     Status(u16),
-    /// `HEAD` finds everything, the rest nothing.
+    /// `HEAD` finds every object, `GET` none.
     HeadOnly,
-    /// One bit of the body is another one.
+    /// One bit of the body is flipped.
     WrongBytes,
-    /// The body of another name of the same kind.
+    /// The body of another object of the same kind.
     Another,
-    /// A body without end, in chunks.
+    /// An endless chunked body.
     Bomb,
-    /// Ten gigabytes are announced.
+    /// A `Content-Length` of ten gigabytes.
     Huge,
-    /// Not HTTP at all.
+    /// A response that is not HTTP.
     Garbage,
-    /// Every answer comes after so many milliseconds.
+    /// Every response is delayed by this many milliseconds.
     Latency(u64),
-    /// A status with `Retry-After` of so many seconds, for the first so many requests.
+    /// A status with `Retry-After` in seconds, for this many requests.
     Busy(u16, u64, usize),
-    /// A second response that nobody asked for follows the first one at once.
+    /// An unsolicited second response follows the first one.
     LeftOver,
-    /// The object is ten bytes shorter than it was.
+    /// The object is truncated by ten bytes.
     Cut,
 }
 
-/// When it goes wrong: for requests whose method and kind match, after the first so many of them.
+/// The requests with a fault: those whose method and kind match, after the first `after` of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct When {
     pub(crate) method: &'static str,
@@ -56,7 +56,7 @@ pub(crate) struct When {
 
 #[derive(Default)]
 struct Shared {
-    kept: Mutex<HashMap<String, Vec<u8>>>,
+    objects: Mutex<HashMap<String, Vec<u8>>>,
     fault: Mutex<Option<(Fault, When)>>,
     matching: AtomicUsize,
     requests: AtomicUsize,
@@ -67,7 +67,7 @@ struct Shared {
     ended: AtomicBool,
 }
 
-/// The server; it ends when dropped.
+/// A running server; it stops when dropped.
 pub(crate) struct Server {
     shared: Arc<Shared>,
     port: u16,
@@ -85,7 +85,7 @@ impl Server {
                     return;
                 }
                 let (stream, shared) = (stream.unwrap(), ours.clone());
-                // Head and body are written apart: the body must not wait until the head has been acknowledged.
+                // Head and body are separate writes: the body must not wait until the head is acknowledged.
                 stream.set_nodelay(true).unwrap();
                 std::thread::spawn(move || serve(&stream, &shared));
             }
@@ -97,46 +97,46 @@ impl Server {
         format!("http://127.0.0.1:{}/team", self.port)
     }
 
-    pub(crate) fn misbehave(&self, fault: Fault, when: When) {
+    pub(crate) fn inject_fault(&self, fault: Fault, when: When) {
         *self.shared.fault.lock().unwrap() = Some((fault, when));
     }
 
-    /// How many requests came.
+    /// Returns the number of requests.
     pub(crate) fn requests(&self) -> usize {
         self.shared.requests.load(Relaxed)
     }
 
-    /// Everything it keeps, by path.
+    /// Returns all objects by path.
     pub(crate) fn kept(&self) -> HashMap<String, Vec<u8>> {
-        self.shared.kept.lock().unwrap().clone()
+        self.shared.objects.lock().unwrap().clone()
     }
 
-    /// Makes it keep this and nothing else.
-    pub(crate) fn keep(&self, kept: HashMap<String, Vec<u8>>) {
-        *self.shared.kept.lock().unwrap() = kept;
+    /// Replaces all objects.
+    pub(crate) fn keep(&self, objects: HashMap<String, Vec<u8>>) {
+        *self.shared.objects.lock().unwrap() = objects;
     }
 
-    /// Stops misbehaving.
+    /// Removes the fault.
     pub(crate) fn recover(&self) {
         *self.shared.fault.lock().unwrap() = None;
     }
 
-    /// Every header that came, with its name in lower case.
+    /// Returns every received header, with its name in lower case.
     pub(crate) fn headers(&self) -> Vec<(String, String)> {
         self.shared.headers.lock().unwrap().clone()
     }
 
-    /// The most requests that were in flight at a time.
+    /// Returns the largest number of concurrent requests.
     pub(crate) fn most_in_flight(&self) -> usize {
         self.shared.most_in_flight.load(Relaxed)
     }
 
-    /// The port on this machine.
+    /// Returns the local port.
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
-    /// The values of the header `Authorization`, one a request.
+    /// Returns the values of the header `Authorization`, one for each request.
     pub(crate) fn authorizations(&self) -> Vec<String> {
         self.shared.seen.lock().unwrap().clone()
     }
@@ -186,27 +186,27 @@ fn serve(stream: &TcpStream, shared: &Shared) -> Option<()> {
             std::thread::sleep(Duration::from_millis(ms));
         }
         let mut body = Vec::new();
-        let refused = expects && matches!(fault, Some(Fault::Status(_)));
-        if expects && !refused {
+        let rejected = expects && matches!(fault, Some(Fault::Status(_)));
+        if expects && !rejected {
             (&mut &*stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n").ok()?;
         }
-        if !refused {
+        if !rejected {
             body.resize(length, 0);
             reader.read_exact(&mut body).ok()?;
         }
-        let answered = answer(stream, shared, &method, &path, body, fault);
+        let responded = respond(stream, shared, &method, &path, body, fault);
         shared.in_flight.fetch_sub(1, Relaxed);
-        answered.filter(|()| !refused)?;
+        responded.filter(|()| !rejected)?;
     }
 }
 
-/// Keeps a connection open for longer than anybody should wait.
+/// Keeps a connection open for longer than any client should wait.
 fn hold(stream: &TcpStream) -> Option<()> {
     std::thread::sleep(Duration::from_secs(30));
     stream.shutdown(Shutdown::Both).ok()
 }
 
-fn answer(
+fn respond(
     mut stream: &TcpStream,
     shared: &Shared,
     method: &str,
@@ -214,28 +214,29 @@ fn answer(
     body: Vec<u8>,
     fault: Option<Fault>,
 ) -> Option<()> {
-    let mut kept = shared.kept.lock().unwrap();
-    let found = kept.get(path).cloned();
+    let mut objects = shared.objects.lock().unwrap();
+    let found = objects.get(path).cloned();
     let (mut status, mut bytes) = match (method, found) {
         ("PUT", _) => (201, vec![]),
         (_, Some(bytes)) => (200, bytes),
-        (_, None) => (404, b"not here".to_vec()),
+        (_, None) => (404, b"not found".to_vec()),
     };
     match fault {
-        Some(Fault::Status(other) | Fault::Busy(other, ..)) => (status, bytes) = (other, b"trouble".to_vec()),
+        Some(Fault::Status(other) | Fault::Busy(other, ..)) => (status, bytes) = (other, b"error".to_vec()),
         Some(Fault::Cut) if status == 200 => bytes.truncate(bytes.len().saturating_sub(10)),
         Some(Fault::HeadOnly) if method == "HEAD" => status = 200,
         Some(Fault::HeadOnly) if method == "GET" => (status, bytes) = (404, vec![]),
         Some(Fault::WrongBytes) if status == 200 => *bytes.last_mut()? ^= 1,
         Some(Fault::Another) if status == 200 => {
             let kind = if path.contains("/ac/") { "/ac/" } else { "/cas/" };
-            let mut others: Vec<_> = kept.iter().filter(|(at, _)| at.contains(kind) && *at != path).collect();
+            let mut others: Vec<_> =
+                objects.iter().filter(|(at, _)| at.contains(kind) && *at != path).collect();
             others.sort();
             bytes = others.first()?.1.clone();
         }
         _ => {}
     }
-    // What is acknowledged is kept.
+    // An acknowledged upload is stored.
     let acknowledges = matches!(
         fault,
         None | Some(
@@ -250,9 +251,9 @@ fn answer(
         )
     );
     if method == "PUT" && acknowledges {
-        kept.insert(path.to_owned(), body);
+        objects.insert(path.to_owned(), body);
     }
-    drop(kept);
+    drop(objects);
     let length = match fault {
         Some(Fault::Huge) => (10u64 << 30).to_string(),
         Some(Fault::Truncated) => (bytes.len() + 1000).to_string(),
@@ -300,7 +301,7 @@ fn answer(
             return None;
         }
         Some(Fault::LeftOver) => {
-            // In one piece with the body, so that the client has it when the response ends.
+            // In one write with the body, so that the client has received it when the response ends.
             bytes.extend(b"HTTP/1.1 200 Whatever\r\nContent-Length: 5\r\n\r\nwrong");
             stream.write_all(&bytes).ok()?;
         }

@@ -1,4 +1,4 @@
-//! A server that works: what one machine made, another one finds; who may only read sends nothing.
+//! A working server: results of one machine are found by another; a read-only machine uploads nothing.
 
 use crate::project::{FILES, Project};
 use crate::server::Server;
@@ -8,7 +8,7 @@ use kiln_remote_cache::{Credentials, Http};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A machine of its own: its store is empty.
+/// Makes a new machine with an empty local cache.
 fn machine(server: &Server, policy: Policy, credentials: Option<Credentials>) -> (TempDir, Store) {
     let dir = TempDir::new().unwrap();
     let http = Http::new(Address::parse(&server.url(), false).unwrap(), credentials);
@@ -18,11 +18,11 @@ fn machine(server: &Server, policy: Policy, credentials: Option<Credentials>) ->
 
 fn finish(store: &Store) {
     store.finish(Duration::from_secs(60));
-    assert!(store.trouble().is_empty(), "{:?}", store.trouble());
+    assert!(store.warnings().is_empty(), "{:?}", store.warnings());
 }
 
 #[test]
-fn another_machine_finds_everything() {
+fn another_machine_finds_all_results() {
     let server = Server::start();
     let clean = Project::new(FILES).build(None).1;
     let (_first_dir, first) = machine(&server, Policy::Write, None);
@@ -34,17 +34,17 @@ fn another_machine_finds_everything() {
     assert_eq!(Project::new(FILES).build(Some(&second)), (0, clean.clone()));
     finish(&second);
     let figures = second.figures();
-    assert_eq!((figures.found, figures.from_server, figures.bytes_up), (4, 4, 0));
+    assert_eq!((figures.hits, figures.from_server, figures.bytes_up), (4, 4, 0));
     assert!(figures.bytes_down > figures.bytes_out);
 
-    // What was fetched is here now: the server is not asked again.
+    // The results are in the local cache now, so no request is sent.
     let before = server.requests();
     assert_eq!(Project::new(FILES).build(Some(&second)), (0, clean));
     assert_eq!((server.requests(), second.figures().from_server), (before, 4));
 }
 
 #[test]
-fn states_of_two_machines_are_found_by_a_third() {
+fn results_of_several_machines_are_merged() {
     let server = Server::start();
     let states = ["one", "two", "three"];
     let project = |shared: &str| Project::new(&[("a.txt", "+shared\n?absent"), ("shared", shared)]);
@@ -58,13 +58,13 @@ fn states_of_two_machines_are_found_by_a_third() {
 }
 
 #[test]
-fn readers_send_nothing_and_writers_send_what_they_have() {
+fn only_writers_upload() {
     let server = Server::start();
     let (dir, reader) = machine(&server, Policy::Read, None);
     Project::new(FILES).build(Some(&reader));
     finish(&reader);
     assert!(server.kept().is_empty());
-    // The same store under another policy: everything is found here, and sent all the same.
+    // The same local cache with write access: everything is a local hit, and is uploaded.
     let http = Http::new(Address::parse(&server.url(), false).unwrap(), None);
     let writer = Store::open(dir.path(), "kiln test").unwrap().with_remote(Box::new(http), Policy::Write);
     assert_eq!(Project::new(FILES).build(Some(&writer)).0, 0);
@@ -74,7 +74,7 @@ fn readers_send_nothing_and_writers_send_what_they_have() {
 }
 
 #[test]
-fn a_server_that_lost_blobs_or_records_costs_cooks_and_gets_them_again() {
+fn lost_objects_are_rebuilt_and_uploaded_again() {
     let server = Server::start();
     let clean = Project::new(FILES).build(None).1;
     let (_dir, first) = machine(&server, Policy::Write, None);
@@ -90,7 +90,7 @@ fn a_server_that_lost_blobs_or_records_costs_cooks_and_gets_them_again() {
 }
 
 #[test]
-fn credentials_are_sent_with_every_request() {
+fn sends_credentials_with_every_request() {
     for (credentials, expected) in [
         (Credentials::token("sesame"), "Bearer sesame"),
         // RFC 7617, section 2.

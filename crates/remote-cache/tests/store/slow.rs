@@ -1,4 +1,4 @@
-//! A server that is slow, overloaded, or does not take everything.
+//! Slow and overloaded servers, and rejected uploads.
 
 use crate::project::Project;
 use crate::server::{Fault, Server, When};
@@ -16,9 +16,9 @@ fn project(count: usize) -> Project {
     Project::new(&sources.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>())
 }
 
-/// Builds on a machine of its own; returns how many sources were built, and the warnings.
+/// Builds on a new machine; returns the number of built sources, and the warnings.
 fn build(server: &Server, project: &Project, policy: Policy) -> (usize, Vec<String>) {
-    // A busy machine is no slow server.
+    // A busy machine must not look like a slow server.
     build_within(server, project, policy, 30)
 }
 
@@ -31,23 +31,23 @@ fn build_within(server: &Server, project: &Project, policy: Policy, timeout: u64
     let store = store.with_limited_remote(Box::new(http), policy, options.limits);
     let (built, _) = project.build(Some(&store));
     store.finish(Duration::from_secs(60));
-    (built, store.trouble().iter().map(|warning| warning.to_string()).collect())
+    (built, store.warnings().iter().map(|warning| warning.to_string()).collect())
 }
 
 #[test]
-fn a_server_that_is_slower_than_building_is_given_up() {
+fn disables_a_server_that_is_slower_than_building() {
     let server = Server::start();
     assert_eq!(build(&server, &project(60), Policy::Write), (60, vec![]));
     let before = server.requests();
-    server.misbehave(Fault::Latency(900), ALWAYS);
+    server.inject_fault(Fault::Latency(900), ALWAYS);
     let start = Instant::now();
     let (_, warnings) = build_within(&server, &project(60), Policy::Read, 2);
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].contains("takes longer than building"), "{warnings:?}");
-    // Three for each of sixty sources; four seconds of waiting pay for about seventy, and some are in flight then.
+    assert!(warnings[0].contains("take longer than building"), "{warnings:?}");
+    // Three requests for each of sixty sources; four seconds of waiting admit about seventy, and some are in flight then.
     let requests = server.requests() - before;
     assert!(requests < 120, "{requests} requests");
-    // One after the other they would take a minute and a half.
+    // Sequentially they would take a minute and a half.
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
@@ -55,7 +55,7 @@ fn a_server_that_is_slower_than_building_is_given_up() {
 fn lookups_overlap() {
     let server = Server::start();
     build(&server, &project(24), Policy::Write);
-    server.misbehave(Fault::Latency(20), ALWAYS);
+    server.inject_fault(Fault::Latency(20), ALWAYS);
     assert_eq!(build(&server, &project(24), Policy::Read), (0, vec![]));
     assert!(server.most_in_flight() > 4, "{} in flight", server.most_in_flight());
 }
@@ -65,10 +65,10 @@ fn retry_after_is_honoured() {
     for status in [429, 503] {
         let server = Server::start();
         build(&server, &project(3), Policy::Write);
-        server.misbehave(Fault::Busy(status, 1, 1), ALWAYS);
+        server.inject_fault(Fault::Busy(status, 1, 1), ALWAYS);
         assert_eq!(build(&server, &project(3), Policy::Read), (0, vec![]), "{status}");
-        // Nobody waits for an hour.
-        server.misbehave(Fault::Busy(status, 3600, usize::MAX / 2), ALWAYS);
+        // A delay of an hour is not waited for.
+        server.inject_fault(Fault::Busy(status, 3600, usize::MAX / 2), ALWAYS);
         let (built, warnings) = build(&server, &project(9), Policy::Read);
         assert_eq!((built, warnings.len()), (9, 1), "{warnings:?}");
         assert!(warnings[0].contains(&status.to_string()), "{warnings:?}");
@@ -76,25 +76,25 @@ fn retry_after_is_honoured() {
 }
 
 #[test]
-fn an_upload_that_is_too_large_ends_alone() {
+fn rejected_upload_does_not_stop_others() {
     let files = [("large.txt", "%3000"), ("a.txt", "one"), ("b.txt", "two"), ("c.txt", "three")];
     let whole = Server::start();
     assert_eq!(build(&whole, &Project::new(&files), Policy::Write), (4, vec![]));
     for is_large in [true, false] {
-        let refused = whole
+        let rejected = whole
             .kept()
             .into_iter()
             .find(|(path, bytes)| path.contains("/cas/") && (bytes.len() > 1 << 20) == is_large);
-        let kind = Box::leak(refused.unwrap().0.into_boxed_str());
+        let kind = Box::leak(rejected.unwrap().0.into_boxed_str());
         let server = Server::start();
-        server.misbehave(Fault::Status(413), When { method: "PUT", kind, after: 0 });
+        server.inject_fault(Fault::Status(413), When { method: "PUT", kind, after: 0 });
         let (built, warnings) = build(&server, &Project::new(&files), Policy::Write);
         assert_eq!((built, warnings.len()), (4, 1), "{warnings:?}");
         assert!(
             warnings[0].contains("cache-upload-too-large") && warnings[0].contains(&kind[6..]),
             "{warnings:?}"
         );
-        // The record without its blob is not there, and all others are.
+        // The record without its blob is missing, and all others are there.
         server.recover();
         assert_eq!(build(&server, &Project::new(&files), Policy::Read), (1, vec![]));
         assert_eq!(server.kept().len(), whole.kept().len() - 2);
@@ -102,9 +102,9 @@ fn an_upload_that_is_too_large_ends_alone() {
 }
 
 #[test]
-fn a_connection_with_bytes_left_over_is_not_used_again() {
+fn does_not_reuse_a_connection_with_unread_bytes() {
     let server = Server::start();
     build(&server, &project(12), Policy::Write);
-    server.misbehave(Fault::LeftOver, When { method: "GET", kind: "", after: 0 });
+    server.inject_fault(Fault::LeftOver, When { method: "GET", kind: "", after: 0 });
     assert_eq!(build(&server, &project(12), Policy::Read), (0, vec![]));
 }

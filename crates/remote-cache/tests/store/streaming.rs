@@ -12,14 +12,14 @@ use std::time::Duration;
 const LEN: u64 = 300 << 20;
 const VARIABLE: &str = "KILN_TEST_STREAMING_URL";
 
-/// A blob of zeros.
+/// Returns a blob of zeros.
 fn blob() -> Blob {
     let (mut sha, zeros) = (Sha256::new(), [0; 64 << 10]);
     (0..LEN / zeros.len() as u64).for_each(|_| sha.update(zeros));
     Blob { hash: Hash(sha.finalize().into()), len: LEN }
 }
 
-/// Takes every body, and answers every `GET` with zeros.
+/// Accepts every upload, and responds to every `GET` with zeros.
 fn serve(stream: &TcpStream) -> std::io::Result<()> {
     let (mut reader, mut writer, zeros) = (BufReader::new(stream), stream, vec![0; 64 << 10]);
     loop {
@@ -41,7 +41,7 @@ fn serve(stream: &TcpStream) -> std::io::Result<()> {
     }
 }
 
-/// Hashes what is written.
+/// A writer that hashes its input.
 struct Hashed(Sha256);
 
 impl Write for Hashed {
@@ -55,7 +55,7 @@ impl Write for Hashed {
     }
 }
 
-/// The transfers, in a process whose memory is measured.
+/// Runs the transfers, in a process whose memory is measured.
 fn transfer(url: &str) {
     let (http, blob) = (Http::new(Address::parse(url, false).unwrap(), None), blob());
     let file = tempfile::tempfile().unwrap();

@@ -1,32 +1,32 @@
-//! `fault-injection`: attacks on the executables, one line per kind, with an exit code.
+//! The `fault-injection` executable: runs the suites against Kiln's executables and prints one line per suite.
 
 use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
 mod run {
-    use kiln_fault_injection::faults::case::{quiet_panics, run_row};
+    use kiln_fault_injection::faults::case::{quiet_panics, run_suite};
     use kiln_fault_injection::faults::report::Failure;
     use kiln_fault_injection::faults::tool::Tools;
-    use kiln_fault_injection::faults::{ROWS, Setup, measured};
+    use kiln_fault_injection::faults::{SUITES, Setup, resource_usage};
     use std::io::Write;
     use std::path::{Path, PathBuf};
     use std::process::ExitCode;
 
     const USAGE: &str = "\
-Attacks Kiln's tools and says what held.
+Inject faults into Kiln's executables and check that they recover.
 
 Usage: fault-injection [OPTIONS]
 
-  --short        what is over within two minutes
-  --only NAME    one kind of attack (may be given again)
-  --case NAME    one case of it
-  --seed N       what everything random is drawn from [default: 1]
-  --tools DIR    where assetc, pak and unity-assetdb are [default: beside this executable]
-  --room DIR     where cases get their directories [default: /dev/shm, or the directory for temporary files]
-  --json         one JSON object in place of lines
-  --list         the kinds of attacks
+  --short          Run a subset that takes less than two minutes
+  --only SUITE     Run only this suite (repeatable)
+  --case NAME      Run only this case of the suite
+  --seed N         Seed of the random number generator [default: 1]
+  --tools DIR      Directory of assetc, pak and unity-assetdb [default: the directory of this executable]
+  --work-dir DIR   Parent directory of the test directories [default: /dev/shm, or the temporary directory]
+  --json           Print one JSON object instead of lines
+  --list           List the suites
 
-Exit codes: 0 everything held; 1 something did not; 2 usage; 3 what was run held, but not all could be run.
+Exit codes: 0 all cases passed; 1 a case failed; 2 usage error; 3 all cases passed, but a suite could not be run.
 ";
 
     struct Args {
@@ -36,47 +36,54 @@ Exit codes: 0 everything held; 1 something did not; 2 usage; 3 what was run held
         case: Option<String>,
         seed: u64,
         tools: Option<PathBuf>,
-        room: Option<PathBuf>,
+        work_dir: Option<PathBuf>,
     }
 
     fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String> {
-        let mut parsed =
-            Args { short: false, json: false, only: vec![], case: None, seed: 1, tools: None, room: None };
+        let mut parsed = Args {
+            short: false,
+            json: false,
+            only: vec![],
+            case: None,
+            seed: 1,
+            tools: None,
+            work_dir: None,
+        };
         while let Some(arg) = args.next() {
-            let mut value = || args.next().ok_or(format!("{arg} wants a value"));
+            let mut value = || args.next().ok_or(format!("{arg} requires a value"));
             match arg.as_str() {
                 "--short" => parsed.short = true,
                 "--json" => parsed.json = true,
                 "--only" => parsed.only.push(value()?),
                 "--case" => parsed.case = Some(value()?),
-                "--seed" => parsed.seed = value()?.parse().map_err(|_| "--seed wants a number")?,
+                "--seed" => parsed.seed = value()?.parse().map_err(|_| "--seed requires an integer")?,
                 "--tools" => parsed.tools = Some(value()?.into()),
-                "--room" => parsed.room = Some(value()?.into()),
+                "--work-dir" => parsed.work_dir = Some(value()?.into()),
                 "--list" | "--help" => return Ok(None),
-                _ => return Err(format!("{arg} is not known")),
+                _ => return Err(format!("unknown option {arg}")),
             }
         }
-        match parsed.only.iter().find(|only| ROWS.iter().all(|row| row.name != only.as_str())) {
-            Some(unknown) => Err(format!("there is no kind of attack called {unknown}")),
+        match parsed.only.iter().find(|only| SUITES.iter().all(|suite| suite.name != only.as_str())) {
+            Some(unknown) => Err(format!("unknown suite {unknown}; run with --list to see all suites")),
             None => Ok(Some(parsed)),
         }
     }
 
-    fn say(text: &str) {
+    fn print_line(text: &str) {
         let _ = writeln!(std::io::stdout(), "{text}");
     }
 
     pub(crate) fn main() -> ExitCode {
         let mut args = std::env::args().skip(1).peekable();
-        if args.peek().map(String::as_str) == Some(measured::MEASURED) {
-            return measured::measured(args.skip(1));
+        if args.peek().map(String::as_str) == Some(resource_usage::MEASURED) {
+            return resource_usage::run_measured(args.skip(1));
         }
         match parse(args) {
-            Ok(Some(args)) => attack(&args),
+            Ok(Some(args)) => run_suites(&args),
             Ok(None) => {
-                let rows: Vec<String> =
-                    ROWS.iter().map(|row| format!("  {:<10} {}", row.name, row.what)).collect();
-                say(&format!("{USAGE}\nKinds of attacks:\n{}", rows.join("\n")));
+                let suites: Vec<String> =
+                    SUITES.iter().map(|suite| format!("  {:<20} {}", suite.name, suite.summary)).collect();
+                print_line(&format!("{USAGE}\nSuites:\n{}", suites.join("\n")));
                 ExitCode::SUCCESS
             }
             Err(why) => {
@@ -86,7 +93,7 @@ Exit codes: 0 everything held; 1 something did not; 2 usage; 3 what was run held
         }
     }
 
-    fn attack(args: &Args) -> ExitCode {
+    fn run_suites(args: &Args) -> ExitCode {
         let setup = match set_up(args) {
             Ok(setup) => setup,
             Err(why) => {
@@ -96,11 +103,12 @@ Exit codes: 0 everything held; 1 something did not; 2 usage; 3 what was run held
         };
         quiet_panics();
         let mut tallies = Vec::new();
-        for row in ROWS.iter().filter(|row| args.only.is_empty() || args.only.iter().any(|o| o == row.name)) {
-            let tell = |failure: &Failure| {
-                let again = format!(
+        let selected = |name: &str| args.only.is_empty() || args.only.iter().any(|only| only == name);
+        for suite in SUITES.iter().filter(|suite| selected(suite.name)) {
+            let report_failure = |failure: &Failure| {
+                let reproduce = format!(
                     "fault-injection --only {} --case '{}' --seed {}{}",
-                    row.name,
+                    suite.name,
                     failure.case,
                     setup.seed,
                     if setup.short { " --short" } else { "" }
@@ -108,26 +116,26 @@ Exit codes: 0 everything held; 1 something did not; 2 usage; 3 what was run held
                 let Failure { case, why, dir } = failure;
                 let _ = writeln!(
                     std::io::stderr(),
-                    "FAILED {} {case}\n  {}\n  kept in {}\n  again: {again}",
-                    row.name,
+                    "FAILED {} {case}\n  {}\n  directory: {}\n  reproduce: {reproduce}",
+                    suite.name,
                     why.replace('\n', "\n  "),
                     dir.display()
                 );
             };
-            let tally = run_row(row, &setup, args.case.as_deref(), &tell);
+            let tally = run_suite(suite, &setup, args.case.as_deref(), &report_failure);
             if !args.json {
-                say(&tally.line());
+                print_line(&tally.line());
             }
             tallies.push(tally);
         }
         if args.json {
-            let rows: Vec<String> = tallies.iter().map(|tally| tally.json()).collect();
-            say(&format!("{{\"short\":{},\"rows\":[\n{}\n]}}", args.short, rows.join(",\n")));
+            let suites: Vec<String> = tallies.iter().map(|tally| tally.json()).collect();
+            print_line(&format!("{{\"short\":{},\"suites\":[\n{}\n]}}", args.short, suites.join(",\n")));
         }
         if !tallies.iter().all(|tally| tally.failures.is_empty()) {
             return ExitCode::from(1);
         }
-        let _ = std::fs::remove_dir_all(&setup.room);
+        let _ = std::fs::remove_dir_all(&setup.work_dir);
         ExitCode::from(if tallies.iter().all(|tally| tally.not_run.is_none()) { 0 } else { 3 })
     }
 
@@ -135,18 +143,19 @@ Exit codes: 0 everything held; 1 something did not; 2 usage; 3 what was run held
         let here = std::env::current_exe().map_err(|e| e.to_string())?;
         let beside = here.parent().unwrap_or(Path::new(".")).to_path_buf();
         let memory = Path::new("/dev/shm");
-        let place = match &args.room {
-            Some(room) => room.clone(),
+        let parent = match &args.work_dir {
+            Some(dir) => dir.clone(),
             None if memory.is_dir() => memory.to_path_buf(),
             None => std::env::temp_dir(),
         };
-        let room = place.join(format!("kiln-fault-injection-{}", std::process::id()));
-        std::fs::create_dir_all(&room).map_err(|e| format!("{}: {e}", room.display()))?;
-        let room = room.canonicalize().map_err(|e| e.to_string())?;
-        let tools = Tools::copied(args.tools.as_deref().unwrap_or(&beside), &room.join("tools"))?;
+        let work_dir = parent.join(format!("kiln-fault-injection-{}", std::process::id()));
+        std::fs::create_dir_all(&work_dir)
+            .map_err(|e| format!("cannot create {}: {e}", work_dir.display()))?;
+        let work_dir = work_dir.canonicalize().map_err(|e| e.to_string())?;
+        let tools = Tools::copied(args.tools.as_deref().unwrap_or(&beside), &work_dir.join("tools"))?;
         let showcase = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/showcase");
         let showcase = showcase.is_dir().then_some(showcase);
-        Ok(Setup { tools, seed: args.seed, short: args.short, room, showcase })
+        Ok(Setup { tools, seed: args.seed, short: args.short, work_dir, showcase })
     }
 }
 
@@ -158,6 +167,9 @@ fn main() -> ExitCode {
 #[cfg(not(target_os = "linux"))]
 fn main() -> ExitCode {
     use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "attacks need strace, links, pipes and users: run this on Linux");
+    let _ = writeln!(
+        std::io::stderr(),
+        "fault-injection requires Linux: it uses strace, symbolic links, named pipes and user ids"
+    );
     ExitCode::from(2)
 }

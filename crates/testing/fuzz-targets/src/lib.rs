@@ -1,30 +1,59 @@
-//! What no input may break: one function for each reader and importer of Kiln.
+//! Fuzz targets: one function for each reader and importer of Kiln.
 //!
-//! Each takes any bytes and must come back, with an error or with something whose every part can be looked at. The
-//! fuzzer (`fuzz/`) drives them; `tests/replay.rs` runs them over the corpus, which holds a few good files of each kind
-//! and everything that ever broke one, and over seeded damage of it.
+//! A target takes arbitrary bytes and must return, with an error or with a value whose every part can be accessed: no
+//! panic, no hang, no excessive allocation. The libFuzzer executables in `fuzz/` drive the targets; `tests/replay.rs` runs
+//! them over the corpus, which has a few valid files of each kind and every input that ever broke a target, and over
+//! seeded mutations of it.
+//!
+//! Checksums detect accidents, not attacks. Where a format has checksums, the target also runs with recomputed ones, so
+//! that the code behind them is fuzzed.
+//!
+//! | target | covers |
+//! |---|---|
+//! | `hmesh`, `hmat`, `hman`, `hanim`, `hfont`, `hpack`, `ktx2`, `spv` | the reader of one runtime format: verify, describe, dump, facts and cross-reference checks; verified files must be readable |
+//! | `pak` | opening a pak, and its header and index without checksums: every asset, reference, material and key |
+//! | `pak-assets` | the payloads in a pak after decompression: mesh, animation, bitmap, scene, bitmap font, chosen by the first byte |
+//! | `asset-db` | the Unity asset database, decoded and encoded again |
+//! | `asset-db-cache` | the state file of the Unity index: all queries on it, and the next bake |
+//! | `journal` | the build journal: reading, appending, compacting, and two builds on top of it |
+//! | `cache-server` | records of an untrusted cache server with valid checksums: two builds with them |
+//! | `gltf` | the glTF and GLB importer |
+//! | `obj` | the OBJ importer, with an MTL library after a line of `%%` |
+//! | `fbx` | the FBX importer (feature `fbx`) |
+//! | `cube` | the importer of color LUTs in the `.cube` format |
+//! | `image` | the image importers, with the extension chosen by the first byte |
+//! | `hdr` | the HDR image importers, Radiance and OpenEXR: probe and import |
+//! | `font` | the font compiler |
+//! | `unity-meta` | the parser of `.meta` files, and the reference scanner |
+//! | `unity-yaml` | a Unity project with this asset (and its `.meta` after a line of `%%`): bake and all queries |
+//! | `assetc-yml` | the parser of `assetc.yml`, and the settings of a few paths with each preset |
+//! | `mat` | the parser and recipe of `.mat` files |
+//! | `pak-toml` | a content file or a description of `pak`: a whole bake |
+//! | `wgsl` | WGSL sources: entry points, and compilation of each stage |
+//! | `glsl`, `hlsl` | GLSL and HLSL sources through glslang, with an include file after a line of `%%` (feature `glsl`) |
+//! | `shader-responses` | the client of shader workers, against arbitrary responses |
 
-mod cooking;
+mod cache_server;
+mod checksums;
+mod importers;
+mod in_memory_build;
 mod projects;
 mod readers;
-mod seal;
 mod shaders;
-mod sources;
-mod store;
 mod unity;
 
-/// A reader or importer under attack.
+/// A fuzz target: one reader or importer.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The name of the fuzz target, and of its folder in the corpus.
+    /// The name of the target, and of its directory in the corpus.
     pub name: &'static str,
-    /// Hands it the bytes.
+    /// Runs the target on an input. Panics if an invariant is violated.
     pub run: fn(&[u8]),
 }
 
 macro_rules! targets {
     ($($(#[$when:meta])? $name:literal $run:expr;)*) => {
-        /// All of them.
+        /// All targets that are compiled in.
         pub const TARGETS: &[Target] = &[$($(#[$when])? Target { name: $name, run: $run },)*];
     };
 }
@@ -43,18 +72,18 @@ targets! {
     "asset-db" readers::asset_db;
     "asset-db-cache" unity::asset_db_cache;
     "journal" readers::journal;
-    "store" store::store;
-    "gltf" sources::gltf;
-    "obj" sources::obj;
-    #[cfg(feature = "fbx")] "fbx" sources::fbx;
-    "cube" sources::cube;
-    "image" sources::image;
-    "light" sources::light;
-    "font" sources::font;
-    "unity-meta" sources::unity_meta;
+    "cache-server" cache_server::cache_server;
+    "gltf" importers::gltf;
+    "obj" importers::obj;
+    #[cfg(feature = "fbx")] "fbx" importers::fbx;
+    "cube" importers::cube;
+    "image" importers::image;
+    "hdr" importers::hdr;
+    "font" importers::font;
+    "unity-meta" importers::unity_meta;
     "unity-yaml" unity::unity_yaml;
-    "assetc-yml" sources::assetc_yml;
-    "mat" sources::mat;
+    "assetc-yml" importers::assetc_yml;
+    "mat" importers::mat;
     "pak-toml" projects::pak_toml;
     "wgsl" shaders::wgsl;
     #[cfg(feature = "glsl")] "glsl" |bytes| shaders::glslang(bytes, kiln_shader::Language::Glsl);
@@ -62,13 +91,13 @@ targets! {
     "shader-responses" shaders::responses;
 }
 
-/// What stands before a line of `%%`, and what after it: two files in one input.
-fn halves(bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
+/// Splits an input at a line of `%%` into two files.
+fn split_input(bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
     let at = bytes.windows(4).position(|four| four == b"\n%%\n");
     at.map_or((bytes, None), |at| (&bytes[..at], Some(&bytes[at + 4..])))
 }
 
-/// The target of this name.
+/// Returns the target with this name.
 pub fn target(name: &str) -> Option<Target> {
     TARGETS.iter().copied().find(|target| target.name == name)
 }

@@ -1,9 +1,9 @@
-//! Readers of what Kiln itself writes: runtime files, paks, databases, the journal.
+//! Targets for readers of files that Kiln writes: runtime formats, paks, databases, the journal.
 
 use std::hint::black_box;
 
-use crate::cooking::{JOURNAL, build_twice};
-use crate::seal;
+use crate::checksums;
+use crate::in_memory_build::{JOURNAL, build_twice};
 use kiln_engine::mem::Mem;
 use kiln_engine::{Journal, Records, RelPath};
 use kiln_format::pak::animation::AnimationView;
@@ -13,7 +13,7 @@ use kiln_format::pak::scene::SceneView;
 use kiln_format::pak::{HEADER_LEN, Header, Index, Kind, font};
 use kiln_format::{FORMATS, Lookup};
 
-/// A tree without files.
+/// A lookup that finds no files.
 struct Nothing;
 
 impl Lookup for Nothing {
@@ -26,23 +26,23 @@ impl Lookup for Nothing {
     }
 }
 
-/// A runtime file: whatever a format says of it, it can say all of it once it was verified.
+/// Reads a runtime file. Every operation has to succeed on a file that verified.
 pub(crate) fn format(name: &str, bytes: &[u8]) {
     let Some(format) = FORMATS.iter().find(|format| format.name() == name) else { return };
     let verified = format.verify(bytes).is_ok();
     let mut text = String::new();
-    let told = [
+    let results = [
         format.describe(bytes, &mut text),
         format.dump(bytes, &mut text),
         format.facts(bytes, &mut |_, fact| {
             black_box(fact);
         }),
-        format.cross("a", bytes, &Nothing, &mut |problem| drop(black_box(problem))),
+        format.check_references("a", bytes, &Nothing, &mut |problem| drop(black_box(problem))),
     ];
-    assert!(!verified || told.iter().all(Result::is_ok), "verified, but not readable");
+    assert!(!verified || results.iter().all(Result::is_ok), "the file verifies, but is not readable");
 }
 
-/// The header and index of a pak, as if its checksums were right.
+/// Reads a pak, and its header and index as if the checksums matched.
 pub(crate) fn pak(bytes: &[u8]) {
     let _ = pak::PakBuf::from_bytes(bytes).map(|pak| black_box(pak.keys().count()));
     let Some(first) = bytes.get(..HEADER_LEN) else { return };
@@ -64,12 +64,12 @@ pub(crate) fn pak(bytes: &[u8]) {
         }
     }
     for number in 0..view.key_count() {
-        let Some((key, kind, id)) = view.key(number) else { panic!("key {number} is not there") };
+        let Some((key, kind, id)) = view.key(number) else { panic!("key {number} is missing") };
         assert_eq!(view.find(key), Some((kind, id)), "{key}");
     }
 }
 
-/// What a pak holds, after it was unpacked.
+/// Reads a decompressed payload of a pak; the first byte chooses its kind.
 pub(crate) fn pak_assets(bytes: &[u8]) {
     let Some((&kind, bytes)) = bytes.split_first() else { return };
     match kind % 5 {
@@ -81,19 +81,19 @@ pub(crate) fn pak_assets(bytes: &[u8]) {
     }
 }
 
-/// The database of a Unity project.
+/// Reads the database of a Unity project.
 pub(crate) fn asset_db(bytes: &[u8]) {
     if let Ok(db) = unity_assetdb::store::decode(bytes) {
-        // What was read can be written, and is read again as the same.
+        // A database that was read round-trips.
         let again = unity_assetdb::store::decode(&unity_assetdb::store::encode(&db));
         assert_eq!(again.map(|db| db.entries.len()).ok(), Some(db.entries.len()));
     }
 }
 
-/// The journal of a build: everything up to the first damage, and what is written after it is found again. Once more as
-/// if its checksums were right.
+/// Reads a build journal up to the first damaged record, appends to it, compacts it and builds on top of it; once more
+/// with recomputed checksums.
 pub(crate) fn journal(bytes: &[u8]) {
-    for bytes in [bytes, &seal::journal(bytes)] {
+    for bytes in [bytes, &checksums::journal(bytes)] {
         let (out, name) = (Mem::new(), RelPath::new(JOURNAL).expect("a plain name"));
         out.put(JOURNAL, bytes);
         out.put("a.out", b"text");

@@ -1,8 +1,8 @@
-//! Shader compilers behind the worker's protocol, and the client of that protocol against any response.
+//! Targets for shader compilers behind the worker protocol, and for the client of that protocol with arbitrary responses.
 //!
-//! The worker's loop runs on a thread of this process, so that the fuzzer sees its coverage. The product has a process
-//! around it, which contains what this cannot: a stack overflow, exhausted memory, a crash in glslang. A panic of a
-//! compiler has to come back as an error of its source in both.
+//! The worker loop runs on a thread of this process, so that the fuzzer sees its coverage. In the product it is a process,
+//! which also contains stack overflows, exhausted memory and crashes in glslang. In both, a panic of a compiler has to
+//! come back as an error of its source.
 
 use std::hint::black_box;
 use std::io::{self, PipeReader, PipeWriter};
@@ -14,10 +14,11 @@ use kiln_engine::Diag;
 use kiln_format::spv::Reflection;
 use kiln_shader::{
     Channel, Compiled, Include, Included, Includes, Language, Options, Source, Stage, Target, WorkerError,
-    compile_apart, read_frame, serve, wgsl_stages_apart, write_frame,
+    compile_in_worker, read_frame, serve, wgsl_stages_in_worker, write_frame,
 };
 
-/// The longest source: compilers nest about as deep as a source is long, and AddressSanitizer makes frames larger.
+/// The longest source in bytes: the recursion depth of the compilers grows with the source, and AddressSanitizer enlarges
+/// stack frames.
 const MAX_SOURCE: usize = 16 << 10;
 
 /// The path of every source.
@@ -55,7 +56,7 @@ impl Channel for InProcess {
     }
 }
 
-/// Leads every `#include` to one text.
+/// Resolves every `#include` to one text.
 struct OneFile<'a>(Option<&'a str>);
 
 impl Includes for OneFile<'_> {
@@ -64,38 +65,38 @@ impl Includes for OneFile<'_> {
     }
 }
 
-/// Gives the worker to `run`, one source at a time.
+/// Passes the worker to `run`, one source at a time.
 fn with_worker(run: impl FnOnce(&mut InProcess)) {
     static WORKER: OnceLock<Mutex<InProcess>> = OnceLock::new();
     let worker = WORKER.get_or_init(|| Mutex::new(InProcess::start()));
     run(&mut worker.lock().unwrap_or_else(|broken| broken.into_inner()));
 }
 
-/// A WGSL source: lists its entry points and compiles each of their stages.
+/// Lists the entry points of a WGSL source and compiles each of their stages.
 pub(crate) fn wgsl(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if text.len() > MAX_SOURCE {
         return;
     }
     let defines = [("quality".to_owned(), "2".to_owned())];
-    with_worker(|worker| match wgsl_stages_apart(PATH, text, worker) {
+    with_worker(|worker| match wgsl_stages_in_worker(PATH, text, worker) {
         Ok(stages) => {
             let options = options(text, &defines);
             for (stage, _) in stages {
                 let source = Source { path: PATH, text, language: Language::Wgsl, stage };
-                check(stage, compile_apart(&source, &options, &mut OneFile(None), worker));
+                check(stage, compile_in_worker(&source, &options, &mut OneFile(None), worker));
             }
         }
         Err(error) => check_error(&error),
     });
 }
 
-/// A GLSL or HLSL source, compiled for the stage that the first byte chooses: `a` is the first one. After a line of
-/// `%%` stands the file that every `#include` leads to.
+/// Compiles a GLSL or HLSL source for the stage that the first byte chooses, from `a`. Every `#include` resolves to the
+/// file after a line of `%%`.
 #[cfg(feature = "glsl")]
 pub(crate) fn glslang(bytes: &[u8], language: Language) {
     let Some((&stage, bytes)) = bytes.split_first() else { return };
-    let (text, included) = crate::halves(bytes);
+    let (text, included) = crate::split_input(bytes);
     let (Ok(text), Ok(included)) = (std::str::from_utf8(text), included.map(std::str::from_utf8).transpose())
     else {
         return;
@@ -109,17 +110,17 @@ pub(crate) fn glslang(bytes: &[u8], language: Language) {
     let source = Source { path: PATH, text, language, stage };
     let options = options(text, &defines);
     with_worker(|worker| {
-        check(stage, compile_apart(&source, &options, &mut OneFile(included), worker));
+        check(stage, compile_in_worker(&source, &options, &mut OneFile(included), worker));
     });
 }
 
-/// Options that follow from the length of a source.
+/// Derives options from the length of a source.
 fn options<'a>(text: &str, defines: &'a [(String, String)]) -> Options<'a> {
     let target = Target::ALL[text.len() % Target::ALL.len()];
     Options { target, debug: text.len() % 8 < 4, defines: &defines[..text.len() / 8 % 2] }
 }
 
-/// A module can be read, and a failure is an error of the source.
+/// Asserts that a compiled module can be read, or that the failure is an error of the source.
 fn check(stage: Stage, compiled: Result<Compiled, Diag>) {
     match compiled {
         Ok(compiled) => {
@@ -139,7 +140,7 @@ fn check_error(error: &Diag) {
     assert!(error.path.is_some() && !error.message.is_empty(), "{error}");
 }
 
-/// A worker whose pipe holds any bytes, and ends with them.
+/// A worker whose pipe contains arbitrary bytes.
 struct AnyResponses<'a>(&'a [u8]);
 
 impl Channel for AnyResponses<'_> {
@@ -152,10 +153,10 @@ impl Channel for AnyResponses<'_> {
     }
 }
 
-/// The responses of a worker: both requests end with a result or an error.
+/// Makes requests to a worker with arbitrary responses: each returns a result or an error.
 pub(crate) fn responses(bytes: &[u8]) {
     let source = Source { path: PATH, text: "", language: Language::Wgsl, stage: Stage::Vertex };
     let options = options("", &[]);
-    let _ = black_box(compile_apart(&source, &options, &mut OneFile(Some("")), &mut AnyResponses(bytes)));
-    let _ = black_box(wgsl_stages_apart(PATH, "", &mut AnyResponses(bytes)));
+    let _ = black_box(compile_in_worker(&source, &options, &mut OneFile(Some("")), &mut AnyResponses(bytes)));
+    let _ = black_box(wgsl_stages_in_worker(PATH, "", &mut AnyResponses(bytes)));
 }

@@ -1,4 +1,4 @@
-//! A small Unity project on disk, with the attacked file in it.
+//! Targets with a small Unity project on disk that contains the input.
 
 use std::fs;
 use std::hint::black_box;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use crate::projects::{Shared, write};
-use crate::{halves, seal};
+use crate::{checksums, split_input};
 use tempfile::TempDir;
 use unity_assetdb::bake::{BakeError, BakeOptions, Extra, Report, bake_with};
 use unity_assetdb::index::{Index, IndexError};
@@ -30,14 +30,14 @@ fn bake(root: &Path) -> Result<Report, BakeError> {
         verbose_timing: false,
         verbose_collisions: false,
     };
-    bake_with(&options, &Extra { jobs: Some(1), ..Extra::default() })
+    bake_with(&options, &Extra::default().jobs(1))
 }
 
 fn out_dir(root: &Path) -> PathBuf {
     root.join("Library/db")
 }
 
-/// A project with this asset.
+/// Writes a project with this asset.
 fn unity(root: &Path, asset: &[u8], meta: &[u8]) {
     write(root.join("ProjectSettings/ProjectVersion.txt"), b"m_EditorVersion: 2022.3.1f1\n");
     write(root.join("Assets/a.prefab"), asset);
@@ -46,18 +46,18 @@ fn unity(root: &Path, asset: &[u8], meta: &[u8]) {
     write(root.join("Assets/b.asset.meta"), OTHER_META.as_bytes());
 }
 
-/// An asset of a Unity project as YAML; after a line of `%%` its `.meta`, if it is not the usual one.
+/// Bakes a Unity project with this YAML asset, and the `.meta` file after a line of `%%`, if any.
 pub(crate) fn unity_yaml(bytes: &[u8]) {
     static PROJECT: Shared<TempDir> = OnceLock::new();
-    let project = PROJECT.get_or_init(|| Mutex::new(TempDir::new().expect("a temporary folder")));
+    let project = PROJECT.get_or_init(|| Mutex::new(TempDir::new().expect("a temporary directory")));
     let project = project.lock().unwrap_or_else(|broken| broken.into_inner());
-    let (asset, meta) = halves(bytes);
+    let (asset, meta) = split_input(bytes);
     unity(project.path(), asset, meta.unwrap_or(META.as_bytes()));
     let _ = black_box(bake(project.path()));
     let _ = black_box(walk_index(project.path()));
 }
 
-/// A baked project, and what the bake left.
+/// A baked project, and the files that the bake wrote.
 struct Baked {
     dir: TempDir,
     db: Vec<u8>,
@@ -65,9 +65,9 @@ struct Baked {
 }
 
 impl Baked {
-    /// With at least one of everything that a state holds.
+    /// Bakes a project with at least one record of every kind in its state file.
     fn new() -> Baked {
-        let dir = TempDir::new().expect("a temporary folder");
+        let dir = TempDir::new().expect("a temporary directory");
         let root = dir.path();
         let asset = "%YAML 1.1\n--- !u!1 &1\nGameObject:\n  m_Name: a\n--- !u!114 &2\nMonoBehaviour:\n  \
             m_Script: {fileID: 11500000, guid: 00112233445566778899aabbccddeeff, type: 3}\n  \
@@ -87,9 +87,9 @@ impl Baked {
         write(root.join("Assets/bad.txt.meta"), b"guid: none\n");
         let settings = b"%YAML 1.1\n--- !u!129 &1\nPlayerSettings:\n  productName: a\n";
         write(root.join("ProjectSettings/ProjectSettings.asset"), settings);
-        // What is younger than a tick of the clock has no stamp.
+        // A file that is younger than the timestamp granularity has no stamp.
         std::thread::sleep(Duration::from_millis(60));
-        bake(root).expect("a good project");
+        bake(root).expect("a valid project");
         let read = |path| fs::read(path).expect("the bake wrote it");
         let db = read(unity_assetdb::store::db_path(&out_dir(root)));
         let state = read(unity_assetdb::store::cache_path(&out_dir(root)));
@@ -103,20 +103,20 @@ fn baked() -> MutexGuard<'static, Baked> {
     project.lock().unwrap_or_else(|broken| broken.into_inner())
 }
 
-/// A good state, and the database it belongs to.
+/// Passes a valid state file and its database to a function.
 #[cfg(test)]
 pub(crate) fn with_good_state(then: impl FnOnce(&[u8], &[u8])) {
     let Baked { db, state, .. } = &*baked();
     then(state, db);
 }
 
-/// The second file of a Unity database: a whole one, or changes of one that fits the first; as it is, and as if its
-/// checksums were right. What such a one says is believed where no file has changed since; what a bake writes is whole.
+/// Opens and bakes with a forged state file: a whole one, or a patch of a valid one; unchanged, and with recomputed
+/// checksums. Its records count where no file has changed since; a file that a bake writes has to be valid.
 pub(crate) fn asset_db_cache(bytes: &[u8]) {
     let Baked { dir, db, state } = &*baked();
     let bytes = if bytes.starts_with(b"KILNUADB") { bytes.to_vec() } else { changed(state, bytes) };
     let root = dir.path();
-    for state in [&bytes, &seal::state(&bytes, db)] {
+    for state in [&bytes, &checksums::state(&bytes, db)] {
         write(unity_assetdb::store::db_path(&out_dir(root)), db);
         write(unity_assetdb::store::cache_path(&out_dir(root)), state);
         let _ = black_box(walk_index(root));
@@ -127,7 +127,7 @@ pub(crate) fn asset_db_cache(bytes: &[u8]) {
     }
 }
 
-/// Whatever the last state said, a bake goes where the project leads.
+/// Asserts that no path of the index leaves the project, whatever the previous state contained.
 fn stays_inside(root: &Path) -> Result<(), IndexError> {
     Index::open(&out_dir(root))?.files().try_for_each(|file| {
         let file = file?;
@@ -136,7 +136,7 @@ fn stays_inside(root: &Path) -> Result<(), IndexError> {
     })
 }
 
-/// Changes: where, how many bytes, and which.
+/// Applies patches to bytes: offset, length and content of each.
 fn changed(bytes: &[u8], mut changes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     while let [low, high, len, rest @ ..] = changes {
@@ -148,7 +148,7 @@ fn changed(bytes: &[u8], mut changes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Asks an index for everything.
+/// Runs every query on an index.
 fn walk_index(root: &Path) -> Result<(), IndexError> {
     let index = Index::open(&out_dir(root))?;
     for entry in index.entries() {

@@ -1,14 +1,14 @@
-//! Every target over its corpus, and over seeded damage of it: a short run of what the fuzzer does for long.
+//! Runs every target over its corpus, and over seeded mutations of it: a short form of fuzzing.
 
-#![allow(clippy::print_stderr, reason = "shown where a test fails, even by an abort")]
+#![allow(clippy::print_stderr, reason = "names the input even if the test aborts")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use kiln_fuzz_targets::{TARGETS, Target};
 
-/// Damaged copies of each file of the corpus; KILN_DAMAGE multiplies them.
-const DAMAGED: u64 = 60;
+/// The number of mutations of each file of the corpus; the environment variable KILN_DAMAGE multiplies it.
+const MUTATIONS: u64 = 60;
 
 fn corpus(target: &Target) -> Vec<(PathBuf, Vec<u8>)> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target.name);
@@ -32,8 +32,9 @@ impl Random {
     }
 }
 
-/// One to four changes: a bit, a byte, a number, a piece that is gone, doubled or comes from the other file.
-fn damage(bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
+/// Makes one to four mutations: a bit, a byte, an integer, a range that is removed, duplicated or copied from the other
+/// file.
+fn mutate(bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..=random.below(4) {
         let at = random.below(bytes.len());
@@ -65,10 +66,10 @@ fn damage(bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
 }
 
 #[test]
-fn nothing_in_the_corpus_breaks_its_target() {
+fn corpus_passes() {
     for target in TARGETS {
         let files = corpus(target);
-        assert!(!files.is_empty(), "no corpus of {}", target.name);
+        assert!(!files.is_empty(), "the corpus of {} is empty", target.name);
         for (path, bytes) in &files {
             eprintln!("{}", path.display());
             (target.run)(bytes);
@@ -77,32 +78,44 @@ fn nothing_in_the_corpus_breaks_its_target() {
 }
 
 #[test]
-fn no_damage_breaks_a_target() {
+fn mutated_corpus_passes() {
     let times = std::env::var("KILN_DAMAGE").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
-    for target in TARGETS {
+    // Some invalid sources fail an assertion of glslang, which aborts the process. Only the worker process of the product
+    // contains that, so its targets run over their corpus alone.
+    for target in TARGETS.iter().filter(|target| !["glsl", "hlsl"].contains(&target.name)) {
         let files = corpus(target);
         for (number, (path, bytes)) in files.iter().enumerate() {
             let (_, other) = &files[(number + 1) % files.len()];
-            for seed in 0..DAMAGED * times {
-                // What is printed is shown where the test fails.
-                eprintln!("{} damaged with seed {seed}", path.display());
+            for seed in 0..MUTATIONS * times {
+                // Printed output is shown if the test fails.
+                eprintln!("{} mutated with seed {seed}", path.display());
                 let mut random =
                     Random(0x9e37_79b9_7f4a_7c15 ^ (seed + 1).wrapping_mul(0xd134_2543_de82_ef95));
-                (target.run)(&damage(bytes, other, &mut random));
+                (target.run)(&mutate(bytes, other, &mut random));
             }
         }
     }
 }
 
 #[test]
-fn the_fuzzer_has_every_target() {
+fn fuzz_workspace_has_every_target() {
     let manifest =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/Cargo.toml")).unwrap();
     for target in TARGETS {
         assert!(
             manifest.contains(&format!("name = \"{}\"\n", target.name)),
-            "{} is not in fuzz/",
+            "{} is missing in fuzz/Cargo.toml",
             target.name
         );
+    }
+}
+
+#[test]
+fn documentation_lists_every_target() {
+    let rows: Vec<&str> =
+        include_str!("../src/lib.rs").lines().filter(|line| line.starts_with("//! | `")).collect();
+    for target in TARGETS {
+        let name = format!("`{}`", target.name);
+        assert!(rows.iter().any(|row| row.contains(&name)), "{name} is missing in the crate documentation");
     }
 }

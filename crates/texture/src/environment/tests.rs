@@ -1,4 +1,4 @@
-//! Constant light stays constant, directions stay where they are, and blur is the blur it should be.
+//! Environment maps of constant and analytic panoramas, compared with closed forms.
 
 use super::*;
 
@@ -12,8 +12,8 @@ const SETTINGS: EnvironmentSettings = EnvironmentSettings {
     deadline: None,
 };
 
-/// A picture that shows a function of the direction.
-fn panorama(width: u32, value: impl Fn(Vec3) -> [f32; 3]) -> LightMap {
+/// Returns a panorama that is a function of the direction.
+fn panorama(width: u32, value: impl Fn(Vec3) -> [f32; 3]) -> HdrImage {
     let height = width / 2;
     let texel = |i: u32| {
         let around = (f64::from(i % width) + 0.5) / f64::from(width) * 2.0 * PI - PI;
@@ -22,7 +22,7 @@ fn panorama(width: u32, value: impl Fn(Vec3) -> [f32; 3]) -> LightMap {
             value([libm::cos(up) * libm::cos(around), libm::sin(up), libm::cos(up) * libm::sin(around)]);
         [r, g, b, 1.0]
     };
-    LightMap::new(width, height, (0..width * height).map(texel).collect()).unwrap()
+    HdrImage::new(width, height, (0..width * height).map(texel).collect()).unwrap()
 }
 
 fn values(level: &[u8]) -> Vec<[f32; 4]> {
@@ -38,14 +38,14 @@ fn values(level: &[u8]) -> Vec<[f32; 4]> {
 }
 
 #[test]
-fn constant_light_stays_constant() {
+fn constant_radiance_stays_constant() {
     let map = panorama(64, |_| [0.5, 4.0, 100.0]);
     let settings = EnvironmentSettings { specular: true, irradiance: true, ..SETTINGS };
-    let (cube, matt) = encode_environment(map.clone(), &settings).unwrap();
+    let (cube, irradiance) = encode_environment(map.clone(), &settings).unwrap();
     assert_eq!((cube.width, cube.faces, cube.levels.len()), (16, 6, 3), "16, 8 and 4 texels a side");
-    let matt = matt.unwrap();
-    assert_eq!((matt.width, matt.faces, matt.levels.len()), (32, 6, 1));
-    for level in cube.levels.iter().chain(&matt.levels) {
+    let irradiance = irradiance.unwrap();
+    assert_eq!((irradiance.width, irradiance.faces, irradiance.levels.len()), (32, 6, 1));
+    for level in cube.levels.iter().chain(&irradiance.levels) {
         for texel in values(&level.bytes) {
             for (found, exact) in texel.into_iter().zip([0.5, 4.0, 100.0, 1.0]) {
                 assert!((found - exact).abs() <= exact / 1024.0, "{found}, not {exact}");
@@ -54,13 +54,13 @@ fn constant_light_stays_constant() {
     }
 }
 
-/// Every face shows the colour of the axis it looks along, whichever way its rows run.
+/// Every face shows the colour of the axis it faces, whichever way its rows run.
 #[test]
-fn faces_look_where_those_of_other_cubemaps_look() {
+fn faces_are_oriented_as_in_vulkan() {
     // Red grows along +X, green along +Y, blue along +Z.
     let map = panorama(256, |v| v.map(|c| (c + 1.0) as f32));
-    let (cube, matt) = encode_environment(map.clone(), &SETTINGS).unwrap();
-    assert!(matt.is_none());
+    let (cube, irradiance) = encode_environment(map.clone(), &SETTINGS).unwrap();
+    assert!(irradiance.is_none());
     assert_eq!(cube.levels.len(), 7);
     let (side, texels) = (64, values(&cube.levels[0].bytes));
     for face in 0..6 {
@@ -85,44 +85,46 @@ fn faces_look_where_those_of_other_cubemaps_look() {
 }
 
 #[test]
-fn the_middle_of_the_picture_is_plus_x_and_its_right_plus_z() {
+fn panorama_centre_is_plus_x_and_right_is_plus_z() {
     let mut texels = vec![[0.0, 0.0, 0.0, 1.0]; 64 * 32];
     texels[16 * 64 + 32][0] = 1000.0;
     texels[16 * 64 + 48][1] = 1000.0;
     texels[32][2] = 1000.0;
-    let (cube, _) = encode_environment(LightMap::new(64, 32, texels).unwrap(), &SETTINGS).unwrap();
+    let (cube, _) = encode_environment(HdrImage::new(64, 32, texels).unwrap(), &SETTINGS).unwrap();
     let texels = values(&cube.levels[0].bytes);
-    let light =
+    let energy =
         |face: usize, channel: usize| -> f32 { texels[face * 256..][..256].iter().map(|t| t[channel]).sum() };
     for (channel, face) in [(0, 0), (1, 4), (2, 2)] {
-        let all: f32 = (0..6).map(|face| light(face, channel)).sum();
-        assert!(light(face, channel) > 0.99 * all && all > 0.0, "channel {channel} is on face {face}");
+        let all: f32 = (0..6).map(|face| energy(face, channel)).sum();
+        assert!(energy(face, channel) > 0.99 * all && all > 0.0, "channel {channel} is on face {face}");
     }
 }
 
-/// Lambert's law for a sky whose light is one plus the cosine to +Y: the mean by cosine is one plus two thirds of it.
+/// Lambert's law for a sky with radiance 1 + cos θ to +Y: the cosine-weighted average is 1 + 2/3 cos θ.
 #[test]
-fn matt_surfaces_gather_by_the_cosine() {
+fn irradiance_is_cosine_weighted() {
     let map = panorama(256, |v| [1.0 + v[1] as f32; 3]);
     let settings = EnvironmentSettings { irradiance: true, ..SETTINGS };
-    let matt = encode_environment(map.clone(), &settings).unwrap().1.unwrap();
-    let (texels, target) = (values(&matt.levels[0].bytes), Cube { side: MATT_SIDE, texels: vec![] });
+    let irradiance = encode_environment(map.clone(), &settings).unwrap().1.unwrap();
+    let (texels, target) =
+        (values(&irradiance.levels[0].bytes), Cube { side: IRRADIANCE_SIDE, texels: vec![] });
     for (i, texel) in (0u32..).zip(&texels) {
-        let (face, i) = ((i / (MATT_SIDE * MATT_SIDE)) as usize, i % (MATT_SIDE * MATT_SIDE));
-        let up = unit(target.direction(face, i % MATT_SIDE, i / MATT_SIDE))[1];
+        let (face, i) =
+            ((i / (IRRADIANCE_SIDE * IRRADIANCE_SIDE)) as usize, i % (IRRADIANCE_SIDE * IRRADIANCE_SIDE));
+        let up = unit(target.direction(face, i % IRRADIANCE_SIDE, i / IRRADIANCE_SIDE))[1];
         let exact = (1.0 + up * 2.0 / 3.0) as f32;
         assert!((texel[0] - exact).abs() < 0.006, "{up}: {}, not {exact}", texel[0]);
     }
 }
 
-/// The same sky in a rough mirror, integrated without samples: the light that is reflected along the normal.
+/// The same sky, prefiltered with GGX, integrated numerically without samples.
 #[test]
-fn rough_surfaces_blur_as_their_distribution_says() {
+fn prefiltered_specular_matches_ggx_integral() {
     let chain: Vec<Cube> = {
-        let mut chain = vec![Cube::of(panorama(256, |v| [1.0 + v[1] as f32; 3]), 64)];
+        let mut chain = vec![Cube::from_panorama(panorama(256, |v| [1.0 + v[1] as f32; 3]), 64)];
         for level in 1..7 {
-            let smaller = chain[level - 1].smaller(64 >> level);
-            chain.push(smaller);
+            let next = chain[level - 1].downscaled(64 >> level);
+            chain.push(next);
         }
         chain
     };
@@ -130,16 +132,17 @@ fn rough_surfaces_blur_as_their_distribution_says() {
         let alpha = (f64::from(level) / 4.0) * (f64::from(level) / 4.0);
         let (mut sum, mut total) = (0.0, 0.0);
         for i in 0..20_000 {
-            // Over the angle of the half vector, by the density of the distribution.
+            // Over the angle of the half vector, weighted by the density of the distribution.
             let angle = (f64::from(i) + 0.5) / 20_000.0 * PI / 4.0;
             let (cosine, square) = (libm::cos(angle), alpha * alpha);
-            let spread = cosine * cosine * (square - 1.0) + 1.0;
-            let light = libm::cos(2.0 * angle);
-            let weight = square / (spread * spread) * cosine * libm::sin(angle) * light;
-            (sum, total) = (sum + weight * light, total + weight);
+            let denominator = cosine * cosine * (square - 1.0) + 1.0;
+            let cos_light = libm::cos(2.0 * angle);
+            let weight = square / (denominator * denominator) * cosine * libm::sin(angle) * cos_light;
+            (sum, total) = (sum + weight * cos_light, total + weight);
         }
-        // The sky rises evenly, so that a blur around any direction takes away the same share of the rise.
-        let cube = rough(&chain, level, 5);
+        // The radiance is linear in Y, so prefiltering around any direction scales the linear part by the
+        // same factor.
+        let cube = prefiltered_specular(&chain, level, 5);
         for (i, texel) in (0u32..).zip(&cube.texels) {
             let (face, i) = ((i / (cube.side * cube.side)) as usize, i % (cube.side * cube.side));
             let up = unit(cube.direction(face, i % cube.side, i / cube.side))[1];
@@ -150,7 +153,7 @@ fn rough_surfaces_blur_as_their_distribution_says() {
 }
 
 #[test]
-fn a_ring_is_blurred_without_losing_light() {
+fn cyclic_blur_preserves_energy() {
     let mut row: Vec<Texel> =
         (0..12).map(|i| [if i == 0 { 12.0 } else { 0.0 }, i as f32, 1.0, 1.0]).collect();
     blur(&mut row, 2);
@@ -160,7 +163,7 @@ fn a_ring_is_blurred_without_losing_light() {
 }
 
 #[test]
-fn sizes_and_levels_are_obeyed() {
+fn size_and_mip_settings_are_applied() {
     let map = panorama(128, |v| [v[0].abs() as f32; 3]);
     let size = |settings: EnvironmentSettings| {
         let (cube, _) = encode_environment(map.clone(), &settings).unwrap();

@@ -1,40 +1,40 @@
-//! A block on its way through the search: its texels, its class, and the best candidate so far.
+//! A BC7 block during the search: its texels, its class, and the best candidate so far.
 
 use super::modes::Fields;
 use crate::batch::{Batch, Searched};
 use crate::block::Class;
-use crate::fit::Line;
+use crate::fit::EndpointPair;
 use crate::lanes::{Lanes, WIDTH};
 use crate::ranking::RANKS;
 
-/// A partition pattern, and what error it is expected to leave.
+/// A partition pattern and its expected error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
     /// Index among the patterns of its list.
     pub(crate) pattern: u8,
-    /// The error to expect.
+    /// The expected squared error.
     pub(crate) score: f32,
 }
 
-/// One block.
+/// A block and the state of its search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
     /// RGBA words in raster order.
     pub(crate) texels: [u32; 16],
-    /// Their class.
+    /// The class of the texels.
     pub(crate) class: Class,
     /// The squared error of the best candidate, over all four channels.
     pub(crate) error: f32,
-    /// The best candidate.
+    /// The fields of the best candidate.
     pub(crate) fields: Fields,
-    /// What error two planes could reach, by the channel that is alone.
+    /// The estimated error of dual-plane modes, by the channel of the second plane.
     pub(crate) planes: [f32; 4],
     /// The most promising patterns, for two subsets and three, with eight weights and four.
     pub(crate) choices: [[Choice; RANKS]; 4],
 }
 
 impl Block {
-    /// A block nothing is known about.
+    /// A block before the search.
     pub(crate) const EMPTY: Self = Self {
         texels: [0; 16],
         class: Class::Solid,
@@ -44,7 +44,7 @@ impl Block {
         choices: [[Choice { pattern: 0, score: 1e30 }; RANKS]; 4],
     };
 
-    /// Makes it a block of other texels.
+    /// Resets the block to other texels.
     #[inline]
     pub(crate) fn restart(&mut self, texels: [u32; 16]) {
         self.texels = texels;
@@ -62,24 +62,24 @@ impl Searched for Block {
 
 /// A candidate for the eight blocks of a batch.
 pub(crate) struct Candidate<'a, L> {
-    /// The mode.
+    /// The mode number.
     pub(crate) mode: u8,
     /// The pattern of each block.
     pub(crate) pattern: [u32; WIDTH],
-    /// See [`Fields::rotation`].
+    /// The rotation, as in [`Fields::rotation`].
     pub(crate) rotation: u8,
-    /// See [`Fields::swapped`].
+    /// The index selection, as in [`Fields::swapped`].
     pub(crate) swapped: bool,
-    /// The endpoints of each subset, RGBA, channels exchanged.
-    pub(crate) lines: &'a [Line<L, 4>],
+    /// The endpoints of each subset, RGBA, after the rotation.
+    pub(crate) pairs: &'a [EndpointPair<L, 4>],
     /// Weight indices of each plane.
     pub(crate) weights: &'a [[L; 16]],
-    /// The squared error.
+    /// The squared error of the decoded texels.
     pub(crate) error: L,
 }
 
 impl<L: Lanes> Candidate<'_, L> {
-    /// Takes the place of the best candidate wherever its error is less.
+    /// Replaces the best candidate of each block where the error of this one is smaller.
     #[inline(always)]
     pub(crate) fn offer(&self, blocks: &mut [Block], batch: &Batch) {
         let before = batch.gather::<L, _>(blocks, |block| block.error);
@@ -96,8 +96,8 @@ impl<L: Lanes> Candidate<'_, L> {
             }
         }
         let mut ends = [[([0; WIDTH], [0; WIDTH]); 2]; 3];
-        for (out, line) in ends.iter_mut().zip(self.lines) {
-            for (out, end) in out.iter_mut().zip([&line.low, &line.high]) {
+        for (out, pair) in ends.iter_mut().zip(self.pairs) {
+            for (out, end) in out.iter_mut().zip([&pair.low, &pair.high]) {
                 let colour = end[0] + end[1] * L::splat(256.0) + end[2] * L::splat(65_536.0);
                 *out = (colour.to_words(), end[3].to_words());
             }

@@ -1,24 +1,24 @@
-//! Our own decoder: sixteen bytes to sixteen texels, exactly as the specification has it.
+//! BC7 decoder: sixteen bytes to sixteen texels, bit-exact with the specification.
 //!
-//! A block of the reserved mode is refused; hardware shows it as transparent black.
+//! A block of the reserved mode is rejected; hardware shows it as transparent black.
 
 use super::modes::{Fields, MODES};
 use super::packing::unpack;
 
-/// The texels of a BC7 block in raster order, or `None` if its mode is the reserved one.
+/// Decodes the texels of a block in raster order. Returns `None` if its mode is the reserved one.
 #[must_use]
 pub fn decode_block(block: &[u8; 16]) -> Option<[[u8; 4]; 16]> {
     unpack(block).map(|fields| texels(&fields))
 }
 
-/// A weight index as 64ths.
+/// Returns a weight index in 64ths.
 pub(crate) const fn weight_64ths(bits: u32, index: u32) -> u32 {
     // The nearest 64th to index / last.
     let last = (1 << bits) - 1;
     (index * 128 + last) / (2 * last)
 }
 
-/// The texels that fields stand for.
+/// Decodes the texels of unpacked fields.
 pub(crate) fn texels(fields: &Fields) -> [[u8; 4]; 16] {
     let mode = &MODES[usize::from(fields.mode)];
     let partition = mode.partition(fields.pattern);
@@ -43,7 +43,7 @@ pub(crate) fn texels(fields: &Fields) -> [[u8; 4]; 16] {
     out
 }
 
-/// One channel between two endpoints.
+/// Interpolates one channel between two endpoints.
 pub(crate) const fn interpolate(low: u8, high: u8, weight: u32) -> u8 {
     ((low as u32 * (64 - weight) + high as u32 * weight + 32) >> 6) as u8
 }

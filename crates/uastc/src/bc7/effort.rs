@@ -1,35 +1,35 @@
-//! What each quality setting spends, and on what. The figures were found by measuring (`bench/bc7`).
+//! The search effort of each BC7 quality setting. The values were tuned by measurement (`bench/bc7`).
 
 use super::fit::Tries;
 use crate::Quality;
 
-/// The knobs of the search.
+/// The parameters of the search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Rounds of least squares for each try.
+    /// Least-squares iterations for each attempt.
     rounds: usize,
-    /// The tries for weights of four, of eight, and of sixteen levels.
+    /// The attempts for 4, for 8, and for 16 weight levels.
     stretch: [&'static [f32]; 3],
-    /// More tries for texels that are close together.
+    /// Additional attempts for smooth blocks.
     smooth: [&'static [f32]; 3],
-    /// The squared extent below which they are.
+    /// The squared extent below which a block is smooth.
     smooth_below: f32,
-    /// Patterns are looked at if the best error is above this.
+    /// Partitions are ranked if the best error is above this.
     pub(crate) split_above: f32,
     /// A pattern is tried if its expected error, times this, is below the best error.
     pub(crate) slack: f32,
-    /// How many patterns are fitted, of the lists of [`super::block::Block::choices`].
+    /// The number of patterns that are fitted, by list of [`super::block::Block::choices`].
     pub(crate) patterns: [usize; 4],
-    /// Two planes are looked at, in an opaque block, if the best error is above this.
+    /// Dual-plane modes are estimated for an opaque block if the best error is above this.
     pub(crate) opaque_planes_above: f32,
-    /// Two planes are tried if their expected error, times this, is below the best error.
+    /// A dual-plane mode is tried if its expected error, times this, is below the best error.
     pub(crate) plane_slack: f32,
-    /// Whether two planes are tried with fine weights for the others, and for the lone channel.
+    /// Tries dual-plane modes with fine weights for the first plane, and for the second.
     pub(crate) fine_planes: [bool; 2],
 }
 
 impl Effort {
-    /// The knobs of a setting.
+    /// Returns the parameters of a quality setting.
     pub(crate) const fn of(quality: Quality) -> &'static Self {
         match quality {
             Quality::Fast => &FAST,
@@ -38,7 +38,7 @@ impl Effort {
         }
     }
 
-    /// The tries for weights of this many levels.
+    /// Returns the attempts for this many weight levels.
     #[inline(always)]
     pub(crate) const fn tries(&self, levels: usize) -> Tries {
         let k = match levels {
@@ -55,11 +55,11 @@ impl Effort {
     }
 }
 
-const PLAIN: &[f32] = &[0.0];
+const NO_STRETCH: &[f32] = &[0.0];
 
 static FAST: Effort = Effort {
     rounds: 2,
-    stretch: [PLAIN, PLAIN, &[0.0, 0.12]],
+    stretch: [NO_STRETCH, NO_STRETCH, &[0.0, 0.12]],
     smooth: [&[], &[], &[0.4]],
     smooth_below: 100.0,
     split_above: f32::INFINITY,
@@ -72,7 +72,7 @@ static FAST: Effort = Effort {
 
 static DEFAULT: Effort = Effort {
     rounds: 1,
-    stretch: [PLAIN, PLAIN, &[0.0, 0.1]],
+    stretch: [NO_STRETCH, NO_STRETCH, &[0.0, 0.1]],
     smooth: [&[0.5], &[0.2], &[0.3]],
     smooth_below: 100.0,
     split_above: 4.0,

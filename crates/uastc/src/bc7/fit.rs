@@ -1,53 +1,55 @@
-//! Line fitting for BC7: endpoints and weights for texels that lie near a line, one line for each subset.
+//! Endpoint fitting for BC7: endpoints and weights of each subset, for texels near its principal axis.
 //!
-//! As for UASTC: [`crate::spread`] finds where each texel falls along the principal axis of its subset; these
-//! positions become weights, least squares gives the endpoints for them, [`Grid::nearest`] moves those to the
-//! grid, and the texels are projected on the quantised line for the final weights. BC7 is the simpler of the
-//! two: weights are evenly spaced, and interpolated values round to the nearest.
+//! As for UASTC, [`crate::principal_axis`] projects each texel on the principal axis of its subset; the
+//! projections become weights, least squares gives the endpoints for them, [`Grid::nearest`] quantises those,
+//! and the texels are projected on the segment between the quantised endpoints for the final weights. BC7 is
+//! the simpler of the two: weights are uniform, and interpolated values round to the nearest.
 
 use super::modes::Grid;
-use crate::fit::Line;
+use crate::fit::EndpointPair;
 use crate::lanes::Lanes;
-use crate::spread::{Members, Spread, Texels, add, pick, settle};
+use crate::principal_axis::{AxisProjection, Members, Texels, add, finish_sums, pick};
 
-/// A candidate for eight blocks: `S` lines and sixteen weight indices.
+/// A candidate for eight blocks: `S` endpoint pairs and sixteen weight indices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fitted<L, const C: usize, const S: usize> {
-    /// The endpoints of each subset, on the grid.
-    pub(crate) lines: [Line<L, C>; S],
+    /// The quantised endpoints of each subset.
+    pub(crate) pairs: [EndpointPair<L, C>; S],
     /// The weight index of each texel.
     pub(crate) weights: [L; 16],
     /// The squared error of the decoded texels.
     pub(crate) error: L,
 }
 
-/// How hard to try.
+/// The attempts of a fit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tries {
-    /// By how much of its length the first guess of the line is longer at each end; one try each.
+    /// By how much the initial endpoints extend beyond the texels at each end, relative to their extent; one
+    /// attempt each.
     pub(crate) stretch: &'static [f32],
-    /// More of these for texels close together: few values in between, and many ways to hit them exactly.
+    /// Additional attempts for smooth blocks: few values in between, and many ways to hit them exactly.
     pub(crate) smooth: &'static [f32],
-    /// The squared length below which texels are close together.
+    /// The squared extent below which a block is smooth.
     pub(crate) smooth_below: f32,
-    /// Rounds of least squares for each try.
+    /// Least-squares iterations for each attempt.
     pub(crate) rounds: usize,
 }
 
-/// A weight index of `N` as 64ths.
+/// Returns a weight index of `N` levels in 64ths.
 #[inline(always)]
 fn weight<L: Lanes, const N: usize>(index: L) -> L {
     (index * L::splat(64.0 / (N - 1) as f32)).round()
 }
 
-/// The weight index of `N` nearest to a position, 0 for the low end and 1 for the high one.
+/// Returns the weight index of `N` levels nearest to a position, 0 for the low endpoint and 1 for the high
+/// one.
 #[inline(always)]
 fn nearest_index<L: Lanes, const N: usize>(position: L) -> L {
     let last = (N - 1) as f32;
     (position * L::splat(last)).round().clamp(0.0, last)
 }
 
-/// Least squares for given weights, on the grid.
+/// Solves least squares for given weights and quantises the endpoints.
 #[inline(always)]
 fn solve<L: Lanes, const C: usize, const N: usize, const S: usize>(
     px: &Texels<L, C>,
@@ -56,7 +58,7 @@ fn solve<L: Lanes, const C: usize, const N: usize, const S: usize>(
     index: &[L; 16],
     grid: Grid,
     opaque: bool,
-) -> [Line<L, C>; S] {
+) -> [EndpointPair<L, C>; S] {
     let zero = [L::zero(); S];
     let (mut sum, mut square) = (zero, zero);
     let (mut texel, mut product) = ([zero; C], [zero; C]);
@@ -69,12 +71,12 @@ fn solve<L: Lanes, const C: usize, const N: usize, const S: usize>(
             add(&mut product[c], px[c][i] * w, members, i);
         }
     }
-    settle(&mut sum);
-    settle(&mut square);
-    let mut lines = [Line { low: [L::zero(); C], high: [L::zero(); C] }; S];
+    finish_sums(&mut sum);
+    finish_sums(&mut square);
+    let mut pairs = [EndpointPair { low: [L::zero(); C], high: [L::zero(); C] }; S];
     for c in 0..C {
-        settle(&mut texel[c]);
-        settle(&mut product[c]);
+        finish_sums(&mut texel[c]);
+        finish_sums(&mut product[c]);
     }
     for s in 0..S {
         let both = sum[s] * L::splat(64.0) - square[s];
@@ -92,30 +94,30 @@ fn solve<L: Lanes, const C: usize, const N: usize, const S: usize>(
             x[c] = mean.or(flat, (at_low * high2 - at_high * both) * scale);
             y[c] = mean.or(flat, (at_high * low2 - at_low * both) * scale);
         }
-        lines[s] = grid.nearest(&x, &y, [low2, both + both, high2], opaque);
+        pairs[s] = grid.nearest(&x, &y, [low2, both + both, high2], opaque);
     }
-    lines
+    pairs
 }
 
-/// Weight indices by projection on the lines.
+/// Returns weight indices by projection on the segments between endpoints.
 #[inline(always)]
 fn project<L: Lanes, const C: usize, const N: usize, const S: usize>(
     px: &Texels<L, C>,
     members: &Members<L>,
-    lines: &[Line<L, C>; S],
+    pairs: &[EndpointPair<L, C>; S],
 ) -> [L; 16] {
     let mut slope = [[L::zero(); S]; C];
     let mut origin = [L::zero(); S];
     for s in 0..S {
         let mut length = L::zero();
         for c in 0..C {
-            slope[c][s] = lines[s].high[c] - lines[s].low[c];
+            slope[c][s] = pairs[s].high[c] - pairs[s].low[c];
             length = length + slope[c][s].squared();
         }
         let scale = L::splat((N - 1) as f32) / length.max(L::splat(1e-6));
         for c in 0..C {
             slope[c][s] = slope[c][s] * scale;
-            origin[s] = origin[s] + lines[s].low[c] * slope[c][s];
+            origin[s] = origin[s] + pairs[s].low[c] * slope[c][s];
         }
     }
     let mut index = [L::zero(); 16];
@@ -129,20 +131,20 @@ fn project<L: Lanes, const C: usize, const N: usize, const S: usize>(
     index
 }
 
-/// The exact squared error of the decoded texels.
+/// Returns the exact squared error of the decoded texels.
 #[inline(always)]
 fn error<L: Lanes, const C: usize, const N: usize, const S: usize>(
     px: &Texels<L, C>,
     members: &Members<L>,
-    lines: &[Line<L, C>; S],
+    pairs: &[EndpointPair<L, C>; S],
     index: &[L; 16],
 ) -> L {
     let mut start = [[L::zero(); S]; C];
     let mut slope = [[L::zero(); S]; C];
     for c in 0..C {
         for s in 0..S {
-            start[c][s] = lines[s].low[c] + L::splat(0.5);
-            slope[c][s] = (lines[s].high[c] - lines[s].low[c]) * L::splat(1.0 / 64.0);
+            start[c][s] = pairs[s].low[c] + L::splat(0.5);
+            slope[c][s] = (pairs[s].high[c] - pairs[s].low[c]) * L::splat(1.0 / 64.0);
         }
     }
     let mut total = [L::zero(); C];
@@ -160,21 +162,21 @@ fn error<L: Lanes, const C: usize, const N: usize, const S: usize>(
     sum
 }
 
-/// Fits `S` lines with weights of `N` levels. `opaque`: a lowest bit is shared with an alpha that has to stay 255.
+/// Fits `S` subsets with `N` weight levels. `opaque`: a P-bit is shared with an alpha that has to stay 255.
 #[inline(always)]
 pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize>(
     px: &Texels<L, C>,
     members: &Members<L>,
-    spread: &Spread<L, S>,
+    projection: &AxisProjection<L, S>,
     grid: Grid,
     opaque: bool,
     tries: Tries,
 ) -> Fitted<L, C, S> {
-    let nothing = Line { low: [L::zero(); C], high: [L::zero(); C] };
-    let mut best = Fitted { lines: [nothing; S], weights: [L::zero(); 16], error: L::splat(1e30) };
-    let mut longest = spread.extent[0];
+    let nothing = EndpointPair { low: [L::zero(); C], high: [L::zero(); C] };
+    let mut best = Fitted { pairs: [nothing; S], weights: [L::zero(); 16], error: L::splat(1e30) };
+    let mut longest = projection.extent[0];
     for s in 1..S {
-        longest = longest.max(spread.extent[s]);
+        longest = longest.max(projection.extent[s]);
     }
     let smooth = longest.less(L::splat(tries.smooth_below));
     let count = tries.stretch.len() + if L::any(smooth) { tries.smooth.len() } else { 0 };
@@ -186,12 +188,12 @@ pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize>(
         let shift = L::splat(stretch / (1.0 + stretch + stretch));
         let mut now = best;
         for i in 0..16 {
-            now.weights[i] = nearest_index::<L, N>(spread.position[i] * scale + shift);
+            now.weights[i] = nearest_index::<L, N>(projection.position[i] * scale + shift);
         }
         for _ in 0..tries.rounds {
-            now.lines = solve::<L, C, N, S>(px, members, &spread.count, &now.weights, grid, opaque);
-            now.weights = project::<L, C, N, S>(px, members, &now.lines);
-            now.error = error::<L, C, N, S>(px, members, &now.lines, &now.weights);
+            now.pairs = solve::<L, C, N, S>(px, members, &projection.count, &now.weights, grid, opaque);
+            now.weights = project::<L, C, N, S>(px, members, &now.pairs);
+            now.error = error::<L, C, N, S>(px, members, &now.pairs, &now.weights);
             if extra {
                 now.error = now.error.or(smooth, L::splat(1e30));
             }
@@ -202,15 +204,15 @@ pub(crate) fn fit<L: Lanes, const C: usize, const N: usize, const S: usize>(
 }
 
 impl<L: Lanes, const C: usize, const S: usize> Fitted<L, C, S> {
-    /// Takes over the lanes of another candidate whose error is less.
+    /// Replaces the lanes in which the error of another candidate is smaller.
     #[inline(always)]
     fn improve(&mut self, other: &Self) {
         let better = other.error.less(self.error);
         self.error = self.error.min(other.error);
         for s in 0..S {
             for c in 0..C {
-                self.lines[s].low[c] = other.lines[s].low[c].or(better, self.lines[s].low[c]);
-                self.lines[s].high[c] = other.lines[s].high[c].or(better, self.lines[s].high[c]);
+                self.pairs[s].low[c] = other.pairs[s].low[c].or(better, self.pairs[s].low[c]);
+                self.pairs[s].high[c] = other.pairs[s].high[c].or(better, self.pairs[s].high[c]);
             }
         }
         for i in 0..16 {

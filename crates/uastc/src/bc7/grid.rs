@@ -1,49 +1,50 @@
-//! Endpoints on the grid of a mode: the best ones around what least squares asks for, lowest bits included.
+//! Endpoint quantisation of a BC7 mode: the best endpoints around the least-squares solution, including
+//! P-bits.
 //!
-//! The error of a pair of endpoints is a quadratic form about the solution, the same for every channel. So each
-//! choice of lowest bits is tried, in it each channel takes the best of the four grid points around its solution,
-//! and the choice with the least sum over the channels wins. That costs no look at the texels.
+//! The error of a pair of endpoints is a quadratic form about the solution, the same for every channel. So
+//! each choice of P-bits is tried, in it each channel takes the best of the four quantised pairs around its
+//! solution, and the choice with the smallest sum over the channels wins. That needs no pass over the texels.
 
-use super::modes::{Grid, Parity};
-use crate::fit::Line;
+use super::modes::{Grid, PBits};
+use crate::fit::EndpointPair;
 use crate::lanes::Lanes;
 
-/// Lowest bits of the low and the high endpoint to choose from.
-type Parities = &'static [[f32; 2]];
+/// The choices of P-bits of the low and the high endpoint.
+type PBitChoices = &'static [[f32; 2]];
 
-const EVERY: Parities = &[[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]];
-const SAME: Parities = &[[0.0, 0.0], [1.0, 1.0]];
-const ODD: Parities = &[[1.0, 1.0]];
-const OWN: Parities = &[[0.0, 0.0]];
+const INDEPENDENT: PBitChoices = &[[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]];
+const SHARED: PBitChoices = &[[0.0, 0.0], [1.0, 1.0]];
+const ALL_ONES: PBitChoices = &[[1.0, 1.0]];
+const NONE: PBitChoices = &[[0.0, 0.0]];
 
 impl Grid {
-    /// The lowest bits that may be chosen. `opaque`: alpha is stored beside the channels of the fit and has to be
-    /// all ones.
-    const fn parities(self, opaque: bool) -> Parities {
-        match self.parity {
-            Parity::Own => OWN,
-            Parity::Each if opaque => ODD,
-            Parity::Each => EVERY,
-            Parity::Shared => SAME,
+    /// Returns the P-bits that may be chosen. `opaque`: alpha shares the P-bits with the channels of the fit
+    /// and has to be all ones.
+    const fn p_bit_choices(self, opaque: bool) -> PBitChoices {
+        match self.p_bits {
+            PBits::None => NONE,
+            PBits::PerEndpoint if opaque => ALL_ONES,
+            PBits::PerEndpoint => INDEPENDENT,
+            PBits::Shared => SHARED,
         }
     }
 
-    /// The grid points below and above a value, with this lowest bit.
+    /// Returns the quantised values below and above a value, with this P-bit.
     #[inline(always)]
-    fn around<L: Lanes>(self, value: L, parity: f32) -> [L; 2] {
+    fn around<L: Lanes>(self, value: L, p_bit: f32) -> [L; 2] {
         let top = ((1 << self.bits) - 1) as f32;
         let value = if self.bits == 8 { value } else { value * L::splat(top / 255.0) };
-        let (low, step) = match self.parity {
-            Parity::Own => (value.clamp(0.0, top - 1.0).floor(), 1.0),
+        let (low, step) = match self.p_bits {
+            PBits::None => (value.clamp(0.0, top - 1.0).floor(), 1.0),
             _ => {
-                let half = ((value - L::splat(parity)) * L::splat(0.5)).clamp(0.0, (top - 3.0) * 0.5).floor();
-                (half + half + L::splat(parity), 2.0)
+                let half = ((value - L::splat(p_bit)) * L::splat(0.5)).clamp(0.0, (top - 3.0) * 0.5).floor();
+                (half + half + L::splat(p_bit), 2.0)
             }
         };
         [self.widened(low), self.widened(low + L::splat(step))]
     }
 
-    /// [`Grid::widen`] for lanes.
+    /// Expands to eight bits as [`Grid::widen`] does, for lanes.
     #[inline(always)]
     fn widened<L: Lanes>(self, value: L) -> L {
         if self.bits == 8 {
@@ -53,7 +54,7 @@ impl Grid {
         high + (high * L::splat(1.0 / (1 << self.bits) as f32)).floor()
     }
 
-    /// The best endpoints for a solution `x`, `y` of each channel, where an offset from it costs
+    /// Returns the best endpoints for a solution `x`, `y` of each channel, where an offset from it costs
     /// `form[0] dx² + form[1] dx dy + form[2] dy²`.
     #[inline(always)]
     pub(crate) fn nearest<L: Lanes, const C: usize>(
@@ -62,10 +63,10 @@ impl Grid {
         y: &[L; C],
         form: [L; 3],
         opaque: bool,
-    ) -> Line<L, C> {
-        let mut best = Line { low: *x, high: *y };
+    ) -> EndpointPair<L, C> {
+        let mut best = EndpointPair { low: *x, high: *y };
         let mut least = L::splat(1e30);
-        for &[px, py] in self.parities(opaque) {
+        for &[px, py] in self.p_bit_choices(opaque) {
             let mut now = best;
             let mut sum = L::zero();
             for c in 0..C {
@@ -85,7 +86,7 @@ impl Grid {
     }
 }
 
-/// The pair of the four that costs least, and its cost.
+/// Returns the pair of the four with the lowest cost, and its cost.
 #[inline(always)]
 fn best_pair<L: Lanes>(xs: [L; 2], ys: [L; 2], x: L, y: L, [a, b, c]: [L; 3]) -> (L, L, L) {
     let (dx, dy) = ([xs[0] - x, xs[1] - x], [ys[0] - y, ys[1] - y]);

@@ -1,42 +1,42 @@
-//! The eight modes of BC7 (Khronos Data Format 1.3, table 20.4), and a block's fields.
+//! The eight modes of BC7 (Khronos Data Format 1.3, table 20.4), and the fields of a block.
 
 use super::patterns;
 use crate::partitions::Partition;
 
-/// How the lowest bit of endpoints is stored.
+/// The P-bits of a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Parity {
-    /// With the other bits.
-    Own,
-    /// Once for all channels of an endpoint.
-    Each,
-    /// Once for all channels of both endpoints of a subset.
+pub(crate) enum PBits {
+    /// No P-bits: every value has all its bits.
+    None,
+    /// One P-bit for all channels of an endpoint.
+    PerEndpoint,
+    /// One P-bit for all channels of both endpoints of a subset.
     Shared,
 }
 
-/// The values that the endpoints of a mode can have.
+/// The endpoint precision of a mode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
-    /// Bits of a value, with the lowest one, wherever that is stored.
+    /// Bits of a value, including the P-bit.
     pub(crate) bits: u32,
-    /// How the lowest bit is stored.
-    pub(crate) parity: Parity,
+    /// The P-bits of the mode.
+    pub(crate) p_bits: PBits,
 }
 
-/// What a mode's fields are and how wide.
+/// The fields of a mode and their widths.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mode {
-    /// How many endpoint pairs share the block's texels.
+    /// The number of subsets, each with an endpoint pair.
     pub(crate) subsets: usize,
     /// Bits of the pattern index.
     pub(crate) pattern_bits: u32,
-    /// Whether there are two planes: alpha, or the channel exchanged for it, has weights of its own.
+    /// True for dual-plane modes: alpha, or the channel rotated with it, has weights of its own.
     pub(crate) planes: bool,
-    /// Bits that say which plane has the finer weights.
+    /// Bits that select the plane with the finer weights.
     pub(crate) swap_bits: u32,
-    /// The endpoints of colours.
+    /// The precision of colour endpoints.
     pub(crate) colour: Grid,
-    /// The endpoints of alpha; 0 bits if the mode is opaque.
+    /// The precision of alpha endpoints; 0 bits if the mode is opaque.
     pub(crate) alpha: Grid,
     /// Bits of a weight.
     pub(crate) weight_bits: u32,
@@ -46,21 +46,21 @@ pub(crate) struct Mode {
 
 /// All modes by number.
 pub(crate) const MODES: [Mode; 8] = [
-    split(3, 4, 5, Parity::Each, 0, 3),
-    split(2, 6, 7, Parity::Shared, 0, 3),
-    split(3, 6, 5, Parity::Own, 0, 2),
-    split(2, 6, 8, Parity::Each, 0, 2),
+    split(3, 4, 5, PBits::PerEndpoint, 0, 3),
+    split(2, 6, 7, PBits::Shared, 0, 3),
+    split(3, 6, 5, PBits::None, 0, 2),
+    split(2, 6, 8, PBits::PerEndpoint, 0, 2),
     planes(1, 5, 6, 2, 3),
     planes(0, 7, 8, 2, 2),
-    split(1, 0, 8, Parity::Each, 8, 4),
-    split(2, 6, 6, Parity::Each, 6, 2),
+    split(1, 0, 8, PBits::PerEndpoint, 8, 4),
+    split(2, 6, 6, PBits::PerEndpoint, 6, 2),
 ];
 
 const fn split(
     subsets: usize,
     pattern_bits: u32,
     bits: u32,
-    parity: Parity,
+    p_bits: PBits,
     alpha: u32,
     weight_bits: u32,
 ) -> Mode {
@@ -69,8 +69,8 @@ const fn split(
         pattern_bits,
         planes: false,
         swap_bits: 0,
-        colour: Grid { bits, parity },
-        alpha: Grid { bits: alpha, parity },
+        colour: Grid { bits, p_bits },
+        alpha: Grid { bits: alpha, p_bits },
         weight_bits,
         second_bits: 0,
     }
@@ -82,58 +82,59 @@ const fn planes(swap_bits: u32, colour: u32, alpha: u32, weight_bits: u32, secon
         pattern_bits: 0,
         planes: true,
         swap_bits,
-        colour: Grid { bits: colour, parity: Parity::Own },
-        alpha: Grid { bits: alpha, parity: Parity::Own },
+        colour: Grid { bits: colour, p_bits: PBits::None },
+        alpha: Grid { bits: alpha, p_bits: PBits::None },
         weight_bits,
         second_bits,
     }
 }
 
 impl Mode {
-    /// The partition of a pattern index.
+    /// Returns the partition of a pattern index.
     pub(crate) fn partition(&self, pattern: u8) -> &'static Partition {
         patterns::pattern(self.subsets, pattern)
     }
 }
 
 impl Grid {
-    /// How many bits a value takes among the endpoints, without a lowest bit that is stored apart.
+    /// Returns the stored bits of a value, without the P-bit.
     pub(crate) const fn stored_bits(self) -> u32 {
-        if self.bits == 0 || matches!(self.parity, Parity::Own) { self.bits } else { self.bits - 1 }
+        if self.bits == 0 || matches!(self.p_bits, PBits::None) { self.bits } else { self.bits - 1 }
     }
 
-    /// A value as eight bits: its top bits repeat below.
+    /// Expands a value to eight bits by replicating its top bits.
     pub(crate) const fn widen(self, value: u32) -> u8 {
         let high = value << (8 - self.bits);
         (high | high >> self.bits) as u8
     }
 }
 
-/// What one block says, before packing and after unpacking.
+/// The fields of a block, before packing and after unpacking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fields {
-    /// Which mode, 0..=7.
+    /// The mode number, 0..=7.
     pub(crate) mode: u8,
-    /// Which partition pattern, zero if there is one subset.
+    /// The partition pattern, zero for a single subset.
     pub(crate) pattern: u8,
-    /// Which channel is exchanged for alpha: 0 none, else red, green or blue. Only with two planes.
+    /// The channel that is swapped with alpha (rotation): 0 none, else red, green or blue. Only in dual-plane
+    /// modes.
     pub(crate) rotation: u8,
-    /// Mode 4: whether the colours have the finer weights.
+    /// Mode 4: true if the colours have the finer weights.
     pub(crate) swapped: bool,
-    /// Low and high endpoint of each subset as RGBA words, eight bits each, channels exchanged.
+    /// Low and high endpoint of each subset as RGBA words, eight bits each, after the rotation.
     pub(crate) ends: [[u32; 2]; 3],
-    /// The weights of all texels, or of the colours if there are two planes; four bits each.
+    /// The weights of all texels, or of the colours in dual-plane modes; four bits each.
     pub(crate) weights: u64,
-    /// The weights of alpha if there are two planes.
+    /// The weights of alpha in dual-plane modes.
     pub(crate) second: u64,
 }
 
 impl Fields {
-    /// No fields yet.
+    /// The initial value: no fields.
     pub(crate) const NONE: Self =
         Self { mode: 6, pattern: 0, rotation: 0, swapped: false, ends: [[0; 2]; 3], weights: 0, second: 0 };
 
-    /// Bits of the weights of colours, and of alpha if it has its own.
+    /// Returns the bits of the weights of colours, and of alpha if it has its own.
     pub(crate) const fn weight_bits(&self, mode: &Mode) -> (u32, u32) {
         if self.swapped { (mode.second_bits, mode.weight_bits) } else { (mode.weight_bits, mode.second_bits) }
     }

@@ -1,9 +1,9 @@
-//! A block's fields into its sixteen bytes, and back.
+//! Packs the fields of a BC7 block into its sixteen bytes, and unpacks them.
 //!
-//! The order is that of Khronos Data Format 1.3, chapter 20: mode, pattern, rotation, which plane is finer,
-//! endpoints by channel, lowest bits of endpoints, weights. Values are packed from the lowest bit up.
+//! The order is that of Khronos Data Format 1.3, chapter 20: mode, pattern, rotation, index selection,
+//! endpoints by channel, P-bits, weights. Values are packed from the p_bit bit up.
 
-use super::modes::{Fields, MODES, Mode, Parity};
+use super::modes::{Fields, MODES, Mode, PBits};
 
 struct Bits {
     value: u128,
@@ -24,12 +24,12 @@ impl Bits {
     }
 }
 
-/// The bytes of a block. The fields need not be canonical: a subset whose first weight has its top bit set is
-/// turned around here.
+/// Packs a block. The fields need not be canonical: the endpoints of a subset whose anchor weight has its top
+/// bit set are swapped here.
 #[inline]
 pub(crate) fn pack(fields: &Fields) -> [u8; 16] {
     let mode = &MODES[usize::from(fields.mode)];
-    let fields = turned(fields, mode);
+    let fields = swap_endpoints(fields, mode);
     let mut bits = Bits { value: 0, used: 0 };
     bits.put(1 << fields.mode, u32::from(fields.mode) + 1);
     bits.put(fields.pattern.into(), mode.pattern_bits);
@@ -61,21 +61,21 @@ fn put_endpoints(bits: &mut Bits, fields: &Fields, mode: &Mode) {
             }
         }
     }
-    // The lowest bit stands below the stored ones; all channels agree on it.
-    let lowest = |end: u32| u64::from(end >> (8 - mode.colour.bits) & 1);
+    // The P-bit is below the stored bits; all channels share it.
+    let p_bit = |end: u32| u64::from(end >> (8 - mode.colour.bits) & 1);
     for &[low, high] in ends {
-        match mode.colour.parity {
-            Parity::Own => {}
-            Parity::Each => bits.put(lowest(low) | lowest(high) << 1, 2),
-            Parity::Shared => bits.put(lowest(low), 1),
+        match mode.colour.p_bits {
+            PBits::None => {}
+            PBits::PerEndpoint => bits.put(p_bit(low) | p_bit(high) << 1, 2),
+            PBits::Shared => bits.put(p_bit(low), 1),
         }
     }
 }
 
-/// Weights of `width` bits, one bit less for the anchor of each subset.
+/// Packs weights of `width` bits, one bit less for the anchor of each subset.
 fn put_weights(bits: &mut Bits, weights: u64, width: u32, mode: &Mode, pattern: u8) {
-    let mut tight = squeeze(weights, width);
-    // The highest anchor first, so that the lower ones are still where they were.
+    let mut tight = pack_nibbles(weights, width);
+    // The highest anchor first, so that the lower ones keep their positions.
     let mut anchors = mode.partition(pattern).anchors;
     let anchors = &mut anchors[..mode.subsets];
     anchors.sort_unstable_by(|a, b| b.cmp(a));
@@ -86,9 +86,9 @@ fn put_weights(bits: &mut Bits, weights: u64, width: u32, mode: &Mode, pattern: 
     bits.put(tight, 16 * width - anchors.len() as u32);
 }
 
-/// Sixteen numbers of `width` bits, from four bits each to `width` bits each.
-const fn squeeze(mut weights: u64, width: u32) -> u64 {
-    // Pairs, fours, eights move together, each step closing the gaps between two neighbours.
+/// Packs sixteen numbers of `width` bits, from four bits each to `width` bits each.
+const fn pack_nibbles(mut weights: u64, width: u32) -> u64 {
+    // Pairs, fours, eights move together; each step closes the gaps between two neighbours.
     let gap = 4 - width;
     let mut taken = width;
     let mut place = 4;
@@ -101,7 +101,7 @@ const fn squeeze(mut weights: u64, width: u32) -> u64 {
     weights
 }
 
-/// `count` ones at the bottom of every `step` bits.
+/// Returns `count` ones at the bottom of every `step` bits.
 const fn ones_every(step: u32, count: u32) -> u64 {
     let mut out = 0;
     let mut at = 0;
@@ -112,9 +112,10 @@ const fn ones_every(step: u32, count: u32) -> u64 {
     out
 }
 
-/// The fields with the top bit of each anchor's weight zero, low and high endpoints exchanged where needed.
+/// Returns the fields with the top bit of each anchor weight zero, with low and high endpoints swapped where
+/// needed.
 #[inline]
-fn turned(fields: &Fields, mode: &Mode) -> Fields {
+fn swap_endpoints(fields: &Fields, mode: &Mode) -> Fields {
     let mut out = *fields;
     let (first, second) = fields.weight_bits(mode);
     if mode.planes {
@@ -141,14 +142,14 @@ fn turned(fields: &Fields, mode: &Mode) -> Fields {
     out
 }
 
-/// The largest weight of `width` bits at every texel.
+/// Returns the largest weight of `width` bits at every texel.
 const fn all(width: u32) -> u64 {
     0x1111_1111_1111_1111 * ((1 << width) - 1)
 }
 
-/// Four ones for each texel of a set.
+/// Returns four ones for each texel of a set.
 const fn nibbles(members: u16) -> u64 {
-    // One bit to every fourth, by halves.
+    // Moves each bit to every fourth position, by halves.
     let mut x = members as u64;
     x = (x | x << 24) & 0x0000_00FF_0000_00FF;
     x = (x | x << 12) & 0x000F_000F_000F_000F;
@@ -157,7 +158,7 @@ const fn nibbles(members: u16) -> u64 {
     x * 15
 }
 
-/// The fields of a block; `None` for the reserved mode.
+/// Unpacks the fields of a block; returns `None` for the reserved mode.
 pub(crate) fn unpack(block: &[u8; 16]) -> Option<Fields> {
     let number = block[0].trailing_zeros();
     let mode = MODES.get(number as usize)?;
@@ -187,18 +188,18 @@ fn take_endpoints(bits: &mut Bits, fields: &mut Fields, mode: &Mode) {
         }
     }
     for (values, out) in values.iter().zip(&mut fields.ends).take(mode.subsets) {
-        let lowest = match mode.colour.parity {
-            Parity::Own => [0; 2],
-            Parity::Each => [bits.take(1) as u32, bits.take(1) as u32],
-            Parity::Shared => [bits.take(1) as u32; 2],
+        let p_bit = match mode.colour.p_bits {
+            PBits::None => [0; 2],
+            PBits::PerEndpoint => [bits.take(1) as u32, bits.take(1) as u32],
+            PBits::Shared => [bits.take(1) as u32; 2],
         };
-        for ((values, lowest), out) in values.iter().zip(lowest).zip(out) {
+        for ((values, p_bit), out) in values.iter().zip(p_bit).zip(out) {
             let mut end = [255; 4];
             for (channel, value) in values.iter().enumerate() {
                 let grid = if channel == 3 { mode.alpha } else { mode.colour };
                 if grid.bits > 0 {
-                    let apart = grid.parity != Parity::Own;
-                    end[channel] = grid.widen(if apart { value << 1 | lowest } else { *value });
+                    let separate = grid.p_bits != PBits::None;
+                    end[channel] = grid.widen(if separate { value << 1 | p_bit } else { *value });
                 }
             }
             *out = u32::from_le_bytes(end);
@@ -221,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn squeezing_and_spreading() {
+    fn pack_nibbles_and_nibbles_match_references() {
         for width in 2..=4 {
             let mut weights = 0u64;
             let mut tight = 0u64;
@@ -230,14 +231,14 @@ mod tests {
                 weights |= w << (4 * i);
                 tight |= w << (width * i);
             }
-            assert_eq!(squeeze(weights, width), tight, "{width}");
+            assert_eq!(pack_nibbles(weights, width), tight, "{width}");
         }
         assert_eq!(nibbles(0b1000_0000_0000_0101), 0xF000_0000_0000_0F0F);
     }
 
-    /// Every mode's fields fill the block exactly.
+    /// The fields of every mode fill the block exactly.
     #[test]
-    fn fields_fill_the_block() {
+    fn fields_fill_128_bits() {
         for (number, mode) in MODES.iter().enumerate() {
             let mut bits = Bits { value: 0, used: 0 };
             bits.put(1, number as u32 + 1 + mode.pattern_bits + mode.swap_bits + 2 * u32::from(mode.planes));
@@ -250,9 +251,9 @@ mod tests {
         }
     }
 
-    /// Any block comes back as it was: whatever a block says is canonical.
+    /// Any block is packed to its own bytes again: unpacked fields are canonical.
     #[test]
-    fn packing_undoes_unpacking() {
+    fn unpack_and_pack_round_trip() {
         let mut state = 1u128;
         for _ in 0..100_000 {
             state = state.wrapping_mul(0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645).wrapping_add(1);

@@ -1,8 +1,9 @@
-//! The 64 patterns of two subsets and the 64 of three (Khronos Data Format 1.3, tables 20.6 to 20.10).
+//! The 64 partition patterns with two subsets and the 64 with three (Khronos Data Format 1.3, tables 20.6 to
+//! 20.10).
 
 use crate::partitions::{Partition, WHOLE};
 
-/// The texels of the second subset of each pattern of two, texel 0 lowest.
+/// The texels of the second subset of each pattern with two, texel 0 lowest.
 const SECOND_OF_TWO: [u16; 64] = [
     0xCCCC, 0x8888, 0xEEEE, 0xECC8, 0xC880, 0xFEEC, 0xFEC8, 0xEC80, 0xC800, 0xFFEC, 0xFE80, 0xE800, 0xFFE8,
     0xFF00, 0xFFF0, 0xF000, 0xF710, 0x008E, 0x7100, 0x08CE, 0x008C, 0x7310, 0x3100, 0x8CCE, 0x088C, 0x3110,
@@ -11,7 +12,7 @@ const SECOND_OF_TWO: [u16; 64] = [
     0xC936, 0x936C, 0x39C6, 0x639C, 0x9336, 0x9CC6, 0x817E, 0xE718, 0xCCF0, 0x0FCC, 0x7744, 0xEE22,
 ];
 
-/// The texels of the second and third subset of each pattern of three.
+/// The texels of the second and third subset of each pattern with three.
 const OTHERS_OF_THREE: [[u16; 2]; 64] = [
     [0x08CC, 0xF600],
     [0x8CC8, 0x7300],
@@ -79,19 +80,20 @@ const OTHERS_OF_THREE: [[u16; 2]; 64] = [
     [0x08CE, 0x7310],
 ];
 
-/// The texel of the second subset whose weight is stored without its top bit, in patterns of two.
+/// The anchor of the second subset in patterns with two: the texel whose weight is stored without its top
+/// bit.
 const ANCHOR_OF_TWO: [u8; 64] = [
     15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 2, 8, 2, 2, 8, 8, 15, 2, 8, 2, 2, 8,
     8, 2, 2, 15, 15, 6, 8, 2, 8, 15, 15, 2, 8, 2, 2, 2, 15, 15, 6, 6, 2, 6, 8, 15, 15, 2, 2, 15, 15, 15, 15,
     15, 2, 2, 15,
 ];
-/// The same of the second subset in patterns of three.
+/// The anchor of the second subset in patterns with three.
 const ANCHOR_2_OF_THREE: [u8; 64] = [
     3, 3, 15, 15, 8, 3, 15, 15, 8, 8, 6, 6, 6, 5, 3, 3, 3, 3, 8, 15, 3, 3, 6, 10, 5, 8, 8, 6, 8, 5, 15, 15,
     8, 15, 3, 5, 6, 10, 8, 15, 15, 3, 15, 5, 15, 15, 15, 15, 3, 15, 5, 5, 5, 8, 5, 10, 5, 10, 8, 13, 15, 12,
     3, 3,
 ];
-/// The same of the third subset in patterns of three.
+/// The anchor of the third subset in patterns with three.
 const ANCHOR_3_OF_THREE: [u8; 64] = [
     15, 8, 8, 3, 15, 15, 3, 8, 15, 15, 15, 15, 15, 15, 15, 8, 15, 8, 15, 3, 15, 8, 15, 8, 3, 15, 6, 10, 15,
     15, 10, 8, 15, 3, 15, 10, 10, 8, 9, 10, 6, 15, 8, 15, 3, 6, 6, 8, 15, 3, 15, 15, 15, 15, 15, 15, 15, 15,
@@ -133,7 +135,7 @@ const fn partition(others: [u16; 2], anchors: [u8; 2]) -> Partition {
     Partition { subset, members, anchors: [0, anchors[0], anchors[1]] }
 }
 
-/// The pattern of a mode with this many subsets.
+/// Returns a partition pattern with this many subsets.
 pub(crate) fn pattern(subsets: usize, index: u8) -> &'static Partition {
     match subsets {
         2 => &TWO[usize::from(index & 63)],
@@ -148,7 +150,7 @@ mod tests {
     use basisu::uastc::bc7_tables as theirs;
 
     #[test]
-    fn patterns_are_those_of_the_independent_transcoder() {
+    fn patterns_match_the_independent_transcoder() {
         for i in 0..64 {
             assert_eq!(TWO[i].subset, theirs::G_BC7_PARTITION2[i * 16..][..16], "two, {i}");
             assert_eq!(THREE[i].subset, theirs::G_BC7_PARTITION3[i * 16..][..16], "three, {i}");
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_anchor_is_in_its_subset() {
+    fn anchors_are_in_their_subsets() {
         for (patterns, subsets) in [(&TWO, 2), (&THREE, 3)] {
             for partition in patterns {
                 for s in 0..subsets {

@@ -1,18 +1,19 @@
-//! Blocks of one colour, exactly: mode 5, whose alpha has eight bits, with colours between two endpoints.
+//! Solid-colour BC7 blocks, exactly: mode 5, which has 8-bit alpha, with colours interpolated between two
+//! endpoints.
 //!
-//! Colours have seven bits in mode 5, so that half of the values are not endpoints; but each of the 256 is what
-//! some pair of endpoints gives at the second weight (21 of 64).
+//! Colour endpoints have seven bits in mode 5, so half of the values are not endpoints; but each of the 256
+//! values is the interpolation of some pair of endpoints at the second weight (21 of 64).
 
 use super::decode::{interpolate, weight_64ths};
 use super::modes::{Fields, MODES};
 
-/// The endpoints, eight bits each, that give a value at the second weight.
+/// The endpoints, eight bits each, that interpolate to a value at the second weight.
 static PAIRS: [[u8; 2]; 256] = {
     let mut out = [[0; 2]; 256];
     let grid = MODES_5;
     let mut distance = 0;
     let mut found = [false; 256];
-    // Close pairs first, so that the endpoints are as near to the value as can be.
+    // Close pairs first, so that the endpoints are as near to the value as possible.
     while distance < 4 {
         let mut low = 0;
         while low < 128 {
@@ -41,7 +42,7 @@ static PAIRS: [[u8; 2]; 256] = {
 
 const MODES_5: super::modes::Grid = MODES[5].colour;
 
-/// A block of one colour.
+/// Returns the fields of a solid-colour block.
 pub(crate) fn solid(colour: u32) -> Fields {
     let [r, g, b, a] = colour.to_le_bytes();
     let [r, g, b] = [r, g, b].map(|value| PAIRS[usize::from(value)]);
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_is_exact() {
+    fn every_solid_value_is_exact() {
         for value in 0..=255 {
             let colour = [value, 255 - value, value ^ 0x5A, value / 2];
             let fields = solid(u32::from_le_bytes(colour));

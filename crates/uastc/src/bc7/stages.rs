@@ -1,4 +1,4 @@
-//! The stages of the search: one family of modes each, on batches of blocks that may gain by it.
+//! The BC7 search stages. Each searches one family of modes on batches of blocks.
 
 use super::block::{Block, Candidate, Choice};
 use super::effort::Effort;
@@ -6,29 +6,29 @@ use super::fit::{Fitted, fit};
 use super::modes::MODES;
 use super::patterns::{THREE, TWO};
 use crate::batch::{Batch, Stage};
-use crate::fit::Line;
+use crate::fit::EndpointPair;
 use crate::lanes::{Lanes, WIDTH};
+use crate::principal_axis::{Texels, dual_plane_estimates, project_on_axes};
 use crate::ranking::{Moments, Ranked};
-use crate::spread::{Texels, apart, spread};
 
-/// Lists of [`Block::choices`].
+/// Indices of the lists in [`Block::choices`].
 pub(crate) const TWO_8: usize = 0;
 pub(crate) const TWO_4: usize = 1;
 pub(crate) const THREE_8: usize = 2;
 pub(crate) const THREE_4: usize = 3;
 
-/// A line of all four channels; alpha is 255 if the fit has but three.
+/// Returns an endpoint pair with all four channels; alpha is 255 if the fit has only three.
 #[inline(always)]
-fn with_alpha<L: Lanes, const C: usize>(line: &Line<L, C>) -> Line<L, 4> {
+fn with_alpha<L: Lanes, const C: usize>(pair: &EndpointPair<L, C>) -> EndpointPair<L, 4> {
     let opaque = [L::splat(255.0); 4];
-    let mut out = Line { low: opaque, high: opaque };
+    let mut out = EndpointPair { low: opaque, high: opaque };
     for c in 0..C {
-        (out.low[c], out.high[c]) = (line.low[c], line.high[c]);
+        (out.low[c], out.high[c]) = (pair.low[c], pair.high[c]);
     }
     out
 }
 
-/// The first `C` channels.
+/// Returns the first `C` channels of the texels.
 #[inline(always)]
 fn channels<L: Lanes, const C: usize>(batch: &Batch) -> Texels<L, C> {
     let mut which = [0; C];
@@ -38,22 +38,22 @@ fn channels<L: Lanes, const C: usize>(batch: &Batch) -> Texels<L, C> {
     batch.channels(which)
 }
 
-/// Mode 6: one line for all texels. `OPAQUE`: alpha is not among the channels, and has to stay 255.
-pub(crate) struct OneLine<const C: usize, const OPAQUE: bool>;
+/// The stage of mode 6: a single subset. `OPAQUE`: alpha is not among the channels and has to stay 255.
+pub(crate) struct SingleSubset<const C: usize, const OPAQUE: bool>;
 
-impl<const C: usize, const OPAQUE: bool> Stage for OneLine<C, OPAQUE> {
+impl<const C: usize, const OPAQUE: bool> Stage for SingleSubset<C, OPAQUE> {
     type Block = Block;
     type Effort = Effort;
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let px = channels::<L, C>(batch);
-        let spread = spread::<L, C, 1, 1>(&px, &[]);
-        let fitted = fit::<L, C, 16, 1>(&px, &[], &spread, MODES[6].colour, OPAQUE, effort.tries(16));
+        let projection = project_on_axes::<L, C, 1, 1>(&px, &[]);
+        let fitted = fit::<L, C, 16, 1>(&px, &[], &projection, MODES[6].colour, OPAQUE, effort.tries(16));
         offer(6, blocks, batch, &fitted, [0; WIDTH]);
     }
 }
 
-/// Offers a candidate of one plane.
+/// Offers a single-plane candidate to the blocks of the batch.
 #[inline(always)]
 fn offer<L: Lanes, const C: usize, const S: usize>(
     mode: u8,
@@ -62,23 +62,23 @@ fn offer<L: Lanes, const C: usize, const S: usize>(
     fitted: &Fitted<L, C, S>,
     pattern: [u32; WIDTH],
 ) {
-    let mut lines = [Line { low: [L::zero(); 4], high: [L::zero(); 4] }; S];
+    let mut pairs = [EndpointPair { low: [L::zero(); 4], high: [L::zero(); 4] }; S];
     for s in 0..S {
-        lines[s] = with_alpha(&fitted.lines[s]);
+        pairs[s] = with_alpha(&fitted.pairs[s]);
     }
     let candidate = Candidate {
         mode,
         pattern,
         rotation: 0,
         swapped: false,
-        lines: &lines,
+        pairs: &pairs,
         weights: &[fitted.weights],
         error: fitted.error,
     };
     candidate.offer(blocks, batch);
 }
 
-/// How well the channels of each block split into one alone and the others on a line.
+/// The stage that estimates the error of each choice of the second plane's channel.
 pub(crate) struct ChoosePlanes;
 
 impl Stage for ChoosePlanes {
@@ -87,58 +87,58 @@ impl Stage for ChoosePlanes {
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, _: &Effort) {
         let px = channels::<L, 4>(batch);
-        for (alone, apart) in apart(&px).iter().enumerate() {
-            // Three steps or seven, whichever plane has them: about a twentieth of the spread stays.
-            let line = apart.across + apart.along * L::splat(1.0 / 20.0);
-            let score = (line + apart.steps.min(apart.alone * L::splat(1.0 / 20.0))).store();
+        for (second_channel, estimate) in dual_plane_estimates(&px).iter().enumerate() {
+            // Four weights or eight, whichever plane has them: about a twentieth of the variance remains.
+            let pair = estimate.across + estimate.along * L::splat(1.0 / 20.0);
+            let score = (pair + estimate.steps.min(estimate.second_channel * L::splat(1.0 / 20.0))).store();
             for (lane, id) in batch.lanes() {
-                blocks[id].planes[alone] = score[lane];
+                blocks[id].planes[second_channel] = score[lane];
             }
         }
     }
 }
 
-/// Modes 4 and 5: one channel has weights of its own. `N` and `M` are how many weights the others and the lone one
-/// have. The alpha of an opaque block is one of the others, and stays what it is.
-pub(crate) struct TwoPlanes<const MODE: usize, const N: usize, const M: usize> {
-    /// The channel on its own.
-    pub(crate) alone: usize,
+/// The stage of modes 4 and 5, which have two planes. `N` and `M` are the numbers of weights of the first and
+/// the second plane. The alpha of an opaque block is in the first plane and keeps its value.
+pub(crate) struct DualPlane<const MODE: usize, const N: usize, const M: usize> {
+    /// The channel of the second plane.
+    pub(crate) second_channel: usize,
 }
 
-impl<const MODE: usize, const N: usize, const M: usize> Stage for TwoPlanes<MODE, N, M> {
+impl<const MODE: usize, const N: usize, const M: usize> Stage for DualPlane<MODE, N, M> {
     type Block = Block;
     type Effort = Effort;
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let px = channels::<L, 4>(batch);
-        let (alone, mode) = (self.alone, &MODES[MODE]);
+        let (second_channel, mode) = (self.second_channel, &MODES[MODE]);
         let mut rest = [[L::zero(); 16]; 3];
         for c in 0..3 {
-            rest[c] = px[c + usize::from(c >= alone)];
+            rest[c] = px[c + usize::from(c >= second_channel)];
         }
-        let spread_rest = spread::<L, 3, 1, 1>(&rest, &[]);
-        let a = fit::<L, 3, N, 1>(&rest, &[], &spread_rest, mode.colour, false, effort.tries(N));
+        let rest_projection = project_on_axes::<L, 3, 1, 1>(&rest, &[]);
+        let a = fit::<L, 3, N, 1>(&rest, &[], &rest_projection, mode.colour, false, effort.tries(N));
         let best = batch.gather::<L, _>(blocks, |block| block.error);
         if !L::any(a.error.less(best)) {
             return;
         }
-        let lone = [px[alone]];
-        let spread_lone = spread::<L, 1, 1, 1>(&lone, &[]);
-        let b = fit::<L, 1, M, 1>(&lone, &[], &spread_lone, mode.alpha, false, effort.tries(M));
-        // The lone channel is stored as alpha, and alpha in its place.
-        let mut line = Line { low: [L::zero(); 4], high: [L::zero(); 4] };
+        let second = [px[second_channel]];
+        let lone_projection = project_on_axes::<L, 1, 1, 1>(&second, &[]);
+        let b = fit::<L, 1, M, 1>(&second, &[], &lone_projection, mode.alpha, false, effort.tries(M));
+        // The channel of the second plane is stored as alpha, and alpha in its place (rotation).
+        let mut pair = EndpointPair { low: [L::zero(); 4], high: [L::zero(); 4] };
         for c in 0..3 {
-            let from = c + usize::from(c >= alone);
-            let place = if from == 3 { alone } else { from };
-            (line.low[place], line.high[place]) = (a.lines[0].low[c], a.lines[0].high[c]);
+            let from = c + usize::from(c >= second_channel);
+            let place = if from == 3 { second_channel } else { from };
+            (pair.low[place], pair.high[place]) = (a.pairs[0].low[c], a.pairs[0].high[c]);
         }
-        (line.low[3], line.high[3]) = (b.lines[0].low[0], b.lines[0].high[0]);
+        (pair.low[3], pair.high[3]) = (b.pairs[0].low[0], b.pairs[0].high[0]);
         let candidate = Candidate {
             mode: MODE as u8,
             pattern: [0; WIDTH],
-            rotation: ((alone + 1) % 4) as u8,
+            rotation: ((second_channel + 1) % 4) as u8,
             swapped: N > M,
-            lines: &[line],
+            pairs: &[pair],
             weights: &[a.weights, b.weights],
             error: a.error + b.error,
         };
@@ -146,7 +146,7 @@ impl<const MODE: usize, const N: usize, const M: usize> Stage for TwoPlanes<MODE
     }
 }
 
-/// Ranks the patterns of two subsets by how well lines through their subsets would fit.
+/// The stage that ranks the patterns with two subsets by the fit of principal axes through them.
 pub(crate) struct ChooseTwo<const C: usize>;
 
 impl<const C: usize> Stage for ChooseTwo<C> {
@@ -157,12 +157,12 @@ impl<const C: usize> Stage for ChooseTwo<C> {
         let moments = Moments::<L, C, 1>::new(&channels::<L, C>(batch));
         let wanted = effort.patterns[TWO_8].max(effort.patterns[TWO_4]);
         let [eight, four] = moments.rank(&TWO, 2, [1.0 / 49.0, 1.0 / 9.0], wanted);
-        remember(blocks, batch, TWO_8, &eight[..effort.patterns[TWO_8]]);
-        remember(blocks, batch, TWO_4, &four[..effort.patterns[TWO_4]]);
+        store_ranking(blocks, batch, TWO_8, &eight[..effort.patterns[TWO_8]]);
+        store_ranking(blocks, batch, TWO_4, &four[..effort.patterns[TWO_4]]);
     }
 }
 
-/// The same for three subsets.
+/// The stage that ranks the patterns with three subsets.
 pub(crate) struct ChooseThree;
 
 impl Stage for ChooseThree {
@@ -173,16 +173,16 @@ impl Stage for ChooseThree {
         let moments = Moments::<L, 3, 1>::new(&channels::<L, 3>(batch));
         let (eight, four) = (effort.patterns[THREE_8], effort.patterns[THREE_4]);
         let [ranked] = moments.rank(&THREE[..16], 3, [1.0 / 49.0], eight);
-        remember(blocks, batch, THREE_8, &ranked[..eight]);
+        store_ranking(blocks, batch, THREE_8, &ranked[..eight]);
         if four > 0 {
             let [ranked] = moments.rank(&THREE, 3, [1.0 / 9.0], four);
-            remember(blocks, batch, THREE_4, &ranked[..four]);
+            store_ranking(blocks, batch, THREE_4, &ranked[..four]);
         }
     }
 }
 
 #[inline(always)]
-fn remember<L: Lanes>(blocks: &mut [Block], batch: &Batch, list: usize, ranked: &[Ranked<L>]) {
+fn store_ranking<L: Lanes>(blocks: &mut [Block], batch: &Batch, list: usize, ranked: &[Ranked<L>]) {
     for (rank, t) in ranked.iter().enumerate() {
         let (score, pattern) = (t.score.store(), t.pattern.to_words());
         for (lane, id) in batch.lanes() {
@@ -191,11 +191,11 @@ fn remember<L: Lanes>(blocks: &mut [Block], batch: &Batch, list: usize, ranked: 
     }
 }
 
-/// A mode of several subsets, with the pattern that ranked `rank` in its list.
+/// The stage of a mode with several subsets and the pattern that ranked `rank` in its list.
 pub(crate) struct Subsets<const MODE: usize, const C: usize, const N: usize, const S: usize> {
-    /// Which list of [`Block::choices`].
+    /// The index of the list in [`Block::choices`].
     pub(crate) list: usize,
-    /// First choice, second, ...
+    /// The rank of the pattern: 0 for the best.
     pub(crate) rank: usize,
 }
 
@@ -215,8 +215,8 @@ impl<const MODE: usize, const C: usize, const N: usize, const S: usize> Stage fo
             }
         }
         let members = &members[..S - 1];
-        let spread = spread::<L, C, S, 1>(&px, members);
-        let fitted = fit::<L, C, N, S>(&px, members, &spread, mode.colour, false, effort.tries(N));
+        let projection = project_on_axes::<L, C, S, 1>(&px, members);
+        let fitted = fit::<L, C, N, S>(&px, members, &projection, mode.colour, false, effort.tries(N));
         offer(MODE as u8, blocks, batch, &fitted, pattern);
     }
 }

@@ -1,18 +1,18 @@
-//! The hint for ETC2's alpha: which of sixteen modifier tables, and what multiplies it.
+//! ETC2 alpha (EAC) hints: the modifier table and the multiplier.
 //!
-//! The transcoder puts the base so that the table spans the alphas from the smallest to the largest, and gives
-//! each texel the nearest of the eight values. All tables are tried, with the multiplier that makes the table
-//! as wide as the alphas are.
+//! The transcoder chooses the base so that the table spans the alphas from the smallest to the largest, and
+//! gives each texel the nearest of the eight values. All sixteen tables are tried, with the multiplier that
+//! makes the table as wide as the range of the alphas.
 
 use crate::batch::{Batch, Stage};
 use crate::block::Block;
 use crate::effort::Effort;
 use crate::lanes::Lanes;
 
-/// Finds the alpha hints of blocks whose alpha varies.
+/// The stage that finds the EAC hints of blocks with varying alpha.
 pub(crate) struct Eac;
 
-/// The modifiers of ETC2's alpha (EAC), from the specification; the fourth is the least, the last the largest.
+/// The modifiers of EAC, from the specification; the fourth is the smallest, the last the largest.
 const MODIFIERS: [[i32; 8]; 16] = [
     [-3, -6, -9, -15, 2, 5, 8, 14],
     [-3, -7, -10, -13, 2, 6, 9, 12],

@@ -1,9 +1,9 @@
-//! ETC1 hints: halves, precision, modifier tables and nudge, for eight blocks at once.
+//! ETC1 hints: flip, precision, modifier tables and bias, for eight blocks at once.
 //!
-//! All four shapes (halves side by side or above each other, five bits and a difference or four bits each) are
-//! tried with all eight tables. The error follows from the transcoder's own rule for picking modifiers.
-//! For the best shape the nudge is solved for: with the modifiers fixed, each channel of each half has a base
-//! that would be best, and the 32 codes are compared by how near they come.
+//! All four layouts (halves side by side or above each other, differential or individual base colours) are
+//! tried with all eight tables. The error follows from the transcoder's own rule for selecting modifiers. For
+//! the best layout the bias is solved for: with the modifiers fixed, each channel of each half has an ideal
+//! base, and the 32 bias codes are compared by their distance to it.
 
 use super::solid::ETC1_MODIFIERS;
 use crate::batch::{Batch, Stage};
@@ -11,28 +11,28 @@ use crate::block::Block;
 use crate::effort::Effort;
 use crate::lanes::Lanes;
 use crate::modes::MODES;
-use crate::spread::Texels;
+use crate::principal_axis::Texels;
 
-/// Finds the ETC1 hints of blocks.
+/// The stage that finds the ETC1 hints of blocks.
 pub(crate) struct Etc1;
 
-/// How a nudge code moves each channel of each half, in steps of the base: `[half][channel]`.
-type Nudge = [[i8; 3]; 2];
+/// The offset of each channel of each half for a bias code, in steps of the base: `[half][channel]`.
+type Bias = [[i8; 3]; 2];
 
-/// The nudges that can be reached; code 10 (two steps down) is left out.
-static NUDGES: [Nudge; 32] = {
+/// The biases that can be selected; code 10 (two steps down) is left out.
+static BIASES: [Bias; 32] = {
     let mut all = [[[0; 3]; 2]; 32];
     let mut code = 0;
     while code < 32 {
-        all[code] = nudge(code as i8);
+        all[code] = bias(code as i8);
         code += 1;
     }
     all
 };
 
-/// What a code means, from the UASTC specification's table of ETC1 biases.
-const fn nudge(code: i8) -> Nudge {
-    const fn one(half: usize, channel: usize, by: i8) -> Nudge {
+/// Returns the offsets of a bias code, from the UASTC specification's table of ETC1 biases.
+const fn bias(code: i8) -> Bias {
+    const fn one(half: usize, channel: usize, by: i8) -> Bias {
         let mut out = [[0; 3]; 2];
         out[half][channel] = by;
         out
@@ -63,9 +63,9 @@ const fn nudge(code: i8) -> Nudge {
     }
 }
 
-/// The best shape so far: bases as stored (four or five bits), its error, and what it is.
+/// The best layout so far: base colours as stored (four or five bits), its error and its parameters.
 #[derive(Clone, Copy)]
-struct Shape<L> {
+struct Layout<L> {
     error: L,
     flip: L,
     fine: L,
@@ -79,17 +79,17 @@ impl Stage for Etc1 {
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let px: Texels<L, 3> = batch.channels([0, 1, 2]);
         let zero = [[L::zero(); 3]; 2];
-        let mut best = Shape { error: L::splat(1e30), flip: L::zero(), fine: L::zero(), base: zero };
+        let mut best = Layout { error: L::splat(1e30), flip: L::zero(), fine: L::zero(), base: zero };
         for flip in 0..2 {
             for fine in usize::from(!effort.coarse_etc1)..2 {
-                let shape = shape(&px, flip, fine);
-                let better = shape.error.less(best.error);
-                best.error = best.error.min(shape.error);
-                best.flip = shape.flip.or(better, best.flip);
-                best.fine = shape.fine.or(better, best.fine);
+                let layout = layout(&px, flip, fine);
+                let better = layout.error.less(best.error);
+                best.error = best.error.min(layout.error);
+                best.flip = layout.flip.or(better, best.flip);
+                best.fine = layout.fine.or(better, best.fine);
                 for h in 0..2 {
                     for c in 0..3 {
-                        best.base[h][c] = shape.base[h][c].or(better, best.base[h][c]);
+                        best.base[h][c] = layout.base[h][c].or(better, best.base[h][c]);
                     }
                 }
             }
@@ -106,7 +106,7 @@ impl Stage for Etc1 {
         let ideal = ideal_bases(&px, &value, &second, &chosen);
         let can = batch.words(blocks, |b| MODES[usize::from(b.fields.mode)].has_long_hints().into());
         let can = L::bit(&can, 0);
-        let (code, nudged) = nearest_nudge(&best.base, &value, &ideal, is_fine, can);
+        let (code, nudged) = nearest_bias(&best.base, &value, &ideal, is_fine, can);
         let [first, second] = tables(&px, &nudged, &second);
 
         let (flip, fine, code) = (best.flip.to_words(), best.fine.to_words(), code.to_words());
@@ -119,15 +119,15 @@ impl Stage for Etc1 {
     }
 }
 
-/// The texels of one half: left or right, or upper or lower if flipped.
+/// The texels of each half: left and right, or upper and lower if flipped.
 const HALVES: [[[usize; 8]; 2]; 2] = [
     [[0, 1, 4, 5, 8, 9, 12, 13], [2, 3, 6, 7, 10, 11, 14, 15]],
     [[0, 1, 2, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13, 14, 15]],
 ];
 
-/// One shape with the best tables for its halves.
+/// Returns one layout with the best tables for its halves.
 #[inline(always)]
-fn shape<L: Lanes>(px: &Texels<L, 3>, flip: usize, fine: usize) -> Shape<L> {
+fn layout<L: Lanes>(px: &Texels<L, 3>, flip: usize, fine: usize) -> Layout<L> {
     let top = if fine == 1 { 31.0 } else { 15.0 };
     let is_fine = L::splat(0.5).less(L::splat(fine as f32));
     let mut base = [[L::zero(); 3]; 2];
@@ -156,7 +156,7 @@ fn shape<L: Lanes>(px: &Texels<L, 3>, flip: usize, fine: usize) -> Shape<L> {
                 squares = squares + d[c].squared();
             }
             error = error + squares;
-            texels[k] = brightness(d);
+            texels[k] = luma_difference(d);
         }
         let mut least = L::splat(1e30);
         for table in 0..8 {
@@ -168,33 +168,33 @@ fn shape<L: Lanes>(px: &Texels<L, 3>, flip: usize, fine: usize) -> Shape<L> {
         }
         error = error + least;
     }
-    Shape { error, flip: L::splat(flip as f32), fine: L::splat(fine as f32), base }
+    Layout { error, flip: L::splat(flip as f32), fine: L::splat(fine as f32), base }
 }
 
-/// A base of five or four bits as eight.
+/// Expands a base of five or four bits to eight.
 #[inline(always)]
 fn widen<L: Lanes>(base: L, is_fine: L::Mask) -> L {
     (base * L::splat(8.25)).floor().or(is_fine, base * L::splat(17.0))
 }
 
-/// How much brighter than its base a texel is, and twice the sum of its differences, both turned to be
-/// positive in brightness.
+/// Returns the luma difference of a texel from its base, and twice the sum of its channel differences, both
+/// with the sign that makes the luma difference positive.
 #[inline(always)]
-fn brightness<L: Lanes>(d: [L; 3]) -> [L; 2] {
+fn luma_difference<L: Lanes>(d: [L; 3]) -> [L; 2] {
     let luma = luma(d);
     let lean = (d[0] + d[1] + d[2]) * L::splat(2.0);
     let dark = luma.less(L::zero());
     [luma.abs(), (L::zero() - lean).or(dark, lean)]
 }
 
-/// The brightness that transcoders go by.
+/// Returns the luma that transcoders use.
 #[inline(always)]
 fn luma<L: Lanes>(d: [L; 3]) -> L {
     d[0] * L::splat(54.0 / 256.0) + d[1] * L::splat(183.0 / 256.0) + d[2] * L::splat(19.0 / 256.0)
 }
 
-/// What a table's modifier for a texel, picked by brightness, adds to its squared error: less than nothing, if
-/// it helps.
+/// Returns the change of a texel's squared error by a table's modifier, selected by luma; negative if it
+/// helps.
 #[inline(always)]
 fn gain<L: Lanes>(bright: L, lean: L, table: usize) -> L {
     let (small, large) = (ETC1_MODIFIERS[table][2] as f32, ETC1_MODIFIERS[table][3] as f32);
@@ -203,7 +203,7 @@ fn gain<L: Lanes>(bright: L, lean: L, table: usize) -> L {
     modifier * (modifier * L::splat(3.0) - lean)
 }
 
-/// Which texels are in the second half.
+/// Returns masks of the texels in the second half.
 #[inline(always)]
 fn second_half<L: Lanes>(flip: L) -> [L::Mask; 16] {
     let flipped = L::splat(0.5).less(flip);
@@ -220,7 +220,7 @@ fn second_half<L: Lanes>(flip: L) -> [L::Mask; 16] {
     second
 }
 
-/// A modifier table: its index, and its two modifiers.
+/// A modifier table: its index and its two modifiers.
 #[derive(Clone, Copy)]
 struct Table<L> {
     index: L,
@@ -228,7 +228,7 @@ struct Table<L> {
     large: L,
 }
 
-/// The difference of a texel from the base of its half.
+/// Returns the difference of a texel from the base of its half.
 #[inline(always)]
 fn difference<L: Lanes>(px: &Texels<L, 3>, value: &[[L; 3]; 2], second: L::Mask, i: usize) -> [L; 3] {
     let mut d = [L::zero(); 3];
@@ -238,12 +238,12 @@ fn difference<L: Lanes>(px: &Texels<L, 3>, value: &[[L; 3]; 2], second: L::Mask,
     d
 }
 
-/// The best table of each half for given bases.
+/// Returns the best table of each half for given bases.
 #[inline(always)]
 fn tables<L: Lanes>(px: &Texels<L, 3>, value: &[[L; 3]; 2], second: &[L::Mask; 16]) -> [Table<L>; 2] {
     let mut texels = [[L::zero(); 2]; 16];
     for i in 0..16 {
-        texels[i] = brightness(difference(px, value, second[i], i));
+        texels[i] = luma_difference(difference(px, value, second[i], i));
     }
     let mut least = [L::splat(1e30); 2];
     let mut chosen = [Table { index: L::zero(), small: L::zero(), large: L::zero() }; 2];
@@ -266,7 +266,7 @@ fn tables<L: Lanes>(px: &Texels<L, 3>, value: &[[L; 3]; 2], second: &[L::Mask; 1
     chosen
 }
 
-/// What the bases should be for the modifiers that the texels get: the means of what these leave.
+/// Returns the ideal bases for the modifiers that the texels get: the averages of the remainders.
 #[inline(always)]
 fn ideal_bases<L: Lanes>(
     px: &Texels<L, 3>,
@@ -283,7 +283,7 @@ fn ideal_bases<L: Lanes>(
         let size = small.or(luma.abs().less((small + large) * L::splat(0.5)), large);
         let modifier = (L::zero() - size).or(luma.less(L::zero()), size);
         for c in 0..3 {
-            // Eight texels to a half.
+            // Each half has eight texels.
             let left = (px[c][i] - modifier) * L::splat(1.0 / 8.0);
             ideal[0][c] = ideal[0][c] + left;
             ideal[1][c] = ideal[1][c] + left.only(second[i]);
@@ -295,10 +295,10 @@ fn ideal_bases<L: Lanes>(
     ideal
 }
 
-/// The code whose nudge brings the bases nearest to the ideal ones, and the bases as the transcoder will have
-/// them. A block whose mode has no room for a code keeps its bases.
+/// Returns the code whose bias brings the bases nearest to the ideal ones, and the biased bases of the
+/// transcoder. A block whose mode has no bias field keeps its bases.
 #[inline(always)]
-fn nearest_nudge<L: Lanes>(
+fn nearest_bias<L: Lanes>(
     base: &[[L; 3]; 2],
     value: &[[L; 3]; 2],
     ideal: &[[L; 3]; 2],
@@ -306,7 +306,7 @@ fn nearest_nudge<L: Lanes>(
     can: L::Mask,
 ) -> (L, [[L; 3]; 2]) {
     let top = L::splat(31.0).or(is_fine, L::splat(15.0));
-    // Where one step down, none, and one up lead. At the ends of the range a nudge is turned inwards.
+    // The results of one step down, none, and one up. At the ends of the range a bias is reversed.
     let mut reached = [[[L::zero(); 3]; 3]; 2];
     let mut cost = [[[L::zero(); 3]; 3]; 2];
     for h in 0..2 {
@@ -321,14 +321,14 @@ fn nearest_nudge<L: Lanes>(
         }
     }
     let mut best = (L::splat(1e30), L::splat(13.0), *value);
-    for (code, nudge) in NUDGES.iter().enumerate() {
-        if nudge[0][0] < -1 {
+    for (code, bias) in BIASES.iter().enumerate() {
+        if bias[0][0] < -1 {
             continue;
         }
         let mut sum = L::zero();
         for h in 0..2 {
             for c in 0..3 {
-                sum = sum + cost[h][c][(nudge[h][c] + 1) as usize];
+                sum = sum + cost[h][c][(bias[h][c] + 1) as usize];
             }
         }
         let better = sum.less(best.0) & can;
@@ -336,7 +336,7 @@ fn nearest_nudge<L: Lanes>(
         best.1 = L::splat(code as f32).or(better, best.1);
         for h in 0..2 {
             for c in 0..3 {
-                best.2[h][c] = reached[h][c][(nudge[h][c] + 1) as usize].or(better, best.2[h][c]);
+                best.2[h][c] = reached[h][c][(bias[h][c] + 1) as usize].or(better, best.2[h][c]);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The ETC1 form of a block of one colour.
+//! ETC1 hints of solid-colour blocks.
 
 use crate::packing::SolidHint;
 
@@ -14,7 +14,7 @@ pub const ETC1_MODIFIERS: [[i32; 4]; 8] = [
     [-183, -47, 47, 183],
 ];
 
-/// For every modifier and value, the five-bit base that comes nearest with that modifier, and its error.
+/// For every modifier and value, the nearest 5-bit base with that modifier, and its error.
 static NEAREST: [[(u8, u8); 256]; 32] = {
     let mut table = [[(0, 0); 256]; 32];
     let mut k = 0;
@@ -30,7 +30,7 @@ static NEAREST: [[(u8, u8); 256]; 32] = {
 };
 
 const fn nearest_base(value: i32, modifier: i32) -> (u8, u8) {
-    // A base b stands for about 8.23 b: the nearest is the quotient or the next.
+    // A base b expands to about 8.23 b: the nearest is the quotient or the next.
     let first = (value - modifier) * 31 / 255;
     let mut best = (0, u32::MAX);
     let mut base = first;
@@ -59,7 +59,7 @@ const fn nearest_base(value: i32, modifier: i32) -> (u8, u8) {
     (best.0 as u8, best.1 as u8)
 }
 
-/// The best ETC1 form of one colour: both halves of the block alike.
+/// Returns the best ETC1 encoding of one colour, the same in both halves of the block.
 pub(crate) fn solid(colour: [u8; 4]) -> SolidHint {
     let mut best = (u32::MAX, 0);
     for (k, nearest) in NEAREST.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! Lanes in a register of AVX2.
+//! Lanes in an AVX2 register.
 //!
 //! # Safety
 //! Every `unsafe` here calls an intrinsic that works on registers alone: none reads or writes through a
 //! pointer, except the unaligned loads and stores of whole arrays. An intrinsic may be run only where its
-//! instruction set exists. Values of these types are made only by kernels that [`super::Path::run`] starts,
-//! and it starts them only after the processor said that it has the set.
+//! instruction set exists. Values of these types are created only by kernels that [`super::Path::run`]
+//! starts, and it starts them only after the processor has reported AVX2.
 #![allow(unsafe_code)]
 
 use super::{Kernel, Lanes, WIDTH};
@@ -135,7 +135,7 @@ impl Lanes for Avx {
     }
     #[inline(always)]
     fn enter<K: Kernel<Self>>(kernel: K) -> K::Output {
-        // SAFETY: whoever holds or names these lanes is inside a kernel started by `Path::run`.
+        // SAFETY: code that holds or names these lanes is inside a kernel started by `Path::run`.
         unsafe { enter_avx(kernel) }
     }
 }

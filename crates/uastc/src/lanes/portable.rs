@@ -1,4 +1,4 @@
-//! Lanes as plain arrays: for machines without AVX2, and the yardstick for it.
+//! Lanes as arrays: for machines without AVX2, and the reference for it.
 //!
 //! The loops are written so that a compiler can vectorise them for its baseline (SSE2, NEON, ...): rounding
 //! by adding and subtracting a large number, selection by bits.
@@ -7,7 +7,7 @@ use super::{Kernel, Lanes, WIDTH};
 use std::array::from_fn;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
 
-/// Eight numbers.
+/// Eight numbers in an array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Array([f32; WIDTH]);
 
@@ -15,8 +15,8 @@ pub(crate) struct Array([f32; WIDTH]);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mask([u32; WIDTH]);
 
-/// 1.5 * 2^23: adding it leaves no room for a fraction.
-const NO_FRACTION: f32 = 12_582_912.0;
+/// 1.5 * 2^23: adding it rounds away the fraction.
+const ROUNDING_MAGIC: f32 = 12_582_912.0;
 
 macro_rules! operator {
     ($trait:ident, $method:ident, $op:tt) => {
@@ -105,7 +105,7 @@ impl Lanes for Array {
     }
     #[inline(always)]
     fn round(self) -> Self {
-        Self(from_fn(|i| (self.0[i] + NO_FRACTION) - NO_FRACTION))
+        Self(from_fn(|i| (self.0[i] + ROUNDING_MAGIC) - ROUNDING_MAGIC))
     }
     #[inline(always)]
     fn sqrt(self) -> Self {

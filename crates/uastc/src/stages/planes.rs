@@ -1,4 +1,4 @@
-//! The modes of two planes: one channel has weights of its own.
+//! The dual-plane modes: one channel has weights of its own.
 
 use super::channels;
 
@@ -8,10 +8,10 @@ use crate::effort::Effort;
 use crate::fit::{Fitted, fit};
 use crate::lanes::{Lanes, WIDTH};
 use crate::modes::MODES;
-use crate::spread::{Texels, apart, spread};
+use crate::principal_axis::{Texels, dual_plane_estimates, project_on_axes};
 use crate::transcode::Target;
 
-/// How well the channels of each block split into one alone and the others on a line.
+/// The stage that estimates the error of each choice of the second plane's channel.
 pub(crate) struct ChoosePlanes<const C: usize>;
 
 impl<const C: usize> Stage for ChoosePlanes<C> {
@@ -20,85 +20,85 @@ impl<const C: usize> Stage for ChoosePlanes<C> {
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, _: &Effort) {
         let px: Texels<L, C> = batch.channels(channels::<C, 1>());
-        for (alone, apart) in apart(&px).iter().enumerate() {
-            let across = apart.across + apart.steps;
-            let (across, along) = (across.store(), apart.along.store());
+        for (second_channel, estimate) in dual_plane_estimates(&px).iter().enumerate() {
+            let across = estimate.across + estimate.steps;
+            let (across, along) = (across.store(), estimate.along.store());
             for (lane, id) in batch.lanes() {
-                blocks[id].planes[alone] =
-                    Choice { pattern: alone as u8, across: across[lane], along: along[lane] };
+                blocks[id].planes[second_channel] =
+                    Choice { pattern: second_channel as u8, across: across[lane], along: along[lane] };
             }
         }
     }
 }
 
-/// A mode of two planes: one channel has weights of its own. `R` is how many channels remain.
-pub(crate) struct TwoPlanes<const MODE: usize, const C: usize, const R: usize, const N: usize> {
-    /// The channel on its own.
-    pub(crate) alone: usize,
+/// The stage of a dual-plane mode. `R` is the number of channels in the first plane.
+pub(crate) struct DualPlane<const MODE: usize, const C: usize, const R: usize, const N: usize> {
+    /// The channel of the second plane.
+    pub(crate) second_channel: usize,
 }
 
-impl<const MODE: usize, const C: usize, const R: usize, const N: usize> Stage for TwoPlanes<MODE, C, R, N> {
+impl<const MODE: usize, const C: usize, const R: usize, const N: usize> Stage for DualPlane<MODE, C, R, N> {
     type Block = Block;
     type Effort = Effort;
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let px: Texels<L, C> = batch.channels(channels::<C, 1>());
-        let alone = self.alone;
+        let second_channel = self.second_channel;
         let mut rest = [[L::zero(); 16]; R];
         for c in 0..R {
-            rest[c] = px[c + usize::from(c >= alone)];
+            rest[c] = px[c + usize::from(c >= second_channel)];
         }
-        let lone = [px[alone]];
-        let lattice = MODES[MODE].lattice;
+        let second = [px[second_channel]];
+        let range = MODES[MODE].range;
         let tries = effort.tries(N);
-        let spread_rest = spread::<L, R, 1, 1>(&rest, &[]);
-        let a = fit::<L, R, N, 1, 1>(&rest, &[], &spread_rest, lattice, Target::SHARED, tries);
+        let rest_projection = project_on_axes::<L, R, 1, 1>(&rest, &[]);
+        let a = fit::<L, R, N, 1, 1>(&rest, &[], &rest_projection, range, Target::FIRST_PLANE, tries);
         let best = batch.gather::<L, _>(blocks, |block| block.error.max(block.cost));
         if !L::any(a.error.less(best)) {
             return;
         }
-        let spread_lone = spread::<L, 1, 1, 1>(&lone, &[]);
-        let b = fit::<L, 1, N, 1, 1>(&lone, &[], &spread_lone, lattice, Target::ALONE, tries);
+        let lone_projection = project_on_axes::<L, 1, 1, 1>(&second, &[]);
+        let b = fit::<L, 1, N, 1, 1>(&second, &[], &lone_projection, range, Target::SECOND_PLANE, tries);
         let mut ends = [L::zero(); 8];
         for c in 0..C {
-            let (line, at) = (&a.lines[0], c - usize::from(c > alone));
-            let own = c == alone;
-            ends[c * 2] = if own { b.lines[0].low[0] } else { line.low[at.min(R - 1)] };
-            ends[c * 2 + 1] = if own { b.lines[0].high[0] } else { line.high[at.min(R - 1)] };
+            let (pair, at) = (&a.pairs[0], c - usize::from(c > second_channel));
+            let own = c == second_channel;
+            ends[c * 2] = if own { b.pairs[0].low[0] } else { pair.low[at.min(R - 1)] };
+            ends[c * 2 + 1] = if own { b.pairs[0].high[0] } else { pair.high[at.min(R - 1)] };
         }
-        offer_planes(MODE, blocks, batch, &a, &b, &ends[..C * 2], alone);
+        offer_planes(MODE, blocks, batch, &a, &b, &ends[..C * 2], second_channel);
     }
 }
 
-/// Grey and alpha with weights of their own (mode 17).
-pub(crate) struct GreyPlanes;
+/// The stage of mode 17: grey in the first plane and alpha in the second.
+pub(crate) struct GreyAlphaDualPlane;
 
-impl Stage for GreyPlanes {
+impl Stage for GreyAlphaDualPlane {
     type Block = Block;
     type Effort = Effort;
     #[inline(always)]
     fn run<L: Lanes>(&self, blocks: &mut [Block], batch: &Batch, effort: &Effort) {
         let [grey, alpha] = batch.channels::<L, 2>([0, 3]);
         let (grey, alpha) = ([grey], [alpha]);
-        let lattice = MODES[17].lattice;
+        let range = MODES[17].range;
         let tries = effort.tries(4);
-        let spread_grey = spread::<L, 1, 1, 3>(&grey, &[]);
-        let a = fit::<L, 1, 4, 1, 3>(&grey, &[], &spread_grey, lattice, Target::SHARED, tries);
-        let spread_alpha = spread::<L, 1, 1, 1>(&alpha, &[]);
-        let b = fit::<L, 1, 4, 1, 1>(&alpha, &[], &spread_alpha, lattice, Target::ALONE, tries);
-        let [l, k] = [a.lines[0], b.lines[0]];
+        let grey_projection = project_on_axes::<L, 1, 1, 3>(&grey, &[]);
+        let a = fit::<L, 1, 4, 1, 3>(&grey, &[], &grey_projection, range, Target::FIRST_PLANE, tries);
+        let alpha_projection = project_on_axes::<L, 1, 1, 1>(&alpha, &[]);
+        let b = fit::<L, 1, 4, 1, 1>(&alpha, &[], &alpha_projection, range, Target::SECOND_PLANE, tries);
+        let [l, k] = [a.pairs[0], b.pairs[0]];
         offer_planes(17, blocks, batch, &a, &b, &[l.low[0], l.high[0], k.low[0], k.high[0]], 3);
     }
 }
 
-/// Offers a candidate of two planes.
+/// Offers a dual-plane candidate to the blocks of the batch.
 #[inline(always)]
 fn offer_planes<L: Lanes, const R: usize>(
     mode: usize,
     blocks: &mut [Block],
     batch: &Batch,
     rest: &Fitted<L, R, 1>,
-    lone: &Fitted<L, 1, 1>,
+    second: &Fitted<L, 1, 1>,
     endpoints: &[L],
     channel: usize,
 ) {
@@ -107,9 +107,9 @@ fn offer_planes<L: Lanes, const R: usize>(
         pattern: [0; WIDTH],
         channel: [channel as u32; WIDTH],
         endpoints,
-        weights: &[rest.weights, lone.weights],
-        error: rest.error + lone.error,
-        cost: rest.cost + lone.cost,
+        weights: &[rest.weights, second.weights],
+        error: rest.error + second.error,
+        cost: rest.cost + second.cost,
     };
     candidate.offer(blocks, batch);
 }

@@ -1,4 +1,4 @@
-//! The modes of two and three subsets: which partition patterns suit a block, and fitting them.
+//! The modes with two and three subsets: ranks partition patterns and fits the best ones.
 
 use super::{channels, offer};
 
@@ -9,13 +9,13 @@ use crate::fit::fit;
 use crate::lanes::{Lanes, WIDTH};
 use crate::modes::MODES;
 use crate::partitions::Partition;
+use crate::principal_axis::{Texels, project_on_axes};
 use crate::ranking::Moments;
-use crate::spread::{Texels, spread};
 use crate::transcode::Target;
 
-/// Ranks partition patterns by how well lines through their subsets would fit.
+/// The stage that ranks partition patterns by the fit of principal axes through their subsets.
 pub(crate) struct ChoosePattern<const C: usize, const G: usize> {
-    /// The lists of patterns, in the order of [`Block::choices`], and how many subsets each has.
+    /// The lists of patterns, in the order of [`Block::choices`], with the number of subsets of each.
     pub(crate) lists: &'static [(&'static [Partition], usize)],
 }
 
@@ -39,11 +39,11 @@ impl<const C: usize, const G: usize> Stage for ChoosePattern<C, G> {
     }
 }
 
-/// A mode of several subsets, with the pattern that ranked `rank` in its list.
+/// The stage of a mode with several subsets and the pattern that ranked `rank` in its list.
 pub(crate) struct Subsets<const MODE: usize, const C: usize, const N: usize, const S: usize, const G: usize> {
-    /// Which list of [`Block::choices`].
+    /// The index of the list in [`Block::choices`].
     pub(crate) list: usize,
-    /// First or second choice.
+    /// The rank of the pattern: 0 for the best.
     pub(crate) rank: usize,
 }
 
@@ -68,9 +68,9 @@ impl<const MODE: usize, const C: usize, const N: usize, const S: usize, const G:
             }
         }
         let members = &members[..S - 1];
-        let spread = spread::<L, C, S, G>(&px, members);
+        let projection = project_on_axes::<L, C, S, G>(&px, members);
         let fitted =
-            fit::<L, C, N, S, G>(&px, members, &spread, mode.lattice, Target::of(MODE), effort.tries(N));
+            fit::<L, C, N, S, G>(&px, members, &projection, mode.range, Target::of(MODE), effort.tries(N));
         offer(MODE, blocks, batch, &fitted, pattern);
     }
 }

@@ -1,9 +1,9 @@
-//! Blocks of every kind that textures have, and some that they should not, from a seed.
+//! Generated blocks of every kind that textures have, and some that they should not, from a seed.
 
 /// A block: RGBA texels in raster order.
 pub(crate) type Texels = [[u8; 4]; 16];
 
-/// A small generator of numbers (splitmix64), the same everywhere.
+/// A splitmix64 generator: the same numbers on every platform.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -15,7 +15,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub(crate) fn below(&mut self, end: u32) -> u32 {
         (((self.next() >> 32) * u64::from(end)) >> 32) as u32
     }
@@ -29,10 +29,10 @@ impl Random {
     }
 }
 
-/// How many kinds there are.
+/// The number of kinds.
 pub(crate) const KINDS: u32 = 18;
 
-/// A block of kind `kind`.
+/// Generates a block of kind `kind`.
 pub(crate) fn block(kind: u32, random: &mut Random) -> Texels {
     let (a, b, c) = (random.colour(), random.colour(), random.colour());
     let noise = 1 << random.below(6);
@@ -49,12 +49,12 @@ pub(crate) fn block(kind: u32, random: &mut Random) -> Texels {
             1 => opaque(random.colour()),
             2 => grey(random.byte(), 255),
             3 => grey(random.byte(), random.byte()),
-            // A gradient between two colours, plain or with noise.
+            // A gradient between two colours, without and with noise.
             4 => opaque(mix(a, b, along, 32)),
             5 => jitter(mix(a, b, along, 32), noise, random),
             6 => opaque(jitter(mix(a, b, along, 32), noise, random)),
             7 => grey(mix(a, b, along, 32)[0], 255),
-            // Text and cut-outs: two colours by a random shape, two that are nearly alike, hard alpha.
+            // Text and alpha cutouts: two colours by a random shape, two that are nearly equal, hard alpha.
             8 => opaque(if inside { a } else { b }),
             9 => opaque(if inside { a } else { mix(a, b, 1, 16) }),
             10 => with_alpha(mix(a, b, along, 32), if inside { 255 } else { 0 }),
@@ -64,13 +64,13 @@ pub(crate) fn block(kind: u32, random: &mut Random) -> Texels {
             // Nearly solid.
             13 => jitter(a, 2, random),
             14 => opaque(jitter(a, 3, random)),
-            // Two flat greys either side of an edge, opaque and not.
+            // Two flat greys either side of an edge, opaque and translucent.
             15 => grey(jitter(if x < 2 { a } else { b }, 1, random)[0], 255),
             16 => {
                 let side = jitter(if x + y < 4 { a } else { b }, 1, random);
                 grey(side[0], side[3])
             }
-            // One channel goes its own way.
+            // One channel varies independently.
             _ => {
                 let mut texel = mix(a, b, along, 32);
                 texel[usize::from(c[0] % 4)] = if inside { c[1] } else { c[2] };

@@ -1,13 +1,15 @@
-//! Directories as the bake needs them: listed, and their files stamped and opened relative to them, because resolving
-//! an absolute path for every file would cost more than all the rest of a warm bake.
+//! Directory access for the bake: lists directories, and stats and opens files relative to them, because resolving an
+//! absolute path for every file would cost more than all the rest of a warm bake.
 //!
-//! On Linux this is `openat` and `fstatat`; elsewhere, and in a test beside it, the standard library.
+//! On Linux this is `openat` and `fstatat`; on other platforms, and in a test that compares both, the standard library.
 
+use kiln_engine::Stamp;
+use kiln_engine::inputs::racy_until;
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// What a name in a directory is.
+/// The type of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     File,
@@ -16,32 +18,27 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// What the system says about a file, following links.
+/// The metadata of a file, links followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(crate) struct FileStat {
     pub(crate) kind: Kind,
     pub(crate) mtime_ns: i64,
+    /// The change time of the inode; where the platform has none, the modification time again.
     pub(crate) ctime_ns: i64,
     pub(crate) len: u64,
     pub(crate) inode: u64,
     pub(crate) device: u64,
 }
 
-/// How long after a change another one may bear the same time: the clock of the kernel ticks every 4 to 10 ms.
-const TICK_NS: i64 = 20_000_000;
-/// The same for file systems that count whole seconds.
-const COARSE_NS: i64 = 2_000_000_000;
-
-impl Facts {
-    /// All that tells one state of a file from another, in one number. 0 is never equal to anything: the file was
-    /// changed so shortly before that its next change could bear the same time.
+impl FileStat {
+    /// Returns the [identity](Self::identity) of the file, or 0 if its timestamp is racy: the file was changed so shortly
+    /// before `now_ns` that its next change could have the same timestamp. 0 equals no identity.
     pub(crate) fn stamp(&self, now_ns: i64) -> u64 {
-        let latest = self.mtime_ns.max(self.ctime_ns);
-        let slack = if latest % 1_000_000_000 == 0 { COARSE_NS } else { TICK_NS };
-        if now_ns.saturating_sub(latest) < slack { 0 } else { self.identity() }
+        let stamp = Stamp { mtime_ns: self.mtime_ns, changed_ns: self.ctime_ns, len: self.len };
+        if racy_until(stamp) >= now_ns { 0 } else { self.identity() }
     }
 
-    /// The same whatever the time is now.
+    /// Hashes the times, the length and the inode: two versions of one file differ in at least one of them.
     pub(crate) fn identity(&self) -> u64 {
         let parts = [self.mtime_ns as u64, self.ctime_ns as u64, self.len, self.inode];
         let mix = |hash: u64, part: u64| (hash ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
@@ -64,7 +61,7 @@ mod linux {
     /// The root of a project.
     pub(crate) struct Root(OwnedFd);
 
-    /// An open directory.
+    /// An open directory, by descriptor.
     pub(crate) struct Dir(OwnedFd);
 
     const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
@@ -80,8 +77,8 @@ mod linux {
     }
 
     impl Dir {
-        pub(crate) fn facts(&self) -> io::Result<Facts> {
-            Ok(facts(&rustix::fs::fstat(&self.0)?))
+        pub(crate) fn file_stat(&self) -> io::Result<FileStat> {
+            Ok(file_stat(&rustix::fs::fstat(&self.0)?))
         }
 
         pub(crate) fn list(&self, mut each: impl FnMut(&[u8], Kind)) -> io::Result<()> {
@@ -94,9 +91,9 @@ mod linux {
                     FileType::RegularFile => Kind::File,
                     FileType::Directory => Kind::Folder,
                     FileType::Symlink => Kind::Link,
-                    // Some file systems do not say.
+                    // Some file systems do not return the type in a listing.
                     FileType::Unknown => match rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
-                        Ok(stat) => facts(&stat).kind,
+                        Ok(stat) => file_stat(&stat).kind,
                         Err(_) => Kind::Other,
                     },
                     _ => Kind::Other,
@@ -108,24 +105,24 @@ mod linux {
             Ok(())
         }
 
-        pub(crate) fn stat(&self, name: &str) -> io::Result<Facts> {
-            Ok(facts(&rustix::fs::statat(&self.0, name, AtFlags::empty())?))
+        pub(crate) fn stat(&self, name: &str) -> io::Result<FileStat> {
+            Ok(file_stat(&rustix::fs::statat(&self.0, name, AtFlags::empty())?))
         }
 
-        /// Opens a regular file. A pipe is not waited for.
-        pub(crate) fn open(&self, name: &str) -> io::Result<(File, Facts)> {
+        /// Opens a regular file. Does not block on a pipe.
+        pub(crate) fn open(&self, name: &str) -> io::Result<(File, FileStat)> {
             let file = rustix::fs::openat(&self.0, name, READ | OFlags::NONBLOCK, Mode::empty())?;
-            let facts = facts(&rustix::fs::fstat(&file)?);
-            if facts.kind != Kind::File {
+            let file_stat = file_stat(&rustix::fs::fstat(&file)?);
+            if file_stat.kind != Kind::File {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
             }
-            Ok((File::from(file), facts))
+            Ok((File::from(file), file_stat))
         }
     }
 
-    // These fields are narrower on other processors.
+    // These fields are narrower on other architectures.
     #[allow(clippy::unnecessary_cast)]
-    fn facts(stat: &Stat) -> Facts {
+    fn file_stat(stat: &Stat) -> FileStat {
         let kind = match FileType::from_raw_mode(stat.st_mode as _) {
             FileType::RegularFile => Kind::File,
             FileType::Directory => Kind::Folder,
@@ -133,7 +130,7 @@ mod linux {
             _ => Kind::Other,
         };
         let ns = |seconds: i64, ns: i64| seconds.saturating_mul(1_000_000_000).saturating_add(ns);
-        Facts {
+        FileStat {
             kind,
             mtime_ns: ns(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
             ctime_ns: ns(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
@@ -155,7 +152,7 @@ mod portable {
     /// The root of a project.
     pub(crate) struct Root(PathBuf);
 
-    /// An open directory.
+    /// An open directory, by path.
     pub(crate) struct Dir(PathBuf);
 
     impl Root {
@@ -175,8 +172,8 @@ mod portable {
     }
 
     impl Dir {
-        pub(crate) fn facts(&self) -> io::Result<Facts> {
-            Ok(facts(&fs::metadata(&self.0)?))
+        pub(crate) fn file_stat(&self) -> io::Result<FileStat> {
+            Ok(file_stat(&fs::metadata(&self.0)?))
         }
 
         pub(crate) fn list(&self, mut each: impl FnMut(&[u8], Kind)) -> io::Result<()> {
@@ -187,17 +184,17 @@ mod portable {
             Ok(())
         }
 
-        pub(crate) fn stat(&self, name: &str) -> io::Result<Facts> {
-            Ok(facts(&fs::metadata(self.0.join(name))?))
+        pub(crate) fn stat(&self, name: &str) -> io::Result<FileStat> {
+            Ok(file_stat(&fs::metadata(self.0.join(name))?))
         }
 
-        pub(crate) fn open(&self, name: &str) -> io::Result<(File, Facts)> {
+        pub(crate) fn open(&self, name: &str) -> io::Result<(File, FileStat)> {
             let path = self.0.join(name);
-            let facts = facts(&fs::metadata(&path)?);
-            if facts.kind != Kind::File {
+            let file_stat = file_stat(&fs::metadata(&path)?);
+            if file_stat.kind != Kind::File {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
             }
-            Ok((File::open(path)?, facts))
+            Ok((File::open(path)?, file_stat))
         }
     }
 
@@ -210,22 +207,22 @@ mod portable {
         }
     }
 
-    fn facts(meta: &Metadata) -> Facts {
+    fn file_stat(meta: &Metadata) -> FileStat {
         let since = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let mtime_ns = since.map_or(0, |since| since.as_nanos() as i64);
-        let (ctime_ns, inode, device) = identity(meta);
-        Facts { kind: kind(meta.file_type()), mtime_ns, ctime_ns, len: meta.len(), inode, device }
+        let (ctime_ns, inode, device) = identity(meta, mtime_ns);
+        FileStat { kind: kind(meta.file_type()), mtime_ns, ctime_ns, len: meta.len(), inode, device }
     }
 
     #[cfg(unix)]
-    fn identity(meta: &Metadata) -> (i64, u64, u64) {
+    fn identity(meta: &Metadata, _: i64) -> (i64, u64, u64) {
         use std::os::unix::fs::MetadataExt;
         (meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec()), meta.ino(), meta.dev())
     }
 
     #[cfg(not(unix))]
-    fn identity(_: &Metadata) -> (i64, u64, u64) {
-        (0, 0, 0)
+    fn identity(_: &Metadata, mtime_ns: i64) -> (i64, u64, u64) {
+        (mtime_ns, 0, 0)
     }
 }
 
@@ -235,7 +232,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn both_ways_see_the_same() {
+    fn linux_and_portable_listings_agree() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("a/b")).unwrap();
         fs::write(dir.path().join("a/f.txt"), "four").unwrap();
@@ -258,13 +255,15 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_change_is_not_trusted() {
-        let facts =
-            Facts { kind: Kind::File, mtime_ns: 5_000_000_001, ctime_ns: 0, len: 1, inode: 1, device: 1 };
-        assert_eq!(facts.stamp(5_000_000_002), 0);
-        assert_eq!(facts.stamp(5_100_000_000), facts.identity());
-        let whole = Facts { mtime_ns: 5_000_000_000, ..facts };
-        assert_eq!(whole.stamp(6_000_000_000), 0);
-        assert_ne!(whole.stamp(8_000_000_000), facts.identity());
+    fn racy_timestamps_have_no_stamp() {
+        let file_stat =
+            FileStat { kind: Kind::File, mtime_ns: 7, ctime_ns: 5_000_000_001, len: 1, inode: 1, device: 1 };
+        assert_eq!(file_stat.stamp(5_000_000_002), 0);
+        assert_eq!(file_stat.stamp(5_100_000_000), file_stat.identity());
+        // A whole second may come from a file system that counts in steps of two.
+        let whole = FileStat { ctime_ns: 5_000_000_000, ..file_stat };
+        assert_eq!(whole.stamp(7_000_000_001), 0);
+        assert_eq!(whole.stamp(7_020_000_001), whole.identity());
+        assert_ne!(whole.identity(), file_stat.identity());
     }
 }

@@ -1,31 +1,31 @@
-//! The names in an FBX file: nodes, what hangs on them, materials and takes; nothing of geometry is read.
+//! Reads the names in an FBX file: nodes, their meshes, materials and takes. Geometry is not read.
 //!
-//! Binary files are trees of records that say where they end, so whatever does not matter is skipped without being read.
-//! Versions 7 and later number their objects; version 6 names them. Text files are scanned by lines. Refused: files that
-//! are neither, records that end before they start or after the file.
+//! Binary files are trees of records that store their end offsets, so that irrelevant records are skipped without being read.
+//! Versions 7 and later number their objects; version 6 names them. ASCII files are scanned by lines. Rejected: files that
+//! are neither, and records whose end offset is before their start or after the end of the file.
 
-use super::model::{MOST, Mesh, Model, Node, Unread, Window};
+use super::model::{MAX_OBJECTS, Mesh, Model, ModelError, Node, Window};
 use std::collections::HashMap;
 
 const MAGIC: &[u8] = b"Kaydara FBX Binary  \x00";
-/// The largest text file that is read.
-const LARGEST_TEXT: u64 = 256 << 20;
-/// How much of the properties of a record is looked at: an id, a name and a kind.
+/// The maximum size of an ASCII file in bytes.
+const MAX_ASCII_SIZE: u64 = 256 << 20;
+/// The number of bytes of properties that are read per record: an ID, a name and a kind.
 const PROPERTIES: usize = 4 << 10;
 
-/// A number or a text that names an object.
+/// The ID of an object: a number since version 7, a name in version 6.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Id {
     Number(i64),
     Name(String),
 }
 
-/// Objects and connections, as they stand in the file.
+/// The objects and connections of the file, in file order.
 #[derive(Default)]
 struct Objects {
     /// Kind (`Model`, `Geometry`), id, name and sub-kind (`Mesh`).
     list: Vec<(Kind, Id, String, String)>,
-    /// Child and parent.
+    /// Connections: child and parent.
     links: Vec<(Id, Id)>,
     takes: Vec<String>,
 }
@@ -50,8 +50,8 @@ fn kind(name: &[u8]) -> Option<Kind> {
     })
 }
 
-/// Reads a file.
-pub(crate) fn read(window: &mut Window<'_>) -> Result<Model, Unread> {
+/// Reads the names of a binary or ASCII file.
+pub(crate) fn read(window: &mut Window<'_>) -> Result<Model, ModelError> {
     let objects = if window.get(0, MAGIC.len())? == MAGIC { binary(window)? } else { text(window)? };
     Ok(objects.model())
 }
@@ -61,32 +61,32 @@ impl Objects {
         let mut properties = properties.into_iter();
         let first = properties.next();
         let (id, name) = match first {
-            Some(Property::Number(id)) => (Id::Number(id), properties.next().and_then(Property::text)),
-            Some(Property::Text(name)) => (Id::Name(name.clone()), Some(name)),
+            Some(Property::Number(id)) => (Id::Number(id), properties.next().and_then(Property::string)),
+            Some(Property::String(name)) => (Id::Name(name.clone()), Some(name)),
             _ => return,
         };
-        let sub_kind = properties.next().and_then(Property::text).unwrap_or_default();
-        if self.list.len() < MOST {
+        let sub_kind = properties.next().and_then(Property::string).unwrap_or_default();
+        if self.list.len() < MAX_OBJECTS {
             self.list.push((kind, id, bare(&name.unwrap_or_default()), sub_kind));
         }
     }
 
     fn link(&mut self, properties: Vec<Property>) {
         let mut properties = properties.into_iter();
-        let objects = properties.next().and_then(Property::text).is_some_and(|kind| kind == "OO");
+        let objects = properties.next().and_then(Property::string).is_some_and(|kind| kind == "OO");
         let mut id = || match properties.next() {
             Some(Property::Number(id)) => Some(Id::Number(id)),
-            Some(Property::Text(name)) => Some(Id::Name(name)),
+            Some(Property::String(name)) => Some(Id::Name(name)),
             _ => None,
         };
         if let (true, Some(child), Some(parent)) = (objects, id(), id())
-            && self.links.len() < 10 * MOST
+            && self.links.len() < 10 * MAX_OBJECTS
         {
             self.links.push((child, parent));
         }
     }
 
-    /// The tree of nodes, parents first.
+    /// Builds the node hierarchy, parents first.
     fn model(self) -> Model {
         let place: HashMap<&Id, usize> =
             self.list.iter().enumerate().map(|(at, object)| (&object.1, at)).collect();
@@ -130,7 +130,7 @@ impl Objects {
                 _ => {}
             }
         }
-        // From the roots down: what hangs in a ring is never reached.
+        // Traversed from the roots: nodes in a cycle are never reached.
         let mut waiting: Vec<usize> = children.remove(&None).unwrap_or_default();
         waiting.reverse();
         while let Some(at) = waiting.pop() {
@@ -143,7 +143,7 @@ impl Objects {
     }
 }
 
-/// `Name\0\x01Model` in binary files, `Model::Name` in texts.
+/// Strips the class from a name: `Name\0\x01Model` in binary files, `Model::Name` in ASCII files.
 fn bare(name: &str) -> String {
     if let Some((name, _)) = name.split_once("\0\u{1}") {
         return name.to_owned();
@@ -151,18 +151,18 @@ fn bare(name: &str) -> String {
     name.split_once("::").map_or(name, |(_, name)| name).to_owned()
 }
 
-/// A property of a record, as far as it matters.
+/// A property of a record.
 #[derive(Debug)]
 enum Property {
     Number(i64),
-    Text(String),
+    String(String),
     Other,
 }
 
 impl Property {
-    fn text(self) -> Option<String> {
+    fn string(self) -> Option<String> {
         match self {
-            Property::Text(text) => Some(text),
+            Property::String(text) => Some(text),
             _ => None,
         }
     }
@@ -177,9 +177,9 @@ struct Record {
     end: u64,
 }
 
-fn binary(window: &mut Window<'_>) -> Result<Objects, Unread> {
+fn binary(window: &mut Window<'_>) -> Result<Objects, ModelError> {
     let version =
-        window.get(23, 4)?.try_into().map(u32::from_le_bytes).map_err(|_| damaged("its head", 23))?;
+        window.get(23, 4)?.try_into().map(u32::from_le_bytes).map_err(|_| damaged("file header", 23))?;
     let wide = version >= 7500;
     let mut objects = Objects::default();
     let (mut at, end) = (27, window.len);
@@ -201,7 +201,7 @@ fn binary(window: &mut Window<'_>) -> Result<Objects, Unread> {
                     objects.link(properties);
                 }
                 (b"Takes", b"Take") => {
-                    let name = properties(window, &item)?.into_iter().next().and_then(Property::text);
+                    let name = properties(window, &item)?.into_iter().next().and_then(Property::string);
                     objects.takes.extend(name.filter(|_| objects.takes.len() < 4096));
                 }
                 _ => {}
@@ -211,8 +211,8 @@ fn binary(window: &mut Window<'_>) -> Result<Objects, Unread> {
     Ok(objects)
 }
 
-/// The record at a place, or `None` at the end of a list.
-fn record(window: &mut Window<'_>, at: u64, limit: u64, wide: bool) -> Result<Option<Record>, Unread> {
+/// Parses the record at an offset; `None` at the end of a list.
+fn record(window: &mut Window<'_>, at: u64, limit: u64, wide: bool) -> Result<Option<Record>, ModelError> {
     let number = if wide { 8 } else { 4 };
     let head = window.get(at, 3 * number + 1)?;
     if head.len() < 3 * number + 1 {
@@ -231,17 +231,17 @@ fn record(window: &mut Window<'_>, at: u64, limit: u64, wide: bool) -> Result<Op
     let properties = name_at + name_len;
     let children =
         properties.checked_add(size).filter(|children| *children <= end && end <= limit && end > at);
-    let Some(children) = children else { return Err(damaged("a record", at)) };
+    let Some(children) = children else { return Err(damaged("record", at)) };
     let name = window.get(name_at, name_len as usize)?.to_vec();
     Ok(Some(Record { name, count, properties, children, end }))
 }
 
-fn damaged(what: &str, at: u64) -> Unread {
-    Unread::Damaged(format!("{what} at byte {at} makes no sense"))
+fn damaged(what: &str, at: u64) -> ModelError {
+    ModelError::Damaged(format!("invalid {what} at byte {at}"))
 }
 
-/// The first properties of a record.
-fn properties(window: &mut Window<'_>, record: &Record) -> Result<Vec<Property>, Unread> {
+/// Parses the first properties of a record.
+fn properties(window: &mut Window<'_>, record: &Record) -> Result<Vec<Property>, ModelError> {
     let size = (record.children - record.properties).min(PROPERTIES as u64) as usize;
     let mut bytes = window.get(record.properties, size)?;
     let mut found = Vec::new();
@@ -263,7 +263,7 @@ fn properties(window: &mut Window<'_>, record: &Record) -> Result<Vec<Property>,
         found.push(match kind {
             b'L' => Property::Number(value.try_into().map(i64::from_le_bytes).unwrap_or(0)),
             b'I' => Property::Number(value.try_into().map(i32::from_le_bytes).unwrap_or(0).into()),
-            b'S' => Property::Text(String::from_utf8_lossy(value).into_owned()),
+            b'S' => Property::String(String::from_utf8_lossy(value).into_owned()),
             _ => Property::Other,
         });
         bytes = after;
@@ -271,16 +271,19 @@ fn properties(window: &mut Window<'_>, record: &Record) -> Result<Vec<Property>,
     Ok(found)
 }
 
-/// A text file: `Model: 123, "Model::Name", "Mesh" {`, by lines and braces.
-fn text(window: &mut Window<'_>) -> Result<Objects, Unread> {
-    if window.len > LARGEST_TEXT {
-        return Err(Unread::Damaged(format!("{} bytes of text", window.len)));
+/// Parses an ASCII file, `Model: 123, "Model::Name", "Mesh" {`, by lines and braces.
+fn text(window: &mut Window<'_>) -> Result<Objects, ModelError> {
+    if window.len > MAX_ASCII_SIZE {
+        return Err(ModelError::Damaged(format!(
+            "the ASCII file has {} bytes, the limit is {MAX_ASCII_SIZE}",
+            window.len
+        )));
     }
     let all = window.get(0, window.len as usize)?;
     if !all.starts_with(b";")
         && memchr::memmem::find(&all[..all.len().min(4096)], b"FBXHeaderExtension").is_none()
     {
-        return Err(Unread::Damaged("it does not start as an FBX file".into()));
+        return Err(ModelError::Damaged("the file has no FBX header".into()));
     }
     let mut objects = Objects::default();
     let mut depth = 0usize;
@@ -303,7 +306,7 @@ fn text(window: &mut Window<'_>) -> Result<Objects, Unread> {
                     objects.link(values(&line[colon + 1..]))
                 }
                 (_, b"Takes") if name == b"Take" => {
-                    let name = values(&line[colon + 1..]).into_iter().next().and_then(Property::text);
+                    let name = values(&line[colon + 1..]).into_iter().next().and_then(Property::string);
                     objects.takes.extend(name.filter(|_| objects.takes.len() < 4096));
                 }
                 _ => {}
@@ -322,7 +325,7 @@ fn text(window: &mut Window<'_>) -> Result<Objects, Unread> {
     Ok(objects)
 }
 
-/// The values after a colon.
+/// Parses the values after a colon.
 fn values(text: &[u8]) -> Vec<Property> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -332,7 +335,7 @@ fn values(text: &[u8]) -> Vec<Property> {
         match rest.first() {
             Some(b'"') => {
                 let end = memchr::memchr(b'"', &rest[1..]).map_or(rest.len(), |at| at + 1);
-                found.push(Property::Text(String::from_utf8_lossy(&rest[1..end]).replace("&quot;", "\"")));
+                found.push(Property::String(String::from_utf8_lossy(&rest[1..end]).replace("&quot;", "\"")));
                 rest = rest.get(end + 1..).unwrap_or_default();
             }
             Some(b'-' | b'0'..=b'9') => {

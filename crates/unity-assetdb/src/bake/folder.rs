@@ -1,35 +1,35 @@
-//! One folder of a project as the bake holds it in memory: its children, its assets, and what is inside them.
+//! One folder of a project in memory: its children, its assets, their sub-assets and references.
 //!
-//! Texts lie in one buffer per folder and lists in one vector per folder, so that two hundred thousand assets take a few
+//! A folder has one buffer of strings and one vector for each list, so that two hundred thousand assets take a few
 //! allocations per folder and not several per asset.
 
 use crate::documents::Ref;
 use crate::state::{child, flags};
 use kiln_engine::Diag;
 
-/// A range of a folder's texts.
+/// A range of the string buffer of a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Text {
+pub(crate) struct StringRange {
     pub(crate) at: u32,
     pub(crate) len: u32,
 }
 
-impl Text {
-    /// The text itself.
-    pub(crate) fn of(self, texts: &str) -> &str {
-        texts.get(self.at as usize..(self.at + self.len) as usize).unwrap_or_default()
+impl StringRange {
+    /// Returns the string in a buffer.
+    pub(crate) fn of(self, strings: &str) -> &str {
+        strings.get(self.at as usize..(self.at + self.len) as usize).unwrap_or_default()
     }
 }
 
-/// A folder.
+/// A folder of the project.
 #[derive(Debug, Default)]
 pub(crate) struct Folder {
-    /// Relative to the project, with `/`.
+    /// The path, relative to the project, with `/`.
     pub(crate) path: String,
-    /// What its list of names was read from; 0 when that may have changed since.
+    /// The stamp of the directory that the children were listed from; 0 if its timestamp was racy.
     pub(crate) stamp: u64,
-    pub(crate) texts: String,
-    /// Sorted by name.
+    pub(crate) strings: String,
+    /// The children, sorted by name.
     pub(crate) children: Vec<Child>,
     pub(crate) assets: Vec<Asset>,
     pub(crate) subs: Vec<Sub>,
@@ -37,29 +37,29 @@ pub(crate) struct Folder {
     pub(crate) diags: Vec<Diag>,
 }
 
-/// One name in a folder, with or without `.meta`.
+/// A file or folder in a folder, with or without `.meta`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Child {
-    pub(crate) name: Text,
-    /// Bits of [`Child`].
+    pub(crate) name: StringRange,
+    /// The flags of the child: see the constants of [`Child`].
     pub(crate) flags: u16,
     pub(crate) meta_stamp: u64,
-    /// Of the asset, if [`Child::STAMPED`].
+    /// The stamp of the asset, if [`Child::STAMPED`].
     pub(crate) asset_stamp: u64,
-    /// Its place in [`Folder::assets`], or [`NONE`].
+    /// The index in [`Folder::assets`], or [`NONE`].
     pub(crate) asset: u32,
 }
 
 pub(crate) use crate::state::NONE;
 
 impl Child {
-    /// There is a `.meta` of this name.
+    /// There is a `.meta` for this name.
     pub(crate) const META: u16 = child::META;
     /// There is a file of this name.
     pub(crate) const FILE: u16 = child::FILE;
     /// There is a folder of this name.
     pub(crate) const FOLDER: u16 = child::FOLDER;
-    /// The asset's bytes matter.
+    /// The bytes of the asset were read, so that its stamp is compared.
     pub(crate) const STAMPED: u16 = 8;
     /// The file or folder is reached through a link.
     pub(crate) const LINK: u16 = 16;
@@ -69,7 +69,7 @@ impl Child {
     pub(crate) const CRLF: u16 = 64;
     /// The lines of the `.meta` end in CR LF.
     pub(crate) const META_CRLF: u16 = 128;
-    /// What the names of a directory alone tell.
+    /// The flags that follow from a directory listing.
     pub(crate) const LISTED: u16 = Child::META | Child::FILE | Child::FOLDER | Child::LINK | Child::META_LINK;
 
     pub(crate) fn has(&self, flags: u16) -> bool {
@@ -77,7 +77,7 @@ impl Child {
     }
 }
 
-/// What an asset is.
+/// The type of an asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
     Native(u32),
@@ -85,63 +85,63 @@ pub(crate) enum Type {
     Script(u128),
 }
 
-/// One asset.
+/// An asset of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asset {
-    /// 0 for a file of the project's settings, which nothing can refer to.
+    /// The GUID; 0 for a file of the project's settings, which nothing can refer to.
     pub(crate) guid: u128,
     pub(crate) kind: Type,
-    /// The fileID of the asset itself.
+    /// The fileID of the main object.
     pub(crate) main: i64,
-    /// Its place in [`Folder::children`].
+    /// The index in [`Folder::children`].
     pub(crate) child: u32,
-    /// Where its parts end in [`Folder::subs`].
+    /// The end of its sub-assets in [`Folder::subs`].
     pub(crate) subs_end: u32,
-    /// Where its references end in [`Folder::refs`].
+    /// The end of its references in [`Folder::refs`].
     pub(crate) refs_end: u32,
-    /// Bits of [`Asset`].
+    /// The flags of the asset: see the constants of [`Asset`].
     pub(crate) flags: u32,
 }
 
 impl Asset {
-    /// A folder.
+    /// The asset is a folder.
     pub(crate) const FOLDER: u32 = flags::FOLDER;
-    /// The names of its parts belong to it alone.
+    /// The names of the sub-assets are scoped to the asset.
     pub(crate) const SCOPED: u32 = flags::SCOPED;
     /// A file of the project's settings.
     pub(crate) const SETTINGS: u32 = flags::SETTINGS;
-    /// Git LFS did not fetch its content.
-    pub(crate) const POINTER: u32 = flags::POINTER;
-    /// In the database, and not only known to queries. Set when all references are known.
+    /// The file is a Git LFS pointer, whose content was not fetched.
+    pub(crate) const LFS_POINTER: u32 = flags::LFS_POINTER;
+    /// The asset is in the database, not only in the state. Set when all references are known.
     pub(crate) const LISTED: u32 = flags::LISTED;
 }
 
-/// Something inside an asset.
+/// A sub-asset of an asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sub {
     pub(crate) file_id: i64,
     pub(crate) class_id: u32,
-    pub(crate) name: Text,
+    pub(crate) name: StringRange,
 }
 
 impl Folder {
-    /// Keeps a text.
-    pub(crate) fn text(&mut self, text: &str) -> Text {
-        let at = self.texts.len() as u32;
-        self.texts.push_str(text);
-        Text { at, len: text.len() as u32 }
+    /// Adds a string to the buffer.
+    pub(crate) fn intern(&mut self, text: &str) -> StringRange {
+        let at = self.strings.len() as u32;
+        self.strings.push_str(text);
+        StringRange { at, len: text.len() as u32 }
     }
 
-    /// A text that was kept.
-    pub(crate) fn get(&self, text: Text) -> &str {
-        text.of(&self.texts)
+    /// Returns a string of the buffer.
+    pub(crate) fn get(&self, text: StringRange) -> &str {
+        text.of(&self.strings)
     }
 
     pub(crate) fn name(&self, child: usize) -> &str {
         self.get(self.children[child].name)
     }
 
-    /// The path of a child.
+    /// Returns the path of a child.
     pub(crate) fn hint(&self, child: usize) -> String {
         format!("{}/{}", self.path, self.name(child))
     }
@@ -156,19 +156,19 @@ impl Folder {
         &self.refs[start as usize..self.assets[asset].refs_end as usize]
     }
 
-    /// The folder in buffers of just its size; this one is empty then, and keeps its buffers for the next folder.
+    /// Moves the folder into buffers of exact size. `self` is empty then and keeps its buffers for the next folder.
     pub(crate) fn finish(&mut self) -> Folder {
         let folder = Folder {
             path: std::mem::take(&mut self.path),
             stamp: self.stamp,
-            texts: self.texts.as_str().to_owned(),
+            strings: self.strings.as_str().to_owned(),
             children: self.children.clone(),
             assets: self.assets.clone(),
             subs: self.subs.clone(),
             refs: self.refs.clone(),
             diags: std::mem::take(&mut self.diags),
         };
-        self.texts.clear();
+        self.strings.clear();
         self.children.clear();
         self.assets.clear();
         self.subs.clear();
@@ -176,7 +176,7 @@ impl Folder {
         folder
     }
 
-    /// Whether two states of one folder mean the same, whatever the stamps say.
+    /// Returns whether two versions of a folder have equal content; stamps are ignored.
     pub(crate) fn means(&self, other: &Folder) -> bool {
         let child = |folder: &Folder, at: usize| {
             let child = folder.children[at];
@@ -198,7 +198,7 @@ impl Folder {
     }
 }
 
-/// A file's name without its last extension.
+/// Returns a file name without its last extension.
 pub(crate) fn stem(name: &str) -> &str {
     match name.rfind('.') {
         Some(at) if at > 0 => &name[..at],

@@ -1,10 +1,10 @@
-//! Puts the folders of a project together: finds duplicates, interns scripts, resolves names, sorts references.
+//! Links the folders of a project: finds duplicate GUIDs, interns scripts, makes names unique, sorts references.
 
 mod targets;
 mod write;
 
 use super::folder::{Asset, Child, Folder, Type, stem};
-use super::name::{Ambiguous, Namer, Place, Renamed};
+use super::name::{Ambiguous, NameResolver, Place, Renamed};
 use crate::state::{NONE, SUB, name_hash};
 use kiln_engine::{Code, Diag};
 use rayon::slice::ParallelSliceMut;
@@ -14,47 +14,47 @@ use targets::Targets;
 /// A whole project, ready to be written.
 pub(crate) struct Linked {
     folders: Vec<Folder>,
-    /// Every asset, in the order of paths: what is near in the project is near in memory.
+    /// All assets by path, so that neighbours in the project are neighbours in memory.
     places: Vec<Place>,
-    /// GUIDs of assets with their places in `places`, ascending. Settings have none.
+    /// GUIDs of assets with their indices in `places`, ascending. Settings have none.
     by_guid: Vec<(u128, u32)>,
     scripts: Vec<u128>,
     renamed: Vec<Renamed>,
     targets: Targets,
-    /// One warning for all files with other line ends than Unity's.
+    /// One warning for all files with CR LF line endings.
     crlf: Option<Diag>,
-    /// What the sanitizer made of all names.
+    /// A digest of the names that the sanitizer changed.
     pub(crate) sanitized: u64,
 }
 
-/// Why there is no database.
-pub(crate) enum Refused {
-    /// GUIDs that several assets have, with their paths.
+/// The reason why a project cannot be linked.
+pub(crate) enum LinkError {
+    /// GUIDs that several assets share, with the paths of the assets.
     Duplicates(Vec<(u128, Vec<String>)>),
-    /// Names that nothing separates.
+    /// Names that cannot be made unique.
     Ambiguous(Vec<Ambiguous>),
-    /// More than the layout can count.
+    /// The project exceeds the limits of the state layout.
     TooLarge,
 }
 
-/// Rewrites a name, or leaves it.
+/// Rewrites a name; `None` keeps it.
 pub(crate) type Sanitize<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Links folders. `renames` is told of each name that the sanitizer changed: path, whether it is inside an asset, before
-/// and after.
+/// Links folders. `renames` is called for each name that the sanitizer changed: path, whether it is a sub-asset, old and
+/// new name.
 pub(crate) fn link(
     mut folders: Vec<Folder>,
     strict: bool,
     sanitize: Option<Sanitize<'_>>,
     renames: &mut dyn FnMut(&str, bool, &str, &str),
-) -> Result<Linked, Refused> {
+) -> Result<Linked, LinkError> {
     folders.par_sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let total: usize = folders.iter().map(|folder| folder.assets.len()).sum();
-    let texts: usize = folders.iter().map(|folder| folder.texts.len() + folder.path.len()).sum();
+    let strings: usize = folders.iter().map(|folder| folder.strings.len() + folder.path.len()).sum();
     let refs: usize = folders.iter().map(|folder| folder.refs.len()).sum();
     let subs: usize = folders.iter().map(|folder| folder.subs.len()).sum();
-    if total.max(refs).max(subs) >= SUB as usize || texts >= (u32::MAX / 2) as usize {
-        return Err(Refused::TooLarge);
+    if total.max(refs).max(subs) >= SUB as usize || strings >= (u32::MAX / 2) as usize {
+        return Err(LinkError::TooLarge);
     }
     let mut places = Vec::with_capacity(total);
     for (n, folder) in folders.iter().enumerate() {
@@ -79,15 +79,16 @@ pub(crate) fn link(
     if let Some(sanitize) = sanitize {
         sanitized = sanitize_all(&folders, &places, sanitize, &mut changed, renames);
     }
-    let namer = Namer { folders: &folders, places: &places, scripts: &scripts, sanitized: &changed, strict };
+    let namer =
+        NameResolver { folders: &folders, places: &places, scripts: &scripts, sanitized: &changed, strict };
     let (renamed, targets) = rayon::join(|| namer.resolve(), || Targets::new(&folders, &by_guid, refs));
-    let renamed = renamed.map_err(Refused::Ambiguous)?;
+    let renamed = renamed.map_err(LinkError::Ambiguous)?;
     mark_listed(&mut folders, places.len(), &targets);
     let crlf = crlf(&folders);
     Ok(Linked { folders, places, by_guid, scripts, renamed, targets, crlf, sanitized })
 }
 
-fn duplicates(folders: &[Folder], places: &[Place], by_guid: &[(u128, u32)]) -> Result<(), Refused> {
+fn duplicates(folders: &[Folder], places: &[Place], by_guid: &[(u128, u32)]) -> Result<(), LinkError> {
     let same = by_guid.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1);
     let paths = |same: &[(u128, u32)]| {
         let path = |(_, at): &(u128, u32)| {
@@ -100,11 +101,10 @@ fn duplicates(folders: &[Folder], places: &[Place], by_guid: &[(u128, u32)]) -> 
         (same[0].0, paths)
     };
     let found: Vec<_> = same.map(paths).collect();
-    if found.is_empty() { Ok(()) } else { Err(Refused::Duplicates(found)) }
+    if found.is_empty() { Ok(()) } else { Err(LinkError::Duplicates(found)) }
 }
 
-/// Says once how many files end their lines otherwise than Unity does, and which is the first: a project checked out so has
-/// nothing else.
+/// Returns one warning for all files with CR LF line endings: in a project that was checked out so, every file has them.
 fn crlf(folders: &[Folder]) -> Option<Diag> {
     let files = || {
         folders.iter().flat_map(|folder| {
@@ -123,10 +123,10 @@ fn crlf(folders: &[Folder]) -> Option<Diag> {
         count => format!("the lines of {count} files end in CR LF; this is the first"),
     };
     let diag = Diag::new(Code::UnityCrlf, message).path(format!("{}{suffix}", folder.hint(child))).at(1);
-    Some(diag.hint("Unity writes LF: tell Git so with `*.meta text eol=lf` and the like in .gitattributes"))
+    Some(diag.hint("Unity writes LF; add `*.meta text eol=lf` and similar rules to .gitattributes"))
 }
 
-/// Files are always in the database, folders where something refers to them.
+/// Marks the assets that are in the database: all files, and folders that are referred to.
 fn mark_listed(folders: &mut [Folder], count: usize, targets: &Targets) {
     let mut used = vec![false; count];
     targets.entries.iter().filter(|entry| **entry != NONE).for_each(|entry| used[*entry as usize] = true);
@@ -137,8 +137,7 @@ fn mark_listed(folders: &mut [Folder], count: usize, targets: &Targets) {
     }
 }
 
-/// Asks the sanitizer about every name, in the order of the entries. Returns a number that is the same for the same
-/// answers.
+/// Calls the sanitizer for every name, in the order of the entries. Returns a digest of its results.
 fn sanitize_all(
     folders: &[Folder],
     places: &[Place],
@@ -146,7 +145,7 @@ fn sanitize_all(
     changed: &mut BTreeMap<(u32, u32), String>,
     renames: &mut dyn FnMut(&str, bool, &str, &str),
 ) -> u64 {
-    let mut sum = Sum::default();
+    let mut sum = NameDigest::default();
     for (entry, place) in places.iter().enumerate() {
         let folder = &folders[place.folder as usize];
         let asset = &folder.assets[place.asset as usize];
@@ -166,11 +165,11 @@ fn sanitize_all(
     sum.done()
 }
 
-/// The answers of a sanitizer in one number.
+/// A digest of the names that a sanitizer changed.
 #[derive(Default)]
-pub(crate) struct Sum(u64);
+pub(crate) struct NameDigest(u64);
 
-impl Sum {
+impl NameDigest {
     pub(crate) fn add(&mut self, entry: u32, sub: u32, name: &str) {
         let place = u64::from(entry) << 32 | u64::from(sub);
         self.0 = (self.0 ^ place).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31) ^ name_hash(name);
@@ -182,13 +181,13 @@ impl Sum {
 }
 
 impl Linked {
-    /// How many assets are in the database.
+    /// Returns the number of assets in the database.
     pub(crate) fn listed(&self) -> usize {
         let listed = |asset: &&Asset| asset.flags & Asset::LISTED != 0;
         self.folders.iter().flat_map(|folder| &folder.assets).filter(listed).count()
     }
 
-    /// Each name that differs from the file's: path, GUID, whether it is inside an asset, before and after.
+    /// Calls `each` for each name that differs from that of the file: GUID, whether it is a sub-asset, old and new name.
     pub(crate) fn renames(&self, mut each: impl FnMut(u128, bool, &str, &str)) {
         for renamed in &self.renamed {
             let place = self.places[renamed.entry as usize];
@@ -202,7 +201,7 @@ impl Linked {
         }
     }
 
-    /// Everything odd, in the order of paths; at last what is odd about many files at once.
+    /// Iterates over all diagnostics by path, project-wide ones last.
     pub(crate) fn diags(&self) -> impl Iterator<Item = &Diag> {
         self.folders.iter().flat_map(|folder| &folder.diags).chain(&self.crlf)
     }

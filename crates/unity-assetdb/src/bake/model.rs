@@ -1,13 +1,13 @@
-//! What is inside a model, and the fileIDs that Unity gives it.
+//! The objects inside a model file, and the fileIDs that Unity assigns to them.
 //!
-//! Since 2019 Unity makes the fileID of a part from its class and name: the xxHash64 of `Type:Mesh->NAME0`, where the
-//! number counts parts of one class and name. Nodes go by their path. The first generation roots it at `//RootNode` and
+//! Since 2019 Unity derives the fileID of an object from its class and name: the xxHash64 of `Type:Mesh->NAME0`, where the
+//! number counts objects of one class and name. Nodes are named by their path. The first generation roots it at `//RootNode` and
 //! gives components the path of their node; the second roots it at `//RootNode/root` and adds the component's class.
-//! A single root node is folded into the file's own object, unless the `.meta` says otherwise. Meshes have the names of
-//! their nodes, whatever the mesh itself is called.
+//! A single root node is folded into the main object, unless the `.meta` sets `preserveHierarchy`. Meshes have the names of
+//! their nodes, not those of the mesh data.
 
 use super::folder::{Folder, Sub};
-use super::kinds::ModelFormat;
+use super::import_plan::ModelFormat;
 use super::{fbx, obj};
 use crate::class_id::ClassId;
 use crate::meta::{LFS, Meta};
@@ -16,21 +16,21 @@ use std::fs::File;
 use std::io;
 use xxhash_rust::xxh64::xxh64;
 
-/// The deepest hierarchy that is followed.
-const DEEPEST: usize = 512;
-/// The most nodes, materials and clips that are taken from one model.
-pub(crate) const MOST: usize = 100_000;
+/// The maximum depth of a hierarchy.
+const MAX_DEPTH: usize = 512;
+/// The maximum number of objects that are read from one model.
+pub(crate) const MAX_OBJECTS: usize = 100_000;
 
-/// What is inside a model.
+/// The named objects of a model file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Model {
-    /// Parents come before their children.
+    /// The nodes, parents before their children.
     pub(crate) nodes: Vec<Node>,
     pub(crate) materials: Vec<String>,
     pub(crate) clips: Vec<String>,
 }
 
-/// A node of a model.
+/// A node of the hierarchy of a model.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) name: String,
@@ -38,7 +38,7 @@ pub(crate) struct Node {
     pub(crate) mesh: Mesh,
 }
 
-/// What hangs on a node.
+/// The kind of mesh attached to a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Mesh {
     #[default]
@@ -47,30 +47,30 @@ pub(crate) enum Mesh {
     Skinned,
 }
 
-/// Why the inside of a model stays unknown.
+/// The reason why the objects of a model are unknown.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Unread {
-    /// There is nothing in the file.
+pub(crate) enum ModelError {
+    /// The file is empty.
     Empty,
-    /// Git LFS did not fetch it.
-    Pointer,
-    /// The text says what is wrong.
+    /// The file is a Git LFS pointer.
+    LfsPointer,
+    /// The file is damaged; the string describes the damage.
     Damaged(String),
 }
 
-impl From<io::Error> for Unread {
-    fn from(error: io::Error) -> Unread {
-        Unread::Damaged(error.to_string())
+impl From<io::Error> for ModelError {
+    fn from(error: io::Error) -> ModelError {
+        ModelError::Damaged(error.to_string())
     }
 }
 
-/// Reads a model.
-pub(crate) fn read(file: &File, format: ModelFormat) -> Result<Model, Unread> {
+/// Reads the object names of a model file.
+pub(crate) fn read(file: &File, format: ModelFormat) -> Result<Model, ModelError> {
     let mut window = Window::new(file)?;
     let start = window.get(0, LFS.len())?;
     match start {
-        [] => Err(Unread::Empty),
-        start if start == LFS => Err(Unread::Pointer),
+        [] => Err(ModelError::Empty),
+        start if start == LFS => Err(ModelError::LfsPointer),
         _ => match format {
             ModelFormat::Fbx => fbx::read(&mut window),
             ModelFormat::Obj => obj::read(&mut window),
@@ -78,7 +78,7 @@ pub(crate) fn read(file: &File, format: ModelFormat) -> Result<Model, Unread> {
     }
 }
 
-/// A file that is looked at here and there.
+/// A buffered window into a file for random access.
 pub(crate) struct Window<'f> {
     file: &'f File,
     pub(crate) len: u64,
@@ -86,7 +86,7 @@ pub(crate) struct Window<'f> {
     bytes: Vec<u8>,
 }
 
-/// How much is read around a place that is looked at.
+/// The size of the buffer in bytes.
 const WINDOW: usize = 16 << 10;
 
 impl<'f> Window<'f> {
@@ -94,7 +94,7 @@ impl<'f> Window<'f> {
         Ok(Window { file, len: file.metadata()?.len(), at: 0, bytes: Vec::new() })
     }
 
-    /// Up to `count` bytes from `at`; fewer at the end of the file.
+    /// Returns up to `count` bytes from `at`; fewer at the end of the file.
     pub(crate) fn get(&mut self, at: u64, count: usize) -> io::Result<&[u8]> {
         let room = usize::try_from(self.len.saturating_sub(at)).unwrap_or(usize::MAX);
         let count = count.min(room);
@@ -142,12 +142,12 @@ fn read_at(mut file: &File, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(read)
 }
 
-/// The fileID of the part of this class and name of which `index` others come before.
+/// Returns the fileID of the object with this class and name; `index` counts the equal ones before it.
 pub(crate) fn file_id(class: &str, name: &str, index: usize) -> i64 {
     xxh64(format!("Type:{class}->{name}{index}").as_bytes(), 0) as i64
 }
 
-/// Makes fileIDs, counting equal names.
+/// Generates fileIDs, counting equal names.
 #[derive(Default)]
 struct Ids {
     seen: HashMap<(u32, String), usize>,
@@ -162,14 +162,14 @@ impl Ids {
 }
 
 impl Model {
-    /// Puts the parts of a model in a folder, with the fileIDs that this `.meta` asks for.
+    /// Adds the objects of a model to a folder, with the fileIDs of the generation that the `.meta` states.
     pub(crate) fn subs(&self, meta: &Meta<'_>, folder: &mut Folder) {
         let second = meta.file_ids_generation == Some(2);
         let mut ids = Ids::default();
         let mut put = |class: ClassId, key: &str, name: &str| {
             let file_id = ids.next(class, key);
             if !name.is_empty() {
-                let name = folder.text(name);
+                let name = folder.intern(name);
                 folder.subs.push(Sub { file_id, class_id: class as u32, name });
             }
         };
@@ -211,12 +211,12 @@ impl Model {
                 Some(parent) => paths.get(parent).cloned().flatten(),
                 None => Some((root_path.to_owned(), 0)),
             };
-            let path = parent.filter(|(_, depth)| *depth < DEEPEST).map(|(path, depth)| {
+            let path = parent.filter(|(_, depth)| *depth < MAX_DEPTH).map(|(path, depth)| {
                 let path = format!("{path}/{}", each.name);
                 node(&path, &each.name, each.mesh, None);
                 (path, depth + 1)
             });
-            // A hostile file could make paths of quadratic length.
+            // A crafted file could have paths of quadratic total length.
             total += path.as_ref().map_or(0, |(path, _)| path.len());
             paths.push(path.filter(|_| total < 64 << 20));
         }
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_generation_is_rooted_at_root() {
+    fn second_generation_ids_are_rooted_at_root() {
         let nodes = vec![
             node("tube", None, Mesh::None),
             node("pCylinder12", Some(0), Mesh::Rigid),
@@ -257,14 +257,14 @@ mod tests {
         ];
         let model = Model { nodes, ..Model::default() };
         let found = subs(&model, "  meshes:\n    fileIdsGeneration: 2\n");
-        // fileIDs of real projects.
+        // fileIDs from real projects.
         assert!(found.contains(&("//RootNode".into(), 1, 919_132_149_155_446_097)));
         assert!(found.contains(&("//RootNode".into(), 4, -8_679_921_383_154_817_045)));
         assert!(found.contains(&("pCylinder12".into(), 4, 3_070_783_425_072_336_940)));
     }
 
     #[test]
-    fn the_first_generation_folds_a_single_root() {
+    fn first_generation_folds_a_single_root() {
         let model = Model { nodes: vec![node("Tree.001", None, Mesh::Rigid)], ..Model::default() };
         let found = subs(&model, "");
         assert!(found.contains(&("Tree.001".into(), 43, 7_560_277_172_612_512_602)));
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_names_are_counted() {
+    fn numbers_equal_names() {
         let clips = vec!["Armature|Jump".to_owned(), "Armature|Jump".to_owned()];
         let found = subs(&Model { clips, ..Model::default() }, "");
         assert_eq!(found[2].2, 1_079_665_108_409_675_491);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_hierarchies_end() {
+    fn limits_deep_hierarchies() {
         let name = "n".repeat(1000);
         let nodes = (0..20_000usize).map(|at| node(&name, at.checked_sub(1), Mesh::None)).collect();
         assert!(subs(&Model { nodes, ..Model::default() }, "").len() < 20_000);

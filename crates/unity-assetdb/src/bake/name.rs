@@ -1,24 +1,24 @@
-//! Names: the stem of each asset, made unique among things of its type without anybody winning.
+//! Makes names unique: the stem of each asset, among assets of its type, and no claimant of a name keeps it.
 //!
-//! Where several assets claim one name, each takes the shortest end of its directory's path that no other claimant's
-//! directory has. That depends on the claimants alone, so an unrelated asset never moves a name, and the order in which
-//! assets are found does not matter. Claimants in one directory, which no parent separates, also take their extension
-//! (`main.png^LeakyPen`) or, inside an asset, its file (`Bloom@LowQuality.asset^Profiles`). A name that nobody contests is
-//! never handed to another. What is ambiguous after all that is refused, all of it at once.
+//! Where several assets claim one name, each adds the shortest suffix of its directory path that no other claimant's
+//! directory has. That depends on the claimants alone, so that an unrelated asset never changes a name, and the order in
+//! which assets are found does not matter. Claimants in one directory, which no parent distinguishes, also add their extension
+//! (`main.png^LeakyPen`) or, for sub-assets, the file (`Bloom@LowQuality.asset^Profiles`). An uncontested name is never given
+//! to another asset. Names that are ambiguous after that are an error, which lists all of them.
 
 use super::folder::{Asset, Folder, Type, stem};
 use rayon::slice::ParallelSliceMut;
 use std::collections::{BTreeMap, HashMap};
 use xxhash_rust::xxh64::xxh64;
 
-/// Where an asset is: folder and place in it.
+/// The location of an asset: its folder, and its index in the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) folder: u32,
     pub(crate) asset: u32,
 }
 
-/// A name that differs from what the file says: of an asset (`sub` is 0), or of its `sub - 1`th part.
+/// A name that differs from that in the file: of an asset (`sub` is 0), or of its sub-asset `sub - 1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Renamed {
     pub(crate) entry: u32,
@@ -26,12 +26,12 @@ pub(crate) struct Renamed {
     pub(crate) name: String,
 }
 
-/// Several claimants that nothing separates.
+/// Claimants of a name that cannot be distinguished.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ambiguous {
-    /// The name they would all have.
+    /// The name that all of them claim.
     pub(crate) name: String,
-    /// GUID and path of each.
+    /// The GUID and the path of each claimant.
     pub(crate) claimants: Vec<(u128, String)>,
 }
 
@@ -42,27 +42,27 @@ struct Claim {
     sub: u32,
 }
 
-/// The project as names see it.
-pub(crate) struct Namer<'a> {
+/// The input of name resolution.
+pub(crate) struct NameResolver<'a> {
     pub(crate) folders: &'a [Folder],
-    /// Every asset, in the order of paths.
+    /// All assets, by path.
     pub(crate) places: &'a [Place],
-    /// The scripts, ascending.
+    /// The GUIDs of the scripts, ascending.
     pub(crate) scripts: &'a [u128],
-    /// What a sanitizer made of names, by entry and sub.
+    /// The names that a sanitizer changed, by entry and sub-asset.
     pub(crate) sanitized: &'a BTreeMap<(u32, u32), String>,
-    /// Without the extension step.
+    /// True if extensions are not used to distinguish names.
     pub(crate) strict: bool,
 }
 
-impl<'a> Namer<'a> {
+impl<'a> NameResolver<'a> {
     fn asset(&self, entry: u32) -> (&'a Folder, &'a Asset) {
         let place = self.places[entry as usize];
         let folder = &self.folders[place.folder as usize];
         (folder, &folder.assets[place.asset as usize])
     }
 
-    /// The name that a claim starts with.
+    /// Returns the name that a claim starts with.
     fn name(&self, entry: u32, sub: u32) -> &'a str {
         if !self.sanitized.is_empty()
             && let Some(name) = self.sanitized.get(&(entry, sub))
@@ -80,7 +80,7 @@ impl<'a> Namer<'a> {
         }
     }
 
-    /// The type by which names are kept apart.
+    /// Returns the type of a claim: names of different types do not conflict.
     fn kind(&self, entry: u32, sub: u32) -> u64 {
         let place = self.places[entry as usize];
         let (folder, asset) = self.asset(entry);
@@ -95,7 +95,10 @@ impl<'a> Namer<'a> {
         xxh64(name.as_bytes(), 0) ^ kind.wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 
-    /// Every name that differs from what the file says, in the order of entries and parts; or what is ambiguous.
+    /// Returns all names that differ from those in the files, by entry and sub-asset.
+    ///
+    /// # Errors
+    /// All names that are ambiguous.
     pub(crate) fn resolve(&self) -> Result<Vec<Renamed>, Vec<Ambiguous>> {
         let claims = self.claims();
         let mut renamed: Vec<Renamed> = Vec::new();
@@ -116,12 +119,12 @@ impl<'a> Namer<'a> {
         renamed.reverse();
         renamed.sort_by_key(|each| (each.entry, each.sub));
         renamed.dedup_by_key(|each| (each.entry, each.sub));
-        self.twins(&renamed, &mut ambiguous);
+        self.check_renamed(&renamed, &mut ambiguous);
         ambiguous.sort();
         if ambiguous.is_empty() { Ok(renamed) } else { Err(ambiguous) }
     }
 
-    /// Everything in the pool, sorted by hash.
+    /// Returns all claims, sorted by hash.
     fn claims(&self) -> Vec<Claim> {
         let mut claims = Vec::with_capacity(self.places.len());
         for entry in 0..self.places.len() as u32 {
@@ -134,7 +137,7 @@ impl<'a> Namer<'a> {
                 _ => 0,
             };
             for sub in 0..=subs {
-                let hash = Namer::hash(self.name(entry, sub), self.kind(entry, sub));
+                let hash = NameResolver::hash(self.name(entry, sub), self.kind(entry, sub));
                 claims.push(Claim { hash, entry, sub });
             }
         }
@@ -142,7 +145,7 @@ impl<'a> Namer<'a> {
         claims
     }
 
-    /// Claims of one hash: nearly always of one name and type.
+    /// Resolves claims of one hash, which are nearly always of one name and type.
     fn group(
         &self,
         group: &[Claim],
@@ -159,12 +162,12 @@ impl<'a> Namer<'a> {
         buckets.sort_unstable_by_key(|(key, _)| *key);
         for ((kind, name), claims) in buckets {
             if claims.iter().any(|claim| claim.entry != claims[0].entry) {
-                self.contest(kind, name, &claims, all, renamed, ambiguous);
+                self.disambiguate(kind, name, &claims, all, renamed, ambiguous);
             }
         }
     }
 
-    fn contest(
+    fn disambiguate(
         &self,
         kind: u64,
         name: &str,
@@ -190,17 +193,17 @@ impl<'a> Namer<'a> {
                 list.push(claim.entry);
             }
         }
-        let mut lost = Vec::new();
+        let mut unresolved = Vec::new();
         for claim in claims {
             let directory = directory(claim);
-            let crowded = entries.get(directory).is_some_and(|list| list.len() > 1);
-            if crowded && self.strict {
-                lost.push((self.asset(claim.entry).1.guid, self.hint(claim.entry)));
+            let shares_directory = entries.get(directory).is_some_and(|list| list.len() > 1);
+            if shares_directory && self.strict {
+                unresolved.push((self.asset(claim.entry).1.guid, self.hint(claim.entry)));
                 continue;
             }
             let (folder, asset) = self.asset(claim.entry);
             let file = folder.name(asset.child as usize);
-            let base = match (crowded, claim.sub) {
+            let base = match (shares_directory, claim.sub) {
                 (false, _) => name.to_owned(),
                 (true, 0) => match file.rsplit_once('.') {
                     Some((stem, ext)) if !stem.is_empty() => format!("{name}.{ext}"),
@@ -217,19 +220,19 @@ impl<'a> Namer<'a> {
                     sub: claim.sub,
                     name: format!("{base}^{end}"),
                 }),
-                None => lost.push((self.asset(claim.entry).1.guid, self.hint(claim.entry))),
+                None => unresolved.push((self.asset(claim.entry).1.guid, self.hint(claim.entry))),
             }
         }
-        if !lost.is_empty() {
-            lost.sort();
-            lost.dedup();
-            ambiguous.push(Ambiguous { name: name.to_owned(), claimants: lost });
+        if !unresolved.is_empty() {
+            unresolved.sort();
+            unresolved.dedup();
+            ambiguous.push(Ambiguous { name: name.to_owned(), claimants: unresolved });
         }
     }
 
-    /// Whether somebody has this name without contest.
+    /// Returns whether an asset has this name uncontested.
     fn reserved(&self, name: &str, kind: u64, all: &[Claim]) -> bool {
-        let hash = Namer::hash(name, kind);
+        let hash = NameResolver::hash(name, kind);
         let start = all.partition_point(|claim| claim.hash < hash);
         let same = all[start..].iter().take_while(|claim| claim.hash == hash);
         let mut owners = same.filter(|claim| {
@@ -239,8 +242,8 @@ impl<'a> Namer<'a> {
         owners.all(|claim| claim.entry == first.entry)
     }
 
-    /// Renamed claims that ended up alike.
-    fn twins(&self, renamed: &[Renamed], ambiguous: &mut Vec<Ambiguous>) {
+    /// Finds renamed claims that have equal names.
+    fn check_renamed(&self, renamed: &[Renamed], ambiguous: &mut Vec<Ambiguous>) {
         let mut finals: Vec<(u64, &str, u32)> = renamed
             .iter()
             .filter(|each| each.sub == 0 || self.asset(each.entry).1.flags & Asset::SCOPED == 0)
@@ -264,7 +267,7 @@ impl<'a> Namer<'a> {
     }
 }
 
-/// The ends of a path, from its last component to all of it.
+/// Iterates over the suffixes of a path, from its last component to the whole path.
 fn suffixes(path: &str) -> impl Iterator<Item = &str> {
     let slashes = path.rmatch_indices('/').map(|(at, _)| &path[at + 1..]);
     slashes.chain([path])

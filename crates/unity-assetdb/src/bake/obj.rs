@@ -1,19 +1,19 @@
-//! The names in an OBJ file: its objects or groups, and its materials.
+//! Reads the names in an OBJ file: objects or groups, and materials.
 //!
-//! Read in pieces of whole lines. Unity makes a node and a mesh of each group that has faces; a file without groups is
+//! Files are read in chunks of whole lines. Unity makes a node and a mesh of each group that has faces; a file without groups is
 //! one mesh called `default`.
 
-use super::model::{MOST, Mesh, Model, Node, Unread, Window};
+use super::model::{MAX_OBJECTS, Mesh, Model, ModelError, Node, Window};
 
-const PIECE: usize = 1 << 20;
+const CHUNK: usize = 1 << 20;
 
-/// Reads a file.
-pub(crate) fn read(window: &mut Window<'_>) -> Result<Model, Unread> {
+/// Reads the names of groups and materials.
+pub(crate) fn read(window: &mut Window<'_>) -> Result<Model, ModelError> {
     let mut model = Model::default();
     let mut group = "default".to_owned();
     let mut at = 0;
     while at < window.len {
-        let piece = window.get(at, PIECE)?;
+        let piece = window.get(at, CHUNK)?;
         let whole = memchr::memrchr(b'\n', piece).map_or(piece.len(), |end| end + 1);
         if whole == 0 {
             break;
@@ -32,7 +32,7 @@ fn take(line: &[u8], group: &mut String, model: &mut Model) {
         [b'g' | b'o', b' ', ..] => *group = text(2),
         [b'f', b' ', ..] => {
             let known = model.nodes.last().is_some_and(|node| node.name == *group);
-            if !known && model.nodes.len() < MOST {
+            if !known && model.nodes.len() < MAX_OBJECTS {
                 model.nodes.push(Node { name: group.clone(), parent: None, mesh: Mesh::Rigid });
             }
         }
@@ -48,7 +48,7 @@ fn take(line: &[u8], group: &mut String, model: &mut Model) {
 
 #[cfg(test)]
 mod tests {
-    use crate::bake::{kinds::ModelFormat, model};
+    use crate::bake::{import_plan::ModelFormat, model};
     use std::io::Write as _;
 
     fn check(text: &str, nodes: &[&str], materials: &[&str]) {
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_and_materials() {
+    fn reads_groups_and_materials() {
         check("v 1 2 3\nf 1 1 1\n", &["default"], &[]);
         check(
             "o empty\no Chair\r\nusemtl Wood\nf 1 1 1\nusemtl Wood\nf 1 1 1\ng Leg\nf 1 1 1",

@@ -1,4 +1,4 @@
-//! What a bake is asked for, what it reports, and why it may fail.
+//! The options, the report and the errors of a bake.
 
 use super::name::Ambiguous;
 use crate::guid::Guid;
@@ -9,94 +9,145 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Rewrites a name that would clash with a consumer's grammar; `None` leaves it.
+/// Rewrites a name that conflicts with the grammar of a consumer; `None` keeps it.
 pub type NameSanitizer = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
-/// Takes each warning, one line.
+/// Receives each warning as one line.
 pub type WarnSink = Box<dyn Fn(&str) + Send + Sync>;
-/// Takes each line of progress.
+/// Receives each line of progress.
 pub type ProgressSink = Box<dyn Fn(&str) + Send + Sync>;
 
-/// What to bake, and whom to tell.
+/// The options of [`super::bake`].
 pub struct BakeOptions {
-    /// The project: see [`crate::walk::resolve_project_root`].
+    /// The root of the project: see [`crate::walk::resolve_project_root`].
     pub project_root: PathBuf,
-    /// Where the two files go. Made if it is not there.
+    /// The output directory. Created if it does not exist.
     pub out_dir: PathBuf,
-    /// Asked about every name before names are made unique.
+    /// Called for every name before names are made unique.
     pub name_sanitizer: Option<NameSanitizer>,
-    /// Told of everything odd.
+    /// Called for each warning.
     pub on_warn: Option<WarnSink>,
-    /// Told of the result, and with `verbose_timing` of how long each phase took.
+    /// Called with the result and, with `verbose_timing`, with the duration of each phase.
     pub on_progress: Option<ProgressSink>,
-    /// Whether to tell how long each phase took.
+    /// Report the duration of each phase.
     pub verbose_timing: bool,
-    /// Whether to warn of each name that was made unique.
+    /// Warn of each name that was made unique.
     pub verbose_collisions: bool,
 }
 
-/// What the document's options do not cover; see [`super::bake_with`].
+/// Receives the number of `.meta` files walked so far.
+pub type WalkSink = Box<dyn Fn(usize) + Send + Sync>;
+
+/// Additional options of [`super::bake_with`], beyond those of the specification.
+///
+/// ```
+/// use unity_assetdb::bake::Extra;
+/// let extra = Extra::default().jobs(2).strict_names(true);
+/// assert_eq!(extra.jobs, Some(2));
+/// ```
 #[derive(Default)]
+#[non_exhaustive]
 pub struct Extra {
-    /// No extension step: names that no parent directory separates fail the bake, as the document has it.
+    /// Fail if no parent directory distinguishes two names, as the specification has it, instead of adding extensions.
     pub strict_names: bool,
-    /// Read everything, whatever the last bake knew.
+    /// Ignore the state of the last bake and read all files.
     pub no_cache: bool,
-    /// Refuse an output directory that links lead out of the project, for a directory that the user did not name.
+    /// Fail if symbolic links lead the output directory out of the project; for a directory that the user did not choose.
     pub inside_project: bool,
-    /// Kept in the state for whoever bakes next: see [`crate::index::Index::note`].
+    /// Stored in the state for the next bake: see [`crate::index::Index::note`].
     pub note: String,
-    /// How many threads to use; `None` is one per core.
+    /// The number of threads; `None` is one per core.
     pub jobs: Option<usize>,
-    /// Told how many `.meta` files have been looked at, as they are.
-    #[allow(clippy::type_complexity)]
-    pub on_walk: Option<Box<dyn Fn(usize) + Send + Sync>>,
+    /// Called with the number of `.meta` files walked so far.
+    pub on_walk: Option<WalkSink>,
     /// Receives lines that are not diagnostics (renamed objects, a cache that cannot be used); without it `on_warn` does.
     pub on_note: Option<WarnSink>,
-    /// Called when another bake has to end first.
+    /// Called once if another bake has the lock.
     pub on_wait: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
-/// What a bake did.
+impl Extra {
+    /// Sets whether the bake fails if no parent directory distinguishes two names.
+    pub fn strict_names(self, strict_names: bool) -> Extra {
+        Extra { strict_names, ..self }
+    }
+
+    /// Sets whether the state of the last bake is ignored.
+    pub fn no_cache(self, no_cache: bool) -> Extra {
+        Extra { no_cache, ..self }
+    }
+
+    /// Sets whether the output directory has to be inside the project.
+    pub fn inside_project(self, inside_project: bool) -> Extra {
+        Extra { inside_project, ..self }
+    }
+
+    /// Sets the note for the next bake.
+    pub fn note(self, note: impl Into<String>) -> Extra {
+        Extra { note: note.into(), ..self }
+    }
+
+    /// Sets the number of threads; `None` is one per core.
+    pub fn jobs(self, jobs: impl Into<Option<usize>>) -> Extra {
+        Extra { jobs: jobs.into(), ..self }
+    }
+
+    /// Sets the receiver of the number of `.meta` files walked so far.
+    pub fn on_walk(self, on_walk: Option<WalkSink>) -> Extra {
+        Extra { on_walk, ..self }
+    }
+
+    /// Sets the receiver of lines that are not diagnostics.
+    pub fn on_note(self, on_note: impl Fn(&str) + Send + Sync + 'static) -> Extra {
+        Extra { on_note: Some(Box::new(on_note)), ..self }
+    }
+
+    /// Sets the function that is called once if another bake has the lock.
+    pub fn on_wait(self, on_wait: impl Fn() + Send + Sync + 'static) -> Extra {
+        Extra { on_wait: Some(Box::new(on_wait)), ..self }
+    }
+}
+
+/// The report of a bake.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// How many assets are in the database.
+    /// The number of assets in the database.
     pub entries: usize,
-    /// How many `.meta` files there are.
+    /// The number of `.meta` files.
     pub walked: usize,
-    /// How many of them were as the last bake knew them.
+    /// The number of `.meta` files that are unchanged since the last bake.
     pub hit: usize,
-    /// How many of them were read.
+    /// The number of `.meta` files that were parsed.
     pub parsed: usize,
-    /// Everything odd, in the order of paths.
+    /// The warnings, by path.
     pub warnings: Vec<Diag>,
-    /// Whether a file was written.
+    /// True if files were written.
     pub wrote: bool,
-    /// How long opening the old state took.
+    /// The time to open and verify the state of the last bake.
     pub cache: Duration,
-    /// How long the walk took, reading included.
+    /// The time to walk the project and read its files.
     pub walk: Duration,
-    /// How long it took to resolve names and references.
+    /// The time to resolve names and references.
     pub build: Duration,
-    /// How long writing took.
+    /// The time to write the files.
     pub write: Duration,
 }
 
-/// Why a bake failed. The files of the last bake are as they were.
+/// The error of a bake. The files of the last bake are unchanged.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BakeError {
     /// A file of the output could not be read or written.
     Store(StoreError),
-    /// There is no project.
+    /// The project was not found.
     Walk(WalkError),
-    /// Assets share a GUID: all of them, with the paths of all that do.
+    /// GUIDs that several assets share, with the paths of the assets.
     Duplicates(Vec<(u128, Vec<String>)>),
-    /// Names that nothing separates: all of them, with GUID and path of each claimant.
+    /// Names that cannot be made unique, with GUID and path of each claimant.
     Names(Vec<(String, Vec<(u128, String)>)>),
     /// The output directory, or a file in it, may not be written to.
     Output(Box<Diag>),
-    /// Anything else.
+    /// Another failure, described by the string.
     Other(String),
 }
 

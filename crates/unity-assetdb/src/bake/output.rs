@@ -1,7 +1,7 @@
-//! The output directory of a bake: which one it may be, and which files in it a bake may replace.
+//! Checks the output directory of a bake, and the files in it that the bake would replace.
 //!
-//! A project may come from anywhere. Refused are directories that links lead out of the project, and, in the place of
-//! the two files, links, special files, and files that no bake wrote.
+//! A project may be untrusted. Rejected are output directories that symbolic links lead out of the project and, at the paths
+//! of the two files, links, special files and files that no bake wrote.
 
 use super::BakeError;
 use crate::state;
@@ -15,18 +15,18 @@ use std::path::Path;
 pub(super) fn check_inside(project: &Path, dir: &Path) -> Result<(), BakeError> {
     let real = project.canonicalize().map_err(|e| super::at(project, e))?;
     let existing = dir.ancestors().find(|part| fs::symlink_metadata(part).is_ok()).unwrap_or(dir);
-    // A link that leads nowhere has no real path: what it is going to lead to is not known.
+    // A dangling link has no canonical path: its future target is unknown.
     if existing.canonicalize().is_ok_and(|existing| existing.starts_with(&real)) {
         return Ok(());
     }
-    let message = "a link in the path of the index directory leads out of the project; nothing was written";
+    let message = "a symbolic link leads the output directory out of the project; nothing was written";
     let diag = Diag::new(Code::UnityOutputOutside, message).path(dir.display());
-    Err(diag.hint("remove the link, or name the directory with --out-dir").into())
+    Err(diag.hint("remove the link, or choose the directory with --out-dir").into())
 }
 
-/// Checks that the two files of a bake may take their paths. A directory that has the lock of a bake, or a database, is
-/// that of an index, so that whatever regular file has the name of one of its files is a damaged one of an earlier bake.
-/// Called before the lock is made.
+/// Checks that the two files of a bake may take their paths. A directory with the lock file of a bake, or with a
+/// database, is that of an index, so that any regular file at one of the paths is a damaged one of an earlier bake. Called
+/// before the lock file is created.
 pub(super) fn check_files(dir: &Path) -> Result<(), BakeError> {
     let out = Real::open(dir).map_err(|e| super::at(dir, e))?;
     let name = |path: &Path| {
@@ -40,7 +40,7 @@ pub(super) fn check_files(dir: &Path) -> Result<(), BakeError> {
         let Some(name) = name(path) else { continue };
         let replace = Replace { overwrite: false, magic: Some(magic), owned: &is_index };
         admit(&out, &name, None, replace).map_err(|diag| {
-            diag.path(path.display()).hint("move it away, or choose another directory with --out-dir")
+            diag.path(path.display()).hint("move the file away, or choose another directory with --out-dir")
         })?;
     }
     Ok(())

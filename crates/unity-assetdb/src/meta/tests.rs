@@ -13,7 +13,7 @@ fn faults(text: &[u8]) -> Vec<(u32, FaultKind)> {
 }
 
 #[test]
-fn two_lines_are_enough() {
+fn parses_minimal_meta() {
     let text = with("");
     let meta = parse(text.as_bytes());
     assert_eq!(meta, Meta { guid: guid::parse(GUID), ..Meta::default() });
@@ -24,7 +24,7 @@ fn two_lines_are_enough() {
 }
 
 #[test]
-fn sheets_are_read_by_indentation() {
+fn parses_sprite_sheets_by_indentation() {
     // A sheet as Unity 2021 writes it: nested lists with dashes at the indent of the item's keys, and keys of the
     // sheet after the list, among them an internalID.
     let text = with(concat!(
@@ -46,7 +46,7 @@ fn sheets_are_read_by_indentation() {
 }
 
 #[test]
-fn crlf_reads_the_same() {
+fn crlf_parses_like_lf() {
     let text = with(concat!(
         "TextureImporter:\n  spriteSheet:\n    sprites:\n    - name: a b\n      internalID: 3\n",
         "    nameFileIdTable:\n      a b: 3\n  spriteMode: 1\n",
@@ -60,7 +60,7 @@ fn crlf_reads_the_same() {
 }
 
 #[test]
-fn old_tables_and_clips() {
+fn parses_old_name_tables_and_clips() {
     let text = with(concat!(
         "ModelImporter:\n  serializedVersion: 22\n  fileIDToRecycleName:\n    100000: //RootNode\n    4300000: Body\n",
         "    7400000: 'Take: 001'\n  animations:\n    clipAnimations:\n    - serializedVersion: 16\n      name: Walk\n",
@@ -77,7 +77,7 @@ fn old_tables_and_clips() {
 }
 
 #[test]
-fn main_objects() {
+fn parses_main_object_file_id() {
     let main =
         |line: &str| parse(with(&format!("NativeFormatImporter:\n  {line}\n")).as_bytes()).main_file_id;
     assert_eq!(main("mainObjectFileID: 11400000"), Some(11_400_000));
@@ -86,7 +86,7 @@ fn main_objects() {
 }
 
 #[test]
-fn what_is_odd_is_noted_with_its_line() {
+fn reports_faults_with_their_lines() {
     assert_eq!(faults(b""), [(1, FaultKind::Empty)]);
     assert_eq!(faults(b"fileFormatVersion: 2\n"), [(1, FaultKind::NoGuid)]);
     assert_eq!(
@@ -103,7 +103,7 @@ fn what_is_odd_is_noted_with_its_line() {
 }
 
 #[test]
-fn an_unfinished_merge_keeps_a_guid_that_both_sides_have() {
+fn merge_conflict_keeps_a_guid_common_to_both_sides() {
     let other = GUID.replace('8', "9");
     let merge = |theirs: &str| {
         format!("fileFormatVersion: 2\n<<<<<<< HEAD\nguid: {GUID}\n=======\nguid: {theirs}\n>>>>>>> x\n")
@@ -120,7 +120,7 @@ fn an_unfinished_merge_keeps_a_guid_that_both_sides_have() {
 }
 
 #[test]
-fn nothing_of_any_size_makes_it_panic() {
+fn never_panics_on_truncated_input() {
     let text = with(
         "TextureImporter:\n  spriteSheet:\n    sprites:\n    - name: 'a\n      internalID: x\n    -\n  - : :\n",
     );

@@ -1,4 +1,4 @@
-//! A filter that puts names where a text has GUIDs: for diffs, logs and YAML that people read.
+//! Replaces references in text with names and paths, to make diffs, logs and YAML readable.
 
 use super::inner::Inner;
 use crate::class_id::class_name;
@@ -7,6 +7,9 @@ use crate::refs;
 
 /// Replaces every reference in a line that the index can name: `{fileID: 21300000, guid: 8f57…, type: 3}` becomes
 /// `{Flag (Sprite) Assets/Flag.png}`.
+///
+/// # Errors
+/// If the index is damaged.
 pub fn annotate(index: &Index, inner: &mut Inner<'_>, line: &str) -> Result<String> {
     let mut found = Vec::new();
     refs::scan(line.as_bytes(), 0, |each| found.push(each));
@@ -26,7 +29,10 @@ pub fn annotate(index: &Index, inner: &mut Inner<'_>, line: &str) -> Result<Stri
     Ok(out)
 }
 
-/// `Flag (Sprite) Assets/Flag.png`
+/// Returns the label of a reference, such as `Flag (Sprite) Assets/Flag.png`; `None` if no asset has the GUID.
+///
+/// # Errors
+/// If the index is damaged.
 pub fn label(index: &Index, inner: &mut Inner<'_>, guid: u128, file_id: i64) -> Result<Option<String>> {
     let Some(resolved) = index.resolve(guid, file_id)? else { return Ok(None) };
     let hint = resolved.entry().hint()?;
@@ -44,7 +50,10 @@ pub fn label(index: &Index, inner: &mut Inner<'_>, guid: u128, file_id: i64) -> 
     Ok(Some(format!("{name} ({kind}) {hint}")))
 }
 
-/// The name of the script instead of its GUID, where it is in the project.
+/// Replaces the GUID in a type name (`Script:8f57…`) with the name of the script, if it is in the project.
+///
+/// # Errors
+/// If the index is damaged.
 pub fn short_type(index: &Index, kind: &str) -> Result<String> {
     let script = kind.strip_prefix("Script:").and_then(crate::guid::parse);
     let Some(script) = script else { return Ok(kind.to_owned()) };

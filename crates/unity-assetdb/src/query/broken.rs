@@ -1,7 +1,7 @@
-//! References that lead nowhere: to a GUID that no asset has, or to an object that its asset does not hold.
+//! Finds broken references: to a GUID that no asset has, or to an object that its asset does not contain.
 //!
-//! Nothing is called broken that cannot be known to be: the inside of libraries, of models that could not be read and of
-//! assets that importers of packages make is unknown, and so is what packages hold that are not on this machine.
+//! Only certain cases are reported: the objects inside libraries, unreadable models and assets of ScriptedImporters are
+//! unknown, and so is the content of packages that are not on this machine.
 
 use super::inner::Inner;
 use super::packages::Packages;
@@ -10,20 +10,24 @@ use crate::index::{Entry, Index, Reference, Resolved, Result};
 use crate::store::AssetType;
 use std::path::Path;
 
-/// A reference that leads nowhere.
+/// A reference whose target does not exist.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Broken<'a> {
-    /// The file that it is in.
+    /// The asset that contains the reference.
     pub source: Entry<'a>,
-    /// The reference.
+    /// The reference itself: GUID, fileID and line.
     pub reference: Reference,
-    /// The asset that it leads to, if there is one.
+    /// The asset with the GUID, if only the object inside is missing.
     pub target: Option<Entry<'a>>,
-    /// Whether the GUID may be that of an asset in a package that is not on this machine.
-    pub perhaps_absent: bool,
+    /// True if the GUID may be that of an asset in a package that is not on this machine.
+    pub may_be_in_missing_package: bool,
 }
 
-/// Every broken reference, in the order of the paths and lines they are on.
+/// Returns all broken references, by path and line.
+///
+/// # Errors
+/// If the index is damaged.
 pub fn broken<'a>(index: &'a Index, root: &Path, packages: &Packages) -> Result<Vec<Broken<'a>>> {
     let mut inner = Inner::new(index, root);
     let mut found = Vec::new();
@@ -33,14 +37,19 @@ pub fn broken<'a>(index: &'a Index, root: &Path, packages: &Packages) -> Result<
             None if packages.guids.contains(&guid) => {}
             None => {
                 for (source, reference) in index.uses(guid)? {
-                    let perhaps_absent = !packages.absent.is_empty();
-                    found.push(Broken { source, reference, target: None, perhaps_absent });
+                    let may_be_in_missing_package = !packages.missing.is_empty();
+                    found.push(Broken { source, reference, target: None, may_be_in_missing_package });
                 }
             }
             Some(entry) => {
                 for (source, reference) in index.uses(guid)? {
-                    if leads_nowhere(index, &mut inner, &entry, reference.file_id)? {
-                        found.push(Broken { source, reference, target: Some(entry), perhaps_absent: false });
+                    if is_broken(index, &mut inner, &entry, reference.file_id)? {
+                        found.push(Broken {
+                            source,
+                            reference,
+                            target: Some(entry),
+                            may_be_in_missing_package: false,
+                        });
                     }
                 }
             }
@@ -60,9 +69,9 @@ pub fn broken<'a>(index: &'a Index, root: &Path, packages: &Packages) -> Result<
     Ok(keyed.into_iter().map(|(.., each)| each).collect())
 }
 
-fn leads_nowhere(index: &Index, inner: &mut Inner<'_>, entry: &Entry<'_>, file_id: i64) -> Result<bool> {
+fn is_broken(index: &Index, inner: &mut Inner<'_>, entry: &Entry<'_>, file_id: i64) -> Result<bool> {
     let Some(Resolved::Inner(_)) = index.resolve(entry.guid(), file_id)? else { return Ok(false) };
-    if inner.can_tell(entry)? {
+    if inner.lists_all_objects(entry)? {
         return Ok(inner.find(entry.guid(), file_id)?.is_none());
     }
     let class = match entry.asset_type() {
@@ -70,13 +79,13 @@ fn leads_nowhere(index: &Index, inner: &mut Inner<'_>, entry: &Entry<'_>, file_i
         AssetType::Script(_) => None,
     };
     Ok(match class {
-        // A sheet lists all its sprites, a model that could be read all its parts.
+        // The `.meta` of a texture lists all its sprites, and a script has no sub-assets.
         Some(ClassId::Texture2D | ClassId::MonoScript) => !is_imported(entry)?,
         _ => false,
     })
 }
 
-/// Whether an importer of a package may have put anything inside.
+/// Returns whether a ScriptedImporter of a package may have created the sub-assets.
 fn is_imported(entry: &Entry<'_>) -> Result<bool> {
     let hint = entry.hint()?.to_ascii_lowercase();
     Ok([".psb", ".psd", ".ase", ".aseprite", ".svg"].iter().any(|end| hint.ends_with(end)))

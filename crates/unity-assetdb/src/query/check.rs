@@ -1,4 +1,4 @@
-//! Everything about a project that deserves a look before it is shared: for people, and for continuous integration.
+//! Checks a project for problems, for use before a commit and in continuous integration.
 
 use super::broken::broken;
 use super::packages::packages;
@@ -7,7 +7,10 @@ use crate::index::{Index, Result};
 use kiln_engine::{Code, Diag};
 use std::path::Path;
 
-/// Every finding, in the order of paths within each kind.
+/// Returns all findings: the warnings of the bake, then problems of files, then broken references, each by path.
+///
+/// # Errors
+/// If the index is damaged.
 pub fn check(index: &Index, root: &Path) -> Result<Vec<Diag>> {
     let mut found = index.warnings()?;
     for file in index.files() {
@@ -16,25 +19,26 @@ pub fn check(index: &Index, root: &Path) -> Result<Vec<Diag>> {
         let asset = file.folder != "ProjectSettings" && !is_package_file(&path);
         if file.has_meta && !file.is_file && !file.is_folder {
             found.push(
-                Diag::new(Code::UnityOrphanMeta, "there is nothing that this .meta is about")
-                    .path(format!("{path}.meta"))
-                    .hint("remove it, or bring back what it belongs to; Git keeps no empty folders"),
+                Diag::new(
+                    Code::UnityOrphanMeta,
+                    "the .meta has no asset: neither a file nor a folder of that name exists",
+                )
+                .path(format!("{path}.meta"))
+                .hint("remove the .meta or restore its asset; Git does not store empty folders"),
             );
         } else if !file.has_meta && asset {
-            found.push(
-                Diag::new(Code::UnityMissingMeta, "there is no .meta for this asset")
-                    .path(path)
-                    .hint("open the project in Unity and commit the .meta that it writes; without one, references break"),
-            );
+            found.push(Diag::new(Code::UnityMissingMeta, "the asset has no .meta").path(path).hint(
+                "open the project in Unity and commit the .meta that it writes; without it, references break",
+            ));
         } else if let Some(entry) = file.entry
             && is_placeholder(entry.guid())
             && !entry.is_settings()
         {
-            let message = format!("the guid {} looks made up", Guid(entry.guid()));
+            let message = format!("the GUID {} looks like a placeholder", Guid(entry.guid()));
             found.push(
                 Diag::new(Code::UnityPlaceholderGuid, message)
                     .path(format!("{path}.meta"))
-                    .hint("let Unity make one: another project may have the same"),
+                    .hint("let Unity generate a GUID; another project may use the same placeholder"),
             );
         }
     }
@@ -45,30 +49,36 @@ pub fn check(index: &Index, root: &Path) -> Result<Vec<Diag>> {
         let (guid, id) = (Guid(each.reference.guid), each.reference.file_id);
         let diag = match each.target {
             Some(target) => {
-                let message = format!("refers to the object {id} in {}, which is not there", target.hint()?);
+                let message =
+                    format!("the file refers to the object {id} in {}, which does not exist", target.hint()?);
                 Diag::new(Code::UnityBrokenObject, message)
             }
-            None if each.perhaps_absent => {
-                let message = format!("refers to {guid}, which no asset here has");
-                let some = packages.absent.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
-                let hint = format!("it may be in a package that is not on this machine ({some} …)");
+            None if each.may_be_in_missing_package => {
+                let message =
+                    format!("the file refers to the GUID {guid}, which no asset of the project has");
+                let some = packages.missing.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+                let hint =
+                    format!("the asset may be in a package that is not on this machine, such as {some}");
                 Diag::new(Code::UnityUnknownGuid, message).hint(hint)
             }
-            None => Diag::new(Code::UnityBrokenGuid, format!("refers to {guid}, which no asset has"))
-                .hint("restore the asset with its .meta, or remove the reference"),
+            None => Diag::new(
+                Code::UnityBrokenGuid,
+                format!("the file refers to the GUID {guid}, which no asset has"),
+            )
+            .hint("restore the asset with its .meta, or remove the reference"),
         };
         found.push(diag.path(path).at(each.reference.line));
     }
     Ok(found)
 }
 
-/// Files that Unity's package manager keeps, and that are no assets.
+/// Returns whether a file belongs to Unity's package manager and is no asset.
 fn is_package_file(path: &str) -> bool {
     matches!(path, "Packages/manifest.json" | "Packages/packages-lock.json" | "Packages/boot.config")
         || path.strip_prefix("Packages/").is_some_and(|rest| !rest.contains('/'))
 }
 
-/// Whether a GUID was typed rather than drawn.
+/// Returns whether a GUID was typed by hand and not generated: few distinct digits, or consecutive ones.
 fn is_placeholder(guid: u128) -> bool {
     let digits = Guid(guid).to_string();
     let mut distinct: Vec<u8> = digits.bytes().collect();
@@ -88,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn made_up_guids() {
+    fn detects_placeholder_guids() {
         let check = |text: &str, expected| {
             assert_eq!(is_placeholder(crate::guid::parse(text).unwrap()), expected, "{text}")
         };

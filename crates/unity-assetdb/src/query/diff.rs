@@ -1,23 +1,23 @@
-//! What changed between two databases: assets keep their GUIDs when they move.
+//! Compares two databases by GUID, which an asset keeps when it moves.
 
 use crate::store::{AssetDb, AssetEntry};
 
-/// One change.
+/// A change of one asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change<'a> {
-    /// Only the new one has it.
+    /// Only the new database has the asset.
     Added(&'a AssetEntry),
-    /// Only the old one has it.
+    /// Only the old database has the asset.
     Removed(&'a AssetEntry),
-    /// It lies elsewhere.
+    /// The asset is in another folder.
     Moved(&'a AssetEntry, &'a AssetEntry),
-    /// It is called something else and lies in the same folder.
+    /// The asset has another file name in the same folder.
     Renamed(&'a AssetEntry, &'a AssetEntry),
-    /// It is of another type.
+    /// The asset has another type.
     Retyped(&'a AssetEntry, &'a AssetEntry),
 }
 
-/// Every change, in the order of GUIDs. An asset that moved and is of another type is there twice.
+/// Returns all changes, by GUID. An asset that moved and has another type is listed twice.
 pub fn diff<'a>(old: &'a AssetDb, new: &'a AssetDb) -> Vec<Change<'a>> {
     let mut changes = Vec::new();
     let (mut before, mut after) = (old.entries.iter().peekable(), new.entries.iter().peekable());
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_change() {
+    fn reports_every_kind_of_change() {
         let native = AssetType::Native(28);
         let old = AssetDb {
             script_types: vec![5],

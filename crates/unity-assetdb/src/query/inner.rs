@@ -1,10 +1,10 @@
-//! The objects inside prefabs and scenes, which the index leaves out: their names are one look into the file away.
+//! Resolves the objects inside prefabs and scenes, which the index leaves out, by reading the files.
 //!
-//! A component goes by the name of its GameObject. An object of a nested prefab has the fileID of the original, mixed by
-//! exclusive or with that of the instance, so it is looked for in the prefabs that the file holds instances of.
+//! A component has the name of its GameObject. An object of a nested prefab has the fileID of the original, combined by
+//! XOR with that of the instance, so that it is searched for in the prefabs that the file has instances of.
 
 use crate::class_id::ClassId;
-use crate::documents::{Document, head};
+use crate::documents::{Document, parse_header};
 use crate::index::{Entry, Index, Resolved, Result};
 use crate::refs;
 use crate::scalar;
@@ -14,21 +14,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// How many prefabs inside prefabs are followed.
-const DEEPEST: usize = 12;
-/// The largest file that is looked into.
-const LARGEST: u64 = 512 << 20;
+/// The maximum depth of nested prefabs.
+const MAX_DEPTH: usize = 12;
+/// The maximum size of a file that is read, in bytes.
+const MAX_FILE_SIZE: u64 = 512 << 20;
 
 /// An object inside an asset.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InnerObject {
-    /// The name of the object, or of the GameObject that it hangs on; empty when it has none.
+    /// The name of the object, or of the GameObject of a component; empty if there is none.
     pub name: String,
-    /// Its class.
+    /// The class ID of the object.
     pub class_id: u32,
 }
 
-/// Looks into files, each at most once.
+/// Resolves objects inside files; reads each file at most once.
 pub struct Inner<'a> {
     index: &'a Index,
     root: PathBuf,
@@ -48,28 +49,34 @@ struct Object {
     name: Option<String>,
     /// The GameObject of a component.
     owner: Option<i64>,
-    /// What a place holder stands for.
+    /// The GUID and fileID of the object that a placeholder stands for.
     source: Option<(u128, i64)>,
 }
 
 impl<'a> Inner<'a> {
-    /// A look into the files of the project at `root`.
+    /// Creates a resolver for the project at `root`.
     pub fn new(index: &'a Index, root: &Path) -> Inner<'a> {
         Inner { index, root: root.to_owned(), files: HashMap::new() }
     }
 
-    /// Whether the asset is in Unity's YAML, so that what is not found in it is not there.
-    pub fn can_tell(&mut self, entry: &Entry<'_>) -> Result<bool> {
+    /// Returns whether the asset is in Unity's YAML, so that an object that is not found does not exist.
+    ///
+    /// # Errors
+    /// If the index is damaged.
+    pub fn lists_all_objects(&mut self, entry: &Entry<'_>) -> Result<bool> {
         Ok(self.file(entry)?.is_some_and(|objects| !objects.by_id.is_empty()))
     }
 
-    /// The object with this fileID.
+    /// Returns the object with this fileID.
+    ///
+    /// # Errors
+    /// If the index is damaged.
     pub fn find(&mut self, guid: u128, file_id: i64) -> Result<Option<InnerObject>> {
-        self.look(guid, file_id, 0)
+        self.find_at_depth(guid, file_id, 0)
     }
 
-    fn look(&mut self, guid: u128, file_id: i64, depth: usize) -> Result<Option<InnerObject>> {
-        if depth > DEEPEST {
+    fn find_at_depth(&mut self, guid: u128, file_id: i64, depth: usize) -> Result<Option<InnerObject>> {
+        if depth > MAX_DEPTH {
             return Ok(None);
         }
         match self.index.resolve(guid, file_id)? {
@@ -78,13 +85,18 @@ impl<'a> Inner<'a> {
             }
             Some(Resolved::Inner(entry) | Resolved::Asset(entry)) => {
                 let Some(objects) = self.file(&entry)? else { return Ok(None) };
-                self.within(&objects, file_id, depth)
+                self.find_in_file(&objects, file_id, depth)
             }
             None => Ok(None),
         }
     }
 
-    fn within(&mut self, objects: &Rc<Objects>, file_id: i64, depth: usize) -> Result<Option<InnerObject>> {
+    fn find_in_file(
+        &mut self,
+        objects: &Rc<Objects>,
+        file_id: i64,
+        depth: usize,
+    ) -> Result<Option<InnerObject>> {
         if let Some(object) = objects.by_id.get(&file_id) {
             let own = object.name.clone().filter(|name| !name.is_empty());
             let of_owner =
@@ -93,13 +105,13 @@ impl<'a> Inner<'a> {
                 return Ok(Some(InnerObject { name, class_id: object.class_id }));
             }
             if let Some((guid, source)) = object.source
-                && let Some(found) = self.look(guid, source, depth + 1)?
+                && let Some(found) = self.find_at_depth(guid, source, depth + 1)?
             {
                 return Ok(Some(InnerObject { class_id: object.class_id, ..found }));
             }
             if let Some(owner) = object.owner.filter(|owner| *owner != file_id)
-                && depth < DEEPEST
-                && let Some(found) = self.within(objects, owner, depth + 1)?
+                && depth < MAX_DEPTH
+                && let Some(found) = self.find_in_file(objects, owner, depth + 1)?
             {
                 return Ok(Some(InnerObject { class_id: object.class_id, ..found }));
             }
@@ -108,7 +120,7 @@ impl<'a> Inner<'a> {
         for (instance, guid) in &objects.instances {
             let source = (file_id ^ instance) & i64::MAX;
             for source in [source, file_id ^ instance] {
-                if let Some(found) = self.look(*guid, source, depth + 1)? {
+                if let Some(found) = self.find_at_depth(*guid, source, depth + 1)? {
                     return Ok(Some(found));
                 }
             }
@@ -121,7 +133,7 @@ impl<'a> Inner<'a> {
             return Ok(known.clone());
         }
         let path = self.root.join(entry.hint()?);
-        let small = fs::metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST);
+        let small = fs::metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE_SIZE);
         let bytes = if small { fs::read(&path).ok() } else { None };
         let objects = bytes.filter(|bytes| is_yaml(bytes)).map(|bytes| Rc::new(Objects::read(&bytes)));
         self.files.insert(entry.guid(), objects.clone());
@@ -143,7 +155,7 @@ impl Objects {
             .collect();
         for range in starts.windows(2) {
             let text = &bytes[range[0]..range[1]];
-            if let Some(document) = head(text) {
+            if let Some(document) = parse_header(text) {
                 objects.add(&document, text);
             }
         }

@@ -1,5 +1,5 @@
-//! The assets of packages that lie outside the project's own folders: in Unity's package cache, or where the manifest
-//! says with `file:`. They have no rows in the database, but references to them are not broken.
+//! Collects the assets of packages outside the project's own folders: in Unity's package cache, or at `file:` paths of the
+//! manifest. They have no rows in the database, but references to them are not broken.
 
 use crate::meta;
 use crate::walk::is_hidden;
@@ -8,19 +8,20 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What is known of packages outside the project.
+/// The packages outside the project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Packages {
     /// The GUIDs of their assets.
     pub guids: BTreeSet<u128>,
-    /// Packages that the manifest asks for and that are not on this machine: what they hold is unknown.
-    pub absent: Vec<String>,
+    /// The packages of the manifest that are not on this machine, and whose assets are therefore unknown.
+    pub missing: Vec<String>,
 }
 
-/// The deepest folder of a package that is looked into.
-const DEEPEST: usize = 64;
+/// The maximum depth of folders in a package.
+const MAX_DEPTH: usize = 64;
 
-/// Looks at the packages of a project.
+/// Collects the packages of a project. Unreadable files are ignored.
 pub fn packages(root: &Path) -> Packages {
     let mut found = Packages::default();
     let cache = root.join("Library/PackageCache");
@@ -43,19 +44,19 @@ pub fn packages(root: &Path) -> Packages {
             let file = path.file_name().unwrap_or_default().to_string_lossy();
             file == name || file.strip_prefix(&name).is_some_and(|rest| rest.starts_with('@'))
         });
-        // Modules are part of the editor and hold no assets.
+        // Modules are part of the editor and have no assets.
         if !here && !cached && !name.starts_with("com.unity.modules.") {
-            found.absent.push(name);
+            found.missing.push(name);
         }
     }
-    found.absent.sort();
+    found.missing.sort();
     found
 }
 
-/// What a file holds; nothing where it is not there or is none.
+/// Returns the content of a regular file; empty if it cannot be read.
 fn read(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let _ = crate::store::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
+    let _ = kiln_engine::regular_file::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
     bytes
 }
 
@@ -71,13 +72,13 @@ fn collect(dir: &Path, depth: usize, guids: &mut BTreeSet<u128>) {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         if name.ends_with(".meta") {
             guids.extend(meta::parse(&read(&path)).guid);
-        } else if depth < DEEPEST && !is_hidden(name) && path.is_dir() {
+        } else if depth < MAX_DEPTH && !is_hidden(name) && path.is_dir() {
             collect(&path, depth + 1, guids);
         }
     }
 }
 
-/// The names and versions under `"dependencies"`: pairs of texts up to the closing brace.
+/// Returns the names and versions under `"dependencies"`: pairs of strings up to the closing brace.
 fn dependencies(manifest: &str) -> Vec<(String, String)> {
     let Some((_, rest)) = manifest.split_once("\"dependencies\"") else { return Vec::new() };
     let Some((_, body)) = rest.split_once('{') else { return Vec::new() };
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_outside_the_project() {
+    fn collects_guids_of_external_packages() {
         let dir = tempfile::tempdir().unwrap();
         let put = |path: &str, text: &str| {
             let path = dir.path().join(path);
@@ -106,7 +107,7 @@ mod tests {
         put("project/Packages/manifest.json", manifest);
         let found = packages(&dir.path().join("project"));
         assert_eq!(found.guids.len(), 2);
-        assert_eq!(found.absent, ["com.c"]);
+        assert_eq!(found.missing, ["com.c"]);
         assert_eq!(packages(&dir.path().join("nowhere")), Packages::default());
     }
 }

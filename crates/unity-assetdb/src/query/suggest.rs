@@ -1,11 +1,14 @@
-//! What may have been meant: names and paths near to one that is not there.
+//! Suggests names and paths that are similar to one that was not found.
 
 use crate::index::{Index, Result};
 
-/// How many are suggested.
-const MOST: usize = 5;
+/// The maximum number of suggestions.
+const MAX_SUGGESTIONS: usize = 5;
 
-/// Names or paths near to what was asked for, the nearest first. With a `/` in it, a path is meant.
+/// Returns names or paths similar to `wanted`, the most similar first. Paths are compared if it contains `/` or `.`.
+///
+/// # Errors
+/// If the index is damaged.
 pub fn suggest(index: &Index, wanted: &str) -> Result<Vec<String>> {
     let path = wanted.contains('/') || wanted.contains('.');
     let lower = wanted.to_lowercase();
@@ -30,10 +33,10 @@ pub fn suggest(index: &Index, wanted: &str) -> Result<Vec<String>> {
     }
     found.sort();
     found.dedup();
-    Ok(found.into_iter().map(|(_, text)| text).take(MOST).collect())
+    Ok(found.into_iter().map(|(_, text)| text).take(MAX_SUGGESTIONS).collect())
 }
 
-/// How many letters have to change, if not more than `most`.
+/// Returns the Levenshtein distance, if it is at most `most`.
 fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > most {
@@ -62,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distances() {
+    fn edit_distance() {
         assert_eq!(distance("flag", "flag", 2), Some(0));
         assert_eq!(distance("flag", "flug", 2), Some(1));
         assert_eq!(distance("flag", "lfag", 2), Some(2));

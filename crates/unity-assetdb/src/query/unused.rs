@@ -1,26 +1,27 @@
-//! Assets that nothing leads to from where a game starts.
+//! Finds assets that are unreachable from the roots of a build.
 //!
-//! Roots are the project's settings with the scenes they list, `Resources`, `StreamingAssets`, Addressables, everything
-//! that is only for the editor, and code with what goes with it, which is compiled whether something refers to it or not.
-//! An asset that code may find by its name is marked, because nothing but a search through the code could tell.
+//! Roots are the project's settings with the scenes they list, `Resources`, `StreamingAssets`, Addressables, editor-only
+//! assets, and code with its libraries, which is compiled whether it is referred to or not. An asset that code may load by
+//! name is marked, because only a search through the code could tell.
 
 use crate::class_id::ClassId;
 use crate::index::{Entry, Index, Result};
 use crate::store::AssetType;
 use std::collections::{HashMap, VecDeque};
 
-/// An asset that no root leads to.
+/// An asset that no root reaches.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Unused<'a> {
-    /// The asset.
+    /// The asset that is unused.
     pub entry: Entry<'a>,
-    /// Its path.
+    /// The path, relative to the project.
     pub hint: String,
-    /// How code may come by it all the same; empty where only a GUID leads to it.
+    /// The way in which code may load the asset by name; empty if only a GUID refers to it.
     pub by_name: &'static str,
 }
 
-/// Folders whose contents are in a build, or in the editor, without being referred to.
+/// Folders whose assets are in a build, or in the editor, without being referred to.
 const FOLDERS: [&str; 7] = [
     "Resources",
     "StreamingAssets",
@@ -31,15 +32,18 @@ const FOLDERS: [&str; 7] = [
     "Plugins",
 ];
 
-/// Extensions of what is compiled, or taken by name from what is.
+/// Extensions of source code and libraries.
 const CODE: [&str; 16] = [
     "cs", "dll", "asmdef", "asmref", "rsp", "so", "a", "mm", "m", "h", "cpp", "java", "jar", "aar", "jslib",
     "winmd",
 ];
-/// Extensions of what shaders and documentation take by path.
+/// Extensions of shader includes, documentation and data that are loaded by path.
 const TEXTS: [&str; 9] = ["cginc", "hlsl", "glslinc", "md", "pdf", "template", "txt", "json", "xml"];
 
-/// Every unused asset, in the order of paths.
+/// Returns all unused assets, by path.
+///
+/// # Errors
+/// If the index is damaged.
 pub fn unused(index: &Index) -> Result<Vec<Unused<'_>>> {
     let mut hints = HashMap::with_capacity(index.len());
     let mut folders = HashMap::new();
@@ -65,7 +69,7 @@ pub fn unused(index: &Index) -> Result<Vec<Unused<'_>>> {
     while let Some(entry) = waiting.pop_front() {
         for reference in entry.references()? {
             let mut reached = vec![reference.guid];
-            // A folder stands for everything in it.
+            // A reference to a folder reaches all assets in it.
             if let Some(folder) = folders.get(&reference.guid).filter(|_| !used.contains_key(&reference.guid))
             {
                 let below = format!("{folder}/");
@@ -111,8 +115,8 @@ fn by_name(entry: &Entry<'_>) -> &'static str {
     match entry.asset_type() {
         AssetType::Native(class) => match ClassId::from_raw(class) {
             Some(ClassId::SceneAsset) => "code may load the scene by its name or path, if a build lists it",
-            Some(ClassId::Shader | ClassId::ComputeShader) => "code may ask for the shader by its name",
-            Some(ClassId::AudioMixerController) => "code may ask for its groups by name",
+            Some(ClassId::Shader | ClassId::ComputeShader) => "code may load the shader by its name",
+            Some(ClassId::AudioMixerController) => "code may look up its groups by name",
             _ => "",
         },
         AssetType::Script(_) => "",

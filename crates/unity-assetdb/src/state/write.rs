@@ -1,18 +1,18 @@
-//! Writes a state: section by section, with the checksum of each block, and the head last.
+//! Writes a state: section by section, with the checksum of each page, and the header last.
 
-use super::blocks::BLOCK;
-use super::{HEAD, Head, Record, SECTIONS, Section};
-use crate::store::Temporary;
+use super::pages::PAGE;
+use super::{HEADER, Header, Record, SECTIONS, Section};
+use kiln_engine::real::TemporaryFile;
 use std::io::{self, Seek, SeekFrom, Write};
 
-/// How much is kept before it is written.
-const BUFFER: usize = 32 * BLOCK;
+/// The size of the write buffer in bytes.
+const BUFFER: usize = 32 * PAGE;
 
 /// A state that is being written.
 pub(crate) struct Writer {
-    file: Temporary,
+    file: TemporaryFile,
     buffer: Vec<u8>,
-    /// How many bytes of the file have been written.
+    /// The number of bytes of the file that have been written.
     written: u64,
     checksums: Vec<u8>,
     open: Option<(usize, u64)>,
@@ -20,12 +20,12 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn new(file: Temporary) -> Writer {
-        let buffer = vec![0; HEAD];
+    pub(crate) fn new(file: TemporaryFile) -> Writer {
+        let buffer = vec![0; HEADER];
         Writer { file, buffer, written: 0, checksums: Vec::new(), open: None, sections: [(0, 0); SECTIONS] }
     }
 
-    /// Starts a section; what is put from now on belongs to it.
+    /// Starts a section, to which all records that follow belong.
     pub(crate) fn section(&mut self, section: Section) {
         self.close();
         self.open = Some((section as usize, self.written + self.buffer.len() as u64));
@@ -54,37 +54,37 @@ impl Writer {
         if self.buffer.len() < BUFFER {
             return Ok(());
         }
-        let whole = self.buffer.len() / BLOCK * BLOCK;
+        let whole = self.buffer.len() / PAGE * PAGE;
         self.flush(whole)
     }
 
     fn flush(&mut self, len: usize) -> io::Result<()> {
-        for (n, block) in self.buffer[..len].chunks(BLOCK).enumerate() {
+        for (n, block) in self.buffer[..len].chunks(PAGE).enumerate() {
             let checked =
-                if self.written == 0 && n == 0 { block.get(HEAD..).unwrap_or_default() } else { block };
+                if self.written == 0 && n == 0 { block.get(HEADER..).unwrap_or_default() } else { block };
             self.checksums.extend(crc32fast::hash(checked).to_le_bytes());
         }
-        self.file.write_all(&self.buffer[..len])?;
+        self.file.file().write_all(&self.buffer[..len])?;
         self.written += len as u64;
         self.buffer.drain(..len);
         Ok(())
     }
 
-    /// Writes checksums and head. The file still has to be published.
-    pub(crate) fn finish(mut self, head: Head) -> io::Result<Temporary> {
+    /// Writes the checksum table and the header. The caller publishes the file.
+    pub(crate) fn finish(mut self, header: Header) -> io::Result<TemporaryFile> {
         self.close();
         let rest = self.buffer.len();
         self.flush(rest)?;
-        self.file.write_all(&self.checksums)?;
-        let head = Head {
+        self.file.file().write_all(&self.checksums)?;
+        let header = Header {
             sections: self.sections,
             checksums: self.written,
             checksums_crc: crc32fast::hash(&self.checksums),
-            ..head
+            ..header
         };
         let mut file = self.file.file();
         file.seek(SeekFrom::Start(0))?;
-        file.write_all(&head.put())?;
+        file.write_all(&header.put())?;
         Ok(self.file)
     }
 }

@@ -1,4 +1,4 @@
-//! What changed is seen by the next bake; what did not is left alone.
+//! Incremental bakes: changed files are detected, unchanged ones are not read.
 
 use crate::project::{Project, guid, named, number, subs};
 use std::fs;
@@ -26,7 +26,7 @@ fn sample() -> Project {
 }
 
 #[test]
-fn nothing_to_do_writes_nothing() {
+fn unchanged_project_writes_nothing() {
     let project = sample();
     let cold = project.bake();
     assert!(cold.wrote);
@@ -42,11 +42,11 @@ fn nothing_to_do_writes_nothing() {
 }
 
 #[test]
-fn an_edit_of_the_asset_alone_is_seen() {
+fn detects_an_edit_of_the_asset_alone() {
     let project = sample();
     project.bake();
     let text = fs::read_to_string(project.root().join("Assets/A.asset")).unwrap();
-    // Of the same length.
+    // The new content has the same length.
     project.write("Assets/A.asset", text.replace(&guid(50), &guid(51)));
     let report = project.bake();
     assert_eq!(report.parsed, 1);
@@ -54,7 +54,7 @@ fn an_edit_of_the_asset_alone_is_seen() {
 }
 
 #[test]
-fn an_edit_whose_time_was_put_back_is_seen() {
+fn detects_an_edit_with_restored_mtime() {
     let project = sample();
     project.bake();
     let path = project.root().join("Assets/A.asset");
@@ -67,7 +67,7 @@ fn an_edit_whose_time_was_put_back_is_seen() {
 }
 
 #[test]
-fn an_edit_within_a_tick_of_the_bake_is_seen() {
+fn detects_an_edit_within_a_clock_tick() {
     for n in 60..90u128 {
         let project = Project::new();
         project.object("Assets/A.asset", 1, 50);
@@ -79,7 +79,7 @@ fn an_edit_within_a_tick_of_the_bake_is_seen() {
 }
 
 #[test]
-fn a_touched_file_changes_no_database() {
+fn touched_file_keeps_the_database() {
     let project = sample();
     project.bake();
     let before = times(&project);
@@ -89,11 +89,11 @@ fn a_touched_file_changes_no_database() {
     project.rest();
     project.bake();
     assert_eq!(times(&project)[0], before[0]);
-    assert_eq!(project.bake().parsed, 0, "the state knows the new time");
+    assert_eq!(project.bake().parsed, 0, "the state has the new timestamp");
 }
 
 #[test]
-fn a_deleted_asset_goes_although_its_meta_stays() {
+fn removes_a_deleted_asset_whose_meta_remains() {
     let project = sample();
     project.bake();
     fs::remove_file(project.root().join("Assets/B.png")).unwrap();
@@ -108,7 +108,7 @@ fn a_deleted_asset_goes_although_its_meta_stays() {
 }
 
 #[test]
-fn moves_and_new_files_are_seen() {
+fn detects_moved_and_new_files() {
     let project = sample();
     project.bake();
     fs::rename(project.root().join("Assets/B.png"), project.root().join("Assets/D/E.png")).unwrap();
@@ -122,7 +122,7 @@ fn moves_and_new_files_are_seen() {
 }
 
 #[test]
-fn a_warm_bake_equals_a_cold_one() {
+fn incremental_bake_equals_clean_bake() {
     let mut project = sample();
     project.bake();
     project.asset("Assets/D/A.asset", 8, "", "").object("Assets/D/Q.asset", 9, 44);
@@ -139,7 +139,7 @@ fn a_warm_bake_equals_a_cold_one() {
 }
 
 #[test]
-fn another_sanitizer_or_option_is_seen() {
+fn detects_a_changed_sanitizer_or_option() {
     let mut project = Project::new();
     project.asset("Assets/a#b.txt", 1, "", "").rest();
     project.bake();
@@ -148,10 +148,10 @@ fn another_sanitizer_or_option_is_seen() {
     project.scrub = Some("#");
     assert!(project.bake().wrote);
     assert_eq!(name(&project), "a_b");
-    let said = project.said();
+    let messages = project.messages();
     let before = times(&project);
     assert!(!project.bake().wrote);
-    assert_eq!(project.said(), said, "a warm bake warns as a cold one");
+    assert_eq!(project.messages(), messages, "an incremental bake repeats the warnings of a clean one");
     assert_eq!(times(&project), before);
     project.scrub = Some("b");
     project.bake();
@@ -164,7 +164,7 @@ fn another_sanitizer_or_option_is_seen() {
 }
 
 #[test]
-fn warnings_are_repeated_until_their_cause_is_gone() {
+fn repeats_warnings_until_fixed() {
     let project = sample();
     project.write("Assets/bad.txt", "").write("Assets/bad.txt.meta", "guid: 123\n");
     project.write("Assets/D/bad.txt", "").write("Assets/D/bad.txt.meta", "");
@@ -174,7 +174,7 @@ fn warnings_are_repeated_until_their_cause_is_gone() {
     let warm = project.bake();
     assert!(!warm.wrote);
     assert_eq!(warm.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), cold);
-    // A change elsewhere in the folder keeps them, too.
+    // A change to another file of the folder keeps them.
     project.asset("Assets/new.txt", 70, "", "");
     assert_eq!(project.bake().warnings.len(), 2);
     fs::remove_file(project.root().join("Assets/bad.txt.meta")).unwrap();
@@ -182,7 +182,7 @@ fn warnings_are_repeated_until_their_cause_is_gone() {
 }
 
 #[test]
-fn damaged_foreign_and_torn_files_are_made_anew() {
+fn rebuilds_damaged_foreign_and_torn_files() {
     let project = sample();
     project.bake();
     let good = fs::read(project.out().join("asset-db.bin")).unwrap();
@@ -201,7 +201,7 @@ fn damaged_foreign_and_torn_files_are_made_anew() {
     }
     for bad in cases {
         fs::write(&state, &bad).unwrap();
-        // Lookups refuse, or the damage is where they do not look; they never answer wrongly.
+        // A lookup fails, or does not read the damaged page; it never returns a wrong answer.
         match Index::open(&project.out())
             .and_then(|index| Ok(index.find_by_guid(number(2))?.map(|e| e.hint())))
         {
@@ -212,9 +212,9 @@ fn damaged_foreign_and_torn_files_are_made_anew() {
         let report = project.bake();
         assert_eq!(report.entries, 3);
         assert_eq!(fs::read(project.out().join("asset-db.bin")).unwrap(), good);
-        assert!(project.said().iter().any(|line| line.contains("everything is read again")));
+        assert!(project.messages().iter().any(|line| line.contains("everything is read again")));
     }
-    // A database of another bake beside our state.
+    // A database of another bake beside the state.
     fs::write(project.out().join("asset-db.bin"), b"UADBIN__\x06\x00\x00").unwrap();
     assert!(matches!(Index::open(&project.out()), Err(IndexError::Torn)));
     project.bake();
@@ -222,7 +222,7 @@ fn damaged_foreign_and_torn_files_are_made_anew() {
     fs::remove_file(project.out().join("asset-db.bin")).unwrap();
     project.bake();
     assert_eq!(fs::read(project.out().join("asset-db.bin")).unwrap(), good);
-    // Copied elsewhere, both have other times and still belong together.
+    // Copies have other timestamps and still belong together.
     let copy = tempfile::tempdir().unwrap();
     for name in ["asset-db.bin", "asset-db.cache.bin"] {
         fs::copy(project.out().join(name), copy.path().join(name)).unwrap();
@@ -234,7 +234,7 @@ fn damaged_foreign_and_torn_files_are_made_anew() {
 }
 
 #[test]
-fn a_damaged_database_is_found_by_its_content() {
+fn detects_a_damaged_database_by_checksum() {
     let project = sample();
     project.bake();
     let db = project.out().join("asset-db.bin");
@@ -249,9 +249,9 @@ fn a_damaged_database_is_found_by_its_content() {
 }
 
 #[test]
-fn every_guid_is_found_wherever_it_lies() {
+fn finds_every_guid() {
     let project = Project::new();
-    // Crowded at one end, as drawn ones never are, and some that are.
+    // Clustered at one end, as random GUIDs never are, and evenly distributed ones.
     let guids =
         (1..=400u128).chain((1..400u128).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835)));
     let guids: Vec<u128> = guids.collect();
@@ -269,7 +269,7 @@ fn every_guid_is_found_wherever_it_lies() {
 }
 
 #[test]
-fn bakes_at_once_leave_whole_files() {
+fn concurrent_bakes_leave_complete_files() {
     let project = sample();
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -278,7 +278,7 @@ fn bakes_at_once_leave_whole_files() {
                     project.object("Assets/A.asset", 1, 50 + n % 2);
                     project.try_bake().unwrap();
                     match Index::open(&project.out()) {
-                        // Between the two renames of another bake.
+                        // The reader was between the two renames of another bake.
                         Err(IndexError::Torn) => {}
                         index => assert!(index.unwrap().find_by_guid(number(2)).unwrap().is_some()),
                     }
@@ -293,11 +293,13 @@ fn bakes_at_once_leave_whole_files() {
 }
 
 #[test]
-fn what_a_killed_bake_left_is_swept_up() {
+fn temporary_files_of_a_killed_bake_are_removed() {
     let project = sample();
     fs::create_dir_all(project.out()).unwrap();
-    let stray = project.out().join(".asset-db-99999-0.tmp");
-    fs::write(&stray, "half").unwrap();
+    let before = || fs::read_dir(project.out()).unwrap().count();
+    let temporary = kiln_engine::Real::named(&project.out(), "asset-db").unwrap().temporary_file().unwrap();
+    std::mem::forget(temporary);
+    assert_eq!(before(), 1);
     project.bake();
-    assert!(!stray.exists());
+    assert_eq!(before(), 3, "the database, the state and the lock");
 }

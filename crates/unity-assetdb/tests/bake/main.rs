@@ -1,7 +1,8 @@
-//! The bake end to end, on projects made for the purpose: types, parts, names, freshness, bad input.
+//! Bakes of generated projects, end to end: types, sub-assets, names, incremental updates, damage, bad input.
 
+mod bad_input;
+mod damage;
 mod freshness;
-mod hostile;
 mod names;
 mod project;
 mod properties;

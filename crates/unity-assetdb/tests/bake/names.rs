@@ -1,4 +1,4 @@
-//! Names where several assets claim one.
+//! Names that several assets claim.
 
 use crate::project::{Project, guid, named};
 use unity_assetdb::bake::BakeError;
@@ -8,7 +8,7 @@ fn name(project: &Project, hint: &str) -> String {
 }
 
 #[test]
-fn nobody_wins_a_contested_name() {
+fn every_claimant_of_a_name_is_renamed() {
     let project = Project::new();
     project.asset("Assets/Editor/Dependencies.txt", 1, "", "").asset(
         "Assets/review/Editor/Dependencies.txt",
@@ -23,17 +23,17 @@ fn nobody_wins_a_contested_name() {
         "",
     );
     project.bake();
-    // `Editor` is an end of both directories, so the first needs one more.
+    // `Editor` is a suffix of both directories, so the first needs one more component.
     assert_eq!(name(&project, "Assets/Editor/Dependencies.txt"), "Dependencies^Assets/Editor");
     assert_eq!(name(&project, "Assets/review/Editor/Dependencies.txt"), "Dependencies^review/Editor");
     assert_eq!(name(&project, "Assets/Alone.txt"), "Alone");
-    // Of two types: no contest.
+    // Assets of different types do not conflict.
     assert_eq!(name(&project, "Assets/Foo.png"), "Foo");
     assert_eq!(name(&project, "Assets/Foo.prefab"), "Foo");
 }
 
 #[test]
-fn a_directory_that_is_an_end_of_another_is_named_whole() {
+fn directory_that_is_a_suffix_of_another_is_spelled_out() {
     let project = Project::new();
     project.asset("Assets/X/f.txt", 1, "", "").asset("Packages/p/Assets/X/f.txt", 2, "", "");
     project.bake();
@@ -42,7 +42,7 @@ fn a_directory_that_is_an_end_of_another_is_named_whole() {
 }
 
 #[test]
-fn an_unrelated_asset_moves_no_name() {
+fn unrelated_asset_changes_no_name() {
     let project = Project::new();
     project.asset("Assets/A/X/Foo.txt", 2, "", "").asset("Assets/B/X/Foo.txt", 3, "", "");
     project.bake();
@@ -55,7 +55,7 @@ fn an_unrelated_asset_moves_no_name() {
 }
 
 #[test]
-fn names_that_nobody_contests_are_reserved() {
+fn uncontested_names_are_reserved() {
     let project = Project::new();
     project.asset("Assets/D/Foo.txt", 1, "", "").asset("Assets/E/Foo.txt", 2, "", "");
     project.asset("Assets/Foo^D.txt", 3, "", "");
@@ -66,7 +66,7 @@ fn names_that_nobody_contests_are_reserved() {
 }
 
 #[test]
-fn one_directory_is_separated_by_extension_and_file() {
+fn extension_and_file_distinguish_names_in_one_directory() {
     let mut project = Project::new();
     project.asset("Assets/LeakyPen/main.png", 1, "TextureImporter:\n", "").asset(
         "Assets/LeakyPen/main.psd",
@@ -90,7 +90,7 @@ fn one_directory_is_separated_by_extension_and_file() {
         "Bloom@LowQuality.asset^Profiles"
     );
     assert_eq!(&*named(&db, "Assets/Profiles/High.asset").sub_assets[0].name, "Bloom@High.asset^Profiles");
-    // To the letter of the document there is no such step: all of it fails at once, and the old files stay.
+    // The specification has no such step: with strict names the bake fails with all names, and the old files are kept.
     project.extra.strict_names = true;
     let Err(BakeError::Names(found)) = project.try_bake() else { panic!("a failure") };
     let names: Vec<&str> = found.iter().map(|(name, _)| &**name).collect();
@@ -101,7 +101,7 @@ fn one_directory_is_separated_by_extension_and_file() {
 }
 
 #[test]
-fn what_belongs_to_its_parent_is_not_in_the_pool() {
+fn scoped_names_are_not_global() {
     let project = Project::new();
     let text = "--- !u!91 &9100000\nAnimatorController:\n  m_Name: C\n--- !u!1102 &5\nAnimatorState:\n  m_Name: Idle\n";
     project.asset("Assets/A/C.controller", 1, "NativeFormatImporter:\n", text);
@@ -114,22 +114,22 @@ fn what_belongs_to_its_parent_is_not_in_the_pool() {
 }
 
 #[test]
-fn sprites_join_the_pool() {
+fn sprite_names_are_global() {
     let project = Project::new();
     let body = "TextureImporter:\n  spriteMode: 1\n  textureType: 8\n";
     project.asset("Assets/A/Icon.png", 1, body, "").asset("Assets/B/Icon.png", 2, body, "");
     // Two sprites of one sheet may share a name.
-    let sheet = "TextureImporter:\n  spriteMode: 2\n  textureType: 8\n  spriteSheet:\n    sprites:\n    - name: twin\n      internalID: 5\n    - name: twin\n      internalID: 6\n";
+    let sheet = "TextureImporter:\n  spriteMode: 2\n  textureType: 8\n  spriteSheet:\n    sprites:\n    - name: Tile\n      internalID: 5\n    - name: Tile\n      internalID: 6\n";
     project.asset("Assets/Sheet.png", 3, sheet, "");
     project.bake();
     let db = project.db();
     assert_eq!(&*named(&db, "Assets/A/Icon.png").sub_assets[0].name, "Icon^A");
     assert_eq!(&*named(&db, "Assets/A/Icon.png").name, "Icon^A");
-    assert!(named(&db, "Assets/Sheet.png").sub_assets.iter().all(|sub| &*sub.name == "twin"));
+    assert!(named(&db, "Assets/Sheet.png").sub_assets.iter().all(|sub| &*sub.name == "Tile"));
 }
 
 #[test]
-fn a_sanitizer_that_merges_names_is_caught() {
+fn sanitized_names_are_made_unique() {
     let mut project = Project::new();
     project.scrub = Some("#|");
     project.asset("Assets/D/a#b.png", 1, "", "").asset("Assets/E/a|b.png", 2, "", "").asset(
@@ -140,15 +140,15 @@ fn a_sanitizer_that_merges_names_is_caught() {
     );
     project.bake();
     assert_eq!(name(&project, "Assets/D/a#b.png"), "a_b^D");
-    let said = project.said();
+    let messages = project.messages();
     assert!(
-        said.contains(
+        messages.contains(
             &"warning: asset Assets/D/a#b.png name `a#b` contains ref-reserved char; renamed to `a_b`"
                 .to_owned()
         ),
-        "{said:?}"
+        "{messages:?}"
     );
-    // In one directory, with one extension: nothing separates them.
+    // In one directory, with one extension: nothing distinguishes them.
     project.asset("Assets/D/a_b.png", 4, "", "");
     let error = project.try_bake().unwrap_err();
     let BakeError::Names(found) = &error else { panic!("{error}") };
@@ -157,7 +157,7 @@ fn a_sanitizer_that_merges_names_is_caught() {
 }
 
 #[test]
-fn duplicate_guids_fail_with_every_path_and_keep_the_old_files() {
+fn duplicate_guids_list_every_path_and_keep_the_old_files() {
     let project = Project::new();
     project.asset("Assets/a.txt", 1, "", "").bake();
     let before = project.db();

@@ -9,12 +9,12 @@ use unity_assetdb::store::{self, AssetDb, AssetEntry};
 
 pub(crate) struct Project {
     pub(crate) dir: tempfile::TempDir,
-    pub(crate) said: Arc<Mutex<Vec<String>>>,
+    pub(crate) messages: Arc<Mutex<Vec<String>>>,
     pub(crate) extra: Extra,
     pub(crate) scrub: Option<&'static str>,
 }
 
-/// A GUID that is easy to tell from others.
+/// Returns a GUID that is easy to recognize.
 pub(crate) fn guid(n: u128) -> String {
     format!("{:032x}", n * 0x0101_0101_0101_0101_0101_0101_0101_0101)
 }
@@ -29,7 +29,7 @@ impl Project {
         for name in ["Assets", "ProjectSettings"] {
             fs::create_dir(dir.path().join(name)).unwrap();
         }
-        Project { dir, said: Arc::default(), extra: Extra::default(), scrub: None }
+        Project { dir, messages: Arc::default(), extra: Extra::default(), scrub: None }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -63,7 +63,7 @@ impl Project {
     }
 
     pub(crate) fn options(&self) -> BakeOptions {
-        let said = self.said.clone();
+        let messages = self.messages.clone();
         let scrub = self.scrub;
         let sanitizer = move |name: &str| -> Option<String> {
             let chars = scrub.unwrap_or_default();
@@ -73,7 +73,7 @@ impl Project {
             project_root: self.root().to_owned(),
             out_dir: self.out(),
             name_sanitizer: scrub.map(|_| Box::new(sanitizer) as NameSanitizer),
-            on_warn: Some(Box::new(move |line| said.lock().unwrap().push(line.to_owned()))),
+            on_warn: Some(Box::new(move |line| messages.lock().unwrap().push(line.to_owned()))),
             on_progress: None,
             verbose_timing: false,
             verbose_collisions: false,
@@ -81,7 +81,7 @@ impl Project {
     }
 
     pub(crate) fn try_bake(&self) -> Result<Report, BakeError> {
-        self.said.lock().unwrap().clear();
+        self.messages.lock().unwrap().clear();
         bake_with(&self.options(), &self.extra)
     }
 
@@ -97,21 +97,24 @@ impl Project {
         Index::open(&self.out()).unwrap()
     }
 
-    pub(crate) fn said(&self) -> Vec<String> {
-        self.said.lock().unwrap().clone()
+    pub(crate) fn messages(&self) -> Vec<String> {
+        self.messages.lock().unwrap().clone()
     }
 
-    /// Waits until a change bears another time than the last one.
+    /// Waits until a change has another timestamp than the last one.
     pub(crate) fn rest(&self) {
         std::thread::sleep(std::time::Duration::from_millis(45));
     }
 }
 
 pub(crate) fn named<'a>(db: &'a AssetDb, hint: &str) -> &'a AssetEntry {
-    db.entries.iter().find(|entry| &*entry.hint == hint).unwrap_or_else(|| panic!("{hint} is not there"))
+    db.entries
+        .iter()
+        .find(|entry| &*entry.hint == hint)
+        .unwrap_or_else(|| panic!("{hint} is not in the database"))
 }
 
-/// Name, class and fileID of what is inside an asset.
+/// Returns name, class and fileID of the sub-assets of an asset.
 pub(crate) fn subs(entry: &AssetEntry) -> Vec<(&str, u32, i64)> {
     entry.sub_assets.iter().map(|sub| (&*sub.name, sub.class_id, sub.file_id)).collect()
 }

@@ -1,10 +1,10 @@
-//! Properties of names: unique, free of order, stable when something unrelated comes.
+//! Properties of names: unique, independent of order, stable when an unrelated asset is added.
 
 use crate::project::{Project, guid};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The name of each path.
+/// Returns the name of the asset at each path.
 fn names(paths: &BTreeSet<String>, numbers: &dyn Fn(usize) -> u128) -> BTreeMap<String, String> {
     let project = Project::new();
     for (n, path) in paths.iter().enumerate() {
@@ -28,7 +28,7 @@ proptest! {
         prop_assert_eq!(&up, &down);
         let distinct: BTreeSet<&String> = up.values().collect();
         prop_assert_eq!(distinct.len(), paths.len(), "{:?}", up);
-        // A bare name has no rival.
+        // An unsuffixed name is unique.
         for (path, name) in &up {
             let stem = path.rsplit('/').next().unwrap().rsplit_once('.').unwrap().0;
             let rivals = paths.iter().filter(|other| {

@@ -1,10 +1,10 @@
-//! Who refers to what.
+//! References and their lookup rules.
 
 use crate::project::{Project, guid, number};
 use unity_assetdb::index::Resolved;
 
 #[test]
-fn uses_and_dependencies() {
+fn reports_uses_and_dependencies() {
     let project = Project::new();
     project.asset("Assets/T.png", 1, "TextureImporter:\n  spriteMode: 1\n  textureType: 8\n", "");
     let scene = format!(
@@ -57,7 +57,7 @@ fn uses_and_dependencies() {
 }
 
 #[test]
-fn lookup_rules() {
+fn resolves_references_by_the_lookup_rules() {
     let project = Project::new();
     project.asset("Assets/T.png", 1, "TextureImporter:\n", "").asset(
         "Assets/P.prefab",
@@ -83,5 +83,5 @@ fn lookup_rules() {
     assert_eq!(resolve(4, 100_100_000), "asset M");
     assert_eq!(resolve(9, 5), "none");
     assert_eq!(index.find_by_name("a").unwrap().len(), 1);
-    assert_eq!(index.find_by_name("nobody").unwrap().len(), 0);
+    assert_eq!(index.find_by_name("unknown").unwrap().len(), 0);
 }

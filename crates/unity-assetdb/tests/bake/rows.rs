@@ -1,4 +1,4 @@
-//! Which assets are found, what they are, and what is inside them.
+//! The rows of the database: assets, their types and their sub-assets.
 
 use crate::project::{Project, guid, named, number, subs};
 use std::fs;
@@ -7,9 +7,9 @@ use unity_assetdb::store::AssetType::{Native, Script};
 const PREFAB: &str = "%YAML 1.1\n--- !u!1 &100\nGameObject:\n  m_Name: Root\n--- !u!4 &101\nTransform:\n  m_Father: {fileID: 0}\n";
 
 #[test]
-fn script_indices_are_right_whatever_their_order() {
+fn script_indices_match_sorted_scripts() {
     let project = Project::new();
-    // The first one met has the largest script: indices shift when others come.
+    // The first asset has the script with the largest GUID: indices shift when others are added.
     project.object("Assets/A.asset", 1, 9).object("Assets/B.asset", 2, 8).object("Assets/C.asset", 3, 7);
     project.object("Assets/D.asset", 4, 9);
     project.bake();
@@ -23,11 +23,11 @@ fn script_indices_are_right_whatever_their_order() {
 }
 
 #[test]
-fn the_main_object_decides_the_type() {
+fn main_object_decides_the_type() {
     let project = Project::new();
     let doc = |class: u32, id: i64, name: &str| format!("--- !u!{class} &{id}\nX:\n  m_Name: {name}\n");
     let native = "NativeFormatImporter:\n  mainObjectFileID: 0\n";
-    // A material whose first document is a note of the render pipeline.
+    // A material whose first document is version data of the render pipeline.
     let mat = format!(
         "%YAML 1.1\n--- !u!114 &-55\nMonoBehaviour:\n  m_Script: {{fileID: 11500000, guid: {}, type: 3}}\n  m_Name: \n{}",
         guid(9),
@@ -37,7 +37,7 @@ fn the_main_object_decides_the_type() {
     // A controller that starts with a transition.
     let controller = format!("%YAML 1.1\n{}{}", doc(1101, -7, ""), doc(91, 9_100_000, "C"));
     project.asset("Assets/C.controller", 2, native, controller);
-    // The .meta names a main object that is neither first nor usual.
+    // The .meta names a main object that is neither the first nor has the canonical fileID.
     let font = format!(
         "%YAML 1.1\n{}{}{}",
         doc(28, 2_800_000, "Atlas"),
@@ -45,7 +45,7 @@ fn the_main_object_decides_the_type() {
         doc(128, 555, "F")
     );
     project.asset("Assets/F.asset", 3, "NativeFormatImporter:\n  mainObjectFileID: 555\n", font);
-    // Nobody says, and no usual number: the first that is no place holder.
+    // Neither the .meta nor a canonical fileID decides: the first document that is no placeholder.
     project.asset(
         "Assets/P.asset",
         4,
@@ -59,7 +59,7 @@ fn the_main_object_decides_the_type() {
     assert_eq!(kind("Assets/C.controller"), Native(91));
     assert_eq!(kind("Assets/F.asset"), Native(128));
     assert_eq!(kind("Assets/P.asset"), Native(43));
-    // The main object is not listed among its own parts.
+    // The main object is not listed among the sub-assets.
     assert!(subs(named(&db, "Assets/M.mat")).is_empty());
     assert!(subs(named(&db, "Assets/C.controller")).is_empty());
     assert_eq!(subs(named(&db, "Assets/F.asset")), [("Material", 21, 2_100_000), ("Atlas", 28, 2_800_000)]);
@@ -90,7 +90,7 @@ fn every_file_with_a_meta_has_a_row() {
     for (n, (path, body, _)) in rows.iter().enumerate() {
         project.asset(path, n as u128 + 1, body, "");
     }
-    // A binary asset: its .meta says what the main object is.
+    // A binary asset: the .meta states the main object.
     project.asset(
         "Assets/T.asset",
         100,
@@ -108,7 +108,7 @@ fn every_file_with_a_meta_has_a_row() {
 }
 
 #[test]
-fn folders_have_rows_where_something_refers_to_them() {
+fn only_referenced_folders_have_rows() {
     let project = Project::new();
     project.asset("Assets/Icons/a.png", 1, "", "").asset("Assets/Other/Icons/b.png", 2, "", "");
     let folder = |n| format!("guid: {}\nfolderAsset: yes\nDefaultImporter:\n", guid(n));
@@ -126,10 +126,10 @@ fn folders_have_rows_where_something_refers_to_them() {
     let db = project.db();
     assert_eq!(db.entries.len(), 5);
     assert_eq!(named(&db, "Assets/Icons").asset_type, Native(1029));
-    // Outside the name pool: both keep their names.
+    // Folders are not in the name pool: both keep their names.
     assert_eq!(&*named(&db, "Assets/Icons").name, "Icons");
     assert_eq!(&*named(&db, "Assets/Other/Icons").name, "Icons");
-    // Queries know all folders.
+    // The index has all folders.
     assert!(project.index().find_by_hint("Assets/Other").unwrap().is_some());
 }
 
@@ -142,7 +142,7 @@ fn implicit_sprite_subasset_synthesis() {
 }
 
 #[test]
-fn sheets_keep_every_sprite() {
+fn sprite_sheets_list_every_sprite() {
     let project = Project::new();
     let sheet = "TextureImporter:\n  spriteMode: 2\n  textureType: 8\n  spriteSheet:\n    sprites:\n    - name: a\n      physicsShape:\n      - - {x: 0, y: 0}\n      internalID: 5\n    - name: b\n      bones:\n      - name: bone\n      internalID: -6\n    internalID: 0\n    nameFileIdTable:\n      a: 5\n      b: -6\n";
     project.asset("Assets/S.png", 1, sheet, "");
@@ -158,7 +158,7 @@ fn sheets_keep_every_sprite() {
 }
 
 #[test]
-fn names_are_decoded() {
+fn decodes_escaped_names() {
     let project = Project::new();
     let text = "%YAML 1.1\n--- !u!114 &11400000\nMonoBehaviour:\n  m_Name: main\n--- !u!74 &1\nAnimationClip:\n  m_Name: 'it''s #1'\n--- !u!74 &2\nAnimationClip:\n  m_Name: \"\\u30C6\\u30B9\\u30C8\"\n--- !u!74 &3\nAnimationClip:\n  m_Name: a long name that Unity\n    folds\n";
     project.asset("Assets/A.asset", 1, "NativeFormatImporter:\n", text.replace('\n', "\r\n"));
@@ -168,7 +168,7 @@ fn names_are_decoded() {
 }
 
 #[test]
-fn prefabs_list_assets_inside_and_not_their_hierarchy() {
+fn prefabs_list_embedded_assets_without_hierarchy() {
     let project = Project::new();
     project.asset(
         "Assets/P.prefab",
@@ -183,7 +183,7 @@ fn prefabs_list_assets_inside_and_not_their_hierarchy() {
 }
 
 #[test]
-fn models_without_a_table_are_looked_into() {
+fn reads_models_without_a_name_table() {
     let project = Project::new();
     let fbx = "; FBX 7.3.0 project file\nObjects:  {\n\tModel: 1, \"Model::Tree.001\", \"Mesh\" {\n\t}\n\tMaterial: 2, \"Material::Leaves\", \"\" {\n\t}\n}\nConnections:  {\n\tC: \"OO\",1,0\n}\n";
     project.asset("Assets/Tree.fbx", 1, "ModelImporter:\n  internalIDToNameTable: []\n", fbx);
@@ -191,16 +191,19 @@ fn models_without_a_table_are_looked_into() {
     project.asset("Assets/Old.fbx", 2, table, fbx);
     project.bake();
     let db = project.db();
-    // The fileID of a real project's mesh of this name.
+    // The fileID of a mesh of this name in a real project.
     assert!(subs(named(&db, "Assets/Tree.fbx")).contains(&("Tree.001", 43, 7_560_277_172_612_512_602)));
     let old = subs(named(&db, "Assets/Old.fbx"));
     assert!(old.contains(&("Old", 43, 4_300_000)) && old.contains(&("//RootNode", 1, 100_000)));
     assert!(old.iter().any(|(name, class, _)| (*name, *class) == ("Walk", 74)));
-    assert!(!old.iter().any(|(name, ..)| *name == "Tree.001"), "a table says it all");
+    assert!(
+        !old.iter().any(|(name, ..)| *name == "Tree.001"),
+        "the table lists all objects, so the model is not read"
+    );
 }
 
 #[test]
-fn hidden_names_are_passed_over_and_gitignore_is_not_honoured() {
+fn skips_hidden_names_and_ignores_gitignore() {
     let project = Project::new();
     for (n, path) in [".hidden/a.txt", "Samples~/a.txt", "cvs/a.txt", "CVS/a.txt", "x.tmp", "Deep/.git/a.txt"]
         .iter()
@@ -219,7 +222,7 @@ fn hidden_names_are_passed_over_and_gitignore_is_not_honoured() {
 
 #[cfg(unix)]
 #[test]
-fn linked_folders_are_followed_and_loops_cut() {
+fn follows_linked_folders_without_cycles() {
     use std::os::unix::fs::symlink;
     let project = Project::new();
     let other = tempfile::tempdir().unwrap();
@@ -236,7 +239,7 @@ fn linked_folders_are_followed_and_loops_cut() {
 }
 
 #[test]
-fn an_empty_project_has_an_empty_database() {
+fn empty_project_has_an_empty_database() {
     let project = Project::new();
     assert_eq!(project.bake().entries, 0);
     assert!(project.db().entries.is_empty());
@@ -244,7 +247,7 @@ fn an_empty_project_has_an_empty_database() {
 }
 
 #[test]
-fn the_same_bytes_for_any_number_of_threads() {
+fn output_does_not_depend_on_thread_count() {
     let mut project = Project::new();
     for n in 1..200u128 {
         project.object(&format!("Assets/{}/{}.asset", n % 17, n % 5), n, 200 + n % 7);

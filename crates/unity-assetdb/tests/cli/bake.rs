@@ -1,10 +1,10 @@
-//! `bake`: messages, exit codes, options.
+//! The `bake` command: messages, exit codes, options.
 
 use crate::project::{Project, finish, guid};
 use std::fs;
 
 #[test]
-fn says_what_it_did_on_standard_error() {
+fn bake_reports_on_standard_error() {
     let project = Project::sample();
     let run = project.run(&["bake"]);
     assert_eq!((run.code, &*run.out), (0, ""));
@@ -14,7 +14,7 @@ fn says_what_it_did_on_standard_error() {
 }
 
 #[test]
-fn times_its_phases_when_asked() {
+fn bake_prints_phase_timings() {
     let project = Project::sample();
     std::thread::sleep(std::time::Duration::from_millis(45));
     let timed = || finish(project.command(&["bake"]).env("UNITY_ASSETDB_TIMING", "1").output().unwrap()).err;
@@ -32,7 +32,7 @@ fn times_its_phases_when_asked() {
 }
 
 #[test]
-fn elsewhere_and_from_anywhere() {
+fn bakes_with_project_and_out_dir() {
     let project = Project::sample();
     let out = tempfile::tempdir().unwrap();
     let place = out.path().join("deep/index");
@@ -46,11 +46,11 @@ fn elsewhere_and_from_anywhere() {
     );
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(place.join("asset-db.bin").is_file());
-    assert!(!project.root().join("Library").exists(), "the project is left alone");
+    assert!(!project.root().join("Library").exists(), "nothing is written to the project");
 }
 
 #[test]
-fn odd_files_are_warnings_and_failures_only_when_strict() {
+fn warnings_fail_the_bake_only_with_strict() {
     let project = Project::sample();
     project.write("Assets/bad.txt", "").write("Assets/bad.txt.meta", "fileFormatVersion: 2\nguid: 123\n");
     let run = project.run(&["bake"]);
@@ -58,13 +58,13 @@ fn odd_files_are_warnings_and_failures_only_when_strict() {
     assert!(run.err.contains("warning[unity-meta-guid]: Assets/bad.txt.meta:2: "), "{}", run.err);
     let strict = project.run(&["bake", "--strict"]);
     assert_eq!(strict.code, 1);
-    assert!(strict.err.contains("unity-meta-guid"), "a warm bake says it again: {}", strict.err);
+    assert!(strict.err.contains("unity-meta-guid"), "an incremental bake repeats it: {}", strict.err);
     let quiet = project.run(&["bake", "-q"]);
     assert_eq!((quiet.code, &*quiet.err), (0, ""));
 }
 
 #[test]
-fn duplicates_and_clashes_fail_with_every_path() {
+fn duplicate_guids_and_ambiguous_names_fail_with_every_path() {
     let project = Project::sample();
     project.asset("Assets/Copy.cs", 5, "MonoImporter:\n", "");
     let run = project.run(&["bake"]);
@@ -85,7 +85,7 @@ fn duplicates_and_clashes_fail_with_every_path() {
 }
 
 #[test]
-fn scrubbed_names_stay_scrubbed_for_questions() {
+fn queries_keep_the_scrubbed_characters() {
     let project = Project::sample();
     project.asset("Assets/a#b.txt", 20, "", "");
     assert!(project.run(&["bake", "--scrub-chars", "#|"]).err.contains("renamed to `a_b`"));
@@ -95,7 +95,7 @@ fn scrubbed_names_stay_scrubbed_for_questions() {
 }
 
 #[test]
-fn as_json() {
+fn bake_prints_json() {
     let project = Project::sample();
     let run = project.run(&["bake", "--json", "-q"]);
     assert!(run.out.starts_with("{\"entries\":5,\"walked\":5,"), "{}", run.out);
@@ -103,7 +103,7 @@ fn as_json() {
 }
 
 #[test]
-fn usage_and_environment() {
+fn usage_and_environment_errors_exit_with_2() {
     let empty = tempfile::tempdir().unwrap();
     let run = |args: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_unity-assetdb"));
@@ -142,10 +142,10 @@ fn usage_and_environment() {
     );
 }
 
-/// On a pipe one would wait without end.
+/// Opening a pipe would block forever.
 #[test]
 #[cfg(unix)]
-fn pipes_in_the_place_of_its_files_are_refused() {
+fn rejects_pipes_at_the_paths_of_its_files() {
     for name in [".asset-db.lock", "asset-db.cache.bin", "asset-db.bin"] {
         let project = Project::sample();
         let dir = project.root().join("Library/unity-assetdb");
@@ -157,9 +157,9 @@ fn pipes_in_the_place_of_its_files_are_refused() {
     }
 }
 
-/// A bake puts two files in place, one after the other. Whoever looks in between waits for its end.
+/// A bake publishes two files, one after the other. A reader in between waits until the bake ends.
 #[test]
-fn looking_between_two_files_of_a_bake_waits() {
+fn reader_waits_for_a_bake_between_its_two_renames() {
     let project = Project::sample();
     assert_eq!(project.run(&["bake"]).code, 0);
     let dir = project.root().join("Library/unity-assetdb");
@@ -170,7 +170,7 @@ fn looking_between_two_files_of_a_bake_waits() {
     let mut child =
         project.command(&["list", "--no-refresh"]).stdout(std::process::Stdio::null()).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(100));
-    assert!(child.try_wait().unwrap().is_none(), "it did not wait");
+    assert!(child.try_wait().unwrap().is_none(), "the reader did not wait");
     fs::write(dir.join("asset-db.bin"), &whole).unwrap();
     drop(lock);
     assert_eq!(child.wait().unwrap().code(), Some(0));

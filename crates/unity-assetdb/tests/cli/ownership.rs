@@ -1,12 +1,12 @@
 //! Files at the paths of the index before a bake writes there.
 
-use kiln_fault_injection::room::Room;
+use kiln_fault_injection::test_dir::TestDir;
 use std::fs;
 
 const UNITY: &str = env!("CARGO_BIN_EXE_unity-assetdb");
 
-fn unity_project() -> Room {
-    let room = Room::create();
+fn unity_project() -> TestDir {
+    let room = TestDir::create();
     room.write("ProjectSettings/ProjectVersion.txt", "m_EditorVersion: 6000.0.1f1\n")
         .write("Assets/Flag.png", "")
         .write("Assets/Flag.png.meta", "guid: 8f57b4a070f7b43bbb3925467e6752ab\n");
@@ -14,7 +14,7 @@ fn unity_project() -> Room {
 }
 
 #[test]
-fn an_index_replaces_only_files_of_an_index() {
+fn replaces_only_files_of_an_index() {
     let dir = "Library/unity-assetdb";
     for name in ["asset-db.bin", "asset-db.cache.bin"] {
         let room = unity_project();
@@ -34,7 +34,7 @@ fn an_index_replaces_only_files_of_an_index() {
 
 #[test]
 #[cfg(unix)]
-fn an_index_is_not_written_through_links() {
+fn does_not_write_through_links() {
     let dir = "Library/unity-assetdb";
     for name in ["asset-db.bin", "asset-db.cache.bin"] {
         let room = unity_project();

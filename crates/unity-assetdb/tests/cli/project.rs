@@ -5,19 +5,19 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A project.
+/// A Unity project on disk.
 pub(crate) struct Project {
     dir: tempfile::TempDir,
 }
 
-/// What a run did.
+/// The exit code and the output of a run.
 pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-/// A GUID that is easy to tell from others and looks drawn.
+/// Returns a GUID that is easy to recognize and looks random.
 pub(crate) fn guid(n: u128) -> String {
     format!("{:032x}", 0x8f57_b4a0_70f7_b43b_bb39_2546_7e67_0000_u128 + n)
 }
@@ -93,7 +93,8 @@ impl Project {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        // A command that fails early does not read its input.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         finish(child.wait_with_output().unwrap())
     }
 }

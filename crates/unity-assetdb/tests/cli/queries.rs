@@ -1,14 +1,14 @@
-//! Questions: rows, exit codes, suggestions.
+//! Queries: rows, exit codes, suggestions.
 
 use crate::project::{Project, cells, guid};
 use std::fs;
 
 #[test]
-fn guid_and_path() {
+fn looks_up_guid_and_path() {
     let project = Project::sample();
     let flag = format!("{}\tFlag\tTexture2D\tAssets/Art/Flag.png\n", guid(1));
     assert_eq!(project.run(&["guid", "Assets/Art/Flag.png"]).out, flag);
-    assert_eq!(project.run(&["guid", "Art/Flag.png"]).out, flag, "relative to where we are");
+    assert_eq!(project.run(&["guid", "Art/Flag.png"]).out, flag, "relative to the current directory");
     assert_eq!(project.run(&["guid", "Art/Flag.png.meta"]).out, flag);
     let absolute = project.root().canonicalize().unwrap().join("Assets/Art/Flag.png");
     assert_eq!(project.run(&["guid", absolute.to_str().unwrap()]).out, flag);
@@ -28,7 +28,7 @@ fn guid_and_path() {
 }
 
 #[test]
-fn resolve_by_all_rules() {
+fn resolves_by_every_rule() {
     let project = Project::sample();
     let name = |n: u128, id: &str| {
         let run = project.run(&["resolve", &guid(n), id]);
@@ -49,7 +49,7 @@ fn resolve_by_all_rules() {
 }
 
 #[test]
-fn find_and_list() {
+fn finds_and_lists_assets() {
     let project = Project::sample();
     let found = project.run(&["find", "flag"]);
     let found: Vec<_> = cells(&found.out).iter().map(|row| row[3].to_owned()).collect();
@@ -66,7 +66,7 @@ fn find_and_list() {
 }
 
 #[test]
-fn uses_and_deps() {
+fn lists_uses_and_dependencies() {
     let project = Project::sample();
     let uses = project.run(&["uses", "Assets/Art/Flag.png"]);
     assert_eq!(uses.out, "Assets/Pole.prefab\t8\t1\t21300000\tFlag\n");
@@ -83,18 +83,18 @@ fn uses_and_deps() {
 }
 
 #[test]
-fn questions_see_the_newest_files() {
+fn queries_refresh_the_index() {
     let project = Project::sample();
     assert_eq!(project.run(&["guid", "Assets/New.txt"]).code, 1);
     project.asset("Assets/New.txt", 30, "", "");
     assert_eq!(project.run(&["guid", "Assets/New.txt"]).code, 0);
     fs::remove_file(project.root().join("Assets/New.txt")).unwrap();
-    assert_eq!(project.run(&["guid", "Assets/New.txt", "--no-refresh"]).code, 0, "as it was");
+    assert_eq!(project.run(&["guid", "Assets/New.txt", "--no-refresh"]).code, 0, "without a refresh");
     assert_eq!(project.run(&["guid", "Assets/New.txt"]).code, 1);
 }
 
 #[test]
-fn unused_starts_from_the_roots() {
+fn unused_starts_from_the_build_roots() {
     let project = Project::sample();
     project.asset("Assets/Resources/Loaded.mat", 40, "NativeFormatImporter:\n", "");
     project.asset("Assets/Spare.unity", 41, "DefaultImporter:\n", "");
@@ -105,12 +105,12 @@ fn unused_starts_from_the_roots() {
         rows.iter().map(|row| row[0]).collect::<Vec<_>>(),
         ["Assets/Art/Unused.mat", "Assets/Spare.unity"]
     );
-    assert!(rows[1][2].contains("by its name"), "what code may load by name says so");
-    assert!(run.err.contains("code that finds assets by path or name is not seen"));
+    assert!(rows[1][2].contains("by its name"), "the note says that code may load it by name");
+    assert!(run.err.contains("assets that code loads by path or name are not recognized as used"));
 }
 
 #[test]
-fn broken_references_and_check() {
+fn reports_broken_references() {
     let project = Project::sample();
     assert_eq!(project.run(&["broken"]).code, 0);
     let clean = project.run(&["check"]);
@@ -130,7 +130,7 @@ fn broken_references_and_check() {
     let rows = cells(&broken.out);
     assert_eq!(rows[0], ["Assets/Holes.asset", "3", &guid(98), "11400000", "", "yes"]);
     assert_eq!(rows[1], ["Assets/Holes.asset", "4", &guid(2), "999", "Assets/Pole.prefab", "yes"]);
-    // A GUID that may be in a package that is not here is no certain finding.
+    // A GUID that may be in a missing package is no certain finding.
     project.write("Packages/manifest.json", "{\"dependencies\": {\"com.far\": \"1.0\"}}");
     let unsure = project.run(&["broken"]);
     assert_eq!(cells(&unsure.out)[0][5], "no");
@@ -162,7 +162,7 @@ fn broken_references_and_check() {
 }
 
 #[test]
-fn annotate_names_references_in_any_text() {
+fn annotates_references_in_text() {
     let project = Project::sample();
     let diff = format!(
         "+  m_Sprite: {{fileID: 21300000, guid: {}, type: 3}}\n-  other: {{fileID: 5, guid: {}, type: 3}}\nplain\n",
@@ -178,7 +178,7 @@ fn annotate_names_references_in_any_text() {
 }
 
 #[test]
-fn diff_follows_guids() {
+fn diff_compares_by_guid() {
     let project = Project::sample();
     project.run(&["bake"]);
     let db = project.root().join("Library/unity-assetdb/asset-db.bin");
@@ -202,4 +202,49 @@ fn diff_follows_guids() {
     let foreign = project.run(&["diff", "Main.unity", db.to_str().unwrap()]);
     assert_eq!(foreign.code, 2);
     assert!(foreign.err.contains("asset-db magic mismatch"), "{}", foreign.err);
+}
+
+/// A refresh verifies the pages of the state that it reads. A query that meets damage in another page runs again on a
+/// rebuilt index.
+#[test]
+fn queries_recover_from_a_damaged_state() {
+    let project = Project::sample();
+    for n in 100..500 {
+        project.asset(&format!("Assets/Many/a-rather-long-name-{n}.txt"), n, "", "");
+    }
+    std::thread::sleep(std::time::Duration::from_millis(45));
+    assert_eq!(project.run(&["bake"]).code, 0);
+    let state = project.root().join("Library/unity-assetdb/asset-db.cache.bin");
+    let good = fs::read(&state).unwrap();
+    let reference = format!("{{fileID: 21300000, guid: {}, type: 3}}\n", guid(1));
+    let queries: [&[&str]; 5] = [
+        &["uses", "Assets/Art/Flag.png"],
+        &["find", "*flag*"],
+        &["deps", "Assets/Main.unity"],
+        &["list"],
+        &["annotate"],
+    ];
+    let mut refused = 0;
+    for args in queries {
+        let run = |more: &[&str]| project.pipe(&[args, more].concat(), &reference);
+        let expected = run(&[]);
+        assert_eq!(expected.code, 0, "{}", expected.err);
+        for at in (600..good.len()).step_by(8 << 10) {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            fs::write(&state, &bad).unwrap();
+            let as_it_is = run(&["--no-refresh"]);
+            match as_it_is.code {
+                0 => assert_eq!(as_it_is.out, expected.out),
+                code => {
+                    refused += 1;
+                    assert_eq!((code, &*as_it_is.out), (2, ""));
+                    assert!(as_it_is.err.contains("run unity-assetdb bake"), "{}", as_it_is.err);
+                }
+            }
+            let recovered = run(&[]);
+            assert_eq!((recovered.code, recovered.out), (0, expected.out.clone()), "{}", recovered.err);
+        }
+    }
+    assert!(refused > 0);
 }

@@ -1,23 +1,24 @@
-//! The arguments of `assetc`.
+//! The command-line arguments of `assetc`.
 
-use super::audience::{Address, address};
+use super::notify_server::{Address, parse_address};
 use super::report::ReportArgs;
 use clap::{Args, Parser, Subcommand};
 use kiln_cli::limits::LimitArgs;
 use kiln_cli::manual::Manual;
-use kiln_cli::voice::Flags;
+use kiln_cli::reporter::Flags;
 use kiln_engine::Shard;
 use std::path::PathBuf;
 
-/// Compile source art into GPU-ready runtime files: incrementally, in parallel, deterministically.
+/// Compile source assets to GPU-ready runtime files
 ///
-/// Without a command, everything under the input directory of the nearest assetc.yml (default: assets) that changed
-/// is compiled into the output directory (default: runtime).
+/// Without a command, assetc runs an incremental build: it compiles the sources below the input directory (default:
+/// assets) that are out of date to the output directory (default: runtime). Both directories are relative to the
+/// nearest assetc.yml.
 #[derive(Debug, Parser)]
 #[command(name = "assetc", version, max_term_width = 100)]
 #[command(mut_arg("verbose", |verbose| verbose.help(VERBOSE)))]
 #[command(
-    after_help = "Exit codes: 0 fine; 1 an asset failed or a runtime file is damaged; 2 usage, configuration or environment."
+    after_help = "Exit codes:\n  0  Success\n  1  An asset failed to build, or a runtime file is damaged\n  2  Usage, configuration or environment error"
 )]
 pub(super) struct Cli {
     #[command(subcommand)]
@@ -28,49 +29,49 @@ pub(super) struct Cli {
     pub(super) build: BuildArgs,
 }
 
-const VERBOSE: &str = "Say why each asset was built, and all there is to say about each file";
+const VERBOSE: &str = "Print the reason for each rebuild, and details of each file";
 
-/// What every command takes.
+/// The arguments of every command.
 #[derive(Args, Debug)]
 pub(super) struct Common {
-    /// Do as if started in this directory
+    /// Run as if started in DIR
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true)]
     pub(super) directory: Option<PathBuf>,
-    /// Output directory; overrides the configuration and the preset
+    /// Set the output directory; overrides assetc.yml and its preset
     #[arg(short, long, value_name = "DIR", global = true)]
     pub(super) output: Option<PathBuf>,
-    /// Use this preset of assetc.yml
+    /// Select a preset of assetc.yml
     #[arg(long, value_name = "NAME", global = true)]
     pub(super) preset: Option<String>,
-    /// Trust the project for this run: its programs, servers and directories outside it (as KILN_TRUST=1 does)
+    /// Trust the project for this run: allow its programs, servers and outside directories [env: KILN_TRUST=1]
     #[arg(long, global = true)]
     pub(super) trust: bool,
     #[command(flatten)]
     pub(super) flags: Flags,
 }
 
-/// What a build takes.
+/// The arguments of a build.
 #[derive(Args, Debug, Default)]
 pub(super) struct BuildArgs {
-    /// How many threads to use [default: one per core]
+    /// Number of threads [default: one per core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) jobs: Option<u16>,
     /// List the presets of assetc.yml and exit
     #[arg(long)]
     pub(super) list_presets: bool,
-    /// Read every output again and check it
+    /// Read back and validate every output
     #[arg(long)]
     pub(super) verify: bool,
-    /// Build everything, whatever the cache and the store of results say
+    /// Ignore the cache and rebuild every source
     #[arg(long)]
     pub(super) no_cache: bool,
-    /// Bundle the output into one <output>.hpack
+    /// Bundle the output directory into one <output>.hpack
     #[arg(long)]
     pub(super) pack: bool,
-    /// Replace files at the paths of outputs that no earlier build wrote; links are never replaced
+    /// Replace files that no earlier build wrote; symbolic links are never replaced
     #[arg(long)]
     pub(super) overwrite: bool,
-    /// Build one part of several for the shared cache, such as 1/4: neither manifest nor pack is written
+    /// Build one shard for a shared cache, such as 1/4; writes neither manifest nor pack
     #[arg(long, value_name = "I/N")]
     pub(super) shard: Option<Shard>,
     #[command(flatten)]
@@ -78,7 +79,7 @@ pub(super) struct BuildArgs {
 }
 
 impl BuildArgs {
-    /// These flags together with those that stood in front of the command.
+    /// Merges these flags with those before the name of the command.
     pub(super) fn and(self, outer: BuildArgs) -> BuildArgs {
         BuildArgs {
             jobs: self.jobs.or(outer.jobs),
@@ -92,14 +93,14 @@ impl BuildArgs {
         }
     }
 
-    /// The first of its flags that was given and that `watch` does not take.
+    /// Returns the first flag that was given and that `watch` does not accept.
     pub(super) fn given_beyond_watch(&self) -> Option<&'static str> {
         let taken =
             BuildArgs { jobs: None, pack: false, overwrite: false, limits: LimitArgs::default(), ..*self };
         taken.given()
     }
 
-    /// The first of its flags that was given.
+    /// Returns the first flag that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
         let flags = [
             (self.jobs.is_some(), "--jobs"),
@@ -115,23 +116,23 @@ impl BuildArgs {
     }
 }
 
-/// What a watch takes.
+/// The arguments of a watch.
 #[derive(Args, Debug)]
-#[command(after_help = "Ctrl-C ends it with exit code 0, whatever the last build gave.")]
+#[command(after_help = "Press Ctrl-C to stop. The exit code is then 0, even if the last build failed.")]
 pub(super) struct WatchArgs {
-    /// How many threads to use [default: one per core]
+    /// Number of threads [default: one per core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) jobs: Option<u16>,
-    /// Bundle the output into one <output>.hpack after every build
+    /// Bundle the output directory into one <output>.hpack after every build
     #[arg(long)]
     pub(super) pack: bool,
-    /// Replace files at the paths of outputs that no earlier build wrote; links are never replaced
+    /// Replace files that no earlier build wrote; symbolic links are never replaced
     #[arg(long)]
     pub(super) overwrite: bool,
-    /// Tell programs that connect here which runtime files changed: a port of this machine, or the path of a socket
-    #[arg(long, value_name = "ADDR", value_parser = address)]
+    /// Notify clients of changed runtime files, for hot reload; ADDR is a loopback port or the path of a socket
+    #[arg(long, value_name = "ADDR", value_parser = parse_address)]
     pub(super) notify: Option<Address>,
-    /// Look this often for changes that the system did not tell of
+    /// Set the polling interval for changes without a file system event
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = interval)]
     pub(super) interval: f64,
     #[command(flatten)]
@@ -139,7 +140,7 @@ pub(super) struct WatchArgs {
 }
 
 impl WatchArgs {
-    /// These flags together with those that stood in front of the command.
+    /// Merges these flags with those before the name of the command.
     pub(super) fn and(self, outer: &BuildArgs) -> WatchArgs {
         WatchArgs {
             jobs: self.jobs.or(outer.jobs),
@@ -153,97 +154,97 @@ impl WatchArgs {
 
 fn interval(text: &str) -> Result<f64, String> {
     let seconds = text.parse().ok().filter(|seconds| (0.1..=86_400.0).contains(seconds));
-    seconds.ok_or_else(|| "expected seconds, from 0.1 to 86400".to_owned())
+    seconds.ok_or_else(|| "expected a number of seconds from 0.1 to 86400".to_owned())
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Compile what changed (what happens without a command, too)
+    /// Compile sources that are out of date (the default command)
     Build(BuildArgs),
-    /// Compile what changed, again and again, until Ctrl-C
+    /// Rebuild whenever sources or configuration change
     Watch(WatchArgs),
-    /// Write a starter assetc.yml here
+    /// Create a starter assetc.yml in the current directory
     Init,
-    /// Show what is in the output directory, or in a directory or pack
+    /// Display the contents of an output directory or pack
     Info {
-        /// A directory or a .hpack [default: the output directory]
+        /// Output directory or .hpack file [default: the output directory]
         path: Option<PathBuf>,
     },
-    /// Check that the output directory, or a directory or pack, is whole
+    /// Check the integrity of an output directory or pack
     Check {
-        /// A directory or a .hpack [default: the output directory]
+        /// Output directory or .hpack file [default: the output directory]
         path: Option<PathBuf>,
     },
-    /// Write one HTML page about the output directory, or a directory or pack: sizes, pictures, meshes, what grew
+    /// Write an HTML report of an output directory or pack: sizes, images, meshes and growth
     Report(ReportArgs),
-    /// Look at packs
+    /// Inspect packs
     #[command(subcommand)]
     Pack(PackCommand),
-    /// Look after the store of results that builds share
+    /// Manage the build cache
     #[command(subcommand)]
     Cache(CacheCommand),
-    /// Remove what builds wrote to the output, and nothing else
+    /// Remove the files that builds wrote to the output directory
     Clean,
-    /// Trust this project: let builds use the programs, servers and outside directories that its assetc.yml names
+    /// Trust this project: allow the programs, servers and outside directories that its assetc.yml names
     Trust(TrustArgs),
-    /// Tell everything about one source: recipe, settings and where they come from, what it read, whether it is stale
+    /// Show recipe, settings, dependencies and rebuild reason of a source
     Explain {
-        /// A source file or folder
+        /// Source file or folder
         source: PathBuf,
     },
-    /// Show what depends on what: which sources read which files and became which runtime files
+    /// Print the dependency graph of the last build in DOT format
     Graph {
-        /// Only what this source, input or output has to do with
+        /// Limit the graph to sources that have, read or write this path
         path: Option<String>,
     },
     #[command(flatten)]
     Manual(Manual),
-    /// Compile the shaders that come in on standard input; not for people
+    /// Compile shaders from standard input (internal)
     #[command(name = SERVE_SHADERS, hide = true)]
     ServeShaders {
-        /// How many bytes of memory it may map
+        /// Memory limit in bytes
         #[arg(default_value_t = u64::MAX)]
         memory: u64,
     },
 }
 
-/// The command that the program starts itself with to compile shaders in a process of its own.
+/// The internal command that starts this program as a shader worker.
 pub(super) const SERVE_SHADERS: &str = "serve-shaders";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum CacheCommand {
-    /// Show where it is and what it holds
+    /// Display the location and size of the cache
     Stats,
-    /// Remove what was not used for longest until it is small enough
+    /// Evict the least recently used entries until the cache fits its limit
     Gc {
-        /// How much may stay, such as 500 MB [default: the configured limit, 20 GB]
+        /// Size limit, such as 500 MB [default: the configured limit, 20 GB]
         #[arg(long, value_name = "SIZE")]
         max_size: Option<String>,
-        /// Only say what would be removed
+        /// Report what would be evicted, without removing anything
         #[arg(long)]
         dry_run: bool,
     },
 }
 
-/// What `assetc trust` takes.
+/// The arguments of `assetc trust`.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Trust is recorded in the user's configuration directory and ends when one of these settings changes."
 )]
 pub(super) struct TrustArgs {
-    /// List the trusted projects
+    /// List all trusted projects
     #[arg(long, conflicts_with = "revoke")]
     pub(super) list: bool,
-    /// Trust this project no longer
+    /// Revoke the trust of this project
     #[arg(long)]
     pub(super) revoke: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PackCommand {
-    /// Show the layout of a pack, what kinds of files are in it, and every entry
+    /// Display the layout, file kinds and entries of a pack
     Info {
-        /// The pack [default: <output>.hpack]
+        /// Path of the pack [default: <output>.hpack]
         file: Option<PathBuf>,
     },
 }

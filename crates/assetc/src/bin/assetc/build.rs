@@ -1,12 +1,11 @@
-//! `assetc`, `assetc --list-presets` and `assetc clean`.
+//! `assetc build`, `assetc --list-presets` and `assetc clean`.
 
 use super::{BuildArgs, Session};
-use ::assetc::build::{Asset, Report, Request};
 use ::assetc::config::Roots;
-use ::assetc::link::MANIFEST;
+use ::assetc::{AssetReport, Build, BuildReport, MANIFEST};
 use kiln_cli::progress::{Progress, Verbosity};
+use kiln_cli::reporter::{FAILED, OK};
 use kiln_cli::store::Sources;
-use kiln_cli::voice::{FAILED, OK};
 use kiln_cli::{render, store};
 use kiln_engine::{Diag, Json, Shard, State, Store};
 use std::path::Path;
@@ -21,94 +20,91 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
     let home = std::env::home_dir();
     roots.check_output(home.as_deref())?;
     let preset = session.preset(&config)?;
-    let resolver = config.resolver(preset);
-    if session.voice.verbosity == Verbosity::Verbose {
+    if session.reporter.verbosity == Verbosity::Verbose {
         let name = |file: &Path| session.shown(file);
-        session.voice.note(&format!("config: {}", config.file().map_or_else(|| "none".to_owned(), name)));
-        session.voice.note(&format!("preset: {}", preset.map_or("none", |preset| preset.name())));
+        session.reporter.note(&format!("config: {}", config.file().map_or_else(|| "none".to_owned(), name)));
+        session.reporter.note(&format!("preset: {}", preset.map_or("none", |preset| preset.name())));
     }
     let user = session.user()?;
     let tools = session.tools(&config, &user);
-    config.ignored_tools().iter().for_each(|warning| session.say(warning));
+    config.ignored_tools().iter().for_each(|warning| session.report(warning));
     let place = store::place(
         Sources { user: &user, project: Some(config.project_cache()) },
         &kiln_cli::environment::env,
     )?;
-    place.iter().flat_map(|place| &place.warnings).for_each(|warning| session.say(warning));
-    let kept = place.as_ref().and_then(|place| match place.open("assetc") {
-        Ok(kept) => Some(kept),
+    place.iter().flat_map(|place| &place.warnings).for_each(|warning| session.report(warning));
+    let cache = place.as_ref().and_then(|place| match place.open("assetc") {
+        Ok(cache) => Some(cache),
         Err(warning) => {
-            session.say(&warning);
+            session.report(&warning);
             None
         }
     });
-    if let (Some(shard), None) = (args.shard, &kept) {
-        return Err(store::shard_needs_store(shard));
+    if let (Some(shard), None) = (args.shard, &cache) {
+        return Err(store::shard_needs_cache(shard));
     }
-    let progress = Progress::new(session.voice.verbosity, session.voice.color);
-    let request = Request {
-        roots: &roots,
-        resolver: &resolver,
-        tools: &tools,
-        jobs: args.jobs.map_or_else(cores, usize::from),
-        force: args.no_cache,
-        verify: args.verify,
-        overwrite: args.overwrite,
-        manifest: config.manifest(),
-        pack: args.pack || config.pack(),
-        store: kept.as_ref(),
-        shard: args.shard,
-        limits: args.limits.over(*user.limits()),
-        events: &progress,
-    };
-    let result = ::assetc::build::build(&request);
+    let progress = Progress::new(session.reporter.verbosity, session.reporter.color);
+    let mut build = Build::new(&config)
+        .preset(session.preset.as_deref())
+        .output(session.output.as_deref())
+        .home(home.as_deref())
+        .tools(&tools)
+        .force(args.no_cache)
+        .verify(args.verify)
+        .overwrite(args.overwrite)
+        .pack(args.pack)
+        .cache(cache.as_ref())
+        .shard(args.shard)
+        .limits(args.limits.over(*user.limits()))
+        .events(&progress);
+    if let Some(jobs) = args.jobs {
+        build = build.jobs(jobs.into());
+    }
+    let result = build.run();
     progress.clear();
     let report = result?;
 
-    if let (Some(kept), Some(place)) = (&kept, &place) {
-        let part_took = args.shard.map(|_| start.elapsed());
-        place.finish(kept, part_took).iter().for_each(|warning| session.say(warning));
+    if let (Some(cache), Some(place)) = (&cache, &place) {
+        let shard_duration = args.shard.map(|_| start.elapsed());
+        place.finish(cache, shard_duration).iter().for_each(|warning| session.report(warning));
     }
-    say_all(session, &report, |_| true);
-    if session.voice.json {
-        session.voice.out().line(&report_json(&report, &roots, kept.as_ref()).to_string());
-    } else if session.voice.verbosity > Verbosity::Quiet {
+    report_diagnostics(session, &report, |_| true);
+    if session.reporter.json {
+        session.reporter.out().line(&report_json(&report, &roots, cache.as_ref()).to_string());
+    } else if session.reporter.verbosity > Verbosity::Quiet {
         summary(session, &report, &roots, args.shard, start.elapsed());
-        if let Some(line) = kept.as_ref().and_then(|kept| store::line(&kept.figures())) {
-            session.voice.out().line(&line);
+        if let Some(line) = cache.as_ref().and_then(|cache| store::line(&cache.figures())) {
+            session.reporter.out().line(&line);
         }
     }
     Ok(if report.is_ok() { OK } else { FAILED })
 }
 
-/// Says everything that a build found: problems, the warnings of these assets, errors.
-pub(super) fn say_all(session: &Session, report: &Report, warned: impl Fn(&Asset) -> bool) {
-    report.problems.iter().for_each(|problem| session.say(problem));
+/// Reports the diagnostics of a build: problems, the warnings of the assets that `warned` selects, and all errors.
+pub(super) fn report_diagnostics(
+    session: &Session,
+    report: &BuildReport,
+    warned: impl Fn(&AssetReport) -> bool,
+) {
+    report.problems.iter().for_each(|problem| session.report(problem));
     for asset in report.assets.iter().filter(|asset| warned(asset)) {
-        asset.warnings.iter().for_each(|warning| session.say(warning));
+        asset.warnings.iter().for_each(|warning| session.report(warning));
     }
-    for asset in &report.assets {
-        if let State::Failed(error) = &asset.state {
-            session.say(error);
-        }
-    }
+    report.errors().for_each(|(_, error)| session.report(error));
 }
 
-pub(super) fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
+/// Prints the summary of a build.
 pub(super) fn summary(
     session: &Session,
-    report: &Report,
+    report: &BuildReport,
     roots: &Roots,
     shard: Option<Shard>,
     took: Duration,
 ) {
-    let mut out = session.voice.out();
+    let mut out = session.reporter.out();
     let output = session.shown(&roots.output);
     if report.assets.is_empty() {
-        out.line(&format!("nothing to compile under {}", session.shown(&roots.input)));
+        out.line(&format!("no sources found in {}", session.shown(&roots.input)));
     }
     let failed = match report.failed() {
         0 => "0 failed".to_owned(),
@@ -127,9 +123,9 @@ pub(super) fn summary(
         out.style.faint(&format!("({})", render::time(took))),
     );
     out.line(&line);
-    if let Some(refs) = report.refs.filter(|_| session.voice.verbosity == Verbosity::Verbose) {
+    if let Some(refs) = report.refs.filter(|_| session.reporter.verbosity == Verbosity::Verbose) {
         let manifest = session.shown(&roots.output.join(MANIFEST));
-        out.line(&format!("{} -> {manifest}", render::count(refs, "ref", "refs")));
+        out.line(&format!("{} -> {manifest}", render::count(refs, "reference", "references")));
     }
     if let Some(packed) = &report.packed {
         let word = if packed.unchanged { "unchanged" } else { "packed" };
@@ -140,12 +136,12 @@ pub(super) fn summary(
         ));
     }
     if !report.is_ok() && shard.is_none() {
-        out.line("the manifest and the pack were left as they were");
+        out.line("the manifest and the pack were not updated");
     }
 }
 
-fn report_json(report: &Report, roots: &Roots, kept: Option<&Store>) -> Json {
-    let asset = |asset: &Asset| {
+fn report_json(report: &BuildReport, roots: &Roots, cache: Option<&Store>) -> Json {
+    let asset = |asset: &AssetReport| {
         let (state, why, error) = match &asset.state {
             State::Fresh => ("cached", Json::Null, Json::Null),
             State::Built(why) => ("built", why.to_string().into(), Json::Null),
@@ -171,7 +167,7 @@ fn report_json(report: &Report, roots: &Roots, kept: Option<&Store>) -> Json {
         ("failed", report.failed().into()),
         ("refs", report.refs.into()),
         ("pack", report.packed.as_ref().map_or(Json::Null, |packed| path(&packed.path))),
-        ("store", kept.map(|kept| store::json(&kept.figures())).into()),
+        ("store", cache.map(|cache| store::json(&cache.figures())).into()),
         ("problems", Json::list(report.problems.iter().map(render::diag_json))),
         ("assets", Json::list(report.assets.iter().map(asset))),
     ])
@@ -180,38 +176,38 @@ fn report_json(report: &Report, roots: &Roots, kept: Option<&Store>) -> Json {
 fn list_presets(session: &Session) -> Result<u8, Diag> {
     let config = session.config()?;
     let chosen = config.select_preset(None)?.map(|preset| preset.name().to_owned());
-    let mut out = session.voice.out();
-    if session.voice.json {
+    let mut out = session.reporter.out();
+    if session.reporter.json {
         let names = Json::list(config.presets().iter().map(|preset| preset.name()));
         out.line(&Json::object([("presets", names), ("default", chosen.into())]).to_string());
         return Ok(OK);
     }
     for preset in config.presets() {
-        // Plain names: scripts loop over them.
+        // Names only, because scripts iterate over the lines.
         let default =
-            session.voice.verbosity == Verbosity::Verbose && chosen.as_deref() == Some(preset.name());
+            session.reporter.verbosity == Verbosity::Verbose && chosen.as_deref() == Some(preset.name());
         out.line(&format!("{}{}", preset.name(), if default { " (default)" } else { "" }));
     }
     if config.presets().is_empty() {
-        session.voice.note("no presets are defined");
+        session.reporter.note("no presets are defined");
     }
     Ok(OK)
 }
 
 pub(super) fn clean(session: &Session) -> Result<u8, Diag> {
     let (_, roots) = session.project()?;
-    let cleaned = ::assetc::clean::clean(&roots, &|| session.waiting())?;
-    cleaned.kept.iter().for_each(|kept| session.say(kept));
-    if session.voice.json {
+    let cleaned = ::assetc::clean(&roots, &|| session.waiting())?;
+    cleaned.kept.iter().for_each(|kept| session.report(kept));
+    if session.reporter.json {
         let kept = Json::list(cleaned.kept.iter().filter_map(|kept| kept.path.as_deref()));
         session
-            .voice
+            .reporter
             .out()
             .line(&Json::object([("removed", cleaned.removed.into()), ("kept", kept)]).to_string());
-    } else if session.voice.verbosity > Verbosity::Quiet {
+    } else if session.reporter.verbosity > Verbosity::Quiet {
         let output = session.shown(&roots.output);
-        session.voice.out().line(&match cleaned.removed {
-            0 => format!("nothing to remove: no build wrote to {output}"),
+        session.reporter.out().line(&match cleaned.removed {
+            0 => format!("nothing to remove: {output} has no files of a build"),
             n => format!("removed {} from {output}", render::count(n, "file", "files")),
         });
     }

@@ -1,10 +1,10 @@
-//! `assetc cache`: what the store of results holds, and how it is made smaller.
+//! `assetc cache`: statistics and eviction of the build cache.
 
 use super::Session;
 use super::args::CacheCommand;
 use kiln_cli::progress::Verbosity;
+use kiln_cli::reporter::OK;
 use kiln_cli::store::Sources;
-use kiln_cli::voice::OK;
 use kiln_cli::{render, store};
 use kiln_engine::store::settings::parse_size;
 use kiln_engine::{Code, Diag, Json};
@@ -18,21 +18,18 @@ pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Dia
         &kiln_cli::environment::env,
     )?
     else {
-        return Err(Diag::new(
-            Code::CacheOff,
-            "there is no store of results: it is switched off, or has no place",
-        )
-        .hint("name a directory in KILN_CACHE_DIR"));
+        return Err(Diag::new(Code::CacheDisabled, "the build cache is disabled or has no directory")
+            .hint("set KILN_CACHE_DIR to a directory"));
     };
-    place.warnings.iter().for_each(|warning| session.say(warning));
-    let kept = place.open("assetc")?;
+    place.warnings.iter().for_each(|warning| session.report(warning));
+    let cache = place.open("assetc")?;
     let dir = place.dir.display().to_string();
-    let mut out = session.voice.out();
+    let mut out = session.reporter.out();
     match command {
         CacheCommand::Stats => {
-            let stats = kept.stats();
+            let stats = cache.stats();
             let idle = stats.oldest.and_then(|at| SystemTime::now().duration_since(at).ok());
-            if session.voice.json {
+            if session.reporter.json {
                 let members = Json::object([
                     ("dir", dir.into()),
                     ("records", stats.records.into()),
@@ -53,18 +50,19 @@ pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Dia
             ));
             if let Some(idle) = idle {
                 let days = (idle.as_secs() / 86_400) as usize;
-                out.line(&format!("the oldest was last used {} ago", render::count(days, "day", "days")));
+                let days = render::count(days, "day", "days");
+                out.line(&format!("the least recently used entry was used {days} ago"));
             }
         }
         CacheCommand::Gc { max_size, dry_run } => {
             let max = match max_size {
                 Some(text) => parse_size(text).ok_or_else(|| {
-                    Diag::new(Code::Usage, format!("--max-size is '{text}'; accepted: a size such as 500 MB"))
+                    Diag::new(Code::Usage, format!("--max-size must be a size such as 500 MB, got '{text}'"))
                 })?,
                 None => place.max_size,
             };
-            let swept = kept.sweep(max, *dry_run);
-            if session.voice.json {
+            let swept = cache.sweep(max, *dry_run);
+            if session.reporter.json {
                 let members = Json::object([
                     ("dir", dir.into()),
                     ("removed", swept.removed.into()),
@@ -73,7 +71,7 @@ pub(super) fn cache(session: &Session, command: &CacheCommand) -> Result<u8, Dia
                     ("dry_run", (*dry_run).into()),
                 ]);
                 out.line(&members.to_string());
-            } else if session.voice.verbosity > Verbosity::Quiet {
+            } else if session.reporter.verbosity > Verbosity::Quiet {
                 let verb = if *dry_run { "would remove" } else { "removed" };
                 let (files, freed) =
                     (render::count(swept.removed, "file", "files"), render::size(swept.freed));

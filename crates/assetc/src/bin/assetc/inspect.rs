@@ -1,33 +1,31 @@
-//! `assetc info`, `check`, `pack info` and `explain`.
+//! `assetc info`, `check`, `pack info`, `explain` and `graph`.
 
 use super::Session;
-use ::assetc::check::Checked;
-use ::assetc::explain::Explained;
-use ::assetc::graph::Node;
-use ::assetc::info::{FileInfo, Info, Section, Value};
+use ::assetc::info::{FactValue, FileInfo, FormatSection, Info};
 use ::assetc::pack::PackInfo;
+use ::assetc::{CheckReport, Explanation, GraphNode};
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
+use kiln_cli::reporter::{FAILED, OK};
 use kiln_cli::terminal::Out;
-use kiln_cli::voice::{FAILED, OK};
 use kiln_engine::{Code, Diag, Json, RelPath};
 use std::path::{Path, PathBuf};
 
 pub(super) fn info(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag> {
     let path = target(session, path)?;
-    let dump = session.voice.verbosity == Verbosity::Verbose;
+    let dump = session.reporter.verbosity == Verbosity::Verbose;
     let info = ::assetc::info::info(&path, dump, &|| session.waiting())?;
-    let mut out = session.voice.out();
-    if session.voice.json {
+    let mut out = session.reporter.out();
+    if session.reporter.json {
         out.line(&info_json(&info).to_string());
     } else {
         print_info(&mut out, &info, &session.shown(&path));
     }
-    info.problems.iter().for_each(|problem| session.say(problem));
+    info.problems.iter().for_each(|problem| session.report(problem));
     Ok(if info.failed() == 0 { OK } else { FAILED })
 }
 
-/// The directory or pack to look at: the one given, or where the build would write.
+/// Returns the directory or pack to inspect: the given one, or the output directory of the project.
 pub(super) fn target(session: &Session, path: Option<PathBuf>) -> Result<PathBuf, Diag> {
     match path {
         Some(path) => Ok(session.dir.join(path)),
@@ -60,7 +58,8 @@ fn print_info(out: &mut Out, info: &Info, shown: &str) {
     for section in &info.sections {
         let title = format!("{}:", section.title);
         let files = render::count(section.files.len(), "file", "files");
-        let totals: String = section.totals.iter().map(|(name, n)| format!(" | {n} {name}")).collect();
+        let totals: String =
+            section.totals.iter().map(|(name, n)| format!(" | {}", total(*n, name))).collect();
         out.line(&format!("  {title:<11} {files} | {}{totals}", render::size(section.size())));
     }
     if !info.others.is_empty() {
@@ -80,11 +79,12 @@ fn print_info(out: &mut Out, info: &Info, shown: &str) {
     }
 }
 
-fn facts_json(facts: &[(&'static str, Value)]) -> Json {
-    let value = |value: &Value| match value {
-        Value::Total(n) | Value::Number(n) => Json::from(*n),
-        Value::Text(text) => text.as_str().into(),
-        Value::Rows(rows) => Json::list(rows.iter().map(|row| facts_json(row))),
+fn facts_json(facts: &[(&'static str, FactValue)]) -> Json {
+    let value = |value: &FactValue| match value {
+        FactValue::Total(n) | FactValue::Number(n) => Json::from(*n),
+        FactValue::Text(text) => text.as_str().into(),
+        FactValue::Rows(rows) => Json::list(rows.iter().map(|row| facts_json(row))),
+        _ => Json::Null,
     };
     Json::Object(facts.iter().map(|(name, v)| ((*name).to_owned(), value(v))).collect())
 }
@@ -104,7 +104,7 @@ fn info_json(info: &Info) -> Json {
         .others
         .iter()
         .map(|(path, size)| Json::object([("path", path.as_str().into()), ("size", (*size).into())]));
-    let totals = |section: &Section| {
+    let totals = |section: &FormatSection| {
         let mut members = vec![
             ("files".to_owned(), Json::from(section.files.len())),
             ("size".to_owned(), Json::from(section.size())),
@@ -122,11 +122,26 @@ fn info_json(info: &Info) -> Json {
     ])
 }
 
+/// Formats a total with its name, which is a plural: `1 mesh`, `2 meshes`.
+fn total(number: u64, plural: &str) -> String {
+    if number != 1 {
+        return format!("{number} {plural}");
+    }
+    for (many, one) in
+        [("vertices", "vertex"), ("indices", "index"), ("entries", "entry"), ("submeshes", "submesh")]
+    {
+        if plural == many {
+            return format!("1 {one}");
+        }
+    }
+    format!("1 {}", plural.strip_suffix('s').unwrap_or(plural))
+}
+
 pub(super) fn check(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag> {
     let path = target(session, path)?;
-    let checked = ::assetc::check::check(&path, &|| session.waiting())?;
-    let mut out = session.voice.out();
-    if session.voice.json {
+    let checked = ::assetc::check(&path, &|| session.waiting())?;
+    let mut out = session.reporter.out();
+    if session.reporter.json {
         out.line(&checked_json(&checked).to_string());
     } else {
         print_checked(session, &mut out, &checked, &path);
@@ -134,8 +149,8 @@ pub(super) fn check(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag
     Ok(if checked.problems.is_empty() { OK } else { FAILED })
 }
 
-fn print_checked(session: &Session, out: &mut Out, checked: &Checked, path: &Path) {
-    if session.voice.verbosity > Verbosity::Quiet {
+fn print_checked(session: &Session, out: &mut Out, checked: &CheckReport, path: &Path) {
+    if session.reporter.verbosity > Verbosity::Quiet {
         out.line(&format!("Checking {}", session.shown(path)));
     }
     for problem in &checked.problems {
@@ -155,19 +170,19 @@ fn print_checked(session: &Session, out: &mut Out, checked: &Checked, path: &Pat
             &out.style
                 .error(&format!("{} found", render::count(checked.problems.len(), "problem", "problems"))),
         );
-    } else if session.voice.verbosity > Verbosity::Quiet {
+    } else if session.reporter.verbosity > Verbosity::Quiet {
         let counts = checked.counts.iter().map(|(one, many, n)| render::count(*n, one, many));
         let counts: Vec<String> = counts.collect();
         let counts = if counts.is_empty() { "no runtime files".to_owned() } else { counts.join(", ") };
         let compared = match checked.compared {
             0 => "no journal to compare with".to_owned(),
-            n => format!("{} as written", render::count(n, "file", "files")),
+            n => format!("{} the journal", render::count(n, "file matches", "files match")),
         };
         out.line(&format!("{}: {}; {compared}", out.style.good("integrity OK"), counts));
     }
 }
 
-fn checked_json(checked: &Checked) -> Json {
+fn checked_json(checked: &CheckReport) -> Json {
     let counts = checked.counts.iter().map(|(_, many, n)| ((*many).to_owned(), Json::from(*n))).collect();
     Json::object([
         ("ok", checked.problems.is_empty().into()),
@@ -183,8 +198,8 @@ pub(super) fn pack_info(session: &Session, file: Option<PathBuf>) -> Result<u8, 
         None => session.project()?.1.pack,
     };
     let info = ::assetc::pack::pack_info(&path)?;
-    let mut out = session.voice.out();
-    if session.voice.json {
+    let mut out = session.reporter.out();
+    if session.reporter.json {
         out.line(&pack_json(&info).to_string());
     } else {
         print_pack(&mut out, &info, &session.shown(&path));
@@ -250,10 +265,10 @@ pub(super) fn explain(session: &Session, source: &Path) -> Result<u8, Diag> {
     let resolver = config.resolver(session.preset(&config)?);
     let source = source_path(session, &roots.input, source)?;
     let tools = session.tools(&config, &session.user()?);
-    config.ignored_tools().iter().for_each(|warning| session.say(warning));
-    let explained = ::assetc::explain::explain(&roots, &resolver, &tools, &source, &|| session.waiting())?;
-    let mut out = session.voice.out();
-    if session.voice.json {
+    config.ignored_tools().iter().for_each(|warning| session.report(warning));
+    let explained = ::assetc::explain(&roots, &resolver, &tools, &source, &|| session.waiting())?;
+    let mut out = session.reporter.out();
+    if session.reporter.json {
         out.line(&explained_json(&explained).to_string());
     } else {
         print_explained(&mut out, &explained);
@@ -261,7 +276,8 @@ pub(super) fn explain(session: &Session, source: &Path) -> Result<u8, Diag> {
     Ok(OK)
 }
 
-/// A source as the user names it (from here, or from the input directory) relative to the input directory.
+/// Converts the path of a source, relative to the working directory or to the input directory, to one relative to the
+/// input directory.
 fn source_path(session: &Session, input: &Path, source: &Path) -> Result<RelPath, Diag> {
     let from_here = session.dir.join(source);
     let inside = match (std::fs::canonicalize(&from_here), std::fs::canonicalize(input)) {
@@ -271,13 +287,13 @@ fn source_path(session: &Session, input: &Path, source: &Path) -> Result<RelPath
     let relative = inside.unwrap_or_else(|| source.to_path_buf());
     let text = relative.to_string_lossy().replace('\\', "/");
     RelPath::resolve(None, &text).map_err(|bad| {
-        Diag::new(Code::NotASource, format!("not a source: {bad}"))
+        Diag::new(Code::NotASource, format!("the path is not a source: {bad}"))
             .path(source.display())
-            .hint(format!("name something under {}", session.shown(input)))
+            .hint(format!("give the path of a source in {}", session.shown(input)))
     })
 }
 
-fn print_explained(out: &mut Out, explained: &Explained) {
+fn print_explained(out: &mut Out, explained: &Explanation) {
     out.line(&out.style.strong(explained.source.as_str()));
     out.line(&format!("  recipe: {} (version {})", explained.recipe.0, explained.recipe.1));
     let width =
@@ -287,26 +303,26 @@ fn print_explained(out: &mut Out, explained: &Explained) {
         out.line(&format!("  {setting:<width$}  {}", out.style.faint(&format!("from {layer}"))));
     }
     match &explained.last {
-        Some(why) => out.line(&format!("  last built because: {why}")),
-        None => out.line("  never built"),
+        Some(why) => out.line(&format!("  last build: {why}")),
+        None => out.line("  last build: none"),
     }
-    for (path, standing) in &explained.inputs {
-        out.line(&format!("  input:  {path} ({standing})"));
+    for (path, access) in &explained.inputs {
+        out.line(&format!("  input:  {path} ({access})"));
     }
     for path in &explained.outputs {
         out.line(&format!("  output: {path}"));
     }
     match &explained.next {
-        Some(why) => out.line(&format!("  next build: cooks it ({why})")),
-        None if explained.assumed.is_empty() => out.line("  next build: nothing to do"),
+        Some(why) => out.line(&format!("  next build: rebuild ({why})")),
+        None if explained.assumed.is_empty() => out.line("  next build: up to date"),
         None => out.line(&format!(
-            "  next build: nothing to do, if {} has the version of the last build (not determined: explain runs no programs)",
+            "  next build: up to date, assuming the version of {} is unchanged (explain does not run programs)",
             explained.assumed.join(" and ")
         )),
     }
 }
 
-fn explained_json(explained: &Explained) -> Json {
+fn explained_json(explained: &Explanation) -> Json {
     let settings = explained.settings.iter().map(|(key, value, layer)| {
         Json::object([
             ("key", key.as_str().into()),
@@ -317,7 +333,7 @@ fn explained_json(explained: &Explained) -> Json {
     let inputs = explained
         .inputs
         .iter()
-        .map(|(path, standing)| Json::object([("path", path.as_str().into()), ("how", (*standing).into())]));
+        .map(|(path, access)| Json::object([("path", path.as_str().into()), ("how", (*access).into())]));
     Json::object([
         ("source", explained.source.as_str().into()),
         ("recipe", explained.recipe.0.into()),
@@ -331,17 +347,17 @@ fn explained_json(explained: &Explained) -> Json {
     ])
 }
 
-/// `assetc graph`.
+/// Prints the dependency graph as DOT or JSON.
 pub(super) fn graph(session: &Session, about: Option<&str>) -> Result<u8, Diag> {
     let (_, roots) = session.project()?;
-    let graph = ::assetc::graph::graph(&roots, about, &|| session.waiting())?;
-    if !session.voice.json {
-        session.voice.out().line(graph.dot().trim_end());
+    let graph = ::assetc::graph(&roots, about, &|| session.waiting())?;
+    if !session.reporter.json {
+        session.reporter.out().line(graph.dot().trim_end());
         return Ok(OK);
     }
-    let node = |node: &Node| {
-        let input = |(path, standing): &(String, &str)| {
-            Json::object([("path", path.as_str().into()), ("standing", (*standing).into())])
+    let node = |node: &GraphNode| {
+        let input = |(path, access): &(String, &str)| {
+            Json::object([("path", path.as_str().into()), ("standing", (*access).into())])
         };
         Json::object([
             ("source", node.source.as_str().into()),
@@ -350,7 +366,7 @@ pub(super) fn graph(session: &Session, about: Option<&str>) -> Result<u8, Diag> 
         ])
     };
     session
-        .voice
+        .reporter
         .out()
         .line(&Json::object([("sources", Json::list(graph.nodes.iter().map(node)))]).to_string());
     Ok(OK)

@@ -1,10 +1,10 @@
-//! The command line of `assetc`.
+//! The `assetc` executable: parses the command line and runs one command.
 
 mod args;
-mod audience;
 mod build;
 mod cache;
 mod inspect;
+mod notify_server;
 mod report;
 mod shader_limits;
 mod trust;
@@ -15,8 +15,8 @@ use ::assetc::tools::{Tools, serve_shaders};
 use args::{BuildArgs, Cli, Command, Common, PackCommand};
 use clap::{CommandFactory, Parser};
 use kiln_cli::progress::Verbosity;
+use kiln_cli::reporter::{FATAL, OK, Reporter};
 use kiln_cli::user;
-use kiln_cli::voice::{OK, TROUBLE, Voice};
 use kiln_config::user::UserConfig;
 use kiln_engine::{Code, Diag, Json};
 use shader_limits::ShaderLimits;
@@ -24,19 +24,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Runs the program.
+/// Parses the arguments, runs the command and returns its exit code.
 fn main() -> ExitCode {
     kiln_cli::quiet_panics();
     let cli = Cli::parse();
-    let voice = Voice::from(cli.common.flags);
+    let reporter = Reporter::from(cli.common.flags);
     let session = match Session::new(cli.common) {
         Ok(session) => session,
         Err(diag) => {
-            voice.say(&diag);
-            return TROUBLE.into();
+            reporter.say(&diag);
+            return FATAL.into();
         }
     };
-    voice.run("assetc", |diag| session.say(diag), || dispatch(&session, cli.command, cli.build))
+    reporter.run("assetc", |diag| session.report(diag), || dispatch(&session, cli.command, cli.build))
 }
 
 fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Result<u8, Diag> {
@@ -46,7 +46,8 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(_) => build.given(),
     };
     if let Some(flag) = foreign {
-        return Err(Diag::new(Code::Usage, format!("{flag} belongs to a build, not to this command")));
+        let message = format!("{flag} is a flag of `assetc build` and cannot be used with this command");
+        return Err(Diag::new(Code::Usage, message).hint(format!("remove {flag}")));
     }
     match command {
         None => build::build(session, &build),
@@ -62,7 +63,7 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         Some(Command::Trust(args)) => trust::trust(session, &args),
         Some(Command::Explain { source }) => inspect::explain(session, &source),
         Some(Command::Graph { path }) => inspect::graph(session, path.as_deref()),
-        Some(Command::Manual(manual)) => manual.run(&session.voice, Cli::command()),
+        Some(Command::Manual(manual)) => manual.run(&session.reporter, Cli::command()),
         Some(Command::ServeShaders { memory }) => {
             let served = serve_shaders(io::stdin(), io::stdout(), memory);
             served.map(|()| OK).map_err(|e| Diag::new(Code::ShaderCompiler, e.to_string()))
@@ -70,55 +71,56 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
     }
 }
 
-/// What all commands share: where we are and how to speak.
+/// The state that all commands share: the working directory, the common arguments and the reporter.
 #[derive(Clone)]
 struct Session {
-    /// The directory that relative arguments are relative to.
+    /// The working directory, which relative arguments are relative to.
     dir: PathBuf,
     output: Option<PathBuf>,
     preset: Option<String>,
-    /// Whether the project is trusted for this run, whatever is recorded.
+    /// True if the project is trusted for this run, regardless of the recorded trust.
     trust: bool,
-    voice: Voice,
+    reporter: Reporter,
     shader_limits: ShaderLimits,
 }
 
 impl Session {
     fn new(common: Common) -> Result<Session, Diag> {
-        let trouble = |message: String| Diag::new(Code::Directory, message);
-        let mut dir =
-            std::env::current_dir().map_err(|e| trouble(format!("the working directory is gone: {e}")))?;
+        let fault = |message: String| Diag::new(Code::Directory, message);
+        let mut dir = std::env::current_dir()
+            .map_err(|e| fault(format!("the working directory does not exist or cannot be read: {e}")))?;
         if let Some(other) = &common.directory {
             dir.push(other);
             let entered = std::fs::canonicalize(&dir).and_then(|dir| std::fs::read_dir(&dir).map(|_| dir));
-            dir = entered.map_err(|e| trouble(format!("cannot work in {}: {e}", other.display())))?;
+            dir =
+                entered.map_err(|e| fault(format!("cannot change to directory {}: {e}", other.display())))?;
         }
         let output = common.output.map(|output| dir.join(output));
         let shader_limits = ShaderLimits::read(&kiln_cli::environment::env)?;
         let trust = common.trust || trust::by_environment()?;
-        let (preset, voice) = (common.preset, common.flags.into());
-        Ok(Session { dir, output, preset, trust, voice, shader_limits })
+        let (preset, reporter) = (common.preset, common.flags.into());
+        Ok(Session { dir, output, preset, trust, reporter, shader_limits })
     }
 
-    /// The project's configuration, trusted if the user trusts it; its warnings are printed.
+    /// Loads the configuration of the project, trusted if the user trusts it, and reports its warnings.
     fn config(&self) -> Result<Config, Diag> {
         let mut config = Config::discover(&self.dir)?;
         match trust::is_trusted(self, &config) {
             Ok(true) => config.trust(),
             Ok(false) => {}
-            Err(warning) => self.say(&warning),
+            Err(warning) => self.report(&warning),
         }
         for warning in config.warnings() {
-            self.say(warning);
+            self.report(warning);
         }
         Ok(config)
     }
 
-    /// The user's configuration; its warnings are printed.
+    /// Loads the configuration of the user and reports its warnings.
     fn user(&self) -> Result<UserConfig, Diag> {
         let user = user::load_config(&kiln_cli::environment::env)?;
         for warning in user.warnings() {
-            self.say(warning);
+            self.report(warning);
         }
         Ok(user)
     }
@@ -127,14 +129,14 @@ impl Session {
         config.select_preset(self.preset.as_deref())
     }
 
-    /// The configuration, the directories it asks for, and the preset's name.
+    /// Loads the configuration and determines the directories of the build.
     fn project(&self) -> Result<(Config, Roots), Diag> {
         let config = self.config()?;
         let roots = Roots::locate(&config, self.preset(&config)?, self.output.as_deref())?;
         Ok((config, roots))
     }
 
-    /// The programs beside Kiln: those that a trusted project or the user's configuration names, on the PATH, or in an
+    /// Finds external programs: those that a trusted project or the user's configuration names, on the PATH, or in an
     /// SDK that the environment names.
     fn tools(&self, config: &Config, user: &UserConfig) -> Tools {
         let mut search: Vec<PathBuf> = Vec::new();
@@ -145,25 +147,25 @@ impl Session {
                 .filter_map(|name| kiln_cli::environment::env(name))
                 .map(|sdk| Path::new(&sdk).join("bin")),
         );
-        // Relative to the working directory, which may be a stranger's project, nothing should run by chance.
+        // A relative directory may be inside an untrusted project, whose programs must not run.
         search.retain(|dir| dir.is_absolute());
         let tools = Tools::find(config, user, &search, std::env::temp_dir());
         match std::env::current_exe() {
             Ok(program) => {
-                tools.compile_apart(program, self.shader_limits.args(), self.shader_limits.timeout)
+                tools.with_shader_workers(program, self.shader_limits.args(), self.shader_limits.timeout)
             }
             Err(_) => tools,
         }
     }
 
-    /// Says something on standard error, with its path as the user would write it.
-    fn say(&self, diag: &Diag) {
+    /// Prints a diagnostic to standard error, with its path relative to the working directory.
+    fn report(&self, diag: &Diag) {
         let mut diag = diag.clone();
         diag.path = diag.path.map(|path| self.shown(Path::new(&path)));
-        self.voice.say(&diag);
+        self.reporter.say(&diag);
     }
 
-    /// A path as the user would write it here.
+    /// Formats a path relative to the working directory, if it is below it.
     fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(&self.dir) {
             Ok(short) if short.as_os_str().is_empty() => ".".to_owned(),
@@ -172,19 +174,22 @@ impl Session {
         }
     }
 
-    /// Called when another build has to end first.
+    /// Reports that another process holds the lock of the output directory.
     fn waiting(&self) {
-        self.voice.note("waiting for a build of this output to end");
+        self.reporter.note("waiting for another build to release the output directory");
     }
 }
 
 fn init(session: &Session) -> Result<u8, Diag> {
     let file = config::init(&session.dir)?;
-    if session.voice.json {
-        session.voice.out().line(&Json::object([("written", file.display().to_string().into())]).to_string());
-    } else if session.voice.verbosity > Verbosity::Quiet {
+    if session.reporter.json {
+        session
+            .reporter
+            .out()
+            .line(&Json::object([("written", file.display().to_string().into())]).to_string());
+    } else if session.reporter.verbosity > Verbosity::Quiet {
         let shown = session.shown(&file);
-        session.voice.out().line(&format!("wrote {shown}; put sources under assets/ and run assetc"));
+        session.reporter.out().line(&format!("created {shown}; add sources to assets/ and run assetc"));
     }
     Ok(OK)
 }

@@ -1,36 +1,36 @@
-//! `assetc report`: one page about an output directory or a pack.
+//! `assetc report`: writes an HTML report of an output directory or a pack.
 
 use super::Session;
 use super::inspect::target;
-use ::assetc::runtime::Runtime;
+use ::assetc::RuntimeFiles;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
-use kiln_cli::voice::{FAILED, OK};
+use kiln_cli::reporter::{FAILED, OK};
 use kiln_engine::ownership::{Replace, admit};
 use kiln_engine::remote::Blob;
 use kiln_engine::{Code, Diag, Fs, Json, Real, RelPath};
-use kiln_report::{Files, Options, Report, Since, SinceError};
+use kiln_report::{Files, Options, PreviousReport, PreviousReportError, Report};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What `assetc report` takes.
+/// The arguments of `assetc report`.
 #[derive(clap::Args, Debug)]
 pub(super) struct ReportArgs {
-    /// A directory or a .hpack [default: the output directory]
+    /// Output directory or .hpack file [default: the output directory]
     path: Option<PathBuf>,
-    /// Where to write the page [default: <PATH>.report.html, beside it]
+    /// Path of the report [default: <PATH>.report.html]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Replace a file at the path of the page that is no report; a link is never replaced
+    /// Replace an existing file that is not a report; symbolic links are never replaced
     #[arg(long)]
     overwrite: bool,
-    /// Compare with an older report
+    /// Compare with an earlier report
     #[arg(long, value_name = "HTML")]
     since: Option<PathBuf>,
-    /// Show no picture with a longer side, in texels
+    /// Largest width and height of embedded images, in texels
     #[arg(long, value_name = "N", default_value = "512", value_parser = clap::value_parser!(u32).range(16..=4096))]
     max_texture: u32,
-    /// Embed about so many megabytes of pictures and meshes at most
+    /// Approximate size limit of embedded images and meshes, in megabytes
     #[arg(long, value_name = "MB", default_value = "64", value_parser = clap::value_parser!(u64).range(1..=1024))]
     max_size: u64,
 }
@@ -39,8 +39,8 @@ pub(super) fn report(session: &Session, args: ReportArgs) -> Result<u8, Diag> {
     let path = target(session, args.path)?;
     let out = args.out.map_or_else(|| beside(&path), |out| session.dir.join(out));
     let since = args.since.map(|since| read_since(&session.dir.join(since))).transpose()?;
-    let runtime = Runtime::open(&path, &|| session.waiting())?;
-    // An older report that lies in the output is not a part of it.
+    let runtime = RuntimeFiles::open(&path, &|| session.waiting())?;
+    // An earlier report inside the output is not part of the output.
     let own = out.strip_prefix(&path).ok().map(|own| own.to_string_lossy().replace('\\', "/"));
     let list: Vec<(String, u64)> = runtime
         .files()
@@ -52,13 +52,14 @@ pub(super) fn report(session: &Session, args: ReportArgs) -> Result<u8, Diag> {
     let problems: Vec<String> = runtime.problems.iter().map(described).collect();
     let title = session.shown(&path);
     let files = Files { title: &title, list: &list, read: &|file| runtime.read(file), problems: &problems };
-    let options = Options { max_texture: args.max_texture, max_bytes: args.max_size << 20, since };
+    let options =
+        Options::default().max_texture(args.max_texture).max_bytes(args.max_size << 20).since(since);
     let report = kiln_report::report(&files, &options);
     write(&out, report.html.as_bytes(), args.overwrite)?;
-    runtime.problems.iter().for_each(|problem| session.say(problem));
-    if session.voice.json {
-        session.voice.out().line(&report_json(&report, &out).to_string());
-    } else if session.voice.verbosity > Verbosity::Quiet {
+    runtime.problems.iter().for_each(|problem| session.report(problem));
+    if session.reporter.json {
+        session.reporter.out().line(&report_json(&report, &out).to_string());
+    } else if session.reporter.verbosity > Verbosity::Quiet {
         summary(session, &report, &out);
     }
     Ok(if report.broken == 0 { OK } else { FAILED })
@@ -67,33 +68,35 @@ pub(super) fn report(session: &Session, args: ReportArgs) -> Result<u8, Diag> {
 /// `runtime/desktop.report.html` for `runtime/desktop` and for `runtime/desktop.hpack`.
 fn beside(path: &Path) -> PathBuf {
     let path = if path.is_dir() { path.to_owned() } else { path.with_extension("") };
-    // A name such as `..` names nothing beside it that could be extended.
+    // A path such as `..` has no file name to append to.
     let path = if path.file_name().is_none() { path.canonicalize().unwrap_or(path) } else { path };
     let mut name = path.file_name().unwrap_or("output".as_ref()).to_owned();
     name.push(".report.html");
     path.with_file_name(name)
 }
 
-fn read_since(path: &Path) -> Result<Since, Diag> {
+fn read_since(path: &Path) -> Result<PreviousReport, Diag> {
     let refused = |message: String| {
-        let hint = "give the page that an earlier `assetc report` wrote";
+        let hint = "give the path of a report that `assetc report` wrote";
         Diag::new(Code::ReportSince, message).path(path.display()).hint(hint)
     };
-    let bytes = std::fs::read(path).map_err(|e| refused(format!("cannot read it: {e}")))?;
-    let html = std::str::from_utf8(&bytes).map_err(|_| refused("it is not UTF-8".to_owned()))?;
-    Since::read(html).map_err(|e| refused(e.to_string()))
+    let bytes = std::fs::read(path).map_err(|e| refused(format!("cannot read the earlier report: {e}")))?;
+    let html = std::str::from_utf8(&bytes)
+        .map_err(|_| refused("the earlier report is not valid UTF-8".to_owned()))?;
+    PreviousReport::read(html).map_err(|e| refused(e.to_string()))
 }
 
-/// Writes the page under a temporary name first, so that there is never half of one.
+/// Writes the report to a temporary file and renames it into place.
 fn write(out: &Path, html: &[u8], overwrite: bool) -> Result<(), Diag> {
-    let fault =
-        |e: io::Error| Diag::new(Code::Unwritable, format!("cannot write it: {e}")).path(out.display());
+    let fault = |e: io::Error| {
+        Diag::new(Code::Unwritable, format!("cannot write the report: {e}")).path(out.display())
+    };
     let name = out.file_name().and_then(|name| name.to_str()).and_then(|name| RelPath::new(name).ok());
-    let name = name.ok_or_else(|| fault(io::Error::other("its name is not portable")))?;
+    let name = name.ok_or_else(|| fault(io::Error::other("the file name is not portable")))?;
     let dir = Real::named(out.parent().unwrap_or(Path::new(".")), name.as_str()).map_err(fault)?;
     let is_report = || {
         let page = dir.read(&name).ok().and_then(|page| String::from_utf8(page).ok());
-        page.is_some_and(|page| !matches!(Since::read(&page), Err(SinceError::NoData)))
+        page.is_some_and(|page| !matches!(PreviousReport::read(&page), Err(PreviousReportError::NoData)))
     };
     admit(&dir, &name, Some(Blob::of(html)), Replace { overwrite, magic: None, owned: &is_report })
         .map_err(|diag| diag.path(out.display()))?;
@@ -104,7 +107,7 @@ fn write(out: &Path, html: &[u8], overwrite: bool) -> Result<(), Diag> {
 
 fn summary(session: &Session, report: &Report, out: &Path) {
     let files = render::count(report.files, "file", "files");
-    let mut to = session.voice.out();
+    let mut to = session.reporter.out();
     to.line(&format!("{files}, {} -> {}", render::size(report.size), session.shown(out)));
     if let Some(change) = report.change {
         let (sign, by) = match report.size.checked_sub(change.size_before) {
@@ -112,7 +115,7 @@ fn summary(session: &Session, report: &Report, out: &Path) {
             None => ("-", change.size_before - report.size),
         };
         let (added, changed, removed) = (change.added, change.changed, change.removed);
-        to.line(&format!("{sign}{}: {added} new, {changed} changed, {removed} gone", render::size(by)));
+        to.line(&format!("{sign}{}: {added} new, {changed} changed, {removed} removed", render::size(by)));
     }
     report.notes.iter().for_each(|note| to.line(note));
     if report.broken > 0 {

@@ -1,6 +1,6 @@
-//! Limits of the worker processes that compile shaders, and the command that starts one.
+//! Limits of the shader worker processes, and the command that starts one.
 //!
-//! `KILN_SHADER_TIMEOUT` and `KILN_SHADER_MEMORY` change the limits; other values than numbers are refused.
+//! `KILN_SHADER_TIMEOUT` and `KILN_SHADER_MEMORY` set the limits; invalid values are errors.
 
 use super::args::SERVE_SHADERS;
 use kiln_cli::environment::Var;
@@ -12,18 +12,18 @@ use std::time::Duration;
 /// The limits of one worker process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ShaderLimits {
-    /// How long it may take for one source.
+    /// The timeout of one source.
     pub(super) timeout: Duration,
-    /// How many bytes of memory it may map, its stacks included.
+    /// The limit of mapped memory in bytes, including stacks.
     memory: u64,
 }
 
 impl ShaderLimits {
-    /// Reads the limits from the environment, or takes the defaults.
+    /// Reads the limits from the environment; unset variables have defaults.
     pub(super) fn read(var: Var<'_>) -> Result<ShaderLimits, Diag> {
         let read = |name: &str| var(name).map(|value| value.to_string_lossy().into_owned());
         let refuse = |name: &str, value: &str, expected: &str| {
-            Diag::new(Code::ShaderVariable, format!("{name} is {value:?}; it must be {expected}"))
+            Diag::new(Code::ShaderVariable, format!("{name} must be {expected}, got {value:?}"))
         };
         let timeout = match read("KILN_SHADER_TIMEOUT") {
             None => Duration::from_secs(30),
@@ -37,7 +37,7 @@ impl ShaderLimits {
         };
         let memory = match read("KILN_SHADER_MEMORY") {
             None => 2 << 30,
-            // The stack of glslang takes half a gigabyte of addresses.
+            // The stack of glslang takes half a gigabyte of address space.
             Some(text) => parse_size(&text).filter(|bytes| *bytes >= 1 << 30).ok_or_else(|| {
                 refuse("KILN_SHADER_MEMORY", &text, "a size of at least 1 GB, such as 4 GB")
             })?,
@@ -45,7 +45,7 @@ impl ShaderLimits {
         Ok(ShaderLimits { timeout, memory })
     }
 
-    /// The arguments that start this program as a worker.
+    /// Returns the arguments that start this program as a worker.
     pub(super) fn args(&self) -> Vec<OsString> {
         vec![SERVE_SHADERS.into(), self.memory.to_string().into()]
     }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn environment_changes_limits_and_wrong_values_are_refused() {
+    fn environment_sets_limits_and_invalid_values_are_rejected() {
         let with = |name: &'static str, value: &'static str| {
             ShaderLimits::read(&|asked: &str| (asked == name).then(|| value.into()))
         };

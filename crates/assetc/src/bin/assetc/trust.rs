@@ -1,33 +1,37 @@
-//! `assetc trust`: which projects may name programs, servers and directories outside themselves.
+//! `assetc trust`: records which projects may name programs, servers and directories outside the project.
 
 use super::Session;
 use super::args::TrustArgs;
 use ::assetc::config::Config;
 use ::assetc::config::trust::{Claim, FILE_NAME, TrustList};
 use kiln_cli::progress::Verbosity;
-use kiln_cli::voice::OK;
+use kiln_cli::reporter::OK;
 use kiln_cli::{render, user};
 use kiln_engine::{Code, Diag, Json};
 
-/// Returns whether the environment trusts the project, as CI does.
+/// Returns whether `KILN_TRUST` trusts the project, for CI.
 pub(super) fn by_environment() -> Result<bool, Diag> {
     let value = kiln_cli::environment::env("KILN_TRUST");
     match value.as_deref().map(|value| value.to_string_lossy()).as_deref() {
         None | Some("0" | "false") => Ok(false),
         Some("1" | "true") => Ok(true),
         Some(other) => {
-            Err(Diag::new(Code::TrustVariable, format!("KILN_TRUST is '{other}'; accepted: 1, 0"))
-                .hint("correct the variable of the environment, or unset it"))
+            Err(Diag::new(Code::TrustVariable, format!("KILN_TRUST must be 1 or 0, got '{other}'"))
+                .hint("correct or unset the environment variable"))
         }
     }
 }
 
-/// Returns whether the user trusts a project. A list that cannot be used is a warning.
+/// Returns whether the user trusts a project.
+///
+/// # Errors
+///
+/// The warning about a list of trusted projects that cannot be used.
 pub(super) fn is_trusted(session: &Session, config: &Config) -> Result<bool, Diag> {
     if session.trust {
         return Ok(true);
     }
-    // Most projects have nothing that takes trust, and nobody has to read a list for them.
+    // Most projects have no setting that requires trust, so the list need not be read.
     if config.claims().is_empty() && !config.is_foreign() {
         return Ok(false);
     }
@@ -36,19 +40,19 @@ pub(super) fn is_trusted(session: &Session, config: &Config) -> Result<bool, Dia
 
 pub(super) fn trust(session: &Session, args: &TrustArgs) -> Result<u8, Diag> {
     let list = list().map_err(|mut diag| {
-        // A build ignores such a list with a warning; here it is what the command is about.
+        // A build ignores such a list with a warning; for this command it is an error.
         if diag.code == Code::UserFileUnsafe {
             diag.code = Code::TrustListUnsafe;
         }
         diag
     })?;
     let mut list = list.ok_or_else(|| {
-        Diag::new(Code::Directory, "there is no directory for the user's configuration")
-            .hint("name one in KILN_CONFIG_DIR")
+        Diag::new(Code::Directory, "the configuration directory of the user is unknown")
+            .hint("set KILN_CONFIG_DIR to a directory")
     })?;
-    let mut out = session.voice.out();
+    let mut out = session.reporter.out();
     if args.list {
-        match session.voice.json {
+        match session.reporter.json {
             true => out.line(&Json::object([("trusted", Json::list(list.projects()))]).to_string()),
             false => list.projects().for_each(|project| out.line(project)),
         }
@@ -56,16 +60,16 @@ pub(super) fn trust(session: &Session, args: &TrustArgs) -> Result<u8, Diag> {
     }
     let config = Config::discover(&session.dir)?;
     let project = config.project().display().to_string();
-    let quiet = session.voice.verbosity == Verbosity::Quiet;
+    let quiet = session.reporter.verbosity == Verbosity::Quiet;
     if args.revoke {
         let revoked = list.remove(&config);
         if revoked {
             list.save()?;
         }
-        if session.voice.json {
+        if session.reporter.json {
             out.line(&Json::object([("project", project.into()), ("revoked", revoked.into())]).to_string());
         } else if !quiet {
-            let what = if revoked { "is trusted no longer" } else { "was not trusted" };
+            let what = if revoked { "is no longer trusted" } else { "was not trusted" };
             out.line(&format!("{} {what}", render::printable(&project)));
         }
         return Ok(OK);
@@ -76,7 +80,7 @@ pub(super) fn trust(session: &Session, args: &TrustArgs) -> Result<u8, Diag> {
         list.add(&config);
         list.save()?;
     }
-    if session.voice.json {
+    if session.reporter.json {
         let claim = |claim: &Claim| {
             Json::object([
                 ("key", claim.key.as_str().into()),
@@ -92,7 +96,7 @@ pub(super) fn trust(session: &Session, args: &TrustArgs) -> Result<u8, Diag> {
         let project = render::printable(&project);
         out.line(&match recorded {
             true => format!("{project} is trusted until one of these settings changes:"),
-            false => format!("{project} has no setting that needs trust; nothing was recorded"),
+            false => format!("{project} has no setting that requires trust; nothing was recorded"),
         });
         for Claim { key, value, effect, .. } in &claims {
             out.line(&format!(

@@ -1,16 +1,16 @@
-//! `assetc watch`: builds whenever something changed, until Ctrl-C.
+//! `assetc watch`: rebuilds whenever something changes, until Ctrl-C.
 
 use super::Session;
 use super::args::WatchArgs;
-use super::audience::Audience;
-use super::build::{cores, say_all, summary};
+use super::build::{report_diagnostics, summary};
+use super::notify_server::NotifyServer;
 use super::trust;
 use ::assetc::config::Config;
-use ::assetc::watch::{Bell, Listener, Pace, Turn, Watch};
+use ::assetc::watch::{BuildCycle, DebounceConfig, PlatformEvents, WakeSignal, Watch};
 use kiln_cli::progress::{Progress, Verbosity};
+use kiln_cli::reporter::OK;
 use kiln_cli::store::{self, Sources};
-use kiln_cli::terminal::reader_is_gone;
-use kiln_cli::voice::OK;
+use kiln_cli::terminal::stdout_is_closed;
 use kiln_engine::{Code, Diag, Json, Severity, State};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -18,99 +18,106 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long the assets in hand may take after Ctrl-C. After that they are left where they are: the journal knows what is
-/// done.
-const GRACE: Duration = Duration::from_secs(3);
+/// The time that jobs in flight have to finish after Ctrl-C. After that they are abandoned: the journal records which
+/// jobs are finished.
+const GRACE_PERIOD: Duration = Duration::from_secs(3);
 
-/// What the thread that waits is told.
-enum News {
-    /// Ctrl-C, or its like.
+/// An event that ends the watch.
+enum StopEvent {
+    /// Ctrl-C, `SIGTERM` or `SIGHUP`.
     Interrupt,
-    /// The loop has ended.
+    /// The watch loop has ended.
     Ended,
 }
 
-/// Says that the loop has ended when it is dropped, however that came about.
-struct End(Sender<News>);
+/// Sends [`StopEvent::Ended`] on drop, also if the watch loop panics.
+struct EndGuard(Sender<StopEvent>);
 
-impl Drop for End {
+impl Drop for EndGuard {
     fn drop(&mut self) {
-        let _ = self.0.send(News::Ended);
+        let _ = self.0.send(StopEvent::Ended);
     }
 }
 
 pub(super) fn watch(session: &Session, args: WatchArgs) -> Result<u8, Diag> {
-    let (sender, news) = channel();
+    let (sender, stop_events) = channel();
     let interrupt = sender.clone();
-    ctrlc::set_handler(move || _ = interrupt.send(News::Interrupt))
-        .map_err(|e| Diag::new(Code::WatchSignals, format!("Ctrl-C cannot be waited for: {e}")))?;
-    let audience = match &args.notify {
+    ctrlc::set_handler(move || _ = interrupt.send(StopEvent::Interrupt))
+        .map_err(|e| Diag::new(Code::WatchSignals, format!("cannot install the handler for Ctrl-C: {e}")))?;
+    let server = match &args.notify {
         Some(address) => {
-            Some(Arc::new(Audience::open(&session.dir, address, &line(0, true, &[], &[], &[]))?))
+            let status = status_line(0, true, &[], &[], &[]);
+            Some(Arc::new(NotifyServer::start(&session.dir, address, &status)?))
         }
         None => None,
     };
-    if let Some(audience) = &audience {
-        match session.voice.json {
+    if let Some(server) = &server {
+        match session.reporter.json {
             true => session
-                .voice
+                .reporter
                 .out()
-                .line(&Json::object([("listening", audience.address.as_str().into())]).to_string()),
-            false => session.voice.note(&format!("clients may listen at {}", audience.address)),
+                .line(&Json::object([("listening", server.address.as_str().into())]).to_string()),
+            false => session.reporter.note(&format!("listening for clients on {}", server.address)),
         }
     }
 
-    // The loop has a thread of its own, so that a long build does not keep Ctrl-C waiting.
-    let bell = Bell::default();
-    let (own, heard, told) = (session.clone(), bell.clone(), audience.clone());
+    // The loop has a thread of its own, so that a long build does not delay the response to Ctrl-C.
+    let wake = WakeSignal::default();
+    let (loop_session, loop_wake, loop_server) = (session.clone(), wake.clone(), server.clone());
     let work = move || {
-        let _end = End(sender);
-        follow(&own, &args, &heard, told.as_deref())
+        let _end = EndGuard(sender);
+        run_loop(&loop_session, &args, &loop_wake, loop_server.as_deref())
     };
     let worker = std::thread::Builder::new().name("watch".to_owned()).spawn(work);
     let worker = worker.map_err(|e| Diag::new(Code::Threads, format!("cannot start a thread: {e}")))?;
-    let done = wait(&news, &bell, worker);
-    // Others have a hold on it while the loop runs on.
-    if let Some(audience) = &audience {
-        audience.leave();
+    let done = wait(&stop_events, &wake, worker);
+    // An abandoned loop still holds the server, so dropping it here would not remove the socket.
+    if let Some(server) = &server {
+        server.remove_socket();
     }
     match done {
         Some(result) => {
             result?;
-            session.voice.note("stopped");
+            session.reporter.note("stopped");
         }
-        None => session.voice.note("stopped in the middle of a build; the next one goes on from there"),
+        None => session.reporter.note("stopped during a build; the next build resumes from there"),
     }
     Ok(OK)
 }
 
-/// Waits until the loop has ended, or does not end when it is told to.
+/// Waits until the loop has ended; returns `None` if it does not end within the grace period after an interrupt.
 fn wait(
-    news: &Receiver<News>,
-    bell: &Bell,
+    stop_events: &Receiver<StopEvent>,
+    wake: &WakeSignal,
     worker: JoinHandle<Result<(), Diag>>,
 ) -> Option<Result<(), Diag>> {
-    if let Ok(News::Interrupt) = news.recv() {
-        bell.stop();
-        if matches!(news.recv_timeout(GRACE), Ok(News::Interrupt) | Err(RecvTimeoutError::Timeout)) {
+    if let Ok(StopEvent::Interrupt) = stop_events.recv() {
+        wake.stop();
+        let stopped = stop_events.recv_timeout(GRACE_PERIOD);
+        if matches!(stopped, Ok(StopEvent::Interrupt) | Err(RecvTimeoutError::Timeout)) {
             return None;
         }
     }
     Some(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
 }
 
-fn follow(session: &Session, args: &WatchArgs, bell: &Bell, audience: Option<&Audience>) -> Result<(), Diag> {
-    let progress = Progress::new(session.voice.verbosity, session.voice.color);
+fn run_loop(
+    session: &Session,
+    args: &WatchArgs,
+    wake: &WakeSignal,
+    server: Option<&NotifyServer>,
+) -> Result<(), Diag> {
+    let progress = Progress::new(session.reporter.verbosity, session.reporter.color);
     let home = std::env::home_dir();
-    // Where results are is asked once; a configuration that cannot be read yet has nothing to say about it.
-    // Quietly: the first build says what is odd about it.
+    // The cache is opened once; a configuration that is still invalid does not affect it. Its warnings are reported by
+    // the first build.
     let user = session.user()?;
     let is_trusted = |config: &Config| trust::is_trusted(session, config).unwrap_or(false);
     let config = Config::discover(&session.dir).ok().map(|mut config| {
         match trust::is_trusted(session, &config) {
             Ok(true) => config.trust(),
             Ok(false) => {}
-            Err(warning) => session.say(&warning),
+            Err(warning) => session.report(&warning),
         }
         config
     });
@@ -118,73 +125,88 @@ fn follow(session: &Session, args: &WatchArgs, bell: &Bell, audience: Option<&Au
         Sources { user: &user, project: config.as_ref().map(Config::project_cache) },
         &kiln_cli::environment::env,
     )?;
-    place.iter().flat_map(|place| &place.warnings).for_each(|warning| session.say(warning));
-    let kept = place.as_ref().and_then(|place| place.open("assetc").map_err(|why| session.say(&why)).ok());
-    let watch = Watch {
-        start: &session.dir,
-        preset: session.preset.as_deref(),
-        output: session.output.as_deref(),
-        home: home.as_deref(),
-        is_trusted: &is_trusted,
-        tools: &|config: &Config| session.tools(config, &user),
-        jobs: args.jobs.map_or_else(cores, usize::from),
-        pack: args.pack,
-        overwrite: args.overwrite,
-        store: kept.as_ref(),
-        limits: args.limits.over(*user.limits()),
-        pace: Pace { sweep: Duration::from_secs_f64(args.interval), ..Pace::default() },
-        events: &progress,
-    };
-    let done = watch.run(bell, &mut Listener::new(bell.clone()), &mut |turn| {
+    place.iter().flat_map(|place| &place.warnings).for_each(|warning| session.report(warning));
+    let cache =
+        place.as_ref().and_then(|place| place.open("assetc").map_err(|why| session.report(&why)).ok());
+    let tools = |config: &Config| session.tools(config, &user);
+    let mut watch = Watch::new(&session.dir)
+        .preset(session.preset.as_deref())
+        .output(session.output.as_deref())
+        .home(home.as_deref())
+        .is_trusted(&is_trusted)
+        .tools(&tools)
+        .pack(args.pack)
+        .overwrite(args.overwrite)
+        .cache(cache.as_ref())
+        .limits(args.limits.over(*user.limits()))
+        .debounce(DebounceConfig::default().poll_interval(Duration::from_secs_f64(args.interval)))
+        .events(&progress);
+    if let Some(jobs) = args.jobs {
+        watch = watch.jobs(jobs.into());
+    }
+    let done = watch.run(wake, &mut PlatformEvents::new(wake.clone()), &mut |cycle| {
         progress.clear();
-        tell(session, turn, audience)
+        report_cycle(session, cycle, server)
     });
-    if let (Some(kept), Some(place)) = (&kept, &place) {
-        place.finish(kept, None).iter().for_each(|warning| session.say(warning));
+    if let (Some(cache), Some(place)) = (&cache, &place) {
+        place.finish(cache, None).iter().for_each(|warning| session.report(warning));
     }
     done
 }
 
-fn tell(session: &Session, turn: &Turn, audience: Option<&Audience>) -> ControlFlow<()> {
-    if turn.quiet {
-        if session.voice.verbosity == Verbosity::Verbose {
-            session.voice.note("looked: nothing changed");
+/// Reports a cycle to the user and to connected clients.
+fn report_cycle(session: &Session, cycle: &BuildCycle, server: Option<&NotifyServer>) -> ControlFlow<()> {
+    if cycle.is_unchanged {
+        if session.reporter.verbosity == Verbosity::Verbose {
+            session.reporter.note("polled: nothing changed");
         }
         return ControlFlow::Continue(());
     }
-    turn.warnings.iter().for_each(|warning| session.say(warning));
-    match &turn.outcome {
-        // An error is said until it is mended; a warning when it comes up.
-        Ok(report) => say_all(session, report, |asset| turn.number == 1 || asset.state != State::Fresh),
-        Err(diag) => session.say(diag),
-    }
-    let text = line(turn.number, turn.is_ok(), &turn.changed, &turn.removed, &turn.errors());
-    // Before it is said here: whoever reads that and connects is not told again.
-    if let Some(audience) = audience {
-        let standing = line(turn.number, turn.is_ok(), &[], &[], &turn.errors());
-        audience.tell(&text, &standing);
-    }
-    if session.voice.json {
-        session.voice.out().line(&text);
-    } else if session.voice.verbosity > Verbosity::Quiet {
-        if let (Ok(report), Some(roots)) = (&turn.outcome, &turn.roots) {
-            summary(session, report, roots, None, turn.took);
+    cycle.warnings.iter().for_each(|warning| session.report(warning));
+    match &cycle.outcome {
+        // Errors are reported by every build until they are fixed, warnings only when their source is built.
+        Ok(report) => {
+            report_diagnostics(session, report, |asset| cycle.number == 1 || asset.state != State::Fresh)
         }
-        if turn.mended {
-            let mut out = session.voice.out();
-            let line = out.style.good("mended: no errors left");
+        Err(diag) => session.report(diag),
+    }
+    let line = status_line(cycle.number, cycle.is_ok(), &cycle.changed, &cycle.removed, &cycle.errors());
+    // Sent before it is printed: a client that connects after reading the printed line gets the status only.
+    if let Some(server) = server {
+        let status = status_line(cycle.number, cycle.is_ok(), &[], &[], &cycle.errors());
+        server.broadcast(&line, &status);
+    }
+    if session.reporter.json {
+        session.reporter.out().line(&line);
+    } else if session.reporter.verbosity > Verbosity::Quiet {
+        if let (Ok(report), Some(roots)) = (&cycle.outcome, &cycle.roots) {
+            summary(session, report, roots, None, cycle.duration);
+        }
+        if cycle.recovered {
+            let mut out = session.reporter.out();
+            let line = out.style.good("recovered: all errors are fixed");
             out.line(&line);
         }
-        if turn.number == 1 {
-            session.voice.note("watching for changes; Ctrl-C ends it");
+        if cycle.number == 1 {
+            session.reporter.note("watching for changes; press Ctrl-C to stop");
         }
     }
-    // A program that reads the lines and goes away has no further use for them.
-    if session.voice.json && reader_is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    // The watch ends when the reader of its standard output has closed it.
+    if session.reporter.json && stdout_is_closed() {
+        ControlFlow::Break(())
+    } else {
+        ControlFlow::Continue(())
+    }
 }
 
-/// What a program is told of a build, on one line.
-fn line(number: u64, ok: bool, changed: &[String], removed: &[String], errors: &[(&str, &Diag)]) -> String {
+/// Formats the result of a build as one line of JSON, for clients and `--json`.
+fn status_line(
+    number: u64,
+    ok: bool,
+    changed: &[String],
+    removed: &[String],
+    errors: &[(&str, &Diag)],
+) -> String {
     let paths = |paths: &[String]| Json::list(paths.iter().map(String::as_str));
     let failed =
         errors.iter().filter(|(_, diag)| diag.severity() == Severity::Error).map(|(source, diag)| {

@@ -1,13 +1,13 @@
-//! Settings that are numbers, each within its bounds.
+//! Numeric settings, each with its range.
 
 use super::{Value, number, whole};
 use crate::config::yaml::Scalar;
 use kiln_texture::Mips;
 
-/// No image needs more mip levels: the full chain of the largest 32-bit size.
+/// The largest number of mip levels: the full chain of the largest 32-bit size.
 const MAX_LEVELS: u32 = 32;
 
-/// `true` is the full chain, `false` the base level alone.
+/// `true` selects the full chain, `false` the base level alone.
 impl Value for Mips {
     fn read(scalar: &Scalar) -> Option<Mips> {
         match bool::read(scalar) {
@@ -30,19 +30,19 @@ impl Value for Mips {
     }
 }
 
-/// A length of an image in texels.
+/// A width or height in texels, from 1 to 65536.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pixels(u32);
 
 impl Pixels {
     const MAX: u32 = 65_536;
 
-    /// From 1 to 65536.
+    /// Checks the range from 1 to 65536.
     pub fn new(pixels: u32) -> Option<Pixels> {
         (1..=Pixels::MAX).contains(&pixels).then_some(Pixels(pixels))
     }
 
-    /// The number, at least 1.
+    /// Returns the number, at least 1.
     pub fn get(self) -> u32 {
         self.0
     }
@@ -58,25 +58,25 @@ impl Value for Pixels {
     }
 
     fn accepts() -> String {
-        format!("pixels from 1 to {}", Pixels::MAX)
+        format!("a number of pixels from 1 to {}", Pixels::MAX)
     }
 }
 
-/// The weight of size against error in rate-distortion optimisation.
+/// The lambda of rate-distortion optimisation (RDO): the weight of compressed size against error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lambda(f32);
 
 impl Lambda {
-    /// Only error counts: the optimisation is off.
+    /// No rate-distortion optimisation: only the error counts.
     pub const OFF: Lambda = Lambda(0.0);
 
-    /// Any finite number that is not negative.
+    /// Checks that the number is finite and not negative.
     pub fn new(lambda: f32) -> Option<Lambda> {
-        // Minus zero becomes zero, so that they share one text.
+        // Negative zero becomes zero, so that both have the same canonical text.
         (lambda.is_finite() && lambda >= 0.0).then_some(Lambda(lambda + 0.0))
     }
 
-    /// The number: finite, 0 or more.
+    /// Returns the number: finite, 0 or more.
     pub fn get(self) -> f32 {
         self.0
     }
@@ -96,25 +96,25 @@ impl Value for Lambda {
     }
 }
 
-/// The alpha at which a cut-out material keeps a texel.
+/// The alpha cutoff of a cutout material, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CutOff(f32);
+pub struct AlphaCutoff(f32);
 
-impl CutOff {
-    /// From 0 to 1.
-    pub fn new(alpha: f32) -> Option<CutOff> {
-        (0.0..=1.0).contains(&alpha).then_some(CutOff(alpha + 0.0))
+impl AlphaCutoff {
+    /// Checks the range from 0 to 1.
+    pub fn new(alpha: f32) -> Option<AlphaCutoff> {
+        (0.0..=1.0).contains(&alpha).then_some(AlphaCutoff(alpha + 0.0))
     }
 
-    /// The number, from 0 to 1.
+    /// Returns the cutoff, from 0 to 1.
     pub fn get(self) -> f32 {
         self.0
     }
 }
 
-impl Value for CutOff {
-    fn read(scalar: &Scalar) -> Option<CutOff> {
-        number(scalar).and_then(CutOff::new)
+impl Value for AlphaCutoff {
+    fn read(scalar: &Scalar) -> Option<AlphaCutoff> {
+        number(scalar).and_then(AlphaCutoff::new)
     }
 
     fn show(&self) -> String {
@@ -122,40 +122,40 @@ impl Value for CutOff {
     }
 
     fn accepts() -> String {
-        "a cut-off from 0 to 1".into()
+        "an alpha cutoff from 0 to 1".into()
     }
 }
 
-/// How many levels of detail a mesh has beside itself.
+/// The number of LODs of a mesh, without the mesh itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lods(u32);
+pub struct LodCount(u32);
 
-impl Lods {
+impl LodCount {
     const MAX: u32 = 8;
 
-    /// From 0 to 8.
-    pub const fn new(count: u32) -> Option<Lods> {
-        if count <= Lods::MAX { Some(Lods(count)) } else { None }
+    /// Checks the range from 0 to 8.
+    pub const fn new(count: u32) -> Option<LodCount> {
+        if count <= LodCount::MAX { Some(LodCount(count)) } else { None }
     }
 
-    /// The number.
+    /// Returns the number of LODs.
     pub fn get(self) -> u32 {
         self.0
     }
 }
 
-/// One at about half of the triangles, one at about a quarter.
-impl Default for Lods {
-    fn default() -> Lods {
-        Lods(2)
+/// Two LODs, with about a half and a quarter of the triangles.
+impl Default for LodCount {
+    fn default() -> LodCount {
+        LodCount(2)
     }
 }
 
-impl Value for Lods {
-    fn read(scalar: &Scalar) -> Option<Lods> {
+impl Value for LodCount {
+    fn read(scalar: &Scalar) -> Option<LodCount> {
         match bool::read(scalar) {
-            Some(false) => Some(Lods(0)),
-            _ => whole(scalar).and_then(Lods::new),
+            Some(false) => Some(LodCount(0)),
+            _ => whole(scalar).and_then(LodCount::new),
         }
     }
 
@@ -164,16 +164,16 @@ impl Value for Lods {
     }
 
     fn accepts() -> String {
-        format!("`false`, a count from 0 to {}", Lods::MAX)
+        format!("`false`, a count from 0 to {}", LodCount::MAX)
     }
 }
 
-/// The number of one of several things, from 0.
+/// An index, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index(u32);
 
 impl Index {
-    /// The number.
+    /// Returns the index as a number.
     pub fn get(self) -> u32 {
         self.0
     }
@@ -189,36 +189,36 @@ impl Value for Index {
     }
 
     fn accepts() -> String {
-        "a number from 0".into()
+        "an index from 0".into()
     }
 }
 
-/// An error, as part of the size of a thing.
+/// A relative error, above 0 and up to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share(f32);
+pub struct RelativeError(f32);
 
-impl Share {
-    /// Above 0, up to 1.
-    pub fn new(share: f32) -> Option<Share> {
-        (share > 0.0 && share <= 1.0).then_some(Share(share))
+impl RelativeError {
+    /// Checks that the number is above 0 and at most 1.
+    pub fn new(share: f32) -> Option<RelativeError> {
+        (share > 0.0 && share <= 1.0).then_some(RelativeError(share))
     }
 
-    /// The number.
+    /// Returns the relative error.
     pub fn get(self) -> f32 {
         self.0
     }
 }
 
-/// A twentieth.
-impl Default for Share {
-    fn default() -> Share {
-        Share(0.05)
+/// A relative error of 5 %.
+impl Default for RelativeError {
+    fn default() -> RelativeError {
+        RelativeError(0.05)
     }
 }
 
-impl Value for Share {
-    fn read(scalar: &Scalar) -> Option<Share> {
-        number(scalar).and_then(Share::new)
+impl Value for RelativeError {
+    fn read(scalar: &Scalar) -> Option<RelativeError> {
+        number(scalar).and_then(RelativeError::new)
     }
 
     fn show(&self) -> String {
@@ -230,12 +230,12 @@ impl Value for Share {
     }
 }
 
-/// A whole number from `LOW` to `HIGH`.
+/// An integer from `LOW` to `HIGH`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounded<const LOW: u32, const HIGH: u32>(u32);
 
 impl<const LOW: u32, const HIGH: u32> Bounded<LOW, HIGH> {
-    /// The number, or the bound that is nearest to it.
+    /// Clamps a number to the range.
     pub const fn new(number: u32) -> Self {
         Bounded(if number < LOW {
             LOW
@@ -246,7 +246,7 @@ impl<const LOW: u32, const HIGH: u32> Bounded<LOW, HIGH> {
         })
     }
 
-    /// The number.
+    /// Returns the number, from `LOW` to `HIGH`.
     pub fn get(self) -> u32 {
         self.0
     }

@@ -1,21 +1,20 @@
-//! The text of a `.mat`: YAML with the names of glTF's materials. `docs/config/mat.md` is its document.
+//! The schema of `.mat` files: YAML with the property names of glTF materials. `docs/reference/config/mat.md` documents it.
 //!
-//! Refused, each with its line: what is not YAML, keys that nobody knows, values of the wrong kind or out of range,
-//! a file without a material, and one that mixes the short form with the long one.
+//! Errors, each with line and column: invalid YAML, unknown keys, values of the wrong type or out of range, a file
+//! without a material, and a file that mixes the form for one material with the list form.
 
-use crate::config::nearest;
 use kiln_config::yaml::{self, Entry, Node, Value};
-use kiln_engine::{Code, Diag};
+use kiln_engine::{Code, Diag, nearest};
 use kiln_ir::{AlphaMode, Material, Slot};
 
-/// A material and the pictures it names, by slot, as they are written, with their lines.
+/// A material and the image references of its slots.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Described {
     pub(super) material: Material,
     pub(super) textures: [Option<Reference>; 5],
 }
 
-/// A picture that a material names.
+/// The path of an image as the file has it, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reference {
     pub(super) text: String,
@@ -48,15 +47,15 @@ const SLOTS: [(&str, Slot); 5] = [
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Described>, Diag> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let line = bytes[..error.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-        Diag::new(Code::MatSyntax, "the text is not UTF-8").at(line).hint("save it as UTF-8")
+        Diag::new(Code::MatSyntax, "the file is not valid UTF-8").at(line).hint("save the file as UTF-8")
     })?;
     let root = yaml::parse(text).map_err(|mut diag| {
         diag.code = Code::MatSyntax;
         diag
     })?;
     let empty = || {
-        Diag::new(Code::MatValue, "there is no material in it")
-            .hint("give it keys, such as 'roughness_factor: 0.5'")
+        Diag::new(Code::MatValue, "the file contains no material")
+            .hint("add properties, such as 'roughness_factor: 0.5'")
     };
     let root = root.ok_or_else(empty)?;
     let entries = map(&root, "the file")?;
@@ -64,8 +63,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Described>, Diag> {
         return if entries.is_empty() { Err(empty()) } else { Ok(vec![material(entries)?]) };
     };
     if let Some(other) = entries.iter().find(|entry| entry.key != "materials") {
-        let message = format!("'{}' stands beside 'materials'", yaml::excerpt(&other.key));
-        return Err(Diag::new(Code::MatValue, message).at(other.at).hint("move it into an item of the list"));
+        let message = format!("the key '{}' is not allowed beside 'materials'", yaml::excerpt(&other.key));
+        let hint = "move the key into an item of the list";
+        return Err(Diag::new(Code::MatValue, message).at(other.at).hint(hint));
     }
     match &list.node.value {
         Value::Seq(items) if items.is_empty() => Err(empty()),
@@ -124,7 +124,7 @@ fn textures(node: &Node) -> Result<[Option<Reference>; 5], Diag> {
             return Err(unknown(entry, &SLOTS.map(|(name, _)| name)));
         };
         let text = scalar(&entry.node).filter(|text| !text.is_empty());
-        let text = text.ok_or_else(|| bad(&entry.node, &entry.key, "the path of a picture"))?;
+        let text = text.ok_or_else(|| bad(&entry.node, &entry.key, "the path of an image"))?;
         found[*slot as usize] = Some(Reference { text: text.to_owned(), at: entry.node.at.to_string() });
     }
     Ok(found)
@@ -134,7 +134,7 @@ fn map<'n>(node: &'n Node, place: &str) -> Result<&'n [Entry], Diag> {
     match &node.value {
         Value::Map(entries) => Ok(entries),
         Value::Scalar(scalar) if scalar.is_null() => Ok(&[]),
-        _ => Err(bad(node, place, "keys and values")),
+        _ => Err(bad(node, place, "a map of keys and values")),
     }
 }
 
@@ -157,10 +157,10 @@ fn number(node: &Node, key: &str, range: std::ops::RangeInclusive<f32>) -> Resul
     })
 }
 
-/// Three or four linear numbers, or `"#rrggbb"` or `"#rrggbbaa"` in sRGB with straight alpha.
+/// Reads a colour: three or four linear numbers, or `"#rrggbb"` or `"#rrggbbaa"` in sRGB with straight alpha.
 fn colour(node: &Node, key: &str) -> Result<[f32; 4], Diag> {
     let refuse =
-        || bad(node, key, "`[r, g, b]`, `[r, g, b, a]` in linear light, `\"#rrggbb\"`, `\"#rrggbbaa\"`");
+        || bad(node, key, "`[r, g, b]` or `[r, g, b, a]` in linear colour, `\"#rrggbb\"`, `\"#rrggbbaa\"`");
     if let Value::Seq(items) = &node.value {
         let mut colour = [1.0; 4];
         if !(3..=4).contains(&items.len()) {
@@ -184,7 +184,7 @@ fn colour(node: &Node, key: &str) -> Result<[f32; 4], Diag> {
     Ok(colour)
 }
 
-/// sRGB to linear light (IEC 61966-2-1).
+/// Converts sRGB to linear (the transfer function of IEC 61966-2-1).
 fn linear(value: f64) -> f64 {
     if value <= 0.04045 { value / 12.92 } else { libm::pow((value + 0.055) / 1.055, 2.4) }
 }
@@ -198,7 +198,7 @@ fn unknown(entry: &Entry, known: &[&str]) -> Diag {
         Some(near) => format!("did you mean '{near}'?"),
         None => format!("known here: {}", known.join(", ")),
     };
-    let message = format!("nobody knows the key '{}'", yaml::excerpt(&entry.key));
+    let message = format!("unknown key '{}'", yaml::excerpt(&entry.key));
     Diag::new(Code::MatKey, message).at(entry.at).hint(hint)
 }
 
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn one_material_is_the_whole_file() {
+    fn reads_one_material_from_the_top_level() {
         let text = "name: Moss\nbase_color_factor: \"#ff8000\"\nroughness_factor: 0.9\nmetallic_factor: 0\n\
                     emissive_factor: [0, 2.5, 0]\nnormal_scale: -1\nocclusion_strength: 0.5\nalpha_mode: mask\n\
                     alpha_cutoff: 0.3\ndouble_sided: true\ntextures:\n  base_color: moss.png\n  normal: /n/moss.n.png\n";
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         let Material { name, base_color_factor, emissive_factor, .. } = &found[0].material;
         assert_eq!(name, "Moss");
-        // 0x80 is 0.2158605 in linear light, by the sRGB formula.
+        // 0x80 in sRGB is 0.2158605 linear.
         assert_eq!(base_color_factor[0], 1.0);
         assert!((base_color_factor[1] - 0.215_860_5).abs() < 1e-6);
         assert_eq!(base_color_factor[2..], [0.0, 1.0]);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn several_materials_are_a_list_and_say_only_what_differs() {
+    fn reads_a_list_of_materials_with_defaults() {
         let found = parse(b"materials:\n- name: a\n- name: b\n  roughness_factor: 0.5\n- {}\n").unwrap();
         assert_eq!(found.len(), 3);
         assert_eq!(found[1].material.roughness_factor, 0.5);
@@ -247,11 +247,11 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_with_their_place() {
+    fn reports_errors_with_line_and_column() {
         let hint = refused("roughnes_factor: 1\n", "mat-key", "1:1").hint;
         assert_eq!(hint.as_deref().unwrap(), "did you mean 'roughness_factor'?");
         refused("name: a\nroughness_factor: 2\n", "mat-value", "2:19");
-        refused("metallic_factor: shiny\n", "mat-value", "1:18");
+        refused("metallic_factor: high\n", "mat-value", "1:18");
         refused("base_color_factor: [1, 2]\n", "mat-value", "1:20");
         refused("base_color_factor: '#12345'\n", "mat-value", "1:20");
         refused("base_color_factor: '#gg0000'\n", "mat-value", "1:20");

@@ -1,29 +1,30 @@
-//! Animations of a model to `.hanim`: the channels that move joints, clip by clip.
+//! Animations of a model to `.hanim` clips: the channels that move joints.
 
 use super::curve::{self, Key};
 use super::skeleton::Skeleton;
 use crate::config::{Cubic, Settings};
+use crate::plural;
 use kiln_engine::{Code, Diag};
 use kiln_format::hanim::{self, ClipParts, Interp, Keys, Vec3Key, Vec4Key};
 use kiln_ir::{Animation, Interpolation, Property, Scene};
 
-/// What the animations of a scene come to.
+/// The animation clips of a scene.
 #[derive(Default)]
 pub(crate) struct Clips {
-    /// The file; `None` when nothing moves a joint.
+    /// The bytes of the `.hanim`; `None` when no channel moves a joint.
     pub(crate) bytes: Option<Vec<u8>>,
-    /// What there is to say.
+    /// Warnings about channels that were changed or left out.
     pub(crate) warnings: Vec<Diag>,
 }
 
-/// The keys of one channel, as the file has them.
+/// The keys of one channel in the types of the file.
 enum Track {
     Translation(Vec<Vec3Key>),
     Rotation(Vec<Vec4Key>),
     Scale(Vec<Vec3Key>),
 }
 
-/// Makes the animation file of a scene with this skeleton.
+/// Compiles the animations of a scene with this skeleton.
 pub(crate) fn clips(scene: &Scene, skeleton: &Skeleton, settings: &Settings) -> Result<Clips, Diag> {
     let mut found = Clips::default();
     let mut elsewhere = 0;
@@ -60,7 +61,11 @@ pub(crate) fn clips(scene: &Scene, skeleton: &Skeleton, settings: &Settings) -> 
         }
     }
     if elsewhere > 0 {
-        let message = format!("{elsewhere} channels move nodes that are no joints and were left out");
+        let (one, many) = (
+            "channel moves a node that is not a joint, and is not exported",
+            "channels move nodes that are not joints, and are not exported",
+        );
+        let message = plural::count(elsewhere, one, many);
         let hint = "make the nodes joints of the skin, or bake their motion into joints";
         found.warnings.push(Diag::new(Code::AnimationNotJoint, message).hint(hint));
     }
@@ -92,8 +97,12 @@ fn view((joint, interp, track): &(u32, Interp, Track)) -> hanim::Channel<'_> {
 fn warn_of_splines(index: usize, animation: &Animation, settings: &Settings, warnings: &mut Vec<Diag>) {
     let splines = animation.channels.iter().filter(|c| c.interpolation == Interpolation::CubicSpline).count();
     if splines > 0 && settings.animation.cubic == Cubic::Degrade {
-        let message = format!("{splines} cubic spline channels became straight lines between their keys");
+        let (one, many) = (
+            "cubic spline channel is interpolated linearly between its keys",
+            "cubic spline channels are interpolated linearly between their keys",
+        );
+        let message = plural::count(splines, one, many);
         let warning = Diag::new(Code::AnimationCubic, message).at(format!("/animations/{index}"));
-        warnings.push(warning.hint("set animation.cubic to resample to follow the curves"));
+        warnings.push(warning.hint("set animation.cubic to resample to approximate the splines"));
     }
 }

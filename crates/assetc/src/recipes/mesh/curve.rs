@@ -1,26 +1,26 @@
-//! Curves: the value of an animation's channel at any time, and the keys that stand for it in a runtime file.
+//! Animation curves: evaluation of a channel at any time, and conversion to the keys of a runtime file.
 //!
-//! Runtime files have steps and straight lines. Cubic splines lose their tangents, or get as many keys as it takes
-//! for straight lines to follow them.
+//! Runtime files have step and linear interpolation. Cubic splines lose their tangents, or are resampled with as many
+//! keys as a linear approximation within the tolerance needs.
 
 use crate::config::Cubic;
 use kiln_ir::{Channel, Interpolation, Property, normalize};
 
-/// How far a straight line may be from the spline it stands for: of a rotation's components, and of other values as
-/// part of the widest span between two of the channel's keys.
+/// The largest error of a linear approximation of a spline: absolute in the components of a quaternion, otherwise
+/// relative to the value range of the channel.
 const TOLERANCE: f64 = 5e-4;
 
-/// A span between two keys of a spline is halved this often at most.
-const HALVINGS: u32 = 8;
+/// The largest number of bisections of a spline segment.
+const MAX_BISECTIONS: u32 = 8;
 
-/// A key: when, and the value; of a rotation four numbers, else three.
+/// A key: time in seconds and value, with four components for a rotation and otherwise three.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Key {
     pub(crate) time: f32,
     pub(crate) value: [f32; 4],
 }
 
-/// The keys of a channel, at times that start at zero or later and grow.
+/// Converts a channel to keys with strictly increasing, non-negative times.
 pub(crate) fn keys(channel: &Channel, cubic: Cubic) -> Vec<Key> {
     let mut keys = match (channel.interpolation, cubic) {
         (Interpolation::CubicSpline, Cubic::Resample) => resample(channel),
@@ -30,27 +30,27 @@ pub(crate) fn keys(channel: &Channel, cubic: Cubic) -> Vec<Key> {
         start_at_zero(channel, &mut keys);
     }
     for n in 1..keys.len() {
-        // Two keys at one time are a jump: the later one comes as soon after the earlier as times can tell.
+        // Two keys at one time are a discontinuity: the later one moves to the next representable time.
         if keys[n].time <= keys[n - 1].time {
             keys[n].time = keys[n - 1].time.next_up();
         }
     }
     if channel.property == Property::Rotation && channel.interpolation != Interpolation::Step {
-        shorten(&mut keys);
+        take_shortest_path(&mut keys);
     }
     keys
 }
 
-/// Whatever comes before the clip begins is cut off.
+/// Cuts off the part of a clip before time zero.
 fn start_at_zero(channel: &Channel, keys: &mut Vec<Key>) {
     let start = Key { time: 0.0, value: narrow(sample(channel, 0.0)) };
     keys.retain(|key| key.time > 0.0);
     keys.insert(0, start);
 }
 
-/// A rotation and its negative are the same; neighbours take the sign that makes the way between them the short one,
-/// also for engines that do not look.
-fn shorten(keys: &mut [Key]) {
+/// Negates quaternions so that neighbouring keys have a non-negative dot product: engines that interpolate without
+/// checking the sign then take the shortest path, too.
+fn take_shortest_path(keys: &mut [Key]) {
     for n in 1..keys.len() {
         let before = keys[n - 1].value;
         let dot: f32 = before.iter().zip(keys[n].value).map(|(a, b)| a * b).sum();
@@ -64,7 +64,7 @@ fn at_key(channel: &Channel, key: usize) -> Key {
     Key { time: channel.times[key], value: narrow(finish(channel, wide(channel.value(key)))) }
 }
 
-/// The value of a channel at a time, as glTF 2.0, appendix C, defines it.
+/// Evaluates a channel at a time, as glTF 2.0, appendix C, defines it.
 fn sample(channel: &Channel, time: f64) -> [f64; 4] {
     let times = &channel.times;
     let after = times.partition_point(|&t| f64::from(t) <= time);
@@ -89,7 +89,7 @@ fn sample(channel: &Channel, time: f64) -> [f64; 4] {
 
 fn hermite(channel: &Channel, key: usize, t: f64, span: f64) -> [f64; 4] {
     let (components, stride) = (channel.property.components(), channel.stride());
-    // In-tangent, value and out-tangent stand one after the other.
+    // In-tangent, value and out-tangent are consecutive.
     let part = |key: usize, which: usize| {
         let start = key * stride + which * components;
         wide(&channel.values[start..start + components])
@@ -116,22 +116,22 @@ fn slerp(a: [f64; 4], b: [f64; 4], t: f64) -> [f64; 4] {
     normalize(std::array::from_fn(|i| a[i] * x + b[i] * y))
 }
 
-/// Keys between which straight lines follow a spline.
+/// Resamples a spline to keys whose linear interpolation is within the tolerance.
 fn resample(channel: &Channel) -> Vec<Key> {
-    let bound = TOLERANCE * span_of(channel);
+    let bound = TOLERANCE * value_range(channel);
     let mut keys = vec![at_key(channel, 0)];
     for key in 1..channel.times.len() {
         let (from, to) = (f64::from(channel.times[key - 1]), f64::from(channel.times[key]));
         if to > from {
-            divide(channel, [from, to], bound, HALVINGS, &mut keys);
+            bisect(channel, [from, to], bound, MAX_BISECTIONS, &mut keys);
         }
         keys.push(at_key(channel, key));
     }
     keys
 }
 
-/// How much a channel's value changes: what errors are measured by.
-fn span_of(channel: &Channel) -> f64 {
+/// Returns the largest value range of a component, which errors are relative to; 1 for rotations and constants.
+fn value_range(channel: &Channel) -> f64 {
     if channel.property == Property::Rotation {
         return 1.0;
     }
@@ -144,17 +144,17 @@ fn span_of(channel: &Channel) -> f64 {
     if widest > 0.0 { widest } else { 1.0 }
 }
 
-/// Adds the keys that are wanted strictly between two times.
-fn divide(channel: &Channel, [from, to]: [f64; 2], bound: f64, halvings: u32, keys: &mut Vec<Key>) {
+/// Adds the keys that the tolerance needs strictly between two times.
+fn bisect(channel: &Channel, [from, to]: [f64; 2], bound: f64, bisections: u32, keys: &mut Vec<Key>) {
     let (a, b) = (sample(channel, from), before(channel, to));
-    let straight = |t: f64| -> [f64; 4] {
+    let linear = |t: f64| -> [f64; 4] {
         if channel.property == Property::Rotation {
             return slerp(a, b, t);
         }
         std::array::from_fn(|i| a[i] + (b[i] - a[i]) * t)
     };
-    let off = |t: f64| {
-        let (line, curve) = (straight(t), sample(channel, from + (to - from) * t));
+    let error_at = |t: f64| {
+        let (line, curve) = (linear(t), sample(channel, from + (to - from) * t));
         let mut error = line.iter().zip(curve).map(|(l, c)| (l - c).abs()).fold(0.0, f64::max);
         if channel.property == Property::Rotation {
             let other = line.iter().zip(curve).map(|(l, c)| (l + c).abs()).fold(0.0, f64::max);
@@ -162,16 +162,16 @@ fn divide(channel: &Channel, [from, to]: [f64; 2], bound: f64, halvings: u32, ke
         }
         error
     };
-    if halvings == 0 || [0.125, 0.25, 0.5, 0.75, 0.875].into_iter().all(|t| off(t) <= bound) {
+    if bisections == 0 || [0.125, 0.25, 0.5, 0.75, 0.875].into_iter().all(|t| error_at(t) <= bound) {
         return;
     }
     let middle = (from + to) / 2.0;
-    divide(channel, [from, middle], bound, halvings - 1, keys);
+    bisect(channel, [from, middle], bound, bisections - 1, keys);
     keys.push(Key { time: middle as f32, value: narrow(sample(channel, middle)) });
-    divide(channel, [middle, to], bound, halvings - 1, keys);
+    bisect(channel, [middle, to], bound, bisections - 1, keys);
 }
 
-/// The value just before a time: at a jump, that of the key which ends there.
+/// Evaluates a channel just before a time: at a discontinuity, the value of the earlier key.
 fn before(channel: &Channel, time: f64) -> [f64; 4] {
     let key = channel.times.partition_point(|&t| f64::from(t) < time);
     match channel.times.get(key) {
@@ -180,7 +180,7 @@ fn before(channel: &Channel, time: f64) -> [f64; 4] {
     }
 }
 
-/// Rotations have unit length.
+/// Normalises rotations; other values stay.
 fn finish(channel: &Channel, value: [f64; 4]) -> [f64; 4] {
     if channel.property == Property::Rotation { normalize(value) } else { value }
 }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_stay_where_they_are() {
+    fn keeps_linear_keys() {
         let line =
             channel(Property::Scale, Interpolation::Linear, &[0.0, 2.0], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         let keys = keys(&line, Cubic::Degrade);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_stays_a_jump_and_time_grows() {
+    fn keeps_discontinuity_with_increasing_times() {
         let values = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 5.0, 0.0, 0.0];
         let jump = channel(Property::Translation, Interpolation::Linear, &[0.0, 1.0, 1.0], &values);
         let keys = keys(&jump, Cubic::Degrade);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_zero_is_cut_off() {
+    fn cuts_off_negative_times() {
         let early = channel(
             Property::Translation,
             Interpolation::Linear,
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn rotations_have_unit_length_and_take_the_short_way() {
+    fn rotations_are_normalised_and_take_the_shortest_path() {
         let half = std::f32::consts::FRAC_1_SQRT_2;
         let turn = channel(
             Property::Rotation,
@@ -250,13 +250,13 @@ mod tests {
         let keys = keys(&turn, Cubic::Degrade);
         assert_eq!(keys[0].value, [0.0, 0.0, 0.0, 1.0]);
         assert!(keys[1].value[3] > 0.0, "{keys:?}");
-        // A quarter turn about x, half of the way.
+        // Halfway through a rotation of 90 degrees about x.
         let middle = sample(&turn, 0.5);
         let (sin, cos) = (22.5f64).to_radians().sin_cos();
         assert!((middle[0] - sin).abs() < 1e-6 && (middle[3] - cos).abs() < 1e-6, "{middle:?}");
     }
 
-    /// Two keys with tangents, as glTF lays them out.
+    /// Two keys with tangents, in the layout of glTF.
     fn spline() -> Channel {
         let values = [
             0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, //
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn splines_are_evaluated_as_gltf_says() {
+    fn evaluates_cubic_spline_as_gltf_defines_it() {
         // p(t) with span 2: (3t² - 2t³) · 1 + 2 (t³ - 2t² + t) · 4 + 2 (t³ - t²) · (-4)
         let expected = |t: f64| {
             3.0 * t * t - 2.0 * t * t * t + 8.0 * (t * t * t - 2.0 * t * t + t) - 8.0 * (t * t * t - t * t)
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resampled_spline_is_followed_and_a_degraded_one_is_not() {
+    fn resampling_stays_within_the_tolerance() {
         let spline = spline();
         assert_eq!(keys(&spline, Cubic::Degrade).len(), 2);
         let keys = keys(&spline, Cubic::Resample);

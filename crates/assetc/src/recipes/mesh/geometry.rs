@@ -1,11 +1,11 @@
-//! From the parts of a model to the arrays of a `.hmesh`.
+//! Converts the parts of a model to the arrays of a `.hmesh`.
 //!
-//! Parts are processed in parallel and put one after the other in the order of the source, so the bytes do not
-//! depend on who finished first.
+//! Parts are processed in parallel and appended in the order of the source, so the bytes do not depend on scheduling.
 
 use super::parts::{Motion, Part};
 use super::skeleton::Skeleton;
 use crate::config::{self, Settings};
+use crate::plural;
 use kiln_engine::{Code, Diag, Limits};
 use kiln_format::hmesh::{
     self, GpuSkinVertex, GpuVertex, MeshBounds, MeshLod, Meshlet, MeshletBounds, NO_MATERIAL, SubMesh,
@@ -20,12 +20,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// A mesh, ready to be written.
+/// The arrays of a mesh file.
 #[derive(Default)]
 pub(crate) struct Geometry {
-    /// The materials of its slots, in order of first use.
+    /// The materials of the slots, in order of first use.
     pub(crate) slots: Vec<MaterialId>,
-    /// What there is to say.
+    /// Warnings about vertex data that was repaired or dropped.
     pub(crate) warnings: Vec<Diag>,
     vertices: Vec<GpuVertex>,
     skin: Vec<GpuSkinVertex>,
@@ -41,7 +41,7 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// Processes the parts of a model, whose meshes are given up as they are; `None` when there is no triangle in them.
+    /// Processes the parts of a model and frees its meshes along the way; `None` when the parts have no triangles.
     pub(crate) fn of(
         parts: Vec<Part>,
         mut meshes: Vec<Mesh>,
@@ -53,7 +53,7 @@ impl Geometry {
         let sources: Vec<_> = parts.iter().map(|part| (source(part).material, part.motion)).collect();
         let skinned = parts.iter().any(|part| part.motion != Motion::Static);
         let second_sets = parts.iter().filter(|part| !source(part).uv1.is_empty()).count();
-        let parts = hand_over(parts, &mut meshes);
+        let parts = take_unshared_primitives(parts, &mut meshes);
         let outputs: Vec<MeshOutput> = parts
             .into_par_iter()
             .map(|part| process(part, &meshes, wanted, limits))
@@ -80,7 +80,7 @@ impl Geometry {
         motion: Option<Motion>,
     ) -> Result<(), Diag> {
         let too_large =
-            |_| Diag::new(Code::MeshTooLarge, "it has more than four billion vertices or indices");
+            |_| Diag::new(Code::MeshTooLarge, "the mesh has more than 4294967295 vertices or indices");
         let count = |len: usize| u32::try_from(len).map_err(too_large);
         let base = count(self.vertices.len())?;
         count(self.vertices.len() + output.vertices.len())?;
@@ -142,7 +142,7 @@ impl Geometry {
         }) as u32
     }
 
-    /// The bytes of the `.hmesh`, with the hashes of its materials by slot.
+    /// Serialises the `.hmesh`, with the hashes of its materials by slot.
     pub(crate) fn write(self, materials: &[u64], skeleton: Option<&Skeleton>) -> Result<Vec<u8>, Diag> {
         let bounds = kiln_mesh::bounds::bounds(self.vertices.iter().map(|v| v.position));
         let lod_count = (self.lods.len() / self.submeshes.len().max(1)) as u32;
@@ -168,8 +168,8 @@ impl Geometry {
     }
 }
 
-/// Moves each primitive that is drawn once into its part, so that it can be freed when it has been processed.
-fn hand_over(mut parts: Vec<Part>, meshes: &mut [Mesh]) -> Vec<Part> {
+/// Moves each primitive that is drawn once into its part, so that it is freed when it has been processed.
+fn take_unshared_primitives(mut parts: Vec<Part>, meshes: &mut [Mesh]) -> Vec<Part> {
     let mut uses = BTreeMap::new();
     parts.iter().for_each(|part| *uses.entry(part.origin).or_insert(0) += 1);
     for part in parts.iter_mut().filter(|part| part.own.is_none() && uses[&part.origin] == 1) {
@@ -188,9 +188,9 @@ fn process(part: Part, meshes: &[Mesh], options: &MeshOptions, limits: &Limits) 
             MeshInput {
                 indices: p.indices.into(),
                 positions: p.positions.into(),
-                normals: there(p.normals.into()),
-                uvs: there(p.uv0.into()),
-                tangents: there(p.tangents.into()),
+                normals: non_empty(p.normals.into()),
+                uvs: non_empty(p.uv0.into()),
+                tangents: non_empty(p.tangents.into()),
                 ..MeshInput::default()
             }
         }
@@ -200,16 +200,16 @@ fn process(part: Part, meshes: &[Mesh], options: &MeshOptions, limits: &Limits) 
             MeshInput {
                 indices: (&p.indices).into(),
                 positions: (&p.positions).into(),
-                normals: there((&p.normals).into()),
-                uvs: there((&p.uv0).into()),
-                tangents: there((&p.tangents).into()),
+                normals: non_empty((&p.normals).into()),
+                uvs: non_empty((&p.uv0).into()),
+                tangents: non_empty((&p.tangents).into()),
                 ..MeshInput::default()
             }
         }
     };
     let skin = [InfluenceSet { joints: &joints, weights: &weights }];
-    let transform = (part.place.is_some() || part.mirrored).then(|| {
-        let matrix = part.place.unwrap_or(Matrix::IDENTITY);
+    let transform = (part.transform.is_some() || part.mirrored).then(|| {
+        let matrix = part.transform.unwrap_or(Matrix::IDENTITY);
         let columns = matrix.0.as_flattened();
         Transform::new(&std::array::from_fn(|i| columns[i])).turning(part.mirrored)
     });
@@ -224,12 +224,12 @@ fn process(part: Part, meshes: &[Mesh], options: &MeshOptions, limits: &Limits) 
     })
 }
 
-/// A list that says something.
-fn there<T: Clone>(list: Cow<'_, [T]>) -> Option<Cow<'_, [T]>> {
+/// Returns a list, or `None` if it is empty.
+fn non_empty<T: Clone>(list: Cow<'_, [T]>) -> Option<Cow<'_, [T]>> {
     Some(list).filter(|list| !list.is_empty())
 }
 
-/// The settings of the file as options of the mesh pipeline.
+/// Converts the settings to options of the mesh pipeline.
 pub(crate) fn mesh_options(settings: &Settings, deadline: Option<Instant>) -> MeshOptions {
     let mesh = &settings.mesh;
     let mut options = MeshOptions::default();
@@ -245,7 +245,7 @@ pub(crate) fn mesh_options(settings: &Settings, deadline: Option<Instant>) -> Me
     options
 }
 
-/// Appends; the first list is taken over as it is.
+/// Appends a list; the first one is moved instead of copied.
 fn extend<T>(to: &mut Vec<T>, from: Vec<T>) {
     if to.is_empty() {
         *to = from;
@@ -271,7 +271,7 @@ fn mesh_bounds(bounds: &Bounds) -> MeshBounds {
     }
 }
 
-/// What the parts had to be repaired for, added up: one warning for each kind.
+/// The repairs of all parts, summed up for one warning per kind.
 #[derive(Default)]
 struct Notes {
     normals: usize,
@@ -279,7 +279,8 @@ struct Notes {
     untextured: usize,
     reduced: usize,
     weightless: usize,
-    apart: Option<(usize, usize)>,
+    /// Vertices with and without the tangents that prevented welding.
+    unwelded: Option<(usize, usize)>,
     second_sets: usize,
 }
 
@@ -290,13 +291,13 @@ impl Notes {
             Note::UnusableTangents(count) => self.tangents += count,
             Note::ReducedInfluences(count) => self.reduced += count,
             Note::WeightlessVertices(count) => self.weightless += count,
-            // Without a normal map nobody misses them.
+            // Tangents are not needed without a normal map.
             Note::NoTangents => self.untextured += usize::from(has_normal_map),
             Note::TangentsPreventedWelding { with, without } => {
-                let (a, b) = self.apart.unwrap_or_default();
-                self.apart = Some((a + with, b + without));
+                let (a, b) = self.unwelded.unwrap_or_default();
+                self.unwelded = Some((a + with, b + without));
             }
-            // Flat normals are what sources mean that have none. An empty part is like none at all.
+            // A source without normals means flat shading (glTF 2.0). An empty part needs no warning.
             _ => {}
         }
     }
@@ -306,44 +307,55 @@ impl Notes {
             counted(
                 Code::MeshNormals,
                 self.normals,
-                "normals are no directions and come from the faces around them",
+                "normal is zero or not finite and was computed from the adjacent faces",
+                "normals are zero or not finite and were computed from the adjacent faces",
             ),
-            counted(Code::MeshTangents, self.tangents, "tangents are no directions and were made anew"),
+            counted(
+                Code::MeshTangents,
+                self.tangents,
+                "tangent is zero or not finite and was generated",
+                "tangents are zero or not finite and were generated",
+            ),
             counted(
                 Code::MeshNoTangents,
                 self.untextured,
-                "parts have a normal map, and no UVs to make tangents from",
+                "primitive has a normal map but no UVs to generate tangents from",
+                "primitives have a normal map but no UVs to generate tangents from",
             ),
             counted(
                 Code::MeshInfluences,
                 self.reduced,
-                "vertices hang on more than four joints and keep the strongest",
+                "vertex has more than four bone influences and keeps the four strongest",
+                "vertices have more than four bone influences and keep the four strongest",
             ),
             counted(
                 Code::MeshSecondUv,
                 self.second_sets,
-                "parts have a second set of texture coordinates, which is not kept",
+                "primitive has a second UV set, which is not exported",
+                "primitives have a second UV set, which is not exported",
             ),
             counted(
-                Code::MeshWeightless,
+                Code::MeshZeroWeights,
                 self.weightless,
-                "vertices have no weight and hang on the first joint",
+                "vertex has no joint weights and is bound to the first joint",
+                "vertices have no joint weights and are bound to the first joint",
             ),
         ]
         .into_iter()
         .flatten()
         .collect();
-        if let Some((with, without)) = self.apart {
+        if let Some((with, without)) = self.unwelded {
             let message = format!(
-                "the source's tangents keep {with} vertices apart where {without} would do, and were made anew"
+                "the tangents of the source prevent vertices from being welded ({with} instead of {without}) and were \
+                 generated"
             );
-            let hint = "set mesh.tangents to keep to have them as they are";
-            warnings.push(Diag::new(Code::MeshTangentsApart, message).hint(hint));
+            let hint = "set mesh.tangents to keep to keep the tangents of the source";
+            warnings.push(Diag::new(Code::MeshTangentsSplit, message).hint(hint));
         }
         warnings
     }
 }
 
-fn counted(code: Code, count: usize, what: &str) -> Option<Diag> {
-    (count > 0).then(|| Diag::new(code, format!("{count} {what}")))
+fn counted(code: Code, number: usize, one: &str, many: &str) -> Option<Diag> {
+    (number > 0).then(|| Diag::new(code, plural::count(number, one, many)))
 }

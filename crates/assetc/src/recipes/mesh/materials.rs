@@ -1,7 +1,7 @@
-//! The materials of a model to `.hmat`, and the pictures they use to textures beside it.
+//! The materials of a model to `.hmat`, and their images to textures beside it.
 //!
-//! A row is a slot of the mesh. A picture becomes one texture, in the mode of the slot that uses it first; with
-//! `texture.conflict: split` it becomes one for each mode, the later ones with the mode in their name.
+//! A row is a material slot of the mesh. An image becomes one texture, in the mode of the first slot that uses it; with
+//! `texture.conflict: split` it becomes one per mode, the later ones with the mode in their name.
 
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::config::{Conflict, Settings};
@@ -12,28 +12,29 @@ use kiln_format::refs;
 use kiln_ir::{AlphaMode, ImageId, ImageSource, Material, MaterialId, Scene, Slot};
 use kiln_texture::Mode;
 
-/// The hashes by which a mesh names the materials of its slots.
+/// Computes the hashes by which a mesh refers to the materials of its slots.
 pub(crate) fn hashes(cx: &mut ActionContext<'_>, materials: &[Material], slots: &[MaterialId]) -> Vec<u64> {
     let names: Vec<Option<&str>> = materials.iter().map(|material| Some(material.name.as_str())).collect();
     if let Some((one, other)) = refs::material_clash(&names) {
-        let message =
-            format!("materials {one} and {other} have one reference, so engines cannot tell them apart");
-        cx.warn(Diag::new(Code::MaterialClash, message).hint("rename one of them"));
+        let message = format!(
+            "materials {one} and {other} have the same reference, so engines cannot distinguish them"
+        );
+        cx.warn(Diag::new(Code::MaterialConflict, message).hint("rename one of the materials"));
     }
     let leaves = refs::material_leaves(&names);
     let source = refs::source_ref(cx.source().as_str());
     slots.iter().map(|id| refs::hash_asset_ref(&format!("{source}/{}", leaves[id.0 as usize]))).collect()
 }
 
-/// Which texture a slot of some material refers to.
+/// A texture that a material refers to.
 struct Texture {
     image: ImageId,
     mode: Mode,
-    /// Its file, below the folder of the model: `tex_3`.
+    /// The file stem below the folder of the model: `tex_3`.
     name: String,
 }
 
-/// Makes the table of materials and every texture it refers to.
+/// Compiles the material table and every texture that it refers to.
 pub(crate) fn artifacts(
     cx: &mut ActionContext<'_>,
     scene: &Scene,
@@ -64,7 +65,8 @@ pub(crate) fn artifacts(
     Ok(artifacts)
 }
 
-/// Returns whether a file below the folder of a model has the name of a texture of it: `tex_3.ktx2`, `tex_3_normal.ktx2`.
+/// Returns whether a file below the folder of a model has the name of one of its textures: `tex_3.ktx2`,
+/// `tex_3_normal.ktx2`.
 pub(crate) fn is_texture_name(name: &str) -> bool {
     let Some(name) = name.strip_prefix("tex_").and_then(|name| name.strip_suffix(".ktx2")) else {
         return false;
@@ -73,7 +75,7 @@ pub(crate) fn is_texture_name(name: &str) -> bool {
     image.parse::<u32>().is_ok_and(|number| number.to_string() == image) && mode.is_none_or(is_mode_name)
 }
 
-/// The texture for an image in a slot: one that is there, or a new one.
+/// Returns the name of the texture for an image in a slot; adds a texture unless there is one.
 fn choose(
     cx: &mut ActionContext<'_>,
     textures: &mut Vec<Texture>,
@@ -88,15 +90,15 @@ fn choose(
         None => format!("tex_{}", image.0),
         Some(first) if conflict == Conflict::First => {
             let message = format!(
-                "image {} is used as {} and as {}; the first use decides how it is stored",
+                "image {} is used as {} and as {}; the first use determines the texture mode",
                 image.0,
                 mode_name(first.mode),
                 mode_name(mode)
             );
-            let hint = "set texture.conflict to split for a texture of each kind";
+            let hint = "set texture.conflict to split to write one texture per mode";
             let name = first.name.clone();
             let warning = Diag::new(Code::TextureConflict, message).at(format!("/images/{}", image.0));
-            // Several slots may run into the same conflict; it is one.
+            // The same conflict of several slots is reported once.
             if !cx.has_warned(&warning) {
                 cx.warn(warning.hint(hint));
             }
@@ -108,7 +110,7 @@ fn choose(
     name
 }
 
-/// How the texels of a slot are stored.
+/// Returns the texture mode of a material slot.
 pub(crate) fn mode_of(slot: Slot) -> Mode {
     match slot {
         Slot::BaseColor | Slot::Emissive => Mode::Color,
@@ -124,7 +126,7 @@ fn image_artifact(
     image: &ImageSource,
     settings: &Settings,
 ) -> Result<FileArtifact, Diag> {
-    // A picture in a file of its own is named by its path, one inside the model by its place there.
+    // An image in a file of its own is identified by its path, an embedded image by its JSON pointer.
     let locate = |diag: Diag| match image.path.as_str() {
         "" => diag.at(format!("/images/{}", texture.image.0)),
         file => diag.path(file),
@@ -137,7 +139,7 @@ fn image_artifact(
     Ok(artifact)
 }
 
-/// A row of the table.
+/// Converts a material to a row of the table.
 pub(crate) fn row(material: &Material, textures: [u64; 5]) -> GpuMaterial {
     let alpha_mode = match material.alpha_mode {
         AlphaMode::Opaque => hmat::AlphaMode::Opaque,
@@ -164,5 +166,5 @@ pub(crate) fn row(material: &Material, textures: [u64; 5]) -> GpuMaterial {
 
 pub(crate) fn with_ending(stem: &str, ending: &str) -> Result<RelPath, Diag> {
     RelPath::new(format!("{stem}{ending}"))
-        .map_err(|_| Diag::new(Code::Mesh, "its name leaves no name for the output"))
+        .map_err(|_| Diag::new(Code::Mesh, "the file name has no stem, so the output has no name"))
 }

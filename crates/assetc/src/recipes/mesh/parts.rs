@@ -1,48 +1,49 @@
-//! What a model draws, part by part: which primitive, where, and what moves it.
+//! The parts of a model: each drawn primitive with its transform and the joints that move it.
 
 use super::skeleton::{self, Skeleton};
 use kiln_engine::{Diag, Limits};
 use kiln_ir::{Draw, DrawnSize, Matrix, MeshId, NodeId, Primitive, Scene, SkinId, Valid};
 use std::collections::BTreeSet;
 
-/// One primitive in one place: a submesh.
+/// One instance of a primitive: a submesh.
 pub(crate) struct Part {
-    /// Its triangles, if they are its own: in a pose that the source does not have them in, or drawn nowhere else.
+    /// The primitive, if the part owns it: it was moved to another pose, or is drawn only once.
     pub(crate) own: Option<Primitive>,
-    /// From the primitive's space to the file's.
-    pub(crate) place: Option<Matrix>,
-    /// Whether it is mirrored where it is drawn in the end, after its joints have moved it: then its triangles are
-    /// wound the other way, so that they face outwards there.
+    /// The transform from the space of the primitive to that of the file.
+    pub(crate) transform: Option<Matrix>,
+    /// True if the part is mirrored in its final pose, after its joints have moved it. Its triangles are then wound the
+    /// other way, so that they face outwards.
     pub(crate) mirrored: bool,
-    /// What moves it.
+    /// The joints that move the part.
     pub(crate) motion: Motion,
-    /// Its mesh in the source, and its number there.
+    /// The mesh of the source, and the index of the primitive in it.
     pub(crate) origin: (MeshId, usize),
 }
 
-/// What moves a part.
+/// The joints that move a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Motion {
-    /// Nothing.
+    /// The part does not move.
     Static,
-    /// One joint.
+    /// The part moves rigidly with one joint.
     Joint(u32),
-    /// The joints that its vertices name.
+    /// The vertices have joint indices and weights.
     Skin,
 }
 
-/// All parts of a scene, in the order in which it draws them.
+/// All parts of a scene, in draw order.
 pub(crate) struct Parts {
     pub(crate) parts: Vec<Part>,
-    /// Skins beside the first that hold drawn meshes: those are in their bind pose.
+    /// The number of skins after the first with drawn meshes, which stay in their bind pose.
     pub(crate) other_skins: usize,
 }
 
-/// Finds what a scene draws. With `merge`, static meshes are placed as their nodes say; without it each is there
-/// once, as it is in the source.
+/// Collects the drawn primitives of a scene. With `merge`, static meshes are transformed to world space, once per
+/// instance; without it each mesh occurs once, in its own space.
 ///
 /// # Errors
-/// `memory-limit` when processing what is drawn would take more memory than the limits admit.
+///
+/// `memory-limit` when processing the instances would exceed the memory limit.
 pub(crate) fn parts(
     scene: &Valid<Scene>,
     skeleton: Option<&Skeleton>,
@@ -69,13 +70,13 @@ pub(crate) fn parts(
     Ok(Parts { parts, other_skins: others.len() })
 }
 
-/// Whether a skin holds what is drawn: the node has one and vertices name its joints.
+/// Returns whether a draw is skinned: the node has a skin, and vertices have joint indices.
 fn is_skinned(scene: &Scene, draw: &Draw) -> bool {
     let primitives = &scene.meshes[draw.mesh.0 as usize].primitives;
     draw.skin.is_some() && primitives.iter().any(|primitive| !primitive.joints.is_empty())
 }
 
-/// Instances cost nothing in a source and a copy each in the output.
+/// Checks the memory of all instances: an instance takes no space in a source and a copy in the output.
 fn check_size(scene: &Valid<Scene>, draws: impl Iterator<Item = Draw>, limits: &Limits) -> Result<(), Diag> {
     let DrawnSize { instances, primitives, vertices, corners } = scene.drawn_size(draws);
     let matrices = instances.saturating_mul(size_of::<Draw>() as u64);
@@ -87,7 +88,7 @@ fn check_size(scene: &Valid<Scene>, draws: impl Iterator<Item = Draw>, limits: &
 
 struct Context<'a> {
     scene: &'a Valid<Scene>,
-    /// Only if something that is drawn hangs on a skin.
+    /// The skeleton, if a drawn mesh is skinned.
     skeleton: Option<&'a Skeleton>,
     merge: bool,
     parents: Vec<Option<NodeId>>,
@@ -97,9 +98,9 @@ struct Context<'a> {
 impl Context<'_> {
     fn part(&self, draw: &Draw, primitive: &Primitive, origin: (MeshId, usize)) -> Part {
         let world = self.merge.then_some(draw.world);
-        let part = |place: Option<Matrix>, motion| Part {
+        let part = |transform: Option<Matrix>, motion| Part {
             own: None,
-            place,
+            transform,
             mirrored: world.is_some_and(|world| world.determinant() < 0.0),
             motion,
             origin,
@@ -114,40 +115,40 @@ impl Context<'_> {
                 Part {
                     own: Some(posed(primitive, &poses)),
                     mirrored: mirrors(primitive, &poses),
-                    ..part(skeleton.undo(0), Motion::Joint(0))
+                    ..part(skeleton.inverse_pose(0), Motion::Joint(0))
                 }
             }
             None => {
                 let joint = skeleton.carrier(draw.node, &self.parents);
-                let undo = skeleton.undo(joint).unwrap_or(Matrix::IDENTITY);
-                part(world.map(|world| undo * world), Motion::Joint(joint))
+                let inverse = skeleton.inverse_pose(joint).unwrap_or(Matrix::IDENTITY);
+                part(world.map(|world| inverse * world), Motion::Joint(joint))
             }
         }
     }
 }
 
-/// Whether the joints of a primitive mirror it, by weight.
+/// Returns whether the joints of a primitive mirror it, by the sum of their weights.
 fn mirrors(primitive: &Primitive, poses: &[Matrix]) -> bool {
     let mirrored: Vec<bool> = poses.iter().map(|pose| pose.determinant() < 0.0).collect();
     if !mirrored.contains(&true) {
         return false;
     }
-    let pulls = primitive.joints.as_flattened().iter().zip(primitive.weights.as_flattened());
+    let influences = primitive.joints.as_flattened().iter().zip(primitive.weights.as_flattened());
     let sum = |sum: f64, (joint, weight): (&u16, &f32)| {
         let sign = if mirrored[usize::from(*joint)] { -1.0 } else { 1.0 };
         sum + sign * f64::from(*weight)
     };
-    pulls.fold(0.0, sum) < 0.0
+    influences.fold(0.0, sum) < 0.0
 }
 
-/// A primitive in a pose of its skin.
+/// Applies a pose of its skin to a primitive.
 fn posed(primitive: &Primitive, poses: &[Matrix]) -> Primitive {
     let mut posed = primitive.clone();
     for vertex in 0..primitive.positions.len() {
         let blend = blend(primitive.joints[vertex], primitive.weights[vertex], poses);
         posed.positions[vertex] = blend.point(primitive.positions[vertex]);
         if let Some(normal) = posed.normals.get_mut(vertex) {
-            *normal = unit(blend.for_normals().vector(*normal));
+            *normal = unit(blend.normal_matrix().vector(*normal));
         }
         if let Some([x, y, z, _]) = posed.tangents.get_mut(vertex) {
             [*x, *y, *z] = unit(blend.vector([*x, *y, *z]));
@@ -156,7 +157,7 @@ fn posed(primitive: &Primitive, poses: &[Matrix]) -> Primitive {
     posed
 }
 
-/// The mean of the joints' matrices, by weight.
+/// Blends the joint matrices by weight (linear blend skinning).
 fn blend(joints: [u16; 4], weights: [f32; 4], poses: &[Matrix]) -> Matrix {
     let sum: f64 = weights.iter().copied().map(f64::from).sum();
     if sum <= 0.0 {

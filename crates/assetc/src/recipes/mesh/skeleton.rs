@@ -1,31 +1,31 @@
-//! The skeleton of a model: its first skin, with all that lies between joints folded into them.
+//! The skeleton of a model: its first skin, with the transforms of intermediate nodes folded into the joints.
 //!
-//! A `SKEL` chunk knows joints and nothing else, while in a source any node can stand above a joint or between two:
-//! an armature that turns the model upright, a group that scales it. What such nodes do is folded into the joint
-//! below them, into its bind pose and into every key of its animations, so that poses come out as in the source.
+//! A `SKEL` chunk has joints only, while in a source any node can be the parent of a joint: an armature that rotates the
+//! model upright, a group that scales it. The transform of such nodes is folded into the joint below them, into its bind
+//! pose and into every key of its animations, so that poses are those of the source.
 
 use kiln_format::hmesh::{GpuJoint, NO_PARENT};
 use kiln_ir::{Matrix, NodeId, Scene, SkinId, Trs, Valid, normalize, rotate};
 use std::collections::HashMap;
 
-/// How far from a rotation with one scale a fold may be before it counts as a shear: rounding in the source
-/// reaches about 1e-6.
+/// The largest deviation of a folded transform from a rotation with uniform scale that does not count as a shear.
+/// Rounding in sources reaches about 1e-6.
 const SHEAR: f64 = 1e-4;
 
-/// The skeleton, and how to get things into its space.
+/// The joints of a skeleton, and the transforms between its space and that of the scene.
 pub(crate) struct Skeleton {
-    /// In the order of the skin, which is that of the numbers in vertices.
+    /// The joints in the order of the skin, which is that of the joint indices in vertices.
     pub(crate) joints: Vec<GpuJoint>,
-    /// Whether some joint's fold shears, so that its poses are not exact.
+    /// True if a folded transform has a shear, so that poses are approximated.
     pub(crate) sheared: bool,
     folds: Vec<Fold>,
     by_node: HashMap<NodeId, u32>,
-    /// For each joint: from the mesh's space to the scene's, in the bind pose.
+    /// For each joint, the transform from the space of the mesh to that of the scene in the bind pose.
     poses: Vec<Matrix>,
 }
 
 impl Skeleton {
-    /// The skeleton of a scene, if it has skins.
+    /// Builds the skeleton of a scene, if it has a skin.
     pub(crate) fn of(scene: &Valid<Scene>) -> Option<Skeleton> {
         let skin = scene.skins.first()?;
         let parents = scene.parents();
@@ -64,35 +64,35 @@ impl Skeleton {
         Some(Skeleton { joints, sheared, folds, by_node, poses })
     }
 
-    /// The number of the joint that a node is.
+    /// Returns the index of the joint of a node.
     pub(crate) fn joint(&self, node: NodeId) -> Option<u32> {
         self.by_node.get(&node).copied()
     }
 
-    /// What lies above a joint.
+    /// Returns the folded transform of a joint.
     pub(crate) fn fold(&self, joint: u32) -> &Fold {
         &self.folds[joint as usize]
     }
 
-    /// The joint that a node moves with: itself or the nearest above it, else the first.
+    /// Returns the joint that a node moves with: the node itself or its nearest ancestor, else the first joint.
     pub(crate) fn carrier(&self, node: NodeId, parents: &[Option<NodeId>]) -> u32 {
         let above = std::iter::successors(Some(node), |id| parents[id.0 as usize]);
         above.filter_map(|id| self.joint(id)).next().unwrap_or(0)
     }
 
-    /// For each joint: from the mesh's space to the scene's, in the bind pose.
+    /// Returns for each joint the transform from the space of the mesh to that of the scene in the bind pose.
     pub(crate) fn poses(&self) -> &[Matrix] {
         &self.poses
     }
 
-    /// What has to be done to something in the scene's space, so that a joint puts it back there in the bind pose.
-    /// `None` when the joint flattens space.
-    pub(crate) fn undo(&self, joint: u32) -> Option<Matrix> {
+    /// Returns the inverse of the bind pose of a joint: the joint moves a vertex that was transformed by it back to its
+    /// place in the scene. `None` when the pose is singular.
+    pub(crate) fn inverse_pose(&self, joint: u32) -> Option<Matrix> {
         self.poses[joint as usize].inverse()
     }
 }
 
-/// For each joint of a skin: from the mesh's space to the scene's, in the bind pose.
+/// Computes for each joint of a skin the transform from the space of the mesh to that of the scene in the bind pose.
 pub(crate) fn poses(scene: &Valid<Scene>, skin: SkinId, worlds: &[Matrix]) -> Vec<Matrix> {
     let skin = &scene.skins[skin.0 as usize];
     let pose =
@@ -100,12 +100,12 @@ pub(crate) fn poses(scene: &Valid<Scene>, skin: SkinId, worlds: &[Matrix]) -> Ve
     skin.joints.iter().zip(&skin.inverse_bind).map(pose).collect()
 }
 
-/// What lies between a joint and the next joint above it, or the root of the scene.
+/// The transform of the nodes between a joint and its parent joint, or the root of the scene.
 pub(crate) struct Fold {
     above: Matrix,
-    /// Its rotation and its one scale, which is negative if it mirrors; `None` when it has no such parts.
+    /// The rotation and the uniform scale, which is negative if the transform mirrors; `None` when it has a shear.
     similarity: Option<([f64; 4], f64)>,
-    /// The joint's own place, without the fold.
+    /// The local transform of the joint, without the fold.
     local: Trs,
 }
 
@@ -122,12 +122,12 @@ impl Fold {
         }
     }
 
-    /// A translation of the joint, folded.
+    /// Folds a translation of the joint.
     pub(crate) fn translation(&self, value: [f32; 3]) -> [f32; 3] {
         self.above.point(value)
     }
 
-    /// A rotation of the joint, folded.
+    /// Folds a rotation of the joint.
     pub(crate) fn rotation(&self, value: [f32; 4]) -> [f32; 4] {
         let value = normalize(value.map(f64::from));
         match self.similarity {
@@ -136,7 +136,7 @@ impl Fold {
         }
     }
 
-    /// A scale of the joint, folded.
+    /// Folds a scale of the joint.
     pub(crate) fn scale(&self, value: [f32; 3]) -> [f32; 3] {
         match self.similarity {
             Some((_, scale)) => value.map(|v| (f64::from(v) * scale) as f32),
@@ -144,20 +144,20 @@ impl Fold {
         }
     }
 
-    /// The nearest that rotation and scale come to a shear.
+    /// Approximates a transform with a shear by a rotation and a scale.
     fn sheared(&self, local: Trs) -> Trs {
         (self.above * local.matrix()).decompose()
     }
 }
 
-/// The rotation and the scale of a map that keeps angles.
+/// Decomposes a similarity transform into rotation and uniform scale.
 fn similarity(matrix: &Matrix) -> Option<([f64; 4], f64)> {
     let volume = matrix.determinant();
     let scale = libm::cbrt(volume);
     if scale == 0.0 || !scale.is_finite() {
         return None;
     }
-    // A map that mirrors is a rotation with a negative scale on all three axes.
+    // A mirroring transform is a rotation with a negative scale on all three axes.
     let column = |c: usize| [0, 1, 2].map(|r| matrix.0[c][r] / scale);
     let columns = [column(0), column(1), column(2)];
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -186,7 +186,7 @@ mod tests {
 
     const TURN: [f32; 4] = [0.5, 0.5, 0.5, 0.5];
 
-    /// A root that scales, a joint, a plain node that turns, a joint.
+    /// A root that scales, a joint, an intermediate node that rotates, a joint.
     fn scene(root: Trs) -> Valid<Scene> {
         let joint = Trs { translation: [1.0, 2.0, 3.0], rotation: TURN, scale: [2.0, 1.0, 0.5] };
         let between = Trs { translation: [0.0, 1.0, 0.0], rotation: [0.0, 0.6, 0.0, 0.8], ..Trs::IDENTITY };
@@ -203,7 +203,7 @@ mod tests {
         scene.validate().unwrap()
     }
 
-    /// The world of each joint, from what the skeleton says alone.
+    /// The world transform of each joint, from the compiled joints alone.
     fn evaluate(joints: &[GpuJoint]) -> Vec<Matrix> {
         let local =
             |j: &GpuJoint| Trs { translation: j.bind_t, rotation: j.bind_r, scale: j.bind_s }.matrix();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn joints_end_up_where_nodes_are() {
+    fn bind_pose_of_joints_is_that_of_their_nodes() {
         let roots = [
             Trs::IDENTITY,
             Trs { translation: [5.0, 0.0, 1.0], rotation: TURN, scale: [3.0; 3] },
@@ -246,20 +246,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_undone_comes_back() {
+    fn inverse_pose_is_undone_by_the_joint() {
         let scene = scene(Trs { translation: [5.0, 0.0, 1.0], rotation: TURN, scale: [3.0; 3] });
         let skeleton = Skeleton::of(&scene).unwrap();
         let parents = scene.parents();
         assert_eq!(skeleton.carrier(NodeId(2), &parents), 1);
         assert_eq!(skeleton.carrier(NodeId(3), &parents), 0);
         assert_eq!(skeleton.carrier(NodeId(0), &parents), 0);
-        let undone = skeleton.undo(1).unwrap().point([1.0, 2.0, 3.0]);
+        let undone = skeleton.inverse_pose(1).unwrap().point([1.0, 2.0, 3.0]);
         let back = scene.worlds()[1].point(undone);
         assert!(back.iter().zip([1.0, 2.0, 3.0]).all(|(a, b)| (a - b).abs() < 1e-5), "{back:?}");
     }
 
     #[test]
-    fn uneven_scales_above_turned_joints_are_noticed() {
+    fn detects_non_uniform_scale_above_rotated_joints() {
         let scene = scene(Trs { scale: [1.0, 2.0, 1.0], ..Trs::IDENTITY });
         assert!(Skeleton::of(&scene).unwrap().sheared);
     }

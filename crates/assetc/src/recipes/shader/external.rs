@@ -1,9 +1,9 @@
-//! Compilers that are programs of their own: `slangc` and `dxc`; and `spirv-opt` and `spirv-val` after them.
+//! External shader compilers, `slangc` and `dxc`, and the tools `spirv-opt` and `spirv-val`.
 //!
-//! A compiler sees a copy of the files that a source refers to, directly or not, and no others: each was read through
-//! the cook, so that it is a dependency, and a name that leads out of the input directory is refused before the
-//! compiler could follow it. It runs in the directory of the copies and is given relative paths, so that neither
-//! messages nor modules tell where the project lies.
+//! A compiler sees copies of the files that a source includes, directly or not, and no others: each was read through the
+//! action's inputs, so it is a dependency, and a name that leads out of the input directory is rejected before the
+//! compiler could open it. The compiler runs in the directory of the copies with relative paths, so neither messages nor
+//! modules contain the path of the project.
 
 use super::{Job, defines, includes, text};
 use crate::config::{Optimize, Settings};
@@ -12,14 +12,14 @@ use kiln_engine::{ActionContext, Code, Diag, RelPath};
 use kiln_shader::{Findings, Language, Reference, Stage, references};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What a compiler writes to, in its directory; no source has such a name.
+/// The output file in the scratch directory; no source is hidden, so none has this name.
 const OUT: &str = ".out.spv";
-/// What it reads from, where that is a module.
+/// The input file of the optimiser and the validator.
 const IN: &str = ".in.spv";
-/// How many files a source may refer to.
+/// Most files that a source may include, directly or not.
 const MAX_FILES: usize = 4096;
 
-/// Compiles a stage with a program.
+/// Compiles a stage with an external compiler.
 pub(super) fn compile(
     cx: &mut ActionContext<'_>,
     job: &Job,
@@ -30,18 +30,19 @@ pub(super) fn compile(
     let texts = gather(cx, job)?;
     let scratch = tools.scratch()?;
     for (path, text) in &texts {
-        scratch.put(path, text.as_bytes())?;
+        scratch.write(path, text.as_bytes())?;
     }
     let folder = cx.source().to_string();
     let args = match program.name() {
         "dxc" => dxc(job, &folder, settings),
         _ => slangc(job, &folder, settings),
     };
-    let ran = program.run(scratch.dir(), &args, cx.inputs.deadline()).map_err(|diag| diag.path(&job.path))?;
-    let findings = Findings::parse(&ran.said, job.path.as_str());
+    let done =
+        program.run(scratch.dir(), &args, cx.inputs.deadline()).map_err(|diag| diag.path(&job.path))?;
+    let findings = Findings::parse(&done.text, job.path.as_str());
     let text_of = |file: &str| texts.get(&RelPath::new(file).ok()?).cloned();
     let root = job.path.as_str();
-    match scratch.take(OUT).filter(|_| ran.ok) {
+    match scratch.read(OUT).filter(|_| done.ok) {
         Some(module) => {
             for warning in findings.warnings(root, &text_of) {
                 if !cx.has_warned(&warning) {
@@ -52,14 +53,14 @@ pub(super) fn compile(
         }
         None if findings.0.iter().any(|finding| finding.error) => Err(findings.error(root, &text_of)),
         None => {
-            let said = ran.said.split_whitespace().collect::<Vec<_>>().join(" ");
-            let said: String = said.chars().take(300).collect();
-            Err(Diag::new(Code::ShaderTool, format!("{} failed: {said}", program.name())).path(&job.path))
+            let output = done.text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let output: String = output.chars().take(300).collect();
+            Err(Diag::new(Code::ShaderTool, format!("{} failed: {output}", program.name())).path(&job.path))
         }
     }
 }
 
-/// A source and all that it refers to, by path.
+/// Reads a source and all files that it includes or imports, by path.
 fn gather(cx: &mut ActionContext<'_>, job: &Job) -> Result<BTreeMap<RelPath, String>, Diag> {
     let slang = job.language == Language::Slang;
     let folder = cx.source();
@@ -74,12 +75,13 @@ fn gather(cx: &mut ActionContext<'_>, job: &Job) -> Result<BTreeMap<RelPath, Str
                 // `import a_b` is also satisfied by `a-b.slang`.
                 Reference::Import(name) => vec![name.clone(), name.replace('_', "-")],
                 Reference::Computed { line } => {
-                    let message = "an include whose file only the preprocessor knows cannot be followed";
+                    let message = "cannot resolve an include whose file name is computed by the preprocessor";
                     return Err(Diag::new(Code::ShaderInclude, message).path(&from).at(line));
                 }
             };
             for name in names {
-                // What is not found may be a module that the compiler brings along; it will say so if it is not.
+                // A file that is not found may be a module that is built into the compiler; otherwise the compiler
+                // reports it.
                 let Some((path, text)) = includes::find(cx, &from, &dirs, &name)? else { continue };
                 if texts.insert(path.clone(), text).is_none() {
                     queue.push_back(path);
@@ -87,7 +89,7 @@ fn gather(cx: &mut ActionContext<'_>, job: &Job) -> Result<BTreeMap<RelPath, Str
                 break;
             }
             if texts.len() > MAX_FILES {
-                let message = format!("it refers to more than {MAX_FILES} files");
+                let message = format!("the shader includes more than {MAX_FILES} files");
                 return Err(Diag::new(Code::ShaderInclude, message).path(&job.path));
             }
         }
@@ -161,7 +163,7 @@ fn macros(settings: &Settings) -> impl Iterator<Item = String> {
     })
 }
 
-/// The module as `shader.optimize` wants it.
+/// Optimises a module according to `shader.optimize`.
 pub(super) fn optimize(
     cx: &ActionContext<'_>,
     tools: &Tools,
@@ -173,16 +175,16 @@ pub(super) fn optimize(
         Optimize::Size => "-Os",
         Optimize::Speed => "-O",
     };
-    let program = tools.need(Tool::SpirvOpt, "shader.optimize")?;
+    let program = tools.require(Tool::SpirvOpt, "shader.optimize")?;
     let scratch = input(tools, &module)?;
     let environment = format!("--target-env={}", settings.shader.target.name());
     let args =
         [environment.as_str(), passes, "--preserve-bindings", "--preserve-spec-constants", IN, "-o", OUT];
-    let ran = program.run(scratch.dir(), &args.map(str::to_owned), cx.inputs.deadline())?;
-    scratch.take(OUT).filter(|_| ran.ok).ok_or_else(|| failed(program, &ran.said))
+    let done = program.run(scratch.dir(), &args.map(str::to_owned), cx.inputs.deadline())?;
+    scratch.read(OUT).filter(|_| done.ok).ok_or_else(|| failed(program, &done.text))
 }
 
-/// Whether the module is valid; `false` when nothing is here to tell.
+/// Validates a module; returns `false` if `spirv-val` was not found.
 pub(super) fn validate(
     cx: &ActionContext<'_>,
     tools: &Tools,
@@ -192,18 +194,18 @@ pub(super) fn validate(
     let Some(program) = tools.get(Tool::SpirvVal) else { return Ok(false) };
     let scratch = input(tools, module)?;
     let args = ["--target-env", settings.shader.target.name(), IN];
-    let ran = program.run(scratch.dir(), &args.map(str::to_owned), cx.inputs.deadline())?;
-    if ran.ok { Ok(true) } else { Err(failed(program, &ran.said)) }
+    let done = program.run(scratch.dir(), &args.map(str::to_owned), cx.inputs.deadline())?;
+    if done.ok { Ok(true) } else { Err(failed(program, &done.text)) }
 }
 
 fn input(tools: &Tools, module: &[u8]) -> Result<Scratch, Diag> {
     let scratch = tools.scratch()?;
     let path = RelPath::new(IN).map_err(|e| Diag::new(Code::Scratch, e.to_string()))?;
-    scratch.put(&path, module)?;
+    scratch.write(&path, module)?;
     Ok(scratch)
 }
 
-fn failed(program: &Program, said: &str) -> Diag {
-    let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it does not say why");
-    Diag::new(Code::ShaderTool, format!("{} refuses the module: {line}", program.name()))
+fn failed(program: &Program, output: &str) -> Diag {
+    let line = output.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no error message");
+    Diag::new(Code::ShaderTool, format!("{} rejected the module: {line}", program.name()))
 }

@@ -1,14 +1,14 @@
-//! What an `#include` leads to: a file of the project, beside the one that asks or from the input directory.
+//! Resolution of `#include` to files of the project.
 //!
-//! A name in quotes is looked for beside the file that asks and then from the input directory, one in brackets from
-//! the input directory only. Every look is a dependency, also one in vain. A name that leads out of the input
-//! directory is refused.
+//! A name in quotes is looked up relative to the including file and then relative to the input directory, a name in angle
+//! brackets relative to the input directory only. Every lookup is a dependency, also one that finds no file. A name that
+//! leads out of the input directory is rejected.
 
 use super::decode;
 use kiln_engine::{ActionContext, Code, Diag, RelPath};
 use kiln_shader::{Include, Included, Includes};
 
-/// Follows includes through the window of a cook.
+/// Resolves includes through the inputs of an action.
 pub(super) struct ProjectIncludes<'c, 'a> {
     cx: &'c mut ActionContext<'a>,
     fault: Option<Diag>,
@@ -19,7 +19,7 @@ impl<'c, 'a> ProjectIncludes<'c, 'a> {
         ProjectIncludes { cx, fault: None }
     }
 
-    /// What went wrong beside the compiler.
+    /// Returns the first error of an include, which the compiler does not report.
     pub(super) fn fault(self) -> Option<Diag> {
         self.fault
     }
@@ -43,7 +43,7 @@ impl Includes for ProjectIncludes<'_, '_> {
     }
 }
 
-/// The first file that a name leads to from one of these directories; `None` is the input directory.
+/// Finds the first file of a name in these directories; `None` is the input directory.
 pub(super) fn find(
     cx: &mut ActionContext<'_>,
     from: &RelPath,
@@ -64,10 +64,10 @@ pub(super) fn find(
     match refused {
         None => Ok(None),
         Some(bad) => {
-            let message = format!("it includes {name:?}, which is refused: {bad}");
+            let message = format!("cannot include {name:?}: {bad}");
             Err(Diag::new(Code::ShaderInclude, message)
                 .path(from)
-                .hint("include files of the input directory, by a relative path"))
+                .hint("include files inside the input directory, by a relative path"))
         }
     }
 }

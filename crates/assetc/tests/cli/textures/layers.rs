@@ -1,10 +1,10 @@
-//! Textures of more than one picture: lookup tables, cubemaps, arrays.
+//! Textures of more than one image: 3D lookup tables, cubemaps and arrays.
 
 use super::read::{LINEAR, SRGB, Texture, psnr};
 use super::rgba;
 use crate::project::Project;
 
-/// A half as the number it is (IEEE 754 binary16, no infinities here).
+/// Converts an IEEE 754 binary16 number, without infinities.
 fn half(bytes: [u8; 2]) -> f64 {
     let bits = u16::from_le_bytes(bytes);
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
@@ -16,7 +16,7 @@ fn half(bytes: [u8; 2]) -> f64 {
 }
 
 #[test]
-fn lookup_tables_become_volumes() {
+fn lookup_table_compiles_to_3d_texture() {
     let p = Project::new();
     p.write(
         "assetc.yml",
@@ -64,10 +64,10 @@ fn lookup_tables_become_volumes() {
 pub(super) const FACES: [&str; 6] = ["px", "nx", "py", "ny", "pz", "nz"];
 
 #[test]
-fn cubemaps_have_their_faces_in_order_and_obey_compress() {
+fn cubemap_faces_are_in_order() {
     let p = Project::new();
     p.write("assetc.yml", "default: {rules: [{match: \"raw*\", texture: {compress: false}}]}\n");
-    // Each face has a colour of its own.
+    // Each face has a different colour.
     let face = |n: usize| -> Vec<u8> {
         let colour = [40 * n as u8, 255 - 40 * n as u8, 128, 255];
         (0..64).flat_map(|_| colour).collect()
@@ -92,7 +92,7 @@ fn cubemaps_have_their_faces_in_order_and_obey_compress() {
 }
 
 #[test]
-fn arrays_have_their_layers_in_the_order_of_names() {
+fn array_layers_are_in_name_order() {
     let p = Project::new();
     p.write("assetc.yml", "default: {rules: [{match: \"raw*\", texture: {compress: false}}]}\n");
     let layer = |n: u8| -> Vec<u8> { (0..64).flat_map(|_| [n * 60, 10, 250 - n * 60, 255]).collect() };

@@ -1,4 +1,4 @@
-//! A texture as implementations read it that are not ours, with all that holds for every texture checked.
+//! A texture read by independent implementations, with the invariants of every texture checked.
 
 use crate::project::Project;
 use basisu::{DecodeFlags, TargetFormat, Transcoder};
@@ -7,11 +7,11 @@ use ktx2::{ColorModel, ColorPrimaries, SupercompressionScheme, TransferFunction}
 pub(super) const SRGB: Option<TransferFunction> = Some(TransferFunction::SRGB);
 pub(super) const LINEAR: Option<TransferFunction> = Some(TransferFunction::Linear);
 
-/// A texture as others read it.
+/// A texture as independent implementations read it.
 pub(super) struct Texture {
     pub(super) bytes: Vec<u8>,
     pub(super) header: ktx2::Header,
-    /// Inflated, largest first.
+    /// The decompressed mip levels, largest first.
     pub(super) levels: Vec<Vec<u8>>,
     pub(super) transfer: Option<TransferFunction>,
     /// The channel type of the only sample of UASTC.
@@ -19,7 +19,7 @@ pub(super) struct Texture {
 }
 
 impl Texture {
-    /// Reads a texture of a project, and checks whatever holds for all of them.
+    /// Reads a texture of a project and checks the invariants of all textures.
     pub(super) fn open(p: &Project, path: &str) -> Texture {
         let texture = Texture::new(p.read(path));
         p.run(&["check"]).expect(0);

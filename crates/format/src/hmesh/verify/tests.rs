@@ -1,13 +1,13 @@
-//! Area and hashes of triangles at the limits of what `verify` tells apart.
+//! Tests of degenerate triangles and triangle checksums.
 
 use super::*;
 
 #[test]
-fn a_triangle_has_area_from_an_angle_of_a_hundred_thousandth_on() {
+fn triangle_is_degenerate_below_1e_5_radians() {
     let along = |base: [f32; 3], direction: [f32; 3], by: f64| {
         [0, 1, 2].map(|axis| (f64::from(base[axis]) + f64::from(direction[axis]) * by / 7.0) as f32)
     };
-    // Two perpendicular vectors of length 7, in all their rotations and signs.
+    // Two perpendicular vectors of length 7, in all rotations and signs.
     for turn in 0..3 {
         for sign in [1.0, -1.0] {
             let (mut u, mut v) = ([2.0, 3.0 * sign, 6.0], [3.0, -6.0 * sign, 2.0]);
@@ -32,9 +32,9 @@ fn a_triangle_has_area_from_an_angle_of_a_hundred_thousandth_on() {
 }
 
 #[test]
-fn triangles_are_told_apart_whatever_corner_they_start_with() {
+fn triangle_checksum_ignores_starting_corner() {
     let sum = |triangle: [u32; 3]| {
-        let mut sum = Sum::default();
+        let mut sum = TriangleChecksum::default();
         sum.triangle(triangle);
         sum
     };
@@ -46,7 +46,7 @@ fn triangles_are_told_apart_whatever_corner_they_start_with() {
         assert_eq!(found.count, 1);
         assert_eq!(*seen.entry(found.hash).or_insert(least), least, "two triangles have one hash");
     }
-    // Each bit is set for about half of them, so that sums do not cancel out.
+    // Each bit is set in about half of the hashes, so that sums do not cancel out.
     for bit in 0..64 {
         let set = seen.keys().filter(|hash| *hash >> bit & 1 == 1).count();
         assert!((seen.len() * 2 / 5..seen.len() * 3 / 5).contains(&set), "bit {bit} is set in {set}");

@@ -1,15 +1,15 @@
-//! Run-length coding of BMP: eight or four bits a pixel.
+//! Run-length encoding of BMP (RLE8 and RLE4).
 //!
-//! Pairs of bytes: a count and colours to repeat, or 0 and a command (end of row, end of image, skip, literal colours). A
-//! literal or a skip beyond its row is damage. A run of eight bits is cut at the end of its row, because a common
-//! converter writes such runs.
+//! Pairs of bytes: a count and colours to repeat, or 0 and an escape (end of row, end of image, skip, literal colours).
+//! Rejects a literal or a skip beyond its row. A run of RLE8 is clipped at the end of its row, because a common converter
+//! writes such runs.
 
-use kiln_engine::Diag;
+use kiln_diagnostics::Diag;
 
 use super::super::{corrupt, truncated};
 use super::{Palette, Rgba};
 
-/// Decodes rows in the order of the file into `out`. The data ends with a command, or with the last row.
+/// Decodes rows in the order of the file into `out`. The data ends with an escape, or with the last row.
 pub(super) fn decode(
     mut data: &[u8],
     nibbles: bool,
@@ -33,7 +33,7 @@ pub(super) fn decode(
                 (x, y) = (x + right, y + up);
                 let inside = x <= width && y < out.len() / width;
                 if right + up > 0 && !inside {
-                    return Err(corrupt("a skip leads out of the image"));
+                    return Err(corrupt("a skip leaves the image"));
                 }
             }
             [0, count] => {
@@ -68,9 +68,9 @@ fn take(data: &mut &[u8]) -> Result<[u8; 2], Diag> {
 }
 
 fn ends() -> Diag {
-    truncated("the run-length coded pixels are cut off")
+    truncated("the run-length encoded pixels are incomplete")
 }
 
 fn beyond() -> Diag {
-    corrupt("a run does not fit its row")
+    corrupt("a run exceeds its row")
 }

@@ -1,7 +1,7 @@
-//! ETC1S, the small form of Basis Universal: two codebooks for the whole file, and slices of indices into them.
+//! ETC1S, the low-bitrate mode of Basis Universal: two codebooks for the whole file, and slices of indices into them.
 //!
 //! Implements the bitstream that KTX 2.0 calls BasisLZ (section 4.1 and appendix A of its specification). A block is an
-//! endpoint (a colour of 5 bits a channel and one of eight intensity tables of ETC1) and a selector (2 bits a texel).
+//! endpoint (a colour of 5 bits per channel and one of eight intensity tables of ETC1) and a selector (2 bits per texel).
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use super::super::{le16, le32};
 use super::huffman::{Bits, Code};
 use super::{Grid, Texel};
 
-/// The header of the global data, and the descriptor of an image.
+/// The length of the global data header, and of an image descriptor.
 const HEADER: usize = 20;
 /// The flag of an image that is the difference to the image before it.
 const P_FRAME: u32 = 2;
-/// The symbol of predictors that repeats those before it, and the shortest run of them.
+/// The predictor symbol that repeats the previous one, and the shortest such run.
 const REPEAT: u32 = 256;
-const LEAST_REPEATS: u32 = 3;
-/// The symbol of a run length that is followed by a number, and the shortest run.
+const MIN_REPEATS: u32 = 3;
+/// The run length symbol that is followed by an explicit length, and the shortest run.
 const LONG_RUN: u32 = 63;
-const LEAST_RUN: u32 = 3;
+const MIN_RUN: u32 = 3;
 
 #[derive(Clone, Copy)]
 struct Endpoint {
@@ -29,7 +29,7 @@ struct Endpoint {
 }
 
 impl Endpoint {
-    /// The colour of each selector.
+    /// Returns the colour of each selector.
     fn palette(self) -> [[u8; 3]; 4] {
         let wide = self.colour.map(|c| i32::from(c << 3 | c >> 2));
         ETC1_MODIFIERS[usize::from(self.intensity)]
@@ -43,10 +43,10 @@ pub(super) struct Slices {
     pub(super) alpha: Range<u64>,
 }
 
-/// The data that all slices share.
+/// The codebooks that all slices share.
 pub(super) struct Codebooks {
     endpoints: Vec<Endpoint>,
-    /// Two bits for each texel, from the first.
+    /// Two bits per texel, from the first.
     selectors: Vec<u32>,
     predictors: Code,
     endpoint_deltas: Code,
@@ -56,7 +56,7 @@ pub(super) struct Codebooks {
 }
 
 impl Codebooks {
-    /// Reads the global data of a file with so many images, and the place of the first.
+    /// Reads the global data of a file with this many images; returns the codebooks and the slices of the first.
     pub(super) fn read(global: &[u8], images: usize) -> Option<(Codebooks, Slices)> {
         let word = |at: usize| le32(global, at);
         let (endpoint_count, selector_count) = (le16(global, 0)? as usize, le16(global, 2)? as usize);
@@ -87,7 +87,7 @@ impl Codebooks {
         (books.history > 0).then_some((books, slices))
     }
 
-    /// Decodes a slice and hands the colour of each texel to `set`.
+    /// Decodes a slice, and calls `set` with the colour of each texel.
     pub(super) fn decode(
         &self,
         slice: &[u8],
@@ -109,7 +109,7 @@ impl Codebooks {
 }
 
 fn read_endpoints(bits: &mut Bits<'_>, count: usize) -> Option<Vec<Endpoint>> {
-    // The code of a difference depends on the value before it: up to 9, up to 21, above.
+    // The Huffman code of a delta depends on the previous value: up to 9, up to 21, above.
     let deltas = [Code::read(bits)?, Code::read(bits)?, Code::read(bits)?];
     let intensities = Code::read(bits)?;
     let channels = if bits.take(1)? == 1 { 1 } else { 3 };
@@ -130,7 +130,7 @@ fn read_endpoints(bits: &mut Bits<'_>, count: usize) -> Option<Vec<Endpoint>> {
 }
 
 fn read_selectors(bits: &mut Bits<'_>, count: usize) -> Option<Vec<u32>> {
-    // Codebooks outside of the file and mixed ones were never part of KTX.
+    // Global and hybrid codebooks are not part of KTX.
     if bits.take(2)? != 0 {
         return None;
     }
@@ -151,17 +151,17 @@ fn read_selectors(bits: &mut Bits<'_>, count: usize) -> Option<Vec<u32>> {
     Some(selectors)
 }
 
-/// Endpoints of blocks in raster order: those of neighbours, or differences.
+/// Decodes the endpoints of blocks in raster order: predicted from neighbours, or coded as deltas.
 struct EndpointReader {
-    /// The endpoints of the row above, and from the left on those of this row.
+    /// The endpoints of the previous row, overwritten by those of this row from the left.
     row: Vec<usize>,
     upper_left: usize,
     last: usize,
-    /// The predictors of two blocks of the row below.
+    /// The predictors of the two blocks of the next row.
     below: Vec<u32>,
-    /// The predictors of this block and, in an even column, of the next.
+    /// The predictors of this block and, in an even column, of the next one.
     predictors: u32,
-    /// The predictors of the last group of 2x2 blocks, and how often they are repeated.
+    /// The predictors of the last group of 2x2 blocks, and their remaining repeats.
     group: u32,
     repeats: u32,
 }
@@ -199,7 +199,7 @@ impl EndpointReader {
         match self.repeats.checked_sub(1) {
             Some(fewer) => self.repeats = fewer,
             None => match books.predictors.take(bits)? {
-                REPEAT => self.repeats = bits.take_groups(4)?.saturating_add(LEAST_REPEATS - 1),
+                REPEAT => self.repeats = bits.take_groups(4)?.saturating_add(MIN_REPEATS - 1),
                 symbol => self.group = symbol,
             },
         }
@@ -208,10 +208,10 @@ impl EndpointReader {
     }
 }
 
-/// Selectors of blocks: numbers, or places in the history of those that were used.
+/// Decodes the selectors of blocks: indices, or positions in the history buffer.
 struct SelectorReader {
     history: History,
-    /// How often the first of the history is still repeated.
+    /// The remaining repeats of the first entry of the history.
     run: u32,
 }
 
@@ -232,7 +232,7 @@ impl SelectorReader {
                     LONG_RUN => bits.take_groups(7)?,
                     length => length,
                 };
-                self.run = run.saturating_add(LEAST_RUN - 1);
+                self.run = run.saturating_add(MIN_RUN - 1);
                 self.history.take(0)
             }
             Some(place) => self.history.take(place),
@@ -240,10 +240,10 @@ impl SelectorReader {
     }
 }
 
-/// Selectors that were used, the frequent ones roughly in front.
+/// A history buffer of selectors with approximate move-to-front.
 struct History {
     selectors: Vec<usize>,
-    /// Where the next new selector goes: in the second half.
+    /// The position of the next new selector, in the second half.
     next: usize,
 }
 

@@ -1,13 +1,13 @@
 //! The bit stream of BasisLZ and its canonical Huffman codes (KTX 2.0, section 4.2).
 //!
-//! Bits are read from the lowest of each byte. A stream that ends before it is complete is damage.
+//! Bits are read from the lowest of each byte. A truncated stream is an error.
 
-/// The largest number of bits in a code.
-const LONGEST: u8 = 16;
-/// The order in which the lengths of the code of lengths are stored.
+/// The maximum length of a code in bits.
+const MAX_CODE_LENGTH: u8 = 16;
+/// The order in which the lengths of the code length code are stored.
 const LENGTH_ORDER: [usize; 21] = [17, 18, 19, 20, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15, 16];
 
-/// A bit stream.
+/// A reader of a bit stream.
 pub(super) struct Bits<'a> {
     bytes: &'a [u8],
     /// The number of bits that were read.
@@ -19,7 +19,7 @@ impl<'a> Bits<'a> {
         Bits { bytes, at: 0 }
     }
 
-    /// The next bits, at most 24, with zeros behind the end.
+    /// Returns the next bits without consuming them, at most 24, with zeros behind the end.
     fn peek(&self, count: u8) -> u32 {
         let start = self.at / 8;
         let byte = |i: usize| u32::from(self.bytes.get(start + i).copied().unwrap_or(0)) << (8 * i);
@@ -38,7 +38,7 @@ impl<'a> Bits<'a> {
         Some(value)
     }
 
-    /// Reads a number in groups of bits, each followed by a bit that says whether there is another.
+    /// Reads a variable-length number in groups of bits, each followed by a continuation bit.
     pub(super) fn take_groups(&mut self, group: u8) -> Option<u32> {
         let (mut value, mut shift) = (0, 0);
         loop {
@@ -52,7 +52,7 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// A prefix code: the symbol and length for each value of as many bits as the longest code has.
+/// A prefix code as a lookup table: the symbol and the length for every value of the longest code's length.
 pub(super) struct Code {
     longest: u8,
     symbols: Vec<(u16, u8)>,
@@ -64,7 +64,7 @@ impl Code {
         Code::read_any(bits)?
     }
 
-    /// Reads the lengths of a code, which are coded themselves, and makes the code, if it has any symbols.
+    /// Reads the encoded lengths of a code, and creates the code if it has any symbols.
     pub(super) fn read_any(bits: &mut Bits<'_>) -> Option<Option<Code>> {
         let count = bits.take(14)? as usize;
         if count == 0 {
@@ -92,12 +92,12 @@ impl Code {
         if lengths.len() == count { Code::new(&lengths).map(Some) } else { None }
     }
 
-    /// Codes of these lengths, where 0 means that a symbol is not used. They have to leave nothing undefined, unless
-    /// there is a single symbol.
+    /// Creates the canonical code of these lengths, where 0 means an unused symbol. The code has to be complete, unless there
+    /// is a single symbol.
     fn new(lengths: &[u8]) -> Option<Code> {
         let longest = *lengths.iter().max()?;
         let used = lengths.iter().filter(|length| **length > 0).count();
-        if longest == 0 || longest > LONGEST {
+        if longest == 0 || longest > MAX_CODE_LENGTH {
             return None;
         }
         let space: u64 = lengths.iter().filter(|l| **l > 0).map(|l| 1 << (longest - l)).sum();
@@ -109,7 +109,7 @@ impl Code {
         for length in 1..=longest {
             next <<= 1;
             for symbol in (0..lengths.len()).filter(|symbol| lengths[*symbol] == length) {
-                // Codes are stored from their highest bit.
+                // Codes are stored from the highest bit.
                 let first = (next.reverse_bits() >> (u32::BITS - u32::from(length))) as usize;
                 symbols[first..]
                     .iter_mut()
@@ -137,13 +137,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_from_the_lowest_bits() {
+    fn reads_bits_from_the_lowest() {
         let mut bits = Bits::new(&[0b1010_0110, 0xFF, 0x01]);
         assert_eq!(bits.take(3), Some(0b110));
         assert_eq!(bits.take(8), Some(0b1111_0100));
         assert_eq!(bits.take(13), Some(0b0_0000_0011_1111));
         assert_eq!((bits.take(0), bits.take(1)), (Some(0), None));
-        // 5 + 3 * 16, with four bits a group.
+        // 5 + 3 * 16, with four bits per group.
         assert_eq!(Bits::new(&[0b0111_0101, 0]).take_groups(4), Some(0x35));
     }
 
@@ -151,7 +151,7 @@ mod tests {
     fn codes_are_canonical_and_complete() {
         // a = 0, b = 10, c = 110, d = 111, each from its highest bit.
         let code = Code::new(&[1, 2, 3, 3]).unwrap();
-        // d, a, c, b, and what fills the byte: 111 0 110 1|0.
+        // d, a, c, b, and padding: 111 0 110 1|0.
         let mut bits = Bits::new(&[0b1011_0111, 0]);
         assert_eq!([(); 4].map(|()| code.take(&mut bits)), [3, 0, 2, 1].map(Some));
         assert!(Code::new(&[1, 2, 3]).is_none(), "a value without a symbol");

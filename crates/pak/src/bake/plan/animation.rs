@@ -1,18 +1,18 @@
-//! The `[animation]` table.
+//! Parsing of the `[animation]` table.
 
-use super::super::compress::Packing;
-use super::super::document::Fields;
+use super::super::compression::Compression;
+use super::super::toml_document::Fields;
 use super::{NodeId, Planner, Recipe};
 use kiln_engine::{Diag, RelPath};
 use kiln_format::pak::Kind;
 
-/// Which animation of which file.
+/// The settings of an animation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AnimationSpec {
     pub(crate) src: RelPath,
-    /// The first one, when none is named.
+    /// The name of the animation; `None` for the first one.
     pub(crate) name: Option<String>,
-    /// Targets whose channels are left out.
+    /// The targets whose channels are excluded.
     pub(crate) exclude: Vec<String>,
 }
 
@@ -21,14 +21,14 @@ impl Planner<'_, '_> {
         &mut self,
         path: &RelPath,
         fields: Fields<'_>,
-        packing: Packing,
+        compression: Compression,
     ) -> Result<NodeId, Diag> {
         let src = self.src(path, &fields, &["glb", "gltf"])?;
-        let name = fields.read("name", |value| value.name_text())?;
-        let exclude = fields.read("exclude", |value| value.texts())?.unwrap_or_default();
+        let name = fields.read("name", |value| value.non_empty_string())?;
+        let exclude = fields.read("exclude", |value| value.strings())?.unwrap_or_default();
         fields.finish()?;
         let spec = AnimationSpec { src, name, exclude };
         let lines = format!("src={}\nname={:?}\nexclude={:?}\n", spec.src, spec.name, spec.exclude);
-        Ok(self.node(path, Kind::Animation, Recipe::Animation(spec), packing, &lines))
+        Ok(self.node(path, Kind::Animation, Recipe::Animation(spec), compression, &lines))
     }
 }

@@ -1,61 +1,72 @@
-//! The `[bitmap]` table, and pictures wherever one can stand.
+//! Parsing of the `[bitmap]` table, and of images given as a path or an inline table.
 
-use super::super::document::{Fields, Value};
+use super::super::toml_document::{Fields, Value};
 use super::{Planner, Reference, siblings};
 use kiln_engine::{Code, Diag, RelPath};
 use kiln_format::pak::{Color, Sample};
+use kiln_import::hdr::HDR_EXTENSIONS;
 use kiln_import::image::IMAGE_EXTENSIONS;
-use kiln_import::light::LIGHT_EXTENSIONS;
+use kiln_texture::Mips;
 
-/// What a picture is used for, which decides what is not said.
+/// The use of an image, which decides the defaults of its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
-    /// Colour, perhaps with opacity.
+pub(crate) enum ImageUse {
+    /// Color with optional alpha.
     Color,
-    /// Colour without opacity.
+    /// Color without alpha.
     Emissive,
-    /// Normals in tangent space.
+    /// A tangent-space normal map.
     Normal,
-    /// One number a texel.
+    /// A single-channel value.
     Value,
 }
 
-/// How many levels.
+/// The number of mip levels to store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Levels {
-    /// All, down to one texel.
+pub(crate) enum MipLevels {
+    /// The full mip chain, down to 1×1.
     Full,
-    /// At most this many.
+    /// At most this many levels.
     Count(u32),
 }
 
-/// How a picture is baked.
+impl MipLevels {
+    /// Returns the setting of the texture encoder.
+    pub(crate) fn mips(self) -> Mips {
+        match self {
+            MipLevels::Full => Mips::Full,
+            MipLevels::Count(count) => Mips::Count(count),
+        }
+    }
+}
+
+/// The settings of a bitmap.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BitmapSpec {
     pub(crate) src: Reference,
-    pub(crate) used_as: Use,
+    pub(crate) used_as: ImageUse,
     pub(crate) color: Color,
-    pub(crate) levels: Levels,
+    pub(crate) levels: MipLevels,
     pub(crate) resize: Option<u32>,
-    /// Channels by number, red to alpha; as the source has them when it is empty.
+    /// Source channels by index, red to alpha; empty to keep those of the source.
     pub(crate) swizzle: Vec<usize>,
-    /// As the source has them when it is `None`.
+    /// The sample type; `None` to keep that of the source.
     pub(crate) sample: Option<Sample>,
-    /// Blocks for the GPU in a KTX2 file, in place of texels.
+    /// Stores UASTC blocks in a KTX2 file instead of uncompressed texels.
     pub(crate) uastc: bool,
 }
 
 impl BitmapSpec {
-    /// A picture of which nothing is said but its use.
-    pub(crate) fn plain(src: Reference, used_as: Use) -> BitmapSpec {
-        // Floats are light as it is.
-        let colored = matches!(used_as, Use::Color | Use::Emissive) && !is_float(&src);
+    /// Returns the default settings for an image and its use.
+    pub(crate) fn plain(src: Reference, used_as: ImageUse) -> BitmapSpec {
+        // HDR images are linear.
+        let colored = matches!(used_as, ImageUse::Color | ImageUse::Emissive) && !is_float(&src);
         let color = if colored { Color::Srgb } else { Color::Linear };
         BitmapSpec {
             src,
             used_as,
             color,
-            levels: Levels::Count(1),
+            levels: MipLevels::Count(1),
             resize: None,
             swizzle: Vec::new(),
             sample: None,
@@ -78,26 +89,26 @@ impl BitmapSpec {
     }
 }
 
-/// Whether a picture has floats.
+/// Returns `true` if the source is an HDR image with float texels.
 pub(crate) fn is_float(src: &Reference) -> bool {
-    src.part.is_none() && LIGHT_EXTENSIONS.contains(&super::extension(&src.path).as_str())
+    src.part.is_none() && HDR_EXTENSIONS.contains(&super::extension(&src.path).as_str())
 }
 
-/// The largest side that a picture can have.
+/// The maximum width and height of an image, in texels.
 const MAX_SIDE: u32 = 16384;
 
 impl Planner<'_, '_> {
-    /// The fields of a `[bitmap]` table, or of an inline one.
+    /// Reads a `[bitmap]` table or an inline table.
     pub(super) fn bitmap(
         &mut self,
         path: &RelPath,
         fields: Fields<'_>,
-        used_as: Use,
+        used_as: ImageUse,
     ) -> Result<BitmapSpec, Diag> {
         let src = match fields.get("src") {
             Some(value) => self.reference(&value)?,
             None => Reference {
-                path: self.beside(&fields, siblings(path, &[IMAGE_EXTENSIONS, LIGHT_EXTENSIONS].concat()))?,
+                path: self.beside(&fields, siblings(path, &[IMAGE_EXTENSIONS, HDR_EXTENSIONS].concat()))?,
                 part: None,
             },
         };
@@ -105,17 +116,17 @@ impl Planner<'_, '_> {
         let colors = Color::ALL.map(|color| (color.name(), color));
         let color = fields.read("color", |value| value.word(&colors))?;
         let levels = fields.read("mip-levels", |value| match value.bool() {
-            Ok(true) => Ok(Levels::Full),
-            Ok(false) => Ok(Levels::Count(1)),
-            Err(_) if value.integer().is_some() => Ok(Levels::Count(value.number(1..=u32::MAX)?)),
-            Err(_) => Err(value.wanted("true, false or a whole number from 1")),
+            Ok(true) => Ok(MipLevels::Full),
+            Ok(false) => Ok(MipLevels::Count(1)),
+            Err(_) if value.integer().is_some() => Ok(MipLevels::Count(value.number(1..=u32::MAX)?)),
+            Err(_) => Err(value.expected("a boolean or an integer of at least 1")),
         })?;
         let resize = fields.read("resize", |value| value.number(1..=MAX_SIDE))?;
         let swizzle = fields.read("swizzle", |value| {
-            let text = value.text()?;
+            let text = value.string()?;
             let channels: Option<Vec<usize>> = text.chars().map(|c| "rgba".find(c)).collect();
             let channels = channels.filter(|channels| (1..=4).contains(&channels.len()));
-            channels.ok_or_else(|| value.wanted("one to four of the letters r, g, b and a"))
+            channels.ok_or_else(|| value.expected("one to four of the letters r, g, b and a"))
         })?;
         let depths = [("u8", Sample::U8), ("u16", Sample::U16), ("f32", Sample::F32)];
         let sample = fields.read("depth", |value| match value.integer() {
@@ -131,8 +142,8 @@ impl Planner<'_, '_> {
         let deep = sample.is_some_and(|sample| sample != Sample::U8) || is_float(&plain.src);
         if let (true, Some(value), true) = (uastc, &compression, deep) {
             return Err(value
-                .fault(Code::PakValue, "UASTC has eight bits a channel")
-                .hint("leave out depth"));
+                .error(Code::PakValue, "UASTC supports 8 bits per channel only")
+                .hint("remove depth, or use an 8-bit source"));
         }
         fields.finish()?;
         Ok(BitmapSpec {
@@ -146,13 +157,13 @@ impl Planner<'_, '_> {
         })
     }
 
-    /// A picture given as a path or an inline table. A path may lead to a description, whose colour space stands
-    /// unless it says nothing of it.
-    pub(super) fn picture(
+    /// Reads an image given as a path or an inline table. A path may be that of a `[bitmap]` description, whose settings
+    /// take precedence over the defaults of the use.
+    pub(super) fn image(
         &mut self,
         path: &RelPath,
         value: &Value<'_>,
-        used_as: Use,
+        used_as: ImageUse,
     ) -> Result<BitmapSpec, Diag> {
         if value.is_table() {
             return self.bitmap(path, value.fields()?, used_as);
@@ -161,21 +172,24 @@ impl Planner<'_, '_> {
         if super::extension(&reference.path) != "toml" {
             return Ok(BitmapSpec::plain(reference, used_as));
         }
-        self.described_bitmap(value, &reference.path, used_as)
+        self.bitmap_from_description(value, &reference.path, used_as)
     }
 
-    /// The bitmap that a file describes, for a use of its own.
-    fn described_bitmap(
+    /// Reads the bitmap that a file describes, with the defaults of this use.
+    fn bitmap_from_description(
         &mut self,
         value: &Value<'_>,
         path: &RelPath,
-        used_as: Use,
+        used_as: ImageUse,
     ) -> Result<BitmapSpec, Diag> {
         let text = self.text(path)?;
         let document = super::Document::parse(path.to_string(), path.parent(), &text)?;
         let file = document.fields();
         let table = file.get("bitmap").ok_or_else(|| {
-            value.fault(Code::PakKind, format_args!("{path} is no [bitmap], which is wanted here"))
+            value.error(
+                Code::PakKind,
+                format_args!("expected a [bitmap] description, but {path} has no such table"),
+            )
         })?;
         let spec = self.bitmap(path, table.fields()?, used_as)?;
         file.finish()?;

@@ -1,31 +1,31 @@
-//! The `[material]` table, materials of glTF files, and materials given as a picture or inline.
+//! Parsing of the `[material]` table, of materials of glTF files, and of materials given as an image or inline.
 
-use super::super::compress::Packing;
-use super::super::document::{Fields, Value};
-use super::bitmap::{BitmapSpec, Levels, Use};
+use super::super::compression::Compression;
+use super::super::toml_document::{Fields, Value};
+use super::bitmap::{BitmapSpec, ImageUse, MipLevels};
 use super::{NodeId, Planner, Recipe, Reference, extension, is_gltf, part};
 use kiln_engine::{Code, Diag, RelPath};
 use kiln_format::pak::{ALPHA_TEST, DOUBLE_SIDED, Kind};
 
-/// Where one channel of the parameters comes from.
+/// The source of one channel of the parameter bitmap.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Channel {
-    /// Nobody asked for it.
+    /// The default value: the description does not set the channel.
     Default(u8),
-    /// One value everywhere.
+    /// A constant value.
     Value(u8),
-    /// A picture.
-    Picture(BitmapSpec),
+    /// An image.
+    Image(BitmapSpec),
 }
 
-/// The parameters of a material: metal, rough, height, transmission.
+/// The parameter bitmap of a material: metalness, roughness, height, transmission.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ParamsSpec {
     pub(crate) channels: [Channel; 4],
-    pub(crate) levels: Levels,
+    pub(crate) levels: MipLevels,
 }
 
-/// A material.
+/// The bitmaps and flags of a material.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MaterialSpec {
     pub(crate) color: NodeId,
@@ -37,7 +37,7 @@ pub(crate) struct MaterialSpec {
     pub(crate) alpha_cutoff: f32,
 }
 
-/// What a material is where nobody says: a brown that is not mistaken for a choice.
+/// The base color of a material without `color`: a brown that is easy to recognize as a default.
 const DEFAULT_COLOR: [u8; 4] = [0x8c, 0x57, 0x38, 0xff];
 
 impl Planner<'_, '_> {
@@ -45,23 +45,23 @@ impl Planner<'_, '_> {
         &mut self,
         path: &RelPath,
         fields: Fields<'_>,
-        packing: Packing,
+        compression: Compression,
     ) -> Result<NodeId, Diag> {
         let color = match fields.get("color") {
             None => self.solid(path, DEFAULT_COLOR),
             Some(value) => match solid_color(&value, true)? {
                 Some(color) => self.solid(&part(path, "color"), color),
                 None => {
-                    let spec = self.picture(path, &value, Use::Color)?;
-                    self.bitmap_node(&part(path, "color"), spec, packing)
+                    let spec = self.image(path, &value, ImageUse::Color)?;
+                    self.bitmap_node(&part(path, "color"), spec, compression)
                 }
             },
         };
         let normal = match fields.get("normal") {
             None => None,
             Some(value) => {
-                let spec = self.picture(path, &value, Use::Normal)?;
-                Some(self.bitmap_node(&part(path, "normal"), spec, packing))
+                let spec = self.image(path, &value, ImageUse::Normal)?;
+                Some(self.bitmap_node(&part(path, "normal"), spec, compression))
             }
         };
         let emissive = match fields.get("emissive") {
@@ -69,16 +69,16 @@ impl Planner<'_, '_> {
             Some(value) => Some(match solid_color(&value, false)? {
                 Some(color) => self.solid(&part(path, "emissive"), color),
                 None => {
-                    let spec = self.picture(path, &value, Use::Emissive)?;
-                    self.bitmap_node(&part(path, "emissive"), spec, packing)
+                    let spec = self.image(path, &value, ImageUse::Emissive)?;
+                    self.bitmap_node(&part(path, "emissive"), spec, compression)
                 }
             }),
         };
         let (height, displacement) = (fields.get("height"), fields.get("displacement"));
         if let (Some(_), Some(value)) = (&height, &displacement) {
             return Err(value
-                .fault(Code::PakValue, "height is the same, and given too")
-                .hint("leave one of them out"));
+                .error(Code::PakValue, "height and displacement set the same parameter")
+                .hint("remove one of them"));
         }
         let channels = [
             self.channel(path, fields.get("metal"), 0)?,
@@ -95,7 +95,7 @@ impl Planner<'_, '_> {
             .enumerate()
             .filter(|(_, channel)| !matches!(channel, Channel::Default(_)))
             .fold(0, |bits, (n, _)| bits | 1 << n);
-        let params = (params_used != 0).then(|| self.params(path, channels, packing));
+        let params = (params_used != 0).then(|| self.params(path, channels, compression));
         let flags = if double_sided { DOUBLE_SIDED } else { 0 } | if alpha_test { ALPHA_TEST } else { 0 };
         Ok(self.material_node(
             path,
@@ -105,36 +105,42 @@ impl Planner<'_, '_> {
 
     fn material_node(&mut self, path: &RelPath, spec: MaterialSpec) -> NodeId {
         let lines = format!("{spec:?}\n");
-        self.node(path, Kind::Material, Recipe::Material(spec), Packing::default(), &lines)
+        self.node(path, Kind::Material, Recipe::Material(spec), Compression::default(), &lines)
     }
 
     fn solid(&mut self, path: &RelPath, color: [u8; 4]) -> NodeId {
-        self.node(path, Kind::Bitmap, Recipe::Solid(color), Packing::default(), &format!("solid={color:?}\n"))
+        self.node(
+            path,
+            Kind::Bitmap,
+            Recipe::Solid(color),
+            Compression::default(),
+            &format!("solid={color:?}\n"),
+        )
     }
 
-    fn params(&mut self, path: &RelPath, channels: [Channel; 4], packing: Packing) -> NodeId {
-        let count = |levels: Levels| match levels {
-            Levels::Full => u32::MAX,
-            Levels::Count(n) => n,
+    fn params(&mut self, path: &RelPath, channels: [Channel; 4], compression: Compression) -> NodeId {
+        let count = |levels: MipLevels| match levels {
+            MipLevels::Full => u32::MAX,
+            MipLevels::Count(n) => n,
         };
-        let pictures = channels.iter().filter_map(|channel| match channel {
-            Channel::Picture(spec) => Some(spec.levels),
+        let images = channels.iter().filter_map(|channel| match channel {
+            Channel::Image(spec) => Some(spec.levels),
             _ => None,
         });
-        let levels = pictures.max_by_key(|levels| count(*levels)).unwrap_or(Levels::Count(1));
+        let levels = images.max_by_key(|levels| count(*levels)).unwrap_or(MipLevels::Count(1));
         let lines: String = channels
             .iter()
             .map(|channel| match channel {
                 Channel::Default(value) | Channel::Value(value) => format!("{value}\n"),
-                Channel::Picture(spec) => spec.lines(),
+                Channel::Image(spec) => spec.lines(),
             })
             .collect();
         let lines = format!("params\nlevels={levels:?}\n{lines}");
         let spec = ParamsSpec { channels, levels };
-        self.node(&part(path, "params"), Kind::Bitmap, Recipe::Params(spec.into()), packing, &lines)
+        self.node(&part(path, "params"), Kind::Bitmap, Recipe::Params(spec.into()), compression, &lines)
     }
 
-    /// A value, `#v` or `#vv`, or a picture.
+    /// Reads a channel of the parameters: a number, `#v` or `#vv`, or an image.
     fn channel(&mut self, path: &RelPath, value: Option<Value<'_>>, default: u8) -> Result<Channel, Diag> {
         let Some(value) = value else { return Ok(Channel::Default(default)) };
         if value.float64().is_some() {
@@ -144,31 +150,31 @@ impl Planner<'_, '_> {
             return match *digits.as_slice() {
                 [v] => Ok(Channel::Value(v * 17)),
                 [a, b] => Ok(Channel::Value(a * 16 + b)),
-                _ => Err(value.wanted("one or two hexadecimal digits after #")),
+                _ => Err(value.expected("one or two hexadecimal digits after #")),
             };
         }
-        self.picture(path, &value, Use::Value).map(Channel::Picture)
+        self.image(path, &value, ImageUse::Value).map(Channel::Image)
     }
 
-    /// A material wherever one can stand: a description, a picture for its colour, a material of a glTF file
+    /// Reads one or more materials: a description, an image for the base color, a material of a glTF file
     /// (`model.glb#Gold`), all materials of one (`model.glb`), or an inline table.
     pub(super) fn materials(
         &mut self,
         path: &RelPath,
         value: &Value<'_>,
-        packing: Packing,
+        compression: Compression,
     ) -> Result<Vec<NodeId>, Diag> {
         let name = part(path, value.name());
         if value.is_table() {
-            return Ok(vec![self.material(&name, value.fields()?, packing)?]);
+            return Ok(vec![self.material(&name, value.fields()?, compression)?]);
         }
         let reference = self.reference(value)?;
         match extension(&reference.path).as_str() {
-            "toml" => Ok(vec![self.asset(value, Kind::Material, packing)?]),
-            _ if is_gltf(reference.path.as_str()) => self.gltf_materials(value, &reference, packing),
+            "toml" => Ok(vec![self.asset(value, Kind::Material, compression)?]),
+            _ if is_gltf(reference.path.as_str()) => self.gltf_materials(value, &reference, compression),
             _ => {
-                let spec = BitmapSpec::plain(reference, Use::Color);
-                let color = self.bitmap_node(&part(&name, "color"), spec, packing);
+                let spec = BitmapSpec::plain(reference, ImageUse::Color);
+                let color = self.bitmap_node(&part(&name, "color"), spec, compression);
                 let spec = MaterialSpec {
                     color,
                     normal: None,
@@ -187,11 +193,11 @@ impl Planner<'_, '_> {
         &mut self,
         value: &Value<'_>,
         reference: &Reference,
-        packing: Packing,
+        compression: Compression,
     ) -> Result<Vec<NodeId>, Diag> {
         let whole = reference.part.is_none();
-        let found = super::super::gltf::materials(self.inputs, &reference.path, whole)?;
-        let wanted: Vec<&super::super::gltf::GltfMaterial> = match &reference.part {
+        let found = super::super::gltf_materials::materials(self.inputs, &reference.path, whole)?;
+        let wanted: Vec<&super::super::gltf_materials::GltfMaterial> = match &reference.part {
             None => found.drawn.iter().filter_map(|number| found.all.get(*number)).collect(),
             Some(part) => {
                 let by_name = found.all.iter().find(|material| material.name == *part);
@@ -200,20 +206,20 @@ impl Planner<'_, '_> {
                     let names: Vec<String> =
                         found.all.iter().map(|material| format!("{:?}", material.name)).collect();
                     return Err(value
-                        .fault(Code::PakMissing, format_args!("{} has no material {part:?}", reference.path))
-                        .hint(format!("there are {}", names.join(", "))));
+                        .error(Code::PakMissing, format_args!("{} has no material {part:?}", reference.path))
+                        .hint(format!("the materials of the file are {}", names.join(", "))));
                 };
                 vec![material]
             }
         };
-        Ok(wanted.into_iter().map(|material| self.gltf_material(reference, material, packing)).collect())
+        Ok(wanted.into_iter().map(|material| self.gltf_material(reference, material, compression)).collect())
     }
 
     fn gltf_material(
         &mut self,
         reference: &Reference,
-        material: &super::super::gltf::GltfMaterial,
-        packing: Packing,
+        material: &super::super::gltf_materials::GltfMaterial,
+        compression: Compression,
     ) -> NodeId {
         let name = part(&reference.path, format_args!("material {}", material.number));
         let texture = |slot: usize| {
@@ -222,30 +228,31 @@ impl Planner<'_, '_> {
         };
         let color = match texture(0) {
             Some(src) => {
-                let spec = BitmapSpec::plain(src, Use::Color);
-                self.bitmap_node(&part(&name, "color"), spec, packing)
+                let spec = BitmapSpec::plain(src, ImageUse::Color);
+                self.bitmap_node(&part(&name, "color"), spec, compression)
             }
             None => self.solid(&part(&name, "color"), material.color),
         };
         let normal = texture(2).map(|src| {
-            let spec = BitmapSpec::plain(src, Use::Normal);
-            self.bitmap_node(&part(&name, "normal"), spec, packing)
+            let spec = BitmapSpec::plain(src, ImageUse::Normal);
+            self.bitmap_node(&part(&name, "normal"), spec, compression)
         });
         let emissive = match texture(4) {
             Some(src) => {
-                let spec = BitmapSpec::plain(src, Use::Emissive);
-                Some(self.bitmap_node(&part(&name, "emissive"), spec, packing))
+                let spec = BitmapSpec::plain(src, ImageUse::Emissive);
+                Some(self.bitmap_node(&part(&name, "emissive"), spec, compression))
             }
             None if material.emissive[..3] != [0; 3] => {
                 Some(self.solid(&part(&name, "emissive"), material.emissive))
             }
             None => None,
         };
-        // Metal in blue, roughness in green.
+        // glTF stores metalness in blue and roughness in green.
         let channel = |channel: usize, factor: f32| match texture(1) {
-            Some(src) => {
-                Channel::Picture(BitmapSpec { swizzle: vec![channel], ..BitmapSpec::plain(src, Use::Value) })
-            }
+            Some(src) => Channel::Image(BitmapSpec {
+                swizzle: vec![channel],
+                ..BitmapSpec::plain(src, ImageUse::Value)
+            }),
             None => Channel::Value(byte(factor)),
         };
         let channels = [
@@ -254,7 +261,7 @@ impl Planner<'_, '_> {
             Channel::Default(0),
             Channel::Default(0),
         ];
-        let params = Some(self.params(&name, channels, packing));
+        let params = Some(self.params(&name, channels, compression));
         let (flags, alpha_cutoff) = (material.flags, material.alpha_cutoff);
         self.material_node(
             &name,
@@ -263,26 +270,30 @@ impl Planner<'_, '_> {
     }
 }
 
-/// The nearest byte to a number from 0 to 1.
+/// Quantizes a number from 0 to 1 to 8 bits.
 fn byte(value: f32) -> u8 {
     (value.clamp(0.0, 1.0) * 255.0 + 0.5) as u8
 }
 
-/// The digits after a `#`, or `None` when the value is no such text.
+/// Returns the digits after a `#`; `None` if the value is not such a string.
 fn hex(value: &Value<'_>) -> Result<Option<Vec<u8>>, Diag> {
     let Some(digits) = value.raw().as_str().and_then(|text| text.strip_prefix('#')) else { return Ok(None) };
     let digits: Option<Vec<u8>> = digits.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect();
-    digits.map(Some).ok_or_else(|| value.wanted("hexadecimal digits after #"))
+    digits.map(Some).ok_or_else(|| value.expected("hexadecimal digits after #"))
 }
 
-/// A colour as hexadecimal digits or as numbers; `None` when it is a picture.
+/// Reads a color as hexadecimal digits or as numbers; `None` if the value is an image.
 fn solid_color(value: &Value<'_>, alpha: bool) -> Result<Option<[u8; 4]>, Diag> {
     if value.raw().as_array().is_some() {
         let numbers = value.list()?.iter().map(Value::unit).collect::<Result<Vec<_>, _>>()?;
         return match *numbers.as_slice() {
             [r, g, b] => Ok(Some([byte(r), byte(g), byte(b), 255])),
             [r, g, b, a] if alpha => Ok(Some([r, g, b, a].map(byte))),
-            _ => Err(value.wanted(if alpha { "three or four numbers" } else { "three numbers" })),
+            _ => Err(value.expected(if alpha {
+                "an array of 3 or 4 numbers"
+            } else {
+                "an array of 3 numbers"
+            })),
         };
     }
     let Some(digits) = hex(value)? else { return Ok(None) };
@@ -292,7 +303,7 @@ fn solid_color(value: &Value<'_>, alpha: bool) -> Result<Option<[u8; 4]>, Diag> 
         4 if alpha => Ok(Some([digits[0] * 17, digits[1] * 17, digits[2] * 17, digits[3] * 17])),
         6 => Ok(Some([pair(0), pair(1), pair(2), 255])),
         8 if alpha => Ok(Some([pair(0), pair(1), pair(2), pair(3)])),
-        _ if alpha => Err(value.wanted("a colour: #rgb, #rgba, #rrggbb or #rrggbbaa")),
-        _ => Err(value.wanted("a colour: #rgb or #rrggbb")),
+        _ if alpha => Err(value.expected("a color as #rgb, #rgba, #rrggbb or #rrggbbaa")),
+        _ => Err(value.expected("a color as #rgb or #rrggbb")),
     }
 }

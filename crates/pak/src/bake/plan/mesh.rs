@@ -1,12 +1,12 @@
-//! The `[mesh]` table.
+//! Parsing of the `[mesh]` table.
 
-use super::super::compress::Packing;
-use super::super::document::{Fields, Value};
+use super::super::compression::Compression;
+use super::super::toml_document::{Fields, Value};
 use super::{NodeId, Planner, part};
 use kiln_engine::{Diag, RelPath};
 use kiln_ir::transform::{Transform, Trs, normalize, rotate};
 
-/// How a mesh is baked.
+/// The settings of a mesh.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MeshSpec {
     pub(crate) src: RelPath,
@@ -28,7 +28,7 @@ pub(crate) struct MeshSpec {
     pub(crate) meshlets: bool,
 }
 
-/// Scaled, then turned, then moved.
+/// A transform: scale, then rotation, then translation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Placement {
     pub(crate) scale: [f32; 3],
@@ -47,7 +47,7 @@ impl Placement {
 }
 
 impl MeshSpec {
-    /// A file of which nothing is said.
+    /// Returns the default settings for a glTF file.
     pub(crate) fn plain(src: RelPath) -> MeshSpec {
         MeshSpec {
             src,
@@ -101,7 +101,7 @@ impl Planner<'_, '_> {
         &mut self,
         path: &RelPath,
         fields: Fields<'_>,
-        packing: Packing,
+        compression: Compression,
     ) -> Result<NodeId, Diag> {
         let src = self.src(path, &fields, &["glb", "gltf"])?;
         let plain = MeshSpec::plain(src);
@@ -109,7 +109,7 @@ impl Planner<'_, '_> {
         let rotation = rotation(&fields)?;
         let scale = fields.read("scale", |value| {
             let scale = if value.float64().is_some() { [value.float()?; 3] } else { value.array()? };
-            if scale.contains(&0.0) { Err(value.wanted("a scale: zero leaves nothing")) } else { Ok(scale) }
+            if scale.contains(&0.0) { Err(value.expected("a scale without zeros")) } else { Ok(scale) }
         })?;
         let offset = fields.read("offset", |value| value.array())?;
         let max_index = fields.read("max-index", |value| match value.integer() {
@@ -117,11 +117,11 @@ impl Planner<'_, '_> {
             None => value.word(&[("u8", 0xff), ("u16", 0xffff)]),
         })?;
         let positive = |value: Value<'_>| {
-            Some(value.float()?).filter(|n| *n >= 0.0).ok_or_else(|| value.wanted("a number from 0"))
+            Some(value.float()?).filter(|n| *n >= 0.0).ok_or_else(|| value.expected("a non-negative number"))
         };
         let spec = MeshSpec {
-            name: fields.read("name", |value| value.name_text())?,
-            scene: fields.read("scene-name", |value| value.name_text())?,
+            name: fields.read("name", |value| value.non_empty_string())?,
+            scene: fields.read("scene-name", |value| value.non_empty_string())?,
             flip: [
                 fields.flag("flip-x", false)?,
                 fields.flag("flip-y", false)?,
@@ -152,25 +152,25 @@ impl Planner<'_, '_> {
         let data = match data {
             Some(value) => {
                 let blob = self.path(&value)?;
-                let node = self.blob_node(&part(path, "data"), blob.clone(), packing);
-                // It is keyed by its own path, like any file.
+                let node = self.blob_node(&part(path, "data"), blob.clone(), compression);
+                // The blob gets its own path as its key, like any file.
                 self.plan.keys.entry(blob.to_string()).or_insert((node, blob));
                 Some(node)
             }
             None => None,
         };
-        Ok(self.mesh_node(path, spec, data, packing))
+        Ok(self.mesh_node(path, spec, data, compression))
     }
 }
 
-/// `rotation`, a quaternion or three angles in degrees, which `euler` puts in order.
+/// Reads `rotation`: a quaternion, or three Euler angles in degrees in the order of `euler`.
 pub(super) fn rotation(fields: &Fields<'_>) -> Result<Option<[f32; 4]>, Diag> {
     let order = fields.read("euler", |value| {
-        let text = value.text()?;
+        let text = value.string()?;
         let axes: Option<Vec<usize>> = text.chars().map(|c| "xyz".find(c)).collect();
         let axes = axes.and_then(|axes| <[usize; 3]>::try_from(axes).ok());
         let axes = axes.filter(|[a, b, c]| a != b && b != c && a != c);
-        axes.ok_or_else(|| value.wanted("an order of the letters x, y and z"))
+        axes.ok_or_else(|| value.expected("a permutation of the letters x, y and z"))
     })?;
     fields.read("rotation", |value| {
         let numbers = value.floats()?;
@@ -178,17 +178,17 @@ pub(super) fn rotation(fields: &Fields<'_>) -> Result<Option<[f32; 4]>, Diag> {
             [x, y, z, w] => {
                 let length = [x, y, z, w].map(f64::from).iter().map(|v| v * v).sum::<f64>();
                 if length < 1e-12 {
-                    return Err(value.wanted("a rotation: all four are zero"));
+                    return Err(value.expected("a non-zero quaternion"));
                 }
                 Ok(normalize([x, y, z, w].map(f64::from)).map(|v| v as f32))
             }
             [x, y, z] => Ok(euler([x, y, z], order.unwrap_or([0, 1, 2]))),
-            _ => Err(value.wanted("three angles in degrees, or a quaternion of four numbers")),
+            _ => Err(value.expected("3 angles in degrees or a quaternion of 4 numbers")),
         }
     })
 }
 
-/// Angles about the axes of what is turned, in this order, each about axes that the ones before have turned.
+/// Converts intrinsic Euler angles to a quaternion: each rotation is about an axis that the previous ones have rotated.
 fn euler(degrees: [f32; 3], order: [usize; 3]) -> [f32; 4] {
     let about = |axis: usize| {
         let half = f64::from(degrees[axis]).to_radians() / 2.0;
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn angles_are_degrees_in_the_order_given() {
+    fn euler_angles_are_intrinsic_degrees_in_the_given_order() {
         let close = |a: [f32; 4], b: [f32; 4]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6);
         let half = std::f32::consts::FRAC_1_SQRT_2;
         assert!(close(euler([90.0, 0.0, 0.0], [0, 1, 2]), [half, 0.0, 0.0, half]));

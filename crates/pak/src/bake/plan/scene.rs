@@ -1,9 +1,9 @@
-//! The `[scene]` table: references, geometry, tags and data.
+//! Parsing of the `[scene]` table: references, geometries, tags and user data.
 //!
-//! Refused are indices that name no vertex, coordinates that are not threes, and data that is a date or a time.
+//! Rejects vertex indices out of range, coordinate lists whose length is not a multiple of 3, and datetimes as user data.
 
-use super::super::compress::Packing;
-use super::super::document::{Fields, Value};
+use super::super::compression::Compression;
+use super::super::toml_document::{Fields, Value};
 use super::mesh::rotation;
 use super::{NodeId, Planner, Recipe, part};
 use kiln_engine::{Code, Diag, RelPath};
@@ -11,7 +11,7 @@ use kiln_format::pak::Kind;
 use kiln_format::pak::scene::{Geometry, Reference, Value as Data};
 use toml::de::DeValue;
 
-/// A scene, whose meshes and materials are numbers in `refs`.
+/// A scene, whose meshes and materials are indices into `refs`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SceneSpec {
     pub(crate) references: Vec<Reference>,
@@ -24,7 +24,7 @@ impl Planner<'_, '_> {
         &mut self,
         path: &RelPath,
         fields: Fields<'_>,
-        packing: Packing,
+        compression: Compression,
     ) -> Result<NodeId, Diag> {
         let mut spec = SceneSpec { references: vec![], geometries: vec![], refs: vec![] };
         let mut known = std::collections::HashMap::new();
@@ -40,13 +40,13 @@ impl Planner<'_, '_> {
             let mesh = match own.get("mesh") {
                 None => None,
                 Some(value) if value.is_table() => {
-                    Some(self.mesh(&part(path, value.name()), value.fields()?, packing)?)
+                    Some(self.mesh(&part(path, value.name()), value.fields()?, compression)?)
                 }
-                Some(value) => Some(self.asset(&value, Kind::Mesh, packing)?),
+                Some(value) => Some(self.asset(&value, Kind::Mesh, compression)?),
             };
             let mut materials = Vec::new();
             for value in own.read("materials", |value| value.list())?.unwrap_or_default() {
-                materials.extend(self.materials(path, &value, packing)?);
+                materials.extend(self.materials(path, &value, compression)?);
             }
             let materials = materials.into_iter().map(|node| number(node, &mut spec.refs)).collect();
             let mesh = mesh.map(|node| number(node, &mut spec.refs));
@@ -72,35 +72,41 @@ impl Planner<'_, '_> {
         }
         fields.finish()?;
         let lines = format!("{spec:?}\n");
-        Ok(self.node(path, Kind::Scene, Recipe::Scene(spec), packing, &lines))
+        Ok(self.node(path, Kind::Scene, Recipe::Scene(spec), compression, &lines))
     }
 }
 
 fn geometry(value: &Value<'_>, fields: &Fields<'_>) -> Result<(Vec<f32>, Vec<u32>), Diag> {
     let (Some(vertices), Some(indices)) = (fields.get("vertices"), fields.get("indices")) else {
-        return Err(value.fault(Code::PakValue, "vertices and indices are needed"));
+        return Err(value.error(Code::PakValue, "a geometry needs both vertices and indices"));
     };
     let coordinates = vertices.floats()?;
     if !coordinates.len().is_multiple_of(3) {
-        let message = format!("{} numbers are no vertices of three each", coordinates.len());
-        return Err(vertices.fault(Code::PakValue, message));
+        let message = format!("the number of coordinates is {}, expected a multiple of 3", coordinates.len());
+        return Err(vertices.error(Code::PakValue, message));
     }
     let count = (coordinates.len() / 3) as u32;
     let list = indices.list()?;
     if list.is_empty() || !list.len().is_multiple_of(3) {
-        return Err(indices.fault(Code::PakValue, format_args!("{} indices are no triangles", list.len())));
+        return Err(indices.error(
+            Code::PakValue,
+            format_args!("the number of indices is {}, expected a positive multiple of 3", list.len()),
+        ));
     }
     let one = |value: &Value<'_>| {
         let index = value.number(0..=u32::MAX)?;
         if index < count {
             return Ok(index);
         }
-        Err(value.fault(Code::PakValue, format_args!("{index} names no vertex: there are {count}")))
+        Err(value.error(
+            Code::PakValue,
+            format_args!("index {index} is out of range: the number of vertices is {count}"),
+        ))
     };
     Ok((coordinates, list.iter().map(one).collect::<Result<_, _>>()?))
 }
 
-/// What references and geometries share.
+/// The fields that references and geometries share.
 struct Placed {
     id: Option<String>,
     tags: Vec<String>,
@@ -116,7 +122,7 @@ fn placed(fields: &Fields<'_>) -> Result<Placed, Diag> {
         None => value.array(),
     })?;
     let mut tags: Vec<String> = fields
-        .read("tags", |value| value.texts())?
+        .read("tags", |value| value.strings())?
         .unwrap_or_default()
         .iter()
         .map(|tag| tag.trim().to_lowercase())
@@ -128,7 +134,7 @@ fn placed(fields: &Fields<'_>) -> Result<Placed, Diag> {
         Some(value) => table(&value.fields()?)?,
     };
     Ok(Placed {
-        id: fields.read("id", |value| Ok(value.text()?.to_owned()))?,
+        id: fields.read("id", |value| Ok(value.string()?.to_owned()))?,
         tags,
         data,
         rotation: rotation(fields)?.unwrap_or([0.0, 0.0, 0.0, 1.0]),
@@ -145,10 +151,10 @@ fn data(value: &Value<'_>) -> Result<Data, Diag> {
     Ok(match value.raw() {
         DeValue::Boolean(flag) => Data::Bool(*flag),
         DeValue::String(text) => Data::Text(text.to_string()),
-        DeValue::Integer(_) => Data::Int(value.integer().ok_or_else(|| value.wanted("a number of 64 bits"))?),
-        DeValue::Float(_) => Data::Float(value.float64().ok_or_else(|| value.wanted("a number"))?),
+        DeValue::Integer(_) => Data::Int(value.integer().ok_or_else(|| value.expected("a 64-bit integer"))?),
+        DeValue::Float(_) => Data::Float(value.float64().ok_or_else(|| value.expected("a number"))?),
         DeValue::Array(_) => Data::Array(value.list()?.iter().map(data).collect::<Result<_, _>>()?),
         DeValue::Table(_) => Data::Table(table(&value.fields()?)?),
-        DeValue::Datetime(_) => return Err(value.wanted("data: dates and times go into texts")),
+        DeValue::Datetime(_) => return Err(value.expected("a string, number, boolean, array or table")),
     })
 }

@@ -1,18 +1,18 @@
-//! The arguments of `pak`.
+//! The command-line arguments of `pak`.
 
 use clap::{Parser, Subcommand};
 use kiln_cli::limits::LimitArgs;
 use kiln_cli::manual::Manual;
-use kiln_cli::voice::Flags;
+use kiln_cli::reporter::Flags;
 use kiln_engine::Shard;
 use std::path::PathBuf;
 
-/// Bake assets described in TOML into one file, and look into such files.
+/// Bake assets described in TOML into a pak file, and inspect pak files.
 #[derive(Debug, Parser)]
 #[command(name = "pak", version, max_term_width = 100)]
-#[command(mut_arg("verbose", |verbose| verbose.help("Say why each asset was baked")))]
+#[command(mut_arg("verbose", |verbose| verbose.help("Show why each asset was baked")))]
 #[command(
-    after_help = "Exit codes: 0 fine; 1 an asset failed, a file is damaged or two differ; 2 usage, configuration or environment."
+    after_help = "Exit codes: 0 success; 1 an asset failed, a pak is damaged or two paks differ; 2 usage, configuration or environment error."
 )]
 pub(super) struct Cli {
     #[command(subcommand)]
@@ -23,71 +23,71 @@ pub(super) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Bake what a content file lists into a pak
+    /// Bake the assets that a content file lists into a pak
     Bake {
-        /// The content file
+        /// Path of the content file
         toml: PathBuf,
-        /// The pak to write
+        /// Path of the pak to write
         pak: PathBuf,
-        /// The root of patterns, paths and keys [default: the folder of the content file]
+        /// Root directory of patterns, paths and keys [default: the directory of the content file]
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
-        /// The folder that remembers what was baked [default: that of the pak]
+        /// Directory of the bake journal [default: the directory of the pak]
         #[arg(long, value_name = "DIR")]
         cache: Option<PathBuf>,
-        /// How many threads to use [default: one per core]
+        /// Number of threads [default: one per core]
         #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
         jobs: Option<u16>,
-        /// Bake everything, whatever is remembered
+        /// Ignore the journal and bake every asset
         #[arg(long)]
         no_cache: bool,
-        /// Replace a file at the path of the pak that is no pak and that no earlier bake wrote; a link is never replaced
+        /// Replace a file at the output path that is not a pak and that no earlier bake wrote; symbolic links are never replaced
         #[arg(long)]
         overwrite: bool,
-        /// Bake one part of several for the shared cache, such as 1/4: no pak is written
+        /// Bake one shard of the assets into the shared cache, such as 1/4; no pak is written
         #[arg(long, value_name = "I/N")]
         shard: Option<Shard>,
         #[command(flatten)]
         limits: LimitArgs,
     },
-    /// List the keys of a pak: kind, sizes and codec
+    /// List the keys of a pak with kind, sizes and codec
     List {
-        /// The pak
+        /// Path of the pak
         pak: PathBuf,
     },
-    /// Tell everything about one asset
+    /// Show details of one asset
     Info {
-        /// The pak
+        /// Path of the pak
         pak: PathBuf,
-        /// The asset's key
+        /// Key of the asset
         key: String,
     },
-    /// Write assets out as files: blobs as they are, the others as their payload
+    /// Extract assets as files: blobs unchanged, other assets as their payload
     Extract {
-        /// The pak
+        /// Path of the pak
         pak: PathBuf,
-        /// The folder to write to
+        /// Directory to write to
         dir: PathBuf,
-        /// Only these keys [default: all]
+        /// Extract only these keys [default: all]
         keys: Vec<String>,
     },
-    /// Check every byte of a pak, and that every asset can be read
+    /// Verify all checksums of a pak, and that every asset can be read
     Verify {
-        /// The pak
+        /// Path of the pak
         pak: PathBuf,
     },
-    /// Say which keys differ, and how many bytes a patch has to carry
+    /// Compare two paks: show changed keys and the size of a patch
     Diff {
-        /// The pak before
+        /// Path of the old pak
         old: PathBuf,
-        /// The pak after
+        /// Path of the new pak
         new: PathBuf,
     },
-    /// Print the keys, one a line, or as constants
+    /// Print the keys, one per line or as Rust constants
     Keys {
-        /// The pak
+        /// Path of the pak
         pak: PathBuf,
-        /// As a Rust module of constants
+        /// Print a Rust module of constants
         #[arg(long)]
         rust: bool,
     },

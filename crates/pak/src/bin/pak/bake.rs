@@ -1,16 +1,16 @@
-//! `pak bake`.
+//! The `pak bake` command.
 
 use ::pak::bake::{Bake, BakeError, Baked};
 use kiln_cli::limits::LimitArgs;
 use kiln_cli::progress::{Progress, Verbosity};
+use kiln_cli::reporter::{FAILED, OK, Reporter};
 use kiln_cli::store::Sources;
-use kiln_cli::voice::{FAILED, OK, Voice};
 use kiln_cli::{render, store, user};
 use kiln_engine::{Diag, Json, Shard, Store};
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// What was asked for.
+/// The arguments of `pak bake`.
 pub(super) struct Args {
     pub(super) toml: PathBuf,
     pub(super) pak: PathBuf,
@@ -23,20 +23,20 @@ pub(super) struct Args {
     pub(super) limits: LimitArgs,
 }
 
-pub(super) fn bake(voice: &Voice, args: &Args) -> Result<u8, Diag> {
+pub(super) fn bake(reporter: &Reporter, args: &Args) -> Result<u8, Diag> {
     let start = Instant::now();
-    // Baking has no project file: the environment and the user's configuration say where the cache is.
+    // A bake has no project file: the environment and the user configuration locate the cache.
     let user = user::load_config(&kiln_cli::environment::env)?;
-    user.warnings().iter().for_each(|warning| voice.say(warning));
+    user.warnings().iter().for_each(|warning| reporter.say(warning));
     let place = store::place(Sources { user: &user, project: None }, &kiln_cli::environment::env)?;
     let kept = place.as_ref().and_then(|place| match place.open("pak") {
         Ok(kept) => Some(kept),
         Err(warning) => {
-            voice.say(&warning);
+            reporter.say(&warning);
             None
         }
     });
-    let progress = Progress::new(voice.verbosity, voice.color);
+    let progress = Progress::new(reporter.verbosity, reporter.color);
     let mut bake = Bake::new(&*args.toml, &*args.pak).force(args.no_cache);
     bake = bake.overwrite(args.overwrite).events(&progress);
     bake = bake.limits(args.limits.over(*user.limits()));
@@ -53,45 +53,45 @@ pub(super) fn bake(voice: &Voice, args: &Args) -> Result<u8, Diag> {
         bake = bake.store(kept);
     }
     if let Some(shard) = args.shard {
-        kept.as_ref().ok_or_else(|| store::shard_needs_store(shard))?;
+        kept.as_ref().ok_or_else(|| store::shard_needs_cache(shard))?;
         bake = bake.shard(shard);
     }
     let result = bake.run();
     progress.clear();
     if let (Some(kept), Some(place)) = (&kept, &place) {
         let part_took = args.shard.map(|_| start.elapsed());
-        place.finish(kept, part_took).iter().for_each(|warning| voice.say(warning));
+        place.finish(kept, part_took).iter().for_each(|warning| reporter.say(warning));
     }
     match result {
         Ok(baked) => {
-            baked.warnings.iter().for_each(|warning| voice.say(warning));
-            if voice.json {
-                voice.out().line(&told(&baked, kept.as_ref()).to_string());
-            } else if voice.verbosity > Verbosity::Quiet {
-                summary(voice, args, &baked, start);
+            baked.warnings.iter().for_each(|warning| reporter.say(warning));
+            if reporter.json {
+                reporter.out().line(&report_json(&baked, kept.as_ref()).to_string());
+            } else if reporter.verbosity > Verbosity::Quiet {
+                summary(reporter, args, &baked, start);
                 if let Some(line) = kept.as_ref().and_then(|kept| store::line(&kept.figures())) {
-                    voice.out().line(&line);
+                    reporter.out().line(&line);
                 }
             }
             Ok(OK)
         }
-        Err(error) => failed(voice, args, &error),
+        Err(error) => failed(reporter, args, &error),
     }
 }
 
-fn failed(voice: &Voice, args: &Args, error: &BakeError) -> Result<u8, Diag> {
-    error.problems.iter().for_each(|problem| voice.say(problem));
-    if voice.json {
+fn failed(reporter: &Reporter, args: &Args, error: &BakeError) -> Result<u8, Diag> {
+    error.problems.iter().for_each(|problem| reporter.say(problem));
+    if reporter.json {
         let problems = Json::list(error.problems.iter().map(render::diag_json));
-        voice.out().line(&Json::object([("ok", false.into()), ("problems", problems)]).to_string());
-    } else if voice.verbosity > Verbosity::Quiet && args.pak.exists() {
-        voice.out().line(&format!("{} was left as it was", args.pak.display()));
+        reporter.out().line(&Json::object([("ok", false.into()), ("problems", problems)]).to_string());
+    } else if reporter.verbosity > Verbosity::Quiet && args.pak.exists() {
+        reporter.out().line(&format!("{} was not changed", args.pak.display()));
     }
     Ok(FAILED)
 }
 
-fn summary(voice: &Voice, args: &Args, baked: &Baked, start: Instant) {
-    let mut out = voice.out();
+fn summary(reporter: &Reporter, args: &Args, baked: &Baked, start: Instant) {
+    let mut out = reporter.out();
     let state = if baked.unchanged { "unchanged" } else { "written" };
     let fetched = match baked.fetched() {
         0 => String::new(),
@@ -115,10 +115,15 @@ fn summary(voice: &Voice, args: &Args, baked: &Baked, start: Instant) {
     });
 }
 
-fn told(baked: &Baked, kept: Option<&Store>) -> Json {
+/// Returns the report of a bake as JSON.
+fn report_json(baked: &Baked, kept: Option<&Store>) -> Json {
     let asset = |asset: &::pak::bake::BakedAsset| {
-        let why = asset.why.as_ref().map_or(Json::Null, |why| why.to_string().into());
-        Json::object([("name", asset.name.as_str().into()), ("why", why), ("fetched", asset.fetched.into())])
+        let reason = asset.reason.as_ref().map_or(Json::Null, |reason| reason.to_string().into());
+        Json::object([
+            ("name", asset.name.as_str().into()),
+            ("why", reason),
+            ("fetched", asset.fetched.into()),
+        ])
     };
     Json::object([
         ("ok", true.into()),

@@ -1,14 +1,15 @@
-//! `pak diff`: which keys changed, themselves or in what they refer to, and how many bytes of blocks the new file has that the old one has not.
+//! The `pak diff` command: the keys whose asset or references changed, and the size of the blocks that only the new file
+//! has.
 
 use super::open;
 use ::pak::{Entry, PakBuf};
 use kiln_cli::render;
-use kiln_cli::voice::{FAILED, OK, Voice};
+use kiln_cli::reporter::{FAILED, OK, Reporter};
 use kiln_engine::{Diag, Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What became of a key.
+/// The change of a key between two paks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
     Added,
@@ -22,7 +23,7 @@ impl Change {
     }
 }
 
-pub(super) fn diff(voice: &Voice, old: &Path, new: &Path) -> Result<u8, Diag> {
+pub(super) fn diff(reporter: &Reporter, old: &Path, new: &Path) -> Result<u8, Diag> {
     let (old, new) = (open(old)?, open(new)?);
     let (before, after) = (entries(&old), entries(&new));
     let keys: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
@@ -38,9 +39,9 @@ pub(super) fn diff(voice: &Voice, old: &Path, new: &Path) -> Result<u8, Diag> {
         }
     }
     let known = blocks(&old);
-    let carried: u64 = blocks(&new).difference(&known).map(|(_, len)| u64::from(*len)).sum();
-    let mut out = voice.out();
-    if voice.json {
+    let patch_len: u64 = blocks(&new).difference(&known).map(|(_, len)| u64::from(*len)).sum();
+    let mut out = reporter.out();
+    if reporter.json {
         let change = |(key, change, bytes): &(&str, Change, u64)| {
             Json::object([
                 ("key", (*key).into()),
@@ -49,7 +50,7 @@ pub(super) fn diff(voice: &Voice, old: &Path, new: &Path) -> Result<u8, Diag> {
             ])
         };
         let list = Json::list(changes.iter().map(change));
-        out.line(&Json::object([("changes", list), ("patch", carried.into())]).to_string());
+        out.line(&Json::object([("changes", list), ("patch", patch_len.into())]).to_string());
     } else {
         for (key, change, bytes) in &changes {
             out.line(&format!(
@@ -61,8 +62,8 @@ pub(super) fn diff(voice: &Voice, old: &Path, new: &Path) -> Result<u8, Diag> {
         }
         let count = render::count(changes.len(), "key differs", "keys differ");
         out.line(&format!(
-            "{count}; a patch carries {} of {}",
-            render::size(carried),
+            "{count}; a patch contains {} of {}",
+            render::size(patch_len),
             render::size(new.file_len())
         ));
     }
@@ -73,12 +74,12 @@ fn entries(pak: &PakBuf) -> BTreeMap<&str, Entry<'_>> {
     pak.entries().map(|entry| (entry.key, entry)).collect()
 }
 
-/// Every block of a file, by checksum and length.
+/// Returns every block of a pak as checksum and stored length.
 fn blocks(pak: &PakBuf) -> BTreeSet<(u64, u32)> {
     pak.all_blocks().collect()
 }
 
-/// Whether two assets are the same, with everything that they refer to.
+/// Returns `true` if two assets and everything they refer to are equal.
 fn same(old: &PakBuf, was: &Entry<'_>, new: &PakBuf, now: &Entry<'_>) -> bool {
     was.kind == now.kind && old.identity(was.kind, was.id) == new.identity(now.kind, now.id)
 }

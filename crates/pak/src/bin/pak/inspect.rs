@@ -1,19 +1,19 @@
-//! `pak list`, `info` and `verify`.
+//! The `pak list`, `pak info` and `pak verify` commands.
 
 use super::{damaged, open};
 use ::pak::mesh::Mesh;
 use ::pak::{Entry, Error, Kind, Pak, PakBuf};
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
-use kiln_cli::voice::{FAILED, OK, Voice};
+use kiln_cli::reporter::{FAILED, OK, Reporter};
 use kiln_engine::{Code, Diag, Json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub(super) fn list(voice: &Voice, path: &Path) -> Result<u8, Diag> {
+pub(super) fn list(reporter: &Reporter, path: &Path) -> Result<u8, Diag> {
     let pak = open(path)?;
-    let mut out = voice.out();
-    if voice.json {
+    let mut out = reporter.out();
+    if reporter.json {
         let keys = Json::list(pak.entries().map(|entry| entry_json(&entry)));
         out.line(&Json::object([("bytes", pak.file_len().into()), ("keys", keys)]).to_string());
         return Ok(OK);
@@ -46,18 +46,18 @@ fn entry_json(entry: &Entry<'_>) -> Json {
     ])
 }
 
-pub(super) fn info(voice: &Voice, path: &Path, key: &str) -> Result<u8, Diag> {
+pub(super) fn info(reporter: &Reporter, path: &Path, key: &str) -> Result<u8, Diag> {
     let pak = open(path)?;
     let Some(entry) = pak.entries().find(|entry| entry.key == key) else {
-        let diag = Diag::new(Code::PakNoKey, format!("there is no key {key:?}")).path(path.display());
+        let diag = Diag::new(Code::PakUnknownKey, format!("the pak has no key {key:?}")).path(path.display());
         return Err(match kiln_engine::nearest(key, pak.keys()) {
             Some(near) => diag.hint(format!("did you mean {near:?}?")),
-            None => diag.hint("pak list shows all keys"),
+            None => diag.hint("run `pak list` to see all keys"),
         });
     };
-    let facts = facts(&pak, &entry).map_err(|error| damaged(path, &error))?;
-    let mut out = voice.out();
-    if voice.json {
+    let facts = facts(&pak, entry.kind, entry.id).map_err(|error| damaged(path, &error))?;
+    let mut out = reporter.out();
+    if reporter.json {
         let facts =
             Json::list(facts.iter().map(|(name, value)| {
                 Json::object([("name", (*name).into()), ("value", value.as_str().into())])
@@ -80,15 +80,15 @@ pub(super) fn info(voice: &Voice, path: &Path, key: &str) -> Result<u8, Diag> {
     Ok(OK)
 }
 
-/// What there is to say about an asset; reading it checks it.
-fn facts(pak: &PakBuf, entry: &Entry<'_>) -> Result<Vec<(&'static str, String)>, Error> {
-    let id = entry.id;
-    Ok(match entry.kind {
+/// Reads an asset, which validates it, and returns its properties as names and values.
+fn facts(pak: &PakBuf, kind: Kind, id: usize) -> Result<Vec<(&'static str, String)>, Error> {
+    Ok(match kind {
         Kind::Animation => {
             let animation = pak.read_animation_id(id)?;
             let mut facts = vec![("duration", format!("{} s", animation.duration()))];
             facts.extend(animation.channels().iter().map(|channel| {
-                let what = format!("{:?}, {} keys", channel.interpolation(), channel.inputs().len());
+                let keyframes = render::count(channel.inputs().len(), "keyframe", "keyframes");
+                let what = format!("{:?}, {keyframes}", channel.interpolation());
                 ("channel", format!("{} ({what})", channel.target()))
             }));
             facts
@@ -100,7 +100,7 @@ fn facts(pak: &PakBuf, entry: &Entry<'_>) -> Result<Vec<(&'static str, String)>,
             vec![
                 ("size", format!("{} x {}", bitmap.width(), bitmap.height())),
                 ("texels", format!("{form}, {}, {}", bitmap.sample().name(), bitmap.color().name())),
-                ("levels", bitmap.mip_levels().to_string()),
+                ("mip levels", bitmap.mip_levels().to_string()),
             ]
         }
         Kind::BitmapFont => {
@@ -111,7 +111,7 @@ fn facts(pak: &PakBuf, entry: &Entry<'_>) -> Result<Vec<(&'static str, String)>,
             ]
         }
         Kind::Blob => {
-            // Piece by piece: it may be larger than memory.
+            // Streamed: a blob may be larger than memory.
             std::io::copy(&mut pak.stream_blob_id(id)?, &mut std::io::sink())?;
             vec![]
         }
@@ -145,12 +145,12 @@ fn mesh_facts(mesh: &Mesh) -> Vec<(&'static str, String)> {
         facts.push((
             part.role().name(),
             format!(
-                "{} vertices of {} bytes, triangles {}, material {}, {} meshlets",
-                part.vertex_count(),
+                "{} of {} bytes, triangles per LOD {}, material {}, {}",
+                render::count(part.vertex_count(), "vertex", "vertices"),
                 part.vertex_type().stride(),
                 lods.join("/"),
                 part.material(),
-                part.meshlets().len()
+                render::count(part.meshlets().len(), "meshlet", "meshlets")
             ),
         ));
     }
@@ -158,7 +158,7 @@ fn mesh_facts(mesh: &Mesh) -> Vec<(&'static str, String)> {
     facts
 }
 
-pub(super) fn verify(voice: &Voice, path: &Path) -> Result<u8, Diag> {
+pub(super) fn verify(reporter: &Reporter, path: &Path) -> Result<u8, Diag> {
     let pak = open(path)?;
     let whole = pak.validate_hash().map_err(|error| damaged(path, &error))?;
     let keys: BTreeMap<(Kind, usize), &str> =
@@ -168,9 +168,7 @@ pub(super) fn verify(voice: &Voice, path: &Path) -> Result<u8, Diag> {
         for id in 0..pak.count(kind) {
             let name = format!("{} {id}", kind.name());
             let key = keys.get(&(kind, id)).copied();
-            let entry =
-                Entry { key: "", kind, id, len: 0, stored_len: 0, codec: ::pak::Codec::None, blocks: vec![] };
-            if let Err(error) = facts(&pak, &entry) {
+            if let Err(error) = facts(&pak, kind, id) {
                 bad.push((key.map_or(name, str::to_owned), error));
             }
         }
@@ -178,22 +176,24 @@ pub(super) fn verify(voice: &Voice, path: &Path) -> Result<u8, Diag> {
     for (key, error) in &bad {
         let mut diag = damaged(path, error);
         diag.message = format!("{key}: {}", diag.message);
-        voice.say(&diag);
+        reporter.say(&diag);
     }
     if !whole && bad.is_empty() {
-        voice.say(
-            &Diag::new(Code::PakDamaged, "bytes between assets are not what was written")
-                .path(path.display()),
-        );
+        reporter
+            .say(&Diag::new(Code::PakDamaged, "the padding between assets is not zero").path(path.display()));
     }
     let fine = whole && bad.is_empty();
-    if voice.json {
+    if reporter.json {
         let keys = Json::list(bad.iter().map(|(key, _)| key.as_str()));
-        voice.out().line(&Json::object([("ok", fine.into()), ("damaged", keys)]).to_string());
-    } else if voice.verbosity > Verbosity::Quiet {
+        reporter.out().line(&Json::object([("ok", fine.into()), ("damaged", keys)]).to_string());
+    } else if reporter.verbosity > Verbosity::Quiet {
         let count = render::count(pak.keys().len(), "key", "keys");
-        let word = if fine { "whole" } else { "damaged" };
-        voice.out().line(&format!("{}: {word}, {count}, {}", path.display(), render::size(pak.file_len())));
+        let word = if fine { "ok" } else { "damaged" };
+        reporter.out().line(&format!(
+            "{}: {word}, {count}, {}",
+            path.display(),
+            render::size(pak.file_len())
+        ));
     }
     Ok(if fine { OK } else { FAILED })
 }

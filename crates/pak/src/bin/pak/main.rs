@@ -1,4 +1,4 @@
-//! The command line of `pak`.
+//! The `pak` executable: parses the command line and runs a command.
 
 mod args;
 mod bake;
@@ -10,46 +10,46 @@ mod keys;
 use ::pak::PakBuf;
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
-use kiln_cli::voice::Voice;
+use kiln_cli::reporter::Reporter;
 use kiln_engine::{Code, Diag};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Runs the program.
+/// Parses the command line and runs the command.
 fn main() -> ExitCode {
     kiln_cli::quiet_panics();
     let cli = Cli::parse();
-    let voice = Voice::from(cli.flags);
-    voice.run("pak", |diag| voice.say(diag), || dispatch(&voice, cli.command))
+    let reporter = Reporter::from(cli.flags);
+    reporter.run("pak", |diag| reporter.say(diag), || dispatch(&reporter, cli.command))
 }
 
-fn dispatch(voice: &Voice, command: Command) -> Result<u8, Diag> {
+fn dispatch(reporter: &Reporter, command: Command) -> Result<u8, Diag> {
     match command {
         Command::Bake { toml, pak, dir, cache, jobs, no_cache, overwrite, shard, limits } => {
             let args = bake::Args { toml, pak, dir, cache, jobs, no_cache, overwrite, shard, limits };
-            bake::bake(voice, &args)
+            bake::bake(reporter, &args)
         }
-        Command::List { pak } => inspect::list(voice, &pak),
-        Command::Info { pak, key } => inspect::info(voice, &pak, &key),
-        Command::Extract { pak, dir, keys } => extract::extract(voice, &pak, &dir, &keys),
-        Command::Verify { pak } => inspect::verify(voice, &pak),
-        Command::Diff { old, new } => diff::diff(voice, &old, &new),
-        Command::Keys { pak, rust } => keys::keys(voice, &pak, rust),
-        Command::Manual(manual) => manual.run(voice, Cli::command()),
+        Command::List { pak } => inspect::list(reporter, &pak),
+        Command::Info { pak, key } => inspect::info(reporter, &pak, &key),
+        Command::Extract { pak, dir, keys } => extract::extract(reporter, &pak, &dir, &keys),
+        Command::Verify { pak } => inspect::verify(reporter, &pak),
+        Command::Diff { old, new } => diff::diff(reporter, &old, &new),
+        Command::Keys { pak, rust } => keys::keys(reporter, &pak, rust),
+        Command::Manual(manual) => manual.run(reporter, Cli::command()),
     }
 }
 
-/// Opens a pak.
+/// Opens a pak file.
 fn open(path: &Path) -> Result<PakBuf, Diag> {
     PakBuf::open(path).map_err(|error| match error {
         ::pak::Error::Io(error) => {
-            Diag::new(Code::Unreadable, format!("cannot read it: {error}")).path(path.display())
+            Diag::new(Code::Unreadable, format!("cannot read the pak: {error}")).path(path.display())
         }
         error => damaged(path, &error),
     })
 }
 
-/// A pak that is not what was written.
+/// Creates the diagnostic for a damaged pak.
 fn damaged(path: &Path, error: &::pak::Error) -> Diag {
     Diag::new(Code::PakDamaged, error.to_string()).path(path.display()).hint("bake it again")
 }

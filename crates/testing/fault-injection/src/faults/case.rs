@@ -1,8 +1,8 @@
-//! One attack: its name, and what it does in a directory of its own. Rows make cases, the runner runs them side by side,
-//! keeps the directories of those that failed and says how to have each again alone.
+//! Test cases and their runner. A suite generates cases; the runner executes them in parallel, each in its own directory,
+//! and keeps the directories of failed cases.
 
 use super::report::{Failure, Tally};
-use super::{Row, Setup};
+use super::{Setup, Suite};
 use crate::random::Random;
 use std::any::Any;
 use std::cell::RefCell;
@@ -13,21 +13,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Why a row could not be run here. That is no success.
+/// The reason why a suite could not be run here, which does not count as success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRun(pub String);
 
 type Run = Box<dyn Fn(&Path) -> usize + Send + Sync>;
 
-/// One attack.
+/// One test case.
 pub struct Case {
-    /// Unique in its row.
+    /// The name, unique in its suite.
     pub name: String,
     run: Run,
 }
 
 impl Case {
-    /// A case that counts for one.
+    /// Creates a case that counts as one.
     pub fn new(name: impl Into<String>, run: impl Fn(&Path) + Send + Sync + 'static) -> Case {
         Case::counted(name, move |dir| {
             run(dir);
@@ -35,36 +35,37 @@ impl Case {
         })
     }
 
-    /// A case that says how many it counts for; 0 when what it is about did not come to pass.
+    /// Creates a case that returns how many units it counts for; 0 if the fault did not occur.
     pub fn counted(name: impl Into<String>, run: impl Fn(&Path) -> usize + Send + Sync + 'static) -> Case {
         Case { name: name.into(), run: Box::new(run) }
     }
 }
 
-/// The randomness of one case.
+/// Returns the random number generator of one case.
 pub fn random(seed: u64, name: &str) -> Random {
     Random::new(seed ^ xxhash_rust::xxh3::xxh3_64(name.as_bytes()))
 }
 
 thread_local! {
-    static SAID: RefCell<String> = const { RefCell::new(String::new()) };
+    static PANIC_MESSAGE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Keeps what panics say for the report, in place of printing it.
+/// Installs a panic hook that keeps the message for the report instead of printing it.
 pub fn quiet_panics() {
     std::panic::set_hook(Box::new(|info| {
-        SAID.with(|said| *said.borrow_mut() = info.to_string());
+        PANIC_MESSAGE.with(|message| *message.borrow_mut() = info.to_string());
     }));
 }
 
-fn said(panic: &(dyn Any + Send)) -> String {
-    let kept = SAID.with(|said| std::mem::take(&mut *said.borrow_mut()));
+/// Returns the message of a panic, with its location if the hook recorded it.
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let kept = PANIC_MESSAGE.with(|message| std::mem::take(&mut *message.borrow_mut()));
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
     if kept.is_empty() { text.unwrap_or("no message").to_owned() } else { kept }
 }
 
-/// Runs the cases of a row, or only those with this name.
-pub fn run_row(row: &Row, setup: &Setup, only: Option<&str>, tell: &(dyn Fn(&Failure) + Sync)) -> Tally {
+/// Runs the cases of a suite, or only the one with this name.
+pub fn run_suite(row: &Suite, setup: &Setup, only: Option<&str>, tell: &(dyn Fn(&Failure) + Sync)) -> Tally {
     let start = Instant::now();
     let mut tally = Tally::of(row, setup.seed);
     let made = catch_unwind(AssertUnwindSafe(|| (row.cases)(setup)));
@@ -75,8 +76,11 @@ pub fn run_row(row: &Row, setup: &Setup, only: Option<&str>, tell: &(dyn Fn(&Fai
             return tally;
         }
         Err(panic) => {
-            let failure =
-                Failure { case: "(making the cases)".into(), why: said(&*panic), dir: setup.room.clone() };
+            let failure = Failure {
+                case: "(generating the cases)".into(),
+                why: panic_message(&*panic),
+                dir: setup.work_dir.clone(),
+            };
             tell(&failure);
             tally.failures.push(failure);
             return tally;
@@ -90,7 +94,7 @@ pub fn run_row(row: &Row, setup: &Setup, only: Option<&str>, tell: &(dyn Fn(&Fai
             let n = next.fetch_add(1, Ordering::Relaxed);
             cases.get(n).map(|case| (n, case))
         } {
-            let dir = setup.room.join(format!("{}-{number}", row.name));
+            let dir = setup.work_dir.join(format!("{}-{number}", row.name));
             fs::create_dir_all(&dir).unwrap();
             match catch_unwind(AssertUnwindSafe(|| (case.run)(&dir))) {
                 Ok(units) => {
@@ -99,7 +103,7 @@ pub fn run_row(row: &Row, setup: &Setup, only: Option<&str>, tell: &(dyn Fn(&Fai
                 }
                 Err(panic) => {
                     count.fetch_add(1, Ordering::Relaxed);
-                    let failure = Failure { case: case.name.clone(), why: said(&*panic), dir };
+                    let failure = Failure { case: case.name.clone(), why: panic_message(&*panic), dir };
                     tell(&failure);
                     failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
                 }

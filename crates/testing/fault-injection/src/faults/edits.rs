@@ -1,36 +1,36 @@
-//! Random edits of a project: what people, editors, version control and bad luck do to sources, settings, outputs
-//! and the journal.
+//! Random edits of an `assetc` project: changes of sources, settings, outputs and the journal that people, editors,
+//! version control and disk errors make.
 
 use super::project::Project;
-use crate::contents;
+use crate::file_contents;
 use crate::random::Random;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// What an edit was, and what it means for the model.
+/// An edit, and its effect on the model.
 pub struct Edit {
-    /// For the story told on failure.
-    pub story: String,
-    /// Whether the next build has nothing to cook, as far as this edit is concerned.
+    /// The description for the log of a failure.
+    pub log: String,
+    /// True if the edit requires no rebuild.
     pub idle: bool,
-    /// Whether the journal may have lost records.
-    pub ledger_lost: bool,
+    /// True if the journal may have lost records.
+    pub journal_lost: bool,
 }
 
 impl Edit {
-    fn of(story: impl Into<String>) -> Edit {
-        Edit { story: story.into(), idle: false, ledger_lost: false }
+    fn of(log: impl Into<String>) -> Edit {
+        Edit { log: log.into(), idle: false, journal_lost: false }
     }
 
-    fn idle(story: impl Into<String>) -> Edit {
-        Edit { idle: true, ..Edit::of(story) }
+    fn idle(log: impl Into<String>) -> Edit {
+        Edit { idle: true, ..Edit::of(log) }
     }
 }
 
-/// Where pictures and tables come and go. Few names, so that they meet: two with one output, names that differ in
-/// case, files where directories were.
+/// The paths of images and color LUTs that are added and removed. There are few, so that they collide: two sources with
+/// one output, names that differ in case, files in place of directories.
 const FILES: [&str; 21] = [
     "a.png",
     "A.png",
@@ -56,23 +56,23 @@ const FILES: [&str; 21] = [
 ];
 const FOLDERS: [&str; 4] = ["x.env", "sub/y.env", "g.array", "sub/g.n.array"];
 const FACES: [&str; 6] = ["px", "nx", "py", "ny", "pz", "nz"];
-/// Files of someone else in the output. The build never writes these names.
+/// Foreign files in the output directory. The build never writes these names.
 const FOREIGN: [&str; 4] = ["notes.txt", "sub/readme.md", "extra.ktx2", "x.env.ktx2.bak"];
 
-/// A project that is edited at random.
+/// Makes random edits of a project.
 pub struct Editor<'a> {
-    /// What is edited.
+    /// The project to edit.
     pub project: &'a Project,
-    /// What decides.
+    /// The random number generator.
     pub random: Random,
-    /// Files in the output that no build wrote.
+    /// The files in the output directory that no build wrote.
     pub foreign: BTreeMap<String, Vec<u8>>,
-    /// Files in the output that a build wrote, but of which the journal may know no more.
-    pub forgotten: BTreeMap<String, Vec<u8>>,
+    /// The files in the output directory that a build wrote, but that the journal may have lost.
+    pub unowned: BTreeMap<String, Vec<u8>>,
 }
 
 impl Editor<'_> {
-    /// Does one thing.
+    /// Makes one random edit.
     pub fn edit(&mut self) -> Edit {
         match self.random.below(32) {
             0..=5 => self.put(),
@@ -86,15 +86,15 @@ impl Editor<'_> {
             20..=21 => self.break_one(),
             22 => self.link(),
             23..=24 => self.configure(),
-            25..=27 => self.hurt_output(),
-            28..=29 => self.hurt_journal(),
+            25..=27 => self.corrupt_output(),
+            28..=29 => self.corrupt_journal(),
             _ => self.foreign(),
         }
     }
 
     fn put(&mut self) -> Edit {
         let path = *self.random.pick(&FILES);
-        let bytes = contents::for_name(&mut self.random, path);
+        let bytes = file_contents::for_name(&mut self.random, path);
         self.write(path, &bytes);
         Edit::of(format!("put {path}, {} bytes", bytes.len()))
     }
@@ -105,20 +105,20 @@ impl Editor<'_> {
         let names: &[&str] = if dir.ends_with(".env") { &FACES } else { &["0", "1", "2"] };
         let count = if self.random.one_in(8) { names.len() - 1 } else { names.len() };
         for name in &names[..count] {
-            let bytes = contents::picture(&mut self.random, side, side);
+            let bytes = file_contents::random_image(&mut self.random, side, side);
             self.write(&format!("{dir}/{name}.png"), &bytes);
         }
-        Edit::of(format!("put {dir}/ with {count} pictures of {side}x{side}"))
+        Edit::of(format!("put {dir}/ with {count} images of {side}x{side}"))
     }
 
-    /// Other content, of the same size half of the time, at once or after the clock has ticked.
+    /// Writes different content, half of the time of the same size, immediately or after the file system clock has advanced.
     fn modify(&mut self) -> Edit {
         let Some(path) = self.some_source() else { return self.put() };
         let old = self.read(&path);
         let bytes = if self.random.one_in(2) {
-            contents::same_size(&mut self.random, &old)
+            file_contents::same_size(&mut self.random, &old)
         } else {
-            contents::for_name(&mut self.random, &path)
+            file_contents::for_name(&mut self.random, &path)
         };
         if self.random.one_in(4) {
             std::thread::sleep(Duration::from_millis(25));
@@ -143,7 +143,7 @@ impl Editor<'_> {
         let to = *self.random.pick(&FILES);
         let spare = self.project.path("spare");
         fs::rename(self.source(&from), &spare).unwrap();
-        self.clear_way(to);
+        self.remove_conflicts(to);
         fs::rename(&spare, self.source(to)).unwrap();
         Edit::of(format!("rename {from} to {to}"))
     }
@@ -162,7 +162,7 @@ impl Editor<'_> {
         Edit::of(format!("rename {from} to {to}"))
     }
 
-    /// Another time for a source or an output: of late, or from a clock that jumped.
+    /// Changes the mtime of a source or an output, to a recent time or one from a clock that jumped.
     fn touch(&mut self) -> Edit {
         let outputs = self.outputs();
         let path = match self.random.one_in(4) && !outputs.is_empty() {
@@ -185,15 +185,15 @@ impl Editor<'_> {
         Edit::idle(format!("touch {path}"))
     }
 
-    /// An edit that leaves size and modification time as they were.
+    /// Changes the content but neither size nor mtime.
     fn set_back(&mut self) -> Edit {
         let Some(path) = self.some_source() else { return self.put() };
         let before = fs::metadata(self.source(&path)).unwrap().modified().unwrap();
         let old = self.read(&path);
-        let bytes = contents::same_size(&mut self.random, &old);
+        let bytes = file_contents::same_size(&mut self.random, &old);
         self.write(&path, &bytes);
         set_modified(&self.source(&path), before);
-        Edit::of(format!("modify {path} and set its time back"))
+        Edit::of(format!("modify {path} and restore its mtime"))
     }
 
     fn break_one(&mut self) -> Edit {
@@ -202,14 +202,14 @@ impl Editor<'_> {
         match self.random.below(4) {
             0 => bytes.clear(),
             1 => bytes.truncate(bytes.len() / 2),
-            2 => bytes = b"neither a picture nor a table".to_vec(),
+            2 => bytes = b"neither an image nor a color LUT".to_vec(),
             _ => bytes.iter_mut().for_each(|b| *b = b.wrapping_add(101)),
         }
         self.write(&path, &bytes);
         Edit::of(format!("break {path}"))
     }
 
-    /// A second name for a picture, through a link; the picture may go later.
+    /// Adds a symbolic link to an image, which may be removed later.
     fn link(&mut self) -> Edit {
         let Some(target) = self.some_source() else { return self.put() };
         let link = self.source("link.png");
@@ -221,7 +221,7 @@ impl Editor<'_> {
         Edit::of(format!("link link.png to {target}"))
     }
 
-    /// Settings: project-wide, by rule and by preset. All choices build into the same output.
+    /// Writes random settings: project-wide, by rule and by preset. All choices have the same output directory.
     pub fn configure(&mut self) -> Edit {
         let r = &mut self.random;
         let flag = |r: &mut Random| *r.pick(&["true", "false"]);
@@ -243,7 +243,7 @@ impl Editor<'_> {
         Edit::of(format!("configure {text:?}"))
     }
 
-    fn hurt_output(&mut self) -> Edit {
+    fn corrupt_output(&mut self) -> Edit {
         let outputs = self.outputs();
         if outputs.is_empty() {
             return self.put();
@@ -251,7 +251,7 @@ impl Editor<'_> {
         let path = self.random.pick(&outputs).clone();
         let full = self.project.path(&format!("runtime/{path}"));
         let mut bytes = fs::read(&full).unwrap();
-        // A file that has lost its magic is not replaced once the journal is gone, too: the suite `damage` has these.
+        // A file without its magic is not replaced once the journal is lost, too: the suite `corruption` covers this.
         let magic = bytes.len().min(16);
         let how = match self.random.below(7) {
             0 => {
@@ -269,7 +269,7 @@ impl Editor<'_> {
                 return Edit::of(format!("empty directory for output {path}"));
             }
             3 if path != "assets.hman" => {
-                // Someone's directory stands where an output was: that source fails until it is gone.
+                // A foreign directory in place of an output: the source fails until it is removed.
                 remove(&full);
                 let inside = format!("{path}/theirs.txt");
                 self.project.write(&format!("runtime/{inside}"), "theirs");
@@ -288,7 +288,7 @@ impl Editor<'_> {
                 let at = magic + self.random.below(bytes.len() - magic);
                 let Some(_) = bytes.get(at) else { return self.put() };
                 bytes[at] ^= 1 << self.random.below(8);
-                // Within one tick of the file system's clock this could not be told from what was written.
+                // Within the timestamp granularity of the file system the change could not be detected.
                 std::thread::sleep(Duration::from_millis(15));
                 "flip a bit of"
             }
@@ -297,14 +297,14 @@ impl Editor<'_> {
         Edit::of(format!("{how} output {path}"))
     }
 
-    fn hurt_journal(&mut self) -> Edit {
+    fn corrupt_journal(&mut self) -> Edit {
         let path = self.project.path("runtime/.assetc-cache");
         let Ok(mut bytes) = fs::read(&path) else { return self.put() };
         let at = self.random.below(bytes.len());
         let how = match self.random.below(6) {
             0 => {
                 remove(&path);
-                return Edit { ledger_lost: true, ..Edit::of("delete the journal") };
+                return Edit { journal_lost: true, ..Edit::of("delete the journal") };
             }
             1 | 2 => {
                 bytes.truncate(at);
@@ -320,7 +320,7 @@ impl Editor<'_> {
             }
         };
         fs::write(&path, bytes).unwrap();
-        Edit { ledger_lost: true, ..Edit::of(how) }
+        Edit { journal_lost: true, ..Edit::of(how) }
     }
 
     fn foreign(&mut self) -> Edit {
@@ -356,13 +356,13 @@ impl Editor<'_> {
             remove(&full);
         }
         if !full.exists() {
-            self.clear_way(path);
+            self.remove_conflicts(path);
         }
         fs::write(full, bytes).unwrap();
     }
 
-    /// Makes room for a file: what stands in its place or in that of its directories goes.
-    fn clear_way(&self, path: &str) {
+    /// Removes whatever conflicts with a file or its parent directories.
+    fn remove_conflicts(&self, path: &str) {
         for (at, _) in path.match_indices('/') {
             let dir = self.source(&path[..at]);
             if !dir.is_dir() {
@@ -373,21 +373,21 @@ impl Editor<'_> {
         remove(&self.source(path));
     }
 
-    /// Some file of the source tree that is not a link.
+    /// Returns a random source file that is not a symbolic link.
     fn some_source(&mut self) -> Option<String> {
         let mut all = Vec::new();
         list(&self.project.path("assets"), "", &mut all);
         (!all.is_empty()).then(|| self.random.pick(&all).clone())
     }
 
-    /// Every file of the output that is not foreign.
+    /// Returns every file of the output directory that is not foreign.
     fn outputs(&self) -> Vec<String> {
         let all = self.project.tree("runtime").into_keys();
-        all.filter(|path| !self.foreign.contains_key(path) && !self.forgotten.contains_key(path)).collect()
+        all.filter(|path| !self.foreign.contains_key(path) && !self.unowned.contains_key(path)).collect()
     }
 }
 
-/// All regular files below a directory, by path.
+/// Lists all regular files below a directory.
 fn list(dir: &Path, prefix: &str, files: &mut Vec<String>) {
     let mut entries: Vec<_> = fs::read_dir(dir).unwrap().map(Result::unwrap).collect();
     entries.sort_by_key(|entry| entry.file_name());
@@ -406,7 +406,7 @@ fn set_modified(path: &Path, time: SystemTime) {
     File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
 }
 
-/// Removes whatever is there, if anything is.
+/// Removes a file or directory, if it exists.
 fn remove(path: &Path) {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_dir() => fs::remove_dir_all(path).unwrap(),

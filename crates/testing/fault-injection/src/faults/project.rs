@@ -1,4 +1,4 @@
-//! A project of `assetc` in a directory, and builds of it.
+//! An `assetc` project in a directory, and builds of it.
 
 use super::files::{self, Files};
 use super::tool::{self, Ran};
@@ -6,72 +6,76 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A directory with sources, and the executable to build them.
+/// A project directory, and the executable that builds it.
 pub struct Project {
     root: PathBuf,
     assetc: PathBuf,
 }
 
-/// How a build ended: which sources there are, which failed, how many were cooked.
+/// The result of a build: all sources, the failed ones, and the number of rebuilt ones.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Ended {
-    /// Every source.
+pub struct BuildResult {
+    /// All sources.
     pub sources: BTreeSet<String>,
-    /// Those that failed.
+    /// The sources that failed.
     pub failed: BTreeSet<String>,
-    /// How many were cooked.
+    /// The number of sources that were rebuilt.
     pub built: usize,
 }
 
 impl Project {
-    /// An empty project.
+    /// Creates an empty project.
     pub fn new(root: PathBuf, assetc: &Path) -> Project {
         fs::create_dir_all(root.join("assets")).unwrap();
         Project { root, assetc: assetc.to_path_buf() }
     }
 
-    /// Its directory.
+    /// Returns the directory of the project.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The executable.
+    /// Returns the path of the executable.
     pub fn assetc(&self) -> &Path {
         &self.assetc
     }
 
-    /// A path in it.
+    /// Returns a path in the project.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// Writes a file, and its directories.
+    /// Writes a file, and creates its parent directories.
     pub fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
         files::write(&self.path(path), bytes);
     }
 
-    /// The bytes of a file.
+    /// Reads a file.
     pub fn read(&self, path: &str) -> Vec<u8> {
         fs::read(self.path(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
     }
 
-    /// All files below a directory with their bytes, without journals.
+    /// Returns all files below a directory with their content, without the journal.
     pub fn tree(&self, dir: &str) -> Files {
         let mut found = files::tree(&self.path(dir));
         found.retain(|path, _| path != ".assetc-cache");
         found
     }
 
-    /// Runs the executable.
+    /// Runs the executable in the project.
     pub fn run(&self, args: &[&str]) -> Ran {
         tool::run(tool::command(&self.assetc, &self.root, args))
     }
 
-    /// Builds.
-    pub fn build(&self, pack: bool) -> Result<Ended, String> {
-        let ran =
-            self.run(if pack { &["--json", "-j", "2", "--pack"] } else { &["--json", "-j", "2"] }).calm();
-        let mut ended = Ended::default();
+    /// Builds the project.
+    ///
+    /// # Errors
+    /// A dump of the run if its output or its exit code does not match the state of the sources.
+    pub fn build(&self, pack: bool) -> Result<BuildResult, String> {
+        let ran = self
+            .run(if pack { &["--json", "-j", "2", "--pack"] } else { &["--json", "-j", "2"] })
+            .assert_no_crash();
+        let mut ended = BuildResult::default();
         for asset in ran.stdout.split("{\"source\":\"").skip(1) {
             let (source, rest) = asset.split_once('"').ok_or("no JSON")?;
             let state = rest.split_once("\"state\":\"").and_then(|(_, rest)| rest.split('"').next());

@@ -1,60 +1,60 @@
-//! What a run found: a line for each row, for people or as JSON for documents.
+//! The report of a run: one line or one JSON object per suite.
 
-use super::Row;
+use super::Suite;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A case that failed.
+/// A failed case.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// Its name.
+    /// The name of the case.
     pub case: String,
-    /// What it said.
+    /// The panic message.
     pub why: String,
-    /// Its directory, which is kept.
+    /// The test directory, which is kept.
     pub dir: PathBuf,
 }
 
-/// What came of a row.
+/// The result of a suite.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    /// Its name.
+    /// The name of the suite.
     pub name: &'static str,
-    /// What it counts.
+    /// The plural noun for what the suite counts.
     pub unit: &'static str,
-    /// What everything random was drawn from.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How many there were.
+    /// The number of units, such as kills or builds.
     pub cases: usize,
-    /// Those that failed, by name.
+    /// The failed cases, sorted by name.
     pub failures: Vec<Failure>,
-    /// Why nothing was run, if nothing was.
+    /// The reason why the suite was not run, if it was not.
     pub not_run: Option<String>,
-    /// How long it took.
+    /// The wall-clock time of the suite.
     pub took: Duration,
 }
 
 impl Tally {
-    /// Nothing yet.
-    pub fn of(row: &Row, seed: u64) -> Tally {
+    /// Creates an empty result.
+    pub fn of(row: &Suite, seed: u64) -> Tally {
         let (name, unit) = (row.name, row.unit);
         Tally { name, unit, seed, cases: 0, failures: vec![], not_run: None, took: Duration::ZERO }
     }
 
-    /// One line for people.
+    /// Formats the result as one line of text.
     pub fn line(&self) -> String {
         let Tally { name, unit, seed, cases, .. } = self;
         match &self.not_run {
-            Some(why) => format!("{name:<10} not run: {why}"),
+            Some(why) => format!("{name:<20} not run: {why}"),
             None => {
                 let (failed, took) = (self.failures.len(), self.took.as_secs_f64());
-                format!("{name:<10} {cases:>6} {unit:<16} {failed:>4} failed {took:>8.1} s   seed {seed}")
+                format!("{name:<20} {cases:>6} {unit:<16} {failed:>4} failed {took:>8.1} s   seed {seed}")
             }
         }
     }
 
-    /// One JSON object.
+    /// Formats the result as a JSON object.
     pub fn json(&self) -> String {
         let mut text = format!("{{\"name\":{},\"unit\":{}", quoted(self.name), quoted(self.unit));
         let _ = write!(text, ",\"seed\":{},\"cases\":{}", self.seed, self.cases);
@@ -68,7 +68,7 @@ impl Tally {
     }
 }
 
-/// A JSON string.
+/// Quotes a string as JSON.
 pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -86,12 +86,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_that_could_not_be_run_is_no_success() {
-        let mut tally = Tally::of(&super::super::kills::ROW, 3);
-        tally.not_run = Some("there is no \"strace\" here".into());
+    fn suite_that_was_not_run_is_not_a_success() {
+        let mut tally = Tally::of(&super::super::kills::SUITE, 3);
+        tally.not_run = Some("\"strace\" is not installed".into());
         assert!(tally.line().contains("not run") && !tally.line().contains("0 failed"));
         assert!(
-            tally.json().ends_with("\"not_run\":\"there is no \\\"strace\\\" here\"}"),
+            tally.json().ends_with("\"not_run\":\"\\\"strace\\\" is not installed\"}"),
             "{}",
             tally.json()
         );

@@ -1,35 +1,35 @@
-//! A small project for each tool, in two states between which it is edited, and what a clean run of each state gives.
+//! A small project for each tool in two states, an edit apart, and the output of a clean run of each state.
 
 use super::files::{self, Files};
 use super::tool::{self, Ran, Tools};
-use crate::contents::{picture, png};
+use crate::file_contents::{png, random_image};
 use crate::random::Random;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A project of one tool.
+/// A sample project of one tool.
 pub struct Sample {
-    /// What the tool is called.
+    /// The name of the tool.
     pub name: &'static str,
-    /// The tool.
+    /// The path of the executable.
     pub program: PathBuf,
-    /// What brings the output up to date.
+    /// The arguments that bring the output up to date.
     pub args: Vec<&'static str>,
-    /// What looks at the output and says whether it is whole.
+    /// The arguments that verify the output.
     pub check: Vec<&'static str>,
-    /// Sources, before an edit and after it.
+    /// The sources before and after an edit.
     pub states: [Files; 2],
-    /// What clean runs of the two states leave.
-    pub wanted: [Files; 2],
+    /// The outputs of clean runs of the two states.
+    pub expected: [Files; 2],
 }
 
-/// Journals and locks: private to the tools, with times in them, and so never the same twice.
+/// Journals and locks: private to the tools; they contain timestamps and are never equal.
 const PRIVATE: [&str; 4] = [".assetc-cache", ".a.pak.cache", "asset-db.cache.bin", ".asset-db.lock"];
 
 impl Sample {
-    /// All three, with their clean runs done in a directory of their own.
-    pub fn all(tools: &Tools, room: &Path) -> Vec<Sample> {
-        vec![assetc(tools, room), pak(tools, room), unity(tools, room)]
+    /// Creates the samples of all three tools, and does their clean runs below `work_dir`.
+    pub fn all(tools: &Tools, work_dir: &Path) -> Vec<Sample> {
+        vec![assetc(tools, work_dir), pak(tools, work_dir), unity(tools, work_dir)]
     }
 
     fn new(
@@ -38,44 +38,44 @@ impl Sample {
         args: &[&'static str],
         check: &[&'static str],
         states: [Files; 2],
-        room: &Path,
+        work_dir: &Path,
     ) -> Sample {
         let (program, args, check) = (program.to_path_buf(), args.to_vec(), check.to_vec());
-        let mut sample = Sample { name, program, args, check, states, wanted: Default::default() };
-        let wanted = [0, 1].map(|state| {
-            let dir = room.join(format!("clean-{name}-{state}"));
+        let mut sample = Sample { name, program, args, check, states, expected: Default::default() };
+        let expected = [0, 1].map(|state| {
+            let dir = work_dir.join(format!("clean-{name}-{state}"));
             sample.put(&dir, state);
             sample.run(&dir).expect(0);
             let found = sample.outputs(&dir);
             files::remove(&dir);
             found
         });
-        sample.wanted = wanted;
+        sample.expected = expected;
         sample
     }
 
-    /// The command that brings the output up to date.
+    /// Returns the command that brings the output up to date.
     pub fn command(&self, dir: &Path) -> std::process::Command {
         tool::command(&self.program, dir, &self.args)
     }
 
-    /// Runs it.
+    /// Runs the command that brings the output up to date.
     #[track_caller]
     pub fn run(&self, dir: &Path) -> Ran {
         tool::run(self.command(dir))
     }
 
-    /// Makes the sources those of a state.
+    /// Writes the sources of a state.
     pub fn put(&self, dir: &Path, state: usize) {
         files::put(dir, &self.states[1 - state], &self.states[state]);
     }
 
-    /// Whether a file is a source.
+    /// Returns `true` if a file is a source.
     pub fn is_source(&self, path: &str) -> bool {
         self.states.iter().any(|state| state.contains_key(path))
     }
 
-    /// Everything that is no source; the contents of private files are left out.
+    /// Returns every file that is not a source, private files with empty content.
     pub fn outputs(&self, dir: &Path) -> Files {
         let mut all = files::tree(dir);
         all.retain(|path, _| !self.is_source(path));
@@ -87,42 +87,41 @@ impl Sample {
         all
     }
 
-    /// Asserts that a directory has what a clean run of a state leaves: the same bytes, nothing missing, nothing more.
+    /// Asserts that the outputs are exactly those of a clean run of a state.
     #[track_caller]
-    pub fn is_clean(&self, dir: &Path, state: usize) {
+    pub fn assert_equals_clean_run(&self, dir: &Path, state: usize) {
         let found = self.outputs(dir);
-        let differ = files::differences(&found, &self.wanted[state]);
-        assert!(differ.is_empty(), "not what a clean run gives: {differ:?}");
+        let differ = files::differences(&found, &self.expected[state]);
+        assert!(differ.is_empty(), "differs from a clean run: {differ:?}");
     }
 
-    /// Asserts that every file that can be seen is whole: it is the one of one of the states, under its own name.
-    /// Temporary names are not seen by anyone.
+    /// Asserts that every visible output is complete: it equals that of one of the states. Temporary files do not count.
     #[track_caller]
-    pub fn is_whole(&self, dir: &Path) {
+    pub fn assert_no_partial_files(&self, dir: &Path) {
         for (path, bytes) in self.outputs(dir) {
             let hidden = is_temporary(&path) || is_private(&path);
-            let known = self.wanted.iter().any(|wanted| wanted.get(&path) == Some(&bytes));
-            assert!(hidden || known, "{path} is half-written: {} bytes", bytes.len());
+            let known = self.expected.iter().any(|expected| expected.get(&path) == Some(&bytes));
+            assert!(hidden || known, "{path} is partially written: {} bytes", bytes.len());
         }
     }
 
-    /// Asserts that after a fault the next plain run succeeds and equals a clean one.
+    /// Asserts that after a fault the next run succeeds and its output equals that of a clean run.
     #[track_caller]
-    pub fn recovers(&self, dir: &Path, state: usize) {
+    pub fn assert_recovers(&self, dir: &Path, state: usize) {
         let ran = self.run(dir).expect(0);
-        let differ = files::differences(&self.outputs(dir), &self.wanted[state]);
+        let differ = files::differences(&self.outputs(dir), &self.expected[state]);
         assert!(differ.is_empty(), "after the next run: {differ:?}\n{ran:?}");
         tool::run(tool::command(&self.program, dir, &self.check)).expect(0);
     }
 
-    /// The names of all files of the two states, and of what comes of them.
+    /// Returns the path components of all sources and outputs of the two states.
     pub fn names(&self) -> BTreeSet<&str> {
-        let all = self.states.iter().chain(&self.wanted).flat_map(Files::keys);
+        let all = self.states.iter().chain(&self.expected).flat_map(Files::keys);
         all.flat_map(|path| path.split('/')).collect()
     }
 }
 
-/// Whether a file has a name under which nobody looks for anything.
+/// Returns `true` if a path is that of a temporary file of the tools.
 pub fn is_temporary(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     [".kiln-", ".asset-db-", ".a.pak.cache."].iter().any(|start| name.starts_with(start))
@@ -136,7 +135,7 @@ fn text(files: &mut Files, path: &str, text: impl Into<Vec<u8>>) {
     files.insert(path.to_owned(), text.into());
 }
 
-/// A model of one triangle, with a buffer and a picture beside it.
+/// Returns a glTF file of one triangle and its buffer, with a texture beside it.
 pub fn triangle(buffer: &str, image: &str) -> (String, Vec<u8>) {
     let gltf = format!(
         r#"{{"asset":{{"version":"2.0"}},"scene":0,"scenes":[{{"nodes":[0]}}],"nodes":[{{"mesh":0}}],
@@ -159,22 +158,22 @@ pub fn triangle(buffer: &str, image: &str) -> (String, Vec<u8>) {
     (gltf, bytes)
 }
 
-/// A cube-less model in text, with its materials beside it.
+/// An OBJ file of two triangles, with its material library beside it.
 pub const OBJ: &str = "mtllib box.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl wood\nf 1/1 2/2 3/3\nf 1/1 3/2 4/3\n";
 
-fn assetc(tools: &Tools, room: &Path) -> Sample {
+fn assetc(tools: &Tools, work_dir: &Path) -> Sample {
     let states = [0_u32, 1].map(|state| {
         let random = &mut Random::new(7 + u64::from(state));
         let mut files = Files::new();
         let same = &mut Random::new(1);
         text(&mut files, "assetc.yml", "default: {rules: [{match: \"ui/*\", texture: {compress: false}}]}\n");
-        files.insert("assets/same.png".into(), picture(same, 8, 8));
-        files.insert("assets/sub/same.n.png".into(), picture(same, 5, 3));
-        files.insert("assets/both.png".into(), picture(random, 8, 8));
-        files.insert("assets/ui/both.png".into(), picture(random, 6, 2));
-        files.insert(format!("assets/sub/only{state}.r.png"), picture(random, 4, 4));
-        files.insert("assets/g.array/0.png".into(), picture(same, 4, 4));
-        files.insert("assets/g.array/1.png".into(), picture(random, 4, 4));
+        files.insert("assets/same.png".into(), random_image(same, 8, 8));
+        files.insert("assets/sub/same.n.png".into(), random_image(same, 5, 3));
+        files.insert("assets/both.png".into(), random_image(random, 8, 8));
+        files.insert("assets/ui/both.png".into(), random_image(random, 6, 2));
+        files.insert(format!("assets/sub/only{state}.r.png"), random_image(random, 4, 4));
+        files.insert("assets/g.array/0.png".into(), random_image(same, 4, 4));
+        files.insert("assets/g.array/1.png".into(), random_image(random, 4, 4));
         text(&mut files, "assets/w.lut.cube", format!("LUT_3D_SIZE 2\n{}", "0 0.5 1\n".repeat(8)));
         let (gltf, buffer) = triangle("tri.bin", "../both.png");
         text(&mut files, "assets/models/tri.gltf", gltf);
@@ -187,10 +186,10 @@ fn assetc(tools: &Tools, room: &Path) -> Sample {
         );
         files
     });
-    Sample::new("assetc", &tools.assetc, &["--pack", "-j", "1"], &["check"], states, room)
+    Sample::new("assetc", &tools.assetc, &["--pack", "-j", "1"], &["check"], states, work_dir)
 }
 
-fn pak(tools: &Tools, room: &Path) -> Sample {
+fn pak(tools: &Tools, work_dir: &Path) -> Sample {
     let states = [0_u32, 1].map(|state| {
         let random = &mut Random::new(70 + u64::from(state));
         let same = &mut Random::new(2);
@@ -208,22 +207,22 @@ fn pak(tools: &Tools, room: &Path) -> Sample {
         let (gltf, buffer) = triangle("tri.bin", "same.png");
         text(&mut files, "art/tri.gltf", gltf);
         files.insert("art/tri.bin".into(), buffer);
-        files.insert("art/same.png".into(), picture(same, 8, 8));
-        files.insert("art/both.png".into(), picture(random, 8, 4));
+        files.insert("art/same.png".into(), random_image(same, 8, 8));
+        files.insert("art/both.png".into(), random_image(random, 8, 4));
         text(&mut files, "art/notes.txt", format!("state {state} ").repeat(500));
         text(&mut files, &format!("art/only{state}.txt"), "here today ".repeat(300));
         files
     });
     let args = ["bake", "pak.toml", "out/a.pak", "-j", "1"];
-    Sample::new("pak", &tools.pak, &args, &["verify", "out/a.pak"], states, room)
+    Sample::new("pak", &tools.pak, &args, &["verify", "out/a.pak"], states, work_dir)
 }
 
-/// A GUID that is easy to tell from others and looks drawn.
+/// Returns a distinct GUID that looks random.
 pub fn guid(n: u128) -> String {
     format!("{:032x}", 0x8f57_b4a0_70f7_b43b_bb39_2546_7e67_0000_u128 + n)
 }
 
-fn unity(tools: &Tools, room: &Path) -> Sample {
+fn unity(tools: &Tools, work_dir: &Path) -> Sample {
     let states = [0_u32, 1].map(|state| {
         let mut files = Files::new();
         let mut asset = |path: &str, n: u128, importer: &str, content: String| {
@@ -249,10 +248,10 @@ fn unity(tools: &Tools, room: &Path) -> Sample {
         text(&mut files, "ProjectSettings/EditorBuildSettings.asset", settings);
         files
     });
-    Sample::new("unity", &tools.unity, &["bake", "-j", "1"], &["list", "--no-refresh"], states, room)
+    Sample::new("unity", &tools.unity, &["bake", "-j", "1"], &["list", "--no-refresh"], states, work_dir)
 }
 
-/// A picture that is quickly decoded and of one colour, so that parts of two of them never make a third.
+/// Returns a solid-color image that decodes quickly, so that parts of two such files never form a third valid one.
 pub fn flat(seed: u8, side: u32) -> Vec<u8> {
     let samples = [seed.wrapping_mul(37), seed, seed.wrapping_mul(91), 255].repeat((side * side) as usize);
     png(side, side, &samples)

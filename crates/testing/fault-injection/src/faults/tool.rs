@@ -1,5 +1,5 @@
-//! The executables under attack, and how they are run: with an end to patience, with their output kept, and with what
-//! holds for every run whatever it met.
+//! The executables under test, and running them: with a timeout, captured output, and the assertions that hold for every
+//! run.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,99 +9,102 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Nothing here takes longer, however busy the machine is, unless it hangs.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+/// The timeout of a run. Only a hang takes longer, however busy the machine is.
+pub const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The tools of Kiln.
+/// The executables of Kiln's tools.
 #[derive(Clone, Debug)]
 pub struct Tools {
-    /// `assetc`.
+    /// The path of the `assetc` executable.
     pub assetc: PathBuf,
-    /// `pak`.
+    /// The path of the `pak` executable.
     pub pak: PathBuf,
-    /// `unity-assetdb`.
+    /// The path of the `unity-assetdb` executable.
     pub unity: PathBuf,
 }
 
 impl Tools {
-    /// Copies the tools of a directory to where everyone may run them and no build replaces them meanwhile.
+    /// Copies the tools to a directory where every user may run them and no concurrent build replaces them.
+    ///
+    /// # Errors
+    /// A message that names the executable that could not be copied and the command that builds it.
     pub fn copied(from: &Path, to: &Path) -> Result<Tools, String> {
         fs::create_dir_all(to).map_err(|e| format!("{}: {e}", to.display()))?;
         let copy = |name: &str| {
             let (source, target) = (from.join(name), to.join(name));
-            let told = |e| {
+            let copy_error = |e| {
                 format!(
-                    "{}: {e}; build it with: cargo build -p assetc -p kiln-pak -p kiln-unity-assetdb --features kiln-pak/cli",
+                    "cannot copy {}: {e}; build it with: cargo build -p assetc -p kiln-pak -p kiln-unity-assetdb --features kiln-pak/cli",
                     source.display()
                 )
             };
-            fs::copy(&source, &target).map(|_| target).map_err(told)
+            fs::copy(&source, &target).map(|_| target).map_err(copy_error)
         };
         Ok(Tools { assetc: copy("assetc")?, pak: copy("pak")?, unity: copy("unity-assetdb")? })
     }
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
-    /// What it printed.
+    /// The standard output.
     pub stdout: String,
-    /// What it complained about.
+    /// The standard error.
     pub stderr: String,
-    /// How long it took.
+    /// The wall-clock time.
     pub took: Duration,
 }
 
 impl Ran {
-    /// The exit code; -1 after a signal.
+    /// Returns the exit code; -1 after a signal.
     pub fn code(&self) -> i32 {
         self.status.code().unwrap_or(-1)
     }
 
-    /// Asserts the exit code, and shows everything when it is another one.
+    /// Asserts the exit code, and that the run did not crash.
     #[track_caller]
     pub fn expect(self, code: i32) -> Ran {
-        assert!(self.code() == code, "wanted exit code {code}: {self:#?}");
-        self.calm()
+        assert!(self.code() == code, "expected exit code {code}: {self:#?}");
+        self.assert_no_crash()
     }
 
-    /// Asserts what holds for every run, whatever it met: no signal, no panic, nothing that calls itself a defect.
+    /// Asserts what holds for every run: no signal, no panic, a documented exit code, no internal error.
     #[track_caller]
-    pub fn calm(self) -> Ran {
-        assert!(self.status.signal().is_none(), "ended by a signal: {self:#?}");
-        assert!((0..=2).contains(&self.code()), "no exit code of the manual: {self:#?}");
-        for word in ["panicked", "internal error", "overflow", "cook-lost", "defect of Kiln"] {
+    pub fn assert_no_crash(self) -> Ran {
+        assert!(self.status.signal().is_none(), "killed by a signal: {self:#?}");
+        assert!((0..=2).contains(&self.code()), "undocumented exit code: {self:#?}");
+        for word in ["panicked", "internal error", "overflow", "action-lost", "defect of Kiln"] {
             assert!(!self.stderr.contains(word) && !self.stdout.contains(word), "{word}: {self:#?}");
         }
         self
     }
 
-    /// Both outputs.
-    pub fn said(&self) -> String {
+    /// Returns standard output and standard error together.
+    pub fn output(&self) -> String {
         format!("{}{}", self.stdout, self.stderr)
     }
 }
 
-/// A tool, to be run in a directory.
+/// Creates a command that runs a tool in a directory.
 pub fn command(program: impl AsRef<OsStr>, dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(args).current_dir(dir).env_remove("NO_COLOR").env("RUST_BACKTRACE", "0");
-    // The cache and the configuration of the user who runs this are not part of what is attacked.
+    // The cache and the configuration of the user who runs the suites are not under test.
     command.env("KILN_CACHE", "off").env("KILN_CONFIG_DIR", dir.join("no-user-configuration"));
     command
 }
 
-/// Runs a command to its end. One that does not end is ended with all it started, and fails the case.
+/// Runs a command to its end. On a timeout its whole process group is killed, and the case fails.
 #[track_caller]
 pub fn run(command: Command) -> Ran {
-    run_within(command, PATIENCE)
+    run_within(command, TIMEOUT)
 }
 
-/// The same, with another patience.
+/// Runs a command to its end, with another timeout.
 #[track_caller]
-pub fn run_within(mut command: Command, patience: Duration) -> Ran {
+pub fn run_within(mut command: Command, timeout: Duration) -> Ran {
     let start = Instant::now();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = spawn(&mut command);
@@ -119,11 +122,11 @@ pub fn run_within(mut command: Command, patience: Duration) -> Ran {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        if start.elapsed() > patience {
-            end_group(child.id());
+        if start.elapsed() > timeout {
+            kill_group(child.id());
             let _ = child.wait();
             panic!(
-                "did not end within {patience:?}: {command:?}\n{}{}",
+                "timed out after {timeout:?}: {command:?}\n{}{}",
                 stdout.join().unwrap(),
                 stderr.join().unwrap()
             );
@@ -135,8 +138,8 @@ pub fn run_within(mut command: Command, patience: Duration) -> Ran {
     Ran { status, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap(), took }
 }
 
-/// Starts a command. A copy of a tool may still be held open for writing by a child that another thread started at the
-/// wrong moment.
+/// Starts a command. Retries on `ETXTBSY`: a child that another thread forked while the tool was being copied may still
+/// hold the executable open for writing.
 #[track_caller]
 pub fn spawn(command: &mut Command) -> std::process::Child {
     loop {
@@ -149,15 +152,15 @@ pub fn spawn(command: &mut Command) -> std::process::Child {
     }
 }
 
-/// Ends a process that was started as the head of a group, and all of that group.
-pub fn end_group(id: u32) {
+/// Kills the process group of a process that was started as its leader.
+pub fn kill_group(id: u32) {
     if let Some(pid) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
     }
 }
 
-/// Processes that still run in a directory: none may be left behind. Those that are just ending are waited for.
-pub fn strays(dir: &Path) -> Vec<String> {
+/// Returns the processes whose working directory is in `dir`: none may be left behind. Waits for exiting ones.
+pub fn leftovers(dir: &Path) -> Vec<String> {
     let start = Instant::now();
     loop {
         let mut found = Vec::new();
@@ -176,12 +179,12 @@ pub fn strays(dir: &Path) -> Vec<String> {
     }
 }
 
-/// Whether a program can be started at all.
+/// Returns `true` if a program can be started.
 pub fn is_there(program: &str) -> bool {
     Command::new(program).arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
-/// Whether this process may do everything.
+/// Returns `true` if this process runs as root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }

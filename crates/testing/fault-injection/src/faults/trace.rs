@@ -1,8 +1,8 @@
-//! System calls, seen and tampered with through `strace`: which calls a run makes, what happens when one of them is its
-//! last or is refused, and which paths were opened.
+//! System call tracing and fault injection with `strace`: the calls of a run, kills and errors at one of them, and the
+//! paths that were opened.
 //!
-//! `strace` counts calls by thread and by name. So an attack names a call by both: the first thread that makes its k-th
-//! call of a name, or the k-th of the main thread.
+//! `strace` counts calls by thread and name. So an injection point names a call by both: the first thread that makes its
+//! k-th call of a name, or the k-th call of the main thread.
 
 use super::case::NotRun;
 use super::tool;
@@ -10,19 +10,22 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where to look for calls.
+/// The threads whose calls are traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// In every thread and every process that is started.
+    /// Every thread and every child process.
     All,
-    /// In the thread that begins.
+    /// The main thread only.
     Main,
 }
 
-/// Fails a row where system calls cannot be traced.
+/// Checks that system calls can be traced here.
+///
+/// # Errors
+/// [`NotRun`] if `strace` is missing or not permitted.
 pub fn available() -> Result<(), NotRun> {
     if !tool::is_there("strace") {
-        return Err(NotRun("there is no strace here (Debian: apt-get install strace)".into()));
+        return Err(NotRun("strace is not installed (Debian: apt-get install strace)".into()));
     }
     let probe = Command::new("strace")
         .args(["-qq", "-o", "/dev/null", "-e", "inject=fsync:error=EIO", "true"])
@@ -36,7 +39,7 @@ pub fn available() -> Result<(), NotRun> {
     }
 }
 
-/// System calls that change what a path names, bring bytes of it in, start a program or open a connection.
+/// The system calls that open or change paths, start a program or open a connection.
 pub const PATH_CALLS: [&str; 30] = [
     "open",
     "openat",
@@ -70,7 +73,7 @@ pub const PATH_CALLS: [&str; 30] = [
     "bind",
 ];
 
-/// A command under `strace`: calls of these names are written to `log`, and tampered with as `inject` says.
+/// Wraps a command in `strace`: calls of these names are logged to `log`, and faults are injected as `inject` specifies.
 pub fn traced(
     command: &Command,
     log: &Path,
@@ -83,13 +86,13 @@ pub fn traced(
     if threads == Threads::All {
         strace.args(["-f", "--seccomp-bpf"]);
     }
-    // A question mark: not every machine has every call.
+    // The question mark ignores calls that the architecture does not have.
     let calls: Vec<String> = calls.iter().map(|call| format!("?{call}")).collect();
     strace.args(["-e", &format!("trace={}", calls.join(",")), "-e", "signal=none"]);
     if let Some(inject) = inject {
         strace.args(["-e", &format!("inject={inject}")]);
     }
-    // Of the traced program only: strace itself is found on the PATH of this process.
+    // Sets the environment of the traced program only: strace itself is found on the PATH of this process.
     for (key, value) in command.get_envs() {
         let mut variable = key.to_os_string();
         if let Some(value) = value {
@@ -105,24 +108,24 @@ pub fn traced(
     strace
 }
 
-/// One call of a log.
+/// One system call of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The thread.
+    /// The id of the thread.
     pub thread: u32,
-    /// The call.
+    /// The name of the call.
     pub name: String,
-    /// Everything `strace` says of it.
+    /// The whole line of the log.
     pub line: String,
 }
 
 impl Call {
-    /// Whether this call was tampered with.
+    /// Returns `true` if a fault was injected into this call.
     pub fn is_injected(&self) -> bool {
         self.line.contains("(INJECTED)")
     }
 
-    /// The paths it is about: texts in quotes that are whole, and what descriptors stand for.
+    /// Returns the paths of the call: complete quoted strings, and the paths of descriptors.
     pub fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
         let mut rest = self.line.as_str();
@@ -137,7 +140,7 @@ impl Call {
         paths
     }
 
-    /// The one path it is most about: the one opened, written, renamed or removed.
+    /// Returns the main path of the call: the one opened, written, renamed or removed.
     pub fn path(&self) -> Option<PathBuf> {
         let paths = self.paths();
         let absolute = paths
@@ -147,7 +150,7 @@ impl Call {
     }
 }
 
-/// The calls of a log, in order; the rest of a call that was interrupted in the log is left out.
+/// Reads the calls of a log, in order. The resumed part of an unfinished call is appended to its line.
 pub fn read(log: &Path, threads: Threads) -> Vec<Call> {
     let bytes = std::fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -161,7 +164,7 @@ pub fn read(log: &Path, threads: Threads) -> Vec<Call> {
             }
         };
         if let Some(resumed) = rest.strip_prefix("<... ") {
-            // What became of the call that this thread had begun.
+            // The result of an unfinished call of this thread.
             let name = resumed.split(' ').next().unwrap_or_default();
             let begun = calls.iter_mut().rev().find(|call| call.thread == thread && call.name == name);
             if let Some(call) = begun {
@@ -177,31 +180,31 @@ pub fn read(log: &Path, threads: Threads) -> Vec<Call> {
     calls
 }
 
-/// A call to strike at: the `when`-th of its name in a thread.
+/// An injection point: the `when`-th call of its name in a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Where calls are counted.
+    /// The threads in which calls are counted.
     pub threads: Threads,
-    /// The call.
+    /// The name of the call.
     pub call: String,
-    /// Which of them, from 1.
+    /// The number of the call, from 1.
     pub when: usize,
 }
 
 impl Point {
-    /// For names of cases.
+    /// Formats the injection point for the name of a case.
     pub fn name(&self) -> String {
         format!("{}{} {}", self.call, if self.threads == Threads::Main { "@main" } else { "" }, self.when)
     }
 }
 
-/// What belongs to starting a process, and is not the tool's.
+/// Returns `true` if a call belongs to process startup, not to the tool.
 pub fn is_loading(call: &Call) -> bool {
     let outside = ["/lib", "/usr/", "/etc/", "/proc/", "/sys/", "/dev/null"];
     call.path().is_some_and(|path| outside.iter().any(|start| path.to_string_lossy().starts_with(start)))
 }
 
-/// Every point of a run at which one of these calls is made.
+/// Returns every point of a run at which one of these calls is made.
 pub fn points(command: &Command, log: &Path, calls: &[&str]) -> Vec<Point> {
     tool::run(traced(command, log, Threads::All, calls, None)).expect(0);
     let seen = read(log, Threads::All);
@@ -230,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logs_are_read_with_threads_and_interruptions() {
+    fn reads_logs_with_threads_and_unfinished_calls() {
         let dir = std::env::temp_dir().join(format!("kiln-fault-injection-trace-{}", std::process::id()));
         let text = "12 openat(AT_FDCWD</p>, \"a/b.png\", O_RDONLY) = 3</p/a/b.png>\n\
             13 write(4</p/.kiln-1>, \"x\", 1 <unfinished ...>\n\

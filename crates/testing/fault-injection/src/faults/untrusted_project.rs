@@ -1,19 +1,19 @@
-//! Untrusted projects: a checkout from a stranger whose configuration, links and pre-made files try to reach the home
-//! directory of whoever builds it. `docs/security.md` states what has to hold; the system-call trace shows that it does.
+//! Untrusted projects: a malicious checkout whose configuration, symbolic links and files try to reach the home directory
+//! of the user who builds it. `docs/reference/security.md` states the guarantees; the system call trace verifies them.
 //!
 //! Every case has a `home` beside the project. After all commands have run, `home` is unchanged but for Kiln's own cache
 //! and configuration directories, nothing in it was opened for writing, removed, renamed or executed, and its secrets
 //! were not read.
 
-mod attacks;
+mod projects;
 
 use super::case::{Case, NotRun};
 use super::files::{self, Files};
 use super::sample::flat;
 use super::tool::{self, Tools, command};
 use super::trace::{self, Call, Threads, traced};
-use super::{Row, Setup};
-use attacks::{Attack, For, attacks};
+use super::{Setup, Suite};
+use projects::{Attack, For, attacks};
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::Path;
@@ -21,15 +21,15 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// This row.
-pub const ROW: Row = Row {
+/// The `untrusted-project` suite.
+pub const SUITE: Suite = Suite {
     name: "untrusted-project",
-    what: "configuration, links and files of a cloned project that reach for the user's own",
+    summary: "malicious checkouts that try to read, write or run files of the user",
     unit: "projects",
     cases,
 };
 
-/// The commands that a curious person runs in a checkout.
+/// The `assetc` commands that are run in a checkout.
 const ASSETC: [&[&str]; 15] = [
     &["explain", "authorized_keys"],
     &["explain", "s.shader"],
@@ -74,7 +74,7 @@ const PAK: [&[&str]; 5] = [
 
 const UNITY: [&[&str]; 3] = [&["bake"], &["check"], &["bake", "--no-cache"]];
 
-/// The home directory, with files that are older than anything Kiln leaves under a temporary name.
+/// Creates the home directory, with files that are older than any temporary file of Kiln.
 fn lay_out_home(dir: &Path) {
     let home = dir.join("home");
     let hash = "00".repeat(32);
@@ -127,14 +127,14 @@ fn lay_out_project(attack: &Attack, dir: &Path) {
             return;
         }
     }
-    // Through a link the sources would be written into the home directory.
+    // Writing the sources through a symbolic link would change the home directory.
     if fs::symlink_metadata(p.join("assets")).is_ok_and(|meta| meta.is_symlink()) {
         return;
     }
     files::write(&p.join("assets/a.png"), flat(1, 4));
-    files::write(&p.join("assets/authorized_keys"), "a key of the stranger");
+    files::write(&p.join("assets/authorized_keys"), "a key of the attacker");
     if !p.join("assets/docs").exists() {
-        files::write(&p.join("assets/docs/thesis"), "a thesis of the stranger");
+        files::write(&p.join("assets/docs/thesis"), "a thesis of the attacker");
     }
     files::write(&p.join("assets/s.shader/x.slang"), "[shader(\"vertex\")] float4 main() { return 0; }\n");
     files::write(&p.join("assets/g.shader/x.vert"), "#version 450\nvoid main() { gl_Position = vec4(0); }\n");
@@ -153,7 +153,7 @@ fn isolated(program: &Path, dir: &Path, args: &[&str]) -> Command {
     {
         command.env_remove(name);
     }
-    // No program of the machine is on the PATH: whichever one runs, the project has chosen it.
+    // The PATH has no programs of the system: any program that runs was chosen by the project.
     command.env("HOME", home).env("TMPDIR", dir.join("scratch")).env("PATH", dir.join("scratch"));
     command
 }
@@ -171,7 +171,7 @@ fn run(attack: &Attack, tools: &Tools, dir: &Path) {
     for (number, args) in commands.iter().enumerate() {
         let log = dir.join(format!("log{number}"));
         let plain = isolated(program, dir, args);
-        tool::run(traced(&plain, &log, Threads::All, &trace::PATH_CALLS, None)).calm();
+        tool::run(traced(&plain, &log, Threads::All, &trace::PATH_CALLS, None)).assert_no_crash();
         for call in trace::read(&log, Threads::All) {
             judge(&call, args, program, dir);
         }
@@ -181,18 +181,18 @@ fn run(attack: &Attack, tools: &Tools, dir: &Path) {
     let secrets = ["authorized_keys of the user", "id_rsa of the user"];
     for (path, bytes) in files::tree(&dir.join("p")) {
         let text = String::from_utf8_lossy(&bytes);
-        assert!(!secrets.iter().any(|secret| text.contains(secret)), "{path} has a secret in it");
+        assert!(!secrets.iter().any(|secret| text.contains(secret)), "{path} contains a secret");
     }
 }
 
-/// The home directory without what is Kiln's own.
+/// Returns the files of the home directory without Kiln's own directories.
 fn home(dir: &Path) -> Files {
     let mut files = files::tree(&dir.join("home"));
     files.retain(|path, _| ![".cache/kiln/", ".config/kiln/"].iter().any(|own| path.starts_with(own)));
     files
 }
 
-/// Asserts of one system call that it stays within the project and Kiln's own directories.
+/// Asserts that one system call stays within the project and Kiln's own directories.
 fn judge(call: &Call, args: &[&str], program: &Path, dir: &Path) {
     let line = &call.line;
     let ours =
@@ -209,7 +209,7 @@ fn judge(call: &Call, args: &[&str], program: &Path, dir: &Path) {
             assert!(failed || call.paths().first().is_some_and(|path| *path == own), "{what}");
         }
         "connect" | "bind" => assert!(failed, "{what}"),
-        // Making the directory above Kiln's own is not a change of anything.
+        // Creating the parent of Kiln's own directories is allowed.
         "mkdir" | "mkdirat" => {
             let parents = [".cache", ".config"].map(|own| format!("{home}/{own}"));
             assert!(

@@ -1,7 +1,7 @@
-//! An `assetc watch` beside what is done to its project.
+//! An `assetc watch` process that runs while a case edits its project.
 
 use super::sample::Sample;
-use super::tool::{self, PATIENCE};
+use super::tool::{self, TIMEOUT};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
-/// A watch, ended with this.
+/// A running `assetc watch`, killed on drop.
 pub struct Watch {
     child: Child,
     builds: Receiver<String>,
@@ -18,13 +18,13 @@ pub struct Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        tool::end_group(self.child.id());
+        tool::kill_group(self.child.id());
         let _ = self.child.wait();
     }
 }
 
 impl Watch {
-    /// Starts one.
+    /// Starts `assetc watch` in a project.
     pub fn start(sample: &Sample, dir: &Path) -> Watch {
         let stderr = dir.with_extension("stderr");
         let mut command = tool::command(&sample.program, dir, &["watch", "--json", "-j", "1"]);
@@ -37,19 +37,19 @@ impl Watch {
         Watch { child, builds, stderr }
     }
 
-    /// The next build's line.
+    /// Waits for the next build and returns its JSON line.
     pub fn build(&self) -> String {
-        let line = self.builds.recv_timeout(PATIENCE);
-        line.unwrap_or_else(|e| panic!("no build: {e}: {}", self.said()))
+        let line = self.builds.recv_timeout(TIMEOUT);
+        line.unwrap_or_else(|e| panic!("no build was reported: {e}: {}", self.output()))
     }
 
-    /// What it said beside builds.
-    pub fn said(&self) -> String {
+    /// Returns the standard error so far.
+    pub fn output(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap()
     }
 
-    /// The memory it holds, in KB, and its descriptors.
-    pub fn holds(&self) -> (u64, u64) {
+    /// Returns the resident memory in KB, and the number of open descriptors.
+    pub fn resource_usage(&self) -> (u64, u64) {
         let proc = PathBuf::from(format!("/proc/{}", self.child.id()));
         let status = fs::read_to_string(proc.join("status")).unwrap();
         let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

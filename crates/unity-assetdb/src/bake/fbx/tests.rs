@@ -1,11 +1,11 @@
 //! FBX files made here, binary and text, and broken ones.
 
 use super::*;
-use crate::bake::kinds::ModelFormat;
+use crate::bake::import_plan::ModelFormat;
 use crate::bake::model;
 use std::io::Write as _;
 
-fn read_bytes(bytes: &[u8]) -> Result<Model, Unread> {
+fn read_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
     model::read(&file, ModelFormat::Fbx)
@@ -106,13 +106,13 @@ fn expected() -> Model {
 }
 
 #[test]
-fn binary_files_of_both_widths() {
+fn reads_binary_fbx_with_32_and_64_bit_offsets() {
     assert_eq!(read_bytes(&sample(false)), Ok(expected()));
     assert_eq!(read_bytes(&sample(true)), Ok(expected()));
 }
 
 #[test]
-fn text_files() {
+fn reads_ascii_fbx() {
     let text = "; FBX 7.3.0 project file\nFBXHeaderExtension:  {\n\tFBXHeaderVersion: 1003\n}\nObjects:  {\n\
         \tGeometry: 1, \"Geometry::\", \"Mesh\" {\n\t\tVertices: *3 {\n\t\t\ta: 1,2,3\n\t\t}\n\t}\n\
         \tModel: 12, \"Model::Bone\", \"LimbNode\" {\n\t}\n\tModel: 10, \"Model::Body\", \"Mesh\" {\n\t\tModel: \"no\"\n\t}\n\
@@ -125,7 +125,7 @@ fn text_files() {
 }
 
 #[test]
-fn version_6_names_its_objects() {
+fn reads_fbx_6_by_object_name() {
     let text = "; FBX 6.1.0 project file\nObjects:  {\n\tModel: \"Model::Body\", \"Mesh\" {\n\t}\n\tModel: \"Model::Leg\", \"Mesh\" {\n\t}\n\
         \tMaterial: \"Material::Suit\", \"\" {\n\t}\n}\nConnections:  {\n\tConnect: \"OO\", \"Model::Body\", \"Model::Scene\"\n\
         \tConnect: \"OO\", \"Model::Leg\", \"Model::Body\"\n}\n";
@@ -136,7 +136,7 @@ fn version_6_names_its_objects() {
 }
 
 #[test]
-fn rings_are_cut() {
+fn ignores_cyclic_hierarchies() {
     let text = "; FBX\nObjects:  {\n\tModel: 1, \"Model::A\", \"Null\" {\n\t}\n\tModel: 2, \"Model::B\", \"Null\" {\n\t}\n\
         \tModel: 3, \"Model::C\", \"Null\" {\n\t}\n}\nConnections:  {\n\tC: \"OO\",1,2\n\tC: \"OO\",2,1\n\tC: \"OO\",3,0\n}\n";
     let model = read_bytes(text.as_bytes()).unwrap();
@@ -144,10 +144,10 @@ fn rings_are_cut() {
 }
 
 #[test]
-fn broken_files_are_refused_or_read_in_part() {
-    assert_eq!(read_bytes(b""), Err(Unread::Empty));
-    assert_eq!(read_bytes(b"version https://git-lfs.github.com/spec/v1\noid"), Err(Unread::Pointer));
-    assert!(matches!(read_bytes(b"\x00\x01\x02 what is this"), Err(Unread::Damaged(_))));
+fn rejects_or_partially_reads_damaged_fbx() {
+    assert_eq!(read_bytes(b""), Err(ModelError::Empty));
+    assert_eq!(read_bytes(b"version https://git-lfs.github.com/spec/v1\noid"), Err(ModelError::LfsPointer));
+    assert!(matches!(read_bytes(b"\x00\x01\x02 what is this"), Err(ModelError::Damaged(_))));
     for wide in [false, true] {
         let good = sample(wide);
         for end in 0..good.len() {

@@ -1,34 +1,34 @@
-//! What references lead to: every GUID that is referred to, who has it, and who refers to it.
+//! The inverse of references: all GUIDs that are referred to, with their assets and the references to them.
 
 use crate::bake::folder::Folder;
 use crate::state::NONE;
 use rayon::slice::ParallelSliceMut;
 
-/// What references lead to. References are counted in the order of the entries they come from.
+/// The targets of references. References are numbered in the order of their source entries.
 pub(super) struct Targets {
-    /// Every GUID that something refers to, ascending.
+    /// All GUIDs that are referred to, ascending.
     pub(super) guids: Vec<u128>,
-    /// The asset that has it, or [`NONE`].
+    /// The asset with each GUID, or [`NONE`].
     pub(super) entries: Vec<u32>,
-    /// Where the uses of each start.
+    /// The index of the first use of each target.
     pub(super) first_use: Vec<u32>,
-    /// References, in the order of what they lead to.
+    /// References, ordered by target.
     pub(super) uses: Vec<u32>,
-    /// What each reference leads to.
+    /// The target of each reference.
     pub(super) of_ref: Vec<u32>,
 }
 
 impl Targets {
     pub(super) fn new(folders: &[Folder], by_guid: &[(u128, u32)], refs: usize) -> Targets {
-        let mut known = Known::default();
+        let mut known = GuidInterner::default();
         let mut of_ref = Vec::with_capacity(refs);
-        of_ref.extend(folders.iter().flat_map(|folder| &folder.refs).map(|each| known.number(each.guid)));
+        of_ref.extend(folders.iter().flat_map(|folder| &folder.refs).map(|each| known.intern(each.guid)));
         let mut order: Vec<u32> = (0..known.guids.len() as u32).collect();
         order.par_sort_unstable_by_key(|at| known.guids[*at as usize]);
         let mut rank = vec![0; order.len()];
         order.iter().enumerate().for_each(|(n, at)| rank[*at as usize] = n as u32);
         let guids: Vec<u128> = order.iter().map(|at| known.guids[*at as usize]).collect();
-        // Count, add up, put in place.
+        // A counting sort: count, prefix sums, scatter.
         let mut next = vec![0u32; guids.len() + 1];
         for target in &mut of_ref {
             *target = rank[*target as usize];
@@ -54,16 +54,16 @@ impl Targets {
     }
 }
 
-/// GUIDs by number, in the order in which they were first seen. GUIDs are drawn, so their own bits are a hash.
+/// Numbers GUIDs in the order of their first occurrence. GUIDs are random, so that their bits serve as a hash.
 #[derive(Default)]
-struct Known {
+struct GuidInterner {
     guids: Vec<u128>,
-    /// Numbers plus 1; 0 is free.
+    /// Numbers plus 1; 0 is a free slot.
     slots: Vec<u32>,
 }
 
-impl Known {
-    fn number(&mut self, guid: u128) -> u32 {
+impl GuidInterner {
+    fn intern(&mut self, guid: u128) -> u32 {
         if self.guids.len() * 2 >= self.slots.len() {
             self.slots = vec![0; (self.guids.len() * 4).next_power_of_two().max(64)];
             for at in 0..self.guids.len() {

@@ -1,29 +1,29 @@
-//! Writes what was linked: the database, and the state that belongs to it.
+//! Writes a linked project: the database, and the state that belongs to it.
 
 use super::Linked;
 use crate::bake::folder::{Asset, Child, Type, stem};
 use crate::bake::name::Renamed;
 use crate::state::write::Writer;
 use crate::state::{
-    ChildRec, DiagRec, EntryRec, FolderRec, GuidRec, Head, NONE, NameRec, RefRec, SUB, ScriptRec, Section,
+    ChildRec, DiagRec, EntryRec, FolderRec, GuidRec, Header, NONE, NameRec, RefRec, SUB, ScriptRec, Section,
     SubRec, TargetRec, UseRec, mtime_ns, name_hash,
 };
-use crate::store::Temporary;
-use kiln_format::assetdb::{self, Kind, Part};
+use kiln_engine::Real;
+use kiln_engine::real::TemporaryFile;
+use kiln_format::assetdb::{self, RowType, SubAssetRow};
 use rayon::slice::ParallelSliceMut;
 use std::io::{self, Write};
-use std::path::Path;
 
-/// How many rows of the database are made at once.
+/// The number of rows of the database that are encoded in one batch.
 const ROWS: usize = 16 << 10;
 
-/// A database that waits for its name.
+/// A database under its temporary name.
 pub(crate) struct Written {
-    pub(crate) db: Temporary,
-    pub(crate) head: Head,
+    pub(crate) db: TemporaryFile,
+    pub(crate) header: Header,
 }
 
-/// A state that does not know its database yet.
+/// A state whose header is not written yet, because it describes the database.
 pub(crate) struct Unfinished {
     out: Writer,
     sanitized: u64,
@@ -31,22 +31,22 @@ pub(crate) struct Unfinished {
 }
 
 impl Unfinished {
-    /// Ends the state of the database that this head is about.
-    pub(crate) fn finish(self, head: Head) -> io::Result<Temporary> {
-        self.out.finish(Head { sanitized: self.sanitized, note: self.note, ..head })
+    /// Completes the state with the header that describes its database.
+    pub(crate) fn finish(self, header: Header) -> io::Result<TemporaryFile> {
+        self.out.finish(Header { sanitized: self.sanitized, note: self.note, ..header })
     }
 }
 
 impl Linked {
     /// Writes the database under a temporary name.
-    pub(crate) fn write_db(&self, target: &Path) -> io::Result<Written> {
-        let mut file = Temporary::beside(target)?;
+    pub(crate) fn write_db(&self, out: &Real) -> io::Result<Written> {
+        let file = out.temporary_file()?;
         let mut crc = crc32fast::Hasher::new();
         let mut len = 0;
         let mut put = |bytes: &[u8]| {
             crc.update(bytes);
             len += bytes.len() as u64;
-            file.write_all(bytes)
+            file.file().write_all(bytes)
         };
         let mut first_renamed = vec![0u32; self.places.len() + 1];
         self.renamed.iter().for_each(|each| first_renamed[each.entry as usize + 1] += 1);
@@ -56,8 +56,7 @@ impl Linked {
         let mut sorted = Vec::new();
         assetdb::Writer::new(&mut sorted, &self.scripts, self.listed());
         put(&sorted)?;
-        // In the order of GUIDs, neighbours are strangers: what one row needs is all over the memory. Rows are made in
-        // the order of paths, therefore, and put in theirs when they are whole.
+        // Neighbours by GUID are scattered over memory. Rows are encoded by path, therefore, and then permuted.
         let (mut rows, mut order, mut places) = (Vec::new(), Vec::new(), Vec::new());
         let mut hint = String::new();
         for some in self.by_guid.chunks(ROWS) {
@@ -77,16 +76,18 @@ impl Linked {
             places.iter().for_each(|place| sorted.extend_from_slice(&rows[place.clone()]));
             put(&sorted)?;
         }
-        let head = Head {
+        let header = Header {
             db_len: len,
             db_crc: crc.finalize(),
             db_mtime_ns: mtime_ns(&file.file().metadata()?),
-            ..Head::default()
+            listed: self.listed() as u32,
+            ..Header::default()
         };
-        Ok(Written { db: file, head })
+        Ok(Written { db: file, header })
     }
 
-    /// The row of an entry, if it has one. `renamed` are the names that differ from the files', of it and its parts.
+    /// Encodes the row of an entry, if it is listed. `renamed` has the names of the entry and its sub-assets that differ from
+    /// those of the files.
     fn put_row(&self, entry: u32, renamed: &[Renamed], hint: &mut String, out: &mut Vec<u8>) {
         let place = self.places[entry as usize];
         let folder = &self.folders[place.folder as usize];
@@ -106,10 +107,10 @@ impl Linked {
         hint.push('/');
         hint.push_str(file_name);
         let kind = match asset.kind {
-            Type::Native(class) => Kind::Native(class),
-            Type::Script(_) => Kind::Script(self.script_index(asset.kind)),
+            Type::Native(class) => RowType::Native(class),
+            Type::Script(_) => RowType::Script(self.script_index(asset.kind)),
         };
-        let parts = folder.subs_of(place.asset as usize).iter().enumerate().map(|(n, sub)| Part {
+        let parts = folder.subs_of(place.asset as usize).iter().enumerate().map(|(n, sub)| SubAssetRow {
             file_id: sub.file_id,
             class_id: sub.class_id,
             name: new_name(n as u32 + 1).unwrap_or(folder.get(sub.name)),
@@ -117,18 +118,18 @@ impl Linked {
         assetdb::Writer::resume(out).row(asset.guid, kind, name, hint, parts);
     }
 
-    /// Writes the state under a temporary name, all but what it says about the database.
-    pub(crate) fn write_state(&self, target: &Path, note: &str) -> io::Result<Unfinished> {
-        let mut out = Writer::new(Temporary::beside(target)?);
+    /// Writes the state under a temporary name, except for its header.
+    pub(crate) fn write_state(&self, out: &Real, note: &str) -> io::Result<Unfinished> {
+        let mut out = Writer::new(out.temporary_file()?);
         let mut base = Vec::with_capacity(self.folders.len());
         let (mut assets, mut at) = (0u32, 0u32);
-        // Where the texts of each folder start: its path, then its buffer. Names that were made up come after all.
+        // The offset of the strings of each folder: its path, then its buffer. Generated names come last.
         for folder in &self.folders {
             base.push((assets, at));
             assets += folder.assets.len() as u32;
-            at += (folder.path.len() + folder.texts.len()) as u32;
+            at += (folder.path.len() + folder.strings.len()) as u32;
         }
-        let mut extra = Extra { start: at, texts: String::new() };
+        let mut extra = ExtraStrings { start: at, strings: String::new() };
         out.section(Section::Folders);
         let mut first_child = 0;
         for (folder, (_, at)) in self.folders.iter().zip(&base) {
@@ -138,11 +139,11 @@ impl Linked {
         }
         out.section(Section::Children);
         for (folder, (first, at)) in self.folders.iter().zip(&base) {
-            let texts = at + folder.path.len() as u32;
+            let strings = at + folder.path.len() as u32;
             for child in &folder.children {
                 let Child { name, flags, meta_stamp, asset_stamp, .. } = *child;
                 let entry = if child.asset == NONE { NONE } else { first + child.asset };
-                let (name_at, name_len) = (texts + name.at, u16::try_from(name.len).unwrap_or(u16::MAX));
+                let (name_at, name_len) = (strings + name.at, u16::try_from(name.len).unwrap_or(u16::MAX));
                 out.put(&ChildRec { name_at, name_len, flags, meta_stamp, asset_stamp, entry })?;
             }
         }
@@ -174,16 +175,16 @@ impl Linked {
             })?;
         }
         let note = extra.put(note);
-        out.section(Section::Texts);
+        out.section(Section::Strings);
         for folder in &self.folders {
             out.bytes(folder.path.as_bytes())?;
-            out.bytes(folder.texts.as_bytes())?;
+            out.bytes(folder.strings.as_bytes())?;
         }
-        out.bytes(extra.texts.as_bytes())?;
+        out.bytes(extra.strings.as_bytes())?;
         Ok(Unfinished { out, sanitized: self.sanitized, note })
     }
 
-    fn put_entries(&self, out: &mut Writer, base: &[(u32, u32)], extra: &mut Extra) -> io::Result<()> {
+    fn put_entries(&self, out: &mut Writer, base: &[(u32, u32)], extra: &mut ExtraStrings) -> io::Result<()> {
         let made: Vec<(u32, u32)> = self.renamed.iter().map(|each| extra.put(&each.name)).collect();
         let mut names = Vec::with_capacity(self.places.len());
         out.section(Section::Entries);
@@ -194,8 +195,8 @@ impl Linked {
             let child = folder.children[asset.child as usize];
             let file_name = folder.get(child.name);
             let mut own = if asset.flags & Asset::FOLDER == 0 { stem(file_name) } else { file_name };
-            let texts = base[place.folder as usize].1 + folder.path.len() as u32;
-            let mut name = (texts + child.name.at, own.len() as u32);
+            let strings = base[place.folder as usize].1 + folder.path.len() as u32;
+            let mut name = (strings + child.name.at, own.len() as u32);
             while let Some(each) = self.renamed.get(next).filter(|each| each.entry as usize == entry) {
                 if each.sub == 0 {
                     (name, own) = (made[next], &each.name);
@@ -247,13 +248,13 @@ impl Linked {
         let (mut count, mut next) = (0u32, 0);
         for (entry, place) in self.places.iter().enumerate() {
             let folder = &self.folders[place.folder as usize];
-            let texts = base[place.folder as usize].1 + folder.path.len() as u32;
+            let strings = base[place.folder as usize].1 + folder.path.len() as u32;
             let renamed = |next: usize| self.renamed.get(next).filter(|each| each.entry as usize == entry);
             while renamed(next).is_some_and(|each| each.sub == 0) {
                 next += 1;
             }
             for (n, sub) in folder.subs_of(place.asset as usize).iter().enumerate() {
-                let raw = (texts + sub.name.at, sub.name.len);
+                let raw = (strings + sub.name.at, sub.name.len);
                 let (mut name, mut text) = (raw, folder.get(sub.name));
                 if let Some(each) = renamed(next).filter(|each| each.sub as usize == n + 1) {
                     (name, text) = (made[next], &each.name);
@@ -295,16 +296,16 @@ impl Linked {
     }
 }
 
-/// Texts that stand in no folder.
-struct Extra {
+/// Strings that belong to no folder: generated names, diagnostics, the note.
+struct ExtraStrings {
     start: u32,
-    texts: String,
+    strings: String,
 }
 
-impl Extra {
+impl ExtraStrings {
     fn put(&mut self, text: &str) -> (u32, u32) {
-        let at = self.start + self.texts.len() as u32;
-        self.texts.push_str(text);
+        let at = self.start + self.strings.len() as u32;
+        self.strings.push_str(text);
         (at, text.len() as u32)
     }
 }

@@ -5,13 +5,15 @@ use kiln_cli::manual::Manual;
 use kiln_cli::terminal::Color;
 use std::path::PathBuf;
 
-/// An index of a Unity project: what is this GUID, and who uses it? No editor needed.
+/// Index the assets and references of a Unity project, without the editor
 ///
-/// Questions bring the index up to date first, which takes a fraction of a second.
+/// Queries refresh the index first, which takes a fraction of a second.
 #[derive(Debug, Parser)]
 #[command(name = "unity-assetdb", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "Exit codes: 0 found, or fine; 1 not found, or a problem; 2 usage or environment.\n\
-    Results are a table on a terminal and tab-separated elsewhere.")]
+#[command(
+    after_help = "Exit codes: 0 success; 1 nothing found, or problems found; 2 usage or environment error.\n\
+    Results are printed as a table on a terminal and as tab-separated values otherwise."
+)]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,
@@ -19,112 +21,112 @@ pub(super) struct Cli {
     pub(super) common: Common,
 }
 
-/// What every command takes.
+/// The options that all commands share.
 #[derive(Args, Debug)]
 pub(super) struct Common {
-    /// The project [default: the nearest one at or above the current directory]
+    /// Use the Unity project in DIR [default: the nearest one at or above the current directory]
     #[arg(long, value_name = "DIR", global = true)]
     pub(super) project: Option<PathBuf>,
-    /// Where the index is [default: <project>/Library/unity-assetdb]
+    /// Keep the index in DIR [default: <project>/Library/unity-assetdb]
     #[arg(long, value_name = "DIR", global = true)]
     pub(super) out_dir: Option<PathBuf>,
-    /// Answer from the index as it is
+    /// Do not refresh the index before the query
     #[arg(long, global = true)]
     pub(super) no_refresh: bool,
     /// Print one JSON object per line
     #[arg(long, global = true)]
     pub(super) json: bool,
-    /// Say nothing but errors
+    /// Print nothing but errors
     #[arg(short, long, global = true)]
     pub(super) quiet: bool,
-    /// When to use colour
+    /// Use colors: auto, always or never
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN", global = true)]
     pub(super) color: Color,
 }
 
-/// What a bake takes.
+/// The options of `bake`.
 #[derive(Args, Debug)]
 pub(super) struct BakeArgs {
-    /// Replace each of these characters in names by _
+    /// Replace each of these characters in names with _
     #[arg(long, value_name = "CHARS")]
     pub(super) scrub_chars: Option<String>,
-    /// Fail if anything is odd
+    /// Treat warnings as errors
     #[arg(long)]
     pub(super) strict: bool,
-    /// Fail where no parent directory separates two names, instead of using extensions
+    /// Fail if no parent directory distinguishes two names, instead of adding extensions
     #[arg(long)]
     pub(super) strict_names: bool,
-    /// Read everything, whatever the last bake knew
+    /// Ignore the state of the last bake and read all files
     #[arg(long)]
     pub(super) no_cache: bool,
-    /// How many threads to use [default: one per core]
+    /// Run on N threads [default: one per core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) jobs: Option<u16>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Bring the index up to date
+    /// Create or update the index
     Bake(BakeArgs),
-    /// The GUID of an asset
+    /// Print the GUID of an asset
     Guid {
-        /// Its path, relative to the project or to the current directory
+        /// Path of the asset, relative to the project or to the current directory
         path: String,
     },
-    /// The path of an asset
+    /// Print the path of an asset
     Path {
-        /// Its GUID
+        /// GUID of the asset
         guid: String,
     },
-    /// What a reference leads to
+    /// Resolve a reference to the asset or object it points to
     Resolve {
-        /// A GUID
+        /// GUID of the asset
         guid: String,
-        /// A fileID
+        /// fileID of the object inside the asset
         #[arg(allow_hyphen_values = true)]
         file_id: Option<i64>,
     },
-    /// Everything whose name contains a text, or matches a pattern with * and ?
+    /// Find assets and sub-assets by name
     Find {
-        /// A text, in any case
+        /// Substring of the name, or a pattern with * and ?; case is ignored
         pattern: String,
     },
-    /// Every asset
+    /// List all assets, or those of one type
     List {
-        /// Only of this type: a class (Sprite), a number (213), a script's name, or Script:GUID
+        /// List only assets of this type: a class (Sprite), a class ID (213), the name of a script, or Script:GUID
         #[arg(long = "type", value_name = "TYPE")]
         kind: Option<String>,
     },
-    /// Who refers to an asset, with file and line
+    /// List the references to an asset, with file and line
     Uses {
-        /// A GUID or a path
+        /// GUID or path of the asset
         asset: String,
     },
-    /// What an asset refers to
+    /// List the references of an asset to others
     Deps {
-        /// A GUID or a path
+        /// GUID or path of the asset
         asset: String,
     },
-    /// Assets that nothing leads to from the settings, scenes in the build, Resources, Addressables or code
+    /// List assets that are unreachable from the settings, scenes in the build, Resources, Addressables and code
     Unused,
-    /// References that lead nowhere
+    /// List references to missing assets or objects
     Broken,
-    /// Everything that deserves a look before the project is shared
+    /// Check the project for problems, such as before a commit or in CI
     Check {
-        /// Fail on uncertain findings, too
+        /// Fail on uncertain findings as well
         #[arg(long)]
         strict: bool,
     },
-    /// Put names where a text has references
+    /// Replace references in a text with names and paths
     Annotate {
-        /// A file [default: standard input]
+        /// File to read [default: standard input]
         file: Option<PathBuf>,
     },
-    /// What moved, was renamed, added, removed or changed its type between two databases
+    /// Compare two databases: assets added, removed, moved, renamed or of another type
     Diff {
-        /// An asset-db.bin
+        /// The old asset-db.bin
         old: PathBuf,
-        /// Another
+        /// The new asset-db.bin
         new: PathBuf,
     },
     #[command(flatten)]

@@ -1,92 +1,107 @@
 //! The command line of `unity-assetdb`.
 
+mod analysis;
 mod args;
-mod ask;
 mod bake;
+mod lookup;
 mod rows;
-mod survey;
 
 use ::unity_assetdb::index::{Index, IndexError};
 use ::unity_assetdb::walk;
 use args::{Cli, Command, Common};
 use clap::{CommandFactory, Parser};
 use kiln_cli::progress::Verbosity;
-use kiln_cli::voice::{Ending, TROUBLE, Voice};
+use kiln_cli::reporter::{ExitStatus, FATAL, Reporter};
 use kiln_engine::{Code, Diag};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Why a command ended early, and with which code.
+/// The diagnostics and the exit code of a command that failed.
 struct Failure {
     diags: Vec<Diag>,
     code: u8,
+    /// True if the state of the index is damaged, so that a rebuild may help.
+    damaged: bool,
+}
+
+impl Failure {
+    fn new(diags: Vec<Diag>, code: u8) -> Failure {
+        Failure { diags, code, damaged: false }
+    }
 }
 
 impl From<Diag> for Failure {
     fn from(diag: Diag) -> Failure {
-        Failure { diags: vec![diag], code: TROUBLE }
+        Failure::new(vec![diag], FATAL)
     }
 }
 
 impl From<IndexError> for Failure {
     fn from(error: IndexError) -> Failure {
-        Diag::new(Code::UnityIndex, error.to_string()).hint("run unity-assetdb bake").into()
+        let damaged = matches!(error, IndexError::Unusable(_));
+        let diag = Diag::new(Code::UnityIndex, error.to_string()).hint("run unity-assetdb bake");
+        Failure { damaged, ..diag.into() }
     }
 }
 
-impl Ending for Failure {
-    fn told(self) -> (Vec<Diag>, u8) {
+impl ExitStatus for Failure {
+    fn report(self) -> (Vec<Diag>, u8) {
         (self.diags, self.code)
     }
 }
 
-/// Runs the program.
+/// Parses the arguments, runs the command and maps its result to an exit code.
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let session = Session::new(cli.common);
-    let voice = session.voice;
-    voice.run("unity-assetdb", |diag| voice.say(diag), || dispatch(&session, cli.command))
+    let reporter = session.reporter;
+    reporter.run("unity-assetdb", |diag| reporter.say(diag), || dispatch(&session, cli.command))
 }
 
 fn dispatch(session: &Session, command: Command) -> Result<u8, Failure> {
+    let query = |run: &dyn Fn() -> Result<u8, Failure>| session.query(run);
     match command {
         Command::Bake(args) => bake::bake(session, &args),
-        Command::Guid { path } => ask::guid(session, &path),
-        Command::Path { guid } => ask::path(session, &guid),
-        Command::Resolve { guid, file_id } => ask::resolve(session, &guid, file_id),
-        Command::Find { pattern } => ask::find(session, &pattern),
-        Command::List { kind } => ask::list(session, kind.as_deref()),
-        Command::Uses { asset } => ask::uses(session, &asset),
-        Command::Deps { asset } => ask::deps(session, &asset),
-        Command::Unused => survey::unused(session),
-        Command::Broken => survey::broken(session),
-        Command::Check { strict } => survey::check(session, strict),
-        Command::Annotate { file } => survey::annotate(session, file.as_deref()),
-        Command::Diff { old, new } => survey::diff(session, &old, &new),
-        Command::Manual(manual) => Ok(manual.run(&session.voice, Cli::command())?),
+        Command::Guid { path } => query(&|| lookup::guid(session, &path)),
+        Command::Path { guid } => query(&|| lookup::path(session, &guid)),
+        Command::Resolve { guid, file_id } => query(&|| lookup::resolve(session, &guid, file_id)),
+        Command::Find { pattern } => query(&|| lookup::find(session, &pattern)),
+        Command::List { kind } => query(&|| lookup::list(session, kind.as_deref())),
+        Command::Uses { asset } => query(&|| lookup::uses(session, &asset)),
+        Command::Deps { asset } => query(&|| lookup::deps(session, &asset)),
+        Command::Unused => query(&|| analysis::unused(session)),
+        Command::Broken => query(&|| analysis::broken(session)),
+        Command::Check { strict } => query(&|| analysis::check(session, strict)),
+        Command::Annotate { file } => analysis::annotate(session, file.as_deref()),
+        Command::Diff { old, new } => analysis::diff(session, &old, &new),
+        Command::Manual(manual) => Ok(manual.run(&session.reporter, Cli::command())?),
     }
 }
 
-/// What all commands share.
+/// The global options of one run, and the state that commands share.
 struct Session {
     project: Option<PathBuf>,
     out_dir: Option<PathBuf>,
     no_refresh: bool,
-    voice: Voice,
+    /// Set once a query found the state damaged: the next refresh reads all files.
+    rebuild: Cell<bool>,
+    reporter: Reporter,
 }
 
 impl Session {
     fn new(common: Common) -> Session {
         let Common { project, out_dir, no_refresh, json, quiet, color } = common;
         let verbosity = if quiet { Verbosity::Quiet } else { Verbosity::Normal };
-        Session { project, out_dir, no_refresh, voice: Voice { json, color, verbosity } }
+        let rebuild = Cell::new(false);
+        Session { project, out_dir, no_refresh, rebuild, reporter: Reporter { json, color, verbosity } }
     }
 
     /// The root of the project.
     fn root(&self) -> Result<PathBuf, Diag> {
         walk::resolve_project_root(self.project.as_deref()).map_err(|error| {
             Diag::new(Code::UnityProject, error.to_string())
-                .hint("go to a Unity project, or name one with --project")
+                .hint("change to the directory of a Unity project, or pass --project DIR")
         })
     }
 
@@ -94,13 +109,29 @@ impl Session {
         self.out_dir.clone().unwrap_or_else(|| root.join("Library").join("unity-assetdb"))
     }
 
-    /// The index, brought up to date unless that is not wanted.
+    /// Opens the index, refreshed unless `--no-refresh` is given.
     fn index(&self) -> Result<(PathBuf, Index), Failure> {
         let root = self.root()?;
         let out_dir = self.out_dir(&root);
-        if !self.no_refresh {
-            bake::refresh(self, &root, &out_dir)?;
+        let index = match self.no_refresh {
+            true => Index::open(&out_dir)?,
+            false => bake::refresh(self, &root, &out_dir)?,
+        };
+        Ok((root, index))
+    }
+
+    /// Runs a query. It prints nothing before it has its whole answer, so that a query that reads a damaged page of the
+    /// state runs again on a rebuilt index.
+    fn query(&self, run: &dyn Fn() -> Result<u8, Failure>) -> Result<u8, Failure> {
+        match run() {
+            Err(failure) if failure.damaged && self.rebuild() => run(),
+            result => result,
         }
-        Ok((root, Index::open(&out_dir)?))
+    }
+
+    /// Has the next [`index`](Self::index) rebuilt. Returns whether that may help: not a second time, and not when the user
+    /// asked for the index as it is.
+    fn rebuild(&self) -> bool {
+        !self.no_refresh && !self.rebuild.replace(true)
     }
 }

@@ -1,12 +1,12 @@
-//! Results in rows: a table on a terminal, tab-separated elsewhere, or JSON.
+//! Prints rows of results: as a table on a terminal, as tab-separated values otherwise, or as JSON.
 
 use kiln_cli::render::printable;
 use kiln_cli::terminal::Out;
 use kiln_engine::Json;
 use std::io::IsTerminal;
 
-/// The widest a column gets on a terminal, unless it is the last.
-const WIDEST: usize = 48;
+/// The maximum width of a column on a terminal, in characters; the last column is not limited.
+const MAX_COLUMN_WIDTH: usize = 48;
 
 /// Rows of the same columns.
 pub(super) struct Rows {
@@ -47,7 +47,7 @@ impl Rows {
     fn table(&self, out: &mut Out) {
         let width = |n: usize| {
             let cells = self.rows.iter().map(|row| row[n].chars().count());
-            cells.chain([self.columns[n].len()]).max().unwrap_or(0).min(WIDEST)
+            cells.chain([self.columns[n].len()]).max().unwrap_or(0).min(MAX_COLUMN_WIDTH)
         };
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
         let line = |cells: &[String]| {

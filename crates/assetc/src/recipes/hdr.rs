@@ -1,0 +1,184 @@
+//! HDR images: `*.hdr` and `*.exr` to an RGBA16F `.ktx2`; environment maps, `*.env.hdr` and `*.env.exr`, to a cubemap
+//! `.env.ktx2` and, if requested, to a cubemap of diffuse irradiance, `.irr.ktx2`.
+
+use super::ktx::{self, HEAD, texture_settings};
+use crate::artifact::FileArtifact;
+use crate::config::{self, Settings, Supercompress};
+use crate::recipe::{Recipe, Suffix, suffix};
+use crate::tools::Tools;
+use kiln_engine::{ActionContext, Code, Diag, RelPath, SourceTree};
+use kiln_format::hman::Colorspace;
+use kiln_import::hdr::{self, HDR_EXTENSIONS};
+use kiln_ir::HdrImage;
+use kiln_texture::EnvironmentSettings;
+
+/// The recipe for an HDR image.
+pub(crate) struct HdrTexture;
+
+/// The recipe for an environment map: an HDR image in equirectangular projection.
+pub(crate) struct Environment;
+
+/// The name marker of environment maps.
+const MARKER: &str = "env";
+
+impl Recipe for HdrTexture {
+    /// The name is part of cache keys and of `--json`, and stays what it was.
+    fn name(&self) -> &'static str {
+        "light"
+    }
+
+    fn sections(&self) -> &'static [&'static str] {
+        &["texture"]
+    }
+
+    fn version(&self) -> u32 {
+        ktx::VERSION
+    }
+
+    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
+        is_file && suffix.is(HDR_EXTENSIONS)
+    }
+
+    fn output(&self, source: &RelPath) -> Option<RelPath> {
+        RelPath::new(format!("{}.ktx2", suffix(source)?.stem)).ok()
+    }
+
+    fn colorspace(&self) -> Option<Colorspace> {
+        Some(Colorspace::Linear)
+    }
+
+    fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
+        let header = sources.fs.peek(source, HEAD).ok().and_then(|head| hdr::probe(&head));
+        sources.len(source).saturating_add(header.map_or(0, memory_of))
+    }
+
+    fn run(
+        &self,
+        cx: &mut ActionContext<'_>,
+        settings: &Settings,
+        _: &Tools,
+    ) -> Result<Vec<FileArtifact>, Diag> {
+        let map = read(cx, memory_of)?;
+        let kiln_texture::Settings { mips, max_size, .. } = texture_settings(settings);
+        let zstd = settings.texture.supercompress == Supercompress::Zstd;
+        let encoded = kiln_texture::encode_hdr(map, mips, max_size, zstd, cx.inputs.deadline());
+        Ok(vec![ktx::artifact(cx, self.output(cx.source()), encoded)?])
+    }
+}
+
+impl Recipe for Environment {
+    fn name(&self) -> &'static str {
+        "environment"
+    }
+
+    fn sections(&self) -> &'static [&'static str] {
+        &["environment", "texture"]
+    }
+
+    fn version(&self) -> u32 {
+        ktx::VERSION
+    }
+
+    fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
+        is_file && suffix.is(HDR_EXTENSIONS) && name_of(suffix.stem).is_some()
+    }
+
+    fn output(&self, source: &RelPath) -> Option<RelPath> {
+        HdrTexture.output(source)
+    }
+
+    fn writes(&self, source: &RelPath, output: &RelPath) -> bool {
+        [self.output(source), irradiance(source)].iter().flatten().any(|path| path == output)
+    }
+
+    fn colorspace(&self) -> Option<Colorspace> {
+        Some(Colorspace::Linear)
+    }
+
+    fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
+        let header = sources.fs.peek(source, HEAD).ok().and_then(|head| hdr::probe(&head));
+        sources.len(source).saturating_add(header.map_or(0, |size| environment_memory(size, settings)))
+    }
+
+    fn run(
+        &self,
+        cx: &mut ActionContext<'_>,
+        settings: &Settings,
+        _: &Tools,
+    ) -> Result<Vec<FileArtifact>, Diag> {
+        let source = cx.source();
+        let map = read(cx, |size| environment_memory(size, settings))?;
+        let (width, height) = (map.width(), map.height());
+        if u64::from(width) != 2 * u64::from(height) {
+            let message = format!(
+                "an equirectangular environment map must be twice as wide as high, got {width}x{height} texels"
+            );
+            return Err(Diag::new(Code::EnvironmentShape, message)
+                .hint("export the image as an equirectangular panorama, or remove .env from its name"));
+        }
+        let kiln_texture::Settings { mips, max_size, .. } = texture_settings(settings);
+        let zstd = settings.texture.supercompress == Supercompress::Zstd;
+        let wanted = &settings.environment;
+        let (cube, diffuse) = kiln_texture::encode_environment(
+            map,
+            &EnvironmentSettings {
+                size: wanted.size.map(config::Pixels::get),
+                specular: wanted.specular,
+                irradiance: wanted.irradiance,
+                mips,
+                max_size,
+                zstd,
+                deadline: cx.inputs.deadline(),
+            },
+        )
+        .map_err(|error| ktx::failed(error, cx.inputs.limits()))?;
+        let mut artifacts = vec![ktx::artifact(cx, self.output(source), Ok(cube))?];
+        if let Some(diffuse) = diffuse {
+            artifacts.push(ktx::artifact(cx, irradiance(source), Ok(diffuse))?);
+        }
+        Ok(artifacts)
+    }
+}
+
+/// Returns the output path of the diffuse irradiance of an environment map.
+fn irradiance(source: &RelPath) -> Option<RelPath> {
+    let name = suffix(source).and_then(|suffix| name_of(suffix.stem))?;
+    RelPath::new(format!("{name}.irr.ktx2")).ok()
+}
+
+/// Returns the stem before the marker of an environment map: `sky/dusk` of `sky/dusk.env`.
+fn name_of(stem: &str) -> Option<&str> {
+    let (before, marker) = stem.rsplit_once('.')?;
+    let named = before.rsplit('/').next().is_some_and(|name| !name.is_empty());
+    (named && marker.eq_ignore_ascii_case(MARKER)).then_some(before)
+}
+
+fn read(cx: &mut ActionContext<'_>, memory: impl Fn((u32, u32)) -> u64) -> Result<HdrImage, Diag> {
+    let bytes = cx.inputs.read(cx.source())?;
+    let fits = |size: &(u32, u32)| cx.inputs.limits().check_pixels(size.0, size.1).is_ok();
+    if let Some(size) = hdr::probe(&bytes).filter(fits) {
+        cx.inputs.limits().check_memory(memory(size), "the float texels of the image and their mip chain")?;
+    }
+    let imported = hdr::import(&bytes, cx.inputs.limits())?;
+    imported.warnings.into_iter().for_each(|warning| cx.warn(warning));
+    Ok(imported.value)
+}
+
+/// Estimates the peak memory in bytes: the texels in floats (16 bytes each) and those of the next mip level, whose
+/// half floats replace them.
+fn memory_of((width, height): (u32, u32)) -> u64 {
+    u64::from(width).saturating_mul(height.into()).saturating_mul(16 + 6).saturating_add(SCRATCH)
+}
+
+/// Estimates the peak memory in bytes: the texels in floats and the cubemap that is sampled from them, then the mip
+/// chain of the cubemap in floats and half floats.
+fn environment_memory((width, height): (u32, u32), settings: &Settings) -> u64 {
+    let side = settings.environment.size.map_or(width / 4, config::Pixels::get);
+    let texels = u64::from(width).saturating_mul(height.into()).saturating_mul(16);
+    let cube = u64::from(side).saturating_mul(side.into()).saturating_mul(6 * 16);
+    let levels = cube.saturating_add(cube / 3);
+    texels.saturating_add(cube).max(levels.saturating_mul(2)).saturating_add(SCRATCH)
+}
+
+/// Working memory of the threads in bytes: image strips and Zstd contexts.
+const SCRATCH: u64 = 32 << 20;

@@ -1,0 +1,199 @@
+//! Small valid meshes for the tests to write and to damage.
+
+use kiln_format::hmesh::*;
+
+/// An owned mesh.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mesh {
+    pub(crate) bounds: MeshBounds,
+    pub(crate) vertices: Vec<GpuVertex>,
+    pub(crate) has_tangents: bool,
+    pub(crate) indices: Vec<u32>,
+    pub(crate) meshlets: Vec<Meshlet>,
+    pub(crate) meshlet_vertices: Vec<u32>,
+    pub(crate) meshlet_triangles: Vec<[u8; 3]>,
+    pub(crate) meshlet_bounds: Vec<MeshletBounds>,
+    pub(crate) meshlet_max: [u32; 2],
+    pub(crate) materials: Vec<u64>,
+    pub(crate) submeshes: Vec<SubMesh>,
+    pub(crate) skin: Vec<GpuSkinVertex>,
+    pub(crate) joints: Vec<GpuJoint>,
+    pub(crate) lod_count: u32,
+    pub(crate) lods: Vec<MeshLod>,
+    pub(crate) lod_indices: Vec<u32>,
+}
+
+/// The description of a mesh to be built.
+#[derive(Clone, Debug)]
+pub(crate) struct MeshSpec {
+    pub(crate) positions: Vec<[f32; 3]>,
+    /// For each submesh its triangles, as vertex indices modulo the number of vertices, and whether it has a
+    /// material.
+    pub(crate) submeshes: Vec<(Vec<[u32; 3]>, bool)>,
+    pub(crate) has_tangents: bool,
+    pub(crate) has_meshlets: bool,
+    /// Parents, modulo the number of preceding joints; the order is then reversed.
+    pub(crate) joints: Vec<u32>,
+    pub(crate) lod_count: u32,
+}
+
+pub(crate) fn bounds_of(points: &[[f32; 3]]) -> MeshBounds {
+    let fold = |start: f32, pick: fn(f32, f32) -> f32| {
+        [0, 1, 2].map(|axis| points.iter().fold(start, |most, p| pick(most, p[axis])))
+    };
+    let (aabb_min, aabb_max) = match points {
+        [] => ([0.0; 3], [0.0; 3]),
+        _ => (fold(f32::INFINITY, f32::min), fold(f32::NEG_INFINITY, f32::max)),
+    };
+    let sphere_center = [0, 1, 2].map(|axis| 0.5 * (aabb_min[axis] + aabb_max[axis]));
+    let distance = |p: &[f32; 3]| (0..3).map(|a| (p[a] - sphere_center[a]).powi(2)).sum::<f32>();
+    let sphere_radius = points.iter().map(distance).fold(0.0, f32::max).sqrt();
+    MeshBounds { aabb_min, aabb_max, sphere_center, sphere_radius }
+}
+
+impl Mesh {
+    pub(crate) fn build(spec: &MeshSpec) -> Mesh {
+        let positions = &spec.positions;
+        let tangent = if spec.has_tangents { [-7, 5] } else { [0; 2] };
+        let vertex = |(i, &position): (usize, &[f32; 3])| GpuVertex {
+            position,
+            normal: [i as i16, -(i as i16)],
+            tangent,
+            uv: [i as f32 / 8.0, 1.5],
+        };
+        let mut mesh = Mesh {
+            bounds: bounds_of(positions),
+            vertices: positions.iter().enumerate().map(vertex).collect(),
+            has_tangents: spec.has_tangents,
+            meshlet_max: [MESHLET_MAX_VERTS, MESHLET_MAX_TRIS],
+            lod_count: spec.lod_count,
+            ..Mesh::default()
+        };
+        let count = positions.len() as u32;
+        for (triangles, material) in &spec.submeshes {
+            let triangles: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(|corner| corner % count)).collect();
+            let (first_index, first_meshlet) = (mesh.indices.len() as u32, mesh.meshlets.len() as u32);
+            mesh.indices.extend(triangles.iter().flatten());
+            // Two triangles per meshlet, last triangle first, each starting with another corner.
+            if spec.has_meshlets {
+                triangles.rchunks(2).for_each(|triangles| mesh.meshlet(triangles));
+            }
+            // Each LOD has one triangle less, down to zero.
+            for level in 1..=spec.lod_count as usize {
+                let kept = &triangles[..triangles.len().saturating_sub(level)];
+                let first_index = if kept.is_empty() { 0 } else { mesh.lod_indices.len() as u32 };
+                mesh.lods.push(MeshLod { first_index, index_count: kept.len() as u32 * 3 });
+                mesh.lod_indices.extend(kept.iter().flatten());
+            }
+            let material_slot = if *material { mesh.materials.len() as u32 } else { NO_MATERIAL };
+            if *material {
+                mesh.materials.push(0x1111_0000_0000_0001 + u64::from(material_slot));
+            }
+            let points: Vec<_> = triangles.iter().flatten().map(|&i| positions[i as usize]).collect();
+            let bounds = if points.is_empty() { mesh.bounds } else { bounds_of(&points) };
+            mesh.submeshes.push(SubMesh {
+                first_index,
+                index_count: mesh.indices.len() as u32 - first_index,
+                first_meshlet,
+                meshlet_count: mesh.meshlets.len() as u32 - first_meshlet,
+                material_slot,
+                base_vertex: 0,
+                bounds,
+            });
+        }
+        mesh.skeleton(&spec.joints);
+        mesh
+    }
+
+    fn meshlet(&mut self, triangles: &[[u32; 3]]) {
+        let mut vertices: Vec<u32> = triangles.iter().flatten().copied().collect();
+        vertices.sort_unstable();
+        vertices.dedup();
+        let local = |corner: &u32| vertices.iter().position(|v| v == corner).unwrap() as u8;
+        self.meshlets.push(Meshlet {
+            vertex_offset: self.meshlet_vertices.len() as u32,
+            vertex_count: vertices.len() as u32,
+            triangle_offset: self.meshlet_triangles.len() as u32,
+            triangle_count: triangles.len() as u32,
+        });
+        self.meshlet_triangles.extend(triangles.iter().map(|[a, b, c]| [b, c, a].map(local)));
+        let points: Vec<_> = vertices.iter().map(|&v| self.vertices[v as usize].position).collect();
+        let bounds = bounds_of(&points);
+        self.meshlet_bounds.push(MeshletBounds {
+            center: bounds.sphere_center,
+            radius: bounds.sphere_radius,
+            cone_axis: [0.0, 1.0, 0.0],
+            cone_cutoff: 1.0,
+        });
+        self.meshlet_vertices.extend(vertices);
+    }
+
+    /// Adds joints with parents that come after them.
+    fn skeleton(&mut self, parents: &[u32]) {
+        let count = parents.len() as u32;
+        let mut identity = [0.0; 16];
+        [0, 5, 10, 15].into_iter().for_each(|i| identity[i] = 1.0);
+        for (i, parent) in (0..count).zip(parents) {
+            let parent = if i == 0 { NO_PARENT } else { (count - 1 - parent % i) as i32 };
+            self.joints.push(GpuJoint {
+                inverse_bind: identity,
+                bind_t: [i as f32, 0.0, 0.5],
+                bind_r: [0.0, 0.0, 0.0, 1.0],
+                bind_s: [1.0; 3],
+                parent,
+                pad: 0,
+            });
+        }
+        self.joints.reverse();
+        if count > 0 {
+            let joint = |i: usize| (i as u32 % count) as u16;
+            let skin =
+                |i| GpuSkinVertex { joints: [joint(i), joint(i + 1), 0, 0], weights: [0.75, 0.25, 0.0, 0.0] };
+            self.skin = (0..self.vertices.len()).map(skin).collect();
+        }
+    }
+
+    pub(crate) fn parts(&self) -> Parts<'_> {
+        Parts {
+            bounds: self.bounds,
+            vertices: &self.vertices,
+            has_tangents: self.has_tangents,
+            indices: &self.indices,
+            meshlets: &self.meshlets,
+            meshlet_vertices: &self.meshlet_vertices,
+            meshlet_triangles: &self.meshlet_triangles,
+            meshlet_bounds: &self.meshlet_bounds,
+            meshlet_max_verts: self.meshlet_max[0],
+            meshlet_max_tris: self.meshlet_max[1],
+            materials: &self.materials,
+            submeshes: &self.submeshes,
+            skin: &self.skin,
+            joints: &self.joints,
+            lod_count: self.lod_count,
+            lods: &self.lods,
+            lod_indices: &self.lod_indices,
+        }
+    }
+
+    /// Copies the contents of a file.
+    pub(crate) fn of(view: &HmeshView<'_>) -> Mesh {
+        Mesh {
+            bounds: view.bounds(),
+            vertices: view.vertices().iter().collect(),
+            has_tangents: view.has_tangents(),
+            indices: view.indices().iter().collect(),
+            meshlets: view.meshlets().iter().collect(),
+            meshlet_vertices: view.meshlet_vertices().iter().collect(),
+            meshlet_triangles: view.meshlet_triangles().iter().collect(),
+            meshlet_bounds: view.meshlet_bounds().iter().collect(),
+            meshlet_max: [view.desc().meshlet_max_verts, view.desc().meshlet_max_tris],
+            materials: view.materials().iter().collect(),
+            submeshes: view.submeshes().iter().collect(),
+            skin: view.skin().iter().collect(),
+            joints: view.joints().iter().collect(),
+            lod_count: view.lod_count(),
+            lods: view.lods().iter().collect(),
+            lod_indices: view.lod_indices().iter().collect(),
+        }
+    }
+}

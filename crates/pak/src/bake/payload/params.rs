@@ -1,0 +1,129 @@
+//! Parameter bitmaps of materials: metalness, roughness, height and transmission in the channels of one linear bitmap.
+//!
+//! Images of different sizes are upscaled to the largest one with bilinear filtering.
+
+use super::super::plan::bitmap::BitmapSpec;
+use super::super::plan::material::{Channel, ParamsSpec};
+use super::bitmap::encode;
+use super::source_image::read;
+use super::write_error;
+use kiln_engine::{ActionContext, Code, Diag};
+use kiln_format::pak::bitmap::{BitmapShape, write};
+use kiln_format::pak::{Color, Encoding, Sample};
+use kiln_ir::{Image, Texels};
+use kiln_texture::{Mode, Settings};
+
+/// Bakes the payload of a parameter bitmap.
+pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &ParamsSpec) -> Result<Vec<u8>, Diag> {
+    let mut decoded: Vec<(&BitmapSpec, Gray)> = Vec::new();
+    for channel in &spec.channels {
+        if let Channel::Image(image) = channel
+            && !decoded.iter().any(|(known, _)| *known == image)
+        {
+            let gray = Gray::read(cx, image)?;
+            decoded.push((image, gray));
+        }
+    }
+    let width = decoded.iter().map(|(_, gray)| gray.width).max().unwrap_or(1);
+    let height = decoded.iter().map(|(_, gray)| gray.height).max().unwrap_or(1);
+    let (pixels, decoded_bytes) = (
+        u64::from(width) * u64::from(height),
+        decoded.iter().map(|(_, gray)| gray.texels.len() as u64).sum::<u64>(),
+    );
+    // The texels, their mip chain and the bitmap.
+    let needed = pixels.saturating_mul(4 * 11 / 3).saturating_add(decoded_bytes);
+    cx.inputs
+        .limits()
+        .check_memory(needed, format_args!("the parameter bitmap of {width}x{height} texels"))?;
+    let mut texels = vec![0; width as usize * height as usize * 4];
+    for (at, channel) in spec.channels.iter().enumerate() {
+        match channel {
+            Channel::Default(value) | Channel::Value(value) => {
+                texels.iter_mut().skip(at).step_by(4).for_each(|out| *out = *value);
+            }
+            Channel::Image(image) => {
+                let Some((_, gray)) = decoded.iter().find(|(known, _)| *known == image) else { continue };
+                gray.scaled(width, height, texels.iter_mut().skip(at).step_by(4));
+            }
+        }
+    }
+    let image = Image::new(width, height, Texels::Rgba8(texels));
+    let image =
+        image.ok_or_else(|| Diag::new(Code::Texture, "the image has fewer texels than its size requires"))?;
+    let settings = Settings { compress: false, mips: spec.levels.mips(), zstd: false, ..Settings::default() };
+    let encoded = encode(cx, image, Mode::LinearColor, settings)?;
+    let shape = BitmapShape {
+        width,
+        height,
+        channels: 4,
+        sample: Sample::U8,
+        color: Color::Linear,
+        encoding: Encoding::Raw,
+        levels: encoded.levels.len() as u8,
+    };
+    let levels: Vec<&[u8]> = encoded.levels.iter().map(|level| level.bytes.as_slice()).collect();
+    write(&shape, &levels).map_err(write_error)
+}
+
+/// One channel of an image.
+struct Gray {
+    width: u32,
+    height: u32,
+    texels: Vec<u8>,
+}
+
+impl Gray {
+    fn read(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Gray, Diag> {
+        let image = read(cx, spec)?.image;
+        let settings = Settings {
+            compress: false,
+            mips: kiln_texture::Mips::None,
+            max_size: spec.resize,
+            zstd: false,
+            ..Settings::default()
+        };
+        let encoded = encode(cx, image, Mode::LinearColor, settings)?;
+        let channel = spec.swizzle.first().copied().unwrap_or(0);
+        let texels = encoded.levels.first().map_or(&[][..], |level| &level.bytes);
+        let texels = texels.iter().skip(channel).step_by(4).copied().collect();
+        Ok(Gray { width: encoded.width, height: encoded.height, texels })
+    }
+
+    /// Fills one channel of a target at least as large, with bilinear filtering.
+    fn scaled<'a>(&self, width: u32, height: u32, out: impl Iterator<Item = &'a mut u8>) {
+        if (width, height) == (self.width, self.height) {
+            out.zip(&self.texels).for_each(|(out, value)| *out = *value);
+            return;
+        }
+        // Aligned at texel centers; fixed point with 8 fractional bits.
+        let place = |at: u32, from: u32, to: u32| {
+            let at = (i64::from(2 * at + 1) * 256 * i64::from(from) / i64::from(2 * to) - 128).max(0);
+            let first = (at / 256).min(i64::from(from) - 1);
+            (first as usize, (first + 1).min(i64::from(from) - 1) as usize, at % 256)
+        };
+        let texel = |x: usize, y: usize| i64::from(self.texels[y * self.width as usize + x]);
+        for (at, out) in (0..u64::from(width) * u64::from(height)).zip(out) {
+            let (x0, x1, fx) = place((at % u64::from(width)) as u32, self.width, width);
+            let (y0, y1, fy) = place((at / u64::from(width)) as u32, self.height, height);
+            let top = texel(x0, y0) * (256 - fx) + texel(x1, y0) * fx;
+            let bottom = texel(x0, y1) * (256 - fx) + texel(x1, y1) * fx;
+            *out = ((top * (256 - fy) + bottom * fy + (1 << 15)) >> 16) as u8;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn upscales_bilinearly() {
+        let gray = Gray { width: 2, height: 1, texels: vec![0, 200] };
+        let mut out = [0; 8];
+        gray.scaled(4, 2, out.iter_mut());
+        assert_eq!(out, [0, 50, 150, 200, 0, 50, 150, 200]);
+        let mut same = [0; 2];
+        gray.scaled(2, 1, same.iter_mut());
+        assert_eq!(same, [0, 200]);
+    }
+}

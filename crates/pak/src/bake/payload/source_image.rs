@@ -1,0 +1,69 @@
+//! The source image of a bitmap: its own file or an image of a glTF file, decoded within the limits.
+
+use super::super::plan::bitmap::BitmapSpec;
+use super::super::plan::extension;
+use super::memory;
+use kiln_engine::{ActionContext, Code, Diag};
+use kiln_import::gltf::{self, ImageSelection, Options};
+use kiln_import::image;
+use kiln_ir::Image;
+
+/// A decoded source image, and whether its file is grayscale.
+pub(crate) struct SourceImage {
+    pub(crate) image: Image,
+    pub(crate) is_gray: bool,
+}
+
+/// Reads the image of a bitmap from its own file or from a glTF file, if the limits admit what becomes of it.
+pub(crate) fn read(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<SourceImage, Diag> {
+    let src = &spec.src;
+    let (bytes, extension) = match &src.part {
+        None => (cx.inputs.read(&src.path)?, extension(&src.path)),
+        Some(part) => {
+            let options = Options::new().geometry(false).images(ImageSelection::All);
+            let scene = gltf::import_with(&mut cx.inputs, &src.path, &options)?.value;
+            let by_name = scene.images.iter().position(|image| image.name == *part);
+            let number = by_name.or_else(|| part.parse().ok());
+            let Some(image) = number.and_then(|n| scene.images.get(n)) else {
+                let names: Vec<String> =
+                    scene.images.iter().map(|image| format!("{:?}", image.name)).collect();
+                return Err(Diag::new(Code::PakMissing, format!("the file has no image {part:?}"))
+                    .path(&src.path)
+                    .hint(format!("the images of the file are {}", names.join(", "))));
+            };
+            if image.bytes.is_empty() {
+                let message = format!("the image {part:?} is not used by any material");
+                return Err(Diag::new(Code::PakMissing, message).path(&src.path));
+            }
+            (image.bytes.clone(), image.extension.clone())
+        }
+    };
+    let named = |diag: Diag| diag.path(src);
+    cx.inputs.check_deadline()?;
+    memory::check(&bytes, &extension, spec, cx.inputs.limits()).map_err(named)?;
+    let imported = image::import(&bytes, &extension, cx.inputs.limits()).map_err(named)?;
+    for warning in imported.warnings {
+        cx.warn(named(warning));
+    }
+    Ok(SourceImage { image: imported.value, is_gray: is_gray(&bytes) })
+}
+
+/// Returns `true` if a PNG or JPEG file has a single channel.
+fn is_gray(bytes: &[u8]) -> bool {
+    if bytes.starts_with(b"\x89PNG") {
+        // Color type 0 in IHDR, and no tRNS chunk, which would add alpha.
+        return bytes.get(25) == Some(&0) && !bytes.windows(4).take(4096).any(|name| name == b"tRNS");
+    }
+    if !bytes.starts_with(b"\xff\xd8") {
+        return false;
+    }
+    let mut rest = &bytes[2..];
+    while let [0xff, marker, high, low, ..] = *rest {
+        // Start of frame: length, depth, height, width, components.
+        if (0xc0..=0xcf).contains(&marker) && ![0xc4, 0xc8, 0xcc].contains(&marker) {
+            return rest.get(9) == Some(&1);
+        }
+        rest = rest.get(2 + usize::from(u16::from_be_bytes([high, low]))..).unwrap_or_default();
+    }
+    false
+}
