@@ -559,7 +559,7 @@ mod tests {
             }
         })
         .unwrap();
-        assert_eq!(totals, [("rows", 2)]);
+        assert_eq!(totals, [("materials", 2)]);
         let mut dump = String::new();
         HMat.dump(&bytes, &mut dump).unwrap();
         assert!(dump.contains("material 1 mask double-sided\n"), "{dump}");
