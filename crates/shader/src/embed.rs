@@ -3,19 +3,21 @@
 //! The `OpSource` of the compiler, which has the language and its version only, gets a file and the text; the
 //! part that does not fit in one instruction follows in `OpSourceContinued`.
 
+use crate::spirv::instructions;
+
 const SOURCE_CONTINUED: u32 = 2;
 const SOURCE: u32 = 3;
 const STRING: u32 = 7;
-/// The position of the id bound in the header, and the length of the header, in words.
+/// The position of the id bound in the header, in words.
 const BOUND: usize = 3;
-const HEADER: usize = 5;
 /// The maximum bytes of text in one instruction, with room for its other operands and the terminating zero.
 const MAX_CHUNK: usize = (u16::MAX as usize - 8) * 4;
 
 /// Returns the module with the source embedded; unmodified if it has no `OpSource`.
 pub(crate) fn embed(words: Vec<u32>, path: &str, text: &str) -> Vec<u32> {
-    let Some((start, end)) = find(&words) else { return words };
-    let [language, version] = [words[start + 1], words[start + 2]];
+    let source = instructions(&words).find(|(opcode, range)| *opcode == SOURCE && range.len() >= 3);
+    let Some((_, source)) = source else { return words };
+    let [language, version] = [words[source.start + 1], words[source.start + 2]];
     let Some(file) = words.get(BOUND).copied() else { return words };
     let mut chunks = chunks(text);
     let mut debug = instruction(STRING, &[&[file], &literal(path)]);
@@ -23,22 +25,9 @@ pub(crate) fn embed(words: Vec<u32>, path: &str, text: &str) -> Vec<u32> {
     for chunk in chunks {
         debug.extend(instruction(SOURCE_CONTINUED, &[&literal(chunk)]));
     }
-    let mut embedded = [&words[..start], &debug, &words[end..]].concat();
+    let mut embedded = [&words[..source.start], &debug, &words[source.end..]].concat();
     embedded[BOUND] += 1;
     embedded
-}
-
-/// Returns the range of the first `OpSource`, if it has its two operands.
-fn find(words: &[u32]) -> Option<(usize, usize)> {
-    let mut at = HEADER;
-    loop {
-        let first = *words.get(at)?;
-        let end = at + (first >> 16).max(1) as usize;
-        if first & 0xffff == SOURCE {
-            return (end >= at + 3 && end <= words.len()).then_some((at, end));
-        }
-        at = end;
-    }
 }
 
 /// Splits the text into chunks that fit in an instruction, between characters.
@@ -68,6 +57,7 @@ fn literal(text: &str) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spirv::HEADER;
 
     fn module() -> Vec<u32> {
         // A header, OpCapability, OpSource GLSL 450, OpTypeVoid.

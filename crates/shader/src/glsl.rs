@@ -6,6 +6,7 @@
 
 use crate::embed::embed;
 use crate::messages::Findings;
+use crate::spirv::instructions;
 use crate::stack::with_stack;
 use crate::{Compiled, Include, Includes, Language, MAX_TEXT, Options, Source, Stage, Target};
 use glslang::error::{GlslangError, GlslangErrorLog};
@@ -91,17 +92,15 @@ fn calls_source_main(words: &[u32]) -> bool {
     const FUNCTION_END: u32 = 56;
     const FUNCTION_CALL: u32 = 57;
     let (mut entry_point, mut in_entry_point) = (None, false);
-    let mut rest = words.get(5..).unwrap_or_default();
-    while let Some((&head, _)) = rest.split_first() {
-        let Some((instruction, after)) = rest.split_at_checked((head >> 16).max(1) as usize) else { break };
-        match (head & 0xffff, instruction.get(2)) {
-            (ENTRY_POINT, id) => entry_point = id,
-            (FUNCTION, id) => in_entry_point = id == entry_point,
-            (FUNCTION_END, _) => in_entry_point = false,
-            (FUNCTION_CALL, _) if in_entry_point => return true,
+    for (opcode, range) in instructions(words) {
+        let id = words[range].get(2);
+        match opcode {
+            ENTRY_POINT => entry_point = id,
+            FUNCTION => in_entry_point = id == entry_point,
+            FUNCTION_END => in_entry_point = false,
+            FUNCTION_CALL if in_entry_point => return true,
             _ => {}
         }
-        rest = after;
     }
     false
 }

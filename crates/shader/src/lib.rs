@@ -44,6 +44,8 @@ mod embed;
 mod glsl;
 mod messages;
 mod scan;
+#[cfg(feature = "glsl")]
+mod spirv;
 mod stack;
 mod stage;
 mod wgsl;

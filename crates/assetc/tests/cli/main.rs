@@ -1,6 +1,7 @@
 //! End-to-end tests of the `assetc` executable, each in a temporary directory.
 
 mod basics;
+mod broken_sources;
 mod cache;
 mod cache_server;
 mod commands;
