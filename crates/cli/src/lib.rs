@@ -6,18 +6,20 @@
 //! panics and returns the exit code:
 //!
 //! ```
+//! use kiln_cli::diagnostics::DiagnosticArgs;
 //! use kiln_cli::progress::Verbosity;
 //! use kiln_cli::terminal::Color;
 //! use kiln_cli::reporter::{OK, Reporter};
 //! use kiln_engine::Diag;
 //!
-//! let reporter = Reporter { json: false, color: Color::Never, verbosity: Verbosity::Normal };
+//! let reporter = Reporter::new(false, Color::Never, Verbosity::Normal, &DiagnosticArgs::default());
 //! let exit_code = reporter.run("tool", |diag| reporter.say(diag), || Ok::<u8, Diag>(OK));
 //! # let _ = exit_code;
 //! ```
 
 #[cfg(feature = "cache")]
 mod cache_client;
+pub mod diagnostics;
 pub mod environment;
 pub mod limits;
 pub mod manual;

@@ -1,5 +1,6 @@
 //! Formatting of diagnostics, sizes and durations, as text and as JSON.
 
+use crate::diagnostics::Position;
 use crate::terminal::Style;
 pub use kiln_engine::printable;
 use kiln_engine::{Diag, Json, Severity};
@@ -7,8 +8,13 @@ use std::time::Duration;
 
 /// Formats a diagnostic as one line, and a second one for its hint.
 pub fn diag(diag: &Diag, style: Style) -> String {
-    let head = format!("{}[{}]", diag.severity(), diag.code);
-    let head = match diag.severity() {
+    diag_with_severity(diag, diag.severity(), style)
+}
+
+/// Formats a diagnostic like [`diag`], with the severity that its lint level gives it.
+pub fn diag_with_severity(diag: &Diag, severity: Severity, style: Style) -> String {
+    let head = format!("{severity}[{}]", diag.code);
+    let head = match severity {
         Severity::Error => style.error(&head),
         Severity::Warning => style.warning(&head),
     };
@@ -29,11 +35,19 @@ pub fn diag(diag: &Diag, style: Style) -> String {
 
 /// Converts a diagnostic to a JSON object with one member for each part.
 pub fn diag_json(diag: &Diag) -> Json {
+    diag_json_with_severity(diag, diag.severity())
+}
+
+/// Converts a diagnostic like [`diag_json`], with the severity that its lint level gives it.
+pub fn diag_json_with_severity(diag: &Diag, severity: Severity) -> Json {
+    let position = Position::of(diag);
     Json::object([
-        ("severity", diag.severity().to_string().into()),
+        ("severity", severity.to_string().into()),
         ("code", diag.code.as_str().into()),
         ("path", diag.path.as_deref().unwrap_or_default().into()),
         ("at", diag.at.as_deref().unwrap_or_default().into()),
+        ("line", position.map(|position| position.line).into()),
+        ("column", position.and_then(|position| position.column).into()),
         ("message", diag.message.as_str().into()),
         ("hint", diag.hint.as_deref().unwrap_or_default().into()),
     ])

@@ -1,5 +1,6 @@
 //! The reporter of a tool: diagnostics on standard error, results on standard output, and the exit code.
 
+use crate::diagnostics::{DiagnosticArgs, Diagnostics, MessageFormat};
 use crate::guarded;
 use crate::progress::Verbosity;
 use crate::render;
@@ -9,6 +10,7 @@ use kiln_engine::Code;
 use kiln_engine::{Diag, Json, Severity};
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// The exit code of success.
 pub const OK: u8 = 0;
@@ -18,7 +20,7 @@ pub const FAILED: u8 = 1;
 pub const FATAL: u8 = 2;
 
 /// The output flags of tools that build.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Flags {
     /// Print errors only
     #[arg(short, long, global = true, conflicts_with = "verbose")]
@@ -32,6 +34,8 @@ pub struct Flags {
     /// Control when to use colour
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN", global = true)]
     color: Color,
+    #[command(flatten)]
+    diagnostics: DiagnosticArgs,
 }
 
 impl From<Flags> for Reporter {
@@ -41,12 +45,13 @@ impl From<Flags> for Reporter {
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
         };
-        Reporter { json: flags.json, color: flags.color, verbosity }
+        Reporter::new(flags.json, flags.color, verbosity, &flags.diagnostics)
     }
 }
 
 /// Prints diagnostics and results in the form that the user asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Reporter {
     /// True if results are printed as JSON.
     pub json: bool,
@@ -54,19 +59,85 @@ pub struct Reporter {
     pub color: Color,
     /// The amount of output on standard error.
     pub verbosity: Verbosity,
+    /// The message format and the lint levels.
+    pub diagnostics: Arc<Diagnostics>,
 }
 
 impl Reporter {
+    /// Makes a reporter.
+    pub fn new(json: bool, color: Color, verbosity: Verbosity, args: &DiagnosticArgs) -> Reporter {
+        Reporter { json, color, verbosity, diagnostics: Arc::new(Diagnostics::new(args)) }
+    }
+
     /// Locks standard output for results.
     pub fn out(&self) -> Out {
         Out::new(self.color)
     }
 
-    /// Prints a diagnostic to standard error; warnings only if the user did not ask for quiet.
+    /// Locks the stream for the summary of a command: standard output, or standard error if standard output is a sequence
+    /// of JSON objects or a SARIF document.
+    pub fn summary(&self) -> Out {
+        match self.diagnostics.format() {
+            MessageFormat::Human | MessageFormat::Github => self.out(),
+            MessageFormat::Json | MessageFormat::Sarif => Out::stderr(self.color),
+        }
+    }
+
+    /// Reports a diagnostic with the severity of its lint level, in the message format; warnings only if the user did not
+    /// ask for quiet. The human format is printed to standard error.
     pub fn say(&self, diag: &Diag) {
-        if diag.severity() == Severity::Error || self.verbosity > Verbosity::Quiet {
-            let stderr = io::stderr();
-            let _ = writeln!(&stderr, "{}", render::diag(diag, Style::of(&stderr, self.color)));
+        let Some(severity) = self.diagnostics.count(diag) else { return };
+        if !self.is_shown(severity) {
+            return;
+        }
+        match self.diagnostics.format() {
+            MessageFormat::Human => {
+                let stderr = io::stderr();
+                let style = Style::of(&stderr, self.color);
+                let _ = writeln!(&stderr, "{}", render::diag_with_severity(diag, severity, style));
+            }
+            _ => self.diagnostics.write(diag, severity, self.json),
+        }
+    }
+
+    /// Reports a diagnostic that is the result of the command, such as a finding of a check: like [`say`](Self::say), but
+    /// the human format is printed to `out`, and with `--json` the diagnostic is one line of JSON there. Returns the
+    /// severity; `None` if the diagnostic is allowed.
+    pub fn say_result(&self, out: &mut Out, diag: &Diag) -> Option<Severity> {
+        let severity = self.diagnostics.count(diag)?;
+        match self.diagnostics.format() {
+            _ if self.json => out.line(&render::diag_json_with_severity(diag, severity).to_string()),
+            MessageFormat::Human => {
+                let line = render::diag_with_severity(diag, severity, out.style);
+                out.line(&line);
+            }
+            _ => self.diagnostics.write(diag, severity, self.json),
+        }
+        Some(severity)
+    }
+
+    /// Converts diagnostics to JSON, with the severities of their lint levels and without those that are allowed.
+    pub fn diags_json<'a>(&self, diags: impl IntoIterator<Item = &'a Diag>) -> Json {
+        let shown = diags.into_iter().filter_map(|diag| {
+            let severity = self.diagnostics.severity(diag.code)?;
+            Some(render::diag_json_with_severity(diag, severity))
+        });
+        Json::list(shown)
+    }
+
+    fn is_shown(&self, severity: Severity) -> bool {
+        severity == Severity::Error || self.verbosity > Verbosity::Quiet
+    }
+
+    /// Returns an error if both `--json` and the message format need standard output.
+    fn check_formats(&self) -> Result<(), Diag> {
+        match self.diagnostics.format() {
+            MessageFormat::Json | MessageFormat::Sarif if self.json => {
+                let message = "--json cannot be combined with --message-format json or sarif: both write to standard output";
+                Err(Diag::new(Code::Usage, message)
+                    .hint("remove one of them; the result of --json contains the diagnostics"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -78,14 +149,16 @@ impl Reporter {
     }
 
     /// Runs a command of a tool and returns its exit code. The diagnostics of an error are passed to `say`, and with `json`
-    /// also printed to standard output as JSON. A write error on standard output is an error as well.
+    /// also printed to standard output as JSON. A command that reported a denied warning fails. A write error on standard
+    /// output is an error as well.
     pub fn run<E: ExitStatus>(
         &self,
         tool: &str,
         say: impl Fn(&Diag),
         command: impl FnOnce() -> Result<u8, E>,
     ) -> ExitCode {
-        let code = guarded(tool, command).unwrap_or_else(|error| {
+        let checked = || self.check_formats().map_err(E::from).and_then(|()| command());
+        let code = guarded(tool, checked).unwrap_or_else(|error| {
             let (diags, code) = error.report();
             for diag in &diags {
                 if self.json {
@@ -95,6 +168,10 @@ impl Reporter {
             }
             code
         });
+        let code = if code == OK && self.diagnostics.denied() > 0 { FAILED } else { code };
+        if !self.json {
+            self.diagnostics.finish(tool, code);
+        }
         match write_error() {
             None => code.into(),
             Some(diag) => {

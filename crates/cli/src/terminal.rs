@@ -110,11 +110,12 @@ pub fn stdout_is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
 
-/// Buffered standard output for results. After a write error the rest is discarded; a broken pipe is not reported, as users
+/// Buffered standard output for results, or standard error for summaries. After a write error the rest is discarded; a broken pipe is not reported, as users
 /// of `head` expect.
 pub struct Out {
-    stream: io::BufWriter<io::StdoutLock<'static>>,
-    /// The ANSI styles of standard output.
+    stream: io::BufWriter<Box<dyn Write>>,
+    is_stdout: bool,
+    /// The ANSI styles of the stream.
     pub style: Style,
     failed: bool,
 }
@@ -124,7 +125,14 @@ impl Out {
     pub fn new(color: Color) -> Out {
         let stdout = io::stdout();
         let style = Style::of(&stdout, color);
-        Out { stream: io::BufWriter::new(stdout.lock()), style, failed: false }
+        Out { stream: io::BufWriter::new(Box::new(stdout.lock())), is_stdout: true, style, failed: false }
+    }
+
+    /// Locks standard error, for a summary beside diagnostics on standard output. Write errors are ignored.
+    pub fn stderr(color: Color) -> Out {
+        let stderr = io::stderr();
+        let style = Style::of(&stderr, color);
+        Out { stream: io::BufWriter::new(Box::new(stderr.lock())), is_stdout: false, style, failed: false }
     }
 
     /// Writes a line, or several, with control characters escaped except those of the styles.
@@ -139,6 +147,7 @@ impl Out {
         if let Err(error) = written {
             self.failed = true;
             match error.kind() {
+                _ if !self.is_stdout => {}
                 io::ErrorKind::BrokenPipe => CLOSED.store(true, Ordering::Relaxed),
                 _ => _ = WRITE_ERROR.set(error.to_string()),
             }

@@ -37,6 +37,7 @@
 mod codes;
 mod diag;
 mod limits;
+mod lints;
 mod path;
 mod source_files;
 mod spelling;
@@ -44,6 +45,7 @@ mod spelling;
 pub use codes::{Code, Section, UnknownCode, document};
 pub use diag::{Diag, Severity, is_unprintable, printable};
 pub use limits::{Limits, MemoryBudget};
+pub use lints::{LintLevel, LintPolicy};
 pub use path::{BadPath, RelPath};
 pub use source_files::SourceFiles;
 pub use spelling::nearest;

@@ -100,8 +100,8 @@ pub use inputs::{Inputs, SourceTree};
 pub use journal::{Journal, Records};
 pub use json::Json;
 pub use kiln_diagnostics::{
-    BadPath, Code, Diag, Limits, MemoryBudget, RelPath, Severity, SourceFiles, is_unprintable, nearest,
-    printable,
+    BadPath, Code, Diag, Limits, LintLevel, LintPolicy, MemoryBudget, RelPath, Severity, SourceFiles,
+    is_unprintable, nearest, printable,
 };
 pub use real::Real;
 pub use run::{Event, Events, Outcome, Plan, State, run};

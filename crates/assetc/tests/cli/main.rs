@@ -9,11 +9,14 @@ mod concurrency;
 mod config;
 mod damage;
 mod determinism;
+mod diagnostics;
 mod edit_sequences;
 mod embed;
 mod fbx;
 mod fonts;
 mod hdr;
+#[path = "../../../cli/tests/json_schema/validate.rs"]
+mod json_schema;
 mod kills;
 mod limits;
 #[path = "../../../import/tests/gltf/model.rs"]

@@ -3,6 +3,8 @@
 #[path = "../../../assetc/tests/untrusted_server/forge.rs"]
 #[allow(dead_code, reason = "the tests of assetc use the other items")]
 mod forge;
+#[path = "../../../cli/tests/json_schema/validate.rs"]
+mod json_schema;
 mod ownership;
 #[path = "../../../remote-cache/tests/store/server.rs"]
 #[allow(dead_code, reason = "the tests of assetc use the other items")]
@@ -295,4 +297,33 @@ fn does_not_extract_a_damaged_blob() {
     assert!(code == 1 && err.contains("pak-damaged"), "{code}: {err}");
     assert!(!project.path("out/art/notes.txt").exists());
     assert_eq!(std::fs::read_dir(project.path("out/art")).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn message_formats_and_denied_warnings() {
+    let project = Project::new();
+    let bake = |flags: &[&str]| project.pak(&[&["bake", "pak.toml", "out/a.pak"], flags].concat());
+    project.put("art/clip.toml", "[animation]\nsrc = 'missing.gltf'\n");
+    let (code, out, err) = bake(&["--message-format", "sarif"]);
+    assert_eq!(code, 1, "{err}");
+    let sarif = json_schema::sarif(&out);
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!(sarif["runs"][0]["tool"]["driver"]["name"], "pak");
+    assert_eq!(result["level"], "error", "{out}");
+    let file = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+    assert_eq!(file, "art/clip.toml", "{out}");
+    let (_, out, _) = bake(&["--message-format", "github"]);
+    assert!(out.starts_with("::error file=art/clip.toml,line=2,"), "{out}");
+    let (_, out, _) = bake(&["--message-format", "json"]);
+    let line: serde_json::Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+    assert_eq!((&line["severity"], &line["line"]), (&"error".into(), &2.into()), "{out}");
+
+    let explained = project.stdout_of(&["--explain", "pak-swizzle"]);
+    assert!(explained.starts_with("warning[pak-swizzle] (Paks)\n"), "{explained}");
+    let (code, _, err) = project.pak(&["--explain", "pak-swizzel"]);
+    assert!(code == 2 && err.contains("did you mean 'pak-swizzle'?"), "{err}");
+    let (code, _, err) = bake(&["--deny", "pak-swizzel"]);
+    assert!(code == 2 && err.contains("did you mean 'pak-swizzle'?"), "{err}");
+    let (code, _, err) = bake(&["--json", "--message-format", "sarif"]);
+    assert!(code == 2 && err.contains("--json cannot be combined"), "{err}");
 }

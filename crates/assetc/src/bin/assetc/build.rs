@@ -70,11 +70,11 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
     }
     report_diagnostics(session, &report, |_| true);
     if session.reporter.json {
-        session.reporter.out().line(&report_json(&report, &roots, cache.as_ref()).to_string());
+        session.reporter.out().line(&report_json(session, &report, &roots, cache.as_ref()).to_string());
     } else if session.reporter.verbosity > Verbosity::Quiet {
         summary(session, &report, &roots, args.shard, start.elapsed());
         if let Some(line) = cache.as_ref().and_then(|cache| store::line(&cache.figures())) {
-            session.reporter.out().line(&line);
+            session.reporter.summary().line(&line);
         }
     }
     Ok(if report.is_ok() { OK } else { FAILED })
@@ -101,7 +101,7 @@ pub(super) fn summary(
     shard: Option<Shard>,
     took: Duration,
 ) {
-    let mut out = session.reporter.out();
+    let mut out = session.reporter.summary();
     let output = session.shown(&roots.output);
     if report.assets.is_empty() {
         out.line(&format!("no sources found in {}", session.shown(&roots.input)));
@@ -140,7 +140,7 @@ pub(super) fn summary(
     }
 }
 
-fn report_json(report: &BuildReport, roots: &Roots, cache: Option<&Store>) -> Json {
+fn report_json(session: &Session, report: &BuildReport, roots: &Roots, cache: Option<&Store>) -> Json {
     let asset = |asset: &AssetReport| {
         let (state, why, error) = match &asset.state {
             State::Fresh => ("cached", Json::Null, Json::Null),
@@ -153,13 +153,13 @@ fn report_json(report: &BuildReport, roots: &Roots, cache: Option<&Store>) -> Js
             ("kind", asset.kind.into()),
             ("state", state.into()),
             ("why", why),
-            ("warnings", Json::list(asset.warnings.iter().map(render::diag_json))),
+            ("warnings", session.reporter.diags_json(&asset.warnings)),
             ("error", error),
         ])
     };
     let path = |path: &Path| Json::from(path.display().to_string());
     Json::object([
-        ("ok", report.is_ok().into()),
+        ("ok", (report.is_ok() && session.reporter.diagnostics.denied() == 0).into()),
         ("output", path(&roots.output)),
         ("built", report.built().into()),
         ("fetched", report.fetched().into()),
@@ -168,7 +168,7 @@ fn report_json(report: &BuildReport, roots: &Roots, cache: Option<&Store>) -> Js
         ("refs", report.refs.into()),
         ("pack", report.packed.as_ref().map_or(Json::Null, |packed| path(&packed.path))),
         ("store", cache.map(|cache| store::json(&cache.figures())).into()),
-        ("problems", Json::list(report.problems.iter().map(render::diag_json))),
+        ("problems", session.reporter.diags_json(&report.problems)),
         ("assets", Json::list(report.assets.iter().map(asset))),
     ])
 }

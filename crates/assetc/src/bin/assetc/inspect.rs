@@ -4,11 +4,12 @@ use super::Session;
 use ::assetc::info::{FactValue, FileInfo, FormatSection, Info};
 use ::assetc::pack::PackInfo;
 use ::assetc::{CheckReport, Explanation, GraphNode};
+use kiln_cli::diagnostics::MessageFormat;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::reporter::{FAILED, OK};
 use kiln_cli::terminal::Out;
-use kiln_engine::{Code, Diag, Json, RelPath};
+use kiln_engine::{Code, Diag, Json, RelPath, Severity};
 use std::path::{Path, PathBuf};
 
 pub(super) fn info(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag> {
@@ -17,7 +18,7 @@ pub(super) fn info(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag>
     let info = ::assetc::info::info(&path, dump, &|| session.waiting())?;
     let mut out = session.reporter.out();
     if session.reporter.json {
-        out.line(&info_json(&info).to_string());
+        out.line(&info_json(session, &info).to_string());
     } else {
         print_info(&mut out, &info, &session.shown(&path));
     }
@@ -89,7 +90,7 @@ fn facts_json(facts: &[(&'static str, FactValue)]) -> Json {
     Json::Object(facts.iter().map(|(name, v)| ((*name).to_owned(), value(v))).collect())
 }
 
-fn info_json(info: &Info) -> Json {
+fn info_json(session: &Session, info: &Info) -> Json {
     let file = |format: &'static str, file: &FileInfo| {
         Json::object([
             ("path", file.path.as_str().into()),
@@ -118,7 +119,7 @@ fn info_json(info: &Info) -> Json {
         ("totals", Json::Object(info.sections.iter().map(totals).collect())),
         ("size", info.size().into()),
         ("failed", info.failed().into()),
-        ("problems", Json::list(info.problems.iter().map(render::diag_json))),
+        ("problems", session.reporter.diags_json(&info.problems)),
     ])
 }
 
@@ -140,36 +141,53 @@ fn total(number: u64, plural: &str) -> String {
 pub(super) fn check(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag> {
     let path = target(session, path)?;
     let checked = ::assetc::check(&path, &|| session.waiting())?;
-    let mut out = session.reporter.out();
+    session.reporter.diagnostics.set_path_bases(&[&path]);
+    let is_ok = !checked.problems.iter().any(|problem| is_failure(session, problem));
     if session.reporter.json {
-        out.line(&checked_json(&checked).to_string());
+        session.reporter.out().line(&checked_json(session, &checked, is_ok).to_string());
     } else {
-        print_checked(session, &mut out, &checked, &path);
+        print_checked(session, &mut session.reporter.summary(), &checked, &path);
     }
-    Ok(if checked.problems.is_empty() { OK } else { FAILED })
+    if session.reporter.diagnostics.format() != MessageFormat::Human {
+        checked.problems.iter().for_each(|problem| session.report(problem));
+    }
+    Ok(if is_ok { OK } else { FAILED })
+}
+
+/// Returns whether a problem fails the check: an error, or a warning that is denied.
+fn is_failure(session: &Session, problem: &Diag) -> bool {
+    session.reporter.diagnostics.severity(problem.code) == Some(Severity::Error)
 }
 
 fn print_checked(session: &Session, out: &mut Out, checked: &CheckReport, path: &Path) {
     if session.reporter.verbosity > Verbosity::Quiet {
         out.line(&format!("Checking {}", session.shown(path)));
     }
+    let human = session.reporter.diagnostics.format() == MessageFormat::Human;
+    let mut failures = 0;
     for problem in &checked.problems {
+        let word = match session.reporter.diagnostics.severity(problem.code) {
+            Some(Severity::Error) => out.style.error("FAIL"),
+            Some(Severity::Warning) if session.reporter.verbosity > Verbosity::Quiet => {
+                out.style.warning("WARN")
+            }
+            _ => continue,
+        };
+        failures += usize::from(is_failure(session, problem));
         let hint = problem.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
         let path = problem.path.as_deref().unwrap_or_default();
         let line = format!(
-            "  {} {}: {} [{}]{hint}",
-            out.style.error("FAIL"),
+            "  {word} {}: {} [{}]{hint}",
             render::printable(&session.shown(Path::new(path))),
             render::printable(&problem.message),
             problem.code
         );
-        out.line(&line);
+        if human {
+            out.line(&line);
+        }
     }
-    if !checked.problems.is_empty() {
-        out.line(
-            &out.style
-                .error(&format!("{} found", render::count(checked.problems.len(), "problem", "problems"))),
-        );
+    if failures > 0 {
+        out.line(&out.style.error(&format!("{} found", render::count(failures, "problem", "problems"))));
     } else if session.reporter.verbosity > Verbosity::Quiet {
         let counts = checked.counts.iter().map(|(one, many, n)| render::count(*n, one, many));
         let counts: Vec<String> = counts.collect();
@@ -182,11 +200,11 @@ fn print_checked(session: &Session, out: &mut Out, checked: &CheckReport, path: 
     }
 }
 
-fn checked_json(checked: &CheckReport) -> Json {
+fn checked_json(session: &Session, checked: &CheckReport, is_ok: bool) -> Json {
     let counts = checked.counts.iter().map(|(_, many, n)| ((*many).to_owned(), Json::from(*n))).collect();
     Json::object([
-        ("ok", checked.problems.is_empty().into()),
-        ("problems", Json::list(checked.problems.iter().map(render::diag_json))),
+        ("ok", is_ok.into()),
+        ("problems", session.reporter.diags_json(&checked.problems)),
         ("files", Json::Object(counts)),
         ("compared", checked.compared.into()),
     ])

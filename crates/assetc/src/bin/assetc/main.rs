@@ -13,9 +13,10 @@ mod watch;
 use ::assetc::config::{self, Config, Preset, Roots};
 use ::assetc::tools::{Tools, serve_shaders};
 use args::{BuildArgs, Cli, Command, Common, PackCommand};
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
+use kiln_cli::diagnostics::parse_arguments;
 use kiln_cli::progress::Verbosity;
-use kiln_cli::reporter::{FATAL, OK, Reporter};
+use kiln_cli::reporter::{OK, Reporter};
 use kiln_cli::user;
 use kiln_config::user::UserConfig;
 use kiln_engine::{Code, Diag, Json};
@@ -27,14 +28,14 @@ use std::process::ExitCode;
 /// Parses the arguments, runs the command and returns its exit code.
 fn main() -> ExitCode {
     kiln_cli::quiet_panics();
-    let cli = Cli::parse();
-    let reporter = Reporter::from(cli.common.flags);
-    let session = match Session::new(cli.common) {
+    let cli: Cli = match parse_arguments() {
+        Ok(cli) => cli,
+        Err(exit_code) => return exit_code,
+    };
+    let reporter = Reporter::from(cli.common.flags.clone());
+    let session = match Session::new(cli.common, reporter.clone()) {
         Ok(session) => session,
-        Err(diag) => {
-            reporter.say(&diag);
-            return FATAL.into();
-        }
+        Err(diag) => return reporter.run("assetc", |diag| reporter.say(diag), || Err::<u8, Diag>(diag)),
     };
     reporter.run("assetc", |diag| session.report(diag), || dispatch(&session, cli.command, cli.build))
 }
@@ -85,7 +86,7 @@ struct Session {
 }
 
 impl Session {
-    fn new(common: Common) -> Result<Session, Diag> {
+    fn new(common: Common, reporter: Reporter) -> Result<Session, Diag> {
         let fault = |message: String| Diag::new(Code::Directory, message);
         let mut dir = std::env::current_dir()
             .map_err(|e| fault(format!("the working directory does not exist or cannot be read: {e}")))?;
@@ -98,7 +99,7 @@ impl Session {
         let output = common.output.map(|output| dir.join(output));
         let shader_limits = ShaderLimits::read(&kiln_cli::environment::env)?;
         let trust = common.trust || trust::by_environment()?;
-        let (preset, reporter) = (common.preset, common.flags.into());
+        let preset = common.preset;
         Ok(Session { dir, output, preset, trust, reporter, shader_limits })
     }
 
@@ -133,6 +134,7 @@ impl Session {
     fn project(&self) -> Result<(Config, Roots), Diag> {
         let config = self.config()?;
         let roots = Roots::locate(&config, self.preset(&config)?, self.output.as_deref())?;
+        self.reporter.diagnostics.set_path_bases(&[&roots.input, &roots.output]);
         Ok((config, roots))
     }
 

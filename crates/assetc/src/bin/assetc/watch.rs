@@ -7,6 +7,7 @@ use super::notify_server::NotifyServer;
 use super::trust;
 use ::assetc::config::Config;
 use ::assetc::watch::{BuildCycle, DebounceConfig, PlatformEvents, WakeSignal, Watch};
+use kiln_cli::diagnostics::MessageFormat;
 use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::reporter::OK;
 use kiln_cli::store::{self, Sources};
@@ -40,6 +41,10 @@ impl Drop for EndGuard {
 }
 
 pub(super) fn watch(session: &Session, args: WatchArgs) -> Result<u8, Diag> {
+    if session.reporter.diagnostics.format() == MessageFormat::Sarif {
+        let message = "watch cannot write SARIF: a document has an end, a watch has none";
+        return Err(Diag::new(Code::Usage, message).hint("use --message-format json"));
+    }
     let (sender, stop_events) = channel();
     let interrupt = sender.clone();
     ctrlc::set_handler(move || _ = interrupt.send(StopEvent::Interrupt))
@@ -75,6 +80,8 @@ pub(super) fn watch(session: &Session, args: WatchArgs) -> Result<u8, Diag> {
     if let Some(server) = &server {
         server.remove_socket();
     }
+    // The exit code of a watch does not depend on its builds.
+    session.reporter.diagnostics.reset_denied();
     match done {
         Some(result) => {
             result?;

@@ -7,7 +7,7 @@ use kiln_cli::reporter::{FAILED, OK, Reporter};
 use kiln_cli::store::Sources;
 use kiln_cli::{render, store, user};
 use kiln_engine::{Diag, Json, Shard, Store};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// The arguments of `pak bake`.
@@ -25,6 +25,8 @@ pub(super) struct Args {
 
 pub(super) fn bake(reporter: &Reporter, args: &Args) -> Result<u8, Diag> {
     let start = Instant::now();
+    let root = args.dir.as_deref().or_else(|| args.toml.parent()).unwrap_or(Path::new(""));
+    reporter.diagnostics.set_path_bases(&[root]);
     // A bake has no project file: the environment and the user configuration locate the cache.
     let user = user::load_config(&kiln_cli::environment::env)?;
     user.warnings().iter().for_each(|warning| reporter.say(warning));
@@ -66,11 +68,11 @@ pub(super) fn bake(reporter: &Reporter, args: &Args) -> Result<u8, Diag> {
         Ok(baked) => {
             baked.warnings.iter().for_each(|warning| reporter.say(warning));
             if reporter.json {
-                reporter.out().line(&report_json(&baked, kept.as_ref()).to_string());
+                reporter.out().line(&report_json(reporter, &baked, kept.as_ref()).to_string());
             } else if reporter.verbosity > Verbosity::Quiet {
                 summary(reporter, args, &baked, start);
                 if let Some(line) = kept.as_ref().and_then(|kept| store::line(&kept.figures())) {
-                    reporter.out().line(&line);
+                    reporter.summary().line(&line);
                 }
             }
             Ok(OK)
@@ -82,16 +84,16 @@ pub(super) fn bake(reporter: &Reporter, args: &Args) -> Result<u8, Diag> {
 fn failed(reporter: &Reporter, args: &Args, error: &BakeError) -> Result<u8, Diag> {
     error.problems.iter().for_each(|problem| reporter.say(problem));
     if reporter.json {
-        let problems = Json::list(error.problems.iter().map(render::diag_json));
+        let problems = reporter.diags_json(&error.problems);
         reporter.out().line(&Json::object([("ok", false.into()), ("problems", problems)]).to_string());
     } else if reporter.verbosity > Verbosity::Quiet && args.pak.exists() {
-        reporter.out().line(&format!("{} was not changed", args.pak.display()));
+        reporter.summary().line(&format!("{} was not changed", args.pak.display()));
     }
     Ok(FAILED)
 }
 
 fn summary(reporter: &Reporter, args: &Args, baked: &Baked, start: Instant) {
-    let mut out = reporter.out();
+    let mut out = reporter.summary();
     let state = if baked.unchanged { "unchanged" } else { "written" };
     let fetched = match baked.fetched() {
         0 => String::new(),
@@ -116,7 +118,7 @@ fn summary(reporter: &Reporter, args: &Args, baked: &Baked, start: Instant) {
 }
 
 /// Returns the report of a bake as JSON.
-fn report_json(baked: &Baked, kept: Option<&Store>) -> Json {
+fn report_json(reporter: &Reporter, baked: &Baked, kept: Option<&Store>) -> Json {
     let asset = |asset: &::pak::bake::BakedAsset| {
         let reason = asset.reason.as_ref().map_or(Json::Null, |reason| reason.to_string().into());
         Json::object([
@@ -126,14 +128,14 @@ fn report_json(baked: &Baked, kept: Option<&Store>) -> Json {
         ])
     };
     Json::object([
-        ("ok", true.into()),
+        ("ok", (reporter.diagnostics.denied() == 0).into()),
         ("unchanged", baked.unchanged.into()),
         ("keys", baked.keys.into()),
         ("bytes", baked.file_len.into()),
         ("built", baked.built().into()),
         ("fetched", baked.fetched().into()),
         ("store", kept.map(|kept| store::json(&kept.figures())).into()),
-        ("warnings", Json::list(baked.warnings.iter().map(render::diag_json))),
+        ("warnings", reporter.diags_json(&baked.warnings)),
         ("assets", Json::list(baked.assets.iter().map(asset))),
     ])
 }

@@ -9,7 +9,8 @@ mod keys;
 
 use ::pak::PakBuf;
 use args::{Cli, Command};
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
+use kiln_cli::diagnostics::parse_arguments;
 use kiln_cli::reporter::Reporter;
 use kiln_engine::{Code, Diag};
 use std::path::Path;
@@ -18,7 +19,10 @@ use std::process::ExitCode;
 /// Parses the command line and runs the command.
 fn main() -> ExitCode {
     kiln_cli::quiet_panics();
-    let cli = Cli::parse();
+    let cli: Cli = match parse_arguments() {
+        Ok(cli) => cli,
+        Err(exit_code) => return exit_code,
+    };
     let reporter = Reporter::from(cli.flags);
     reporter.run("pak", |diag| reporter.say(diag), || dispatch(&reporter, cli.command))
 }

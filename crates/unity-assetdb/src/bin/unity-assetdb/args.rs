@@ -1,6 +1,7 @@
 //! The arguments of `unity-assetdb`.
 
 use clap::{Args, Parser, Subcommand};
+use kiln_cli::diagnostics::DiagnosticArgs;
 use kiln_cli::manual::Manual;
 use kiln_cli::terminal::Color;
 use std::path::PathBuf;
@@ -42,6 +43,8 @@ pub(super) struct Common {
     /// Use colors: auto, always or never
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN", global = true)]
     pub(super) color: Color,
+    #[command(flatten)]
+    pub(super) diagnostics: DiagnosticArgs,
 }
 
 /// The options of `bake`.
@@ -50,9 +53,6 @@ pub(super) struct BakeArgs {
     /// Replace each of these characters in names with _
     #[arg(long, value_name = "CHARS")]
     pub(super) scrub_chars: Option<String>,
-    /// Treat warnings as errors
-    #[arg(long)]
-    pub(super) strict: bool,
     /// Fail if no parent directory distinguishes two names, instead of adding extensions
     #[arg(long)]
     pub(super) strict_names: bool,
@@ -112,11 +112,9 @@ pub(super) enum Command {
     /// List references to missing assets or objects
     Broken,
     /// Check the project for problems, such as before a commit or in CI
-    Check {
-        /// Fail on uncertain findings as well
-        #[arg(long)]
-        strict: bool,
-    },
+    ///
+    /// References that may point into packages that are not on this machine fail the check with --strict only.
+    Check,
     /// Replace references in a text with names and paths
     Annotate {
         /// File to read [default: standard input]

@@ -9,7 +9,8 @@ mod rows;
 use ::unity_assetdb::index::{Index, IndexError};
 use ::unity_assetdb::walk;
 use args::{Cli, Command, Common};
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
+use kiln_cli::diagnostics::parse_arguments;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::reporter::{ExitStatus, FATAL, Reporter};
 use kiln_engine::{Code, Diag};
@@ -53,9 +54,12 @@ impl ExitStatus for Failure {
 
 /// Parses the arguments, runs the command and maps its result to an exit code.
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli: Cli = match parse_arguments() {
+        Ok(cli) => cli,
+        Err(exit_code) => return exit_code,
+    };
     let session = Session::new(cli.common);
-    let reporter = session.reporter;
+    let reporter = session.reporter.clone();
     reporter.run("unity-assetdb", |diag| reporter.say(diag), || dispatch(&session, cli.command))
 }
 
@@ -72,7 +76,7 @@ fn dispatch(session: &Session, command: Command) -> Result<u8, Failure> {
         Command::Deps { asset } => query(&|| lookup::deps(session, &asset)),
         Command::Unused => query(&|| analysis::unused(session)),
         Command::Broken => query(&|| analysis::broken(session)),
-        Command::Check { strict } => query(&|| analysis::check(session, strict)),
+        Command::Check => query(&|| analysis::check(session)),
         Command::Annotate { file } => analysis::annotate(session, file.as_deref()),
         Command::Diff { old, new } => analysis::diff(session, &old, &new),
         Command::Manual(manual) => Ok(manual.run(&session.reporter, Cli::command())?),
@@ -91,18 +95,21 @@ struct Session {
 
 impl Session {
     fn new(common: Common) -> Session {
-        let Common { project, out_dir, no_refresh, json, quiet, color } = common;
+        let Common { project, out_dir, no_refresh, json, quiet, color, diagnostics } = common;
         let verbosity = if quiet { Verbosity::Quiet } else { Verbosity::Normal };
         let rebuild = Cell::new(false);
-        Session { project, out_dir, no_refresh, rebuild, reporter: Reporter { json, color, verbosity } }
+        let reporter = Reporter::new(json, color, verbosity, &diagnostics);
+        Session { project, out_dir, no_refresh, rebuild, reporter }
     }
 
     /// The root of the project.
     fn root(&self) -> Result<PathBuf, Diag> {
-        walk::resolve_project_root(self.project.as_deref()).map_err(|error| {
+        let root = walk::resolve_project_root(self.project.as_deref()).map_err(|error| {
             Diag::new(Code::UnityProject, error.to_string())
                 .hint("change to the directory of a Unity project, or pass --project DIR")
-        })
+        })?;
+        self.reporter.diagnostics.set_path_bases(&[&root]);
+        Ok(root)
     }
 
     fn out_dir(&self, root: &Path) -> PathBuf {

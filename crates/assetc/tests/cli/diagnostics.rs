@@ -1,0 +1,125 @@
+//! Diagnostics for people and programs: message formats, denied warnings, explanations of codes.
+
+use crate::json_schema;
+use crate::project::{Project, test_image};
+use serde_json::Value;
+
+/// A project with one warning in `assetc.yml` (line 2) and one source that fails.
+fn project_with_warning_and_error() -> Project {
+    let p = Project::new();
+    p.write("assetc.yml", "input: assets\ncolour: red\n");
+    p.write("assets/a b,c.png", b"not an image").write("assets/ok.png", test_image(4, 4, 1));
+    p
+}
+
+#[test]
+fn json_messages_are_one_object_per_line() {
+    let p = project_with_warning_and_error();
+    let ran = p.run(&["--message-format", "json"]).expect(1);
+    let lines: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2, "{}", ran.stdout);
+    assert_eq!(lines[0]["code"], "config-unknown-key");
+    assert_eq!((&lines[0]["severity"], &lines[0]["line"]), (&"warning".into(), &2.into()));
+    assert_eq!(lines[0]["file"], "assetc.yml");
+    assert_eq!((&lines[1]["code"], &lines[1]["path"]), (&"image-unknown".into(), &"a b,c.png".into()));
+    assert_eq!(lines[1]["file"], "assets/a b,c.png");
+    assert!(ran.stderr.contains("1 failed"), "the summary is on standard error: {}", ran.stderr);
+}
+
+#[test]
+fn github_messages_are_escaped_workflow_commands() {
+    let p = project_with_warning_and_error();
+    let ran = p.run(&["build", "--message-format", "github"]).expect(1);
+    let commands: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("::")).collect();
+    assert_eq!(commands.len(), 2, "{}", ran.stdout);
+    assert!(commands[0].starts_with("::warning file=assetc.yml,line=2,col=1,title=config-unknown-key::"));
+    assert!(
+        commands[1].starts_with("::error file=assets/a b%2Cc.png,title=image-unknown::"),
+        "{}",
+        commands[1]
+    );
+    assert!(!ran.stderr.contains("[image-unknown]"), "{}", ran.stderr);
+    // In a checkout, paths are relative to its root, wherever the step runs.
+    let workspace = p.root().parent().unwrap();
+    let ran = p.command(&["--message-format", "github"]).env("GITHUB_WORKSPACE", workspace).output().unwrap();
+    let name = p.root().file_name().unwrap().to_str().unwrap();
+    let stdout = String::from_utf8(ran.stdout).unwrap();
+    assert!(stdout.contains(&format!("::error file={name}/assets/a b%2Cc.png,")), "{stdout}");
+}
+
+#[test]
+fn sarif_is_valid_and_locates_files() {
+    let p = project_with_warning_and_error();
+    let sarif = json_schema::sarif(&p.run(&["--message-format=sarif"]).expect(1).stdout);
+    let run = &sarif["runs"][0];
+    assert_eq!(run["tool"]["driver"]["name"], "assetc");
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    let location = |n: usize| &results[n]["locations"][0]["physicalLocation"];
+    assert_eq!(
+        (&results[0]["ruleId"], &results[0]["level"]),
+        (&"config-unknown-key".into(), &"warning".into())
+    );
+    assert_eq!(location(0)["artifactLocation"]["uri"], "assetc.yml");
+    assert_eq!(location(0)["region"]["startLine"], 2);
+    assert_eq!((&results[1]["ruleId"], &results[1]["level"]), (&"image-unknown".into(), &"error".into()));
+    assert_eq!(location(1)["artifactLocation"]["uri"], "assets/a%20b,c.png");
+
+    // Valid without results, after a fatal error, and for a check.
+    p.remove("assets/a b,c.png").write("assetc.yml", "");
+    let empty = json_schema::sarif(&p.run(&["--message-format=sarif"]).expect(0).stdout);
+    assert_eq!(empty["runs"][0]["results"], Value::Array(vec![]));
+    p.write("runtime/ok.ktx2", b"short");
+    let check = json_schema::sarif(&p.run(&["check", "--message-format=sarif"]).expect(1).stdout);
+    let found = check["runs"][0]["results"].as_array().unwrap();
+    let uri = &found[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+    assert_eq!(uri, "runtime/ok.ktx2");
+    p.write("assetc.yml", "input: [");
+    let fatal = json_schema::sarif(&p.run(&["--message-format=sarif"]).expect(2).stdout);
+    assert_eq!(fatal["runs"][0]["results"][0]["ruleId"], "config-syntax");
+    assert_eq!(fatal["runs"][0]["invocations"][0]["executionSuccessful"], false);
+}
+
+#[test]
+fn denied_warnings_fail_the_build() {
+    let p = project_with_warning_and_error();
+    p.remove("assets/a b,c.png");
+    p.run(&[]).expect(0);
+    for deny in [&["--deny", "warnings"][..], &["--deny=config-unknown-key"], &["--strict"]] {
+        let ran = p.run(deny).expect(1);
+        assert!(ran.stderr.contains("error[config-unknown-key]: assetc.yml:2:1: "), "{}", ran.stderr);
+        let ran = p.run(&[deny, &["--json"]].concat()).expect(1);
+        assert_eq!(ran.json()["ok"], false);
+    }
+    p.run(&["--deny", "symlink-ignored", "--deny", "clean-kept"]).expect(0);
+    let ran = p.run(&["--deny", "config-unknow-key"]).expect(2);
+    assert!(ran.stderr.contains("did you mean 'config-unknown-key'?"), "{}", ran.stderr);
+    let ran = p.run(&["-q", "--strict"]).expect(1);
+    assert!(ran.stderr.contains("error[config-unknown-key]"), "{}", ran.stderr);
+}
+
+#[test]
+fn explains_codes_without_a_project() {
+    let p = Project::new();
+    let ran = p.run(&["--explain", "image-truncated"]).expect(0);
+    assert!(ran.stdout.starts_with("error[image-truncated] ("), "{}", ran.stdout);
+    assert!(ran.stdout.contains("always fails the command"), "{}", ran.stdout);
+    let ran = p.run(&["--explain=symlink-ignored"]).expect(0);
+    assert!(ran.stdout.contains("--deny symlink-ignored"), "{}", ran.stdout);
+    let ran = p.run(&["--explain", "image-truncate"]).expect(2);
+    assert!(ran.stderr.contains("did you mean 'image-truncated'?"), "{}", ran.stderr);
+}
+
+#[test]
+fn message_format_cannot_share_standard_output_with_json() {
+    let p = project_with_warning_and_error();
+    for format in ["json", "sarif"] {
+        let ran = p.run(&["--json", "--message-format", format]).expect(2);
+        assert!(ran.stdout.contains("\"code\":\"usage\""), "{}", ran.stdout);
+    }
+    let ran = p.run(&["--json", "--message-format", "github"]).expect(1);
+    assert_eq!(ran.json()["ok"], false);
+    assert!(ran.stderr.contains("::error file=assets/"), "{}", ran.stderr);
+    let ran = p.run(&["watch", "--message-format", "sarif"]).expect(2);
+    assert!(ran.stdout.contains("watch cannot write SARIF"), "{}", ran.stdout);
+}
