@@ -6,6 +6,7 @@ use crate::link::{ManifestSink, rows};
 use crate::output::{JOURNAL, LINK, PACK, at_root, journal_path};
 use crate::pack::{self, PackSink, Packed};
 use crate::plan::{Planned, Versions, plan};
+use crate::skipped;
 use crate::tools::Tools;
 use kiln_engine::fs::Log;
 use kiln_engine::{
@@ -69,6 +70,10 @@ pub struct BuildReport {
     pub assets: Vec<AssetReport>,
     /// Errors and warnings about the trees, and about the outputs as a whole.
     pub problems: Vec<Diag>,
+    /// Files that neither a recipe compiles nor an asset reads, sorted by path; hidden files are not listed.
+    pub skipped: Vec<RelPath>,
+    /// Files that `exclude` leaves out, sorted by path.
+    pub excluded: Vec<RelPath>,
     /// The number of references in the manifest; `None` if it was not brought up to date.
     pub refs: Option<usize>,
     /// The pack, if one was requested and no source failed.
@@ -94,6 +99,12 @@ impl BuildReport {
     /// Returns the number of sources that failed.
     pub fn failed(&self) -> usize {
         self.assets.iter().filter(|a| matches!(a.state, State::Failed(_))).count()
+    }
+
+    /// Returns the number of skipped files by extension, the most frequent first. An extension is in lower case and has
+    /// its dot; it is empty for names without one.
+    pub fn skipped_by_extension(&self) -> Vec<(String, usize)> {
+        skipped::by_extension(&self.skipped)
     }
 
     /// Returns whether no source failed and no problem is an error.
@@ -136,6 +147,8 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
         planned.assets.retain(|asset| shard.has(&asset.source));
         planned.conflicts.retain(|(source, _)| shard.has(source));
         planned.unread.retain(|(source, _)| shard.has(source));
+        planned.unclaimed.retain(|source| shard.has(source));
+        planned.excluded.retain(|source| shard.has(source));
     }
     let complete = src_tree.problems.iter().all(|p| p.severity() < Severity::Error);
     let keep: Vec<&str> =
@@ -158,7 +171,14 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     let rows = rows(artifacts.clone(), request.manifest);
     let names = artifacts.filter(|_| request.verify).map(|artifact| &artifact.name).collect::<Vec<_>>();
     let broken = pool.install(|| verify(&out, &names));
+    let skipped =
+        skipped::skipped(std::mem::take(&mut planned.unclaimed), &planned.assets, journal.records());
+    if !complete {
+        // A glob may match what could not be read.
+        planned.unmatched.clear();
+    }
     let mut report = report(planned, outcomes, src_tree.problems.clone());
+    report.skipped = skipped;
     report.problems.extend(broken);
     if report.is_ok() && request.shard.is_none() {
         let (verify, overwrite) = (request.verify, request.overwrite);
@@ -194,6 +214,7 @@ fn report(
     outcomes: Vec<Outcome<FileMetadata>>,
     mut problems: Vec<Diag>,
 ) -> BuildReport {
+    problems.extend(planned.unmatched);
     problems.extend(planned.unread.into_iter().map(|(_, warning)| warning));
     let built = planned.assets.into_iter().zip(outcomes).map(|(asset, outcome)| AssetReport {
         source: asset.source,
@@ -209,7 +230,7 @@ fn report(
     });
     let mut assets: Vec<AssetReport> = built.chain(refused).collect();
     assets.sort_by(|a, b| a.source.cmp(&b.source));
-    BuildReport { assets, problems, refs: None, packed: None }
+    BuildReport { assets, problems, excluded: planned.excluded, ..BuildReport::default() }
 }
 
 /// Reads artifacts and validates their structure.

@@ -13,12 +13,12 @@ mod parse;
 mod resolve;
 mod roots;
 mod settings;
+mod source_globs;
 pub mod trust;
 mod values;
 
 use std::path::{Path, PathBuf};
 
-use kiln_engine::glob::Glob;
 use kiln_engine::store::settings::CacheSettings;
 use kiln_engine::{Code, Diag, nearest};
 
@@ -29,6 +29,7 @@ pub use settings::{
     AnimationSettings, EnvironmentSettings, FontSettings, KEYS, Key, LutSettings, MeshSettings, SECTIONS,
     Settings, ShaderSettings, TextureSettings,
 };
+pub use source_globs::SourceSelection;
 pub use values::{
     AlphaCutoff, BlockFormat, Bounded, Characters, Conflict, Cubic, Defines, DistanceField, Index, Lambda,
     LodCount, LutDepth, Mips, Optimize, Pixels, Quality, RelativeError, Supercompress, Tangents, Target,
@@ -38,9 +39,12 @@ use kiln_config::nodes::Text;
 use kiln_config::yaml::At;
 use kiln_config::{file, yaml};
 use resolve::Layers;
+use source_globs::SourceGlob;
 
 /// The file name of the configuration.
 pub const FILE_NAME: &str = "assetc.yml";
+/// The other usual extension of YAML, which is not read.
+const MISSPELT_FILE_NAME: &str = "assetc.yaml";
 const DEFAULT_INPUT: &str = "assets";
 const DEFAULT_OUTPUT: &str = "runtime";
 
@@ -58,7 +62,8 @@ pub struct Config {
     pack: bool,
     preset: Option<Text>,
     manifest: Manifest,
-    embed: Vec<Glob>,
+    exclude: Vec<SourceGlob>,
+    embed: Vec<SourceGlob>,
     /// Paths of external programs, by name.
     tools: Vec<(String, Text)>,
     cache: CacheSettings,
@@ -80,6 +85,7 @@ pub struct Config {
 pub struct Preset {
     name: String,
     output: Option<Text>,
+    exclude: Vec<SourceGlob>,
     layers: Layers,
 }
 
@@ -112,6 +118,7 @@ impl Config {
             pack: false,
             preset: None,
             manifest: Manifest::Textures,
+            exclude: Vec::new(),
             embed: Vec::new(),
             tools: Vec::new(),
             cache: CacheSettings::default(),
@@ -144,9 +151,22 @@ impl Config {
     ///
     /// Those of [`load`](Config::load).
     pub fn discover(start: &Path) -> Result<Config, Diag> {
-        let Some(file) = Config::find(start) else { return Ok(Config::built_in(start)) };
-        let above = start.components().count().saturating_sub(file.components().count() - 1);
-        Config::load(&file, &("../".repeat(above) + FILE_NAME))
+        let file = Config::find(start);
+        let depth = |dir: &Path| start.components().count().saturating_sub(dir.components().count());
+        let mut config = match &file {
+            Some(file) => Config::load(file, &("../".repeat(depth(file) + 1) + FILE_NAME))?,
+            None => Config::built_in(start),
+        };
+        let top = file.as_deref().and_then(Path::parent);
+        let searched = start.ancestors().take_while(|dir| top.is_none_or(|top| dir.starts_with(top)));
+        for dir in searched.filter(|dir| dir.join(MISSPELT_FILE_NAME).is_file()) {
+            let message = format!("the file is not read: the configuration file is named {FILE_NAME}");
+            let stray = Diag::new(Code::ConfigStrayFile, message)
+                .path("../".repeat(depth(dir)) + MISSPELT_FILE_NAME)
+                .hint(format!("rename the file to {FILE_NAME}, or merge it into that file"));
+            config.warnings.push(stray);
+        }
+        Ok(config)
     }
 
     /// Loads a file; `name` is its name in diagnostics.
@@ -258,8 +278,14 @@ impl Config {
 
     /// Returns the resolver of settings under a preset.
     pub fn resolver(&self, preset: Option<&Preset>) -> Resolver {
-        let preset = preset.map(|preset| (preset.name(), &preset.layers));
-        Resolver::new(&self.base, preset, self.embed.clone())
+        let layers = preset.map(|preset| (preset.name(), &preset.layers));
+        let own = preset.iter().flat_map(|preset| &preset.exclude);
+        Resolver {
+            file: self.name.clone(),
+            exclude: self.exclude.iter().chain(own).cloned().collect(),
+            embed: self.embed.clone(),
+            ..Resolver::new(&self.base, layers)
+        }
     }
 }
 

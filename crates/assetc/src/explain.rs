@@ -65,6 +65,13 @@ pub fn explain(
             }
         });
     }
+    if let Some(glob) =
+        resolver.excluded_by(source.as_str()).filter(|_| src_tree.get(source.as_str()).is_some())
+    {
+        return Err(Diag::new(Code::NotASource, format!("the source is left out by {glob}"))
+            .path(source)
+            .hint("change `exclude` in assetc.yml to compile the source"));
+    }
     let Some(asset) = planned.assets.iter().find(|asset| &asset.source == source) else {
         return Err(no_source(&src_tree, source, planned.assets.iter().map(|a| &a.source)));
     };

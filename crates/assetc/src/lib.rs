@@ -66,6 +66,7 @@ mod plural;
 mod recipe;
 mod recipes;
 mod runtime;
+mod skipped;
 pub mod tools;
 pub mod watch;
 

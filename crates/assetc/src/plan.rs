@@ -2,9 +2,9 @@
 
 use crate::artifact::{FileArtifact, FileMetadata};
 use crate::cache_check;
-use crate::config::{Resolved, Resolver, Settings};
+use crate::config::{Resolved, Resolver, Settings, SourceSelection};
 use crate::recipe::Recipe;
-use crate::recipes::{recipe_for, unread};
+use crate::recipes::{recipe_for, unread_warning};
 use crate::tools::{Tool, Tools};
 use kiln_engine::run::conflict;
 use kiln_engine::{Action, ActionContext, CacheEntry, Code, Diag, Rejected, RelPath, SourceTree, Tree};
@@ -63,6 +63,12 @@ pub struct Planned<'t> {
     pub assets: Vec<PlannedAsset<'t>>,
     /// Sources that are not compiled because another source writes the same output, each with the error.
     pub conflicts: Vec<(RelPath, Diag)>,
+    /// Files that `exclude` leaves out.
+    pub excluded: Vec<RelPath>,
+    /// Files that no recipe compiles, without hidden ones. An asset may still read them, such as the `.bin` of a glTF.
+    pub unclaimed: Vec<RelPath>,
+    /// Warnings about globs of the configuration that match nothing.
+    pub unmatched: Vec<Diag>,
     /// Files that are skipped because this build of `assetc` lacks the feature that reads them, each with a warning.
     pub unread: Vec<(RelPath, Diag)>,
 }
@@ -79,25 +85,40 @@ pub enum Versions {
 /// The placeholder for the version of a program that was not run.
 pub(crate) const UNASKED: &str = "?";
 
-/// Plans the sources of a tree. Files in a directory that is itself a source belong to that source.
+/// Plans the sources of a tree. Files in a directory that is itself a source belong to that source; what is below an
+/// excluded directory is excluded.
 pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Versions) -> Planned<'t> {
     let mut claimed: HashSet<&str> = HashSet::new();
     let mut assets: Vec<PlannedAsset<'t>> = Vec::with_capacity(tree.entries().len());
-    let mut skipped = Vec::new();
+    let mut excluded_dirs: HashSet<&str> = HashSet::new();
+    let (mut excluded, mut unclaimed, mut unread) = (Vec::new(), Vec::new(), Vec::new());
+    let mut selection = SourceSelection::new(resolver);
     let mut fingerprints = Fingerprints::default();
     for entry in tree.entries() {
         if !claimed.is_empty() && ancestors(entry.path.as_str()).any(|dir| claimed.contains(dir)) {
             continue;
         }
-        let embed = resolver.embeds(entry.path.as_str());
+        let below_excluded = || ancestors(entry.path.as_str()).any(|dir| excluded_dirs.contains(dir));
+        if selection.excludes(entry.path.as_str()) || !excluded_dirs.is_empty() && below_excluded() {
+            match entry.file {
+                Some(_) => excluded.push(entry.path.clone()),
+                None => _ = excluded_dirs.insert(entry.path.as_str()),
+            }
+            continue;
+        }
+        let embed = selection.embeds(entry.path.as_str());
         let Some(recipe) = recipe_for(entry, embed) else {
-            skipped.extend(unread(entry).map(|warning| (entry.path.clone(), warning)));
+            match unread_warning(entry) {
+                Some(warning) => unread.push((entry.path.clone(), warning)),
+                None if entry.file.is_some() && !entry.path.is_hidden() => unclaimed.push(entry.path.clone()),
+                None => {}
+            }
             continue;
         };
         if entry.file.is_none() {
             claimed.insert(entry.path.as_str());
         }
-        let resolved = resolver.resolve(entry.path.as_str());
+        let resolved = selection.resolve(entry.path.as_str());
         let mut fingerprint = fingerprints.of(recipe, &resolved);
         let used = recipe.tools(&entry.path, &resolved.settings, tree, tools);
         if !used.is_empty() {
@@ -126,7 +147,8 @@ pub fn plan<'t>(tree: &Tree, resolver: &Resolver, tools: &'t Tools, versions: Ve
             None => kept.push(asset),
         }
     }
-    Planned { assets: kept, conflicts: refused, unread: skipped }
+    let unmatched = selection.unmatched();
+    Planned { assets: kept, conflicts: refused, excluded, unclaimed, unmatched, unread }
 }
 
 /// An output and the index of the source that writes it.
@@ -146,7 +168,8 @@ fn conflicts(assets: &[PlannedAsset<'_>], writers: &[Writer]) -> BTreeMap<usize,
         for (n, here) in group.iter().enumerate() {
             let there = &group[usize::from(n == 0)];
             let sources = (&assets[here.index].source, &assets[there.index].source);
-            found.insert(here.index, conflict((sources.0, &here.output), (sources.1, &there.output)));
+            let diag = conflict((sources.0, &here.output), (sources.1, &there.output));
+            found.insert(here.index, diag.hint(conflict_hint(sources.1)));
         }
     }
     for Writer { folded, output, index: inner } in writers {
@@ -162,12 +185,16 @@ fn conflicts(assets: &[PlannedAsset<'_>], writers: &[Writer]) -> BTreeMap<usize,
                         "{} and {} both write {dir}, one as a file and one as a directory",
                         sources.0, sources.1
                     );
-                    Diag::new(Code::OutputConflict, message).path(sources.0).hint("rename one of the sources")
+                    Diag::new(Code::OutputConflict, message).path(sources.0).hint(conflict_hint(sources.1))
                 });
             }
         }
     }
     found
+}
+
+fn conflict_hint(other: &RelPath) -> String {
+    format!("rename one of them, or leave one out: exclude: [\"{other}\"] in assetc.yml")
 }
 
 /// Fingerprints by recipe and settings. Sources that no rule matches share their settings, so nearly all of them share

@@ -42,6 +42,11 @@ pub(crate) trait Recipe: Sync {
         self.output(source).as_ref() == Some(output)
     }
 
+    /// Returns whether actions read files besides the source itself.
+    fn reads_other_files(&self) -> bool {
+        false
+    }
+
     /// Returns whether outputs are copies of their sources.
     fn copies(&self) -> bool {
         false

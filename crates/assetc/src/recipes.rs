@@ -61,7 +61,7 @@ pub(crate) fn recipe_for(entry: &Entry, embed: bool) -> Option<&'static dyn Reci
 
 /// Returns the warning about a file that would be a source if `assetc` had been built with all features. It is not an
 /// error: such a file often lies beside the glTF that was exported from it.
-pub(crate) fn unread(entry: &Entry) -> Option<Diag> {
+pub(crate) fn unread_warning(entry: &Entry) -> Option<Diag> {
     let fbx = entry.file.is_some() && suffix(&entry.path).is_some_and(|suffix| suffix.is(&["fbx"]));
     let warning = || {
         Diag::new(

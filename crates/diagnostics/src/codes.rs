@@ -86,6 +86,9 @@ codes! {
         ConfigUnknownKey = "config-unknown-key", Warning, "Unknown key; check its spelling and its position.";
         ConfigIgnoredKey = "config-ignored-key", Warning, "The key has no effect at this position; move it as the hint says.";
         ConfigRuleWithoutMatch = "config-rule-without-match", Warning, "A rule without `match` is ignored; add a glob.";
+        ConfigGlobUnmatched = "config-glob-unmatched", Warning, "A glob of `exclude`, `embed` or a rule matches no source; correct or remove it.";
+        ConfigGlobSyntax = "config-glob-syntax", Warning, "A glob contains `**`, which has no meaning of its own here: `*` spans `/`.";
+        ConfigStrayFile = "config-stray-file", Warning, "`assetc.yaml` is not read; rename it to `assetc.yml`.";
         UserFileUnsafe = "user-file-unsafe", Warning, "Another user owns a file of the user's configuration directory or can write to it, so the file is ignored; correct its owner and permissions.";
     }
     "Trust", "See [trust](config/assetc-yml.md#trust)." {

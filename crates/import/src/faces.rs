@@ -4,6 +4,7 @@
 //! directories. Files that are not images are ignored with a warning, except hidden ones.
 
 use kiln_diagnostics::{Code, Diag};
+use std::cmp::Ordering;
 
 use crate::Imported;
 use crate::image::IMAGE_EXTENSIONS;
@@ -54,8 +55,8 @@ pub fn cube_faces(names: &[&str]) -> Result<Imported<[usize; 6]>, Diag> {
     Ok(Imported { value: faces.map(Option::unwrap_or_default), warnings: stray_warnings(&stray) })
 }
 
-/// Returns the indices in `names` of the layers of an array: the images, in byte order of their names (so `10` comes
-/// before `2`: number layers with leading zeros).
+/// Returns the indices in `names` of the layers of an array: the images, in natural order of their names (`2` comes
+/// before `10`).
 ///
 /// # Errors
 /// `array-empty` if there is no image.
@@ -66,9 +67,34 @@ pub fn layers(names: &[&str]) -> Result<Imported<Vec<usize>>, Diag> {
         return Err(Diag::new(Code::ArrayEmpty, "the texture array directory contains no image")
             .hint(format!("layers are files with one of the extensions {}", IMAGE_EXTENSIONS.join(", "))));
     }
-    layers.sort_unstable_by_key(|&i| names[i]);
+    layers.sort_unstable_by(|&a, &b| natural_order(names[a], names[b]));
     let stray: Vec<&str> = stray.into_iter().map(|i| names[i]).collect();
     Ok(Imported { value: layers, warnings: stray_warnings(&stray) })
+}
+
+/// Compares names in natural order: runs of ASCII digits by their number, everything else by bytes. Names that differ only
+/// in leading zeros are compared by bytes, so that the order is total.
+fn natural_order(a: &str, b: &str) -> Ordering {
+    let (mut x, mut y) = (a.as_bytes(), b.as_bytes());
+    let digits = |bytes: &[u8]| bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    while let ([p, ..], [q, ..]) = (x, y) {
+        let (n, m) = (digits(x), digits(y));
+        let order = if n > 0 && m > 0 {
+            let number = |run: &'_ [u8]| run.iter().position(|&digit| digit != b'0').unwrap_or(run.len());
+            let (p, q) = (&x[number(&x[..n])..n], &y[number(&y[..m])..m]);
+            (x, y) = (&x[n..], &y[m..]);
+            // Without leading zeros the longer number is the larger one.
+            p.len().cmp(&q.len()).then_with(|| p.cmp(q))
+        } else {
+            let order = p.cmp(q);
+            (x, y) = (&x[1..], &y[1..]);
+            order
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    x.len().cmp(&y.len()).then_with(|| a.cmp(b))
 }
 
 /// Returns the size of a cubemap with these faces.
@@ -179,11 +205,36 @@ mod tests {
     }
 
     #[test]
-    fn layers_are_ordered_by_the_bytes_of_their_names() {
-        let names = ["b.png", "2.png", "a.txt", "10.jpg", "B.png", ".hidden.png"];
+    fn natural_order_compares_numbers_and_is_total() {
+        let sorted = [
+            "",
+            "01",
+            "1",
+            "1a",
+            "2",
+            "10",
+            "010a",
+            "a",
+            "a1b2",
+            "a1b10",
+            "a02b1",
+            "a99999999999999999999",
+            "b",
+            "ä",
+        ];
+        for (i, a) in sorted.iter().enumerate() {
+            for (j, b) in sorted.iter().enumerate() {
+                assert_eq!(natural_order(a, b), i.cmp(&j), "{a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn layers_are_in_natural_order() {
+        let names = ["b.png", "2.png", "a.txt", "10.jpg", "1.png", "B.png", ".hidden.png"];
         let found = layers(&names).unwrap();
         let ordered: Vec<&str> = found.value.iter().map(|&i| names[i]).collect();
-        assert_eq!(ordered, ["10.jpg", "2.png", "B.png", "b.png"]);
+        assert_eq!(ordered, ["1.png", "2.png", "10.jpg", "B.png", "b.png"]);
         assert_eq!(found.warnings.len(), 1);
         assert!(found.warnings[0].message.ends_with(": a.txt"));
         assert_eq!(layers(&["a.txt"]).unwrap_err().code, Code::ArrayEmpty);

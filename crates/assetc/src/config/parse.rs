@@ -4,20 +4,23 @@
 
 use std::path::Path;
 
-use kiln_engine::glob::{Dialect, Glob};
+use kiln_engine::glob::GlobError;
 use kiln_engine::{Code, Diag};
 
 use super::resolve::{Layers, Rule};
 use super::settings::{KEYS, Overlay, SECTIONS};
+use super::source_globs::SourceGlob;
 use super::{Config, Manifest, Preset};
 use kiln_config::nodes::{bad, boolean, entries, text, unknown_key};
 use kiln_config::user::TOOLS;
-use kiln_config::yaml::{self, Entry, Node, Value, excerpt};
+use kiln_config::yaml::{self, At, Entry, Node, Value, excerpt};
 use kiln_engine::nearest;
 
 /// The keys of the top level, in the order of the documentation.
-pub(super) const TOP: &[&str] =
-    &["input", "output", "pack", "preset", "manifest", "embed", "tools", "cache", "default", "presets"];
+pub(super) const TOP: &[&str] = &[
+    "input", "output", "pack", "preset", "manifest", "exclude", "embed", "tools", "cache", "default",
+    "presets",
+];
 
 pub(super) fn parse(text: &str, name: &str) -> Result<Config, Diag> {
     let mut reader = Reader { name, warnings: Vec::new() };
@@ -44,7 +47,8 @@ impl Reader<'_> {
                 "pack" => config.pack = boolean(entry)?,
                 "preset" => config.preset = Some(text(entry, place, "the name of a preset")?),
                 "manifest" => config.manifest = manifest(entry)?,
-                "embed" => config.embed = globs(entry)?,
+                "exclude" => config.exclude = self.globs(entry, place, SourceGlob::exclude)?,
+                "embed" => config.embed = self.globs(entry, place, SourceGlob::new)?,
                 "tools" => {
                     for tool in entries(&entry.node, place)? {
                         if TOOLS.contains(&tool.key.as_str()) {
@@ -93,15 +97,20 @@ impl Reader<'_> {
             return Err(Diag::new(Code::ConfigBadValue, message).at(entry.at).hint(hint));
         }
         let place = format!("presets.{}", excerpt(name));
-        let mut preset = Preset { name: name.clone(), output: None, layers: Layers::default() };
+        let mut preset =
+            Preset { name: name.clone(), output: None, exclude: Vec::new(), layers: Layers::default() };
         for entry in entries(&entry.node, &place)? {
             if !self.layer(entry, &place, &mut preset.layers)? {
                 match entry.key.as_str() {
                     "output" => {
                         preset.output = Some(text(entry, &format!("{place}.output"), "a path")?);
                     }
+                    "exclude" => {
+                        let place = format!("{place}.exclude");
+                        preset.exclude = self.globs(entry, &place, SourceGlob::exclude)?;
+                    }
                     _ => {
-                        let known = SECTIONS.iter().copied().chain(["rules", "output"]);
+                        let known = SECTIONS.iter().copied().chain(["rules", "output", "exclude"]);
                         self.unknown(entry, &place, known);
                     }
                 }
@@ -148,10 +157,12 @@ impl Reader<'_> {
             self.warn(Diag::new(Code::ConfigRuleWithoutMatch, message).at(node.at).hint(hint));
             return Ok(None);
         };
-        let glob = Glob::new(&pattern.text, Dialect::Assetc).map_err(|error| {
-            Diag::new(Code::ConfigBadValue, format!("{place}.match is not a valid glob: {error}"))
-                .at(pattern.at)
-        })?;
+        let glob =
+            SourceGlob::new(&pattern.text, &format!("{place}.match"), pattern.at).map_err(|error| {
+                Diag::new(Code::ConfigBadValue, format!("{place}.match is not a valid glob: {error}"))
+                    .at(pattern.at)
+            })?;
+        glob.double_star().into_iter().for_each(|warning| self.warn(warning));
         Ok(Some(Rule { index, line: node.at.line, glob, overlay }))
     }
 
@@ -206,6 +217,31 @@ impl Reader<'_> {
         self.warn(unknown_key(entry, place).hint(hint));
     }
 
+    /// Reads one glob or a list of globs; `new` compiles each.
+    fn globs(
+        &mut self,
+        entry: &Entry,
+        place: &str,
+        new: fn(&str, &str, At) -> Result<SourceGlob, GlobError>,
+    ) -> Result<Vec<SourceGlob>, Diag> {
+        let one = |node: &Node| match &node.value {
+            Value::Scalar(scalar) if !scalar.is_null() => {
+                new(&scalar.text, place, node.at).map_err(|error| {
+                    let message = format!("{place} contains an invalid glob: {error}");
+                    Diag::new(Code::ConfigBadValue, message).at(node.at)
+                })
+            }
+            _ => Err(bad(node, place, "globs of source paths")),
+        };
+        let globs: Vec<SourceGlob> = match &entry.node.value {
+            Value::Seq(items) => items.iter().map(one).collect::<Result<_, _>>()?,
+            Value::Scalar(scalar) if scalar.is_null() => vec![],
+            _ => vec![one(&entry.node)?],
+        };
+        globs.iter().filter_map(SourceGlob::double_star).for_each(|warning| self.warn(warning));
+        Ok(globs)
+    }
+
     pub(super) fn warn(&mut self, warning: Diag) {
         self.warnings.push(warning.path(self.name));
     }
@@ -216,23 +252,5 @@ fn manifest(entry: &Entry) -> Result<Manifest, Diag> {
         Value::Scalar(scalar) if scalar.text == "textures" => Ok(Manifest::Textures),
         Value::Scalar(scalar) if scalar.text == "all" => Ok(Manifest::All),
         _ => Err(bad(&entry.node, &entry.key, "`textures`, `all`")),
-    }
-}
-
-/// Reads one glob or a list of globs.
-fn globs(entry: &Entry) -> Result<Vec<Glob>, Diag> {
-    let one = |node: &Node| match &node.value {
-        Value::Scalar(scalar) if !scalar.is_null() => {
-            Glob::new(&scalar.text, Dialect::Assetc).map_err(|error| {
-                let message = format!("{} contains an invalid glob: {error}", entry.key);
-                Diag::new(Code::ConfigBadValue, message).at(node.at)
-            })
-        }
-        _ => Err(bad(node, &entry.key, "globs of source paths")),
-    };
-    match &entry.node.value {
-        Value::Seq(items) => items.iter().map(one).collect(),
-        Value::Scalar(scalar) if scalar.is_null() => Ok(vec![]),
-        _ => one(&entry.node).map(|glob| vec![glob]),
     }
 }

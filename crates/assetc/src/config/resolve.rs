@@ -6,9 +6,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kiln_engine::glob::Glob;
-
 use super::settings::{KEYS, Key, Overlay, Settings};
+use super::source_globs::SourceGlob;
 
 /// The settings and rules of `default:` or of one preset.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +22,7 @@ pub(super) struct Rule {
     /// The index in the list of rules, from 0.
     pub(super) index: usize,
     pub(super) line: usize,
-    pub(super) glob: Glob,
+    pub(super) glob: SourceGlob,
     pub(super) overlay: Overlay,
 }
 
@@ -78,19 +77,22 @@ impl fmt::Display for Layer {
 /// Resolves the settings of each source under one preset. The layers below the rules are merged once.
 #[derive(Clone, Debug)]
 pub struct Resolver {
-    base: Resolved,
-    rules: Vec<(Rule, Layer)>,
-    embed: Vec<Glob>,
+    pub(super) base: Resolved,
+    pub(super) rules: Vec<(Rule, Layer)>,
+    pub(super) exclude: Vec<SourceGlob>,
+    pub(super) embed: Vec<SourceGlob>,
+    /// The name of the configuration file in diagnostics.
+    pub(super) file: String,
 }
 
 impl Resolver {
-    pub(super) fn new(base: &Layers, preset: Option<(&str, &Layers)>, embed: Vec<Glob>) -> Resolver {
+    pub(super) fn new(base: &Layers, preset: Option<(&str, &Layers)>) -> Resolver {
         let mut settings = Settings::default();
         let mut origins = vec![Layer::BuiltIn; KEYS.len()];
         base.overlay.apply(&mut settings, |key| origins[key] = Layer::Default);
         let mut rules: Vec<(Rule, Layer)> = Vec::new();
         for rule in &base.rules {
-            let pattern = rule.glob.pattern().into();
+            let pattern = rule.glob.glob.pattern().into();
             let layer = Layer::DefaultRule { index: rule.index, pattern, line: rule.line };
             rules.push((rule.clone(), layer));
         }
@@ -98,29 +100,51 @@ impl Resolver {
             let name: Arc<str> = name.into();
             layers.overlay.apply(&mut settings, |key| origins[key] = Layer::Preset(name.clone()));
             for rule in &layers.rules {
-                let (preset, pattern) = (name.clone(), rule.glob.pattern().into());
+                let (preset, pattern) = (name.clone(), rule.glob.glob.pattern().into());
                 let layer = Layer::PresetRule { preset, index: rule.index, pattern, line: rule.line };
                 rules.push((rule.clone(), layer));
             }
         }
-        Resolver { base: Resolved { settings: settings.into(), origins: origins.into() }, rules, embed }
+        Resolver {
+            base: Resolved { settings: settings.into(), origins: origins.into() },
+            rules,
+            exclude: Vec::new(),
+            embed: Vec::new(),
+            file: String::new(),
+        }
     }
 
     /// Returns whether a file matches `embed:` and is copied without changes.
     pub fn embeds(&self, path: &str) -> bool {
-        self.embed.iter().any(|glob| glob.matches(path))
+        self.embed.iter().any(|glob| glob.glob.matches(path))
+    }
+
+    /// Returns the glob of `exclude:` that leaves out a file or directory, or a directory above it: `exclude "wip/*"`.
+    pub fn excluded_by(&self, path: &str) -> Option<String> {
+        let above = path.match_indices('/').map(|(at, _)| &path[..at]);
+        let mut paths = above.chain([path]);
+        paths
+            .find_map(|path| self.exclude.iter().find(|glob| glob.glob.matches(path)))
+            .map(SourceGlob::describe)
     }
 
     /// Resolves the settings of a source, given its path below the input; for a directory that is one source, the path
     /// of the directory. Sources that no rule matches share one value.
     pub fn resolve(&self, path: &str) -> Resolved {
-        let mut matching = self.rules.iter().filter(|(rule, _)| rule.glob.matches(path)).peekable();
+        self.resolve_with(path, |_| {})
+    }
+
+    /// Resolves the settings of a source; calls `on_match` with the index of each rule that matches.
+    pub(super) fn resolve_with(&self, path: &str, mut on_match: impl FnMut(usize)) -> Resolved {
+        let matches = |(_, (rule, _)): &(usize, &(Rule, Layer))| rule.glob.glob.matches(path);
+        let mut matching = self.rules.iter().enumerate().filter(matches).peekable();
         if matching.peek().is_none() {
             return self.base.clone();
         }
         let mut settings = Settings::clone(&self.base.settings);
         let mut origins = self.base.origins.to_vec();
-        for (rule, layer) in matching {
+        for (index, (rule, layer)) in matching {
+            on_match(index);
             rule.overlay.apply(&mut settings, |key| origins[key] = layer.clone());
         }
         Resolved { settings: settings.into(), origins: origins.into() }

@@ -1,4 +1,4 @@
-//! `*.array/`: images of one size, in name order, to the layers of one `.arr.ktx2`.
+//! `*.array/`: images of one size, in natural order of their names, to the layers of one `.arr.ktx2`.
 //!
 //! The marker before `.array` selects the texture mode, as it does for single images: `rock.n.array/` holds normal maps.
 
@@ -12,6 +12,9 @@ use kiln_engine::{ActionContext, Diag, RelPath, SourceTree};
 use kiln_format::hman::Colorspace;
 use kiln_import::faces;
 use kiln_texture::Mode;
+
+/// Leaves room for versions of the layer order within one version of the texture pipeline.
+const VERSIONS_PER_PIPELINE: u32 = 100;
 
 /// The recipe for a folder of array layers in one texture mode.
 pub(crate) struct Array(pub(crate) Mode);
@@ -30,7 +33,7 @@ impl Recipe for Array {
     }
 
     fn version(&self) -> u32 {
-        ktx::VERSION
+        VERSIONS_PER_PIPELINE * ktx::VERSION + 1
     }
 
     fn claims(&self, is_file: bool, suffix: &Suffix<'_>) -> bool {
@@ -43,6 +46,10 @@ impl Recipe for Array {
 
     fn colorspace(&self) -> Option<Colorspace> {
         Some(colorspace(self.0))
+    }
+
+    fn reads_other_files(&self) -> bool {
+        true
     }
 
     fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {

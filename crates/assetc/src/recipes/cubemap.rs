@@ -40,6 +40,10 @@ impl Recipe for Cubemap {
         Some(Colorspace::Srgb)
     }
 
+    fn reads_other_files(&self) -> bool {
+        true
+    }
+
     fn weight(&self, source: &RelPath, settings: &Settings, sources: SourceTree<'_>) -> u64 {
         folder::weight(source, true, settings, sources)
     }

@@ -60,6 +60,10 @@ impl Recipe for Material {
             .is_some_and(|(mode, path)| path == texture.path && colorspace(mode) == texture.colorspace)
     }
 
+    fn reads_other_files(&self) -> bool {
+        true
+    }
+
     fn weight(&self, _: &RelPath, _: &Settings, _: SourceTree<'_>) -> u64 {
         // One image at a time, of typical size.
         64 << 20

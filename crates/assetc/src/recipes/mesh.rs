@@ -63,6 +63,10 @@ impl Recipe for Mesh {
         true
     }
 
+    fn reads_other_files(&self) -> bool {
+        true
+    }
+
     fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
         weigh(source, sources)
     }

@@ -49,6 +49,10 @@ impl Recipe for Shader {
         output.parent().as_ref() == Some(source) && Stage::all().any(|known| Some(known.name()) == stage)
     }
 
+    fn reads_other_files(&self) -> bool {
+        true
+    }
+
     fn weight(&self, source: &RelPath, _: &Settings, sources: SourceTree<'_>) -> u64 {
         let files = sources.tree.children(source).filter_map(|entry| entry.file);
         files.fold(0, |sum, file| sum.saturating_add(file.len))

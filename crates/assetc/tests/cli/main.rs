@@ -35,6 +35,7 @@ mod server;
 mod shader_attacks;
 #[cfg(feature = "glsl")]
 mod shaders;
+mod source_selection;
 mod special_files;
 mod textures;
 mod watch;

@@ -7,7 +7,7 @@ use kiln_cli::progress::{Progress, Verbosity};
 use kiln_cli::reporter::{FAILED, OK};
 use kiln_cli::store::Sources;
 use kiln_cli::{render, store};
-use kiln_engine::{Diag, Json, Shard, State, Store};
+use kiln_engine::{Diag, Json, RelPath, Shard, State, Store};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -68,6 +68,13 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
         let shard_duration = args.shard.map(|_| start.elapsed());
         place.finish(cache, shard_duration).iter().for_each(|warning| session.report(warning));
     }
+    if session.reporter.verbosity == Verbosity::Verbose {
+        let unused = [("skipped", &report.skipped), ("excluded", &report.excluded)];
+        for (word, path) in unused.iter().flat_map(|(word, paths)| paths.iter().map(move |path| (word, path)))
+        {
+            session.reporter.note(&format!("{word}: {path}"));
+        }
+    }
     report_diagnostics(session, &report, |_| true);
     if session.reporter.json {
         session.reporter.out().line(&report_json(session, &report, &roots, cache.as_ref()).to_string());
@@ -115,12 +122,13 @@ pub(super) fn summary(
         n => format!("{n} fetched, "),
     };
     let line = format!(
-        "{}{}: {} built, {fetched}{} cached, {failed} -> {output} {}",
+        "{}{}: {} built, {fetched}{} cached, {failed} -> {output} {}{}",
         shard.map(|shard| format!("shard {shard}: ")).unwrap_or_default(),
         render::count(report.assets.len(), "asset", "assets"),
         report.built(),
         report.fresh(),
         out.style.faint(&format!("({})", render::time(took))),
+        skipped(report),
     );
     out.line(&line);
     if let Some(refs) = report.refs.filter(|_| session.reporter.verbosity == Verbosity::Verbose) {
@@ -140,6 +148,27 @@ pub(super) fn summary(
     }
 }
 
+/// The number of extensions of skipped files that the summary lists.
+const LISTED_EXTENSIONS: usize = 6;
+
+/// Formats the number of skipped files and their most frequent extensions: `; skipped 3 files: 2 .psd, 1 .wav`.
+fn skipped(report: &BuildReport) -> String {
+    let counts = report.skipped_by_extension();
+    if counts.is_empty() {
+        return String::new();
+    }
+    let one = |(extension, count): &(String, usize)| match extension.as_str() {
+        "" => format!("{count} without extension"),
+        extension => format!("{count} {}", render::printable(extension)),
+    };
+    let mut listed: Vec<String> = counts.iter().take(LISTED_EXTENSIONS).map(one).collect();
+    let others: usize = counts.iter().skip(LISTED_EXTENSIONS).map(|(_, count)| count).sum();
+    if others > 0 {
+        listed.push(format!("{others} others"));
+    }
+    format!("; skipped {}: {}", render::count(report.skipped.len(), "file", "files"), listed.join(", "))
+}
+
 fn report_json(session: &Session, report: &BuildReport, roots: &Roots, cache: Option<&Store>) -> Json {
     let asset = |asset: &AssetReport| {
         let (state, why, error) = match &asset.state {
@@ -157,6 +186,7 @@ fn report_json(session: &Session, report: &BuildReport, roots: &Roots, cache: Op
             ("error", error),
         ])
     };
+    let paths = |paths: &[RelPath]| Json::list(paths.iter().map(RelPath::as_str));
     let path = |path: &Path| Json::from(path.display().to_string());
     Json::object([
         ("ok", (report.is_ok() && session.reporter.diagnostics.denied() == 0).into()),
@@ -169,6 +199,8 @@ fn report_json(session: &Session, report: &BuildReport, roots: &Roots, cache: Op
         ("pack", report.packed.as_ref().map_or(Json::Null, |packed| path(&packed.path))),
         ("store", cache.map(|cache| store::json(&cache.figures())).into()),
         ("problems", session.reporter.diags_json(&report.problems)),
+        ("skipped", paths(&report.skipped)),
+        ("excluded", paths(&report.excluded)),
         ("assets", Json::list(report.assets.iter().map(asset))),
     ])
 }
