@@ -153,11 +153,11 @@ impl Config {
     pub fn discover(start: &Path) -> Result<Config, Diag> {
         let file = Config::find(start);
         let depth = |dir: &Path| start.components().count().saturating_sub(dir.components().count());
-        let mut config = match &file {
-            Some(file) => Config::load(file, &("../".repeat(depth(file) + 1) + FILE_NAME))?,
-            None => Config::built_in(start),
-        };
         let top = file.as_deref().and_then(Path::parent);
+        let mut config = match (&file, top) {
+            (Some(file), Some(top)) => Config::load(file, &("../".repeat(depth(top)) + FILE_NAME))?,
+            _ => Config::built_in(start),
+        };
         let searched = start.ancestors().take_while(|dir| top.is_none_or(|top| dir.starts_with(top)));
         for dir in searched.filter(|dir| dir.join(MISSPELT_FILE_NAME).is_file()) {
             let message = format!("the file is not read: the configuration file is named {FILE_NAME}");

@@ -2,7 +2,7 @@
 
 use super::read::{LINEAR, SRGB, Texture, psnr};
 use super::rgba;
-use crate::project::{Project, test_image};
+use crate::project::Project;
 
 /// Converts an IEEE 754 binary16 number, without infinities.
 fn half(bytes: [u8; 2]) -> f64 {
@@ -92,12 +92,11 @@ fn cubemap_faces_are_in_order() {
 }
 
 #[test]
-fn array_layers_are_in_name_order() {
+fn array_layers_are_in_natural_order() {
     let p = Project::new();
     p.write("assetc.yml", "default: {rules: [{match: \"raw*\", texture: {compress: false}}]}\n");
     let layer = |n: u8| -> Vec<u8> { (0..64).flat_map(|_| [n * 60, 10, 250 - n * 60, 255]).collect() };
-    // Names are compared byte by byte: 10 comes before 2.
-    for (n, name) in ["10-c", "2-b", "a", "b"].iter().enumerate() {
+    for (n, name) in ["2-b", "10-c", "a", "b"].iter().enumerate() {
         for folder in ["ground.array", "raw.n.array"] {
             p.write(&format!("assets/{folder}/{name}.png"), rgba(8, 8, &layer(n as u8)));
         }
@@ -115,17 +114,4 @@ fn array_layers_are_in_name_order() {
         assert!(quality > 40.0, "layer {n}: {quality:.1} dB");
         assert_eq!(raw.levels[0][n as usize * 256..][..256], layer(n as u8), "layer {n}");
     }
-}
-
-#[test]
-fn array_layers_are_in_natural_order() {
-    let p = Project::new();
-    p.write("assetc.yml", "default: {texture: {compress: false, mips: false}}\n");
-    for layer in [1, 2, 10] {
-        p.write(&format!("assets/g.array/{layer}.png"), test_image(1, 1, layer));
-    }
-    p.run(&[]).expect(0);
-    let texture = Texture::open(&p, "runtime/g.arr.ktx2");
-    let red: Vec<u8> = texture.levels[0].chunks(4).map(|texel| texel[0]).collect();
-    assert_eq!(red, [17, 34, 170]);
 }
