@@ -1,4 +1,4 @@
-//! Which files of the input tree are compiled: `exclude`, skipped files, globs without a match, stray configuration files.
+//! Selection of the files that are compiled: `exclude`, skipped files, globs without a match, stray configuration files.
 
 use crate::project::{Project, test_image};
 
