@@ -367,6 +367,7 @@ codes! {
         PakAnimationEmpty = "pak-animation-empty", Warning, "An animation has no channels left; check `exclude`, and the channels of the source.";
         PakExclude = "pak-exclude", Warning, "`exclude` names a target that the animation does not have; check its spelling.";
         PakMesh = "pak-mesh", Error, "The triangles of a source cannot be processed with these settings; the message has the reason.";
+        PakMaterials = "pak-materials", Warning, "A scene reference lists fewer materials than its mesh has material slots, and the other slots have the default material; list one for each slot.";
         PakSwizzle = "pak-swizzle", Warning, "UASTC normal maps store X and Y regardless of `swizzle`; remove it.";
         PakFormat = "pak-format", Error, "An asset exceeds the limits of the file format; the message has the field.";
         PakDamaged = "pak-damaged", Error, "A pak is damaged; bake it again, or copy it again.";

@@ -12,6 +12,7 @@
 pub mod animation;
 pub mod bitmap;
 pub mod font;
+mod half;
 mod index;
 mod kind;
 pub mod mesh;
@@ -20,6 +21,7 @@ mod text;
 #[cfg(feature = "tools")]
 pub mod write;
 
+pub use self::half::Half;
 pub use self::index::{Asset, Block, Index, IndexView};
 pub use self::kind::{Codec, Color, Encoding, Kind, Role, Sample, VertexType};
 
@@ -114,7 +116,7 @@ record! {
         params: u32,
         params_used: u8,
         flags: u8,
-        reserved: u16,
+        emissive_strength: u16,
         alpha_cutoff: f32,
     }
 }
@@ -235,12 +237,15 @@ pub struct Material {
     pub normal: Option<u32>,
     /// The emissive colour texture.
     pub emissive: Option<u32>,
-    /// Metallic, roughness, height and transmission, one per channel.
+    /// Metallic, roughness, height or occlusion, and transmission, one per channel.
     pub params: Option<u32>,
-    /// The channels of `params` that are in use: metallic 1, roughness 2, height 4, transmission 8.
+    /// The channels of `params` that are in use: metallic 1, roughness 2, height 4, transmission 8, and occlusion 16
+    /// in the channel of height.
     pub params_used: u8,
-    /// Flag bits: [`DOUBLE_SIDED`] 1, [`ALPHA_TEST`] 2.
+    /// Flag bits: [`DOUBLE_SIDED`] 1, [`ALPHA_TEST`] 2, [`ALPHA_BLEND`] 4.
     pub flags: u8,
+    /// The factor of the emissive texture, for emitters brighter than 1.
+    pub emissive_strength: Half,
     /// The alpha cutoff: fragments with a lower alpha are discarded.
     pub alpha_cutoff: f32,
 }
@@ -249,6 +254,12 @@ pub struct Material {
 pub const DOUBLE_SIDED: u8 = 1;
 /// The flag bit of an alpha-tested material.
 pub const ALPHA_TEST: u8 = 2;
+/// The flag bit of an alpha-blended material.
+pub const ALPHA_BLEND: u8 = 4;
+/// The bit of `params_used` for occlusion in the blue channel. Excludes [`PARAM_HEIGHT`], which uses the same channel.
+pub const PARAM_OCCLUSION: u8 = 16;
+/// The bit of `params_used` for height in the blue channel.
+pub const PARAM_HEIGHT: u8 = 4;
 
 /// Sequential reader of the aligned arrays of a payload.
 struct Sections<'a> {

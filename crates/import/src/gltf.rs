@@ -29,7 +29,7 @@ mod vertices;
 use std::collections::BTreeSet;
 
 use kiln_diagnostics::{Code, Diag, RelPath, SourceFiles};
-use kiln_ir::{ImageId, Mesh, MeshId, Node, NodeId, Scene, Valid, ValidationError};
+use kiln_ir::{ImageId, MaterialId, Mesh, MeshId, Node, NodeId, Scene, Valid, ValidationError};
 
 use crate::files::Files;
 use crate::{Imported, counted};
@@ -96,6 +96,18 @@ pub enum ImageSelection {
     All,
 }
 
+/// The materials whose warnings are returned. All materials are imported in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MaterialSelection {
+    /// None, except for warnings about UVs, which are part of the geometry.
+    Geometry,
+    /// The materials that are drawn.
+    #[default]
+    Drawn,
+    /// All materials.
+    All,
+}
+
 /// The parts of a file that are imported; others are not decoded.
 ///
 /// ```
@@ -112,12 +124,22 @@ pub struct Options<'a> {
     pub geometry: bool,
     /// The images that are read.
     pub images: ImageSelection,
+    /// The materials whose warnings are returned.
+    pub materials: MaterialSelection,
+    /// Imports `KHR_materials_transmission`; without it, the extension is reported as unsupported.
+    pub transmission: bool,
 }
 
 impl<'a> Options<'a> {
     /// Creates options for the default scene with its geometry and the images that it draws.
     pub fn new() -> Options<'a> {
-        Options { scene: SceneSelection::Default, geometry: true, images: ImageSelection::Drawn }
+        Options {
+            scene: SceneSelection::Default,
+            geometry: true,
+            images: ImageSelection::Drawn,
+            materials: MaterialSelection::Drawn,
+            transmission: false,
+        }
     }
 
     /// Selects the scene.
@@ -134,6 +156,16 @@ impl<'a> Options<'a> {
     pub fn images(self, images: ImageSelection) -> Options<'a> {
         Options { images, ..self }
     }
+
+    /// Selects the materials whose warnings are returned.
+    pub fn materials(self, materials: MaterialSelection) -> Options<'a> {
+        Options { materials, ..self }
+    }
+
+    /// Enables or disables importing `KHR_materials_transmission`.
+    pub fn transmission(self, transmission: bool) -> Options<'a> {
+        Options { transmission, ..self }
+    }
 }
 
 impl Default for Options<'_> {
@@ -148,7 +180,7 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
     let document = Document::new(&json)?;
     let (limits, deadline) = (*files.limits(), files.deadline());
     let buffers = Buffers::new(&document, container.binary, files)?;
-    let materials = material::read(&document)?;
+    let materials = material::read(&document, options.transmission)?;
     let mut nodes = nodes::read(&document, &buffers)?;
     let (mut roots, number) = nodes::roots(&document, &nodes, options.scene)?;
     if nodes.is_empty() && document.scenes.len() == 0 {
@@ -180,17 +212,22 @@ fn read(bytes: &[u8], files: &mut Files<'_>, options: &Options<'_>) -> Result<Im
     }
     let mut warnings = Vec::new();
     let mut used: BTreeSet<ImageId> = BTreeSet::new();
-    for id in &notes.used {
-        let material = &materials[id.0 as usize];
-        used.extend(material.material.textures().map(|(_, image)| image));
-        warnings.extend(material.warnings.iter().cloned());
+    for (index, material) in materials.iter().enumerate() {
+        let is_drawn = notes.used.contains(&MaterialId(index as u32));
+        if is_drawn {
+            used.extend(material.material.images());
+        }
+        let is_returned = |warning: &&Diag| match options.materials {
+            MaterialSelection::Geometry => is_drawn && warning.code == Code::GltfUv,
+            MaterialSelection::Drawn => is_drawn,
+            MaterialSelection::All => true,
+        };
+        warnings.extend(material.warnings.iter().filter(is_returned).cloned());
     }
     match options.images {
         ImageSelection::None => used.clear(),
         ImageSelection::Drawn => {}
-        ImageSelection::All => {
-            used.extend(materials.iter().flat_map(|m| m.material.textures()).map(|(_, image)| image))
-        }
+        ImageSelection::All => used.extend(materials.iter().flat_map(|m| m.material.images())),
     }
     let images = images::read(&document, &buffers, &used)?;
     let skins = nodes::skins(&document, &buffers)?;

@@ -51,6 +51,11 @@ impl Image {
         &self.texels
     }
 
+    /// Returns the texels, top row first.
+    pub fn into_texels(self) -> Texels {
+        self.texels
+    }
+
     /// Converts to eight bits per channel; 16-bit values are rounded to the nearest, not truncated.
     pub fn into_rgba8(self) -> Vec<u8> {
         match self.texels {

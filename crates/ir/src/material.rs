@@ -79,6 +79,10 @@ pub struct Material {
     pub double_sided: bool,
     /// The images, indexed by [`Slot`].
     pub textures: [Option<ImageId>; 5],
+    /// The share of light that passes through the surface, from 0 to 1 (`KHR_materials_transmission`).
+    pub transmission_factor: f32,
+    /// The image whose red channel multiplies the transmission factor, linear.
+    pub transmission_texture: Option<ImageId>,
     /// The names of the source's material properties that this model cannot represent.
     pub unsupported: Vec<String>,
 }
@@ -98,6 +102,8 @@ impl Default for Material {
             alpha_cutoff: 0.5,
             double_sided: false,
             textures: [None; 5],
+            transmission_factor: 0.0,
+            transmission_texture: None,
             unsupported: Vec::new(),
         }
     }
@@ -114,6 +120,11 @@ impl Material {
         Slot::ALL.into_iter().filter_map(|slot| Some((slot, self.texture(slot)?)))
     }
 
+    /// Returns every image that the material uses: those of its slots, and the transmission texture.
+    pub fn images(&self) -> impl Iterator<Item = ImageId> {
+        self.textures().map(|(_, image)| image).chain(self.transmission_texture)
+    }
+
     pub(crate) fn check(&self, images: usize) -> Result<(), ValidationError> {
         let factors = [
             self.metallic_factor,
@@ -121,12 +132,14 @@ impl Material {
             self.normal_scale,
             self.occlusion_strength,
             self.alpha_cutoff,
+            self.transmission_factor,
         ];
         let colours = self.base_color_factor.iter().chain(&self.emissive_factor);
         if !colours.chain(&factors).all(|v| v.is_finite()) {
             return Err(ValidationError::new("factors", "a factor is not finite"));
         }
-        self.textures().try_for_each(|(slot, image)| check_id(image.0, images, slot.name()))
+        self.textures().try_for_each(|(slot, image)| check_id(image.0, images, slot.name()))?;
+        self.transmission_texture.map_or(Ok(()), |image| check_id(image.0, images, "transmission"))
     }
 }
 

@@ -11,6 +11,7 @@ mod dev_pak;
 mod earlier_pak;
 mod gltf_materials;
 mod link;
+mod mesh_slots;
 mod payload;
 mod plan;
 mod sink;

@@ -30,6 +30,7 @@ impl PakBuf {
             refs.extend(view.refs(&asset).map(Some));
         } else if let Some(material) = (kind == Kind::Material).then(|| view.material(id)).flatten() {
             all.extend([material.params_used, material.flags]);
+            all.extend(material.emissive_strength.to_f32().to_le_bytes());
             all.extend(material.alpha_cutoff.to_le_bytes());
             let maps = [Some(material.color), material.normal, material.emissive, material.params];
             refs.extend(maps.map(|id| Some((Kind::Bitmap, id?))));

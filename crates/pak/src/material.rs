@@ -16,8 +16,11 @@ impl MaterialParameterFlags {
     /// Alpha channel: transmission, from 0 (opaque) to 1.
     pub const TRANSMISSION: MaterialParameterFlags = MaterialParameterFlags(8);
 
+    /// Blue channel instead of height, ambient occlusion: 0 is fully occluded, 1 unoccluded.
+    pub const OCCLUSION: MaterialParameterFlags = MaterialParameterFlags(16);
+
     pub(crate) fn from_bits(bits: u8) -> MaterialParameterFlags {
-        MaterialParameterFlags(bits & 15)
+        MaterialParameterFlags(bits & 31)
     }
 
     /// Returns the flags as a bit mask.
@@ -46,9 +49,11 @@ pub struct MaterialInfo {
     pub color: BitmapId,
     /// Tangent-space normal map, linear.
     pub normal: Option<BitmapId>,
-    /// Emissive color bitmap, sRGB.
+    /// Emissive color bitmap, sRGB; the emitted light is that of the bitmap times `emissive_strength`.
     pub emissive: Option<BitmapId>,
-    /// Metalness, roughness, height and transmission in red, green, blue and alpha, linear.
+    /// The factor of the emissive bitmap in linear light: 1, or more for emitters brighter than the bitmap can express.
+    pub emissive_strength: f32,
+    /// Metalness, roughness, height (or occlusion) and transmission in red, green, blue and alpha, linear.
     pub params: Option<BitmapId>,
     /// The parameter channels that the description set; the others hold their defaults 0, 255, 0 and 0.
     pub params_used: MaterialParameterFlags,
@@ -56,6 +61,8 @@ pub struct MaterialInfo {
     pub double_sided: bool,
     /// Discards texels whose alpha is below `alpha_cutoff`.
     pub alpha_test: bool,
+    /// Blends with the background by alpha.
+    pub alpha_blend: bool,
     /// The alpha cutoff, used with `alpha_test`.
     pub alpha_cutoff: f32,
 }

@@ -8,8 +8,8 @@ use crate::{
     MaterialId, MaterialInfo, MeshId, PakBuf, SceneId,
 };
 use kiln_format::pak::{
-    ALPHA_TEST, DOUBLE_SIDED, animation::AnimationView, bitmap::BitmapView, font, mesh::MeshView,
-    scene::SceneView,
+    ALPHA_BLEND, ALPHA_TEST, DOUBLE_SIDED, animation::AnimationView, bitmap::BitmapView, font,
+    mesh::MeshView, scene::SceneView,
 };
 
 /// Reads assets by key or by id. Every method takes `&self`.
@@ -226,6 +226,8 @@ impl Pak for PakBuf {
             params_used: crate::MaterialParameterFlags::from_bits(material.params_used),
             double_sided: material.flags & DOUBLE_SIDED != 0,
             alpha_test: material.flags & ALPHA_TEST != 0,
+            alpha_blend: material.flags & ALPHA_BLEND != 0,
+            emissive_strength: material.emissive_strength.to_f32(),
             alpha_cutoff: material.alpha_cutoff,
         })
     }

@@ -3,8 +3,8 @@
 use core::ops::Range;
 
 use super::{
-    ALIGNMENT, AssetRecord, BLOCK_LOG2, BlockRecord, Codec, HEADER_LEN, Header, IndexRecord, KeyRecord, Kind,
-    Material, MaterialRecord, NONE, RefRecord,
+    ALIGNMENT, AssetRecord, BLOCK_LOG2, BlockRecord, Codec, HEADER_LEN, Half, Header, IndexRecord, KeyRecord,
+    Kind, Material, MaterialRecord, NONE, PARAM_HEIGHT, PARAM_OCCLUSION, RefRecord,
 };
 use crate::Error;
 use crate::bytes::{Le, Reader, align, ascends, slice};
@@ -368,7 +368,9 @@ impl<'a> IndexView<'a> {
         let row = rows::<{ MaterialRecord::SIZE }>(self.materials).get(id as usize)?;
         let material = MaterialRecord::read(&mut Reader::new(row)).ok()?;
         let some = |id: u32| (id != NONE).then_some(id);
-        let known = material.params_used < 16 && material.flags < 4 && material.reserved == 0;
+        let blue = PARAM_HEIGHT | PARAM_OCCLUSION;
+        let known = material.params_used < 32 && material.params_used & blue != blue && material.flags < 8;
+        let emissive_strength = Half::from_stored(material.emissive_strength)?;
         (known && material.alpha_cutoff.is_finite()).then_some(Material {
             color: material.color,
             normal: some(material.normal),
@@ -376,6 +378,7 @@ impl<'a> IndexView<'a> {
             params: some(material.params),
             params_used: material.params_used,
             flags: material.flags,
+            emissive_strength,
             alpha_cutoff: material.alpha_cutoff,
         })
     }

@@ -107,7 +107,7 @@ pub fn index(
             params: material.params.unwrap_or(NONE),
             params_used: material.params_used,
             flags: material.flags,
-            reserved: 0,
+            emissive_strength: material.emissive_strength.stored(),
             alpha_cutoff: material.alpha_cutoff,
         }
         .put(&mut out);
@@ -151,7 +151,7 @@ pub fn header(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Header, Index};
+    use super::super::{Half, Header, Index};
     use super::*;
     use alloc::vec;
 
@@ -171,6 +171,7 @@ mod tests {
             params: None,
             params_used: 3,
             flags: 1,
+            emissive_strength: Half::ONE,
             alpha_cutoff: 0.5,
         };
         let mut keys =

@@ -2,8 +2,9 @@
 //!
 //! A vertex has one UV set for materials. Where all textures of a material use one set and one transform, these become
 //! the UVs; where they differ, the first texture in the order of [`Slot::ALL`] decides, with a warning. Of the material
-//! extensions, emissive strength is folded into the factor, and specular-glossiness is converted where there is no
-//! metallic-roughness; the others are listed in one warning per material.
+//! extensions, emissive strength is folded into the factor, transmission is imported where the caller can represent it,
+//! and specular-glossiness is converted where there is no metallic-roughness; the others are listed in one warning per
+//! material.
 
 use kiln_diagnostics::{Code, Diag};
 use kiln_ir::{AlphaMode, ImageId, Material, Slot};
@@ -11,6 +12,9 @@ use kiln_ir::{AlphaMode, ImageId, Material, Slot};
 use super::document::Document;
 use super::value::Value;
 use crate::excerpt;
+
+const EMISSIVE_STRENGTH: &str = "KHR_materials_emissive_strength";
+const TRANSMISSION: &str = "KHR_materials_transmission";
 
 /// A material with its UV mapping and warnings.
 pub(super) struct MaterialImport {
@@ -75,11 +79,17 @@ impl Mapping {
 }
 
 /// Reads the materials of a document.
-pub(super) fn read(document: &Document<'_>) -> Result<Vec<MaterialImport>, Diag> {
-    document.materials.iter().enumerate().map(|(index, at)| read_one(index, at, document)).collect()
+pub(super) fn read(document: &Document<'_>, transmission: bool) -> Result<Vec<MaterialImport>, Diag> {
+    let materials = document.materials.iter().enumerate();
+    materials.map(|(index, at)| read_one(index, at, document, transmission)).collect()
 }
 
-fn read_one(index: usize, at: Value<'_>, document: &Document<'_>) -> Result<MaterialImport, Diag> {
+fn read_one(
+    index: usize,
+    at: Value<'_>,
+    document: &Document<'_>,
+    transmission: bool,
+) -> Result<MaterialImport, Diag> {
     // Built here, not searched for: there may be as many warnings as materials.
     let pointer = format!("/materials/{index}");
     let mut warnings = Vec::new();
@@ -100,7 +110,7 @@ fn read_one(index: usize, at: Value<'_>, document: &Document<'_>) -> Result<Mate
         }
     };
     material.emissive_factor = at.floats_or("emissiveFactor", [0.0; 3])?;
-    if let Some(extension) = at.extension("KHR_materials_emissive_strength") {
+    if let Some(extension) = at.extension(EMISSIVE_STRENGTH) {
         let strength = extension.float_or("emissiveStrength", 1.0)?;
         material.emissive_factor = material.emissive_factor.map(|factor| (factor * strength).min(f32::MAX));
     }
@@ -126,25 +136,35 @@ fn read_one(index: usize, at: Value<'_>, document: &Document<'_>) -> Result<Mate
         material.occlusion_strength = info.float_or("strength", 1.0)?;
     }
 
-    let mut mapping: Option<(Slot, Mapping)> = None;
+    let mut mapping: Option<(&str, Mapping)> = None;
     let mut conflicting = Vec::new();
     let mut clamps = false;
-    for slot in Slot::ALL {
-        let Some(info) = infos[slot as usize] else { continue };
+    let transmission = at.extension(TRANSMISSION).filter(|_| transmission);
+    if let Some(extension) = transmission {
+        material.transmission_factor = extension.float_or("transmissionFactor", 0.0)?;
+    }
+    let transmission_info = transmission.and_then(|extension| extension.get("transmissionTexture"));
+    let slots = Slot::ALL.into_iter().map(|slot| (Some(slot), infos[slot as usize]));
+    for (slot, info) in slots.chain([(None, transmission_info)]) {
+        let Some(info) = info else { continue };
+        let slot_name = slot.map_or("transmission", Slot::name);
         let (_, texture) = info.required("index")?.resolve(document.textures, "texture")?;
         clamps |= !repeats(texture, document)?;
         let Some(image) = texture_image(texture, document)? else {
-            let message = format!("the {} texture has no image in a supported format", slot.name());
+            let message = format!("the {slot_name} texture has no image in a supported format");
             warnings.push(
                 Diag::new(Code::GltfTexture, message).at(&pointer).hint("save the image as PNG or JPEG"),
             );
             continue;
         };
-        material.textures[slot as usize] = Some(image);
+        match slot {
+            Some(slot) => material.textures[slot as usize] = Some(image),
+            None => material.transmission_texture = Some(image),
+        }
         let own = Mapping::new(info)?;
         match &mapping {
-            None => mapping = Some((slot, own)),
-            Some((_, first)) if *first != own => conflicting.push(slot.name()),
+            None => mapping = Some((slot_name, own)),
+            Some((_, first)) if *first != own => conflicting.push(slot_name),
             Some(_) => {}
         }
     }
@@ -153,7 +173,7 @@ fn read_one(index: usize, at: Value<'_>, document: &Document<'_>) -> Result<Mate
         name => format!("material {}", excerpt(name)),
     };
     if let (Some((first, _)), false) = (mapping, conflicting.is_empty()) {
-        let (conflicting, first) = (conflicting.join(", "), first.name());
+        let conflicting = conflicting.join(", ");
         let message = format!(
             "{name}: the textures for {conflicting} use other UVs than {first}; the UVs of {first} are used for all"
         );
@@ -161,7 +181,9 @@ fn read_one(index: usize, at: Value<'_>, document: &Document<'_>) -> Result<Mate
         warnings.push(Diag::new(Code::GltfUv, message).at(&pointer).hint(hint));
     }
     if let Some(extensions) = at.get("extensions") {
-        let unsupported = extensions.names().filter(|name| *name != "KHR_materials_emissive_strength");
+        let imported =
+            |name: &str| name == EMISSIVE_STRENGTH || (name == TRANSMISSION && transmission.is_some());
+        let unsupported = extensions.names().filter(|name| !imported(name));
         material.unsupported.extend(unsupported.map(str::to_owned));
     }
     if !material.unsupported.is_empty() {

@@ -83,13 +83,19 @@ pub(crate) fn layout(plan: &Plan, payloads: &[Option<Payload>]) -> Result<Layout
                     params: spec.params.map(number).transpose()?,
                     params_used: spec.params_used,
                     flags: spec.flags,
+                    emissive_strength: spec.emissive_strength,
                     alpha_cutoff: spec.alpha_cutoff,
                 };
                 let (maps, flags) = (
                     [Some(material.color), material.normal, material.emissive, material.params],
                     [material.params_used, material.flags],
                 );
-                let same = known_materials.entry((maps, flags, material.alpha_cutoff.to_bits()));
+                let same = known_materials.entry((
+                    maps,
+                    flags,
+                    material.emissive_strength,
+                    material.alpha_cutoff.to_bits(),
+                ));
                 let number = *same.or_insert_with(|| {
                     materials.push(material);
                     materials.len() as u32 - 1

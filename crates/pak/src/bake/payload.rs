@@ -2,6 +2,7 @@
 
 pub(crate) mod animation;
 pub(crate) mod bitmap;
+pub(crate) mod factor;
 mod float_bitmap;
 mod memory;
 pub(crate) mod mesh;

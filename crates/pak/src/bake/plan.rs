@@ -8,12 +8,14 @@
 pub(crate) mod animation;
 pub(crate) mod bitmap;
 mod bitmap_font;
+mod gltf_material;
 pub(crate) mod material;
 pub(crate) mod mesh;
 pub(crate) mod scene;
 
 use super::compression::{Compression, has_compressed_extension};
 use super::content::{self, Listed};
+use super::gltf_materials::GltfMaterials;
 use super::toml_document::{Document, Fields, Value};
 use animation::AnimationSpec;
 use bitmap::{BitmapSpec, ImageUse};
@@ -25,6 +27,7 @@ use material::{MaterialSpec, ParamsSpec};
 use mesh::MeshSpec;
 use scene::SceneSpec;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
 
 /// The index of a node in its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,6 +111,9 @@ pub(crate) fn plan(
         files: HashMap::new(),
         names: HashSet::new(),
         open: Vec::new(),
+        gltf_files: HashMap::new(),
+        mesh_slots: HashMap::new(),
+        reported: HashSet::new(),
     };
     let mut problems = Vec::new();
     // Collects the errors of all descriptions instead of stopping at the first.
@@ -116,6 +122,9 @@ pub(crate) fn plan(
     }
     if problems.is_empty() { Ok(planner.plan) } else { Err(problems) }
 }
+
+/// The part of a glTF file that is a mesh: file, name and scene name.
+type MeshSelection = (RelPath, Option<String>, Option<String>);
 
 /// The state of planning.
 pub(crate) struct Planner<'a, 'c> {
@@ -130,6 +139,12 @@ pub(crate) struct Planner<'a, 'c> {
     names: HashSet<RelPath>,
     /// The stack of descriptions being parsed, each referenced by the one before.
     open: Vec<RelPath>,
+    /// The materials of glTF files.
+    gltf_files: HashMap<RelPath, Rc<GltfMaterials>>,
+    /// The material slots of meshes.
+    mesh_slots: HashMap<MeshSelection, Rc<[Option<usize>]>>,
+    /// The materials of glTF files whose warnings are reported.
+    reported: HashSet<RelPath>,
 }
 
 /// The maximum depth of references between descriptions. A scene, its material and the bitmap of that are three.

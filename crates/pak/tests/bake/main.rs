@@ -4,6 +4,8 @@ mod bitmaps;
 mod damage;
 mod documented;
 mod engine;
+mod gltf_evaluation;
+mod gltf_materials;
 mod keys;
 mod materials;
 mod meshes;

@@ -17,6 +17,7 @@ use rayon::prelude::*;
 /// Bakes the payload of a bitmap with 8 or 16 bits per channel.
 pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Vec<u8>, Diag> {
     let SourceImage { image, is_gray } = read(cx, spec)?;
+    let (image, is_gray) = (spec.factor.apply(image, spec.color), is_gray && spec.factor.keeps_gray());
     let channels = channels(spec, &image, is_gray);
     if spec.uastc {
         return uastc(cx, spec, image, &channels);

@@ -22,7 +22,7 @@ pub(super) fn bake(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Vec<
         let (width, height) = (found.value.width(), found.value.height());
         (width, height, found.value.into_texels(), false)
     } else {
-        let image = read(cx, spec)?.image;
+        let image = spec.factor.apply(read(cx, spec)?.image, spec.color);
         let (width, height, alpha) = (image.width(), image.height(), image.has_alpha());
         let texels: Vec<[f32; 4]> = match image.texels() {
             Texels::Rgba8(v) => {

@@ -89,6 +89,7 @@ fn of(spec: &BitmapSpec, width: u32, height: u32, channel_bytes: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bake::payload::factor::Factor;
     use crate::bake::plan::Reference;
     use crate::bake::plan::bitmap::ImageUse;
     use kiln_engine::RelPath;
@@ -105,6 +106,7 @@ mod tests {
             levels,
             sample,
             uastc: false,
+            factor: Factor::One,
         }
     }
 

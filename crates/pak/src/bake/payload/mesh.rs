@@ -6,13 +6,14 @@
 mod interleave;
 mod primitive;
 
+use super::super::mesh_slots::{Slots, draws};
 use super::super::plan::mesh::MeshSpec;
 use super::animation::node_name;
 use super::write_error;
 use kiln_engine::{ActionContext, Code, Diag};
 use kiln_format::pak::mesh::{self, Mesh};
-use kiln_import::gltf::{self, ImageSelection, Options, SceneSelection};
-use kiln_ir::{Draw, DrawnSize, MaterialId, Matrix, NodeId, Scene, SkinId, Valid};
+use kiln_import::gltf::{self, ImageSelection, MaterialSelection, Options, SceneSelection};
+use kiln_ir::{DrawnSize, MaterialId, Matrix, NodeId, Scene, SkinId, Valid};
 use primitive::{PlacedPrimitive, bounds_of};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -20,7 +21,12 @@ use std::collections::HashMap;
 /// Bakes the payload of a mesh.
 pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &MeshSpec) -> Result<Vec<u8>, Diag> {
     let scene = spec.scene.as_deref().map_or(SceneSelection::Default, SceneSelection::Name);
-    let options = Options::new().scene(scene).images(ImageSelection::None);
+    // Only a scene or description that uses a material reports its losses.
+    let options = Options::new()
+        .scene(scene)
+        .images(ImageSelection::None)
+        .materials(MaterialSelection::Geometry)
+        .transmission(true);
     let imported = gltf::import_with(&mut cx.inputs, &spec.src, &options)?;
     for warning in imported.warnings {
         let warning = warning.or_path(&spec.src);
@@ -39,17 +45,14 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &MeshSpec) -> Result<Vec<u8
     limits.check_memory(needed, what).map_err(|diag| diag.path(&spec.src))?;
     let _reserved = cx.inputs.admission().reserve(needed);
     let mut skin = Joints::default();
-    let mut materials: Vec<Option<MaterialId>> = Vec::new();
+    let mut slots = Slots::default();
     let placement = placement(spec);
     let mut placed = Vec::new();
     for draw in &draws {
         let joints = draw.skin.filter(|_| !spec.ignore_skin).map(|id| skin.add(&scene, id, &placement));
         let matrix = if joints.is_some() { placement } else { placement * draw.world };
         for primitive in &scene.meshes[draw.mesh.0 as usize].primitives {
-            let slot = materials.iter().position(|known| *known == primitive.material).unwrap_or_else(|| {
-                materials.push(primitive.material);
-                materials.len() - 1
-            });
+            let slot = slots.slot(primitive.material);
             let material = u16::try_from(slot).map_err(|_| {
                 Diag::new(
                     Code::PakMesh,
@@ -75,7 +78,7 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &MeshSpec) -> Result<Vec<u8
     let name = |id: &Option<MaterialId>| {
         id.map_or_else(String::new, |id| scene.materials[id.0 as usize].name.clone())
     };
-    let materials = materials.iter().map(name).collect();
+    let materials = slots.0.iter().map(name).collect();
     let corners =
         primitives.iter().flat_map(|p| [&p.bounds[..3], &p.bounds[3..6]].map(|c| [c[0], c[1], c[2]]));
     let mut bounds = bounds_of(corners.collect::<Vec<_>>().as_slice());
@@ -87,49 +90,6 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &MeshSpec) -> Result<Vec<u8
     bounds[9] = bounds[9].min(primitives.iter().map(reach).fold(0.0, f32::max));
     let mesh = Mesh { primitives, joints: skin.finish(&scene), materials, bounds };
     mesh::write(&mesh).map_err(|error| write_error(error).path(&spec.src))
-}
-
-/// Returns the draws that the description selects.
-fn draws(scene: &Valid<Scene>, spec: &MeshSpec) -> Result<Vec<Draw>, Diag> {
-    let all: Vec<Draw> = scene.draws().collect();
-    let Some(name) = &spec.name else {
-        return if all.is_empty() {
-            Err(Diag::new(Code::PakMesh, "the scene draws no mesh").path(&spec.src))
-        } else {
-            Ok(all)
-        };
-    };
-    let mesh = scene.meshes.iter().position(|mesh| mesh.name == *name);
-    if let Some(first) = mesh.and_then(|mesh| all.iter().find(|draw| draw.mesh.0 as usize == mesh)) {
-        return Ok(vec![*first]);
-    }
-    let node = scene.nodes.iter().position(|node| node.name == *name);
-    if let Some(node) = node {
-        let parents = scene.parents();
-        let below = |id: NodeId| {
-            std::iter::successors(Some(id), |id| parents[id.0 as usize]).any(|id| id.0 as usize == node)
-        };
-        let found: Vec<Draw> = all.iter().filter(|draw| below(draw.node)).copied().collect();
-        if !found.is_empty() {
-            return Ok(found);
-        }
-    }
-    let names: std::collections::BTreeSet<&str> = scene
-        .meshes
-        .iter()
-        .map(|mesh| mesh.name.as_str())
-        .chain(scene.nodes.iter().map(|node| node.name.as_str()))
-        .filter(|name| !name.is_empty())
-        .collect();
-    let diag =
-        Diag::new(Code::PakMissing, format!("the scene draws no mesh or node {name:?}")).path(&spec.src);
-    Err(match kiln_engine::nearest(name, names.iter().copied()) {
-        Some(near) => diag.hint(format!("did you mean {near:?}?")),
-        None => diag.hint(format!(
-            "the names in the file are {}",
-            names.into_iter().take(20).collect::<Vec<_>>().join(", ")
-        )),
-    })
 }
 
 /// Returns the transform of the description: flip, then scale, rotation and translation.

@@ -15,23 +15,20 @@ use kiln_texture::{Mode, Settings};
 
 /// Bakes the payload of a parameter bitmap.
 pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &ParamsSpec) -> Result<Vec<u8>, Diag> {
-    let mut decoded: Vec<(&BitmapSpec, Gray)> = Vec::new();
+    let mut decoded: Vec<DecodedImage<'_>> = Vec::new();
     for channel in &spec.channels {
         if let Channel::Image(image) = channel
-            && !decoded.iter().any(|(known, _)| *known == image)
+            && !decoded.iter().any(|known| known.is_source_of(image))
         {
-            let gray = Gray::read(cx, image)?;
-            decoded.push((image, gray));
+            decoded.push(DecodedImage::read(cx, image)?);
         }
     }
-    let width = decoded.iter().map(|(_, gray)| gray.width).max().unwrap_or(1);
-    let height = decoded.iter().map(|(_, gray)| gray.height).max().unwrap_or(1);
-    let (pixels, decoded_bytes) = (
-        u64::from(width) * u64::from(height),
-        decoded.iter().map(|(_, gray)| gray.texels.len() as u64).sum::<u64>(),
-    );
+    let width = decoded.iter().map(|decoded| decoded.image.width()).max().unwrap_or(1);
+    let height = decoded.iter().map(|decoded| decoded.image.height()).max().unwrap_or(1);
+    let (pixels, decoded_bytes) =
+        (u64::from(width) * u64::from(height), decoded.iter().map(DecodedImage::byte_len).sum::<u64>());
     // The texels, their mip chain and the bitmap.
-    let needed = pixels.saturating_mul(4 * 11 / 3).saturating_add(decoded_bytes);
+    let needed = pixels.saturating_mul(4 * 11 / 3 + 1).saturating_add(decoded_bytes);
     cx.inputs
         .limits()
         .check_memory(needed, format_args!("the parameter bitmap of {width}x{height} texels"))?;
@@ -42,14 +39,14 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &ParamsSpec) -> Result<Vec<
                 texels.iter_mut().skip(at).step_by(4).for_each(|out| *out = *value);
             }
             Channel::Image(image) => {
-                let Some((_, gray)) = decoded.iter().find(|(known, _)| *known == image) else { continue };
+                let Some(known) = decoded.iter().find(|known| known.is_source_of(image)) else { continue };
+                let gray = known.channel(image);
                 gray.scaled(width, height, texels.iter_mut().skip(at).step_by(4));
             }
         }
     }
     let image = Image::new(width, height, Texels::Rgba8(texels));
-    let image =
-        image.ok_or_else(|| Diag::new(Code::Texture, "the image has fewer texels than its size requires"))?;
+    let image = image.ok_or_else(too_few_texels)?;
     let settings = Settings { compress: false, mips: spec.levels.mips(), zstd: false, ..Settings::default() };
     let encoded = encode(cx, image, Mode::LinearColor, settings)?;
     let shape = BitmapShape {
@@ -65,16 +62,18 @@ pub(crate) fn bake(cx: &mut ActionContext<'_>, spec: &ParamsSpec) -> Result<Vec<
     write(&shape, &levels).map_err(write_error)
 }
 
-/// One channel of an image.
-struct Gray {
-    width: u32,
-    height: u32,
-    texels: Vec<u8>,
+/// A decoded image, which several channels may use.
+struct DecodedImage<'a> {
+    spec: &'a BitmapSpec,
+    image: Image,
 }
 
-impl Gray {
-    fn read(cx: &mut ActionContext<'_>, spec: &BitmapSpec) -> Result<Gray, Diag> {
+impl<'a> DecodedImage<'a> {
+    fn read(cx: &mut ActionContext<'_>, spec: &'a BitmapSpec) -> Result<Self, Diag> {
         let image = read(cx, spec)?.image;
+        if spec.resize.is_none_or(|limit| image.width().max(image.height()) <= limit) {
+            return Ok(DecodedImage { spec, image });
+        }
         let settings = Settings {
             compress: false,
             mips: kiln_texture::Mips::None,
@@ -83,12 +82,53 @@ impl Gray {
             ..Settings::default()
         };
         let encoded = encode(cx, image, Mode::LinearColor, settings)?;
-        let channel = spec.swizzle.first().copied().unwrap_or(0);
-        let texels = encoded.levels.first().map_or(&[][..], |level| &level.bytes);
-        let texels = texels.iter().skip(channel).step_by(4).copied().collect();
-        Ok(Gray { width: encoded.width, height: encoded.height, texels })
+        let texels = encoded.levels.into_iter().next().map_or_else(Vec::new, |level| level.bytes);
+        let image = Image::new(encoded.width, encoded.height, Texels::Rgba8(texels));
+        Ok(DecodedImage { spec, image: image.ok_or_else(too_few_texels)? })
     }
 
+    /// Returns `true` if the image of `spec` decodes to these texels.
+    fn is_source_of(&self, spec: &BitmapSpec) -> bool {
+        self.spec.src == spec.src && self.spec.resize == spec.resize
+    }
+
+    /// Returns the size of the decoded texels in bytes.
+    fn byte_len(&self) -> u64 {
+        match self.image.texels() {
+            Texels::Rgba8(texels) => texels.len() as u64,
+            Texels::Rgba16(texels) => texels.len() as u64 * 2,
+        }
+    }
+
+    /// Returns the channel that `spec` selects, with its factor, in 8 bits.
+    fn channel(&self, spec: &BitmapSpec) -> Gray {
+        let channel = spec.swizzle.first().copied().unwrap_or(0);
+        let texels = match self.image.texels() {
+            Texels::Rgba8(texels) => {
+                let table = spec.factor.values(255);
+                texels.iter().skip(channel).step_by(4).map(|v| table[usize::from(*v)]).collect()
+            }
+            Texels::Rgba16(texels) => {
+                let table = spec.factor.values(65535);
+                texels.iter().skip(channel).step_by(4).map(|v| table[usize::from(*v)]).collect()
+            }
+        };
+        Gray { width: self.image.width(), height: self.image.height(), texels }
+    }
+}
+
+fn too_few_texels() -> Diag {
+    Diag::new(Code::Texture, "the image has fewer texels than its size requires")
+}
+
+/// One channel of an image.
+struct Gray {
+    width: u32,
+    height: u32,
+    texels: Vec<u8>,
+}
+
+impl Gray {
     /// Fills one channel of a target at least as large, with bilinear filtering.
     fn scaled<'a>(&self, width: u32, height: u32, out: impl Iterator<Item = &'a mut u8>) {
         if (width, height) == (self.width, self.height) {

@@ -1,5 +1,6 @@
 //! Parsing of the `[bitmap]` table, and of images given as a path or an inline table.
 
+use super::super::payload::factor::Factor;
 use super::super::toml_document::{Fields, Value};
 use super::{Planner, Reference, siblings};
 use kiln_engine::{Code, Diag, RelPath};
@@ -54,6 +55,8 @@ pub(crate) struct BitmapSpec {
     pub(crate) sample: Option<Sample>,
     /// Stores UASTC blocks in a KTX2 file instead of uncompressed texels.
     pub(crate) uastc: bool,
+    /// The factor of a glTF material, multiplied into the texels.
+    pub(crate) factor: Factor,
 }
 
 impl BitmapSpec {
@@ -71,11 +74,12 @@ impl BitmapSpec {
             swizzle: Vec::new(),
             sample: None,
             uastc: false,
+            factor: Factor::One,
         }
     }
 
     pub(crate) fn lines(&self) -> String {
-        format!(
+        let mut lines = format!(
             "src={}\nuse={:?}\ncolor={}\nmip-levels={:?}\nresize={:?}\nswizzle={:?}\ndepth={:?}\nuastc={}\n",
             self.src,
             self.used_as,
@@ -85,7 +89,11 @@ impl BitmapSpec {
             self.swizzle,
             self.sample,
             self.uastc
-        )
+        );
+        if self.factor != Factor::One {
+            lines += &format!("factor={:?}\n", self.factor);
+        }
+        lines
     }
 }
 

@@ -1,11 +1,12 @@
-//! Parsing of the `[material]` table, of materials of glTF files, and of materials given as an image or inline.
+//! Parsing of the `[material]` table, and of materials given as an image or inline.
 
 use super::super::compression::Compression;
 use super::super::toml_document::{Fields, Value};
 use super::bitmap::{BitmapSpec, ImageUse, MipLevels};
-use super::{NodeId, Planner, Recipe, Reference, extension, is_gltf, part};
+use super::mesh::MeshSpec;
+use super::{NodeId, Planner, Recipe, extension, is_gltf, part};
 use kiln_engine::{Code, Diag, RelPath};
-use kiln_format::pak::{ALPHA_TEST, DOUBLE_SIDED, Kind};
+use kiln_format::pak::{ALPHA_BLEND, ALPHA_TEST, DOUBLE_SIDED, Half, Kind, PARAM_HEIGHT, PARAM_OCCLUSION};
 
 /// The source of one channel of the parameter bitmap.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +19,7 @@ pub(crate) enum Channel {
     Image(BitmapSpec),
 }
 
-/// The parameter bitmap of a material: metalness, roughness, height, transmission.
+/// The parameter bitmap of a material: metalness, roughness, height or occlusion, transmission.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ParamsSpec {
     pub(crate) channels: [Channel; 4],
@@ -34,7 +35,24 @@ pub(crate) struct MaterialSpec {
     pub(crate) params: Option<NodeId>,
     pub(crate) params_used: u8,
     pub(crate) flags: u8,
+    pub(crate) emissive_strength: Half,
     pub(crate) alpha_cutoff: f32,
+}
+
+impl MaterialSpec {
+    /// Returns a material with a base color only.
+    fn plain(color: NodeId) -> MaterialSpec {
+        MaterialSpec {
+            color,
+            normal: None,
+            emissive: None,
+            params: None,
+            params_used: 0,
+            flags: 0,
+            emissive_strength: Half::ONE,
+            alpha_cutoff: 0.5,
+        }
+    }
 }
 
 /// The base color of a material without `color`: a brown that is easy to recognize as a default.
@@ -80,35 +98,71 @@ impl Planner<'_, '_> {
                 .error(Code::PakValue, "height and displacement set the same parameter")
                 .hint("remove one of them"));
         }
+        let (height, occlusion) = (height.or(displacement), fields.get("occlusion"));
+        if let (Some(_), Some(value)) = (&height, &occlusion) {
+            return Err(value
+                .error(Code::PakValue, "height and occlusion use the same channel of the parameters")
+                .hint("remove one of them"));
+        }
+        let is_occluded = occlusion.is_some();
         let channels = [
             self.channel(path, fields.get("metal"), 0)?,
             self.channel(path, fields.get("rough"), 255)?,
-            self.channel(path, height.or(displacement), 0)?,
+            self.channel(path, height.or(occlusion), 0)?,
             self.channel(path, fields.get("transmission"), 0)?,
         ];
         let double_sided = fields.flag("double-sided", false)?;
         let alpha_test = fields.flag("alpha-test", false)?;
+        let alpha_blend = fields.flag("alpha-blend", false)?;
         let alpha_cutoff = fields.read("alpha-cutoff", |value| value.unit())?.unwrap_or(0.5);
+        let emissive_strength = fields.read("emissive-strength", |value| {
+            let strength = value.float()?;
+            match (1.0..=65504.0).contains(&strength) {
+                true => Ok(Half::at_least(strength)),
+                false => Err(value.expected("a number from 1 to 65504")),
+            }
+        })?;
         fields.finish()?;
-        let params_used = channels
+        let mut params_used = channels
             .iter()
             .enumerate()
             .filter(|(_, channel)| !matches!(channel, Channel::Default(_)))
             .fold(0, |bits, (n, _)| bits | 1 << n);
+        if is_occluded {
+            params_used = params_used & !PARAM_HEIGHT | PARAM_OCCLUSION;
+        }
         let params = (params_used != 0).then(|| self.params(path, channels, compression));
-        let flags = if double_sided { DOUBLE_SIDED } else { 0 } | if alpha_test { ALPHA_TEST } else { 0 };
+        let flags = if double_sided { DOUBLE_SIDED } else { 0 }
+            | if alpha_test { ALPHA_TEST } else { 0 }
+            | if alpha_blend { ALPHA_BLEND } else { 0 };
+        let emissive_strength = emissive_strength.unwrap_or(Half::ONE);
         Ok(self.material_node(
             path,
-            MaterialSpec { color, normal, emissive, params, params_used, flags, alpha_cutoff },
+            MaterialSpec {
+                color,
+                normal,
+                emissive,
+                params,
+                params_used,
+                flags,
+                emissive_strength,
+                alpha_cutoff,
+            },
         ))
     }
 
-    fn material_node(&mut self, path: &RelPath, spec: MaterialSpec) -> NodeId {
+    /// Returns the material of a description without fields.
+    pub(super) fn default_material(&mut self, path: &RelPath) -> NodeId {
+        let color = self.solid(path, DEFAULT_COLOR);
+        self.material_node(path, MaterialSpec::plain(color))
+    }
+
+    pub(super) fn material_node(&mut self, path: &RelPath, spec: MaterialSpec) -> NodeId {
         let lines = format!("{spec:?}\n");
         self.node(path, Kind::Material, Recipe::Material(spec), Compression::default(), &lines)
     }
 
-    fn solid(&mut self, path: &RelPath, color: [u8; 4]) -> NodeId {
+    pub(super) fn solid(&mut self, path: &RelPath, color: [u8; 4]) -> NodeId {
         self.node(
             path,
             Kind::Bitmap,
@@ -118,7 +172,12 @@ impl Planner<'_, '_> {
         )
     }
 
-    fn params(&mut self, path: &RelPath, channels: [Channel; 4], compression: Compression) -> NodeId {
+    pub(super) fn params(
+        &mut self,
+        path: &RelPath,
+        channels: [Channel; 4],
+        compression: Compression,
+    ) -> NodeId {
         let count = |levels: MipLevels| match levels {
             MipLevels::Full => u32::MAX,
             MipLevels::Count(n) => n,
@@ -158,10 +217,13 @@ impl Planner<'_, '_> {
 
     /// Reads one or more materials: a description, an image for the base color, a material of a glTF file
     /// (`model.glb#Gold`), all materials of one (`model.glb`), or an inline table.
+    ///
+    /// `mesh` is the mesh that the materials are for: all materials of its file are those of its slots.
     pub(super) fn materials(
         &mut self,
         path: &RelPath,
         value: &Value<'_>,
+        mesh: Option<&MeshSpec>,
         compression: Compression,
     ) -> Result<Vec<NodeId>, Diag> {
         let name = part(path, value.name());
@@ -171,107 +233,20 @@ impl Planner<'_, '_> {
         let reference = self.reference(value)?;
         match extension(&reference.path).as_str() {
             "toml" => Ok(vec![self.asset(value, Kind::Material, compression)?]),
-            _ if is_gltf(reference.path.as_str()) => self.gltf_materials(value, &reference, compression),
+            _ if is_gltf(reference.path.as_str()) => {
+                self.gltf_materials(value, &reference, mesh, compression)
+            }
             _ => {
                 let spec = BitmapSpec::plain(reference, ImageUse::Color);
                 let color = self.bitmap_node(&part(&name, "color"), spec, compression);
-                let spec = MaterialSpec {
-                    color,
-                    normal: None,
-                    emissive: None,
-                    params: None,
-                    params_used: 0,
-                    flags: 0,
-                    alpha_cutoff: 0.5,
-                };
-                Ok(vec![self.material_node(&name, spec)])
+                Ok(vec![self.material_node(&name, MaterialSpec::plain(color))])
             }
         }
-    }
-
-    fn gltf_materials(
-        &mut self,
-        value: &Value<'_>,
-        reference: &Reference,
-        compression: Compression,
-    ) -> Result<Vec<NodeId>, Diag> {
-        let whole = reference.part.is_none();
-        let found = super::super::gltf_materials::materials(self.inputs, &reference.path, whole)?;
-        let wanted: Vec<&super::super::gltf_materials::GltfMaterial> = match &reference.part {
-            None => found.drawn.iter().filter_map(|number| found.all.get(*number)).collect(),
-            Some(part) => {
-                let by_name = found.all.iter().find(|material| material.name == *part);
-                let by_number = || part.parse().ok().and_then(|n: usize| found.all.get(n));
-                let Some(material) = by_name.or_else(by_number) else {
-                    let names: Vec<String> =
-                        found.all.iter().map(|material| format!("{:?}", material.name)).collect();
-                    return Err(value
-                        .error(Code::PakMissing, format_args!("{} has no material {part:?}", reference.path))
-                        .hint(format!("the materials of the file are {}", names.join(", "))));
-                };
-                vec![material]
-            }
-        };
-        Ok(wanted.into_iter().map(|material| self.gltf_material(reference, material, compression)).collect())
-    }
-
-    fn gltf_material(
-        &mut self,
-        reference: &Reference,
-        material: &super::super::gltf_materials::GltfMaterial,
-        compression: Compression,
-    ) -> NodeId {
-        let name = part(&reference.path, format_args!("material {}", material.number));
-        let texture = |slot: usize| {
-            material.textures[slot]
-                .map(|image| Reference { path: reference.path.clone(), part: Some(image.to_string()) })
-        };
-        let color = match texture(0) {
-            Some(src) => {
-                let spec = BitmapSpec::plain(src, ImageUse::Color);
-                self.bitmap_node(&part(&name, "color"), spec, compression)
-            }
-            None => self.solid(&part(&name, "color"), material.color),
-        };
-        let normal = texture(2).map(|src| {
-            let spec = BitmapSpec::plain(src, ImageUse::Normal);
-            self.bitmap_node(&part(&name, "normal"), spec, compression)
-        });
-        let emissive = match texture(4) {
-            Some(src) => {
-                let spec = BitmapSpec::plain(src, ImageUse::Emissive);
-                Some(self.bitmap_node(&part(&name, "emissive"), spec, compression))
-            }
-            None if material.emissive[..3] != [0; 3] => {
-                Some(self.solid(&part(&name, "emissive"), material.emissive))
-            }
-            None => None,
-        };
-        // glTF stores metalness in blue and roughness in green.
-        let channel = |channel: usize, factor: f32| match texture(1) {
-            Some(src) => Channel::Image(BitmapSpec {
-                swizzle: vec![channel],
-                ..BitmapSpec::plain(src, ImageUse::Value)
-            }),
-            None => Channel::Value(byte(factor)),
-        };
-        let channels = [
-            channel(2, material.metallic),
-            channel(1, material.roughness),
-            Channel::Default(0),
-            Channel::Default(0),
-        ];
-        let params = Some(self.params(&name, channels, compression));
-        let (flags, alpha_cutoff) = (material.flags, material.alpha_cutoff);
-        self.material_node(
-            &name,
-            MaterialSpec { color, normal, emissive, params, params_used: 3, flags, alpha_cutoff },
-        )
     }
 }
 
 /// Quantizes a number from 0 to 1 to 8 bits.
-fn byte(value: f32) -> u8 {
+pub(super) fn byte(value: f32) -> u8 {
     (value.clamp(0.0, 1.0) * 255.0 + 0.5) as u8
 }
 

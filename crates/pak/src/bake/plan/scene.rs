@@ -4,7 +4,7 @@
 
 use super::super::compression::Compression;
 use super::super::toml_document::{Fields, Value};
-use super::mesh::rotation;
+use super::mesh::{MeshSpec, rotation};
 use super::{NodeId, Planner, Recipe, part};
 use kiln_engine::{Code, Diag, RelPath};
 use kiln_format::pak::Kind;
@@ -44,9 +44,16 @@ impl Planner<'_, '_> {
                 }
                 Some(value) => Some(self.asset(&value, Kind::Mesh, compression)?),
             };
+            let spec_of_mesh = mesh.and_then(|node| match &self.plan.nodes[node.0].recipe {
+                Recipe::Mesh(spec, _) => Some(spec.clone()),
+                _ => None,
+            });
             let mut materials = Vec::new();
             for value in own.read("materials", |value| value.list())?.unwrap_or_default() {
-                materials.extend(self.materials(path, &value, compression)?);
+                materials.extend(self.materials(path, &value, spec_of_mesh.as_ref(), compression)?);
+            }
+            if let (Some(mesh), false) = (&spec_of_mesh, materials.is_empty()) {
+                self.fill_slots(&own, mesh, &mut materials)?;
             }
             let materials = materials.into_iter().map(|node| number(node, &mut spec.refs)).collect();
             let mesh = mesh.map(|node| number(node, &mut spec.refs));
@@ -73,6 +80,30 @@ impl Planner<'_, '_> {
         fields.finish()?;
         let lines = format!("{spec:?}\n");
         Ok(self.node(path, Kind::Scene, Recipe::Scene(spec), compression, &lines))
+    }
+
+    /// Gives the slots of a mesh for which a reference lists no material the default material, with a warning.
+    fn fill_slots(
+        &mut self,
+        reference: &Fields<'_>,
+        mesh: &MeshSpec,
+        materials: &mut Vec<NodeId>,
+    ) -> Result<(), Diag> {
+        let slots = self.slots(mesh)?.len();
+        let (listed, Some(value)) = (materials.len(), reference.get("materials")) else { return Ok(()) };
+        if listed < slots {
+            let message = format!(
+                "{} has {slots} material slots, and {listed} {} listed; the others have the default material",
+                mesh.src,
+                if listed == 1 { "material is" } else { "materials are" }
+            );
+            let hint =
+                format!("list {slots} materials, or {:?} for those of the file", format!("/{}", mesh.src));
+            self.plan.warnings.push(value.error(Code::PakMaterials, message).hint(hint));
+            let default = self.default_material(&part(&mesh.src, "default"));
+            materials.resize(slots, default);
+        }
+        Ok(())
     }
 }
 
