@@ -4,6 +4,8 @@
 //! Skips files that use specular-glossiness, which is converted approximately, and files that the importer rejects, and
 //! prints both. Exits with 1 if a value differs.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example program")]
+
 #[path = "../tests/bake/gltf_evaluation.rs"]
 mod gltf_evaluation;
 

@@ -214,9 +214,9 @@ fn white() -> Texels {
 
 /// The electro-optical transfer function of sRGB (IEC 61966-2-1).
 fn decode(value: f64) -> f64 {
-    if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    if value <= 0.04045 { value / 12.92 } else { libm::pow((value + 0.055) / 1.055, 2.4) }
 }
 
 fn encode(light: f64) -> f64 {
-    if light <= 0.0031308 { light * 12.92 } else { 1.055 * light.powf(1.0 / 2.4) - 0.055 }
+    if light <= 0.0031308 { light * 12.92 } else { 1.055 * libm::pow(light, 1.0 / 2.4) - 0.055 }
 }

@@ -54,7 +54,7 @@ fn image(random: &mut Random, project: &Project, name: &str) -> Texels {
 }
 
 fn random_material(random: &mut Random, images: u64) -> Value {
-    let mut texture = |random: &mut Random| match random.next(3) {
+    let texture = |random: &mut Random| match random.next(3) {
         0 => Value::Null,
         _ => json!({"index": random.next(images)}),
     };
