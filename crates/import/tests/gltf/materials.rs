@@ -65,6 +65,8 @@ fn imports_all_material_properties() {
         alpha_cutoff: 0.25,
         double_sided: true,
         textures: [2, 1, 0, 1, 0].map(|i| Some(ImageId(i))),
+        transmission_factor: 0.0,
+        transmission_texture: None,
         unsupported: vec![],
     };
     assert_eq!(found, wanted);
