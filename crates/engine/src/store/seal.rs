@@ -157,6 +157,20 @@ mod tests {
         }
     }
 
+    /// A server of the Remote Execution API may store other fields of the message, for example `exit_code` (4, a varint) and
+    /// `execution_metadata` (9, a message).
+    #[test]
+    fn ignores_other_fields_of_an_action_result() {
+        let key = Hash::of(b"key");
+        let record = [&[4 << 3, 0x80, 0x01], seal_record(key, b"body").as_slice(), &[9 << 3 | 2, 2, 8, 1, 4 << 3, 0]].concat();
+        assert_eq!(Seal::default().unseal(key, &record), Ok(b"body".as_slice()));
+        // An incomplete varint, and a wire type that no field of the message has.
+        for tail in [&[4 << 3, 0x80][..], &[4 << 3 | 5, 0, 0, 0, 0]] {
+            let record = [&record, tail].concat();
+            assert_eq!(Seal::default().unseal(key, &record), Err(BadRecord::Damaged));
+        }
+    }
+
     /// The bytes as `protoc --encode=build.bazel.remote.execution.v2.ActionResult` would lay them out.
     #[test]
     fn encodes_an_action_result() {
