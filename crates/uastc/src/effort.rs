@@ -1,10 +1,7 @@
 //! The search effort of each UASTC quality setting. The values were tuned by measurement (`bench/uastc`).
 
 use crate::Quality;
-use crate::fit::Tries;
-
-/// By how much initial endpoints extend beyond the texels, below and above, as fractions of their extent.
-type Stretch = &'static [(f32, f32)];
+use crate::subset_fit::{NO_STRETCH, Stretch, Tries};
 
 /// The parameters of the search.
 #[derive(Clone, Copy, Debug)]
@@ -43,25 +40,18 @@ impl Effort {
         }
     }
 
-    /// Returns the attempts for this many weight levels.
+    /// Returns the attempts for this many weight levels, and the weight of the error after transcoding to BC7.
     #[inline(always)]
-    pub(crate) const fn tries(&self, levels: usize) -> Tries<'static> {
+    pub(crate) const fn tries(&self, levels: usize) -> (Tries, f32) {
         let k = match levels {
             0..=4 => 0,
             8 => 1,
             _ => 2,
         };
-        Tries {
-            stretch: self.stretch[k],
-            smooth: self.smooth[k],
-            smooth_below: self.smooth_below,
-            rounds: self.rounds,
-            bc7: self.bc7,
-        }
+        let (stretch, smooth) = (self.stretch[k], self.smooth[k]);
+        (Tries { stretch, smooth, smooth_below: self.smooth_below, rounds: self.rounds }, self.bc7)
     }
 }
-
-const NO_STRETCH: Stretch = &[(0.0, 0.0)];
 
 static FAST: Effort = Effort {
     bc7: 0.5,

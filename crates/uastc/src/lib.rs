@@ -34,7 +34,7 @@
 //! # Modules
 //!
 //! `block` classifies blocks; `search` selects the modes to try for a block, `batch` packs blocks into
-//! batches of eight; `stages` searches the modes, built from `principal_axis`, `fit` (endpoints and weights),
+//! batches of eight; `stages` searches the modes, built from `principal_axis`, `fit` and `subset_fit` (endpoints and weights),
 //! `endpoint_range` (quantisation), `partitions`, `ranking` (of partitions) and `transcode` (the error as
 //! BC7); `packing` writes the bits, `hints` finds transcoding hints, `rdo` makes blocks repeat for Zstandard,
 //! `decode` decodes blocks; `lanes` is the SIMD arithmetic on eight blocks at once.
@@ -59,6 +59,7 @@ mod ranking;
 mod rdo;
 mod search;
 mod stages;
+mod subset_fit;
 mod transcode;
 mod view;
 

@@ -11,10 +11,11 @@ pub(crate) use subsets::{ChoosePattern, Subsets};
 use crate::batch::{Batch, Stage};
 use crate::block::{Block, Candidate};
 use crate::effort::Effort;
-use crate::fit::{EndpointPair, Fitted, fit};
+use crate::fit::fit;
 use crate::lanes::{Lanes, WIDTH};
 use crate::modes::MODES;
 use crate::principal_axis::{Texels, project_on_axes};
+use crate::subset_fit::{EndpointPair, Fitted};
 use crate::transcode::Target;
 
 /// Returns the channels of a fit of `C` channels; `G` is 3 if the first stands for red, green and blue.

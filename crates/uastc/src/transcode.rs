@@ -4,9 +4,9 @@
 //! BC7 mode's precision, weights are kept or mapped. Desktop GPUs show the result, so selection counts its
 //! error too. The rules are those of the UASTC specification's chapter on transcoding to BC7.
 
-use crate::fit::{EndpointPair, Fitted};
 use crate::lanes::Lanes;
 use crate::principal_axis::{Members, Texels};
+use crate::subset_fit::{EndpointPair, Fitted, Interpolation};
 
 /// The endpoint precision of a BC7 mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ pub(crate) fn error<L: Lanes, const C: usize, const N: usize, const S: usize, co
 #[inline(always)]
 fn weight<L: Lanes, const N: usize>(index: L, weights: Weights) -> L {
     if weights == Weights::Same {
-        return crate::fit::weight::<L, N>(index) * L::splat(1.0 / 64.0);
+        return crate::fit::Astc::weight::<L, N>(index) * L::splat(1.0 / 64.0);
     }
     let sixteen = match N {
         4 => index * L::splat(5.0),

@@ -162,7 +162,9 @@ mod tests {
     #[test]
     fn ignores_other_fields_of_an_action_result() {
         let key = Hash::of(b"key");
-        let record = [&[4 << 3, 0x80, 0x01], seal_record(key, b"body").as_slice(), &[9 << 3 | 2, 2, 8, 1, 4 << 3, 0]].concat();
+        let record =
+            [&[4 << 3, 0x80, 0x01], seal_record(key, b"body").as_slice(), &[9 << 3 | 2, 2, 8, 1, 4 << 3, 0]]
+                .concat();
         assert_eq!(Seal::default().unseal(key, &record), Ok(b"body".as_slice()));
         // An incomplete varint, and a wire type that no field of the message has.
         for tail in [&[4 << 3, 0x80][..], &[4 << 3 | 5, 0, 0, 0, 0]] {

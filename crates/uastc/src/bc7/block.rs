@@ -3,9 +3,9 @@
 use super::modes::Fields;
 use crate::batch::{Batch, Searched};
 use crate::block::Class;
-use crate::fit::EndpointPair;
 use crate::lanes::{Lanes, WIDTH};
 use crate::ranking::RANKS;
+use crate::subset_fit::EndpointPair;
 
 /// A partition pattern and its expected error.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! The search effort of each BC7 quality setting. The values were tuned by measurement (`bench/bc7`).
 
-use super::fit::Tries;
 use crate::Quality;
+use crate::subset_fit::{NO_STRETCH, Stretch, Tries};
 
 /// The parameters of the search.
 #[derive(Clone, Copy, Debug)]
@@ -9,9 +9,9 @@ pub(crate) struct Effort {
     /// Least-squares iterations for each attempt.
     rounds: usize,
     /// The attempts for 4, for 8, and for 16 weight levels.
-    stretch: [&'static [f32]; 3],
+    stretch: [Stretch; 3],
     /// Additional attempts for smooth blocks.
-    smooth: [&'static [f32]; 3],
+    smooth: [Stretch; 3],
     /// The squared extent below which a block is smooth.
     smooth_below: f32,
     /// Partitions are ranked if the best error is above this.
@@ -46,21 +46,15 @@ impl Effort {
             8 => 1,
             _ => 2,
         };
-        Tries {
-            stretch: self.stretch[k],
-            smooth: self.smooth[k],
-            smooth_below: self.smooth_below,
-            rounds: self.rounds,
-        }
+        let (stretch, smooth) = (self.stretch[k], self.smooth[k]);
+        Tries { stretch, smooth, smooth_below: self.smooth_below, rounds: self.rounds }
     }
 }
 
-const NO_STRETCH: &[f32] = &[0.0];
-
 static FAST: Effort = Effort {
     rounds: 2,
-    stretch: [NO_STRETCH, NO_STRETCH, &[0.0, 0.12]],
-    smooth: [&[], &[], &[0.4]],
+    stretch: [NO_STRETCH, NO_STRETCH, &[(0.0, 0.0), (0.12, 0.12)]],
+    smooth: [&[], &[], &[(0.4, 0.4)]],
     smooth_below: 100.0,
     split_above: f32::INFINITY,
     slack: 1.0,
@@ -72,8 +66,8 @@ static FAST: Effort = Effort {
 
 static DEFAULT: Effort = Effort {
     rounds: 1,
-    stretch: [NO_STRETCH, NO_STRETCH, &[0.0, 0.1]],
-    smooth: [&[0.5], &[0.2], &[0.3]],
+    stretch: [NO_STRETCH, NO_STRETCH, &[(0.0, 0.0), (0.1, 0.1)]],
+    smooth: [&[(0.5, 0.5)], &[(0.2, 0.2)], &[(0.3, 0.3)]],
     smooth_below: 100.0,
     split_above: 4.0,
     slack: 0.5,
@@ -85,8 +79,12 @@ static DEFAULT: Effort = Effort {
 
 static HIGH: Effort = Effort {
     rounds: 2,
-    stretch: [&[0.0, -0.06, 0.06], &[0.0, 0.05, 0.1], &[0.0, 0.07, 0.15]],
-    smooth: [&[0.5], &[0.2], &[0.3, 0.6]],
+    stretch: [
+        &[(0.0, 0.0), (-0.06, -0.06), (0.06, 0.06)],
+        &[(0.0, 0.0), (0.05, 0.05), (0.1, 0.1)],
+        &[(0.0, 0.0), (0.07, 0.07), (0.15, 0.15)],
+    ],
+    smooth: [&[(0.5, 0.5)], &[(0.2, 0.2)], &[(0.3, 0.3), (0.6, 0.6)]],
     smooth_below: 200.0,
     split_above: 0.0,
     slack: 0.1,

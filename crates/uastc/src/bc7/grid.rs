@@ -6,8 +6,8 @@
 //! solution, and the choice with the smallest sum over the channels wins. That needs no pass over the texels.
 
 use super::modes::{Grid, PBits};
-use crate::fit::EndpointPair;
 use crate::lanes::Lanes;
+use crate::subset_fit::EndpointPair;
 
 /// The choices of P-bits of the low and the high endpoint.
 type PBitChoices = &'static [[f32; 2]];

@@ -2,14 +2,14 @@
 
 use super::block::{Block, Candidate, Choice};
 use super::effort::Effort;
-use super::fit::{Fitted, fit};
+use super::fit::fit;
 use super::modes::MODES;
 use super::patterns::{THREE, TWO};
 use crate::batch::{Batch, Stage};
-use crate::fit::EndpointPair;
 use crate::lanes::{Lanes, WIDTH};
 use crate::principal_axis::{Texels, dual_plane_estimates, project_on_axes};
 use crate::ranking::{Moments, Ranked};
+use crate::subset_fit::{EndpointPair, Fitted};
 
 /// Indices of the lists in [`Block::choices`].
 pub(crate) const TWO_8: usize = 0;

@@ -5,10 +5,11 @@ use super::channels;
 use crate::batch::{Batch, Stage};
 use crate::block::{Block, Candidate, Choice};
 use crate::effort::Effort;
-use crate::fit::{Fitted, fit};
+use crate::fit::fit;
 use crate::lanes::{Lanes, WIDTH};
 use crate::modes::MODES;
 use crate::principal_axis::{Texels, dual_plane_estimates, project_on_axes};
+use crate::subset_fit::Fitted;
 use crate::transcode::Target;
 
 /// The stage that estimates the error of each choice of the second plane's channel.
