@@ -31,6 +31,7 @@ pub mod store;
 pub mod terminal;
 #[cfg(feature = "cache")]
 pub mod user;
+mod version;
 
 use kiln_engine::{Code, Diag};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -24,3 +24,13 @@ fn builds_incrementally() {
     assert!(!p.exists("runtime/sub"));
     p.run(&["check"]).expect(0);
 }
+
+#[test]
+fn prints_its_version() {
+    let p = Project::new();
+    let line = p.run(&["--version"]).expect(0).stdout;
+    assert!(line.starts_with(concat!("assetc ", env!("CARGO_PKG_VERSION"))), "{line}");
+    let json: serde_json::Value =
+        serde_json::from_str(&p.run(&["--version", "--json"]).expect(0).stdout).unwrap();
+    assert_eq!((&json["name"], &json["version"]), (&"assetc".into(), &env!("CARGO_PKG_VERSION").into()));
+}

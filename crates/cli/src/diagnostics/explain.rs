@@ -2,6 +2,7 @@
 
 use crate::reporter::OK;
 use crate::terminal::{Color, Out, write_error};
+use crate::version;
 use clap::Parser;
 use kiln_engine::{Code, Severity};
 use std::process::ExitCode;
@@ -10,13 +11,13 @@ use std::process::ExitCode;
 ///
 /// # Errors
 ///
-/// The exit code, if the code was explained.
+/// The exit code, if the code was explained or the version was printed as JSON.
 pub fn parse_arguments<C: Parser>() -> Result<C, ExitCode> {
     let relaxed = C::command().subcommand_required(false).arg_required_else_help(false);
     let explained =
         relaxed.try_get_matches().ok().and_then(|found| found.get_one::<Code>("explain").copied());
     let Some(code) = explained else {
-        return Ok(C::parse());
+        return version::parse();
     };
     Out::new(Color::Auto).line(&explanation(code));
     Err(if write_error().is_none() { OK.into() } else { crate::reporter::FATAL.into() })
