@@ -7,8 +7,9 @@ mod dir;
 mod fbx;
 mod folder;
 mod import_plan;
+mod input_actions;
 mod link;
-mod model;
+pub(crate) mod model;
 mod name;
 mod obj;
 mod options;
@@ -28,7 +29,7 @@ use folder::{Asset, Folder, stem};
 use kiln_engine::lock::{LockMode, open_locked};
 use kiln_engine::publish::Durability;
 use kiln_engine::{Diag, Real, Severity};
-use link::{LinkError, Linked, NameDigest};
+use link::{LinkError, Linked, NameDigest, Naming};
 use previous::Previous;
 use scan::Scanned;
 use std::fs::{self, File};
@@ -75,7 +76,7 @@ pub fn bake(options: &BakeOptions) -> Result<Report, BakeError> {
 pub fn bake_with(options: &BakeOptions, extra: &Extra) -> Result<Report, BakeError> {
     thread_pool(extra)?.install(|| {
         let started = Instant::now();
-        let bake = Bake { options, extra, refresh: false };
+        let bake = Bake::new(options, extra);
         let (out, _lock) = bake.prepare()?;
         let state = if extra.no_cache { None } else { bake.open() };
         bake.run(&out, state, started).map(|(report, _)| report)
@@ -110,23 +111,44 @@ pub fn refresh(
             verbose_timing: false,
             verbose_collisions: false,
         };
-        let (out, _lock) = Bake { options: &options, extra: &extra, refresh: true }.prepare()?;
+        let (out, _lock) = Bake::new(&options, &extra).prepare()?;
         let state = State::open(out_dir).ok();
         let note = |state: &State| state.string(state.header.note.0, state.header.note.1).map(str::to_owned);
         let note = state.as_ref().and_then(|state| note(state).ok()).unwrap_or_default();
         let strict_names = state.as_ref().is_some_and(|state| state.header.options & STRICT_NAMES != 0);
         let options = BakeOptions { name_sanitizer: sanitizer(&note), ..options };
         let extra = Extra { note, strict_names, ..extra };
-        let bake = Bake { options: &options, extra: &extra, refresh: true };
+        let bake = Bake { refresh: true, ..Bake::new(&options, &extra) };
         let (_, state) = bake.run(&out, state.filter(|_| !extra.no_cache), started)?;
-        let state = match state {
-            Some(state) => state,
-            None => State::open(out_dir).map_err(|error| match error {
-                StateError::Io(error) => at(&cache_path(out_dir), error),
-                _ => BakeError::Other("the index was modified while it was being written".to_owned()),
-            })?,
-        };
-        Ok(Index { state })
+        bake.reopen(state)
+    })
+}
+
+/// Brings the side index of packages up to date and opens it. `roots` are the folders of the packages, relative to the
+/// project; `out_dir` belongs to the side index alone. Names are those of the files, and nothing is reported.
+///
+/// # Errors
+/// As [`bake_with`], except for duplicate GUIDs and names.
+pub(crate) fn refresh_packages(
+    project_root: &Path,
+    out_dir: &Path,
+    roots: Vec<String>,
+) -> Result<Index, BakeError> {
+    let options = BakeOptions {
+        project_root: project_root.to_owned(),
+        out_dir: out_dir.to_owned(),
+        name_sanitizer: None,
+        on_warn: None,
+        on_progress: None,
+        verbose_timing: false,
+        verbose_collisions: false,
+    };
+    let extra = Extra::default().inside_project(out_dir.starts_with(project_root));
+    thread_pool(&extra)?.install(|| {
+        let bake = Bake { refresh: true, naming: Naming::FileNames, roots, ..Bake::new(&options, &extra) };
+        let (out, _lock) = bake.prepare()?;
+        let (_, state) = bake.run(&out, State::open(out_dir).ok(), Instant::now())?;
+        bake.reopen(state)
     })
 }
 
@@ -144,9 +166,32 @@ struct Bake<'a> {
     extra: &'a Extra,
     /// True for a refresh: the options are those of the last bake, and the report is not used.
     refresh: bool,
+    /// The folders that are walked, relative to the project.
+    roots: Vec<String>,
+    naming: Naming,
 }
 
-impl Bake<'_> {
+impl<'a> Bake<'a> {
+    /// Creates a bake of the project's own folders.
+    fn new(options: &'a BakeOptions, extra: &'a Extra) -> Bake<'a> {
+        let roots = crate::walk::ROOTS.into_iter().chain([scan::SETTINGS]).map(str::to_owned).collect();
+        let naming = Naming::Unique { strict: extra.strict_names };
+        Bake { options, extra, refresh: false, roots, naming }
+    }
+
+    /// Opens the index that this bake wrote, or found up to date.
+    fn reopen(&self, state: Option<State>) -> Result<Index, BakeError> {
+        let out_dir = &self.options.out_dir;
+        let state = match state {
+            Some(state) => state,
+            None => State::open(out_dir).map_err(|error| match error {
+                StateError::Io(error) => at(&cache_path(out_dir), error),
+                _ => BakeError::Other("the index was modified while it was being written".to_owned()),
+            })?,
+        };
+        Ok(Index { state, out_dir: out_dir.clone(), is_fresh: true })
+    }
+
     /// Opens and locks the output directory.
     fn prepare(&self) -> Result<(Real, File), BakeError> {
         let project = &self.options.project_root;
@@ -184,7 +229,7 @@ impl Bake<'_> {
                 on_walk(walked);
             }
         };
-        let scan = scan::scan(&root, old.as_ref(), now_ns(), &progress);
+        let scan = scan::scan(&root, &self.roots, old.as_ref(), now_ns(), &progress);
         report.walk = walking.elapsed();
         (report.walked, report.parsed) = (scan.walked, scan.parsed);
         report.hit = scan.walked.saturating_sub(scan.parsed);
@@ -337,7 +382,7 @@ impl Bake<'_> {
         let mut lines = Vec::new();
         let linked = link::link(
             folders,
-            self.extra.strict_names,
+            self.naming,
             sanitize.as_ref().map(|sanitize| sanitize as &dyn Fn(&str) -> Option<String>),
             &mut |hint, sub, before, after| lines.push(sanitized_line(hint, sub, before, after)),
         )

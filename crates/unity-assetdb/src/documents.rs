@@ -59,6 +59,8 @@ pub(crate) struct Scanner {
     /// The documents within the extent of the scan that have a name or may be the main object.
     pub(crate) documents: Vec<Document>,
     pub(crate) refs: RefSet,
+    /// True if the keys of [`refs::scan_plain_keys`] are also searched for. Kept from one file to the next.
+    pub(crate) plain_keys: bool,
     /// The line of the first conflict marker.
     pub(crate) conflict: Option<u32>,
     /// The line of the first name that is not UTF-8.
@@ -97,6 +99,13 @@ impl Scanner {
         refs::scan(text, context, |found| {
             self.refs.add(found.guid, found.file_id, || lines.line_of(found.at));
         });
+        if self.plain_keys {
+            refs::scan_plain_keys(text, context, |found| {
+                let until = &text[context..found.at];
+                let line = || before + 1 + memchr::memchr_iter(b'\n', until).count() as u32;
+                self.refs.add(found.guid, found.file_id, line);
+            });
+        }
         if self.conflict.is_none()
             && let Some(at) = CONFLICT.find(fresh)
         {

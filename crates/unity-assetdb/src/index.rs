@@ -11,7 +11,7 @@ use crate::state::{
     SubRec, TargetRec, UseRec, child, name_hash,
 };
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 /// The error of opening or querying an index.
@@ -73,6 +73,10 @@ pub type Result<T> = std::result::Result<T, IndexError>;
 #[derive(Debug)]
 pub struct Index {
     pub(crate) state: State,
+    /// The directory of the index, where queries keep their side index of packages.
+    pub(crate) out_dir: PathBuf,
+    /// True if the index was brought up to date when it was opened.
+    pub(crate) is_fresh: bool,
 }
 
 /// An asset of an index, as a view into it.
@@ -129,7 +133,7 @@ impl Index {
     /// [`IndexError`] if there is no index, or it cannot be used.
     pub fn open(out_dir: &Path) -> Result<Index> {
         match State::open_shared(out_dir) {
-            Ok(state) => Ok(Index { state }),
+            Ok(state) => Ok(Index { state, out_dir: out_dir.to_owned(), is_fresh: false }),
             Err(StateError::Missing) => Err(IndexError::Missing),
             Err(StateError::Unusable(why)) => Err(IndexError::Unusable(why)),
             Err(StateError::OtherDatabase) => Err(IndexError::Torn),

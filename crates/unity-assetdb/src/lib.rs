@@ -50,6 +50,7 @@
 
 #[cfg(feature = "bake")]
 pub mod bake;
+pub mod builtin;
 pub mod class_id;
 #[cfg(feature = "bake")]
 mod documents;

@@ -42,6 +42,10 @@ pub struct Meta<'a> {
     pub file_ids_generation: Option<i64>,
     /// `animationType` of a model: 1 legacy, 2 generic, 3 humanoid.
     pub animation_type: Option<i64>,
+    /// `avatarSetup` of a model: 0 none, 1 created from this model, 2 copied from another.
+    pub avatar_setup: Option<i64>,
+    /// `addColliders`: true if each mesh of a model has a MeshCollider.
+    pub add_colliders: bool,
     /// The problems in the file.
     pub faults: Vec<Fault>,
 }
@@ -184,7 +188,20 @@ fn integer(text: &[u8]) -> Option<i64> {
 
 /// Returns whether a key with these first bytes matters inside the block of an importer.
 fn is_relevant(start: [u8; 4]) -> bool {
-    matches!(&start, b"main" | b"text" | b"spri" | b"pres" | b"clip" | b"anim" | b"file" | b"inte" | b"name")
+    matches!(
+        &start,
+        b"main"
+            | b"text"
+            | b"spri"
+            | b"pres"
+            | b"clip"
+            | b"anim"
+            | b"file"
+            | b"inte"
+            | b"name"
+            | b"avat"
+            | b"addC"
+    )
 }
 
 /// Repeats a byte eight times.
@@ -369,7 +386,9 @@ impl<'a> Parser<'a> {
             }
             Some(b'a') if direct => {
                 meta.animation_type = meta.animation_type.or(line.number_of("animationType"));
+                meta.avatar_setup = meta.avatar_setup.or(line.number_of("avatarSetup"));
             }
+            Some(b'a') => meta.add_colliders |= line.number_of("addColliders") == Some(1),
             Some(b'f') if line.text.starts_with(b"fileIdsGeneration") => {
                 meta.file_ids_generation = line.number_of("fileIdsGeneration");
             }

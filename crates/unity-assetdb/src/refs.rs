@@ -1,8 +1,9 @@
 //! Finds references in text: `{fileID: 21300000, guid: 8f57…, type: 3}` and similar notations.
 //!
-//! A GUID counts wherever a word that ends in `guid` or `GUID` stands before its 32 digits, with at most a few marks
-//! between them: so are references in YAML, `m_AssetGUID` of Addressables, `GUID:` of assembly definitions, and those
-//! of shader graphs and UI documents found by one scan. The fileID is the one that stands directly before the GUID.
+//! A GUID counts wherever a word that ends in `guid`, in any case, stands before its 32 digits, with at most a few marks
+//! or a line break between them: so are references in YAML, `m_AssetGUID` of Addressables, `sceneGuid:`, `GUID:` of assembly
+//! definitions, and those of shader graphs and UI documents found by one scan. The fileID is the one that stands directly
+//! before the GUID. [`scan_plain_keys`] finds GUIDs after the few other keys that Unity's packages use.
 
 use crate::guid;
 use memchr::memmem::Finder;
@@ -13,7 +14,12 @@ use std::sync::LazyLock;
 pub(crate) const LOOKBEHIND: usize = 80;
 
 static LOWER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"guid"));
+// The end of `guid` and `Guid`, so that one search finds both.
+static LOWER_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"uid"));
 static UPPER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"GUID"));
+
+/// The keys whose value is a GUID although they do not say so: of Localization and of Shader Graph.
+const PLAIN_KEYS: [&[u8]; 2] = [b"m_Localized", b"m_FunctionSource"];
 
 /// A reference that was found in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +50,8 @@ impl FoundReference {
 /// Calls `each` for every reference that starts at or after `from`, ascending. A GUID of zeros is no reference.
 pub fn scan(text: &[u8], from: usize, mut each: impl FnMut(FoundReference)) {
     let tail = text.get(from..).unwrap_or_default();
-    let mut lower = LOWER.find_iter(tail).map(|at| at + from).peekable();
+    let is_key = |at: &usize| *at > 0 && matches!(text[at - 1], b'g' | b'G');
+    let mut lower = LOWER_END.find_iter(tail).map(|at| at + from).filter(is_key).map(|at| at - 1).peekable();
     let mut upper = UPPER.find_iter(tail).map(|at| at + from).peekable();
     loop {
         let at = match (lower.peek(), upper.peek()) {
@@ -68,8 +75,7 @@ pub(crate) fn scan_meta(text: &[u8], mut each: impl FnMut(FoundReference)) {
 /// Parses the reference whose key `guid` is at `word`.
 fn reference(text: &[u8], word: usize) -> Option<FoundReference> {
     let after = text.get(word + 4..)?;
-    let marks =
-        after.iter().take(8).take_while(|b| matches!(b, b':' | b' ' | b'"' | b'\\' | b'=' | b'\'')).count();
+    let marks = after.iter().take(MAX_MARKS).take_while(|b| is_mark(**b)).count();
     let digits = after.get(marks..)?.first_chunk::<32>()?;
     if marks == 0 || after.get(marks + 32).is_some_and(u8::is_ascii_hexdigit) {
         return None;
@@ -83,6 +89,32 @@ fn reference(text: &[u8], word: usize) -> Option<FoundReference> {
     let found = common_file_id(window).or_else(|| file_id_before(window));
     let (file_id, key) = found.map_or((0, at), |(id, key)| (id, word - window.len() + key));
     Some(FoundReference { guid, file_id, at, key })
+}
+
+/// The maximum number of bytes between a key and its GUID: marks, or a line break with the indentation after it.
+const MAX_MARKS: usize = 24;
+
+fn is_mark(byte: u8) -> bool {
+    matches!(byte, b':' | b' ' | b'"' | b'\\' | b'=' | b'\'' | b'\n' | b'\r')
+}
+
+/// Calls `each` for every GUID at or after `from` that stands alone after one of the keys of Unity's packages that do not
+/// end in `guid`: `m_Localized` of Localization, `m_FunctionSource` of Shader Graph. Not in ascending order.
+pub fn scan_plain_keys(text: &[u8], from: usize, mut each: impl FnMut(FoundReference)) {
+    for key in PLAIN_KEYS {
+        for at in memchr::memmem::find_iter(text.get(from..).unwrap_or_default(), key) {
+            let end = from + at + key.len();
+            let marks = text[end..].iter().take(MAX_MARKS).take_while(|b| is_mark(**b)).count();
+            let Some(digits) = text.get(end + marks..).and_then(<[u8]>::first_chunk::<32>) else { continue };
+            let after = text.get(end + marks + 32);
+            if marks > 0
+                && !after.is_some_and(u8::is_ascii_alphanumeric)
+                && let Some(guid) = guid::parse_bytes(digits).filter(|guid| *guid != 0)
+            {
+                each(FoundReference { guid, file_id: 0, at: end + marks, key: end + marks });
+            }
+        }
+    }
 }
 
 /// Parses a fileID in the form in which Unity writes nearly all of them, `fileID: 21300000, `, at the end of a window.
@@ -148,6 +180,13 @@ mod tests {
         scan(folded.as_bytes(), 0, |f| found.push(f.file_id));
         assert_eq!(found, [2_100_000, 5]);
         check(&format!("    m_AssetGUID: {A}\n"), &[(0, A)]);
+        check(&format!("  sceneGuid: {A}\n"), &[(0, A)]);
+        check(&format!("  m_AddressableAssetSettingsGuid: {A}\n  Guid: {A}\n"), &[(0, A), (0, A)]);
+        check(
+            &format!("  x: {{fileID: 7, guid:\n      {A}, type: 3}}\n"),
+            &[(7, &format!("{{fileID: 7, guid:\n      {A}, type: 3}}"))],
+        );
+        check(&format!("uid: {A}\n"), &[]);
         check(&format!("  - guid: {A}\n"), &[(0, A)]);
         check("  x: {fileID: 7}\n  guid: 00000000000000000000000000000000\n", &[]);
         check(&format!("  guid: {A}0\n  guid: {}\n  guid{A}\n", &A[1..]), &[]);
@@ -168,6 +207,16 @@ mod tests {
         let mut found = Vec::new();
         scan(uxml.as_bytes(), 0, |f| found.push(f.file_id));
         assert_eq!(found, [7_433_441_132_597_879_392]);
+    }
+
+    #[test]
+    fn plain_keys() {
+        let text = format!(
+            "  m_Localized: {A}\n  m_Localized: hello\n\"m_FunctionSource\": \"{A}\"\n m_Localized: {A}x"
+        );
+        let mut found = Vec::new();
+        scan_plain_keys(text.as_bytes(), 0, |f| found.push(&text[f.at..f.at + 32]));
+        assert_eq!(found, [A, A]);
     }
 
     #[test]

@@ -24,7 +24,7 @@ use std::path::Path;
 /// The magic. Not that of unity-assetdb 0.2.0 (`UADCACHE`), whose cache has another layout.
 pub(crate) const MAGIC: [u8; 8] = *b"KILNUADB";
 /// The version of the layout, and of everything that changes the result of a bake.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 /// The size of the header.
 pub(crate) const HEADER: usize = 512;
 

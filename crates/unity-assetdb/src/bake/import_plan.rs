@@ -15,6 +15,8 @@ pub(crate) enum ContentScan {
     Text,
     /// The names of the nodes, meshes, materials and clips of a model.
     Model(ModelFormat),
+    /// The actions of Unity's Input System.
+    InputActions,
 }
 
 /// The model formats that can be read.
@@ -34,8 +36,12 @@ pub(crate) struct ImportPlan {
     pub(crate) read: ContentScan,
     /// The fileID of the main object.
     pub(crate) main: i64,
+    /// True if that is the main object whatever the YAML contains.
+    pub(crate) has_own_main: bool,
     /// True if the names of its sub-assets are scoped to the asset and not to the project.
     pub(crate) scoped: bool,
+    /// True if GUIDs may stand after keys that do not end in `guid`.
+    pub(crate) plain_keys: bool,
 }
 
 /// Returns whether files with this extension are in Unity's YAML.
@@ -79,13 +85,13 @@ fn is_yaml(ext: &str) -> bool {
 fn is_text(ext: &str) -> bool {
     matches!(
         ext,
-        "asmdef" | "asmref" | "shadergraph" | "shadersubgraph" | "uxml" | "uss" | "tss" | "vfxblock"
+        "asmdef" | "asmref" | "shadergraph" | "shadersubgraph" | "uxml" | "uss" | "tss" | "vfxblock" | "json"
     )
 }
 
 /// Returns whether the names of sub-assets are scoped to files with this extension.
 fn is_scoped(ext: &str) -> bool {
-    matches!(ext, "prefab" | "controller" | "anim" | "mixer" | "playable")
+    matches!(ext, "prefab" | "controller" | "anim" | "mixer" | "playable" | "inputactions")
 }
 
 /// Returns the extension of a file name in lower case.
@@ -110,7 +116,9 @@ pub(crate) fn plan(ext: &str, meta: &Meta<'_>) -> ImportPlan {
         from_yaml: false,
         read: ContentScan::Nothing,
         main: 0,
+        has_own_main: false,
         scoped: is_scoped(ext),
+        plain_keys: matches!(ext, "asset" | "shadergraph" | "shadersubgraph"),
     };
     let class = match meta.importer {
         "ModelImporter" | "SpeedTreeImporter" | "SketchUpImporter" => {
@@ -130,7 +138,10 @@ pub(crate) fn plan(ext: &str, meta: &Meta<'_>) -> ImportPlan {
         "ComputeShaderImporter" => Some(ClassId::ComputeShader),
         "RayTracingShaderImporter" => Some(ClassId::RayTracingShader),
         "VideoClipImporter" | "MovieImporter" => Some(ClassId::VideoClip),
-        "TrueTypeFontImporter" => Some(ClassId::Font),
+        "TrueTypeFontImporter" => {
+            plan.scoped = true;
+            Some(ClassId::Font)
+        }
         "TextScriptImporter" => Some(ClassId::TextAsset),
         "AssemblyDefinitionImporter" => Some(ClassId::AssemblyDefinitionAsset),
         "AssemblyDefinitionReferenceImporter" => Some(ClassId::AssemblyDefinitionReferenceAsset),
@@ -152,7 +163,10 @@ pub(crate) fn plan(ext: &str, meta: &Meta<'_>) -> ImportPlan {
         _ if yaml || meta.importer == "NativeFormatImporter" => {
             plan.read = ContentScan::Yaml(Depth::All);
             plan.from_yaml = class.is_none();
+            // The importer makes the main object, and the documents are its source.
+            plan.has_own_main = meta.importer == "VisualEffectImporter";
         }
+        "inputactions" => plan.read = ContentScan::InputActions,
         _ if is_text(ext) => plan.read = ContentScan::Text,
         _ => {}
     }

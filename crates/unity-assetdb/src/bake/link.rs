@@ -40,11 +40,20 @@ pub(crate) enum LinkError {
 /// Rewrites a name; `None` keeps it.
 pub(crate) type Sanitize<'a> = &'a dyn Fn(&str) -> Option<String>;
 
+/// The rule by which assets are named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// Names are unique, and so are GUIDs. With `strict`, extensions do not distinguish names.
+    Unique { strict: bool },
+    /// Each asset is named after its file. Of assets with the same GUID the first by path counts.
+    FileNames,
+}
+
 /// Links folders. `renames` is called for each name that the sanitizer changed: path, whether it is a sub-asset, old and
 /// new name.
 pub(crate) fn link(
     mut folders: Vec<Folder>,
-    strict: bool,
+    naming: Naming,
     sanitize: Option<Sanitize<'_>>,
     renames: &mut dyn FnMut(&str, bool, &str, &str),
 ) -> Result<Linked, LinkError> {
@@ -63,7 +72,10 @@ pub(crate) fn link(
     let guids = folders.iter().flat_map(|folder| &folder.assets).map(|asset| asset.guid);
     let mut by_guid: Vec<(u128, u32)> = guids.zip(0..).filter(|(guid, _)| *guid != 0).collect();
     by_guid.par_sort_unstable();
-    duplicates(&folders, &places, &by_guid)?;
+    match naming {
+        Naming::Unique { .. } => duplicates(&folders, &places, &by_guid)?,
+        Naming::FileNames => drop_duplicates(&mut folders, &places, &mut by_guid),
+    }
     let mut scripts: Vec<u128> = folders
         .iter()
         .flat_map(|folder| &folder.assets)
@@ -79,9 +91,18 @@ pub(crate) fn link(
     if let Some(sanitize) = sanitize {
         sanitized = sanitize_all(&folders, &places, sanitize, &mut changed, renames);
     }
-    let namer =
-        NameResolver { folders: &folders, places: &places, scripts: &scripts, sanitized: &changed, strict };
-    let (renamed, targets) = rayon::join(|| namer.resolve(), || Targets::new(&folders, &by_guid, refs));
+    let name = || match naming {
+        Naming::Unique { strict } => NameResolver {
+            folders: &folders,
+            places: &places,
+            scripts: &scripts,
+            sanitized: &changed,
+            strict,
+        }
+        .resolve(),
+        Naming::FileNames => Ok(Vec::new()),
+    };
+    let (renamed, targets) = rayon::join(name, || Targets::new(&folders, &by_guid, refs));
     let renamed = renamed.map_err(LinkError::Ambiguous)?;
     mark_listed(&mut folders, places.len(), &targets);
     let crlf = crlf(&folders);
@@ -102,6 +123,18 @@ fn duplicates(folders: &[Folder], places: &[Place], by_guid: &[(u128, u32)]) -> 
     };
     let found: Vec<_> = same.map(paths).collect();
     if found.is_empty() { Ok(()) } else { Err(LinkError::Duplicates(found)) }
+}
+
+/// Removes the GUIDs of all but the first of the assets that share one.
+fn drop_duplicates(folders: &mut [Folder], places: &[Place], by_guid: &mut Vec<(u128, u32)>) {
+    by_guid.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            let place = places[next.1 as usize];
+            folders[place.folder as usize].assets[place.asset as usize].guid = 0;
+        }
+        same
+    });
 }
 
 /// Returns one warning for all files with CR LF line endings: in a project that was checked out so, every file has them.
@@ -132,7 +165,9 @@ fn mark_listed(folders: &mut [Folder], count: usize, targets: &Targets) {
     targets.entries.iter().filter(|entry| **entry != NONE).for_each(|entry| used[*entry as usize] = true);
     let assets = folders.iter_mut().flat_map(|folder| &mut folder.assets);
     for (asset, used) in assets.zip(used) {
-        let listed = asset.flags & Asset::SETTINGS == 0 && (asset.flags & Asset::FOLDER == 0 || used);
+        let listed = asset.guid != 0
+            && asset.flags & Asset::SETTINGS == 0
+            && (asset.flags & Asset::FOLDER == 0 || used);
         asset.flags = asset.flags & !Asset::LISTED | if listed { Asset::LISTED } else { 0 };
     }
 }

@@ -4,7 +4,8 @@
 //! number counts objects of one class and name. Nodes are named by their path. The first generation roots it at `//RootNode` and
 //! gives components the path of their node; the second roots it at `//RootNode/root` and adds the component's class.
 //! A single root node is folded into the main object, unless the `.meta` sets `preserveHierarchy`. Meshes have the names of
-//! their nodes, not those of the mesh data.
+//! their nodes, not those of the mesh data. The root has the name of the file, as Unity shows it. A node with children
+//! `*_LOD0`, `*_LOD1` has a LODGroup.
 
 use super::folder::{Folder, Sub};
 use super::import_plan::ModelFormat;
@@ -16,6 +17,10 @@ use std::fs::File;
 use std::io;
 use xxhash_rust::xxh64::xxh64;
 
+/// The name of the root in the tables of a `.meta`.
+pub(crate) const ROOT: &str = "//RootNode";
+/// The fileID of the avatar of every model.
+const AVATAR: i64 = 9_000_000;
 /// The maximum depth of a hierarchy.
 const MAX_DEPTH: usize = 512;
 /// The maximum number of objects that are read from one model.
@@ -162,8 +167,8 @@ impl Ids {
 }
 
 impl Model {
-    /// Adds the objects of a model to a folder, with the fileIDs of the generation that the `.meta` states.
-    pub(crate) fn subs(&self, meta: &Meta<'_>, folder: &mut Folder) {
+    /// Adds the objects of the model file `stem` to a folder, with the fileIDs of the generation that the `.meta` states.
+    pub(crate) fn subs(&self, meta: &Meta<'_>, stem: &str, folder: &mut Folder) {
         let second = meta.file_ids_generation == Some(2);
         let mut ids = Ids::default();
         let mut put = |class: ClassId, key: &str, name: &str| {
@@ -173,20 +178,25 @@ impl Model {
                 folder.subs.push(Sub { file_id, class_id: class as u32, name });
             }
         };
-        let root_path = if second { "//RootNode/root" } else { "//RootNode" };
+        let root_path = if second { "//RootNode/root" } else { ROOT };
         let roots: Vec<usize> = (0..self.nodes.len()).filter(|at| self.nodes[*at].parent.is_none()).collect();
         let folded = match *roots {
             [only] if !meta.preserve_hierarchy => Some(only),
             _ => None,
         };
-        let mut node = |path: &str, name: &str, mesh: Mesh, extra: Option<ClassId>| {
+        let has_lods = self.lod_parents(folded);
+        let mut node = |path: &str, name: &str, mesh: Mesh, animated: Option<ClassId>, has_lods: bool| {
             put(ClassId::GameObject, path, name);
             let of_mesh: &[ClassId] = match mesh {
                 Mesh::None => &[],
                 Mesh::Rigid => &[ClassId::MeshFilter, ClassId::MeshRenderer],
                 Mesh::Skinned => &[ClassId::SkinnedMeshRenderer],
             };
-            for class in [ClassId::Transform].iter().chain(of_mesh).chain(&extra) {
+            let lod_group = has_lods.then_some(ClassId::LODGroup);
+            let collider = (meta.add_colliders && mesh != Mesh::None).then_some(ClassId::MeshCollider);
+            let transform = [ClassId::Transform];
+            let classes = transform.iter().chain(of_mesh).chain(&animated).chain(&lod_group).chain(&collider);
+            for class in classes {
                 match second {
                     true => put(*class, &format!("{path}/{}", class.name()), name),
                     false => put(*class, path, name),
@@ -199,7 +209,7 @@ impl Model {
             _ => None,
         };
         let mesh_of_root = folded.map_or(Mesh::None, |at| self.nodes[at].mesh);
-        node(root_path, "//RootNode", mesh_of_root, animated);
+        node(root_path, stem, mesh_of_root, animated, has_lods[self.nodes.len()]);
         let mut paths: Vec<Option<(String, usize)>> = Vec::with_capacity(self.nodes.len());
         let mut total = 0;
         for (at, each) in self.nodes.iter().enumerate() {
@@ -213,7 +223,7 @@ impl Model {
             };
             let path = parent.filter(|(_, depth)| *depth < MAX_DEPTH).map(|(path, depth)| {
                 let path = format!("{path}/{}", each.name);
-                node(&path, &each.name, each.mesh, None);
+                node(&path, &each.name, each.mesh, None, has_lods[at]);
                 (path, depth + 1)
             });
             // A crafted file could have paths of quadratic total length.
@@ -230,6 +240,29 @@ impl Model {
             put(ClassId::AnimationClip, name, name);
         }
     }
+
+    /// Returns which nodes have children that are levels of detail; the last one is the root of the model.
+    fn lod_parents(&self, folded: Option<usize>) -> Vec<bool> {
+        let root = self.nodes.len();
+        let mut found = vec![false; root + 1];
+        for each in self.nodes.iter().filter(|node| is_lod(&node.name)) {
+            let parent = each.parent.filter(|parent| Some(*parent) != folded);
+            found[parent.unwrap_or(root)] = true;
+        }
+        found
+    }
+}
+
+/// Returns whether the name of a node ends in `_LOD` and a number.
+fn is_lod(name: &str) -> bool {
+    let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+    digits > 0 && name[..name.len() - digits].to_ascii_uppercase().ends_with("_LOD")
+}
+
+/// Returns the fileID and the name of the avatar that Unity creates for a model with a skeleton.
+pub(crate) fn avatar(meta: &Meta<'_>, stem: &str) -> Option<(i64, String)> {
+    let has_avatar = matches!(meta.animation_type, Some(2 | 3)) && !matches!(meta.avatar_setup, Some(0 | 2));
+    has_avatar.then(|| (AVATAR, format!("{stem}Avatar")))
 }
 
 #[cfg(test)]
@@ -240,7 +273,7 @@ mod tests {
     fn subs(model: &Model, body: &str) -> Vec<(String, u32, i64)> {
         let text = format!("guid: 8f57b4a070f7b43bbb3925467e6752ab\nModelImporter:\n{body}");
         let mut folder = Folder::default();
-        model.subs(&meta::parse(text.as_bytes()), &mut folder);
+        model.subs(&meta::parse(text.as_bytes()), "Tree", &mut folder);
         folder.subs.iter().map(|sub| (folder.get(sub.name).to_owned(), sub.class_id, sub.file_id)).collect()
     }
 
@@ -258,8 +291,8 @@ mod tests {
         let model = Model { nodes, ..Model::default() };
         let found = subs(&model, "  meshes:\n    fileIdsGeneration: 2\n");
         // fileIDs from real projects.
-        assert!(found.contains(&("//RootNode".into(), 1, 919_132_149_155_446_097)));
-        assert!(found.contains(&("//RootNode".into(), 4, -8_679_921_383_154_817_045)));
+        assert!(found.contains(&("Tree".into(), 1, 919_132_149_155_446_097)));
+        assert!(found.contains(&("Tree".into(), 4, -8_679_921_383_154_817_045)));
         assert!(found.contains(&("pCylinder12".into(), 4, 3_070_783_425_072_336_940)));
     }
 
@@ -268,11 +301,42 @@ mod tests {
         let model = Model { nodes: vec![node("Tree.001", None, Mesh::Rigid)], ..Model::default() };
         let found = subs(&model, "");
         assert!(found.contains(&("Tree.001".into(), 43, 7_560_277_172_612_512_602)));
-        assert!(found.contains(&("//RootNode".into(), 1, -927_199_367_670_048_503)));
-        assert!(found.contains(&("//RootNode".into(), 4, -4_216_859_302_048_453_862)));
+        assert!(found.contains(&("Tree".into(), 1, -927_199_367_670_048_503)));
+        assert!(found.contains(&("Tree".into(), 4, -4_216_859_302_048_453_862)));
         assert_eq!(found.len(), 5, "{found:?}");
         let kept = subs(&model, "  meshes:\n    preserveHierarchy: 1\n");
         assert_eq!(kept.len(), 7, "{kept:?}");
+    }
+
+    #[test]
+    fn levels_of_detail_have_a_group() {
+        let lods = |parent| {
+            ["Bench_LOD0", "Bench_LOD1"]
+                .map(|name| node(name, parent, Mesh::Rigid))
+                .into_iter()
+                .collect::<Vec<_>>()
+        };
+        let second = "  meshes:\n    fileIdsGeneration: 2\n";
+        // The fileID from a real project.
+        let group = ("Tree".to_owned(), 205, 4_742_473_837_712_756_890);
+        assert!(subs(&Model { nodes: lods(None), ..Model::default() }, second).contains(&group));
+        let mut nested = vec![node("Bench", None, Mesh::None)];
+        nested.extend(lods(Some(0)));
+        assert!(subs(&Model { nodes: nested, ..Model::default() }, second).contains(&group));
+        let plain = Model { nodes: vec![node("Bench_LODs", None, Mesh::Rigid)], ..Model::default() };
+        assert!(!subs(&plain, second).iter().any(|(_, class, _)| *class == 205));
+    }
+
+    #[test]
+    fn avatars_are_named_after_the_file() {
+        let meta = |text: &'static str| meta::parse(text.as_bytes());
+        let base = "guid: 8f57b4a070f7b43bbb3925467e6752ab\nModelImporter:\n";
+        assert_eq!(avatar(&meta(base), "Cat"), None);
+        let with = |body: &str| format!("{base}{body}").leak() as &'static str;
+        let expected = Some((9_000_000, "CatAvatar".to_owned()));
+        assert_eq!(avatar(&meta(with("  animationType: 3\n")), "Cat"), expected);
+        assert_eq!(avatar(&meta(with("  animationType: 2\n  avatarSetup: 1\n")), "Cat"), expected);
+        assert_eq!(avatar(&meta(with("  animationType: 2\n  avatarSetup: 0\n")), "Cat"), None);
     }
 
     #[test]

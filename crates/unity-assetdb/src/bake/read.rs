@@ -5,7 +5,7 @@ mod diagnostics;
 use super::dir::Dir;
 use super::folder::{Asset, Child, Folder, Sub, Type};
 use super::import_plan::{self, ContentScan, ImportPlan, ModelFormat};
-use super::model;
+use super::{input_actions, model};
 use crate::class_id::{ClassId, canonical_fid};
 use crate::documents::{Depth, Ref, Scanner, in_hierarchy, split_point};
 use crate::meta::{self, LFS, Meta};
@@ -179,6 +179,7 @@ impl Reader {
         let first_ref = folder.refs.len();
         self.meta_refs.clear();
         self.scanner.clear();
+        self.scanner.plain_keys = false;
         let start = self.scan_file(file, file_stat.len, Depth::References);
         if start.is_ok() {
             folder.refs.extend_from_slice(&self.scanner.refs.list);
@@ -200,7 +201,10 @@ impl Reader {
     ) {
         if let ContentScan::Model(format) = plan.read {
             match model::read(&file, format) {
-                Ok(model) => model.subs(meta, folder),
+                Ok(model) => {
+                    let stem = super::folder::stem(folder.name(child)).to_owned();
+                    model.subs(meta, &stem, folder);
+                }
                 Err(model::ModelError::LfsPointer) => {
                     found.flags |= Asset::LFS_POINTER;
                     folder.diags.push(pointer(&folder.hint(child)));
@@ -217,11 +221,15 @@ impl Reader {
             }
             return;
         }
+        if plan.read == ContentScan::InputActions {
+            return self.input_actions(file, len, folder, child, found);
+        }
         let depth = match plan.read {
             ContentScan::Yaml(depth) => depth,
             _ => Depth::References,
         };
         self.scanner.clear();
+        self.scanner.plain_keys = plan.plain_keys;
         let start = match self.scan_file(file, len, depth) {
             Ok(start) => start,
             Err(error) => return folder.diags.push(unreadable(&folder.hint(child), &error)),
@@ -263,6 +271,7 @@ impl Reader {
             (found.class, found.main) = (doc.class_id, doc.file_id);
             found.script = doc.script.filter(|_| doc.class_id == ClassId::MonoBehaviour as u32);
         } else if depth == Depth::All
+            && !plan.has_own_main
             && let Some(at) = self.scanner.main_object(meta.main_file_id)
         {
             found.main = self.scanner.documents[at].file_id;
@@ -276,6 +285,35 @@ impl Reader {
             let name = folder.intern(name);
             folder.subs.push(Sub { file_id: doc.file_id, class_id: doc.class_id, name });
         }
+    }
+
+    /// Reads the actions of an `.inputactions` file.
+    fn input_actions(
+        &mut self,
+        mut file: File,
+        len: u64,
+        folder: &mut Folder,
+        child: usize,
+        found: &mut Found,
+    ) {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        bytes.resize(len.min(MAX_META_SIZE) as usize, 0);
+        match fill(&mut file, &mut bytes) {
+            Ok(read) if bytes[..read].starts_with(LFS) => {
+                found.flags |= Asset::LFS_POINTER;
+                folder.diags.push(pointer(&folder.hint(child)));
+            }
+            Ok(read) => {
+                for action in input_actions::read(&String::from_utf8_lossy(&bytes[..read])) {
+                    let file_id = model::file_id(ClassId::MonoBehaviour.name(), &action.id, 0);
+                    let name = folder.intern(&action.name);
+                    folder.subs.push(Sub { file_id, class_id: ClassId::MonoBehaviour as u32, name });
+                }
+            }
+            Err(error) => folder.diags.push(unreadable(&folder.hint(child), &error)),
+        }
+        self.bytes = bytes;
     }
 
     /// Scans a file. Returns its format.
@@ -391,7 +429,9 @@ fn class_of_main(file_id: i64) -> Option<u32> {
 
 /// Adds the sub-assets that the `.meta` names, each fileID once. The first one wins: lists over tables, new tables over old.
 fn meta_subs(folder: &mut Folder, start: usize, meta: &Meta<'_>, stem: &str, plan: &ImportPlan) {
+    let is_model = plan.class == ClassId::GameObject;
     let mut put = |file_id: i64, class_id: u32, name: &str| {
+        let name = if is_model && name == model::ROOT { stem } else { name };
         if file_id != 0 && !name.is_empty() {
             let name = folder.intern(name);
             folder.subs.push(Sub { file_id, class_id, name });
@@ -401,6 +441,13 @@ fn meta_subs(folder: &mut Folder, start: usize, meta: &Meta<'_>, stem: &str, pla
     const CLIP: u32 = ClassId::AnimationClip as u32;
     if let Some((file_id, class_id)) = implicit_sprite(meta) {
         put(file_id, class_id, stem);
+    }
+    if meta.importer == "TrueTypeFontImporter" {
+        put(canonical_fid(ClassId::Material as u32), ClassId::Material as u32, "Font Material");
+        put(canonical_fid(ClassId::Texture2D as u32), ClassId::Texture2D as u32, "Font Texture");
+    }
+    if is_model && let Some((file_id, name)) = model::avatar(meta, stem) {
+        put(file_id, ClassId::Avatar as u32, &name);
     }
     let old = meta.sprites.iter().chain(&meta.clips).any(|(_, id)| *id == 0);
     let tables = if old { names_of_tables(meta) } else { HashMap::new() };

@@ -9,7 +9,7 @@ use super::folder::{Asset, Child, Folder, NONE, StringRange, Sub};
 use super::previous::Previous;
 use super::read::{Reader, unreadable};
 use crate::state::{FolderRec, Section};
-use crate::walk::{ROOTS, is_hidden};
+use crate::walk::is_hidden;
 use kiln_engine::{Code, Diag};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -61,9 +61,10 @@ struct Above {
     next: Option<Arc<Above>>,
 }
 
-/// Walks a project from its root folders.
+/// Walks a project from the folders `roots`, which are relative to it.
 pub(crate) fn scan(
     root: &Root,
+    roots: &[String],
     old: Option<&Previous<'_>>,
     now_ns: i64,
     progress: &(dyn Fn(usize) + Sync),
@@ -81,9 +82,9 @@ pub(crate) fn scan(
         progress,
     };
     rayon::scope(|scope| {
-        for name in ROOTS.into_iter().chain([SETTINGS]) {
+        for name in roots {
             let walk = &walk;
-            scope.spawn(move |scope| walk.visit(scope, name.to_owned(), None));
+            scope.spawn(move |scope| walk.visit(scope, name.clone(), None));
         }
     });
     let folders = walk.found.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -51,6 +51,17 @@ impl<'a> Entry<'a> {
         Ok(self.index.state.string(self.rec.name_at, self.rec.name_len)?)
     }
 
+    /// Returns the name of the file without its extension, which other assets may share.
+    ///
+    /// # Errors
+    /// [`IndexError::Unusable`](super::IndexError::Unusable) if a page that it reads is damaged.
+    pub fn stem(&self) -> Result<String> {
+        let hint = self.hint()?;
+        let file = hint.rsplit('/').next().unwrap_or_default();
+        let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+        Ok(if self.is_folder() || stem.is_empty() { file } else { stem }.to_owned())
+    }
+
     /// Returns the path, relative to the project.
     ///
     /// # Errors

@@ -1,8 +1,7 @@
 //! Replaces references in text with names and paths, to make diffs, logs and YAML readable.
 
-use super::inner::Inner;
-use crate::class_id::class_name;
-use crate::index::{Index, Resolved, Result};
+use super::inner::{Inner, TargetStatus};
+use crate::index::{Index, Result};
 use crate::refs;
 
 /// Replaces every reference in a line that the index can name: `{fileID: 21300000, guid: 8f57…, type: 3}` becomes
@@ -34,20 +33,21 @@ pub fn annotate(index: &Index, inner: &mut Inner<'_>, line: &str) -> Result<Stri
 /// # Errors
 /// If the index is damaged.
 pub fn label(index: &Index, inner: &mut Inner<'_>, guid: u128, file_id: i64) -> Result<Option<String>> {
-    let Some(resolved) = index.resolve(guid, file_id)? else { return Ok(None) };
-    let hint = resolved.entry().hint()?;
-    let (name, kind) = match resolved {
-        Resolved::Asset(entry) => (entry.name()?.to_owned(), short_type(index, &entry.type_name()?)?),
-        Resolved::Sub(_, sub) => (sub.name.to_owned(), class_name(sub.class_id).into_owned()),
-        Resolved::Inner(entry) => match inner.find(guid, file_id)? {
-            Some(object) if !object.name.is_empty() => {
-                (object.name, class_name(object.class_id).into_owned())
-            }
-            Some(object) => (entry.name()?.to_owned(), class_name(object.class_id).into_owned()),
-            None => (entry.name()?.to_owned(), format!("object {file_id}")),
-        },
-    };
-    Ok(Some(format!("{name} ({kind}) {hint}")))
+    let _ = index;
+    let target = inner.target(guid, file_id)?;
+    Ok(match target.status {
+        TargetStatus::UnknownGuid => None,
+        TargetStatus::UnknownBuiltIn => Some(target.status.describe().to_owned()),
+        TargetStatus::BuiltIn => Some(format!("{} ({}) built-in", target.name, target.type_name)),
+        TargetStatus::KnownScript => {
+            Some(format!("{} ({}) {}", target.name, target.type_name, target.status.describe()))
+        }
+        TargetStatus::NoSuchObject | TargetStatus::Opaque => {
+            let kind = if target.type_name.is_empty() { target.status.describe() } else { &target.type_name };
+            Some(format!("object {file_id} ({kind}) {}", target.path))
+        }
+        _ => Some(format!("{} ({}) {}", target.name, target.type_name, target.path)),
+    })
 }
 
 /// Replaces the GUID in a type name (`Script:8f57…`) with the name of the script, if it is in the project.

@@ -42,7 +42,7 @@ pub fn check(index: &Index, root: &Path) -> Result<Vec<Diag>> {
             );
         }
     }
-    let packages = packages(root);
+    let packages = packages(root, index);
     for each in broken(index, root, &packages)? {
         let source = each.source.hint()?;
         let path = if each.reference.in_meta { format!("{source}.meta") } else { source };

@@ -1,23 +1,37 @@
-//! Resolves the objects inside prefabs and scenes, which the index leaves out, by reading the files.
+//! Resolves references to names: assets, their sub-assets, the objects inside prefabs and scenes, which the index leaves
+//! out, and the assets of packages outside the project.
 //!
-//! A component has the name of its GameObject. An object of a nested prefab has the fileID of the original, combined by
-//! XOR with that of the instance, so that it is searched for in the prefabs that the file has instances of.
+//! # Objects of prefab instances
+//!
+//! A component has the name of its GameObject. An object of a prefab instance has no document of its own: its fileID is
+//! that of the object in the source prefab, combined by XOR with that of the instance, **with the sign bit cleared**. In the
+//! prefabs of three projects all 4,752 placeholders follow that rule, 219 of them with a source whose fileID is negative. So
+//! the source of a fileID is one of two candidates, with and without the sign bit. Placeholders in scenes have fileIDs of
+//! their own and name their source explicitly.
+//!
+//! An instance may rename objects of its prefab (`m_Modifications` of `m_Name`). Instances nest, and the outermost name counts.
 
-use crate::class_id::ClassId;
-use crate::documents::{Document, parse_header};
+mod model_root;
+mod script_names;
+mod yaml_objects;
+
+use super::packages::side_index;
+use crate::class_id::{ClassId, class_name};
 use crate::index::{Entry, Index, Resolved, Result};
-use crate::refs;
-use crate::scalar;
-use memchr::memmem;
-use std::collections::HashMap;
-use std::fs;
+use crate::{builtin, guid};
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use yaml_objects::{Details, Position, YamlObjects};
 
 /// The maximum depth of nested prefabs.
-const MAX_DEPTH: usize = 12;
-/// The maximum size of a file that is read, in bytes.
-const MAX_FILE_SIZE: u64 = 512 << 20;
+const MAX_DEPTH: usize = 24;
+/// The number of files that are kept open.
+const MAX_OPEN: usize = 32;
+/// The fileID of the class of a script file.
+const SCRIPT: i64 = 11_500_000;
 
 /// An object inside an asset.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,36 +41,113 @@ pub struct InnerObject {
     pub name: String,
     /// The class ID of the object.
     pub class_id: u32,
+    /// The name of the class, with that of the script: `MonoBehaviour: Pickupable`.
+    pub type_name: String,
 }
 
-/// Resolves objects inside files; reads each file at most once.
+/// The object that a reference points to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Target {
+    /// The name of the object; empty if it is unknown.
+    pub name: String,
+    /// The class of the object, or the script of a ScriptableObject; empty if it is unknown.
+    pub type_name: String,
+    /// The path of the asset, relative to the project; empty if the asset is not on this machine.
+    pub path: String,
+    /// The place where the target was found, or the reason why it was not.
+    pub status: TargetStatus,
+}
+
+/// The place where the target of a reference was found, or the reason why it was not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TargetStatus {
+    /// In the project.
+    Project,
+    /// In a package outside the project's own folders.
+    Package,
+    /// A resource that is built into Unity.
+    BuiltIn,
+    /// A resource that is built into Unity, of unknown name.
+    UnknownBuiltIn,
+    /// A script of a package that is not on this machine; its name is known nevertheless.
+    KnownScript,
+    /// The asset is there and does not contain the object.
+    NoSuchObject,
+    /// The asset is there, and its objects cannot be listed: a binary file, a Git LFS pointer, an unread format, or a
+    /// prefab whose base is one.
+    Opaque,
+    /// No asset on this machine has the GUID.
+    UnknownGuid,
+}
+
+impl TargetStatus {
+    /// Returns a phrase for a target without a name.
+    pub fn describe(self) -> &'static str {
+        match self {
+            TargetStatus::Project | TargetStatus::Package => "found",
+            TargetStatus::BuiltIn | TargetStatus::KnownScript => "not on disk",
+            TargetStatus::UnknownBuiltIn => "built-in, unknown name",
+            TargetStatus::NoSuchObject => "no such object",
+            TargetStatus::Opaque => "objects cannot be read",
+            TargetStatus::UnknownGuid => "package not on disk, or deleted",
+        }
+    }
+}
+
+/// Resolves references; scans each file at most once.
 pub struct Inner<'a> {
     index: &'a Index,
     root: PathBuf,
-    files: HashMap<u128, Option<Rc<Objects>>>,
+    /// The side index of packages, once it was needed.
+    packages: Option<Option<Rc<Index>>>,
+    files: HashMap<u128, Option<Rc<YamlObjects>>>,
+    open: VecDeque<(u128, File)>,
+    objects: HashMap<(u128, i64), Option<Rc<Found>>>,
+    instances: HashMap<(u128, i64), Option<Rc<Details>>>,
+    scripts: HashMap<(u128, i64), Option<String>>,
 }
 
-#[derive(Debug, Default)]
-struct Objects {
-    by_id: HashMap<i64, Object>,
-    /// Instances of other prefabs: own fileID and the prefab's GUID.
-    instances: Vec<(i64, u128)>,
-}
-
-#[derive(Debug)]
-struct Object {
+/// An object that was found in a file.
+#[derive(Clone, Debug, Default)]
+struct Found {
+    name: String,
     class_id: u32,
-    name: Option<String>,
-    /// The GameObject of a component.
-    owner: Option<i64>,
-    /// The GUID and fileID of the object that a placeholder stands for.
-    source: Option<(u128, i64)>,
+    script: Option<(u128, i64)>,
+    class_identifier: Option<String>,
+    /// The fileID of the GameObject that has the name, in the same file.
+    game_object: Option<i64>,
+}
+
+/// The index that an asset is in.
+enum Home<'a> {
+    Project(&'a Index),
+    Packages(Rc<Index>),
+}
+
+impl Home<'_> {
+    fn index(&self) -> &Index {
+        match self {
+            Home::Project(index) => index,
+            Home::Packages(index) => index,
+        }
+    }
 }
 
 impl<'a> Inner<'a> {
     /// Creates a resolver for the project at `root`.
     pub fn new(index: &'a Index, root: &Path) -> Inner<'a> {
-        Inner { index, root: root.to_owned(), files: HashMap::new() }
+        Inner {
+            index,
+            root: root.to_owned(),
+            packages: None,
+            files: HashMap::new(),
+            open: VecDeque::new(),
+            objects: HashMap::new(),
+            instances: HashMap::new(),
+            scripts: HashMap::new(),
+        }
     }
 
     /// Returns whether the asset is in Unity's YAML, so that an object that is not found does not exist.
@@ -64,7 +155,7 @@ impl<'a> Inner<'a> {
     /// # Errors
     /// If the index is damaged.
     pub fn lists_all_objects(&mut self, entry: &Entry<'_>) -> Result<bool> {
-        Ok(self.file(entry)?.is_some_and(|objects| !objects.by_id.is_empty()))
+        Ok(self.file(entry.guid(), &entry.hint()?).is_some_and(|objects| !objects.is_empty()))
     }
 
     /// Returns the object with this fileID.
@@ -72,123 +163,307 @@ impl<'a> Inner<'a> {
     /// # Errors
     /// If the index is damaged.
     pub fn find(&mut self, guid: u128, file_id: i64) -> Result<Option<InnerObject>> {
-        self.find_at_depth(guid, file_id, 0)
+        let Some(found) = self.object(guid, file_id, 0)? else { return Ok(None) };
+        let type_name = self.type_name(&found)?;
+        Ok(Some(InnerObject { name: found.name.clone(), class_id: found.class_id, type_name }))
     }
 
-    fn find_at_depth(&mut self, guid: u128, file_id: i64, depth: usize) -> Result<Option<InnerObject>> {
+    /// Resolves a reference, wherever its target is.
+    ///
+    /// # Errors
+    /// If the index is damaged.
+    pub fn target(&mut self, guid: u128, file_id: i64) -> Result<Target> {
+        let without_path = |status, name: &str, type_name: &str| Target {
+            name: name.to_owned(),
+            type_name: type_name.to_owned(),
+            path: String::new(),
+            status,
+        };
+        if guid::is_builtin(guid) {
+            return Ok(match builtin::resource(guid, file_id) {
+                Some((name, class)) => without_path(TargetStatus::BuiltIn, name, class),
+                None => without_path(TargetStatus::UnknownBuiltIn, "", ""),
+            });
+        }
+        let Some(home) = self.home(guid)? else {
+            return Ok(match self.script_name((guid, file_id), None)? {
+                Some(name) => without_path(TargetStatus::KnownScript, &name, "MonoScript"),
+                None => without_path(TargetStatus::UnknownGuid, "", ""),
+            });
+        };
+        let status = match home {
+            Home::Project(_) => TargetStatus::Project,
+            Home::Packages(_) => TargetStatus::Package,
+        };
+        let Some(resolved) = home.index().resolve(guid, file_id)? else {
+            return Ok(without_path(TargetStatus::UnknownGuid, "", ""));
+        };
+        let entry = resolved.entry();
+        let path = entry.hint()?;
+        let target = |name: &str, type_name: String, status| Target {
+            name: name.to_owned(),
+            type_name,
+            path: path.clone(),
+            status,
+        };
+        Ok(match resolved {
+            Resolved::Asset(entry) => {
+                let type_name = match model_root::class_of(&entry, file_id) {
+                    Some(class) => class.name().to_owned(),
+                    None => self.asset_type(&entry)?,
+                };
+                target(entry.name()?, type_name, status)
+            }
+            Resolved::Sub(_, sub) if sub.class_id != ClassId::MonoBehaviour as u32 => {
+                target(sub.name, class_name(sub.class_id).into_owned(), status)
+            }
+            Resolved::Sub(_, sub) => {
+                let found = self.find(guid, file_id)?;
+                target(sub.name, found.map_or("MonoBehaviour".to_owned(), |found| found.type_name), status)
+            }
+            Resolved::Inner(entry) => match self.find(guid, file_id)? {
+                Some(found) if found.name.is_empty() && !self.is_listed(guid, 0)? => {
+                    target("", found.type_name, TargetStatus::Opaque)
+                }
+                // An object without a name, such as the settings of a scene, is known by its asset.
+                Some(found) if found.name.is_empty() => target(entry.name()?, found.type_name, status),
+                Some(found) => target(&found.name, found.type_name, status),
+                None if self.is_listed(guid, 0)? => target("", String::new(), TargetStatus::NoSuchObject),
+                None => target("", String::new(), TargetStatus::Opaque),
+            },
+        })
+    }
+
+    /// Returns the type of an asset: its class, or the name of its script.
+    ///
+    /// # Errors
+    /// If the index is damaged.
+    pub fn asset_type(&mut self, entry: &Entry<'_>) -> Result<String> {
+        let Some(script) = entry.script()? else { return entry.type_name() };
+        match self.script_name((script, SCRIPT), None)? {
+            Some(name) => Ok(name),
+            None => {
+                let main = self.object(entry.guid(), entry.main_file_id(), 0)?;
+                let class = main.and_then(|main| main.class_identifier.clone());
+                class.map_or_else(|| entry.type_name(), Ok)
+            }
+        }
+    }
+
+    fn type_name(&mut self, found: &Found) -> Result<String> {
+        let class = class_name(found.class_id).into_owned();
+        let Some(script) = found.script else { return Ok(class) };
+        let name = self.script_name(script, found.class_identifier.as_deref())?;
+        Ok(name.map_or_else(|| class.clone(), |name| format!("{class}: {name}")))
+    }
+
+    /// Returns the index that has an asset: the project's, or else that of the packages.
+    fn home(&mut self, guid: u128) -> Result<Option<Home<'a>>> {
+        if self.index.find_by_guid(guid)?.is_some() {
+            return Ok(Some(Home::Project(self.index)));
+        }
+        let Some(packages) = self.packages() else { return Ok(None) };
+        // A damaged side index is as good as none: the next refresh replaces it.
+        let is_there = packages.find_by_guid(guid).is_ok_and(|entry| entry.is_some());
+        Ok(is_there.then(|| Home::Packages(packages)))
+    }
+
+    fn packages(&mut self) -> Option<Rc<Index>> {
+        let open = || side_index(&self.root, self.index).ok().flatten().map(Rc::new);
+        self.packages.get_or_insert_with(open).clone()
+    }
+
+    /// Returns whether all objects of an asset are known: it is YAML, and so are the bases of its prefab instances.
+    fn is_listed(&mut self, guid: u128, depth: usize) -> Result<bool> {
+        let Some(home) = self.home(guid)? else { return Ok(false) };
+        let Some(entry) = home.index().find_by_guid(guid)? else { return Ok(false) };
+        let class = entry.type_name()?;
+        let Some(objects) = self.file(guid, &entry.hint()?).filter(|objects| !objects.is_empty()) else {
+            // The `.meta` of a texture lists all its sprites, and a script has no sub-assets.
+            return Ok(class == "MonoScript" || class == "Texture2D" && !is_scripted(&entry.hint()?));
+        };
+        for instance in objects.instances.clone() {
+            let Some(details) = self.instance(guid, &objects, instance)? else { return Ok(false) };
+            if let Some(prefab) = details.prefab
+                && (depth >= MAX_DEPTH || !self.is_listed(prefab, depth + 1)?)
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns an object of a file, with the name that this file gives to it.
+    fn object(&mut self, guid: u128, file_id: i64, depth: usize) -> Result<Option<Rc<Found>>> {
+        if let Some(known) = self.objects.get(&(guid, file_id)) {
+            return Ok(known.clone());
+        }
         if depth > MAX_DEPTH {
             return Ok(None);
         }
-        match self.index.resolve(guid, file_id)? {
-            Some(Resolved::Sub(_, sub)) => {
-                Ok(Some(InnerObject { name: sub.name.to_owned(), class_id: sub.class_id }))
-            }
-            Some(Resolved::Inner(entry) | Resolved::Asset(entry)) => {
-                let Some(objects) = self.file(&entry)? else { return Ok(None) };
-                self.find_in_file(&objects, file_id, depth)
-            }
-            None => Ok(None),
-        }
+        // A prefab that contains itself ends here.
+        self.objects.insert((guid, file_id), None);
+        let found = self.search(guid, file_id, depth)?.map(Rc::new);
+        self.objects.insert((guid, file_id), found.clone());
+        Ok(found)
     }
 
-    fn find_in_file(
+    fn search(&mut self, guid: u128, file_id: i64, depth: usize) -> Result<Option<Found>> {
+        let Some(home) = self.home(guid)? else { return Ok(None) };
+        let Some(entry) = home.index().find_by_guid(guid)? else { return Ok(None) };
+        if let Some(objects) = self.file(guid, &entry.hint()?)
+            && let Some(found) = self.search_yaml(guid, &objects, file_id, depth)?
+        {
+            return Ok(Some(found));
+        }
+        if let Some(sub) = entry.sub(file_id)? {
+            let game_object = model_root::game_object(&entry, &sub)?;
+            let name = sub.name.to_owned();
+            return Ok(Some(Found { name, class_id: sub.class_id, game_object, ..Found::default() }));
+        }
+        // The root of a model whose content is unknown still has a known fileID.
+        Ok(model_root::find(&entry, file_id)?.map(|(class, game_object)| Found {
+            name: entry.stem().unwrap_or_default(),
+            class_id: class as u32,
+            game_object: Some(game_object),
+            ..Found::default()
+        }))
+    }
+
+    fn search_yaml(
         &mut self,
-        objects: &Rc<Objects>,
+        guid: u128,
+        objects: &Rc<YamlObjects>,
         file_id: i64,
         depth: usize,
-    ) -> Result<Option<InnerObject>> {
-        if let Some(object) = objects.by_id.get(&file_id) {
-            let own = object.name.clone().filter(|name| !name.is_empty());
-            let of_owner =
-                object.owner.and_then(|owner| objects.by_id.get(&owner)).and_then(|owner| owner.name.clone());
-            if let Some(name) = own.or(of_owner) {
-                return Ok(Some(InnerObject { name, class_id: object.class_id }));
-            }
-            if let Some((guid, source)) = object.source
-                && let Some(found) = self.find_at_depth(guid, source, depth + 1)?
-            {
-                return Ok(Some(InnerObject { class_id: object.class_id, ..found }));
-            }
-            if let Some(owner) = object.owner.filter(|owner| *owner != file_id)
-                && depth < MAX_DEPTH
-                && let Some(found) = self.find_in_file(objects, owner, depth + 1)?
-            {
-                return Ok(Some(InnerObject { class_id: object.class_id, ..found }));
-            }
-            return Ok(Some(InnerObject { name: String::new(), class_id: object.class_id }));
+    ) -> Result<Option<Found>> {
+        if let Some(position) = objects.find(file_id) {
+            let Some(details) = self.read(guid, position) else { return Ok(None) };
+            return self.document(guid, objects, position, details, depth).map(Some);
         }
-        for (instance, guid) in &objects.instances {
-            let source = (file_id ^ instance) & i64::MAX;
-            for source in [source, file_id ^ instance] {
-                if let Some(found) = self.find_at_depth(*guid, source, depth + 1)? {
-                    return Ok(Some(found));
+        for instance in &objects.instances {
+            let prefab = self.instance(guid, objects, *instance)?.and_then(|details| details.prefab);
+            let Some(prefab) = prefab else { continue };
+            let mixed = file_id ^ instance;
+            for source in [mixed & i64::MAX, mixed | i64::MIN] {
+                let found = self.through_instance(guid, objects, *instance, (prefab, source), depth)?;
+                if found.is_some() {
+                    return Ok(found);
                 }
             }
         }
         Ok(None)
     }
 
-    fn file(&mut self, entry: &Entry<'_>) -> Result<Option<Rc<Objects>>> {
-        if let Some(known) = self.files.get(&entry.guid()) {
+    /// Returns the object of a document.
+    fn document(
+        &mut self,
+        guid: u128,
+        objects: &Rc<YamlObjects>,
+        position: Position,
+        details: Details,
+        depth: usize,
+    ) -> Result<Found> {
+        let mut found = Found {
+            name: details.name.unwrap_or_default(),
+            class_id: position.class_id(),
+            script: details.script,
+            class_identifier: details.class_identifier,
+            game_object: None,
+        };
+        if position.is_stripped() {
+            if let (Some(source), Some(instance)) = (details.source, details.instance)
+                && let Some(original) = self.through_instance(guid, objects, instance, source, depth)?
+            {
+                found = Found { class_id: position.class_id(), ..original };
+            }
+        } else if let Some(owner) = details.owner {
+            let owner_found = self.object(guid, owner, depth + 1)?;
+            found.name = owner_found.map(|owner| owner.name.clone()).unwrap_or_default();
+            found.game_object = Some(owner);
+        } else if found.class_id == ClassId::GameObject as u32 {
+            found.game_object = Some(position.file_id);
+        }
+        Ok(found)
+    }
+
+    /// Returns an object of a prefab instance: that of the prefab, with the name that the instance gives to it.
+    fn through_instance(
+        &mut self,
+        guid: u128,
+        objects: &Rc<YamlObjects>,
+        instance: i64,
+        (prefab, source): (u128, i64),
+        depth: usize,
+    ) -> Result<Option<Found>> {
+        let original = self.object(prefab, source, depth + 1)?;
+        let Some(details) = self.instance(guid, objects, instance)? else { return Ok(None) };
+        let Some(original) = original else {
+            // The name of an object that cannot be read, such as one of a model that is not on disk.
+            let name = details.names.get(&(prefab, source)).filter(|name| !name.is_empty()).cloned();
+            let Some(name) = name.filter(|_| !self.is_listed(prefab, depth + 1).unwrap_or(false)) else {
+                return Ok(None);
+            };
+            let game_object = Some((source ^ instance) & i64::MAX);
+            let class_id = ClassId::GameObject as u32;
+            return Ok(Some(Found { name, class_id, game_object, ..Found::default() }));
+        };
+        let mut found = Found::clone(&original);
+        let renamed = details.names.get(&(prefab, original.game_object.unwrap_or(source)));
+        if let Some(name) = renamed.filter(|name| !name.is_empty()) {
+            found.name.clone_from(name);
+        }
+        found.game_object = original.game_object.map(|object| (object ^ instance) & i64::MAX);
+        Ok(Some(found))
+    }
+
+    /// Returns the document of a prefab instance.
+    fn instance(&mut self, guid: u128, objects: &YamlObjects, instance: i64) -> Result<Option<Rc<Details>>> {
+        if let Some(known) = self.instances.get(&(guid, instance)) {
             return Ok(known.clone());
         }
-        let path = self.root.join(entry.hint()?);
-        let small = fs::metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE_SIZE);
-        let bytes = if small { fs::read(&path).ok() } else { None };
-        let objects = bytes.filter(|bytes| is_yaml(bytes)).map(|bytes| Rc::new(Objects::read(&bytes)));
-        self.files.insert(entry.guid(), objects.clone());
-        Ok(objects)
+        let is_instance = |position: &Position| position.class_id() == ClassId::Prefab as u32;
+        let position = objects.find(instance).filter(is_instance);
+        let details = position.and_then(|position| self.read(guid, position)).map(Rc::new);
+        self.instances.insert((guid, instance), details.clone());
+        Ok(details)
     }
-}
 
-fn is_yaml(bytes: &[u8]) -> bool {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    bytes.starts_with(b"%YAML") || bytes.starts_with(b"--- ")
-}
-
-impl Objects {
-    fn read(bytes: &[u8]) -> Objects {
-        let mut objects = Objects::default();
-        let starts: Vec<usize> = memmem::find_iter(bytes, b"--- !u!")
-            .filter(|at| *at == 0 || bytes[at - 1] == b'\n')
-            .chain([bytes.len()])
-            .collect();
-        for range in starts.windows(2) {
-            let text = &bytes[range[0]..range[1]];
-            if let Some(document) = parse_header(text) {
-                objects.add(&document, text);
-            }
+    /// Returns the objects of a file; `None` if it cannot be read or is not in Unity's YAML.
+    fn file(&mut self, guid: u128, hint: &str) -> Option<Rc<YamlObjects>> {
+        if let Some(known) = self.files.get(&guid) {
+            return known.clone();
         }
+        let mut scan = || -> io::Result<Option<YamlObjects>> {
+            let mut file = kiln_engine::regular_file::open(&self.root.join(hint))?;
+            let objects = YamlObjects::scan(&mut file)?;
+            if objects.is_some() {
+                self.open.truncate(MAX_OPEN - 1);
+                self.open.push_front((guid, file));
+            }
+            Ok(objects)
+        };
+        let objects = scan().ok().flatten().map(Rc::new);
+        self.files.insert(guid, objects.clone());
         objects
     }
 
-    fn add(&mut self, document: &Document, text: &[u8]) {
-        let value = |key: &[u8]| memmem::find(text, key).map(|at| &text[at + key.len()..]);
-        let local = |key: &[u8]| {
-            let rest = value(key)?.trim_ascii_start().strip_prefix(b"{fileID: ")?;
-            let end = rest.iter().position(|b| !matches!(b, b'-' | b'0'..=b'9'))?;
-            std::str::from_utf8(&rest[..end]).ok()?.parse::<i64>().ok()
-        };
-        let foreign = |key: &[u8]| {
-            let rest = value(key)?;
-            let mut found = None;
-            refs::scan(&rest[..rest.len().min(160)], 0, |each| {
-                found = found.or(Some((each.guid, each.file_id)))
-            });
-            found
-        };
-        if document.class_id == ClassId::Prefab as u32
-            && let Some((guid, _)) =
-                foreign(b"\n  m_SourcePrefab:").or_else(|| foreign(b"\n  m_ParentPrefab:"))
-        {
-            self.instances.push((document.file_id, guid));
+    /// Reads a document of a file that was scanned.
+    fn read(&mut self, guid: u128, position: Position) -> Option<Details> {
+        if !self.open.iter().any(|(open, _)| *open == guid) {
+            let home = self.home(guid).ok()??;
+            let hint = home.index().find_by_guid(guid).ok()??.hint().ok()?;
+            let file = kiln_engine::regular_file::open(&self.root.join(hint)).ok()?;
+            self.open.truncate(MAX_OPEN - 1);
+            self.open.push_front((guid, file));
         }
-        let object = Object {
-            class_id: document.class_id,
-            name: value(b"\n  m_Name:").map(|rest| scalar::decode(rest, 2).into_owned()),
-            owner: local(b"\n  m_GameObject:").filter(|id| *id != 0),
-            source: foreign(b"\n  m_CorrespondingSourceObject:").filter(|_| document.stripped),
-        };
-        self.by_id.insert(document.file_id, object);
+        let (_, file) = self.open.iter_mut().find(|(open, _)| *open == guid)?;
+        Details::read(file, position).ok().flatten()
     }
+}
+
+/// Returns whether a ScriptedImporter of a package may have created the sub-assets.
+fn is_scripted(hint: &str) -> bool {
+    let hint = hint.to_ascii_lowercase();
+    [".psb", ".psd", ".ase", ".aseprite", ".svg"].iter().any(|end| hint.ends_with(end))
 }

@@ -194,7 +194,7 @@ fn reads_models_without_a_name_table() {
     // The fileID of a mesh of this name in a real project.
     assert!(subs(named(&db, "Assets/Tree.fbx")).contains(&("Tree.001", 43, 7_560_277_172_612_512_602)));
     let old = subs(named(&db, "Assets/Old.fbx"));
-    assert!(old.contains(&("Old", 43, 4_300_000)) && old.contains(&("//RootNode", 1, 100_000)));
+    assert!(old.contains(&("Old", 43, 4_300_000)) && old.contains(&("Old", 1, 100_000)));
     assert!(old.iter().any(|(name, class, _)| (*name, *class) == ("Walk", 74)));
     assert!(
         !old.iter().any(|(name, ..)| *name == "Tree.001"),

@@ -35,7 +35,7 @@ pub(super) fn unused(session: &Session) -> Result<u8, Failure> {
 
 pub(super) fn broken(session: &Session) -> Result<u8, Failure> {
     let (root, index) = session.index()?;
-    let packages = packages(&root);
+    let packages = packages(&root, &index);
     let mut rows = Rows::new(&["path", "line", "guid", "fileID", "target", "certain"]);
     let mut certain = 0;
     for each in find_broken(&index, &root, &packages)? {

@@ -6,7 +6,7 @@ use ::unity_assetdb::class_id::class_name;
 use ::unity_assetdb::guid::{self, Guid};
 use ::unity_assetdb::index::{Entry, Index, IndexError, Resolved};
 use ::unity_assetdb::query::annotate::short_type;
-use ::unity_assetdb::query::inner::Inner;
+use ::unity_assetdb::query::inner::{Inner, Target, TargetStatus};
 use ::unity_assetdb::query::suggest::suggest;
 use ::unity_assetdb::store::AssetType;
 use kiln_cli::reporter::{FAILED, OK};
@@ -104,19 +104,27 @@ pub(super) fn resolve(session: &Session, text: &str, file_id: Option<i64>) -> Re
     let (root, index) = session.index()?;
     let file_id = file_id.unwrap_or(0);
     let mut rows = Rows::new(OBJECT);
-    match index.resolve(guid, file_id)? {
-        None => session.reporter.note(&format!("no asset has the GUID {}", Guid(guid))),
-        Some(Resolved::Inner(entry)) => match Inner::new(&index, &root).find(guid, file_id)? {
-            Some(object) => {
-                let name = if object.name.is_empty() { entry.name()?.to_owned() } else { object.name };
-                let kind = class_name(object.class_id).into_owned();
-                rows.push(vec![Guid(guid).to_string(), file_id.to_string(), name, kind, entry.hint()?]);
-            }
-            None => session
-                .reporter
-                .note(&format!("{} contains no named object with the fileID {file_id}", entry.hint()?)),
-        },
-        Some(resolved) => rows.push(object_row(&index, &resolved)?),
+    let target = Inner::new(&index, &root).target(guid, file_id)?;
+    match target.status {
+        TargetStatus::UnknownGuid => session.reporter.note(&format!("no asset has the GUID {}", Guid(guid))),
+        TargetStatus::NoSuchObject | TargetStatus::Opaque => {
+            let message = format!("{}: fileID {file_id}: {}", target.path, target.status.describe());
+            session.reporter.note(&message);
+        }
+        TargetStatus::UnknownBuiltIn => session.reporter.note(target.status.describe()),
+        _ => {
+            let shown = match index.resolve(guid, file_id)? {
+                Some(Resolved::Asset(entry)) => entry.main_file_id(),
+                _ => file_id,
+            };
+            rows.push(vec![
+                Guid(guid).to_string(),
+                shown.to_string(),
+                target.name,
+                target.type_name,
+                target.path,
+            ]);
+        }
     }
     Ok(print(session, &rows))
 }
@@ -252,18 +260,8 @@ pub(super) fn deps(session: &Session, asset: &str) -> Result<u8, Failure> {
     let mut inner = Inner::new(&index, &root);
     let mut rows = Rows::new(&["guid", "fileID", "line", "name", "type", "path"]);
     for each in entry.references()? {
-        let resolved = index.resolve(each.guid, each.file_id)?;
-        let [name, kind, path] = match &resolved {
-            None => [String::new(), "unknown".to_owned(), String::new()],
-            Some(Resolved::Inner(entry)) => match inner.find(each.guid, each.file_id)? {
-                Some(object) => [object.name, class_name(object.class_id).into_owned(), entry.hint()?],
-                None => [String::new(), "unknown".to_owned(), entry.hint()?],
-            },
-            Some(resolved) => {
-                let [_, _, name, kind, path] = object_row(&index, resolved)?.try_into().unwrap_or_default();
-                [name, kind, path]
-            }
-        };
+        let Target { name, type_name, path, .. } = inner.target(each.guid, each.file_id)?;
+        let kind = if type_name.is_empty() { "unknown".to_owned() } else { type_name };
         let line = if each.in_meta { format!("{} (.meta)", each.line) } else { each.line.to_string() };
         rows.push(vec![Guid(each.guid).to_string(), each.file_id.to_string(), line, name, kind, path]);
     }
