@@ -4,6 +4,7 @@ mod bake;
 mod diagnostics;
 #[path = "../../../cli/tests/json_schema/validate.rs"]
 mod json_schema;
+mod names;
 mod ownership;
 mod project;
 mod queries;
