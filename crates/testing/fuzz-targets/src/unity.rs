@@ -168,6 +168,6 @@ fn walk_index(root: &Path) -> Result<(), IndexError> {
     index.files().try_for_each(|file| file.map(drop))?;
     black_box((index.warnings()?, index.note()?));
     black_box((unused(&index)?, suggest(&index, "a")?, check(&index, root)?));
-    black_box(broken(&index, root, &packages(root))?);
+    black_box(broken(&index, root, &packages(root, &index))?);
     Ok(())
 }
