@@ -1,7 +1,9 @@
 //! The main loop: walk, plan, run the actions whose result is out of date, link, pack.
 
 use crate::artifact::FileMetadata;
+use crate::budget::{self, Budget};
 use crate::config::{Manifest, Resolver, Roots};
+use crate::explain::no_source;
 use crate::link::{ManifestSink, rows};
 use crate::output::{JOURNAL, LINK, PACK, at_root, journal_path};
 use crate::pack::{self, PackSink, Packed};
@@ -10,11 +12,12 @@ use crate::skipped;
 use crate::tools::Tools;
 use kiln_engine::fs::Log;
 use kiln_engine::{
-    Code, Diag, DirectorySink, Event, Events, Fs, Journal, Limits, Outcome, Plan, Real, RelPath, Severity,
-    Shard, SourceTree, State, Store, run,
+    Code, Diag, DirectorySink, Event, Events, Fs, Journal, Limits, Metadata, Outcome, PlacedArtifact, Plan,
+    Real, Records, RelPath, Severity, Shard, SourceTree, State, Store, Tree, run,
 };
 use kiln_format::by_path;
 use rayon::prelude::*;
+use std::collections::HashSet;
 use std::io;
 
 /// The resolved parameters of one build.
@@ -42,6 +45,10 @@ pub(crate) struct Request<'a> {
     /// The shard of the sources to build, if not all: then neither manifest nor pack is written, and the outputs of
     /// other sources stay as they are.
     pub(crate) shard: Option<Shard>,
+    /// The sources and folders to build, if not all. Outputs and manifest entries of other sources stay as they are.
+    pub(crate) only: Option<&'a [RelPath]>,
+    /// Limits on the size of the output.
+    pub(crate) budgets: &'a [Budget],
     /// Limits on each source.
     pub(crate) limits: Limits,
     /// The receiver of build events.
@@ -121,6 +128,58 @@ impl BuildReport {
     }
 }
 
+impl Request<'_> {
+    /// Returns whether all sources are built.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.shard.is_none() && self.only.is_none()
+    }
+
+    /// Removes the sources from a plan that are not to be built.
+    ///
+    /// # Errors
+    ///
+    /// `not-a-source` or `file-missing` if a path to build selects no source.
+    pub(crate) fn select(&self, planned: &mut Planned<'_>, tree: &Tree) -> Result<(), Diag> {
+        let names = |source: &RelPath, path: &RelPath| {
+            // A file of a folder that is one source selects the folder.
+            source == path || source.is_under(path) || path.is_under(source)
+        };
+        for path in self.only.unwrap_or_default() {
+            let mut sources = planned.sources();
+            if !sources.any(|source| names(source, path)) {
+                return Err(no_source(tree, path, planned.assets.iter().map(|asset| &asset.source)));
+            }
+        }
+        let selected = |source: &RelPath| {
+            self.shard.is_none_or(|shard| shard.has(source))
+                && self.only.is_none_or(|only| only.iter().any(|path| names(source, path)))
+        };
+        if !self.is_whole() {
+            planned.assets.retain(|asset| selected(&asset.source));
+            planned.conflicts.retain(|(source, _)| selected(source));
+            planned.unread.retain(|(source, _)| selected(source));
+            planned.unclaimed.retain(&selected);
+            planned.excluded.retain(&selected);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the artifacts that the journal records for sources outside a plan.
+fn recorded_artifacts(records: &Records, planned: &Planned<'_>) -> Vec<PlacedArtifact<FileMetadata>> {
+    let selected: HashSet<&str> = planned.sources().map(RelPath::as_str).collect();
+    let others = records.names().into_iter().filter(|name| ![LINK, PACK].contains(name));
+    let outputs = others
+        .filter(|name| !selected.contains(name))
+        .filter_map(|name| records.get(name))
+        .flat_map(|record| record.outputs);
+    let placed = outputs.filter_map(|output| {
+        let (name, metadata) = (RelPath::new(&*output.path).ok()?, FileMetadata::decode(&output.metadata)?);
+        Some(PlacedArtifact { name, hash: output.hash, metadata })
+    });
+    placed.collect()
+}
+
 /// Brings an output up to date with its sources.
 pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     let roots = request.roots;
@@ -143,20 +202,14 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     let out_tree = out_tree.map_err(|e| at_root(Code::Unreadable, &roots.output, &e))?;
 
     let mut planned = plan(&src_tree, request.resolver, request.tools, Versions::Asked);
-    if let Some(shard) = request.shard {
-        planned.assets.retain(|asset| shard.has(&asset.source));
-        planned.conflicts.retain(|(source, _)| shard.has(source));
-        planned.unread.retain(|(source, _)| shard.has(source));
-        planned.unclaimed.retain(|source| shard.has(source));
-        planned.excluded.retain(|source| shard.has(source));
-    }
+    request.select(&mut planned, &src_tree)?;
     let complete = src_tree.problems.iter().all(|p| p.severity() < Severity::Error);
     let keep: Vec<&str> =
         [LINK, PACK].into_iter().chain(planned.conflicts.iter().map(|(s, _)| s.as_str())).collect();
     let run_plan = Plan {
         force: request.force,
         verify: request.verify,
-        prune: complete && request.shard.is_none(),
+        prune: complete && request.is_whole(),
         store: request.cache,
         limits: request.limits,
         events: request.events,
@@ -168,7 +221,11 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
         .map_err(|diag| diag.or_path(JOURNAL))?;
 
     let artifacts = outcomes.iter().flat_map(|outcome| &outcome.artifacts);
-    let rows = rows(artifacts.clone(), request.manifest);
+    let others = match request.only {
+        Some(_) => recorded_artifacts(journal.records(), &planned),
+        None => vec![],
+    };
+    let rows = rows(artifacts.clone().chain(&others), request.manifest);
     let names = artifacts.filter(|_| request.verify).map(|artifact| &artifact.name).collect::<Vec<_>>();
     let broken = pool.install(|| verify(&out, &names));
     let skipped =
@@ -180,6 +237,9 @@ pub(crate) fn build(request: &Request<'_>) -> Result<BuildReport, Diag> {
     let mut report = report(planned, outcomes, src_tree.problems.clone());
     report.skipped = skipped;
     report.problems.extend(broken);
+    if request.shard.is_none() {
+        report.problems.extend(budget::exceeded(request.budgets, journal.records(), &out));
+    }
     if report.is_ok() && request.shard.is_none() {
         let (verify, overwrite) = (request.verify, request.overwrite);
         let manifest = ManifestSink { out: &out, tree: &out_tree, verify, overwrite };

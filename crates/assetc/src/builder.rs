@@ -2,8 +2,9 @@
 
 use crate::build::{BuildReport, Request, build};
 use crate::config::{Config, Roots};
+use crate::dry_run::{DryRun, dry_run};
 use crate::tools::Tools;
-use kiln_engine::{Diag, Events, Limits, Shard, Store};
+use kiln_engine::{Diag, Events, Limits, RelPath, Shard, Store};
 use std::path::Path;
 
 /// One incremental build of a project, configured step by step and started with [`run`](Build::run).
@@ -39,6 +40,7 @@ pub struct Build<'a> {
     pack: bool,
     cache: Option<&'a Store>,
     shard: Option<Shard>,
+    only: Option<&'a [RelPath]>,
     limits: Limits,
     events: &'a dyn Events,
 }
@@ -59,6 +61,7 @@ impl<'a> Build<'a> {
             pack: false,
             cache: None,
             shard: None,
+            only: None,
             limits: Limits::default(),
             events: &(),
         }
@@ -130,6 +133,13 @@ impl<'a> Build<'a> {
         Build { shard, ..self }
     }
 
+    /// Builds these sources, and those in these folders, only; paths are relative to the input. Outputs and manifest
+    /// entries of all other sources stay as they are. `None` builds all.
+    #[must_use]
+    pub fn only(self, only: Option<&'a [RelPath]>) -> Build<'a> {
+        Build { only, ..self }
+    }
+
     /// Sets the limits on pixels, memory and time of each source.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Build<'a> {
@@ -149,15 +159,28 @@ impl<'a> Build<'a> {
     ///
     /// # Errors
     ///
-    /// The preset is unknown, a directory is missing or unsafe as an output, the configuration is not
+    /// The preset is unknown, a path of [`only`](Build::only) is not a source, a directory is missing or unsafe as an output, the configuration is not
     /// [trusted](Config::trust) and names a directory outside the project, the output cannot be written, or the build
     /// was cancelled.
     pub fn run(&self) -> Result<BuildReport, Diag> {
+        self.with_request(build)
+    }
+
+    /// Determines what [`run`](Build::run) would build and remove, and writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Build::run) that concern the configuration and the directories.
+    pub fn dry_run(&self) -> Result<DryRun, Diag> {
+        self.with_request(dry_run)
+    }
+
+    fn with_request<T>(&self, run: impl Fn(&Request<'_>) -> Result<T, Diag>) -> Result<T, Diag> {
         let preset = self.config.select_preset(self.preset)?;
         let roots = Roots::locate(self.config, preset, self.output)?;
         roots.check_output(self.home)?;
         let no_tools = Tools::default();
-        build(&Request {
+        run(&Request {
             roots: &roots,
             resolver: &self.config.resolver(preset),
             tools: self.tools.unwrap_or(&no_tools),
@@ -169,6 +192,8 @@ impl<'a> Build<'a> {
             pack: self.pack || self.config.pack(),
             cache: self.cache,
             shard: self.shard,
+            only: self.only,
+            budgets: self.config.budgets(),
             limits: self.limits,
             events: self.events,
         })

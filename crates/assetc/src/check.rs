@@ -4,9 +4,13 @@
 //! directory that still has its journal, every output must also have the bytes that were written, and a file of a known
 //! format that no build wrote is reported.
 //!
+//! A single runtime file is compared with the journal and with the files it refers to, if it is inside an output
+//! directory; elsewhere it is checked by itself.
+//!
 //! A subdirectory with a journal of its own is another output with a check of its own. Of the pack beside it only the
 //! structure is checked.
 
+use crate::info::renamed;
 use crate::output::{JOURNAL, at_root};
 use crate::runtime::RuntimeFiles;
 use kiln_engine::{Code, Diag, Hash};
@@ -28,11 +32,27 @@ pub struct CheckReport {
     pub compared: usize,
 }
 
-/// Checks an output directory or a pack; calls `waiting` when a build holds the lock of the directory.
+impl CheckReport {
+    /// Adds another report, with the paths of its problems replaced by `name`.
+    pub fn append(&mut self, other: CheckReport, name: impl Fn(&str) -> String) {
+        self.problems.extend(other.problems.into_iter().map(|problem| renamed(problem, &name)));
+        for (one, many, count) in other.counts {
+            match self.counts.iter_mut().find(|(known, ..)| *known == one) {
+                Some((.., sum)) => *sum += count,
+                None => self.counts.push((one, many, count)),
+            }
+        }
+        let order = |noun: &str| FORMATS.iter().position(|format| format.noun() == noun);
+        self.counts.sort_by_key(|(one, ..)| order(one));
+        self.compared += other.compared;
+    }
+}
+
+/// Checks an output directory, a pack or a single runtime file; calls `waiting` when a build holds the lock of the directory.
 ///
 /// # Errors
 ///
-/// The directory or pack does not exist or cannot be read. A damaged file, also a damaged pack, is no error: it is in
+/// The path does not exist or cannot be read. A damaged file, also a damaged pack, is no error: it is in
 /// the [problems](CheckReport::problems).
 pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<CheckReport, Diag> {
     let runtime = match RuntimeFiles::open(path, waiting) {
@@ -50,6 +70,7 @@ pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<CheckReport, Diag> {
         .filter_map(|name| records.get(name))
         .flat_map(|record| record.outputs)
         .map(|output| (output.path.into_owned(), output.hash))
+        .filter(|(path, _)| runtime.lists(path))
         .collect();
 
     let mut problems: Vec<Diag> = runtime.problems.clone();
@@ -82,7 +103,8 @@ pub fn check(path: &Path, waiting: &dyn Fn()) -> Result<CheckReport, Diag> {
         }));
     }
     problems.sort_by(|a, b| (&a.path, &a.code, &a.message).cmp(&(&b.path, &b.code, &b.message)));
-    let count = |ext: &str| files.iter().filter(|path| by_path(path).is_some_and(|f| f.ext() == ext)).count();
+    let count =
+        |ext: &str| files.iter().filter(|path| runtime.format(path).is_some_and(|f| f.ext() == ext)).count();
     let counts = FORMATS.iter().map(|f| (f.noun(), f.title(), count(f.ext())));
     let counts = counts.filter(|(_, _, n)| *n > 0).collect();
     Ok(CheckReport { problems, counts, compared: written.len() })
@@ -94,7 +116,7 @@ fn is_pack_of_another(output: &Path, file: &str) -> bool {
 }
 
 fn check_file(runtime: &RuntimeFiles, path: &str, written: Option<&Hash>) -> Vec<Diag> {
-    let format = by_path(path);
+    let format = runtime.format(path);
     if format.is_none() && written.is_none() {
         return vec![];
     }
@@ -119,7 +141,7 @@ fn check_file(runtime: &RuntimeFiles, path: &str, written: Option<&Hash>) -> Vec
                 &e.to_string(),
                 "run the build again with --verify",
             ));
-        } else {
+        } else if runtime.has_references() {
             let mut bad = |found: kiln_format::Problem| {
                 problems.push(problem(found.code, path, &found.message, found.hint))
             };

@@ -19,6 +19,7 @@ mod values;
 
 use std::path::{Path, PathBuf};
 
+use crate::budget::Budget;
 use kiln_engine::store::settings::CacheSettings;
 use kiln_engine::{Code, Diag, nearest};
 
@@ -64,6 +65,7 @@ pub struct Config {
     manifest: Manifest,
     exclude: Vec<SourceGlob>,
     embed: Vec<SourceGlob>,
+    budgets: Vec<Budget>,
     /// Paths of external programs, by name.
     tools: Vec<(String, Text)>,
     cache: CacheSettings,
@@ -120,6 +122,7 @@ impl Config {
             manifest: Manifest::Textures,
             exclude: Vec::new(),
             embed: Vec::new(),
+            budgets: Vec::new(),
             tools: Vec::new(),
             cache: CacheSettings::default(),
             cache_places: Vec::new(),
@@ -194,6 +197,18 @@ impl Config {
         parse::parse(text, name).map_err(|diag| diag.path(name))
     }
 
+    /// Sets a setting of [`KEYS`] by its index, in the syntax of the file, as the layer `default:` would.
+    ///
+    /// # Errors
+    ///
+    /// The accepted values, if the setting does not accept this one.
+    pub fn set(&mut self, key: usize, value: &str) -> Result<(), String> {
+        let accepts = KEYS.get(key).map_or_else(|| "an existing setting".to_owned(), Key::accepts);
+        let scalar = yaml::Scalar { text: value.to_owned(), plain: true };
+        let accepted = key < KEYS.len() && self.base.overlay.set(key, &scalar);
+        accepted.then_some(()).ok_or(accepts)
+    }
+
     /// Returns the file that the configuration was loaded from.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
@@ -226,6 +241,11 @@ impl Config {
     /// Returns which files the manifest lists.
     pub fn manifest(&self) -> Manifest {
         self.manifest
+    }
+
+    /// Returns the limits on the size of the output.
+    pub fn budgets(&self) -> &[Budget] {
+        &self.budgets
     }
 
     /// Returns the path of an external program, if the file names it and the project is trusted.

@@ -129,7 +129,7 @@ fn assume_versions(fingerprint: &str, recorded: &str) -> (String, Vec<String>) {
     (fingerprint.lines().map(line).collect(), assumed)
 }
 
-fn no_source<'a>(tree: &Tree, path: &RelPath, sources: impl Iterator<Item = &'a RelPath>) -> Diag {
+pub(crate) fn no_source<'a>(tree: &Tree, path: &RelPath, sources: impl Iterator<Item = &'a RelPath>) -> Diag {
     let mut sources = sources;
     if let Some(owner) = sources.find(|source| path.is_under(source)) {
         return Diag::new(Code::NotASource, format!("the file is part of the source {owner}"))

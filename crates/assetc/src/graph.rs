@@ -109,7 +109,7 @@ impl Graph {
 
 impl GraphNode {
     /// Returns the source and the files and directories that it read.
-    fn read(&self) -> impl Iterator<Item = &str> {
+    pub fn read(&self) -> impl Iterator<Item = &str> {
         let found = self.inputs.iter().filter(|(_, access)| *access != ABSENT);
         std::iter::once(self.source.as_str()).chain(found.map(|(path, _)| path.as_str()))
     }

@@ -1,8 +1,8 @@
-//! `assetc info`: describes the files of an output directory or a pack, one by one and in total.
+//! `assetc info`: describes the files of an output directory or a pack, or a single runtime file, one by one and in total.
 
 use crate::runtime::RuntimeFiles;
 use kiln_engine::Diag;
-use kiln_format::{FORMATS, Fact, by_path};
+use kiln_format::{FORMATS, Fact};
 use rayon::prelude::*;
 use std::path::Path;
 
@@ -75,24 +75,51 @@ impl Info {
         self.sections.iter().map(FormatSection::size).chain(self.others.iter().map(|(_, size)| *size)).sum()
     }
 
+    /// Adds another description, with every path replaced by `name`.
+    pub fn append(&mut self, other: Info, name: impl Fn(&str) -> String) {
+        for section in other.sections {
+            let mut files = section.files;
+            files.iter_mut().for_each(|file| file.path = name(&file.path));
+            match self.sections.iter_mut().find(|known| known.ext == section.ext) {
+                Some(known) => {
+                    known.files.append(&mut files);
+                    known.totals = totals(&known.files);
+                }
+                None => self.sections.push(FormatSection { files, ..section }),
+            }
+        }
+        let order = |section: &FormatSection| FORMATS.iter().position(|format| format.ext() == section.ext);
+        self.sections.sort_by_key(order);
+        self.others.extend(other.others.into_iter().map(|(path, size)| (name(&path), size)));
+        self.problems.extend(other.problems.into_iter().map(|problem| renamed(problem, &name)));
+    }
+
     /// Returns the number of files that could not be parsed in the format of their extension.
     pub fn failed(&self) -> usize {
         self.sections.iter().flat_map(|s| &s.files).filter(|f| f.line.is_err()).count()
     }
 }
 
-/// Describes every file of an output directory or a pack, with `dump` in full detail. Calls `waiting` when a build holds
+/// Replaces the path of a diagnostic.
+pub(crate) fn renamed(mut problem: Diag, name: impl Fn(&str) -> String) -> Diag {
+    problem.path = problem.path.map(|path| name(&path));
+    problem
+}
+
+/// Describes every file of an output directory or a pack, or a single file, with `dump` in full detail. Calls `waiting` when a build holds
 /// the lock of the directory.
 ///
 /// # Errors
 ///
-/// The directory or pack does not exist, cannot be read, or is a damaged pack. A damaged file in it is no error.
+/// The path does not exist, cannot be read, or is a damaged pack. A damaged file of another format is no error.
 pub fn info(path: &Path, dump: bool, waiting: &dyn Fn()) -> Result<Info, Diag> {
     let runtime = RuntimeFiles::open(path, waiting)?;
     let files: Vec<(&str, u64)> = runtime.files().collect();
     let described: Vec<(&str, FileInfo)> = files
         .par_iter()
-        .filter_map(|(path, size)| Some((by_path(path)?.name(), describe(&runtime, path, *size, dump))))
+        .filter_map(|(path, size)| {
+            Some((runtime.format(path)?.name(), describe(&runtime, path, *size, dump)))
+        })
         .collect();
     let mut sections = Vec::new();
     for format in FORMATS {
@@ -105,7 +132,7 @@ pub fn info(path: &Path, dump: bool, waiting: &dyn Fn()) -> Result<Info, Diag> {
     }
     let others = files
         .iter()
-        .filter(|(path, _)| by_path(path).is_none())
+        .filter(|(path, _)| runtime.format(path).is_none())
         .map(|(path, size)| ((*path).to_owned(), *size));
     Ok(Info { sections, others: others.collect(), problems: runtime.problems.clone() })
 }
@@ -113,7 +140,7 @@ pub fn info(path: &Path, dump: bool, waiting: &dyn Fn()) -> Result<Info, Diag> {
 fn describe(runtime: &RuntimeFiles, path: &str, size: u64, dump: bool) -> FileInfo {
     let mut info =
         FileInfo { path: path.to_owned(), size, line: Ok(String::new()), dump: String::new(), facts: vec![] };
-    let Some(format) = by_path(path) else { return info };
+    let Some(format) = runtime.format(path) else { return info };
     let line = runtime.read(path).map_err(|e| e.to_string()).and_then(|bytes| {
         let mut line = String::new();
         format.describe(&bytes, &mut line).map_err(|e| e.to_string())?;

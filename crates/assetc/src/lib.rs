@@ -48,13 +48,18 @@
 //! ```
 
 mod artifact;
+pub mod budget;
 mod build;
 mod builder;
 mod cache_check;
 mod check;
 mod clean;
 pub mod config;
+pub mod convert;
+pub mod depfile;
+mod dry_run;
 mod explain;
+pub mod extract;
 mod graph;
 pub mod info;
 mod link;
@@ -67,6 +72,7 @@ mod recipe;
 mod recipes;
 mod runtime;
 mod skipped;
+pub mod stats;
 pub mod tools;
 pub mod watch;
 
@@ -74,10 +80,11 @@ pub use build::{AssetReport, BuildReport};
 pub use builder::Build;
 pub use check::{CheckReport, check};
 pub use clean::{CleanReport, clean};
+pub use dry_run::DryRun;
 pub use explain::{Explanation, explain};
 pub use graph::{Graph, GraphNode, graph};
 pub use kiln_engine::{
     Code, Diag, Event, Events, Limits, RebuildReason, RelPath, Severity, Shard, State, Store,
 };
 pub use link::MANIFEST;
-pub use runtime::RuntimeFiles;
+pub use runtime::{RuntimeFiles, file_format};

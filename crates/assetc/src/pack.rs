@@ -193,7 +193,7 @@ pub(crate) fn open(path: &Path) -> Result<(File, Vec<u8>, u64), Diag> {
             .path(path.display())
             .hint("build it with --pack, or give the path of a .hpack file"),
         io::ErrorKind::InvalidData => Diag::new(Code::CheckCorrupt, e.to_string()).path(path.display()).hint(
-            "write the pack again with --pack, or give the path of an output directory or a .hpack file",
+            "write the pack again with --pack, or give the path of an output directory, a .hpack or a runtime file",
         ),
         _ => at_root(Code::Unreadable, path, &e).hint("give the path of a .hpack file"),
     })

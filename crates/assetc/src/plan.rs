@@ -73,6 +73,14 @@ pub struct Planned<'t> {
     pub unread: Vec<(RelPath, Diag)>,
 }
 
+impl Planned<'_> {
+    /// Returns all sources: those that are compiled, refused and skipped.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &RelPath> {
+        let refused = self.conflicts.iter().chain(&self.unread).map(|(source, _)| source);
+        self.assets.iter().map(|asset| &asset.source).chain(refused)
+    }
+}
+
 /// The origin of the program versions in fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Versions {

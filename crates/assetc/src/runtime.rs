@@ -1,20 +1,22 @@
-//! Read access to a set of runtime files: an output directory or a pack.
+//! Read access to a set of runtime files: an output directory, a pack, or a single file.
 
 use crate::output::{JOURNAL, at_root, journal_path};
 use crate::pack;
-use kiln_engine::{Code, Diag, Fs, Real, Records, RelPath};
-use kiln_format::Lookup;
-use kiln_format::hpack::Toc;
+use kiln_engine::{Code, Diag, Fs, Real, Records, RelPath, regular_file};
+use kiln_format::hpack::{self, Toc};
+use kiln_format::{FORMATS, Format, Lookup, by_path};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The runtime files of an output directory or of a pack, by path. Contents are read on demand.
+/// The runtime files of an output directory or of a pack, or one runtime file, by path. Contents are read on demand.
 pub struct RuntimeFiles {
     files: BTreeMap<String, u64>,
+    /// The one file that [`files`](Self::files) lists, if not all; the others are there to be looked up.
+    only: Option<String>,
     origin: Origin,
     /// The journal of a directory. Its shared lock is held for as long as this value lives, because a concurrent build
     /// adds and removes files. A journal that cannot be read is not locked.
@@ -26,7 +28,11 @@ pub struct RuntimeFiles {
 enum Origin {
     Directory(Real),
     Pack(Pack),
+    File(PathBuf, &'static dyn Format),
 }
+
+/// The largest single file that is read, in bytes: it is held in memory.
+const MAX_FILE_LEN: u64 = 4 << 30;
 
 struct Pack {
     file: Mutex<File>,
@@ -44,8 +50,9 @@ pub(crate) fn read_records(output: &Path, waiting: &dyn Fn()) -> Result<Records,
 }
 
 impl RuntimeFiles {
-    /// Opens a directory or, when the path is a file, a pack. Calls `waiting` when a build holds the lock of the
-    /// directory.
+    /// Opens a directory, a pack, or a single runtime file. The extension determines the format of a single file, or
+    /// its first bytes where the extension is unknown. A single file inside an output directory can refer to the other
+    /// files there. Calls `waiting` when a build holds the lock of the directory.
     ///
     /// # Errors
     ///
@@ -57,11 +64,14 @@ impl RuntimeFiles {
         let missing = || {
             Diag::new(Code::OutputMissing, "the output does not exist")
                 .path(path.display())
-                .hint("run a build first, or give the path of a directory or pack")
+                .hint("run a build first, or give the path of a directory, pack or runtime file")
         };
         match std::fs::metadata(path) {
             Ok(meta) if meta.is_dir() => RuntimeFiles::directory(path, waiting).map_err(fault),
-            Ok(_) => RuntimeFiles::pack(path),
+            Ok(_) => match file_format(path) {
+                Some(format) => RuntimeFiles::file(path, format, waiting).map_err(fault),
+                None => RuntimeFiles::pack(path),
+            },
             Err(e) if e.kind() == io::ErrorKind::NotFound => Err(missing()),
             Err(e) => Err(fault(e)),
         }
@@ -73,7 +83,32 @@ impl RuntimeFiles {
         let tree = real.walk(Some(JOURNAL))?;
         let files = tree.files().filter(|(path, _)| path.as_str() != JOURNAL);
         let files = files.map(|(path, stamp)| (path.to_string(), stamp.len)).collect();
-        Ok(RuntimeFiles { files, origin: Origin::Directory(real), records, problems: tree.problems })
+        let origin = Origin::Directory(real);
+        Ok(RuntimeFiles { files, only: None, origin, records, problems: tree.problems })
+    }
+
+    fn file(path: &Path, format: &'static dyn Format, waiting: &dyn Fn()) -> io::Result<RuntimeFiles> {
+        let full = std::fs::canonicalize(path)?;
+        let output = full.ancestors().skip(1).find(|dir| dir.join(JOURNAL).is_file());
+        if let Some(output) = output.filter(|_| by_path(&path.to_string_lossy()).is_some()) {
+            let mut runtime = RuntimeFiles::directory(output, waiting)?;
+            let inside = full.strip_prefix(output).unwrap_or(&full);
+            let inside = inside.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+            if runtime.files.contains_key(&inside) {
+                runtime.problems.clear();
+                runtime.only = Some(inside);
+                return Ok(runtime);
+            }
+        }
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let size = regular_file::open(path)?.metadata()?.len();
+        Ok(RuntimeFiles {
+            files: BTreeMap::from([(name, size)]),
+            only: None,
+            origin: Origin::File(path.to_owned(), format),
+            records: Ok(Records::default()),
+            problems: vec![],
+        })
     }
 
     fn pack(path: &Path) -> Result<RuntimeFiles, Diag> {
@@ -85,15 +120,44 @@ impl RuntimeFiles {
         let pack = Pack { file: Mutex::new(file), head_len: toc.head_len(), offsets };
         Ok(RuntimeFiles {
             files,
+            only: None,
             origin: Origin::Pack(pack),
             records: Ok(Records::default()),
             problems: vec![],
         })
     }
 
-    /// Returns all files with their sizes in bytes, sorted by path.
+    /// Returns the files with their sizes in bytes, sorted by path: all of a directory or pack, or the single one.
     pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.files.iter().map(|(path, size)| (path.as_str(), *size))
+        let listed = self.files.iter().filter(|(path, _)| self.lists(path));
+        listed.map(|(path, size)| (path.as_str(), *size))
+    }
+
+    /// Returns whether [`files`](Self::files) lists a path, if there is such a file.
+    pub(crate) fn lists(&self, path: &str) -> bool {
+        self.only.as_deref().is_none_or(|only| only == path)
+    }
+
+    /// Returns whether the files can be compared with those they refer to: a single file outside an output directory
+    /// cannot.
+    pub(crate) fn has_references(&self) -> bool {
+        !matches!(self.origin, Origin::File(..))
+    }
+
+    /// Returns the warnings of the build that wrote an output directory, by source; none for a pack or a single file.
+    pub fn warnings(&self) -> Vec<Diag> {
+        let Ok(records) = &self.records else { return vec![] };
+        let all = records.names().into_iter().filter_map(|name| Some((name, records.get(name)?)));
+        all.flat_map(|(name, record)| record.warnings.into_iter().map(move |warning| warning.or_path(name)))
+            .collect()
+    }
+
+    /// Returns the format of a file; `None` if it is not a runtime format.
+    pub fn format(&self, path: &str) -> Option<&'static dyn Format> {
+        match &self.origin {
+            Origin::File(_, format) => Some(*format),
+            _ => by_path(path),
+        }
     }
 
     /// Reads the content of a file.
@@ -107,6 +171,15 @@ impl RuntimeFiles {
             Origin::Pack(pack) => {
                 let size = self.files.get(path).copied().ok_or(io::ErrorKind::NotFound)?;
                 pack.read(pack.offsets.get(path).copied().unwrap_or_default(), size)
+            }
+            Origin::File(path, _) => {
+                let mut bytes = Vec::new();
+                regular_file::open(path)?.take(MAX_FILE_LEN + 1).read_to_end(&mut bytes)?;
+                if bytes.len() as u64 > MAX_FILE_LEN {
+                    let message = format!("the file has more than {MAX_FILE_LEN} bytes, which is the limit");
+                    return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+                }
+                Ok(bytes)
             }
         }
     }
@@ -125,6 +198,18 @@ impl RuntimeFiles {
         }
         Ok(None)
     }
+}
+
+/// Returns the format of a single runtime file that is not a pack, by its extension or, where that is unknown, by its
+/// first bytes.
+pub fn file_format(path: &Path) -> Option<&'static dyn Format> {
+    let by_magic = || {
+        let mut head = [0; 16];
+        let len = regular_file::open(path).and_then(|mut file| file.read(&mut head)).ok()?;
+        FORMATS.iter().copied().find(|format| head[..len].starts_with(format.magic()))
+    };
+    let format = by_path(&path.to_string_lossy()).or_else(by_magic)?;
+    (format.magic() != hpack::HPack.magic() && path.is_file()).then_some(format)
 }
 
 impl Pack {

@@ -257,6 +257,8 @@ impl Watch<'_> {
             overwrite: self.overwrite,
             cache: self.cache,
             shard: None,
+            only: None,
+            budgets: config.budgets(),
             limits: self.limits,
             events,
         })

@@ -24,6 +24,7 @@ pub mod environment;
 pub mod limits;
 pub mod manual;
 pub mod progress;
+pub mod publish;
 pub mod render;
 pub mod reporter;
 #[cfg(feature = "cache")]

@@ -64,6 +64,8 @@ codes! {
         Internal = "internal", Error, "An internal error in Kiln; please report it.";
         Stdout = "stdout", Error, "The result could not be written to standard output; free space on the file system that it is redirected to.";
         GraphEmpty = "graph-empty", Error, "There is no build to draw a graph of, or no source depends on the given path; run a build first, or name another path.";
+        ExtractName = "extract-name", Error, "A path in the pack is not portable, or two paths are one file on some file systems; `extract` writes nothing. The pack was not written by `assetc`, or is damaged.";
+        BudgetExceeded = "budget-exceeded", Error, "The files of a kind are larger than `budget:` in `assetc.yml` allows; make them smaller, or raise the budget.";
         Notify = "notify", Error, "`watch --notify` cannot listen on this address, often because another process already does; choose another address.";
         WatchSignals = "watch-signals", Error, "The system refused to install the Ctrl-C handler of `watch`; please report it.";
         WatchEventsUnavailable = "watch-events-unavailable", Warning, "The system does not deliver file system events for the whole tree (inotify watch limit, permission, network share); changes there are found by polling, a few seconds late.";

@@ -104,6 +104,17 @@ impl Format for HMesh {
         each("joints", Fact::Number(view.joints().len() as u64));
         each("lods", Fact::Number(view.lod_count().into()));
         each("lod_indices", Fact::Number(view.lod_indices().len() as u64));
+        let buffers = [
+            view.vertices().bytes().len(),
+            view.skin().bytes().len(),
+            desc.index_count as usize * desc.index_width as usize,
+            view.lod_indices().bytes().len(),
+            view.meshlets().bytes().len(),
+            view.meshlet_vertices().bytes().len(),
+            view.meshlet_triangles().bytes().len(),
+            view.meshlet_bounds().bytes().len(),
+        ];
+        each(crate::GPU_BYTES, Fact::Total(buffers.iter().sum::<usize>() as u64));
         Ok(())
     }
 

@@ -392,13 +392,18 @@ impl Format for Ktx2 {
         each("faces", Fact::Number(shape.face_count.into()));
         each("mips", Fact::Number(view.level_count.into()));
         each("format", Fact::Text(view.payload.name(view.transfer)));
-        each("vk_format", Fact::Number(view.vk_format().into()));
+        // UASTC has no `VkFormat`: the transcoder chooses it for the GPU.
+        if view.vk_format() != 0 {
+            each("vk_format", Fact::Number(view.vk_format().into()));
+        }
         each("channels", Fact::Text(view.payload.channels().name()));
         each("transfer", Fact::Text(view.transfer.name()));
         each("supercompression", Fact::Text(view.supercompression.name()));
         let inflated = view.levels().map(|level| level.uncompressed_len).fold(0, u64::saturating_add);
         each("uncompressed_bytes", Fact::Number(inflated));
         each("texels", Fact::Total(view.texels()));
+        // UASTC is transcoded to BC7 or ASTC 4x4, whose blocks have the same size.
+        each(crate::GPU_BYTES, Fact::Total(inflated));
         Ok(())
     }
 

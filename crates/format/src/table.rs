@@ -114,6 +114,11 @@ pub fn by_path(path: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().copied().find(|format| format.ext() == ext)
 }
 
+/// The name of the [fact](Format::facts) with the GPU memory of a file in bytes: the texels or the buffers that an
+/// engine uploads. UASTC counts as BC7 or ASTC 4x4, which it is transcoded to at load time.
+#[cfg(feature = "tools")]
+pub const GPU_BYTES: &str = "gpu_bytes";
+
 /// A fact about one file.
 #[cfg(feature = "tools")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

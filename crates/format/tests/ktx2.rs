@@ -395,7 +395,7 @@ fn describe_facts_and_dump_match_document() {
     };
     assert_eq!(
         text(desc(Shape::flat(1024, 1024), UASTC), 11),
-        "1024x1024 | 2D | UNDEFINED (UASTC/Basis) | 11 mip levels | 1 face, 1 layer | supercompression: none"
+        "1024x1024 | 2D | UASTC LDR 4x4 linear | 11 mip levels | 1 face, 1 layer | supercompression: none"
     );
     let zstd = Supercompression::Zstd;
     assert_eq!(
@@ -424,6 +424,6 @@ fn counts_texels_of_all_levels_faces_and_layers() {
             }
         })
         .unwrap();
-        assert_eq!(totals, [("texels", expected)]);
+        assert_eq!(totals, [("texels", expected), ("gpu_bytes", 4 * expected)]);
     }
 }

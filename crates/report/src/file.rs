@@ -3,6 +3,7 @@
 //! Files are processed in two passes: first all files for their facts, to choose what fits into the page,
 //! then textures for their images. Only the chosen geometry is kept in between.
 
+use crate::Tiles;
 use crate::material::{Textures, materials};
 use crate::page::Blobs;
 use crate::texture_images::{MAX_IMAGES, TextureImages, decode_images};
@@ -46,6 +47,8 @@ pub(crate) struct Entry {
     pub(crate) totals: Vec<(&'static str, u64)>,
     /// Set if there are more images than are shown.
     pub(crate) cut: bool,
+    /// The URL of the base level of a texture that the page loads on demand.
+    pub(crate) tile: Option<String>,
     line: String,
     facts: Vec<(String, Json)>,
     images: TextureImages,
@@ -66,6 +69,7 @@ impl ScannedFile {
             was: None,
             totals: vec![],
             cut: false,
+            tile: None,
             line: String::new(),
             facts: vec![],
             images: TextureImages::default(),
@@ -102,12 +106,22 @@ impl ScannedFile {
     }
 
     /// Runs the second pass: everything that needs other files or the image size limit.
-    pub(crate) fn finish(self, cap: u32, read: &Read<'_>, textures: &Textures) -> Entry {
+    pub(crate) fn finish(
+        self,
+        cap: u32,
+        read: &Read<'_>,
+        textures: &Textures,
+        tiles: Option<&Tiles<'_>>,
+    ) -> Entry {
         let ScannedFile { mut entry, geometry, shape } = self;
         entry.geometry = geometry;
         if shape.is_some() {
             let shown = read(&entry.path).map_err(|e| e.to_string()).and_then(|bytes| {
                 let view = Ktx2View::read(&bytes).map_err(|e| e.to_string())?;
+                let (width, height) = (view.shape().width, view.shape().height);
+                if let Some(tiles) = tiles.filter(|_| width.max(height) > cap) {
+                    entry.tile = tiles.add(&entry.path, &view)?;
+                }
                 decode_images(&view, cap)
             });
             match shown {
@@ -156,17 +170,22 @@ impl Entry {
         }
         let TextureImages { levels, holds } = std::mem::take(&mut self.images);
         if !levels.is_empty() {
-            let levels = levels.into_iter().map(|level| {
-                let images = level.images.into_iter().map(|png| blobs.add(&png));
+            let ids: Vec<Vec<usize>> =
+                levels.iter().map(|level| level.images.iter().map(|png| blobs.add(png)).collect()).collect();
+            let levels = levels.into_iter().enumerate().map(|(number, level)| {
+                let images = ids.get(level.same_as.unwrap_or(number)).cloned().unwrap_or_default();
                 Json::object([
                     ("dims", Json::list(level.dims)),
                     ("size", level.stored.into()),
                     ("shown", Json::list(level.shown)),
-                    ("images", Json::list(images.collect::<Vec<_>>())),
+                    ("images", Json::list(images)),
                 ])
             });
             members.push(("levels", Json::List(levels.collect())));
             members.push(("holds", holds.into()));
+        }
+        if let Some(tile) = self.tile.take() {
+            members.push(("tile", tile.into()));
         }
         if let Some(bytes) = self.geometry.take() {
             members.push(("blob", blobs.add(&bytes).into()));

@@ -27,7 +27,8 @@ pub use previous::{PreviousReport, PreviousReportError};
 
 use file::{Entry, ScannedFile};
 use kiln_engine::Json;
-use kiln_format::FORMATS;
+use kiln_format::ktx2::Ktx2View;
+use kiln_format::{FORMATS, refs};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -55,6 +56,8 @@ pub struct Options {
     pub max_bytes: u64,
     /// The previous report to compare with.
     pub since: Option<PreviousReport>,
+    /// The warnings of the build, as sentences.
+    pub warnings: Vec<String>,
 }
 
 impl Options {
@@ -70,6 +73,12 @@ impl Options {
         Options { max_bytes, ..self }
     }
 
+    /// Sets the warnings of the build to list.
+    #[must_use]
+    pub fn warnings(self, warnings: Vec<String>) -> Options {
+        Options { warnings, ..self }
+    }
+
     /// Sets the previous report to compare with.
     #[must_use]
     pub fn since(self, since: Option<PreviousReport>) -> Options {
@@ -79,7 +88,7 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { max_texture: 512, max_bytes: 64 << 20, since: None }
+        Options { max_texture: 512, max_bytes: 64 << 20, since: None, warnings: vec![] }
     }
 }
 
@@ -115,8 +124,35 @@ pub struct Change {
     pub changed: usize,
 }
 
+/// The receiver of texture images that the page loads on demand, because they would make it too large.
+pub struct Tiles<'a> {
+    /// The folder of the images, as a URL relative to the page.
+    pub folder: &'a str,
+    /// The largest width and height of an image in texels.
+    pub max_side: u32,
+    /// Writes an image, given its file name and its bytes.
+    pub write: &'a (dyn Fn(&str, &[u8]) -> io::Result<()> + Sync),
+}
+
+impl Tiles<'_> {
+    /// Writes the base level of a 2D texture; returns its URL, or `None` for other textures.
+    fn add(&self, path: &str, view: &Ktx2View<'_>) -> Result<Option<String>, String> {
+        let Some(image) = texture_images::base_image(view, self.max_side) else { return Ok(None) };
+        // A name without characters that a URL or a file system treats specially.
+        let name = format!("{:016x}.png", refs::fnv1a_64(path.as_bytes()));
+        (self.write)(&name, &image?).map_err(|e| format!("the image cannot be written: {e}"))?;
+        Ok(Some(format!("{}/{name}", self.folder)))
+    }
+}
+
 /// Builds the report of these files.
 pub fn report(files: &Files<'_>, options: &Options) -> Report {
+    report_with_tiles(files, options, None)
+}
+
+/// Builds the report of these files. Textures that the page shows downsampled are written to `tiles` in their full
+/// resolution.
+pub fn report_with_tiles(files: &Files<'_>, options: &Options, tiles: Option<&Tiles<'_>>) -> Report {
     let cap = options.max_texture.max(16);
     let (geometry, mut notes) = choose_geometry(files, options.max_bytes / 2);
     let scanned: Vec<ScannedFile> = files
@@ -142,7 +178,7 @@ pub fn report(files: &Files<'_>, options: &Options) -> Report {
 
     let manifest = material::Textures::new(files);
     let mut entries: Vec<Entry> =
-        scanned.into_par_iter().map(|scanned| scanned.finish(cap, files.read, &manifest)).collect();
+        scanned.into_par_iter().map(|scanned| scanned.finish(cap, files.read, &manifest, tiles)).collect();
     let more = entries.iter().filter(|entry| entry.cut).count();
     if more > 0 {
         notes.push(format!(
@@ -162,11 +198,12 @@ pub fn report(files: &Files<'_>, options: &Options) -> Report {
         ("size", size.into()),
         ("kinds", kinds),
         ("notes", Json::list(notes.iter().map(String::as_str))),
+        ("warnings", Json::list(options.warnings.iter().map(String::as_str))),
         ("problems", Json::list(files.problems.iter().map(String::as_str))),
         ("since", since_json(options.since.as_ref(), change, &entries)),
         ("files", Json::list(entries.iter_mut().map(|entry| entry.json(&mut blobs)))),
     ]);
-    let html = page::page(files.title, &data, blobs);
+    let html = page::page(files.title, &data, blobs, tiles.is_some());
     Report { html, files: files_count, size, broken, notes, change }
 }
 

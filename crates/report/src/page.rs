@@ -41,10 +41,12 @@ impl Blobs {
 }
 
 /// Renders the whole page.
-pub(crate) fn page(title: &str, data: &Json, blobs: Blobs) -> String {
+pub(crate) fn page(title: &str, data: &Json, blobs: Blobs, has_tiles: bool) -> String {
     let script = format!("\"use strict\";\n(() => {{\n{}}})();\n", JS.concat());
+    // Images beside the page: 'self' for a server, file: for a page on disk.
+    let beside = if has_tiles { " 'self' file:" } else { "" };
     let policy = format!(
-        "default-src 'none'; img-src blob: data:; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; img-src blob: data:{beside}; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'",
         source(CSS),
         source(&script)
     );

@@ -1,8 +1,9 @@
 //! PNG images of a `.ktx2` texture, decoded and downsampled if they are too large.
 //!
 //! Mip levels are decoded as streams, one row of blocks at a time, so that memory depends on the size of the
-//! image and not on that of the texture. Level 0 is always shown, downsampled by a power of two if necessary;
-//! further mip levels are shown if they fit. Rejects mip levels of more than [`MAX_LEVEL_BYTES`], and invalid
+//! image and not on that of the texture. Level 0 is always shown, downsampled by a power of two if necessary:
+//! where the texture has a mip level of that size, its images are shown in place of level 0, which is not
+//! decoded. Further mip levels are shown if they fit. Rejects mip levels of more than [`MAX_LEVEL_BYTES`], and invalid
 //! blocks.
 
 use kiln_format::ktx2::{Channels, Ktx2View, Level, Payload, Shape, Supercompression, Transfer};
@@ -37,6 +38,18 @@ pub(crate) struct LevelImages {
     pub(crate) shown: [u32; 2],
     /// The images as PNG, ordered by layer, face and slice.
     pub(crate) images: Vec<Vec<u8>>,
+    /// The mip level whose images are shown in place of those of this one.
+    pub(crate) same_as: Option<usize>,
+}
+
+/// Returns the mip level that is level 0 downsampled to at most `cap`. The mip levels of an environment map are
+/// not: they are prefiltered for rough surfaces, and such textures are half floats.
+fn stand_in(view: &Ktx2View<'_>, cap: u32) -> Option<u32> {
+    let shape = view.shape();
+    let divisor = divisor(shape.level_dims(0), 0, cap)?;
+    let level = divisor.trailing_zeros();
+    let is_mip = view.payload() != Payload::Rgba16F && shape.depth == 0;
+    (is_mip && level > 0 && level < view.level_count()).then_some(level)
 }
 
 /// Returns the divisor by which a mip level is downsampled so that no image is larger than `cap`; `None` if
@@ -74,7 +87,19 @@ pub(crate) fn texels(shape: &Shape, level_count: u32, cap: u32) -> u64 {
 pub(crate) fn decode_images(view: &Ktx2View<'_>, cap: u32) -> Result<TextureImages, String> {
     let numbered = view.levels().zip(0..);
     let mut stats = ChannelStats::default();
+    let stand_in = stand_in(view, cap);
     let level = |(level, number): (Level<'_>, u32)| {
+        if let Some(other) = stand_in.filter(|_| number == 0) {
+            let [width, height, _] = view.shape().level_dims(other);
+            let (stored, same_as) = (level.bytes.len() as u64, Some(other as usize));
+            return Ok(LevelImages {
+                dims: level.dims,
+                stored,
+                shown: [width, height],
+                images: vec![],
+                same_as,
+            });
+        }
         let divisor = divisor(level.dims, number, cap);
         let shown = divisor.map_or([0; 2], |d| [level.dims[0].div_ceil(d), level.dims[1].div_ceil(d)]);
         let images = match divisor {
@@ -82,12 +107,21 @@ pub(crate) fn decode_images(view: &Ktx2View<'_>, cap: u32) -> Result<TextureImag
                 .map_err(|why| format!("mip level {number}: {why}"))?,
             None => vec![],
         };
-        Ok(LevelImages { dims: level.dims, stored: level.bytes.len() as u64, shown, images })
+        let stored = level.bytes.len() as u64;
+        Ok(LevelImages { dims: level.dims, stored, shown, images, same_as: None })
     };
     let levels = numbered.map(level).collect::<Result<_, String>>()?;
     let channels = view.payload().channels();
     let data = view.transfer() == Transfer::Linear && channels == Channels::Rgb;
     Ok(TextureImages { levels, holds: stats.holds().filter(|_| data).unwrap_or(channels.name()) })
+}
+
+/// Decodes the base level of a 2D texture, downsampled to at most `max` texels in width and height. Returns
+/// `None` for cubemaps, arrays and 3D textures.
+pub(crate) fn base_image(view: &Ktx2View<'_>, max: u32) -> Option<Result<Vec<u8>, String>> {
+    let level = view.level(0).filter(|level| image_count(&view.shape(), level.dims) == 1)?;
+    let divisor = divisor(level.dims, 0, max)?;
+    Some(decode(view, &level, divisor, &mut ChannelStats::default()).map(|mut images| images.remove(0)))
 }
 
 /// Statistics of the channels over all images.
@@ -263,6 +297,7 @@ fn png(texels: Vec<[u8; 4]>, width: u32, height: u32) -> Result<Vec<u8>, String>
     let mut encoder = png::Encoder::new(&mut out, width, height);
     encoder.set_color(color);
     encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::Fast);
     let write = || encoder.write_header()?.write_image_data(&data);
     write().map_err(|e: png::EncodingError| e.to_string())?;
     Ok(out)

@@ -182,6 +182,10 @@ function texturePanel(file, body, keys) {
   step("Face", facts.faces, (n) => ["+X", "−X", "+Y", "−Y", "+Z", "−Z"][n], (n) => { view.face = n; cross.pick(false); }, ",", ".");
   step("Layer", facts.layers, (n) => `${n} of ${facts.layers}`, (n) => change({ layer: n }), "<", ">");
   step("Slice", facts.depth, (n) => `${n} of ${facts.depth}`, (n) => change({ slice: n }), ",", ".");
+  if (file.tile) {
+    const full = el("button", { onclick: () => { frame.replaceChildren(el("img", { src: file.tile, alt: file.path })); note.textContent = `Full resolution, ${levels[0].dims[0]} × ${levels[0].dims[1]}, loaded from ${file.tile}.`; full.remove(); } }, "Full resolution");
+    tools.append(full);
+  }
   body.append(frame, note, tools, steps);
   const users = files.filter((f) => (f.materials || []).some((m) => Object.values(m.textures).includes(file.place)));
   if (users.length) body.append(el("p", {}, "Used by ", users.flatMap((f) => [el("a", { href: link(f) }, f.path), " "])));

@@ -9,9 +9,9 @@ function head() {
   $("tiles").append(tile(size(report.size), "total", since && `${signed(grown)} since ${since.title}`, grown > 0 && since ? "up" : grown < 0 ? "down" : ""));
   $("tiles").append(tile(number(files.length), "files", since && `${since.added} new, ${since.changed} changed, ${since.removed} removed`));
   for (const kind of report.kinds) {
-    const totals = Object.entries(kind.totals).slice(0, 2).map(([name, n]) => `${number(n)} ${words(name)}`).join(" · ");
-    const unpacked = files.reduce((sum, f) => sum + (f.ext === kind.ext && f.facts && f.facts.uncompressed_bytes || 0), 0);
-    const made = tile(number(kind.files), kind.files === 1 ? kind.noun : kind.title, unpacked ? `${size(kind.size)} · ${size(unpacked)} uncompressed` : totals || size(kind.size));
+    const totals = Object.entries(kind.totals).filter(([name]) => name !== "gpu_bytes").slice(0, 2).map(([name, n]) => `${number(n)} ${words(name)}`).join(" · ");
+    const memory = kind.totals.gpu_bytes || 0;
+    const made = tile(number(kind.files), kind.files === 1 ? kind.noun : kind.title, memory ? `${kind.ext === "ktx2" ? size(kind.size) : totals} · ${size(memory)} GPU memory` : totals || size(kind.size));
     made.firstChild.prepend(dot_(kind.ext));
     const by = kind.was === null ? 0 : kind.size - kind.was;
     if (by) made.children[1].append(" ", el("em", { class: by > 0 ? "up" : "down" }, signed(by)));
@@ -28,6 +28,11 @@ function head() {
   if (broken.length) {
     $("messages").append(el("div", { class: "message bad" }, el("b", {}, plural(broken.length, "file is", "files are") + " damaged: "),
       ...broken.slice(0, 8).flatMap((file) => [el("a", { href: link(file) }, file.path), " "]), broken.length > 8 ? "…" : ""));
+  }
+  const warnings = report.warnings || [];
+  if (warnings.length) {
+    $("messages").append(el("details", { class: "message" }, el("summary", {}, plural(warnings.length, "warning", "warnings") + " of the build"),
+      el("ul", {}, warnings.slice(0, 1000).map((text) => el("li", {}, text)))));
   }
   for (const text of report.problems) $("messages").append(el("div", { class: "message bad" }, text));
   const spare = [...duplicates.values()].filter((group) => group.length > 1);
@@ -103,7 +108,7 @@ function gallery() {
 function table() {
   const row = (file) => {
     const made = el("tr", { class: file.error ? "broken" : "" },
-      el("td", {}, el("a", { href: link(file), tabIndex: -1 }, dot_(file.ext), file.path)),
+      el("td", {}, el("a", { href: link(file), title: file.path, tabIndex: -1 }, dot_(file.ext), file.path)),
       el("td", {}, file.error ? "damaged: " + file.error : file.line || ""),
       el("td", { class: "n" }, size(file.size)), report.since && el("td", { class: "n" }, delta(file)));
     made.querySelector("a").file = file;
@@ -144,7 +149,7 @@ function openFile(file) {
   if (!file) return;
   const keys = {};
   const body = el("div", { class: "panel" });
-  panel.replaceChildren(el("header", {}, el("h2", { tabIndex: -1 }, file.path),
+  panel.replaceChildren(el("header", {}, el("h2", { tabIndex: -1, title: file.path }, file.path),
     el("button", { title: "Close (Esc)", "aria-label": "Close", onclick: () => go(null) }, "✕")), body);
   body.append(el("p", { class: "line" }, dot_(file.ext), `${(kindOf(file.ext) || {}).noun || "file"} · ${size(file.size)} `, delta(file),
     file.was && file.was.changed ? el("small", {}, ` was ${size(file.was.size)}`) : ""));
@@ -170,7 +175,8 @@ function openFile(file) {
 function factTable(facts) {
   const plain = Object.entries(facts).filter(([, value]) => !Array.isArray(value));
   const rows = Object.entries(facts).filter(([, value]) => Array.isArray(value) && value.length);
-  const show = (value) => (typeof value === "number" ? number(value) : String(value));
+  const show = (value, name = "") => (typeof value === "number" ? (name.endsWith("_bytes") ? `${size(value)} (${number(value)} B)` : number(value)) : String(value));
+  const title = (name) => (name === "gpu_bytes" ? "GPU memory" : words(name));
   return el("div", { class: "facts" },
     rows.map(([name, list]) => {
       const columns = [...new Set(list.flatMap((row) => Object.keys(row)))];
@@ -178,7 +184,7 @@ function factTable(facts) {
         el("thead", {}, el("tr", {}, columns.map((c) => el("th", {}, words(c))))),
         el("tbody", {}, list.map((row) => el("tr", {}, columns.map((c) => el("td", {}, c in row ? show(row[c]) : ""))))))));
     }),
-    el("h3", {}, "facts"), el("dl", {}, plain.map(([name, value]) => el("div", {}, el("dt", {}, words(name)), el("dd", {}, show(value))))));
+    el("h3", {}, "facts"), el("dl", {}, plain.map(([name, value]) => el("div", {}, el("dt", {}, title(name)), el("dd", {}, show(value, name))))));
 }
 
 /* ---- Navigation and keyboard shortcuts ---- */

@@ -36,6 +36,7 @@
 
 mod coverage;
 mod cube;
+mod decode;
 mod encode;
 mod environment;
 mod filter_mode;
@@ -61,6 +62,7 @@ use filter_mode::FilterMode;
 use plane::{ClampedPlane, Plane};
 use swizzle::Swizzle;
 
+pub use decode::{DecodeError, DecodedImage, DecodedTexels, decode_level, inflate_level};
 pub use environment::{EnvironmentSettings, encode_environment};
 pub use hdr::encode_hdr;
 pub use high_precision::{FloatLevel, levels_16, levels_f32};

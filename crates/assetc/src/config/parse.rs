@@ -11,15 +11,17 @@ use super::resolve::{Layers, Rule};
 use super::settings::{KEYS, Overlay, SECTIONS};
 use super::source_globs::SourceGlob;
 use super::{Config, Manifest, Preset};
+use crate::budget::{self, Budget};
 use kiln_config::nodes::{bad, boolean, entries, text, unknown_key};
 use kiln_config::user::TOOLS;
 use kiln_config::yaml::{self, At, Entry, Node, Value, excerpt};
 use kiln_engine::nearest;
+use kiln_engine::store::settings::parse_size;
 
 /// The keys of the top level, in the order of the documentation.
 pub(super) const TOP: &[&str] = &[
-    "input", "output", "pack", "preset", "manifest", "exclude", "embed", "tools", "cache", "default",
-    "presets",
+    "input", "output", "pack", "preset", "manifest", "exclude", "embed", "budget", "tools", "cache",
+    "default", "presets",
 ];
 
 pub(super) fn parse(text: &str, name: &str) -> Result<Config, Diag> {
@@ -49,6 +51,11 @@ impl Reader<'_> {
                 "manifest" => config.manifest = manifest(entry)?,
                 "exclude" => config.exclude = self.globs(entry, place, SourceGlob::exclude)?,
                 "embed" => config.embed = self.globs(entry, place, SourceGlob::new)?,
+                "budget" => {
+                    for limit in entries(&entry.node, place)? {
+                        config.budgets.extend(self.budget(limit)?);
+                    }
+                }
                 "tools" => {
                     for tool in entries(&entry.node, place)? {
                         if TOOLS.contains(&tool.key.as_str()) {
@@ -70,6 +77,21 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Reads one limit of `budget:`; an unknown kind is a warning.
+    fn budget(&mut self, entry: &Entry) -> Result<Option<Budget>, Diag> {
+        if !budget::kinds().any(|kind| kind == entry.key) {
+            self.unknown(entry, "budget", budget::kinds());
+            return Ok(None);
+        }
+        let size = match &entry.node.value {
+            Value::Scalar(scalar) => parse_size(&scalar.text),
+            _ => None,
+        };
+        let accepts = "a size such as `200 MB`";
+        let max_bytes = size.ok_or_else(|| bad(&entry.node, &format!("budget.{}", entry.key), accepts))?;
+        Ok(Some(Budget { kind: entry.key.clone(), max_bytes }))
     }
 
     fn default(&mut self, node: &Node) -> Result<Layers, Diag> {

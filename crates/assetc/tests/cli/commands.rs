@@ -291,16 +291,16 @@ fn info_prints_documented_layout() {
     v1 | 0 entries | kinds: 0 texture/0 mesh/0 material/0 lut | colour space: 0 sRGB/0 linear | 16 B
 == textures (.ktx2) (3)
   a.ktx2
-    8x6 | 2D | UNDEFINED (UASTC/Basis) | 4 mip levels | 1 face, 1 layer | supercompression: none | {a} B
+    8x6 | 2D | UASTC LDR 4x4 sRGB | 4 mip levels | 1 face, 1 layer | supercompression: none | {a} B | GPU memory: 112 B
   b.r.ktx2
-    4x4 | 2D | UNDEFINED (UASTC/Basis) | 3 mip levels | 1 face, 1 layer | supercompression: none | {b} B
+    4x4 | 2D | UASTC LDR 4x4 linear | 3 mip levels | 1 face, 1 layer | supercompression: none | {b} B | GPU memory: 48 B
   sub/c.lut.ktx2
-    2x2x2 | 3D | R8G8B8A8_UNORM | 1 mip level | 1 face, 1 layer | supercompression: none | {c} B
+    2x2x2 | 3D | R8G8B8A8_UNORM | 1 mip level | 1 face, 1 layer | supercompression: none | {c} B | GPU memory: 32 B
 == other files (1)
   notes.txt | 5 B
 == summary
   manifests:  1 file | 16 B | 0 entries
-  textures:   3 files | {} | {texels} texels
+  textures:   3 files | {} | {texels} texels | GPU memory: 192 B
   other:      1 file | 5 B
   on disk:    {} total
 ",

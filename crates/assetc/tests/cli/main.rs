@@ -7,6 +7,7 @@ mod cache_server;
 mod commands;
 mod concurrency;
 mod config;
+mod convert;
 mod damage;
 mod determinism;
 mod diagnostics;
@@ -24,6 +25,7 @@ mod limits;
 mod model;
 mod models;
 mod packs;
+mod partial_builds;
 mod permissions;
 mod project;
 #[path = "../../../remote-cache/tests/store/relay.rs"]
@@ -35,7 +37,9 @@ mod server;
 mod shader_attacks;
 #[cfg(feature = "glsl")]
 mod shaders;
+mod single_files;
 mod source_selection;
 mod special_files;
+mod stats;
 mod textures;
 mod watch;

@@ -113,3 +113,37 @@ fn report_handles_damage_and_unusual_paths() {
     p.run(&["report", "--max-texture", "3"]).expect(2);
     p.run(&["report", "--pack"]).expect(2);
 }
+
+#[test]
+fn report_lists_warnings_gpu_memory_and_tiles() {
+    let p = Project::new();
+    p.write("assets/big.png", test_image(256, 128, 1));
+    // The missing material library is a warning.
+    p.write("assets/m.obj", "mtllib missing.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl x\nf 1 2 3\n");
+    let built = p.run(&["--json"]).expect(0).json();
+    let warnings: usize =
+        built["assets"].as_array().unwrap().iter().map(|a| a["warnings"].as_array().unwrap().len()).sum();
+    assert!(warnings > 0, "{built}");
+    p.run(&["report", "--max-texture", "64", "--tiles"]).expect(0);
+    let html = p.read("runtime.report.html");
+    let reported = data(&html);
+    assert_eq!(reported["warnings"].as_array().unwrap().len(), warnings);
+    let kinds = reported["kinds"].as_array().unwrap();
+    let textures = kinds.iter().find(|kind| kind["ext"] == "ktx2").unwrap();
+    assert_eq!(
+        textures["totals"]["gpu_bytes"],
+        16 * (64 * 32 + 32 * 16 + 16 * 8 + 8 * 4 + 4 * 2 + 2 + 1 + 1 + 1)
+    );
+    let big = reported["files"].as_array().unwrap().iter().find(|f| f["path"] == "big.ktx2").unwrap();
+    assert_eq!(big["levels"][0]["shown"], serde_json::json!([64, 32]));
+    assert_eq!(big["levels"][0]["images"], big["levels"][2]["images"], "the mip level of that size is shown");
+    let tile = big["tile"].as_str().unwrap();
+    assert!(tile.starts_with("runtime.report.tiles/"), "{tile}");
+    let reader = png::Decoder::new(std::io::Cursor::new(p.read(tile))).read_info().unwrap();
+    assert_eq!((reader.info().width, reader.info().height), (256, 128));
+    assert!(String::from_utf8(html).unwrap().contains("img-src blob: data: 'self' file:;"));
+
+    p.run(&["report", "--max-texture", "64", "--out", "plain.html"]).expect(0);
+    let plain = String::from_utf8(p.read("plain.html")).unwrap();
+    assert!(plain.contains("img-src blob: data:;") && !p.exists("plain.tiles"));
+}

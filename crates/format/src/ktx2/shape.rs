@@ -195,10 +195,12 @@ impl Payload {
         }
     }
 
-    /// Returns the name of the `VkFormat` without its prefix.
+    /// Returns the name of the format: that of the `VkFormat` without its prefix, or UASTC with its transfer function,
+    /// because UASTC has no `VkFormat`.
     pub const fn name(self, transfer: Transfer) -> &'static str {
         match (self, transfer) {
-            (Payload::Uastc { .. }, _) => "UNDEFINED (UASTC/Basis)",
+            (Payload::Uastc { .. }, Transfer::Linear) => "UASTC LDR 4x4 linear",
+            (Payload::Uastc { .. }, Transfer::Srgb) => "UASTC LDR 4x4 sRGB",
             (Payload::Bc7, Transfer::Linear) => "BC7_UNORM_BLOCK",
             (Payload::Bc7, Transfer::Srgb) => "BC7_SRGB_BLOCK",
             (Payload::Rgba8, Transfer::Linear) => "R8G8B8A8_UNORM",

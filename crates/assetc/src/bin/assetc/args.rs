@@ -1,5 +1,7 @@
 //! The command-line arguments of `assetc`.
 
+use super::convert::ConvertArgs;
+use super::extract::ExtractArgs;
 use super::notify_server::{Address, parse_address};
 use super::report::ReportArgs;
 use clap::{Args, Parser, Subcommand};
@@ -74,8 +76,29 @@ pub(super) struct BuildArgs {
     /// Build one shard for a shared cache, such as 1/4; writes neither manifest nor pack
     #[arg(long, value_name = "I/N")]
     pub(super) shard: Option<Shard>,
+    /// Print source size, disk size, GPU memory, encode error and time of each asset
+    #[arg(long)]
+    pub(super) stats: bool,
+    /// List what would be built and removed, and write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Write the inputs of the build as dependencies of the manifest or pack, for make and ninja
+    #[arg(long, value_name = "FILE")]
+    pub(super) depfile: Option<PathBuf>,
+    /// Set the target in the depfile, such as a stamp file
+    #[arg(long, value_name = "NAME", requires = "depfile")]
+    pub(super) depfile_target: Option<String>,
     #[command(flatten)]
     pub(super) limits: LimitArgs,
+}
+
+/// The arguments of `assetc build`.
+#[derive(Args, Debug)]
+pub(super) struct BuildCommand {
+    /// Sources or folders to build; everything else stays as it is [default: all]
+    pub(super) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) args: BuildArgs,
 }
 
 impl BuildArgs {
@@ -89,19 +112,26 @@ impl BuildArgs {
             pack: self.pack || outer.pack,
             overwrite: self.overwrite || outer.overwrite,
             shard: self.shard.or(outer.shard),
+            stats: self.stats || outer.stats,
+            dry_run: self.dry_run || outer.dry_run,
+            depfile: self.depfile.or(outer.depfile),
+            depfile_target: self.depfile_target.or(outer.depfile_target),
             limits: self.limits.and(outer.limits),
         }
     }
 
     /// Returns the first flag that was given and that `watch` does not accept.
     pub(super) fn given_beyond_watch(&self) -> Option<&'static str> {
-        let taken =
-            BuildArgs { jobs: None, pack: false, overwrite: false, limits: LimitArgs::default(), ..*self };
-        taken.given()
+        self.given_flags().find(|flag| !["--jobs", "--pack", "--overwrite"].contains(flag))
     }
 
     /// Returns the first flag that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
+        self.given_flags().next().or_else(|| self.limits.given())
+    }
+
+    /// Returns the flags that were given, without limits.
+    fn given_flags(&self) -> impl Iterator<Item = &'static str> {
         let flags = [
             (self.jobs.is_some(), "--jobs"),
             (self.list_presets, "--list-presets"),
@@ -110,9 +140,11 @@ impl BuildArgs {
             (self.pack, "--pack"),
             (self.overwrite, "--overwrite"),
             (self.shard.is_some(), "--shard"),
+            (self.stats, "--stats"),
+            (self.dry_run, "--dry-run"),
+            (self.depfile.is_some(), "--depfile"),
         ];
-        let flag = flags.into_iter().find(|(given, _)| *given).map(|(_, name)| name);
-        flag.or_else(|| self.limits.given())
+        flags.into_iter().filter(|(given, _)| *given).map(|(_, name)| name)
     }
 }
 
@@ -160,21 +192,25 @@ fn interval(text: &str) -> Result<f64, String> {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Compile sources that are out of date (the default command)
-    Build(BuildArgs),
+    Build(BuildCommand),
     /// Rebuild whenever sources or configuration change
     Watch(WatchArgs),
     /// Create a starter assetc.yml in the current directory
     Init,
-    /// Display the contents of an output directory or pack
+    /// Display the contents of output directories, packs and runtime files
     Info {
-        /// Output directory or .hpack file [default: the output directory]
-        path: Option<PathBuf>,
+        /// Output directories, packs and runtime files [default: the output directory]
+        paths: Vec<PathBuf>,
     },
-    /// Check the integrity of an output directory or pack
+    /// Check the integrity of output directories, packs and runtime files
     Check {
-        /// Output directory or .hpack file [default: the output directory]
-        path: Option<PathBuf>,
+        /// Output directories, packs and runtime files [default: the output directory]
+        paths: Vec<PathBuf>,
     },
+    /// Compile one file without a project: image to .ktx2, model to .hmesh, font to .hfont
+    Convert(Box<ConvertArgs>),
+    /// Extract a pack to a folder, a texture to PNG, EXR or plain KTX2, a mesh to .glb
+    Extract(ExtractArgs),
     /// Write an HTML report of an output directory or pack: sizes, images, meshes and growth
     Report(ReportArgs),
     /// Inspect packs

@@ -1,6 +1,7 @@
 //! `assetc build`, `assetc --list-presets` and `assetc clean`.
 
-use super::{BuildArgs, Session};
+use super::inspect::source_path;
+use super::{BuildArgs, Session, depfile, dry_run, stats};
 use ::assetc::config::Roots;
 use ::assetc::{AssetReport, Build, BuildReport, MANIFEST};
 use kiln_cli::progress::{Progress, Verbosity};
@@ -8,10 +9,10 @@ use kiln_cli::reporter::{FAILED, OK};
 use kiln_cli::store::Sources;
 use kiln_cli::{render, store};
 use kiln_engine::{Diag, Json, RelPath, Shard, State, Store};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
+pub(super) fn build(session: &Session, args: &BuildArgs, paths: &[PathBuf]) -> Result<u8, Diag> {
     if args.list_presets {
         return list_presets(session);
     }
@@ -19,6 +20,7 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
     let (config, roots) = session.project()?;
     let home = std::env::home_dir();
     roots.check_output(home.as_deref())?;
+    let selected = selected(session, &roots, paths)?;
     let preset = session.preset(&config)?;
     if session.reporter.verbosity == Verbosity::Verbose {
         let name = |file: &Path| session.shown(file);
@@ -44,6 +46,8 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
         return Err(store::shard_needs_cache(shard));
     }
     let progress = Progress::new(session.reporter.verbosity, session.reporter.color);
+    let timed = stats::Timed::new(&progress);
+    let limits = args.limits.over(*user.limits());
     let mut build = Build::new(&config)
         .preset(session.preset.as_deref())
         .output(session.output.as_deref())
@@ -55,10 +59,15 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
         .pack(args.pack)
         .cache(cache.as_ref())
         .shard(args.shard)
-        .limits(args.limits.over(*user.limits()))
-        .events(&progress);
+        .only(selected.as_deref())
+        .limits(limits)
+        .events(&timed);
     if let Some(jobs) = args.jobs {
         build = build.jobs(jobs.into());
+    }
+    if args.dry_run {
+        progress.clear();
+        return dry_run::print(session, &build.dry_run()?, &roots);
     }
     let result = build.run();
     progress.clear();
@@ -76,15 +85,42 @@ pub(super) fn build(session: &Session, args: &BuildArgs) -> Result<u8, Diag> {
         }
     }
     report_diagnostics(session, &report, |_| true);
+    let stats = match args.stats {
+        true => Some(::assetc::stats::stats(&roots, &report.assets, &limits, &|| session.waiting())?),
+        false => None,
+    };
+    let times = timed.times();
     if session.reporter.json {
-        session.reporter.out().line(&report_json(session, &report, &roots, cache.as_ref()).to_string());
+        let mut json = report_json(session, &report, &roots, cache.as_ref());
+        if let (Some(stats), Json::Object(members)) = (&stats, &mut json) {
+            members.push(("stats".to_owned(), stats::json(stats, &times)));
+        }
+        session.reporter.out().line(&json.to_string());
     } else if session.reporter.verbosity > Verbosity::Quiet {
         summary(session, &report, &roots, args.shard, start.elapsed());
         if let Some(line) = cache.as_ref().and_then(|cache| store::line(&cache.figures())) {
             session.reporter.summary().line(&line);
         }
+        if let Some(stats) = &stats {
+            stats::print(session, stats, &times);
+        }
+    }
+    if let Some(file) = args.depfile.as_ref().filter(|_| report.is_ok()) {
+        let pack = report.packed.as_ref().map(|packed| packed.path.as_path());
+        depfile::write(session, &config, &roots, pack, file, args.depfile_target.as_deref())?;
     }
     Ok(if report.is_ok() { OK } else { FAILED })
+}
+
+/// Returns the sources and folders to build, relative to the input; `None` for all.
+fn selected(session: &Session, roots: &Roots, paths: &[PathBuf]) -> Result<Option<Vec<RelPath>>, Diag> {
+    let input = std::fs::canonicalize(&roots.input).ok();
+    let is_input =
+        |path: &PathBuf| input.is_some() && std::fs::canonicalize(session.dir.join(path)).ok() == input;
+    if paths.is_empty() || paths.iter().any(is_input) {
+        return Ok(None);
+    }
+    paths.iter().map(|path| source_path(session, &roots.input, path)).collect::<Result<_, _>>().map(Some)
 }
 
 /// Reports the diagnostics of a build: problems, the warnings of the assets that `warned` selects, and all errors.

@@ -12,18 +12,84 @@ use kiln_cli::terminal::Out;
 use kiln_engine::{Code, Diag, Json, RelPath, Severity};
 use std::path::{Path, PathBuf};
 
-pub(super) fn info(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag> {
-    let path = target(session, path)?;
+pub(super) fn info(session: &Session, paths: Vec<PathBuf>) -> Result<u8, Diag> {
+    let targets = targets(session, paths)?;
     let dump = session.reporter.verbosity == Verbosity::Verbose;
-    let info = ::assetc::info::info(&path, dump, &|| session.waiting())?;
+    let mut all = Info::default();
+    let unreadable = each_target(session, &targets, |target| {
+        let info = ::assetc::info::info(&target.path, dump, &|| session.waiting())?;
+        all.append(info, |path| target.name(path));
+        Ok(())
+    })?;
     let mut out = session.reporter.out();
     if session.reporter.json {
-        out.line(&info_json(session, &info).to_string());
+        out.line(&info_json(session, &all).to_string());
     } else {
-        print_info(&mut out, &info, &session.shown(&path));
+        print_info(&mut out, &all, &heading(session, &targets));
     }
-    info.problems.iter().for_each(|problem| session.report(problem));
-    Ok(if info.failed() == 0 { OK } else { FAILED })
+    all.problems.iter().for_each(|problem| session.report(problem));
+    Ok(if all.failed() == 0 { unreadable } else { FAILED.max(unreadable) })
+}
+
+/// An argument of `info` or `check`.
+struct Target {
+    path: PathBuf,
+    /// The argument, if results name files by it: a single file, or one of several arguments.
+    shown: Option<String>,
+    is_file: bool,
+}
+
+impl Target {
+    /// Returns the name in results of a file of this target.
+    fn name(&self, path: &str) -> String {
+        match &self.shown {
+            None => path.to_owned(),
+            Some(shown) if self.is_file || path == self.path.to_string_lossy() => shown.clone(),
+            Some(shown) => format!("{shown}/{path}"),
+        }
+    }
+}
+
+/// Returns the paths to inspect: the given ones, or the output directory of the project.
+fn targets(session: &Session, paths: Vec<PathBuf>) -> Result<Vec<Target>, Diag> {
+    if paths.is_empty() {
+        return Ok(vec![Target { path: target(session, None)?, shown: None, is_file: false }]);
+    }
+    let several = paths.len() > 1;
+    let target = |path: PathBuf| {
+        let path = session.dir.join(path);
+        let is_file = ::assetc::file_format(&path).is_some();
+        Target { shown: (is_file || several).then(|| session.shown(&path)), path, is_file }
+    };
+    Ok(paths.into_iter().map(target).collect())
+}
+
+/// Calls `inspect` for each target. With several targets, an error about one of them is reported and the others are
+/// inspected. Returns the exit code of these errors.
+fn each_target(
+    session: &Session,
+    targets: &[Target],
+    mut inspect: impl FnMut(&Target) -> Result<(), Diag>,
+) -> Result<u8, Diag> {
+    let mut code = OK;
+    for target in targets {
+        match inspect(target) {
+            Err(diag) if targets.len() > 1 => {
+                session.report(&diag);
+                code = code.max(kiln_cli::reporter::ExitStatus::report(diag).1);
+            }
+            done => done?,
+        }
+    }
+    Ok(code)
+}
+
+/// Formats the arguments for the first line of the output.
+fn heading(session: &Session, targets: &[Target]) -> String {
+    match targets {
+        [target] => session.shown(&target.path),
+        targets => render::count(targets.len(), "path", "paths"),
+    }
 }
 
 /// Returns the directory or pack to inspect: the given one, or the output directory of the project.
@@ -43,7 +109,10 @@ fn print_info(out: &mut Out, info: &Info, shown: &str) {
         for file in &section.files {
             out.line(&format!("  {}", file.path));
             match &file.line {
-                Ok(line) => out.line(&format!("    {line} | {}", render::size(file.size))),
+                Ok(line) => {
+                    let gpu = gpu_bytes(&file.facts).map(|n| format!(" | GPU memory: {}", render::size(n)));
+                    out.line(&format!("    {line} | {}{}", render::size(file.size), gpu.unwrap_or_default()));
+                }
                 Err(why) => out.line(&format!("    {}: {why}", out.style.error("unreadable"))),
             }
             file.dump.lines().for_each(|line| out.line(&format!("      {line}")));
@@ -123,8 +192,19 @@ fn info_json(session: &Session, info: &Info) -> Json {
     ])
 }
 
+/// Returns the GPU memory of a file in bytes, if it has any.
+fn gpu_bytes(facts: &[(&'static str, FactValue)]) -> Option<u64> {
+    facts.iter().find_map(|(name, value)| match value {
+        FactValue::Total(number) if *name == kiln_format::GPU_BYTES => Some(*number),
+        _ => None,
+    })
+}
+
 /// Formats a total with its name, which is a plural: `1 mesh`, `2 meshes`.
 fn total(number: u64, plural: &str) -> String {
+    if plural == kiln_format::GPU_BYTES {
+        return format!("GPU memory: {}", render::size(number));
+    }
     if number != 1 {
         return format!("{number} {plural}");
     }
@@ -138,20 +218,29 @@ fn total(number: u64, plural: &str) -> String {
     format!("1 {}", plural.strip_suffix('s').unwrap_or(plural))
 }
 
-pub(super) fn check(session: &Session, path: Option<PathBuf>) -> Result<u8, Diag> {
-    let path = target(session, path)?;
-    let checked = ::assetc::check(&path, &|| session.waiting())?;
-    session.reporter.diagnostics.set_path_bases(&[&path]);
-    let is_ok = !checked.problems.iter().any(|problem| is_failure(session, problem));
+pub(super) fn check(session: &Session, paths: Vec<PathBuf>) -> Result<u8, Diag> {
+    let targets = targets(session, paths)?;
+    let base = match &targets[..] {
+        [Target { shown: None, path, .. }] => path,
+        _ => &session.dir,
+    };
+    session.reporter.diagnostics.set_path_bases(&[base]);
+    let mut all = CheckReport::default();
+    let unreadable = each_target(session, &targets, |target| {
+        let checked = ::assetc::check(&target.path, &|| session.waiting())?;
+        all.append(checked, |path| target.name(path));
+        Ok(())
+    })?;
+    let is_ok = !all.problems.iter().any(|problem| is_failure(session, problem));
     if session.reporter.json {
-        session.reporter.out().line(&checked_json(session, &checked, is_ok).to_string());
+        session.reporter.out().line(&checked_json(session, &all, is_ok).to_string());
     } else {
-        print_checked(session, &mut session.reporter.summary(), &checked, &path);
+        print_checked(session, &mut session.reporter.summary(), &all, &heading(session, &targets));
     }
     if session.reporter.diagnostics.format() != MessageFormat::Human {
-        checked.problems.iter().for_each(|problem| session.report(problem));
+        all.problems.iter().for_each(|problem| session.report(problem));
     }
-    Ok(if is_ok { OK } else { FAILED })
+    Ok(if is_ok { unreadable } else { FAILED.max(unreadable) })
 }
 
 /// Returns whether a problem fails the check: an error, or a warning that is denied.
@@ -159,9 +248,9 @@ fn is_failure(session: &Session, problem: &Diag) -> bool {
     session.reporter.diagnostics.severity(problem.code) == Some(Severity::Error)
 }
 
-fn print_checked(session: &Session, out: &mut Out, checked: &CheckReport, path: &Path) {
+fn print_checked(session: &Session, out: &mut Out, checked: &CheckReport, shown: &str) {
     if session.reporter.verbosity > Verbosity::Quiet {
-        out.line(&format!("Checking {}", session.shown(path)));
+        out.line(&format!("Checking {shown}"));
     }
     let human = session.reporter.diagnostics.format() == MessageFormat::Human;
     let mut failures = 0;
@@ -296,7 +385,7 @@ pub(super) fn explain(session: &Session, source: &Path) -> Result<u8, Diag> {
 
 /// Converts the path of a source, relative to the working directory or to the input directory, to one relative to the
 /// input directory.
-fn source_path(session: &Session, input: &Path, source: &Path) -> Result<RelPath, Diag> {
+pub(super) fn source_path(session: &Session, input: &Path, source: &Path) -> Result<RelPath, Diag> {
     let from_here = session.dir.join(source);
     let inside = match (std::fs::canonicalize(&from_here), std::fs::canonicalize(input)) {
         (Ok(full), Ok(input)) => full.strip_prefix(&input).ok().map(Path::to_path_buf),

@@ -3,10 +3,16 @@
 mod args;
 mod build;
 mod cache;
+mod convert;
+mod depfile;
+mod dry_run;
+mod extract;
 mod inspect;
 mod notify_server;
+mod output_files;
 mod report;
 mod shader_limits;
+mod stats;
 mod trust;
 mod watch;
 
@@ -51,11 +57,13 @@ fn dispatch(session: &Session, command: Option<Command>, build: BuildArgs) -> Re
         return Err(Diag::new(Code::Usage, message).hint(format!("remove {flag}")));
     }
     match command {
-        None => build::build(session, &build),
-        Some(Command::Build(args)) => build::build(session, &args.and(build)),
+        None => build::build(session, &build, &[]),
+        Some(Command::Build(command)) => build::build(session, &command.args.and(build), &command.paths),
         Some(Command::Init) => init(session),
-        Some(Command::Info { path }) => inspect::info(session, path),
-        Some(Command::Check { path }) => inspect::check(session, path),
+        Some(Command::Info { paths }) => inspect::info(session, paths),
+        Some(Command::Check { paths }) => inspect::check(session, paths),
+        Some(Command::Convert(args)) => convert::convert(session, &args),
+        Some(Command::Extract(args)) => extract::extract(session, &args),
         Some(Command::Report(args)) => report::report(session, args),
         Some(Command::Pack(PackCommand::Info { file })) => inspect::pack_info(session, file),
         Some(Command::Cache(command)) => cache::cache(session, &command),

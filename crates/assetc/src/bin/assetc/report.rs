@@ -9,7 +9,7 @@ use kiln_cli::reporter::{FAILED, OK};
 use kiln_engine::ownership::{Replace, admit};
 use kiln_engine::remote::Blob;
 use kiln_engine::{Code, Diag, Fs, Json, Real, RelPath};
-use kiln_report::{Files, Options, PreviousReport, PreviousReportError, Report};
+use kiln_report::{Files, Options, PreviousReport, PreviousReportError, Report, Tiles};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,9 @@ pub(super) struct ReportArgs {
     /// Compare with an earlier report
     #[arg(long, value_name = "HTML")]
     since: Option<PathBuf>,
+    /// Write textures in full resolution to a folder beside the report, which loads them on demand
+    #[arg(long)]
+    tiles: bool,
     /// Largest width and height of embedded images, in texels
     #[arg(long, value_name = "N", default_value = "512", value_parser = clap::value_parser!(u32).range(16..=4096))]
     max_texture: u32,
@@ -54,7 +57,11 @@ pub(super) fn report(session: &Session, args: ReportArgs) -> Result<u8, Diag> {
     let files = Files { title: &title, list: &list, read: &|file| runtime.read(file), problems: &problems };
     let options =
         Options::default().max_texture(args.max_texture).max_bytes(args.max_size << 20).since(since);
-    let report = kiln_report::report(&files, &options);
+    let options = options.warnings(runtime.warnings().iter().map(&described).collect());
+    let report = match args.tiles {
+        false => kiln_report::report(&files, &options),
+        true => with_tiles(&files, &options, &out)?,
+    };
     write(&out, report.html.as_bytes(), args.overwrite)?;
     runtime.problems.iter().for_each(|problem| session.report(problem));
     if session.reporter.json {
@@ -63,6 +70,36 @@ pub(super) fn report(session: &Session, args: ReportArgs) -> Result<u8, Diag> {
         summary(session, &report, &out);
     }
     Ok(if report.broken == 0 { OK } else { FAILED })
+}
+
+/// Builds a report whose textures in full resolution are in the folder `<report>.tiles`.
+fn with_tiles(files: &Files<'_>, options: &Options, out: &Path) -> Result<Report, Diag> {
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+    let stem = out.file_stem().unwrap_or(out.as_os_str()).to_string_lossy();
+    let folder = format!("{stem}.tiles");
+    let path = out.with_file_name(&folder);
+    let fault = |e: io::Error| {
+        Diag::new(Code::Unwritable, format!("cannot write the tiles of the report: {e}")).path(path.display())
+    };
+    std::fs::create_dir_all(&path).map_err(fault)?;
+    let dir = Real::open(&path).map_err(fault)?;
+    let write = |name: &str, bytes: &[u8]| {
+        let name = RelPath::new(name).map_err(io::Error::other)?;
+        let replace = Replace { overwrite: false, magic: Some(PNG), owned: &|| false };
+        admit(&dir, &name, None, replace).map_err(|diag| io::Error::other(diag.message))?;
+        let staged = dir.stage(&mut |file: &mut dyn Write| file.write_all(bytes))?;
+        dir.publish(vec![(staged, name)]).pop().unwrap_or_else(|| Err(io::ErrorKind::Other.into())).map(drop)
+    };
+    // A relative URL, with the bytes of the name escaped.
+    let url: String = folder
+        .bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        })
+        .collect();
+    let tiles = Tiles { folder: &url, max_side: 4096, write: &write };
+    Ok(kiln_report::report_with_tiles(files, options, Some(&tiles)))
 }
 
 /// `runtime/desktop.report.html` for `runtime/desktop` and for `runtime/desktop.hpack`.

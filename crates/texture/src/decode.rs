@@ -1,0 +1,157 @@
+//! Decodes the mip levels of a texture to texels: inflates supercompression and decodes UASTC and BC7 blocks.
+//!
+//! Rejects mip levels that are larger than a limit before it allocates, frames that do not have the declared size, and
+//! blocks of a reserved mode.
+
+use kiln_format::ktx2::{Ktx2View, Payload, Supercompression};
+use rayon::prelude::*;
+use std::io::Read;
+
+/// The texels of an image, row by row from the top left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodedTexels {
+    /// Red, green, blue and alpha in 8 bits each, as stored: sRGB values stay sRGB values.
+    Rgba8(Vec<[u8; 4]>),
+    /// Red, green, blue and alpha as the bits of half floats.
+    Rgba16F(Vec<[u16; 4]>),
+}
+
+/// One image of a mip level: a layer, a face or a slice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DecodedImage {
+    /// Width in texels.
+    pub width: u32,
+    /// Height in texels.
+    pub height: u32,
+    /// The texels.
+    pub texels: DecodedTexels,
+}
+
+/// The error of a mip level that cannot be decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The texture has no such mip level.
+    NoLevel,
+    /// The mip level needs more memory than the limit, in bytes.
+    TooLarge {
+        /// The required memory in bytes.
+        needed: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// The Zstandard frame is damaged.
+    Frame(String),
+    /// A block has a reserved mode.
+    Block,
+}
+
+impl std::fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            DecodeError::NoLevel => f.write_str("the texture has no such mip level"),
+            DecodeError::TooLarge { needed, limit } => {
+                write!(f, "the mip level needs {needed} bytes of memory; the limit is {limit}")
+            }
+            DecodeError::Frame(why) => write!(f, "the Zstandard frame of the mip level is damaged: {why}"),
+            DecodeError::Block => f.write_str("a block of the mip level has a reserved mode"),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// Returns the bytes of a mip level without supercompression.
+///
+/// # Errors
+///
+/// [`DecodeError`] if there is no such mip level, it is larger than `max_bytes`, or its frame is damaged.
+pub fn inflate_level(view: &Ktx2View<'_>, level: u32, max_bytes: u64) -> Result<Vec<u8>, DecodeError> {
+    let level = view.level(level).ok_or(DecodeError::NoLevel)?;
+    let needed = level.uncompressed_len;
+    if needed > max_bytes {
+        return Err(DecodeError::TooLarge { needed, limit: max_bytes });
+    }
+    match view.supercompression() {
+        Supercompression::None => Ok(level.bytes.to_vec()),
+        Supercompression::Zstd => {
+            let fault = |e: std::io::Error| DecodeError::Frame(e.to_string());
+            let decoder =
+                zstd::stream::read::Decoder::with_buffer(level.bytes).map_err(fault)?.single_frame();
+            let mut bytes = Vec::new();
+            // One byte more than declared shows a frame that is too long.
+            decoder.take(needed.saturating_add(1)).read_to_end(&mut bytes).map_err(fault)?;
+            match bytes.len() as u64 == needed {
+                true => Ok(bytes),
+                false => Err(DecodeError::Frame(format!("its content is not {needed} bytes long"))),
+            }
+        }
+    }
+}
+
+/// Decodes all images of a mip level, ordered by layer, face and slice.
+///
+/// # Errors
+///
+/// [`DecodeError`] if there is no such mip level, its texels need more than `max_bytes`, or it is damaged.
+pub fn decode_level(
+    view: &Ktx2View<'_>,
+    level: u32,
+    max_bytes: u64,
+) -> Result<Vec<DecodedImage>, DecodeError> {
+    let [width, height, _] = view.level(level).ok_or(DecodeError::NoLevel)?.dims;
+    let texel = if view.payload() == Payload::Rgba16F { 8 } else { 4 };
+    let needed =
+        view.shape().level_texels(level).and_then(|texels| texels.checked_mul(texel)).unwrap_or(u64::MAX);
+    if needed > max_bytes {
+        return Err(DecodeError::TooLarge { needed, limit: max_bytes });
+    }
+    let bytes = inflate_level(view, level, max_bytes)?;
+    let side = view.payload().block_side();
+    let row_len = width.div_ceil(side) as usize * view.payload().block_len() as usize;
+    let image_len = row_len * height.div_ceil(side) as usize;
+    let image = |bytes: &[u8]| {
+        let texels = match view.payload() {
+            Payload::Uastc { .. } => {
+                DecodedTexels::Rgba8(blocks(bytes, width, height, kiln_uastc::decode_block)?)
+            }
+            Payload::Bc7 => {
+                DecodedTexels::Rgba8(blocks(bytes, width, height, kiln_uastc::bc7::decode_block)?)
+            }
+            Payload::Rgba8 => DecodedTexels::Rgba8(bytes.as_chunks::<4>().0.to_vec()),
+            Payload::Rgba16F => {
+                let texel = |texel: &[u8; 8]| {
+                    std::array::from_fn(|c| u16::from_le_bytes([texel[2 * c], texel[2 * c + 1]]))
+                };
+                DecodedTexels::Rgba16F(bytes.as_chunks::<8>().0.iter().map(texel).collect())
+            }
+        };
+        Ok(DecodedImage { width, height, texels })
+    };
+    bytes.chunks_exact(image_len).map(image).collect()
+}
+
+/// Decodes an image of 4×4 blocks, one row of blocks per task.
+fn blocks(
+    bytes: &[u8],
+    width: u32,
+    height: u32,
+    decode: impl Fn(&[u8; 16]) -> Option<[[u8; 4]; 16]> + Sync,
+) -> Result<Vec<[u8; 4]>, DecodeError> {
+    let width = width as usize;
+    let mut texels = vec![[0; 4]; width * height as usize];
+    let rows = bytes.par_chunks_exact(width.div_ceil(4) * 16);
+    texels.par_chunks_mut(width * 4).zip(rows).try_for_each(|(strip, row)| {
+        for (block, x) in row.as_chunks::<16>().0.iter().zip((0..width).step_by(4)) {
+            let decoded = decode(block).ok_or(DecodeError::Block)?;
+            let inside = (width - x).min(4);
+            for (line, texels) in strip.chunks_exact_mut(width).zip(decoded.chunks_exact(4)) {
+                line[x..x + inside].copy_from_slice(&texels[..inside]);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(texels)
+}
