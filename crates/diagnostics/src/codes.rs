@@ -352,6 +352,18 @@ codes! {
         UnityBrokenGuid = "unity-broken-guid", Error, "A reference has a GUID that no asset has; restore the asset with its `.meta`, or remove the reference.";
         UnityBrokenObject = "unity-broken-object", Error, "A reference points to an asset that does not contain the object; repair or remove it.";
         UnityUnknownGuid = "unity-unknown-guid", Warning, "A reference has a GUID that no asset here has; the asset may be in a package that is not installed on this machine.";
+        UnityUnknownObject = "unity-unknown-object", Warning, "A reference points into a prefab whose base prefab or model is not on this machine (Git LFS, package cache), so the object may exist; fetch the base to know.";
+        UnityLeftoverOverride = "unity-leftover-override", Warning, "A prefab instance overrides objects that its prefab no longer contains. Unity ignores such overrides; remove them with *Unused overrides* in the editor.";
+        UnityRemovedAsset = "unity-removed-asset", Error, "A reference points to an asset that the project's Git history contains and that was removed, or whose GUID was changed; restore the asset with its `.meta`, or update the reference.";
+        UnityInvalidGuid = "unity-invalid-guid", Error, "The GUID of a `.meta` is not 32 lower-case hexadecimal digits, or is in the range of Unity's built-in resources; restore the `.meta`, or let Unity write it again.";
+        UnityUnusableMeta = "unity-unusable-meta", Error, "A `.meta` has no GUID that Unity accepts, so Unity writes a new one and all references to the asset break; restore the `.meta` from version control.";
+        UnityUnmergedFile = "unity-unmerged-file", Error, "The file has merge conflict markers, so Unity cannot load it; resolve the conflict.";
+        UnityUnreadableRoot = "unity-unreadable-root", Error, "`unused` starts from scenes and settings, and one of them cannot be read (Git LFS pointer, binary serialization), so that every asset behind it would be listed; run `git lfs pull`, or use text serialization.";
+        UnityBaseline = "unity-baseline", Error, "The baseline of `check` cannot be read or written, or a line of it is malformed; write it again with `--update-baseline`.";
+        UnityIgnoreFile = "unity-ignore-file", Error, "The ignore file of `check` cannot be read, or a line has an unknown code or an invalid glob; the message has the line.";
+        UnityDirty = "unity-dirty", Error, "`replace` and `mv` refuse to change files that have uncommitted changes, which Git could not restore; commit first, or pass `--force`.";
+        UnityWrite = "unity-write", Error, "A file of the project cannot be written or moved; the message has the error of the operating system.";
+        UnityGit = "unity-git", Error, "A command needs Git, and `git` failed or the directory is in no work tree; the message has the output of `git`.";
     }
     "Paks", "See [paks](pak.md)." {
         PakSyntax = "pak-syntax", Error, "A description is not valid TOML; the message has the position of the syntax error. A duplicate table is a syntax error.";

@@ -23,7 +23,7 @@ pub use options::{BakeError, BakeOptions, Extra, NameSanitizer, ProgressSink, Re
 use crate::guid::Guid;
 use crate::index::Index;
 use crate::state::pages::Damage;
-use crate::state::{EntryRec, STRICT_NAMES, Section, State, StateError, SubRec, crc_of};
+use crate::state::{DUPLICATES, EntryRec, STRICT_NAMES, Section, State, StateError, SubRec, crc_of};
 use crate::store::{LOCK, cache_path, db_path};
 use folder::{Asset, Folder, stem};
 use kiln_engine::lock::{LockMode, open_locked};
@@ -89,6 +89,10 @@ pub fn bake_with(options: &BakeOptions, extra: &Extra) -> Result<Report, BakeErr
 /// sanitizer again. Where no file changed, the state is mapped once, and only the pages that the walk reads are verified;
 /// the index verifies others when it reads them. A lookup that fails with [`IndexError::Unusable`] has found damage: refresh
 /// again with [`Extra::no_cache`].
+///
+/// A project in which several assets share a GUID has an index for queries, in which the first of them, by folder and name, has the
+/// GUID
+/// ([`crate::query::duplicates`]). The database is then left as it was, because [`bake`] fails for such a project.
 ///
 /// [`IndexError::Unusable`]: crate::index::IndexError::Unusable
 ///
@@ -237,7 +241,8 @@ impl<'a> Bake<'a> {
         let building = Instant::now();
         let unchanged = match &state {
             Some(state) if !scan.changed && !scan.restamped => {
-                self.refresh || self.replay_warnings(state, &mut report)
+                let has_duplicates = state.header.options & DUPLICATES != 0;
+                self.refresh || !has_duplicates && self.replay_warnings(state, &mut report)
             }
             _ => false,
         };
@@ -299,7 +304,7 @@ impl<'a> Bake<'a> {
     fn open(&self) -> Option<State> {
         let why = match State::open(&self.options.out_dir) {
             Ok(state) => match state.verify(&self.options.out_dir) {
-                Ok(()) if state.header.options == self.option_bits() => return Some(state),
+                Ok(()) if state.header.options & !DUPLICATES == self.option_bits() => return Some(state),
                 Ok(()) => return None,
                 Err(Damage(why)) => why.to_owned(),
             },
@@ -383,6 +388,7 @@ impl<'a> Bake<'a> {
         let linked = link::link(
             folders,
             self.naming,
+            self.refresh,
             sanitize.as_ref().map(|sanitize| sanitize as &dyn Fn(&str) -> Option<String>),
             &mut |hint, sub, before, after| lines.push(sanitized_line(hint, sub, before, after)),
         )
@@ -423,6 +429,13 @@ impl<'a> Bake<'a> {
             .filter(|_| crc_of(&db).is_ok_and(|crc| crc == header.db_crc));
         if let Some(old) = same {
             header.db_mtime_ns = old.header.db_mtime_ns;
+        }
+        if linked.has_duplicates {
+            // Other tools rely on unique GUIDs in the database: the last good one stays.
+            header.options |= DUPLICATES;
+            (header.db_len, header.db_crc, header.db_mtime_ns) = (0, 0, 0);
+            let new_state = unfinished.finish(header).map_err(|e| at(&state, e))?;
+            return new_state.publish(&state, Durability::Verified).map_err(|e| at(&state, e));
         }
         let new_state = unfinished.finish(header).map_err(|e| at(&state, e))?;
         if same.is_none() {

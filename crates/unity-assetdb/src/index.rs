@@ -182,6 +182,45 @@ impl Index {
         }
     }
 
+    /// Returns all assets with this GUID, the one that lookups return first. There are more than one only if assets share the
+    /// GUID, which a bake rejects.
+    ///
+    /// # Errors
+    /// [`IndexError::Unusable`] if a page that it reads is damaged.
+    pub fn claimants(&self, guid: u128) -> Result<Vec<Entry<'_>>> {
+        let Some((first, _)) = self.search::<GuidRec>(Section::Guids, |rec| rec.guid < guid)? else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        for at in first as usize.. {
+            match self.state.get::<GuidRec>(Section::Guids, at)? {
+                Some(rec) if rec.guid == guid => found.push(self.entry(rec.entry)?),
+                _ => break,
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the GUIDs that several assets share, ascending; empty for the index of a bake that succeeded.
+    ///
+    /// # Errors
+    /// [`IndexError::Unusable`] if a page that it reads is damaged.
+    pub fn duplicate_guids(&self) -> Result<Vec<u128>> {
+        let mut found = Vec::new();
+        if self.state.header.options & crate::state::DUPLICATES == 0 {
+            return Ok(found);
+        }
+        let mut last = 0;
+        for at in 0..self.state.count::<GuidRec>(Section::Guids) {
+            let rec: GuidRec = self.state.record(Section::Guids, at as u32)?;
+            if rec.guid == last && found.last() != Some(&last) {
+                found.push(last);
+            }
+            last = rec.guid;
+        }
+        Ok(found)
+    }
+
     /// Returns the first record that is not `before` the one searched for, by binary search.
     fn search<R: crate::state::Record>(
         &self,

@@ -72,6 +72,8 @@ pub enum FaultKind {
     BadGuid(String),
     /// The GUID is zero, which denotes no asset.
     ZeroGuid,
+    /// The GUID has upper-case digits, which Unity never writes.
+    UpperCaseGuid,
     /// A second `guid:` has another value.
     SecondGuid(u128),
     /// The file contains merge conflict markers.
@@ -84,6 +86,15 @@ pub enum FaultKind {
     NotUtf8,
     /// The file is a Git LFS pointer, whose content was not fetched.
     LfsPointer,
+}
+
+impl FaultKind {
+    /// Returns whether Unity assigns another GUID to the asset because of the fault.
+    #[cfg(feature = "bake")]
+    pub(crate) fn is_about_guid(&self) -> bool {
+        use FaultKind::{BadGuid, Empty, NoGuid, SecondGuid, UpperCaseGuid, ZeroGuid};
+        matches!(self, Empty | NoGuid | BadGuid(_) | ZeroGuid | UpperCaseGuid | SecondGuid(_))
+    }
 }
 
 /// The first bytes of a Git LFS pointer file.
@@ -345,7 +356,12 @@ impl<'a> Parser<'a> {
                     self.bad_guid = true;
                     meta.fault(number, FaultKind::SecondGuid(guid));
                 }
-                _ => self.seen_guid = Some(guid),
+                first => {
+                    if first.is_none() && text.iter().any(u8::is_ascii_uppercase) {
+                        meta.fault(number, FaultKind::UpperCaseGuid);
+                    }
+                    self.seen_guid = Some(guid);
+                }
             },
             None => {
                 self.bad_guid = true;

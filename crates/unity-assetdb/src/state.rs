@@ -24,7 +24,7 @@ use std::path::Path;
 /// The magic. Not that of unity-assetdb 0.2.0 (`UADCACHE`), whose cache has another layout.
 pub(crate) const MAGIC: [u8; 8] = *b"KILNUADB";
 /// The version of the layout, and of everything that changes the result of a bake.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 /// The size of the header.
 pub(crate) const HEADER: usize = 512;
 
@@ -192,6 +192,8 @@ pub(crate) struct Header {
 
 /// The bit of options for names that were made unique without extensions.
 pub(crate) const STRICT_NAMES: u32 = 1;
+/// The bit of options for a state in which several assets share a GUID. Such a state belongs to no database.
+pub(crate) const DUPLICATES: u32 = 2;
 
 impl Header {
     #[cfg(feature = "bake")]
@@ -320,6 +322,9 @@ impl State {
     /// Returns whether the database was written with this state: by its length and time, or by its content where only the
     /// time differs, as after both files were copied.
     fn belongs_to(&self, db: &Path) -> io::Result<bool> {
+        if self.header.options & DUPLICATES != 0 {
+            return Ok(true);
+        }
         let meta = match fs::metadata(db) {
             Ok(meta) => meta,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),

@@ -15,7 +15,7 @@ use unity_assetdb::query::broken::broken;
 use unity_assetdb::query::check::check;
 use unity_assetdb::query::packages::packages;
 use unity_assetdb::query::suggest::suggest;
-use unity_assetdb::query::unused::unused;
+use unity_assetdb::query::unused::{UnusedOptions, unused};
 
 const META: &str = "fileFormatVersion: 2\nguid: 0123456789abcdef0123456789abcdef\n";
 const OTHER_META: &str = "fileFormatVersion: 2\nguid: fedcba9876543210fedcba9876543210\n";
@@ -167,7 +167,7 @@ fn walk_index(root: &Path) -> Result<(), IndexError> {
     index.targets().try_for_each(|target| target.map(drop))?;
     index.files().try_for_each(|file| file.map(drop))?;
     black_box((index.warnings()?, index.note()?));
-    black_box((unused(&index)?, suggest(&index, "a")?, check(&index, root)?));
+    black_box((unused(&index, root, UnusedOptions::default())?, suggest(&index, "a")?, check(&index, root)?));
     black_box(broken(&index, root, &packages(root, &index))?);
     Ok(())
 }

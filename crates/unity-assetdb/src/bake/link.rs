@@ -25,6 +25,8 @@ pub(crate) struct Linked {
     crlf: Option<Diag>,
     /// A digest of the names that the sanitizer changed.
     pub(crate) sanitized: u64,
+    /// True if several assets share a GUID, which only a link for queries tolerates.
+    pub(crate) has_duplicates: bool,
 }
 
 /// The reason why a project cannot be linked.
@@ -50,10 +52,11 @@ pub(crate) enum Naming {
 }
 
 /// Links folders. `renames` is called for each name that the sanitizer changed: path, whether it is a sub-asset, old and
-/// new name.
+/// new name. With `allow_duplicates`, the first asset by folder and name has a GUID that several share.
 pub(crate) fn link(
     mut folders: Vec<Folder>,
     naming: Naming,
+    allow_duplicates: bool,
     sanitize: Option<Sanitize<'_>>,
     renames: &mut dyn FnMut(&str, bool, &str, &str),
 ) -> Result<Linked, LinkError> {
@@ -72,8 +75,15 @@ pub(crate) fn link(
     let guids = folders.iter().flat_map(|folder| &folder.assets).map(|asset| asset.guid);
     let mut by_guid: Vec<(u128, u32)> = guids.zip(0..).filter(|(guid, _)| *guid != 0).collect();
     by_guid.par_sort_unstable();
+    let mut has_duplicates = false;
     match naming {
-        Naming::Unique { .. } => duplicates(&folders, &places, &by_guid)?,
+        Naming::Unique { .. } => {
+            let duplicates = duplicates(&folders, &places, &by_guid);
+            has_duplicates = !duplicates.is_empty();
+            if has_duplicates && !allow_duplicates {
+                return Err(LinkError::Duplicates(duplicates));
+            }
+        }
         Naming::FileNames => drop_duplicates(&mut folders, &places, &mut by_guid),
     }
     let mut scripts: Vec<u128> = folders
@@ -106,10 +116,11 @@ pub(crate) fn link(
     let renamed = renamed.map_err(LinkError::Ambiguous)?;
     mark_listed(&mut folders, places.len(), &targets);
     let crlf = crlf(&folders);
-    Ok(Linked { folders, places, by_guid, scripts, renamed, targets, crlf, sanitized })
+    Ok(Linked { folders, places, by_guid, scripts, renamed, targets, crlf, sanitized, has_duplicates })
 }
 
-fn duplicates(folders: &[Folder], places: &[Place], by_guid: &[(u128, u32)]) -> Result<(), LinkError> {
+/// Returns the GUIDs that several assets share, with the paths of the assets.
+fn duplicates(folders: &[Folder], places: &[Place], by_guid: &[(u128, u32)]) -> Vec<(u128, Vec<String>)> {
     let same = by_guid.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1);
     let paths = |same: &[(u128, u32)]| {
         let path = |(_, at): &(u128, u32)| {
@@ -121,8 +132,7 @@ fn duplicates(folders: &[Folder], places: &[Place], by_guid: &[(u128, u32)]) -> 
         paths.sort();
         (same[0].0, paths)
     };
-    let found: Vec<_> = same.map(paths).collect();
-    if found.is_empty() { Ok(()) } else { Err(LinkError::Duplicates(found)) }
+    same.map(paths).collect()
 }
 
 /// Removes the GUIDs of all but the first of the assets that share one.

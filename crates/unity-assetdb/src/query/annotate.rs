@@ -28,6 +28,20 @@ pub fn annotate(index: &Index, inner: &mut Inner<'_>, line: &str) -> Result<Stri
     Ok(out)
 }
 
+/// Returns whether a line ends inside a reference, as Unity wraps long lines; the next line then has its end.
+pub fn is_wrapped(line: &str) -> bool {
+    line.rfind("{fileID:").is_some_and(|at| !line[at..].contains('}') && line.len() - at < 200)
+}
+
+/// Appends the rest of a wrapped reference. In a diff, both lines have the same mark before them.
+pub fn join_wrapped(line: &mut String, next: &str) {
+    let mark = line.chars().next().filter(|mark| matches!(mark, '+' | '-'));
+    let next = mark.and_then(|mark| next.strip_prefix(mark)).unwrap_or(next);
+    line.truncate(line.trim_end().len());
+    line.push(' ');
+    line.push_str(next.trim_start());
+}
+
 /// Returns the label of a reference, such as `Flag (Sprite) Assets/Flag.png`; `None` if no asset has the GUID.
 ///
 /// # Errors
@@ -61,4 +75,27 @@ pub fn short_type(index: &Index, kind: &str) -> Result<String> {
         Some(entry) => entry.name()?.to_owned(),
         None => kind.to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joins_references_over_two_lines() {
+        let check = |first: &str, second: &str, joined: &str| {
+            assert!(is_wrapped(first), "{first}");
+            let mut line = first.to_owned();
+            join_wrapped(&mut line, second);
+            assert_eq!(line, joined);
+            assert!(!is_wrapped(&line));
+        };
+        check("  a: {fileID: 1, guid: x,", "    type: 3}", "  a: {fileID: 1, guid: x, type: 3}");
+        check("+  a: {fileID: 1,", "+    guid: x, type: 3}", "+  a: {fileID: 1, guid: x, type: 3}");
+        assert!(
+            !is_wrapped("  a: {fileID: 1, guid: x, type: 3}")
+                && !is_wrapped("  a: {fileID: 5}")
+                && !is_wrapped("")
+        );
+    }
 }

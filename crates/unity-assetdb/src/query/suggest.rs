@@ -36,6 +36,33 @@ pub fn suggest(index: &Index, wanted: &str) -> Result<Vec<String>> {
     Ok(found.into_iter().map(|(_, text)| text).take(MAX_SUGGESTIONS).collect())
 }
 
+/// Returns names of types similar to `wanted`, the most similar first: classes and scripts that the project has objects of.
+///
+/// # Errors
+/// If the index is damaged.
+pub fn suggest_type(index: &Index, wanted: &str) -> Result<Vec<String>> {
+    let wanted = wanted.to_lowercase();
+    let mut types = std::collections::BTreeSet::new();
+    for entry in index.entries() {
+        let entry = entry?;
+        types.insert(super::annotate::short_type(index, &entry.type_name()?)?);
+        for sub in entry.subs()? {
+            types.insert(crate::class_id::class_name(sub.class_id).into_owned());
+        }
+    }
+    let score = |name: String| {
+        let lower = name.to_lowercase();
+        let score = match lower.contains(&wanted) {
+            true => lower.len() - wanted.len(),
+            false => distance(&lower, &wanted, 2)?,
+        };
+        Some((score, name))
+    };
+    let mut found: Vec<(usize, String)> = types.into_iter().filter_map(score).collect();
+    found.sort();
+    Ok(found.into_iter().map(|(_, name)| name).take(MAX_SUGGESTIONS).collect())
+}
+
 /// Returns the Levenshtein distance, if it is at most `most`.
 fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());

@@ -70,7 +70,7 @@ fn duplicate_guids_and_ambiguous_names_fail_with_every_path() {
     let run = project.run(&["bake"]);
     assert_eq!(run.code, 1);
     assert!(run.err.contains("error[unity-duplicate-guid]"), "{}", run.err);
-    assert!(run.err.contains("Assets/Code.cs, Assets/Copy.cs"), "{}", run.err);
+    assert!(run.err.contains("Assets/Code.cs.meta:2, Assets/Copy.cs.meta:2"), "{}", run.err);
     fs::remove_file(project.root().join("Assets/Copy.cs")).unwrap();
     project.asset("Assets/Art/Flag.psd", 9, "TextureImporter:\n", "");
     assert_eq!(project.run(&["bake"]).code, 0);

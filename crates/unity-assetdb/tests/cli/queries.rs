@@ -60,7 +60,7 @@ fn finds_and_lists_assets() {
     assert!(miss.err.contains("did you mean: Pole"), "{}", miss.err);
     assert_eq!(cells(&project.run(&["list"]).out).len(), 5);
     let prefabs = project.run(&["list", "--type", "prefab"]);
-    assert_eq!(cells(&prefabs.out)[0][3], "Assets/Pole.prefab");
+    assert_eq!(cells(&prefabs.out)[0][4], "Assets/Pole.prefab");
     assert_eq!(project.run(&["list", "--type", "1001"]).out, prefabs.out);
     assert_eq!(project.run(&["list", "--type", "Mesh"]).code, 1);
 }
@@ -105,8 +105,8 @@ fn unused_starts_from_the_build_roots() {
         rows.iter().map(|row| row[0]).collect::<Vec<_>>(),
         ["Assets/Art/Unused.mat", "Assets/Spare.unity"]
     );
-    assert!(rows[1][2].contains("by its name"), "the note says that code may load it by name");
-    assert!(run.err.contains("assets that code loads by path or name are not recognized as used"));
+    assert!(rows[1][3].contains("by its name"), "the note says that code may load it by name");
+    assert!(run.err.contains("names that code computes are not recognized"));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn reports_broken_references() {
     assert_eq!(project.run(&["broken"]).code, 0);
     let clean = project.run(&["check"]);
     // Folders of the sample have no .meta.
-    assert_eq!((clean.code, clean.out.matches("unity-missing-meta").count()), (1, 1), "{}", clean.out);
+    assert_eq!((clean.code, clean.out.matches("unity-missing-meta").count()), (0, 1), "{}", clean.out);
     project.write("Assets/Art.meta", &format!("guid: {}\nfolderAsset: yes\n", guid(60)));
     let clean = project.run(&["check"]);
     assert_eq!((clean.code, &*clean.out), (0, ""), "{}", clean.err);
@@ -128,8 +128,11 @@ fn reports_broken_references() {
     let broken = project.run(&["broken"]);
     assert_eq!(broken.code, 1);
     let rows = cells(&broken.out);
-    assert_eq!(rows[0], ["Assets/Holes.asset", "3", &guid(98), "11400000", "", "yes"]);
-    assert_eq!(rows[1], ["Assets/Holes.asset", "4", &guid(2), "999", "Assets/Pole.prefab", "yes"]);
+    assert_eq!(rows[0], ["Assets/Holes.asset", "3", &guid(98), "11400000", "", "yes", "missing-asset"]);
+    assert_eq!(
+        rows[1],
+        ["Assets/Holes.asset", "4", &guid(2), "999", "Assets/Pole.prefab", "yes", "missing-object"]
+    );
     // A GUID that may be in a missing package is no certain finding.
     project.write("Packages/manifest.json", "{\"dependencies\": {\"com.far\": \"1.0\"}}");
     let unsure = project.run(&["broken"]);

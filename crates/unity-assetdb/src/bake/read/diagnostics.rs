@@ -53,6 +53,10 @@ pub(super) fn fault_diag(fault: &Fault) -> Option<Diag> {
         FaultKind::ZeroGuid => {
             Diag::new(Code::UnityMetaGuid, "the `guid:` is zero, which denotes no asset").hint(regenerate)
         }
+        FaultKind::UpperCaseGuid => {
+            let message = "the `guid:` has upper-case digits, which Unity never writes";
+            Diag::new(Code::UnityMetaGuid, message).hint("write the GUID in lower case")
+        }
         FaultKind::SecondGuid(second) => {
             let message = format!("the file has a second, different `guid:` {}", guid::Guid(*second));
             Diag::new(Code::UnityMetaGuid, message).hint("keep the GUID that other files refer to")

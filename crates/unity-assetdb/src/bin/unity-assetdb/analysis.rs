@@ -1,81 +1,120 @@
 //! Queries about the whole project: unused assets, broken references, checks; and the filters `annotate` and `diff`.
 
-use super::rows::Rows;
+use super::args::UnusedArgs;
+use super::lookup::Answer;
+use super::rows::{Cell, Rows};
 use super::{Failure, Session};
 use ::unity_assetdb::guid::Guid;
-use ::unity_assetdb::index::IndexError;
-use ::unity_assetdb::query::annotate::{annotate as annotate_line, short_type};
-use ::unity_assetdb::query::broken::broken as find_broken;
-use ::unity_assetdb::query::check::check as find_all;
+use ::unity_assetdb::index::{Index, IndexError};
+use ::unity_assetdb::query::annotate::{annotate as annotate_line, is_wrapped, join_wrapped, short_type};
+use ::unity_assetdb::query::broken::{BrokenKind, broken as find_broken};
 use ::unity_assetdb::query::diff::{Change, diff as compare};
 use ::unity_assetdb::query::inner::Inner;
 use ::unity_assetdb::query::packages::packages;
-use ::unity_assetdb::query::unused::unused as find_unused;
+use ::unity_assetdb::query::unused::{Unused, UnusedOptions, unused as find_unused};
 use ::unity_assetdb::store::{self, AssetDb, AssetEntry, AssetType};
 use kiln_cli::render;
-use kiln_cli::reporter::{FAILED, OK};
-use kiln_engine::{Code, Diag, Severity};
+use kiln_cli::reporter::{FAILED, FATAL, OK};
+use kiln_engine::{Code, Diag};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-pub(super) fn unused(session: &Session) -> Result<u8, Failure> {
-    let (_, index) = session.index()?;
-    let mut rows = Rows::new(&["path", "type", "note"]);
-    for each in find_unused(&index)? {
-        rows.push(vec![each.hint, short_type(&index, &each.entry.type_name()?)?, each.by_name.to_owned()]);
+pub(super) fn unused(session: &Session, args: &UnusedArgs) -> Result<u8, Failure> {
+    let (root, index) = session.index()?;
+    if args.delete_list {
+        return delete_list(session, &index, &root, args);
     }
-    rows.print(&mut session.reporter.out(), session.reporter.json);
-    session.reporter.note(&format!(
-        "{}; assets that code loads by path or name are not recognized as used",
-        render::count(rows.len(), "unused asset", "unused assets")
-    ));
-    Ok(if rows.len() == 0 { OK } else { FAILED })
+    Ok(unused_rows(&index, &root, args)?.print(session))
+}
+
+fn find_readable<'a>(index: &'a Index, root: &Path, args: &UnusedArgs) -> Result<Vec<Unused<'a>>, Failure> {
+    let found = find_unused(index, root, UnusedOptions::default().all_scenes(args.all_scenes))?;
+    match args.allow_unreadable || found.unreadable.is_empty() {
+        true => Ok(found.assets),
+        false => Err(Failure::new(found.unreadable, FATAL)),
+    }
+}
+
+/// Lists the paths of assets that are certainly unused, and of their `.meta` files.
+fn delete_list(session: &Session, index: &Index, root: &Path, args: &UnusedArgs) -> Result<u8, Failure> {
+    let found = find_readable(index, root, args)?;
+    let (certain, kept): (Vec<_>, Vec<_>) = found.iter().partition(|each| each.maybe.is_empty());
+    let mut out = session.reporter.out();
+    certain.iter().for_each(|each| out.line(&format!("{0}\n{0}.meta", each.hint)));
+    if !kept.is_empty() {
+        session.reporter.note(&format!("{} assets that may be used are not listed", kept.len()));
+    }
+    Ok(if certain.is_empty() { OK } else { FAILED })
+}
+
+pub(super) fn unused_rows(index: &Index, root: &Path, args: &UnusedArgs) -> Result<Answer, Failure> {
+    let columns: &[&str] = match args.size {
+        true => &["path", "type", "certain", "note", "bytes"],
+        false => &["path", "type", "certain", "note"],
+    };
+    let mut rows = Rows::new(columns);
+    let (mut total, mut uncertain) = (0, 0);
+    for each in find_readable(index, root, args)? {
+        let kind = short_type(index, &each.entry.type_name()?)?;
+        let certain = each.maybe.is_empty();
+        uncertain += usize::from(!certain);
+        let note = if certain { each.note } else { format!("maybe: {}", each.maybe) };
+        let size = std::fs::symlink_metadata(root.join(&each.hint)).map_or(0, |meta| meta.len());
+        let mut row = vec![each.hint.into(), kind.into(), certain.into(), Cell::optional(note)];
+        if args.size {
+            total += size;
+            row.push(size.into());
+        }
+        rows.push(row);
+    }
+    let mut summary = render::count(rows.len(), "unused asset", "unused assets");
+    if uncertain > 0 {
+        summary += &format!(", {uncertain} of them may be used");
+    }
+    if args.size {
+        summary += &format!(", {} ({total} bytes)", render::size(total));
+    }
+    Ok(findings(rows, Some(format!("{summary}; names that code computes are not recognized"))))
+}
+
+/// Makes an answer that fails if there are rows: each is a problem.
+fn findings(rows: Rows, note: Option<String>) -> Answer {
+    let code = if rows.len() == 0 { OK } else { FAILED };
+    Answer { rows, notes: note.into_iter().collect(), code }
 }
 
 pub(super) fn broken(session: &Session) -> Result<u8, Failure> {
     let (root, index) = session.index()?;
-    let packages = packages(&root, &index);
-    let mut rows = Rows::new(&["path", "line", "guid", "fileID", "target", "certain"]);
-    let mut certain = 0;
-    for each in find_broken(&index, &root, &packages)? {
+    Ok(broken_rows(&index, &root)?.print(session))
+}
+
+pub(super) fn broken_rows(index: &Index, root: &Path) -> Result<Answer, Failure> {
+    let packages = packages(root, index);
+    let mut rows = Rows::new(&["path", "line", "guid", "fileID", "target", "certain", "kind"]);
+    let mut unknown = 0;
+    for each in find_broken(index, root, &packages)? {
         let hint = each.source.hint()?;
         let path = if each.reference.in_meta { format!("{hint}.meta") } else { hint };
         let target = each.target.map(|target| target.hint()).transpose()?.unwrap_or_default();
-        let sure = if each.may_be_in_missing_package { "no" } else { "yes" };
-        certain += usize::from(!each.may_be_in_missing_package);
+        unknown += usize::from(each.kind == BrokenKind::MissingPackage);
         let (guid, file_id) = (Guid(each.reference.guid).to_string(), each.reference.file_id.to_string());
-        rows.push(vec![path, each.reference.line.to_string(), guid, file_id, target, sure.to_owned()]);
+        rows.push(vec![
+            path.into(),
+            each.reference.line.into(),
+            guid.into(),
+            file_id.into(),
+            Cell::optional(target),
+            each.kind.is_certain().into(),
+            each.kind.as_str().into(),
+        ]);
     }
-    rows.print(&mut session.reporter.out(), session.reporter.json);
-    if rows.len() > certain {
-        let some = packages.missing.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
-        session.reporter.note(&format!(
-            "{} may point into packages that are not on this machine: {some}",
-            render::count(rows.len() - certain, "reference", "references")
-        ));
-    }
-    Ok(if rows.len() == 0 { OK } else { FAILED })
-}
-
-/// Reports the findings. All of them fail the check but those that are allowed and those that are uncertain; the latter
-/// fail it if they are denied.
-pub(super) fn check(session: &Session) -> Result<u8, Failure> {
-    let (root, index) = session.index()?;
-    let (mut errors, mut warnings, mut failures) = (0, 0, 0);
-    let mut out = session.reporter.out();
-    for diag in &find_all(&index, &root)? {
-        match session.reporter.say_result(&mut out, diag) {
-            Some(Severity::Error) => errors += 1,
-            Some(Severity::Warning) => warnings += 1,
-            None => continue,
-        }
-        failures += usize::from(diag.code != Code::UnityUnknownGuid);
-    }
-    drop(out);
-    let count = |n, what: &str| render::count(n, what, &format!("{what}s"));
-    session.reporter.note(&format!("{}, {}", count(errors, "error"), count(warnings, "warning")));
-    Ok(if failures == 0 { OK } else { FAILED })
+    let some = packages.missing.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let note = (unknown > 0).then(|| {
+        let references = render::count(unknown, "reference", "references");
+        format!("{references} may point into packages that are not on this machine: {some}")
+    });
+    Ok(findings(rows, note))
 }
 
 pub(super) fn annotate(session: &Session, file: Option<&Path>) -> Result<u8, Failure> {
@@ -89,26 +128,31 @@ pub(super) fn annotate(session: &Session, file: Option<&Path>) -> Result<u8, Fai
     let mut out = session.reporter.out();
     let (mut root, mut index) = session.index()?;
     let mut inner = Inner::new(&index, &root);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
+    let mut next_line = || -> Result<Option<String>, Failure> {
+        let mut line = Vec::new();
         let read = input.read_until(b'\n', &mut line);
-        if read.map_err(|error| unreadable(file.unwrap_or(Path::new("-")), error))? == 0 {
-            return Ok(OK);
-        }
+        let read = read.map_err(|error| unreadable(file.unwrap_or(Path::new("-")), error))?;
         let text = String::from_utf8_lossy(&line);
-        let text = text.trim_end_matches(['\n', '\r']);
-        let annotated = match annotate_line(&index, &mut inner, text) {
+        Ok((read > 0).then(|| text.trim_end_matches(['\n', '\r']).to_owned()))
+    };
+    while let Some(mut text) = next_line()? {
+        if is_wrapped(&text)
+            && let Some(next) = next_line()?
+        {
+            join_wrapped(&mut text, &next);
+        }
+        let annotated = match annotate_line(&index, &mut inner, &text) {
             // Input cannot be read twice, so a damaged state is replaced here and not by running the command again.
             Err(IndexError::Unusable(_)) if session.rebuild() => {
                 (root, index) = session.index()?;
                 inner = Inner::new(&index, &root);
-                annotate_line(&index, &mut inner, text)?
+                annotate_line(&index, &mut inner, &text)?
             }
             annotated => annotated?,
         };
         out.line(&annotated);
     }
+    Ok(OK)
 }
 
 pub(super) fn diff(session: &Session, old: &Path, new: &Path) -> Result<u8, Failure> {
@@ -126,7 +170,12 @@ pub(super) fn diff(session: &Session, old: &Path, new: &Path) -> Result<u8, Fail
             Change::Renamed(a, b) => ("renamed", a.guid, hint(a), hint(b)),
             Change::Retyped(a, b) => ("retyped", a.guid, kind(&old, a), kind(&new, b)),
         };
-        rows.push(vec![what.to_owned(), Guid(guid).to_string(), before, after]);
+        rows.push(vec![
+            what.into(),
+            Guid(guid).to_string().into(),
+            Cell::optional(before),
+            Cell::optional(after),
+        ]);
     }
     rows.print(&mut session.reporter.out(), session.reporter.json);
     Ok(if rows.len() == 0 { OK } else { FAILED })

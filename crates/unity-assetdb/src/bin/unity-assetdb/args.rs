@@ -1,6 +1,6 @@
 //! The arguments of `unity-assetdb`.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use kiln_cli::diagnostics::DiagnosticArgs;
 use kiln_cli::manual::Manual;
 use kiln_cli::terminal::Color;
@@ -64,24 +64,93 @@ pub(super) struct BakeArgs {
     pub(super) jobs: Option<u16>,
 }
 
+/// The options of `unused`.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(super) struct UnusedArgs {
+    /// Print the size of each asset in bytes, and the total
+    #[arg(long)]
+    pub(super) size: bool,
+    /// Print only paths, of assets that are certainly unused and of their .meta files, for a script that deletes them
+    #[arg(long, conflicts_with = "size")]
+    pub(super) delete_list: bool,
+    /// Treat scenes that are disabled in the build settings as used
+    #[arg(long)]
+    pub(super) all_scenes: bool,
+    /// Go on if the references of a used scene or prefab cannot be read
+    #[arg(long)]
+    pub(super) allow_unreadable: bool,
+}
+
+/// The options of `review`.
+#[derive(Args, Debug)]
+pub(super) struct ReviewArgs {
+    /// Revisions of Git: BASE..HEAD, or BASE for BASE..HEAD with the current HEAD
+    pub(super) range: String,
+    /// Set the format of the summary
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(super) format: ReviewFormat,
+}
+
+/// The format of a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ReviewFormat {
+    /// Text for a terminal
+    Text,
+    /// Markdown for a comment on a pull request
+    Markdown,
+    /// One JSON object
+    Json,
+}
+
+/// The options of commands that change the project.
+#[derive(Args, Clone, Copy, Debug)]
+pub(super) struct EditArgs {
+    /// Show the changes without writing them
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Change files that have uncommitted changes, or are in no Git repository
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+/// The options of `check`.
+#[derive(Args, Debug, Default)]
+pub(super) struct CheckArgs {
+    /// Report only problems that the current branch and the working tree introduced since they left REF
+    #[arg(long, value_name = "REF")]
+    pub(super) changed_since: Option<String>,
+    /// Do not report the findings in FILE
+    #[arg(long, value_name = "FILE")]
+    pub(super) baseline: Option<PathBuf>,
+    /// Write all findings to the baseline and succeed
+    #[arg(long, requires = "baseline")]
+    pub(super) update_baseline: bool,
+    /// Ignore findings by code and path as FILE says [default: .unity-assetdb-ignore in the project]
+    #[arg(long, value_name = "FILE")]
+    pub(super) ignore_file: Option<PathBuf>,
+    /// Do not look up missing GUIDs in the history of the Git repository
+    #[arg(long)]
+    pub(super) no_history: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Create or update the index
     Bake(BakeArgs),
     /// Print the GUID of an asset
     Guid {
-        /// Path of the asset, relative to the project or to the current directory
-        path: String,
+        /// Path, name, reference or GUID of the asset
+        asset: String,
     },
     /// Print the path of an asset
     Path {
-        /// GUID of the asset
-        guid: String,
+        /// GUID, name, reference or path of the asset
+        asset: String,
     },
     /// Resolve a reference to the asset or object it points to
     Resolve {
-        /// GUID of the asset
-        guid: String,
+        /// GUID of the asset, a whole {fileID: …, guid: …} reference, FILE:LINE of one, a path or a name
+        asset: String,
         /// fileID of the object inside the asset
         #[arg(allow_hyphen_values = true)]
         file_id: Option<i64>,
@@ -91,30 +160,47 @@ pub(super) enum Command {
         /// Substring of the name, or a pattern with * and ?; case is ignored
         pattern: String,
     },
-    /// List all assets, or those of one type
+    /// List all assets, or the assets and sub-assets of one type
     List {
-        /// List only assets of this type: a class (Sprite), a class ID (213), the name of a script, or Script:GUID
+        /// List only objects of this type: a class (Sprite), a class ID (213), the name of a script, or Script:GUID
         #[arg(long = "type", value_name = "TYPE")]
         kind: Option<String>,
     },
     /// List the references to an asset, with file and line
     Uses {
-        /// GUID or path of the asset
+        /// GUID, path, name, folder, {fileID: …, guid: …} reference or FILE:LINE
         asset: String,
+        /// List all assets that depend on it, directly or not
+        #[arg(long, short)]
+        recursive: bool,
     },
     /// List the references of an asset to others
     Deps {
-        /// GUID or path of the asset
+        /// GUID, path, name, folder, {fileID: …, guid: …} reference or FILE:LINE
         asset: String,
+        /// List all assets that it depends on, directly or not
+        #[arg(long, short)]
+        recursive: bool,
+        /// Print the size of each asset in bytes, and the total
+        #[arg(long, requires = "recursive")]
+        size: bool,
+    },
+    /// Show the shortest chain of references from a root of the build to an asset
+    Why {
+        /// GUID, path, name, {fileID: …, guid: …} reference or FILE:LINE
+        asset: String,
+        /// Treat scenes that are disabled in the build settings as roots
+        #[arg(long)]
+        all_scenes: bool,
     },
     /// List assets that are unreachable from the settings, scenes in the build, Resources, Addressables and code
-    Unused,
+    Unused(UnusedArgs),
     /// List references to missing assets or objects
     Broken,
     /// Check the project for problems, such as before a commit or in CI
     ///
-    /// References that may point into packages that are not on this machine fail the check with --strict only.
-    Check,
+    /// Errors fail the check, warnings only with --strict or --deny.
+    Check(CheckArgs),
     /// Replace references in a text with names and paths
     Annotate {
         /// File to read [default: standard input]
@@ -127,6 +213,39 @@ pub(super) enum Command {
         /// The new asset-db.bin
         new: PathBuf,
     },
+    /// Summarize the changes of a branch: assets, objects and values, with names in place of GUIDs
+    ///
+    /// Compares HEAD with the commit at which it left BASE, and lists problems that the branch introduces.
+    Review(ReviewArgs),
+    /// Rewrite all references to one asset so that they point to another
+    Replace {
+        /// The asset or object that references point to: path, name, GUID, GUID:fileID or {fileID: …, guid: …}
+        old: String,
+        /// The asset or object that they should point to
+        new: String,
+        #[command(flatten)]
+        edit: EditArgs,
+    },
+    /// Move or rename an asset or folder together with its .meta
+    Mv {
+        /// Path, name or GUID of the asset
+        from: String,
+        /// The new path, or an existing folder
+        to: String,
+        #[command(flatten)]
+        edit: EditArgs,
+    },
+    /// Answer questions of AI assistants: a Model Context Protocol server on standard input and output
+    Mcp {
+        /// Offer the tools that change the project: replace and mv
+        #[arg(long)]
+        allow_writes: bool,
+    },
+    /// Answer questions of editors: a Language Server Protocol server on standard input and output
+    Lsp,
+    /// Keep the index up to date while files change, for queries with --no-refresh
+    #[command(visible_alias = "serve")]
+    Watch,
     #[command(flatten)]
     Manual(Manual),
 }

@@ -5,8 +5,8 @@ use super::{Failure, Session};
 use ::unity_assetdb::bake::{
     BakeError, BakeOptions, Extra, NameSanitizer, bake_with, refresh as refresh_index,
 };
-use ::unity_assetdb::guid::Guid;
 use ::unity_assetdb::index::Index;
+use ::unity_assetdb::query::duplicates::duplicate_guid;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::render;
 use kiln_cli::reporter::{FAILED, FATAL, OK};
@@ -55,7 +55,7 @@ pub(super) fn bake(session: &Session, args: &BakeArgs) -> Result<u8, Failure> {
         .on_wait(|| {
             let _ = writeln!(io::stderr(), "waiting for another bake of this output directory to finish");
         });
-    let report = bake_with(&options, &extra).map_err(failure)?;
+    let report = bake_with(&options, &extra).map_err(|error| failure(&root, error))?;
     for diag in &report.warnings {
         session.reporter.say(diag);
     }
@@ -86,7 +86,7 @@ pub(super) fn refresh(session: &Session, root: &Path, out_dir: &Path) -> Result<
     if draw {
         let _ = write!(io::stderr(), "{}", clear_progress());
     }
-    index.map_err(failure)
+    index.map_err(|error| failure(root, error))
 }
 
 /// Replaces characters by `_`.
@@ -116,16 +116,10 @@ fn progress_line() -> Box<dyn Fn(usize) + Send + Sync> {
 }
 
 /// Converts the error of a bake to diagnostics: one for each duplicate GUID and each ambiguous name.
-fn failure(error: BakeError) -> Failure {
+fn failure(root: &Path, error: BakeError) -> Failure {
     match error {
         BakeError::Duplicates(found) => {
-            let diag = |(guid, paths): (u128, Vec<String>)| {
-                let message =
-                    format!("{} assets share the GUID {}: {}", paths.len(), Guid(guid), paths.join(", "));
-                Diag::new(Code::UnityDuplicateGuid, message)
-                    .path(&paths[0])
-                    .hint("delete the .meta of all but one of them and let Unity write new ones")
-            };
+            let diag = |(guid, paths): (u128, Vec<String>)| duplicate_guid(root, guid, &paths);
             Failure::new(found.into_iter().map(diag).collect(), FAILED)
         }
         BakeError::Names(found) => {

@@ -1,136 +1,201 @@
 //! Queries about one asset or one name.
+//!
+//! Each returns an [`Answer`], which the command line prints and the MCP server sends.
 
-use super::rows::Rows;
+use super::argument::{Subject, subject};
+use super::rows::{Cell, Rows};
 use super::{Failure, Session};
-use ::unity_assetdb::class_id::class_name;
-use ::unity_assetdb::guid::{self, Guid};
+use ::unity_assetdb::class_id::{ClassId, class_name};
+use ::unity_assetdb::guid::Guid;
 use ::unity_assetdb::index::{Entry, Index, IndexError, Resolved};
 use ::unity_assetdb::query::annotate::short_type;
+use ::unity_assetdb::query::graph::{Reached, dependencies, dependents, why as shortest_chain};
 use ::unity_assetdb::query::inner::{Inner, Target, TargetStatus};
-use ::unity_assetdb::query::suggest::suggest;
+use ::unity_assetdb::query::suggest::{suggest, suggest_type};
 use ::unity_assetdb::store::AssetType;
+use kiln_cli::render;
 use kiln_cli::reporter::{FAILED, OK};
-use kiln_engine::Code;
 use std::path::Path;
 
 const ASSET: &[&str] = &["guid", "name", "type", "path"];
 const OBJECT: &[&str] = &["guid", "fileID", "name", "type", "path"];
 
+/// The result of a query: rows, remarks for the user, and the exit code.
+pub(super) struct Answer {
+    pub(super) rows: Rows,
+    pub(super) notes: Vec<String>,
+    pub(super) code: u8,
+}
+
+impl Answer {
+    /// Makes an answer that succeeds if there are rows.
+    pub(super) fn of(rows: Rows) -> Answer {
+        let code = if rows.len() > 0 { OK } else { FAILED };
+        Answer { rows, notes: Vec::new(), code }
+    }
+
+    fn note(mut self, note: impl Into<String>) -> Answer {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Prints rows to standard output and remarks to standard error.
+    pub(super) fn print(&self, session: &Session) -> u8 {
+        self.rows.print(&mut session.reporter.out(), session.reporter.json);
+        self.notes.iter().for_each(|note| session.reporter.note(note));
+        self.code
+    }
+}
+
 /// The row of an asset.
-fn row(index: &Index, entry: &Entry<'_>) -> Result<Vec<String>, IndexError> {
+fn row(index: &Index, entry: &Entry<'_>) -> Result<Vec<Cell>, IndexError> {
     let kind = short_type(index, &entry.type_name()?)?;
-    Ok(vec![Guid(entry.guid()).to_string(), entry.name()?.to_owned(), kind, entry.hint()?])
+    Ok(vec![Guid(entry.guid()).to_string().into(), entry.name()?.into(), kind.into(), entry.hint()?.into()])
 }
 
 /// The row of an asset or of something inside it.
-fn object_row(index: &Index, resolved: &Resolved<'_>) -> Result<Vec<String>, IndexError> {
+fn object_row(index: &Index, resolved: &Resolved<'_>) -> Result<Vec<Cell>, IndexError> {
     let entry = resolved.entry();
     let (file_id, name, kind) = match resolved {
         Resolved::Sub(_, sub) => (sub.file_id, sub.name.to_owned(), class_name(sub.class_id).into_owned()),
         _ => (entry.main_file_id(), entry.name()?.to_owned(), short_type(index, &entry.type_name()?)?),
     };
-    Ok(vec![Guid(entry.guid()).to_string(), file_id.to_string(), name, kind, entry.hint()?])
+    let guid = Guid(entry.guid()).to_string();
+    Ok(vec![guid.into(), file_id.to_string().into(), name.into(), kind.into(), entry.hint()?.into()])
 }
 
-/// Returns the asset at a path, relative to the project or to the current directory.
-fn at_path<'a>(index: &'a Index, root: &Path, path: &str) -> Result<Option<Entry<'a>>, IndexError> {
-    let given = path.replace('\\', "/");
-    let given = given.trim_end_matches('/');
-    let given = given.strip_suffix(".meta").unwrap_or(given);
-    let plain = given.strip_prefix("./").unwrap_or(given);
-    if let Some(entry) = index.find_by_hint(plain)? {
-        return Ok(Some(entry));
-    }
-    let here = std::path::absolute(given).ok();
-    // The asset itself may be a link: only its directory is canonicalized.
-    let real =
-        here.as_ref().and_then(|path| Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?)));
-    for path in [here.as_ref(), real.as_ref()].into_iter().flatten() {
-        if let Some(hint) = path.strip_prefix(root).ok().and_then(Path::to_str)
-            && let Some(entry) = index.find_by_hint(&hint.replace('\\', "/"))?
-        {
-            return Ok(Some(entry));
-        }
-    }
-    Ok(None)
-}
-
-/// Reports that nothing was found, with suggestions.
-fn not_found(session: &Session, index: &Index, what: &str, wanted: &str) -> Result<u8, Failure> {
+/// The answer for an argument that nothing in the project has, with suggestions.
+fn not_found(index: &Index, what: &str, wanted: &str) -> Result<Answer, Failure> {
     let near = suggest(index, wanted)?;
-    session.reporter.note(&format!("no {what} found: {wanted}"));
-    if !near.is_empty() {
-        session.reporter.note(&format!("did you mean: {}", near.join(", ")));
-    }
-    Ok(FAILED)
-}
-
-fn print(session: &Session, rows: &Rows) -> u8 {
-    rows.print(&mut session.reporter.out(), session.reporter.json);
-    if rows.len() > 0 { OK } else { FAILED }
-}
-
-pub(super) fn guid(session: &Session, path: &str) -> Result<u8, Failure> {
-    let (root, index) = session.index()?;
-    let Some(entry) = at_path(&index, &root, path)? else {
-        return not_found(session, &index, "asset", path);
-    };
-    let mut rows = Rows::new(ASSET);
-    rows.push(row(&index, &entry)?);
-    Ok(print(session, &rows))
-}
-
-pub(super) fn path(session: &Session, text: &str) -> Result<u8, Failure> {
-    let guid = parse(text)?;
-    let (_, index) = session.index()?;
-    let Some(entry) = index.find_by_guid(guid)? else {
-        session.reporter.note(&format!("no asset has the GUID {}", Guid(guid)));
-        return Ok(FAILED);
-    };
-    let mut rows = Rows::new(ASSET);
-    rows.push(row(&index, &entry)?);
-    Ok(print(session, &rows))
-}
-
-fn parse(text: &str) -> Result<u128, Failure> {
-    guid::parse_loose(text).ok_or_else(|| {
-        let message = format!("expected a GUID of 32 hexadecimal digits, found {text:?}");
-        kiln_engine::Diag::new(Code::Usage, message).into()
+    let answer = Answer::of(Rows::new(OBJECT)).note(format!("no {what} found: {wanted}"));
+    Ok(match near.is_empty() {
+        true => answer,
+        false => answer.note(format!("did you mean: {}", near.join(", "))),
     })
 }
 
-pub(super) fn resolve(session: &Session, text: &str, file_id: Option<i64>) -> Result<u8, Failure> {
-    let guid = parse(text)?;
+/// The answer for a name that several objects have: all of them.
+fn candidates(index: &Index, wanted: &str, found: &[Resolved<'_>]) -> Result<Answer, Failure> {
+    let mut rows = found.iter().map(|each| object_row(index, each)).collect::<Result<Vec<_>, _>>()?;
+    rows.sort_by(|a, b| (&a[4], &a[1]).cmp(&(&b[4], &b[1])));
+    let mut table = Rows::new(OBJECT);
+    rows.into_iter().for_each(|row| table.push(row));
+    let note =
+        format!("{} objects are named {wanted}; pass the GUID or the path of one of them", found.len());
+    Ok(Answer { code: FAILED, ..Answer::of(table).note(note) })
+}
+
+/// The assets that an argument denotes, or the answer that explains why there are none.
+enum Assets<'a> {
+    Found(Vec<Entry<'a>>),
+    Unanswered(Answer),
+}
+
+fn assets<'a>(index: &'a Index, root: &Path, text: &str) -> Result<Assets<'a>, Failure> {
+    Ok(match subject(index, root, text)? {
+        Subject::Asset { guid, .. } => match index.find_by_guid(guid)? {
+            Some(entry) => Assets::Found(vec![entry]),
+            None => Assets::Unanswered(not_found(index, "asset", text)?),
+        },
+        Subject::Folder { assets, .. } => Assets::Found(assets),
+        Subject::Candidates(found) => Assets::Unanswered(candidates(index, text, &found)?),
+        Subject::Unknown => Assets::Unanswered(not_found(index, "asset", text)?),
+    })
+}
+
+/// Prints the answer of a query on the index.
+pub(super) fn answer(
+    session: &Session,
+    query: impl FnOnce(&Index, &Path) -> Result<Answer, Failure>,
+) -> Result<u8, Failure> {
     let (root, index) = session.index()?;
-    let file_id = file_id.unwrap_or(0);
+    Ok(query(&index, &root)?.print(session))
+}
+
+/// Finds the row of an asset by whatever names it.
+pub(super) fn asset(index: &Index, root: &Path, text: &str) -> Result<Answer, Failure> {
+    let entries = match subject(index, root, text)? {
+        // The folder itself, not its content.
+        Subject::Folder { hint, .. } => index.find_by_hint(&hint)?.into_iter().collect(),
+        Subject::Asset { guid, .. } => match index.claimants(guid)? {
+            none if none.is_empty() => {
+                let note = format!("no asset has the GUID {}", Guid(guid));
+                return Ok(Answer::of(Rows::new(ASSET)).note(note));
+            }
+            found => found,
+        },
+        _ => match assets(index, root, text)? {
+            Assets::Found(found) => found,
+            Assets::Unanswered(answer) => return Ok(answer),
+        },
+    };
+    let mut rows = Rows::new(ASSET);
+    for entry in entries {
+        rows.push(row(index, &entry)?);
+    }
+    match rows.len() {
+        0 => not_found(index, "asset", text),
+        _ => Ok(Answer::of(rows)),
+    }
+}
+
+/// Resolves a reference by the three lookup rules: the exact sub-asset, the asset whose main object has the fileID, and the
+/// texture for the fileID of its sprite; then objects inside prefabs and scenes.
+pub(super) fn resolve(
+    index: &Index,
+    root: &Path,
+    text: &str,
+    file_id: Option<i64>,
+) -> Result<Answer, Failure> {
+    let (guid, found) = match subject(index, root, text)? {
+        Subject::Asset { guid, file_id } => (guid, file_id),
+        Subject::Folder { hint, .. } => match index.find_by_hint(&hint)? {
+            Some(entry) => (entry.guid(), None),
+            None => return not_found(index, "asset", text),
+        },
+        Subject::Candidates(found) => return candidates(index, text, &found),
+        Subject::Unknown => return not_found(index, "asset", text),
+    };
+    let file_id = file_id.or(found).unwrap_or(0);
     let mut rows = Rows::new(OBJECT);
-    let target = Inner::new(&index, &root).target(guid, file_id)?;
+    let mut note = None;
+    let target = Inner::new(index, root).target(guid, file_id)?;
     match target.status {
-        TargetStatus::UnknownGuid => session.reporter.note(&format!("no asset has the GUID {}", Guid(guid))),
+        TargetStatus::UnknownGuid => note = Some(format!("no asset has the GUID {}", Guid(guid))),
         TargetStatus::NoSuchObject | TargetStatus::Opaque => {
-            let message = format!("{}: fileID {file_id}: {}", target.path, target.status.describe());
-            session.reporter.note(&message);
+            note = Some(format!("{}: fileID {file_id}: {}", target.path, target.status.describe()));
         }
-        TargetStatus::UnknownBuiltIn => session.reporter.note(target.status.describe()),
+        TargetStatus::UnknownBuiltIn => note = Some(target.status.describe().to_owned()),
         _ => {
             let shown = match index.resolve(guid, file_id)? {
                 Some(Resolved::Asset(entry)) => entry.main_file_id(),
                 _ => file_id,
             };
             rows.push(vec![
-                Guid(guid).to_string(),
-                shown.to_string(),
-                target.name,
-                target.type_name,
-                target.path,
+                Guid(guid).to_string().into(),
+                shown.to_string().into(),
+                target.name.into(),
+                target.type_name.into(),
+                target.path.into(),
             ]);
         }
     }
-    Ok(print(session, &rows))
+    // The others that claim the GUID, in a project whose bake fails because of them.
+    for entry in index.claimants(guid)?.iter().skip(1) {
+        let resolved = match entry.sub(file_id)? {
+            Some(sub) => Resolved::Sub(*entry, sub),
+            None => Resolved::Asset(*entry),
+        };
+        rows.push(object_row(index, &resolved)?);
+    }
+    let answer = Answer::of(rows);
+    Ok(match note {
+        Some(note) => answer.note(note),
+        None => answer,
+    })
 }
 
-pub(super) fn find(session: &Session, pattern: &str) -> Result<u8, Failure> {
-    let (_, index) = session.index()?;
+pub(super) fn find(index: &Index, pattern: &str) -> Result<Answer, Failure> {
     let matches = matcher(pattern);
     let mut rows = Vec::new();
     for entry in index.entries() {
@@ -139,21 +204,21 @@ pub(super) fn find(session: &Session, pattern: &str) -> Result<u8, Failure> {
             continue;
         }
         if matches(entry.name()?) {
-            rows.push(object_row(&index, &Resolved::Asset(entry))?);
+            rows.push(object_row(index, &Resolved::Asset(entry))?);
         }
         for sub in entry.subs()? {
             if matches(sub.name) {
-                rows.push(object_row(&index, &Resolved::Sub(entry, sub))?);
+                rows.push(object_row(index, &Resolved::Sub(entry, sub))?);
             }
         }
     }
     if rows.is_empty() {
-        return not_found(session, &index, "matching name", pattern);
+        return not_found(index, "matching name", pattern);
     }
     rows.sort_by(|a, b| (&a[2], &a[4], &a[1]).cmp(&(&b[2], &b[4], &b[1])));
     let mut table = Rows::new(OBJECT);
     rows.into_iter().for_each(|row| table.push(row));
-    Ok(print(session, &table))
+    Ok(Answer::of(table))
 }
 
 /// Returns a test for names: a substring, or a glob for the whole name; case is ignored.
@@ -190,86 +255,207 @@ fn matches_glob(pattern: &str, text: &str) -> bool {
     pattern[p..].iter().all(|c| *c == '*')
 }
 
-pub(super) fn list(session: &Session, kind: Option<&str>) -> Result<u8, Failure> {
-    let (_, index) = session.index()?;
+/// Lists all assets, or the assets and sub-assets of one type.
+pub(super) fn list(index: &Index, kind: Option<&str>) -> Result<Answer, Failure> {
     let mut rows = Vec::new();
     for entry in index.entries() {
         let entry = entry?;
         if !entry.is_listed() {
             continue;
         }
-        let row = row(&index, &entry)?;
-        let is = |kind: &str| {
-            let number = match entry.asset_type() {
-                AssetType::Native(class) => class.to_string(),
-                AssetType::Script(_) => String::new(),
-            };
-            let full = entry.type_name().unwrap_or_default();
-            kind == number || kind.eq_ignore_ascii_case(&row[2]) || kind.eq_ignore_ascii_case(&full)
+        let Some(kind) = kind else {
+            rows.push(row(index, &entry)?);
+            continue;
         };
-        if kind.is_none_or(is) {
-            rows.push(row);
+        let number = match entry.asset_type() {
+            AssetType::Native(class) => class.to_string(),
+            AssetType::Script(_) => String::new(),
+        };
+        let full = entry.type_name()?;
+        let short = short_type(index, &full)?;
+        if kind == number || kind.eq_ignore_ascii_case(&short) || kind.eq_ignore_ascii_case(&full) {
+            rows.push(object_row(index, &Resolved::Asset(entry))?);
+        }
+        for sub in entry.subs()? {
+            let is = kind == sub.class_id.to_string() || kind.eq_ignore_ascii_case(&class_name(sub.class_id));
+            if is {
+                rows.push(object_row(index, &Resolved::Sub(entry, sub))?);
+            }
         }
     }
-    rows.sort_by(|a, b| a[3].cmp(&b[3]));
-    let mut table = Rows::new(ASSET);
+    let columns = if kind.is_some() { OBJECT } else { ASSET };
+    let path = columns.len() - 1;
+    rows.sort_by(|a, b| (&a[path], &a[1]).cmp(&(&b[path], &b[1])));
+    let mut table = Rows::new(columns);
     rows.into_iter().for_each(|row| table.push(row));
-    Ok(print(session, &table))
-}
-
-/// Returns the GUID of an asset that is given as a GUID or a path.
-fn subject(index: &Index, root: &Path, text: &str) -> Result<Option<u128>, IndexError> {
-    match guid::parse_loose(text) {
-        Some(guid) => Ok(Some(guid)),
-        None => Ok(at_path(index, root, text)?.map(|entry| entry.guid())),
+    let answer = Answer::of(table);
+    let Some(kind) = kind.filter(|_| answer.rows.len() == 0) else { return Ok(answer) };
+    let is_class = ClassId::from_name(kind).is_some() || kind.parse::<u32>().is_ok();
+    if is_class {
+        return Ok(answer.note(format!("no asset has the type {kind}")));
     }
+    let near = suggest_type(index, kind)?;
+    let answer = answer.note(format!("no type is named {kind}"));
+    Ok(match near.is_empty() {
+        true => answer,
+        false => answer.note(format!("did you mean: {}", near.join(", "))),
+    })
 }
 
-pub(super) fn uses(session: &Session, asset: &str) -> Result<u8, Failure> {
-    let (root, index) = session.index()?;
-    let Some(guid) = subject(&index, &root, asset)? else {
-        return not_found(session, &index, "asset", asset);
+/// Lists the references to an asset, an object, or the assets of a folder from outside of it.
+pub(super) fn uses(index: &Index, root: &Path, text: &str) -> Result<Answer, Failure> {
+    let (guids, file_id, inside) = match subject(index, root, text)? {
+        Subject::Asset { guid, file_id } => (vec![guid], file_id, None),
+        Subject::Folder { hint, assets } => {
+            let mut guids: Vec<u128> = assets.iter().map(|entry| entry.guid()).collect();
+            guids.extend(index.find_by_hint(&hint)?.map(|folder| folder.guid()));
+            (guids, None, Some(format!("{hint}/")))
+        }
+        Subject::Candidates(found) => return candidates(index, text, &found),
+        Subject::Unknown => return not_found(index, "asset", text),
     };
     let mut found = Vec::new();
-    for (source, reference) in index.uses(guid)? {
-        let hint = source.hint()?;
-        let path = if reference.in_meta { format!("{hint}.meta") } else { hint };
-        let object = match index.resolve(guid, reference.file_id)? {
-            Some(resolved) => resolved.name()?.to_owned(),
-            None => String::new(),
-        };
-        found.push((path, reference.line, reference.count, reference.file_id, object));
+    for guid in guids {
+        for (source, reference) in index.uses(guid)? {
+            let hint = source.hint()?;
+            let skip = inside.as_ref().is_some_and(|inside| hint.starts_with(inside));
+            if skip || file_id.is_some_and(|id| id != reference.file_id) {
+                continue;
+            }
+            let path = if reference.in_meta { format!("{hint}.meta") } else { hint };
+            let object = match index.resolve(guid, reference.file_id)? {
+                Some(resolved) => resolved.name()?.to_owned(),
+                None => String::new(),
+            };
+            found.push((path, reference.line, reference.count, reference.file_id, object));
+        }
     }
     found.sort();
     let mut rows = Rows::new(&["path", "line", "count", "fileID", "object"]);
     for (path, line, count, file_id, object) in found {
-        rows.push(vec![path, line.to_string(), count.to_string(), file_id.to_string(), object]);
+        rows.push(vec![
+            path.into(),
+            line.into(),
+            count.into(),
+            file_id.to_string().into(),
+            Cell::optional(object),
+        ]);
     }
-    if rows.len() == 0 {
-        session.reporter.note(&format!("no asset refers to {asset}"));
-    }
-    Ok(print(session, &rows))
+    let answer = Answer::of(rows);
+    Ok(if answer.rows.len() == 0 { answer.note(format!("no asset refers to {text}")) } else { answer })
 }
 
-pub(super) fn deps(session: &Session, asset: &str) -> Result<u8, Failure> {
-    let (root, index) = session.index()?;
-    let guid = subject(&index, &root, asset)?;
-    let Some(entry) = guid.map(|guid| index.find_by_guid(guid)).transpose()?.flatten() else {
-        return not_found(session, &index, "asset", asset);
+/// Lists the references of an asset, or of the assets of a folder.
+pub(super) fn deps(index: &Index, root: &Path, text: &str) -> Result<Answer, Failure> {
+    let entries = match assets(index, root, text)? {
+        Assets::Found(entries) => entries,
+        Assets::Unanswered(answer) => return Ok(answer),
     };
-    let mut inner = Inner::new(&index, &root);
-    let mut rows = Rows::new(&["guid", "fileID", "line", "name", "type", "path"]);
-    for each in entry.references()? {
+    let mut inner = Inner::new(index, root);
+    let mut rows = Rows::new(&["guid", "fileID", "line", "name", "type", "path", "inMeta"]);
+    for each in entries.iter().map(|entry| entry.references()).collect::<Result<Vec<_>, _>>()?.concat() {
         let Target { name, type_name, path, .. } = inner.target(each.guid, each.file_id)?;
         let kind = if type_name.is_empty() { "unknown".to_owned() } else { type_name };
-        let line = if each.in_meta { format!("{} (.meta)", each.line) } else { each.line.to_string() };
-        rows.push(vec![Guid(each.guid).to_string(), each.file_id.to_string(), line, name, kind, path]);
+        rows.push(vec![
+            Guid(each.guid).to_string().into(),
+            each.file_id.to_string().into(),
+            each.line.into(),
+            Cell::optional(name),
+            kind.into(),
+            Cell::optional(path),
+            each.in_meta.into(),
+        ]);
     }
-    if rows.len() == 0 {
-        session.reporter.note(&format!("{asset} refers to no other asset"));
+    let none = rows.len() == 0;
+    let answer = Answer { code: OK, ..Answer::of(rows) };
+    Ok(if none { answer.note(format!("{text} refers to no other asset")) } else { answer })
+}
+
+/// The direction of a recursive query.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Uses,
+    Dependencies,
+}
+
+/// Lists everything that depends on an asset, or that it depends on, directly or not.
+pub(super) fn recursive(
+    index: &Index,
+    root: &Path,
+    text: &str,
+    direction: Direction,
+    size: bool,
+) -> Result<Answer, Failure> {
+    let entries = match assets(index, root, text)? {
+        Assets::Found(entries) => entries,
+        Assets::Unanswered(answer) => return Ok(answer),
+    };
+    let found: Vec<Reached<'_>> = match direction {
+        Direction::Uses => dependents(index, &entries)?,
+        Direction::Dependencies => dependencies(index, &entries)?,
+    };
+    let columns: &[&str] = match size {
+        true => &["path", "type", "depth", "through", "bytes"],
+        false => &["path", "type", "depth", "through"],
+    };
+    let mut rows = Rows::new(columns);
+    let bytes = |hint: &str| match std::fs::symlink_metadata(root.join(hint)) {
+        Ok(meta) if meta.is_file() => meta.len(),
+        _ => 0,
+    };
+    let mut total = 0;
+    for each in found {
+        let kind = short_type(index, &each.entry.type_name()?)?;
+        let len = if size { bytes(&each.hint) } else { 0 };
+        total += len;
+        let mut row = vec![each.hint.into(), kind.into(), each.depth.into(), each.through.into()];
+        if size {
+            row.push(len.into());
+        }
+        rows.push(row);
     }
-    rows.print(&mut session.reporter.out(), session.reporter.json);
-    Ok(OK)
+    let count = rows.len();
+    let answer = Answer::of(rows);
+    let answer =
+        Answer { code: if direction == Direction::Dependencies { OK } else { answer.code }, ..answer };
+    Ok(match (count, direction) {
+        (0, Direction::Uses) => answer.note(format!("no asset refers to {text}")),
+        (0, Direction::Dependencies) => answer.note(format!("{text} refers to no other asset")),
+        (_, _) if size => {
+            let own: u64 =
+                entries.iter().map(|entry| entry.hint().map(|hint| bytes(&hint))).sum::<Result<u64, _>>()?;
+            let assets = render::count(count, "asset", "assets");
+            answer.note(format!(
+                "{assets}, {} ({total} bytes), and {own} bytes of {text} itself",
+                render::size(total)
+            ))
+        }
+        _ => answer,
+    })
+}
+
+/// Shows the shortest chain of references from a root of the build to an asset.
+pub(super) fn why(index: &Index, root: &Path, text: &str, all_scenes: bool) -> Result<Answer, Failure> {
+    let entry = match assets(index, root, text)? {
+        Assets::Found(entries) if entries.len() == 1 => entries[0],
+        Assets::Found(_) => {
+            let message = format!("expected one asset, found the folder {text:?}");
+            return Err(kiln_engine::Diag::new(kiln_engine::Code::Usage, message).into());
+        }
+        Assets::Unanswered(answer) => return Ok(answer),
+    };
+    let mut rows = Rows::new(&["path", "type", "line", "inMeta", "root"]);
+    let Some(chain) = shortest_chain(index, root, entry, all_scenes)? else {
+        let note = format!("no root of the build reaches {}; see unity-assetdb unused", entry.hint()?);
+        return Ok(Answer::of(rows).note(note));
+    };
+    for step in chain {
+        let kind = short_type(index, &step.entry.type_name()?)?;
+        let line = if step.line == 0 { Cell::None } else { step.line.into() };
+        let reason = step.root.map_or(Cell::None, |root| root.to_string().into());
+        rows.push(vec![step.hint.into(), kind.into(), line, step.in_meta.into(), reason]);
+    }
+    Ok(Answer::of(rows))
 }
 
 #[cfg(test)]

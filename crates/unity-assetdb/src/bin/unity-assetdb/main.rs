@@ -2,11 +2,21 @@
 
 mod analysis;
 mod args;
+mod argument;
 mod bake;
+mod check;
+mod edit;
+mod git;
+mod json_rpc;
 mod lookup;
+mod lsp;
+mod mcp;
+mod review;
 mod rows;
+mod watch;
 
 use ::unity_assetdb::index::{Index, IndexError};
+use ::unity_assetdb::query::duplicates::duplicates;
 use ::unity_assetdb::walk;
 use args::{Cli, Command, Common};
 use clap::CommandFactory;
@@ -14,6 +24,7 @@ use kiln_cli::diagnostics::parse_arguments;
 use kiln_cli::progress::Verbosity;
 use kiln_cli::reporter::{ExitStatus, FATAL, Reporter};
 use kiln_engine::{Code, Diag};
+use lookup::{Direction, answer};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -67,16 +78,38 @@ fn dispatch(session: &Session, command: Command) -> Result<u8, Failure> {
     let query = |run: &dyn Fn() -> Result<u8, Failure>| session.query(run);
     match command {
         Command::Bake(args) => bake::bake(session, &args),
-        Command::Guid { path } => query(&|| lookup::guid(session, &path)),
-        Command::Path { guid } => query(&|| lookup::path(session, &guid)),
-        Command::Resolve { guid, file_id } => query(&|| lookup::resolve(session, &guid, file_id)),
-        Command::Find { pattern } => query(&|| lookup::find(session, &pattern)),
-        Command::List { kind } => query(&|| lookup::list(session, kind.as_deref())),
-        Command::Uses { asset } => query(&|| lookup::uses(session, &asset)),
-        Command::Deps { asset } => query(&|| lookup::deps(session, &asset)),
-        Command::Unused => query(&|| analysis::unused(session)),
+        Command::Guid { asset } | Command::Path { asset } => {
+            query(&|| answer(session, |index, root| lookup::asset(index, root, &asset)))
+        }
+        Command::Resolve { asset, file_id } => {
+            query(&|| answer(session, |index, root| lookup::resolve(index, root, &asset, file_id)))
+        }
+        Command::Find { pattern } => query(&|| answer(session, |index, _| lookup::find(index, &pattern))),
+        Command::List { kind } => query(&|| answer(session, |index, _| lookup::list(index, kind.as_deref()))),
+        Command::Uses { asset, recursive } => query(&|| {
+            answer(session, |index, root| match recursive {
+                true => lookup::recursive(index, root, &asset, Direction::Uses, false),
+                false => lookup::uses(index, root, &asset),
+            })
+        }),
+        Command::Deps { asset, recursive, size } => query(&|| {
+            answer(session, |index, root| match recursive {
+                true => lookup::recursive(index, root, &asset, Direction::Dependencies, size),
+                false => lookup::deps(index, root, &asset),
+            })
+        }),
+        Command::Why { asset, all_scenes } => {
+            query(&|| answer(session, |index, root| lookup::why(index, root, &asset, all_scenes)))
+        }
+        Command::Unused(args) => query(&|| analysis::unused(session, &args)),
         Command::Broken => query(&|| analysis::broken(session)),
-        Command::Check => query(&|| analysis::check(session)),
+        Command::Check(args) => query(&|| check::check(session, &args)),
+        Command::Review(args) => query(&|| review::review(session, &args)),
+        Command::Replace { old, new, edit } => query(&|| edit::replace(session, &old, &new, edit)),
+        Command::Mv { from, to, edit } => query(&|| edit::mv(session, &from, &to, edit)),
+        Command::Mcp { allow_writes } => mcp::mcp(session, allow_writes),
+        Command::Lsp => lsp::lsp(session),
+        Command::Watch => watch::watch(session),
         Command::Annotate { file } => analysis::annotate(session, file.as_deref()),
         Command::Diff { old, new } => analysis::diff(session, &old, &new),
         Command::Manual(manual) => Ok(manual.run(&session.reporter, Cli::command())?),
@@ -116,9 +149,28 @@ impl Session {
         self.out_dir.clone().unwrap_or_else(|| root.join("Library").join("unity-assetdb"))
     }
 
-    /// Opens the index, refreshed unless `--no-refresh` is given.
+    /// Opens the index, refreshed unless `--no-refresh` is given. Warns of GUIDs that several assets share.
     fn index(&self) -> Result<(PathBuf, Index), Failure> {
-        let root = self.root()?;
+        let (root, index) = self.index_with_duplicates()?;
+        for (_, diag) in duplicates(&index, &root)? {
+            let at = diag.path.as_deref().unwrap_or_default();
+            self.reporter.note(&format!("warning[{}]: {at}: {}", diag.code, diag.message));
+        }
+        Ok((root, index))
+    }
+
+    /// Opens the index, for commands that report duplicate GUIDs themselves.
+    fn index_with_duplicates(&self) -> Result<(PathBuf, Index), Failure> {
+        self.index_of(None)
+    }
+
+    /// Opens the index of the project at or above a directory, unless the command line names one.
+    fn index_of(&self, dir: Option<&Path>) -> Result<(PathBuf, Index), Failure> {
+        let above = dir.filter(|_| self.project.is_none()).and_then(walk::resolve_above);
+        let root = match above.map(|root| root.canonicalize().unwrap_or(root)) {
+            Some(root) => root,
+            None => self.root()?,
+        };
         let out_dir = self.out_dir(&root);
         let index = match self.no_refresh {
             true => Index::open(&out_dir)?,
@@ -140,5 +192,10 @@ impl Session {
     /// asked for the index as it is.
     fn rebuild(&self) -> bool {
         !self.no_refresh && !self.rebuild.replace(true)
+    }
+
+    /// Ends the effect of [`rebuild`](Self::rebuild), for a server that goes on.
+    fn forget_rebuild(&self) {
+        self.rebuild.set(false);
     }
 }
