@@ -4,6 +4,7 @@
 #![cfg(feature = "bake")]
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use unity_assetdb::bake::{BakeOptions, bake};
@@ -69,6 +70,11 @@ fn database(root: &Path) -> (PathBuf, String) {
     (path, expected)
 }
 
+/// Says that a runtime is missing, so that a log shows what was not tested.
+fn not_tested(why: &str) {
+    let _ = writeln!(std::io::stderr(), "not tested: {why}");
+}
+
 fn reader(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("readers").join(name)
 }
@@ -86,8 +92,7 @@ fn python_reader_agrees() {
         Command::new("python3").arg(reader("asset_db.py")).arg(path).env("PYTHONUTF8", "1").output()
     };
     let Ok(output) = python(&db) else {
-        eprintln!("not tested: python3 is not installed");
-        return;
+        return not_tested("python3 is not installed");
     };
     assert_eq!(text(output), expected);
     // Every prefix of the file is an error, not a crash or a wrong answer.
@@ -142,6 +147,6 @@ fn csharp_reader_agrees() {
         text(built.unwrap());
         assert_eq!(text(Command::new("mono").arg(&exe).arg(&db).output().unwrap()), expected);
     } else {
-        eprintln!("not tested: neither dotnet nor mcs is installed");
+        not_tested("neither dotnet nor mcs is installed");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::project::{Project, finish, guid};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -116,7 +116,10 @@ fn mcp_writes_only_if_allowed() {
 #[test]
 fn mcp_answers_a_real_client() {
     let Some(python) = std::env::var_os("UNITY_ASSETDB_MCP_PYTHON") else {
-        eprintln!("not tested: set UNITY_ASSETDB_MCP_PYTHON to a Python with the package mcp");
+        let _ = writeln!(
+            std::io::stderr(),
+            "not tested: set UNITY_ASSETDB_MCP_PYTHON to a Python with the package mcp"
+        );
         return;
     };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/mcp_client.py");

@@ -164,8 +164,8 @@ impl Server<'_> {
         let Some(label) = label(index, &mut Inner::new(index, root), found.guid, found.file_id)? else {
             return Ok(Json::Null);
         };
-        let uses = index.uses(found.guid)?.len();
-        let value = format!("{label}\n\n{uses} references in the project, GUID {}", Guid(found.guid));
+        let uses = kiln_cli::render::count(index.uses(found.guid)?.len(), "reference", "references");
+        let value = format!("{label}\n\n{uses} in the project, GUID {}", Guid(found.guid));
         // Plain text: names of objects are untrusted.
         let contents = Json::object([("kind", "plaintext".into()), ("value", value.into())]);
         Ok(Json::object([("contents", contents), ("range", range(text, &found.range))]))
