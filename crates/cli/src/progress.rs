@@ -109,7 +109,7 @@ impl Events for Progress {
                 state.running.push(source.to_string());
                 self.draw(&mut state);
             }
-            Event::Finished { source, why, fetched, error, took } => {
+            Event::Finished { source, why, fetched, error, took, notes } => {
                 state.finished += 1;
                 state.failed += usize::from(error.is_some());
                 state.running.retain(|name| name != source.as_str());
@@ -124,6 +124,10 @@ impl Events for Progress {
                         render::time(took)
                     ));
                     self.print(&mut state, &format!("{word} {} {note}", printable(source.as_str())));
+                    for note in notes {
+                        let note = self.style.faint(&printable(note));
+                        self.print(&mut state, &format!("  {note}"));
+                    }
                 } else if !self.bar {
                     self.print(&mut state, &format!("{word} {}", printable(source.as_str())));
                 }

@@ -65,6 +65,7 @@ pub struct ActionContext<'a> {
     /// True if results are read from the cache; they are always written to it.
     uses_cached: bool,
     pub(crate) warnings: Vec<Diag>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl<'a> ActionContext<'a> {
@@ -75,7 +76,7 @@ impl<'a> ActionContext<'a> {
         shared: &'a SharedResults,
         (cache, uses_cached): (Option<&'a Store>, bool),
     ) -> ActionContext<'a> {
-        ActionContext { source, inputs, sink, shared, cache, uses_cached, warnings: vec![] }
+        ActionContext { source, inputs, sink, shared, cache, uses_cached, warnings: vec![], notes: vec![] }
     }
 
     /// Returns the source file or directory of the action.
@@ -139,6 +140,12 @@ impl<'a> ActionContext<'a> {
     /// Adds a warning about the source. It is repeated whenever the cached result is used.
     pub fn warn(&mut self, warning: Diag) {
         self.warnings.push(warning.or_path(self.source));
+    }
+
+    /// Adds a detail about this run for verbose output, such as a duration. It is not part of the result, so a cached
+    /// result has none.
+    pub fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
     }
 
     /// Returns whether an equal warning, apart from the hint, was added before.

@@ -54,6 +54,8 @@ pub enum Event<'a> {
         error: Option<&'a Diag>,
         /// The duration.
         took: Duration,
+        /// Details for verbose output.
+        notes: &'a [String],
     },
 }
 

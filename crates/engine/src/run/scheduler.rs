@@ -176,7 +176,8 @@ impl<'a, A: Action> Scheduler<'a, A> {
         });
         let claimed = claimed.map_err(|error| error.or_path(source));
         let took = start.elapsed();
-        events.on(Event::Finished { source, why: &why, fetched, error: claimed.as_ref().err(), took });
+        let (error, notes) = (claimed.as_ref().err(), cx.notes.as_slice());
+        events.on(Event::Finished { source, why: &why, fetched, error, took, notes });
         match claimed {
             Err(error) => self.publisher.fail(index, error, cx.warnings),
             Ok((_, Claim::Disputed(other))) => lock(&self.disputed).extend([index, other]),
